@@ -1,0 +1,189 @@
+// Environment -> frozen Config: the only reader of process.env, and the one list of every setting and limit.
+import envSchema from 'env-schema';
+import { type Static, Type } from 'typebox';
+
+const port = (preset: number, description: string) =>
+  Type.Integer({ minimum: 0, maximum: 65535, default: preset, description });
+
+const count = (preset: number, minimum: number, maximum: number, description: string) =>
+  Type.Integer({ minimum, maximum, default: preset, description });
+
+/** Every variable the service reads; `description` says what it takes and why, and is the text of a refusal. */
+export const Environment = Type.Object({
+  HOST: Type.String({ minLength: 1, default: '127.0.0.1', description: 'address both listeners bind to' }),
+  PORT: port(3000, 'REST port, 0 to 65535; 0 takes a free one'),
+  WS_PORT: port(3001, 'WebSocket port, 0 to 65535; 0 takes a free one'),
+  DATABASE_URL: Type.Optional(
+    Type.String({
+      pattern: '^postgres(ql)?://',
+      description: 'postgres:// address of a PostgreSQL 15 or newer; unset: the embedded one',
+    }),
+  ),
+  DATA_DIR: Type.String({
+    minLength: 1,
+    default: '.data',
+    description: 'folder of the embedded database and the generated secret',
+  }),
+  JWT_SECRET: Type.Optional(
+    Type.String({
+      description:
+        'key of the tokens, at least 32 bytes; required with DATABASE_URL, else generated into DATA_DIR',
+    }),
+  ),
+  ADMIN_USERNAME: Type.String({
+    minLength: 1,
+    default: 'admin',
+    description: 'name of the admin account that exists after start',
+  }),
+  ADMIN_PASSWORD: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description:
+        'its password when it is created, 1 to 72 bytes; unset: generated for the embedded database and printed once',
+    }),
+  ),
+  PASSWORD_MIN_LENGTH: count(1, 1, 72, 'shortest password at registration and change, 1 to 72 characters'),
+  TLS_CERT_FILE: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description: 'PEM certificate chain of both listeners, together with TLS_KEY_FILE',
+    }),
+  ),
+  TLS_KEY_FILE: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description: 'PEM private key of both listeners, together with TLS_CERT_FILE',
+    }),
+  ),
+  TRUST_PROXY: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description: 'comma-separated addresses or CIDR ranges of proxies whose X-Forwarded-For is believed',
+    }),
+  ),
+  CORS_ORIGINS: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description:
+        'comma-separated web origins, such as https://radio.example, allowed to call REST and to open sockets',
+    }),
+  ),
+  LOG_LEVEL: Type.Union(
+    [
+      Type.Literal('trace'),
+      Type.Literal('debug'),
+      Type.Literal('info'),
+      Type.Literal('warn'),
+      Type.Literal('error'),
+      Type.Literal('fatal'),
+      Type.Literal('silent'),
+    ],
+    { default: 'info', description: 'trace, debug, info, warn, error, fatal or silent' },
+  ),
+  DATABASE_POOL: count(10, 1, 100, 'connections of the REST side, 1 to 100; the relay takes 4 more'),
+  RELAY_THREADS: count(1, 0, 1, '1: the relay has its own thread; 0: it shares the main one'),
+  SOCKETS_PER_USER: count(32, 1, 10_000, 'sockets of one user; one more closes the longest-silent one'),
+  FRAME_BYTES: count(1024, 64, 16_384, 'largest audio payload, 64 to 16384 bytes'),
+  FRAMES_PER_SECOND: count(
+    110,
+    10,
+    10_000,
+    'frames per second of one session in one talkgroup, 10 to 10000; twice that as a burst',
+  ),
+  TEXT_BYTES: count(8192, 512, 65_536, 'largest text message, 512 to 65536 bytes'),
+  CONTROL_PER_SECOND: count(
+    20,
+    1,
+    1000,
+    'text messages per second of one session, 1 to 1000; three times that as a burst',
+  ),
+  IDLE_TIMEOUT_S: count(
+    60,
+    8,
+    600,
+    'a socket silent for so long, 8 to 600 seconds, is closed; it is pinged before',
+  ),
+  TALK_SILENCE_MS: count(2000, 200, 60_000, 'T1: silence that ends a talk burst, 200 to 60000 ms'),
+  UPGRADES_LOADING: count(200, 1, 10_000, 'handshakes whose memberships are loaded at the same time'),
+  UPGRADES_WAITING: count(10_000, 0, 100_000, 'handshakes that wait for that; more are closed with 1013'),
+});
+
+type Env = Static<typeof Environment>;
+
+/** The frozen settings of one process. */
+export interface Config extends Omit<Env, 'TRUST_PROXY' | 'CORS_ORIGINS'> {
+  readonly TRUST_PROXY: readonly string[];
+  /** null: any origin, which is right for native apps and same-origin pages. */
+  readonly CORS_ORIGINS: readonly string[] | null;
+}
+
+/** A variable that does not hold what it takes; the process refuses to start with this sentence. */
+export class ConfigError extends Error {
+  override name = 'ConfigError';
+}
+
+/** Reads and checks the settings. Empty variables count as unset. Throws ConfigError naming variable and meaning. */
+export function readConfig(source: Readonly<Record<string, string | undefined>> = process.env): Config {
+  const given = Object.fromEntries(
+    Object.entries(source).filter(([, value]) => value !== undefined && value !== ''),
+  );
+  const env = readEnvironment(given);
+  checkTogether(env);
+  return Object.freeze({
+    ...env,
+    TRUST_PROXY: splitList(env.TRUST_PROXY),
+    CORS_ORIGINS: env.CORS_ORIGINS === undefined ? null : readOrigins(env.CORS_ORIGINS),
+  });
+}
+
+function readEnvironment(given: Record<string, string | undefined>): Env {
+  try {
+    return envSchema<Env>({ schema: Environment, data: given, dotenv: false, env: false });
+  } catch (error) {
+    // Ajv's first complaint; instancePath is '/VARIABLE'.
+    const [first] = (error as { errors?: { instancePath: string }[] }).errors ?? [];
+    const name = first?.instancePath.slice(1) ?? '';
+    if (!(name in Environment.properties)) throw error;
+    throw new ConfigError(
+      `${name}: ${meaningOf(name)}${secret.has(name) ? '' : ` (got ${JSON.stringify(given[name])})`}`,
+    );
+  }
+}
+
+/** Values that no message repeats. */
+const secret = new Set(['DATABASE_URL', 'JWT_SECRET', 'ADMIN_PASSWORD']);
+
+function meaningOf(name: string): string {
+  return (Environment.properties as Record<string, { description?: string }>)[name]?.description ?? '';
+}
+
+function checkTogether(env: Env): void {
+  const refuse = (name: string) => {
+    throw new ConfigError(`${name}: ${meaningOf(name)}`);
+  };
+  if ((env.TLS_CERT_FILE === undefined) !== (env.TLS_KEY_FILE === undefined)) {
+    refuse(env.TLS_CERT_FILE === undefined ? 'TLS_CERT_FILE' : 'TLS_KEY_FILE');
+  }
+  if (env.JWT_SECRET !== undefined && Buffer.byteLength(env.JWT_SECRET) < 32) refuse('JWT_SECRET');
+  if (env.JWT_SECRET === undefined && env.DATABASE_URL !== undefined) refuse('JWT_SECRET');
+  if (env.ADMIN_PASSWORD !== undefined && Buffer.byteLength(env.ADMIN_PASSWORD) > 72)
+    refuse('ADMIN_PASSWORD');
+}
+
+function splitList(text: string | undefined): readonly string[] {
+  return (text ?? '')
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+}
+
+function readOrigins(text: string): readonly string[] {
+  const origins = splitList(text);
+  for (const origin of origins) {
+    // URL.origin is what browsers send: scheme, host and port, nothing behind.
+    if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
+      throw new ConfigError(`CORS_ORIGINS: ${meaningOf('CORS_ORIGINS')} (got ${JSON.stringify(origin)})`);
+    }
+  }
+  return origins;
+}

@@ -1,0 +1,130 @@
+// Notices of change between the side that writes rows and the relays that hold live sockets.
+//
+// A notice is only the hurry: it names what changed, never the new state. Whoever receives it reads the database.
+import { randomUUID } from 'node:crypto';
+import type { DeviceId, TalkgroupId, UserId } from '../ids.js';
+import { type Database, deadlineIn, openListeningClient, type Sql } from './client.js';
+
+/** What may have changed, and the key under which to read it again. */
+export type Change =
+  | { readonly kind: 'joined' | 'left'; readonly user: UserId; readonly talkgroup: TalkgroupId }
+  | { readonly kind: 'talkgroup_deleted' | 'key_rotated'; readonly talkgroup: TalkgroupId }
+  | { readonly kind: 'device_changed'; readonly device: DeviceId }
+  | { readonly kind: 'user_revoked'; readonly user: UserId };
+
+/** A change with the id that makes its second copy (notification and direct message) harmless. */
+export type Notice = Change & { readonly id: string };
+
+export const noticeOf = (change: Change): Notice => ({ ...change, id: randomUUID() });
+
+/** Hands a notice to this node's relay; resolves once live sockets follow it, rejects when the relay does not answer. */
+export type Tell = (notice: Notice) => Promise<void>;
+
+const CHANNEL = 'talkgroup_radio';
+
+/** The expression that sends the notice with the statement it stands in: in RETURNING or in the outermost SELECT. */
+export const notify = (sql: Sql, notice: Notice) => sql`pg_notify(${CHANNEL}, ${JSON.stringify(notice)})`;
+
+export interface NoticeListener {
+  close(): Promise<void>;
+}
+
+export interface NoticeListenerOptions {
+  readonly url: string;
+  /** The pool through which this node calls itself; a heartbeat must take the way the notices take. */
+  readonly database: Database;
+  readonly onNotice: (notice: Notice) => void;
+  /** Notices may have been missed: everything held must be read again. Also called after the first LISTEN. */
+  readonly onGap: () => void;
+  readonly log: { warn(fields: object, message: string): void };
+  readonly beatMs?: number;
+  readonly silenceMsMax?: number;
+}
+
+/**
+ * Listens until closed. Each second the node notifies itself; 3 s without hearing that is a gap, as is a connection
+ * lost and found again: a half-open connection looks alive to everybody but the one who waits for its own voice.
+ */
+export function listenForNotices({
+  url,
+  database,
+  onNotice,
+  onGap,
+  log,
+  beatMs = 1000,
+  silenceMsMax = 3000,
+}: NoticeListenerOptions): NoticeListener {
+  const self = `${CHANNEL}_${randomUUID().replaceAll('-', '')}`;
+  let client: Sql | null = null;
+  let heardAt = performance.now();
+
+  function listen(): void {
+    const mine = openListeningClient(url);
+    client = mine;
+    heardAt = performance.now();
+    // postgres.js listens again by itself after a lost connection and then calls the third function again.
+    mine
+      .listen(CHANNEL, receive, () => mine === client && onGap())
+      .then(() =>
+        mine.listen(self, () => {
+          if (mine === client) heardAt = performance.now();
+        }),
+      )
+      .catch(() => {
+        // Expected while the database is away: the silence below opens the next one.
+      });
+  }
+
+  function receive(payload: string): void {
+    const notice = readNotice(payload);
+    if (notice === null) log.warn({ bytes: payload.length }, 'notice not understood');
+    else onNotice(notice);
+  }
+
+  const beat = setInterval(() => {
+    database
+      .write(deadlineIn(beatMs), (sql) => sql`select pg_notify(${self}, '')`)
+      .catch(() => {
+        // Expected while the database is away: silence is what the next lines look for.
+      });
+    if (performance.now() - heardAt < silenceMsMax) return;
+    log.warn({ silentMs: Math.round(performance.now() - heardAt) }, 'notices silent: listening anew');
+    if (client !== null) void end(client);
+    listen();
+  }, beatMs);
+
+  listen();
+  return {
+    async close() {
+      clearInterval(beat);
+      const last = client;
+      client = null;
+      if (last !== null) await end(last);
+    },
+  };
+}
+
+const end = (client: Sql) =>
+  client.end({ timeout: 0 }).catch(() => {
+    // Expected: ending a connection that is already gone.
+  });
+
+const kinds = new Set([
+  'joined',
+  'left',
+  'talkgroup_deleted',
+  'key_rotated',
+  'device_changed',
+  'user_revoked',
+]);
+
+/** null for anything another version of this service might send; the gap detection does not depend on it. */
+function readNotice(payload: string): Notice | null {
+  try {
+    const notice = JSON.parse(payload) as Notice;
+    return typeof notice.id === 'string' && kinds.has(notice.kind) ? notice : null;
+  } catch {
+    // Expected: a payload that is not ours.
+    return null;
+  }
+}

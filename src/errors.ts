@@ -1,0 +1,50 @@
+// The catalogue of refusals: every code a client can be refused with, its HTTP status and the sentence it reads.
+
+const refusals = {
+  bad_request: [400, 'the request is not valid'],
+  invalid_token: [401, 'missing or invalid token'],
+  invalid_credentials: [401, 'invalid credentials'],
+  device_disabled: [401, 'device disabled'],
+  admin_only: [403, 'admin role required'],
+  unknown_path: [404, 'no such path'],
+  talkgroup_not_found: [404, 'talkgroup not found'],
+  device_not_found: [404, 'device not found'],
+  gps_not_found: [404, 'no GPS fix recorded for this device'],
+  method_not_allowed: [405, 'method not allowed'],
+  request_timeout: [408, 'the request took too long to arrive'],
+  username_taken: [409, 'username taken'],
+  body_too_large: [413, 'request body too large'],
+  uri_too_long: [414, 'request target too long'],
+  unsupported_media_type: [415, 'the body must be application/json'],
+  expectation_failed: [417, 'expectation not supported'],
+  headers_too_large: [431, 'request headers too large'],
+  internal: [500, 'internal error'],
+  /** Nothing was done. */
+  database_unavailable: [503, 'database unavailable'],
+  /** The statement was sent and not answered: it may or may not have happened. */
+  outcome_unknown: [503, 'the database did not answer in time; the outcome is unknown'],
+  /** The change is stored; the relay did not confirm that live sockets follow it. */
+  relay_unconfirmed: [503, 'stored, but live connections have not confirmed the change'],
+  login_queue_full: [503, 'too many logins at once'],
+  starting: [503, 'starting'],
+  draining: [503, 'shutting down'],
+} as const satisfies Record<string, readonly [status: number, sentence: string]>;
+
+export type RefusalCode = keyof typeof refusals;
+
+/** A refusal: thrown once where it is decided, mapped once in http/failures.ts or relay/closes.ts. */
+export class AppError extends Error {
+  readonly code: RefusalCode;
+  readonly status: number;
+  /** Seconds after which another try makes sense; sent as Retry-After with every 503. */
+  readonly retryAfterS: number | null;
+
+  constructor(code: RefusalCode, detail?: string) {
+    const [status, sentence] = refusals[code];
+    super(detail ?? sentence);
+    this.name = 'AppError';
+    this.code = code;
+    this.status = status;
+    this.retryAfterS = status === 503 ? 1 : null;
+  }
+}

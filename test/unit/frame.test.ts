@@ -1,0 +1,159 @@
+// The frame header, byte by byte: relay, client and bench all trust this one definition.
+import fc from 'fast-check';
+import t from 'tap';
+import {
+  checkFrame,
+  decodeFrame,
+  EMERGENCY,
+  ENCRYPTED,
+  END,
+  encodeFrame,
+  type Frame,
+  HEADER_BYTES,
+  PAYLOAD_BYTES_MAX,
+  readBurst,
+  readEpoch,
+  readFlags,
+  readSender,
+  readSequence,
+  readTalkgroup,
+  START,
+  stampFrame,
+  unwrapSequence,
+  VERSION_1,
+} from '../../src/relay/frame.js';
+
+// Written by hand from the table in PROTOCOL.md, section 2.
+const HAND_WRITTEN = Uint8Array.of(
+  0x4d,
+  0xfe,
+  0x12,
+  0x34,
+  0x00,
+  0x01,
+  0x00,
+  0x02,
+  0xde,
+  0xad,
+  0xbe,
+  0xef,
+  0x80,
+  0x00,
+  0x00,
+  0x07,
+  0xc0,
+  0xff,
+  0xee,
+);
+const SAME: Frame = {
+  flags: START | END | ENCRYPTED,
+  epoch: 0xfe,
+  sequence: 0x1234,
+  talkgroup: 0x00010002,
+  sender: 0xdeadbeef,
+  burst: 0x80000007,
+  payload: Uint8Array.of(0xc0, 0xff, 0xee),
+};
+
+const viewOf = (bytes: Uint8Array) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+
+// The edges of every byte of an n-bit field, and anything in between.
+const field = (bits: number) => {
+  const max = 2 ** bits - 1;
+  const edges = [0, 1, 0x7f, 0x80, 0xff, 0x100, 0x7fff, 0x8000, 0xffff, 0x10000, 0x7fffffff, 0x80000000, max];
+  return fc.oneof(fc.constantFrom(...edges.filter((edge) => edge <= max)), fc.integer({ min: 0, max }));
+};
+const frames = fc.record<Frame>({
+  flags: fc.integer({ min: 0, max: 15 }),
+  epoch: field(8),
+  sequence: field(16),
+  talkgroup: field(32),
+  sender: field(32),
+  burst: field(32),
+  payload: fc.uint8Array({ minLength: 1, maxLength: PAYLOAD_BYTES_MAX }),
+});
+
+t.test('the layout on the wire is the hand-written one, to the byte', async (t) => {
+  t.same(encodeFrame(SAME), HAND_WRITTEN);
+  t.same(decodeFrame(HAND_WRITTEN), SAME);
+});
+
+t.test('a frame reads back as it was written, wherever in a buffer it lies', async (t) => {
+  fc.assert(
+    fc.property(frames, fc.nat({ max: 9 }), (frame, offset) => {
+      const bytes = encodeFrame(frame);
+      const shifted = new Uint8Array(offset + bytes.length + 3);
+      shifted.set(bytes, offset);
+      const view = shifted.subarray(offset, offset + bytes.length);
+      t.same(decodeFrame(view), frame);
+      const at = viewOf(view);
+      t.same(
+        [readFlags(at), readEpoch(at), readSequence(at), readTalkgroup(at), readSender(at), readBurst(at)],
+        [VERSION_1 | frame.flags, frame.epoch, frame.sequence, frame.talkgroup, frame.sender, frame.burst],
+      );
+    }),
+  );
+});
+
+t.test('a stamp changes the flags, the sender and the burst, and no other byte', async (t) => {
+  fc.assert(
+    fc.property(frames, field(8), field(32), field(32), (frame, flags, session, burst) => {
+      const before = encodeFrame(frame);
+      const after = before.slice();
+      stampFrame(viewOf(after), flags, session, burst);
+      t.same(
+        [readFlags(viewOf(after)), readSender(viewOf(after)), readBurst(viewOf(after))],
+        [flags, session, burst],
+      );
+      t.same(
+        [...after.subarray(1, 8), ...after.subarray(16)],
+        [...before.subarray(1, 8), ...before.subarray(16)],
+      );
+    }),
+  );
+});
+
+t.test(
+  'what is no frame is told by its first fault, and an empty payload is one only without END',
+  async (t) => {
+    const check = (bytes: Uint8Array) => checkFrame(viewOf(bytes), PAYLOAD_BYTES_MAX);
+    const withFlags = (flags: number, payloadBytes: number) => {
+      const bytes = new Uint8Array(HEADER_BYTES + payloadBytes);
+      bytes[0] = flags;
+      return bytes;
+    };
+    for (let length = 0; length < HEADER_BYTES; length++) t.equal(check(new Uint8Array(length)), 'too_short');
+    for (let flags = 0; flags <= 0xff; flags++) {
+      const version = flags >> 6 === 1;
+      const kind = ((flags >> 4) & 3) === 0;
+      const expected = version ? (kind ? null : 'bad_kind') : 'bad_version';
+      t.equal(check(withFlags(flags, 1)), expected);
+      t.equal(check(withFlags(flags, 0)), expected ?? ((flags & END) === 0 ? 'empty' : null));
+    }
+    t.equal(check(withFlags(VERSION_1 | EMERGENCY, PAYLOAD_BYTES_MAX)), null);
+    t.equal(check(withFlags(VERSION_1 | EMERGENCY, PAYLOAD_BYTES_MAX + 1)), 'too_long');
+  },
+);
+
+t.test('any bytes at all are a frame or a named fault, never a throw', async (t) => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 1100 }), (bytes) => {
+      const frame = decodeFrame(bytes);
+      if (typeof frame === 'string') t.match(frame, /^(too_short|bad_version|bad_kind|empty|too_long)$/);
+      else t.same(encodeFrame(frame), bytes);
+    }),
+  );
+});
+
+t.test('a running sequence survives the 16-bit wrap in both directions', async (t) => {
+  t.equal(unwrapSequence(0xffff, 0), 0x10000);
+  t.equal(unwrapSequence(0x10000, 0xffff), 0xffff);
+  t.equal(unwrapSequence(0, 3), 3);
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 0, max: 2 ** 40 }),
+      fc.integer({ min: -0x8000, max: 0x7fff }),
+      (last, step) => unwrapSequence(last, (last + step) & 0xffff) === last + step,
+    ),
+  );
+});
