@@ -26,6 +26,7 @@ const refusals = {
   /** The change is stored; the relay did not confirm that live sockets follow it. */
   relay_unconfirmed: [503, 'stored, but live connections have not confirmed the change'],
   login_queue_full: [503, 'too many logins at once'],
+  not_ready: [503, 'not ready'],
   starting: [503, 'starting'],
   draining: [503, 'shutting down'],
 } as const satisfies Record<string, readonly [status: number, sentence: string]>;

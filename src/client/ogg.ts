@@ -14,6 +14,7 @@ import {
   type Source,
   type Target,
 } from 'mediabunny';
+import { opusMs } from './opus.js';
 
 /** The contents of an Ogg Opus file; `preSkip` in samples of 48 kHz, the part of the start a player cuts off. */
 export type OpusRecording = {
@@ -23,7 +24,7 @@ export type OpusRecording = {
   packets: Uint8Array[];
 };
 
-/** An Ogg Opus file being written; `close` completes it, and one packet at least must have been written. */
+/** An Ogg Opus file being written: `write` refuses what is no Opus packet, `close` completes the file. */
 export type OpusWriter = {
   write(packet: Uint8Array): Promise<void>;
   close(): Promise<void>;
@@ -31,7 +32,7 @@ export type OpusWriter = {
 
 // The look-ahead of libopus at 48 kHz, and what its encoders announce.
 const PRE_SKIP_OF_LIBOPUS = 312;
-const SAMPLES_PER_MS = 48;
+const SAMPLE_RATE = 48_000;
 // RFC 7845 section 6 wants pages of at most a second, and so much at most is lost when the process is killed.
 const PAGE_SECONDS_MAX = 1;
 
@@ -45,9 +46,12 @@ export async function readOpus(file: Uint8Array | string): Promise<OpusRecording
 
   const packets: Uint8Array[] = [];
   for await (const packet of new EncodedPacketSink(track).packets()) packets.push(packet.data);
-  const packetMs = opusMs(packets[0]);
+  const [first] = packets;
+  const packetMs = first ? opusMs(first) : null;
+  if (packetMs === null) throw new Error('the Ogg Opus file holds no sound');
   // The sequence on the wire counts periods, so one burst has packets of one length.
-  if (packets.some((packet) => opusMs(packet) !== packetMs)) throw new Error('the packets differ in length');
+  if (packets.some((packet) => opusMs(packet) !== packetMs))
+    throw new Error('the Opus packets differ in length');
   return { ...readHead(header), packetMs, packets };
 }
 
@@ -59,25 +63,28 @@ export async function createOpusWriter(
   const track = new EncodedAudioPacketSource('opus');
   const output = new Output({
     format: new OggOutputFormat({ maximumPageDuration: PAGE_SECONDS_MAX }),
+    // Unchunked: pages reach the disk as they fill, so a killed process leaves a file that plays.
     target: typeof target === 'string' ? new FilePathTarget(target, { chunked: false }) : target,
   });
-  output.addAudioTrack(track);
+  // Given here rather than with the first packet, the header is written even when nothing is ever heard.
+  output.addAudioTrack(track, {
+    decoderConfig: {
+      codec: 'opus',
+      sampleRate: SAMPLE_RATE,
+      numberOfChannels: channels,
+      description: writeHead(channels, preSkip),
+    },
+  });
   await output.start();
 
-  const decoderConfig = {
-    codec: 'opus',
-    sampleRate: 48_000,
-    numberOfChannels: channels,
-    description: writeHead(channels, preSkip),
-  };
   let writtenMs = 0;
   return {
     async write(packet) {
       const durationMs = opusMs(packet);
-      await track.add(new EncodedPacket(packet, 'key', writtenMs / 1000, durationMs / 1000), {
-        decoderConfig,
-      });
+      if (durationMs === null) throw new TypeError('not an Opus packet');
+      const startMs = writtenMs;
       writtenMs += durationMs;
+      await track.add(new EncodedPacket(packet, 'key', startMs / 1000, durationMs / 1000));
     },
     close: () => output.finalize(),
   };
@@ -93,4 +100,28 @@ export async function writeOpus(
   await writer.close();
   if (!target.buffer) throw new Error('the writer closed without a file');
   return new Uint8Array(target.buffer);
+}
+
+// The identification header of RFC 7845 section 5.1, mapping family 0 (one stream, mono or stereo).
+const HEAD_BYTES = 19;
+const CHANNELS_AT = 9;
+const PRE_SKIP_AT = 10;
+const SAMPLE_RATE_AT = 12;
+
+function writeHead(channels: number, preSkip: number): Uint8Array {
+  const head = new Uint8Array(HEAD_BYTES);
+  head.set(new TextEncoder().encode('OpusHead'));
+  head[8] = 1; // version
+  head[CHANNELS_AT] = channels;
+  const view = new DataView(head.buffer);
+  view.setUint16(PRE_SKIP_AT, preSkip, true);
+  view.setUint32(SAMPLE_RATE_AT, SAMPLE_RATE, true);
+  return head;
+}
+
+function readHead(head: ArrayBufferView | ArrayBufferLike): Pick<OpusRecording, 'channels' | 'preSkip'> {
+  const view = ArrayBuffer.isView(head)
+    ? new DataView(head.buffer, head.byteOffset, head.byteLength)
+    : new DataView(head);
+  return { channels: view.getUint8(CHANNELS_AT), preSkip: view.getUint16(PRE_SKIP_AT, true) };
 }

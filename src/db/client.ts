@@ -30,6 +30,8 @@ export interface Database {
    * with `outcome_unknown` when it was sent and not answered.
    */
   write<Row extends object>(deadline: Deadline, statement: Statement<Row>): Promise<Row[]>;
+  /** Waits until the database answers; refuses with `database_unavailable` at the deadline. For commands. */
+  up(deadline: Deadline): Promise<void>;
   /** null while the database answers, else why it does not. */
   trouble(): string | null;
   /** Ends all connections; what is in flight has one second. */
@@ -132,6 +134,12 @@ export function openDatabase({ url, connections, log }: DatabaseOptions): Databa
   return {
     read: (deadline, statement) => run('read', deadline, statement),
     write: (deadline, statement) => run('write', deadline, statement),
+    async up(deadline) {
+      while (reason !== null) {
+        if (performance.now() > deadline.at) throw new AppError('database_unavailable');
+        await pause(20);
+      }
+    },
     trouble: () => reason,
     async close() {
       closed = true;

@@ -1,0 +1,226 @@
+// `make demo`: starts a server of its own, speaks a recording from one radio to another, and proves what was heard.
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { setTimeout } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
+import { createRadio, type HeardFrame, type Radio } from '../src/client/node.js';
+import { createOpusWriter, readOpus } from '../src/client/ogg.js';
+import { createRecorder } from '../src/client/recorder.js';
+import { type Spoken, speak } from '../src/client/speak.js';
+
+// Made with: espeak-ng -v en-gb -s 160 -p 40 --stdout "Control, this is unit seven. North gate is clear, all well.
+// Next call at fifteen thirty. Over." | opusenc --speech --bitrate 20 --framesize 20 --discard-comments --serial 1 - FILE
+const SPEECH = 'bench/speech.ogg';
+const HEARD_IN = '.data/demo';
+const HEARD = join(HEARD_IN, 'heard.ogg');
+const SERVER = fileURLToPath(new URL('../src/main.js', import.meta.url));
+const ADMIN = { username: 'admin', password: randomUUID() };
+const STOP_MS_MAX = 30_000;
+// The server ends a silent burst after 2 s itself; whoever has not heard the end by then never will.
+const END_MS_MAX = 5_000;
+
+process.exitCode = (await demo()) ? 0 : 1;
+
+async function demo(): Promise<boolean> {
+  const interrupted = new Promise<never>((_, reject) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.once(signal, () => reject(new Error(`interrupted by ${signal}`)));
+    }
+  });
+  const dataDir = await mkdtemp(join(tmpdir(), 'radio-demo-'));
+  const server = startServer(dataDir);
+  try {
+    return await Promise.race([play(server), interrupted]);
+  } catch (error) {
+    // Interrupted, or the server did not do its part: its log says why.
+    console.error(server.log());
+    console.error(`demo failed: ${error instanceof Error ? error.message : error}`);
+    return false;
+  } finally {
+    await server.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  }
+}
+
+async function play(server: Server): Promise<boolean> {
+  const { rest, relay } = await server.addresses;
+  console.log(`server     ${rest}, ${relay}`);
+  const { talkgroupId, tokens } = await setUp(rest);
+  const [talker, listener] = tokens.map((token) => createRadio({ url: relay, token }));
+  if (!talker || !listener) throw new Error('two radios are needed');
+  try {
+    await Promise.all([opened(talker), opened(listener)]);
+    return await speakAndHear({ talker, listener, talkgroupId });
+  } finally {
+    talker.close();
+    listener.close();
+  }
+}
+
+/** A talkgroup with two registered radios in it, by REST as a fleet's administrator and its apps would. */
+async function setUp(rest: string): Promise<{ talkgroupId: string; tokens: string[] }> {
+  const admin = await call<{ jwt: string }>(rest, 'POST /auth/login', { body: ADMIN });
+  const { talkgroup } = await call<{ talkgroup: { id: string } }>(rest, 'POST /talkgroups', {
+    token: admin.jwt,
+    body: { name: 'Alpha' },
+  });
+  const tokens: string[] = [];
+  for (const username of ['unit-7', 'control']) {
+    const { jwt } = await call<{ jwt: string }>(rest, 'POST /auth/register', {
+      body: { username, password: randomUUID(), deviceSerial: `demo-${username}`, site: 'demo' },
+    });
+    await call(rest, `POST /talkgroups/${talkgroup.id}/join`, { token: jwt });
+    tokens.push(jwt);
+  }
+  return { talkgroupId: talkgroup.id, tokens };
+}
+
+async function speakAndHear({
+  talker,
+  listener,
+  talkgroupId,
+}: {
+  talker: Radio;
+  listener: Radio;
+  talkgroupId: string;
+}): Promise<boolean> {
+  const { packets, packetMs, channels, preSkip } = await readOpus(SPEECH);
+  await mkdir(HEARD_IN, { recursive: true });
+  const recorder = createRecorder({
+    radio: listener,
+    writer: await createOpusWriter(HEARD, { channels, preSkip }),
+  });
+  const frames: HeardFrame[] = [];
+  listener.on('audio', (frame) => frames.push(frame));
+  const heardEnd = new Promise((resolve) => listener.on('talk_ended', resolve));
+
+  console.log(`speaking   ${SPEECH}, ${((packets.length * packetMs) / 1000).toFixed(1)} s`);
+  const talk = talker.talk({ talkgroupId });
+  const spoken = await speak({ talk, packets, packetMs });
+  const { code } = await talk.ended;
+  await Promise.race([heardEnd, setTimeout(END_MS_MAX, undefined, { ref: false })]);
+  await recorder.close();
+
+  const same = isDeepStrictEqual((await readOpus(HEARD)).packets, packets);
+  report({ spoken, frames, code, same });
+  return same && code === 'released' && frames.length === packets.length;
+}
+
+function report({
+  spoken: { startedAtMs, packetMs, packetsDue },
+  frames,
+  code,
+  same,
+}: {
+  spoken: Spoken;
+  frames: HeardFrame[];
+  code: string;
+  same: boolean;
+}): void {
+  // Both radios live in this process, so one monotonic clock times both ends; each packet counts from when it was due.
+  const latencies = frames.map(
+    ({ sequence, receivedAtMs }) => receivedAtMs - startedAtMs - sequence * packetMs,
+  );
+  const [access = Number.NaN] = latencies;
+  const ordered = latencies.toSorted((a, b) => a - b);
+  const percentile = (share: number) => ordered[Math.ceil(share * ordered.length) - 1] ?? Number.NaN;
+  const ms = (value: number) => `${value.toFixed(2)} ms`;
+  console.log(`heard      ${HEARD}, burst ended: ${code}`);
+  console.log(`packets    ${same ? 'byte for byte those spoken' : 'NOT those spoken'}`);
+  console.log(`access     ${ms(access)} from the first packet due to the first heard`);
+  console.log(
+    `latency    p50 ${ms(percentile(0.5))}, p99 ${ms(percentile(0.99))}, one way, ${frames.length} packets`,
+  );
+  console.log(`loss       ${packetsDue - frames.length} of ${packetsDue}`);
+}
+
+function opened(radio: Radio): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    radio.on('open', resolve);
+    radio.on('stopped', ({ code, reason }) =>
+      reject(new Error(`the relay refused a radio: ${code} ${reason}`)),
+    );
+  });
+}
+
+/** One REST call, `METHOD /path`; throws unless it is answered 200. The body's shape is taken from seed.md on trust. */
+async function call<Body>(
+  rest: string,
+  route: string,
+  { token, body }: { token?: string; body?: object },
+): Promise<Body> {
+  const [method = '', path] = route.split(' ');
+  const response = await fetch(`${rest}${path}`, {
+    method,
+    headers: {
+      ...(token && { authorization: `Bearer ${token}` }),
+      ...(body && { 'content-type': 'application/json' }),
+    },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  if (response.status !== 200) throw new Error(`${route} answered ${response.status}: ${text}`);
+  return JSON.parse(text) as Body;
+}
+
+type Server = {
+  /** Rejects when the process ends before it listens. */
+  addresses: Promise<{ rest: string; relay: string }>;
+  /** The end of its log. */
+  log(): string;
+  /** Resolves when the process is gone. */
+  stop(): Promise<void>;
+};
+
+/** The built server with a database of its own in `dataDir`, on free ports, whatever the environment says. */
+function startServer(dataDir: string): Server {
+  const child = spawn(process.execPath, [SERVER], {
+    env: {
+      PATH: process.env.PATH,
+      ...{ DATA_DIR: dataDir, PORT: '0', WS_PORT: '0', METRICS_PORT: '0' },
+      ...{ ADMIN_USERNAME: ADMIN.username, ADMIN_PASSWORD: ADMIN.password },
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // Its own process group: Ctrl-C reaches us alone, and we stop the server once.
+    detached: true,
+  });
+  const exited = once(child, 'exit');
+  let log = '';
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    log = (log + chunk).slice(-8_000);
+  });
+  const addresses = Promise.race([
+    readAddresses(child.stdout),
+    exited.then(([code, signal]) => {
+      throw new Error(`the server ended (${signal ?? code}) before it listened`);
+    }),
+  ]);
+  return {
+    addresses,
+    log: () => log,
+    async stop() {
+      const kill = setTimeout(STOP_MS_MAX, undefined, { ref: false }).then(() => child.kill('SIGKILL'));
+      child.kill('SIGTERM');
+      await Promise.race([exited, kill.then(() => exited)]);
+    },
+  };
+}
+
+function readAddresses(stdout: Readable): Promise<{ rest: string; relay: string }> {
+  return new Promise((resolve) => {
+    let printed = '';
+    stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      printed += chunk;
+      const rest = /^REST +(\S+)$/m.exec(printed)?.[1];
+      const relay = /^WebSocket +(\S+)$/m.exec(printed)?.[1];
+      // Ready comes when the database does, after the addresses.
+      if (rest && relay && /^Ready$/m.test(printed)) resolve({ rest, relay });
+    });
+  });
+}

@@ -1,0 +1,43 @@
+// Accounts as clients see them: what they send to register, log in and change a password, and what they get.
+import { type Static, Type } from 'typebox';
+import { Id, Text } from '../http/schemas.js';
+import { PASSWORD_BYTES_MAX } from './passwords.js';
+import { isUsername } from './usernames.js';
+
+const Username = Type.Refine(
+  Type.String({ minLength: 1, description: '1 to 64 characters, no control characters; case-sensitive' }),
+  isUsername,
+  () => 'must be 1 to 64 characters without control characters',
+);
+
+const NewPassword = Type.Refine(
+  Type.String({ minLength: 1, description: '1 to 72 bytes of UTF-8, no NUL' }),
+  isPassword,
+  () => `must be 1 to ${PASSWORD_BYTES_MAX} bytes of UTF-8 without NUL`,
+);
+
+/**
+ * A password that bcrypt tells from every other: it reads 72 bytes, takes NUL for the end and starts over, and
+ * unpaired surrogates would all become the same replacement character.
+ */
+export function isPassword(text: string): boolean {
+  const bytes = Buffer.byteLength(text);
+  return bytes >= 1 && bytes <= PASSWORD_BYTES_MAX && !/[\0\p{Cs}]/u.test(text);
+}
+
+export type Registration = Static<typeof Registration>;
+export const Registration = Type.Object({
+  username: Username,
+  password: NewPassword,
+  deviceSerial: Type.Optional(Text('Links the device with this serial, or creates it')),
+  site: Type.Optional(Text('Site of a device created here; else unused')),
+});
+
+export const Registered = Type.Object({ jwt: Type.String(), userId: Id });
+
+/** Any text: what cannot be a name or a password is simply not the right one. */
+export const Login = Type.Object({ username: Type.String(), password: Type.String() });
+
+export const LoggedIn = Type.Object({ jwt: Type.String() });
+
+export const PasswordChange = Type.Object({ oldPassword: Type.String(), newPassword: NewPassword });

@@ -1,0 +1,34 @@
+// The key of the tokens when none is configured: generated once, kept beside the embedded database.
+import { randomBytes } from 'node:crypto';
+import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** Reads DATA_DIR/jwt.secret, or makes it: 32 random bytes in base64, mode 0600. Safe when two processes start at once. */
+export async function keptSecret(dataDir: string): Promise<string> {
+  const file = join(dataDir, 'jwt.secret');
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  return (await readIfThere(file)) ?? (await make(file));
+}
+
+async function make(file: string): Promise<string> {
+  const fresh = `${file}.${process.pid}`;
+  await writeFile(fresh, randomBytes(32).toString('base64'), { mode: 0o600 });
+  try {
+    // A link appears whole or not at all, and never over somebody else's.
+    await link(fresh, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    await rm(fresh);
+  }
+  return readFile(file, 'utf8');
+}
+
+async function readIfThere(file: string): Promise<string | null> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}

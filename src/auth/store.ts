@@ -1,0 +1,207 @@
+// Accounts in PostgreSQL: register, look up, change, revoke.
+import { randomUUID } from 'node:crypto';
+import type { Database, Deadline } from '../db/client.js';
+import { noticeOf, notify } from '../db/notices.js';
+import type { UserId } from '../ids.js';
+import type { Role } from './tokens.js';
+
+/** Whether a token may still be used. */
+export interface Standing {
+  /** Unix seconds; tokens issued before are refused. */
+  readonly valid_from: number;
+  /** Also true without a linked device. */
+  readonly device_active: boolean;
+}
+
+export interface Account extends Standing {
+  readonly id: UserId;
+  readonly username: string;
+  readonly role: Role;
+  readonly password_hash: string;
+}
+
+export interface NewAccount {
+  /** In NFC (usernames.ts). */
+  readonly username: string;
+  readonly passwordHash: string;
+}
+
+/** null: no such user. Asked before every protected request. */
+export async function accountStanding(
+  database: Database,
+  deadline: Deadline,
+  user: UserId,
+): Promise<Standing | null> {
+  const [standing] = await database.read<Standing>(
+    deadline,
+    (sql) => sql`
+      select u.valid_from, coalesce(d.active, true) as device_active
+      from users u left join devices d on d.id = u.device_id
+      where u.id = ${user}`,
+  );
+  return standing ?? null;
+}
+
+export async function accountNamed(
+  database: Database,
+  deadline: Deadline,
+  username: string,
+): Promise<Account | null> {
+  const [account] = await database.read<Account>(
+    deadline,
+    (sql) => sql`
+      select u.id, u.username, u.role, u.password_hash, u.valid_from, coalesce(d.active, true) as device_active
+      from users u left join devices d on d.id = u.device_id
+      where u.username = ${username}`,
+  );
+  return account ?? null;
+}
+
+export async function passwordHashOf(
+  database: Database,
+  deadline: Deadline,
+  user: UserId,
+): Promise<string | null> {
+  const [row] = await database.read<{ password_hash: string }>(
+    deadline,
+    (sql) => sql`select password_hash from users where id = ${user}`,
+  );
+  return row?.password_hash ?? null;
+}
+
+/** Why a registration would fail, asked before 50 ms are spent on its hash; `register` decides. */
+export async function obstacleToRegister(
+  database: Database,
+  deadline: Deadline,
+  { username, serial }: { username: string; serial: string | null },
+): Promise<'username_taken' | 'device_disabled' | null> {
+  const [row] = await database.read<{ taken: boolean; disabled: boolean }>(
+    deadline,
+    (sql) => sql`
+      select exists (select from users where username = ${username}) as taken,
+             exists (select from devices where serial = ${serial} and not active) as disabled`,
+  );
+  if (row?.taken) return 'username_taken';
+  return row?.disabled ? 'device_disabled' : null;
+}
+
+export type Registered = Pick<Account, 'id' | 'username' | 'role' | 'valid_from'>;
+
+/** A new account with role `user`, or why there is none; then nothing was stored, and the name stays free. */
+export async function register(
+  database: Database,
+  deadline: Deadline,
+  { username, passwordHash }: NewAccount,
+): Promise<Registered | 'username_taken'> {
+  try {
+    const [account] = await database.write<Registered>(
+      deadline,
+      (sql) => sql`
+        insert into users (username, password_hash) values (${username}, ${passwordHash})
+        returning id, username, role, valid_from`,
+    );
+    return account ?? 'username_taken';
+  } catch (error) {
+    return takenOrThrow(error);
+  }
+}
+
+/** The same, linked to the device with that serial, which is created when there is none. */
+export async function registerWithDevice(
+  database: Database,
+  deadline: Deadline,
+  { username, passwordHash, serial, site }: NewAccount & { serial: string; site: string },
+): Promise<Registered | 'username_taken' | 'device_disabled'> {
+  try {
+    // The update changes nothing; it makes `returning` answer for a device that already exists.
+    const [account] = await database.write<Registered>(
+      deadline,
+      (sql) => sql`
+        with device as (
+          insert into devices (name, site, serial) values (${serial}, ${site}, ${serial})
+          on conflict (serial) do update set serial = excluded.serial
+          returning id, active
+        )
+        insert into users (username, password_hash, device_id)
+        select ${username}, ${passwordHash}, id from device where active
+        returning id, username, role, valid_from`,
+    );
+    return account ?? 'device_disabled';
+  } catch (error) {
+    return takenOrThrow(error);
+  }
+}
+
+function takenOrThrow(error: unknown): 'username_taken' {
+  const { code, constraint_name } = error as { code?: string; constraint_name?: string };
+  if (code === '23505' && constraint_name === 'users_username_key') return 'username_taken';
+  throw error;
+}
+
+/** False when the stored hash is no longer `oldHash`: another change came first. */
+export async function changePassword(
+  database: Database,
+  deadline: Deadline,
+  { user, oldHash, newHash }: { user: UserId; oldHash: string; newHash: string },
+): Promise<boolean> {
+  const changed = await database.write(
+    deadline,
+    (sql) => sql`
+      update users set password_hash = ${newHash} where id = ${user} and password_hash = ${oldHash}
+      returning id`,
+  );
+  return changed.length > 0;
+}
+
+/** What became of an admin account: `kept` and `promoted` keep their password, `plain_user` is left as it was. */
+export type AdminOutcome = 'created' | 'kept' | 'promoted' | 'plain_user';
+
+/** Makes sure an admin of that name exists; safe when several nodes start at once. Never promotes. */
+export async function ensureAdmin(
+  database: Database,
+  deadline: Deadline,
+  account: NewAccount,
+): Promise<Exclude<AdminOutcome, 'promoted'>> {
+  const outcome = await addAdmin(database, deadline, { ...account, promote: false });
+  return outcome === 'promoted' ? 'kept' : outcome;
+}
+
+/** The same; with `promote` an existing user becomes an admin (`promoted`, also when it already was one). */
+export async function addAdmin(
+  database: Database,
+  deadline: Deadline,
+  { username, passwordHash, promote }: NewAccount & { promote: boolean },
+): Promise<AdminOutcome> {
+  const id = randomUUID();
+  const [admin] = await database.write<{ created: boolean; role: Role }>(
+    deadline,
+    (sql) => sql`
+      insert into users (id, username, password_hash, role) values (${id}, ${username}, ${passwordHash}, 'admin')
+      on conflict (username) do update
+        set role = case when ${promote} then 'admin' else users.role end
+      returning id = ${id} as created, role`,
+  );
+  if (admin?.created) return 'created';
+  if (admin?.role !== 'admin') return 'plain_user';
+  return promote ? 'promoted' : 'kept';
+}
+
+/**
+ * Refuses every token issued to that user so far, on all nodes within 250 ms. False: no such user. The first login
+ * after it gets a token issued at the new moment.
+ */
+export async function revokeUser(database: Database, deadline: Deadline, username: string): Promise<boolean> {
+  const account = await accountNamed(database, deadline, username);
+  if (account === null) return false;
+  const notice = noticeOf({ kind: 'user_revoked', user: account.id });
+  // A token issued since the last revocation may carry that very second, so the moment always moves.
+  const revoked = await database.write(
+    deadline,
+    (sql) => sql`
+      update users
+      set valid_from = greatest(valid_from + 1, floor(extract(epoch from now()))::bigint + 1)
+      where id = ${account.id}
+      returning ${notify(sql, notice)}`,
+  );
+  return revoked.length > 0;
+}

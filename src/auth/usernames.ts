@@ -1,0 +1,14 @@
+// What a username is: one definition for registration, login and the command line.
+import { isPrintable } from '../http/schemas.js';
+
+/** Code points, counted in the form that is stored. */
+const CHARACTERS_MAX = 64;
+
+/** The spelling that is stored and looked up: NFC, so a name typed on any keyboard finds its account. */
+export const normalizeUsername = (text: string) => text.normalize('NFC');
+
+/** 1 to 64 characters, no control characters, well-formed. Case-sensitive. */
+export function isUsername(text: string): boolean {
+  const characters = [...normalizeUsername(text)].length;
+  return characters >= 1 && characters <= CHARACTERS_MAX && isPrintable(text);
+}

@@ -1,0 +1,47 @@
+// What a close code tells the client to do next (PROTOCOL.md, sections 4 and 6).
+
+/** How a connection ended; 1006 when it broke without a close frame. */
+export type Close = { code: number; reason: string };
+
+export type NextStep = { kind: 'stop' } | { kind: 'wait'; delayMs: number };
+
+const BACKOFF_MS_FIRST = 500;
+const BACKOFF_MS_MAX = 30_000;
+const OVERLOADED_MS_MIN = 5_000;
+const RATE_LIMITED_MS_MIN = 30_000;
+const DISABLED_MS = 60_000;
+
+/**
+ * Whether and when to come back. `attempt` counts from 0 since the last stable connection; `reconnectAfterMs` is what
+ * GOAWAY asked for; `random` is in [0, 1).
+ */
+export function nextStep({
+  close,
+  attempt,
+  reconnectAfterMs,
+  random,
+}: {
+  close: Close;
+  attempt: number;
+  reconnectAfterMs: number;
+  random: () => number;
+}): NextStep {
+  // Full jitter: of a fleet that lost its server, no two radios agree when to come back.
+  const jitterMs = random() * Math.min(BACKOFF_MS_MAX, BACKOFF_MS_FIRST * 2 ** attempt);
+  switch (close.code) {
+    case 1000:
+      return { kind: 'stop' };
+    case 1008:
+      if (close.reason !== 'device disabled') return { kind: 'stop' };
+      return { kind: 'wait', delayMs: DISABLED_MS * (0.75 + random() / 2) };
+    case 1012:
+      return { kind: 'wait', delayMs: reconnectAfterMs + jitterMs };
+    case 1013:
+      return {
+        kind: 'wait',
+        delayMs: (close.reason === 'rate_limited' ? RATE_LIMITED_MS_MIN : OVERLOADED_MS_MIN) + jitterMs,
+      };
+    default:
+      return { kind: 'wait', delayMs: jitterMs };
+  }
+}

@@ -1,0 +1,141 @@
+// Writes what a radio hears into one Ogg Opus file: burst after burst, each in order of its sequence.
+import { ENCRYPTED } from '../relay/frame.js';
+import type { HeardEnd, HeardFrame } from './hearing.js';
+import type { OpusWriter } from './ogg.js';
+import { concealment, opusMs } from './opus.js';
+import type { Radio } from './radio.js';
+
+/** Counts of packets and bursts; `concealed` stands for frames never heard, `leftOut` for what could not be written. */
+export type Recorded = { bursts: number; packets: number; concealed: number; leftOut: number };
+
+export type Recorder = {
+  readonly recorded: Readonly<Recorded>;
+  /** Writes what was heard so far and completes the file; rejects when the file could not be written. */
+  close(): Promise<void>;
+};
+
+type Burst = {
+  session: number;
+  burst: number;
+  isOver: boolean;
+  last: { sequence: number; packet: Uint8Array } | null;
+  /** Heard while another burst was being written. */
+  waiting: Uint8Array[];
+};
+
+// 5 min of 20 ms packets: more talkers at once than one file can tell one after the other are left out.
+const WAITING_PACKETS_MAX = 15_000;
+// The server ends a burst after 2 s of silence, so a longer gap is not one of a burst's own.
+const GAP_MS_MAX = 2_000;
+
+/**
+ * Records from now on. Silence between bursts is not written; of bursts that overlap the later ones follow the first.
+ * `wants` picks the talkgroups, `onBurst` tells of each burst that ended, `onFailure` that the file cannot be written.
+ */
+export function createRecorder({
+  radio,
+  writer,
+  wants = () => true,
+  onBurst = () => {},
+  onFailure = () => {},
+}: {
+  radio: Radio;
+  writer: OpusWriter;
+  wants?: (talkgroupId: string) => boolean;
+  onBurst?: (end: HeardEnd) => void;
+  onFailure?: () => void;
+}): Recorder {
+  const recorded: Recorded = { bursts: 0, packets: 0, concealed: 0, leftOut: 0 };
+  /** In the order they began; the first is being written. */
+  let bursts: Burst[] = [];
+  let waitingPackets = 0;
+  let written: Promise<void> = Promise.resolve();
+
+  const stopListening = [
+    radio.on('talk_started', (talker) => {
+      if (wants(talker.talkgroup_id) && talker.session !== radio.session) burstOf(talker);
+    }),
+    radio.on('audio', (frame) => {
+      if (wants(frame.talkgroupId)) take(frame, burstOf(frame));
+    }),
+    radio.on('talk_ended', (end) => {
+      const ended = bursts.find(isSame(end));
+      if (ended) finish(ended, end);
+    }),
+  ];
+
+  return {
+    recorded,
+    async close() {
+      for (const stop of stopListening) stop();
+      for (const burst of bursts) burst.waiting.forEach(write);
+      bursts = [];
+      try {
+        await written;
+      } finally {
+        await writer.close();
+      }
+    },
+  };
+
+  function burstOf({ session, burst }: Pick<Burst, 'session' | 'burst'>): Burst {
+    const known = bursts.find(isSame({ session, burst }));
+    if (known) return known;
+    const started: Burst = { session, burst, isOver: false, last: null, waiting: [] };
+    bursts.push(started);
+    return started;
+  }
+
+  function take(frame: HeardFrame, burst: Burst): void {
+    const packet = frame.payload;
+    if (packet.length === 0) return; // an END without speech
+    const packetMs = opusMs(packet);
+    if (packetMs === null || (frame.flags & ENCRYPTED) !== 0) {
+      recorded.leftOut += 1;
+      return;
+    }
+    const missing = burst.last ? frame.sequence - burst.last.sequence - 1 : 0;
+    if (missing < 0) return; // heard before
+    if (burst.last && missing * packetMs <= GAP_MS_MAX) conceal(burst, burst.last.packet, missing);
+    burst.last = { sequence: frame.sequence, packet };
+    append(burst, packet);
+  }
+
+  function conceal(burst: Burst, like: Uint8Array, count: number): void {
+    recorded.concealed += count;
+    for (let i = 0; i < count; i++) append(burst, concealment(like));
+  }
+
+  function append(burst: Burst, packet: Uint8Array): void {
+    if (burst === bursts[0]) {
+      write(packet);
+    } else if (waitingPackets < WAITING_PACKETS_MAX) {
+      waitingPackets += 1;
+      burst.waiting.push(packet);
+    } else {
+      recorded.leftOut += 1;
+    }
+  }
+
+  function finish(burst: Burst, end: HeardEnd): void {
+    burst.isOver = true;
+    recorded.bursts += 1;
+    while (bursts[0]?.isOver) {
+      bursts.shift();
+      const next = bursts[0]?.waiting.splice(0) ?? [];
+      waitingPackets -= next.length;
+      next.forEach(write);
+    }
+    onBurst(end);
+  }
+
+  function write(packet: Uint8Array): void {
+    recorded.packets += 1;
+    written = written.then(() => writer.write(packet));
+    // The reason itself is told by close().
+    written.catch(onFailure);
+  }
+}
+
+const isSame = (one: Pick<Burst, 'session' | 'burst'>) => (other: Burst) =>
+  one.session === other.session && one.burst === other.burst;

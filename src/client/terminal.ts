@@ -1,0 +1,115 @@
+// The radio in a terminal: speaks a file into a talkgroup, or writes what is heard to a file. Node only.
+import { PAYLOAD_BYTES_MAX } from '../relay/frame.js';
+import { createRadio, type Radio, RadioError, type Talkgroup, type TalkOutcome } from './node.js';
+import { createOpusWriter, readOpus } from './ogg.js';
+import { createRecorder, type Recorded } from './recorder.js';
+import { speak } from './speak.js';
+
+/** `url` of the relay, the JWT, a `signal` that ends it early, and where the lines for the human go. */
+export type TerminalOptions = {
+  url: string;
+  token: string;
+  signal?: AbortSignal;
+  report?: (line: string) => void;
+};
+
+/**
+ * Speaks an Ogg Opus file in real time and tells how the relay ended the burst, `released` when all went well.
+ * Rejects when the file cannot be spoken, the relay refuses the token, or the user is not in the talkgroup.
+ */
+export async function talkFile(
+  options: TerminalOptions & { talkgroup: string; file: string },
+): Promise<TalkOutcome> {
+  const { report = () => {}, signal } = options;
+  const { packets, packetMs } = await readOpus(options.file);
+  if (packets.some((packet) => packet.length > PAYLOAD_BYTES_MAX)) {
+    throw new Error(`a packet of the file is longer than the ${PAYLOAD_BYTES_MAX} bytes a frame holds`);
+  }
+  const radio = openRadio(options);
+  try {
+    await until(radio, { event: 'open', signal });
+    if (signal?.aborted) return { code: 'unsent' };
+    const { talkgroup_id, name } = findTalkgroup(radio, options.talkgroup);
+    report(`talking in ${name} for ${seconds(packets.length * packetMs)}`);
+    const talk = radio.talk({ talkgroupId: talkgroup_id });
+    await speak({ talk, packets, packetMs, signal });
+    const outcome = await talk.ended;
+    report(`${outcome.code}: ${outcome.frames ?? 0} of ${packets.length} packets were relayed`);
+    return outcome;
+  } finally {
+    radio.close();
+  }
+}
+
+/**
+ * Writes every burst heard to an Ogg Opus file until `bursts` of them ended or `signal` aborts; all talkgroups, or one
+ * by name or id. Rejects when the relay refuses the token or the file cannot be written; the file is closed either way.
+ */
+export async function listenToFile(
+  options: TerminalOptions & { out: string; talkgroup?: string; bursts?: number },
+): Promise<Recorded> {
+  const { talkgroup, report = () => {}, bursts = Number.POSITIVE_INFINITY } = options;
+  const enough = new AbortController();
+  const signal = options.signal ? AbortSignal.any([options.signal, enough.signal]) : enough.signal;
+
+  const writer = await createOpusWriter(options.out);
+  const radio = openRadio(options);
+  const recorder = createRecorder({
+    radio,
+    writer,
+    wants: (talkgroupId) => talkgroup === undefined || isNamed(radio.talkgroups.get(talkgroupId), talkgroup),
+    onBurst({ talkgroup_id, code, duration_ms = 0 }) {
+      const name = radio.talkgroups.get(talkgroup_id)?.name ?? talkgroup_id;
+      report(`heard ${seconds(duration_ms)} in ${name}: ${code}`);
+      if (recorder.recorded.bursts >= bursts) enough.abort();
+    },
+    onFailure: () => enough.abort(),
+  });
+  try {
+    await until(radio, { event: 'open', signal });
+    if (talkgroup !== undefined && !signal.aborted) findTalkgroup(radio, talkgroup);
+    report(`listening to ${talkgroup ?? `${radio.talkgroups.size} talkgroups`}`);
+    await until(radio, { signal });
+  } finally {
+    radio.close();
+    await recorder.close();
+  }
+  return recorder.recorded;
+}
+
+function openRadio({ url, token, report = () => {} }: TerminalOptions): Radio {
+  const radio = createRadio({ url, token });
+  radio.on('waiting', ({ code, reason, delayMs }) =>
+    report(`not connected (${code}${reason && ` ${reason}`}), again in ${seconds(delayMs)}`),
+  );
+  return radio;
+}
+
+/** Resolves at the event or when aborted; rejects when the relay turned us away for good. */
+function until(
+  radio: Radio,
+  { event, signal }: { event?: 'open'; signal: AbortSignal | undefined },
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) resolve();
+    signal?.addEventListener('abort', () => resolve(), { once: true });
+    if (event) radio.on(event, () => resolve());
+    radio.on('stopped', ({ code, reason }) =>
+      reject(new RadioError('stopped', `the relay closed the connection: ${reason || code}`)),
+    );
+  });
+}
+
+function findTalkgroup(radio: Radio, nameOrId: string): Talkgroup {
+  const named = [...radio.talkgroups.values()].filter((talkgroup) => isNamed(talkgroup, nameOrId));
+  const [found] = named;
+  if (!found) throw new RadioError('not_member', `not a member of a talkgroup ${nameOrId}`);
+  // Names are not unique.
+  if (named.length > 1) throw new Error(`several talkgroups are named ${nameOrId}: give the id`);
+  return found;
+}
+
+const isNamed = (talkgroup: Talkgroup | undefined, nameOrId: string): boolean =>
+  talkgroup?.talkgroup_id === nameOrId || talkgroup?.name === nameOrId;
+
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;

@@ -1,0 +1,158 @@
+// The composition root: builds each thing once, top-down, and hands it on; close runs backwards.
+import { randomBytes } from 'node:crypto';
+import type { Logger } from 'pino';
+import { createPasswords, type Passwords } from './auth/passwords.js';
+import { authRoutes } from './auth/routes.js';
+import { keptSecret } from './auth/secret.js';
+import { ensureAdmin } from './auth/store.js';
+import { createTokenVerifier } from './auth/tokens.js';
+import { type Config, ConfigError } from './config.js';
+import { type Database, deadlineIn, openDatabase, REQUEST_MS } from './db/client.js';
+import { startEmbedded } from './db/embedded.js';
+import { migrate, NewerDatabaseError } from './db/migrate.js';
+import { deviceRoutes } from './devices/routes.js';
+import { AppError } from './errors.js';
+import { gpsRoutes } from './gps/routes.js';
+import { createHttpServer } from './http/server.js';
+import { keyRoutes } from './keys/routes.js';
+import { composeRelay, type RelaySide } from './relay/compose.js';
+import { startRelayThread } from './relay/host.js';
+import { talkgroupRoutes } from './talkgroups/routes.js';
+
+/** A service that is built and not yet listening. */
+export interface Service {
+  /** Binds both ports; rejects when one is taken. */
+  listen(): Promise<{ readonly port: number; readonly wsPort: number }>;
+  /**
+   * Waits for the database, migrates it, makes the admin, opens both doors. Answers the generated admin password when
+   * one was made. Rejects when the database or the admin's name is not ours to use.
+   */
+  start(): Promise<{ readonly generatedPassword: string | null }>;
+  close(): Promise<void>;
+}
+
+/** `onDeath` hears that the relay's thread ended by itself; the caller ends the process. */
+export async function compose(config: Config, log: Logger, onDeath: (error: Error) => void): Promise<Service> {
+  const closers: (() => Promise<void>)[] = [];
+  const close = async () => {
+    for (const undo of closers.splice(0).reverse()) await undo();
+  };
+  try {
+    return await build();
+  } catch (error) {
+    await close();
+    throw error;
+  }
+
+  async function build(): Promise<Service> {
+    const url = config.DATABASE_URL ?? (await embedded());
+    const secret = config.JWT_SECRET ?? (await keptSecret(config.DATA_DIR));
+    const database = openDatabase({ url, connections: config.DATABASE_POOL, log });
+    closers.push(() => database.close());
+    const passwords = createPasswords();
+    const relay: RelaySide =
+      config.RELAY_THREADS === 0
+        ? composeRelay({ config, url, database, verifyToken: createTokenVerifier(secret), log })
+        : startRelayThread({ config, url, secret }, onDeath);
+    closers.push(() => relay.close());
+
+    let phase: 'starting' | 'serving' | 'draining' = 'starting';
+    const ready = () => (phase === 'serving' ? (database.trouble() ?? relay.trouble()) : phase);
+    const shared = { database, tell: relay.tell };
+    const http = createHttpServer({
+      config,
+      secret,
+      database,
+      ready,
+      log,
+      routes: [authRoutes({ ...shared, passwords, config }), talkgroupRoutes(shared), deviceRoutes(shared), gpsRoutes(shared), keyRoutes(shared)],
+    });
+    closers.push(() => http.close());
+
+    return {
+      async listen() {
+        const wsPort = await relay.listen();
+        const { port } = await http.listen();
+        return { port, wsPort };
+      },
+      async start() {
+        await migrateWhenUp(url, log);
+        const generatedPassword = await makeAdmin({ config, database, passwords, log });
+        relay.start();
+        phase = 'serving';
+        return { generatedPassword };
+      },
+      async close() {
+        phase = 'draining';
+        await close();
+      },
+    };
+  }
+
+  async function embedded(): Promise<string> {
+    const postgres = await startEmbedded({ dataDir: config.DATA_DIR, log });
+    closers.push(() => postgres.stop());
+    return postgres.url;
+  }
+}
+
+/** A database that is away is waited for; one that is newer than this code is refused. */
+async function migrateWhenUp(url: string, log: Logger): Promise<void> {
+  for (;;) {
+    try {
+      const version = await migrate(url);
+      log.info({ version }, 'database migrated');
+      return;
+    } catch (error) {
+      if (error instanceof NewerDatabaseError || !isAway(error)) throw error;
+      log.warn({ reason: (error as { code?: string }).code }, 'waiting for the database');
+      await pause(AGAIN_MS);
+    }
+  }
+}
+
+const AGAIN_MS = 250;
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Connection errors of Node and postgres.js, and PostgreSQL's own class 57P (shutting down, starting up). */
+function isAway(error: unknown): boolean {
+  const code = (error as { code?: unknown }).code;
+  return typeof code === 'string' && (/^(57P|08|53300)/.test(code) || !/^[0-9A-Z]{5}$/.test(code));
+}
+
+interface AdminParts {
+  readonly config: Config;
+  readonly database: Database;
+  readonly passwords: Passwords;
+  readonly log: Logger;
+}
+
+/** The admin of ADMIN_USERNAME exists afterwards, unless nobody told us a password for an external database. */
+async function makeAdmin({ config, database, passwords, log }: AdminParts): Promise<string | null> {
+  const generated = config.ADMIN_PASSWORD === undefined && config.DATABASE_URL === undefined;
+  const password = config.ADMIN_PASSWORD ?? (generated ? randomBytes(12).toString('base64url') : null);
+  if (password === null) {
+    log.warn({ username: config.ADMIN_USERNAME }, 'ADMIN_PASSWORD is not set: an admin is not made at start');
+    return null;
+  }
+  const passwordHash = await passwords.hash(password);
+  const outcome = await untilUp(() =>
+    ensureAdmin(database, deadlineIn(REQUEST_MS), { username: config.ADMIN_USERNAME, passwordHash }),
+  );
+  if (outcome === 'plain_user') {
+    throw new ConfigError(`ADMIN_USERNAME: ${config.ADMIN_USERNAME} is the name of a plain user; choose another or promote it with 'admin add --promote'`);
+  }
+  return outcome === 'created' && generated ? password : null;
+}
+
+/** The database was there a moment ago; a fall-over in between must not end the start. Safe to repeat. */
+async function untilUp<T>(ask: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      await pause(AGAIN_MS);
+    }
+  }
+}

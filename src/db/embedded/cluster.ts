@@ -1,0 +1,146 @@
+// The database's files: where they lie, to whom they belong, and how they come to be.
+import { randomBytes } from 'node:crypto';
+import {
+  chmod,
+  chown,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { type Account, canEnter, databaseAccount, ourAccount, runAs } from './account.js';
+import { exists, hasCode, makeDraft, syncFolder } from './files.js';
+
+/** Where an embedded database lives; nothing need be there yet. */
+export interface Place {
+  /** The configured folder, without symbolic links. */
+  readonly dataDir: string;
+  /** PostgreSQL's data directory. */
+  readonly cluster: string;
+  /** Owner of the cluster, under which PostgreSQL runs. */
+  readonly account: Account;
+}
+
+// Below it root keeps the clusters whose DATA_DIR the database's account cannot enter.
+const HOMES_OF_ROOT = '/var/lib/talkgroup-radio';
+
+/**
+ * Decides where the cluster of a data folder lies: in it, or, when some folder above is closed to the account (a
+ * clone below /root), in a folder of its own that a link in `dataDir` leads to, so that the next start finds it.
+ */
+export async function settle(configured: string): Promise<Place> {
+  // 0711: the account may pass through to its own files, and list nothing of ours.
+  await mkdir(configured, { recursive: true, mode: 0o711 });
+  const dataDir = await realpath(configured);
+  const link = join(dataDir, 'postgres');
+  const target = await linkTarget(link);
+  if (target !== null) return { dataDir, cluster: target, account: await accountFor(target) };
+
+  const account = await accountFor(link);
+  if (await opens(dataDir, account)) return { dataDir, cluster: link, account };
+  if (await exists(link)) throw new Error(`${link} is closed to its owner: open the folders above it`);
+  await settleElsewhere(link);
+  return settle(configured);
+}
+
+async function linkTarget(link: string): Promise<string | null> {
+  try {
+    const target = resolve(dirname(link), await readlink(link));
+    if (await exists(dirname(target))) return target;
+    throw new Error(
+      `The database's files are gone: ${link} points to ${target}. Bring them back, or remove the link`,
+    );
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'EINVAL')) return null; // nothing there yet, or a plain folder
+    throw error;
+  }
+}
+
+async function accountFor(cluster: string): Promise<Account> {
+  const us = ourAccount();
+  if (!(await exists(cluster))) return databaseAccount();
+  const owner = await stat(cluster);
+  if (us.uid !== 0 && owner.uid !== us.uid) {
+    throw new Error(
+      `${cluster} belongs to user ${owner.uid}: start the service as that user, or set another DATA_DIR`,
+    );
+  }
+  return owner.uid === 0 ? databaseAccount() : { uid: owner.uid, gid: owner.gid };
+}
+
+async function opens(dataDir: string, account: Account): Promise<boolean> {
+  if (await canEnter(account, dataDir)) return true;
+  // The folder itself is ours to open, those above it are not.
+  await chmod(dataDir, ((await stat(dataDir)).mode & 0o777) | 0o011);
+  return canEnter(account, dataDir);
+}
+
+async function settleElsewhere(link: string): Promise<void> {
+  await mkdir(HOMES_OF_ROOT, { recursive: true });
+  await chmod(HOMES_OF_ROOT, 0o711); // whatever the umask
+  // Never an old name again: with DATA_DIR and its link removed, the old data must not come back.
+  const home = await mkdtemp(join(HOMES_OF_ROOT, 'postgres-'));
+  await chmod(home, 0o711);
+  await writeFile(join(home, 'BELONGS-TO'), `${link}\n`);
+  try {
+    await symlink(join(home, 'cluster'), link);
+  } catch (error) {
+    await rm(home, { recursive: true });
+    if (!hasCode(error, 'EEXIST')) throw error; // another process was first
+  }
+}
+
+/**
+ * Creates the cluster unless it is there: role and database `talkgroup`, UTF-8, checksums. A crash or a second
+ * process meanwhile leaves either a whole cluster or none.
+ */
+export async function initialise({ place, binaries }: { place: Place; binaries: string }): Promise<void> {
+  const { cluster, account } = place;
+  if (await exists(join(cluster, 'PG_VERSION'))) return;
+  const draft = await makeDraft(cluster);
+  try {
+    await chown(draft, account.uid, account.gid);
+    await prepare({ draft, account, binaries });
+    await rename(join(draft, 'cluster'), cluster);
+    await syncFolder(dirname(cluster));
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST', 'ENOTEMPTY')) throw error; // another process was first
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+}
+
+async function prepare(job: { draft: string; account: Account; binaries: string }): Promise<void> {
+  const { draft, account, binaries } = job;
+  const cluster = join(draft, 'cluster');
+  const password = join(draft, PASSWORD_FILE);
+  // 192 random bits, in letters that need no escape in a URL.
+  await writeFile(password, randomBytes(24).toString('base64url'), { mode: 0o600, flush: true });
+  await chown(password, account.uid, account.gid);
+  // initdb's own fsync takes 0.2 of its 0.6 s, and without it a power failure could undo what we then rename.
+  await runAs(account, join(binaries, 'bin', 'initdb'), [
+    ...['-D', cluster, '--username=talkgroup', `--pwfile=${password}`, '--auth=scram-sha-256'],
+    // Sorts by code point on every machine, so that an update of the C library cannot break an index.
+    ...['--encoding=UTF8', '--no-locale', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
+    ...['--data-checksums', '--no-instructions'],
+  ]);
+  const createDatabase = `echo 'create database talkgroup' | "$1" --single -D "$2" postgres`;
+  await runAs(account, '/bin/sh', ['-c', createDatabase, 'sh', join(binaries, 'bin', 'postgres'), cluster]);
+  await rename(password, join(cluster, PASSWORD_FILE));
+  await syncFolder(cluster);
+}
+
+// Lies in the cluster, so that both come to be in one rename and are lost together.
+const PASSWORD_FILE = 'talkgroup.password';
+
+/** The password of the role `talkgroup`. */
+export async function readPassword(cluster: string): Promise<string> {
+  return readFile(join(cluster, PASSWORD_FILE), 'utf8');
+}

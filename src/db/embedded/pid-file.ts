@@ -1,0 +1,58 @@
+// Reads postmaster.pid, the lock a PostgreSQL server holds on its data directory.
+import { readFile, readlink, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { hasCode } from './files.js';
+
+interface PidFile {
+  readonly pid: number;
+  /** First of the folders it listens in. */
+  readonly socketFolder: string;
+  /** It owns the data directory for good: the shared memory of those before it is gone, too. */
+  readonly locked: boolean;
+  /** It accepts connections. */
+  readonly ready: boolean;
+}
+
+/** What the file says, or null when there is none; after a `kill -9` it speaks of a server that is gone. */
+export async function readPidFile(cluster: string): Promise<PidFile | null> {
+  try {
+    // Lines (storage/lmgr's miscadmin.h): pid, data directory, start time, port, socket folder, address, key, status.
+    const lines = (await readFile(join(cluster, 'postmaster.pid'), 'utf8')).split('\n');
+    const [pid, , , , socketFolder = '', , sharedMemory = '', status] = lines.map((line) => line.trim());
+    return { pid: Number(pid), socketFolder, locked: sharedMemory !== '', ready: status === 'ready' };
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return null;
+    throw error;
+  }
+}
+
+/**
+ * Removes a lock whose number has gone to a process that is no PostgreSQL of this cluster: in a restarted container
+ * numbers repeat, and PostgreSQL, seeing its number alive, would never start again. (Linux; elsewhere does nothing.)
+ */
+export async function removeStrangersLock(cluster: string): Promise<void> {
+  const lock = await readPidFile(cluster);
+  if (lock === null) return;
+  const folder = await workingFolder(lock.pid);
+  if (folder !== null && folder !== cluster) await rm(join(cluster, 'postmaster.pid'), { force: true });
+}
+
+/**
+ * Asks a server that outlived its launcher and its guard to shut down; one that somebody started by hand, with its
+ * sockets elsewhere, is left alone. (Linux; elsewhere does nothing.)
+ */
+export async function interruptOrphan(cluster: string, socketFolder: string): Promise<void> {
+  const lock = await readPidFile(cluster);
+  if (lock?.socketFolder !== socketFolder || (await workingFolder(lock.pid)) !== cluster) return;
+  process.kill(lock.pid, 'SIGINT');
+}
+
+// A postmaster works in its data directory. Null: no such process, not ours to look into, or no /proc.
+async function workingFolder(pid: number): Promise<string | null> {
+  try {
+    return await readlink(`/proc/${pid}/cwd`);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'EACCES', 'ESRCH')) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,105 @@
+// The short private folder with the database's sockets, and the connection string that leads there.
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { chmod, chown, lstat, mkdir, rm, rmdir } from 'node:fs/promises';
+import { connect, createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { type Account, canEnter, ourAccount } from './account.js';
+import type { Place } from './cluster.js';
+import { hasCode } from './files.js';
+
+/** File name of a socket on which a living launcher of the database accepts connections, and closes them. */
+const LAUNCHER = 'launcher.sock';
+
+/*
+ * `postgres://user:secret@HOST/name` carries a folder as HOST when it is percent-encoded, but not for everybody:
+ * postgres.js takes HOST for a folder only when it contains a comma, libpq (psql, pg_dump) splits it at the comma.
+ * So we say `<folder>/,`: libpq tries `<folder>/` first, postgres.js finds a folder of the name `,` inside it,
+ * and PostgreSQL listens in both.
+ */
+const COMMA = ',';
+
+/** The two folders PostgreSQL listens in, as its setting `unix_socket_directories` takes them. */
+export function socketDirectories(folder: string): string {
+  return `"${folder}","${join(folder, COMMA)}"`;
+}
+
+/** Connection string of database and role `talkgroup`, for postgres.js and libpq alike. */
+export function connectionString({ folder, password }: { folder: string; password: string }): string {
+  return `postgres://talkgroup:${password}@${encodeURIComponent(join(folder, COMMA))}/talkgroup`;
+}
+
+/** The folder a string of `connectionString` leads to. */
+export function folderOf(url: string): string {
+  return dirname(decodeURIComponent(new URL(url).hostname));
+}
+
+/** Path of the place's socket folder: the same for every process, short enough whatever the length of DATA_DIR. */
+export async function socketFolder({ dataDir, account }: Place): Promise<string> {
+  const hash = createHash('sha256').update(`${account.uid}:${dataDir}`).digest('hex').slice(0, 16);
+  const name = `talkgroup-radio-${hash}`;
+  const short = Buffer.byteLength(join(tmpdir(), name, COMMA, '.s.PGSQL.5432')) <= PATH_BYTES_MAX;
+  // Root's own temporary folder may be closed to the account.
+  return join(short && (await canEnter(account, tmpdir())) ? tmpdir() : '/tmp', name);
+}
+
+// What macOS allows for a socket; Linux allows 107.
+const PATH_BYTES_MAX = 103;
+
+/** Makes the folder if need be; throws when it is not ours alone, for then anybody could pose as the database. */
+export async function prepareSocketFolder(folder: string, account: Account): Promise<void> {
+  await privateFolder(folder, account);
+  await privateFolder(join(folder, COMMA), account);
+}
+
+async function privateFolder(folder: string, account: Account): Promise<void> {
+  try {
+    await mkdir(folder, { mode: 0o700 });
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw error;
+  }
+  const found = await lstat(folder);
+  if (!found.isDirectory() || ![account.uid, ourAccount().uid].includes(found.uid)) {
+    throw new Error(`${folder}, where the database's sockets go, belongs to user ${found.uid}: remove it`);
+  }
+  await chmod(folder, 0o700);
+  if (found.uid !== account.uid) await chown(folder, account.uid, account.gid);
+}
+
+/** Removes the folder when it is empty, so never under the feet of another launcher that already uses it. */
+export async function removeSocketFolder(folder: string): Promise<void> {
+  for (const path of [join(folder, COMMA), folder]) {
+    try {
+      await rmdir(path);
+    } catch (error) {
+      if (!hasCode(error, 'ENOENT', 'ENOTEMPTY', 'EEXIST')) throw error;
+    }
+  }
+}
+
+/** Shows that the folder's database has a living launcher. Only for who holds PostgreSQL's lock on the cluster. */
+export async function announceLauncher(folder: string): Promise<Server> {
+  const path = join(folder, LAUNCHER);
+  await rm(path, { force: true }); // of a launcher that was killed
+  const server = createServer((socket) => socket.destroy());
+  // Accepting fails when descriptors run out; the kernel has told the asker by then that we live.
+  server.on('error', () => {});
+  await once(server.listen(path), 'listening');
+  return server;
+}
+
+/** Whether a living process has announced itself in the folder; the kernel answers for one that is busy or stopped. */
+export async function launcherLives(folder: string): Promise<boolean> {
+  const socket = connect(join(folder, LAUNCHER));
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ECONNREFUSED')) return false;
+    if (hasCode(error, 'EAGAIN')) return true; // more askers at once than its backlog holds
+    throw error;
+  } finally {
+    socket.destroy();
+  }
+}

@@ -1,0 +1,42 @@
+// Devices: list them, switch them off and on.
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import type { Database } from '../db/client.js';
+import { noticeOf, type Tell } from '../db/notices.js';
+import { AppError } from '../errors.js';
+import { confirm } from '../http/confirm.js';
+import { readDeviceId } from '../http/paths.js';
+import { answers, IdInPath, Ok, ok } from '../http/schemas.js';
+import { DeviceList, DeviceStatus } from './schemas.js';
+import * as store from './store.js';
+
+export interface DeviceOptions {
+  readonly database: Database;
+  readonly tell: Tell;
+}
+
+/** GET /devices and PATCH /devices/:id/status. */
+export const deviceRoutes =
+  ({ database, tell }: DeviceOptions): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const tags = ['devices'];
+
+    const list = { config: { access: 'admin' }, schema: { tags, response: answers(DeviceList) } } as const;
+
+    app.get('/devices', list, async ({ deadline }) => ({
+      devices: await store.allDevices(database, deadline),
+    }));
+
+    const setStatus = {
+      config: { access: 'admin' },
+      schema: { tags, params: IdInPath, body: DeviceStatus, response: answers(Ok) },
+    } as const;
+
+    app.patch('/devices/:id/status', setStatus, async ({ params, body, deadline }) => {
+      const device = readDeviceId(params.id);
+      const notice = noticeOf({ kind: 'device_changed', device });
+      const found = await store.setDeviceActive(database, deadline, { device, active: body.active, notice });
+      if (!found) throw new AppError('device_not_found');
+      await confirm(tell, notice, deadline);
+      return ok;
+    });
+  };

@@ -1,0 +1,36 @@
+// Reading a request's body: JSON in strict UTF-8, or nothing.
+import type { FastifyInstance } from 'fastify';
+import { AppError } from '../errors.js';
+
+/** The longest body of ours is a registration, under 2 KiB. */
+export const BODY_BYTES_MAX = 16_384;
+
+/** Replaces fastify's parsers. An empty body is no body, whatever type it claims: many stacks send that on DELETE. */
+export function addBodyParsers(app: FastifyInstance): void {
+  const parseJson = app.getDefaultJsonParser('error', 'error');
+  app.removeAllContentTypeParsers();
+
+  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
+    if (bytes.length === 0) return done(null);
+    const text = decode(bytes);
+    if (text === null) return done(new AppError('bad_request', 'the body is not valid UTF-8'));
+    return parseJson(request, text, done);
+  });
+
+  app.addContentTypeParser('*', (request, _bytes, done) => {
+    const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+    const empty = encoding === undefined && (length === undefined || Number(length) === 0);
+    done(empty ? null : new AppError('unsupported_media_type'));
+  });
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+function decode(bytes: Buffer): string | null {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    // Expected: bytes that are no UTF-8. Decoded leniently they would be stored as U+FFFD.
+    return null;
+  }
+}

@@ -1,0 +1,45 @@
+// Every failure leaves as `{error: string}`: the one place where an error becomes a status and a sentence.
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AppError, type RefusalCode } from '../errors.js';
+
+/** The error handler of all routes, and of the router before them. Refusals are told, bugs are logged and hidden. */
+export function answerFailure(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const refusal = refusalOf(error);
+  if (refusal.code === 'internal') request.log.error({ err: traceOf(error) }, 'request failed');
+  // fastify closes the connection after a refused body; the bytes still unread would then reset it before the
+  // client has read its answer. Node discards them instead, for as long as a request may take.
+  reply.removeHeader('connection');
+  void reply.code(refusal.status).headers(headersOf(refusal)).send(bodyOf(refusal));
+}
+
+/** The refusal an error stands for; anything nobody planned is `internal`. */
+export function refusalOf(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
+  if (code === 'FST_ERR_CTP_INVALID_JSON_BODY') return new AppError('bad_request', 'the body is not valid JSON');
+  return new AppError(meanings.get(statusCode) ?? 'internal');
+}
+
+/** What fastify and its plugins mean by a status; their own sentences are not shown, some repeat the URL. */
+const meanings = new Map<unknown, RefusalCode>([
+  [400, 'bad_request'],
+  [403, 'unknown_path'], // a dot file under /docs/static
+  [404, 'unknown_path'],
+  [413, 'body_too_large'],
+  [414, 'uri_too_long'],
+  [415, 'unsupported_media_type'],
+]);
+
+export const bodyOf = (refusal: AppError) => ({ error: refusal.message });
+
+/** RFC 9110: a 401 names its scheme (11.6.1), a 503 says when to come back (10.2.3). */
+export function headersOf(refusal: AppError): Record<string, string> {
+  if (refusal.status === 401) return { 'www-authenticate': 'Bearer' };
+  return refusal.retryAfterS === null ? {} : { 'retry-after': String(refusal.retryAfterS) };
+}
+
+/** Not the error whole: PostgreSQL's `detail` may quote a row with its password hash or master secret. */
+function traceOf(error: unknown) {
+  const { message, stack, code } = error as { message?: unknown; stack?: unknown; code?: unknown };
+  return { message, stack, code };
+}

@@ -1,0 +1,187 @@
+// The REST door: what happens to one request, from its first byte to its answer, in this order.
+import cors from '@fastify/cors';
+import helmet from '@fastify/helmet';
+import sensible from '@fastify/sensible';
+import {
+  type FastifyPluginAsyncTypebox,
+  TypeBoxValidatorCompiler,
+} from '@fastify/type-provider-typebox';
+import {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+  LogController,
+} from 'fastify';
+import type { Config } from '../config.js';
+import { type Database, type Deadline, deadlineIn, REQUEST_MS } from '../db/client.js';
+import { AppError } from '../errors.js';
+import { addBodyParsers, BODY_BYTES_MAX } from './body.js';
+import { addDocs } from './docs.js';
+import { answerFailure } from './failures.js';
+import { addGuard, type GuardedRoute, PREFLIGHT_URL } from './guard.js';
+import { healthRoutes } from './health.js';
+import { answerClientError, createListener, URL_BYTES_MAX } from './listener.js';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** When this request's work must be done; it stands still while its body arrives. */
+    deadline: Deadline;
+    /** What was left of it (ms) when we began to wait for the body. */
+    leftMs: number;
+  }
+}
+
+export interface HttpServerOptions {
+  readonly config: Config;
+  /** Key of the tokens, at least 32 bytes. */
+  readonly secret: string;
+  readonly database: Database;
+  /** null when able to serve, else the reason /readyz gives. */
+  readonly ready: () => string | null;
+  readonly log: FastifyBaseLogger;
+  /** The features' routes; each declares `config.access`. */
+  readonly routes: readonly FastifyPluginAsyncTypebox[];
+}
+
+export interface HttpServer {
+  /** Resolves with the port once it accepts. Rejects when the port is taken or a route declares no access. */
+  listen(): Promise<{ port: number }>;
+  /** From now on every answer carries `Connection: close`; requests are still taken. */
+  drain(): void;
+  /** Stops accepting and resolves when everything accepted is answered; what is not within 5 s is cut off. */
+  close(): Promise<void>;
+  /** Every route with whom it admits; complete after `listen`. */
+  readonly routes: readonly GuardedRoute[];
+}
+
+/** Every request is answered within this time, so a connection that is busy longer never sent its request whole. */
+const CLOSE_MS_MAX = 5000;
+
+export function createHttpServer(options: HttpServerOptions): HttpServer {
+  const { config, secret, database, ready, log, routes } = options;
+  let draining = false;
+
+  // Bytes. The listener answers what is no request; fastify gets the rest and finds its route.
+  const app = fastify({
+    serverFactory: (handle) => createListener(config, handle),
+    clientErrorHandler: answerClientError,
+    frameworkErrors: answerFailure,
+    trustProxy: config.TRUST_PROXY.length > 0 ? [...config.TRUST_PROXY] : false,
+    bodyLimit: BODY_BYTES_MAX,
+    routerOptions: { maxParamLength: URL_BYTES_MAX }, // an id of 200 characters is unknown, not too long
+    return503OnClosing: false, // what was accepted is answered
+    loggerInstance: log,
+    logController: new LogController({ disableRequestLogging: true }), // its lines hold URLs, and those may hold tokens
+  });
+
+  // Headers every answer carries.
+  app.register(sensible);
+  app.register(helmet, { contentSecurityPolicy: NOTHING_TO_LOAD, hsts: config.TLS_CERT_FILE !== undefined });
+  if (config.CORS_ORIGINS !== null) allowOrigins(app, config.CORS_ORIGINS);
+  app.addHook('onSend', async (_request, reply) => {
+    if (draining) reply.header('connection', 'close');
+  });
+
+  // Clock, path and method, caller, body: 404 and 405 for everybody, then 401, 403, 400.
+  startClock(app);
+  refuseUnknown(app);
+  const guarded = addGuard(app, { secret, database });
+  addBodyParsers(app);
+  app.setValidatorCompiler(TypeBoxValidatorCompiler);
+  app.setSchemaErrorFormatter(describeFirst);
+
+  // Handler and answer.
+  addDocs(app);
+  app.register(healthRoutes({ ready }));
+  for (const feature of routes) app.register(feature);
+  app.setErrorHandler(answerFailure);
+  app.addHook('onResponse', logAnswer);
+
+  return {
+    routes: guarded,
+    async listen() {
+      await app.listen({ host: config.HOST, port: config.PORT });
+      return { port: app.addresses()[0]?.port ?? config.PORT };
+    },
+    drain() {
+      draining = true;
+    },
+    async close() {
+      draining = true;
+      const overdue = setTimeout(() => app.server.closeAllConnections(), CLOSE_MS_MAX);
+      await app.close();
+      clearTimeout(overdue);
+    },
+  };
+}
+
+/** Answers are JSON; the pages under /docs have a policy of their own. */
+const NOTHING_TO_LOAD = {
+  useDefaults: false,
+  directives: { 'default-src': ["'none'"], 'frame-ancestors': ["'none'"] },
+};
+
+function allowOrigins(app: FastifyInstance, origins: readonly string[]): void {
+  const origin = [...origins];
+  app.register(cors, {
+    // Only a real preflight is answered by the plugin; any other OPTIONS is a wrong method like the rest.
+    delegator: async (request: FastifyRequest) => ({
+      origin,
+      preflight: request.headers.origin !== undefined && 'access-control-request-method' in request.headers,
+      methods: ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'],
+      exposedHeaders: ['Retry-After'],
+      maxAge: 600, // seconds; browsers cap it at 600 to 7200
+    }),
+  });
+}
+
+function startClock(app: FastifyInstance): void {
+  app.decorateRequest('deadline', null as never); // set by the very first hook
+  app.decorateRequest('leftMs', 0);
+  app.addHook('onRequest', async (request, reply) => {
+    request.deadline = deadlineIn(REQUEST_MS);
+    reply.cacheControl('no-store'); // tokens and positions
+  });
+  // A slow uplink must not eat the time the database needs: the clock stands still while the body arrives.
+  app.addHook('preParsing', async (request) => {
+    request.leftMs = request.deadline.at - performance.now();
+  });
+  app.addHook('preValidation', async (request) => {
+    request.deadline = deadlineIn(request.leftMs);
+  });
+}
+
+function refuseUnknown(app: FastifyInstance): void {
+  /** The methods of all routes; OPTIONS is never one of them (see guard.ts). */
+  const methods = new Set<string>();
+  app.addHook('onRoute', ({ method, url }) => {
+    if (url !== PREFLIGHT_URL) for (const one of [method].flat()) methods.add(one);
+  });
+
+  const refuse = async (request: FastifyRequest, reply: FastifyReply) => {
+    const url = request.raw.url ?? '/';
+    const allowed = [...methods].filter((method) => app.findRoute({ method, url }) !== null);
+    if (allowed.length === 0) throw new AppError('unknown_path');
+    reply.header('allow', allowed.sort().join(', '));
+    throw new AppError('method_not_allowed');
+  };
+  // In a hook, before the body of a request nobody wants is parsed; plugins that look for files use the handler.
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.is404 || request.routeOptions.url === PREFLIGHT_URL) await refuse(request, reply);
+  });
+  app.setNotFoundHandler(refuse);
+}
+
+/** One sentence, naming the field: `body/lat must be <= 90`. */
+function describeFirst(faults: { instancePath: string; message?: string }[], part: string): AppError {
+  const [first] = faults;
+  return new AppError('bad_request', `${part}${first?.instancePath ?? ''} ${first?.message ?? 'is not valid'}`);
+}
+
+async function logAnswer(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const { method, routeOptions } = request;
+  const tookMs = Math.round(reply.elapsedTime);
+  request.log.debug({ method, route: routeOptions.url, status: reply.statusCode, tookMs }, 'answered');
+}

@@ -1,0 +1,20 @@
+// How a session ends from our side: WebSocket close codes and reasons, each telling the client what to do next.
+
+export interface Close {
+  readonly code: number;
+  readonly reason: string;
+}
+
+/** RFC 6455 section 7.4.1 and the IANA registry (1012, 1013); what a client does with each stands in PROTOCOL.md. */
+export const closes = {
+  invalid_token: { code: 1008, reason: 'invalid token' },
+  unknown_user: { code: 1008, reason: 'unknown user' },
+  device_disabled: { code: 1008, reason: 'device disabled' },
+  too_big: { code: 1009, reason: 'message too big' },
+  internal: { code: 1011, reason: 'internal error' },
+  restart: { code: 1012, reason: 'restart' },
+  slow_consumer: { code: 1013, reason: 'slow consumer' },
+  overloaded: { code: 1013, reason: 'overloaded' },
+  rate_limited: { code: 1013, reason: 'rate_limited' },
+  replaced: { code: 1013, reason: 'replaced' },
+} as const satisfies Record<string, Close>;

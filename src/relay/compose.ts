@@ -1,0 +1,103 @@
+// The relay's half of the composition: builds it from its instances of verifier, SQL client and listener.
+import type { VerifyToken } from '../auth/tokens.js';
+import type { Config } from '../config.js';
+import { type Database, deadlineIn, READ_MS_MAX, REQUEST_MS } from '../db/client.js';
+import { listenForNotices, type NoticeListener, type Tell } from '../db/notices.js';
+import { storeFix } from '../gps/store.js';
+import { accountsOf, nextSessionBlock, SESSION_BLOCK, talkgroupNumbered, talkgroupsOf } from '../talk/store.js';
+import { createEngine } from './listener.js';
+import { createRelay } from './relay.js';
+import { createSessionNumbers, type SessionNumbers } from './session-numbers.js';
+
+/** The relay as the rest of the house sees it, on this thread or another. */
+export interface RelaySide {
+  /** Resolves with the port. Until `start`, every socket is answered with 1013. */
+  listen(): Promise<number>;
+  /** The database is migrated: loads sessions from it and listens for its notices. */
+  start(): void;
+  readonly tell: Tell;
+  /** null while the relay can admit radios, else why not. */
+  trouble(): string | null;
+  close(): Promise<void>;
+}
+
+interface Log {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+export interface RelaySideOptions {
+  readonly config: Config;
+  readonly url: string;
+  readonly database: Database;
+  readonly verifyToken: VerifyToken;
+  readonly log: Log;
+}
+
+export function composeRelay({ config, url, database, verifyToken, log }: RelaySideOptions): RelaySide {
+  const read = () => deadlineIn(READ_MS_MAX);
+  const write = () => deadlineIn(REQUEST_MS);
+  let numbers: SessionNumbers | null = null;
+  let notices: NoticeListener | null = null;
+
+  const engine = createEngine({
+    host: config.HOST,
+    port: config.WS_PORT,
+    tls:
+      config.TLS_CERT_FILE === undefined || config.TLS_KEY_FILE === undefined
+        ? null
+        : { certFile: config.TLS_CERT_FILE, keyFile: config.TLS_KEY_FILE },
+    frameBytes: config.FRAME_BYTES,
+    textBytes: config.TEXT_BYTES,
+    idleTimeoutS: config.IDLE_TIMEOUT_S,
+    origins: config.CORS_ORIGINS,
+    log,
+  });
+  const relay = createRelay({
+    verifyToken,
+    started: () => numbers !== null,
+    reads: {
+      accountsOf: (users) => accountsOf(database, read(), users),
+      talkgroupsOf: (ids) => talkgroupsOf(database, read(), ids),
+    },
+    takeNumber: () => numbers?.take() ?? null,
+    publisher: engine.publisher,
+    limits: {
+      frameBytes: config.FRAME_BYTES,
+      framesPerSecond: config.FRAMES_PER_SECOND,
+      textBytes: config.TEXT_BYTES,
+      controlPerSecond: config.CONTROL_PER_SECOND,
+      talkSilenceMs: config.TALK_SILENCE_MS,
+      socketsPerUser: config.SOCKETS_PER_USER,
+      upgradesLoading: config.UPGRADES_LOADING,
+      upgradesWaiting: config.UPGRADES_WAITING,
+    },
+    storeFix: (fix) => storeFix(database, write(), fix),
+    talkgroupNumbered: async (number) => (await talkgroupNumbered(database, read(), number)) !== null,
+    log,
+  });
+
+  return {
+    listen: () => engine.listen(relay),
+    start() {
+      numbers = createSessionNumbers(() => nextSessionBlock(database, write()), SESSION_BLOCK);
+      notices = listenForNotices({
+        url,
+        database,
+        onNotice: (notice) => void relay.notice(notice),
+        onGap: relay.gap,
+        log,
+      });
+    },
+    tell: relay.notice,
+    trouble: () => (numbers === null ? 'relay starting' : database.trouble()),
+    async close() {
+      numbers?.close();
+      relay.close();
+      engine.close();
+      await notices?.close();
+      log.info({ counts: relay.counts }, 'relay closed');
+    },
+  };
+}

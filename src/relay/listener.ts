@@ -1,0 +1,175 @@
+// The relay's own port: the only file that knows uWebSockets.js. Every callback is wrapped, for a throw in one would
+// end the process; every option is set, for the engine's defaults change.
+import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp } from 'uWebSockets.js';
+import type { Publisher } from './fanout.js';
+import { HEADER_BYTES } from './frame.js';
+import type { Admission, Relay } from './relay.js';
+import type { Session } from './session.js';
+
+export interface ListenerOptions {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
+  readonly frameBytes: number;
+  readonly textBytes: number;
+  /** Seconds; the engine pings before. */
+  readonly idleTimeoutS: number;
+  /** Web origins that may open sockets; null: any. Native apps send no Origin and are let in. */
+  readonly origins: readonly string[] | null;
+  readonly log: { error(fields: object, message: string): void };
+}
+
+/** The engine before it listens: the relay publishes through it, then listens with itself. */
+export interface Engine {
+  readonly publisher: Publisher;
+  /** Resolves with the port taken. Rejects when it is taken already. */
+  listen(relay: Relay): Promise<number>;
+  /** Stops accepting and drops what is still open. */
+  close(): void;
+}
+
+/** The second fence behind a slow receiver: beyond so many bytes in the engine's own buffer a delivery is dropped. */
+const BACKPRESSURE_BYTES_MAX = 64 * 1024;
+
+/** What the engine carries for a socket. It copies the properties of what upgrade() gets, hence the one more hop. */
+interface SocketData {
+  admission: Admission;
+  session: Session | null;
+}
+
+export function createEngine(options: ListenerOptions): Engine {
+  const { tls } = options;
+  const app: TemplatedApp =
+    tls === null ? uWS.App() : uWS.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile });
+  return {
+    publisher: {
+      publish: (topic, message, isBinary) => app.publish(topic, message, isBinary, false),
+      numSubscribers: (topic) => app.numSubscribers(topic),
+    },
+    listen(relay) {
+      routes(app, relay, options);
+      return bind(app, options);
+    },
+    close: () => void app.close(),
+  };
+}
+
+function bind(app: TemplatedApp, { host, port }: ListenerOptions): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const listen = app.listen.bind(app) as unknown as Listen;
+    listen(host, port, LISTEN_EXCLUSIVE_PORT, (socket) => {
+      if (socket === false) reject(new Error(`WebSocket port ${host}:${port} is taken or not ours to take`));
+      else resolve(uWS.us_socket_local_port(socket));
+    });
+  });
+}
+
+/** Without it a second server binds the same port and silently takes half of the connections. */
+const LISTEN_EXCLUSIVE_PORT = 1; // LIBUS_LISTEN_EXCLUSIVE_PORT: in the engine's typings, not among its exports' types
+
+/** The engine takes host, port and options together; its typings show only pairs of them. */
+type Listen = (host: string, port: number, options: number, done: (socket: uWS.us_listen_socket | false) => void) => void;
+
+function routes(app: TemplatedApp, relay: Relay, options: ListenerOptions): void {
+  app.ws<SocketData>('/ws', {
+    compression: uWS.DISABLED,
+    // One number for both kinds; the session holds each to its own.
+    maxPayloadLength: Math.max(options.textBytes, HEADER_BYTES + options.frameBytes),
+    maxBackpressure: BACKPRESSURE_BYTES_MAX,
+    closeOnBackpressureLimit: 0,
+    maxLifetime: 0,
+    idleTimeout: options.idleTimeoutS,
+    sendPingsAutomatically: true,
+
+    upgrade(res, req, context) {
+      try {
+        upgrade(res, req, context, relay, options);
+      } catch (error) {
+        options.log.error({ err: error }, 'upgrade failed');
+        answer(res, '500 Internal Server Error', 'internal error');
+      }
+    },
+
+    open(ws) {
+      const data = ws.getUserData();
+      const { admission } = data;
+      if ('close' in admission) return ws.end(admission.close.code, admission.close.reason);
+      data.session = admission.session;
+      try {
+        relay.open(admission.session, ws, admission.account);
+      } catch (error) {
+        relay.fail(admission.session, error);
+      }
+    },
+
+    message(ws, message, isBinary) {
+      const { session } = ws.getUserData();
+      if (session === null) return;
+      try {
+        if (isBinary) session.receiveAudio(message);
+        else session.receiveText(message);
+      } catch (error) {
+        relay.fail(session, error);
+      }
+    },
+
+    dropped() {
+      relay.counts.undelivered++;
+    },
+
+    close(ws, code) {
+      const { session } = ws.getUserData();
+      if (session !== null) relay.closed(session, code);
+    },
+  });
+  app.get('/ws', (res) => answer(res, '426 Upgrade Required', 'this path speaks WebSocket', ['Upgrade', 'websocket']));
+  app.any('/ws', (res) => answer(res, '405 Method Not Allowed', 'method not allowed', ['Allow', 'GET']));
+  app.any('/*', (res) => answer(res, '404 Not Found', 'no such path'));
+}
+
+function upgrade(res: HttpResponse, req: HttpRequest, context: uWS.us_socket_context_t, relay: Relay, options: ListenerOptions): void {
+  // The request dies when this returns: all of it that is needed is copied here.
+  const key = req.getHeader('sec-websocket-key');
+  const origin = req.getHeader('origin');
+  const token = readToken(req.getQuery());
+  // The engine answers 101 to any version and any key; RFC 6455 section 4.2.1 asks for 13 and 16 bytes.
+  if (req.getHeader('sec-websocket-version') !== '13') {
+    return answer(res, '426 Upgrade Required', 'WebSocket version 13 is needed', ['Sec-WebSocket-Version', '13']);
+  }
+  if (!SIXTEEN_BYTES.test(key)) return answer(res, '400 Bad Request', 'Sec-WebSocket-Key is not valid');
+  if (options.origins !== null && origin !== '' && !options.origins.includes(origin)) {
+    return answer(res, '403 Forbidden', 'origin not allowed');
+  }
+
+  let aborted = false;
+  res.onAborted(() => {
+    aborted = true;
+  });
+  relay.admit(token, (admission) => {
+    if (aborted) return;
+    const data: SocketData = { admission, session: null };
+    try {
+      res.cork(() => res.upgrade(data, key, '', '', context));
+    } catch (error) {
+      options.log.error({ err: error }, 'upgrade failed');
+      res.close();
+    }
+  });
+}
+
+const SIXTEEN_BYTES = /^[+/0-9A-Za-z]{22}==$/;
+
+/** The one `token` of the query, '' when there is none or more than one: whoever sends two means neither. */
+function readToken(query: string): string {
+  const tokens = new URLSearchParams(query).getAll('token');
+  return tokens.length === 1 ? (tokens[0] ?? '') : '';
+}
+
+function answer(res: HttpResponse, status: string, error: string, header?: readonly [name: string, value: string]): void {
+  res.cork(() => {
+    res.writeStatus(status).writeHeader('Content-Type', 'application/json; charset=utf-8');
+    if (header !== undefined) res.writeHeader(header[0], header[1]);
+    res.end(JSON.stringify({ error }), true);
+  });
+}

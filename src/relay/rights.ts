@@ -1,0 +1,394 @@
+// Who may do what here, as last read from the database: reads, withdrawals, and the order between them.
+//
+// A notice withdraws at once what the change could take away, silently; only a read grants, and only a read confirms
+// what cannot be undone. A read during which a notice touching the same user, device or talkgroup arrived grants
+// nothing and is repeated. So no order of arrival, and no lost notice once a gap was noticed, leaves a right standing.
+import type { Notice } from '../db/notices.js';
+import { AppError } from '../errors.js';
+import type { DeviceId, TalkgroupId, UserId } from '../ids.js';
+import type { Account, TalkgroupRow } from '../talk/store.js';
+import { Membership, Talkgroup, User } from './members.js';
+
+/** The questions this module asks; each may be repeated, each may fail. */
+export interface RightsReads {
+  readonly accountsOf: (users: readonly UserId[]) => Promise<readonly Account[]>;
+  readonly talkgroupsOf: (ids: readonly TalkgroupId[]) => Promise<readonly TalkgroupRow[]>;
+}
+
+/** What a change of rights does to live sockets. Called synchronously, in the step that decided it. */
+export interface RightsEffects {
+  /** Nothing of the talkgroup goes to this user's sockets any more, until `granted`. */
+  withdrawn(membership: Membership): void;
+  granted(membership: Membership): void;
+  joined(membership: Membership): void;
+  left(membership: Membership): void;
+  deleted(talkgroup: Talkgroup): void;
+  rotated(talkgroup: Talkgroup): void;
+  /** Device disabled, tokens revoked or user gone; `account` is null when the user does not exist. */
+  checked(user: User, account: Account | null): void;
+}
+
+/** The outcome of a load: the account and its held user, no such user, or no answer in time. */
+export type Loaded =
+  | { readonly kind: 'loaded'; readonly account: Account; readonly user: User }
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'failed' };
+
+interface Waiter {
+  readonly done: (loaded: Loaded) => void;
+  readonly untilMs: number;
+}
+
+export interface RightsOptions {
+  readonly reads: RightsReads;
+  readonly effects: RightsEffects;
+  readonly nowMs: () => number;
+  /** Users in one query. */
+  readonly batch: number;
+  /** Loads that may wait; one more fails at once. */
+  readonly waitingMax: number;
+  readonly log: { error(fields: object, message: string): void };
+  readonly pause?: (ms: number) => Promise<void>;
+}
+
+/** A handshake waits no longer for its memberships. */
+const LOAD_MS_MAX = 2000;
+const RETRY_MS_MIN = 50;
+const RETRY_MS_MAX = 1000;
+/** Ids of notices remembered: the second copy comes within a second of the first. */
+const SEEN_MAX = 10_000;
+
+export type Rights = ReturnType<typeof createRights>;
+
+export function createRights({ reads, effects, nowMs, batch, waitingMax, log, pause = sleep }: RightsOptions) {
+  const users = new Map<UserId, User>();
+  const talkgroups = new Map<TalkgroupId, Talkgroup>();
+  const byDevice = new Map<DeviceId, Set<User>>();
+
+  const waiters = new Map<UserId, Waiter[]>();
+  let waiting = 0;
+  const confirmations = new Map<UserId, (() => void)[]>();
+  const seen = new Map<string, Promise<void>>();
+
+  /** What must be read, oldest first. Bounded: held users and talkgroups, and users with a waiter. */
+  const dirtyUsers = new Set<UserId>();
+  const dirtyTalkgroups = new Set<TalkgroupId>();
+  /** Keys of the notices that arrived since the read under way began. */
+  const touched = new Set<string>();
+  let reading = false;
+  let closed = false;
+
+  /** Reads the user and calls `done` exactly once, in the same step in which the read is taken for true. */
+  function load(id: UserId, done: (loaded: Loaded) => void): void {
+    if (closed || waiting >= waitingMax) return done({ kind: 'failed' });
+    waiting++;
+    const queue = waiters.get(id);
+    const waiter = { done, untilMs: nowMs() + LOAD_MS_MAX };
+    if (queue === undefined) waiters.set(id, [waiter]);
+    else queue.push(waiter);
+    dirtyUsers.add(id);
+    void readDirty();
+  }
+
+  /** Fails the loads whose time is over; called every tick, for a read may hang until its deadline. */
+  function expire(): void {
+    const now = nowMs();
+    for (const [id, queue] of waiters) {
+      const late = queue.filter((waiter) => waiter.untilMs <= now);
+      if (late.length === 0) continue;
+      const rest = queue.filter((waiter) => waiter.untilMs > now);
+      if (rest.length === 0) waiters.delete(id);
+      else waiters.set(id, rest);
+      waiting -= late.length;
+      for (const waiter of late) waiter.done({ kind: 'failed' });
+    }
+  }
+
+  /**
+   * Resolves when live sockets follow the change: at once after the withdrawal, for a join after the read.
+   * The second copy of a notice changes nothing and resolves with the first.
+   */
+  function notice(arrived: Notice): Promise<void> {
+    const first = seen.get(arrived.id);
+    if (first !== undefined) return first;
+    const acknowledged = take(arrived);
+    seen.set(arrived.id, acknowledged);
+    // The oldest id goes; should its second copy still come, it costs one more read.
+    if (seen.size > SEEN_MAX) for (const id of seen.keys()) { seen.delete(id); break; }
+    void readDirty();
+    return acknowledged;
+  }
+
+  function take(arrived: Notice): Promise<void> {
+    switch (arrived.kind) {
+      case 'joined':
+        touched.add(arrived.user);
+        return reread(arrived.user) ? confirmed(arrived.user) : done;
+      case 'left':
+        touched.add(arrived.user);
+        if (reread(arrived.user)) withdrawMembership(arrived.user, arrived.talkgroup);
+        return done;
+      case 'talkgroup_deleted':
+      case 'key_rotated': {
+        touched.add(arrived.talkgroup);
+        const talkgroup = talkgroups.get(arrived.talkgroup);
+        if (talkgroup === undefined) return done;
+        if (arrived.kind === 'talkgroup_deleted') talkgroup.withdrawn = true;
+        dirtyTalkgroups.add(talkgroup.id);
+        return done;
+      }
+      case 'device_changed':
+        touched.add(arrived.device);
+        for (const user of byDevice.get(arrived.device) ?? []) withdrawUser(user);
+        return done;
+      case 'user_revoked': {
+        touched.add(arrived.user);
+        const user = users.get(arrived.user);
+        if (user !== undefined) withdrawUser(user);
+        return done;
+      }
+    }
+  }
+
+  /** Whether anybody here cares about the user; if so he is read again. */
+  function reread(id: UserId): boolean {
+    const cares = users.has(id) || waiters.has(id);
+    if (cares) dirtyUsers.add(id);
+    return cares;
+  }
+
+  const confirmed = (id: UserId) =>
+    new Promise<void>((resolve) => {
+      const queue = confirmations.get(id);
+      if (queue === undefined) confirmations.set(id, [resolve]);
+      else queue.push(resolve);
+    });
+
+  function withdrawMembership(id: UserId, talkgroup: TalkgroupId): void {
+    for (const membership of users.get(id)?.memberships.values() ?? []) {
+      if (membership.talkgroup.id === talkgroup) withdraw(membership);
+    }
+  }
+
+  function withdrawUser(user: User): void {
+    dirtyUsers.add(user.id);
+    user.withdrawn = true;
+    for (const membership of user.memberships.values()) withdraw(membership);
+  }
+
+  function withdraw(membership: Membership): void {
+    if (!membership.granted) return;
+    membership.granted = false;
+    membership.eventAtWithdrawal = membership.talkgroup.event;
+    effects.withdrawn(membership);
+  }
+
+  /** Notices may have been missed: everything held is read again, with nothing withdrawn on suspicion. */
+  function gap(): void {
+    // A read under way may have begun before the missed notices.
+    for (const id of users.keys()) { dirtyUsers.add(id); touched.add(id); }
+    for (const id of waiters.keys()) touched.add(id);
+    for (const id of talkgroups.keys()) { dirtyTalkgroups.add(id); touched.add(id); }
+    void readDirty();
+  }
+
+  /** One read under way at a time, so that a storm of handshakes is a row of batches and not a storm of queries. */
+  async function readDirty(): Promise<void> {
+    if (reading) return;
+    reading = true;
+    let retryMs = RETRY_MS_MIN;
+    while (!closed && (dirtyUsers.size > 0 || dirtyTalkgroups.size > 0)) {
+      const ids = takeFirst(dirtyTalkgroups, batch);
+      const people = takeFirst(dirtyUsers, batch).filter(isWanted);
+      touched.clear();
+      try {
+        // One after the other: what the first read says is gone cannot come back in the second.
+        const rows = ids.length === 0 ? [] : await reads.talkgroupsOf(ids);
+        const accounts = people.length === 0 ? [] : await reads.accountsOf(people);
+        if (closed) break;
+        settleTalkgroups(ids, rows);
+        settleUsers(people, accounts);
+        retryMs = RETRY_MS_MIN;
+      } catch (error) {
+        // Expected while the database is away: what was withdrawn stays withdrawn until it answers.
+        if (!(error instanceof AppError)) log.error({ err: error }, 'read of rights failed');
+        for (const id of ids) dirtyTalkgroups.add(id);
+        for (const id of people) dirtyUsers.add(id);
+        await pause(retryMs);
+        retryMs = Math.min(RETRY_MS_MAX, 2 * retryMs);
+      }
+    }
+    reading = false;
+  }
+
+  /** false: the last session went while a read was due, and with it whoever waited for what it would show. */
+  function isWanted(id: UserId): boolean {
+    if (users.has(id) || waiters.has(id)) return true;
+    confirm(id);
+    return false;
+  }
+
+  function confirm(id: UserId): void {
+    for (const resolve of confirmations.get(id) ?? []) resolve();
+    confirmations.delete(id);
+  }
+
+  function settleTalkgroups(ids: readonly TalkgroupId[], rows: readonly TalkgroupRow[]): void {
+    const found = new Map(rows.map((row) => [row.id, row]));
+    for (const id of ids) {
+      const talkgroup = talkgroups.get(id);
+      if (talkgroup === undefined) continue;
+      if (touched.has(id)) dirtyTalkgroups.add(id);
+      else settleTalkgroup(talkgroup, found.get(id) ?? null);
+    }
+  }
+
+  function settleTalkgroup(talkgroup: Talkgroup, row: TalkgroupRow | null): void {
+    if (row === null) {
+      effects.deleted(talkgroup);
+      for (const membership of talkgroup.memberships) release(membership);
+      return;
+    }
+    talkgroup.withdrawn = false;
+    talkgroup.name = row.name;
+    talkgroup.floorMode = row.floor_mode;
+    talkgroup.maxTalkMs = row.max_talk_ms;
+    follow(talkgroup, row);
+  }
+
+  /** The counter only grows, so a row read earlier than the one we hold changes nothing. */
+  function follow(talkgroup: Talkgroup, row: TalkgroupRow): void {
+    if (row.rotation_counter <= talkgroup.rotationCounter) return;
+    talkgroup.rotationCounter = row.rotation_counter;
+    effects.rotated(talkgroup);
+  }
+
+  function settleUsers(ids: readonly UserId[], accounts: readonly Account[]): void {
+    const found = new Map(accounts.map((account) => [account.id, account]));
+    for (const id of ids) {
+      const account = found.get(id) ?? null;
+      if (isTouched(id, account)) dirtyUsers.add(id);
+      else settleUser(id, account);
+    }
+  }
+
+  function isTouched(id: UserId, account: Account | null): boolean {
+    if (touched.size === 0) return false;
+    if (touched.has(id)) return true;
+    if (account === null) return false;
+    if (account.device_id !== null && touched.has(account.device_id)) return true;
+    return account.memberships.some((membership) => touched.has(membership.id));
+  }
+
+  function settleUser(id: UserId, account: Account | null): void {
+    const user = users.get(id);
+    if (user !== undefined) settleHeld(user, account);
+    const queue = waiters.get(id) ?? [];
+    waiters.delete(id);
+    waiting -= queue.length;
+    for (const waiter of queue) {
+      waiter.done(account === null ? { kind: 'unknown' } : { kind: 'loaded', account, user: users.get(id) ?? hold(account) });
+    }
+    confirm(id);
+    // A load whose handshake was given up in the meantime leaves nothing behind.
+    drop(id);
+  }
+
+  function settleHeld(user: User, account: Account | null): void {
+    effects.checked(user, account);
+    if (account === null || user.sessions.size === 0) return;
+    user.withdrawn = false;
+    const rows = new Map(account.memberships.map((row) => [row.id, row]));
+    for (const membership of user.memberships.values()) {
+      const row = rows.get(membership.talkgroup.id);
+      if (row === undefined) {
+        effects.left(membership);
+        release(membership);
+        continue;
+      }
+      rows.delete(membership.talkgroup.id);
+      follow(membership.talkgroup, row);
+      if (membership.granted) continue;
+      membership.granted = true;
+      effects.granted(membership);
+    }
+    for (const row of rows.values()) effects.joined(admit(user, row));
+  }
+
+  /** From here on the user is held; the caller opens a session of his in the same step, or drops him. */
+  function hold(account: Account): User {
+    const user = new User(account);
+    users.set(user.id, user);
+    if (user.deviceId !== null) {
+      const others = byDevice.get(user.deviceId);
+      if (others === undefined) byDevice.set(user.deviceId, new Set([user]));
+      else others.add(user);
+    }
+    for (const row of account.memberships) admit(user, row);
+    return user;
+  }
+
+  function admit(user: User, row: Account['memberships'][number]): Membership {
+    let talkgroup = talkgroups.get(row.id);
+    if (talkgroup === undefined) {
+      talkgroup = new Talkgroup(row);
+      talkgroups.set(row.id, talkgroup);
+    }
+    follow(talkgroup, row);
+    const membership = new Membership(user, talkgroup, row.site);
+    user.memberships.set(talkgroup.number, membership);
+    talkgroup.memberships.add(membership);
+    return membership;
+  }
+
+  function release(membership: Membership): void {
+    const { user, talkgroup } = membership;
+    user.memberships.delete(talkgroup.number);
+    talkgroup.memberships.delete(membership);
+    if (talkgroup.memberships.size === 0) {
+      talkgroups.delete(talkgroup.id);
+      dirtyTalkgroups.delete(talkgroup.id);
+    }
+  }
+
+  /** A session of the user ended: with the last one he is held no longer. */
+  function drop(id: UserId): void {
+    const user = users.get(id);
+    if (user === undefined || user.sessions.size > 0) return;
+    users.delete(id);
+    for (const membership of user.memberships.values()) release(membership);
+    if (user.deviceId === null) return;
+    const others = byDevice.get(user.deviceId);
+    others?.delete(user);
+    if (others?.size === 0) byDevice.delete(user.deviceId);
+  }
+
+  return {
+    load,
+    notice,
+    gap,
+    drop,
+    expire,
+    users: users as ReadonlyMap<UserId, User>,
+    talkgroups: talkgroups as ReadonlyMap<TalkgroupId, Talkgroup>,
+    numbered: (number: number) => [...talkgroups.values()].some((talkgroup) => talkgroup.number === number),
+    close(): void {
+      closed = true;
+      for (const queue of waiters.values()) for (const waiter of queue) waiter.done({ kind: 'failed' });
+      waiters.clear();
+    },
+  };
+}
+
+const done = Promise.resolve();
+const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+function takeFirst<T>(from: Set<T>, count: number): T[] {
+  const taken: T[] = [];
+  for (const item of from) {
+    if (taken.length === count) break;
+    from.delete(item);
+    taken.push(item);
+  }
+  return taken;
+}

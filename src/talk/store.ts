@@ -1,0 +1,81 @@
+// What the relay asks the database: who a user is, where he may talk, and numbers for sessions.
+import type { Database, Deadline } from '../db/client.js';
+import type { DeviceId, TalkgroupId, UserId } from '../ids.js';
+
+export type FloorMode = 'open' | 'single' | 'broadcast';
+
+export interface TalkgroupRow {
+  readonly id: TalkgroupId;
+  /** u32, stands for the talkgroup in an audio frame. */
+  readonly number: number;
+  readonly name: string;
+  readonly rotation_counter: number;
+  readonly floor_mode: FloorMode;
+  readonly max_talk_ms: number;
+}
+
+export interface MembershipRow extends TalkgroupRow {
+  readonly site: string;
+}
+
+export interface Account {
+  readonly id: UserId;
+  readonly username: string;
+  /** Unix seconds; tokens issued before are refused. */
+  readonly valid_from: number;
+  readonly device_id: DeviceId | null;
+  /** true also for a user without a device. */
+  readonly device_active: boolean;
+  readonly memberships: readonly MembershipRow[];
+}
+
+/** The array in PostgreSQL's own spelling; ids need no quoting. */
+const arrayOf = (ids: readonly string[]) => `{${ids.join(',')}}`;
+
+/** Each of the users that exists, with all memberships; the order is the database's. */
+export function accountsOf(database: Database, deadline: Deadline, users: readonly UserId[]): Promise<Account[]> {
+  return database.read<Account>(
+    deadline,
+    (sql) => sql`
+      select u.id, u.username, u.valid_from, u.device_id, coalesce(d.active, true) as device_active,
+             coalesce(m.memberships, '[]') as memberships
+        from users u
+        left join devices d on d.id = u.device_id
+        left join lateral (
+          select json_agg(json_build_object(
+                   'id', t.id, 'number', t.number, 'name', t.name, 'rotation_counter', t.rotation_counter,
+                   'floor_mode', t.floor_mode, 'max_talk_ms', t.max_talk_ms, 'site', m.site)) as memberships
+            from memberships m
+            join talkgroups t on t.id = m.talkgroup_id
+           where m.user_id = u.id
+        ) m on true
+       where u.id = any(${arrayOf(users)}::uuid[])`,
+  );
+}
+
+/** Each of the talkgroups that exists. */
+export function talkgroupsOf(database: Database, deadline: Deadline, ids: readonly TalkgroupId[]): Promise<TalkgroupRow[]> {
+  return database.read<TalkgroupRow>(
+    deadline,
+    (sql) => sql`
+      select id, number, name, rotation_counter, floor_mode, max_talk_ms
+        from talkgroups
+       where id = any(${arrayOf(ids)}::uuid[])`,
+  );
+}
+
+/** The id of the talkgroup with this number, or null. */
+export async function talkgroupNumbered(database: Database, deadline: Deadline, number: number): Promise<TalkgroupId | null> {
+  const [row] = await database.read<{ id: TalkgroupId }>(deadline, (sql) => sql`select id from talkgroups where number = ${number}`);
+  return row?.id ?? null;
+}
+
+/** Session numbers in one block of the sequence; the migration that makes the sequence says the same. */
+export const SESSION_BLOCK = 1024;
+
+/** The first number of a block that nobody else gets, ever. */
+export async function nextSessionBlock(database: Database, deadline: Deadline): Promise<number> {
+  const [row] = await database.write<{ block: number }>(deadline, (sql) => sql`select nextval('session_blocks') as block`);
+  if (row === undefined) throw new Error('nextval answered no row');
+  return row.block * SESSION_BLOCK;
+}

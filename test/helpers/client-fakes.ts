@@ -1,0 +1,149 @@
+// A world for one radio, without time and network: a clock turned by hand and sockets answered by hand.
+import type { Clock } from '../../src/client/clock.js';
+import type { RadioSocket } from '../../src/client/connection.js';
+import type { ServerMessage, Snapshot, Talker } from '../../src/client/messages.js';
+import { decodeFrame, encodeFrame, type Frame } from '../../src/relay/frame.js';
+
+/** A clock that stands still until `pass`; timers run in order, each at its own time. */
+export function manualClock(): Clock & { pass(ms: number): void; readonly pending: number } {
+  let nowMs = 1_000;
+  const timers = new Set<{ atMs: number; run: () => void }>();
+  return {
+    nowMs: () => nowMs,
+    after(delayMs, run) {
+      const timer = { atMs: nowMs + delayMs, run };
+      timers.add(timer);
+      return () => timers.delete(timer);
+    },
+    pass(ms) {
+      const untilMs = nowMs + ms;
+      for (;;) {
+        const [next] = [...timers].filter(({ atMs }) => atMs <= untilMs).sort((a, b) => a.atMs - b.atMs);
+        if (!next) break;
+        timers.delete(next);
+        nowMs = Math.max(nowMs, next.atMs);
+        next.run();
+      }
+      nowMs = untilMs;
+    },
+    get pending() {
+      return timers.size;
+    },
+  };
+}
+
+/** The relay's end of one socket, played by the test. */
+export type FakeSocket = {
+  readonly address: string;
+  /** What the radio sent, in order. */
+  readonly texts: Record<string, unknown>[];
+  readonly frames: Frame[];
+  /** The code the radio closed with; null when without one; undefined while it has not. */
+  closedWith: number | null | undefined;
+  /** What the radio sees as not yet passed on. */
+  bufferedAmount: number;
+  /** Any data at all, as it comes off the wire. */
+  delivers(data: unknown): void;
+  says(message: ServerMessage): void;
+  welcomes(options?: { session?: number; talkgroups?: Snapshot[] }): void;
+  relays(frame: Partial<Frame> & Pick<Frame, 'sequence' | 'talkgroup' | 'payload'>): void;
+  closes(code: number, reason?: string): void;
+};
+
+type SocketEvent = { data: unknown; code: number; reason: string };
+
+/** A WebSocket constructor, and the sockets it made so far. */
+export function fakeNetwork(): { WebSocket: new (address: string) => RadioSocket; sockets: FakeSocket[] } {
+  const sockets: FakeSocket[] = [];
+  class WebSocket implements RadioSocket, FakeSocket {
+    binaryType = 'blob';
+    bufferedAmount = 0;
+    closedWith: number | null | undefined = undefined;
+    readonly texts: Record<string, unknown>[] = [];
+    readonly frames: Frame[] = [];
+    readonly listeners: [type: string, listener: (event: SocketEvent) => void][] = [];
+    constructor(readonly address: string) {
+      sockets.push(this);
+    }
+    addEventListener(type: string, listener: (event: SocketEvent) => void): void {
+      this.listeners.push([type, listener]);
+    }
+    dispatch(type: string, event: Partial<SocketEvent>): void {
+      for (const [heard, listener] of this.listeners) {
+        if (heard === type) listener({ data: '', code: 0, reason: '', ...event });
+      }
+    }
+    delivers(data: unknown): void {
+      this.dispatch('message', { data });
+    }
+    send(data: string | Uint8Array<ArrayBuffer>): void {
+      if (typeof data === 'string') {
+        this.texts.push(JSON.parse(data));
+      } else {
+        const frame = decodeFrame(data);
+        if (typeof frame === 'string') throw new Error(`the radio sent a bad frame: ${frame}`);
+        this.frames.push(frame);
+      }
+    }
+    close(code?: number): void {
+      this.closedWith = code ?? null;
+    }
+    says(message: ServerMessage): void {
+      this.delivers(JSON.stringify(message));
+    }
+    welcomes({
+      session = 7,
+      talkgroups = [ALPHA],
+    }: {
+      session?: number;
+      talkgroups?: Snapshot[];
+    } = {}): void {
+      this.says({
+        type: 'WELCOME',
+        protocol: 1,
+        session,
+        user_id: 'u-own',
+        username: 'own',
+        device_id: null,
+        resumed: false,
+        server_time: 0,
+        limits: { frame_bytes: 1024, frames_per_second: 110, text_bytes: 8192, backlog_ms: 1000 },
+        talkgroups,
+      });
+    }
+    relays(frame: Partial<Frame> & Pick<Frame, 'sequence' | 'talkgroup' | 'payload'>): void {
+      this.delivers(encodeFrame(frame).buffer);
+    }
+    closes(code: number, reason = ''): void {
+      this.dispatch('close', { code, reason });
+    }
+  }
+  return { WebSocket, sockets };
+}
+
+export const ALPHA: Snapshot = {
+  talkgroup_id: 'tg-alpha',
+  number: 1,
+  name: 'Alpha',
+  rotation_counter: 0,
+  floor_mode: 'open',
+  max_talk_ms: 60_000,
+  event: 0,
+  talkers: [],
+  talkers_total: 0,
+  online: 1,
+};
+
+/** Somebody else talking in Alpha. */
+export const talker = (over: Partial<Talker> = {}): Talker => ({
+  talkgroup_id: ALPHA.talkgroup_id,
+  event: 1,
+  session: 20,
+  burst: 1,
+  user_id: 'u-other',
+  username: 'other',
+  priority: 1,
+  emergency: false,
+  started_at: '2026-01-01T00:00:00.000Z',
+  ...over,
+});

@@ -1,0 +1,37 @@
+// Databases for tests: one PostgreSQL server for many test files, an empty database for each test that asks.
+import { randomBytes } from 'node:crypto';
+import postgres from 'postgres';
+import t, { type Test } from 'tap';
+import { startThrowaway } from './throwaway.js';
+
+/**
+ * Connection string of the server the tests share: the one of `run.ts`, or, for a test file started by itself, one
+ * that lives as long as this process.
+ */
+export function clusterUrl(): Promise<string> {
+  url ??= process.env.TEST_CLUSTER_URL ? Promise.resolve(process.env.TEST_CLUSTER_URL) : startOwn();
+  return url;
+}
+
+let url: Promise<string> | undefined;
+
+async function startOwn(): Promise<string> {
+  const cluster = await startThrowaway();
+  t.teardown(() => cluster.stop());
+  return cluster.url;
+}
+
+/** Connection string of a new, empty database that is dropped, with whoever is still connected, when `t` ends. */
+export async function freshDatabase(t: Test): Promise<string> {
+  const cluster = await clusterUrl();
+  const name = `test_${randomBytes(8).toString('hex')}`;
+  const sql = postgres(cluster, { max: 1, onnotice: () => {} });
+  await sql.unsafe(`create database ${name}`);
+  t.teardown(async () => {
+    await sql.unsafe(`drop database if exists ${name} with (force)`);
+    await sql.end();
+  });
+  const own = new URL(cluster);
+  own.pathname = `/${name}`;
+  return own.href;
+}

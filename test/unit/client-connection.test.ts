@@ -1,0 +1,171 @@
+// When the radio comes back, when it does not, and how it notices that nobody is there.
+import fc from 'fast-check';
+import t from 'tap';
+import { nextStep } from '../../src/client/backoff.js';
+import { createRadio } from '../../src/client/radio.js';
+import { fakeNetwork, manualClock } from '../helpers/client-fakes.js';
+
+function setUp({ url = 'ws://relay:1', random = () => 0.5 }: { url?: string; random?: () => number } = {}) {
+  const clock = manualClock();
+  const { WebSocket, sockets } = fakeNetwork();
+  const radio = createRadio({ url, token: 'a/b', WebSocket, clock, random });
+  const waits: number[] = [];
+  radio.on('waiting', ({ delayMs }) => waits.push(delayMs));
+  const stops: string[] = [];
+  radio.on('stopped', ({ code, reason }) => stops.push(`${code} ${reason}`));
+  const last = () => {
+    const socket = sockets.at(-1);
+    if (!socket) throw new Error('the radio opened no socket');
+    return socket;
+  };
+  return { clock, sockets, radio, waits, stops, last };
+}
+
+t.test('the token travels encoded, and /ws is appended once', async (t) => {
+  for (const url of ['ws://relay:1', 'ws://relay:1/', 'ws://relay:1/ws']) {
+    t.equal(setUp({ url }).last().address, 'ws://relay:1/ws?token=a%2Fb');
+  }
+});
+
+t.test('the back-off doubles to 30 s and no further, and starts anew after 5 s of connection', async (t) => {
+  const { clock, waits, last } = setUp();
+  for (let i = 0; i < 8; i++) {
+    last().closes(1006);
+    clock.pass(waits.at(-1) ?? 0);
+  }
+  t.same(waits.splice(0), [250, 500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000]);
+
+  last().welcomes();
+  clock.pass(4_999);
+  last().closes(1006);
+  t.same(waits.splice(0), [15_000], 'a connection that flaps counts as none');
+
+  clock.pass(15_000);
+  last().welcomes();
+  clock.pass(5_000);
+  last().closes(1006);
+  t.same(waits, [250]);
+});
+
+t.test('every wait lies within what its close code allows, whatever the dice', async () => {
+  const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+  const bounds: [number, string, number, (ceilingMs: number) => [number, number]][] = [
+    [1001, '', 0, (ceiling) => [0, ceiling]],
+    [1006, '', 0, (ceiling) => [0, ceiling]],
+    [1009, '', 0, (ceiling) => [0, ceiling]],
+    [1011, '', 0, (ceiling) => [0, ceiling]],
+    [1012, '', 3_000, (ceiling) => [3_000, 3_000 + ceiling]],
+    [1013, 'slow consumer', 0, (ceiling) => [5_000, 5_000 + ceiling]],
+    [1013, 'replaced', 0, (ceiling) => [5_000, 5_000 + ceiling]],
+    [1013, 'rate_limited', 0, (ceiling) => [30_000, 30_000 + ceiling]],
+    [1008, 'device disabled', 0, () => [45_000, 75_000]],
+  ];
+  fc.assert(
+    fc.property(fc.constantFrom(...bounds), fc.nat({ max: 2_000 }), random, (row, attempt, dice) => {
+      const [code, reason, reconnectAfterMs, boundsOf] = row;
+      const step = nextStep({ close: { code, reason }, attempt, reconnectAfterMs, random: () => dice });
+      const [min, max] = boundsOf(Math.min(30_000, 500 * 2 ** attempt));
+      return step.kind === 'wait' && step.delayMs >= min && step.delayMs <= max;
+    }),
+  );
+});
+
+t.test('a token that will never be good stops the radio, a disabled device only slows it down', async (t) => {
+  for (const reason of ['invalid token', 'unknown user']) {
+    const { clock, sockets, radio, stops, last } = setUp();
+    last().closes(1008, reason);
+    clock.pass(3_600_000);
+    t.equal(radio.state, 'stopped');
+    t.same(stops, [`1008 ${reason}`]);
+    t.equal(sockets.length, 1);
+    t.equal(clock.pending, 0, 'nothing keeps the process alive');
+  }
+  const { clock, sockets, radio, last } = setUp();
+  last().closes(1008, 'device disabled');
+  t.equal(radio.state, 'waiting');
+  clock.pass(59_999);
+  t.equal(sockets.length, 1);
+  clock.pass(1);
+  t.equal(sockets.length, 2);
+});
+
+t.test('a drain is followed by the wait that GOAWAY asked for, once', async (t) => {
+  const { clock, waits, last } = setUp();
+  last().welcomes();
+  last().says({ type: 'GOAWAY', reconnect_after_ms: 4_000 });
+  last().closes(1012);
+  t.same(waits.splice(0), [4_250]);
+  clock.pass(4_250);
+  last().closes(1012);
+  t.same(waits, [500], 'the next server has asked for nothing');
+});
+
+t.test('a link that swallows everything is noticed within 25 s and left', async (t) => {
+  const { clock, radio, sockets, last } = setUp();
+  const [first] = sockets;
+  last().welcomes();
+  clock.pass(15_000);
+  t.match(first?.texts, [{ type: 'PING' }]);
+  clock.pass(9_999);
+  t.equal(radio.state, 'open');
+  clock.pass(1);
+  t.equal(radio.state, 'waiting');
+  t.equal(first?.closedWith, null, 'without 1000, which would give up the session');
+  first?.welcomes();
+  t.equal(radio.state, 'waiting', 'what the dead link still says counts for nothing');
+});
+
+t.test('any word of the server proves the link, and a quiet one is asked again and again', async (t) => {
+  const { clock, radio, last } = setUp();
+  last().welcomes();
+  clock.pass(14_000);
+  last().says({ type: 'KEY_ROTATED', talkgroup_id: 'tg-alpha', event: 1, rotation_counter: 1 });
+  clock.pass(14_000);
+  t.equal(last().texts.length, 0);
+  clock.pass(1_000);
+  for (let asked = 1; asked <= 3; asked++) {
+    t.equal(last().texts.length, asked);
+    last().says({ type: 'PONG', t: 0, server_time: 0 });
+    clock.pass(15_000);
+  }
+  t.equal(radio.state, 'open');
+});
+
+t.test('a server that accepts and then says nothing is left after 10 s', async (t) => {
+  const { clock, radio } = setUp();
+  clock.pass(9_999);
+  t.equal(radio.state, 'connecting');
+  clock.pass(1);
+  t.equal(radio.state, 'waiting');
+});
+
+t.test('a radio that is closed stays closed, in whatever state it was', async (t) => {
+  const before = [
+    () => {},
+    ({ last }: ReturnType<typeof setUp>) => last().welcomes(),
+    ({ last }: ReturnType<typeof setUp>) => last().closes(1006),
+  ];
+  for (const bring of before) {
+    const world = setUp();
+    bring(world);
+    world.radio.close();
+    world.radio.close();
+    world.last().closes(1006);
+    world.clock.pass(3_600_000);
+    t.same(world.stops, ['1000 ']);
+    t.equal(world.sockets.length, 1);
+    t.equal(world.clock.pending, 0);
+  }
+});
+
+t.test('what is no message of our server is passed over', async (t) => {
+  const { radio, last } = setUp();
+  const socket = last();
+  for (const data of ['', 'null', '[]', '{}', '{"type":7}', '{"type":"WEL', new ArrayBuffer(40)])
+    socket.delivers(data);
+  t.equal(radio.state, 'connecting');
+  socket.welcomes();
+  for (const data of ['null', '{"type":"FROM_THE_FUTURE"}', new ArrayBuffer(0), new ArrayBuffer(40)])
+    socket.delivers(data);
+  t.equal(radio.state, 'open');
+});

@@ -1,0 +1,169 @@
+// What a radio knows of its talkgroups and talkers, and how it counts what it hears.
+import t from 'tap';
+import { createRadio } from '../../src/client/radio.js';
+import { ALPHA, fakeNetwork, manualClock, talker } from '../helpers/client-fakes.js';
+
+const BRAVO = { ...ALPHA, talkgroup_id: 'tg-bravo', number: 2, name: 'Bravo' };
+const payload = Uint8Array.of(0x08, 1);
+
+function setUp() {
+  const clock = manualClock();
+  const { WebSocket, sockets } = fakeNetwork();
+  const radio = createRadio({ url: 'ws://relay', token: 'x', WebSocket, clock, random: () => 0 });
+  const heard: string[] = [];
+  radio.on('talk_started', ({ session, burst }) => heard.push(`started ${session}/${burst}`));
+  radio.on('talk_ended', ({ session, burst, code }) => heard.push(`ended ${session}/${burst} ${code}`));
+  radio.on('audio', ({ session, burst, sequence }) => heard.push(`${session}/${burst} #${sequence}`));
+  const socket = () => {
+    const last = sockets.at(-1);
+    if (!last) throw new Error('the radio opened no socket');
+    return last;
+  };
+  const relays = (sequence: number, over: { sender?: number; burst?: number; talkgroup?: number } = {}) =>
+    socket().relays({ talkgroup: ALPHA.number, sender: 20, burst: 1, ...over, sequence, payload });
+  const ended = (over: { session?: number; burst?: number } = {}) =>
+    socket().says({
+      ...{ type: 'TALK_ENDED', talkgroup_id: ALPHA.talkgroup_id, event: 2, session: 20, burst: 1 },
+      ...{ code: 'released', duration_ms: 40, frames: 2 },
+      ...over,
+    });
+  return { clock, radio, socket, heard, relays, ended };
+}
+
+t.test('joins, leaves, changes and rotations show at once', async (t) => {
+  const { radio, socket } = setUp();
+  let changes = 0;
+  radio.on('talkgroups', () => changes++);
+  socket().welcomes();
+  socket().says({ type: 'TALKGROUP_JOINED', ...BRAVO });
+  const bravo = radio.talkgroups.get('tg-bravo');
+  socket().says({ type: 'KEY_ROTATED', talkgroup_id: 'tg-bravo', event: 5, rotation_counter: 3 });
+  socket().says({
+    ...{
+      type: 'TALKGROUP_CHANGED',
+      talkgroup_id: 'tg-bravo',
+      name: 'Bravo 2',
+      floor_mode: 'single',
+      max_talk_ms: 0,
+    },
+  });
+  t.match(bravo, {
+    name: 'Bravo 2',
+    number: 2,
+    floor_mode: 'single',
+    max_talk_ms: 0,
+    rotation_counter: 3,
+    event: 5,
+  });
+  socket().says({ type: 'TALKGROUP_LEFT', talkgroup_id: 'tg-alpha', reason: 'left' });
+  t.same([...radio.talkgroups.keys()], ['tg-bravo']);
+  socket().says({ type: 'SUBSCRIBED', talkgroups: [ALPHA] });
+  t.same([...radio.talkgroups.keys()], ['tg-alpha'], 'one that is not in it is gone');
+  t.equal(changes, 6);
+});
+
+t.test('talkers are known from their first word to their last', async (t) => {
+  const { radio, socket, heard, relays, ended } = setUp();
+  socket().welcomes();
+  const alpha = radio.talkgroups.get(ALPHA.talkgroup_id);
+  socket().says({ type: 'TALK_STARTED', ...talker() });
+  t.match(alpha?.talkers.get(20), { username: 'other', burst: 1 });
+  relays(0);
+  relays(1);
+  ended();
+  t.equal(alpha?.talkers.size, 0);
+  t.equal(alpha?.event, 2);
+  t.same(heard, ['started 20/1', '20/1 #0', '20/1 #1', 'ended 20/1 released']);
+});
+
+t.test('a frame says who, where, when and what', async (t) => {
+  const { clock, radio, socket } = setUp();
+  socket().welcomes();
+  const frames: unknown[] = [];
+  radio.on('audio', (frame) => frames.push(frame));
+  clock.pass(5);
+  socket().relays({ flags: 0x08, talkgroup: 1, sender: 20, burst: 3, sequence: 0, payload });
+  const receivedAtMs = clock.nowMs();
+  t.same(frames, [
+    { talkgroupId: 'tg-alpha', session: 20, burst: 3, sequence: 0, flags: 0x08, payload, receivedAtMs },
+  ]);
+});
+
+t.test('the sequence counts on past 16 bits, and bursts do not disturb each other', async (t) => {
+  const { socket, heard, relays } = setUp();
+  socket().welcomes();
+  relays(65_534);
+  relays(0, { sender: 21 });
+  relays(65_535);
+  relays(0);
+  relays(1, { sender: 21 });
+  relays(2);
+  relays(0, { burst: 2 });
+  t.same(heard, [
+    '20/1 #65534',
+    '21/1 #0',
+    '20/1 #65535',
+    '20/1 #65536',
+    '21/1 #1',
+    '20/1 #65538',
+    '20/2 #0',
+  ]);
+});
+
+t.test('one that comes late counts from where the talker is', async (t) => {
+  const { socket, heard, relays } = setUp();
+  socket().welcomes({
+    talkgroups: [{ ...ALPHA, talkers: [{ ...talker(), frames: 70_000, sequence: 70_000 }] }],
+  });
+  relays(70_001 & 0xffff);
+  t.same(heard, ['started 20/1', '20/1 #70001']);
+});
+
+t.test('over a reconnect a burst that still runs goes on, and one that is gone is lost', async (t) => {
+  const { clock, socket, heard, relays } = setUp();
+  socket().welcomes();
+  socket().says({ type: 'TALK_STARTED', ...talker() });
+  socket().says({ type: 'TALK_STARTED', ...talker({ session: 21 }) });
+  relays(0);
+  socket().closes(1006);
+  clock.pass(0);
+  socket().welcomes({
+    session: 8,
+    talkgroups: [
+      {
+        ...ALPHA,
+        talkers: [
+          { ...talker(), frames: 90, sequence: 90 },
+          { ...talker({ session: 22 }), frames: 1, sequence: 0 },
+        ],
+      },
+    ],
+  });
+  relays(91);
+  t.same(heard, ['started 20/1', 'started 21/1', '20/1 #0', 'ended 21/1 lost', 'started 22/1', '20/1 #91']);
+});
+
+t.test('whatever began ends once: by leaving, by a burst that follows, by stopping', async (t) => {
+  const { radio, socket, heard, ended } = setUp();
+  socket().welcomes();
+  socket().says({ type: 'TALK_STARTED', ...talker() });
+  socket().says({ type: 'TALKGROUP_LEFT', talkgroup_id: ALPHA.talkgroup_id, reason: 'left' });
+  ended();
+  t.same(heard.splice(0), ['started 20/1', 'ended 20/1 lost']);
+
+  socket().says({ type: 'TALKGROUP_JOINED', ...ALPHA });
+  socket().says({ type: 'TALK_STARTED', ...talker() });
+  socket().says({ type: 'TALK_STARTED', ...talker({ burst: 2 }) });
+  t.same(heard.splice(0), ['started 20/1', 'ended 20/1 lost', 'started 20/2']);
+  radio.close();
+  t.same(heard, ['ended 20/2 lost']);
+});
+
+t.test('what was on its way while the radio left is not heard', async (t) => {
+  const { socket, heard, relays } = setUp();
+  socket().welcomes();
+  socket().says({ type: 'TALKGROUP_LEFT', talkgroup_id: ALPHA.talkgroup_id, reason: 'left' });
+  relays(0);
+  relays(0, { talkgroup: 99 });
+  t.same(heard, []);
+});

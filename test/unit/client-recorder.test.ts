@@ -1,0 +1,117 @@
+// What ends up in the file of one that listens.
+import t from 'tap';
+import { opusMs } from '../../src/client/opus.js';
+import { createRadio } from '../../src/client/radio.js';
+import { createRecorder } from '../../src/client/recorder.js';
+import { ENCRYPTED } from '../../src/relay/frame.js';
+import { ALPHA, fakeNetwork, manualClock, talker } from '../helpers/client-fakes.js';
+
+// 20 ms of SILK each; the second byte tells them apart.
+const packet = (n: number) => Uint8Array.of(0x08, n);
+
+function setUp({ write = async () => {} }: { write?: (packet: Uint8Array) => Promise<void> } = {}) {
+  const clock = manualClock();
+  const { WebSocket, sockets } = fakeNetwork();
+  const radio = createRadio({ url: 'ws://relay', token: 'x', WebSocket, clock });
+  const [socket] = sockets;
+  if (!socket) throw new Error('the radio opened no socket');
+  socket.welcomes();
+  const packets: Uint8Array[] = [];
+  let closes = 0;
+  let failures = 0;
+  const recorder = createRecorder({
+    radio,
+    writer: {
+      async write(packet) {
+        await write(packet);
+        packets.push(packet);
+      },
+      async close() {
+        closes += 1;
+      },
+    },
+    onFailure: () => failures++,
+  });
+  const starts = (session: number) => socket.says({ type: 'TALK_STARTED', ...talker({ session }) });
+  const says = (session: number, sequence: number, payload: Uint8Array, flags = 0) =>
+    socket.relays({ talkgroup: ALPHA.number, sender: session, burst: 1, sequence, payload, flags });
+  const ends = (session: number) =>
+    socket.says({
+      ...{ type: 'TALK_ENDED', talkgroup_id: ALPHA.talkgroup_id, event: 2, session, burst: 1 },
+      ...{ code: 'released', duration_ms: 40, frames: 2 },
+    });
+  return { radio, recorder, packets, starts, says, ends, closes: () => closes, failures: () => failures };
+}
+
+t.test('packets are written as they were spoken, whoever else talks meanwhile', async (t) => {
+  const { recorder, packets, starts, says, ends } = setUp();
+  for (const session of [20, 21, 22]) starts(session);
+  for (let n = 0; n < 3; n++) for (const session of [21, 22, 20]) says(session, n, packet(session + n * 10));
+  ends(21);
+  ends(20);
+  says(22, 3, packet(52));
+  ends(22);
+  await recorder.close();
+  const tags = packets.map((packet) => packet[1]);
+  t.same(tags, [20, 30, 40, 21, 31, 41, 22, 32, 42, 52]);
+  t.same(recorder.recorded, { bursts: 3, packets: 10, concealed: 0, leftOut: 0 });
+});
+
+t.test('what was not heard leaves a gap of its own length, not a shorter burst', async (t) => {
+  const { recorder, packets, starts, says } = setUp();
+  starts(20);
+  for (const sequence of [0, 3, 3, 2, 4]) says(20, sequence, packet(sequence));
+  await recorder.close();
+  t.same(packets, [packet(0), Uint8Array.of(0x08), Uint8Array.of(0x08), packet(3), packet(4)]);
+  t.ok(packets.every((packet) => opusMs(packet) === 20));
+  t.same(recorder.recorded, { bursts: 0, packets: 5, concealed: 2, leftOut: 0 });
+});
+
+t.test('a gap that no burst can have is not filled for hours', async (t) => {
+  const { recorder, starts, says } = setUp();
+  starts(20);
+  says(20, 0, packet(0));
+  says(20, 30_000, packet(1));
+  await recorder.close();
+  t.match(recorder.recorded, { packets: 2, concealed: 0 });
+});
+
+t.test('what no player could play is left out and counted', async (t) => {
+  const { recorder, packets, starts, says, ends } = setUp();
+  starts(20);
+  says(20, 0, packet(0), ENCRYPTED);
+  says(20, 1, Uint8Array.of(0x0b));
+  says(20, 2, packet(2));
+  says(20, 3, new Uint8Array(), 0x04);
+  ends(20);
+  await recorder.close();
+  t.same(packets, [packet(2)]);
+  t.same(recorder.recorded, { bursts: 1, packets: 1, concealed: 0, leftOut: 2 });
+});
+
+t.test('a burst cut short by closing is in the file, as are those that waited for it', async (t) => {
+  const { radio, recorder, packets, starts, says } = setUp();
+  starts(20);
+  starts(21);
+  says(21, 0, packet(21));
+  says(20, 0, packet(20));
+  radio.close();
+  await recorder.close();
+  t.same(packets, [packet(20), packet(21)]);
+  t.equal(recorder.recorded.bursts, 2);
+});
+
+t.test('a disk that takes no more is told at once, and the file is closed all the same', async (t) => {
+  const full = new Error('ENOSPC');
+  const { recorder, starts, says, closes, failures } = setUp({
+    async write() {
+      throw full;
+    },
+  });
+  starts(20);
+  says(20, 0, packet(0));
+  await new Promise((resolve) => setImmediate(resolve));
+  t.ok(failures() > 0);
+  await t.rejects(recorder.close(), full);
+  t.equal(closes(), 1);
+});

@@ -1,0 +1,259 @@
+// What a talker's frames carry, which of them are sent, and how the talker learns that the burst is over.
+import t from 'tap';
+import { createRadio } from '../../src/client/radio.js';
+import { speak } from '../../src/client/speak.js';
+import { END, START } from '../../src/relay/frame.js';
+import { ALPHA, fakeNetwork, manualClock, talker } from '../helpers/client-fakes.js';
+
+const OWN = 7;
+const packet = (n: number) => Uint8Array.of(0x08, n);
+
+function setUp({ connected = true } = {}) {
+  const clock = manualClock();
+  const { WebSocket, sockets } = fakeNetwork();
+  const radio = createRadio({ url: 'ws://relay', token: 'x', WebSocket, clock, random: () => 0 });
+  const socket = () => {
+    const last = sockets.at(-1);
+    if (!last) throw new Error('the radio opened no socket');
+    return last;
+  };
+  if (connected) socket().welcomes({ session: OWN });
+  const talk = () => radio.talk({ talkgroupId: ALPHA.talkgroup_id });
+  const sent = () => socket().frames.map(({ flags, sequence, payload }) => [flags, sequence, ...payload]);
+  const ends = (burst: number, code: string) =>
+    socket().says({
+      type: 'TALK_ENDED',
+      talkgroup_id: ALPHA.talkgroup_id,
+      event: 2,
+      session: OWN,
+      burst,
+      code,
+      duration_ms: 60,
+      frames: 3,
+    });
+  const starts = (burst: number) =>
+    socket().says({ type: 'TALK_STARTED', ...talker({ session: OWN, burst }) });
+  return { clock, radio, socket, talk, sent, starts, ends };
+}
+
+t.test('the first frame carries START, the last END, and a pause skips its periods', async (t) => {
+  const { talk, sent, socket, starts, ends } = setUp();
+  const burst = talk();
+  burst.send(packet(0));
+  burst.send(packet(1));
+  burst.skip(10);
+  burst.send(packet(12));
+  burst.end(packet(13));
+  burst.send(packet(14));
+  t.same(sent(), [
+    [START, 0, 0x08, 0],
+    [0, 1, 0x08, 1],
+    [0, 12, 0x08, 12],
+    [END, 13, 0x08, 13],
+  ]);
+  t.ok(socket().frames.every((frame) => frame.talkgroup === ALPHA.number));
+  starts(1);
+  ends(1, 'released');
+  t.same(await burst.ended, { code: 'released', frames: 3, duration_ms: 60 });
+});
+
+t.test('a burst of one packet is one frame, and an END without speech ends one that began', async (t) => {
+  const { talk, sent } = setUp();
+  talk().end(packet(0));
+  const second = talk();
+  second.send(packet(0));
+  second.end();
+  t.same(sent(), [
+    [START | END, 0, 0x08, 0],
+    [START, 0, 0x08, 0],
+    [END, 1],
+  ]);
+});
+
+t.test(
+  'of what a stalled socket holds back for half a second nothing is sent, and the sequence tells',
+  async (t) => {
+    const { clock, talk, sent, socket } = setUp();
+    const burst = talk();
+    burst.send(packet(0));
+    socket().bufferedAmount = 5_000;
+    for (let n = 1; n <= 40; n++) {
+      clock.pass(20);
+      burst.send(packet(n));
+    }
+    t.equal(socket().frames.length, 1);
+    socket().bufferedAmount = 0;
+    clock.pass(20);
+    const sequences = socket().frames.map((frame) => frame.sequence);
+    t.same(sequences, [0, ...Array.from({ length: 25 }, (_, i) => 16 + i)], 'the last half second, no more');
+    burst.send(packet(41));
+    t.same(sent().at(-1), [0, 41, 0x08, 41]);
+  },
+);
+
+t.test('an END that was held back is sent however late, without its old speech', async (t) => {
+  const { clock, talk, sent, socket } = setUp();
+  const burst = talk();
+  burst.send(packet(0));
+  socket().bufferedAmount = 5_000;
+  burst.send(packet(1));
+  burst.end(packet(2));
+  clock.pass(3_000);
+  socket().bufferedAmount = 0;
+  clock.pass(20);
+  t.same(sent(), [
+    [START, 0, 0x08, 0],
+    [END, 2],
+  ]);
+});
+
+t.test('a frame recorded too long ago is not sent, even where the network is well', async (t) => {
+  const { clock, talk, sent } = setUp();
+  const burst = talk();
+  const now = clock.nowMs();
+  burst.send(packet(0), { capturedAtMs: now - 501 });
+  burst.send(packet(1), { capturedAtMs: now - 500 });
+  t.same(sent(), [[START, 0, 0x08, 1]], 'the first one sent starts the burst');
+});
+
+t.test('speech from before a reconnect is never sent, and what follows is a new burst', async (t) => {
+  const { clock, talk, sent, socket } = setUp();
+  const burst = talk();
+  burst.send(packet(0));
+  socket().bufferedAmount = 5_000;
+  burst.send(packet(1));
+  socket().closes(1006);
+  burst.send(packet(2));
+  clock.pass(0);
+  socket().welcomes({ session: OWN + 1 });
+  t.same(sent(), []);
+  burst.send(packet(3));
+  burst.end();
+  t.same(sent(), [
+    [START, 0, 0x08, 3],
+    [END, 1],
+  ]);
+});
+
+t.test('a burst begun before the first connection starts when there is one', async (t) => {
+  const { talk, sent, socket } = setUp({ connected: false });
+  const burst = talk();
+  burst.send(packet(0));
+  socket().welcomes();
+  burst.send(packet(1));
+  t.same(sent(), [[START, 0, 0x08, 1]]);
+});
+
+t.test('each way in which a burst is over has its own code', async (t) => {
+  const scenes: [string, (world: ReturnType<typeof setUp>) => void][] = [
+    ['too_long', ({ starts, ends }) => [starts(4), ends(4, 'too_long')]],
+    [
+      'deleted',
+      ({ socket }) =>
+        socket().says({ type: 'TALKGROUP_LEFT', talkgroup_id: ALPHA.talkgroup_id, reason: 'deleted' }),
+    ],
+    ['lost', ({ radio }) => radio.close()],
+    [
+      'not_member',
+      ({ socket }) =>
+        socket().says({ type: 'ERROR', talkgroup_id: ALPHA.talkgroup_id, code: 'not_member', message: '' }),
+    ],
+  ];
+  for (const [code, happen] of scenes) {
+    const world = setUp();
+    const burst = world.talk();
+    burst.send(packet(0));
+    happen(world);
+    t.equal((await burst.ended).code, code);
+    burst.send(packet(1));
+    t.equal(world.socket().frames.length, 1, 'nothing is sent after the end');
+    t.equal(world.clock.pending, code === 'lost' ? 0 : 1, 'only the connection is watched on');
+  }
+});
+
+t.test('an end that the server never confirms is over after 5 s, one that never began at once', async (t) => {
+  const { clock, talk, socket } = setUp();
+  const burst = talk();
+  burst.send(packet(0));
+  burst.end();
+  clock.pass(5_000);
+  t.equal((await burst.ended).code, 'lost');
+
+  const silent = talk();
+  silent.end();
+  t.equal((await silent.ended).code, 'unsent');
+
+  const offline = talk();
+  offline.send(packet(0));
+  offline.end();
+  socket().closes(1006);
+  t.equal((await offline.ended).code, 'lost');
+});
+
+t.test('a pause beyond the patience of the server continues as a new burst', async (t) => {
+  const { talk, sent, starts, ends } = setUp();
+  const burst = talk();
+  burst.send(packet(0));
+  starts(1);
+  burst.skip(120);
+  ends(1, 'silence');
+  burst.send(packet(121));
+  starts(2);
+  burst.end(packet(122));
+  ends(2, 'released');
+  t.same(sent(), [
+    [START, 0, 0x08, 0],
+    [START, 0, 0x08, 121],
+    [END, 1, 0x08, 122],
+  ]);
+  t.equal((await burst.ended).code, 'released');
+});
+
+t.test('a second burst in a talkgroup ends the first, and each hears of its own end', async (t) => {
+  const { talk, starts, ends } = setUp();
+  const first = talk();
+  first.send(packet(0));
+  const second = talk();
+  second.send(packet(0));
+  starts(1);
+  ends(1, 'released');
+  starts(2);
+  second.end();
+  ends(2, 'too_long');
+  t.same([(await first.ended).code, (await second.ended).code], ['released', 'too_long']);
+});
+
+t.test('talking where one is no member is refused at once', async (t) => {
+  const { radio } = setUp();
+  t.throws(() => radio.talk({ talkgroupId: 'tg-elsewhere' }), { code: 'not_member' });
+});
+
+t.test('speaking keeps to the schedule of its start, also after a stall', async (t) => {
+  const { clock, talk, sent, socket } = setUp();
+  const startedAtMs = clock.nowMs();
+  const packets = Array.from({ length: 100 }, (_, n) => packet(n));
+  const spoken = speak({ talk: talk(), packets, packetMs: 20, clock });
+  // Let go of the thread, so that speak() arms its next timer.
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  await turn();
+  for (let n = 0; n < 50; n++) {
+    t.equal(socket().frames.length, n + 1);
+    clock.pass(20);
+    await turn();
+  }
+  clock.pass(600);
+  await turn();
+  const sequences = socket().frames.map((frame) => frame.sequence);
+  t.same(
+    sequences.slice(50),
+    [50, ...Array.from({ length: 26 }, (_, n) => 55 + n)],
+    'too old ones are left out',
+  );
+
+  for (let n = 0; n < 20; n++) {
+    clock.pass(20);
+    await turn();
+  }
+  t.same(await spoken, { startedAtMs, packetMs: 20, packetsDue: 100 });
+  t.same(sent().at(-1), [END, 99, 0x08, 99]);
+});
