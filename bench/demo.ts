@@ -28,15 +28,14 @@ const END_MS_MAX = 5_000;
 process.exitCode = (await demo()) ? 0 : 1;
 
 async function demo(): Promise<boolean> {
-  const interrupted = new Promise<never>((_, reject) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-      process.once(signal, () => reject(new Error(`interrupted by ${signal}`)));
-    }
-  });
+  const interrupt = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(name, () => interrupt.abort(new Error(`interrupted by ${name}`)));
+  }
   const dataDir = await mkdtemp(join(tmpdir(), 'radio-demo-'));
   const server = startServer(dataDir);
   try {
-    return await Promise.race([play(server), interrupted]);
+    return await Promise.race([play(server, interrupt.signal), aborted(interrupt.signal)]);
   } catch (error) {
     // Interrupted, or the server did not do its part: its log says why.
     console.error(server.log());
@@ -48,7 +47,7 @@ async function demo(): Promise<boolean> {
   }
 }
 
-async function play(server: Server): Promise<boolean> {
+async function play(server: Server, signal: AbortSignal): Promise<boolean> {
   const { rest, relay } = await server.addresses;
   console.log(`server     ${rest}, ${relay}`);
   const { talkgroupId, tokens } = await setUp(rest);
@@ -56,7 +55,7 @@ async function play(server: Server): Promise<boolean> {
   if (!talker || !listener) throw new Error('two radios are needed');
   try {
     await Promise.all([opened(talker), opened(listener)]);
-    return await speakAndHear({ talker, listener, talkgroupId });
+    return await speakAndHear({ talker, listener, talkgroupId, signal });
   } finally {
     talker.close();
     listener.close();
@@ -85,10 +84,12 @@ async function speakAndHear({
   talker,
   listener,
   talkgroupId,
+  signal,
 }: {
   talker: Radio;
   listener: Radio;
   talkgroupId: string;
+  signal: AbortSignal;
 }): Promise<boolean> {
   const { packets, packetMs, channels, preSkip } = await readOpus(SPEECH);
   await mkdir(HEARD_IN, { recursive: true });
@@ -102,10 +103,11 @@ async function speakAndHear({
 
   console.log(`speaking   ${SPEECH}, ${((packets.length * packetMs) / 1000).toFixed(1)} s`);
   const talk = talker.talk({ talkgroupId });
-  const spoken = await speak({ talk, packets, packetMs });
+  const spoken = await speak({ talk, packets, packetMs, signal });
   const { code } = await talk.ended;
   await Promise.race([heardEnd, setTimeout(END_MS_MAX, undefined, { ref: false })]);
   await recorder.close();
+  signal.throwIfAborted();
 
   const same = isDeepStrictEqual((await readOpus(HEARD)).packets, packets);
   report({ spoken, frames, code, same });
@@ -138,6 +140,10 @@ function report({
     `latency    p50 ${ms(percentile(0.5))}, p99 ${ms(percentile(0.99))}, one way, ${frames.length} packets`,
   );
   console.log(`loss       ${packetsDue - frames.length} of ${packetsDue}`);
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
 }
 
 function opened(radio: Radio): Promise<unknown> {

@@ -4,8 +4,9 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { Command } from 'commander';
 import { createPasswords } from './auth/passwords.js';
-import { readPassword, readUsername } from './auth/schemas.js';
+import { isPassword } from './auth/schemas.js';
 import { addAdmin, revokeUser } from './auth/store.js';
+import { isUsername, normalizeUsername } from './auth/usernames.js';
 import { listenToFile, talkFile } from './client/terminal.js';
 import { readConfig } from './config.js';
 import { type Database, deadlineIn, openDatabase } from './db/client.js';
@@ -16,7 +17,9 @@ import { createLog } from './log.js';
 /** A command has no request behind it: it may wait for a database that is just coming up. */
 const COMMAND_MS = 10_000;
 
-const program = new Command('talkgroup-radio').description('Talkgroup Radio Service: administration and a radio in the terminal');
+const program = new Command('talkgroup-radio').description(
+  'Talkgroup Radio Service: administration and a radio in the terminal',
+);
 
 program
   .command('admin')
@@ -26,13 +29,16 @@ program
   .option('--promote', 'make an existing plain user an admin; it keeps its password')
   .description('add an administrator; the password is asked for, or read from standard input')
   .action(async (username: string, { promote = false }: { promote?: boolean }) => {
-    const name = readUsername(username) ?? fail('the username must have 1 to 64 characters, none of them a control character');
-    const password = readPassword(await askPassword(), 1) ?? fail('the password must have 1 to 72 bytes and no NUL');
+    if (!isUsername(username))
+      fail('the username must have 1 to 64 characters, none of them a control character');
+    const name = normalizeUsername(username);
+    const password = await askPassword();
+    if (!isPassword(password)) fail('the password must have 1 to 72 bytes and no NUL');
     const passwordHash = await createPasswords().hash(password);
     const outcome = await withDatabase((database) =>
       addAdmin(database, deadlineIn(COMMAND_MS), { username: name, passwordHash, promote }),
     );
-    if (outcome === 'exists') fail(`${name} is an admin already`);
+    if (outcome === 'kept') fail(`${name} is an admin already, and keeps its password`);
     if (outcome === 'plain_user') fail(`${name} is a plain user; --promote makes it an admin`);
     console.log(`${name}: ${outcome}`);
   });
@@ -40,9 +46,11 @@ program
 program
   .command('revoke')
   .argument('<username>', 'whose phone was lost')
-  .description("refuse all of a user's tokens issued so far and close the user's live sockets; a new login works at once")
+  .description(
+    "refuse all of a user's tokens issued so far and close the user's live sockets; a new login works at once",
+  )
   .action(async (username: string) => {
-    const name = readUsername(username) ?? fail('no such user');
+    const name = normalizeUsername(username);
     const known = await withDatabase((database) => revokeUser(database, deadlineIn(COMMAND_MS), name));
     if (!known) fail('no such user');
     console.log(`${name}: revoked`);
@@ -65,7 +73,11 @@ radio
   .requiredOption('--talkgroup <name or id>', 'a talkgroup the user is a member of')
   .requiredOption('--file <path>', 'what to say')
   .action(async (options: { url: string; token: string; talkgroup: string; file: string }) => {
-    const { code } = await talkFile({ ...options, signal: interrupted(), report: (line) => console.error(line) });
+    const { code } = await talkFile({
+      ...options,
+      signal: interrupted(),
+      report: (line) => console.error(line),
+    });
     if (code !== 'released') fail(`the burst ended: ${code}`);
   });
 
@@ -77,10 +89,16 @@ radio
   .requiredOption('--out <path>', 'file to write')
   .option('--talkgroup <name or id>', 'only this talkgroup')
   .option('--bursts <n>', 'end after so many talk bursts', readCount)
-  .action(async (options: { url: string; token: string; out: string; talkgroup?: string; bursts?: number }) => {
-    const heard = await listenToFile({ ...options, signal: interrupted(), report: (line) => console.error(line) });
-    console.log(`${options.out}: ${heard.bursts} bursts, ${heard.packets} packets`);
-  });
+  .action(
+    async (options: { url: string; token: string; out: string; talkgroup?: string; bursts?: number }) => {
+      const heard = await listenToFile({
+        ...options,
+        signal: interrupted(),
+        report: (line) => console.error(line),
+      });
+      console.log(`${options.out}: ${heard.bursts} bursts, ${heard.packets} packets`);
+    },
+  );
 
 try {
   await program.parseAsync();

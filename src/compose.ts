@@ -32,7 +32,11 @@ export interface Service {
 }
 
 /** `onDeath` hears that the relay's thread ended by itself; the caller ends the process. */
-export async function compose(config: Config, log: Logger, onDeath: (error: Error) => void): Promise<Service> {
+export async function compose(
+  config: Config,
+  log: Logger,
+  onDeath: (error: Error) => void,
+): Promise<Service> {
   const closers: (() => Promise<void>)[] = [];
   const close = async () => {
     for (const undo of closers.splice(0).reverse()) await undo();
@@ -65,7 +69,13 @@ export async function compose(config: Config, log: Logger, onDeath: (error: Erro
       database,
       ready,
       log,
-      routes: [authRoutes({ ...shared, passwords, config }), talkgroupRoutes(shared), deviceRoutes(shared), gpsRoutes(shared), keyRoutes(shared)],
+      routes: [
+        authRoutes({ database, passwords, passwordLengthMin: config.PASSWORD_MIN_LENGTH }),
+        talkgroupRoutes(shared),
+        deviceRoutes(shared),
+        gpsRoutes(shared),
+        keyRoutes(shared),
+      ],
     });
     closers.push(() => http.close());
 
@@ -140,7 +150,9 @@ async function makeAdmin({ config, database, passwords, log }: AdminParts): Prom
     ensureAdmin(database, deadlineIn(REQUEST_MS), { username: config.ADMIN_USERNAME, passwordHash }),
   );
   if (outcome === 'plain_user') {
-    throw new ConfigError(`ADMIN_USERNAME: ${config.ADMIN_USERNAME} is the name of a plain user; choose another or promote it with 'admin add --promote'`);
+    throw new ConfigError(
+      `ADMIN_USERNAME: ${config.ADMIN_USERNAME} is the name of a plain user; choose another or promote it with 'admin add --promote'`,
+    );
   }
   return outcome === 'created' && generated ? password : null;
 }

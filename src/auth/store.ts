@@ -87,26 +87,26 @@ export async function obstacleToRegister(
 
 export type Registered = Pick<Account, 'id' | 'username' | 'role' | 'valid_from'>;
 
-/** A new account with role `user`, or why there is none; then nothing was stored, and the name stays free. */
+/** A new account with role `user`. */
 export async function register(
   database: Database,
   deadline: Deadline,
   { username, passwordHash }: NewAccount,
 ): Promise<Registered | 'username_taken'> {
-  try {
-    const [account] = await database.write<Registered>(
-      deadline,
-      (sql) => sql`
-        insert into users (username, password_hash) values (${username}, ${passwordHash})
-        returning id, username, role, valid_from`,
-    );
-    return account ?? 'username_taken';
-  } catch (error) {
-    return takenOrThrow(error);
-  }
+  const [account] = await database.write<Registered>(
+    deadline,
+    (sql) => sql`
+      insert into users (username, password_hash) values (${username}, ${passwordHash})
+      on conflict (username) do nothing
+      returning id, username, role, valid_from`,
+  );
+  return account ?? 'username_taken';
 }
 
-/** The same, linked to the device with that serial, which is created when there is none. */
+/**
+ * The same, linked to the device with that serial, which is created when there is none. When there is no account,
+ * there is no new device either, and with a disabled device the name stays free.
+ */
 export async function registerWithDevice(
   database: Database,
   deadline: Deadline,
@@ -128,14 +128,10 @@ export async function registerWithDevice(
     );
     return account ?? 'device_disabled';
   } catch (error) {
-    return takenOrThrow(error);
+    const { code, constraint_name } = error as { code?: string; constraint_name?: string };
+    if (code === '23505' && constraint_name === 'users_username_key') return 'username_taken';
+    throw error;
   }
-}
-
-function takenOrThrow(error: unknown): 'username_taken' {
-  const { code, constraint_name } = error as { code?: string; constraint_name?: string };
-  if (code === '23505' && constraint_name === 'users_username_key') return 'username_taken';
-  throw error;
 }
 
 /** False when the stored hash is no longer `oldHash`: another change came first. */

@@ -36,9 +36,9 @@ export type Welcome = {
   username: string;
   device_id: string | null;
   resume_token?: string;
-  resumed: boolean;
+  resumed?: boolean;
   server_time: number;
-  limits: { frame_bytes: number; frames_per_second: number; text_bytes: number; backlog_ms: number };
+  limits: { frame_bytes: number; frames_per_second: number; text_bytes: number; backlog_ms?: number };
   talkgroups: Snapshot[];
 };
 

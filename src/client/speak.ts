@@ -41,7 +41,9 @@ export async function speak({
   return { startedAtMs, packetMs, packetsDue: packets.length };
 }
 
-function until(dueAtMs: number, clock: Clock): Promise<void> | undefined {
-  const remainingMs = dueAtMs - clock.nowMs();
-  return remainingMs > 0 ? new Promise((resolve) => clock.after(remainingMs, resolve)) : undefined;
+async function until(dueAtMs: number, clock: Clock): Promise<void> {
+  // Again and again: a timer may fire up to a millisecond early.
+  for (let leftMs = dueAtMs - clock.nowMs(); leftMs > 0; leftMs = dueAtMs - clock.nowMs()) {
+    await new Promise<void>((resolve) => clock.after(leftMs, resolve));
+  }
 }

@@ -71,6 +71,8 @@ export function createTalk(talkgroupId: string, uplink: Uplink, clock: Clock): T
   /** The period of the frame that carried START, null until one did in this session. */
   let startPeriod: number | null = null;
   let burst: number | null = null;
+  /** What is told when nothing follows; other than `unsent` after a burst that silence ended. */
+  let otherwise: TalkOutcome = { code: 'unsent' };
   let isEnding = false;
   let isOver = false;
   let cancelRetry = () => {};
@@ -125,7 +127,7 @@ export function createTalk(talkgroupId: string, uplink: Uplink, clock: Clock): T
 
   function discard(): void {
     held = [];
-    if (isEnding) stop(startPeriod === null ? 'unsent' : 'lost');
+    if (isEnding) finish(startPeriod === null ? otherwise : { code: 'lost' });
   }
 
   function isStale({ capturedAtMs }: Held): boolean {
@@ -135,7 +137,7 @@ export function createTalk(talkgroupId: string, uplink: Uplink, clock: Clock): T
   function transmitEnd(frame: Held): void {
     const payload = isStale(frame) ? NOTHING : frame.payload;
     if (payload.length === 0 && startPeriod === null) {
-      stop('unsent');
+      finish(otherwise);
     } else {
       cancelRetry = clock.after(ANSWER_MS_MAX, () => stop('lost'));
       transmit(frame, payload, END);
@@ -176,11 +178,17 @@ export function createTalk(talkgroupId: string, uplink: Uplink, clock: Clock): T
   }
 
   function endedByServer({ code, frames, duration_ms }: TalkEnded): void {
-    // A pause longer than the server's patience: the next frame begins another burst of the same talk.
-    if (code === 'silence' && !isEnding) restart();
-    // That next frame had crossed the news of the silence, and our START then ended the burst it had begun.
-    else if (code === 'released' && !isEnding) burst = null;
-    else finish({ code, frames, duration_ms });
+    const outcome = { code, frames, duration_ms };
+    if (code === 'silence' && !isEnding) {
+      // A pause longer than the server's patience: the next frame begins another burst of the same talk.
+      otherwise = outcome;
+      restart();
+    } else if (code === 'released' && !isEnding) {
+      // That next frame had crossed the news of the silence, and our START then ended the burst it had begun.
+      burst = null;
+    } else {
+      finish(outcome);
+    }
   }
 
   function connectionLost(): void {

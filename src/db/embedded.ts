@@ -102,7 +102,10 @@ async function launchFirst({ place, sockets, launch }: Launch): Promise<Postmast
     if (await isTaken(place, sockets)) return 'taken';
     const words = await postmaster.lastWords();
     const waitedMs = performance.now() - startMs;
-    if (!OCCUPIED.test(words) || waitedMs > PREDECESSOR_MS_MAX) throw notStarted(place, words);
+    if (!OCCUPIED.test(words) || waitedMs > PREDECESSOR_MS_MAX) {
+      await removeSocketFolder(sockets);
+      throw notStarted(place, words);
+    }
     if (waitedMs > ORPHAN_MS) await interruptOrphan(place.cluster, sockets);
     await delay(100);
   }

@@ -30,7 +30,8 @@ export async function latestFix(
 ): Promise<StoredFix | null> {
   const [fix] = await database.read<StoredFix>(
     deadline,
-    (sql) => sql`select id, device_id, lat, lng, alt, updated_at from gps_fixes where device_id = ${deviceId}`,
+    (sql) =>
+      sql`select id, device_id, lat, lng, alt, updated_at from gps_fixes where device_id = ${deviceId}`,
   );
   return fix ?? null;
 }

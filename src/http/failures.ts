@@ -16,7 +16,8 @@ export function answerFailure(error: unknown, request: FastifyRequest, reply: Fa
 export function refusalOf(error: unknown): AppError {
   if (error instanceof AppError) return error;
   const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
-  if (code === 'FST_ERR_CTP_INVALID_JSON_BODY') return new AppError('bad_request', 'the body is not valid JSON');
+  if (code === 'FST_ERR_CTP_INVALID_JSON_BODY')
+    return new AppError('bad_request', 'the body is not valid JSON');
   return new AppError(meanings.get(statusCode) ?? 'internal');
 }
 

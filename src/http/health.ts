@@ -12,7 +12,10 @@ export interface HealthOptions {
 export const healthRoutes =
   ({ ready }: HealthOptions): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const options = { config: { access: 'public' }, schema: { tags: ['health'], response: answers(Ok) } } as const;
+    const options = {
+      config: { access: 'public' },
+      schema: { tags: ['health'], response: answers(Ok) },
+    } as const;
 
     app.get('/healthz', options, async () => ok);
 

@@ -64,7 +64,7 @@ export function createListener(config: Config, handle: RequestListener): Server 
 function faultOf(request: IncomingMessage): RefusalCode | null {
   if ((request.url ?? '').length > URL_BYTES_MAX) return 'uri_too_long';
   // RFC 9112, 3.2: exactly one Host in HTTP/1.1, and never two.
-  const hosts = request.headersDistinct['host']?.length ?? 0;
+  const hosts = request.headersDistinct.host?.length ?? 0;
   return hosts > 1 || (hosts === 0 && request.httpVersion !== '1.0') ? 'bad_request' : null;
 }
 
@@ -104,7 +104,9 @@ function refuseConnection(socket: Duplex, code: RefusalCode): void {
   refused.add(socket);
   if (!socket.writable) return;
   const { status, headers, body } = answerOf(code);
-  const lines = Object.entries({ ...headers, connection: 'close' }).map(([name, value]) => `${name}: ${value}`);
+  const lines = Object.entries({ ...headers, connection: 'close' }).map(
+    ([name, value]) => `${name}: ${value}`,
+  );
   socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', body].join('\r\n'));
   // A request that is late must not be carried out after its 408; everything of it that came has been read.
   if (code === 'request_timeout') socket.destroy();

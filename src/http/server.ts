@@ -1,11 +1,9 @@
 // The REST door: what happens to one request, from its first byte to its answer, in this order.
+import type { AddressInfo } from 'node:net';
 import cors from '@fastify/cors';
 import helmet from '@fastify/helmet';
 import sensible from '@fastify/sensible';
-import {
-  type FastifyPluginAsyncTypebox,
-  TypeBoxValidatorCompiler,
-} from '@fastify/type-provider-typebox';
+import { type FastifyPluginAsyncTypebox, TypeBoxValidatorCompiler } from '@fastify/type-provider-typebox';
 import {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -76,6 +74,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     logController: new LogController({ disableRequestLogging: true }), // its lines hold URLs, and those may hold tokens
   });
 
+  app.setErrorHandler(answerFailure);
+
   // Headers every answer carries.
   app.register(sensible);
   app.register(helmet, { contentSecurityPolicy: NOTHING_TO_LOAD, hsts: config.TLS_CERT_FILE !== undefined });
@@ -96,14 +96,13 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   addDocs(app);
   app.register(healthRoutes({ ready }));
   for (const feature of routes) app.register(feature);
-  app.setErrorHandler(answerFailure);
   app.addHook('onResponse', logAnswer);
 
   return {
     routes: guarded,
     async listen() {
       await app.listen({ host: config.HOST, port: config.PORT });
-      return { port: app.addresses()[0]?.port ?? config.PORT };
+      return { port: (app.server.address() as AddressInfo).port }; // a string only for pipes
     },
     drain() {
       draining = true;
@@ -163,7 +162,8 @@ function refuseUnknown(app: FastifyInstance): void {
   const refuse = async (request: FastifyRequest, reply: FastifyReply) => {
     const url = request.raw.url ?? '/';
     const allowed = [...methods].filter((method) => app.findRoute({ method, url }) !== null);
-    if (allowed.length === 0) throw new AppError('unknown_path');
+    // A route may match and find nothing: a file under /docs/static.
+    if (allowed.length === 0 || allowed.includes(request.method)) throw new AppError('unknown_path');
     reply.header('allow', allowed.sort().join(', '));
     throw new AppError('method_not_allowed');
   };
@@ -177,7 +177,10 @@ function refuseUnknown(app: FastifyInstance): void {
 /** One sentence, naming the field: `body/lat must be <= 90`. */
 function describeFirst(faults: { instancePath: string; message?: string }[], part: string): AppError {
   const [first] = faults;
-  return new AppError('bad_request', `${part}${first?.instancePath ?? ''} ${first?.message ?? 'is not valid'}`);
+  return new AppError(
+    'bad_request',
+    `${part}${first?.instancePath ?? ''} ${first?.message ?? 'is not valid'}`,
+  );
 }
 
 async function logAnswer(request: FastifyRequest, reply: FastifyReply): Promise<void> {

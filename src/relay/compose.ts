@@ -4,7 +4,13 @@ import type { Config } from '../config.js';
 import { type Database, deadlineIn, READ_MS_MAX, REQUEST_MS } from '../db/client.js';
 import { listenForNotices, type NoticeListener, type Tell } from '../db/notices.js';
 import { storeFix } from '../gps/store.js';
-import { accountsOf, nextSessionBlock, SESSION_BLOCK, talkgroupNumbered, talkgroupsOf } from '../talk/store.js';
+import {
+  accountsOf,
+  nextSessionBlock,
+  SESSION_BLOCK,
+  talkgroupNumbered,
+  talkgroupsOf,
+} from '../talk/store.js';
 import { createEngine } from './listener.js';
 import { createRelay } from './relay.js';
 import { createSessionNumbers, type SessionNumbers } from './session-numbers.js';

@@ -1,6 +1,13 @@
 // What the relay counts: plain numbers, because the hot path increments them.
 
-export type DropReason = 'bad_frame' | 'not_member' | 'rate_limited' | 'too_many_talkgroups' | 'withdrawn' | 'muted' | 'no_burst';
+export type DropReason =
+  | 'bad_frame'
+  | 'not_member'
+  | 'rate_limited'
+  | 'too_many_talkgroups'
+  | 'withdrawn'
+  | 'muted'
+  | 'no_burst';
 
 export interface Counts {
   framesIn: number;
@@ -16,5 +23,13 @@ export const newCounts = (): Counts => ({
   framesRelayed: 0,
   bursts: 0,
   undelivered: 0,
-  dropped: { bad_frame: 0, not_member: 0, rate_limited: 0, too_many_talkgroups: 0, withdrawn: 0, muted: 0, no_burst: 0 },
+  dropped: {
+    bad_frame: 0,
+    not_member: 0,
+    rate_limited: 0,
+    too_many_talkgroups: 0,
+    withdrawn: 0,
+    muted: 0,
+    no_burst: 0,
+  },
 });

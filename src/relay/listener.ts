@@ -69,7 +69,12 @@ function bind(app: TemplatedApp, { host, port }: ListenerOptions): Promise<numbe
 const LISTEN_EXCLUSIVE_PORT = 1; // LIBUS_LISTEN_EXCLUSIVE_PORT: in the engine's typings, not among its exports' types
 
 /** The engine takes host, port and options together; its typings show only pairs of them. */
-type Listen = (host: string, port: number, options: number, done: (socket: uWS.us_listen_socket | false) => void) => void;
+type Listen = (
+  host: string,
+  port: number,
+  options: number,
+  done: (socket: uWS.us_listen_socket | false) => void,
+) => void;
 
 function routes(app: TemplatedApp, relay: Relay, options: ListenerOptions): void {
   app.ws<SocketData>('/ws', {
@@ -123,19 +128,30 @@ function routes(app: TemplatedApp, relay: Relay, options: ListenerOptions): void
       if (session !== null) relay.closed(session, code);
     },
   });
-  app.get('/ws', (res) => answer(res, '426 Upgrade Required', 'this path speaks WebSocket', ['Upgrade', 'websocket']));
+  app.get('/ws', (res) =>
+    answer(res, '426 Upgrade Required', 'this path speaks WebSocket', ['Upgrade', 'websocket']),
+  );
   app.any('/ws', (res) => answer(res, '405 Method Not Allowed', 'method not allowed', ['Allow', 'GET']));
   app.any('/*', (res) => answer(res, '404 Not Found', 'no such path'));
 }
 
-function upgrade(res: HttpResponse, req: HttpRequest, context: uWS.us_socket_context_t, relay: Relay, options: ListenerOptions): void {
+function upgrade(
+  res: HttpResponse,
+  req: HttpRequest,
+  context: uWS.us_socket_context_t,
+  relay: Relay,
+  options: ListenerOptions,
+): void {
   // The request dies when this returns: all of it that is needed is copied here.
   const key = req.getHeader('sec-websocket-key');
   const origin = req.getHeader('origin');
   const token = readToken(req.getQuery());
   // The engine answers 101 to any version and any key; RFC 6455 section 4.2.1 asks for 13 and 16 bytes.
   if (req.getHeader('sec-websocket-version') !== '13') {
-    return answer(res, '426 Upgrade Required', 'WebSocket version 13 is needed', ['Sec-WebSocket-Version', '13']);
+    return answer(res, '426 Upgrade Required', 'WebSocket version 13 is needed', [
+      'Sec-WebSocket-Version',
+      '13',
+    ]);
   }
   if (!SIXTEEN_BYTES.test(key)) return answer(res, '400 Bad Request', 'Sec-WebSocket-Key is not valid');
   if (options.origins !== null && origin !== '' && !options.origins.includes(origin)) {
@@ -166,7 +182,12 @@ function readToken(query: string): string {
   return tokens.length === 1 ? (tokens[0] ?? '') : '';
 }
 
-function answer(res: HttpResponse, status: string, error: string, header?: readonly [name: string, value: string]): void {
+function answer(
+  res: HttpResponse,
+  status: string,
+  error: string,
+  header?: readonly [name: string, value: string],
+): void {
   res.cork(() => {
     res.writeStatus(status).writeHeader('Content-Type', 'application/json; charset=utf-8');
     if (header !== undefined) res.writeHeader(header[0], header[1]);

@@ -1,6 +1,6 @@
 // Whom this relay holds: users with live sessions, their memberships, and the talkgroups they are members of.
 import type { DeviceId, TalkgroupId, UserId } from '../ids.js';
-import type { Account, FloorMode, TalkgroupRow } from '../talk/store.js';
+import type { Account, FloorMode, MembershipRow, TalkgroupRow } from '../talk/store.js';
 import type { Session } from './session.js';
 import type { Talk } from './talk.js';
 
@@ -68,6 +68,71 @@ export class User {
     this.username = account.username;
     this.deviceId = account.device_id;
   }
+}
+
+/** The books: everything held, and the ways in and out of them. */
+export interface Members {
+  readonly users: ReadonlyMap<UserId, User>;
+  readonly talkgroups: ReadonlyMap<TalkgroupId, Talkgroup>;
+  usersWith(device: DeviceId): Iterable<User>;
+  /** Holds the user from here on; the caller opens a session of his in the same step, or drops him. */
+  hold(account: Account): User;
+  /** A membership as the database shows it. */
+  admit(user: User, row: MembershipRow): Membership;
+  /** The membership is gone; a talkgroup without any is held no longer. */
+  release(membership: Membership): void;
+  /** A session of the user ended: with the last one he is held no longer. */
+  drop(id: UserId): void;
+}
+
+export function createMembers(): Members {
+  const users = new Map<UserId, User>();
+  const talkgroups = new Map<TalkgroupId, Talkgroup>();
+  const byDevice = new Map<DeviceId, Set<User>>();
+
+  function hold(account: Account): User {
+    const user = new User(account);
+    users.set(user.id, user);
+    if (user.deviceId !== null) {
+      const others = byDevice.get(user.deviceId);
+      if (others === undefined) byDevice.set(user.deviceId, new Set([user]));
+      else others.add(user);
+    }
+    for (const row of account.memberships) admit(user, row);
+    return user;
+  }
+
+  function admit(user: User, row: MembershipRow): Membership {
+    let talkgroup = talkgroups.get(row.id);
+    if (talkgroup === undefined) {
+      talkgroup = new Talkgroup(row);
+      talkgroups.set(row.id, talkgroup);
+    }
+    const membership = new Membership(user, talkgroup, row.site);
+    user.memberships.set(talkgroup.number, membership);
+    talkgroup.memberships.add(membership);
+    return membership;
+  }
+
+  function release(membership: Membership): void {
+    const { user, talkgroup } = membership;
+    user.memberships.delete(talkgroup.number);
+    talkgroup.memberships.delete(membership);
+    if (talkgroup.memberships.size === 0) talkgroups.delete(talkgroup.id);
+  }
+
+  function drop(id: UserId): void {
+    const user = users.get(id);
+    if (user === undefined || user.sessions.size > 0) return;
+    users.delete(id);
+    for (const membership of user.memberships.values()) release(membership);
+    if (user.deviceId === null) return;
+    const others = byDevice.get(user.deviceId);
+    others?.delete(user);
+    if (others?.size === 0) byDevice.delete(user.deviceId);
+  }
+
+  return { users, talkgroups, usersWith: (device) => byDevice.get(device) ?? [], hold, admit, release, drop };
 }
 
 /** The hot path's only question about rights: three loads, no look-up. */

@@ -7,7 +7,10 @@ import type { Talkgroup } from './members.js';
 import type { Talk, TalkEnd } from './talk.js';
 
 /** Repeated in the answer, so that a client can have several questions under way. */
-const Ref = Type.Union([Type.String({ maxLength: 64 }), Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER })]);
+const Ref = Type.Union([
+  Type.String({ maxLength: 64 }),
+  Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }),
+]);
 export type Ref = Static<typeof Ref>;
 
 const Ping = Type.Object({
@@ -138,19 +141,29 @@ export const say = {
       username: account.username,
       device_id: account.device_id,
       server_time: Date.now(),
-      limits: { frame_bytes: limits.frameBytes, frames_per_second: limits.framesPerSecond, text_bytes: limits.textBytes },
+      limits: {
+        frame_bytes: limits.frameBytes,
+        frames_per_second: limits.framesPerSecond,
+        text_bytes: limits.textBytes,
+      },
       talkgroups,
     }),
-  pong: (t: number, ref: Ref | undefined) => JSON.stringify({ type: 'PONG', ref, t, server_time: Date.now() }),
+  pong: (t: number, ref: Ref | undefined) =>
+    JSON.stringify({ type: 'PONG', ref, t, server_time: Date.now() }),
   ok: (ref: Ref) => JSON.stringify({ type: 'OK', ref }),
-  error: (code: ErrorCode, about: { ref?: Ref | undefined; talkgroup_id?: string | undefined; retry_ms?: number }) =>
-    JSON.stringify({ type: 'ERROR', ...about, code, message: sentences[code] }),
-  goaway: (reconnectAfterMs: number) => JSON.stringify({ type: 'GOAWAY', reconnect_after_ms: reconnectAfterMs }),
-  subscribed: (talkgroups: readonly Snapshot[]) => JSON.stringify({ type: 'SUBSCRIBED', talkgroups, refused: [] }),
+  error: (
+    code: ErrorCode,
+    about: { ref?: Ref | undefined; talkgroup_id?: string | undefined; retry_ms?: number },
+  ) => JSON.stringify({ type: 'ERROR', ...about, code, message: sentences[code] }),
+  goaway: (reconnectAfterMs: number) =>
+    JSON.stringify({ type: 'GOAWAY', reconnect_after_ms: reconnectAfterMs }),
+  subscribed: (talkgroups: readonly Snapshot[]) =>
+    JSON.stringify({ type: 'SUBSCRIBED', talkgroups, refused: [] }),
   talkgroupJoined: (snapshot: Snapshot) => JSON.stringify({ type: 'TALKGROUP_JOINED', ...snapshot }),
   talkgroupLeft: (talkgroup: Talkgroup, reason: 'left' | 'deleted') =>
     JSON.stringify({ type: 'TALKGROUP_LEFT', talkgroup_id: talkgroup.id, reason }),
-  talkStarted: (talk: Talk, event: number) => JSON.stringify({ type: 'TALK_STARTED', event, ...talkBody(talk) }),
+  talkStarted: (talk: Talk, event: number) =>
+    JSON.stringify({ type: 'TALK_STARTED', event, ...talkBody(talk) }),
   talkEnded: (talk: Talk, event: number, code: TalkEnd, durationMs: number) =>
     JSON.stringify({
       type: 'TALK_ENDED',
@@ -163,5 +176,10 @@ export const say = {
       frames: talk.frames,
     }),
   keyRotated: (talkgroup: Talkgroup, event: number) =>
-    JSON.stringify({ type: 'KEY_ROTATED', talkgroup_id: talkgroup.id, event, rotation_counter: talkgroup.rotationCounter }),
+    JSON.stringify({
+      type: 'KEY_ROTATED',
+      talkgroup_id: talkgroup.id,
+      event,
+      rotation_counter: talkgroup.rotationCounter,
+    }),
 };

@@ -1,6 +1,7 @@
 // The relay: sessions, their rights and their talk, put together behind one listener.
-import type { Notice } from '../db/notices.js';
+
 import type { VerifyToken } from '../auth/tokens.js';
+import type { Notice } from '../db/notices.js';
 import type { Account } from '../talk/store.js';
 import { type Close, closes } from './closes.js';
 import { type Counts, newCounts } from './counts.js';
@@ -119,7 +120,8 @@ export function createRelay(options: RelayOptions): Relay {
 
   function open(session: Session, peer: Peer, account: Account): void {
     live++;
-    if (session.user.sessions.size >= limits.socketsPerUser) longestSilent(session.user)?.close(closes.replaced);
+    if (session.user.sessions.size >= limits.socketsPerUser)
+      longestSilent(session.user)?.close(closes.replaced);
     session.open(peer, account);
   }
 
@@ -173,7 +175,8 @@ function effectsOn(event: (talkgroup: Talkgroup, make: (event: number) => string
       each(membership, (session) => {
         session.hear(membership.talkgroup);
         // Events went by meanwhile: the snapshot stands for them.
-        if (membership.talkgroup.event !== membership.eventAtWithdrawal) session.send(say.subscribed([session.snapshot(membership.talkgroup)]));
+        if (membership.talkgroup.event !== membership.eventAtWithdrawal)
+          session.send(say.subscribed([session.snapshot(membership.talkgroup)]));
       }),
     joined: (membership) =>
       each(membership, (session) => {
@@ -184,7 +187,8 @@ function effectsOn(event: (talkgroup: Talkgroup, make: (event: number) => string
     deleted: (talkgroup) => {
       // All bursts end before anybody is dismissed, so that every member hears of every end.
       for (const talk of [...talkgroup.talking]) talk.session.forget(talkgroup, 'deleted');
-      for (const membership of talkgroup.memberships) each(membership, (session) => dismiss(session, talkgroup, 'deleted'));
+      for (const membership of talkgroup.memberships)
+        each(membership, (session) => dismiss(session, talkgroup, 'deleted'));
     },
     rotated: (talkgroup) => event(talkgroup, (number) => say.keyRotated(talkgroup, number)),
     checked: (user, account) => {

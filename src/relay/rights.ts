@@ -5,9 +5,9 @@
 // nothing and is repeated. So no order of arrival, and no lost notice once a gap was noticed, leaves a right standing.
 import type { Notice } from '../db/notices.js';
 import { AppError } from '../errors.js';
-import type { DeviceId, TalkgroupId, UserId } from '../ids.js';
-import type { Account, TalkgroupRow } from '../talk/store.js';
-import { Membership, Talkgroup, User } from './members.js';
+import type { TalkgroupId, UserId } from '../ids.js';
+import type { Account, MembershipRow, TalkgroupRow } from '../talk/store.js';
+import { createMembers, type Membership, type Talkgroup, type User } from './members.js';
 
 /** The questions this module asks; each may be repeated, each may fail. */
 export interface RightsReads {
@@ -60,10 +60,17 @@ const SEEN_MAX = 10_000;
 
 export type Rights = ReturnType<typeof createRights>;
 
-export function createRights({ reads, effects, nowMs, batch, waitingMax, log, pause = sleep }: RightsOptions) {
-  const users = new Map<UserId, User>();
-  const talkgroups = new Map<TalkgroupId, Talkgroup>();
-  const byDevice = new Map<DeviceId, Set<User>>();
+export function createRights({
+  reads,
+  effects,
+  nowMs,
+  batch,
+  waitingMax,
+  log,
+  pause = sleep,
+}: RightsOptions) {
+  const members = createMembers();
+  const { users, talkgroups } = members;
 
   const waiters = new Map<UserId, Waiter[]>();
   let waiting = 0;
@@ -114,7 +121,11 @@ export function createRights({ reads, effects, nowMs, batch, waitingMax, log, pa
     const acknowledged = take(arrived);
     seen.set(arrived.id, acknowledged);
     // The oldest id goes; should its second copy still come, it costs one more read.
-    if (seen.size > SEEN_MAX) for (const id of seen.keys()) { seen.delete(id); break; }
+    if (seen.size > SEEN_MAX)
+      for (const id of seen.keys()) {
+        seen.delete(id);
+        break;
+      }
     void readDirty();
     return acknowledged;
   }
@@ -139,7 +150,7 @@ export function createRights({ reads, effects, nowMs, batch, waitingMax, log, pa
       }
       case 'device_changed':
         touched.add(arrived.device);
-        for (const user of byDevice.get(arrived.device) ?? []) withdrawUser(user);
+        for (const user of members.usersWith(arrived.device)) withdrawUser(user);
         return done;
       case 'user_revoked': {
         touched.add(arrived.user);
@@ -186,9 +197,15 @@ export function createRights({ reads, effects, nowMs, batch, waitingMax, log, pa
   /** Notices may have been missed: everything held is read again, with nothing withdrawn on suspicion. */
   function gap(): void {
     // A read under way may have begun before the missed notices.
-    for (const id of users.keys()) { dirtyUsers.add(id); touched.add(id); }
+    for (const id of users.keys()) {
+      dirtyUsers.add(id);
+      touched.add(id);
+    }
     for (const id of waiters.keys()) touched.add(id);
-    for (const id of talkgroups.keys()) { dirtyTalkgroups.add(id); touched.add(id); }
+    for (const id of talkgroups.keys()) {
+      dirtyTalkgroups.add(id);
+      touched.add(id);
+    }
     void readDirty();
   }
 
@@ -246,7 +263,7 @@ export function createRights({ reads, effects, nowMs, batch, waitingMax, log, pa
   function settleTalkgroup(talkgroup: Talkgroup, row: TalkgroupRow | null): void {
     if (row === null) {
       effects.deleted(talkgroup);
-      for (const membership of talkgroup.memberships) release(membership);
+      for (const membership of talkgroup.memberships) members.release(membership);
       return;
     }
     talkgroup.withdrawn = false;
@@ -287,11 +304,15 @@ export function createRights({ reads, effects, nowMs, batch, waitingMax, log, pa
     waiters.delete(id);
     waiting -= queue.length;
     for (const waiter of queue) {
-      waiter.done(account === null ? { kind: 'unknown' } : { kind: 'loaded', account, user: users.get(id) ?? hold(account) });
+      waiter.done(
+        account === null
+          ? { kind: 'unknown' }
+          : { kind: 'loaded', account, user: users.get(id) ?? hold(account) },
+      );
     }
     confirm(id);
     // A load whose handshake was given up in the meantime leaves nothing behind.
-    drop(id);
+    members.drop(id);
   }
 
   function settleHeld(user: User, account: Account | null): void {
@@ -303,7 +324,7 @@ export function createRights({ reads, effects, nowMs, batch, waitingMax, log, pa
       const row = rows.get(membership.talkgroup.id);
       if (row === undefined) {
         effects.left(membership);
-        release(membership);
+        members.release(membership);
         continue;
       }
       rows.delete(membership.talkgroup.id);
@@ -315,62 +336,32 @@ export function createRights({ reads, effects, nowMs, batch, waitingMax, log, pa
     for (const row of rows.values()) effects.joined(admit(user, row));
   }
 
-  /** From here on the user is held; the caller opens a session of his in the same step, or drops him. */
   function hold(account: Account): User {
-    const user = new User(account);
-    users.set(user.id, user);
-    if (user.deviceId !== null) {
-      const others = byDevice.get(user.deviceId);
-      if (others === undefined) byDevice.set(user.deviceId, new Set([user]));
-      else others.add(user);
-    }
-    for (const row of account.memberships) admit(user, row);
+    const user = members.hold(account);
+    for (const row of account.memberships) catchUp(row);
     return user;
   }
 
-  function admit(user: User, row: Account['memberships'][number]): Membership {
-    let talkgroup = talkgroups.get(row.id);
-    if (talkgroup === undefined) {
-      talkgroup = new Talkgroup(row);
-      talkgroups.set(row.id, talkgroup);
-    }
-    follow(talkgroup, row);
-    const membership = new Membership(user, talkgroup, row.site);
-    user.memberships.set(talkgroup.number, membership);
-    talkgroup.memberships.add(membership);
+  function admit(user: User, row: MembershipRow): Membership {
+    const membership = members.admit(user, row);
+    catchUp(row);
     return membership;
   }
 
-  function release(membership: Membership): void {
-    const { user, talkgroup } = membership;
-    user.memberships.delete(talkgroup.number);
-    talkgroup.memberships.delete(membership);
-    if (talkgroup.memberships.size === 0) {
-      talkgroups.delete(talkgroup.id);
-      dirtyTalkgroups.delete(talkgroup.id);
-    }
-  }
-
-  /** A session of the user ended: with the last one he is held no longer. */
-  function drop(id: UserId): void {
-    const user = users.get(id);
-    if (user === undefined || user.sessions.size > 0) return;
-    users.delete(id);
-    for (const membership of user.memberships.values()) release(membership);
-    if (user.deviceId === null) return;
-    const others = byDevice.get(user.deviceId);
-    others?.delete(user);
-    if (others?.size === 0) byDevice.delete(user.deviceId);
+  /** A talkgroup held already may be shown newer by somebody else's membership. */
+  function catchUp(row: MembershipRow): void {
+    const talkgroup = talkgroups.get(row.id);
+    if (talkgroup !== undefined) follow(talkgroup, row);
   }
 
   return {
     load,
     notice,
     gap,
-    drop,
+    drop: members.drop,
     expire,
-    users: users as ReadonlyMap<UserId, User>,
-    talkgroups: talkgroups as ReadonlyMap<TalkgroupId, Talkgroup>,
+    users,
+    talkgroups,
     numbered: (number: number) => [...talkgroups.values()].some((talkgroup) => talkgroup.number === number),
     close(): void {
       closed = true;

@@ -1,9 +1,8 @@
 // A session: one radio's connection from WELCOME to close. The hot path, receiveAudio, comes first.
 import type { DeviceId } from '../ids.js';
-import { readId } from '../ids.js';
 import type { Account } from '../talk/store.js';
-import { Bucket } from './bucket.js';
 import { type Close, closes } from './closes.js';
+import { Control } from './control.js';
 import type { Counts, DropReason } from './counts.js';
 import { type Fanout, type Peer, SERVICE_TOPIC } from './fanout.js';
 import {
@@ -20,7 +19,8 @@ import {
   VERSION_1,
 } from './frame.js';
 import { mayTalk, type Talkgroup, type User } from './members.js';
-import { type ClientMessage, type ErrorCode, type Limits, readMessage, type Ref, say, snapshotOf } from './messages.js';
+import { type ErrorCode, type Limits, say, snapshotOf } from './messages.js';
+import { Refusals } from './refusals.js';
 import { Talk, type TalkEnd } from './talk.js';
 
 /** What every session of a relay shares. */
@@ -41,11 +41,8 @@ export interface House {
 
 /** A dispatcher's multi-select: each frame is sent once per talkgroup. */
 const TALKGROUPS_TALKING_MAX = 8;
-/** The 20th bad text within 10 s closes. */
-const BAD_TEXTS_MAX = 20;
-const BAD_TEXTS_WINDOW_MS = 10_000;
-/** Refused streams remembered, each told once; beyond these a stranger's frames are dropped without a word. */
-const REFUSED_STREAMS_MAX = 16;
+/** After too many bursts. */
+const MUTED_MS = 2000;
 
 /** Thousands live at once: one class, its rarely used parts made when first needed. */
 export class Session {
@@ -63,12 +60,8 @@ export class Session {
   private talks: Map<number, Talk> | null = null;
   private talking = 0;
   private burstsStarted = 0;
-  private control: Bucket | null = null;
-  private pings: Bucket | null = null;
-  private fixes: Bucket | null = null;
-  private badTexts = 0;
-  private badTextsSinceMs = 0;
-  private refusedStreams: Map<number, number> | null = null;
+  private control: Control | null = null;
+  private refusals: Refusals | null = null;
 
   constructor(house: House, number: number, user: User, issuedAt: number) {
     this.house = house;
@@ -129,10 +122,12 @@ export class Session {
   private startBurst(talk: Talk, view: DataView, flags: number, nowMs: number): boolean {
     const { talkgroup } = talk.membership;
     // What is left of a burst that silence ended: no speech in it, so no burst is begun for it.
-    if (talk.burst === 0 && (flags & END) !== 0 && view.byteLength === HEADER_BYTES) return this.drop('no_burst');
+    if (talk.burst === 0 && (flags & END) !== 0 && view.byteLength === HEADER_BYTES)
+      return this.drop('no_burst');
     if (nowMs < talk.mutedUntilMs) return this.drop('muted');
     if (talk.burst !== 0) this.endBurst(talk, 'released');
-    if (this.talking >= TALKGROUPS_TALKING_MAX) return this.refuseFrame('too_many_talkgroups', talkgroup.number, flags, nowMs);
+    if (this.talking >= TALKGROUPS_TALKING_MAX)
+      return this.refuseFrame('too_many_talkgroups', talkgroup.number, flags, nowMs);
     if (!talk.mayStart(nowMs)) {
       talk.mutedUntilMs = nowMs + MUTED_MS;
       return this.refuseFrame('rate_limited', talkgroup.number, flags, nowMs);
@@ -166,22 +161,18 @@ export class Session {
   }
 
   /** Drops the frame; its stream, until its next START or 2 s of silence, hears of it once. */
-  private refuseFrame(code: 'bad_frame' | 'not_member' | 'rate_limited' | 'too_many_talkgroups', number: number, flags: number, nowMs: number): false {
+  private refuseFrame(
+    code: 'bad_frame' | 'not_member' | 'rate_limited' | 'too_many_talkgroups',
+    number: number,
+    flags: number,
+    nowMs: number,
+  ): false {
     this.drop(code);
-    this.refusedStreams ??= new Map();
-    const lastAtMs = this.refusedStreams.get(number);
-    const goesOn = lastAtMs !== undefined && (flags & START) === 0 && nowMs - lastAtMs < STREAM_SILENCE_MS;
-    if (lastAtMs === undefined && this.refusedStreams.size >= REFUSED_STREAMS_MAX) this.forgetStreams(nowMs);
-    if (lastAtMs !== undefined || this.refusedStreams.size < REFUSED_STREAMS_MAX) this.refusedStreams.set(number, nowMs);
-    else return false;
-    if (!goesOn && this.takeControl(nowMs)) this.tellRefusal(code, number);
-    return false;
-  }
-
-  private forgetStreams(nowMs: number): void {
-    for (const [number, atMs] of this.refusedStreams ?? []) {
-      if (nowMs - atMs >= STREAM_SILENCE_MS) this.refusedStreams?.delete(number);
+    this.refusals ??= new Refusals();
+    if (this.refusals.isNews(number, (flags & START) !== 0, nowMs) && this.controlled().take(nowMs)) {
+      this.tellRefusal(code, number);
     }
+    return false;
   }
 
   private tellRefusal(code: ErrorCode, number: number): void {
@@ -196,63 +187,16 @@ export class Session {
     );
   }
 
-  /** One text message. The engine has checked that it is UTF-8. */
+  /** One text message. */
   receiveText(message: ArrayBuffer): void {
     const nowMs = this.house.nowMs();
     this.heardAtMs = nowMs;
-    if (message.byteLength > this.house.limits.textBytes) return this.close(closes.too_big);
-    const reading = readMessage(Buffer.from(message).toString('utf8'));
-    if (reading.kind === 'bad') return this.receiveBadText(reading.code, reading.ref, nowMs);
-    const { message: asked } = reading;
-    if (!this.takeControl(nowMs) || !this.takeOwn(asked, nowMs)) {
-      if (asked.ref !== undefined) this.send(say.error('rate_limited', { ref: asked.ref }));
-      return;
-    }
-    if (asked.type === 'PING') this.send(say.pong(asked.t, asked.ref));
-    else void this.receiveFix(asked);
+    this.controlled().receive(message, nowMs);
   }
 
-  private receiveBadText(code: ErrorCode, ref: Ref | undefined, nowMs: number): void {
-    if (nowMs - this.badTextsSinceMs > BAD_TEXTS_WINDOW_MS) {
-      this.badTexts = 0;
-      this.badTextsSinceMs = nowMs;
-    }
-    this.badTexts++;
-    if (this.badTexts >= BAD_TEXTS_MAX) this.close(closes.rate_limited);
-    else this.send(say.error(code, { ref }));
-  }
-
-  private takeControl(nowMs: number): boolean {
-    const { controlPerSecond } = this.house.limits;
-    this.control ??= new Bucket(controlPerSecond, 3 * controlPerSecond, nowMs);
-    return this.control.take(nowMs);
-  }
-
-  private takeOwn(message: ClientMessage, nowMs: number): boolean {
-    if (message.type === 'PING') {
-      this.pings ??= new Bucket(2, 5, nowMs);
-      return this.pings.take(nowMs);
-    }
-    this.fixes ??= new Bucket(2, 5, nowMs);
-    return this.fixes.take(nowMs);
-  }
-
-  /** At most five at a time: what the bucket lets in, each ended by the database's deadline. */
-  private async receiveFix({ device_id, lat, lng, alt, ref }: Extract<ClientMessage, { type: 'GPS_UPDATE' }>): Promise<void> {
-    const deviceId = device_id === undefined ? this.user.deviceId : readId<DeviceId>(device_id);
-    if (this.user.withdrawn) return this.send(say.error('unavailable', { ref }));
-    if (deviceId === null) return this.send(say.error('unknown_device', { ref }));
-    try {
-      const stored = await this.house.storeFix({ deviceId, lat, lng, alt });
-      if (!stored) this.send(say.error('unknown_device', { ref }));
-      else if (ref !== undefined) this.send(say.ok(ref));
-    } catch (error) {
-      // Expected: the database is away or late. Anything else is a bug, and is logged as one.
-      if ((error as { status?: number }).status !== 503) {
-        this.house.log.error({ session: this.number, err: error }, 'GPS fix failed');
-      }
-      this.send(say.error('unavailable', { ref }));
-    }
+  private controlled(): Control {
+    this.control ??= new Control(this, this.house);
+    return this.control;
   }
 
   /** The handshake is complete: subscribes to all talkgroups and says WELCOME. */
@@ -317,8 +261,3 @@ export class Session {
     this.house.ended(this);
   }
 }
-
-/** Until then a refused stream counts as one. */
-const STREAM_SILENCE_MS = 2000;
-/** After too many bursts. */
-const MUTED_MS = 2000;

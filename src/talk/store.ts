@@ -33,7 +33,11 @@ export interface Account {
 const arrayOf = (ids: readonly string[]) => `{${ids.join(',')}}`;
 
 /** Each of the users that exists, with all memberships; the order is the database's. */
-export function accountsOf(database: Database, deadline: Deadline, users: readonly UserId[]): Promise<Account[]> {
+export function accountsOf(
+  database: Database,
+  deadline: Deadline,
+  users: readonly UserId[],
+): Promise<Account[]> {
   return database.read<Account>(
     deadline,
     (sql) => sql`
@@ -54,7 +58,11 @@ export function accountsOf(database: Database, deadline: Deadline, users: readon
 }
 
 /** Each of the talkgroups that exists. */
-export function talkgroupsOf(database: Database, deadline: Deadline, ids: readonly TalkgroupId[]): Promise<TalkgroupRow[]> {
+export function talkgroupsOf(
+  database: Database,
+  deadline: Deadline,
+  ids: readonly TalkgroupId[],
+): Promise<TalkgroupRow[]> {
   return database.read<TalkgroupRow>(
     deadline,
     (sql) => sql`
@@ -65,8 +73,15 @@ export function talkgroupsOf(database: Database, deadline: Deadline, ids: readon
 }
 
 /** The id of the talkgroup with this number, or null. */
-export async function talkgroupNumbered(database: Database, deadline: Deadline, number: number): Promise<TalkgroupId | null> {
-  const [row] = await database.read<{ id: TalkgroupId }>(deadline, (sql) => sql`select id from talkgroups where number = ${number}`);
+export async function talkgroupNumbered(
+  database: Database,
+  deadline: Deadline,
+  number: number,
+): Promise<TalkgroupId | null> {
+  const [row] = await database.read<{ id: TalkgroupId }>(
+    deadline,
+    (sql) => sql`select id from talkgroups where number = ${number}`,
+  );
   return row?.id ?? null;
 }
 
@@ -75,7 +90,10 @@ export const SESSION_BLOCK = 1024;
 
 /** The first number of a block that nobody else gets, ever. */
 export async function nextSessionBlock(database: Database, deadline: Deadline): Promise<number> {
-  const [row] = await database.write<{ block: number }>(deadline, (sql) => sql`select nextval('session_blocks') as block`);
+  const [row] = await database.write<{ block: number }>(
+    deadline,
+    (sql) => sql`select nextval('session_blocks') as block`,
+  );
   if (row === undefined) throw new Error('nextval answered no row');
   return row.block * SESSION_BLOCK;
 }

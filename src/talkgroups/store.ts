@@ -1,4 +1,5 @@
 // Talkgroups and who is a member of them, in PostgreSQL.
+import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import type { Static } from 'typebox';
 import type { Database, Deadline } from '../db/client.js';
@@ -28,14 +29,15 @@ export async function createTalkgroup(
   database: Database,
   deadline: Deadline,
   name: string,
-): Promise<Static<typeof Talkgroup> | null> {
+): Promise<Static<typeof Talkgroup>> {
   const [talkgroup] = await database.write<Static<typeof Talkgroup>>(
     deadline,
     (sql) => sql`
       insert into talkgroups (name, master_secret) values (${name}, ${randomBytes(MASTER_SECRET_BYTES)})
       returning id, name, rotation_counter, created_at`,
   );
-  return talkgroup ?? null;
+  assert(talkgroup !== undefined, 'an insert returns its row');
+  return talkgroup;
 }
 
 interface MembershipChange {

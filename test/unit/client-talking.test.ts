@@ -209,6 +209,17 @@ t.test('a pause beyond the patience of the server continues as a new burst', asy
   t.equal((await burst.ended).code, 'released');
 });
 
+t.test('a button held in silence and let go is told of the silence', async (t) => {
+  const { talk, sent, starts, ends } = setUp();
+  const burst = talk();
+  burst.send(packet(0));
+  starts(1);
+  ends(1, 'silence');
+  burst.end();
+  t.match(await burst.ended, { code: 'silence', frames: 3 });
+  t.equal(sent().length, 1);
+});
+
 t.test('a second burst in a talkgroup ends the first, and each hears of its own end', async (t) => {
   const { talk, starts, ends } = setUp();
   const first = talk();

@@ -73,7 +73,11 @@ const rowOf = (id: TalkgroupId, number: number): TalkgroupRow => ({
 });
 
 /** A relay's rights over that database, with sockets reduced to what rights know of them. */
-function newRelay(database: ReturnType<typeof newDatabase>, later: <T>(work: () => T) => Promise<T>, failing: () => boolean) {
+function newRelay(
+  database: ReturnType<typeof newDatabase>,
+  later: <T>(work: () => T) => Promise<T>,
+  failing: () => boolean,
+) {
   const rights: Rights = createRights({
     reads: {
       accountsOf: (users) => readLater(() => database.accountsOf(users)),
@@ -138,7 +142,10 @@ type Step =
 const user = fc.constantFrom(...userIds);
 const talkgroup = fc.constantFrom(...talkgroupIds);
 const change: fc.Arbitrary<Change> = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ kind: fc.constantFrom('joined' as const, 'left' as const), user, talkgroup }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constantFrom('joined' as const, 'left' as const), user, talkgroup }),
+  },
   fc.record({ kind: fc.constantFrom('key_rotated' as const), talkgroup }),
   fc.record({ kind: fc.constant('device_changed' as const), device: fc.constant(device) }),
   fc.record({ kind: fc.constant('user_revoked' as const), user }),
@@ -156,58 +163,65 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 const RUNS = Number(process.env.PROVE_RUNS ?? 3000);
 
-t.test('interleaved changes, connections, lost notices and outages: no right stands that the database denies', async (t) => {
-  await fc.assert(
-    fc.asyncProperty(fc.scheduler(), fc.array(step, { maxLength: 30 }), async (scheduler, steps) => {
-      const database = newDatabase();
-      let outage = 0;
-      const later = <T>(work: () => T) => scheduler.schedule(Promise.resolve()).then(work);
-      const relay = newRelay(database, later, () => outage > 0 && outage-- > 0);
-      const undelivered: Notice[] = [];
+t.test(
+  'interleaved changes, connections, lost notices and outages: no right stands that the database denies',
+  async (t) => {
+    await fc.assert(
+      fc.asyncProperty(fc.scheduler(), fc.array(step, { maxLength: 30 }), async (scheduler, steps) => {
+        const database = newDatabase();
+        let outage = 0;
+        const later = <T>(work: () => T) => scheduler.schedule(Promise.resolve()).then(work);
+        const relay = newRelay(database, later, () => outage > 0 && outage-- > 0);
+        const undelivered: Notice[] = [];
 
-      const deliver = (notice: Notice) => {
-        void relay.rights.notice(notice);
-        const index = undelivered.indexOf(notice);
-        if (index >= 0) undelivered.splice(index, 1);
-      };
-      const run = (next: Step) => {
-        if (next.kind === 'connect') return relay.connect(next.user);
-        if (next.kind === 'gap') return relay.rights.gap();
-        if (next.kind === 'outage') outage = next.reads;
-        else if (next.kind === 'disconnect') {
-          const [session] = relay.rights.users.get(next.user)?.sessions ?? [];
-          if (session) relay.close(session);
-        } else {
-          database.change(next.change);
-          const notice = noticeOf(next.change);
-          undelivered.push(notice);
-          for (let copy = 0; copy < next.copies; copy++) void later(() => deliver(notice));
-        }
-      };
-      // The steps come in order, each somewhere between deliveries and reads.
-      void scheduler.scheduleSequence(steps.map((next) => async () => run(next)));
-      const drain = async (check: () => void) => {
-        for (await settled(); scheduler.count() > 0; await settled()) {
-          await scheduler.waitOne();
-          check();
-        }
-      };
-      await drain(() => assertNothingForbidden(relay.rights, database, undelivered));
-      relay.rights.gap();
-      undelivered.length = 0;
-      await drain(() => {});
-      assertAsTheDatabaseSays(relay.rights, database);
-    }),
-    { numRuns: RUNS },
-  );
-  t.pass(`${RUNS} histories`);
-});
+        const deliver = (notice: Notice) => {
+          void relay.rights.notice(notice);
+          const index = undelivered.indexOf(notice);
+          if (index >= 0) undelivered.splice(index, 1);
+        };
+        const run = (next: Step) => {
+          if (next.kind === 'connect') return relay.connect(next.user);
+          if (next.kind === 'gap') return relay.rights.gap();
+          if (next.kind === 'outage') outage = next.reads;
+          else if (next.kind === 'disconnect') {
+            const [session] = relay.rights.users.get(next.user)?.sessions ?? [];
+            if (session) relay.close(session);
+          } else {
+            database.change(next.change);
+            const notice = noticeOf(next.change);
+            undelivered.push(notice);
+            for (let copy = 0; copy < next.copies; copy++) void later(() => deliver(notice));
+          }
+        };
+        // The steps come in order, each somewhere between deliveries and reads.
+        void scheduler.scheduleSequence(steps.map((next) => async () => run(next)));
+        const drain = async (check: () => void) => {
+          for (await settled(); scheduler.count() > 0; await settled()) {
+            await scheduler.waitOne();
+            check();
+          }
+        };
+        await drain(() => assertNothingForbidden(relay.rights, database, undelivered));
+        relay.rights.gap();
+        undelivered.length = 0;
+        await drain(() => {});
+        assertAsTheDatabaseSays(relay.rights, database);
+      }),
+      { numRuns: RUNS },
+    );
+    t.pass(`${RUNS} histories`);
+  },
+);
 
 /** Everything that follows from the last step without another one has happened. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 /** A right the database denies may stand only while every notice of its end is still under way. */
-function assertNothingForbidden(rights: Rights, database: ReturnType<typeof newDatabase>, undelivered: readonly Notice[]): void {
+function assertNothingForbidden(
+  rights: Rights,
+  database: ReturnType<typeof newDatabase>,
+  undelivered: readonly Notice[],
+): void {
   for (const held of rights.users.values()) {
     if (held.sessions.size === 0) continue;
     if (!held.withdrawn && isRefused(held, database) && !undelivered.some(endsSessions)) {
@@ -216,7 +230,8 @@ function assertNothingForbidden(rights: Rights, database: ReturnType<typeof newD
     for (const membership of held.memberships.values()) {
       const { id } = membership.talkgroup;
       if (!mayTalk(membership) || database.isMember(held.id, id)) continue;
-      if (!undelivered.some((n) => endsMembership(n, held.id, id))) throw new Error(`${held.id} still talks in ${id}`);
+      if (!undelivered.some((n) => endsMembership(n, held.id, id)))
+        throw new Error(`${held.id} still talks in ${id}`);
     }
   }
 }
@@ -244,7 +259,8 @@ function assertAsTheDatabaseSays(rights: Rights, database: ReturnType<typeof new
   }
   for (const held of rights.talkgroups.values()) {
     const [row] = database.talkgroupsOf([held.id]);
-    if (row?.rotation_counter !== held.rotationCounter) throw new Error(`${held.id}: rotation ${held.rotationCounter}`);
+    if (row?.rotation_counter !== held.rotationCounter)
+      throw new Error(`${held.id}: rotation ${held.rotationCounter}`);
     if (held.memberships.size === 0) throw new Error(`${held.id} is held without a member`);
   }
 }

@@ -83,8 +83,9 @@ async function copyBinaries({ native, copy }: { native: string; copy: string }):
       mode: constants.COPYFILE_FICLONE,
       filter: (path) => !path.endsWith('.a'), // static libraries, for linking programs
     });
-    await linkLibraries(join(draft, 'native'));
+    // The original may be closed to us for writing, or to the account for reading.
     await runAs(ourAccount(), 'chmod', ['-R', 'u=rwX,go=rX', draft]);
+    await linkLibraries(join(draft, 'native'));
     await rename(join(draft, 'native'), copy);
   } catch (error) {
     if (!hasCode(error, 'EEXIST', 'ENOTEMPTY')) throw error; // another process was first

@@ -46,8 +46,8 @@ export async function startPostmaster(options: {
   const { place } = options;
   await removeStrangersLock(place.cluster);
   const log = await openLog(place);
-  const guard = spawnGuard({ ...options, logFd: log.fd });
   const logStart = (await log.stat()).size;
+  const guard = spawnGuard({ ...options, logFd: log.fd });
   await log.close();
 
   let failure = '';

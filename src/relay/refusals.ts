@@ -1,0 +1,28 @@
+// Which refused streams of one session were already told: each once, not each of its fifty frames a second.
+
+/** Streams remembered; beyond these a flooder's frames are dropped without a word. */
+const STREAMS_MAX = 16;
+/** A stream ends at its next START or after so long a silence (T1 of the protocol). */
+const SILENCE_MS = 2000;
+
+export class Refusals {
+  /** Talkgroup number -> when its last refused frame came (monotonic ms). */
+  private readonly lastAtMs = new Map<number, number>();
+
+  /** Notes a refused frame; true: it is the first of its stream, and its talker should hear why. */
+  isNews(talkgroup: number, isStart: boolean, nowMs: number): boolean {
+    const lastAtMs = this.lastAtMs.get(talkgroup);
+    if (lastAtMs === undefined && this.lastAtMs.size >= STREAMS_MAX) {
+      this.forgetSilent(nowMs);
+      if (this.lastAtMs.size >= STREAMS_MAX) return false;
+    }
+    this.lastAtMs.set(talkgroup, nowMs);
+    return lastAtMs === undefined || isStart || nowMs - lastAtMs >= SILENCE_MS;
+  }
+
+  private forgetSilent(nowMs: number): void {
+    for (const [talkgroup, atMs] of this.lastAtMs) {
+      if (nowMs - atMs >= SILENCE_MS) this.lastAtMs.delete(talkgroup);
+    }
+  }
+}

@@ -1,0 +1,245 @@
+// The REST service for tests: real HTTP, real PostgreSQL, and callers who speak the trade.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { type Logger, pino } from 'pino';
+import type { Test } from 'tap';
+import { createPasswords, type Passwords } from '../../src/auth/passwords.js';
+import { authRoutes } from '../../src/auth/routes.js';
+import { type Claims, createTokenSigner, type Role } from '../../src/auth/tokens.js';
+import { readConfig } from '../../src/config.js';
+import { type Database, deadlineIn, openDatabase, type Sql } from '../../src/db/client.js';
+import { migrate } from '../../src/db/migrate.js';
+import type { Notice, Tell } from '../../src/db/notices.js';
+import { deviceRoutes } from '../../src/devices/routes.js';
+import { gpsRoutes } from '../../src/gps/routes.js';
+import { createHttpServer, type HttpServer } from '../../src/http/server.js';
+import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
+import { keyRoutes } from '../../src/keys/routes.js';
+import { talkgroupRoutes } from '../../src/talkgroups/routes.js';
+import { freshDatabase } from './cluster.js';
+
+export const SECRET = 'a key for tests only, longer than 32 bytes';
+/** The password of every account made by `accounts`, and its bcrypt hash. */
+export const PASSWORD = 'over and out';
+export const PASSWORD_HASH = '$2y$10$X1CZ0WVrzj.jYtez/F3xYOCHDo281ovF3L/TdmuR6TBxRrf2WsTGW';
+
+export interface Answer {
+  readonly status: number;
+  /** Parsed JSON, or the text of a page. */
+  readonly body: unknown;
+  readonly headers: Headers;
+}
+
+/** Somebody with a token, or without. Every refusal is checked to be exactly `{error: string}`. */
+export interface Caller {
+  get(path: string): Promise<Answer>;
+  post(path: string, body?: unknown): Promise<Answer>;
+  patch(path: string, body?: unknown): Promise<Answer>;
+  delete(path: string): Promise<Answer>;
+  send(method: string, path: string, init?: RequestInit): Promise<Answer>;
+}
+
+export interface AccountCaller extends Caller {
+  readonly userId: UserId;
+  readonly username: string;
+  readonly token: string;
+  /** Of the linked device. */
+  readonly deviceId: DeviceId | null;
+}
+
+export interface Service {
+  readonly port: number;
+  readonly baseUrl: string;
+  readonly server: HttpServer;
+  readonly database: Database;
+  /** What the relay of this node was told, in order. */
+  readonly notices: Notice[];
+  /** Every log line so far. */
+  readonly logged: () => string;
+  readonly admin: AccountCaller;
+  readonly radio: AccountCaller;
+  readonly nobody: Caller;
+  /** A new account, stored without registration, so without its 50 ms of bcrypt. */
+  account(options?: { role?: Role; serial?: string; username?: string }): Promise<AccountCaller>;
+  withToken(token: string): Caller;
+  sign(claims: Partial<Claims>): string;
+  talkgroup(name?: string): Promise<TalkgroupId>;
+  /** One statement against the database, for looking behind the answers. */
+  sql<Row extends object>(statement: (sql: Sql) => Promise<Row[]>): Promise<Row[]>;
+  close(): Promise<void>;
+}
+
+export interface ServiceOptions {
+  readonly settings?: Record<string, string>;
+  readonly tell?: Tell;
+  readonly ready?: () => string | null;
+  readonly passwords?: Passwords;
+  /** The service's own connections; the callers' accounts are made behind its back. */
+  readonly databaseUrl?: string;
+}
+
+/** A service of its own for this test, with an admin and a radio; gone when the test ends. */
+export async function service(t: Test, options: ServiceOptions = {}): Promise<Service> {
+  const url = await freshDatabase(t);
+  await migrate(url);
+  const notices: Notice[] = [];
+  const lines: string[] = [];
+  const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) });
+  const tell: Tell = async (notice) => void notices.push(notice);
+
+  const started = await start({ url, log, options: { tell, ...options } });
+  const behind = openDatabase({ url, connections: 2, log });
+  await up(behind);
+  t.teardown(async () => {
+    await started.close();
+    await behind.close();
+  });
+  return speakingService({ ...started, notices, logged: () => lines.join('') }, behind);
+}
+
+interface Started {
+  readonly port: number;
+  readonly baseUrl: string;
+  readonly server: HttpServer;
+  readonly database: Database;
+  close(): Promise<void>;
+}
+
+/** Puts the service together as the process does. */
+async function start({
+  url,
+  log,
+  options: { settings = {}, tell, ready, passwords = createPasswords(), databaseUrl = url },
+}: {
+  url: string;
+  log: Logger;
+  options: ServiceOptions & { tell: Tell };
+}): Promise<Started> {
+  const config = readConfig({ PORT: '0', DATABASE_URL: url, JWT_SECRET: SECRET, ...settings });
+  const database = openDatabase({ url: databaseUrl, connections: config.DATABASE_POOL, log });
+  const server = createHttpServer({
+    config,
+    secret: SECRET,
+    database,
+    ready: ready ?? database.trouble,
+    log,
+    routes: [
+      authRoutes({ database, passwords, passwordLengthMin: config.PASSWORD_MIN_LENGTH }),
+      talkgroupRoutes({ database, tell }),
+      deviceRoutes({ database, tell }),
+      gpsRoutes({ database }),
+      keyRoutes({ database, tell }),
+    ],
+  });
+  const { port } = await server.listen();
+  if (databaseUrl === url) await up(database);
+  let closed: Promise<void> | undefined;
+  return {
+    port,
+    baseUrl: `${config.TLS_CERT_FILE === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
+    server,
+    database,
+    close() {
+      closed ??= server.close().then(() => database.close());
+      return closed;
+    },
+  };
+}
+
+async function up(database: Database): Promise<void> {
+  while (database.trouble() !== null) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+async function speakingService(
+  started: Started & { notices: Notice[]; logged: () => string },
+  behind: Database,
+): Promise<Service> {
+  const { baseUrl } = started;
+  const signer = createTokenSigner(SECRET);
+  const sign = (claims: Partial<Claims>) =>
+    signer({
+      sub: randomUUID() as UserId,
+      username: 'somebody',
+      role: 'user',
+      iat: Math.floor(Date.now() / 1000),
+      ...claims,
+    });
+
+  async function account({
+    role = 'user' as Role,
+    serial,
+    username = `radio-${randomUUID()}`,
+  }: {
+    role?: Role;
+    serial?: string;
+    username?: string;
+  } = {}): Promise<AccountCaller> {
+    const [row] = await behind.write<{ id: UserId; device_id: DeviceId | null }>(
+      deadlineIn(2000),
+      (sql) => sql`
+        with device as (
+          insert into devices (name, site, serial) select ${serial ?? null}::text, 'north', ${serial ?? null}::text
+          where ${serial ?? null}::text is not null
+          on conflict (serial) do update set serial = excluded.serial returning id
+        )
+        insert into users (username, password_hash, role, device_id)
+        values (${username}, ${PASSWORD_HASH}, ${role}, (select id from device))
+        returning id, device_id`,
+    );
+    assert(row);
+    const token = sign({ sub: row.id, username, role });
+    return { userId: row.id, username, token, deviceId: row.device_id, ...callerOf(baseUrl, token) };
+  }
+
+  const admin = await account({ role: 'admin', username: 'admin' });
+  return {
+    ...started,
+    admin,
+    radio: await account({ serial: 'radio-1' }),
+    nobody: callerOf(baseUrl, null),
+    account,
+    withToken: (token) => callerOf(baseUrl, token),
+    sign,
+    async talkgroup(name = 'fire brigade') {
+      const { body } = await admin.post('/talkgroups', { name });
+      return (body as { talkgroup: { id: TalkgroupId } }).talkgroup.id;
+    },
+    sql: (statement) => behind.write(deadlineIn(2000), statement),
+  };
+}
+
+function callerOf(baseUrl: string, token: string | null): Caller {
+  async function send(method: string, path: string, init: RequestInit = {}): Promise<Answer> {
+    const headers = new Headers(init.headers);
+    if (token !== null && !headers.has('authorization')) headers.set('authorization', `Bearer ${token}`);
+    const response = await fetch(baseUrl + path, { ...init, method, headers, redirect: 'manual' });
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
+    const answer = {
+      status: response.status,
+      body: isJson && text !== '' ? JSON.parse(text) : text,
+      headers: response.headers,
+    };
+    if (response.status >= 400 && method !== 'HEAD') assertRefusal(answer.body, `${method} ${path}: ${text}`);
+    return answer;
+  }
+  const json = (method: string, path: string, body: unknown) =>
+    body === undefined
+      ? send(method, path)
+      : send(method, path, { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+  return {
+    send,
+    get: (path) => send('GET', path),
+    post: (path, body) => json('POST', path, body),
+    patch: (path, body) => json('PATCH', path, body),
+    delete: (path) => send('DELETE', path),
+  };
+}
+
+/** The contract's only shape of an error. */
+export function assertRefusal(body: unknown, where: string): asserts body is { error: string } {
+  assert(typeof body === 'object' && body !== null, `no JSON object: ${where}`);
+  assert.deepEqual(Object.keys(body), ['error'], where);
+  const { error } = body as { error: unknown };
+  assert(typeof error === 'string' && error.length > 0 && error.length < 200, where);
+}

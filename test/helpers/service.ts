@@ -1,0 +1,232 @@
+// The whole service for a test: real HTTP, real relay, real PostgreSQL; and the radios that talk to it.
+import { createHash, randomUUID } from 'node:crypto';
+import postgres from 'postgres';
+import type { Test } from 'tap';
+import { WebSocket } from 'ws';
+import { createTokenSigner, type Role } from '../../src/auth/tokens.js';
+import { compose } from '../../src/compose.js';
+import { readConfig } from '../../src/config.js';
+import type { UserId } from '../../src/ids.js';
+import { createLog } from '../../src/log.js';
+import { decodeFrame, END, encodeFrame, type Frame, START } from '../../src/relay/frame.js';
+import { freshDatabase } from './cluster.js';
+
+const SECRET = 'a test secret of more than thirty-two bytes';
+
+export type Json = Record<string, unknown>;
+export type Service = Awaited<ReturnType<typeof service>>;
+export type Person = Awaited<ReturnType<Service['person']>>;
+
+/** Starts a service of its own for `t`; `environment` overrides settings by their names. */
+export async function service(t: Test, environment: Record<string, string> = {}) {
+  const url = environment.DATABASE_URL ?? (await freshDatabase(t));
+  const config = readConfig({
+    PORT: '0',
+    WS_PORT: '0',
+    JWT_SECRET: SECRET,
+    ADMIN_PASSWORD: 'admin password',
+    LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'fatal',
+    ...environment,
+    DATABASE_URL: url,
+  });
+  const running = await compose(config, createLog(config.LOG_LEVEL), (error) => t.fail(error.message));
+  const sql = postgres(url, { max: 2, onnotice: () => {} });
+  t.teardown(async () => {
+    await running.close();
+    await sql.end();
+  });
+  const { port, wsPort } = await running.listen();
+  await running.start();
+  const rest = `http://127.0.0.1:${port}`;
+  const ws = `ws://127.0.0.1:${wsPort}`;
+  const sign = createTokenSigner(SECRET);
+
+  /** One REST call; status and body. */
+  async function call(method: string, path: string, token: string | null, body?: unknown) {
+    const response = await fetch(rest + path, {
+      method,
+      headers: {
+        ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return { status: response.status, body: (await response.json()) as Json };
+  }
+
+  /** The same, and anything but 200 fails the test. */
+  async function must(method: string, path: string, token: string | null, body?: unknown): Promise<Json> {
+    const answer = await call(method, path, token, body);
+    if (answer.status !== 200)
+      throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  }
+
+  /** An account with a token, made without the 50 ms of a hash. */
+  async function person(
+    name: string,
+    { role = 'user' as Role, serial }: { role?: Role; serial?: string } = {},
+  ) {
+    const id = randomUUID() as UserId;
+    const device = serial === undefined ? null : await deviceWith(serial);
+    await sql`insert into users ${sql({ id, username: name, password_hash: 'none', role, device_id: device })}`;
+    const token = sign({ sub: id, username: name, role, iat: Math.floor(Date.now() / 1000) });
+    return {
+      id,
+      name,
+      token,
+      device,
+      get: (path: string) => must('GET', path, token),
+      post: (path: string, body?: unknown) => must('POST', path, token, body),
+      patch: (path: string, body?: unknown) => must('PATCH', path, token, body),
+      delete: (path: string) => must('DELETE', path, token),
+      call: (method: string, path: string, body?: unknown) => call(method, path, token, body),
+      radio: () => connect(t, `${ws}/ws?token=${token}`),
+    };
+  }
+
+  async function deviceWith(serial: string): Promise<string> {
+    const [row] = await sql`insert into devices (name, site, serial) values (${serial}, 'depot', ${serial})
+      on conflict (serial) do update set serial = excluded.serial returning id`;
+    return row?.id;
+  }
+
+  const admin = await person(`admin-${randomUUID()}`, { role: 'admin' });
+
+  return {
+    rest,
+    ws,
+    url,
+    sql,
+    sign,
+    call,
+    person,
+    admin,
+    /** A talkgroup of these members. */
+    async talkgroup(name: string, ...members: readonly { readonly id: UserId }[]) {
+      const { talkgroup } = (await admin.post('/talkgroups', { name })) as { talkgroup: { id: string } };
+      for (const { id } of members) {
+        await sql`insert into memberships (user_id, talkgroup_id, site) values (${id}, ${talkgroup.id}, 'depot')`;
+      }
+      const [row] = await sql`select number::int from talkgroups where id = ${talkgroup.id}`;
+      return { id: talkgroup.id, number: row?.number as number, name };
+    },
+    close: () => running.close(),
+  };
+}
+
+export type Radio = Awaited<ReturnType<typeof connect>>;
+
+/** A frame heard, with its payload as text, for tests speak in words. */
+export type Heard = Frame & { readonly text: string };
+
+/** Opens a socket and waits for WELCOME, or for the close that comes instead. */
+export async function connect(
+  t: Test,
+  address: string,
+  options: ConstructorParameters<typeof WebSocket>[2] = {},
+) {
+  const socket = new WebSocket(address, { perMessageDeflate: false, ...options });
+  const messages: Json[] = [];
+  const frames: Heard[] = [];
+  /** Everything in its order of arrival, for tests of order. */
+  const arrivals: (Json | Heard)[] = [];
+  const waiting = new Set<() => void>();
+  let closed: { code: number; reason: string } | null = null;
+  let sequence = 0;
+
+  const changed = () => {
+    for (const check of [...waiting]) check();
+  };
+  socket.on('message', (data: Buffer, isBinary: boolean) => {
+    if (isBinary) {
+      const frame = decodeFrame(data, Number.MAX_SAFE_INTEGER);
+      if (typeof frame === 'string') throw new Error(`the relay sent a bad frame: ${frame}`);
+      const heard = { ...frame, text: Buffer.from(frame.payload).toString() };
+      frames.push(heard);
+      arrivals.push(heard);
+    } else {
+      const message = JSON.parse(data.toString());
+      messages.push(message);
+      arrivals.push(message);
+    }
+    changed();
+  });
+  socket.on('close', (code, reason) => {
+    closed = { code, reason: reason.toString() };
+    changed();
+  });
+  socket.on('error', () => {}); // a close follows
+  t.teardown(() => socket.terminate());
+
+  /** Resolves with the first value that is there; a socket that closes first, or 5 s, fails the test. */
+  function until<T>(what: string, find: () => T | undefined): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(
+        () => end(() => reject(new Error(`never came: ${what}; came ${JSON.stringify(messages)}`))),
+        5000,
+      );
+      const end = (act: () => void) => {
+        clearTimeout(timer);
+        waiting.delete(check);
+        act();
+      };
+      const check = () => {
+        const found = find();
+        if (found !== undefined) end(() => resolve(found));
+      };
+      waiting.add(check);
+      check();
+    });
+  }
+
+  const takeMessage =
+    (type: string, matches: (message: Json) => boolean = () => true) =>
+    () => {
+      const index = messages.findIndex((message) => message.type === type && matches(message));
+      return index < 0 ? undefined : messages.splice(index, 1)[0];
+    };
+
+  await until('WELCOME or close', () => messages[0] ?? closed ?? undefined);
+  const welcome = takeMessage('WELCOME')() ?? null;
+
+  return {
+    socket,
+    welcome: welcome as (Json & { session: number; talkgroups: Json[] }) | null,
+    session: (welcome?.session ?? 0) as number,
+    /** Messages not yet taken by `hears`. */
+    messages,
+    frames,
+    arrivals,
+    /** The next message of that type, taken out of the others. */
+    hears: (type: string, matches?: (message: Json) => boolean) => until(type, takeMessage(type, matches)),
+    /** The next frame, taken out of the others. */
+    hearsFrame: () => until('a frame', () => frames.shift()),
+    /** Waits until the frame with this text came; frames before it stay. */
+    hearsText: (text: string) => until(`frame ${text}`, () => frames.find((frame) => frame.text === text)),
+    closes: () => until('close', () => closed ?? undefined),
+    says: (message: unknown) => socket.send(typeof message === 'string' ? message : JSON.stringify(message)),
+    sends: (bytes: Uint8Array) => socket.send(bytes),
+    /** Speaks one frame; the sequence runs on from the last START. */
+    speaks(
+      talkgroup: number,
+      text: string,
+      { start = false, end = false, ...rest }: Partial<Frame> & { start?: boolean; end?: boolean } = {},
+    ) {
+      if (start) sequence = 0;
+      const flags = (rest.flags ?? 0) | (start ? START : 0) | (end ? END : 0);
+      socket.send(
+        encodeFrame({ sequence: sequence++, talkgroup, payload: Buffer.from(text), ...rest, flags }),
+      );
+    },
+    /** The relay has handled everything sent before this resolves. */
+    async settled(): Promise<void> {
+      const ref = createHash('sha1').update(randomUUID()).digest('hex');
+      socket.send(JSON.stringify({ type: 'GPS_UPDATE', ref })); // refused as bad, whatever the buckets hold
+      await until(
+        'an answer',
+        takeMessage('ERROR', (message) => message.ref === ref),
+      );
+    },
+  };
+}
