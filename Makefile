@@ -1,22 +1,48 @@
-# The two commands: `make run` and `make test`. Both install and build what they need.
+# The two commands are `make run` and `make test`; each installs and builds what it needs.
 SHELL := /bin/sh
-export NODE_OPTIONS := --enable-source-maps
 .DEFAULT_GOAL := help
 .PHONY: help install build run test prove demo bench admin lint
 
+NODE := node --enable-source-maps
+# Named by their sources, so that what an earlier build left in dist is not run.
+TESTS = $(patsubst %.ts,dist/%.js,$(sort $(shell find test -name '*.test.ts')))
+# One PostgreSQL server for all of them; two files at a time, for each is a whole service under load.
+RUN_TESTS = $(NODE) dist/test/helpers/run.js npx --no -- tap --jobs=2 --reporter=terse $(TESTS)
+
 help: ## list the commands
-	@sed -n 's/^\([a-z]*\):.*## /  make \1 \t/p' Makefile
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile
 
 install: node_modules/.package-lock.json
+
 node_modules/.package-lock.json: package.json package-lock.json
 	npm ci --loglevel=error
 	@touch $@
 
-build: install ## install and compile
-	@npx --no tsc
+build: install
+	npx --no -- tsc
 
-run: build ## start the whole service
-	@exec node dist/src/main.js
+run: build ## install, build and start everything; settings come from the environment
+	@exec $(NODE) dist/src/main.js
+
+test: lint build ## install, build, type-check, lint and run every test
+	$(RUN_TESTS)
+
+# The full counts of every promise; `make test` runs about a tenth of them.
+prove: export PROVE_RUNS = 30000
+prove: export KILL_STORM_S = 60
+prove: export CHANGE_TRIALS = 2000
+prove: export CONNECTION_CUTS = 10000
+prove: lint build ## the tests with the full counts: races, cuts, kills (takes long)
+	$(RUN_TESTS)
+
+demo: build ## two radios, real speech: what was said is what was heard
+	$(NODE) dist/bench/demo.js
+
+bench: build ## relay latency and CPU per delivered frame, beside the bare engine
+	$(NODE) dist/bench/run.js $(SCENARIO)
+
+admin: build ## add an administrator: make admin NAME=ann (asks for the password)
+	@$(NODE) dist/src/cli.js admin add $(if $(PROMOTE),--promote) '$(NAME)'
 
 lint: install ## formatter and linter
-	npx --no biome check --error-on-warnings
+	npx --no -- biome check --error-on-warnings

@@ -1,5 +1,7 @@
 #!/usr/bin/env node
 // The command line: accounts that no public route makes, migrations, and a radio in the terminal.
+import http from 'node:http';
+import https from 'node:https';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { Command } from 'commander';
@@ -63,6 +65,14 @@ program
     console.log(`database at version ${await withDatabaseUrl(migrate)}`);
   });
 
+program
+  .command('health')
+  .description('whether the service on this machine is alive; exit code 1 when not')
+  .action(async () => {
+    const { PORT, TLS_CERT_FILE } = readConfig();
+    if (!(await isAlive(PORT, TLS_CERT_FILE !== undefined))) fail('not alive');
+  });
+
 const radio = program.command('radio').description('a radio in the terminal');
 
 radio
@@ -109,6 +119,19 @@ try {
 function fail(message: string): never {
   console.error(message);
   process.exit(1);
+}
+
+/** Asks over loopback, where the certificate's name is not ours to check. */
+function isAlive(port: number, secure: boolean): Promise<boolean> {
+  const options = { host: '127.0.0.1', port, path: '/healthz', timeout: 2000, rejectUnauthorized: false };
+  return new Promise((resolve) => {
+    const request = (secure ? https : http).get(options, (response) => {
+      response.resume();
+      resolve(response.statusCode === 200);
+    });
+    request.on('error', () => resolve(false));
+    request.on('timeout', () => request.destroy());
+  });
 }
 
 function readCount(text: string): number {

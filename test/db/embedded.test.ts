@@ -31,7 +31,7 @@ const silent = { info() {}, warn() {}, error() {} };
 const root = process.geteuid?.() === 0;
 const linux = process.platform === 'linux';
 
-// Twenty starts and six creations of a database: 12 s alone on two cores.
+// Six creations of a database and twice a copy of all binaries: 25 s when two cores are busy with other tests, too.
 t.setTimeout(120_000);
 
 t.test('a second start finds the rows of the first', async (t) => {

@@ -9,7 +9,7 @@ import { type Claims, createTokenSigner, type Role } from '../../src/auth/tokens
 import { readConfig } from '../../src/config.js';
 import { type Database, deadlineIn, openDatabase, type Sql } from '../../src/db/client.js';
 import { migrate } from '../../src/db/migrate.js';
-import type { Notice, Tell } from '../../src/db/notices.js';
+import { listenForNotices, type Notice, type NoticeListener, type Tell } from '../../src/db/notices.js';
 import { deviceRoutes } from '../../src/devices/routes.js';
 import { gpsRoutes } from '../../src/gps/routes.js';
 import { createHttpServer, type HttpServer } from '../../src/http/server.js';
@@ -66,6 +66,8 @@ export interface Service {
   talkgroup(name?: string): Promise<TalkgroupId>;
   /** One statement against the database, for looking behind the answers. */
   sql<Row extends object>(statement: (sql: Sql) => Promise<Row[]>): Promise<Row[]>;
+  /** Hears notices as another node does. */
+  listen(onNotice: (notice: Notice) => void): Promise<{ close(): Promise<void> }>;
   close(): Promise<void>;
 }
 
@@ -94,7 +96,17 @@ export async function service(t: Test, options: ServiceOptions = {}): Promise<Se
     await started.close();
     await behind.close();
   });
-  return speakingService({ ...started, notices, logged: () => lines.join('') }, behind);
+  const listen = (onNotice: (notice: Notice) => void) =>
+    new Promise<NoticeListener>((resolve) => {
+      const listener = listenForNotices({
+        url,
+        database: behind,
+        onNotice,
+        onGap: () => resolve(listener),
+        log,
+      });
+    });
+  return speakingService({ ...started, notices, listen, logged: () => lines.join('') }, behind);
 }
 
 interface Started {
@@ -146,12 +158,15 @@ async function start({
   };
 }
 
-async function up(database: Database): Promise<void> {
-  while (database.trouble() !== null) await new Promise((resolve) => setTimeout(resolve, 5));
+const up = (database: Database) => until(() => database.trouble() === null);
+
+/** Resolves once it is so; whoever waits for what never comes is ended by the test's own time limit. */
+export async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 async function speakingService(
-  started: Started & { notices: Notice[]; logged: () => string },
+  started: Started & Pick<Service, 'notices' | 'listen' | 'logged'>,
   behind: Database,
 ): Promise<Service> {
   const { baseUrl } = started;
@@ -204,7 +219,7 @@ async function speakingService(
       const { body } = await admin.post('/talkgroups', { name });
       return (body as { talkgroup: { id: TalkgroupId } }).talkgroup.id;
     },
-    sql: (statement) => behind.write(deadlineIn(2000), statement),
+    sql: async (statement) => [...(await behind.write(deadlineIn(2000), statement))],
   };
 }
 

@@ -106,7 +106,6 @@ export async function initialise({ place, binaries }: { place: Place; binaries: 
   if (await exists(join(cluster, 'PG_VERSION'))) return;
   const draft = await makeDraft(cluster);
   try {
-    await chown(draft, account.uid, account.gid);
     await prepare({ draft, account, binaries });
     await rename(join(draft, 'cluster'), cluster);
     await syncFolder(dirname(cluster));
@@ -124,6 +123,7 @@ async function prepare(job: { draft: string; account: Account; binaries: string 
   // 192 random bits, in letters that need no escape in a URL.
   await writeFile(password, randomBytes(24).toString('base64url'), { mode: 0o600, flush: true });
   await chown(password, account.uid, account.gid);
+  await chown(draft, account.uid, account.gid);
   // initdb's own fsync takes 0.2 of its 0.6 s, and without it a power failure could undo what we then rename.
   await runAs(account, join(binaries, 'bin', 'initdb'), [
     ...['-D', cluster, '--username=talkgroup', `--pwfile=${password}`, '--auth=scram-sha-256'],
@@ -131,7 +131,7 @@ async function prepare(job: { draft: string; account: Account; binaries: string 
     ...['--encoding=UTF8', '--no-locale', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
     ...['--data-checksums', '--no-instructions'],
   ]);
-  const createDatabase = `echo 'create database talkgroup' | "$1" --single -D "$2" postgres`;
+  const createDatabase = `echo 'create database talkgroup' | "$1" --single -D "$2" -c exit_on_error=on postgres`;
   await runAs(account, '/bin/sh', ['-c', createDatabase, 'sh', join(binaries, 'bin', 'postgres'), cluster]);
   await rename(password, join(cluster, PASSWORD_FILE));
   await syncFolder(cluster);

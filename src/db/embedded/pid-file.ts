@@ -1,5 +1,5 @@
 // Reads postmaster.pid, the lock a PostgreSQL server holds on its data directory.
-import { readFile, readlink, rm } from 'node:fs/promises';
+import { readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasCode } from './files.js';
 
@@ -32,9 +32,8 @@ export async function readPidFile(cluster: string): Promise<PidFile | null> {
  */
 export async function removeStrangersLock(cluster: string): Promise<void> {
   const lock = await readPidFile(cluster);
-  if (lock === null) return;
-  const folder = await workingFolder(lock.pid);
-  if (folder !== null && folder !== cluster) await rm(join(cluster, 'postmaster.pid'), { force: true });
+  if (lock === null || (await worksIn(cluster, lock.pid)) !== false) return;
+  await rm(join(cluster, 'postmaster.pid'), { force: true });
 }
 
 /**
@@ -43,14 +42,16 @@ export async function removeStrangersLock(cluster: string): Promise<void> {
  */
 export async function interruptOrphan(cluster: string, socketFolder: string): Promise<void> {
   const lock = await readPidFile(cluster);
-  if (lock?.socketFolder !== socketFolder || (await workingFolder(lock.pid)) !== cluster) return;
+  if (lock?.socketFolder !== socketFolder || !(await worksIn(cluster, lock.pid))) return;
   process.kill(lock.pid, 'SIGINT');
 }
 
-// A postmaster works in its data directory. Null: no such process, not ours to look into, or no /proc.
-async function workingFolder(pid: number): Promise<string | null> {
+// A server enters its data directory before it locks it. Null: no such process, not ours to look into, or no /proc.
+async function worksIn(cluster: string, pid: number): Promise<boolean | null> {
   try {
-    return await readlink(`/proc/${pid}/cwd`);
+    // By inode, for one directory can have several paths (links, bind mounts).
+    const [ours, theirs] = await Promise.all([stat(cluster), stat(`/proc/${pid}/cwd`)]);
+    return ours.dev === theirs.dev && ours.ino === theirs.ino;
   } catch (error) {
     if (hasCode(error, 'ENOENT', 'EACCES', 'ESRCH')) return null;
     throw error;

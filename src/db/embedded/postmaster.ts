@@ -47,17 +47,22 @@ export async function startPostmaster(options: {
   await removeStrangersLock(place.cluster);
   const log = await openLog(place);
   const logStart = (await log.stat()).size;
-  const guard = spawnGuard({ ...options, logFd: log.fd });
-  await log.close();
-
   let failure = '';
-  const ended = new Promise<void>((resolve) => {
-    guard.once('exit', () => resolve());
-    guard.once('error', (error) => {
-      failure = error.message; // no process came to be
-      resolve();
+  let guard: ChildProcess;
+  let ended: Promise<void>;
+  try {
+    guard = spawnGuard({ ...options, logFd: log.fd });
+    // Listens before anything is awaited, for neither event comes twice.
+    ended = new Promise((resolve) => {
+      guard.once('exit', () => resolve());
+      guard.once('error', (error) => {
+        failure = error.message; // no process came to be
+        resolve();
+      });
     });
-  });
+  } finally {
+    await log.close();
+  }
   return {
     reaches: watchPidFile({ guard, ended, cluster: place.cluster }),
     ended,

@@ -1,7 +1,8 @@
 // The short private folder with the database's sockets, and the connection string that leads there.
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { chmod, chown, lstat, mkdir, rm, rmdir } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { type FileHandle, mkdir, open, rm, rmdir } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -53,18 +54,34 @@ export async function prepareSocketFolder(folder: string, account: Account): Pro
   await privateFolder(join(folder, COMMA), account);
 }
 
-async function privateFolder(folder: string, account: Account): Promise<void> {
+async function privateFolder(path: string, account: Account): Promise<void> {
   try {
-    await mkdir(folder, { mode: 0o700 });
+    await mkdir(path, { mode: 0o700 });
   } catch (error) {
     if (!hasCode(error, 'EEXIST')) throw error;
   }
-  const found = await lstat(folder);
-  if (!found.isDirectory() || ![account.uid, ourAccount().uid].includes(found.uid)) {
-    throw new Error(`${folder}, where the database's sockets go, belongs to user ${found.uid}: remove it`);
+  const folder = await openFolder(path);
+  try {
+    const owner = (await folder?.stat())?.uid;
+    if (folder === null || (owner !== account.uid && owner !== ourAccount().uid)) {
+      throw new Error(`${path}, where the database's sockets go, is not a folder of ours: remove it`);
+    }
+    await folder.chmod(0o700);
+    await folder.chown(account.uid, account.gid);
+  } finally {
+    await folder?.close();
   }
-  await chmod(folder, 0o700);
-  if (found.uid !== account.uid) await chown(folder, account.uid, account.gid);
+}
+
+/** Null for what is no folder, and for the closed folder of somebody else. */
+async function openFolder(path: string): Promise<FileHandle | null> {
+  try {
+    // Checked and changed through one descriptor, so that nobody can put a link in its place in between.
+    return await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  } catch (error) {
+    if (hasCode(error, 'ENOTDIR', 'ELOOP', 'EACCES')) return null;
+    throw error;
+  }
 }
 
 /** Removes the folder when it is empty, so never under the feet of another launcher that already uses it. */

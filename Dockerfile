@@ -1,0 +1,26 @@
+# Build: everything, then only what runs. `.ci/run` carries out these RUN lines without Docker.
+FROM node:24-trixie-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json tsconfig.json ./
+RUN npm ci --loglevel=error
+COPY src ./src
+COPY sql ./sql
+RUN npx --no -- tsc
+RUN npm prune --omit=dev --loglevel=error
+# The engine ships binaries for every platform and Node; one of them is ours.
+RUN find node_modules/uWebSockets.js -name 'uws_*.node' ! -name "uws_linux_$(node -p 'process.arch')_$(node -p 'process.versions.modules').node" -delete
+
+# uWebSockets.js needs glibc 2.38 or newer on Node 24: trixie has 2.41.
+FROM node:24-trixie-slim
+ENV NODE_ENV=production HOST=0.0.0.0 DATA_DIR=/data
+WORKDIR /app
+COPY --from=build /app/package.json ./
+COPY --from=build /app/node_modules ./node_modules
+COPY --from=build /app/sql ./sql
+COPY --from=build /app/dist/src ./dist/src
+RUN mkdir /data && chown node:node /data
+VOLUME /data
+USER node
+EXPOSE 3000 3001
+HEALTHCHECK --interval=10s --timeout=3s --start-period=20s CMD ["node", "dist/src/cli.js", "health"]
+CMD ["node", "--enable-source-maps", "dist/src/main.js"]
