@@ -1,6 +1,7 @@
 // The REST service for tests: real HTTP, real PostgreSQL, and callers who speak the trade.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { type Logger, pino } from 'pino';
 import type { Test } from 'tap';
 import { createPasswords, type Passwords } from '../../src/auth/passwords.js';
@@ -76,6 +77,7 @@ export interface ServiceOptions {
   readonly tell?: Tell;
   readonly ready?: () => string | null;
   readonly passwords?: Passwords;
+  readonly moreRoutes?: readonly FastifyPluginAsyncTypebox[];
   /** The service's own connections; the callers' accounts are made behind its back. */
   readonly databaseUrl?: string;
 }
@@ -121,7 +123,7 @@ interface Started {
 async function start({
   url,
   log,
-  options: { settings = {}, tell, ready, passwords = createPasswords(), databaseUrl = url },
+  options: { settings = {}, tell, ready, passwords = createPasswords(), moreRoutes = [], databaseUrl = url },
 }: {
   url: string;
   log: Logger;
@@ -141,6 +143,7 @@ async function start({
       deviceRoutes({ database, tell }),
       gpsRoutes({ database }),
       keyRoutes({ database, tell }),
+      ...moreRoutes,
     ],
   });
   const { port } = await server.listen();
