@@ -1,4 +1,6 @@
 // Environment -> frozen Config: the only reader of process.env, and the one list of every setting and limit.
+import { readFileSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
 import envSchema from 'env-schema';
 import { type Static, Type } from 'typebox';
 
@@ -164,10 +166,22 @@ function checkTogether(env: Env): void {
   if ((env.TLS_CERT_FILE === undefined) !== (env.TLS_KEY_FILE === undefined)) {
     refuse(env.TLS_CERT_FILE === undefined ? 'TLS_CERT_FILE' : 'TLS_KEY_FILE');
   }
+  if (env.TLS_CERT_FILE !== undefined && env.TLS_KEY_FILE !== undefined) {
+    checkCertificate(env.TLS_CERT_FILE, env.TLS_KEY_FILE);
+  }
   if (env.JWT_SECRET !== undefined && Buffer.byteLength(env.JWT_SECRET) < 32) refuse('JWT_SECRET');
   if (env.JWT_SECRET === undefined && env.DATABASE_URL !== undefined) refuse('JWT_SECRET');
   if (env.ADMIN_PASSWORD !== undefined && Buffer.byteLength(env.ADMIN_PASSWORD) > 72)
     refuse('ADMIN_PASSWORD');
+}
+
+/** Here, because the relay's engine only says that it could not start. */
+function checkCertificate(certFile: string, keyFile: string): void {
+  try {
+    createSecureContext({ cert: readFileSync(certFile), key: readFileSync(keyFile) });
+  } catch (error) {
+    throw new ConfigError(`TLS_CERT_FILE, TLS_KEY_FILE: not a usable pair: ${(error as Error).message}`);
+  }
 }
 
 function splitList(text: string | undefined): readonly string[] {

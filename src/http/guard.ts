@@ -1,6 +1,6 @@
 // Who may pass: each route says whom it admits, and one hook checks it before a byte of the body is read.
 import jwt from '@fastify/jwt';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import { accountStanding } from '../auth/store.js';
 import { type Claims, readClaims, signing, verification } from '../auth/tokens.js';
 import type { Database } from '../db/client.js';
@@ -69,18 +69,21 @@ function readCaller(payload: unknown): Claims {
 
 function listRoutes(app: FastifyInstance): readonly GuardedRoute[] {
   const routes: GuardedRoute[] = [];
-  const undeclared: string[] = [];
-  // `onRoute` of a plugin may still set the access after this one, so the decision waits for `onReady`.
-  const found: { method: string | string[]; url: string; config?: { access?: Access } }[] = [];
+  const found: { names: { method: string; url: string }[]; route: RouteOptions }[] = [];
   app.addHook('onRoute', (route) => {
-    if (route.url !== PREFLIGHT_URL) found.push(route);
+    const { method, url } = route;
+    if (url !== PREFLIGHT_URL)
+      found.push({ names: [method].flat().map((one) => ({ method: one, url })), route });
   });
+  // Not in `onRoute`: a plugin's own such hook runs after this one and may still set the access (docs.ts).
   app.addHook('onReady', async () => {
-    for (const { method, url, config } of found) {
-      if (config?.access === undefined) undeclared.push(`${method} ${url}`);
-      else for (const one of [method].flat()) routes.push({ method: one, url, access: config.access });
+    for (const { names, route } of found) {
+      const access = route.config?.access;
+      for (const { method, url } of names) {
+        if (access === undefined) throw new Error(`${method} ${url} does not declare its access`);
+        routes.push({ method, url, access });
+      }
     }
-    if (undeclared.length > 0) throw new Error(`routes without access: ${undeclared.join(', ')}`);
   });
   return routes;
 }

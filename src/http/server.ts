@@ -161,7 +161,7 @@ function refuseUnknown(app: FastifyInstance): void {
 
   const refuse = async (request: FastifyRequest, reply: FastifyReply) => {
     const url = request.raw.url ?? '/';
-    const allowed = [...methods].filter((method) => app.findRoute({ method, url }) !== null);
+    const allowed = [...methods].filter((method) => isComplete(app.findRoute({ method, url })?.params));
     // A route may match and find nothing: a file under /docs/static.
     if (allowed.length === 0 || allowed.includes(request.method)) throw new AppError('unknown_path');
     reply.header('allow', allowed.sort().join(', '));
@@ -169,10 +169,15 @@ function refuseUnknown(app: FastifyInstance): void {
   };
   // In a hook, before the body of a request nobody wants is parsed; plugins that look for files use the handler.
   app.addHook('onRequest', async (request, reply) => {
-    if (request.is404 || request.routeOptions.url === PREFLIGHT_URL) await refuse(request, reply);
+    const { is404, routeOptions, params } = request;
+    if (is404 || routeOptions.url === PREFLIGHT_URL || !isComplete(params)) await refuse(request, reply);
   });
   app.setNotFoundHandler(refuse);
 }
+
+/** The router also matches `/talkgroups//join`, but an empty id makes it another path. */
+const isComplete = (params: unknown) =>
+  typeof params === 'object' && params !== null && !Object.values(params).includes('');
 
 /** One sentence, naming the field: `body/lat must be <= 90`. */
 function describeFirst(faults: { instancePath: string; message?: string }[], part: string): AppError {

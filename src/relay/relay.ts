@@ -123,6 +123,7 @@ export function createRelay(options: RelayOptions): Relay {
     if (session.user.sessions.size >= limits.socketsPerUser)
       longestSilent(session.user)?.close(closes.replaced);
     session.open(peer, account);
+    log.info({ session: session.number, user: session.user.id }, 'connected');
   }
 
   return {

@@ -146,7 +146,10 @@ async function start({
       ...moreRoutes,
     ],
   });
-  const { port } = await server.listen();
+  const { port } = await server.listen().catch(async (error) => {
+    await database.close();
+    throw error;
+  });
   if (databaseUrl === url) await up(database);
   let closed: Promise<void> | undefined;
   return {

@@ -1,5 +1,9 @@
 // The whole service for a test: real HTTP, real relay, real PostgreSQL; and the radios that talk to it.
-import { createHash, randomUUID } from 'node:crypto';
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
 import type { Test } from 'tap';
 import { WebSocket } from 'ws';
@@ -11,34 +15,84 @@ import { createLog } from '../../src/log.js';
 import { decodeFrame, END, encodeFrame, type Frame, START } from '../../src/relay/frame.js';
 import { freshDatabase } from './cluster.js';
 
-const SECRET = 'a test secret of more than thirty-two bytes';
+export const SECRET = 'a test secret of more than thirty-two bytes';
 
 export type Json = Record<string, unknown>;
 export type Service = Awaited<ReturnType<typeof service>>;
+export type ServiceProcess = Awaited<ReturnType<typeof serviceProcess>>;
 export type Person = Awaited<ReturnType<Service['person']>>;
+
+/** Settings every test service has; those of the test itself go over them. */
+const settings = {
+  PORT: '0',
+  WS_PORT: '0',
+  JWT_SECRET: SECRET,
+  ADMIN_PASSWORD: 'admin password',
+  LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'fatal',
+};
 
 /** Starts a service of its own for `t`; `environment` overrides settings by their names. */
 export async function service(t: Test, environment: Record<string, string> = {}) {
   const url = environment.DATABASE_URL ?? (await freshDatabase(t));
-  const config = readConfig({
-    PORT: '0',
-    WS_PORT: '0',
-    JWT_SECRET: SECRET,
-    ADMIN_PASSWORD: 'admin password',
-    LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'fatal',
-    ...environment,
-    DATABASE_URL: url,
-  });
+  const config = readConfig({ ...settings, ...environment, DATABASE_URL: url });
   const running = await compose(config, createLog(config.LOG_LEVEL), (error) => t.fail(error.message));
-  const sql = postgres(url, { max: 2, onnotice: () => {} });
-  t.teardown(async () => {
-    await running.close();
-    await sql.end();
-  });
+  t.teardown(() => running.close());
   const { port, wsPort } = await running.listen();
   await running.start();
-  const rest = `http://127.0.0.1:${port}`;
-  const ws = `ws://127.0.0.1:${wsPort}`;
+  const addresses = { rest: `http://127.0.0.1:${port}`, ws: `ws://127.0.0.1:${wsPort}`, url };
+  return { ...(await peopleOf(t, addresses)), close: () => running.close() };
+}
+
+const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+
+/** The same as a process of its own, for what only a process shows: signals, exit codes, output, descriptors. */
+export async function serviceProcess(t: Test, environment: Record<string, string> = {}) {
+  const url = environment.DATABASE_URL ?? (await freshDatabase(t));
+  const env = { ...settings, ...environment, DATABASE_URL: url };
+  const child = spawn(process.execPath, ['--enable-source-maps', MAIN], { env, stdio: 'pipe' });
+  let output = '';
+  const exited = once(child, 'close') as Promise<[code: number | null, signal: string | null]>;
+  t.teardown(async () => {
+    child.kill('SIGKILL');
+    await exited;
+  });
+  await new Promise<void>((resolve) => {
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        output += text;
+        if (/^Ready$/m.test(output)) resolve();
+      });
+    }
+    child.once('close', () => resolve());
+  });
+  const [, rest = ''] = /^REST +(\S+)$/m.exec(output) ?? [];
+  const [, ws = ''] = /^WebSocket +(\S+)\/ws$/m.exec(output) ?? [];
+  return {
+    ...(await peopleOf(t, { rest, ws, url })),
+    pid: child.pid,
+    /** Both streams so far. */
+    output: () => output,
+    signal: (signal: NodeJS.Signals) => child.kill(signal),
+    /** Exit code, or the signal that ended it. */
+    async exit(): Promise<number | string | null> {
+      const [code, signal] = await exited;
+      return code ?? signal;
+    },
+    /** How many files and sockets it has open; Linux only. */
+    descriptors: async () => (await readdir(`/proc/${child.pid}/fd`)).length,
+  };
+}
+
+interface Addresses {
+  readonly rest: string;
+  readonly ws: string;
+  /** Of the database. */
+  readonly url: string;
+}
+
+async function peopleOf(t: Test, { rest, ws, url }: Addresses) {
+  const sql = postgres(url, { max: 2, onnotice: () => {} });
+  t.teardown(() => sql.end());
   const sign = createTokenSigner(SECRET);
 
   /** One REST call; status and body. */
@@ -111,7 +165,6 @@ export async function service(t: Test, environment: Record<string, string> = {})
       const [row] = await sql`select number::int from talkgroups where id = ${talkgroup.id}`;
       return { id: talkgroup.id, number: row?.number as number, name };
     },
-    close: () => running.close(),
   };
 }
 
@@ -180,12 +233,12 @@ export async function connect(
     });
   }
 
-  const takeMessage =
-    (type: string, matches: (message: Json) => boolean = () => true) =>
-    () => {
-      const index = messages.findIndex((message) => message.type === type && matches(message));
-      return index < 0 ? undefined : messages.splice(index, 1)[0];
-    };
+  const take = (matches: (message: Json) => boolean) => () => {
+    const index = messages.findIndex(matches);
+    return index < 0 ? undefined : messages.splice(index, 1)[0];
+  };
+  const takeMessage = (type: string, matches: (message: Json) => boolean = () => true) =>
+    take((message) => message.type === type && matches(message));
 
   await until('WELCOME or close', () => messages[0] ?? closed ?? undefined);
   const welcome = takeMessage('WELCOME')() ?? null;
@@ -202,6 +255,9 @@ export async function connect(
     hears: (type: string, matches?: (message: Json) => boolean) => until(type, takeMessage(type, matches)),
     /** The next frame, taken out of the others. */
     hearsFrame: () => until('a frame', () => frames.shift()),
+    /** The next so many frames, taken out of the others. */
+    hearsFrames: (count: number) =>
+      until(`${count} frames`, () => (frames.length < count ? undefined : frames.splice(0, count))),
     /** Waits until the frame with this text came; frames before it stay. */
     hearsText: (text: string) => until(`frame ${text}`, () => frames.find((frame) => frame.text === text)),
     closes: () => until('close', () => closed ?? undefined),
@@ -219,13 +275,13 @@ export async function connect(
         encodeFrame({ sequence: sequence++, talkgroup, payload: Buffer.from(text), ...rest, flags }),
       );
     },
-    /** The relay has handled everything sent before this resolves. */
+    /** Everything sent before is handled, and everything published to this radio meanwhile has arrived. */
     async settled(): Promise<void> {
-      const ref = createHash('sha1').update(randomUUID()).digest('hex');
-      socket.send(JSON.stringify({ type: 'GPS_UPDATE', ref })); // refused as bad, whatever the buckets hold
+      const ref = randomUUID();
+      socket.send(JSON.stringify({ type: 'PING', t: 0, ref })); // beyond its rate it is still answered, with an ERROR
       await until(
         'an answer',
-        takeMessage('ERROR', (message) => message.ref === ref),
+        take((message) => message.ref === ref),
       );
     },
   };

@@ -72,7 +72,6 @@ t.test('a position must be on this planet and made of numbers', async (t) => {
     const headers = { 'content-type': 'application/json' };
     return (await s.radio.send('POST', path, { headers, body: json })).status;
   };
-  const good: Record<'lat' | 'lng' | 'alt', string> = { lat: '1', lng: '2', alt: '3' };
   const cases: [field: 'lat' | 'lng' | 'alt', json: string, status: number][] = [
     ['lat', '90', 200],
     ['lat', '90.0000001', 400],
@@ -91,7 +90,9 @@ t.test('a position must be on this planet and made of numbers', async (t) => {
     ),
   ];
   for (const [field, json, status] of cases) {
-    const { lat, lng, alt } = { ...good, [field]: json };
+    const fix = { lat: '1', lng: '2', alt: '3' };
+    fix[field] = json;
+    const { lat, lng, alt } = fix;
     t.equal(await report(`{"lat":${lat},"lng":${lng},"alt":${alt}}`), status, `${field} ${json}`);
   }
   t.match((await s.radio.get(path)).body, { gps: { lat: 1, lng: 2, alt: 5e-324 } });

@@ -1,0 +1,54 @@
+// Latencies in an HDR histogram: microseconds up to a minute, to three digits.
+import {
+  build,
+  decodeFromCompressedBase64,
+  encodeIntoCompressedBase64,
+  type Histogram,
+} from 'hdr-histogram-js';
+
+/** Percentiles in milliseconds, and the whole histogram (microseconds) in HdrHistogram's own V2 encoding. */
+export interface Latency {
+  readonly count: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly p999Ms: number;
+  readonly maxMs: number;
+  readonly hdr: string;
+}
+
+const HIGHEST_US = 60_000_000;
+
+export interface Recorder {
+  record(ms: number): void;
+  latency(): Latency;
+}
+
+export function createRecorder(): Recorder {
+  const histogram = createHistogram();
+  return {
+    record: (ms) => histogram.recordValue(Math.min(HIGHEST_US, Math.max(1, Math.round(ms * 1000)))),
+    latency: () => summarize(histogram),
+  };
+}
+
+/** All rounds as one. */
+export function merge(parts: readonly Latency[]): Latency {
+  const histogram = createHistogram();
+  for (const { hdr } of parts) histogram.add(decodeFromCompressedBase64(hdr) as Histogram);
+  return summarize(histogram);
+}
+
+const createHistogram = () =>
+  build({ bitBucketSize: 32, highestTrackableValue: HIGHEST_US, numberOfSignificantValueDigits: 3 });
+
+function summarize(histogram: Histogram): Latency {
+  const ms = (percentile: number) => histogram.getValueAtPercentile(percentile) / 1000;
+  return {
+    count: histogram.totalCount,
+    p50Ms: ms(50),
+    p99Ms: ms(99),
+    p999Ms: ms(99.9),
+    maxMs: ms(100),
+    hdr: encodeIntoCompressedBase64(histogram),
+  };
+}

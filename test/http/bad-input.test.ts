@@ -1,0 +1,395 @@
+// Bad input by REST: whatever is sent, the answer is a 4xx that is exactly `{error: string}`, and nothing is stored.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { METHODS, request } from 'node:http';
+import fc from 'fast-check';
+import t from 'tap';
+import {
+  type Answer,
+  assertRefusal,
+  type Caller,
+  PASSWORD_HASH,
+  type Service,
+  service,
+} from '../helpers/rest.js';
+
+const UNKNOWN = randomUUID();
+
+/** Hashing is not what is tested here, and 50 ms for each input would be. */
+const instantPasswords = { hash: async () => PASSWORD_HASH, verify: async () => false };
+
+interface BodyRoute {
+  readonly method: string;
+  readonly path: string;
+  readonly caller: Caller;
+  readonly good: Readonly<Record<string, unknown>>;
+}
+
+/** Every route that takes a body, with one that it accepts. */
+async function bodyRoutes(s: Service): Promise<BodyRoute[]> {
+  const { admin, radio, nobody } = s;
+  const gps = `/devices/${radio.deviceId}/gps`;
+  const status = `/devices/${radio.deviceId}/status`;
+  const talkgroup_id = await s.talkgroup();
+  const account = { username: 'x', password: 'x', deviceSerial: 'x', site: 'x' };
+  return [
+    { method: 'POST', path: '/auth/register', caller: nobody, good: account },
+    { method: 'POST', path: '/auth/login', caller: nobody, good: { username: 'x', password: 'x' } },
+    {
+      method: 'POST',
+      path: '/auth/changepassword',
+      caller: radio,
+      good: { oldPassword: 'x', newPassword: 'x' },
+    },
+    { method: 'POST', path: '/talkgroups', caller: admin, good: { name: 'x' } },
+    { method: 'PATCH', path: status, caller: admin, good: { active: true } },
+    { method: 'POST', path: gps, caller: radio, good: { lat: 1, lng: 2, alt: 3 } },
+    { method: 'POST', path: '/keys/rotate', caller: admin, good: { talkgroup_id } },
+  ];
+}
+
+const json = { 'content-type': 'application/json' };
+
+function sendText(
+  { method, path, caller }: BodyRoute,
+  body: string | Uint8Array<ArrayBuffer> | undefined,
+  headers: Record<string, string> = json,
+): Promise<Answer> {
+  return caller.send(method, path, { headers, ...(body !== undefined && { body }) });
+}
+
+const bytes = (...parts: (string | number[])[]) =>
+  new Uint8Array(
+    Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part)))),
+  );
+
+t.test('a body that is no JSON object is refused by every route that takes one', async (t) => {
+  const s = await service(t, { passwords: instantPasswords });
+  const bodies: Record<string, [body: string | Uint8Array<ArrayBuffer> | undefined, status: number]> = {
+    missing: [undefined, 400],
+    empty: ['', 400],
+    'white space': ['  \r\n\t ', 400],
+    'a list': ['[]', 400],
+    null: ['null', 400],
+    'a number': ['5', 400],
+    'a string': ['"x"', 400],
+    true: ['true', 400],
+    'an empty object': ['{}', 400],
+    'a cut object': ['{"username":"x', 400],
+    'two objects': ['{}{}', 400],
+    'single quotes': ["{'name':'x'}", 400],
+    'a comment': ['{"name":"x"/* */}', 400],
+    'a number too many': ['{"name":01}', 400],
+    'UTF-16': [bytes([0xff, 0xfe, 0x7b, 0, 0x7d, 0]), 400],
+    'broken UTF-8': [bytes('{"name":"', [0xc3, 0x28], '"}'), 400],
+    'a surrogate in UTF-8': [bytes('{"name":"', [0xed, 0xa0, 0x80], '"}'), 400],
+    '8,000 nested lists': ['['.repeat(8000) + ']'.repeat(8000), 400],
+    '8,000 nested lists, open': ['['.repeat(8000), 400],
+    '3,000 nested objects': [`${'{"a":'.repeat(2700)}1${'}'.repeat(2700)}`, 400],
+    __proto__: ['{"__proto__":{"role":"admin"}}', 400],
+    '20 kB': [JSON.stringify({ name: 'x'.repeat(20_000) }), 413],
+    '20 kB of white space': [`{}${' '.repeat(20_000)}`, 413],
+    '2 MB': [JSON.stringify({ name: 'x'.repeat(2_000_000) }), 413],
+  };
+  for (const route of await bodyRoutes(s)) {
+    for (const [name, [body, status]] of Object.entries(bodies)) {
+      t.equal((await sendText(route, body)).status, status, `${route.path}: ${name}`);
+    }
+  }
+  t.notMatch(s.logged(), '"level":50', 'and none of it is a bug');
+});
+
+t.test('a body of another type than JSON is refused with 415', async (t) => {
+  const s = await service(t, { passwords: instantPasswords });
+  const types: [type: string, status: number][] = [
+    ['text/plain', 415],
+    ['application/xml', 415],
+    ['application/x-www-form-urlencoded', 415],
+    ['multipart/form-data; boundary=x', 415],
+    ['application/octet-stream', 415],
+    ['application/jsonp', 415],
+    ['application/merge-patch+json', 415],
+    ['text/json', 415],
+    ['json', 415],
+    ['application/json; charset=utf-8', 200],
+    ['application/json;charset=UTF-8', 200],
+    ['APPLICATION/JSON', 200],
+  ];
+  for (const route of await bodyRoutes(s)) {
+    if (route.path.startsWith('/auth')) continue; // they share the parser, and would need new names
+    for (const [type, status] of types) {
+      const answer = await sendText(route, JSON.stringify(route.good), { 'content-type': type });
+      t.equal(answer.status, status, `${route.path}: ${type}`);
+    }
+    const untyped = await sendText(route, bytes(JSON.stringify(route.good)), {});
+    t.equal(untyped.status, 415, `${route.path}: no type`);
+  }
+});
+
+t.test('no body with a type is no body, for the routes that take none', async (t) => {
+  const s = await service(t);
+  const id = await s.talkgroup();
+  for (const type of [
+    'application/json',
+    'application/json; charset=utf-8',
+    'text/plain',
+    'application/x-www-form-urlencoded',
+  ]) {
+    const init = { headers: { 'content-type': type } };
+    t.equal((await s.radio.send('POST', `/talkgroups/${id}/join`, init)).status, 200, type);
+    t.equal((await s.radio.send('POST', `/talkgroups/${id}/join`, { ...init, body: '' })).status, 200, type);
+    t.equal((await s.radio.send('DELETE', `/talkgroups/${id}/leave`, init)).status, 200, type);
+  }
+  const surplus = { headers: json, body: '{"site":"mine"}' };
+  t.equal((await s.radio.send('POST', `/talkgroups/${id}/join`, surplus)).status, 200);
+  t.match((await s.radio.get(`/talkgroups/${id}/members`)).body, { members: [{ site: 'north' }] });
+});
+
+t.test('no field takes another type than its own: nothing is coerced', async (t) => {
+  const s = await service(t, { passwords: instantPasswords });
+  const samples = [null, true, false, 0, 5, -1.5, '5', 'true', '', [], ['x'], {}, { length: 1 }];
+  for (const route of await bodyRoutes(s)) {
+    for (const [field, own] of Object.entries(route.good)) {
+      for (const sample of samples.filter((one) => typeof one !== typeof own)) {
+        const answer = await sendText(route, JSON.stringify({ ...route.good, [field]: sample }));
+        t.equal(answer.status, 400, `${route.path}: ${field} ${JSON.stringify(sample)}`);
+        t.match((answer.body as { error: string }).error, `body/${field} must be ${typeof own}`);
+      }
+      const { [field]: _left, ...rest } = route.good;
+      const optional = field === 'deviceSerial' || field === 'site';
+      const answer = await sendText(route, JSON.stringify({ ...rest, username: randomUUID() }));
+      if (optional) t.equal(answer.status, 200);
+      else if (field !== 'username') t.match(answer, { status: 400, body: { error: new RegExp(field) } });
+    }
+  }
+  t.match((await s.nobody.post('/auth/login', { password: 'x' })).body, { error: /username/ });
+});
+
+t.test(
+  'a text is refused for its length and for what cannot be shown, and else stored as it came',
+  async (t) => {
+    const s = await service(t, { passwords: instantPasswords });
+    const fields: Record<string, { max: number; store: (text: string) => Promise<string | number> }> = {
+      username: { max: 64, store: (username) => register({ username }) },
+      deviceSerial: { max: 128, store: (deviceSerial) => register({ deviceSerial }) },
+      site: { max: 128, store: (site) => register({ site }) },
+      name: { max: 128, store: createTalkgroup },
+    };
+    async function register(more: object): Promise<string | number> {
+      const body = { username: randomUUID(), password: 'x', deviceSerial: randomUUID(), ...more };
+      const { status, body: answer } = await s.nobody.post('/auth/register', body);
+      if (status !== 200) return status;
+      const { userId } = answer as { userId: string };
+      const [row] = await s.sql<{ username: string; serial: string; site: string }>(
+        (sql) =>
+          sql`select username, serial, site from users u join devices d on d.id = device_id where u.id = ${userId}`,
+      );
+      if ('username' in more) return row?.username ?? '';
+      return ('site' in more ? row?.site : row?.serial) ?? '';
+    }
+    async function createTalkgroup(name: string): Promise<string | number> {
+      const { status, body } = await s.admin.post('/talkgroups', { name });
+      return status === 200 ? (body as { talkgroup: { name: string } }).talkgroup.name : status;
+    }
+
+    for (const [field, { max, store }] of Object.entries(fields)) {
+      const refused = {
+        empty: '',
+        'one character too long': 'x'.repeat(max + 1),
+        '300 characters': 'x'.repeat(300),
+        'one radio too many': '\u{1F4FB}'.repeat(max + 1),
+        NUL: 'a\u0000b',
+        BEL: '\u0007',
+        'a line break': 'a\nb',
+        DEL: 'a\u007f',
+        'a C1 control': '\u0085',
+        'half a surrogate pair': '\ud800',
+        'the other half': 'x\udc00',
+        'a pair in the wrong order': '\udc00\ud800',
+      };
+      for (const [what, text] of Object.entries(refused))
+        t.equal(await store(text), 400, `${field}: ${what}`);
+      const kept = [
+        'x'.repeat(max),
+        '\u{1F4FB}'.repeat(max),
+        "Robert'); drop table users; --",
+        '$1 %s {{x}} <b>',
+        ' leading and trailing ',
+        '\u00a0',
+        'عربى',
+        '\ufffd',
+        'null',
+      ];
+      for (const text of kept) t.equal(await store(text), text, `${field}: ${text}`);
+    }
+  },
+);
+
+t.test('of two fields of one name the last counts, and unknown fields count for nothing', async (t) => {
+  const s = await service(t);
+  const [route] = (await bodyRoutes(s)).filter(({ path }) => path === '/talkgroups');
+  assert(route);
+  const twice = await sendText(route, '{"name":5,"name":"second"}');
+  t.match(twice, { status: 200, body: { talkgroup: { name: 'second' } } });
+  const id = randomUUID();
+  const surplus = {
+    name: 'x',
+    id,
+    rotation_counter: 7,
+    master_secret: 'x',
+    floor_mode: 'single',
+    constructor: 1,
+  };
+  const created = await sendText(route, JSON.stringify(surplus));
+  t.match(created, { status: 200, body: { talkgroup: { rotation_counter: 0 } } });
+  t.not((created.body as { talkgroup: { id: string } }).talkgroup.id, id);
+  t.equal((await sendText(route, '\ufeff{"name":"after a byte order mark"}')).status, 200);
+});
+
+t.test('an id that is none names nothing, on every route and after the body was checked', async (t) => {
+  const s = await service(t);
+  const ids = [
+    'x',
+    '0',
+    '-1',
+    'null',
+    'undefined',
+    '%00',
+    '%20',
+    '%2F',
+    '..%2F..%2Fhealthz',
+    '%F0%9F%93%BB',
+    "'%20or%20true--",
+    'a'.repeat(200),
+    'a'.repeat(5000),
+    randomUUID().slice(1),
+    `${randomUUID()}0`,
+    `{${randomUUID()}}`,
+    randomUUID().replaceAll('-', ''),
+    randomUUID().replace('-', '_'),
+    '00000000-0000-0000-0000-000000000000',
+    'ffffffff-ffff-ffff-ffff-ffffffffffff',
+    '0000000０-0000-0000-0000-000000000000',
+  ];
+  const fix = { lat: 1, lng: 2, alt: 3 };
+  for (const id of ids) {
+    const calls = {
+      join: s.radio.post(`/talkgroups/${id}/join`),
+      leave: s.radio.delete(`/talkgroups/${id}/leave`),
+      members: s.radio.get(`/talkgroups/${id}/members`),
+      delete: s.admin.delete(`/talkgroups/${id}`),
+      status: s.admin.patch(`/devices/${id}/status`, { active: false }),
+      'read fix': s.radio.get(`/devices/${id}/gps`),
+      'report fix': s.radio.post(`/devices/${id}/gps`, fix),
+      rotation: s.radio.get(`/keys/rotation?talkgroup_id=${id}`),
+      rotate: s.admin.post('/keys/rotate', { talkgroup_id: id }),
+    };
+    for (const [name, call] of Object.entries(calls)) t.equal((await call).status, 404, `${name} ${id}`);
+    t.equal((await s.admin.patch(`/devices/${id}/status`, {})).status, 400, id);
+    t.equal((await s.radio.post(`/devices/${id}/gps`, { ...fix, lat: 91 })).status, 400, id);
+  }
+  for (const query of [
+    '',
+    '?',
+    '?talkgroup_id',
+    '?talkgroup=x',
+    '?talkgroup_id=x&talkgroup_id=y',
+    '?talkgroup_id[]=x',
+  ]) {
+    const { status } = await s.radio.get(`/keys/rotation${query}`);
+    t.equal(status, query === '?talkgroup_id' ? 404 : 400, query);
+  }
+});
+
+t.test('an unknown path is 404 for everybody, a wrong method 405 with what is allowed', async (t) => {
+  const s = await service(t);
+  const unknown = [
+    '/',
+    '/ws',
+    '/ws?token=x',
+    '/talkgroup',
+    '/talkgroups/',
+    '//talkgroups',
+    '/talkgroups//join',
+    '/TALKGROUPS',
+  ];
+  const more = [
+    '/auth',
+    '/auth/login/',
+    '/devices/x',
+    '/keys',
+    '/docs/static/none.js',
+    '/docs/static/..%2F..%2Fpackage.json',
+  ];
+  for (const path of [...unknown, ...more, '/talkgroups/%2e%2e/x', `/talkgroups/${randomUUID()}`]) {
+    for (const caller of [s.nobody, s.radio, s.admin]) {
+      const expected = path.startsWith('/talkgroups/') && path.length > 40 ? 405 : 404;
+      t.equal((await caller.get(path)).status, expected, path);
+    }
+  }
+  t.equal((await s.nobody.send('POST', '/nowhere', { headers: json, body: '{' })).status, 404);
+
+  const allowed = new Map<string, Set<string>>();
+  for (const { method, url } of s.server.routes) {
+    const path = url.replace(/\/$/, '').replace(':id', UNKNOWN).replace('*', 'index.css');
+    if (!allowed.has(path)) allowed.set(path, new Set());
+    allowed.get(path)?.add(method);
+  }
+  for (const [path, methods] of allowed) {
+    for (const method of METHODS.filter((one) => one !== 'CONNECT' && !methods.has(one))) {
+      const { status, allow, body } = await sendMethod(s, method, path);
+      t.equal(status, 405, `${method} ${path}`);
+      t.strictSame(allow.split(', '), [...methods].sort(), `${method} ${path}`);
+      if (method !== 'HEAD') assertRefusal(JSON.parse(body), `${method} ${path}`);
+    }
+  }
+});
+
+/** fetch knows only some of the methods. */
+function sendMethod(
+  s: Service,
+  method: string,
+  path: string,
+): Promise<{ status: number; allow: string; body: string }> {
+  return new Promise((resolve, reject) => {
+    request({ port: s.port, method, path, headers: json }, (response) => {
+      let body = '';
+      response.setEncoding('utf8').on('data', (text) => {
+        body += text;
+      });
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, allow: response.headers.allow ?? '', body }),
+      );
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
+t.test('whatever JSON is sent, no route fails', async (t) => {
+  const s = await service(t, { passwords: instantPasswords });
+  for (const route of await bodyRoutes(s)) {
+    const text = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.string({ maxLength: 200 }),
+      fc.constant('\ud800'),
+    );
+    const value = fc.oneof({ arbitrary: text, weight: 2 }, fc.jsonValue(), fc.double(), fc.boolean());
+    const fields = Object.fromEntries(Object.keys(route.good).map((field) => [field, value]));
+    const nearlyRight = fc.record(fields, { requiredKeys: [] }).map((body) => ({ ...route.good, ...body }));
+    const body = fc.oneof(
+      { arbitrary: nearlyRight.map((one) => JSON.stringify(one)), weight: 3 },
+      fc.json(),
+      fc.string({ unit: 'binary' }),
+    );
+    await fc.assert(
+      fc.asyncProperty(body, async (body) => {
+        const { status } = await sendText(route, body);
+        return [200, 400, 401, 404, 409, 413].includes(status);
+      }),
+      { numRuns: 100 },
+    );
+    t.pass(`${route.method} ${route.path}`);
+  }
+  t.notMatch(s.logged(), '"level":50');
+});
