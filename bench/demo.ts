@@ -51,7 +51,7 @@ async function play(server: Server, signal: AbortSignal): Promise<boolean> {
   const { rest, relay } = await server.addresses;
   console.log(`server     ${rest}, ${relay}`);
   const { talkgroupId, tokens } = await setUp(rest);
-  const [talker, listener] = tokens.map((token) => createRadio({ url: relay, token }));
+  const [talker, listener] = tokens.map((token) => openRadio(relay, token));
   if (!talker || !listener) throw new Error('two radios are needed');
   try {
     await Promise.all([opened(talker), opened(listener)]);
@@ -140,6 +140,12 @@ function report({
     `latency    p50 ${ms(percentile(0.5))}, p99 ${ms(percentile(0.99))}, one way, ${frames.length} packets`,
   );
   console.log(`loss       ${packetsDue - frames.length} of ${packetsDue}`);
+}
+
+function openRadio(url: string, token: string): Radio {
+  const radio = createRadio({ url, token });
+  radio.on('waiting', ({ code, reason }) => console.log(`connection lost: ${code} ${reason}`));
+  return radio;
 }
 
 function aborted(signal: AbortSignal): Promise<never> {

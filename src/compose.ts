@@ -51,7 +51,11 @@ export async function compose(
   async function build(): Promise<Service> {
     const url = config.DATABASE_URL ?? (await embedded());
     const secret = config.JWT_SECRET ?? (await keptSecret(config.DATA_DIR));
-    const database = openDatabase({ url, connections: config.DATABASE_POOL, log });
+    let openDoors = () => {};
+    const migrated = new Promise<void>((resolve) => {
+      openDoors = resolve;
+    });
+    const database = openDatabase({ url, connections: config.DATABASE_POOL, log, after: migrated });
     closers.push(() => database.close());
     const passwords = createPasswords();
     const relay: RelaySide =
@@ -87,6 +91,7 @@ export async function compose(
       },
       async start() {
         await migrateWhenUp(url, log);
+        openDoors();
         const generatedPassword = await makeAdmin({ config, database, passwords, log });
         relay.start();
         phase = 'serving';

@@ -41,6 +41,8 @@ export interface Database {
 export interface DatabaseOptions {
   readonly url: string;
   readonly connections: number;
+  /** Statements are refused until this resolves: a database that is not migrated yet is no database. */
+  readonly after?: Promise<void>;
   readonly log: { warn(fields: object, message: string): void; info(fields: object, message: string): void };
 }
 
@@ -53,13 +55,13 @@ const PROBE_PAUSE_MS = 200;
 const PROBE_MS_MAX = 1000;
 
 /** Opens the guarded client. It starts closed to callers and opens with the first successful probe. */
-export function openDatabase({ url, connections, log }: DatabaseOptions): Database {
+export function openDatabase({ url, connections, log, after = Promise.resolve() }: DatabaseOptions): Database {
   const gate = createGate();
   let pool = createPool(url, connections);
   let reason: string | null = 'connecting';
   let probing = false;
   let closed = false;
-  void probeUntilUp();
+  void after.then(probeUntilUp);
 
   async function run<Row extends object>(
     kind: 'read' | 'write',

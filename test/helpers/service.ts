@@ -227,6 +227,8 @@ export async function connect(
       const check = () => {
         const found = find();
         if (found !== undefined) end(() => resolve(found));
+        else if (closed !== null)
+          end(() => reject(new Error(`closed instead of ${what}: ${JSON.stringify(closed)}`)));
       };
       waiting.add(check);
       check();
