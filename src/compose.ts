@@ -9,7 +9,7 @@ import { createTokenVerifier } from './auth/tokens.js';
 import { type Config, ConfigError } from './config.js';
 import { type Database, deadlineIn, openDatabase, REQUEST_MS } from './db/client.js';
 import { startEmbedded } from './db/embedded.js';
-import { migrate, NewerDatabaseError } from './db/migrate.js';
+import { migrate } from './db/migrate.js';
 import { deviceRoutes } from './devices/routes.js';
 import { AppError } from './errors.js';
 import { gpsRoutes } from './gps/routes.js';
@@ -25,9 +25,10 @@ export interface Service {
   listen(): Promise<{ readonly port: number; readonly wsPort: number }>;
   /**
    * Waits for the database, migrates it, makes the admin, opens both doors. Answers the generated admin password when
-   * one was made. Rejects when the database or the admin's name is not ours to use.
+   * one was made, or null when closed before the database came. Rejects when the database or the admin's name is not
+   * ours to use.
    */
-  start(): Promise<{ readonly generatedPassword: string | null }>;
+  start(): Promise<{ readonly generatedPassword: string | null } | null>;
   close(): Promise<void>;
 }
 
@@ -65,6 +66,7 @@ export async function compose(
     closers.push(() => relay.close());
 
     let phase: 'starting' | 'serving' | 'draining' = 'starting';
+    const waiting = () => phase === 'starting';
     const ready = () => (phase === 'serving' ? (database.trouble() ?? relay.trouble()) : phase);
     const shared = { database, tell: relay.tell };
     const http = createHttpServer({
@@ -90,9 +92,14 @@ export async function compose(
         return { port, wsPort };
       },
       async start() {
-        await migrateWhenUp(url, log);
+        await untilUp(() => migrate(url), { waiting, log });
+        if (!waiting()) return null;
         openDoors();
-        const generatedPassword = await makeAdmin({ config, database, passwords, log });
+        const generatedPassword = await untilUp(() => makeAdmin({ config, database, passwords, log }), {
+          waiting,
+          log,
+        });
+        if (!waiting()) return null;
         relay.start();
         phase = 'serving';
         return { generatedPassword };
@@ -111,26 +118,25 @@ export async function compose(
   }
 }
 
-/** A database that is away is waited for; one that is newer than this code is refused. */
-async function migrateWhenUp(url: string, log: Logger): Promise<void> {
-  for (;;) {
+/** Does the work, again and again while the database is away and somebody still waits for it; safe to repeat. */
+async function untilUp<T>(work: () => Promise<T>, { waiting, log }: { waiting: () => boolean; log: Logger }) {
+  while (waiting()) {
     try {
-      const version = await migrate(url);
-      log.info({ version }, 'database migrated');
-      return;
+      return await work();
     } catch (error) {
-      if (error instanceof NewerDatabaseError || !isAway(error)) throw error;
+      if (!isAway(error)) throw error;
       log.warn({ reason: (error as { code?: string }).code }, 'waiting for the database');
-      await pause(AGAIN_MS);
+      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
     }
   }
+  return null;
 }
 
 const AGAIN_MS = 250;
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Connection errors of Node and postgres.js, and PostgreSQL's own class 57P (shutting down, starting up). */
+/** Connection errors of Node and postgres.js, PostgreSQL's own (shutting down, starting up), and the client's 503. */
 function isAway(error: unknown): boolean {
+  if (error instanceof AppError) return error.status === 503;
   const code = (error as { code?: unknown }).code;
   return typeof code === 'string' && (/^(57P|08|53300)/.test(code) || !/^[0-9A-Z]{5}$/.test(code));
 }
@@ -151,25 +157,14 @@ async function makeAdmin({ config, database, passwords, log }: AdminParts): Prom
     return null;
   }
   const passwordHash = await passwords.hash(password);
-  const outcome = await untilUp(() =>
-    ensureAdmin(database, deadlineIn(REQUEST_MS), { username: config.ADMIN_USERNAME, passwordHash }),
-  );
+  const outcome = await ensureAdmin(database, deadlineIn(REQUEST_MS), {
+    username: config.ADMIN_USERNAME,
+    passwordHash,
+  });
   if (outcome === 'plain_user') {
     throw new ConfigError(
       `ADMIN_USERNAME: ${config.ADMIN_USERNAME} is the name of a plain user; choose another or promote it with 'admin add --promote'`,
     );
   }
   return outcome === 'created' && generated ? password : null;
-}
-
-/** The database was there a moment ago; a fall-over in between must not end the start. Safe to repeat. */
-async function untilUp<T>(ask: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await ask();
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error;
-      await pause(AGAIN_MS);
-    }
-  }
 }

@@ -22,11 +22,11 @@ try {
   const secure = config.TLS_CERT_FILE === undefined ? '' : 's';
   console.log(`REST       http${secure}://${hostInUrl()}:${port}`);
   console.log(`WebSocket  ws${secure}://${hostInUrl()}:${wsPort}/ws`);
-  const { generatedPassword } = await service.start();
-  if (generatedPassword !== null) {
-    console.log(`Admin      ${config.ADMIN_USERNAME} / ${generatedPassword}   (shown this once)`);
+  const started = await service.start();
+  if (started !== null && started.generatedPassword !== null) {
+    console.log(`Admin      ${config.ADMIN_USERNAME} / ${started.generatedPassword}   (shown this once)`);
   }
-  console.log('Ready');
+  if (started !== null) console.log('Ready');
 } catch (error) {
   die(error as Error);
 }
