@@ -1,0 +1,87 @@
+// The command line: what no public route does.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+import { service } from '../helpers/service.js';
+
+const CLI = fileURLToPath(new URL('../../src/cli.js', import.meta.url));
+
+/** Runs one command with the environment of a service that has this database; `input` stands for the keyboard. */
+async function run(DATABASE_URL: string, args: readonly string[], { input = '', PORT = '1' } = {}) {
+  const child = spawn(process.execPath, [CLI, ...args], {
+    env: { DATABASE_URL, PORT, JWT_SECRET: 'a test secret of more than thirty-two bytes' },
+    stdio: 'pipe',
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text) => (output += text));
+  child.stdin.end(input);
+  const [code] = await once(child, 'close');
+  return { code, output };
+}
+
+t.test('admin add makes an admin who can log in, and nobody else', async (t) => {
+  const s = await service(t);
+  const login = (username: string, password: string) =>
+    s.call('POST', '/auth/login', null, { username, password });
+
+  t.match(await run(s.url, ['admin', 'add', 'chief'], { input: 'first password\n' }), {
+    code: 0,
+    output: 'chief: created',
+  });
+  const { body } = await login('chief', 'first password');
+  t.equal((await s.call('GET', '/devices', body.jwt as string)).status, 200);
+
+  t.match(await run(s.url, ['admin', 'add', 'chief'], { input: 'second\n' }), {
+    code: 1,
+    output: /admin already/,
+  });
+  t.equal((await login('chief', 'first password')).status, 200, 'the password stays');
+
+  await s.call('POST', '/auth/register', null, { username: 'ann', password: 'of ann' });
+  t.match(await run(s.url, ['admin', 'add', 'ann'], { input: 'other\n' }), { code: 1, output: /--promote/ });
+  t.match(await run(s.url, ['admin', 'add', 'ann', '--promote'], { input: 'other\n' }), {
+    code: 0,
+    output: 'ann: promoted',
+  });
+  const promoted = await login('ann', 'of ann');
+  t.equal((await s.call('GET', '/devices', promoted.body.jwt as string)).status, 200);
+
+  t.equal((await run(s.url, ['admin', 'add', 'x'.repeat(65)], { input: 'p\n' })).code, 1);
+  t.equal((await run(s.url, ['admin', 'add', 'boss'], { input: `${'ä'.repeat(37)}\n` })).code, 1, '74 bytes');
+  t.equal((await run(s.url, ['admin', 'add', 'boss'], { input: '' })).code, 1, 'no password');
+});
+
+t.test('revoke ends the tokens so far, on live sockets too, and a new login works at once', async (t) => {
+  const s = await service(t);
+  const registered = await s.call('POST', '/auth/register', null, { username: 'ann', password: 'of ann' });
+  const old = registered.body.jwt as string;
+  t.equal((await s.call('GET', '/talkgroups', old)).status, 200);
+  const bob = await s.person('bob');
+  const other = await bob.radio();
+
+  t.match(await run(s.url, ['revoke', 'ann']), { code: 0, output: 'ann: revoked' });
+  t.equal((await s.call('GET', '/talkgroups', old)).status, 401);
+  const { body } = await s.call('POST', '/auth/login', null, { username: 'ann', password: 'of ann' });
+  t.equal((await s.call('GET', '/talkgroups', body.jwt as string)).status, 200);
+  await other.settled();
+  t.match(await run(s.url, ['revoke', 'nobody']), { code: 1, output: /no such user/ });
+});
+
+t.test('migrate says the version; health says whether somebody serves', async (t) => {
+  const s = await service(t);
+  t.match(await run(s.url, ['migrate']), { code: 0, output: /^database at version \d+\n$/ });
+  t.equal((await run(s.url, ['health'], { PORT: new URL(s.rest).port })).code, 0);
+  t.equal((await run(s.url, ['health'])).code, 1);
+});
+
+t.test('a setting that is wrong is named, and a command that is wrong explains itself', async (t) => {
+  const s = await service(t);
+  t.match(await run(s.url, ['health'], { PORT: 'x' }), { code: 1, output: /^PORT: / });
+  t.match(await run(s.url, ['admin']), { code: 1, output: /Usage: / });
+  t.match(await run('postgres://nobody@127.0.0.1:1/nothing', ['migrate']), {
+    code: 1,
+    output: /ECONNREFUSED/,
+  });
+});
