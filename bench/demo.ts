@@ -104,12 +104,12 @@ async function speakAndHear({
   console.log(`speaking   ${SPEECH}, ${((packets.length * packetMs) / 1000).toFixed(1)} s`);
   const talk = talker.talk({ talkgroupId });
   const spoken = await speak({ talk, packets, packetMs, signal });
-  const { code } = await talk.ended;
-  await Promise.race([heardEnd, setTimeout(END_MS_MAX, undefined, { ref: false })]);
+  const heard = Promise.race([heardEnd, setTimeout(END_MS_MAX, undefined, { ref: false })]);
+  const [{ code }] = await Promise.race([Promise.all([talk.ended, heard]), aborted(signal)]);
   await recorder.close();
-  signal.throwIfAborted();
 
-  const same = isDeepStrictEqual((await readOpus(HEARD)).packets, packets);
+  const written = recorder.recorded.packets > 0 ? (await readOpus(HEARD)).packets : [];
+  const same = isDeepStrictEqual(written, packets);
   report({ spoken, frames, code, same });
   return same && code === 'released' && frames.length === packets.length;
 }
@@ -149,7 +149,10 @@ function openRadio(url: string, token: string): Radio {
 }
 
 function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+  return new Promise((_, reject) => {
+    signal.throwIfAborted();
+    signal.addEventListener('abort', () => reject(signal.reason));
+  });
 }
 
 function opened(radio: Radio): Promise<unknown> {

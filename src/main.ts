@@ -1,6 +1,6 @@
 // The process: settings, composition, the two addresses, signals, exit code.
 import closeWithGrace from 'close-with-grace';
-import { compose } from './compose.js';
+import { compose, type Service } from './compose.js';
 import { ConfigError, readConfig } from './config.js';
 import { createLog } from './log.js';
 
@@ -9,26 +9,36 @@ const CLOSE_MS_MAX = 15_000;
 
 const config = readOrRefuse();
 const log = createLog(config.LOG_LEVEL);
+let service: Service | null = null;
 
 try {
-  const service = await compose(config, log, die);
-  // SIGTERM, SIGINT and errors nobody caught end here; a second signal ends at once.
-  closeWithGrace({ delay: CLOSE_MS_MAX, logger: false }, async ({ err, signal }) => {
-    if (err !== undefined) log.fatal({ err }, 'ending after an error');
-    else log.info({ signal }, 'closing');
-    await service.close();
-  });
+  service = await compose(config, log, (error) => void end(error));
+  // SIGTERM, SIGINT and errors nobody caught end here.
+  closeWithGrace(
+    { delay: CLOSE_MS_MAX, logger: false, onSecondSignal: endAtOnce },
+    async ({ err, signal }) => {
+      if (err !== undefined) log.fatal({ err }, 'ending after an error');
+      else log.info({ signal }, 'closing');
+      await service?.close();
+    },
+  );
+  await serve(service);
+} catch (error) {
+  await end(error as Error);
+}
+
+async function serve(service: Service): Promise<void> {
   const { port, wsPort } = await service.listen();
   const secure = config.TLS_CERT_FILE === undefined ? '' : 's';
-  console.log(`REST       http${secure}://${hostInUrl()}:${port}`);
-  console.log(`WebSocket  ws${secure}://${hostInUrl()}:${wsPort}/ws`);
+  const host = config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST;
+  console.log(`REST       http${secure}://${host}:${port}`);
+  console.log(`WebSocket  ws${secure}://${host}:${wsPort}/ws`);
   const started = await service.start();
-  if (started !== null && started.generatedPassword !== null) {
+  if (started === null) return; // closed before the database came
+  if (started.generatedPassword !== null) {
     console.log(`Admin      ${config.ADMIN_USERNAME} / ${started.generatedPassword}   (shown this once)`);
   }
-  if (started !== null) console.log('Ready');
-} catch (error) {
-  die(error as Error);
+  console.log('Ready');
 }
 
 function readOrRefuse() {
@@ -41,12 +51,16 @@ function readOrRefuse() {
   }
 }
 
-function die(error: Error): never {
+/** Closes what is open first: a process that exits around a live relay thread is aborted instead. */
+async function end(error: Error): Promise<never> {
   log.fatal({ err: error }, 'ending');
   console.error(`ended: ${error.message}`);
+  setTimeout(endAtOnce, CLOSE_MS_MAX).unref();
+  await service?.close();
   process.exit(1);
 }
 
-function hostInUrl(): string {
-  return config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST;
+/** The embedded database notices and shuts itself down. */
+function endAtOnce(): void {
+  process.kill(process.pid, 'SIGKILL');
 }

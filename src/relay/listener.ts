@@ -1,6 +1,7 @@
 // The relay's own port: the only file that knows uWebSockets.js. Every callback is wrapped, for a throw in one would
 // end the process; every option is set, for the engine's defaults change.
-import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp } from 'uWebSockets.js';
+import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type WebSocket } from 'uWebSockets.js';
+import type { Claims } from '../auth/tokens.js';
 import type { Publisher } from './fanout.js';
 import { HEADER_BYTES } from './frame.js';
 import type { Admission, Relay } from './relay.js';
@@ -34,8 +35,11 @@ const BACKPRESSURE_BYTES_MAX = 64 * 1024;
 
 /** What the engine carries for a socket. It copies the properties of what upgrade() gets, hence the one more hop. */
 interface SocketData {
-  admission: Admission;
+  /** Of the token, verified before the handshake completes; null when it was refused. */
+  readonly claims: Claims | null;
+  /** null until it is admitted: what arrives before WELCOME is ignored. */
   session: Session | null;
+  closed: boolean;
 }
 
 export function createEngine(options: ListenerOptions): Engine {
@@ -98,14 +102,10 @@ function routes(app: TemplatedApp, relay: Relay, options: ListenerOptions): void
 
     open(ws) {
       const data = ws.getUserData();
-      const { admission } = data;
-      if ('close' in admission) return ws.end(admission.close.code, admission.close.reason);
-      data.session = admission.session;
-      try {
-        relay.open(admission.session, ws, admission.account);
-      } catch (error) {
-        relay.fail(admission.session, error);
-      }
+      // Not in this callback: its writes are corked with the handshake, and a close in it waits 15 s for the peer's.
+      setImmediate(() => {
+        if (!data.closed) relay.admit(data.claims, (admission) => seat(ws, data, admission, relay));
+      });
     },
 
     message(ws, message, isBinary) {
@@ -124,55 +124,56 @@ function routes(app: TemplatedApp, relay: Relay, options: ListenerOptions): void
     },
 
     close(ws, code) {
-      const { session } = ws.getUserData();
-      if (session !== null) relay.closed(session, code);
+      const data = ws.getUserData();
+      data.closed = true;
+      if (data.session !== null) relay.closed(data.session, code);
     },
   });
-  app.get('/ws', (res) =>
-    answer(res, '426 Upgrade Required', 'this path speaks WebSocket', ['Upgrade', 'websocket']),
-  );
+  // What the engine does not take for an upgrade: it looks for a key of 24 characters, and at nothing else.
+  app.get('/ws', (res, req) => (isUpgrade(req) ? answerBadKey(res) : answerNoUpgrade(res)));
   app.any('/ws', (res) => answer(res, '405 Method Not Allowed', 'method not allowed', ['Allow', 'GET']));
   app.any('/*', (res) => answer(res, '404 Not Found', 'no such path'));
 }
 
+/** Synchronous: an upgrade after the callback, which the engine offers too, sometimes shuts the new socket down. */
 function upgrade(
   res: HttpResponse,
   req: HttpRequest,
   context: uWS.us_socket_context_t,
   relay: Relay,
-  options: ListenerOptions,
+  { origins }: ListenerOptions,
 ): void {
-  // The request dies when this returns: all of it that is needed is copied here.
   const key = req.getHeader('sec-websocket-key');
   const origin = req.getHeader('origin');
-  const token = readToken(req.getQuery());
-  // The engine answers 101 to any version and any key; RFC 6455 section 4.2.1 asks for 13 and 16 bytes.
+  // The engine answers 101 to any Upgrade, version and key; RFC 6455 section 4.2.1 asks for websocket, 13 and 16 bytes.
+  if (!isUpgrade(req)) return answerNoUpgrade(res);
   if (req.getHeader('sec-websocket-version') !== '13') {
     return answer(res, '426 Upgrade Required', 'WebSocket version 13 is needed', [
       'Sec-WebSocket-Version',
       '13',
     ]);
   }
-  if (!SIXTEEN_BYTES.test(key)) return answer(res, '400 Bad Request', 'Sec-WebSocket-Key is not valid');
-  if (options.origins !== null && origin !== '' && !options.origins.includes(origin)) {
+  if (!SIXTEEN_BYTES.test(key)) return answerBadKey(res);
+  if (origins !== null && origin !== '' && !origins.includes(origin)) {
     return answer(res, '403 Forbidden', 'origin not allowed');
   }
-
-  let aborted = false;
-  res.onAborted(() => {
-    aborted = true;
-  });
-  relay.admit(token, (admission) => {
-    if (aborted) return;
-    const data: SocketData = { admission, session: null };
-    try {
-      res.cork(() => res.upgrade(data, key, '', '', context));
-    } catch (error) {
-      options.log.error({ err: error }, 'upgrade failed');
-      res.close();
-    }
-  });
+  const claims = relay.verifyToken(readToken(req.getQuery()));
+  const data: SocketData = { claims, session: null, closed: false };
+  res.upgrade(data, key, '', '', context);
 }
+
+function seat(ws: WebSocket<SocketData>, data: SocketData, admission: Admission, relay: Relay): void {
+  if (data.closed) return;
+  if ('close' in admission) return ws.end(admission.close.code, admission.close.reason);
+  data.session = admission.session;
+  try {
+    relay.open(admission.session, ws, admission.account);
+  } catch (error) {
+    relay.fail(admission.session, error);
+  }
+}
+
+const isUpgrade = (req: HttpRequest) => req.getHeader('upgrade').toLowerCase() === 'websocket';
 
 const SIXTEEN_BYTES = /^[+/0-9A-Za-z]{22}==$/;
 
@@ -181,6 +182,11 @@ function readToken(query: string): string {
   const tokens = new URLSearchParams(query).getAll('token');
   return tokens.length === 1 ? (tokens[0] ?? '') : '';
 }
+
+const answerNoUpgrade = (res: HttpResponse) =>
+  answer(res, '426 Upgrade Required', 'this path speaks WebSocket', ['Upgrade', 'websocket']);
+
+const answerBadKey = (res: HttpResponse) => answer(res, '400 Bad Request', 'Sec-WebSocket-Key is not valid');
 
 function answer(
   res: HttpResponse,

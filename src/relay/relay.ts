@@ -1,6 +1,6 @@
 // The relay: sessions, their rights and their talk, put together behind one listener.
 
-import type { VerifyToken } from '../auth/tokens.js';
+import type { Claims, VerifyToken } from '../auth/tokens.js';
 import type { Notice } from '../db/notices.js';
 import type { Account } from '../talk/store.js';
 import { type Close, closes } from './closes.js';
@@ -36,8 +36,9 @@ export type Admission = { readonly session: Session; readonly account: Account }
 
 export interface Relay {
   readonly counts: Counts;
-  /** Verifies the token at once and loads what the session needs; `done` is called exactly once. */
-  admit(token: string, done: (admission: Admission) => void): void;
+  readonly verifyToken: VerifyToken;
+  /** Loads what the session of a verified token needs; `done` is called exactly once, with null claims at once. */
+  admit(claims: Claims | null, done: (admission: Admission) => void): void;
   /** The handshake completed: the session says WELCOME. Must follow `done` in the same step. */
   open(session: Session, peer: Peer, account: Account): void;
   /** A socket is gone. */
@@ -100,8 +101,7 @@ export function createRelay(options: RelayOptions): Relay {
     }
   }
 
-  function admit(token: string, done: (admission: Admission) => void): void {
-    const claims = verifyToken(token);
+  function admit(claims: Claims | null, done: (admission: Admission) => void): void {
     if (claims === null) return done({ close: closes.invalid_token });
     if (closing || !options.started()) return done({ close: closes.overloaded });
     rights.load(claims.sub, (loaded) => done(seat(loaded, claims.iat)));
@@ -128,6 +128,7 @@ export function createRelay(options: RelayOptions): Relay {
 
   return {
     counts,
+    verifyToken,
     admit,
     open,
     closed: (session, code) => session.closed(code),
