@@ -63,7 +63,6 @@ export async function compose(
       config.RELAY_THREADS === 0
         ? composeRelay({ config, url, database, verifyToken: createTokenVerifier(secret), log })
         : startRelayThread({ config, url, secret }, onDeath);
-    closers.push(() => relay.close());
 
     let phase: 'starting' | 'serving' | 'draining' = 'starting';
     const waiting = () => phase === 'starting';
@@ -83,7 +82,9 @@ export async function compose(
         keyRoutes(shared),
       ],
     });
+    // The relay's sockets go first; REST answers on, says that the connection ends, and its port closes last.
     closers.push(() => http.close());
+    closers.push(() => relay.close());
 
     return {
       async listen() {
@@ -106,6 +107,7 @@ export async function compose(
       },
       async close() {
         phase = 'draining';
+        http.drain();
         await close();
       },
     };

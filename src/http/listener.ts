@@ -24,41 +24,32 @@ const limits = {
   connectionsCheckingInterval: 500, // the two above are late by at most this
   keepAliveTimeout: 65_000, // longer than the 60 s most proxies keep an idle connection
   maxHeaderSize: 16_384,
-  requireHostHeader: false, // Node would answer without a body; checkTarget does it
+  requireHostHeader: false, // Node would answer without a body; faultOf looks instead
 } satisfies ServerOptions;
-
-/** A TLS handshake may take as long as headers may. */
-const HANDSHAKE_MS_MAX = limits.headersTimeout;
 
 /** After refusing a connection's bytes we read on so long, for closing at once would reset the answer away. */
 const LINGER_MS_MAX = 1000;
 
 /** The server for the settings, TLS or plain; `handle` gets every request that is fit for routing. */
 export function createListener(config: Config, handle: RequestListener): Server {
-  const receive: RequestListener = (request, response) => {
+  const receive = (request: IncomingMessage, response: ServerResponse, fault = faultOf(request)) => {
     if (refused.has(request.socket)) return;
     newest.set(request.socket, response);
-    const fault = faultOf(request);
     if (fault === null) handle(request, response);
     else refuseRequest(response, fault);
   };
-  const { TLS_CERT_FILE: cert, TLS_KEY_FILE: key } = config;
-  const server =
-    cert === undefined || key === undefined
-      ? createServer(limits, receive)
-      : createTlsServer(
-          {
-            ...limits,
-            handshakeTimeout: HANDSHAKE_MS_MAX,
-            cert: readFileSync(cert),
-            key: readFileSync(key),
-          },
-          receive,
-        );
+  const server = createServerFor(config);
+  server.on('request', (request, response) => receive(request, response));
   // Node answers these two without a body, or not at all.
-  server.on('checkExpectation', (_request, response) => refuseRequest(response, 'expectation_failed'));
-  server.on('connect', (_request, socket) => refuseConnection(socket, 'method_not_allowed'));
+  server.on('checkExpectation', (request, response) => receive(request, response, 'expectation_failed'));
+  server.on('connect', (_request, socket) => refuseInTurn(socket, 'method_not_allowed'));
   return server;
+}
+
+function createServerFor({ TLS_CERT_FILE: cert, TLS_KEY_FILE: key }: Config): Server {
+  if (cert === undefined || key === undefined) return createServer(limits);
+  const files = { cert: readFileSync(cert), key: readFileSync(key) };
+  return createTlsServer({ ...limits, ...files, handshakeTimeout: limits.headersTimeout });
 }
 
 function faultOf(request: IncomingMessage): RefusalCode | null {
@@ -75,17 +66,8 @@ function refuseRequest(response: ServerResponse, code: RefusalCode): void {
 
 /** For Node's `clientError`: bytes that are no HTTP, or that came too slowly. */
 export function answerClientError(error: Error & { code?: string }, socket: Duplex): void {
-  if (refused.has(socket)) return;
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const refuse = () => refuseConnection(socket, clientFaults[error.code ?? ''] ?? 'bad_request');
-  const response = newest.get(socket);
-  // What came before is answered first: its client must not take this refusal for the answer to it.
-  if (response?.req.complete && !response.writableFinished) response.once('close', refuse);
-  else if (response?.headersSent && !response.req.complete) socket.destroy();
-  else refuse();
+  if (error.code === 'ECONNRESET') socket.destroy();
+  else if (!refused.has(socket)) refuseInTurn(socket, clientFaults[error.code ?? ''] ?? 'bad_request');
 }
 
 /** Codes of Node and of its parser; every other HPE_... is a bad request. */
@@ -100,9 +82,24 @@ const newest = new WeakMap<Duplex, ServerResponse>();
 /** Connections that had their last answer; what still arrives on them is discarded. */
 const refused = new WeakSet<Duplex>();
 
+function refuseInTurn(socket: Duplex, code: RefusalCode): void {
+  const response = newest.get(socket);
+  // What came before is answered first: its client must not take this refusal for the answer to it.
+  if (response?.req.complete && !response.writableFinished) {
+    response.once('close', () => refuseConnection(socket, code));
+  } else if (response?.headersSent && !response.req.complete) {
+    socket.destroy(); // the faulty bytes belong to a request that has its answer
+  } else {
+    refuseConnection(socket, code);
+  }
+}
+
 function refuseConnection(socket: Duplex, code: RefusalCode): void {
   refused.add(socket);
-  if (!socket.writable) return;
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
   const { status, headers, body } = answerOf(code);
   const lines = Object.entries({ ...headers, connection: 'close' }).map(
     ([name, value]) => `${name}: ${value}`,

@@ -18,9 +18,10 @@ import { AppError } from '../errors.js';
 import { addBodyParsers, BODY_BYTES_MAX } from './body.js';
 import { addDocs } from './docs.js';
 import { answerFailure } from './failures.js';
-import { addGuard, type GuardedRoute, PREFLIGHT_URL } from './guard.js';
+import { addGuard } from './guard.js';
 import { healthRoutes } from './health.js';
 import { answerClientError, createListener, URL_BYTES_MAX } from './listener.js';
+import { listRoutes, type RegisteredRoute, refuseUnknown } from './router.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -51,7 +52,7 @@ export interface HttpServer {
   /** Stops accepting and resolves when everything accepted is answered; what is not within 5 s is cut off. */
   close(): Promise<void>;
   /** Every route with whom it admits; complete after `listen`. */
-  readonly routes: readonly GuardedRoute[];
+  readonly routes: readonly RegisteredRoute[];
 }
 
 /** Every request is answered within this time, so a connection that is busy longer never sent its request whole. */
@@ -73,7 +74,6 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }), // its lines hold URLs, and those may hold tokens
   });
-
   app.setErrorHandler(answerFailure);
 
   // Headers every answer carries.
@@ -85,9 +85,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   });
 
   // Clock, path and method, caller, body: 404 and 405 for everybody, then 401, 403, 400.
+  const registered = listRoutes(app);
   startClock(app);
-  refuseUnknown(app);
-  const guarded = addGuard(app, { secret, database });
+  refuseUnknown(app, registered);
+  addGuard(app, { secret, database });
   addBodyParsers(app);
   app.setValidatorCompiler(TypeBoxValidatorCompiler);
   app.setSchemaErrorFormatter(describeFirst);
@@ -99,7 +100,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   app.addHook('onResponse', logAnswer);
 
   return {
-    routes: guarded,
+    routes: registered,
     async listen() {
       await app.listen({ host: config.HOST, port: config.PORT });
       return { port: (app.server.address() as AddressInfo).port }; // a string only for pipes
@@ -151,33 +152,6 @@ function startClock(app: FastifyInstance): void {
     request.deadline = deadlineIn(request.leftMs);
   });
 }
-
-function refuseUnknown(app: FastifyInstance): void {
-  /** The methods of all routes; OPTIONS is never one of them (see guard.ts). */
-  const methods = new Set<string>();
-  app.addHook('onRoute', ({ method, url }) => {
-    if (url !== PREFLIGHT_URL) for (const one of [method].flat()) methods.add(one);
-  });
-
-  const refuse = async (request: FastifyRequest, reply: FastifyReply) => {
-    const url = request.raw.url ?? '/';
-    const allowed = [...methods].filter((method) => isComplete(app.findRoute({ method, url })?.params));
-    // A route may match and find nothing: a file under /docs/static.
-    if (allowed.length === 0 || allowed.includes(request.method)) throw new AppError('unknown_path');
-    reply.header('allow', allowed.sort().join(', '));
-    throw new AppError('method_not_allowed');
-  };
-  // In a hook, before the body of a request nobody wants is parsed; plugins that look for files use the handler.
-  app.addHook('onRequest', async (request, reply) => {
-    const { is404, routeOptions, params } = request;
-    if (is404 || routeOptions.url === PREFLIGHT_URL || !isComplete(params)) await refuse(request, reply);
-  });
-  app.setNotFoundHandler(refuse);
-}
-
-/** The router also matches `/talkgroups//join`, but an empty id makes it another path. */
-const isComplete = (params: unknown) =>
-  typeof params === 'object' && params !== null && !Object.values(params).includes('');
 
 /** One sentence, naming the field: `body/lat must be <= 90`. */
 function describeFirst(faults: { instancePath: string; message?: string }[], part: string): AppError {

@@ -1,10 +1,9 @@
 // The relay's own port: the only file that knows uWebSockets.js. Every callback is wrapped, for a throw in one would
 // end the process; every option is set, for the engine's defaults change.
 import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type WebSocket } from 'uWebSockets.js';
-import type { Claims } from '../auth/tokens.js';
 import type { Publisher } from './fanout.js';
 import { HEADER_BYTES } from './frame.js';
-import type { Admission, Relay } from './relay.js';
+import type { Admission, Relay, Verified } from './relay.js';
 import type { Session } from './session.js';
 
 export interface ListenerOptions {
@@ -36,7 +35,7 @@ const BACKPRESSURE_BYTES_MAX = 64 * 1024;
 /** What the engine carries for a socket. It copies the properties of what upgrade() gets, hence the one more hop. */
 interface SocketData {
   /** Of the token, verified before the handshake completes; null when it was refused. */
-  readonly claims: Claims | null;
+  readonly claims: Verified;
   /** null until it is admitted: what arrives before WELCOME is ignored. */
   session: Session | null;
   closed: boolean;

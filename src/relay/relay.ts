@@ -1,6 +1,6 @@
 // The relay: sessions, their rights and their talk, put together behind one listener.
 
-import type { Claims, VerifyToken } from '../auth/tokens.js';
+import type { VerifyToken } from '../auth/tokens.js';
 import type { Notice } from '../db/notices.js';
 import type { Account } from '../talk/store.js';
 import { type Close, closes } from './closes.js';
@@ -31,6 +31,9 @@ export interface RelayOptions {
   readonly nowMs?: () => number;
 }
 
+/** The claims of a token, null when it was refused. */
+export type Verified = ReturnType<VerifyToken>;
+
 /** What a handshake gets: a session to open, or the close to answer with. */
 export type Admission = { readonly session: Session; readonly account: Account } | { readonly close: Close };
 
@@ -38,7 +41,7 @@ export interface Relay {
   readonly counts: Counts;
   readonly verifyToken: VerifyToken;
   /** Loads what the session of a verified token needs; `done` is called exactly once, with null claims at once. */
-  admit(claims: Claims | null, done: (admission: Admission) => void): void;
+  admit(claims: Verified, done: (admission: Admission) => void): void;
   /** The handshake completed: the session says WELCOME. Must follow `done` in the same step. */
   open(session: Session, peer: Peer, account: Account): void;
   /** A socket is gone. */
@@ -101,7 +104,7 @@ export function createRelay(options: RelayOptions): Relay {
     }
   }
 
-  function admit(claims: Claims | null, done: (admission: Admission) => void): void {
+  function admit(claims: Verified, done: (admission: Admission) => void): void {
     if (claims === null) return done({ close: closes.invalid_token });
     if (closing || !options.started()) return done({ close: closes.overloaded });
     rights.load(claims.sub, (loaded) => done(seat(loaded, claims.iat)));

@@ -18,13 +18,14 @@ export interface RawExchange {
 const EXCHANGE_MS_MAX = 20_000;
 
 /**
- * Sends the pieces over one connection, one TCP write each. Resolves once `expected` answers came whole, or, without
- * a number, once the server closed the connection.
+ * Sends the pieces over one connection, one TCP write each, and `afterAnswer` behind the first bytes that come back.
+ * Resolves once `expected` answers came whole, or, without a number, once the server closed the connection.
  */
 export function exchange(
   port: number,
   pieces: readonly (string | Buffer)[],
   expected = Number.POSITIVE_INFINITY,
+  afterAnswer?: string,
 ): Promise<RawExchange> {
   const startedAt = performance.now();
   const socket = connect(port, '127.0.0.1').setNoDelay(true);
@@ -40,6 +41,7 @@ export function exchange(
       reject(new Error(`no end of the exchange; received so far: ${received}`));
     }, EXCHANGE_MS_MAX);
     socket.on('data', (bytes) => {
+      if (received === '' && afterAnswer !== undefined) socket.write(afterAnswer);
       received += bytes.toString('latin1');
       if (answersIn(received).length >= expected) settle(false);
     });
@@ -47,11 +49,7 @@ export function exchange(
     socket.on('error', () => {
       // A reset is a close; what was received before it counts.
     });
-    sendAll();
-
-    function sendAll(): void {
-      for (const piece of pieces) socket.write(piece);
-    }
+    for (const piece of pieces) socket.write(piece);
   });
 }
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { type Logger, pino } from 'pino';
+import postgres from 'postgres';
 import type { Test } from 'tap';
 import { createPasswords, type Passwords } from '../../src/auth/passwords.js';
 import { authRoutes } from '../../src/auth/routes.js';
@@ -67,6 +68,10 @@ export interface Service {
   talkgroup(name?: string): Promise<TalkgroupId>;
   /** One statement against the database, for looking behind the answers. */
   sql<Row extends object>(statement: (sql: Sql) => Promise<Row[]>): Promise<Row[]>;
+  /** Holds an exclusive lock on the table until the returned function is called. */
+  lock(table: string): Promise<() => Promise<void>>;
+  /** Resolves once the service's database is well. */
+  up(): Promise<void>;
   /** Hears notices as another node does. */
   listen(onNotice: (notice: Notice) => void): Promise<{ close(): Promise<void> }>;
   close(): Promise<void>;
@@ -108,7 +113,14 @@ export async function service(t: Test, options: ServiceOptions = {}): Promise<Se
         log,
       });
     });
-  return speakingService({ ...started, notices, listen, logged: () => lines.join('') }, behind);
+  const lock = (table: string) => lockTable(url, table);
+  return speakingService({ ...started, notices, listen, lock, logged: () => lines.join('') }, behind);
+}
+
+async function lockTable(url: string, table: string): Promise<() => Promise<void>> {
+  const sql = postgres(url, { max: 1 });
+  await sql.unsafe(`begin; lock table ${table}`).simple();
+  return () => sql.end();
 }
 
 interface Started {
@@ -172,7 +184,7 @@ export async function until(isSo: () => boolean): Promise<void> {
 }
 
 async function speakingService(
-  started: Started & Pick<Service, 'notices' | 'listen' | 'logged'>,
+  started: Started & Pick<Service, 'notices' | 'listen' | 'lock' | 'logged'>,
   behind: Database,
 ): Promise<Service> {
   const { baseUrl } = started;
@@ -219,6 +231,7 @@ async function speakingService(
     radio: await account({ serial: 'radio-1' }),
     nobody: callerOf(baseUrl, null),
     account,
+    up: () => up(started.database),
     withToken: (token) => callerOf(baseUrl, token),
     sign,
     async talkgroup(name = 'fire brigade') {

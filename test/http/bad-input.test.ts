@@ -13,6 +13,8 @@ import {
   service,
 } from '../helpers/rest.js';
 
+t.setTimeout(120_000);
+
 const UNKNOWN = randomUUID();
 
 /** Hashing is not what is tested here, and 50 ms for each input would be. */

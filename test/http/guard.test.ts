@@ -2,8 +2,10 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import t from 'tap';
-import type { GuardedRoute } from '../../src/http/guard.js';
+import type { RegisteredRoute } from '../../src/http/router.js';
 import { type Answer, type Caller, PASSWORD, SECRET, type Service, service } from '../helpers/rest.js';
+
+t.setTimeout(120_000);
 
 /** Every route of the contract and whom it admits. A route that is missing here fails the first test. */
 const contract: Record<string, 'public' | 'user' | 'admin'> = {
@@ -34,11 +36,11 @@ const contract: Record<string, 'public' | 'user' | 'admin'> = {
 };
 
 /** Without the slash of `/docs/`, which is the same page as `/docs`. */
-const nameOf = ({ method, url }: GuardedRoute) => `${method} ${url.replace(/\/$/, '')}`;
+const nameOf = ({ method, url }: RegisteredRoute) => `${method} ${url.replace(/\/$/, '')}`;
 const protectedRoutes = (s: Service) => s.server.routes.filter(({ access }) => access !== 'public');
 
 /** The route with ids that name nothing, so that no caller changes anything. */
-function call(caller: Caller, { method, url }: GuardedRoute, init: RequestInit = {}): Promise<Answer> {
+function call(caller: Caller, { method, url }: RegisteredRoute, init: RequestInit = {}): Promise<Answer> {
   return caller.send(method, url.replace(':id', randomUUID()), init);
 }
 

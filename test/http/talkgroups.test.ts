@@ -4,6 +4,8 @@ import t from 'tap';
 import type { Notice } from '../../src/db/notices.js';
 import { service, until } from '../helpers/rest.js';
 
+t.setTimeout(120_000);
+
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const ok = { status: 200, body: { ok: true } };
 const notFound = { status: 404, body: { error: 'talkgroup not found' } };

@@ -1,0 +1,66 @@
+// Which routes there are and whom each admits, and what a request gets that meets none of them.
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import { AppError } from '../errors.js';
+
+/** `user` is anybody with a valid token, `admin` one whose token says so. */
+export type Access = 'public' | 'user' | 'admin';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    access?: Access;
+  }
+}
+
+export interface RegisteredRoute {
+  readonly method: string;
+  readonly url: string;
+  readonly access: Access;
+}
+
+/** The one route @fastify/cors registers, for OPTIONS alone; a preflight is answered before it is reached. */
+const PREFLIGHT_URL = '*';
+
+/**
+ * The list of all routes registered on `app` from now on; complete when the server is ready. A route that does not
+ * declare its access keeps it from starting.
+ */
+export function listRoutes(app: FastifyInstance): readonly RegisteredRoute[] {
+  const routes: RegisteredRoute[] = [];
+  const found: { methods: string[]; url: string; route: RouteOptions }[] = [];
+  app.addHook('onRoute', (route) => {
+    const { method, url } = route;
+    if (url !== PREFLIGHT_URL) found.push({ methods: [method].flat(), url, route });
+  });
+  // Not in `onRoute`: a plugin's own such hook runs after this one and may still set the access (docs.ts).
+  app.addHook('onReady', async () => {
+    for (const { methods, url, route } of found) {
+      const access = route.config?.access;
+      if (access === undefined) throw new Error(`${methods.join()} ${url} does not declare its access`);
+      for (const method of methods) routes.push({ method, url, access });
+    }
+  });
+  return routes;
+}
+
+/** Answers 404 to an unknown path and 405 to a wrong method, whoever asks and whatever the body holds. */
+export function refuseUnknown(app: FastifyInstance, routes: readonly RegisteredRoute[]): void {
+  const refuse = async (request: FastifyRequest, reply: FastifyReply) => {
+    const url = request.raw.url ?? '/';
+    const methods = new Set(routes.map(({ method }) => method));
+    const allowed = [...methods].filter((method) => isComplete(app.findRoute({ method, url })?.params));
+    // A route may match and find nothing: a file under /docs/static.
+    if (allowed.length === 0 || allowed.includes(request.method)) throw new AppError('unknown_path');
+    reply.header('allow', allowed.sort().join(', '));
+    throw new AppError('method_not_allowed');
+  };
+  // In a hook, before the body of a request nobody wants is parsed; plugins that look for files use the handler.
+  app.addHook('onRequest', async (request, reply) => {
+    const { is404, routeOptions, params } = request;
+    if (is404 || routeOptions.url === PREFLIGHT_URL || !isComplete(params)) await refuse(request, reply);
+  });
+  app.setNotFoundHandler(refuse);
+}
+
+/** The router also matches `/talkgroups//join`, but an empty id makes it another path. */
+const isComplete = (params: unknown) =>
+  typeof params === 'object' && params !== null && !Object.values(params).includes('');
