@@ -155,6 +155,8 @@ async function peopleOf(t: Test, { rest, ws, url }: Addresses) {
     sign,
     call,
     person,
+    /** A radio of somebody who got his token elsewhere, at this node. */
+    radioOf: ({ token }: { token: string }) => connect(t, `${ws}/ws?token=${token}`),
     admin,
     /** A talkgroup of these members. */
     async talkgroup(name: string, ...members: readonly { readonly id: UserId }[]) {

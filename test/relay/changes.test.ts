@@ -1,0 +1,269 @@
+// Changes made by REST reach live sockets: what everybody hears of them, and that no frame slips through afterwards.
+import t, { type Test } from 'tap';
+import { revokeUser } from '../../src/auth/store.js';
+import { deadlineIn, openDatabase } from '../../src/db/client.js';
+import { type Heard, type Person, type Radio, type Service, service } from '../helpers/service.js';
+
+const TRIALS = Number(process.env.CHANGE_TRIALS ?? 100);
+/** What "at once, on every node" may take (design of the service, milliseconds). */
+const OTHER_NODE_MS = 250;
+
+type Group = Awaited<ReturnType<Service['talkgroup']>>;
+
+for (const threads of ['1', '0']) {
+  t.test(`with RELAY_THREADS=${threads}`, { timeout: 120_000 }, async (t) => {
+    // A race sends as fast as it can.
+    const s = await service(t, { RELAY_THREADS: threads, FRAMES_PER_SECOND: '10000' });
+    const admin = s.admin;
+
+    t.test('a join is heard of, and hears at once', async (t) => {
+      const [ann, bob] = [await s.person('join-ann'), await s.person('join-bob', { serial: 'join-SN' })];
+      const group = await s.talkgroup('join', ann);
+      const [a, b] = [await ann.radio(), await bob.radio()];
+      a.speaks(group.number, 'before', { start: true });
+      await a.hears('TALK_STARTED');
+
+      const joinedAt = performance.now();
+      await bob.post(`/talkgroups/${group.id}/join`);
+      a.speaks(group.number, 'after');
+      t.equal((await b.hearsFrame()).text, 'after', 'the first frame sent after the 200 is heard');
+      t.comment(`join to first frame: ${Math.round(performance.now() - joinedAt)} ms`);
+      const joined = await b.hears('TALKGROUP_JOINED');
+      t.match(joined, { talkgroup_id: group.id, number: group.number, name: 'join', online: 2 });
+      t.match(joined.talkers, [
+        { session: a.session, burst: 1, username: 'join-ann', frames: 1, sequence: 0 },
+      ]);
+      await bob.post(`/talkgroups/${group.id}/join`);
+      await b.settled();
+      t.same(b.messages, [], 'joining again changes nothing');
+    });
+
+    t.test('a leave ends the burst for the others, and only that member goes', async (t) => {
+      const [ann, bob, cid] = await people(s, 'leave', 3);
+      const group = await s.talkgroup('leave', ann, bob, cid);
+      const [a, b, c] = await radios([ann, bob, cid]);
+      a.speaks(group.number, 'one', { start: true });
+      c.speaks(group.number, 'of another', { start: true });
+      await b.hearsFrames(2);
+
+      await ann.delete(`/talkgroups/${group.id}/leave`);
+      t.same(await a.hears('TALKGROUP_LEFT'), {
+        type: 'TALKGROUP_LEFT',
+        talkgroup_id: group.id,
+        reason: 'left',
+      });
+      t.match(await b.hears('TALK_ENDED'), { session: a.session, code: 'left', frames: 1 });
+      a.speaks(group.number, 'two');
+      t.match(await a.hears('ERROR'), { code: 'not_member' });
+      c.speaks(group.number, 'three');
+      t.equal((await b.hearsFrame()).text, 'three', 'the others talk on');
+      await a.settled();
+      t.same(
+        a.frames.map(({ text }) => text),
+        ['of another'],
+        'who left hears no more',
+      );
+    });
+
+    t.test('a deleted talkgroup is gone for everybody, each burst ended first', async (t) => {
+      const [ann, bob] = await people(s, 'delete', 2);
+      const group = await s.talkgroup('delete', ann, bob);
+      const [a, b] = await radios([ann, bob]);
+      a.speaks(group.number, 'one', { start: true });
+      await b.hearsFrame();
+      await admin.delete(`/talkgroups/${group.id}`);
+      for (const radio of [a, b]) {
+        t.match(await radio.hears('TALKGROUP_LEFT'), { talkgroup_id: group.id, reason: 'deleted' });
+        t.match(await radio.hears('TALK_ENDED'), { session: a.session, code: 'deleted' });
+      }
+      a.speaks(group.number, 'two', { start: true });
+      t.match(await a.hears('ERROR'), { code: 'unknown_talkgroup' });
+    });
+
+    t.test('a disabled device ends its sockets and its burst; enabled again, it comes back', async (t) => {
+      const [ann, bob] = [
+        await s.person('disable-ann', { serial: 'disable-SN' }),
+        await s.person('disable-bob'),
+      ];
+      const group = await s.talkgroup('disable', ann, bob);
+      const [a, b] = await radios([ann, bob]);
+      a.speaks(group.number, 'one', { start: true });
+      await b.hearsFrame();
+      await admin.patch(`/devices/${ann.device}/status`, { active: false });
+      t.same(await a.closes(), { code: 1008, reason: 'device disabled' });
+      t.match(await b.hears('TALK_ENDED'), { session: a.session, code: 'disabled' });
+      t.same(await (await ann.radio()).closes(), { code: 1008, reason: 'device disabled' });
+      await admin.patch(`/devices/${ann.device}/status`, { active: true });
+      const again = await ann.radio();
+      again.speaks(group.number, 'back', { start: true });
+      t.equal((await b.hearsFrame()).text, 'back');
+    });
+
+    t.test('a revoked user is out, and a token issued afterwards is not', async (t) => {
+      const [ann, bob] = await people(s, 'revoke', 2);
+      const group = await s.talkgroup('revoke', ann, bob);
+      const [a, b] = await radios([ann, bob]);
+      a.speaks(group.number, 'one', { start: true });
+      await b.hearsFrame();
+      await revoke(t, s, ann);
+      t.same(await a.closes(), { code: 1008, reason: 'invalid token' });
+      t.match(await b.hears('TALK_ENDED'), { session: a.session, code: 'disabled' });
+      t.same(await (await ann.radio()).closes(), { code: 1008, reason: 'invalid token' });
+    });
+
+    t.test('a rotation tells every member the counter, and cuts nobody', async (t) => {
+      const [ann, bob] = await people(s, 'rotate', 2);
+      const group = await s.talkgroup('rotate', ann, bob);
+      const [a, b] = await radios([ann, bob]);
+      a.speaks(group.number, 'one', { start: true });
+      await admin.post('/keys/rotate', { talkgroup_id: group.id });
+      a.speaks(group.number, 'two');
+      await b.hearsText('two');
+      t.match(await b.hears('KEY_ROTATED'), { talkgroup_id: group.id, event: 2, rotation_counter: 1 });
+      t.equal((await bob.radio()).welcome?.talkgroups[0]?.rotation_counter, 1);
+    });
+
+    t.test(`${TRIALS} talkers leave: no frame sent after the 200 is heard by anybody`, async (t) => {
+      const [ann, bob] = await people(s, 'race-talker', 2);
+      const group = await s.talkgroup('race talker', ann, bob);
+      const [a, b] = await radios([ann, bob]);
+      for (let trial = 0; trial < TRIALS; trial++) {
+        await race({
+          talker: a,
+          group,
+          listener: b,
+          change: () => ann.delete(`/talkgroups/${group.id}/leave`),
+        });
+        await ann.post(`/talkgroups/${group.id}/join`);
+      }
+      t.pass();
+    });
+
+    t.test(`${TRIALS} listeners leave: no frame sent after the 200 is heard by them`, async (t) => {
+      const [ann, bob] = await people(s, 'race-listener', 2);
+      const group = await s.talkgroup('race listener', ann, bob);
+      const [a, b] = await radios([ann, bob]);
+      for (let trial = 0; trial < TRIALS; trial++) {
+        await race({
+          talker: a,
+          group,
+          listener: b,
+          change: () => bob.delete(`/talkgroups/${group.id}/leave`),
+        });
+        await bob.post(`/talkgroups/${group.id}/join`);
+      }
+      t.pass();
+    });
+
+    t.test(`${TRIALS} talkgroups are deleted: no frame sent after the 200 is heard`, async (t) => {
+      const [ann, bob] = await people(s, 'race-delete', 2);
+      const [a, b] = await radios([ann, bob]);
+      for (let trial = 0; trial < TRIALS; trial++) {
+        const group = await s.talkgroup('race delete');
+        await Promise.all([ann, bob].map((person) => person.post(`/talkgroups/${group.id}/join`)));
+        await race({ talker: a, group, listener: b, change: () => admin.delete(`/talkgroups/${group.id}`) });
+      }
+      t.pass();
+    });
+
+    t.test(`${TRIALS} devices are disabled: no frame sent after the 200 is heard`, async (t) => {
+      const [ann, bob] = [
+        await s.person('race-dev-ann', { serial: 'race-SN' }),
+        await s.person('race-dev-bob'),
+      ];
+      const group = await s.talkgroup('race device', ann, bob);
+      const b = await bob.radio();
+      for (let trial = 0; trial < TRIALS; trial++) {
+        const a = await ann.radio();
+        const status = `/devices/${ann.device}/status`;
+        await race({ talker: a, group, listener: b, change: () => admin.patch(status, { active: false }) });
+        await admin.patch(status, { active: true });
+      }
+      t.pass();
+    });
+  });
+}
+
+t.test('a second node follows by notification alone', { timeout: 60_000 }, async (t) => {
+  const here = await service(t);
+  const there = await service(t, { DATABASE_URL: here.url });
+  const [ann, bob] = [await here.person('ann', { serial: 'SN-1' }), await here.person('bob')];
+  const group = await here.talkgroup('fire', ann, bob);
+  const join = (person: Person) => person.post(`/talkgroups/${group.id}/join`);
+  const onOther = (person: Person) => there.radioOf(person);
+  const within = async (what: string, event: Promise<unknown>) => {
+    const startedAt = performance.now();
+    await event;
+    const tookMs = performance.now() - startedAt;
+    t.ok(tookMs < OTHER_NODE_MS, `${what}: ${Math.round(tookMs)} ms`);
+  };
+
+  const [a, b] = [await onOther(ann), await onOther(bob)];
+  a.speaks(group.number, 'one', { start: true });
+  await b.hearsFrame();
+
+  await ann.delete(`/talkgroups/${group.id}/leave`);
+  await within(
+    'leave',
+    b.hears('TALK_ENDED', ({ code }) => code === 'left'),
+  );
+  await join(ann);
+  await within('join', a.hears('TALKGROUP_JOINED'));
+  await here.admin.post('/keys/rotate', { talkgroup_id: group.id });
+  await within('rotation', b.hears('KEY_ROTATED'));
+  await here.admin.patch(`/devices/${ann.device}/status`, { active: false });
+  await within('device', a.closes());
+  await revoke(t, here, bob);
+  await within('revocation', b.closes());
+});
+
+async function people(s: Service, name: string, count: number): Promise<[Person, Person, Person]> {
+  const made: Person[] = [];
+  for (let index = 0; index < count; index++) made.push(await s.person(`${name}-${index}`));
+  return made as [Person, Person, Person];
+}
+
+const radios = (persons: Person[]) =>
+  Promise.all(persons.filter(Boolean).map((person) => person.radio())) as Promise<[Radio, Radio, Radio]>;
+
+async function revoke(t: Test, s: Service, person: Person): Promise<void> {
+  const database = openDatabase({ url: s.url, connections: 1, log: { warn() {}, info() {} } });
+  await database.up(deadlineIn(5000));
+  t.ok(await revokeUser(database, deadlineIn(5000), person.name));
+  await database.close();
+}
+
+/**
+ * The talker speaks numbered frames without a pause while the change is made. Throws when the listener hears one that
+ * was sent after the change was answered.
+ */
+async function race(options: {
+  talker: Radio;
+  listener: Radio;
+  group: Group;
+  change: () => Promise<unknown>;
+}) {
+  const { talker, listener, group, change } = options;
+  let sent = 0;
+  let changing = true;
+  // Without START: one burst over all trials, for a session may begin only 8 in 10 s.
+  const speak = () => talker.speaks(group.number, String(++sent));
+  const talking = (async () => {
+    while (changing) {
+      speak();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  })();
+  await listener.hearsFrame();
+  await change();
+  const answeredAt = sent;
+  for (let more = 0; more < 20; more++) speak();
+  changing = false;
+  await talking;
+  // What the relay had of the talker before this is handled, and what it published to the listener has arrived.
+  await talker.settled().catch(() => {}); // closed by the change, as it should be
+  await listener.settled();
+  const late = listener.frames.splice(0).filter((frame: Heard) => Number(frame.text) > answeredAt);
+  if (late.length > 0)
+    throw new Error(`heard ${late.length} frames sent after the 200, the first is ${late[0]?.text}`);
+}
