@@ -1,0 +1,217 @@
+// Talk bursts: how they begin and end, what late comers are told, and that no event is missed.
+import t, { type Test } from 'tap';
+import { END } from '../../src/relay/frame.js';
+import { type Json, type Radio, service } from '../helpers/service.js';
+
+const SILENCE_MS = 300;
+
+t.test('bursts', async (t) => {
+  const s = await service(t, { TALK_SILENCE_MS: String(SILENCE_MS) });
+
+  /** A talkgroup of `count` radios with names of its own. */
+  async function group(t: Test, name: string, count: number) {
+    const people = await Promise.all(
+      Array.from({ length: count }, (_, index) => s.person(`${name}-${index}`)),
+    );
+    const talkgroup = await s.talkgroup(name, ...people);
+    const radios = await Promise.all(people.map((person) => person.radio()));
+    t.teardown(() => {
+      for (const radio of radios) radio.socket.terminate();
+    });
+    return { people, talkgroup, number: talkgroup.number, radios: radios as [Radio, Radio, Radio, Radio] };
+  }
+
+  t.test(
+    'every listener hears TALK_STARTED before the first frame and TALK_ENDED after the last',
+    async (t) => {
+      const { number, radios } = await group(t, 'order', 4);
+      const [a, ...listeners] = radios;
+      for (let frame = 0; frame < 10; frame++)
+        a.speaks(number, `${frame}`, { start: frame === 0, end: frame === 9 });
+      for (const radio of listeners) {
+        await radio.hears('TALK_ENDED');
+        const kinds = radio.arrivals.map((arrival) =>
+          'payload' in arrival ? arrival.text : (arrival as Json).type,
+        );
+        t.same(kinds, [
+          'WELCOME',
+          'TALK_STARTED',
+          '0',
+          '1',
+          '2',
+          '3',
+          '4',
+          '5',
+          '6',
+          '7',
+          '8',
+          '9',
+          'TALK_ENDED',
+        ]);
+      }
+    },
+  );
+
+  t.test('a first frame without START begins a burst all the same', async (t) => {
+    const {
+      number,
+      radios: [a, b],
+    } = await group(t, 'no START', 2);
+    a.speaks(number, 'clipped?');
+    t.match(await b.hears('TALK_STARTED'), { burst: 1 });
+    t.match(await b.hearsFrame(), { text: 'clipped?', flags: 0x08 });
+  });
+
+  t.test('silence of T1 ends a burst, and the next frame begins another', async (t) => {
+    const {
+      number,
+      radios: [a, b],
+    } = await group(t, 'silence', 2);
+    a.speaks(number, 'one', { start: true });
+    const ended = await b.hears('TALK_ENDED');
+    t.match(ended, { code: 'silence', frames: 1, burst: 1 });
+    t.ok((ended.duration_ms as number) >= SILENCE_MS);
+    a.speaks(number, 'two');
+    t.match(await b.hears('TALK_STARTED', ({ burst }) => burst === 2), { session: a.session });
+  });
+
+  t.test('frames that keep coming keep the burst alive', async (t) => {
+    const {
+      number,
+      radios: [a, b],
+    } = await group(t, 'alive', 2);
+    const frames = (4 * SILENCE_MS) / 20;
+    for (let frame = 0; frame < frames; frame++) {
+      a.speaks(number, `${frame}`, { start: frame === 0 });
+      await new Promise((resolve) => setTimeout(resolve, 20)); // the pace of speech
+    }
+    a.speaks(number, 'end', { end: true });
+    t.match(await b.hears('TALK_ENDED'), { code: 'released', frames: frames + 1, burst: 1 });
+  });
+
+  t.test('an empty END that comes after the silence begins nothing', async (t) => {
+    const {
+      number,
+      radios: [a, b],
+    } = await group(t, 'late END', 2);
+    a.speaks(number, 'one', { start: true });
+    await b.hears('TALK_ENDED');
+    a.speaks(number, '', { flags: END });
+    await a.settled();
+    await b.settled();
+    t.same(b.messages.filter(({ type }) => type === 'TALK_STARTED').length, 1);
+    t.equal(b.frames.length, 1);
+  });
+
+  t.test('a START inside a burst ends it and begins the next', async (t) => {
+    const {
+      number,
+      radios: [a, b],
+    } = await group(t, 'restart', 2);
+    a.speaks(number, 'one', { start: true });
+    a.speaks(number, 'two', { start: true });
+    t.match(await b.hears('TALK_ENDED'), { burst: 1, code: 'released', frames: 1 });
+    t.match(await b.hears('TALK_STARTED', ({ burst }) => burst === 2), {});
+    t.same(
+      (await b.hearsFrames(2)).map(({ burst, sequence }) => [burst, sequence]),
+      [
+        [1, 0],
+        [2, 0],
+      ],
+    );
+  });
+
+  t.test('a talker whose connection breaks is heard to be gone', async (t) => {
+    const {
+      number,
+      radios: [a, b],
+    } = await group(t, 'broken', 2);
+    a.speaks(number, 'one', { start: true });
+    await b.hearsFrame();
+    a.socket.terminate();
+    t.match(await b.hears('TALK_ENDED'), { session: a.session, code: 'disconnected', frames: 1 });
+  });
+
+  t.test('in an open talkgroup several talk at once, each with a burst of its own', async (t) => {
+    const {
+      number,
+      radios: [a, b, c],
+    } = await group(t, 'several', 3);
+    a.speaks(number, 'of a', { start: true });
+    b.speaks(number, 'of b', { start: true });
+    const heard = await c.hearsFrames(2);
+    t.same(
+      new Set(heard.map(({ sender, text }) => `${sender} ${text}`)),
+      new Set([`${a.session} of a`, `${b.session} of b`]),
+    );
+    t.equal((await a.hearsFrame()).text, 'of b');
+    t.equal((await b.hearsFrame()).text, 'of a');
+    a.speaks(number, '', { end: true });
+    t.match(await c.hears('TALK_ENDED'), { session: a.session });
+    b.speaks(number, 'goes on');
+    t.equal((await c.hearsText('goes on')).burst, 1);
+  });
+
+  t.test('who connects in the middle of a burst is told who talks, and hears the rest', async (t) => {
+    const {
+      people,
+      talkgroup,
+      number,
+      radios: [a, b],
+    } = await group(t, 'late', 2);
+    a.speaks(number, 'one', { start: true });
+    a.speaks(number, 'two', { sequence: 7 });
+    await b.hearsFrames(2);
+    const late = await (people[1] as (typeof people)[number]).radio();
+    const snapshot = onlySnapshot(late);
+    t.match(snapshot, { talkgroup_id: talkgroup.id, number, event: 1, talkers_total: 1, online: 3 });
+    t.match(snapshot.talkers, [{ session: a.session, burst: 1, username: 'late-0', frames: 2, sequence: 7 }]);
+    a.speaks(number, 'three');
+    t.equal((await late.hearsFrame()).text, 'three');
+    late.socket.terminate();
+  });
+
+  t.test('event numbers grow by one from the snapshot on, whoever talks', async (t) => {
+    const {
+      number,
+      radios: [a, b, c],
+    } = await group(t, 'events', 3);
+    for (let round = 0; round < 3; round++) {
+      a.speaks(number, 'a', { start: true, end: true });
+      b.speaks(number, 'b', { start: true, end: true });
+    }
+    await c.hears('TALK_ENDED', ({ event }) => event === 12);
+    const numbers = c.arrivals
+      .filter((arrival) => 'event' in arrival)
+      .map((arrival) => (arrival as Json).event);
+    t.same(
+      numbers,
+      Array.from({ length: 12 }, (_, index) => index + 1),
+    );
+  });
+
+  t.test('the sequence is unwrapped for late comers beyond 65,535', async (t) => {
+    const {
+      people,
+      number,
+      radios: [a, b],
+    } = await group(t, 'wrap', 2);
+    a.speaks(number, 'one', { start: true, sequence: 65_534 });
+    a.speaks(number, 'two', { sequence: 65_535 });
+    a.speaks(number, 'three', { sequence: 0 });
+    t.same(
+      (await b.hearsFrames(3)).map(({ sequence }) => sequence),
+      [65_534, 65_535, 0],
+      'on the wire it wraps',
+    );
+    const late = await (people[1] as (typeof people)[number]).radio();
+    t.match(onlySnapshot(late).talkers, [{ sequence: 65_536 }]);
+    late.socket.terminate();
+  });
+});
+
+function onlySnapshot(radio: Radio): Json {
+  const [snapshot, ...more] = radio.welcome?.talkgroups ?? [];
+  if (snapshot === undefined || more.length > 0) throw new Error('not exactly one talkgroup in WELCOME');
+  return snapshot;
+}
