@@ -1,0 +1,206 @@
+// Frames: what is relayed unchanged, what the server writes, what is dropped, and who hears of it.
+import fc from 'fast-check';
+import t from 'tap';
+import {
+  decodeFrame,
+  EMERGENCY,
+  ENCRYPTED,
+  END,
+  encodeFrame,
+  HEADER_BYTES,
+  START,
+} from '../../src/relay/frame.js';
+import { type Radio, service } from '../helpers/service.js';
+
+t.test('frames', { timeout: 120_000 }, async (t) => {
+  const s = await service(t);
+
+  /** A talkgroup of a talker and a listener with names of their own. */
+  async function pair(name: string) {
+    const [ann, bob] = [await s.person(`${name}-ann`), await s.person(`${name}-bob`)];
+    const talkgroup = await s.talkgroup(name, ann, bob);
+    const [a, b] = [await ann.radio(), await bob.radio()];
+    return { ann, bob, talkgroup, number: talkgroup.number, a, b };
+  }
+
+  /** Nothing of what the talker sent so far reached the listener. */
+  async function heardNothing(talker: Radio, listener: Radio): Promise<boolean> {
+    await talker.settled();
+    await listener.settled();
+    return listener.frames.length === 0 && !listener.messages.some(({ type }) => type === 'TALK_STARTED');
+  }
+
+  t.test('the server writes sender, burst, START and EMERGENCY, and not a bit more', async (t) => {
+    const { number, a, b } = await pair('stamp');
+    const payload = Buffer.from([0x88, 0x02, 0x03, 0xe8, 0, 255]); // looks like a close frame of the WebSocket
+    const forged = { sequence: 513, talkgroup: number, payload, epoch: 7, sender: 1, burst: 99 };
+    a.sends(encodeFrame({ ...forged, flags: EMERGENCY | ENCRYPTED }));
+    a.sends(encodeFrame({ ...forged, flags: EMERGENCY | START | END, sequence: 514 }));
+    const [first, second] = await b.hearsFrames(2);
+    const stamped = { epoch: 7, talkgroup: number, sender: a.session };
+    t.match(first, { ...stamped, burst: 1, sequence: 513, flags: START | ENCRYPTED });
+    t.match(second, { ...stamped, burst: 2, sequence: 514, flags: START | END });
+    t.same(Buffer.from(first?.payload ?? []), payload);
+  });
+
+  t.test('START is set on the first relayed frame of a burst and on no other', async (t) => {
+    const { number, a, b } = await pair('start');
+    for (const text of ['one', 'two', 'three']) a.speaks(number, text);
+    t.same(
+      (await b.hearsFrames(3)).map(({ flags }) => flags),
+      [START, 0, 0],
+    );
+  });
+
+  t.test('the longest payload is relayed whole', async (t) => {
+    const { number, a, b } = await pair('long');
+    a.speaks(number, 'x'.repeat(1024));
+    t.equal((await b.hearsFrame()).text.length, 1024);
+  });
+
+  const good = (talkgroup: number) => encodeFrame({ sequence: 0, talkgroup, payload: Buffer.from('x') });
+  const bad: [name: string, bytes: (talkgroup: number) => Uint8Array][] = [
+    ['of no byte', () => new Uint8Array(0)],
+    ['of 1 byte', () => new Uint8Array([0x40])],
+    ['of 15 bytes', (number) => good(number).subarray(0, 15)],
+    ['of 16 bytes without END', (number) => good(number).subarray(0, 16)],
+    ['of version 0', (number) => good(number).fill(0x00, 0, 1)],
+    ['of version 2', (number) => good(number).fill(0x80, 0, 1)],
+    ['of kind 1', (number) => good(number).fill(0x50, 0, 1)],
+    ['of kind 3', (number) => good(number).fill(0x70, 0, 1)],
+    [
+      'with 1,025 bytes of payload',
+      (talkgroup) => encodeFrame({ sequence: 0, talkgroup, payload: new Uint8Array(1025) }),
+    ],
+  ];
+  for (const [name, bytes] of bad) {
+    t.test(`a frame ${name} is dropped, and its talker hears of the stream once`, async (t) => {
+      const { number, a, b } = await pair(name);
+      for (let sent = 0; sent < 5; sent++) a.sends(bytes(number));
+      t.match(await a.hears('ERROR'), { code: 'bad_frame' });
+      t.ok(await heardNothing(a, b));
+      t.same(a.messages, [], 'once');
+      a.speaks(number, 'good');
+      t.equal((await b.hearsFrame()).text, 'good', 'the session goes on');
+    });
+  }
+
+  t.test('a stranger is told that it is none, once for each stream', async (t) => {
+    const { number, b } = await pair('stranger');
+    const cid = await (await s.person('stranger-cid')).radio();
+    cid.speaks(number, 'one', { start: true });
+    cid.speaks(number, 'two');
+    t.match(await cid.hears('ERROR'), { code: 'not_member' });
+    t.ok(await heardNothing(cid, b));
+    t.same(cid.messages, []);
+    cid.speaks(number, 'again', { start: true });
+    t.match(await cid.hears('ERROR'), { code: 'not_member' }, 'a START is another stream');
+    cid.speaks(4_000_000_000, 'nowhere', { start: true });
+    t.match(await cid.hears('ERROR'), { code: 'unknown_talkgroup' });
+  });
+
+  t.test('a talkgroup that exists and has nobody here is not called unknown', async (t) => {
+    const empty = await s.talkgroup('empty');
+    const cid = await (await s.person('empty-cid')).radio();
+    cid.speaks(empty.number, 'hello', { start: true });
+    t.match(await cid.hears('ERROR'), { code: 'not_member' });
+  });
+
+  t.test('a flood is cut at its rate, told once, and harms nobody else', async (t) => {
+    const { number, a, b } = await pair('flood');
+    const startedAt = performance.now();
+    for (let frame = 0; frame < 1000; frame++) a.speaks(number, `${frame}`, { start: frame === 0 });
+    await a.settled();
+    await b.settled();
+    const allowed = 220 + 110 * ((performance.now() - startedAt) / 1000);
+    t.ok(b.frames.length >= 220, `${b.frames.length} relayed`);
+    t.ok(b.frames.length <= allowed, `of ${Math.floor(allowed)} allowed`);
+    t.same(
+      a.messages.filter(({ type }) => type === 'ERROR').map(({ code }) => code),
+      ['rate_limited'],
+    );
+    b.speaks(number, 'of another', { start: true });
+    await a.hearsText('of another');
+  });
+
+  t.test('nobody talks in nine talkgroups at once', async (t) => {
+    const ann = await s.person('nine-ann');
+    const groups = await Promise.all(
+      Array.from({ length: 9 }, (_, index) => s.talkgroup(`nine-${index}`, ann)),
+    );
+    const a = await ann.radio();
+    for (const { number } of groups.slice(0, 8)) a.speaks(number, 'x', { start: true });
+    await a.hears('TALK_STARTED', ({ talkgroup_id }) => talkgroup_id === groups[7]?.id);
+    a.speaks(groups[8]?.number ?? 0, 'x', { start: true });
+    t.match(await a.hears('ERROR'), { code: 'too_many_talkgroups', talkgroup_id: groups[8]?.id });
+    a.speaks(groups[0]?.number ?? 0, '', { end: true });
+    a.speaks(groups[8]?.number ?? 0, 'x', { start: true });
+    await a.hears('TALK_STARTED', ({ talkgroup_id }) => talkgroup_id === groups[8]?.id);
+  });
+
+  t.test('the ninth burst within 10 s is refused, and START does not lift it', async (t) => {
+    const { number, a, b } = await pair('button');
+    for (let burst = 0; burst < 8; burst++) a.speaks(number, `${burst}`, { start: true, end: true });
+    await b.hearsFrames(8);
+    a.speaks(number, 'nine', { start: true });
+    t.match(await a.hears('ERROR'), { code: 'rate_limited' });
+    a.speaks(number, 'ten', { start: true });
+    await a.settled();
+    await b.settled();
+    t.same(b.frames, []);
+  });
+
+  t.test('200 frames in one write arrive in order', async (t) => {
+    const { number, a, b } = await pair('write');
+    // The raw socket under the WebSocket holds them back and lets them go at once.
+    const raw = (a.socket as unknown as { _socket: { cork(): void; uncork(): void } })._socket;
+    raw.cork();
+    for (let frame = 0; frame < 200; frame++) a.speaks(number, `${frame}`, { start: frame === 0 });
+    raw.uncork();
+    const heard = await b.hearsFrames(200);
+    t.same(
+      heard.map(({ text }) => Number(text)),
+      Array.from({ length: 200 }, (_, index) => index),
+    );
+  });
+
+  t.test('whatever the bytes, only true frames are relayed, under the true name', async (t) => {
+    const { number, a, b } = await pair('fuzz');
+    const mutated = fc
+      .tuple(
+        fc.uint8Array({ minLength: 1, maxLength: 80 }),
+        fc.array(fc.tuple(fc.nat(100), fc.nat(255)), { maxLength: 4 }),
+      )
+      .map(([payload, flips]) => {
+        const bytes = encodeFrame({ sequence: 0, talkgroup: number, payload });
+        for (const [at, value] of flips) if (at < bytes.length) bytes[at] = value;
+        return bytes;
+      });
+    const any = fc.oneof(mutated, fc.uint8Array({ maxLength: HEADER_BYTES + 8 }));
+    // One batch within the rate; more runs would only be cut off by it.
+    const batch = fc.sample(any, { numRuns: 200, seed: 42 });
+    let expected = 0;
+    let open = false;
+    let bursts = 0;
+    for (const bytes of batch) {
+      a.sends(bytes);
+      const frame = decodeFrame(bytes);
+      if (typeof frame === 'string' || frame.talkgroup !== number) continue;
+      const isEmptyEnd = frame.payload.length === 0 && !open;
+      if (isEmptyEnd) continue;
+      if (!open || frame.flags & START) {
+        bursts++;
+        if (bursts > 8) break; // the ninth burst is refused; what came before says enough
+      }
+      open = (frame.flags & END) === 0;
+      expected++;
+    }
+    await a.settled();
+    await b.settled();
+    t.ok(expected > 20, `${expected} good frames in ${batch.length}`);
+    t.equal(b.frames.length, expected);
+    for (const { sender, talkgroup } of b.frames) {
+      if (sender !== a.session || talkgroup !== number) t.fail('a frame under a false name');
+    }
+  });
+});
