@@ -82,15 +82,26 @@ export async function wire(t: Test, address: string, first: readonly Uint8Array[
   const reader = createReader(socket);
   socket.write(Buffer.concat([Buffer.from(handshake(address)), ...first]));
   await reader.someFrame;
+  const messages = () =>
+    reader.received
+      .filter(({ opcode }) => opcode === TEXT)
+      .map(({ payload }) => JSON.parse(payload.toString()) as Record<string, unknown>);
   return {
     socket,
     /** Everything the relay sent, control frames included. */
     received: reader.received,
     /** The text messages so far. */
-    messages: () =>
-      reader.received
-        .filter(({ opcode }) => opcode === TEXT)
-        .map(({ payload }) => JSON.parse(payload.toString()) as Record<string, unknown>),
+    messages,
+    /** The first text message that matches; a connection that ends first, or 5 s, fails the test. */
+    async hears(matches: (message: Record<string, unknown>) => boolean): Promise<Record<string, unknown>> {
+      const signal = AbortSignal.timeout(5000);
+      for (;;) {
+        const found = messages().find(matches);
+        if (found !== undefined) return found;
+        if (socket.closed) throw new Error('the connection ended instead');
+        await Promise.race([once(socket, 'data', { signal }), once(socket, 'close', { signal })]);
+      }
+    },
     write: (...pieces: readonly Uint8Array[]) => socket.write(Buffer.concat(pieces)),
     /** Resolves when the relay has closed or dropped the connection; 5 s without either fails the test. */
     async ends(): Promise<Ending> {
