@@ -1,5 +1,6 @@
 // bcrypt behind a queue: one at a time, bounded by the time a caller would have to wait.
-import { hash as bcryptHash, verify as bcryptVerify } from '@node-rs/bcrypt';
+import assert from 'node:assert/strict';
+import * as nativeBcrypt from '@node-rs/bcrypt';
 import { AppError } from '../errors.js';
 
 /** Seed, Authentication 9. */
@@ -15,13 +16,22 @@ const HASH_MS_GUESS = 60;
 const NOBODY = '$2y$10$g59EauHKIigWGv91.WVRou3SovWfMQslxrBOPsYbgL5mmxhDUM746';
 
 export interface Passwords {
-  /** bcrypt at cost 10. Refuses with `login_queue_full` when the wait would be too long. */
+  /** bcrypt at cost 10 of at most 72 bytes. Refuses with `login_queue_full` when the wait would be too long. */
   hash(password: string): Promise<string>;
   /** `stored` null or malformed: false, after the same work. Refuses with `login_queue_full`. */
   verify(password: string, stored: string | null): Promise<boolean>;
 }
 
-export function createPasswords(): Passwords {
+/** What the queue is for, and what it measures the wait with (ms, monotonic). */
+export interface PasswordsOptions {
+  readonly bcrypt: Pick<typeof nativeBcrypt, 'hash' | 'verify'>;
+  readonly nowMs: () => number;
+}
+
+export function createPasswords({
+  bcrypt = nativeBcrypt,
+  nowMs = () => performance.now(),
+}: Partial<PasswordsOptions> = {}): Passwords {
   const waiting: (() => void)[] = [];
   let busy = false;
   let hashMs = HASH_MS_GUESS;
@@ -29,15 +39,17 @@ export function createPasswords(): Passwords {
   /** One job at a time; a job that would wait longer than WAIT_MS_MAX, its own work included, is refused at once. */
   async function inTurn<T>(job: () => Promise<T>): Promise<T> {
     const ahead = waiting.length + (busy ? 1 : 0);
-    if (ahead >= WAITING_MAX || (ahead + 1) * hashMs > WAIT_MS_MAX) throw new AppError('login_queue_full');
+    const tooMany = ahead >= WAITING_MAX || (ahead + 1) * hashMs > WAIT_MS_MAX;
+    // With nobody ahead the job runs whatever the last one took: else one long stall would shut the door for ever.
+    if (tooMany && ahead > 0) throw new AppError('login_queue_full');
     if (busy) await new Promise<void>((admit) => waiting.push(admit));
     busy = true;
-    const startedAt = performance.now();
+    const startedMs = nowMs();
     try {
       return await job();
     } finally {
       // Slow average: a single stall must not turn everybody away.
-      hashMs += 0.1 * (performance.now() - startedAt - hashMs);
+      hashMs += 0.1 * (nowMs() - startedMs - hashMs);
       const next = waiting.shift();
       if (next === undefined) busy = false;
       else next();
@@ -45,16 +57,20 @@ export function createPasswords(): Passwords {
   }
 
   return {
-    hash: (password) => inTurn(() => bcryptHash(password, COST)),
-    verify: (password, stored) => inTurn(() => verifyAgainst(password, stored)),
+    async hash(password) {
+      assert(Buffer.byteLength(password) <= PASSWORD_BYTES_MAX, 'what bcrypt would cut off');
+      return inTurn(() => bcrypt.hash(password, COST));
+    },
+    verify(password, stored) {
+      const tooLong = Buffer.byteLength(password) > PASSWORD_BYTES_MAX;
+      const usable = stored !== null && WELL_FORMED.test(stored);
+      return inTurn(async () => {
+        const equal = await bcrypt.verify(tooLong ? '' : password, usable ? stored : NOBODY);
+        return equal && usable && !tooLong;
+      });
+    },
   };
 }
 
-async function verifyAgainst(password: string, stored: string | null): Promise<boolean> {
-  const tooLong = Buffer.byteLength(password) > PASSWORD_BYTES_MAX;
-  const usable = stored !== null && WELL_FORMED.test(stored);
-  const equal = await bcryptVerify(tooLong ? '' : password, usable ? stored : NOBODY);
-  return equal && usable && !tooLong;
-}
-
-const WELL_FORMED = /^\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}$/;
+// Our cost, and a salt of 128 bits, whose last character carries two of them: bcrypt turns down all else at once.
+const WELL_FORMED = /^\$2[abxy]\$10\$[./A-Za-z0-9]{21}[.Oeu][./A-Za-z0-9]{31}$/;

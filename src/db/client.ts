@@ -3,8 +3,10 @@
 // Around postgres.js stand, from the outside in: a circuit breaker (a database known to be away costs nothing),
 // a gate (a bounded number of statements in flight, a bounded queue before it), a deadline for each statement,
 // one retry where the database itself asks for it, and a pool that is thrown away whole when it misbehaves.
+import { setTimeout as pause } from 'node:timers/promises';
 import postgres from 'postgres';
 import { AppError } from '../errors.js';
+import { type OwnSockets, ownSockets } from './own-sockets.js';
 
 export type Sql = postgres.Sql<{ timestamptz: string; int8: number }>;
 type Statement<Row extends object> = (sql: Sql) => Promise<Row[]>;
@@ -46,17 +48,25 @@ export interface DatabaseOptions {
   readonly log: { warn(fields: object, message: string): void; info(fields: object, message: string): void };
 }
 
-/** In flight at once: postgres.js pipelines, so more than connections; few enough that each meets its deadline. */
-const IN_FLIGHT_MAX = 64;
-/** Waiting for the gate; one more is refused at once. 512 reads of 1 ms each drain within half a second. */
-const WAITING_MAX = 512;
+/** Calls in flight and waiting; one more is refused at once. A single connection drains as many 1 ms reads in 0.6 s. */
+const CALLS_MAX = 576;
+/** Who waited this long for nothing has found the pool bad; a caller with less time left proves nothing. */
+const PATIENCE_MS = 500;
+/** Whoever won a conflict needs a moment to get on: tried again at once, we would be in his way a second time. */
+const CONFLICT_PAUSE_MS = 20;
 /** Between two probes of a database that is away: back within 2 s of its coming, and no hammering meanwhile. */
 const PROBE_PAUSE_MS = 200;
 const PROBE_MS_MAX = 1000;
 
 /** Opens the guarded client. It starts closed to callers and opens with the first successful probe. */
-export function openDatabase({ url, connections, log, after = Promise.resolve() }: DatabaseOptions): Database {
-  const gate = createGate();
+export function openDatabase({
+  url,
+  connections,
+  log,
+  after = Promise.resolve(),
+}: DatabaseOptions): Database {
+  const gate = createGate({ places: connections, callsMax: CALLS_MAX });
+  const retired = new Set<Client<Sql>>();
   let pool = createPool(url, connections);
   let reason: string | null = 'connecting';
   let probing = false;
@@ -68,13 +78,18 @@ export function openDatabase({ url, connections, log, after = Promise.resolve() 
     deadline: Deadline,
     statement: Statement<Row>,
   ) {
-    if (reason !== null) throw new AppError('database_unavailable');
+    refuseWhileAway();
     await gate.enter(deadline);
     try {
+      refuseWhileAway(); // gone while we waited
       return await attempt(kind, deadline, statement, true);
     } finally {
       gate.leave();
     }
+  }
+
+  function refuseWhileAway(): void {
+    if (reason !== null) throw new AppError('database_unavailable');
   }
 
   async function attempt<Row extends object>(
@@ -84,28 +99,40 @@ export function openDatabase({ url, connections, log, after = Promise.resolve() 
     mayRetry: boolean,
   ): Promise<Row[]> {
     const used = pool;
-    const at = kind === 'read' ? Math.min(deadline.at, performance.now() + READ_MS_MAX) : deadline.at;
+    const startedAt = performance.now();
+    const at = kind === 'read' ? Math.min(deadline.at, startedAt + READ_MS_MAX) : deadline.at;
+    if (at <= startedAt) throw new AppError('database_unavailable');
     try {
-      return await within(at, statement(used));
+      return await within(at, statement(used.sql));
     } catch (error) {
       const fault = faultOf(error);
       if (fault === 'statement') throw error;
       if (fault === 'invalid_text')
         throw new AppError('bad_request', 'a text holds characters that cannot be stored');
-      if (fault === 'lost' || fault === 'unreachable' || fault === 'read_only') distrust(used, error);
-      if (mayRetry && (fault === 'conflict' || fault === 'read_only'))
+      const hasty = error instanceof DeadlineError && at - startedAt < PATIENCE_MS;
+      if (suspicious.has(fault) && !hasty) distrust(used, error);
+      if (mayRetry && (fault === 'conflict' || fault === 'read_only')) {
+        if (fault === 'conflict') await pause(CONFLICT_PAUSE_MS);
         return attempt(kind, deadline, statement, false);
+      }
       throw new AppError(kind === 'write' && fault === 'lost' ? 'outcome_unknown' : 'database_unavailable');
     }
   }
 
   /** After a deadline or a connection error no connection of that pool is worth a second try. */
-  function distrust(used: Sql, error: unknown): void {
+  function distrust(used: Client<Sql>, error: unknown): void {
     if (used !== pool || closed) return;
     log.warn({ reason: reasonOf(error) }, 'database pool replaced');
-    pool = createPool(url, connections);
-    retire(used);
+    replacePool();
     void probeUntilUp();
+  }
+
+  /** Statements in flight on the old pool have deadlines of their own; after the longest one it is destroyed. */
+  function replacePool(): void {
+    const old = pool;
+    pool = createPool(url, connections);
+    retired.add(old);
+    void old.end(REQUEST_MS).then(() => retired.delete(old));
   }
 
   /** One probe at a time; callers are refused from the first failed probe to the first that succeeds. */
@@ -115,7 +142,7 @@ export function openDatabase({ url, connections, log, after = Promise.resolve() 
     while (!closed) {
       const used = pool;
       try {
-        await within(performance.now() + PROBE_MS_MAX, used`select 1`);
+        await within(performance.now() + PROBE_MS_MAX, used.sql`select 1`);
         if (reason !== null) log.info({}, 'database up');
         reason = null;
         break;
@@ -123,10 +150,7 @@ export function openDatabase({ url, connections, log, after = Promise.resolve() 
         // Expected: refused, reset, starting up, or no answer at all.
         if (reason === null) log.warn({ reason: reasonOf(error) }, 'database down');
         reason = reasonOf(error);
-        if (used === pool && !closed) {
-          pool = createPool(url, connections);
-          retire(used);
-        }
+        if (used === pool && !closed) replacePool();
         await pause(PROBE_PAUSE_MS);
       }
     }
@@ -146,29 +170,33 @@ export function openDatabase({ url, connections, log, after = Promise.resolve() 
     async close() {
       closed = true;
       reason = 'closed';
-      await pool.end({ timeout: 1 });
+      await Promise.all([pool, ...retired].map((each) => each.end(CLOSE_MS_MAX)));
     },
   };
 }
 
-/** Statements in flight on a retired pool have deadlines of their own; after the longest one it is destroyed. */
-function retire(pool: Sql): void {
-  pool.end({ timeout: REQUEST_MS / 1000 }).catch(() => {
-    // Expected: connections that end with an error while they are ended.
-  });
+/** What is in flight at a close has this long. */
+const CLOSE_MS_MAX = 1000;
+
+/** One client of postgres.js. */
+export interface Client<S = postgres.Sql> {
+  readonly sql: S;
+  /** Ends its connections when their statements are answered, and after `ms` whatever happens. */
+  end(ms: number): Promise<void>;
 }
 
-function createPool(url: string, connections: number): Sql {
-  return postgres(url, {
+function createPool(url: string, connections: number): Client<Sql> {
+  const sockets = ownSockets();
+  const sql = postgres(url, {
+    ...common(sockets),
     max: connections,
-    fetch_types: false, // one round trip less on every new connection; we use no array types of our own
     connect_timeout: 2,
-    backoff: () => 0.05, // the breaker does the waiting
-    onnotice: () => {},
     connection: {
       application_name: 'talkgroup-radio',
-      // The server gives up when we do: a statement stuck behind a lock does not outlive its request.
+      DateStyle: 'ISO', // what the parser below reads
+      // The server gives up when we do: a statement does not outlive its request.
       statement_timeout: REQUEST_MS,
+      lock_timeout: LOCK_MS_MAX,
     },
     types: {
       // What the contract shows: ISO 8601 in UTC.
@@ -182,37 +210,64 @@ function createPool(url: string, connections: number): Sql {
       int8: { to: 20, from: [20], serialize: (value: number) => String(value), parse: Number },
     },
   });
+  return { sql, end: (ms) => end({ sql, sockets, ms }) };
 }
+
+/**
+ * Who waits for a lock is refused by the server, which surely did nothing then, before our deadline would leave that
+ * open; but after the one second PostgreSQL lets pass before it looks for a deadlock.
+ */
+const LOCK_MS_MAX = 1200;
 
 /** A connection of its own that LISTENs; for notices.ts. Never through a transaction pooler. */
-export function openListeningClient(url: string): Sql {
-  return postgres(url, {
+export function openListeningClient(url: string): Client {
+  const sockets = ownSockets();
+  const sql = postgres(url, {
+    ...common(sockets),
     max: 1,
-    fetch_types: false,
     connect_timeout: 2,
-    backoff: () => 0.05,
     max_lifetime: null,
-    onnotice: () => {},
     connection: { application_name: 'talkgroup-radio-notices' },
-  }) as Sql;
+  });
+  return { sql, end: (ms) => end({ sql, sockets, ms }) };
 }
 
-/** A client for migrations: one connection, no deadline, because a migration may take its time. */
-export function openMigrationClient(url: string): Sql {
-  return postgres(url, {
+/**
+ * A client for migrations: no deadline, because a migration may take its time, and one connection that is never
+ * replaced, because a lock or a transaction would end with it unnoticed.
+ */
+export function openMigrationClient(url: string): Client {
+  const sockets = ownSockets(1);
+  const sql = postgres(url, {
+    ...common(sockets),
     max: 1,
-    fetch_types: false,
     connect_timeout: 5,
-    onnotice: () => {},
+    max_lifetime: null,
     connection: { application_name: 'talkgroup-radio-migrate' },
-  }) as Sql;
+  });
+  return { sql, end: (ms) => end({ sql, sockets, ms }) };
+}
+
+/** `socket` and `max_pipeline` are documented, but not in the types of postgres.js: hence an object of their own. */
+const common = ({ socket }: OwnSockets) => ({
+  socket,
+  max_pipeline: 0, // a statement sent behind another would wait for that one's lock
+  fetch_types: false, // one round trip less on every new connection; we use no array types of our own
+  backoff: () => 0.05, // the breaker does the waiting
+  onnotice: () => {},
+});
+
+async function end(client: { sql: postgres.Sql; sockets: OwnSockets; ms: number }): Promise<void> {
+  // On a half-open link postgres.js waits for ever.
+  await Promise.race([client.sql.end(), pause(client.ms, undefined, { ref: false })]);
+  client.sockets.close();
 }
 
 class DeadlineError extends Error {
   override name = 'DeadlineError';
 }
 
-/** The answer, or DeadlineError at `at`; the statement itself is left to its pool, which is thrown away then. */
+/** The answer, or DeadlineError at `at`; the statement itself is left to its pool. */
 async function within<T>(at: number, answer: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -226,12 +281,10 @@ async function within<T>(at: number, answer: Promise<T>): Promise<T> {
   } finally {
     clearTimeout(timer);
     answer.catch(() => {
-      // Expected after a deadline: the retired pool rejects what it still held.
+      // Expected after a deadline: a retired pool rejects what it still held.
     });
   }
 }
-
-const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 /**
  * `statement`: the caller's own business (a constraint, a bug). `conflict`: the database asks for another try.
@@ -240,6 +293,9 @@ const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve,
  */
 type Fault = 'statement' | 'conflict' | 'invalid_text' | 'refused' | 'unreachable' | 'read_only' | 'lost';
 
+/** After these no connection of the pool is worth a second try. */
+const suspicious: ReadonlySet<Fault> = new Set(['unreachable', 'read_only', 'lost']);
+
 /** SQLSTATE (PostgreSQL documentation, appendix A), or postgres.js or Node code -> what it means for us. */
 const faults: Readonly<Record<string, Fault>> = {
   '40001': 'conflict', // serialization failure
@@ -247,10 +303,14 @@ const faults: Readonly<Record<string, Fault>> = {
   '22021': 'invalid_text',
   '22P02': 'invalid_text',
   '22P05': 'invalid_text',
+  '55P03': 'refused', // lock_timeout
   '57014': 'refused', // statement_timeout
   '53100': 'refused', // disk full
   '53200': 'refused', // out of memory
   '25006': 'read_only',
+  '28000': 'unreachable', // may not log in
+  '28P01': 'unreachable', // wrong password
+  '3D000': 'unreachable', // no such database
   '53300': 'unreachable', // too many connections
   '57P03': 'unreachable', // starting up
   ECONNREFUSED: 'unreachable',
@@ -258,52 +318,63 @@ const faults: Readonly<Record<string, Fault>> = {
   ENOTFOUND: 'unreachable',
   EAI_AGAIN: 'unreachable',
   CONNECT_TIMEOUT: 'unreachable',
+  // postgres.js, about a statement it could not build and did not send
+  UNDEFINED_VALUE: 'statement',
+  MAX_PARAMETERS_EXCEEDED: 'statement',
 };
 
 function faultOf(error: unknown): Fault {
   if (error instanceof DeadlineError) return 'lost';
-  const code = (error as { code?: unknown }).code;
+  const { code } = error as { code?: unknown };
   if (typeof code !== 'string') return 'statement';
   const known = faults[code];
   if (known !== undefined) return known;
-  if (/^(08|57P)/.test(code)) return 'lost'; // connection exceptions, shutdown, crash
-  return SQLSTATE.test(code) ? 'statement' : 'lost'; // ECONNRESET, CONNECTION_CLOSED, CONNECTION_DESTROYED ...
+  // Not told by its looks: EPIPE could be an SQLSTATE.
+  if (!(error instanceof postgres.PostgresError)) return 'lost'; // ECONNRESET, CONNECTION_CLOSED ...
+  return /^(08|57P)/.test(code) ? 'lost' : 'statement'; // connection exceptions, shutdown, crash
 }
-
-const SQLSTATE = /^[0-9A-Z]{5}$/;
 
 function reasonOf(error: unknown): string {
   const { code, message } = error as { code?: string; message?: string };
   return code ?? message ?? 'unknown';
 }
 
-/** At most IN_FLIGHT_MAX inside and WAITING_MAX before it; first come, first served; a full queue refuses at once. */
-function createGate() {
-  const waiting: { deadline: Deadline; admit: () => void; refuse: (error: AppError) => void }[] = [];
+/**
+ * At most `places` callers inside, first come, first served, each waiting no longer than his deadline; beyond
+ * `callsMax` inside and waiting, refused at once.
+ */
+function createGate({ places, callsMax }: { places: number; callsMax: number }) {
+  const waiting = new Set<() => void>();
   let inside = 0;
 
   return {
     async enter(deadline: Deadline): Promise<void> {
-      if (inside < IN_FLIGHT_MAX) {
+      if (inside < places) {
         inside++;
         return;
       }
-      if (waiting.length >= WAITING_MAX) throw new AppError('database_unavailable');
-      await new Promise<void>((admit, refuse) => waiting.push({ deadline, admit, refuse }));
+      if (inside + waiting.size >= callsMax) throw new AppError('database_unavailable');
+      await new Promise<void>((resolve, reject) => {
+        const admit = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+        const giveUp = () => {
+          waiting.delete(admit);
+          reject(new AppError('database_unavailable'));
+        };
+        const timer = setTimeout(giveUp, Math.max(0, deadline.at - performance.now()));
+        waiting.add(admit);
+      });
     },
     leave(): void {
-      for (;;) {
-        const next = waiting.shift();
-        if (next === undefined) {
-          inside--;
-          return;
-        }
-        if (next.deadline.at > performance.now()) {
-          next.admit(); // our place is handed over, `inside` stays
-          return;
-        }
-        next.refuse(new AppError('database_unavailable'));
+      const [next] = waiting; // a Set keeps the order of arrival
+      if (next === undefined) {
+        inside--;
+        return;
       }
+      waiting.delete(next);
+      next(); // our place is handed over, `inside` stays
     },
   };
 }

@@ -1,7 +1,8 @@
 // Brings the database to the version this code was written for: numbered, forward-only files of sql/.
 import { fileURLToPath } from 'node:url';
 import Postgrator from 'postgrator';
-import { openMigrationClient, type Sql } from './client.js';
+import type postgres from 'postgres';
+import { openMigrationClient } from './client.js';
 
 /** From dist/src/db to the project's sql folder. */
 const SQL_FOLDER = fileURLToPath(new URL('../../../sql', import.meta.url));
@@ -15,30 +16,38 @@ export class NewerDatabaseError extends Error {
 }
 
 /**
- * Applies what is missing and returns the version reached. Safe when several processes start at once: the second
- * waits for the first and finds nothing to do. Throws NewerDatabaseError when the database is ahead of the files.
+ * Applies what is missing and returns the version reached; all of it or, when a file fails, nothing. Safe when several
+ * processes start at once: the second waits for the first and finds nothing to do. Throws NewerDatabaseError when the
+ * database is ahead of the files.
  */
 export async function migrate(url: string, folder = SQL_FOLDER): Promise<number> {
-  const sql = openMigrationClient(url);
+  const { sql, end } = openMigrationClient(url);
   try {
-    // One connection, so the session's lock covers every statement below; it falls with the connection.
-    await sql`select pg_advisory_lock(${MIGRATION_LOCK})`;
-    return await applyMissing(sql, folder);
+    // The files and their version numbers stand or fall together, and the lock falls with the transaction. Whoever
+    // waited for it must see what the other one did: hence no snapshot from before.
+    await sql`begin isolation level read committed read write`;
+    await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`;
+    const version = await applyMissing(sql, folder);
+    await sql`commit`;
+    return version;
   } finally {
-    await sql.end({ timeout: 1 });
+    await end(END_MS_MAX);
   }
 }
 
-async function applyMissing(sql: Sql, folder: string): Promise<number> {
+/** A commit was answered by now, and anything else may be cut off. */
+const END_MS_MAX = 1000;
+
+async function applyMissing(sql: postgres.Sql, folder: string): Promise<number> {
   const postgrator = new Postgrator({
     driver: 'pg',
     migrationPattern: `${folder}/*.sql`,
     schemaTable: 'schema_version',
     currentSchema: 'public',
-    // A simple query of several statements is one transaction: a file applies whole or not at all.
     execQuery: async (text) => ({ rows: await sql.unsafe(text).simple() }),
   });
   const newest = await postgrator.getMaxVersion();
+  if (!Number.isFinite(newest)) throw new Error(`no migrations in ${folder}`);
   const current = await postgrator.getDatabaseVersion();
   if (current > newest) {
     throw new NewerDatabaseError(

@@ -3,7 +3,7 @@
 // A notice is only the hurry: it names what changed, never the new state. Whoever receives it reads the database.
 import { randomUUID } from 'node:crypto';
 import type { DeviceId, TalkgroupId, UserId } from '../ids.js';
-import { type Database, deadlineIn, openListeningClient, type Sql } from './client.js';
+import { type Client, type Database, deadlineIn, openListeningClient, type Sql } from './client.js';
 
 /** What may have changed, and the key under which to read it again. */
 export type Change =
@@ -24,6 +24,9 @@ const CHANNEL = 'talkgroup_radio';
 
 /** The expression that sends the notice with the statement it stands in: in RETURNING or in the outermost SELECT. */
 export const notify = (sql: Sql, notice: Notice) => sql`pg_notify(${CHANNEL}, ${JSON.stringify(notice)})`;
+
+/** A listening connection has nothing in flight worth waiting for. */
+const END_MS_MAX = 50;
 
 export interface NoticeListener {
   close(): Promise<void>;
@@ -55,7 +58,7 @@ export function listenForNotices({
   silenceMsMax = 3000,
 }: NoticeListenerOptions): NoticeListener {
   const self = `${CHANNEL}_${randomUUID().replaceAll('-', '')}`;
-  let client: Sql | null = null;
+  let client: Client | null = null;
   let heardAt = performance.now();
 
   function listen(): void {
@@ -63,10 +66,10 @@ export function listenForNotices({
     client = mine;
     heardAt = performance.now();
     // postgres.js listens again by itself after a lost connection and then calls the third function again.
-    mine
+    mine.sql
       .listen(CHANNEL, receive, () => mine === client && onGap())
       .then(() =>
-        mine.listen(self, () => {
+        mine.sql.listen(self, () => {
           if (mine === client) heardAt = performance.now();
         }),
       )
@@ -89,7 +92,7 @@ export function listenForNotices({
       });
     if (performance.now() - heardAt < silenceMsMax) return;
     log.warn({ silentMs: Math.round(performance.now() - heardAt) }, 'notices silent: listening anew');
-    if (client !== null) void end(client);
+    void client?.end(END_MS_MAX);
     listen();
   }, beatMs);
 
@@ -99,15 +102,10 @@ export function listenForNotices({
       clearInterval(beat);
       const last = client;
       client = null;
-      if (last !== null) await end(last);
+      await last?.end(END_MS_MAX);
     },
   };
 }
-
-const end = (client: Sql) =>
-  client.end({ timeout: 0 }).catch(() => {
-    // Expected: ending a connection that is already gone.
-  });
 
 const kinds = new Set([
   'joined',

@@ -17,5 +17,9 @@ const listening = new Promise<void>((resolve) => {
 await listening;
 await database.up(deadlineIn(5000));
 console.log('up');
-while (database.trouble() === null) await delay(20);
+while (database.trouble() === null) {
+  // Refused on a broken link, which is what is waited for.
+  await database.read(deadlineIn(1000), (sql) => sql`select 1`).catch(() => {});
+  await delay(20);
+}
 if (database.trouble() !== 'closed') console.log('down');

@@ -1,0 +1,339 @@
+// The walls inside the house: who may import what, and what must not be written where. Each wall is tried on a made-up
+// file that breaks it, so that a wall that stops nothing is found as well.
+import t from 'tap';
+import ts from 'typescript';
+import { type Import, nodesOf, readSource, type SourceFile, sourceFiles } from './helpers/source-files.js';
+
+interface Wall {
+  readonly name: string;
+  /** A path, and texts each of which would break it there. */
+  readonly broken: readonly [path: string, ...texts: string[]];
+  /** What in this file breaks it. */
+  readonly breaches: (file: SourceFile) => string[];
+}
+
+/** Imports across a wall that are meant, each with its reason. */
+const exceptions: Readonly<Record<string, string>> = {
+  'src/http/guard.ts -> src/auth/store.ts':
+    'the one guard asks for every request whether its token still stands',
+  'src/http/guard.ts -> src/auth/tokens.ts': 'the token rules are stated once, for both doors',
+  'src/relay/relay.ts -> src/auth/tokens.ts': 'the same rules, as a function handed in',
+  'src/relay/compose.ts -> src/auth/tokens.ts': 'composes the relay',
+  'src/relay/thread.ts -> src/auth/tokens.ts': 'composes the relay on its own thread',
+  'src/relay/compose.ts -> src/gps/store.ts':
+    'composes the relay: GPS_UPDATE is stored like POST /devices/:id/gps',
+  'src/relay/messages.ts -> src/gps/schemas.ts': 'GPS_UPDATE takes what POST /devices/:id/gps takes',
+  'src/relay/compose.ts -> src/talk/store.ts': 'composes the relay',
+};
+
+const src = sourceFiles('src');
+const bench = sourceFiles('bench');
+const test = sourceFiles('test');
+
+/** The folders of src that serve the features; every other one is a feature. */
+const ground = new Set(['bus', 'client', 'console', 'db', 'http']);
+
+const walls: Wall[] = [
+  only('uWebSockets.js is imported by relay/listener.ts alone', {
+    importing: ({ from }) => from === 'uWebSockets.js',
+    allowed: (path) => path === 'src/relay/listener.ts',
+    broken: ['src/relay/session.ts', `import type { WebSocket } from 'uWebSockets.js';`],
+  }),
+  only('fastify and its plugins are imported by http/ and routes.ts alone', {
+    importing: ({ from }) => from === 'fastify' || from.startsWith('@fastify/'),
+    allowed: (path) => path.startsWith('src/http/') || /^src\/[^/]+\/routes\.ts$/.test(path),
+    broken: ['src/auth/tokens.ts', `import type { JWT } from '@fastify/jwt';`],
+  }),
+  only('postgres is imported as a value by db/client.ts alone', {
+    importing: ({ from, isType }) => from === 'postgres' && !isType,
+    allowed: (path) => path === 'src/db/client.ts',
+    broken: ['src/db/notices.ts', `import { type Sql } from 'postgres';`],
+  }),
+  only('the types of postgres stay in db/', {
+    importing: ({ from }) => from === 'postgres',
+    allowed: (path) => path.startsWith('src/db/'),
+    broken: ['src/gps/store.ts', `type Row = import('postgres').Row;`],
+  }),
+  only('NATS is imported by bus/nats.ts alone', {
+    importing: ({ from }) => from === 'nats' || from.startsWith('@nats-io/'),
+    allowed: (path) => path === 'src/bus/nats.ts',
+    broken: ['src/relay/fanout.ts', `export * from '@nats-io/transport-node';`],
+  }),
+  {
+    name: 'the environment is read by config.ts alone',
+    broken: [
+      'src/log.ts',
+      'process.env.HOME',
+      `process['env']`,
+      'const { pid, env } = process;',
+      `import 'node:process'`,
+    ],
+    breaches: (file) => (inSrc(file) && file.path !== 'src/config.ts' ? environmentReads(file) : []),
+  },
+  {
+    name: 'SQL is written in store.ts and db/ alone',
+    broken: ['src/relay/rights.ts', 'sql`values (1)`', `'delete from users'`, '`select 1 from x`'],
+    breaches: (file) =>
+      inSrc(file) && !file.path.startsWith('src/db/') && !file.path.endsWith('/store.ts') ? sqlIn(file) : [],
+  },
+  {
+    name: 'relay/ knows no HTTP',
+    broken: ['src/relay/relay.ts', `import { bodyOf } from '../http/failures.js';`, `import 'node:http';`],
+    breaches: (file) => (file.path.startsWith('src/relay/') ? importing(file, isHttp) : []),
+  },
+  {
+    name: 'a store knows its own folder, db/ and the ids, and so no HTTP and no other store',
+    broken: [
+      'src/gps/store.ts',
+      `import '../devices/store.js';`,
+      `import '../http/paths.js';`,
+      `import './routes.js';`,
+    ],
+    breaches: (file) =>
+      /^src\/[^/]+\/store\.ts$/.test(file.path)
+        ? importing(file, (one) => {
+            const ours = ['src/db/', `${folderOf(file.path)}/`].some((folder) => one.from.startsWith(folder));
+            const known = /^(node:(?!https?$)|src\/ids\.ts$|src\/errors\.ts$)/.test(one.from);
+            if (one.from.endsWith('/routes.ts')) return true;
+            return !ours && !known && !(one.from === 'typebox' && one.isType);
+          })
+        : [],
+  },
+  {
+    name: 'features do not import each other, and http/ no feature',
+    broken: ['src/keys/routes.ts', `import { membersOf } from '../talkgroups/store.js';`],
+    breaches: (file) => importing(file, ({ from, isType }) => isForeign({ path: file.path, from, isType })),
+  },
+  {
+    name: 'client/ imports the frame layout and itself, so that a browser can load it',
+    broken: [
+      'src/client/radio.ts',
+      `import { randomUUID } from 'node:crypto';`,
+      `import { speak } from './terminal.js';`,
+    ],
+    breaches: (file) =>
+      isForBrowsers(file.path) || onlyNode.has(file.path)
+        ? importing(file, ({ from }) => {
+            if (from.startsWith('src/client/')) return onlyNode.has(from) && !onlyNode.has(file.path);
+            return from !== 'src/relay/frame.ts' && !clientPackages(file.path).includes(from);
+          })
+        : [],
+  },
+  {
+    name: 'what a browser loads uses nothing that only Node has',
+    broken: ['src/client/talking.ts', `Buffer.from('x')`, 'process.nextTick(f)'],
+    breaches: (file) => (isForBrowsers(file.path) ? nodeGlobalsIn(file) : []),
+  },
+  {
+    name: 'bench/ speaks the wire: of src it imports the frame layout and the client',
+    broken: ['bench/swarm.ts', `import { createRelay } from '../src/relay/relay.js';`],
+    breaches: (file) => (file.path.startsWith('bench/') ? importing(file, isBehindTheWire) : []),
+  },
+  {
+    name: 'test/relay speaks the wire: of src it imports the frame layout, the client and ids',
+    broken: ['test/relay/talk.test.ts', `import { createFanout } from '../../src/relay/fanout.js';`],
+    breaches: (file) =>
+      file.path.startsWith('test/relay/')
+        ? importing(file, (one) => isBehindTheWire(one) && one.from !== 'src/ids.ts')
+        : [],
+  },
+  {
+    name: 'src imports nothing of test or bench',
+    broken: ['src/main.ts', `import { eventually } from '../test/helpers/eventually.js';`],
+    breaches: (file) => (inSrc(file) ? importing(file, ({ from }) => /^(test|bench)\//.test(from)) : []),
+  },
+  {
+    name: 'no file or folder of src has a name that says nothing',
+    broken: ['src/relay/session-utils.ts', 'whatever it holds'],
+    breaches: ({ path }) =>
+      inSrc({ path }) && /\b(utils?|helpers?|managers?|common)\b/.test(path) ? ['its name'] : [],
+  },
+  {
+    name: 'nothing is left to do, skipped or run alone',
+    broken: [
+      'test/unit/x.test.ts',
+      `// ${'TO'}DO: more`,
+      `t.skip('x', f);`,
+      `t.test('x', { skip: true }, f);`,
+    ],
+    breaches: leftOvers,
+  },
+];
+
+for (const wall of walls) {
+  t.test(wall.name, async (t) => {
+    t.strictSame(
+      [...src, ...bench, ...test].flatMap((file) =>
+        wall.breaches(file).map((what) => `${file.path}: ${what}`),
+      ),
+      [],
+    );
+    const [path, ...texts] = wall.broken;
+    for (const text of texts) t.not(wall.breaches(readSource(path, text)).length, 0, `found: ${text}`);
+  });
+}
+
+t.test('the relay’s thread loads no HTTP, by whatever way', async (t) => {
+  t.strictSame(waysToHttp('src/relay/thread.ts', src), []);
+  const made = [
+    readSource('src/relay/thread.ts', `import { createTokenVerifier } from '../auth/tokens.js';`),
+    readSource('src/auth/tokens.ts', `import jwt from '@fastify/jwt';`),
+  ];
+  t.strictSame(waysToHttp('src/relay/thread.ts', made), ['src/auth/tokens.ts -> @fastify/jwt']);
+});
+
+t.test('every exception is still needed', async (t) => {
+  const across = src.flatMap(({ path, imports }) => imports.map(({ from }) => `${path} -> ${from}`));
+  t.strictSame(
+    Object.keys(exceptions).filter((exception) => !across.includes(exception)),
+    [],
+  );
+});
+
+t.test('the files are found: an empty house would keep every wall', async (t) => {
+  const paths = new Set(src.map(({ path }) => path));
+  for (const path of ['src/relay/listener.ts', 'src/db/client.ts', 'src/config.ts'])
+    t.ok(paths.has(path), path);
+  for (const files of [src, bench, test]) t.ok(files.some(({ imports }) => imports.length > 0));
+  const listener = src.find(({ path }) => path === 'src/relay/listener.ts');
+  t.match(listener?.imports, [{ from: 'uWebSockets.js' }]);
+});
+
+/** A wall around what one place may import. */
+function only(
+  name: string,
+  options: {
+    importing: (one: Import) => boolean;
+    allowed: (path: string) => boolean;
+    broken: Wall['broken'];
+  },
+): Wall {
+  return {
+    name,
+    broken: options.broken,
+    breaches: (file) =>
+      inSrc(file) && !options.allowed(file.path) ? importing(file, options.importing) : [],
+  };
+}
+
+function importing(file: SourceFile, isWrong: (one: Import) => boolean): string[] {
+  return file.imports
+    .filter((one) => isWrong(one) && !(`${file.path} -> ${one.from}` in exceptions))
+    .map(({ from }) => `imports ${from}`);
+}
+
+function inSrc({ path }: { path: string }): boolean {
+  return path.startsWith('src/');
+}
+
+function folderOf(path: string): string {
+  return path.slice(0, path.lastIndexOf('/'));
+}
+
+const httpPackages = new Set(['node:http', 'node:https', 'node:http2', 'fastify']);
+
+function isHttp({ from }: Import): boolean {
+  return httpPackages.has(from) || from.startsWith('@fastify/') || from.startsWith('src/http/');
+}
+
+/**
+ * A feature that is reached into from another folder; the files at the top of src compose and may. What the relay
+ * reads is typed where it is read, so the types of talk/ are no breach.
+ */
+function isForeign({ path, from, isType }: Import & { path: string }): boolean {
+  const [own, other] = [path, from].map((file) => /^src\/([^/]+)\//.exec(file)?.[1]);
+  if (own === undefined || other === undefined || own === other || ground.has(other)) return false;
+  if (own === 'relay' && other === 'talk') return !isType;
+  return !(own === 'client' && from === 'src/relay/frame.ts');
+}
+
+/** The client's parts that need Node or a package; the rest runs in a browser as it is. */
+const onlyNode = new Set(['src/client/node.ts', 'src/client/terminal.ts']);
+
+function clientPackages(path: string): string[] {
+  if (path === 'src/client/node.ts') return ['ws']; // browsers have their own WebSocket
+  if (path === 'src/client/ogg.ts') return ['mediabunny']; // runs in browsers, too
+  return [];
+}
+
+function isForBrowsers(path: string): boolean {
+  return path === 'src/relay/frame.ts' || (path.startsWith('src/client/') && !onlyNode.has(path));
+}
+
+function isBehindTheWire({ from }: Import): boolean {
+  return from.startsWith('src/') && from !== 'src/relay/frame.ts' && !from.startsWith('src/client/');
+}
+
+function environmentReads(file: SourceFile): string[] {
+  const imported = importing(file, ({ from }) => from === 'node:process' || from === 'process');
+  const read = nodesOf(file.tree).filter((node) => {
+    if (ts.isPropertyAccessExpression(node)) return isProcess(node.expression) && node.name.text === 'env';
+    if (ts.isElementAccessExpression(node)) return isProcess(node.expression);
+    if (!ts.isVariableDeclaration(node) || node.initializer === undefined) return false;
+    // `const { env } = process`, and names that would hide it
+    return isProcess(node.initializer) && /^[^{]|\benv\b|\.\.\./.test(node.name.getText());
+  });
+  return [...imported, ...read.map((node) => node.getText())];
+}
+
+function isProcess(node: ts.Node): boolean {
+  return ts.isIdentifier(node) && node.text === 'process';
+}
+
+function sqlIn(file: SourceFile): string[] {
+  const found = nodesOf(file.tree).filter((node) => {
+    if (ts.isTaggedTemplateExpression(node)) return /^sql\b/.test(node.tag.getText());
+    if (ts.isStringLiteralLike(node) || ts.isTemplateExpression(node)) return STATEMENT.test(node.getText());
+    return false;
+  });
+  return found.map((node) => node.getText());
+}
+
+const STATEMENT = /^.\s*(select .+ from|insert into|update \S+ set|delete from|with \w+ as \()\b/is;
+
+const nodeGlobals = new Set([
+  'Buffer',
+  'process',
+  'global',
+  'require',
+  '__dirname',
+  '__filename',
+  'setImmediate',
+]);
+
+function nodeGlobalsIn(file: SourceFile): string[] {
+  return nodesOf(file.tree).flatMap((node) => {
+    if (!ts.isIdentifier(node) || !nodeGlobals.has(node.text)) return [];
+    const isMember = ts.isPropertyAccessExpression(node.parent) && node.parent.name === node;
+    return isMember ? [] : [node.text];
+  });
+}
+
+function leftOvers(file: SourceFile): string[] {
+  // Written so that this line is none.
+  const notes = file.text.match(/\b(TO[D]O|FIX[M]E|XX[X]|HA[C]K)\b/g) ?? [];
+  const calls = nodesOf(file.tree).filter((node) => {
+    if (ts.isPropertyAssignment(node)) {
+      return (
+        /^(skip|todo|only)$/.test(node.name.getText()) && /^(true|['"`])/.test(node.initializer.getText())
+      );
+    }
+    return ts.isCallExpression(node) && /^(t|test)\.(skip|todo|only)$/.test(node.expression.getText());
+  });
+  return [...notes, ...calls.map((node) => node.getText())];
+}
+
+/** Every import of HTTP, as `file -> package`, in what is loaded when `start` is. */
+function waysToHttp(start: string, files: readonly SourceFile[]): string[] {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  const loaded = new Set([start]);
+  const ways: string[] = [];
+  for (const path of loaded) {
+    for (const one of byPath.get(path)?.imports ?? []) {
+      if (one.isType) continue;
+      if (isHttp(one)) ways.push(`${path} -> ${one.from}`);
+      else loaded.add(one.from); // a Set goes on to what is added meanwhile
+    }
+  }
+  return ways;
+}

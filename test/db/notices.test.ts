@@ -1,0 +1,274 @@
+// Notices over a real PostgreSQL: heard when the statement commits, and never missed without a gap being called.
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import fc from 'fast-check';
+import postgres from 'postgres';
+import t, { type Test } from 'tap';
+import { type Database, deadlineIn, openDatabase, REQUEST_MS } from '../../src/db/client.js';
+import { listenForNotices, type Notice, noticeOf, notify } from '../../src/db/notices.js';
+import type { TalkgroupId } from '../../src/ids.js';
+import { freshDatabase } from '../helpers/cluster.js';
+import { eventually } from '../helpers/eventually.js';
+import { throughProxy } from '../helpers/proxied-database.js';
+
+/** Shorter than the defaults, so that a hole costs a test less than half a second. */
+const BEAT_MS = 100;
+const SILENCE_MS_MAX = 300;
+/** A new connection, its LISTEN, and a machine that does other things as well. */
+const RELISTEN_MS_MAX = 500;
+
+t.setTimeout(120_000);
+
+t.test('a notice is heard when its statement commits and not before', async (t) => {
+  const { database, heard, sql } = await listening(t);
+  await sql`create table rows (n int)`;
+  const late = noticeOf({ kind: 'key_rotated', talkgroup: someTalkgroup() });
+  const inReturning = noticeOf({ kind: 'talkgroup_deleted', talkgroup: someTalkgroup() });
+  const inSelect = noticeOf({ kind: 'key_rotated', talkgroup: someTalkgroup() });
+
+  await sql`begin`;
+  await sql`insert into rows values (1) returning ${notify(sql as never, late)}`;
+  await database.write(
+    deadlineIn(REQUEST_MS),
+    (sql) => sql`insert into rows values (2) returning ${notify(sql, inReturning)}`,
+  );
+  await database.write(
+    deadlineIn(REQUEST_MS),
+    (sql) => sql`with added as (insert into rows values (3)) select ${notify(sql, inSelect)}`,
+  );
+  await eventually(() => assertTrue(heard.length >= 2));
+  t.strictSame(heard, [inReturning, inSelect]);
+  await sql`commit`;
+  await eventually(() => assertTrue(heard.length >= 3));
+  t.strictSame(heard, [inReturning, inSelect, late]);
+});
+
+t.test('a notice of a statement that fails, or changes nothing, is never heard', async (t) => {
+  const { database, heard, sql } = await listening(t);
+  await sql`create table rows (n int unique)`;
+  const notice = () => noticeOf({ kind: 'key_rotated', talkgroup: someTalkgroup() });
+  // The first row's notice is sent before the second row violates the constraint.
+  await t.rejects(
+    database.write(
+      deadlineIn(REQUEST_MS),
+      (sql) => sql`insert into rows values (1), (1) returning ${notify(sql, notice())}`,
+    ),
+    { code: '23505' },
+  );
+  await database.write(
+    deadlineIn(REQUEST_MS),
+    (sql) => sql`update rows set n = 2 where n = 404 returning ${notify(sql, notice())}`,
+  );
+  const marker = notice();
+  await database.write(deadlineIn(REQUEST_MS), (sql) => sql`select ${notify(sql, marker)}`);
+  await eventually(() => assertTrue(heard.length >= 1));
+  t.strictSame(heard, [marker]);
+});
+
+t.test('what is no notice of ours is passed over, and listening goes on', async (t) => {
+  const { database, heard, sql, lines } = await listening(t);
+  for (const payload of [
+    '',
+    'null',
+    '{}',
+    '[1]',
+    '{"id":1,"kind":"joined"}',
+    '{"id":"x","kind":"later"}',
+    '{',
+  ]) {
+    await sql`select pg_notify('talkgroup_radio', ${payload})`;
+  }
+  const notice = noticeOf({ kind: 'key_rotated', talkgroup: someTalkgroup() });
+  await database.write(deadlineIn(REQUEST_MS), (sql) => sql`select ${notify(sql, notice)}`);
+  await eventually(() => assertTrue(heard.length >= 1));
+  t.strictSame(heard, [notice]);
+  t.strictSame(lines, Array(7).fill('notice not understood'));
+});
+
+t.test('the first LISTEN is a gap, and silence without changes is none', async (t) => {
+  const { gaps, lines } = await listening(t);
+  await delay(2 * SILENCE_MS_MAX); // nothing may happen, however long
+  t.equal(gaps.length, 1);
+  t.strictSame(lines, []);
+});
+
+t.test(
+  'a listening connection that goes half-open while the pool is well is found by its silence',
+  async (t) => {
+    const { gaps, lines, proxy } = await listening(t);
+    proxy.hole();
+    const holeAt = performance.now();
+    proxy.heal(); // for new connections; the old one has lost bytes
+    await eventually(() => assertTrue(gaps.length === 2));
+    const ms = (gaps[1] ?? Number.NaN) - holeAt;
+    t.ok(ms < SILENCE_MS_MAX + BEAT_MS + RELISTEN_MS_MAX, `a gap after ${Math.round(ms)} ms`);
+    t.strictSame(lines, ['notices silent: listening anew']);
+  },
+);
+
+t.test('with the defaults it is found within 3 s of silence and a beat', async (t) => {
+  const { gaps, proxy } = await listening(t, { defaults: true });
+  proxy.hole();
+  const holeAt = performance.now();
+  proxy.heal();
+  await eventually(() => assertTrue(gaps.length === 2));
+  const ms = (gaps[1] ?? Number.NaN) - holeAt;
+  t.ok(ms < 3000 + 1000 + RELISTEN_MS_MAX, `a gap after ${Math.round(ms)} ms`);
+});
+
+t.test(
+  'while the way to the database stays half-open no connections pile up, and the end is a gap',
+  async (t) => {
+    const { gaps, proxy } = await listening(t);
+    proxy.hole();
+    await delay(5 * SILENCE_MS_MAX);
+    t.ok(proxy.open() <= 2, `${proxy.open()} connections`);
+    t.equal(gaps.length, 1);
+    proxy.heal();
+    const healedAt = performance.now();
+    await eventually(() => assertTrue(gaps.length >= 2));
+    const ms = (gaps[1] ?? Number.NaN) - healedAt;
+    t.ok(ms < SILENCE_MS_MAX + BEAT_MS + RELISTEN_MS_MAX, `a gap after ${Math.round(ms)} ms`);
+  },
+);
+
+t.test('a killed listening connection is a gap at once, and notices are heard again', async (t) => {
+  const { gaps, database, heard, sql } = await listening(t);
+  const killedAt = performance.now();
+  await killListener(sql);
+  await eventually(() => assertTrue(gaps.length === 2));
+  const ms = (gaps[1] ?? Number.NaN) - killedAt;
+  t.ok(ms < SILENCE_MS_MAX, `a gap after ${Math.round(ms)} ms`);
+  const notice = noticeOf({ kind: 'key_rotated', talkgroup: someTalkgroup() });
+  await database.write(deadlineIn(REQUEST_MS), (sql) => sql`select ${notify(sql, notice)}`);
+  await eventually(() => assertTrue(heard.length >= 1));
+  t.strictSame(heard, [notice]);
+});
+
+t.test('through kills, holes and resets every notice is heard or followed by a gap', async (t) => {
+  const direct = await freshDatabase(t);
+  const pause = fc.nat(150).map((ms) => ({ fault: 'pause' as const, ms }));
+  const broken = fc.record({
+    fault: fc.constantFrom(...(['kill', 'hole', 'close', 'reset', 'slam', 'refuse'] as const)),
+    ms: fc.nat(150),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.oneof(pause, broken), { minLength: 2, maxLength: 6 }), async (faults) => {
+      const { database, heard, gaps, sql, proxy, end } = await listening(t, { direct });
+      const sent = sendNumbered(database);
+      for (const { fault, ms } of faults) {
+        if (fault === 'kill') await killListener(sql);
+        else if (fault !== 'pause') proxy[fault]();
+        if (fault === 'refuse' || fault === 'slam') proxy.reset();
+        await delay(ms);
+        proxy.heal();
+        await proxy.listen();
+      }
+      await sent.stop();
+      await eventually(() => {
+        const known = new Set(heard.map(({ id }) => id));
+        const lastGap = gaps.at(-1) ?? 0;
+        const missed = sent.notices.filter(({ id, startMs }) => !known.has(id) && lastGap < startMs);
+        if (missed.length > 0)
+          throw new Error(`${missed.length} of ${sent.notices.length} missed without a gap`);
+      }, 3000);
+      await end();
+    }),
+    { numRuns: process.env.PROVE ? 100 : 8 },
+  );
+});
+
+t.test('close leaves nothing behind, also in the midst of a new attempt', async (t) => {
+  for (const fault of ['none', 'kill', 'refuse'] as const) {
+    const { notices, sql, proxy, gaps } = await listening(t);
+    if (fault === 'kill') await killListener(sql);
+    if (fault === 'refuse') {
+      proxy.refuse();
+      proxy.reset();
+      await delay(SILENCE_MS_MAX); // several attempts
+    }
+    await notices.close();
+    await proxy.listen();
+    const accepted = proxy.accepted();
+    await delay(200); // several times the pause between attempts
+    t.equal(proxy.accepted(), accepted, `${fault}: no attempt after close`);
+    await eventually(async () => assertTrue((await listeners(sql)) === 0));
+    t.equal(proxy.open(), 0, fault);
+    t.equal(gaps.length, fault === 'kill' ? gaps.length : 1);
+  }
+});
+
+/** A listener behind a proxy of its own, beside a pool that does not go through it, after its first gap. */
+async function listening(t: Test, { direct, defaults }: { direct?: string; defaults?: boolean } = {}) {
+  const database = direct ?? (await freshDatabase(t));
+  const { url, proxy } = await throughProxy(t, database);
+  const sql = postgres(database, { max: 1, onnotice: () => {} });
+  const pool = await opened(database);
+  const heard: Notice[] = [];
+  const gaps: number[] = [];
+  const lines: string[] = [];
+  const notices = listenForNotices({
+    url,
+    database: pool,
+    onNotice: (notice) => heard.push(notice),
+    onGap: () => gaps.push(performance.now()),
+    log: { warn: (_, message) => lines.push(message) },
+    ...(defaults ? {} : { beatMs: BEAT_MS, silenceMsMax: SILENCE_MS_MAX }),
+  });
+  const end = async () => {
+    await notices.close();
+    await pool.close();
+    await sql.end({ timeout: 1 });
+    await proxy.stop();
+  };
+  t.teardown(end);
+  await eventually(() => assertTrue(gaps.length === 1));
+  return { database: pool, notices, heard, gaps, lines, sql, proxy, end };
+}
+
+async function opened(url: string): Promise<Database> {
+  const database = openDatabase({ url, connections: 2, log: { warn() {}, info() {} } });
+  await database.up(deadlineIn(5000));
+  return database;
+}
+
+/** One notice after the other, each with the moment before it was sent, until stopped. */
+function sendNumbered(database: Database) {
+  const notices: { id: string; startMs: number }[] = [];
+  let stopped = false;
+  const sending = (async () => {
+    while (!stopped) {
+      const notice = noticeOf({ kind: 'key_rotated', talkgroup: someTalkgroup() });
+      const startMs = performance.now();
+      await database.write(deadlineIn(REQUEST_MS), (sql) => sql`select ${notify(sql, notice)}`);
+      notices.push({ id: notice.id, startMs });
+      await delay(2);
+    }
+  })();
+  return {
+    notices,
+    async stop() {
+      stopped = true;
+      await sending;
+    },
+  };
+}
+
+async function killListener(sql: postgres.Sql): Promise<void> {
+  await sql`
+    select pg_terminate_backend(pid, 1000) from pg_stat_activity
+    where datname = current_database() and application_name = 'talkgroup-radio-notices'`;
+}
+
+async function listeners(sql: postgres.Sql): Promise<number> {
+  const rows = await sql`
+    select pid from pg_stat_activity
+    where datname = current_database() and application_name = 'talkgroup-radio-notices'`;
+  return rows.length;
+}
+
+const someTalkgroup = () => randomUUID() as TalkgroupId;
+
+function assertTrue(condition: boolean): void {
+  if (!condition) throw new Error('not yet');
+}
