@@ -31,15 +31,18 @@ const settings = {
   LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'fatal',
 };
 
-/** Starts a service of its own for `t`; `environment` overrides settings by their names. */
-export async function service(t: Test, environment: Record<string, string> = {}) {
+/**
+ * Starts a service of its own for `t`; `environment` overrides settings by their names. `around` leads the test's own
+ * statements to the database when DATABASE_URL leads through a link that breaks.
+ */
+export async function service(t: Test, environment: Record<string, string> = {}, around?: string) {
   const url = environment.DATABASE_URL ?? (await freshDatabase(t));
   const config = readConfig({ ...settings, ...environment, DATABASE_URL: url });
   const running = await compose(config, createLog(config.LOG_LEVEL), (error) => t.fail(error.message));
   t.teardown(() => running.close());
   const { port, wsPort } = await running.listen();
   await running.start();
-  const addresses = { rest: `http://127.0.0.1:${port}`, ws: `ws://127.0.0.1:${wsPort}`, url };
+  const addresses = { rest: `http://127.0.0.1:${port}`, ws: `ws://127.0.0.1:${wsPort}`, url: around ?? url };
   return { ...(await peopleOf(t, addresses)), close: () => running.close() };
 }
 
@@ -155,6 +158,8 @@ async function peopleOf(t: Test, { rest, ws, url }: Addresses) {
     sign,
     call,
     person,
+    /** What an operator types when a phone is lost. */
+    revoke: (username: string) => runCommand(['revoke', username], { ...settings, DATABASE_URL: url }),
     /** A radio of somebody who got his token elsewhere, at this node. */
     radioOf: ({ token }: { token: string }) => connect(t, `${ws}/ws?token=${token}`),
     admin,
@@ -168,6 +173,22 @@ async function peopleOf(t: Test, { rest, ws, url }: Addresses) {
       return { id: talkgroup.id, number: row?.number as number, name };
     },
   };
+}
+
+const CLI = fileURLToPath(new URL('../../src/cli.js', import.meta.url));
+
+/** Runs one command of the command line; `input` stands for the keyboard. */
+export async function runCommand(args: readonly string[], env: Record<string, string>, input = '') {
+  const child = spawn(process.execPath, [CLI, ...args], { env, stdio: 'pipe' });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  child.stdin.end(input);
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, output };
 }
 
 export type Radio = Awaited<ReturnType<typeof connect>>;

@@ -1,25 +1,10 @@
 // The command line: what no public route does.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { service } from '../helpers/service.js';
+import { runCommand, service } from '../helpers/service.js';
 
-const CLI = fileURLToPath(new URL('../../src/cli.js', import.meta.url));
-
-/** Runs one command with the environment of a service that has this database; `input` stands for the keyboard. */
-async function run(DATABASE_URL: string, args: readonly string[], { input = '', PORT = '1' } = {}) {
-  const child = spawn(process.execPath, [CLI, ...args], {
-    env: { DATABASE_URL, PORT, JWT_SECRET: 'a test secret of more than thirty-two bytes' },
-    stdio: 'pipe',
-  });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text) => (output += text));
-  child.stdin.end(input);
-  const [code] = await once(child, 'close');
-  return { code, output };
-}
+/** One command beside a service that has this database. */
+const run = (DATABASE_URL: string, args: readonly string[], { input = '', PORT = '1' } = {}) =>
+  runCommand(args, { DATABASE_URL, PORT, JWT_SECRET: 'a test secret of more than thirty-two bytes' }, input);
 
 t.test('admin add makes an admin who can log in, and nobody else', async (t) => {
   const s = await service(t);

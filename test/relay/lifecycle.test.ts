@@ -1,0 +1,151 @@
+// The life of the process as radios see it: cut connections, signals, restarts, a stalled server, a deaf node.
+import { once } from 'node:events';
+import { connect as connectTcp } from 'node:net';
+import t from 'tap';
+import { encodeFrame } from '../../src/relay/frame.js';
+import { freshDatabase } from '../helpers/cluster.js';
+import { eventually } from '../helpers/eventually.js';
+import { throughProxy } from '../helpers/proxied-database.js';
+import { connect, service, serviceProcess } from '../helpers/service.js';
+import { BINARY, handshake, wireFrame } from '../helpers/wire.js';
+
+const CUTS = Number(process.env.CONNECTION_CUTS ?? 500);
+
+t.test(`${CUTS} connections cut at any byte leave nothing behind`, { timeout: 300_000 }, async (t) => {
+  const s = await serviceProcess(t);
+  const [ann, bob] = [await s.person('ann'), await s.person('bob')];
+  const { number } = await s.talkgroup('fire', ann, bob);
+  const b = await bob.radio();
+  const baseline = await s.descriptors();
+
+  const speech = ['one', 'two', 'three'].map((text) =>
+    wireFrame({
+      opcode: BINARY,
+      payload: encodeFrame({ sequence: 0, talkgroup: number, payload: Buffer.from(text) }),
+    }),
+  );
+  const opening = Buffer.from(handshake(`${s.ws}/ws?token=${ann.token}`));
+  const talk = Buffer.concat(speech);
+  const { hostname, port } = new URL(s.ws);
+
+  /** Sends so many bytes of a connection that would have spoken, and resets it. */
+  async function cut(length: number): Promise<void> {
+    const socket = connectTcp(Number(port), hostname);
+    socket.on('error', () => {}); // the relay may be first
+    await once(socket, 'connect');
+    const write = (bytes: Buffer) => new Promise((resolve) => socket.write(bytes, resolve));
+    await write(opening.subarray(0, length));
+    if (length > opening.length) {
+      // WELCOME is longer than the answer to the handshake; what is sent before it would be ignored.
+      while (socket.bytesRead < 400 && !socket.closed)
+        await Promise.race([once(socket, 'data'), once(socket, 'close')]);
+      await write(talk.subarray(0, length - opening.length));
+    }
+    socket.resetAndDestroy();
+  }
+  const longest = opening.length + talk.length;
+  for (let done = 0; done < CUTS; done += 10) {
+    await Promise.all(Array.from({ length: 10 }, (_, index) => cut(1 + (((done + index) * 7919) % longest))));
+  }
+
+  await eventually(async () => {
+    const open = await s.descriptors();
+    if (open > baseline) throw new Error(`${open} descriptors, ${baseline} before`);
+  });
+  const late = await bob.radio();
+  t.match(
+    late.welcome?.talkgroups,
+    [{ online: 2, talkers: [], talkers_total: 0 }],
+    'no session and no burst is left',
+  );
+  const started = b.messages.filter(({ type }) => type === 'TALK_STARTED').length;
+  t.equal(
+    b.messages.filter(({ type }) => type === 'TALK_ENDED').length,
+    started,
+    'every burst that began has ended',
+  );
+  t.ok(started > CUTS / 50, `${started} of them had begun to talk`);
+});
+
+t.test(
+  'SIGTERM: every socket is told, the exit code is 0, and a restart serves the same accounts',
+  async (t) => {
+    const url = await freshDatabase(t);
+    const s = await serviceProcess(t, { DATABASE_URL: url });
+    const ann = await s.person('ann');
+    await s.talkgroup('fire', ann);
+    const radios = await Promise.all([ann.radio(), ann.radio(), ann.radio()]);
+    s.signal('SIGTERM');
+    for (const radio of radios) {
+      t.match(await radio.hears('GOAWAY'), { reconnect_after_ms: Number });
+      t.same(await radio.closes(), { code: 1012, reason: 'restart' });
+    }
+    t.equal(await s.exit(), 0);
+    const again = await service(t, { DATABASE_URL: url });
+    t.match((await again.radioOf(ann)).welcome, { username: 'ann', talkgroups: [{ name: 'fire' }] });
+  },
+);
+
+t.test('killed with -9 and started again, it knows everything that was acknowledged', async (t) => {
+  const url = await freshDatabase(t);
+  const s = await serviceProcess(t, { DATABASE_URL: url });
+  const ann = await s.person('ann', { serial: 'SN-1' });
+  const { id } = await s.talkgroup('fire');
+  await ann.post(`/talkgroups/${id}/join`);
+  const radio = await ann.radio();
+  radio.says({ type: 'GPS_UPDATE', lat: 1, lng: 2, alt: 3, ref: 1 });
+  await radio.hears('OK');
+  s.signal('SIGKILL');
+  t.equal((await radio.closes()).code, 1006);
+  const again = await service(t, { DATABASE_URL: url });
+  t.match((await again.radioOf(ann)).welcome?.talkgroups, [{ talkgroup_id: id }]);
+  t.match((await again.call('GET', `/devices/${ann.device}/gps`, ann.token)).body.gps, {
+    lat: 1,
+    lng: 2,
+    alt: 3,
+  });
+});
+
+t.test('a server that stood still does not take its own pause for silence', async (t) => {
+  const s = await serviceProcess(t, { TALK_SILENCE_MS: '500' });
+  const [ann, bob] = [await s.person('ann'), await s.person('bob')];
+  const { number } = await s.talkgroup('fire', ann, bob);
+  const [a, b] = [await ann.radio(), await bob.radio()];
+  a.speaks(number, 'before', { start: true });
+  await b.hearsFrame();
+  s.signal('SIGSTOP');
+  for (let frame = 0; frame < 5; frame++) {
+    await new Promise((resolve) => setTimeout(resolve, 200)); // the pace of a talker, twice T1 long
+    a.speaks(number, `${frame}`);
+  }
+  s.signal('SIGCONT');
+  await b.hearsText('4');
+  a.speaks(number, 'after', { end: true });
+  t.match(await b.hears('TALK_ENDED'), { burst: 1, code: 'released', frames: 7 });
+});
+
+t.test(
+  'a node whose listening connection is half-open follows all the same',
+  { timeout: 60_000 },
+  async (t) => {
+    const here = await service(t);
+    const link = await throughProxy(t, here.url);
+    const deaf = await service(t, { DATABASE_URL: link.url }, here.url);
+    const [ann, bob] = [await here.person('ann'), await here.person('bob')];
+    const { id, number } = await here.talkgroup('fire', ann, bob);
+    const [a, b] = [await deaf.radioOf(ann), await deaf.radioOf(bob)];
+    a.speaks(number, 'one', { start: true });
+    await b.hearsFrame();
+
+    // All connections so far lose what they carry; new ones work. The pool finds out by itself, the listener must too.
+    link.proxy.hole();
+    link.proxy.heal();
+    const startedAt = performance.now();
+    await ann.delete(`/talkgroups/${id}/leave`);
+    t.match(await a.hears('TALKGROUP_LEFT'), { talkgroup_id: id, reason: 'left' });
+    t.match(await b.hears('TALK_ENDED'), { code: /left|silence/ });
+    t.ok(performance.now() - startedAt < 5000, `${Math.round(performance.now() - startedAt)} ms`);
+    const radio = await connect(t, `${deaf.ws}/ws?token=${ann.token}`);
+    t.same(radio.welcome?.talkgroups, []);
+  },
+);
