@@ -7,8 +7,10 @@ import { keptSecret } from './auth/secret.js';
 import { ensureAdmin } from './auth/store.js';
 import { createTokenVerifier } from './auth/tokens.js';
 import { type Config, ConfigError } from './config.js';
-import { type Database, deadlineIn, openDatabase, REQUEST_MS } from './db/client.js';
+import { type Database, openDatabase } from './db/client.js';
+import { deadlineIn, REQUEST_MS } from './db/deadline.js';
 import { startEmbedded } from './db/embedded.js';
+import { faultOf, suspicious } from './db/faults.js';
 import { migrate } from './db/migrate.js';
 import { deviceRoutes } from './devices/routes.js';
 import { AppError } from './errors.js';
@@ -136,12 +138,8 @@ async function untilUp<T>(work: () => Promise<T>, { waiting, log }: { waiting: (
 
 const AGAIN_MS = 250;
 
-/** Connection errors of Node and postgres.js, PostgreSQL's own (shutting down, starting up), and the client's 503. */
-function isAway(error: unknown): boolean {
-  if (error instanceof AppError) return error.status === 503;
-  const code = (error as { code?: unknown }).code;
-  return typeof code === 'string' && (/^(57P|08|53300)/.test(code) || !/^[0-9A-Z]{5}$/.test(code));
-}
+const isAway = (error: unknown) =>
+  error instanceof AppError ? error.status === 503 : suspicious.has(faultOf(error));
 
 interface AdminParts {
   readonly config: Config;

@@ -1,6 +1,7 @@
 // Registration, login and change of password: the only routes that hash, and therefore wait in its queue.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { type Database, type Deadline, REQUEST_MS } from '../db/client.js';
+import type { Database } from '../db/client.js';
+import { type Deadline, REQUEST_MS } from '../db/deadline.js';
 import { AppError } from '../errors.js';
 import { answers, Ok, ok } from '../http/schemas.js';
 import type { Passwords } from './passwords.js';

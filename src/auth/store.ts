@@ -1,6 +1,7 @@
 // Accounts in PostgreSQL: register, look up, change, revoke.
 import { randomUUID } from 'node:crypto';
-import type { Database, Deadline } from '../db/client.js';
+import type { Database } from '../db/client.js';
+import type { Deadline } from '../db/deadline.js';
 import { noticeOf, notify } from '../db/notices.js';
 import type { UserId } from '../ids.js';
 import type { Role } from './tokens.js';

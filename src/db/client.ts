@@ -6,23 +6,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import postgres from 'postgres';
 import { AppError } from '../errors.js';
+import { type Deadline, DeadlineError, READ_MS_MAX, REQUEST_MS, within } from './deadline.js';
+import { faultOf, reasonOf, suspicious } from './faults.js';
+import { createGate } from './gate.js';
 import { type OwnSockets, ownSockets } from './own-sockets.js';
 
 export type Sql = postgres.Sql<{ timestamptz: string; int8: number }>;
 type Statement<Row extends object> = (sql: Sql) => Promise<Row[]>;
-
-/** A moment on the monotonic clock (ms, `performance.now()`) after which nobody waits any more. */
-export interface Deadline {
-  readonly at: number;
-}
-
-/** The deadline of work that may take `ms` milliseconds from now. */
-export const deadlineIn = (ms: number): Deadline => ({ at: performance.now() + ms });
-
-/** From arrival to answer, a REST request has this long for the gate, all statements and a retry. */
-export const REQUEST_MS = 2500;
-/** A single read may take this long of it. */
-export const READ_MS_MAX = 1500;
 
 export interface Database {
   /** Runs one statement that changes nothing. Refuses with `database_unavailable`. */
@@ -261,120 +251,4 @@ async function end(client: { sql: postgres.Sql; sockets: OwnSockets; ms: number 
   // On a half-open link postgres.js waits for ever.
   await Promise.race([client.sql.end(), pause(client.ms, undefined, { ref: false })]);
   client.sockets.close();
-}
-
-class DeadlineError extends Error {
-  override name = 'DeadlineError';
-}
-
-/** The answer, or DeadlineError at `at`; the statement itself is left to its pool. */
-async function within<T>(at: number, answer: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new DeadlineError('no answer before the deadline')),
-      Math.max(0, at - performance.now()),
-    );
-  });
-  try {
-    return await Promise.race([answer, late]);
-  } finally {
-    clearTimeout(timer);
-    answer.catch(() => {
-      // Expected after a deadline: a retired pool rejects what it still held.
-    });
-  }
-}
-
-/**
- * `statement`: the caller's own business (a constraint, a bug). `conflict`: the database asks for another try.
- * `refused`: it did nothing and said so. `unreachable`: never sent. `read_only`: a standby, nothing done.
- * `lost`: sent, and no answer came.
- */
-type Fault = 'statement' | 'conflict' | 'invalid_text' | 'refused' | 'unreachable' | 'read_only' | 'lost';
-
-/** After these no connection of the pool is worth a second try. */
-const suspicious: ReadonlySet<Fault> = new Set(['unreachable', 'read_only', 'lost']);
-
-/** SQLSTATE (PostgreSQL documentation, appendix A), or postgres.js or Node code -> what it means for us. */
-const faults: Readonly<Record<string, Fault>> = {
-  '40001': 'conflict', // serialization failure
-  '40P01': 'conflict', // deadlock
-  '22021': 'invalid_text',
-  '22P02': 'invalid_text',
-  '22P05': 'invalid_text',
-  '55P03': 'refused', // lock_timeout
-  '57014': 'refused', // statement_timeout
-  '53100': 'refused', // disk full
-  '53200': 'refused', // out of memory
-  '25006': 'read_only',
-  '28000': 'unreachable', // may not log in
-  '28P01': 'unreachable', // wrong password
-  '3D000': 'unreachable', // no such database
-  '53300': 'unreachable', // too many connections
-  '57P03': 'unreachable', // starting up
-  ECONNREFUSED: 'unreachable',
-  ENOENT: 'unreachable', // no socket file yet
-  ENOTFOUND: 'unreachable',
-  EAI_AGAIN: 'unreachable',
-  CONNECT_TIMEOUT: 'unreachable',
-  // postgres.js, about a statement it could not build and did not send
-  UNDEFINED_VALUE: 'statement',
-  MAX_PARAMETERS_EXCEEDED: 'statement',
-};
-
-function faultOf(error: unknown): Fault {
-  if (error instanceof DeadlineError) return 'lost';
-  const { code } = error as { code?: unknown };
-  if (typeof code !== 'string') return 'statement';
-  const known = faults[code];
-  if (known !== undefined) return known;
-  // Not told by its looks: EPIPE could be an SQLSTATE.
-  if (!(error instanceof postgres.PostgresError)) return 'lost'; // ECONNRESET, CONNECTION_CLOSED ...
-  return /^(08|57P)/.test(code) ? 'lost' : 'statement'; // connection exceptions, shutdown, crash
-}
-
-function reasonOf(error: unknown): string {
-  const { code, message } = error as { code?: string; message?: string };
-  return code ?? message ?? 'unknown';
-}
-
-/**
- * At most `places` callers inside, first come, first served, each waiting no longer than his deadline; beyond
- * `callsMax` inside and waiting, refused at once.
- */
-function createGate({ places, callsMax }: { places: number; callsMax: number }) {
-  const waiting = new Set<() => void>();
-  let inside = 0;
-
-  return {
-    async enter(deadline: Deadline): Promise<void> {
-      if (inside < places) {
-        inside++;
-        return;
-      }
-      if (inside + waiting.size >= callsMax) throw new AppError('database_unavailable');
-      await new Promise<void>((resolve, reject) => {
-        const admit = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-        const giveUp = () => {
-          waiting.delete(admit);
-          reject(new AppError('database_unavailable'));
-        };
-        const timer = setTimeout(giveUp, Math.max(0, deadline.at - performance.now()));
-        waiting.add(admit);
-      });
-    },
-    leave(): void {
-      const [next] = waiting; // a Set keeps the order of arrival
-      if (next === undefined) {
-        inside--;
-        return;
-      }
-      waiting.delete(next);
-      next(); // our place is handed over, `inside` stays
-    },
-  };
 }

@@ -3,7 +3,8 @@
 // A notice is only the hurry: it names what changed, never the new state. Whoever receives it reads the database.
 import { randomUUID } from 'node:crypto';
 import type { DeviceId, TalkgroupId, UserId } from '../ids.js';
-import { type Client, type Database, deadlineIn, openListeningClient, type Sql } from './client.js';
+import { type Client, type Database, openListeningClient, type Sql } from './client.js';
+import { deadlineIn } from './deadline.js';
 
 /** What may have changed, and the key under which to read it again. */
 export type Change =

@@ -1,5 +1,6 @@
 // The latest fix of each device in PostgreSQL; the relay stores through here as well.
-import type { Database, Deadline } from '../db/client.js';
+import type { Database } from '../db/client.js';
+import type { Deadline } from '../db/deadline.js';
 import type { DeviceId } from '../ids.js';
 import type { GpsFix, StoredFix } from './schemas.js';
 

@@ -1,5 +1,5 @@
 // The wait between a stored change and its 200: until this node's live sockets follow it.
-import type { Deadline } from '../db/client.js';
+import type { Deadline } from '../db/deadline.js';
 import type { Notice, Tell } from '../db/notices.js';
 import { AppError } from '../errors.js';
 

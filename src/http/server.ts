@@ -13,7 +13,8 @@ import {
   LogController,
 } from 'fastify';
 import type { Config } from '../config.js';
-import { type Database, type Deadline, deadlineIn, REQUEST_MS } from '../db/client.js';
+import type { Database } from '../db/client.js';
+import { type Deadline, deadlineIn, REQUEST_MS } from '../db/deadline.js';
 import { AppError } from '../errors.js';
 import { addBodyParsers, BODY_BYTES_MAX } from './body.js';
 import { addDocs } from './docs.js';

@@ -1,6 +1,7 @@
 // Rotation counters in PostgreSQL.
 import type { Static } from 'typebox';
-import type { Database, Deadline } from '../db/client.js';
+import type { Database } from '../db/client.js';
+import type { Deadline } from '../db/deadline.js';
 import { type Notice, notify } from '../db/notices.js';
 import type { TalkgroupId } from '../ids.js';
 import type { Rotation } from './schemas.js';

@@ -1,7 +1,8 @@
 // The relay's half of the composition: builds it from its instances of verifier, SQL client and listener.
 import type { VerifyToken } from '../auth/tokens.js';
 import type { Config } from '../config.js';
-import { type Database, deadlineIn, READ_MS_MAX, REQUEST_MS } from '../db/client.js';
+import type { Database } from '../db/client.js';
+import { deadlineIn, READ_MS_MAX, REQUEST_MS } from '../db/deadline.js';
 import { listenForNotices, type NoticeListener, type Tell } from '../db/notices.js';
 import { storeFix } from '../gps/store.js';
 import {

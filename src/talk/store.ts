@@ -1,5 +1,6 @@
 // What the relay asks the database: who a user is, where he may talk, and numbers for sessions.
-import type { Database, Deadline } from '../db/client.js';
+import type { Database } from '../db/client.js';
+import type { Deadline } from '../db/deadline.js';
 import type { DeviceId, TalkgroupId, UserId } from '../ids.js';
 
 export type FloorMode = 'open' | 'single' | 'broadcast';

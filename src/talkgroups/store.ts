@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import type { Static } from 'typebox';
-import type { Database, Deadline } from '../db/client.js';
+import type { Database } from '../db/client.js';
+import type { Deadline } from '../db/deadline.js';
 import { type Notice, notify } from '../db/notices.js';
 import type { TalkgroupId, UserId } from '../ids.js';
 import type { Member, Talkgroup } from './schemas.js';

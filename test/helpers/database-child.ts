@@ -1,7 +1,8 @@
 // A process to be cut off: opens the guarded client and a listener, says when the database is up and down, and closes
 // both when its standard input ends.
 import { setTimeout as delay } from 'node:timers/promises';
-import { deadlineIn, openDatabase } from '../../src/db/client.js';
+import { openDatabase } from '../../src/db/client.js';
+import { deadlineIn } from '../../src/db/deadline.js';
 import { listenForNotices } from '../../src/db/notices.js';
 
 const [url = ''] = process.argv.slice(2);

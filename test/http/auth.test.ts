@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { verify } from '@node-rs/bcrypt';
 import t from 'tap';
 import { addAdmin, ensureAdmin, revokeUser } from '../../src/auth/store.js';
-import { deadlineIn } from '../../src/db/client.js';
+import { deadlineIn } from '../../src/db/deadline.js';
 import { type Answer, PASSWORD, PASSWORD_HASH, type Service, service } from '../helpers/rest.js';
 
 t.setTimeout(120_000);

@@ -1,7 +1,7 @@
 // Devices and positions by REST.
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { deadlineIn } from '../../src/db/client.js';
+import { deadlineIn } from '../../src/db/deadline.js';
 import { storeFix } from '../../src/gps/store.js';
 import type { DeviceId } from '../../src/ids.js';
 import { service } from '../helpers/rest.js';

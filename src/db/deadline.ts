@@ -1,0 +1,38 @@
+// Deadlines of work that others wait for.
+
+/** A moment on the monotonic clock (ms, `performance.now()`) after which nobody waits any more. */
+export interface Deadline {
+  readonly at: number;
+}
+
+/** The deadline of work that may take `ms` milliseconds from now. */
+export const deadlineIn = (ms: number): Deadline => ({ at: performance.now() + ms });
+
+/** From arrival to answer, a REST request has this long for the gate, all statements and a retry. */
+export const REQUEST_MS = 2500;
+/** A single read may take this long of it. */
+export const READ_MS_MAX = 1500;
+
+/** Nobody waits any more; whether the work happens is unknown. */
+export class DeadlineError extends Error {
+  override name = 'DeadlineError';
+}
+
+/** The answer, or DeadlineError at `at`; the statement itself is left to its pool. */
+export async function within<T>(at: number, answer: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(new DeadlineError('no answer before the deadline')),
+      Math.max(0, at - performance.now()),
+    );
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+    answer.catch(() => {
+      // Expected after a deadline: a retired pool rejects what it still held.
+    });
+  }
+}

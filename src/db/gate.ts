@@ -1,0 +1,43 @@
+// The gate before the database: a bounded number of callers inside, a bounded queue before it.
+import { AppError } from '../errors.js';
+import type { Deadline } from './deadline.js';
+
+/**
+ * At most `places` callers inside, first come, first served, each waiting no longer than his deadline; beyond
+ * `callsMax` inside and waiting, refused at once.
+ */
+export function createGate({ places, callsMax }: { places: number; callsMax: number }) {
+  const waiting = new Set<() => void>();
+  let inside = 0;
+
+  return {
+    async enter(deadline: Deadline): Promise<void> {
+      if (inside < places) {
+        inside++;
+        return;
+      }
+      if (inside + waiting.size >= callsMax) throw new AppError('database_unavailable');
+      await new Promise<void>((resolve, reject) => {
+        const admit = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+        const giveUp = () => {
+          waiting.delete(admit);
+          reject(new AppError('database_unavailable'));
+        };
+        const timer = setTimeout(giveUp, Math.max(0, deadline.at - performance.now()));
+        waiting.add(admit);
+      });
+    },
+    leave(): void {
+      const [next] = waiting; // a Set keeps the order of arrival
+      if (next === undefined) {
+        inside--;
+        return;
+      }
+      waiting.delete(next);
+      next(); // our place is handed over, `inside` stays
+    },
+  };
+}

@@ -1,0 +1,192 @@
+// The rules of a session that take time, on a clock of the test's own: rates, mutes, refusals and abuse.
+import t, { type Test } from 'tap';
+import type { TalkgroupId, UserId } from '../../src/ids.js';
+import type { Peer } from '../../src/relay/fanout.js';
+import { END, encodeFrame, START } from '../../src/relay/frame.js';
+import { createRelay } from '../../src/relay/relay.js';
+import type { MembershipRow } from '../../src/talk/store.js';
+
+type Message = { readonly type: string; readonly code?: string; readonly [key: string]: unknown };
+
+const talkgroupRow = (number: number): MembershipRow => ({
+  id: `talkgroup ${number}` as TalkgroupId,
+  number,
+  name: `${number}`,
+  rotation_counter: 0,
+  floor_mode: 'open',
+  max_talk_ms: 0,
+  site: 'depot',
+});
+
+/** A relay without an engine, and one radio in the talkgroups 1 and 2; time passes only by `pass`. */
+async function radioOn(t: Test) {
+  let nowMs = 1000;
+  const messages: Message[] = [];
+  let relayed = 0;
+  let closed: string | null = null;
+  const peer: Peer = {
+    send: (text) => messages.push(JSON.parse(text)) && 1,
+    publish: () => ++relayed > 0,
+    subscribe: () => true,
+    unsubscribe: () => true,
+    end(_code, reason) {
+      closed = reason;
+    },
+  };
+  const account = {
+    id: 'ann' as UserId,
+    username: 'ann',
+    valid_from: 0,
+    device_id: null,
+    device_active: true,
+    memberships: [talkgroupRow(1), talkgroupRow(2)],
+  };
+  const relay = createRelay({
+    verifyToken: () => null,
+    started: () => true,
+    reads: { accountsOf: async () => [account], talkgroupsOf: async () => [] },
+    takeNumber: () => 7,
+    publisher: { publish: () => true, numSubscribers: () => 1 },
+    limits: {
+      frameBytes: 1024,
+      framesPerSecond: 110,
+      textBytes: 8192,
+      controlPerSecond: 20,
+      talkSilenceMs: 2000,
+      socketsPerUser: 32,
+      upgradesLoading: 200,
+      upgradesWaiting: 0,
+    },
+    storeFix: async () => true,
+    talkgroupNumbered: async () => false,
+    log: { info() {}, error: (_fields, message) => t.fail(message) },
+    nowMs: () => nowMs,
+  });
+  t.teardown(() => relay.close());
+  const claims = { sub: account.id, username: 'ann', role: 'user', iat: 0 } as const;
+  const session = await new Promise<Parameters<typeof relay.open>[0]>((resolve, reject) => {
+    relay.admit(claims, (admission) => {
+      if ('close' in admission) return reject(new Error(admission.close.reason));
+      relay.open(admission.session, peer, admission.account);
+      resolve(admission.session);
+    });
+  });
+  const bufferOf = (bytes: Uint8Array) => new Uint8Array(bytes).buffer;
+
+  return {
+    pass(ms: number) {
+      nowMs += ms;
+    },
+    /** One frame; true: relayed. */
+    speaks: (talkgroup: number, flags = 0) =>
+      session.receiveAudio(
+        bufferOf(encodeFrame({ sequence: 0, talkgroup, payload: new Uint8Array(1), flags })),
+      ),
+    says: (text: string) => session.receiveText(bufferOf(Buffer.from(text))),
+    /** The codes of the errors told since the last call. */
+    errors(): (string | undefined)[] {
+      return messages.splice(0).flatMap(({ type, code }) => (type === 'ERROR' ? [code] : []));
+    },
+    closed: () => closed,
+  };
+}
+
+t.test('speech has its rate in each talkgroup: twice a second at once, then as time passes', async (t) => {
+  const radio = await radioOn(t);
+  const spoken = (talkgroup: number, frames: number) => {
+    let relayed = 0;
+    for (let frame = 0; frame < frames; frame++) if (radio.speaks(talkgroup)) relayed++;
+    return relayed;
+  };
+  t.equal(spoken(1, 500), 220);
+  t.equal(spoken(2, 500), 220, 'one talkgroup does not use up the rate of another');
+  radio.pass(500);
+  t.equal(spoken(1, 500), 55);
+  radio.pass(60_000);
+  t.equal(spoken(1, 500), 220, 'silence saves up no more than the burst');
+});
+
+t.test('a refused stream is told once, for as long as it lasts', async (t) => {
+  const radio = await radioOn(t);
+  const stranger = 3;
+  for (let frame = 0; frame < 500; frame++) {
+    t.notOk(radio.speaks(stranger));
+    radio.pass(20);
+  }
+  await tellings();
+  t.same(radio.errors(), ['unknown_talkgroup'], '10 s of speech, one error');
+  radio.pass(1980);
+  radio.speaks(stranger);
+  await tellings();
+  t.same(radio.errors(), [], 'just under 2 s of silence: the same stream');
+  radio.pass(2000);
+  radio.speaks(stranger);
+  await tellings();
+  t.same(radio.errors(), ['unknown_talkgroup'], '2 s of silence end it');
+  radio.speaks(stranger, START);
+  await tellings();
+  t.same(radio.errors(), ['unknown_talkgroup'], 'so does START');
+});
+
+/** Whether a talkgroup exists is asked of the database: the error comes a few promises later. */
+const tellings = () => new Promise((resolve) => setImmediate(resolve));
+
+t.test('a stream that was accepted in between is refused anew', async (t) => {
+  const radio = await radioOn(t);
+  const flood = () => {
+    while (radio.speaks(1));
+  };
+  flood();
+  t.same(radio.errors(), ['rate_limited']);
+  radio.pass(500);
+  t.ok(radio.speaks(1, START), 'a new stream, accepted');
+  flood();
+  t.same(radio.errors(), ['rate_limited'], 'and cut again: its talker must hear of it');
+});
+
+t.test('after eight bursts in 10 s one is muted for 2 s, START or not', async (t) => {
+  const radio = await radioOn(t);
+  for (let burst = 0; burst < 8; burst++) {
+    t.ok(radio.speaks(1, START | END));
+    radio.pass(1000);
+  }
+  t.notOk(radio.speaks(1, START), 'the ninth, 8 s after the first');
+  t.same(radio.errors(), ['rate_limited']);
+  t.ok(radio.speaks(2, START), 'it may talk elsewhere');
+  radio.pass(1999);
+  t.notOk(radio.speaks(1, START), 'the first is 10 s ago by now, the mute is not over');
+  t.notOk(radio.speaks(1));
+  t.same(radio.errors(), [], 'of the mute it was told already');
+  radio.pass(1);
+  t.ok(radio.speaks(1, START));
+});
+
+t.test('eight bursts a window: the window slides', async (t) => {
+  const radio = await radioOn(t);
+  for (let burst = 0; burst < 40; burst++) {
+    t.ok(radio.speaks(1, START | END), `burst ${burst}`);
+    radio.pass(1250);
+  }
+});
+
+t.test('20 bad texts in any 10 s close the session', async (t) => {
+  const radio = await radioOn(t);
+  radio.says('no JSON');
+  radio.pass(9500);
+  for (let bad = 0; bad < 10; bad++) radio.says('no JSON');
+  radio.pass(1000); // the first is 10.5 s ago now
+  for (let bad = 0; bad < 9; bad++) radio.says('no JSON');
+  t.equal(radio.closed(), null, '19 in the last 10 s');
+  radio.says('no JSON');
+  t.equal(radio.closed(), 'rate_limited');
+});
+
+t.test('19 bad texts every 10 s are answered for ever', async (t) => {
+  const radio = await radioOn(t);
+  for (let round = 0; round < 5; round++) {
+    for (let bad = 0; bad < 19; bad++) radio.says('no JSON');
+    t.equal(radio.errors().length, 19);
+    radio.pass(10_000);
+  }
+  t.equal(radio.closed(), null);
+});
