@@ -45,6 +45,9 @@ export interface NoticeListenerOptions {
   readonly silenceMsMax?: number;
 }
 
+/** Silence is noticed so much late at most. */
+const WATCH_MS = 100;
+
 /**
  * Listens until closed. Each second the node notifies itself; 3 s without hearing that is a gap, as is a connection
  * lost and found again: a half-open connection looks alive to everybody but the one who waits for its own voice.
@@ -89,18 +92,23 @@ export function listenForNotices({
     database
       .write(deadlineIn(beatMs), (sql) => sql`select pg_notify(${self}, '')`)
       .catch(() => {
-        // Expected while the database is away: silence is what the next lines look for.
+        // Expected while the database is away: silence is what is looked for below.
       });
-    if (performance.now() - heardAt < silenceMsMax) return;
-    log.warn({ silentMs: Math.round(performance.now() - heardAt) }, 'notices silent: listening anew');
+  }, beatMs);
+
+  const watch = setInterval(() => {
+    const silentMs = performance.now() - heardAt;
+    if (silentMs < silenceMsMax) return;
+    log.warn({ silentMs: Math.round(silentMs) }, 'notices silent: listening anew');
     void client?.end(END_MS_MAX);
     listen();
-  }, beatMs);
+  }, WATCH_MS);
 
   listen();
   return {
     async close() {
       clearInterval(beat);
+      clearInterval(watch);
       const last = client;
       client = null;
       await last?.end(END_MS_MAX);
@@ -120,7 +128,7 @@ const kinds = new Set([
 /** null for anything another version of this service might send; the gap detection does not depend on it. */
 function readNotice(payload: string): Notice | null {
   try {
-    const notice = JSON.parse(payload) as Notice;
+    const notice = JSON.parse(payload) as Notice; // ours or that of another version; checked as far as we use it blindly
     return typeof notice.id === 'string' && kinds.has(notice.kind) ? notice : null;
   } catch {
     // Expected: a payload that is not ours.

@@ -88,11 +88,13 @@ export function composeRelay({ config, url, database, verifyToken, log }: RelayS
   return {
     listen: () => engine.listen(relay),
     start() {
-      numbers = createSessionNumbers(() => nextSessionBlock(database, write()), SESSION_BLOCK);
+      numbers = createSessionNumbers(() => nextSessionBlock(database, write()), { size: SESSION_BLOCK, log });
       notices = listenForNotices({
         url,
         database,
-        onNotice: (notice) => void relay.notice(notice),
+        onNotice: (notice) => {
+          relay.notice(notice).catch((error) => log.error({ err: error }, 'notice failed'));
+        },
         onGap: relay.gap,
         log,
       });

@@ -3,11 +3,15 @@ import { AppError } from '../errors.js';
 import { type DeviceId, readId } from '../ids.js';
 import { Bucket } from './bucket.js';
 import { closes } from './closes.js';
+import { Flood } from './flood.js';
 import { type ClientMessage, type ErrorCode, type Ref, readMessage, say } from './messages.js';
 import type { House, Session } from './session.js';
+import { Window } from './window.js';
 
 type GpsUpdate = Extract<ClientMessage, { type: 'GPS_UPDATE' }>;
 
+/** Of the WebSocket itself; a client that wants to know its link is alive sends one every few seconds. */
+const ENGINE_PINGS_PER_SECOND = 5;
 /** The 20th bad text within 10 s closes. */
 const BAD_TEXTS_MAX = 20;
 const BAD_TEXTS_WINDOW_MS = 10_000;
@@ -19,17 +23,19 @@ const FIXES = [2, 5] as const;
 export class Control {
   private readonly session: Session;
   private readonly house: House;
+  private readonly texts: Flood;
+  private readonly enginePings = new Flood(ENGINE_PINGS_PER_SECOND);
   private readonly all: Bucket;
   private readonly pings: Bucket;
   private readonly fixes: Bucket;
-  private badTexts = 0;
-  private badTextsSinceMs = 0;
+  private readonly badTexts = new Window(BAD_TEXTS_MAX - 1, BAD_TEXTS_WINDOW_MS);
 
   constructor(session: Session, house: House) {
     const { controlPerSecond } = house.limits;
     const nowMs = house.nowMs();
     this.session = session;
     this.house = house;
+    this.texts = new Flood(controlPerSecond);
     this.all = new Bucket(controlPerSecond, 3 * controlPerSecond, nowMs);
     this.pings = new Bucket(...PINGS, nowMs);
     this.fixes = new Bucket(...FIXES, nowMs);
@@ -38,6 +44,7 @@ export class Control {
   /** One text message. The engine has checked that it is UTF-8. */
   receive(message: ArrayBuffer, nowMs: number): void {
     if (message.byteLength > this.house.limits.textBytes) return this.session.close(closes.too_big);
+    if (this.texts.hit(nowMs)) return this.session.close(closes.rate_limited);
     const reading = readMessage(Buffer.from(message).toString('utf8'));
     if (reading.kind === 'bad') return this.receiveBad(reading.code, reading.ref, nowMs);
     const { message: asked } = reading;
@@ -47,18 +54,18 @@ export class Control {
     else void this.receiveFix(asked);
   }
 
+  /** A ping of the WebSocket, answered by the engine. */
+  pinged(nowMs: number): void {
+    if (this.enginePings.hit(nowMs)) this.session.close(closes.rate_limited);
+  }
+
   /** Whether one more message, in or out on its own account, is within this session's rate. */
   take(nowMs: number): boolean {
     return this.all.take(nowMs);
   }
 
   private receiveBad(code: ErrorCode, ref: Ref | undefined, nowMs: number): void {
-    if (nowMs - this.badTextsSinceMs > BAD_TEXTS_WINDOW_MS) {
-      this.badTexts = 0;
-      this.badTextsSinceMs = nowMs;
-    }
-    this.badTexts++;
-    if (this.badTexts >= BAD_TEXTS_MAX) return this.session.close(closes.rate_limited);
+    if (!this.badTexts.take(nowMs)) return this.session.close(closes.rate_limited);
     this.session.send(say.error(code, { ref }));
   }
 
@@ -67,7 +74,7 @@ export class Control {
     if (ref !== undefined) this.session.send(say.error(code, { ref }));
   }
 
-  /** At most five at a time: what the bucket lets in, each ended by the database's deadline. */
+  /** About ten at a time at most: what the bucket lets in until the database's deadline. */
   private async receiveFix({ device_id, lat, lng, alt, ref }: GpsUpdate): Promise<void> {
     const { session, house } = this;
     const deviceId = device_id === undefined ? session.user.deviceId : readId<DeviceId>(device_id);

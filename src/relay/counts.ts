@@ -1,6 +1,8 @@
 // What the relay counts: plain numbers, because the hot path increments them.
 
 export type DropReason =
+  /** Before WELCOME, or after we closed. */
+  | 'no_session'
   | 'bad_frame'
   | 'not_member'
   | 'rate_limited'
@@ -10,11 +12,14 @@ export type DropReason =
   | 'no_burst';
 
 export interface Counts {
+  /** Of sessions; each is relayed or dropped with a reason. */
   framesIn: number;
   framesRelayed: number;
   bursts: number;
-  /** Deliveries the engine refused because a receiver's buffer was full. */
-  undelivered: number;
+  /** Times the engine dropped what was meant for a receiver whose buffer was full; how much it dropped it does not say. */
+  overruns: number;
+  /** Sessions that ended by a fault of ours. */
+  failed: number;
   readonly dropped: Record<DropReason, number>;
 }
 
@@ -22,8 +27,10 @@ export const newCounts = (): Counts => ({
   framesIn: 0,
   framesRelayed: 0,
   bursts: 0,
-  undelivered: 0,
+  overruns: 0,
+  failed: 0,
   dropped: {
+    no_session: 0,
     bad_frame: 0,
     not_member: 0,
     rate_limited: 0,

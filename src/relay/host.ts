@@ -20,18 +20,21 @@ export type FromThread =
   | { readonly kind: 'listening'; readonly port: number }
   | { readonly kind: 'refused'; readonly message: string }
   | { readonly kind: 'acknowledged'; readonly id: string }
-  | { readonly kind: 'trouble'; readonly reason: string | null }
+  | { readonly kind: 'beat'; readonly trouble: string | null }
   | { readonly kind: 'closed' };
 
-/** A route waits no longer for the relay than this. */
-const ACKNOWLEDGE_MS_MAX = 1000;
+/** The thread says so often how it is; silent for SILENCE_MS_MAX it is taken for stuck. */
+export const BEAT_MS = 250;
+const SILENCE_MS_MAX = 3000;
+/** Notices under way; the oldest is given up for one more, and its route has long answered 503. */
+const UNACKNOWLEDGED_MAX = 10_000;
 
 /** Starts the thread. `onDeath` hears of an end nobody asked for: without a relay the process has no purpose. */
 export function startRelayThread(data: ThreadData, onDeath: (error: Error) => void): RelaySide {
   const worker = new Worker(new URL('./thread.js', import.meta.url), { workerData: data });
-  // Bounded by the database's gate in front of it: an entry lives ACKNOWLEDGE_MS_MAX at most.
   const unacknowledged = new Map<string, () => void>();
   let trouble: string | null = 'relay starting';
+  let beatAtMs = performance.now();
   let closing = false;
   let answerListen: { resolve: (port: number) => void; reject: (error: Error) => void } | null = null;
 
@@ -47,8 +50,9 @@ export function startRelayThread(data: ThreadData, onDeath: (error: Error) => vo
         unacknowledged.get(message.id)?.();
         unacknowledged.delete(message.id);
         return;
-      case 'trouble':
-        trouble = message.reason;
+      case 'beat':
+        trouble = message.trouble;
+        beatAtMs = performance.now();
         return;
       case 'closed':
         return;
@@ -67,18 +71,13 @@ export function startRelayThread(data: ThreadData, onDeath: (error: Error) => vo
       }),
     start: () => say({ kind: 'start' }),
     tell: (notice) =>
-      new Promise((resolve, reject) => {
-        const late = setTimeout(() => {
-          unacknowledged.delete(notice.id);
-          reject(new Error('the relay did not acknowledge in time'));
-        }, ACKNOWLEDGE_MS_MAX);
-        unacknowledged.set(notice.id, () => {
-          clearTimeout(late);
-          resolve();
-        });
+      new Promise((resolve) => {
+        const [oldest] = unacknowledged.keys();
+        if (unacknowledged.size >= UNACKNOWLEDGED_MAX && oldest !== undefined) unacknowledged.delete(oldest);
+        unacknowledged.set(notice.id, resolve);
         say({ kind: 'notice', notice });
       }),
-    trouble: () => trouble,
+    trouble: () => (performance.now() - beatAtMs > SILENCE_MS_MAX ? 'relay not answering' : trouble),
     async close() {
       closing = true;
       const exited = once(worker, 'exit');

@@ -80,6 +80,13 @@ type Listen = (
 ) => void;
 
 function routes(app: TemplatedApp, relay: Relay, options: ListenerOptions): void {
+  const guarded = (what: string, act: () => void) => {
+    try {
+      act();
+    } catch (error) {
+      options.log.error({ err: error }, `${what} failed`);
+    }
+  };
   app.ws<SocketData>('/ws', {
     compression: uWS.DISABLED,
     // One number for both kinds; the session holds each to its own.
@@ -102,14 +109,18 @@ function routes(app: TemplatedApp, relay: Relay, options: ListenerOptions): void
     open(ws) {
       const data = ws.getUserData();
       // Not in this callback: its writes are corked with the handshake, and a close in it waits 15 s for the peer's.
-      setImmediate(() => {
-        if (!data.closed) relay.admit(data.claims, (admission) => seat(ws, data, admission, relay));
+      setImmediate(guarded, 'admission', () => {
+        if (data.closed) return;
+        relay.admit(data.claims, (admission) => guarded('seat', () => seat(ws, data, admission, relay)));
       });
     },
 
     message(ws, message, isBinary) {
       const { session } = ws.getUserData();
-      if (session === null) return;
+      if (session === null) {
+        if (isBinary) relay.counts.dropped.no_session++;
+        return;
+      }
       try {
         if (isBinary) session.receiveAudio(message);
         else session.receiveText(message);
@@ -118,20 +129,33 @@ function routes(app: TemplatedApp, relay: Relay, options: ListenerOptions): void
       }
     },
 
-    dropped() {
-      relay.counts.undelivered++;
+    dropped(ws) {
+      relay.counts.overruns++;
+      ws.getUserData().session?.overrun();
+    },
+
+    drain(ws) {
+      if (ws.getBufferedAmount() === 0) guarded('drain', () => ws.getUserData().session?.drained());
+    },
+
+    ping(ws) {
+      guarded('ping', () => ws.getUserData().session?.pinged());
     },
 
     close(ws, code) {
       const data = ws.getUserData();
       data.closed = true;
-      if (data.session !== null) relay.closed(data.session, code);
+      guarded('close', () => data.session && relay.closed(data.session, code));
     },
   });
   // What the engine does not take for an upgrade: it looks for a key of 24 characters, and at nothing else.
-  app.get('/ws', (res, req) => (isUpgrade(req) ? answerBadKey(res) : answerNoUpgrade(res)));
-  app.any('/ws', (res) => answer(res, '405 Method Not Allowed', 'method not allowed', ['Allow', 'GET']));
-  app.any('/*', (res) => answer(res, '404 Not Found', 'no such path'));
+  app.get('/ws', (res, req) =>
+    guarded('GET', () => (isUpgrade(req) ? answerBadKey(res) : answerNoUpgrade(res))),
+  );
+  app.any('/ws', (res) =>
+    guarded('method', () => answer(res, '405 Method Not Allowed', 'method not allowed', ['Allow', 'GET'])),
+  );
+  app.any('/*', (res) => guarded('path', () => answer(res, '404 Not Found', 'no such path')));
 }
 
 /** Synchronous: an upgrade after the callback, which the engine offers too, sometimes shuts the new socket down. */

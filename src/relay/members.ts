@@ -75,6 +75,8 @@ export interface Members {
   readonly users: ReadonlyMap<UserId, User>;
   readonly talkgroups: ReadonlyMap<TalkgroupId, Talkgroup>;
   usersWith(device: DeviceId): Iterable<User>;
+  /** Whether a talkgroup held here has this number. */
+  hasNumber(number: number): boolean;
   /** Holds the user from here on; the caller opens a session of his in the same step, or drops him. */
   hold(account: Account): User;
   /** A membership as the database shows it. */
@@ -89,6 +91,7 @@ export function createMembers(): Members {
   const users = new Map<UserId, User>();
   const talkgroups = new Map<TalkgroupId, Talkgroup>();
   const byDevice = new Map<DeviceId, Set<User>>();
+  const numbers = new Set<number>();
 
   function hold(account: Account): User {
     const user = new User(account);
@@ -107,6 +110,7 @@ export function createMembers(): Members {
     if (talkgroup === undefined) {
       talkgroup = new Talkgroup(row);
       talkgroups.set(row.id, talkgroup);
+      numbers.add(row.number);
     }
     const membership = new Membership(user, talkgroup, row.site);
     user.memberships.set(talkgroup.number, membership);
@@ -118,7 +122,9 @@ export function createMembers(): Members {
     const { user, talkgroup } = membership;
     user.memberships.delete(talkgroup.number);
     talkgroup.memberships.delete(membership);
-    if (talkgroup.memberships.size === 0) talkgroups.delete(talkgroup.id);
+    if (talkgroup.memberships.size > 0) return;
+    talkgroups.delete(talkgroup.id);
+    numbers.delete(talkgroup.number);
   }
 
   function drop(id: UserId): void {
@@ -132,7 +138,16 @@ export function createMembers(): Members {
     if (others?.size === 0) byDevice.delete(user.deviceId);
   }
 
-  return { users, talkgroups, usersWith: (device) => byDevice.get(device) ?? [], hold, admit, release, drop };
+  return {
+    users,
+    talkgroups,
+    usersWith: (device) => byDevice.get(device) ?? [],
+    hasNumber: (number) => numbers.has(number),
+    hold,
+    admit,
+    release,
+    drop,
+  };
 }
 
 /** The hot path's only question about rights: three loads, no look-up. */

@@ -153,7 +153,7 @@ export const say = {
   ok: (ref: Ref) => JSON.stringify({ type: 'OK', ref }),
   error: (
     code: ErrorCode,
-    about: { ref?: Ref | undefined; talkgroup_id?: string | undefined; retry_ms?: number },
+    about: { ref?: Ref | undefined; talkgroup_id?: string | undefined; number?: number },
   ) => JSON.stringify({ type: 'ERROR', ...about, code, message: sentences[code] }),
   goaway: (reconnectAfterMs: number) =>
     JSON.stringify({ type: 'GOAWAY', reconnect_after_ms: reconnectAfterMs }),

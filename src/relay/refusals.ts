@@ -20,6 +20,11 @@ export class Refusals {
     return lastAtMs === undefined || isStart || nowMs - lastAtMs >= SILENCE_MS;
   }
 
+  /** A START was accepted: what is refused after it is another stream. */
+  forget(talkgroup: number): void {
+    this.lastAtMs.delete(talkgroup);
+  }
+
   private forgetSilent(nowMs: number): void {
     for (const [talkgroup, atMs] of this.lastAtMs) {
       if (nowMs - atMs >= SILENCE_MS) this.lastAtMs.delete(talkgroup);

@@ -6,10 +6,11 @@ import type { Account } from '../talk/store.js';
 import { type Close, closes } from './closes.js';
 import { type Counts, newCounts } from './counts.js';
 import { createFanout, type Peer, type Publisher } from './fanout.js';
-import type { Membership, Talkgroup, User } from './members.js';
+import type { Membership, Talkgroup } from './members.js';
 import { say } from './messages.js';
-import { createRights, type Loaded, type Rights, type RightsEffects, type RightsReads } from './rights.js';
+import { createRights, type Loaded, type Rights, type RightsReads } from './rights.js';
 import { type House, Session } from './session.js';
+import type { RightsEffects } from './settle.js';
 
 export interface RelayOptions {
   readonly verifyToken: VerifyToken;
@@ -50,7 +51,6 @@ export interface Relay {
   fail(session: Session, error: unknown): void;
   notice(notice: Notice): Promise<void>;
   gap(): void;
-  sessions(): number;
   /** Says GOAWAY to all, closes every socket with 1012, admits nobody any more. */
   close(): void;
 }
@@ -64,7 +64,6 @@ export function createRelay(options: RelayOptions): Relay {
   const { verifyToken, takeNumber, limits, log, nowMs = () => performance.now() } = options;
   const fanout = createFanout(options.publisher);
   const counts = newCounts();
-  let live = 0;
   let closing = false;
 
   const rights: Rights = createRights({
@@ -83,9 +82,8 @@ export function createRelay(options: RelayOptions): Relay {
     log,
     nowMs,
     storeFix: options.storeFix,
-    talkgroupExists: async (number) => rights.numbered(number) || options.talkgroupNumbered(number),
+    talkgroupExists: async (number) => rights.hasNumber(number) || options.talkgroupNumbered(number),
     ended(session) {
-      live--;
       rights.drop(session.user.id);
     },
   };
@@ -95,7 +93,14 @@ export function createRelay(options: RelayOptions): Relay {
   const tick = setInterval(() => setImmediate(judge), TICK_MS);
 
   function judge(): void {
-    const now = nowMs();
+    try {
+      judgeNow(nowMs());
+    } catch (error) {
+      log.error({ err: error }, 'tick failed');
+    }
+  }
+
+  function judgeNow(now: number): void {
     rights.expire();
     for (const talkgroup of rights.talkgroups.values()) {
       for (const talk of talkgroup.talking) {
@@ -122,9 +127,10 @@ export function createRelay(options: RelayOptions): Relay {
   }
 
   function open(session: Session, peer: Peer, account: Account): void {
-    live++;
-    if (session.user.sessions.size >= limits.socketsPerUser)
-      longestSilent(session.user)?.close(closes.replaced);
+    const { user } = session;
+    // First of all: a user whose last session is closed is held no longer, and this one would stand outside.
+    user.sessions.add(session);
+    if (user.sessions.size > limits.socketsPerUser) longestSilent(session)?.close(closes.replaced);
     session.open(peer, account);
     log.info({ session: session.number, user: session.user.id }, 'connected');
   }
@@ -136,12 +142,14 @@ export function createRelay(options: RelayOptions): Relay {
     open,
     closed: (session, code) => session.closed(code),
     fail(session, error) {
+      counts.failed++;
       log.error({ session: session.number, err: error }, 'session failed');
       session.close(closes.internal);
     },
-    notice: rights.notice,
+    async notice(notice) {
+      return rights.notice(notice);
+    },
     gap: rights.gap,
-    sessions: () => live,
     close() {
       closing = true;
       clearInterval(tick);
@@ -161,11 +169,11 @@ function refusalOf(account: Account | null, issuedAt: number): Close | null {
   return account.device_active ? null : closes.device_disabled;
 }
 
-/** So that a flapping phone never locks itself out. */
-function longestSilent(user: User): Session | null {
+/** Of the user's other sessions, so that a flapping phone never locks itself out. */
+function longestSilent(newest: Session): Session | null {
   let oldest: Session | null = null;
-  for (const session of user.sessions) {
-    if (oldest === null || session.heardAtMs < oldest.heardAtMs) oldest = session;
+  for (const session of newest.user.sessions) {
+    if (session !== newest && (oldest === null || session.heardAtMs < oldest.heardAtMs)) oldest = session;
   }
   return oldest;
 }
@@ -176,13 +184,10 @@ function effectsOn(event: (talkgroup: Talkgroup, make: (event: number) => string
   };
   return {
     withdrawn: (membership) => each(membership, (session) => session.unhear(membership.talkgroup)),
-    granted: (membership) =>
-      each(membership, (session) => {
-        session.hear(membership.talkgroup);
-        // Events went by meanwhile: the snapshot stands for them.
-        if (membership.talkgroup.event !== membership.eventAtWithdrawal)
-          session.send(say.subscribed([session.snapshot(membership.talkgroup)]));
-      }),
+    granted: (membership) => each(membership, (session) => session.hear(membership.talkgroup)),
+    missed: (user) => {
+      for (const session of [...user.sessions]) session.resync();
+    },
     joined: (membership) =>
       each(membership, (session) => {
         session.hear(membership.talkgroup);

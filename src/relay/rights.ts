@@ -6,26 +6,14 @@
 import type { Notice } from '../db/notices.js';
 import { AppError } from '../errors.js';
 import type { TalkgroupId, UserId } from '../ids.js';
-import type { Account, MembershipRow, TalkgroupRow } from '../talk/store.js';
-import { createMembers, type Membership, type Talkgroup, type User } from './members.js';
+import type { Account, TalkgroupRow } from '../talk/store.js';
+import { createMembers, type Membership, type User } from './members.js';
+import { createSettler, type RightsEffects } from './settle.js';
 
 /** The questions this module asks; each may be repeated, each may fail. */
 export interface RightsReads {
   readonly accountsOf: (users: readonly UserId[]) => Promise<readonly Account[]>;
   readonly talkgroupsOf: (ids: readonly TalkgroupId[]) => Promise<readonly TalkgroupRow[]>;
-}
-
-/** What a change of rights does to live sockets. Called synchronously, in the step that decided it. */
-export interface RightsEffects {
-  /** Nothing of the talkgroup goes to this user's sockets any more, until `granted`. */
-  withdrawn(membership: Membership): void;
-  granted(membership: Membership): void;
-  joined(membership: Membership): void;
-  left(membership: Membership): void;
-  deleted(talkgroup: Talkgroup): void;
-  rotated(talkgroup: Talkgroup): void;
-  /** Device disabled, tokens revoked or user gone; `account` is null when the user does not exist. */
-  checked(user: User, account: Account | null): void;
 }
 
 /** The outcome of a load: the account and its held user, no such user, or no answer in time. */
@@ -71,6 +59,7 @@ export function createRights({
 }: RightsOptions) {
   const members = createMembers();
   const { users, talkgroups } = members;
+  const settler = createSettler(members, effects);
 
   const waiters = new Map<UserId, Waiter[]>();
   let waiting = 0;
@@ -121,11 +110,8 @@ export function createRights({
     const acknowledged = take(arrived);
     seen.set(arrived.id, acknowledged);
     // The oldest id goes; should its second copy still come, it costs one more read.
-    if (seen.size > SEEN_MAX)
-      for (const id of seen.keys()) {
-        seen.delete(id);
-        break;
-      }
+    const [oldest] = seen.keys();
+    if (seen.size > SEEN_MAX && oldest !== undefined) seen.delete(oldest);
     void readDirty();
     return acknowledged;
   }
@@ -256,28 +242,8 @@ export function createRights({
       const talkgroup = talkgroups.get(id);
       if (talkgroup === undefined) continue;
       if (touched.has(id)) dirtyTalkgroups.add(id);
-      else settleTalkgroup(talkgroup, found.get(id) ?? null);
+      else settler.talkgroup(talkgroup, found.get(id) ?? null);
     }
-  }
-
-  function settleTalkgroup(talkgroup: Talkgroup, row: TalkgroupRow | null): void {
-    if (row === null) {
-      effects.deleted(talkgroup);
-      for (const membership of talkgroup.memberships) members.release(membership);
-      return;
-    }
-    talkgroup.withdrawn = false;
-    talkgroup.name = row.name;
-    talkgroup.floorMode = row.floor_mode;
-    talkgroup.maxTalkMs = row.max_talk_ms;
-    follow(talkgroup, row);
-  }
-
-  /** The counter only grows, so a row read earlier than the one we hold changes nothing. */
-  function follow(talkgroup: Talkgroup, row: TalkgroupRow): void {
-    if (row.rotation_counter <= talkgroup.rotationCounter) return;
-    talkgroup.rotationCounter = row.rotation_counter;
-    effects.rotated(talkgroup);
   }
 
   function settleUsers(ids: readonly UserId[], accounts: readonly Account[]): void {
@@ -299,7 +265,7 @@ export function createRights({
 
   function settleUser(id: UserId, account: Account | null): void {
     const user = users.get(id);
-    if (user !== undefined) settleHeld(user, account);
+    if (user !== undefined) settler.user(user, account);
     const queue = waiters.get(id) ?? [];
     waiters.delete(id);
     waiting -= queue.length;
@@ -307,51 +273,12 @@ export function createRights({
       waiter.done(
         account === null
           ? { kind: 'unknown' }
-          : { kind: 'loaded', account, user: users.get(id) ?? hold(account) },
+          : { kind: 'loaded', account, user: users.get(id) ?? settler.newcomer(account) },
       );
     }
     confirm(id);
     // A load whose handshake was given up in the meantime leaves nothing behind.
     members.drop(id);
-  }
-
-  function settleHeld(user: User, account: Account | null): void {
-    effects.checked(user, account);
-    if (account === null || user.sessions.size === 0) return;
-    user.withdrawn = false;
-    const rows = new Map(account.memberships.map((row) => [row.id, row]));
-    for (const membership of user.memberships.values()) {
-      const row = rows.get(membership.talkgroup.id);
-      if (row === undefined) {
-        effects.left(membership);
-        members.release(membership);
-        continue;
-      }
-      rows.delete(membership.talkgroup.id);
-      follow(membership.talkgroup, row);
-      if (membership.granted) continue;
-      membership.granted = true;
-      effects.granted(membership);
-    }
-    for (const row of rows.values()) effects.joined(admit(user, row));
-  }
-
-  function hold(account: Account): User {
-    const user = members.hold(account);
-    for (const row of account.memberships) catchUp(row);
-    return user;
-  }
-
-  function admit(user: User, row: MembershipRow): Membership {
-    const membership = members.admit(user, row);
-    catchUp(row);
-    return membership;
-  }
-
-  /** A talkgroup held already may be shown newer by somebody else's membership. */
-  function catchUp(row: MembershipRow): void {
-    const talkgroup = talkgroups.get(row.id);
-    if (talkgroup !== undefined) follow(talkgroup, row);
   }
 
   return {
@@ -362,7 +289,7 @@ export function createRights({
     expire,
     users,
     talkgroups,
-    numbered: (number: number) => [...talkgroups.values()].some((talkgroup) => talkgroup.number === number),
+    hasNumber: members.hasNumber,
     close(): void {
       closed = true;
       for (const queue of waiters.values()) for (const waiter of queue) waiter.done({ kind: 'failed' });

@@ -1,5 +1,7 @@
 // Session numbers: u32, unique in the cluster, never issued again; taken from the database a block at a time.
 
+import { AppError } from '../errors.js';
+
 /** Asked for anew when fewer are left: two blocks ahead of a storm of handshakes. */
 const RESERVE = 2048;
 const RETRY_MS = 250;
@@ -11,7 +13,10 @@ export interface SessionNumbers {
 }
 
 /** `nextBlock` answers the first number of a new block of `size`. */
-export function createSessionNumbers(nextBlock: () => Promise<number>, size: number): SessionNumbers {
+export function createSessionNumbers(
+  nextBlock: () => Promise<number>,
+  { size, log }: { size: number; log: { error(fields: object, message: string): void } },
+): SessionNumbers {
   const blocks: { next: number; end: number }[] = [];
   let left = 0;
   let fetching = false;
@@ -25,8 +30,9 @@ export function createSessionNumbers(nextBlock: () => Promise<number>, size: num
         const first = await nextBlock();
         blocks.push({ next: first, end: first + size });
         left += size;
-      } catch {
-        // Expected while the database is away.
+      } catch (error) {
+        // Expected while the database is away. Anything else, such as a sequence at its end, somebody must hear of.
+        if (!(error instanceof AppError)) log.error({ err: error }, 'no session numbers');
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }
     }

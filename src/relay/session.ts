@@ -5,6 +5,7 @@ import { type Close, closes } from './closes.js';
 import { Control } from './control.js';
 import type { Counts, DropReason } from './counts.js';
 import { type Fanout, type Peer, SERVICE_TOPIC } from './fanout.js';
+import { Flood } from './flood.js';
 import {
   checkFrame,
   ENCRYPTED,
@@ -62,6 +63,8 @@ export class Session {
   private burstsStarted = 0;
   private control: Control | null = null;
   private refusals: Refusals | null = null;
+  private flood: Flood | null = null;
+  private missedSome = false;
 
   constructor(house: House, number: number, user: User, issuedAt: number) {
     this.house = house;
@@ -76,8 +79,8 @@ export class Session {
     const { house, peer } = this;
     const nowMs = house.nowMs();
     this.heardAtMs = nowMs;
+    if (peer === null) return this.drop('no_session');
     house.counts.framesIn++;
-    if (peer === null) return false;
     const view = new DataView(message); // the one new object per frame
     if (checkFrame(view, house.limits.frameBytes) !== null) return this.refuseFrame('bad_frame', 0, 0, nowMs);
 
@@ -132,6 +135,7 @@ export class Session {
       talk.mutedUntilMs = nowMs + MUTED_MS;
       return this.refuseFrame('rate_limited', talkgroup.number, flags, nowMs);
     }
+    this.refusals?.forget(talkgroup.number);
     talk.burst = ++this.burstsStarted;
     talk.startedAt = Date.now();
     talk.startedAtMs = nowMs;
@@ -168,6 +172,11 @@ export class Session {
     nowMs: number,
   ): false {
     this.drop(code);
+    this.flood ??= new Flood(this.house.limits.framesPerSecond);
+    if (this.flood.hit(nowMs)) {
+      this.close(closes.rate_limited);
+      return false;
+    }
     this.refusals ??= new Refusals();
     if (this.refusals.isNews(number, (flags & START) !== 0, nowMs) && this.controlled().take(nowMs)) {
       this.tellRefusal(code, number);
@@ -176,14 +185,12 @@ export class Session {
   }
 
   private tellRefusal(code: ErrorCode, number: number): void {
-    if (code !== 'not_member') {
-      this.send(say.error(code, { talkgroup_id: this.talks?.get(number)?.membership.talkgroup.id }));
-      return;
-    }
+    const talkgroup_id = this.talks?.get(number)?.membership.talkgroup.id;
+    if (code !== 'not_member') return this.send(say.error(code, { talkgroup_id }));
     // Far from the hot path: once per stream, and only for somebody who is no member.
     this.house.talkgroupExists(number).then(
-      (exists) => this.send(say.error(exists ? 'not_member' : 'unknown_talkgroup', {})),
-      () => this.send(say.error('not_member', {})),
+      (exists) => this.send(say.error(exists ? 'not_member' : 'unknown_talkgroup', { number })),
+      () => this.send(say.error('not_member', { number })), // expected while the database is away
     );
   }
 
@@ -202,7 +209,6 @@ export class Session {
   /** The handshake is complete: subscribes to all talkgroups and says WELCOME. */
   open(peer: Peer, account: Account): void {
     this.peer = peer;
-    this.user.sessions.add(this);
     peer.subscribe(SERVICE_TOPIC);
     const memberships = [...this.user.memberships.values()];
     for (const { talkgroup } of memberships) this.hear(talkgroup);
@@ -218,6 +224,29 @@ export class Session {
   unhear(talkgroup: Talkgroup): void {
     this.peer?.unsubscribe(talkgroup.audioTopic);
     this.peer?.unsubscribe(talkgroup.eventTopic);
+  }
+
+  /** The engine dropped something meant for this socket, and says not what. */
+  overrun(): void {
+    this.missedSome = true;
+  }
+
+  /** All that was written has left the engine's buffer. */
+  drained(): void {
+    if (!this.missedSome) return;
+    this.missedSome = false;
+    this.resync();
+  }
+
+  /** Fresh snapshots of everything, for a client that missed events. */
+  resync(): void {
+    const held = [...this.user.memberships.values()].filter(({ granted }) => granted);
+    this.send(say.subscribed(held.map(({ talkgroup }) => this.snapshot(talkgroup))));
+  }
+
+  /** The engine has answered a ping; too many of them are abuse. */
+  pinged(): void {
+    this.controlled().pinged(this.house.nowMs());
   }
 
   snapshot(talkgroup: Talkgroup) {

@@ -2,6 +2,7 @@
 import { Bucket } from './bucket.js';
 import type { Membership } from './members.js';
 import type { Session } from './session.js';
+import { Window } from './window.js';
 
 /** Why a burst ended, as TALK_ENDED says it. */
 export type TalkEnd = 'released' | 'silence' | 'disconnected' | 'left' | 'deleted' | 'disabled';
@@ -26,7 +27,7 @@ export class Talk {
   lastFrameAtMs = 0;
   /** Until then nothing is accepted here (monotonic ms): too many bursts. */
   mutedUntilMs = 0;
-  private readonly starts: number[] = [];
+  private readonly starts = new Window(BURSTS_MAX, BURSTS_WINDOW_MS);
 
   constructor(session: Session, membership: Membership, framesPerSecond: number, nowMs: number) {
     this.session = session;
@@ -36,12 +37,6 @@ export class Talk {
 
   /** Whether one more burst may start now; counts it when so. */
   mayStart(nowMs: number): boolean {
-    const oldest = this.starts[0];
-    if (this.starts.length >= BURSTS_MAX && oldest !== undefined) {
-      if (nowMs - oldest < BURSTS_WINDOW_MS) return false;
-      this.starts.shift();
-    }
-    this.starts.push(nowMs);
-    return true;
+    return this.starts.take(nowMs);
   }
 }

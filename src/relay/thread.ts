@@ -4,11 +4,10 @@ import { createTokenVerifier } from '../auth/tokens.js';
 import { openDatabase } from '../db/client.js';
 import { createLog } from '../log.js';
 import { composeRelay } from './compose.js';
-import type { FromThread, ThreadData, ToThread } from './host.js';
+import { BEAT_MS, type FromThread, type ThreadData, type ToThread } from './host.js';
 
 /** Loads of memberships and GPS fixes: batched and short, so a few connections do. */
 const CONNECTIONS = 4;
-const TROUBLE_EVERY_MS = 250;
 
 const { config, url, secret } = workerData as ThreadData;
 const log = createLog(config.LOG_LEVEL);
@@ -19,12 +18,8 @@ const port = parentPort;
 if (port === null) throw new Error('the relay thread is started by host.ts');
 const say = (message: FromThread) => port.postMessage(message);
 
-let trouble: string | null = 'relay starting';
-const watch = setInterval(() => {
-  const now = relay.trouble();
-  if (now !== trouble) say({ kind: 'trouble', reason: now });
-  trouble = now;
-}, TROUBLE_EVERY_MS);
+// The main thread takes silence for trouble.
+const beat = setInterval(() => say({ kind: 'beat', trouble: relay.trouble() }), BEAT_MS);
 
 port.on('message', (message: ToThread) => {
   switch (message.kind) {
@@ -37,10 +32,13 @@ port.on('message', (message: ToThread) => {
     case 'start':
       return relay.start();
     case 'notice':
-      void relay.tell(message.notice).then(() => say({ kind: 'acknowledged', id: message.notice.id }));
+      relay.tell(message.notice).then(
+        () => say({ kind: 'acknowledged', id: message.notice.id }),
+        (error) => log.error({ err: error }, 'notice failed'), // not acknowledged: the route says so
+      );
       return;
     case 'close':
-      clearInterval(watch);
+      clearInterval(beat);
       void relay
         .close()
         .then(() => database.close())

@@ -102,19 +102,19 @@ t.test(
     proxy.heal(); // for new connections; the old one has lost bytes
     await eventually(() => assertTrue(gaps.length === 2));
     const ms = (gaps[1] ?? Number.NaN) - holeAt;
-    t.ok(ms < SILENCE_MS_MAX + BEAT_MS + RELISTEN_MS_MAX, `a gap after ${Math.round(ms)} ms`);
+    t.ok(ms < SILENCE_MS_MAX + RELISTEN_MS_MAX, `a gap after ${Math.round(ms)} ms`);
     t.strictSame(lines, ['notices silent: listening anew']);
   },
 );
 
-t.test('with the defaults it is found within 3 s of silence and a beat', async (t) => {
+t.test('with the defaults it is found after 3 s of silence', async (t) => {
   const { gaps, proxy } = await listening(t, { defaults: true });
   proxy.hole();
   const holeAt = performance.now();
   proxy.heal();
   await eventually(() => assertTrue(gaps.length === 2));
   const ms = (gaps[1] ?? Number.NaN) - holeAt;
-  t.ok(ms < 3000 + 1000 + RELISTEN_MS_MAX, `a gap after ${Math.round(ms)} ms`);
+  t.ok(ms < 3000 + RELISTEN_MS_MAX, `a gap after ${Math.round(ms)} ms`);
 });
 
 t.test(
@@ -129,7 +129,7 @@ t.test(
     const healedAt = performance.now();
     await eventually(() => assertTrue(gaps.length >= 2));
     const ms = (gaps[1] ?? Number.NaN) - healedAt;
-    t.ok(ms < SILENCE_MS_MAX + BEAT_MS + RELISTEN_MS_MAX, `a gap after ${Math.round(ms)} ms`);
+    t.ok(ms < SILENCE_MS_MAX + RELISTEN_MS_MAX, `a gap after ${Math.round(ms)} ms`);
   },
 );
 

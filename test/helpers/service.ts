@@ -265,6 +265,16 @@ export async function connect(
   const takeMessage = (type: string, matches: (message: Json) => boolean = () => true) =>
     take((message) => message.type === type && matches(message));
 
+  /** Says the message with a ref of its own and takes its answer out of the others, whatever it is. */
+  function asks(message: Json): Promise<Json> {
+    const ref = randomUUID();
+    socket.send(JSON.stringify({ ...message, ref }));
+    return until(
+      'an answer',
+      take((answer) => answer.ref === ref),
+    );
+  }
+
   await until('WELCOME or close', () => messages[0] ?? closed ?? undefined);
   const welcome = takeMessage('WELCOME')() ?? null;
 
@@ -287,6 +297,7 @@ export async function connect(
     hearsText: (text: string) => until(`frame ${text}`, () => frames.find((frame) => frame.text === text)),
     closes: () => until('close', () => closed ?? undefined),
     says: (message: unknown) => socket.send(typeof message === 'string' ? message : JSON.stringify(message)),
+    asks,
     sends: (bytes: Uint8Array) => socket.send(bytes),
     /** Speaks one frame; the sequence runs on from the last START. */
     speaks(
@@ -302,12 +313,7 @@ export async function connect(
     },
     /** Everything sent before is handled, and everything published to this radio meanwhile has arrived. */
     async settled(): Promise<void> {
-      const ref = randomUUID();
-      socket.send(JSON.stringify({ type: 'PING', t: 0, ref })); // beyond its rate it is still answered, with an ERROR
-      await until(
-        'an answer',
-        take((message) => message.ref === ref),
-      );
+      await asks({ type: 'PING', t: 0 }); // beyond its rate it is still answered, with an ERROR
     },
   };
 }

@@ -10,8 +10,12 @@ type Group = Awaited<ReturnType<Service['talkgroup']>>;
 
 for (const threads of ['1', '0']) {
   t.test(`with RELAY_THREADS=${threads}`, { timeout: 120_000 }, async (t) => {
-    // A race sends as fast as it can.
-    const s = await service(t, { RELAY_THREADS: threads, FRAMES_PER_SECOND: '10000' });
+    // A race sends as fast as it can, and no burst here ends by itself.
+    const s = await service(t, {
+      RELAY_THREADS: threads,
+      FRAMES_PER_SECOND: '10000',
+      TALK_SILENCE_MS: '60000',
+    });
     const admin = s.admin;
 
     t.test('a join is heard of, and hears at once', async (t) => {
@@ -121,6 +125,95 @@ for (const threads of ['1', '0']) {
       t.equal((await bob.radio()).welcome?.talkgroups[0]?.rotation_counter, 1);
     });
 
+    t.test('after a revocation a socket with a newer token goes on, and misses nothing', async (t) => {
+      const [ann, bob] = await people(s, 'newer', 2);
+      const group = await s.talkgroup('newer', ann, bob);
+      const newer = s.sign({
+        sub: bob.id,
+        username: bob.name,
+        role: 'user',
+        iat: Math.floor(Date.now() / 1000) + 60,
+      });
+      const [a, old, young] = [await ann.radio(), await bob.radio(), await s.radioOf({ token: newer })];
+      old.speaks(group.number, 'one', { start: true });
+      await young.hearsFrame();
+      t.equal((await s.revoke(bob.name)).code, 0);
+      t.same(await old.closes(), { code: 1008, reason: 'invalid token' });
+      a.speaks(group.number, 'two', { start: true });
+      t.equal((await young.hearsFrame()).text, 'two');
+      // It was in doubt too, for as long as the read took; what it missed meanwhile it is shown.
+      t.same(await eventsOf(young), [1, 2, 3]);
+      young.speaks(group.number, 'three', { start: true });
+      t.equal((await a.hearsText('three')).sender, young.session);
+    });
+
+    t.test('a change that changes nothing costs at most the frames of a moment', async (t) => {
+      const [ann, bob] = [await s.person('same-ann', { serial: 'same-SN' }), await s.person('same-bob')];
+      const group = await s.talkgroup('same', ann, bob);
+      const [a, b] = await radios([ann, bob]);
+      a.speaks(group.number, 'before', { start: true });
+      await b.hearsText('before');
+      for (let round = 0; round < 20; round++) {
+        await admin.patch(`/devices/${ann.device}/status`, { active: true });
+        await ann.post(`/talkgroups/${group.id}/join`); // answered after the read that grants
+        a.speaks(group.number, `${round}`);
+        await b.hearsText(`${round}`);
+      }
+      await b.settled();
+      t.same(
+        b.messages.map(({ type }) => type),
+        ['TALK_STARTED'],
+        'one burst all along',
+      );
+    });
+
+    t.test('a device shared by two takes both along, and every socket of theirs', async (t) => {
+      const [ann, bob, cid] = [
+        await s.person('shared-ann', { serial: 'shared-SN' }),
+        await s.person('shared-bob', { serial: 'shared-SN' }),
+        await s.person('shared-cid'),
+      ];
+      const group = await s.talkgroup('shared', ann, bob, cid);
+      const gone = [await ann.radio(), await ann.radio(), await bob.radio()];
+      const c = await cid.radio();
+      for (const radio of gone) radio.speaks(group.number, 'one', { start: true });
+      await c.hearsFrames(3);
+      await admin.patch(`/devices/${ann.device}/status`, { active: false });
+      for (const radio of gone) {
+        t.same(await radio.closes(), { code: 1008, reason: 'device disabled' });
+        t.match(await c.hears('TALK_ENDED', ({ session }) => session === radio.session), {
+          code: 'disabled',
+        });
+      }
+      t.match((await cid.radio()).welcome?.talkgroups, [{ online: 2, talkers: [] }]);
+    });
+
+    t.test('whoever leaves and joins as fast as he can ends as he ended', async (t) => {
+      const [ann, bob] = await people(s, 'flap', 2);
+      const group = await s.talkgroup('flap', ann, bob);
+      const [a, b] = await radios([ann, bob]);
+      const second = await bob.radio();
+      for (let round = 0; round < 10; round++) {
+        // Both under way at once; the one that is sent last may be stored first.
+        await Promise.all([
+          bob.delete(`/talkgroups/${group.id}/leave`),
+          bob.post(`/talkgroups/${group.id}/join`),
+        ]);
+        await (round % 2 === 0
+          ? bob.post(`/talkgroups/${group.id}/join`)
+          : bob.delete(`/talkgroups/${group.id}/leave`));
+        a.speaks(group.number, `${round}`);
+        await a.settled();
+        for (const radio of [b, second]) {
+          await radio.settled();
+          t.equal(
+            radio.frames.splice(0).some(({ text }) => text === `${round}`),
+            round % 2 === 0,
+          );
+        }
+      }
+    });
+
     t.test(`${TRIALS} talkers leave: no frame sent after the 200 is heard by anybody`, async (t) => {
       const [ann, bob] = await people(s, 'race-talker', 2);
       const group = await s.talkgroup('race talker', ann, bob);
@@ -214,6 +307,18 @@ t.test('a second node follows by notification alone', { timeout: 60_000 }, async
   t.equal((await here.revoke(bob.name)).code, 0);
   await within('revocation', b.closes());
 });
+
+/** Numbers of the events a radio was told or shown, in order. */
+async function eventsOf(radio: Radio): Promise<unknown[]> {
+  await radio.settled();
+  return radio.messages.flatMap((message) =>
+    message.type === 'SUBSCRIBED'
+      ? (message.talkgroups as { event: number }[]).map(({ event }) => event)
+      : 'event' in message
+        ? [message.event]
+        : [],
+  );
+}
 
 async function people(s: Service, name: string, count: number): Promise<[Person, Person, Person]> {
   const made: Person[] = [];

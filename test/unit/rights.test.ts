@@ -86,6 +86,7 @@ function newRelay(
     effects: {
       withdrawn() {},
       granted() {},
+      missed() {},
       joined() {},
       left() {},
       deleted() {},

@@ -1,0 +1,23 @@
+// Abuse told from a slip: ten times a rate, kept up for two seconds.
+
+const FACTOR = 10;
+const WINDOW_MS = 2000;
+
+export class Flood {
+  private readonly max: number;
+  private count = 0;
+  private sinceMs = Number.NEGATIVE_INFINITY;
+
+  constructor(perSecond: number) {
+    this.max = (FACTOR * perSecond * WINDOW_MS) / 1000;
+  }
+
+  /** Counts one; true: it goes on beyond all measure. `nowMs` is monotonic. */
+  hit(nowMs: number): boolean {
+    if (nowMs - this.sinceMs > WINDOW_MS) {
+      this.sinceMs = nowMs;
+      this.count = 0;
+    }
+    return ++this.count > this.max;
+  }
+}

@@ -1,0 +1,105 @@
+// What a read shows, applied to what is held: the step that grants, and that confirms what cannot be undone.
+import type { Account, MembershipRow, TalkgroupRow } from '../talk/store.js';
+import type { Members, Membership, Talkgroup, User } from './members.js';
+
+/** What a change of rights does to live sockets. Called synchronously, in the step that decided it. */
+export interface RightsEffects {
+  /** Nothing of the talkgroup goes to this user's sockets any more, until `granted`. */
+  withdrawn(membership: Membership): void;
+  granted(membership: Membership): void;
+  /** Events went by while something was withdrawn: the user's sockets need fresh snapshots of all they hear. */
+  missed(user: User): void;
+  joined(membership: Membership): void;
+  left(membership: Membership): void;
+  deleted(talkgroup: Talkgroup): void;
+  rotated(talkgroup: Talkgroup): void;
+  /** Device disabled, tokens revoked or user gone; `account` is null when the user does not exist. */
+  checked(user: User, account: Account | null): void;
+}
+
+export interface Settler {
+  /** null: the talkgroup is gone. */
+  talkgroup(talkgroup: Talkgroup, row: TalkgroupRow | null): void;
+  /** null: the user is gone. */
+  user(user: User, account: Account | null): void;
+  /** A user with no session yet; see Members.hold. */
+  newcomer(account: Account): User;
+}
+
+export function createSettler(members: Members, effects: RightsEffects): Settler {
+  function talkgroup(held: Talkgroup, row: TalkgroupRow | null): void {
+    if (row === null) {
+      effects.deleted(held);
+      for (const membership of held.memberships) members.release(membership);
+      return;
+    }
+    held.withdrawn = false;
+    held.name = row.name;
+    held.floorMode = row.floor_mode;
+    held.maxTalkMs = row.max_talk_ms;
+    follow(held, row);
+  }
+
+  /** The counter only grows, so a row read earlier than the one we hold changes nothing. */
+  function follow(held: Talkgroup, row: TalkgroupRow): void {
+    if (row.rotation_counter <= held.rotationCounter) return;
+    held.rotationCounter = row.rotation_counter;
+    effects.rotated(held);
+  }
+
+  function user(held: User, account: Account | null): void {
+    effects.checked(held, account);
+    if (account === null || isOver(held)) return;
+    held.withdrawn = false;
+    const rows = new Map(account.memberships.map((row) => [row.id, row]));
+    let missed = false;
+    for (const membership of held.memberships.values()) {
+      const row = rows.get(membership.talkgroup.id);
+      rows.delete(membership.talkgroup.id);
+      if (row === undefined) dismiss(membership);
+      else missed = renew(membership, row) || missed;
+    }
+    for (const row of rows.values()) {
+      if (isOver(held)) return;
+      effects.joined(admit(held, row));
+    }
+    if (missed) effects.missed(held);
+  }
+
+  /** An effect may close the last session, when its socket is full; then the user is held no longer. */
+  const isOver = (held: User) => held.sessions.size === 0;
+
+  function dismiss(membership: Membership): void {
+    effects.left(membership);
+    members.release(membership);
+  }
+
+  /** true: events went by while it was withdrawn. */
+  function renew(membership: Membership, row: MembershipRow): boolean {
+    follow(membership.talkgroup, row);
+    if (membership.granted) return false;
+    membership.granted = true;
+    effects.granted(membership);
+    return membership.talkgroup.event !== membership.eventAtWithdrawal;
+  }
+
+  function newcomer(account: Account): User {
+    const held = members.hold(account);
+    for (const row of account.memberships) catchUp(row);
+    return held;
+  }
+
+  function admit(held: User, row: MembershipRow): Membership {
+    const membership = members.admit(held, row);
+    catchUp(row);
+    return membership;
+  }
+
+  /** A talkgroup held already may be shown newer by somebody else's membership. */
+  function catchUp(row: MembershipRow): void {
+    const held = members.talkgroups.get(row.id);
+    if (held !== undefined) follow(held, row);
+  }
+
+  return { talkgroup, user, newcomer };
+}

@@ -1,0 +1,207 @@
+// Limits: what happens at each one, to whom it happens, and that nobody else is touched.
+import { once } from 'node:events';
+import t from 'tap';
+import { encodeFrame } from '../../src/relay/frame.js';
+import { freshDatabase } from '../helpers/cluster.js';
+import { eventually } from '../helpers/eventually.js';
+import { throughProxy } from '../helpers/proxied-database.js';
+import { type Person, type Service, service } from '../helpers/service.js';
+import { BINARY, wire, wireFrame } from '../helpers/wire.js';
+
+/** A talkgroup of so many people with names of their own. */
+async function group(s: Service, name: string, count: number) {
+  const people: Person[] = [];
+  for (let index = 0; index < count; index++) people.push(await s.person(`${name}-${index}`));
+  return { people, ...(await s.talkgroup(name, ...people)) };
+}
+
+t.test(
+  'a message may be as long as the longer of both kinds, and a text no longer than its own',
+  async (t) => {
+    const s = await service(t, { TEXT_BYTES: '512', FRAME_BYTES: '1024' });
+    const { people, number } = await group(s, 'long', 2);
+    const [a, b] = await radiosOf(people);
+    const text = (bytes: number) => JSON.stringify({ type: 'PING', t: 1 }).padEnd(bytes);
+    a?.says(text(512));
+    await a?.hears('PONG');
+    a?.speaks(number, 'x'.repeat(1024));
+    t.equal((await b?.hearsFrame())?.text.length, 1024);
+    a?.says(text(513));
+    t.same(await a?.closes(), { code: 1009, reason: 'message too big' });
+
+    b?.sends(new Uint8Array(16 + 1024 + 1));
+    t.ok([1006, 1009].includes((await b?.closes())?.code ?? 0), 'beyond both the engine ends the connection');
+  },
+);
+
+t.test('every control message with ref is answered, however many come', async (t) => {
+  const s = await service(t, { CONTROL_PER_SECOND: '1' });
+  const radio = await (await s.person('ann')).radio();
+  for (let ref = 0; ref < 15; ref++) radio.says({ type: 'PING', t: 1, ref });
+  await radio.settled();
+  t.same(
+    radio.messages.map(({ ref }) => ref),
+    range(15),
+  );
+  const pongs = radio.messages.filter(({ type }) => type === 'PONG').length;
+  t.ok(pongs >= 3 && pongs < 6, `${pongs} of 15: three at once and one a second`);
+  t.equal(radio.socket.readyState, radio.socket.OPEN, 'refusing is no closing');
+});
+
+t.test('ten times a rate, kept up, is closed as abuse, and nobody else is touched', async (t) => {
+  const s = await service(t);
+  const { people, number } = await group(s, 'flood', 5);
+  const [a, b, c, d, e] = await radiosOf(people);
+  if (!a || !b || !c || !d || !e) throw new Error('five radios are needed');
+  const speech = setInterval(() => d.speaks(number, 'of somebody else'), 20);
+  t.teardown(() => clearInterval(speech));
+
+  for (let frame = 0; frame < 4000; frame++) a.speaks(number, 'frame');
+  for (let ping = 0; ping < 1000; ping++) b.says({ type: 'PING', t: ping });
+  for (let ping = 0; ping < 500; ping++) c.socket.ping();
+  for (const flooder of [a, b, c]) t.same(await flooder.closes(), { code: 1013, reason: 'rate_limited' });
+
+  e.frames.length = 0;
+  await e.hearsText('of somebody else');
+  t.equal(d.socket.readyState, d.socket.OPEN);
+});
+
+t.test('of GPS fixes five at once are stored, and the sixth is told that it is not', async (t) => {
+  const s = await service(t);
+  const radio = await (await s.person('ann', { serial: 'SN-1' })).radio();
+  for (let ref = 1; ref <= 6; ref++) radio.says({ type: 'GPS_UPDATE', lat: ref, lng: 0, alt: 0, ref });
+  t.match(await radio.hears('ERROR'), { ref: 6, code: 'rate_limited' });
+  for (let count = 0; count < 5; count++) await radio.hears('OK');
+  t.same(radio.messages, []);
+});
+
+t.test('while the database is silent a fix is refused in time, and speech goes on', async (t) => {
+  const direct = await freshDatabase(t);
+  const link = await throughProxy(t, direct);
+  const s = await service(t, { DATABASE_URL: link.url }, direct);
+  const ann = await s.person('ann', { serial: 'SN-1' });
+  const bob = await s.person('bob');
+  const { number } = await s.talkgroup('fire', ann, bob);
+  const [a, b] = [await ann.radio(), await bob.radio()];
+  const fix = { type: 'GPS_UPDATE', lat: 1, lng: 2, alt: 3 };
+
+  link.proxy.hole();
+  const startedAt = performance.now();
+  a.says({ ...fix, ref: 'lost' });
+  a.speaks(number, 'meanwhile', { start: true });
+  t.equal((await b.hearsFrame()).text, 'meanwhile');
+  t.match(await a.hears('ERROR'), { ref: 'lost', code: 'unavailable' });
+  t.ok(performance.now() - startedAt < 3000, `${Math.round(performance.now() - startedAt)} ms`);
+
+  link.proxy.heal();
+  await eventually(async () => {
+    const { type } = await a.asks(fix);
+    if (type !== 'OK') throw new Error('not stored');
+  });
+  t.match(await s.sql`select lat, lng, alt from gps_fixes`, [{ lat: 1, lng: 2, alt: 3 }]);
+});
+
+t.test('a snapshot lists 32 talkers and counts all', async (t) => {
+  const s = await service(t);
+  const { people, number } = await group(s, 'crowd', 34);
+  const [late, ...talkers] = people;
+  const radios = await radiosOf(talkers);
+  for (const radio of radios) radio.speaks(number, 'all at once', { start: true });
+  await radios[0]?.hearsFrames(32);
+  const { welcome } = (await late?.radio()) ?? {};
+  const [snapshot] = welcome?.talkgroups ?? [];
+  t.match(snapshot, { talkers_total: 33, event: 33, online: 34 });
+  t.match(snapshot?.talkers, { length: 32 });
+});
+
+t.test('of two newcomers, with room for one to wait, the other is refused at once', async (t) => {
+  const s = await service(t, { UPGRADES_LOADING: '1', UPGRADES_WAITING: '0' });
+  const people = [await s.person('ann'), await s.person('bob')];
+  await s.sql.begin(async (sql) => {
+    await sql`lock table memberships in access exclusive mode`;
+    const startedAt = performance.now();
+    const newcomers = people.map((person) => person.radio());
+    const refused = await Promise.race(newcomers);
+    t.same(await refused.closes(), { code: 1013, reason: 'overloaded' });
+    t.ok(performance.now() - startedAt < 1000, `${Math.round(performance.now() - startedAt)} ms`);
+    for (const newcomer of newcomers) t.equal((await newcomer).welcome, null);
+  });
+  for (const person of people) t.ok((await person.radio()).welcome, 'later each is let in');
+});
+
+t.test(
+  "a listener that does not read loses its own audio and nobody else's",
+  { timeout: 60_000 },
+  async (t) => {
+    const s = await service(t, { FRAMES_PER_SECOND: '10000', FRAME_BYTES: '16384' });
+    const { people, number } = await group(s, 'slow', 3);
+    const [a, b] = await radiosOf(people.slice(0, 2));
+    const deaf = await wire(t, `${s.ws}/ws?token=${people[2]?.token}`);
+    if (a === undefined || b === undefined) throw new Error('two radios are needed');
+    deaf.socket.pause();
+
+    // More than the kernel holds for one socket (about 4 MB), so that the engine's own limit is met.
+    const frames = 1500;
+    const speech = 'x'.repeat(16_000);
+    for (let frame = 0; frame < frames; frame++) {
+      a.speaks(number, `${frame} ${speech}`, { start: frame === 0, end: frame === frames - 1 });
+      if (frame % 50 === 0) await a.settled();
+    }
+    const heard = await b.hearsFrames(frames);
+    t.same(
+      heard.map(({ text }) => Number.parseInt(text, 10)),
+      range(frames),
+      'the other one heard every frame',
+    );
+
+    // It reads again: speech goes on, and from some frame on it is live.
+    deaf.socket.resume();
+    await eventually(async () => {
+      a.speaks(number, 'live again');
+      await a.settled();
+      if (!deaf.received.some(({ payload }) => payload.subarray(16).equals(Buffer.from('live again'))))
+        throw new Error('not live yet');
+    });
+    const fresh = await deaf.hears(({ type }) => type === 'SUBSCRIBED');
+    t.match(
+      fresh,
+      { talkgroups: [{ number, talkers_total: 1 }], refused: [] },
+      'what it missed it is shown anew',
+    );
+    const late = deaf.received.filter(({ opcode }) => opcode === BINARY);
+    t.ok(late.length < frames, `${late.length} of ${frames} reached the slow one`);
+    const sequences = late.map(({ payload }) => payload.readUInt16BE(2));
+    t.same(
+      sequences,
+      [...sequences].sort((x, y) => x - y),
+      'in order, none twice',
+    );
+  },
+);
+
+const range = (count: number) => Array.from({ length: count }, (_, index) => index);
+
+const radiosOf = (people: readonly Person[]) => Promise.all(people.map((person) => person.radio()));
+
+t.test(
+  'a radio that fell silent is dropped, one that answers pings stays',
+  { timeout: 60_000 },
+  async (t) => {
+    const idleS = 8;
+    const s = await service(t, { IDLE_TIMEOUT_S: String(idleS), TALK_SILENCE_MS: '60000' });
+    const { people, number } = await group(s, 'idle', 2);
+    const listener = await people[0]?.radio();
+    if (listener === undefined) throw new Error('a listener is needed');
+    // It answers no ping, as one that lost its network without a word.
+    const lost = await wire(t, `${s.ws}/ws?token=${people[1]?.token}`);
+    const payload = encodeFrame({ sequence: 0, talkgroup: number, payload: Buffer.from('last words') });
+    lost.write(wireFrame({ opcode: BINARY, payload }));
+    await listener.hearsFrame();
+    const silentFrom = performance.now();
+
+    await once(lost.socket, 'close', { signal: AbortSignal.timeout(1500 * idleS) });
+    t.match(await listener.hears('TALK_ENDED'), { code: 'disconnected', frames: 1 });
+    t.ok(performance.now() - silentFrom > 500 * idleS, 'not before its time');
+    await listener.settled();
+  },
+);
