@@ -1,0 +1,58 @@
+// A radio that does not read for a while, and what it is told when it reads again.
+import t from 'tap';
+import { type Json, service } from '../helpers/service.js';
+
+/** More than kernel and engine hold for one socket: 3.7 MB were measured. */
+const FRAMES = 12_000;
+const PAYLOAD = 'x'.repeat(1000);
+
+t.test(
+  'events that a full buffer lost are made good by one SUBSCRIBED with all talkgroups',
+  { timeout: 60_000 },
+  async (t) => {
+    const s = await service(t, { FRAMES_PER_SECOND: '10000' });
+    const [ann, bob, cid] = [await s.person('ann'), await s.person('bob'), await s.person('cid')];
+    const loud = await s.talkgroup('loud', ann, bob, cid);
+    const quiet = await s.talkgroup('quiet', bob);
+    const [a, b, c] = [await ann.radio(), await bob.radio(), await cid.radio()];
+
+    b.socket.pause();
+    for (let sent = 0; sent < FRAMES; sent += 200) {
+      for (let frame = 0; frame < 200; frame++) a.speaks(loud.number, PAYLOAD, { start: sent + frame === 0 });
+      await a.settled();
+    }
+    a.speaks(loud.number, 'over', { end: true });
+    await c.hears('TALK_ENDED');
+    await s.admin.post('/keys/rotate', { talkgroup_id: loud.id });
+    await c.hears('KEY_ROTATED');
+
+    b.socket.resume();
+    const told = await b.hears('SUBSCRIBED');
+    const snapshots = told.talkgroups as Json[];
+    t.same(new Set(snapshots.map(({ talkgroup_id }) => talkgroup_id)), new Set([loud.id, quiet.id]));
+    t.match(
+      snapshots.find(({ name }) => name === 'loud'),
+      { event: 3, rotation_counter: 1, talkers: [] },
+    );
+    t.ok(b.frames.length < FRAMES, `${FRAMES - b.frames.length} of ${FRAMES} frames were lost`);
+    t.ok(c.frames.length > FRAMES, 'the radio beside it lost none');
+    b.frames.length = 0;
+    a.speaks(loud.number, 'again', { start: true });
+    await b.hearsText('again');
+  },
+);
+
+t.test('with one socket for each user a new one replaces the old and is no stranger', async (t) => {
+  const s = await service(t, { SOCKETS_PER_USER: '1' });
+  const ann = await s.person('ann');
+  const group = await s.talkgroup('fire', ann);
+  const first = await ann.radio();
+  const second = await ann.radio();
+  t.same(await first.closes(), { code: 1013, reason: 'replaced' });
+  t.match(second.welcome?.talkgroups, [{ talkgroup_id: group.id, online: 1 }]);
+  const joined = await s.talkgroup('rail');
+  await ann.post(`/talkgroups/${joined.id}/join`);
+  await second.hears('TALKGROUP_JOINED');
+  t.equal((await s.revoke('ann')).code, 0);
+  t.same(await second.closes(), { code: 1008, reason: 'invalid token' });
+});
