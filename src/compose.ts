@@ -103,7 +103,7 @@ export async function compose(
           log,
         });
         if (!waiting()) return null;
-        relay.start();
+        await relay.start();
         phase = 'serving';
         return { generatedPassword };
       },

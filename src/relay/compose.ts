@@ -20,8 +20,8 @@ import { createSessionNumbers, type SessionNumbers } from './session-numbers.js'
 export interface RelaySide {
   /** Resolves with the port. Until `start`, every socket is answered with 1013. */
   listen(): Promise<number>;
-  /** The database is migrated: loads sessions from it and listens for its notices. */
-  start(): void;
+  /** The database is migrated: from now on sessions are loaded from it and its notices listened to. */
+  start(): Promise<void>;
   readonly tell: Tell;
   /** null while the relay can admit radios, else why not. */
   trouble(): string | null;
@@ -87,7 +87,7 @@ export function composeRelay({ config, url, database, verifyToken, log }: RelayS
 
   return {
     listen: () => engine.listen(relay),
-    start() {
+    async start() {
       numbers = createSessionNumbers(() => nextSessionBlock(database, write()), { size: SESSION_BLOCK, log });
       notices = listenForNotices({
         url,

@@ -21,7 +21,7 @@ export type FromThread =
   | { readonly kind: 'refused'; readonly message: string }
   | { readonly kind: 'acknowledged'; readonly id: string }
   | { readonly kind: 'beat'; readonly trouble: string | null }
-  | { readonly kind: 'closed' };
+  | { readonly kind: 'started' | 'closed' };
 
 /** The thread says so often how it is; silent for SILENCE_MS_MAX it is taken for stuck. */
 export const BEAT_MS = 250;
@@ -37,6 +37,8 @@ export function startRelayThread(data: ThreadData, onDeath: (error: Error) => vo
   let beatAtMs = performance.now();
   let closing = false;
   let answerListen: { resolve: (port: number) => void; reject: (error: Error) => void } | null = null;
+
+  let answerStart: (() => void) | null = null;
 
   const say = (message: ToThread) => worker.postMessage(message);
 
@@ -54,6 +56,8 @@ export function startRelayThread(data: ThreadData, onDeath: (error: Error) => vo
         trouble = message.trouble;
         beatAtMs = performance.now();
         return;
+      case 'started':
+        return answerStart?.();
       case 'closed':
         return;
     }
@@ -69,7 +73,11 @@ export function startRelayThread(data: ThreadData, onDeath: (error: Error) => vo
         answerListen = { resolve, reject };
         say({ kind: 'listen' });
       }),
-    start: () => say({ kind: 'start' }),
+    start: () =>
+      new Promise((resolve) => {
+        answerStart = resolve;
+        say({ kind: 'start' });
+      }),
     tell: (notice) =>
       new Promise((resolve) => {
         const [oldest] = unacknowledged.keys();

@@ -19,7 +19,8 @@ if (port === null) throw new Error('the relay thread is started by host.ts');
 const say = (message: FromThread) => port.postMessage(message);
 
 // The main thread takes silence for trouble.
-const beat = setInterval(() => say({ kind: 'beat', trouble: relay.trouble() }), BEAT_MS);
+const beatNow = () => say({ kind: 'beat', trouble: relay.trouble() });
+const beat = setInterval(beatNow, BEAT_MS);
 
 port.on('message', (message: ToThread) => {
   switch (message.kind) {
@@ -30,7 +31,11 @@ port.on('message', (message: ToThread) => {
       );
       return;
     case 'start':
-      return relay.start();
+      void relay.start().then(() => {
+        beatNow();
+        say({ kind: 'started' });
+      });
+      return;
     case 'notice':
       relay.tell(message.notice).then(
         () => say({ kind: 'acknowledged', id: message.notice.id }),
