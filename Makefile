@@ -7,7 +7,7 @@ NODE := node --enable-source-maps
 # Named by their sources, so that what an earlier build left in dist is not run.
 TESTS = $(patsubst %.ts,dist/%.js,$(sort $(shell find test -name '*.test.ts')))
 # One PostgreSQL server for all of them; two files at a time, for each is a whole service under load.
-RUN_TESTS = $(NODE) dist/test/helpers/run.js npx --no -- tap --jobs=2 --reporter=terse $(TESTS)
+RUN_TESTS = $(NODE) dist/test/helpers/run.js npx --no -- tap --jobs=2 $(TESTS)
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile
