@@ -6,11 +6,11 @@ import { authRoutes } from './auth/routes.js';
 import { keptSecret } from './auth/secret.js';
 import { ensureAdmin } from './auth/store.js';
 import { createTokenVerifier } from './auth/tokens.js';
-import { type Config, ConfigError } from './config.js';
+import { type Config, ConfigError, checkHost } from './config.js';
 import { type Database, openDatabase } from './db/client.js';
 import { deadlineIn, REQUEST_MS } from './db/deadline.js';
 import { startEmbedded } from './db/embedded.js';
-import { faultOf, suspicious } from './db/faults.js';
+import { faultOf, reasonOf, suspicious } from './db/faults.js';
 import { migrate } from './db/migrate.js';
 import { deviceRoutes } from './devices/routes.js';
 import { AppError } from './errors.js';
@@ -52,6 +52,7 @@ export async function compose(
   }
 
   async function build(): Promise<Service> {
+    await checkHost(config.HOST);
     const url = config.DATABASE_URL ?? (await embedded());
     const secret = config.JWT_SECRET ?? (await keptSecret(config.DATA_DIR));
     let openDoors = () => {};
@@ -124,12 +125,15 @@ export async function compose(
 
 /** Does the work, again and again while the database is away and somebody still waits for it; safe to repeat. */
 async function untilUp<T>(work: () => Promise<T>, { waiting, log }: { waiting: () => boolean; log: Logger }) {
+  let told: string | null = null;
   while (waiting()) {
     try {
       return await work();
     } catch (error) {
       if (!isAway(error)) throw error;
-      log.warn({ reason: (error as { code?: string }).code }, 'waiting for the database');
+      const reason = reasonOf(error);
+      if (reason !== told) log.warn({ reason }, 'waiting for the database');
+      told = reason;
       await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
     }
   }

@@ -1,8 +1,12 @@
 // Environment -> frozen Config: the only reader of process.env, and the one list of every setting and limit.
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import envSchema from 'env-schema';
 import { type Static, Type } from 'typebox';
+import { isPassword } from './auth/schemas.js';
+import { isUsername, normalizeUsername } from './auth/usernames.js';
 
 const port = (preset: number, description: string) =>
   Type.Integer({ minimum: 0, maximum: 65535, default: preset, description });
@@ -35,13 +39,14 @@ export const Environment = Type.Object({
   ADMIN_USERNAME: Type.String({
     minLength: 1,
     default: 'admin',
-    description: 'name of the admin account that exists after start',
+    description:
+      'name of the admin account that exists after start, 1 to 64 characters, no control characters',
   }),
   ADMIN_PASSWORD: Type.Optional(
     Type.String({
       minLength: 1,
       description:
-        'its password when it is created, 1 to 72 bytes; unset: generated for the embedded database and printed once',
+        'its password when it is created, 1 to 72 bytes, no NUL, not below PASSWORD_MIN_LENGTH; unset: generated for the embedded database and printed once',
     }),
   ),
   PASSWORD_MIN_LENGTH: count(1, 1, 72, 'shortest password at registration and change, 1 to 72 characters'),
@@ -55,12 +60,6 @@ export const Environment = Type.Object({
     Type.String({
       minLength: 1,
       description: 'PEM private key of both listeners, together with TLS_CERT_FILE',
-    }),
-  ),
-  TRUST_PROXY: Type.Optional(
-    Type.String({
-      minLength: 1,
-      description: 'comma-separated addresses or CIDR ranges of proxies whose X-Forwarded-For is believed',
     }),
   ),
   CORS_ORIGINS: Type.Optional(
@@ -113,8 +112,7 @@ export const Environment = Type.Object({
 type Env = Static<typeof Environment>;
 
 /** The frozen settings of one process. */
-export interface Config extends Omit<Env, 'TRUST_PROXY' | 'CORS_ORIGINS'> {
-  readonly TRUST_PROXY: readonly string[];
+export interface Config extends Omit<Env, 'CORS_ORIGINS'> {
   /** null: any origin, which is right for native apps and same-origin pages. */
   readonly CORS_ORIGINS: readonly string[] | null;
 }
@@ -133,12 +131,20 @@ export function readConfig(source: Readonly<Record<string, string | undefined>> 
   checkTogether(env);
   return Object.freeze({
     ...env,
-    TRUST_PROXY: splitList(env.TRUST_PROXY),
+    ADMIN_USERNAME: normalizeUsername(env.ADMIN_USERNAME),
     CORS_ORIGINS: env.CORS_ORIGINS === undefined ? null : readOrigins(env.CORS_ORIGINS),
   });
 }
 
 function readEnvironment(given: Record<string, string | undefined>): Env {
+  const refuse = (name: string): never => {
+    const got = secret.has(name) ? '' : ` (got ${JSON.stringify(given[name])})`;
+    throw new ConfigError(`${name}: ${meaningOf(name)}${got}`);
+  };
+  for (const [name, schema] of Object.entries(Environment.properties)) {
+    // Ajv would take 0x10 and 1e3, too.
+    if ('type' in schema && schema.type === 'integer' && !/^\d+$/.test(given[name] ?? '0')) refuse(name);
+  }
   try {
     return envSchema<Env>({ schema: Environment, data: given, dotenv: false, env: false });
   } catch (error) {
@@ -146,9 +152,7 @@ function readEnvironment(given: Record<string, string | undefined>): Env {
     const [first] = (error as { errors?: { instancePath: string }[] }).errors ?? [];
     const name = first?.instancePath.slice(1) ?? '';
     if (!(name in Environment.properties)) throw error;
-    throw new ConfigError(
-      `${name}: ${meaningOf(name)}${secret.has(name) ? '' : ` (got ${JSON.stringify(given[name])})`}`,
-    );
+    return refuse(name);
   }
 }
 
@@ -163,6 +167,7 @@ function checkTogether(env: Env): void {
   const refuse = (name: string) => {
     throw new ConfigError(`${name}: ${meaningOf(name)}`);
   };
+  if (env.DATABASE_URL !== undefined && !isDatabaseUrl(env.DATABASE_URL)) refuse('DATABASE_URL');
   if ((env.TLS_CERT_FILE === undefined) !== (env.TLS_KEY_FILE === undefined)) {
     refuse(env.TLS_CERT_FILE === undefined ? 'TLS_CERT_FILE' : 'TLS_KEY_FILE');
   }
@@ -171,8 +176,39 @@ function checkTogether(env: Env): void {
   }
   if (env.JWT_SECRET !== undefined && Buffer.byteLength(env.JWT_SECRET) < 32) refuse('JWT_SECRET');
   if (env.JWT_SECRET === undefined && env.DATABASE_URL !== undefined) refuse('JWT_SECRET');
-  if (env.ADMIN_PASSWORD !== undefined && Buffer.byteLength(env.ADMIN_PASSWORD) > 72)
+  if (!isUsername(env.ADMIN_USERNAME)) refuse('ADMIN_USERNAME');
+  if (env.ADMIN_PASSWORD !== undefined && !isAdminPassword(env.ADMIN_PASSWORD, env.PASSWORD_MIN_LENGTH))
     refuse('ADMIN_PASSWORD');
+}
+
+const isAdminPassword = (text: string, lengthMin: number) =>
+  isPassword(text) && [...text].length >= lengthMin;
+
+/** Here, because postgres.js would only say that some URL is not valid, and quote it. */
+function isDatabaseUrl(text: string): boolean {
+  try {
+    const { username, password, hostname, pathname } = new URL(text.replace(MORE_HOSTS, ''));
+    decodeURIComponent(username + password + hostname);
+    return hostname !== '' || pathname.length > 1;
+  } catch {
+    // Expected: what URL and decodeURIComponent throw at a text they cannot read.
+    return false;
+  }
+}
+
+/** What follows the first host: PostgreSQL's addresses may name several, `one:5432,two:5432`, which no URL may. */
+const MORE_HOSTS = /(?<=^\w+:\/\/([^@/?]*@)?[^@,/?]*),[^@/?]*(?=[/?]|$)/;
+
+/** Throws ConfigError when `host` is no address of this machine: the engine would call its port taken. */
+export async function checkHost(host: string): Promise<void> {
+  const probe = createServer().listen(0, host);
+  try {
+    await once(probe, 'listening');
+  } catch (error) {
+    throw new ConfigError(`HOST: ${meaningOf('HOST')} (${(error as Error).message})`);
+  } finally {
+    probe.close();
+  }
 }
 
 /** Here, because the relay's engine only says that it could not start. */

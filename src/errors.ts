@@ -15,7 +15,7 @@ const refusals = {
   username_taken: [409, 'username taken'],
   body_too_large: [413, 'request body too large'],
   uri_too_long: [414, 'request target too long'],
-  unsupported_media_type: [415, 'the body must be application/json'],
+  unsupported_media_type: [415, 'the body must be application/json in UTF-8, not packed'],
   expectation_failed: [417, 'expectation not supported'],
   headers_too_large: [431, 'request headers too large'],
   internal: [500, 'internal error'],
@@ -27,8 +27,6 @@ const refusals = {
   relay_unconfirmed: [503, 'stored, but live connections have not confirmed the change'],
   login_queue_full: [503, 'too many logins at once'],
   not_ready: [503, 'not ready'],
-  starting: [503, 'starting'],
-  draining: [503, 'shutting down'],
 } as const satisfies Record<string, readonly [status: number, sentence: string]>;
 
 export type RefusalCode = keyof typeof refusals;

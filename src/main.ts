@@ -2,11 +2,12 @@
 import closeWithGrace from 'close-with-grace';
 import { compose, type Service } from './compose.js';
 import { ConfigError, readConfig } from './config.js';
-import { createLog } from './log.js';
+import { createLog, flushed } from './log.js';
 
 /** Longer than everything a close waits for; afterwards the process ends with an error. */
 const CLOSE_MS_MAX = 15_000;
 
+process.stdout.on('error', () => {}); // whoever read the addresses may go
 const config = readOrRefuse();
 const log = createLog(config.LOG_LEVEL);
 let service: Service | null = null;
@@ -20,6 +21,7 @@ try {
       if (err !== undefined) log.fatal({ err }, 'ending after an error');
       else log.info({ signal }, 'closing');
       await service?.close();
+      await flushed(log);
     },
   );
   await serve(service);
@@ -57,6 +59,7 @@ async function end(error: Error): Promise<never> {
   console.error(`ended: ${error.message}`);
   setTimeout(endAtOnce, CLOSE_MS_MAX).unref();
   await service?.close();
+  await flushed(log);
   process.exit(1);
 }
 

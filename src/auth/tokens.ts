@@ -1,5 +1,5 @@
 // The JSON Web Token of the seed: one set of rules for both doors.
-import { createSigner, createVerifier } from 'fast-jwt';
+import { createVerifier } from 'fast-jwt';
 import { readId, type UserId } from '../ids.js';
 
 export type Role = 'admin' | 'user';
@@ -33,11 +33,6 @@ export function createTokenVerifier(secret: string): VerifyToken {
       return null;
     }
   };
-}
-
-/** A signer for tools that hold the secret. */
-export function createTokenSigner(secret: string): (claims: Claims) => string {
-  return createSigner({ key: secret, ...signing });
 }
 
 /** Checks the claims' types: a signature says who wrote them, not that they make sense. */

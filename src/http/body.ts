@@ -1,4 +1,5 @@
 // Reading a request's body: JSON in strict UTF-8, or nothing.
+import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { AppError } from '../errors.js';
 
@@ -12,6 +13,7 @@ export function addBodyParsers(app: FastifyInstance): void {
 
   app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
     if (bytes.length === 0) return done(null);
+    if (!isPlainUtf8(request.headers)) return done(new AppError('unsupported_media_type'));
     const text = decode(bytes);
     if (text === null) return done(new AppError('bad_request', 'the body is not valid UTF-8'));
     return parseJson(request, text, done);
@@ -22,6 +24,15 @@ export function addBodyParsers(app: FastifyInstance): void {
     const empty = encoding === undefined && (length === undefined || Number(length) === 0);
     done(empty ? null : new AppError('unsupported_media_type'));
   });
+}
+
+/** JSON is UTF-8 (RFC 8259, 8.1); who says that he sends something else is believed. */
+function isPlainUtf8({
+  'content-type': type = '',
+  'content-encoding': packing = 'identity',
+}: IncomingHttpHeaders) {
+  const [, charset = 'utf-8'] = /;\s*charset="?([^\s";]*)/i.exec(type) ?? [];
+  return /^utf-?8$/i.test(charset) && packing.toLowerCase() === 'identity';
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });

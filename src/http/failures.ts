@@ -5,7 +5,7 @@ import { AppError, type RefusalCode } from '../errors.js';
 /** The error handler of all routes, and of the router before them. Refusals are told, bugs are logged and hidden. */
 export function answerFailure(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const refusal = refusalOf(error);
-  if (refusal.code === 'internal') request.log.error({ err: traceOf(error) }, 'request failed');
+  if (refusal.code === 'internal') request.log.error({ err: error }, 'request failed');
   // fastify closes the connection after a refused body; the bytes still unread would then reset it before the
   // client has read its answer. Node discards them instead, for as long as a request may take.
   reply.removeHeader('connection');
@@ -37,10 +37,4 @@ export const bodyOf = (refusal: AppError) => ({ error: refusal.message });
 export function headersOf(refusal: AppError): Record<string, string> {
   if (refusal.status === 401) return { 'www-authenticate': 'Bearer' };
   return refusal.retryAfterS === null ? {} : { 'retry-after': String(refusal.retryAfterS) };
-}
-
-/** Not the error whole: PostgreSQL's `detail` may quote a row with its password hash or master secret. */
-function traceOf(error: unknown) {
-  const { message, stack, code } = error as { message?: unknown; stack?: unknown; code?: unknown };
-  return { message, stack, code };
 }

@@ -68,7 +68,6 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     serverFactory: (handle) => createListener(config, handle),
     clientErrorHandler: answerClientError,
     frameworkErrors: answerFailure,
-    trustProxy: config.TRUST_PROXY.length > 0 ? [...config.TRUST_PROXY] : false,
     bodyLimit: BODY_BYTES_MAX,
     routerOptions: { maxParamLength: URL_BYTES_MAX }, // an id of 200 characters is unknown, not too long
     return503OnClosing: false, // what was accepted is answered

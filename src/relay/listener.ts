@@ -42,19 +42,24 @@ interface SocketData {
 }
 
 export function createEngine(options: ListenerOptions): Engine {
-  const { tls } = options;
-  const app: TemplatedApp =
-    tls === null ? uWS.App() : uWS.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile });
+  // Made when it listens: an app of the engine that never did ends the process with a fault.
+  let app: TemplatedApp | null = null;
   return {
     publisher: {
-      publish: (topic, message, isBinary) => app.publish(topic, message, isBinary, false),
-      numSubscribers: (topic) => app.numSubscribers(topic),
+      publish: (topic, message, isBinary) => app?.publish(topic, message, isBinary, false) ?? false,
+      numSubscribers: (topic) => app?.numSubscribers(topic) ?? 0,
     },
     listen(relay) {
+      const { tls } = options;
+      app =
+        tls === null ? uWS.App() : uWS.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile });
       routes(app, relay, options);
       return bind(app, options);
     },
-    close: () => void app.close(),
+    close() {
+      app?.close();
+      app = null;
+    },
   };
 }
 

@@ -19,13 +19,13 @@ import {
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
 import t, { type Test } from 'tap';
 import { databaseAccount } from '../../src/db/embedded/account.js';
 import { usableBinaries } from '../../src/db/embedded/binaries.js';
 import { borrowEmbedded, runningEmbedded, startEmbedded } from '../../src/db/embedded.js';
+import { eventually } from '../helpers/eventually.js';
 
 const silent = { info() {}, warn() {}, error() {} };
 const root = process.geteuid?.() === 0;
@@ -383,19 +383,6 @@ async function rejection(promise: Promise<unknown>): Promise<Error> {
     () => Promise.reject(new Error('expected a rejection')),
     (error) => error,
   );
-}
-
-/** What `attempt` returns the first time it does not throw, within 10 s. */
-async function eventually<T>(attempt: () => Promise<T>): Promise<T> {
-  const endMs = performance.now() + 10_000;
-  for (;;) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (performance.now() > endMs) throw error;
-      await delay(10);
-    }
-  }
 }
 
 async function postmasterPid(dataDir: string): Promise<number> {

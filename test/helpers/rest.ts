@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { createSigner } from 'fast-jwt';
 import { type Logger, pino } from 'pino';
 import postgres from 'postgres';
 import type { Test } from 'tap';
 import { createPasswords, type Passwords } from '../../src/auth/passwords.js';
 import { authRoutes } from '../../src/auth/routes.js';
-import { type Claims, createTokenSigner, type Role } from '../../src/auth/tokens.js';
+import { type Claims, type Role, signing } from '../../src/auth/tokens.js';
 import { readConfig } from '../../src/config.js';
 import { type Database, openDatabase, type Sql } from '../../src/db/client.js';
 import { deadlineIn } from '../../src/db/deadline.js';
@@ -18,6 +19,7 @@ import { gpsRoutes } from '../../src/gps/routes.js';
 import { createHttpServer, type HttpServer } from '../../src/http/server.js';
 import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
 import { keyRoutes } from '../../src/keys/routes.js';
+import { traceOf } from '../../src/log.js';
 import { talkgroupRoutes } from '../../src/talkgroups/routes.js';
 import { freshDatabase } from './cluster.js';
 
@@ -94,7 +96,8 @@ export async function service(t: Test, options: ServiceOptions = {}): Promise<Se
   await migrate(url);
   const notices: Notice[] = [];
   const lines: string[] = [];
-  const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) });
+  const serializers = { err: traceOf }; // as those of src/log.ts
+  const log = pino({ level: 'debug', serializers }, { write: (line: string) => void lines.push(line) });
   const tell: Tell = async (notice) => void notices.push(notice);
 
   const started = await start({ url, log, options: { tell, ...options } });
@@ -189,7 +192,7 @@ async function speakingService(
   behind: Database,
 ): Promise<Service> {
   const { baseUrl } = started;
-  const signer = createTokenSigner(SECRET);
+  const signer = createSigner({ key: SECRET, ...signing });
   const sign = (claims: Partial<Claims>) =>
     signer({
       sub: randomUUID() as UserId,

@@ -4,10 +4,11 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { createSigner } from 'fast-jwt';
 import postgres from 'postgres';
 import type { Test } from 'tap';
 import { WebSocket } from 'ws';
-import { createTokenSigner, type Role } from '../../src/auth/tokens.js';
+import { type Claims, type Role, signing } from '../../src/auth/tokens.js';
 import { compose } from '../../src/compose.js';
 import { readConfig } from '../../src/config.js';
 import type { UserId } from '../../src/ids.js';
@@ -96,7 +97,7 @@ interface Addresses {
 async function peopleOf(t: Test, { rest, ws, url }: Addresses) {
   const sql = postgres(url, { max: 2, onnotice: () => {} });
   t.teardown(() => sql.end());
-  const sign = createTokenSigner(SECRET);
+  const sign: (claims: Claims) => string = createSigner({ key: SECRET, ...signing });
 
   /** One REST call; status and body. */
   async function call(method: string, path: string, token: string | null, body?: unknown) {

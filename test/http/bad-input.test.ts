@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { METHODS, request } from 'node:http';
+import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import t from 'tap';
 import {
@@ -113,8 +114,13 @@ t.test('a body of another type than JSON is refused with 415', async (t) => {
     ['application/merge-patch+json', 415],
     ['text/json', 415],
     ['json', 415],
+    ['application/json; charset=utf-16', 415],
+    ['application/json; charset="ISO-8859-1"', 415],
+    ['application/json; v=1; charset=utf-8859', 415],
     ['application/json; charset=utf-8', 200],
     ['application/json;charset=UTF-8', 200],
+    ['application/json; charset="utf-8"; v=1', 200],
+    ['application/json; charset=utf8', 200],
     ['APPLICATION/JSON', 200],
   ];
   for (const route of await bodyRoutes(s)) {
@@ -126,6 +132,21 @@ t.test('a body of another type than JSON is refused with 415', async (t) => {
     const untyped = await sendText(route, bytes(JSON.stringify(route.good)), {});
     t.equal(untyped.status, 415, `${route.path}: no type`);
   }
+});
+
+t.test('a packed body is refused with 415, whatever it holds', async (t) => {
+  const s = await service(t, { passwords: instantPasswords });
+  const name = JSON.stringify({ name: 'x' });
+  const packed = new Uint8Array(gzipSync(name));
+  const sends = async (encoding: string, body: string | Uint8Array<ArrayBuffer>) =>
+    (await s.admin.send('POST', '/talkgroups', { headers: { ...json, 'content-encoding': encoding }, body }))
+      .status;
+  for (const encoding of ['gzip', 'br', 'identity, gzip', 'x']) {
+    t.equal(await sends(encoding, packed), 415, encoding);
+    t.equal(await sends(encoding, name), 415, encoding);
+  }
+  t.equal(await sends('identity', name), 200);
+  t.equal(await sends('Identity', name), 200);
 });
 
 t.test('no body with a type is no body, for the routes that take none', async (t) => {

@@ -3,6 +3,7 @@ import { createHmac, randomUUID } from 'node:crypto';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import t from 'tap';
 import type { RegisteredRoute } from '../../src/http/router.js';
+import { exchange } from '../helpers/raw.js';
 import { type Answer, type Caller, PASSWORD, SECRET, type Service, service } from '../helpers/rest.js';
 
 t.setTimeout(120_000);
@@ -219,6 +220,20 @@ t.test('the token is taken from a well-formed Authorization header alone', async
   t.equal((await s.nobody.get(`/talkgroups?token=${token}`)).status, 401);
   const cookie = await s.nobody.send('GET', '/talkgroups', { headers: { cookie: `token=${token}` } });
   t.equal(cookie.status, 401);
+});
+
+t.test('of two Authorization headers neither is believed, also when both are the same', async (t) => {
+  const s = await service(t);
+  const good = `authorization: Bearer ${s.radio.token}`;
+  const asks = async (...headers: string[]) => {
+    const head = ['GET /talkgroups HTTP/1.1', 'host: x', ...headers, '', ''].join('\r\n');
+    return (await exchange(s.port, [head], 1)).answers[0]?.status;
+  };
+  t.equal(await asks(good), 200);
+  for (const other of [good, 'authorization: Bearer x', 'Authorization: Basic eDp4', 'authorization:']) {
+    t.equal(await asks(good, other), 401, other);
+    t.equal(await asks(other, good), 401, other);
+  }
 });
 
 t.test('refusals come in the order 401, 403, 400, 404', async (t) => {

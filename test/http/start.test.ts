@@ -1,25 +1,34 @@
 // Starting without a database, beside another process, and on a database that is not ours to use.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { pino } from 'pino';
 import t, { type Test } from 'tap';
 import { compose } from '../../src/compose.js';
 import { ConfigError, readConfig } from '../../src/config.js';
 import { NewerDatabaseError } from '../../src/db/migrate.js';
 import { createLog } from '../../src/log.js';
 import { freshDatabase } from '../helpers/cluster.js';
+import { eventually } from '../helpers/eventually.js';
 import { connect, service } from '../helpers/service.js';
 
+const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+
+const settings = {
+  PORT: '0',
+  WS_PORT: '0',
+  JWT_SECRET: 'a test secret of more than thirty-two bytes',
+  ADMIN_PASSWORD: 'admin password',
+  LOG_LEVEL: 'silent',
+};
+
 /** Built, not started: `environment` says what differs from a service that would start. */
-async function build(t: Test, environment: Record<string, string>) {
-  const config = readConfig({
-    PORT: '0',
-    WS_PORT: '0',
-    JWT_SECRET: 'a test secret of more than thirty-two bytes',
-    ADMIN_PASSWORD: 'admin password',
-    LOG_LEVEL: 'silent',
-    ...environment,
-  });
-  const running = await compose(config, createLog(config.LOG_LEVEL), (error) => t.fail(error.message));
+async function build(t: Test, environment: Record<string, string>, log = createLog('silent')) {
+  const config = readConfig({ ...settings, ...environment });
+  const running = await compose(config, log, (error) => t.fail(error.message));
   t.teardown(() => running.close());
   return running;
 }
@@ -62,6 +71,84 @@ t.test('a second service on the same ports refuses to start and leaves the first
   );
 });
 
+t.test('an address that is not of this machine is named before anything starts', async (t) => {
+  for (const HOST of ['nosuch.invalid', '192.0.2.1', '2001:db8::1']) {
+    // Nobody asks this database, whose folder could not be made either.
+    await t.rejects(build(t, { HOST, DATA_DIR: '/dev/null/data' }), {
+      name: 'ConfigError',
+      message: /^HOST: /,
+    });
+  }
+});
+
+t.test('a database that is waited for is mentioned once for each reason', async (t) => {
+  const reasons = ['57P03', '57P03', '57P03', '53300', '53300', '57P03', '57P03'];
+  let asked = 0;
+  let enough = () => {};
+  const allGiven = new Promise<void>((resolve) => {
+    enough = resolve;
+  });
+  const refusing = createServer((socket) => {
+    socket.on('error', () => {}); // it may be gone before it has read why
+    socket.once('data', () => {
+      const reason = `SFATAL\0C${reasons[asked++] ?? '57P03'}\0Mnot now\0\0`;
+      const head = Buffer.from('E\0\0\0\0');
+      head.writeInt32BE(reason.length + 4, 1);
+      socket.end(Buffer.concat([head, Buffer.from(reason)]));
+      if (asked > reasons.length) enough();
+    });
+  }).listen(0, '127.0.0.1');
+  await once(refusing, 'listening');
+  t.teardown(() => refusing.close());
+  const { port } = refusing.address() as AddressInfo;
+
+  const lines: string[] = [];
+  const running = await build(
+    t,
+    { DATABASE_URL: `postgres://ann@127.0.0.1:${port}/x`, RELAY_THREADS: '0' },
+    pino({ level: 'warn' }, { write: (line) => void lines.push(line) }),
+  );
+  await running.listen();
+  void running.start(); // never ends here
+  await allGiven;
+  const waited = lines
+    .map((line) => JSON.parse(line))
+    .filter(({ msg }) => msg === 'waiting for the database');
+  t.same(
+    waited.map(({ reason }) => reason),
+    ['57P03', '53300', '57P03'],
+  );
+});
+
+t.test('a bad DATABASE_URL is named and not repeated, on neither stream', async (t) => {
+  const DATABASE_URL = 'postgres://ann:TOPSECRET@host:notaport/name';
+  const env = { ...settings, DATABASE_URL, LOG_LEVEL: 'trace' };
+  const child = spawn(process.execPath, [MAIN], { env });
+  const outputs = Promise.all([text(child.stdout), text(child.stderr)]);
+  t.same(await once(child, 'exit'), [1, null]);
+  const output = (await outputs).join('');
+  t.match(output, /^refusing to start: DATABASE_URL: /m);
+  t.notMatch(output, 'TOPSECRET');
+});
+
+t.test('a service whose addresses nobody reads starts, serves and ends like any other', async (t) => {
+  const env = { ...settings, DATABASE_URL: await freshDatabase(t), LOG_LEVEL: 'info' };
+  const child = spawn(process.execPath, [MAIN], { env });
+  const exited = once(child, 'exit');
+  t.teardown(() => child.kill('SIGKILL'));
+  child.stdout.destroy();
+  let log = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    log += text;
+  });
+  await eventually(async () => {
+    const [, rest] = /listening at (http:[^"]+)/.exec(log) ?? [];
+    assert.equal((await fetch(`${rest}/readyz`)).status, 200);
+  });
+  child.kill('SIGTERM');
+  t.same(await exited, [0, null]);
+});
+
 t.test('the admin exists after the start, keeps its password, and is never a promoted user', async (t) => {
   const s = await service(t, { ADMIN_USERNAME: 'chief', ADMIN_PASSWORD: 'first' });
   const login = (password: string) => s.call('POST', '/auth/login', null, { username: 'chief', password });
@@ -86,3 +173,10 @@ t.test('a database that is newer than the code is refused', async (t) => {
   await older.listen();
   await t.rejects(older.start(), NewerDatabaseError);
 });
+
+for (const RELAY_THREADS of ['0', '1']) {
+  t.test(`closed before it listened, with RELAY_THREADS=${RELAY_THREADS}, it just ends`, async (t) => {
+    await build(t, { DATABASE_URL: await freshDatabase(t), RELAY_THREADS });
+    t.pass('the teardown closes it');
+  });
+}
