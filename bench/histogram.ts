@@ -1,10 +1,5 @@
 // Latencies in an HDR histogram: microseconds up to a minute, to three digits.
-import {
-  build,
-  decodeFromCompressedBase64,
-  encodeIntoCompressedBase64,
-  type Histogram,
-} from 'hdr-histogram-js';
+import { build, encodeIntoCompressedBase64, type Histogram } from 'hdr-histogram-js';
 
 /** Percentiles in milliseconds, and the whole histogram (microseconds) in HdrHistogram's own V2 encoding. */
 export interface Latency {
@@ -29,13 +24,6 @@ export function createRecorder(): Recorder {
     record: (ms) => histogram.recordValue(Math.min(HIGHEST_US, Math.max(1, Math.round(ms * 1000)))),
     latency: () => summarize(histogram),
   };
-}
-
-/** All rounds as one. */
-export function merge(parts: readonly Latency[]): Latency {
-  const histogram = createHistogram();
-  for (const { hdr } of parts) histogram.add(decodeFromCompressedBase64(hdr) as Histogram);
-  return summarize(histogram);
 }
 
 const createHistogram = () =>

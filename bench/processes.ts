@@ -32,12 +32,12 @@ function allowedCores(): number[] {
 /** Starts this Node on a compiled file, on the given cores, as leader of a process group: Ctrl-C reaches the bench alone. */
 export function startNode(
   file: URL,
-  { args = [], cores, ...options }: SpawnOptions & { args?: readonly string[]; cores: string | null },
+  { cores, ...options }: SpawnOptions & { cores: string | null },
 ): ChildProcess {
   // Both end in an exec: the process we get is Node itself. The first ends it even when we die by kill -9.
   const death = works('setpriv') ? ['setpriv', '--pdeathsig', 'TERM'] : [];
   const pin = cores === null ? [] : ['taskset', '-c', cores];
-  const [command = '', ...rest] = [...death, ...pin, process.execPath, file.pathname, ...args];
+  const [command = '', ...rest] = [...death, ...pin, process.execPath, file.pathname];
   return spawn(command, rest, { ...options, detached: true });
 }
 
@@ -51,7 +51,7 @@ function works(tool: string): boolean {
 
 /**
  * CPU microseconds that all threads of a process have used, kernel time included. From the scheduler's own account in
- * nanoseconds (schedstat): /proc/PID/stat counts in ticks of 10 ms, 1 % of what a round of two seconds uses.
+ * nanoseconds (schedstat): /proc/PID/stat counts in ticks of 10 ms, half of what a turn uses.
  */
 export function cpuUs(pid: number): number {
   let ns = 0;

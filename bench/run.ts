@@ -33,6 +33,9 @@ async function run(name: string): Promise<number> {
     const { lines, result } = await scenario({ cores, signal, progress: (line) => console.log(`  ${line}`) });
     console.log(`\n${lines.join('\n')}`);
     console.log(
+      `cores: server ${cores.server ?? 'not pinned'}, generator ${cores.generator ?? 'not pinned'}`,
+    );
+    console.log(
       `written to ${await keep(name, { scenario: name, startedAt, commit: readCommit(), machine: describeMachine(), cores, ...result })}`,
     );
     return 0;

@@ -22,7 +22,7 @@ export interface Relay extends Server {
 export interface ServerOptions {
   readonly cores: string | null;
   readonly signal: AbortSignal;
-  /** Environment beyond what makes it run at all: each one belongs into the result. */
+  /** Environment beyond what makes it run at all; belongs into the result. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 

@@ -4,15 +4,14 @@ import { nowMs } from './clock.js';
 import { RawRadio, type Target } from './wire.js';
 
 /** Frames of one run, numbered from 0 in the header's 16 bits: no run may be longer. */
-export const FRAMES_MAX = 65_536;
+const FRAMES_MAX = 65_536;
 
 /** What the listeners of a run have seen, over all of them. */
 export interface Tally {
   received: number;
+  /** Heard twice, or never sent. */
   duplicated: number;
   outOfOrder: number;
-  /** Of the frames in the measured window. */
-  inWindow: number;
 }
 
 export interface SwarmOptions {
@@ -22,9 +21,9 @@ export interface SwarmOptions {
   readonly probeEvery: number;
   /** Frames in a run. */
   readonly frames: number;
-  /** The first frame of the measured window, and the first after it. */
-  readonly window: { readonly from: number; readonly to: number };
-  /** Called by probes for frames of the window: monotonic milliseconds from due to heard. */
+  /** The first frame that is timed, and the first that no longer is. */
+  readonly timed: { readonly from: number; readonly to: number };
+  /** Called by probes for timed frames: milliseconds from due to heard. */
   readonly heard: (latencyMs: number) => void;
   /** A connection ended without our doing. */
   readonly lost: (error: Error) => void;
@@ -38,24 +37,18 @@ export interface Swarm {
   flow(): void;
 }
 
-/** Connections under way at once: below the server's bounds and the kernel's listen backlog. */
-const CONNECTING_MAX = 64;
-
 /** Resolves when all listeners have joined; rejects when one could not. */
 export async function connectSwarm(options: SwarmOptions): Promise<Swarm> {
-  const { tokens, probeEvery } = options;
+  const { target, probeEvery, lost } = options;
   if (options.frames > FRAMES_MAX) throw new RangeError(`a run has at most ${FRAMES_MAX} frames`);
-  const tally: Tally = { received: 0, duplicated: 0, outOfOrder: 0, inWindow: 0 };
-  const sinks: RawRadio[] = [];
-  await connectEach(tokens, async (token, i) => {
-    const isProbe = i % probeEvery === 0;
-    const { target, lost } = options;
-    const radio = new RawRadio({ target, token, receive: listener(options, tally, isProbe), lost });
-    await radio.joined;
-    if (isProbe) return;
-    radio.flows = false;
-    sinks.push(radio);
-  });
+  const tally: Tally = { received: 0, duplicated: 0, outOfOrder: 0 };
+  const isProbe = (index: number) => index % probeEvery === 0;
+  const radios = await joinAll(
+    options.tokens,
+    (token, i) => new RawRadio({ target, token, lost, receive: listener(options, tally, isProbe(i)) }),
+  );
+  const sinks = radios.filter((_, i) => !isProbe(i));
+  for (const sink of sinks) sink.flows = false;
   return {
     tally,
     sip(part, parts) {
@@ -70,22 +63,29 @@ export async function connectSwarm(options: SwarmOptions): Promise<Swarm> {
   };
 }
 
-/** Connects with all tokens, in their order, CONNECTING_MAX at a time. */
-export async function connectEach<T>(
+/** Connections under way at once: below the server's bounds and the kernel's listen backlog. */
+const JOINING_MAX = 64;
+
+/** Connects one radio for each token, in their order, JOINING_MAX at a time; rejects when one cannot join. */
+export async function joinAll(
   tokens: readonly string[],
-  join: (token: string, index: number) => Promise<T>,
-): Promise<T[]> {
-  const joined: T[] = [];
+  connect: (token: string, index: number) => RawRadio,
+): Promise<readonly RawRadio[]> {
+  const radios: RawRadio[] = [];
   const waiting = tokens.entries();
   const work = async () => {
-    for (const [i, token] of waiting) joined[i] = await join(token, i);
+    for (const [i, token] of waiting) {
+      const radio = connect(token, i);
+      radios[i] = radio;
+      await radio.joined;
+    }
   };
-  await Promise.all(Array.from({ length: CONNECTING_MAX }, work));
-  return joined;
+  await Promise.all(Array.from({ length: JOINING_MAX }, work));
+  return radios;
 }
 
 /** The reading end of one listener: runs for each of tens of thousands of deliveries a second. */
-function listener({ frames, window, heard }: SwarmOptions, tally: Tally, isProbe: boolean) {
+function listener({ frames, timed, heard }: SwarmOptions, tally: Tally, isProbe: boolean) {
   const seen = new Uint8Array(frames);
   let last = -1;
   return (bytes: Buffer, start: number, end: number) => {
@@ -99,9 +99,7 @@ function listener({ frames, window, heard }: SwarmOptions, tally: Tally, isProbe
     tally.received++;
     if (sequence < last) tally.outOfOrder++;
     else last = sequence;
-    if (sequence < window.from || sequence >= window.to) return;
-    tally.inWindow++;
-    if (isProbe) heard(nowMs() - readDueMs(view));
+    if (isProbe && sequence >= timed.from && sequence < timed.to) heard(nowMs() - readDueMs(view));
   };
 }
 

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 
-export const TEXT = 1;
+const TEXT = 1;
 export const BINARY = 2;
 const CLOSE = 8;
 const PING = 9;
@@ -24,7 +24,7 @@ export interface RadioOptions {
   readonly token: string;
   /** Gets every binary message. */
   readonly receive: Receive;
-  /** The connection ended without our doing; called at most once. */
+  /** Called at most once, when the connection ends without our doing. */
   readonly lost: (error: Error) => void;
 }
 
@@ -54,6 +54,7 @@ export class RawRadio {
       this.join = resolve;
       this.refuse = reject;
     });
+    this.joined.catch(() => {}); // whoever does not wait for it hears of it from `lost`
     const { hostname, port, pathname } = new URL(options.target.url);
     this.socket = connect({
       host: hostname,
@@ -149,15 +150,13 @@ export class RawRadio {
   }
 }
 
-function handshake({
-  hostname,
-  pathname,
-  token,
-}: {
-  hostname: string;
-  pathname: string;
-  token: string;
-}): string {
+interface Handshake {
+  readonly hostname: string;
+  readonly pathname: string;
+  readonly token: string;
+}
+
+function handshake({ hostname, pathname, token }: Handshake): string {
   const lines = [
     `GET ${pathname}?token=${token} HTTP/1.1`,
     `Host: ${hostname}`,

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { residentBytes } from '../processes.js';
 import type { Bench, Report } from '../scenario.js';
 import { withRelay } from '../server.js';
-import { connectEach } from '../swarm.js';
+import { joinAll } from '../swarm.js';
 import { enlist } from '../users.js';
 import { RawRadio } from '../wire.js';
 
@@ -29,27 +29,22 @@ export async function idleMemory(bench: Bench): Promise<Report> {
         `RELAY_THREADS=${relayThreads}          ${mib(emptyBytes).padStart(15)}${mib(fullBytes).padStart(20)}${kib(bytesPerRadio).padStart(12)}`,
     ),
   ];
-  return { lines, result: { settings: { radios: RADIOS, settleMs: SETTLE_MS, limitsRaised: {} }, measured } };
+  return { lines, result: { load: { radios: RADIOS, settleMs: SETTLE_MS }, measured } };
 }
 
 async function measure({ cores, signal, progress }: Bench, relayThreads: number): Promise<Measured> {
-  const settings = { RELAY_THREADS: `${relayThreads}` };
+  const settings = { RELAY_THREADS: `${relayThreads}`, LOG_LEVEL: 'warn' };
   progress(`RELAY_THREADS=${relayThreads}`);
   return withRelay({ cores: cores.server, signal, settings }, async (relay) => {
     const { tokens } = await enlist(relay, RADIOS);
     await setTimeout(SETTLE_MS, undefined, { signal });
     const empty = residentBytes(relay.pid);
     const failure = new AbortController();
-    const radios = await connectEach(tokens, async (token) => {
-      const radio = new RawRadio({
-        target: relay,
-        token,
-        receive: () => {},
-        lost: (error) => failure.abort(error),
-      });
-      await radio.joined;
-      return radio;
-    });
+    const lost = (error: Error) => failure.abort(error);
+    const radios = await joinAll(
+      tokens,
+      (token) => new RawRadio({ target: relay, token, receive: () => {}, lost }),
+    );
     try {
       await setTimeout(SETTLE_MS, undefined, { signal: AbortSignal.any([signal, failure.signal]) });
       const full = residentBytes(relay.pid);
