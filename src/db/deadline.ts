@@ -18,7 +18,7 @@ export class DeadlineError extends Error {
   override name = 'DeadlineError';
 }
 
-/** The answer, or DeadlineError at `at`; the statement itself is left to its pool. */
+/** The answer, or DeadlineError at `at`; whatever would have answered is left to itself. */
 export async function within<T>(at: number, answer: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -32,7 +32,7 @@ export async function within<T>(at: number, answer: Promise<T>): Promise<T> {
   } finally {
     clearTimeout(timer);
     answer.catch(() => {
-      // Expected after a deadline: a retired pool rejects what it still held.
+      // Expected after a deadline, as when a retired pool rejects what it still held.
     });
   }
 }

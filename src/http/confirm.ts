@@ -1,5 +1,5 @@
 // The wait between a stored change and its 200: until this node's live sockets follow it.
-import type { Deadline } from '../db/deadline.js';
+import { type Deadline, within } from '../db/deadline.js';
 import type { Notice, Tell } from '../db/notices.js';
 import { AppError } from '../errors.js';
 
@@ -8,17 +8,10 @@ const CONFIRM_MS_MAX = 1000;
 
 /** Resolves when the relay has acknowledged. Throws `relay_unconfirmed`: the change stands, its effect is unknown. */
 export async function confirm(tell: Tell, notice: Notice, deadline: Deadline): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    const waitMs = Math.min(CONFIRM_MS_MAX, deadline.at - performance.now());
-    timer = setTimeout(() => reject(new Error('no acknowledgement in time')), Math.max(0, waitMs));
-  });
   try {
-    await Promise.race([tell(notice), late]);
+    await within(Math.min(deadline.at, performance.now() + CONFIRM_MS_MAX), tell(notice));
   } catch {
     // Expected: the time is up, or the relay is gone or could not read the database.
     throw new AppError('relay_unconfirmed');
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -21,7 +21,7 @@ export type FromThread =
   | { readonly kind: 'refused'; readonly message: string }
   | { readonly kind: 'acknowledged'; readonly id: string }
   | { readonly kind: 'beat'; readonly trouble: string | null }
-  | { readonly kind: 'started' | 'closed' };
+  | { readonly kind: 'started' };
 
 /** The thread says so often how it is; silent for SILENCE_MS_MAX it is taken for stuck. */
 export const BEAT_MS = 250;
@@ -37,7 +37,6 @@ export function startRelayThread(data: ThreadData, onDeath: (error: Error) => vo
   let beatAtMs = performance.now();
   let closing = false;
   let answerListen: { resolve: (port: number) => void; reject: (error: Error) => void } | null = null;
-
   let answerStart: (() => void) | null = null;
 
   const say = (message: ToThread) => worker.postMessage(message);
@@ -58,8 +57,6 @@ export function startRelayThread(data: ThreadData, onDeath: (error: Error) => vo
         return;
       case 'started':
         return answerStart?.();
-      case 'closed':
-        return;
     }
   });
   worker.on('error', onDeath);

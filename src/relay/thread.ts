@@ -47,7 +47,6 @@ port.on('message', (message: ToThread) => {
       void relay
         .close()
         .then(() => database.close())
-        .then(() => say({ kind: 'closed' }))
         .then(() => port.close());
   }
 });
