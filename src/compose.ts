@@ -13,6 +13,7 @@ import { startEmbedded } from './db/embedded.js';
 import { faultOf, reasonOf, suspicious } from './db/faults.js';
 import { migrate } from './db/migrate.js';
 import { deviceRoutes } from './devices/routes.js';
+import { emergencyRoutes } from './emergencies/routes.js';
 import { AppError } from './errors.js';
 import { gpsRoutes } from './gps/routes.js';
 import { createHttpServer } from './http/server.js';
@@ -83,6 +84,7 @@ export async function compose(
         deviceRoutes(shared),
         gpsRoutes(shared),
         keyRoutes(shared),
+        emergencyRoutes(shared),
       ],
     });
     // The relay's sockets go first; REST answers on, says that the connection ends, and its port closes last.

@@ -6,10 +6,12 @@ import type { DeviceId, TalkgroupId, UserId } from '../ids.js';
 import { type Client, type Database, openListeningClient, type Sql } from './client.js';
 import { deadlineIn } from './deadline.js';
 
+type TalkgroupKind = 'talkgroup_deleted' | 'talkgroup_changed' | 'key_rotated' | 'emergency_changed';
+
 /** What may have changed, and the key under which to read it again. */
 export type Change =
   | { readonly kind: 'joined' | 'left'; readonly user: UserId; readonly talkgroup: TalkgroupId }
-  | { readonly kind: 'talkgroup_deleted' | 'key_rotated'; readonly talkgroup: TalkgroupId }
+  | { readonly kind: TalkgroupKind; readonly talkgroup: TalkgroupId }
   | { readonly kind: 'device_changed'; readonly device: DeviceId }
   | { readonly kind: 'user_revoked'; readonly user: UserId };
 
@@ -25,6 +27,10 @@ const CHANNEL = 'talkgroup_radio';
 
 /** The expression that sends the notice with the statement it stands in: in RETURNING or in the outermost SELECT. */
 export const notify = (sql: Sql, notice: Notice) => sql`pg_notify(${CHANNEL}, ${JSON.stringify(notice)})`;
+
+/** The same for a statement that alone knows the talkgroup: it stands in the column `talkgroup_id`. */
+export const notifyOwnTalkgroup = (sql: Sql, { id, kind }: { id: string; kind: TalkgroupKind }) =>
+  sql`pg_notify(${CHANNEL}, json_build_object('id', ${id}::text, 'kind', ${kind}::text, 'talkgroup', talkgroup_id)::text)`;
 
 /** A listening connection has nothing in flight worth waiting for. */
 const END_MS_MAX = 50;
@@ -120,7 +126,9 @@ const kinds = new Set([
   'joined',
   'left',
   'talkgroup_deleted',
+  'talkgroup_changed',
   'key_rotated',
+  'emergency_changed',
   'device_changed',
   'user_revoked',
 ]);

@@ -1,4 +1,4 @@
-// Talkgroups: create, list, join, leave, delete, and who is in them.
+// Talkgroups: create, list, change, join, leave, delete, and who is in them.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { Database } from '../db/client.js';
 import { noticeOf, type Tell } from '../db/notices.js';
@@ -6,7 +6,15 @@ import { AppError } from '../errors.js';
 import { confirm } from '../http/confirm.js';
 import { readTalkgroupId } from '../http/paths.js';
 import { answers, IdInPath, Ok, ok } from '../http/schemas.js';
-import { MemberList, NewTalkgroup, OneTalkgroup, TalkgroupList } from './schemas.js';
+import { readId, type UserId } from '../ids.js';
+import {
+  MemberInPath,
+  MemberList,
+  NewTalkgroup,
+  OneTalkgroup,
+  TalkgroupList,
+  TalkgroupSettings,
+} from './schemas.js';
 import * as store from './store.js';
 
 export interface TalkgroupOptions {
@@ -33,8 +41,22 @@ export const talkgroupRoutes =
     } as const;
 
     app.post('/talkgroups', create, async ({ body, deadline }) => ({
-      talkgroup: await store.createTalkgroup(database, deadline, body.name),
+      talkgroup: await store.createTalkgroup(database, deadline, body),
     }));
+
+    const set = {
+      config: { access: 'admin' },
+      schema: { tags, params: IdInPath, body: TalkgroupSettings, response: answers(OneTalkgroup) },
+    } as const;
+
+    app.patch('/talkgroups/:id', set, async ({ params, body, deadline }) => {
+      const talkgroup = readTalkgroupId(params.id);
+      const notice = noticeOf({ kind: 'talkgroup_changed', talkgroup });
+      const changed = await store.changeTalkgroup(database, deadline, { talkgroup, settings: body, notice });
+      if (changed === null) throw new AppError('talkgroup_not_found');
+      await confirm(tell, notice, deadline);
+      return { talkgroup: changed };
+    });
 
     const change = {
       config: { access: 'user' },
@@ -68,6 +90,22 @@ export const talkgroupRoutes =
       const found = await store.membersOf(database, deadline, readTalkgroupId(params.id));
       if (found === null) throw new AppError('talkgroup_not_found');
       return { members: found };
+    });
+
+    const remove = {
+      config: { access: 'admin' },
+      schema: { tags, params: MemberInPath, response: answers(Ok) },
+    } as const;
+
+    app.delete('/talkgroups/:id/members/:user_id', remove, async ({ params, deadline }) => {
+      const talkgroup = readTalkgroupId(params.id);
+      const user = readId<UserId>(params.user_id);
+      if (user === null) throw new AppError('user_not_found');
+      const notice = noticeOf({ kind: 'left', user, talkgroup });
+      const found = await store.leave(database, deadline, { user, talkgroup, notice });
+      if (!found) throw new AppError('talkgroup_not_found');
+      await confirm(tell, notice, deadline);
+      return ok;
     });
 
     app.delete(

@@ -6,7 +6,7 @@ import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import { type Notice, notify } from '../db/notices.js';
 import type { TalkgroupId, UserId } from '../ids.js';
-import type { Member, Talkgroup } from './schemas.js';
+import type { FloorMode, Member, Talkgroup, TalkgroupSettings } from './schemas.js';
 
 /** Seed, Talkgroup. */
 const MASTER_SECRET_BYTES = 32;
@@ -29,16 +29,37 @@ export function talkgroupsOf(
 export async function createTalkgroup(
   database: Database,
   deadline: Deadline,
-  name: string,
+  { name, floor_mode = 'open' }: { name: string; floor_mode?: FloorMode },
 ): Promise<Static<typeof Talkgroup>> {
   const [talkgroup] = await database.write<Static<typeof Talkgroup>>(
     deadline,
     (sql) => sql`
-      insert into talkgroups (name, master_secret) values (${name}, ${randomBytes(MASTER_SECRET_BYTES)})
+      insert into talkgroups (name, floor_mode, master_secret)
+      values (${name}, ${floor_mode}, ${randomBytes(MASTER_SECRET_BYTES)})
       returning id, name, rotation_counter, created_at`,
   );
   assert(talkgroup !== undefined, 'an insert returns its row');
   return talkgroup;
+}
+
+/** The talkgroup after the change; without settings it stays as it is. null: no such talkgroup. */
+export async function changeTalkgroup(
+  database: Database,
+  deadline: Deadline,
+  { talkgroup, settings, notice }: { talkgroup: TalkgroupId; settings: TalkgroupSettings; notice: Notice },
+): Promise<Static<typeof Talkgroup> | null> {
+  const { name = null, floor_mode = null, max_talk_ms = null } = settings;
+  const [changed] = await database.write<Static<typeof Talkgroup>>(
+    deadline,
+    (sql) => sql`
+      update talkgroups
+      set name = coalesce(${name}, name),
+          floor_mode = coalesce(${floor_mode}, floor_mode),
+          max_talk_ms = coalesce(${max_talk_ms}, max_talk_ms)
+      where id = ${talkgroup}
+      returning id, name, rotation_counter, created_at, ${notify(sql, notice)}`,
+  );
+  return changed ?? null;
 }
 
 interface MembershipChange {

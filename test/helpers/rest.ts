@@ -15,6 +15,7 @@ import { deadlineIn } from '../../src/db/deadline.js';
 import { migrate } from '../../src/db/migrate.js';
 import { listenForNotices, type Notice, type NoticeListener, type Tell } from '../../src/db/notices.js';
 import { deviceRoutes } from '../../src/devices/routes.js';
+import { emergencyRoutes } from '../../src/emergencies/routes.js';
 import { gpsRoutes } from '../../src/gps/routes.js';
 import { createHttpServer, type HttpServer } from '../../src/http/server.js';
 import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
@@ -159,6 +160,7 @@ async function start({
       deviceRoutes({ database, tell }),
       gpsRoutes({ database }),
       keyRoutes({ database, tell }),
+      emergencyRoutes({ database, tell }),
       ...moreRoutes,
     ],
   });

@@ -26,6 +26,8 @@ interface BodyRoute {
   readonly path: string;
   readonly caller: Caller;
   readonly good: Readonly<Record<string, unknown>>;
+  /** Fields of it that may be left out. */
+  readonly optional?: readonly string[];
 }
 
 /** Every route that takes a body, with one that it accepts. */
@@ -36,7 +38,13 @@ async function bodyRoutes(s: Service): Promise<BodyRoute[]> {
   const talkgroup_id = await s.talkgroup();
   const account = { username: 'x', password: 'x', deviceSerial: 'x', site: 'x' };
   return [
-    { method: 'POST', path: '/auth/register', caller: nobody, good: account },
+    {
+      method: 'POST',
+      path: '/auth/register',
+      caller: nobody,
+      good: account,
+      optional: ['deviceSerial', 'site'],
+    },
     { method: 'POST', path: '/auth/login', caller: nobody, good: { username: 'x', password: 'x' } },
     {
       method: 'POST',
@@ -44,7 +52,20 @@ async function bodyRoutes(s: Service): Promise<BodyRoute[]> {
       caller: radio,
       good: { oldPassword: 'x', newPassword: 'x' },
     },
-    { method: 'POST', path: '/talkgroups', caller: admin, good: { name: 'x' } },
+    {
+      method: 'POST',
+      path: '/talkgroups',
+      caller: admin,
+      good: { name: 'x', floor_mode: 'broadcast' },
+      optional: ['floor_mode'],
+    },
+    {
+      method: 'PATCH',
+      path: `/talkgroups/${talkgroup_id}`,
+      caller: admin,
+      good: { name: 'x', floor_mode: 'single', max_talk_ms: 5000 },
+      optional: ['name', 'floor_mode', 'max_talk_ms'],
+    },
     { method: 'PATCH', path: status, caller: admin, good: { active: true } },
     { method: 'POST', path: gps, caller: radio, good: { lat: 1, lng: 2, alt: 3 } },
     { method: 'POST', path: '/keys/rotate', caller: admin, good: { talkgroup_id } },
@@ -94,9 +115,12 @@ t.test('a body that is no JSON object is refused by every route that takes one',
     '20 kB of white space': [`{}${' '.repeat(20_000)}`, 413],
     '2 MB': [JSON.stringify({ name: 'x'.repeat(2_000_000) }), 413],
   };
+  const withoutFields = new Set(['an empty object', '3,000 nested objects']);
+  const needsNothing = ({ good, optional }: BodyRoute) => Object.keys(good).length === optional?.length;
   for (const route of await bodyRoutes(s)) {
     for (const [name, [body, status]] of Object.entries(bodies)) {
-      t.equal((await sendText(route, body)).status, status, `${route.path}: ${name}`);
+      const expected = withoutFields.has(name) && needsNothing(route) ? 200 : status;
+      t.equal((await sendText(route, body)).status, expected, `${route.path}: ${name}`);
     }
   }
   t.notMatch(s.logged(), '"level":50', 'and none of it is a bug');
@@ -170,16 +194,21 @@ t.test('no body with a type is no body, for the routes that take none', async (t
 
 t.test('no field takes another type than its own: nothing is coerced', async (t) => {
   const s = await service(t, { passwords: instantPasswords });
+  const needs: Record<string, string> = {
+    floor_mode: 'equal to one of the allowed values',
+    max_talk_ms: 'integer',
+  };
   const samples = [null, true, false, 0, 5, -1.5, '5', 'true', '', [], ['x'], {}, { length: 1 }];
   for (const route of await bodyRoutes(s)) {
     for (const [field, own] of Object.entries(route.good)) {
       for (const sample of samples.filter((one) => typeof one !== typeof own)) {
         const answer = await sendText(route, JSON.stringify({ ...route.good, [field]: sample }));
         t.equal(answer.status, 400, `${route.path}: ${field} ${JSON.stringify(sample)}`);
-        t.match((answer.body as { error: string }).error, `body/${field} must be ${typeof own}`);
+        const must = needs[field] ?? typeof own;
+        t.match((answer.body as { error: string }).error, `body/${field} must be ${must}`);
       }
       const { [field]: _left, ...rest } = route.good;
-      const optional = field === 'deviceSerial' || field === 'site';
+      const optional = route.optional?.includes(field);
       const answer = await sendText(route, JSON.stringify({ ...rest, username: randomUUID() }));
       if (optional) t.equal(answer.status, 200);
       else if (field !== 'username') t.match(answer, { status: 400, body: { error: new RegExp(field) } });
@@ -197,6 +226,7 @@ t.test(
       deviceSerial: { max: 128, store: (deviceSerial) => register({ deviceSerial }) },
       site: { max: 128, store: (site) => register({ site }) },
       name: { max: 128, store: createTalkgroup },
+      'new name': { max: 128, store: renameTalkgroup },
     };
     async function register(more: object): Promise<string | number> {
       const body = { username: randomUUID(), password: 'x', deviceSerial: randomUUID(), ...more };
@@ -212,6 +242,11 @@ t.test(
     }
     async function createTalkgroup(name: string): Promise<string | number> {
       const { status, body } = await s.admin.post('/talkgroups', { name });
+      return status === 200 ? (body as { talkgroup: { name: string } }).talkgroup.name : status;
+    }
+    const renamed = await s.talkgroup();
+    async function renameTalkgroup(name: string): Promise<string | number> {
+      const { status, body } = await s.admin.patch(`/talkgroups/${renamed}`, { name });
       return status === 200 ? (body as { talkgroup: { name: string } }).talkgroup.name : status;
     }
 
@@ -260,13 +295,58 @@ t.test('of two fields of one name the last counts, and unknown fields count for 
     id,
     rotation_counter: 7,
     master_secret: 'x',
-    floor_mode: 'single',
+    number: 1,
     constructor: 1,
   };
   const created = await sendText(route, JSON.stringify(surplus));
   t.match(created, { status: 200, body: { talkgroup: { rotation_counter: 0 } } });
   t.not((created.body as { talkgroup: { id: string } }).talkgroup.id, id);
   t.equal((await sendText(route, '\ufeff{"name":"after a byte order mark"}')).status, 200);
+});
+
+t.test('a floor mode is one of three words, and a talk limit 0 or 1,000 to 3,600,000 whole ms', async (t) => {
+  const s = await service(t);
+  const id = await s.talkgroup();
+  const path = `/talkgroups/${id}`;
+  const send = (method: string, to: string, body: string) =>
+    s.admin.send(method, to, { headers: json, body });
+  const stored = async () => {
+    const [row] = await s.sql((sql) => sql`select floor_mode, max_talk_ms from talkgroups where id = ${id}`);
+    return row;
+  };
+  for (const mode of ['OPEN', 'Open', ' open', 'open ', '', 'closed', 'singl', '__proto__', 'open\u0000']) {
+    const floor_mode = JSON.stringify(mode);
+    t.equal((await send('POST', '/talkgroups', `{"name":"x","floor_mode":${floor_mode}}`)).status, 400, mode);
+    t.equal((await send('PATCH', path, `{"floor_mode":${floor_mode}}`)).status, 400, mode);
+  }
+  const refused = '1 999 999.9 -1 -1000 3600001 1000.5 1e999 -1e999 1e-9 4294968296';
+  for (const limit of refused.split(' ')) {
+    const answer = await send('PATCH', path, `{"max_talk_ms":${limit}}`);
+    t.match(answer, { status: 400, body: { error: /^body\/max_talk_ms must be/ } }, limit);
+  }
+  const twoFields = await send('PATCH', path, '{"floor_mode":"single","max_talk_ms":1}');
+  t.equal(twoFields.status, 400);
+  t.strictSame(
+    await stored(),
+    { floor_mode: 'open', max_talk_ms: 60_000 },
+    'and the good half is not stored',
+  );
+
+  for (const [limit, max_talk_ms] of Object.entries({
+    '0': 0,
+    '-0': 0,
+    '1000': 1000,
+    '1e3': 1000,
+    '60000.0': 60_000,
+    '3600000': 3_600_000,
+  })) {
+    t.equal((await send('PATCH', path, `{"max_talk_ms":${limit}}`)).status, 200, limit);
+    t.match(await stored(), { max_talk_ms });
+  }
+  for (const floor_mode of ['single', 'broadcast', 'open']) {
+    t.equal((await send('PATCH', path, `{"floor_mode":"${floor_mode}"}`)).status, 200);
+    t.match(await stored(), { floor_mode });
+  }
 });
 
 t.test('an id that is none names nothing, on every route and after the body was checked', async (t) => {
@@ -301,6 +381,10 @@ t.test('an id that is none names nothing, on every route and after the body was 
       leave: s.radio.delete(`/talkgroups/${id}/leave`),
       members: s.radio.get(`/talkgroups/${id}/members`),
       delete: s.admin.delete(`/talkgroups/${id}`),
+      change: s.admin.patch(`/talkgroups/${id}`, { name: 'x' }),
+      remove: s.admin.delete(`/talkgroups/${id}/members/${s.radio.userId}`),
+      acknowledge: s.admin.post(`/emergencies/${id}/ack`),
+      clear: s.radio.post(`/emergencies/${id}/clear`),
       status: s.admin.patch(`/devices/${id}/status`, { active: false }),
       'read fix': s.radio.get(`/devices/${id}/gps`),
       'report fix': s.radio.post(`/devices/${id}/gps`, fix),
@@ -354,7 +438,7 @@ t.test('an unknown path is 404 for everybody, a wrong method 405 with what is al
 
   const allowed = new Map<string, Set<string>>();
   for (const { method, url } of s.server.routes) {
-    const path = url.replace(/\/$/, '').replace(':id', UNKNOWN).replace('*', 'index.css');
+    const path = url.replace(/\/$/, '').replaceAll(/:\w+/g, UNKNOWN).replace('*', 'index.css');
     if (!allowed.has(path)) allowed.set(path, new Set());
     allowed.get(path)?.add(method);
   }

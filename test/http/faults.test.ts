@@ -145,7 +145,7 @@ t.test('the reference lists every route, with its answers and whether it needs a
   const { paths } = body as { paths: Record<string, Record<string, Operation>> };
   const listed = s.server.routes.filter(({ url, method }) => method !== 'HEAD' && !/docs|openapi/.test(url));
   for (const { method, url, access } of listed) {
-    const operation = paths[url.replace(':id', '{id}')]?.[method.toLowerCase()];
+    const operation = paths[url.replaceAll(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()];
     t.match(Object.keys(operation?.responses ?? {}), ['200', '4XX', '5XX'], `${method} ${url}`);
     t.strictSame(operation?.security, access === 'public' ? undefined : [{ token: [] }], `${method} ${url}`);
   }

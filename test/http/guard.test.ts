@@ -15,9 +15,11 @@ const contract: Record<string, 'public' | 'user' | 'admin'> = {
   'POST /auth/changepassword': 'user',
   'GET /talkgroups': 'user',
   'POST /talkgroups': 'admin',
+  'PATCH /talkgroups/:id': 'admin',
   'POST /talkgroups/:id/join': 'user',
   'DELETE /talkgroups/:id/leave': 'user',
   'GET /talkgroups/:id/members': 'user',
+  'DELETE /talkgroups/:id/members/:user_id': 'admin',
   'DELETE /talkgroups/:id': 'admin',
   'GET /devices': 'admin',
   'PATCH /devices/:id/status': 'admin',
@@ -25,6 +27,9 @@ const contract: Record<string, 'public' | 'user' | 'admin'> = {
   'POST /devices/:id/gps': 'user',
   'GET /keys/rotation': 'user',
   'POST /keys/rotate': 'admin',
+  'GET /emergencies': 'user',
+  'POST /emergencies/:id/ack': 'admin',
+  'POST /emergencies/:id/clear': 'user',
   'GET /healthz': 'public',
   'GET /readyz': 'public',
   'GET /openapi.json': 'public',
@@ -42,7 +47,11 @@ const protectedRoutes = (s: Service) => s.server.routes.filter(({ access }) => a
 
 /** The route with ids that name nothing, so that no caller changes anything. */
 function call(caller: Caller, { method, url }: RegisteredRoute, init: RequestInit = {}): Promise<Answer> {
-  return caller.send(method, url.replace(':id', randomUUID()), init);
+  return caller.send(
+    method,
+    url.replaceAll(/:\w+/g, () => randomUUID()),
+    init,
+  );
 }
 
 t.test('the routes are those of the contract, and HEAD of a GET admits the same callers', async (t) => {
@@ -248,6 +257,24 @@ t.test('refusals come in the order 401, 403, 400, 404', async (t) => {
   t.equal((await s.admin.patch(malformed, bad)).status, 400);
   t.equal((await s.admin.patch(unknown, good)).status, 404);
   t.equal((await s.admin.patch(malformed, good)).status, 404);
+  const talkgroup = `/talkgroups/${randomUUID()}`;
+  t.equal((await s.nobody.patch(talkgroup, { name: 5 })).status, 401);
+  t.equal((await s.radio.patch(talkgroup, { name: 5 })).status, 403);
+  t.equal((await s.admin.patch(talkgroup, { name: 5 })).status, 400);
+  t.equal((await s.admin.patch('/talkgroups/not-an-id', { name: 5 })).status, 400);
+  t.equal((await s.admin.patch(talkgroup, { name: 'x' })).status, 404);
+  t.equal((await s.admin.patch('/talkgroups/not-an-id', { name: 'x' })).status, 404);
+  for (const path of [`${talkgroup}/members/${randomUUID()}`, '/talkgroups/x/members/y']) {
+    t.equal((await s.nobody.delete(path)).status, 401);
+    t.equal((await s.radio.delete(path)).status, 403);
+    t.equal((await s.admin.delete(path)).status, 404);
+  }
+  for (const id of [randomUUID(), 'not-an-id']) {
+    t.equal((await s.radio.post(`/emergencies/${id}/ack`)).status, 403);
+    t.equal((await s.admin.post(`/emergencies/${id}/ack`)).status, 404);
+    t.equal((await s.radio.post(`/emergencies/${id}/clear`)).status, 404, 'an unknown one is nobody’s');
+    t.equal((await s.admin.post(`/emergencies/${id}/clear`)).status, 404);
+  }
   const xml = { headers: { 'content-type': 'application/xml' }, body: '<active/>' };
   t.equal((await s.nobody.send('PATCH', unknown, xml)).status, 401, 'before the body is looked at');
   t.equal((await s.radio.send('PATCH', unknown, xml)).status, 403);

@@ -1,7 +1,12 @@
 // Many at once: every race ends in some serial order, with 4xx for who came late and no row left over.
+import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import t from 'tap';
-import { PASSWORD_HASH, service } from '../helpers/rest.js';
+import { deadlineIn } from '../../src/db/deadline.js';
+import { noticeOf } from '../../src/db/notices.js';
+import { raiseEmergency } from '../../src/emergencies/store.js';
+import type { TalkgroupId } from '../../src/ids.js';
+import { type AccountCaller, PASSWORD_HASH, type Service, service } from '../helpers/rest.js';
 
 t.setTimeout(120_000);
 
@@ -16,6 +21,26 @@ function tally(answers: readonly { status: number }[]): Record<number, number> {
 
 const times = <T>(count: number, act: (n: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, n) => act(n)));
+
+/** What the relay does with EMERGENCY_RAISE. */
+async function raise(
+  s: Service,
+  { userId }: AccountCaller,
+  talkgroup: TalkgroupId,
+  id: string = randomUUID(),
+) {
+  const outcome = await raiseEmergency(s.database, deadlineIn(2000), {
+    id,
+    user: userId,
+    talkgroup,
+    lat: null,
+    lng: null,
+    alt: null,
+    raisedAt: new Date().toISOString(),
+    notice: noticeOf({ kind: 'emergency_changed', talkgroup }),
+  });
+  return { id, outcome };
+}
 
 t.test('of 50 registrations of one name one succeeds and 49 are told that it is taken', async (t) => {
   const s = await service(t, { passwords: instantPasswords });
@@ -69,6 +94,62 @@ t.test('20 deletes of one talkgroup: one finds it', async (t) => {
   t.strictSame(tally(await times(20, () => s.admin.delete(`/talkgroups/${id}`))), { 200: 1, 404: 19 });
 });
 
+t.test('changes against one delete: each is before it or finds nothing', async (t) => {
+  const s = await service(t);
+  for (let round = 0; round < 10; round++) {
+    const id = await s.talkgroup();
+    const changes = times(10, (n) =>
+      s.admin.patch(`/talkgroups/${id}`, { name: `fire ${n}`, max_talk_ms: 0 }),
+    );
+    const removals = times(10, () => s.admin.delete(`/talkgroups/${id}/members/${s.radio.userId}`));
+    t.equal((await s.admin.delete(`/talkgroups/${id}`)).status, 200);
+    for (const { status } of [...(await changes), ...(await removals)]) {
+      t.ok(status === 200 || status === 404, String(status));
+    }
+  }
+});
+
+t.test('20 changes at once leave one of those sent, and not a mixture', async (t) => {
+  const s = await service(t);
+  const id = await s.talkgroup();
+  const answers = await times(20, (n) =>
+    s.admin.patch(`/talkgroups/${id}`, { name: `${1000 + n}`, max_talk_ms: 1000 + n }),
+  );
+  t.strictSame(tally(answers), { 200: 20 });
+  const [row] = await s.sql<{ name: string; max_talk_ms: number }>(
+    (sql) => sql`select name, max_talk_ms from talkgroups`,
+  );
+  t.equal(Number(row?.name), row?.max_talk_ms);
+});
+
+t.test('20 clears of one emergency at once, by its raiser and by admins: one finds it', async (t) => {
+  const s = await service(t);
+  const talkgroup = await s.talkgroup();
+  const clerk = await s.account({ role: 'admin' });
+  const callers = [s.radio, s.admin, clerk];
+  for (let round = 0; round < 10; round++) {
+    const { id } = await raise(s, s.radio, talkgroup);
+    const acknowledged = s.admin.post(`/emergencies/${id}/ack`);
+    const cleared = await times(20, (n) => (callers[n % 3] ?? s.radio).post(`/emergencies/${id}/clear`));
+    t.strictSame(tally(cleared), { 200: 1, 404: 19 });
+    t.ok([200, 404].includes((await acknowledged).status));
+    t.strictSame(await s.sql((sql) => sql`select id from emergencies where state <> 'cleared'`), []);
+  }
+});
+
+t.test('of 20 raises by one user at once one is stored and the others name it', async (t) => {
+  const s = await service(t);
+  const talkgroup = await s.talkgroup();
+  const raised = await times(20, () => raise(s, s.radio, talkgroup));
+  const stored = raised.filter(({ outcome }) => outcome.kind === 'stored');
+  t.equal(stored.length, 1);
+  const others = raised.filter((one) => !stored.includes(one)).map(({ outcome }) => outcome);
+  t.strictSame(others, Array(19).fill({ kind: 'open_already', id: stored[0]?.id }));
+
+  const again = await times(20, () => raise(s, s.admin, talkgroup, '00000000-0000-4000-8000-000000000000'));
+  for (const { outcome } of again) t.strictSame(outcome, { kind: 'stored' }, 'one that is repeated');
+});
+
 t.test('50 fixes at once leave one row, one of those sent', async (t) => {
   const s = await service(t);
   const path = `/devices/${s.radio.deviceId}/gps`;
@@ -85,7 +166,7 @@ t.test(
     const radios = await times(3, () => s.account());
     const actions = fc.array(
       fc.record({
-        act: fc.constantFrom('join', 'leave', 'rotate', 'delete', 'members'),
+        act: fc.constantFrom('join', 'leave', 'rotate', 'delete', 'members', 'change', 'remove'),
         radio: fc.nat(2),
         group: fc.nat(1),
       }),
@@ -101,6 +182,8 @@ t.test(
             if (act === 'join') return caller.post(`/talkgroups/${id}/join`);
             if (act === 'leave') return caller.delete(`/talkgroups/${id}/leave`);
             if (act === 'members') return caller.get(`/talkgroups/${id}/members`);
+            if (act === 'change') return s.admin.patch(`/talkgroups/${id}`, { name: `of radio ${radio}` });
+            if (act === 'remove') return s.admin.delete(`/talkgroups/${id}/members/${radios[radio]?.userId}`);
             if (act === 'rotate') return s.admin.post('/keys/rotate', { talkgroup_id: id });
             return s.admin.delete(`/talkgroups/${id}`);
           }),
@@ -112,6 +195,50 @@ t.test(
         return orphans.length === 0 && answers.every(({ status }) => status === 200 || status === 404);
       }),
       { numRuns: 40 },
+    );
+  },
+);
+
+t.test(
+  'whatever is raised, acknowledged, cleared and deleted at once, each user has one open emergency at most',
+  async (t) => {
+    const s = await service(t);
+    const radios = await times(2, () => s.account());
+    const ids = await times(3, async () => randomUUID());
+    const actions = fc.array(
+      fc.record({
+        act: fc.constantFrom('raise', 'ack', 'clear', 'clear as admin', 'list', 'delete'),
+        radio: fc.nat(1),
+        emergency: fc.nat(2),
+      }),
+      { minLength: 2, maxLength: 16 },
+    );
+    await fc.assert(
+      fc.asyncProperty(actions, async (actions) => {
+        const talkgroup = await s.talkgroup();
+        const outcomes = await Promise.all(
+          actions.map(async ({ act, radio, emergency }) => {
+            const caller = radios[radio] ?? s.radio;
+            const id = ids[emergency];
+            if (act === 'raise') return (await raise(s, caller, talkgroup, id)).outcome.kind;
+            if (act === 'ack') return (await s.admin.post(`/emergencies/${id}/ack`)).status;
+            if (act === 'clear') return (await caller.post(`/emergencies/${id}/clear`)).status;
+            if (act === 'list') return (await caller.get('/emergencies')).status;
+            if (act === 'delete') return (await s.admin.delete(`/talkgroups/${talkgroup}`)).status;
+            return (await s.admin.post(`/emergencies/${id}/clear`)).status;
+          }),
+        );
+        const twice = await s.sql(
+          (sql) => sql`
+            select user_id from emergencies where state <> 'cleared'
+            group by user_id, talkgroup_id having count(*) > 1`,
+        );
+        await s.admin.delete(`/talkgroups/${talkgroup}`);
+        const left = await s.sql((sql) => sql`select id from emergencies`);
+        const expected = new Set<unknown>([200, 403, 404, 'stored', 'open_already', 'gone']);
+        return twice.length === 0 && left.length === 0 && outcomes.every((outcome) => expected.has(outcome));
+      }),
+      { numRuns: 60 },
     );
   },
 );

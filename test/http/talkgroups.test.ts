@@ -30,6 +30,78 @@ t.test('a new talkgroup has a counter of 0, a secret of 32 random bytes and no m
   t.strictSame((await s.admin.get('/talkgroups')).body, { talkgroups: [] }, 'the creator is no member');
 });
 
+t.test('a new talkgroup is open, or has the floor mode it was given', async (t) => {
+  const s = await service(t);
+  for (const floor_mode of [undefined, 'open', 'single', 'broadcast']) {
+    const { status, body } = await s.admin.post('/talkgroups', { name: 'fire brigade', floor_mode });
+    t.equal(status, 200);
+    const { talkgroup } = body as { talkgroup: { id: string } };
+    t.strictSame(Object.keys(talkgroup).sort(), ['created_at', 'id', 'name', 'rotation_counter']);
+    const stored = await s.sql(
+      (sql) => sql`select floor_mode, max_talk_ms from talkgroups where id = ${talkgroup.id}`,
+    );
+    t.strictSame(stored, [{ floor_mode: floor_mode ?? 'open', max_talk_ms: 60_000 }]);
+  }
+});
+
+t.test('a change of a talkgroup changes what it names, and answers as its creation did', async (t) => {
+  const s = await service(t);
+  const id = await s.talkgroup();
+  await s.admin.post('/keys/rotate', { talkgroup_id: id });
+  await s.radio.post(`/talkgroups/${id}/join`);
+  const { talkgroups } = (await s.radio.get('/talkgroups')).body as { talkgroups: { talkgroup: object }[] };
+  const before = talkgroups[0]?.talkgroup;
+  let settings: object = { name: 'fire brigade', floor_mode: 'open', max_talk_ms: 60_000 };
+  for (const change of [
+    {},
+    { name: 'rail' },
+    { floor_mode: 'single' },
+    { max_talk_ms: 0 },
+    { id: randomUUID(), rotation_counter: 9, master_secret: 'x', number: 9, created_at: 0 },
+    { name: 'road', floor_mode: 'broadcast', max_talk_ms: 1000 },
+    {},
+  ]) {
+    const answer = await s.admin.patch(`/talkgroups/${id}`, change);
+    if (!('id' in change)) settings = { ...settings, ...change };
+    const { name } = settings as { name: string };
+    t.strictSame(
+      { ...answer, headers: null },
+      {
+        status: 200,
+        body: { talkgroup: { ...before, name } },
+        headers: null,
+      },
+    );
+    const stored = await s.sql(
+      (sql) => sql`select name, floor_mode, max_talk_ms from talkgroups where id = ${id}`,
+    );
+    t.strictSame(stored, [settings]);
+  }
+  t.match((await s.radio.get('/talkgroups')).body, { talkgroups: [{ talkgroup: { name: 'road' } }] });
+});
+
+t.test('an admin removes a member, and it is no error when there is none', async (t) => {
+  const s = await service(t);
+  const id = await s.talkgroup();
+  const other = await s.account();
+  await s.radio.post(`/talkgroups/${id}/join`);
+  await other.post(`/talkgroups/${id}/join`);
+  const member = `/talkgroups/${id}/members/${s.radio.userId}`;
+  t.equal((await s.radio.delete(member)).status, 403, 'not even the member itself: it leaves');
+  t.strictSame((await s.admin.delete(member)).body, { ok: true });
+  t.match((await s.radio.get(`/talkgroups/${id}/members`)).body, { members: [{ user_id: other.userId }] });
+  t.strictSame((await s.radio.get('/talkgroups')).body, { talkgroups: [] });
+  t.match(await s.admin.delete(member), ok);
+  t.match(await s.admin.delete(`/talkgroups/${id}/members/${randomUUID()}`), ok);
+  t.match(await s.admin.delete(`/talkgroups/${id}/members/${other.userId.toUpperCase()}`), ok);
+  t.strictSame((await s.radio.get(`/talkgroups/${id}/members`)).body, { members: [] });
+  for (const user of ['x', '%00', `${s.radio.userId}0`, "'%20or%20true--"]) {
+    const answer = await s.admin.delete(`/talkgroups/${id}/members/${user}`);
+    t.match(answer, { status: 404, body: { error: 'user not found' } }, user);
+  }
+  t.match(await s.radio.post(`/talkgroups/${id}/join`), ok, 'who was removed may come back');
+});
+
 t.test('no answer of any route holds the master secret in any spelling', async (t) => {
   const s = await service(t);
   const id = await s.talkgroup();
@@ -40,6 +112,7 @@ t.test('no answer of any route holds the master secret in any spelling', async (
     await s.radio.get(`/talkgroups/${id}/members`),
     await s.radio.get(`/keys/rotation?talkgroup_id=${id}`),
     await s.admin.post('/keys/rotate', { talkgroup_id: id }),
+    await s.admin.patch(`/talkgroups/${id}`, { name: 'fire 2' }),
     await s.radio.delete(`/talkgroups/${id}/leave`),
     await s.admin.delete(`/talkgroups/${id}`),
   ];
@@ -128,6 +201,9 @@ t.test('a deleted talkgroup takes its memberships along and is unknown afterward
     t.match(await s.radio.post(`/talkgroups/${gone}/join`), notFound);
     t.match(await s.radio.delete(`/talkgroups/${gone}/leave`), notFound);
     t.match(await s.admin.delete(`/talkgroups/${gone}`), notFound);
+    t.match(await s.admin.patch(`/talkgroups/${gone}`, { name: 'x' }), notFound);
+    t.match(await s.admin.patch(`/talkgroups/${gone}`, {}), notFound);
+    t.match(await s.admin.delete(`/talkgroups/${gone}/members/${s.radio.userId}`), notFound);
     t.match(await s.radio.get(`/keys/rotation?talkgroup_id=${gone}`), notFound);
     t.match(await s.admin.post('/keys/rotate', { talkgroup_id: gone }), notFound);
   }
@@ -164,21 +240,29 @@ t.test('the relay is told of every change that matters to live sockets, and of n
   await s.radio.post(`/talkgroups/${id}/join`);
   await s.radio.post(`/talkgroups/${id}/join`);
   await s.radio.delete(`/talkgroups/${id}/leave`);
+  await s.admin.delete(`/talkgroups/${id}/members/${user}`);
+  await s.admin.patch(`/talkgroups/${id}`, { floor_mode: 'single' });
+  await s.admin.patch(`/talkgroups/${id}`, {});
   await s.admin.post('/keys/rotate', { talkgroup_id: id });
   await s.admin.delete(`/talkgroups/${id}`);
   await s.admin.patch(`/devices/${s.radio.deviceId}/status`, { active: false });
   await s.admin.delete(`/talkgroups/${id}`);
+  await s.admin.patch(`/talkgroups/${id}`, { floor_mode: 'single' });
+  await s.admin.delete(`/talkgroups/${id}/members/${user}`);
   await s.admin.patch(`/devices/${randomUUID()}/status`, { active: false });
   const changes = s.notices.map(({ id: _own, ...change }) => change);
   t.strictSame(changes, [
     { kind: 'joined', user, talkgroup: id },
     { kind: 'joined', user, talkgroup: id },
     { kind: 'left', user, talkgroup: id },
+    { kind: 'left', user, talkgroup: id },
+    { kind: 'talkgroup_changed', talkgroup: id },
+    { kind: 'talkgroup_changed', talkgroup: id },
     { kind: 'key_rotated', talkgroup: id },
     { kind: 'talkgroup_deleted', talkgroup: id },
     { kind: 'device_changed', device: s.radio.deviceId },
   ]);
-  t.equal(new Set(s.notices.map(({ id }) => id)).size, 6, 'each notice has an id of its own');
+  t.equal(new Set(s.notices.map(({ id }) => id)).size, 9, 'each notice has an id of its own');
 });
 
 t.test('a change the relay does not confirm is stored and answered 503', async (t) => {
@@ -199,6 +283,10 @@ t.test('a change the relay does not confirm is stored and answered 503', async (
       t.equal(answer.headers.get('retry-after'), '1');
       t.ok(performance.now() - startedAt < 2000);
       t.match((await s.radio.get('/talkgroups')).body, { talkgroups: [{ talkgroup_id: id }] });
+      t.match(await s.admin.patch(`/talkgroups/${id}`, { name: 'rail' }), { status: 503 });
+      t.match((await s.radio.get('/talkgroups')).body, { talkgroups: [{ talkgroup: { name: 'rail' } }] });
+      t.match(await s.admin.delete(`/talkgroups/${id}/members/${s.radio.userId}`), { status: 503 });
+      t.strictSame((await s.radio.get('/talkgroups')).body, { talkgroups: [] });
     });
   }
 });
@@ -210,11 +298,13 @@ t.test('the same notice reaches the other nodes through the database', async (t)
   const id = await s.talkgroup();
   await s.radio.post(`/talkgroups/${id}/join`);
   await s.radio.delete(`/talkgroups/${id}/leave`);
+  await s.admin.patch(`/talkgroups/${id}`, { floor_mode: 'single' });
+  await s.admin.delete(`/talkgroups/${id}/members/${s.radio.userId}`);
   await s.admin.post('/keys/rotate', { talkgroup_id: id });
   await s.admin.delete(`/talkgroups/${id}`);
   await s.admin.patch(`/devices/${s.radio.deviceId}/status`, { active: true });
   await until(() => heard.length >= s.notices.length);
   await listener.close();
-  t.equal(heard.length, 5);
+  t.equal(heard.length, 7);
   t.strictSame(heard, s.notices);
 });

@@ -1,0 +1,65 @@
+// Emergencies by REST: who is in one, acknowledge it, clear it. They are raised over the WebSocket.
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import type { Database } from '../db/client.js';
+import type { Tell } from '../db/notices.js';
+import { AppError } from '../errors.js';
+import { confirm } from '../http/confirm.js';
+import { answers, IdInPath, Ok, ok } from '../http/schemas.js';
+import { readId } from '../ids.js';
+import { EmergencyList } from './schemas.js';
+import * as store from './store.js';
+
+export interface EmergencyOptions {
+  readonly database: Database;
+  readonly tell: Tell;
+}
+
+/** The routes under /emergencies. */
+export const emergencyRoutes =
+  ({ database, tell }: EmergencyOptions): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const tags = ['emergencies'];
+
+    const list = {
+      config: { access: 'user' },
+      schema: { tags, response: answers(EmergencyList) },
+    } as const;
+
+    app.get('/emergencies', list, async ({ user, deadline }) => ({
+      emergencies: await store.openEmergencies(database, deadline, {
+        user: user.sub,
+        isAdmin: user.role === 'admin',
+      }),
+    }));
+
+    const acknowledge = {
+      config: { access: 'admin' },
+      schema: { tags, params: IdInPath, response: answers(Ok) },
+    } as const;
+
+    app.post('/emergencies/:id/ack', acknowledge, async ({ params, user, deadline }) => {
+      const id = readEmergencyId(params.id);
+      const notice = await store.acknowledgeEmergency(database, deadline, { id, by: user.sub });
+      if (notice === null) throw new AppError('emergency_not_found');
+      await confirm(tell, notice, deadline);
+      return ok;
+    });
+
+    const clear = { ...acknowledge, config: { access: 'user' } } as const;
+
+    app.post('/emergencies/:id/clear', clear, async ({ params, user, deadline }) => {
+      const id = readEmergencyId(params.id);
+      const by = { by: user.sub, isAdmin: user.role === 'admin' };
+      const outcome = await store.clearEmergency(database, deadline, { id, ...by });
+      if (outcome === 'unknown') throw new AppError('emergency_not_found');
+      if (outcome === 'forbidden') throw new AppError('not_your_emergency');
+      await confirm(tell, outcome, deadline);
+      return ok;
+    });
+  };
+
+function readEmergencyId(text: string): string {
+  const id = readId(text);
+  if (id === null) throw new AppError('emergency_not_found');
+  return id;
+}

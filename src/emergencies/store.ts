@@ -1,0 +1,150 @@
+// Emergencies in PostgreSQL, for both doors: raised by the relay, acknowledged and cleared by REST and by the relay.
+import { randomUUID } from 'node:crypto';
+import type { Static } from 'typebox';
+import type { Database } from '../db/client.js';
+import type { Deadline } from '../db/deadline.js';
+import { type Notice, notify, notifyOwnTalkgroup } from '../db/notices.js';
+import type { TalkgroupId, UserId } from '../ids.js';
+import type { Emergency } from './schemas.js';
+
+export interface Raise {
+  /** Made by whoever announces it, before it is stored; a repeated try carries it again. */
+  readonly id: string;
+  readonly user: UserId;
+  readonly talkgroup: TalkgroupId;
+  /** Degrees in WGS 84 and metres above it, null where the radio did not know. */
+  readonly lat: number | null;
+  readonly lng: number | null;
+  readonly alt: number | null;
+  /** ISO 8601. */
+  readonly raisedAt: string;
+  readonly notice: Notice;
+}
+
+/** `open_already`: `id` is that user's open emergency in that talkgroup. `gone`: user or talkgroup does not exist. */
+export type Raised =
+  | { readonly kind: 'stored' }
+  | { readonly kind: 'open_already'; readonly id: string }
+  | { readonly kind: 'gone' };
+
+/** May be repeated until it answers: one that is stored stays as it is, also when it was cleared meanwhile. */
+export async function raiseEmergency(
+  database: Database,
+  deadline: Deadline,
+  { id, user, talkgroup, lat, lng, alt, raisedAt, notice }: Raise,
+): Promise<Raised> {
+  try {
+    // The update changes nothing; it makes `returning` name the one that is open, this or another.
+    const [open] = await database.write<{ id: string }>(
+      deadline,
+      (sql) => sql`
+        insert into emergencies (id, user_id, talkgroup_id, lat, lng, alt, raised_at)
+        select ${id}::uuid, u.id, t.id, ${lat}::float8, ${lng}::float8, ${alt}::float8, ${raisedAt}::timestamptz
+        from users u cross join talkgroups t
+        where u.id = ${user} and t.id = ${talkgroup}
+        on conflict (talkgroup_id, user_id) where state <> 'cleared' do update set state = emergencies.state
+        returning id, ${notify(sql, notice)}`,
+    );
+    if (open === undefined) return { kind: 'gone' };
+    return open.id === id ? { kind: 'stored' } : { kind: 'open_already', id: open.id };
+  } catch (error) {
+    const { code, constraint_name } = error as { code?: string; constraint_name?: string };
+    // Stored by an earlier try, and no longer open.
+    if (code === '23505' && constraint_name === 'emergencies_pkey') return { kind: 'stored' };
+    // 23503, foreign key: deleted while we were storing.
+    if (code === '23503') return { kind: 'gone' };
+    throw error;
+  }
+}
+
+/** A notice that is on its way to the other nodes; this node's relay must be told the very same. */
+export type EmergencyNotice = Notice & {
+  readonly kind: 'emergency_changed';
+  readonly talkgroup: TalkgroupId;
+};
+
+/** Also of one acknowledged before, whose first acknowledgement stays. null: no such open emergency. */
+export async function acknowledgeEmergency(
+  database: Database,
+  deadline: Deadline,
+  { id, by }: { id: string; by: UserId },
+): Promise<EmergencyNotice | null> {
+  const notice = { id: randomUUID(), kind: 'emergency_changed' } as const;
+  const [open] = await database.write<{ talkgroup_id: TalkgroupId }>(
+    deadline,
+    (sql) => sql`
+      update emergencies
+      set state = 'acknowledged',
+          acknowledged_at = coalesce(acknowledged_at, now()),
+          acknowledged_by = coalesce(acknowledged_by, ${by})
+      where id = ${id} and state <> 'cleared'
+      returning talkgroup_id, ${notifyOwnTalkgroup(sql, notice)}`,
+  );
+  return open === undefined ? null : { ...notice, talkgroup: open.talkgroup_id };
+}
+
+/**
+ * An admin may clear any, a user his own, also after he left the talkgroup. `unknown`: no such open emergency; of two
+ * who clear it at once, one is told so. Whoever may not is told `forbidden`, member or not: it is no secret, since
+ * anybody may join and see it.
+ */
+export async function clearEmergency(
+  database: Database,
+  deadline: Deadline,
+  { id, by, isAdmin }: { id: string; by: UserId; isAdmin: boolean },
+): Promise<EmergencyNotice | 'forbidden' | 'unknown'> {
+  const notice = { id: randomUUID(), kind: 'emergency_changed' } as const;
+  const [open] = await database.write<{ talkgroup_id: TalkgroupId | null; may: boolean }>(
+    deadline,
+    (sql) => sql`
+      with open as (
+        select id, ${isAdmin} or user_id = ${by} as may from emergencies
+        where id = ${id} and state <> 'cleared'
+      ), cleared as (
+        update emergencies e
+        set state = 'cleared', cleared_at = now(), cleared_by = ${by}
+        from open
+        where e.id = open.id and open.may and e.state <> 'cleared'
+        returning e.id, talkgroup_id, ${notifyOwnTalkgroup(sql, notice)}
+      )
+      select talkgroup_id, may from open left join cleared using (id)`,
+  );
+  if (open === undefined) return 'unknown';
+  if (!open.may) return 'forbidden';
+  return open.talkgroup_id === null ? 'unknown' : { ...notice, talkgroup: open.talkgroup_id };
+}
+
+interface OpenEmergency {
+  readonly emergency_id: string;
+  readonly talkgroup_id: TalkgroupId;
+  readonly user_id: UserId;
+  readonly username: string;
+  readonly state: 'raised' | 'acknowledged';
+  readonly lat: number | null;
+  readonly lng: number | null;
+  readonly alt: number | null;
+  readonly raised_at: string;
+}
+
+/** An admin is shown all, a user those of his talkgroups; oldest first. */
+export async function openEmergencies(
+  database: Database,
+  deadline: Deadline,
+  { user, isAdmin }: { user: UserId; isAdmin: boolean },
+): Promise<Static<typeof Emergency>[]> {
+  const rows = await database.read<OpenEmergency>(
+    deadline,
+    (sql) => sql`
+      select e.id as emergency_id, e.talkgroup_id, e.user_id, u.username, e.state, e.lat, e.lng, e.alt, e.raised_at
+      from emergencies e join users u on u.id = e.user_id
+      where e.state <> 'cleared'
+        and (${isAdmin} or e.talkgroup_id in (select talkgroup_id from memberships where user_id = ${user}))
+      order by e.raised_at, e.id`,
+  );
+  return rows.map(({ lat, lng, alt, ...rest }) => ({
+    ...rest,
+    ...(lat !== null && { lat }),
+    ...(lng !== null && { lng }),
+    ...(alt !== null && { alt }),
+  }));
+}
