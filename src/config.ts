@@ -105,6 +105,30 @@ export const Environment = Type.Object({
     'a socket silent for so long, 8 to 600 seconds, is closed; it is pinged before',
   ),
   TALK_SILENCE_MS: count(2000, 200, 60_000, 'T1: silence that ends a talk burst, 200 to 60000 ms'),
+  BACKLOG_MS: count(
+    1000,
+    200,
+    60_000,
+    'lag beyond which a receiver gets no audio until it has caught up, 200 to 60000 ms',
+  ),
+  RESUME_MS: count(
+    60_000,
+    0,
+    600_000,
+    'a session is kept so long for its return, 0 (not at all) to 600000 ms',
+  ),
+  SESSIONS_PARKED: count(
+    20_000,
+    1,
+    1_000_000,
+    'sessions kept for their return, 1 to 1000000; beyond it the oldest go',
+  ),
+  DRAIN_MS: count(
+    10_000,
+    0,
+    600_000,
+    'at SIGTERM the sockets are closed spread over so long, 0 to 600000 ms',
+  ),
   UPGRADES_LOADING: count(200, 1, 10_000, 'handshakes whose memberships are loaded at the same time'),
   UPGRADES_WAITING: count(10_000, 0, 100_000, 'handshakes that wait for that; more are closed with 1013'),
 });

@@ -4,26 +4,22 @@ import { compose, type Service } from './compose.js';
 import { ConfigError, readConfig } from './config.js';
 import { createLog, flushed } from './log.js';
 
-/** Longer than everything a close waits for; afterwards the process ends with an error. */
-const CLOSE_MS_MAX = 15_000;
-
 process.stdout.on('error', () => {}); // whoever read the addresses may go
 const config = readOrRefuse();
+/** Longer than everything a close waits for; afterwards the process ends with an error. */
+const closeMsMax = config.DRAIN_MS + 15_000;
 const log = createLog(config.LOG_LEVEL);
 let service: Service | null = null;
 
 try {
   service = await compose(config, log, (error) => void end(error));
   // SIGTERM, SIGINT and errors nobody caught end here.
-  closeWithGrace(
-    { delay: CLOSE_MS_MAX, logger: false, onSecondSignal: endAtOnce },
-    async ({ err, signal }) => {
-      if (err !== undefined) log.fatal({ err }, 'ending after an error');
-      else log.info({ signal }, 'closing');
-      await service?.close();
-      await flushed(log);
-    },
-  );
+  closeWithGrace({ delay: closeMsMax, logger: false, onSecondSignal: endAtOnce }, async ({ err, signal }) => {
+    if (err !== undefined) log.fatal({ err }, 'ending after an error');
+    else log.info({ signal }, 'closing');
+    await service?.close();
+    await flushed(log);
+  });
   await serve(service);
 } catch (error) {
   await end(error as Error);
@@ -57,7 +53,7 @@ function readOrRefuse() {
 async function end(error: Error): Promise<never> {
   log.fatal({ err: error }, 'ending');
   console.error(`ended: ${error.message}`);
-  setTimeout(endAtOnce, CLOSE_MS_MAX).unref();
+  setTimeout(endAtOnce, closeMsMax).unref();
   await service?.close();
   await flushed(log);
   process.exit(1);

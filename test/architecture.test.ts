@@ -22,8 +22,13 @@ const exceptions: Readonly<Record<string, string>> = {
   'src/relay/thread.ts -> src/auth/tokens.ts': 'composes the relay on its own thread',
   'src/relay/compose.ts -> src/gps/store.ts':
     'composes the relay: GPS_UPDATE is stored like POST /devices/:id/gps',
-  'src/relay/messages.ts -> src/gps/schemas.ts': 'GPS_UPDATE takes what POST /devices/:id/gps takes',
+  'src/relay/compose.ts -> src/emergencies/store.ts':
+    'composes the relay: what it announces is stored where REST reads it',
+  'src/relay/asks.ts -> src/gps/schemas.ts': 'GPS_UPDATE takes what POST /devices/:id/gps takes',
   'src/relay/compose.ts -> src/talk/store.ts': 'composes the relay',
+  'src/relay/floors.ts -> src/talk/floor.ts': 'carries out what the pure machine says',
+  'src/relay/members.ts -> src/talk/floor.ts': 'a talkgroup begins with an empty floor',
+  'src/relay/presence.ts -> src/presence/roster.ts': 'announces what the pure roster says',
 };
 
 const src = sourceFiles('src');
@@ -238,12 +243,12 @@ function isHttp({ from }: Import): boolean {
 
 /**
  * A feature that is reached into from another folder; the files at the top of src compose and may. What the relay
- * reads is typed where it is read, so the types of talk/ are no breach.
+ * reads and announces is typed where that is decided, so the types of talk/ and presence/ are no breach.
  */
 function isForeign({ path, from, isType }: Import & { path: string }): boolean {
   const [own, other] = [path, from].map((file) => /^src\/([^/]+)\//.exec(file)?.[1]);
   if (own === undefined || other === undefined || own === other || ground.has(other)) return false;
-  if (own === 'relay' && other === 'talk') return !isType;
+  if (own === 'relay' && (other === 'talk' || other === 'presence')) return !isType;
   return !(own === 'client' && from === 'src/relay/frame.ts');
 }
 

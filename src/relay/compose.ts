@@ -3,7 +3,8 @@ import type { VerifyToken } from '../auth/tokens.js';
 import type { Config } from '../config.js';
 import type { Database } from '../db/client.js';
 import { deadlineIn, READ_MS_MAX, REQUEST_MS } from '../db/deadline.js';
-import { listenForNotices, type NoticeListener, type Tell } from '../db/notices.js';
+import { listenForNotices, type NoticeListener, noticeOf, type Tell } from '../db/notices.js';
+import { acknowledgeEmergency, clearEmergency, raiseEmergency } from '../emergencies/store.js';
 import { storeFix } from '../gps/store.js';
 import {
   accountsOf,
@@ -76,9 +77,31 @@ export function composeRelay({ config, url, database, verifyToken, log }: RelayS
       textBytes: config.TEXT_BYTES,
       controlPerSecond: config.CONTROL_PER_SECOND,
       talkSilenceMs: config.TALK_SILENCE_MS,
+      backlogMs: config.BACKLOG_MS,
+      resumeMs: config.RESUME_MS,
+      sessionsParked: config.SESSIONS_PARKED,
+      drainMs: config.DRAIN_MS,
       socketsPerUser: config.SOCKETS_PER_USER,
       upgradesLoading: config.UPGRADES_LOADING,
       upgradesWaiting: config.UPGRADES_WAITING,
+    },
+    emergencyWrites: {
+      async raise(talkgroup, { id, user_id, raised_at, lat, lng, alt }) {
+        const notice = noticeOf({ kind: 'emergency_changed', talkgroup });
+        await raiseEmergency(database, write(), {
+          id,
+          user: user_id,
+          talkgroup,
+          lat,
+          lng,
+          alt,
+          raisedAt: raised_at,
+          notice,
+        });
+        return notice;
+      },
+      acknowledge: (id, by) => acknowledgeEmergency(database, write(), { id, by }),
+      clear: (id, { id: by, isAdmin }) => clearEmergency(database, write(), { id, by, isAdmin }),
     },
     storeFix: (fix) => storeFix(database, write(), fix),
     talkgroupNumbered: async (number) => (await talkgroupNumbered(database, read(), number)) !== null,
@@ -102,8 +125,8 @@ export function composeRelay({ config, url, database, verifyToken, log }: RelayS
     tell: relay.notice,
     trouble: () => (numbers === null ? 'relay starting' : database.trouble()),
     async close() {
+      await relay.close();
       numbers?.close();
-      relay.close();
       engine.close();
       await notices?.close();
       log.info({ counts: relay.counts }, 'relay closed');

@@ -1,23 +1,27 @@
-// The control messages of one session: what it may ask, how often, and the answers.
-import { AppError } from '../errors.js';
-import { type DeviceId, readId } from '../ids.js';
+// The control messages of one session: how often it may ask, and who answers.
+
+import { answers } from './answers.js';
+import { type AskType, type ClientMessage, type Ref, readMessage } from './asks.js';
 import { Bucket } from './bucket.js';
 import { closes } from './closes.js';
 import { Flood } from './flood.js';
-import { type ClientMessage, type ErrorCode, type Ref, readMessage, say } from './messages.js';
-import type { House, Session } from './session.js';
+import type { House } from './house.js';
+import { type ErrorCode, say } from './messages.js';
+import type { Session } from './session.js';
 import { Window } from './window.js';
-
-type GpsUpdate = Extract<ClientMessage, { type: 'GPS_UPDATE' }>;
 
 /** Of the WebSocket itself; a client that wants to know its link is alive sends one every few seconds. */
 const ENGINE_PINGS_PER_SECOND = 5;
 /** The 20th bad text within 10 s closes. */
 const BAD_TEXTS_MAX = 20;
 const BAD_TEXTS_WINDOW_MS = 10_000;
-/** A second and at once, of each kind that costs more than its bytes. */
-const PINGS = [2, 5] as const;
-const FIXES = [2, 5] as const;
+/** A second and at once, of the kinds that cost more than their bytes. */
+const RATES: { readonly [type in AskType]?: readonly [perSecond: number, burst: number] } = {
+  PING: [2, 5],
+  GPS_UPDATE: [2, 5],
+  MEMBERS: [1 / 2, 1],
+  EMERGENCY_RAISE: [3 / 60, 3],
+};
 
 /** Made with the first text or the first refusal of a session: most radios only listen. */
 export class Control {
@@ -26,19 +30,15 @@ export class Control {
   private readonly texts: Flood;
   private readonly enginePings = new Flood(ENGINE_PINGS_PER_SECOND);
   private readonly all: Bucket;
-  private readonly pings: Bucket;
-  private readonly fixes: Bucket;
+  private readonly own = new Map<AskType, Bucket>();
   private readonly badTexts = new Window(BAD_TEXTS_MAX - 1, BAD_TEXTS_WINDOW_MS);
 
   constructor(session: Session, house: House) {
     const { controlPerSecond } = house.limits;
-    const nowMs = house.nowMs();
     this.session = session;
     this.house = house;
     this.texts = new Flood(controlPerSecond);
-    this.all = new Bucket(controlPerSecond, 3 * controlPerSecond, nowMs);
-    this.pings = new Bucket(...PINGS, nowMs);
-    this.fixes = new Bucket(...FIXES, nowMs);
+    this.all = new Bucket(controlPerSecond, 3 * controlPerSecond, house.nowMs());
   }
 
   /** One text message. The engine has checked that it is UTF-8. */
@@ -48,10 +48,8 @@ export class Control {
     const reading = readMessage(Buffer.from(message).toString('utf8'));
     if (reading.kind === 'bad') return this.receiveBad(reading.code, reading.ref, nowMs);
     const { message: asked } = reading;
-    const own = asked.type === 'PING' ? this.pings : this.fixes;
-    if (!this.take(nowMs) || !own.take(nowMs)) return this.answer('rate_limited', asked.ref);
-    if (asked.type === 'PING') this.session.send(say.pong(asked.t, asked.ref));
-    else void this.receiveFix(asked);
+    if (!this.take(nowMs) || !this.takeOwn(asked.type, nowMs)) return this.refuse(asked);
+    answers[asked.type]({ session: this.session, house: this.house, nowMs }, asked as never); // of the same type, by the table
   }
 
   /** A ping of the WebSocket, answered by the engine. */
@@ -64,31 +62,24 @@ export class Control {
     return this.all.take(nowMs);
   }
 
+  private takeOwn(type: AskType, nowMs: number): boolean {
+    const rate = RATES[type];
+    if (rate === undefined) return true;
+    let bucket = this.own.get(type);
+    if (bucket === undefined) {
+      bucket = new Bucket(...rate, nowMs);
+      this.own.set(type, bucket);
+    }
+    return bucket.take(nowMs);
+  }
+
   private receiveBad(code: ErrorCode, ref: Ref | undefined, nowMs: number): void {
     if (!this.badTexts.take(nowMs)) return this.session.close(closes.rate_limited);
     this.session.send(say.error(code, { ref }));
   }
 
   /** What a bucket refuses is told only to who asked for an answer: the answers must not be a flood themselves. */
-  private answer(code: 'rate_limited', ref: Ref | undefined): void {
-    if (ref !== undefined) this.session.send(say.error(code, { ref }));
-  }
-
-  /** About ten at a time at most: what the bucket lets in until the database's deadline. */
-  private async receiveFix({ device_id, lat, lng, alt, ref }: GpsUpdate): Promise<void> {
-    const { session, house } = this;
-    const deviceId = device_id === undefined ? session.user.deviceId : readId<DeviceId>(device_id);
-    if (session.user.withdrawn) return session.send(say.error('unavailable', { ref }));
-    if (deviceId === null) return session.send(say.error('unknown_device', { ref }));
-    try {
-      const stored = await house.storeFix({ deviceId, lat, lng, alt });
-      if (!stored) session.send(say.error('unknown_device', { ref }));
-      else if (ref !== undefined) session.send(say.ok(ref));
-    } catch (error) {
-      // Expected: the database is away or late. Anything else is a bug, and is logged as one.
-      if (!(error instanceof AppError))
-        house.log.error({ session: session.number, err: error }, 'GPS fix failed');
-      session.send(say.error('unavailable', { ref }));
-    }
+  private refuse({ ref }: ClientMessage): void {
+    if (ref !== undefined) this.session.send(say.error('rate_limited', { ref }));
   }
 }

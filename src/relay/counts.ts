@@ -5,10 +5,14 @@ export type DropReason =
   | 'no_session'
   | 'bad_frame'
   | 'not_member'
+  | 'listen_only'
   | 'rate_limited'
   | 'too_many_talkgroups'
   | 'withdrawn'
+  /** Of a burst that the server ended or denied. */
   | 'muted'
+  /** The first of a burst that the floor denied. */
+  | 'denied'
   | 'no_burst';
 
 export interface Counts {
@@ -18,6 +22,12 @@ export interface Counts {
   bursts: number;
   /** Times the engine dropped what was meant for a receiver whose buffer was full; how much it dropped it does not say. */
   overruns: number;
+  /** Times a receiver was taken out of the audio for being too slow. */
+  lagging: number;
+  /** Pongs that answer no ping of ours. */
+  strayPongs: number;
+  /** Sessions that went on over another socket. */
+  resumed: number;
   /** Sessions that ended by a fault of ours. */
   failed: number;
   readonly dropped: Record<DropReason, number>;
@@ -28,15 +38,20 @@ export const newCounts = (): Counts => ({
   framesRelayed: 0,
   bursts: 0,
   overruns: 0,
+  lagging: 0,
+  strayPongs: 0,
+  resumed: 0,
   failed: 0,
   dropped: {
     no_session: 0,
     bad_frame: 0,
     not_member: 0,
+    listen_only: 0,
     rate_limited: 0,
     too_many_talkgroups: 0,
     withdrawn: 0,
     muted: 0,
+    denied: 0,
     no_burst: 0,
   },
 });

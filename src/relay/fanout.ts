@@ -1,5 +1,6 @@
 // Fan-out: one topic for a talkgroup's audio, one for its events; the engine copies to each subscriber.
 import type { Talkgroup } from './members.js';
+import type { Session } from './session.js';
 
 /** What of the engine publishes; the listener hands it over. */
 export interface Publisher {
@@ -10,14 +11,23 @@ export interface Publisher {
 
 /** One socket as a session sees it; the engine's WebSocket has this shape. */
 export interface Peer {
-  /** 1: written, 0: in the engine's buffer, 2: dropped, the buffer is full. */
+  /** 1: written, 0: in the engine's buffer, DROPPED: the buffer is full. */
   send(message: string, isBinary: boolean): number;
+  /** A ping of the WebSocket, behind everything written before; answers like `send`. */
+  ping(message: string): number;
   /** To every subscriber of the topic but this socket; only from a socket that subscribes to something itself. */
   publish(topic: string, message: ArrayBuffer, isBinary: boolean): boolean;
+  /** true: it was not subscribed before. */
   subscribe(topic: string): boolean;
+  /** true: it was subscribed. */
   unsubscribe(topic: string): boolean;
+  /** What the engine keeps for the socket: its messages go to this session, null: nowhere. */
+  getUserData(): { session: Session | null };
   end(code: number, reason: string): void;
 }
+
+/** What sends and pings answer when the engine's buffer for the socket is full. */
+export const DROPPED = 2;
 
 /** Every session subscribes to it, so that it may publish while it is in no talkgroup's audio topic. */
 export const SERVICE_TOPIC = 's';
@@ -27,6 +37,12 @@ export interface Fanout {
   audio(from: Peer, talkgroup: Talkgroup, frame: ArrayBuffer): void;
   /** The message to every member here, the talker too; `make` gets the number of this event. */
   event(talkgroup: Talkgroup, make: (event: number) => string): void;
+  /** To every member here; not an event, so it carries no number. */
+  tell(talkgroup: Talkgroup, message: string): void;
+  /** To those members here who asked to hear who comes and goes. */
+  presence(talkgroup: Talkgroup, message: string): void;
+  /** How many did. */
+  watchers(talkgroup: Talkgroup): number;
   /** To every session of this relay. */
   all(message: string): void;
   /** Sessions that hear the talkgroup's events. */
@@ -42,6 +58,13 @@ export function createFanout(publisher: Publisher): Fanout {
       talkgroup.event++;
       publisher.publish(talkgroup.eventTopic, make(talkgroup.event), false);
     },
+    tell(talkgroup, message) {
+      publisher.publish(talkgroup.eventTopic, message, false);
+    },
+    presence(talkgroup, message) {
+      publisher.publish(talkgroup.presenceTopic, message, false);
+    },
+    watchers: (talkgroup) => publisher.numSubscribers(talkgroup.presenceTopic),
     all(message) {
       publisher.publish(SERVICE_TOPIC, message, false);
     },

@@ -36,6 +36,8 @@ const BACKPRESSURE_BYTES_MAX = 64 * 1024;
 interface SocketData {
   /** Of the token, verified before the handshake completes; null when it was refused. */
   readonly claims: Verified;
+  /** Of the session it would go on with; null: a new one. */
+  readonly resume: string | null;
   /** null until it is admitted: what arrives before WELCOME is ignored. */
   session: Session | null;
   closed: boolean;
@@ -116,7 +118,7 @@ function routes(app: TemplatedApp, relay: Relay, options: ListenerOptions): void
       // Not in this callback: its writes are corked with the handshake, and a close in it waits 15 s for the peer's.
       setImmediate(guarded, 'admission', () => {
         if (data.closed) return;
-        relay.admit(data.claims, (admission) => guarded('seat', () => seat(ws, data, admission, relay)));
+        relay.admit(data, (admission) => guarded('seat', () => seat(ws, data, admission, relay)));
       });
     },
 
@@ -136,15 +138,20 @@ function routes(app: TemplatedApp, relay: Relay, options: ListenerOptions): void
 
     dropped(ws) {
       relay.counts.overruns++;
-      ws.getUserData().session?.overrun();
+      ws.getUserData().session?.reception.overrun();
     },
 
     drain(ws) {
-      if (ws.getBufferedAmount() === 0) guarded('drain', () => ws.getUserData().session?.drained());
+      if (ws.getBufferedAmount() === 0) guarded('drain', () => ws.getUserData().session?.reception.drained());
     },
 
     ping(ws) {
       guarded('ping', () => ws.getUserData().session?.pinged());
+    },
+
+    pong(ws, message) {
+      const { session } = ws.getUserData();
+      if (session !== null) guarded('pong', () => session.ponged(Buffer.from(message).toString('latin1')));
     },
 
     close(ws, code) {
@@ -185,8 +192,9 @@ function upgrade(
   if (origins !== null && origin !== '' && !origins.includes(origin)) {
     return answer(res, '403 Forbidden', 'origin not allowed');
   }
-  const claims = relay.verifyToken(readToken(req.getQuery()));
-  const data: SocketData = { claims, session: null, closed: false };
+  const query = new URLSearchParams(req.getQuery());
+  const claims = relay.verifyToken(readOnly(query, 'token') ?? '');
+  const data: SocketData = { claims, resume: readOnly(query, 'resume'), session: null, closed: false };
   res.upgrade(data, key, '', '', context);
 }
 
@@ -195,7 +203,7 @@ function seat(ws: WebSocket<SocketData>, data: SocketData, admission: Admission,
   if ('close' in admission) return ws.end(admission.close.code, admission.close.reason);
   data.session = admission.session;
   try {
-    relay.open(admission.session, ws, admission.account);
+    relay.open(admission, ws);
   } catch (error) {
     relay.fail(admission.session, error);
   }
@@ -205,10 +213,10 @@ const isUpgrade = (req: HttpRequest) => req.getHeader('upgrade').toLowerCase() =
 
 const SIXTEEN_BYTES = /^[+/0-9A-Za-z]{22}==$/;
 
-/** The one `token` of the query, '' when there is none or more than one: whoever sends two means neither. */
-function readToken(query: string): string {
-  const tokens = new URLSearchParams(query).getAll('token');
-  return tokens.length === 1 ? (tokens[0] ?? '') : '';
+/** The one value of that name; null when there is none or more than one: whoever sends two means neither. */
+function readOnly(query: URLSearchParams, name: string): string | null {
+  const values = query.getAll(name);
+  return values.length === 1 ? (values[0] ?? null) : null;
 }
 
 const answerNoUpgrade = (res: HttpResponse) =>

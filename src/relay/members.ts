@@ -1,6 +1,8 @@
 // Whom this relay holds: users with live sessions, their memberships, and the talkgroups they are members of.
 import type { DeviceId, TalkgroupId, UserId } from '../ids.js';
-import type { Account, FloorMode, MembershipRow, TalkgroupRow } from '../talk/store.js';
+import type { Roster } from '../presence/roster.js';
+import { emptyFloor, type Floor } from '../talk/floor.js';
+import type { Account, EmergencyRow, FloorMode, MembershipRow, TalkgroupRow } from '../talk/store.js';
 import type { Session } from './session.js';
 import type { Talk } from './talk.js';
 
@@ -10,6 +12,7 @@ export class Talkgroup {
   readonly number: number;
   readonly audioTopic: string;
   readonly eventTopic: string;
+  readonly presenceTopic: string;
   name: string;
   rotationCounter: number;
   floorMode: FloorMode;
@@ -20,18 +23,32 @@ export class Talkgroup {
   withdrawn = false;
   /** Memberships of connected users, granted or withdrawn. */
   readonly memberships = new Set<Membership>();
-  /** Talks with a running burst. */
+  /** Talks with a running burst, the oldest first. */
   readonly talking = new Set<Talk>();
+  floor: Floor;
+  /** Open ones by id. */
+  readonly emergencies = new Map<string, EmergencyRow>();
+  /** Frames relayed ever; what a receiver missed is a difference of two readings. */
+  relayed = 0;
+  /** The same some 20 ms ago, taken when nothing published was still on its way to a socket. */
+  relayedAtMark = 0;
+  /** When last a mark found new frames (monotonic ms). */
+  heardAtMs = Number.NEGATIVE_INFINITY;
+  /** Who came and went since the last PRESENCE; null while nobody asked to be told. */
+  roster: Roster | null = null;
 
   constructor(row: TalkgroupRow) {
     this.id = row.id;
     this.number = row.number;
     this.audioTopic = `a${row.number}`;
     this.eventTopic = `e${row.number}`;
+    this.presenceTopic = `p${row.number}`;
     this.name = row.name;
     this.rotationCounter = row.rotation_counter;
     this.floorMode = row.floor_mode;
     this.maxTalkMs = row.max_talk_ms;
+    this.floor = emptyFloor(row.floor_mode, row.max_talk_ms);
+    for (const emergency of row.emergencies) this.emergencies.set(emergency.id, emergency);
   }
 }
 
@@ -52,11 +69,13 @@ export class Membership {
   }
 }
 
-/** A user with at least one live session here. */
+/** A user with at least one session here. */
 export class User {
   readonly id: UserId;
   readonly username: string;
   readonly deviceId: DeviceId | null;
+  isAdmin: boolean;
+  /** Live ones, and those that may still be resumed. */
   readonly sessions = new Set<Session>();
   /** By talkgroup number, as frames name them. */
   readonly memberships = new Map<number, Membership>();
@@ -67,6 +86,7 @@ export class User {
     this.id = account.id;
     this.username = account.username;
     this.deviceId = account.device_id;
+    this.isAdmin = account.role === 'admin';
   }
 }
 
@@ -153,4 +173,10 @@ export function createMembers(): Members {
 /** The hot path's only question about rights: three loads, no look-up. */
 export function mayTalk(membership: Membership): boolean {
   return membership.granted && !membership.user.withdrawn && !membership.talkgroup.withdrawn;
+}
+
+/** Whether the member has an open emergency in the talkgroup. */
+export function isInEmergency({ user, talkgroup }: Membership): boolean {
+  for (const emergency of talkgroup.emergencies.values()) if (emergency.user_id === user.id) return true;
+  return false;
 }

@@ -1,44 +1,25 @@
-// The JSON messages of the protocol: what clients may send, and the texts the relay sends.
-import { type Static, Type } from 'typebox';
-import { Compile } from 'typebox/compile';
-import { GpsFix } from '../gps/schemas.js';
-import type { Account } from '../talk/store.js';
+// What the relay says: the JSON messages of the protocol from its side.
+import type { Announcement, Present } from '../presence/roster.js';
+import type { EndCode } from '../talk/floor.js';
+import type { EmergencyRow } from '../talk/store.js';
+import type { Ref } from './asks.js';
 import type { Talkgroup } from './members.js';
-import type { Talk, TalkEnd } from './talk.js';
-
-/** Repeated in the answer, so that a client can have several questions under way. */
-const Ref = Type.Union([
-  Type.String({ maxLength: 64 }),
-  Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }),
-]);
-export type Ref = Static<typeof Ref>;
-
-const Ping = Type.Object({
-  type: Type.Literal('PING'),
-  t: Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }),
-  ref: Type.Optional(Ref),
-});
-
-const GpsUpdate = Type.Object({
-  type: Type.Literal('GPS_UPDATE'),
-  device_id: Type.Optional(Type.String()),
-  ...GpsFix.properties,
-  ref: Type.Optional(Ref),
-});
-
-export type ClientMessage = Static<typeof Ping> | Static<typeof GpsUpdate>;
-
-const readers = { PING: Compile(Ping), GPS_UPDATE: Compile(GpsUpdate) } as const;
+import type { Session } from './session.js';
+import type { Talk } from './talk.js';
 
 export type ErrorCode =
   | 'bad_message'
   | 'unknown_type'
   | 'unknown_talkgroup'
   | 'not_member'
+  | 'listen_only'
+  | 'not_holder'
   | 'too_many_talkgroups'
   | 'bad_frame'
   | 'rate_limited'
   | 'unknown_device'
+  | 'unknown_emergency'
+  | 'forbidden'
   | 'unavailable';
 
 const sentences: Readonly<Record<ErrorCode, string>> = {
@@ -46,50 +27,25 @@ const sentences: Readonly<Record<ErrorCode, string>> = {
   unknown_type: 'unknown message type',
   unknown_talkgroup: 'no such talkgroup',
   not_member: 'not a member of this talkgroup',
+  listen_only: 'not subscribed to this talkgroup for talking',
+  not_holder: 'neither holding the floor nor waiting for it',
   too_many_talkgroups: 'talking in too many talkgroups at once',
   bad_frame: 'the frame is not valid',
   rate_limited: 'too many, slow down',
   unknown_device: 'no such device',
+  unknown_emergency: 'no such open emergency',
+  forbidden: 'not allowed',
   unavailable: 'not possible right now, try again',
 };
-
-/** A readable message, or why not; `ref` is kept where one can be made out, so that the answer finds its question. */
-export type Reading =
-  | { readonly kind: 'message'; readonly message: ClientMessage }
-  | { readonly kind: 'bad'; readonly code: 'bad_message' | 'unknown_type'; readonly ref: Ref | undefined };
-
-/** Reads one text message; whatever the bytes, it never throws. */
-export function readMessage(text: string): Reading {
-  const value = parse(text);
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return { kind: 'bad', code: 'bad_message', ref: undefined };
-  }
-  const { type, ref } = value as { type?: unknown; ref?: unknown }; // a cast to what any object might have
-  const known = isRef(ref) ? ref : undefined;
-  if (typeof type !== 'string') return { kind: 'bad', code: 'bad_message', ref: known };
-  if (!Object.hasOwn(readers, type)) return { kind: 'bad', code: 'unknown_type', ref: known };
-  const reader = readers[type as keyof typeof readers];
-  if (!reader.Check(value)) return { kind: 'bad', code: 'bad_message', ref: known };
-  return { kind: 'message', message: value as ClientMessage };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Expected: text that is no JSON.
-    return null;
-  }
-}
-
-function isRef(value: unknown): value is Ref {
-  return typeof value === 'string' ? value.length <= 64 : Number.isSafeInteger(value);
-}
 
 export interface Limits {
   readonly frameBytes: number;
   readonly framesPerSecond: number;
   readonly textBytes: number;
+  /** Lag beyond which a receiver gets no more audio until it has caught up. */
+  readonly backlogMs: number;
+  /** How long a session is kept for its client's return; 0: not at all. */
+  readonly resumeMs: number;
 }
 
 /** At most so many running bursts stand in a snapshot; `talkers_total` says how many there are. */
@@ -111,6 +67,9 @@ export function snapshotOf(talkgroup: Talkgroup, online: number) {
       sequence: talk.sequence,
     })),
     talkers_total: talkgroup.talking.size,
+    emergencies: [...talkgroup.emergencies.values()].map((emergency) =>
+      emergencyBody(talkgroup, emergency, emergency.state),
+    ),
     online,
   };
 }
@@ -124,47 +83,136 @@ function talkBody(talk: Talk) {
     burst: talk.burst,
     user_id: membership.user.id,
     username: membership.user.username,
-    priority: 1,
-    emergency: false,
+    priority: talk.priority,
+    emergency: talk.emergencyFlag !== 0,
+    ...(talk.codec !== null && { codec: talk.codec }),
     started_at: new Date(talk.startedAt).toISOString(),
   };
 }
 
+type EmergencyState = EmergencyRow['state'] | 'cleared';
+
+function emergencyBody(talkgroup: Talkgroup, emergency: EmergencyRow, state: EmergencyState) {
+  const { id, user_id, username, lat, lng, alt, raised_at } = emergency;
+  return {
+    emergency_id: id,
+    talkgroup_id: talkgroup.id,
+    user_id,
+    username,
+    state,
+    ...(lat !== null && { lat }),
+    ...(lng !== null && { lng }),
+    ...(alt !== null && { alt }),
+    raised_at,
+  };
+}
+
+/** Answers carry the question's `ref`; JSON leaves out what is undefined. */
+type MaybeRef = Ref | undefined;
+
+/** Why FLOOR_REQUEST or a first frame was not granted; `talker` has the floor. */
+export interface FloorDenial {
+  readonly code:
+    | 'busy'
+    | 'queue_full'
+    | 'not_member'
+    | 'unknown_talkgroup'
+    | 'listen_only'
+    | 'forbidden'
+    | 'retry_later';
+  readonly ref: MaybeRef;
+  readonly talker?: Talk | undefined;
+  readonly retryMs?: number | undefined;
+}
+
 /** The texts of the relay's messages; each function is one message of PROTOCOL.md. */
 export const say = {
-  welcome: (session: number, account: Account, limits: Limits, talkgroups: readonly Snapshot[]) =>
+  welcome: (
+    { number, user }: Session,
+    resume: { readonly resume_token: string; readonly resumed: boolean },
+    limits: Limits,
+    talkgroups: readonly Snapshot[],
+  ) =>
     JSON.stringify({
       type: 'WELCOME',
       protocol: 1,
-      session,
-      user_id: account.id,
-      username: account.username,
-      device_id: account.device_id,
+      session: number,
+      user_id: user.id,
+      username: user.username,
+      device_id: user.deviceId,
+      ...resume,
       server_time: Date.now(),
       limits: {
         frame_bytes: limits.frameBytes,
         frames_per_second: limits.framesPerSecond,
         text_bytes: limits.textBytes,
+        backlog_ms: limits.backlogMs,
       },
       talkgroups,
     }),
-  pong: (t: number, ref: Ref | undefined) =>
-    JSON.stringify({ type: 'PONG', ref, t, server_time: Date.now() }),
-  ok: (ref: Ref) => JSON.stringify({ type: 'OK', ref }),
-  error: (
-    code: ErrorCode,
-    about: { ref?: Ref | undefined; talkgroup_id?: string | undefined; number?: number },
-  ) => JSON.stringify({ type: 'ERROR', ...about, code, message: sentences[code] }),
+  pong: (t: number, ref: MaybeRef) => JSON.stringify({ type: 'PONG', ref, t, server_time: Date.now() }),
+  ok: (ref: Ref, more: { readonly emergency_id?: string } = {}) =>
+    JSON.stringify({ type: 'OK', ref, ...more }),
+  error: (code: ErrorCode, about: { ref?: MaybeRef; talkgroup_id?: string | undefined; number?: number }) =>
+    JSON.stringify({ type: 'ERROR', ...about, code, message: sentences[code] }),
   goaway: (reconnectAfterMs: number) =>
     JSON.stringify({ type: 'GOAWAY', reconnect_after_ms: reconnectAfterMs }),
-  subscribed: (talkgroups: readonly Snapshot[]) =>
-    JSON.stringify({ type: 'SUBSCRIBED', talkgroups, refused: [] }),
+  lag: (talkgroups: readonly { readonly talkgroup_id: string; readonly missed: number }[], sinceMs: number) =>
+    JSON.stringify({ type: 'LAG', talkgroups, since_ms: sinceMs }),
+  subscribed: (
+    talkgroups: readonly Snapshot[],
+    refused: readonly { readonly talkgroup_id: string; readonly code: 'not_member' | 'unknown_talkgroup' }[],
+    ref: MaybeRef,
+  ) => JSON.stringify({ type: 'SUBSCRIBED', ref, talkgroups, refused }),
+  synced: (snapshot: Snapshot, ref: MaybeRef) => JSON.stringify({ type: 'SYNCED', ref, ...snapshot }),
   talkgroupJoined: (snapshot: Snapshot) => JSON.stringify({ type: 'TALKGROUP_JOINED', ...snapshot }),
   talkgroupLeft: (talkgroup: Talkgroup, reason: 'left' | 'deleted') =>
     JSON.stringify({ type: 'TALKGROUP_LEFT', talkgroup_id: talkgroup.id, reason }),
+  talkgroupChanged: ({ id, name, floorMode, maxTalkMs }: Talkgroup) =>
+    JSON.stringify({
+      type: 'TALKGROUP_CHANGED',
+      talkgroup_id: id,
+      name,
+      floor_mode: floorMode,
+      max_talk_ms: maxTalkMs,
+    }),
+  presence: (talkgroup: Talkgroup, announcement: Announcement) =>
+    JSON.stringify({ type: 'PRESENCE', talkgroup_id: talkgroup.id, ...announcement }),
+  members: (
+    talkgroup: Talkgroup,
+    page: { readonly online: number; readonly members: readonly Present[]; readonly next: number | null },
+    ref: MaybeRef,
+  ) => JSON.stringify({ type: 'MEMBERS', ref, talkgroup_id: talkgroup.id, ...page }),
+  floorGranted: ({ membership, burst, priority }: Talk, talkMsMax: number, ref: MaybeRef) =>
+    JSON.stringify({
+      type: 'FLOOR_GRANTED',
+      ref,
+      talkgroup_id: membership.talkgroup.id,
+      burst,
+      priority,
+      max_talk_ms: talkMsMax,
+    }),
+  floorDenied: (talkgroupId: string, { code, ref, talker, retryMs }: FloorDenial) =>
+    JSON.stringify({
+      type: 'FLOOR_DENIED',
+      ref,
+      talkgroup_id: talkgroupId,
+      code,
+      talker: talker && talkBody(talker),
+      retry_ms: retryMs,
+    }),
+  floorQueued: (
+    { membership }: Talk,
+    { position, size }: { readonly position: number; readonly size: number },
+    ref: MaybeRef,
+  ) => JSON.stringify({ type: 'FLOOR_QUEUED', ref, talkgroup_id: membership.talkgroup.id, position, size }),
+  floorRevoked: ({ membership, burst }: Talk, code: EndCode | 'unused') =>
+    JSON.stringify({ type: 'FLOOR_REVOKED', talkgroup_id: membership.talkgroup.id, burst, code }),
+  emergency: (talkgroup: Talkgroup, emergency: EmergencyRow, state: EmergencyState, event: number) =>
+    JSON.stringify({ type: 'EMERGENCY', event, ...emergencyBody(talkgroup, emergency, state) }),
   talkStarted: (talk: Talk, event: number) =>
     JSON.stringify({ type: 'TALK_STARTED', event, ...talkBody(talk) }),
-  talkEnded: (talk: Talk, event: number, code: TalkEnd, durationMs: number) =>
+  talkEnded: (talk: Talk, event: number, code: EndCode, durationMs: number) =>
     JSON.stringify({
       type: 'TALK_ENDED',
       talkgroup_id: talk.membership.talkgroup.id,

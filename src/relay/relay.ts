@@ -1,16 +1,22 @@
 // The relay: sessions, their rights and their talk, put together behind one listener.
-
 import type { VerifyToken } from '../auth/tokens.js';
 import type { Notice } from '../db/notices.js';
-import type { Account } from '../talk/store.js';
 import { type Close, closes } from './closes.js';
 import { type Counts, newCounts } from './counts.js';
+import { drain } from './drain.js';
+import { createEffects, refusalOf } from './effects.js';
+import { createEmergencies, type EmergencyWrites } from './emergencies.js';
 import { createFanout, type Peer, type Publisher } from './fanout.js';
-import type { Membership, Talkgroup } from './members.js';
+import { createFloors } from './floors.js';
+import type { House } from './house.js';
+import { FairClock } from './lag.js';
+import type { User } from './members.js';
 import { say } from './messages.js';
+import { createParking } from './parking.js';
+import { createPresence } from './presence.js';
+import { PULSE_MS, startPulse } from './pulse.js';
 import { createRights, type Loaded, type Rights, type RightsReads } from './rights.js';
-import { type House, Session } from './session.js';
-import type { RightsEffects } from './settle.js';
+import { Session } from './session.js';
 
 export interface RelayOptions {
   readonly verifyToken: VerifyToken;
@@ -21,10 +27,13 @@ export interface RelayOptions {
   readonly takeNumber: () => number | null;
   readonly publisher: Publisher;
   readonly limits: House['limits'] & {
+    readonly sessionsParked: number;
+    readonly drainMs: number;
     readonly socketsPerUser: number;
     readonly upgradesLoading: number;
     readonly upgradesWaiting: number;
   };
+  readonly emergencyWrites: EmergencyWrites;
   readonly storeFix: House['storeFix'];
   readonly talkgroupNumbered: (number: number) => Promise<boolean>;
   readonly log: House['log'];
@@ -35,28 +44,39 @@ export interface RelayOptions {
 /** The claims of a token, null when it was refused. */
 export type Verified = ReturnType<VerifyToken>;
 
-/** What a handshake gets: a session to open, or the close to answer with. */
-export type Admission = { readonly session: Session; readonly account: Account } | { readonly close: Close };
+/** What a handshake brought. */
+export interface Handshake {
+  readonly claims: Verified;
+  /** The token of the session it would go on with. */
+  readonly resume: string | null;
+}
+
+/** What it gets: a session to open, one of before or a new one; or the close to answer with. */
+export type Admission = Seat | { readonly close: Close };
+
+export interface Seat {
+  readonly session: Session;
+  readonly isResumed: boolean;
+  readonly issuedAt: number;
+}
 
 export interface Relay {
   readonly counts: Counts;
   readonly verifyToken: VerifyToken;
   /** Loads what the session of a verified token needs; `done` is called exactly once, with null claims at once. */
-  admit(claims: Verified, done: (admission: Admission) => void): void;
-  /** The handshake completed: the session says WELCOME. Must follow `done` in the same step. */
-  open(session: Session, peer: Peer, account: Account): void;
+  admit(handshake: Handshake, done: (admission: Admission) => void): void;
+  /** The session says WELCOME on this socket. Must follow `done` in the same step. */
+  open(seat: Seat, peer: Peer): void;
   /** A socket is gone. */
   closed(session: Session, code: number): void;
   /** A callback of this session threw: it alone ends. */
   fail(session: Session, error: unknown): void;
   notice(notice: Notice): Promise<void>;
   gap(): void;
-  /** Says GOAWAY to all, closes every socket with 1012, admits nobody any more. */
-  close(): void;
+  /** Says GOAWAY to all and admits nobody any more; resolves when every socket was closed with 1012. */
+  close(): Promise<void>;
 }
 
-/** T1 and load deadlines are judged ten times a second. */
-const TICK_MS = 100;
 /** Told to the radios of a server that goes; they add jitter of their own. */
 const RECONNECT_AFTER_MS = 1000;
 
@@ -66,12 +86,36 @@ export function createRelay(options: RelayOptions): Relay {
   const counts = newCounts();
   let closing = false;
 
+  const sessions = new Map<number, Session>();
+  const unanswered = new Set<Session>();
+  const fair = new FairClock(PULSE_MS);
+  const floors = createFloors({ fanout, counts, sessions, talkSilenceMs: limits.talkSilenceMs });
+  const presence = createPresence(fanout);
+  const parking = createParking({
+    keepMs: limits.resumeMs,
+    max: limits.sessionsParked,
+    giveUp: (session) => session.end('disconnected'),
+  });
   const rights: Rights = createRights({
     reads: options.reads,
-    effects: effectsOn(fanout.event),
+    effects: createEffects({
+      fanout,
+      floors,
+      followEmergencies: (...shown) => emergencies.follow(...shown),
+      nowMs,
+    }),
     nowMs,
     batch: limits.upgradesLoading,
     waitingMax: limits.upgradesLoading + limits.upgradesWaiting,
+    log,
+  });
+  const emergencies = createEmergencies({
+    writes: options.emergencyWrites,
+    talkgroups: rights.talkgroups,
+    fanout,
+    floors,
+    noticed: (notice) => void rights.notice(notice),
+    nowMs,
     log,
   });
 
@@ -79,60 +123,74 @@ export function createRelay(options: RelayOptions): Relay {
     limits,
     fanout,
     counts,
+    floors,
+    presence,
+    emergencies,
+    parking,
+    talkgroups: rights.talkgroups,
+    unanswered,
     log,
     nowMs,
+    fair,
     storeFix: options.storeFix,
-    talkgroupExists: async (number) => rights.hasNumber(number) || options.talkgroupNumbered(number),
+    numberExists: async (number) => rights.hasNumber(number) || options.talkgroupNumbered(number),
+    existing: async (ids) => new Set((await options.reads.talkgroupsOf(ids)).map(({ id }) => id)),
     ended(session) {
+      sessions.delete(session.number);
       rights.drop(session.user.id);
     },
   };
 
-  // Timers run before sockets are read: judged right away, a stalled server would take its own pause for silence.
-  // setImmediate runs after them.
-  const tick = setInterval(() => setImmediate(judge), TICK_MS);
+  const stopPulse = startPulse({
+    nowMs,
+    fair,
+    floors,
+    sessions,
+    unanswered,
+    often: () => rights.expire(),
+    seldom(now) {
+      presence.announce();
+      parking.expire(now);
+    },
+    log,
+  });
 
-  function judge(): void {
-    try {
-      judgeNow(nowMs());
-    } catch (error) {
-      log.error({ err: error }, 'tick failed');
-    }
-  }
-
-  function judgeNow(now: number): void {
-    rights.expire();
-    for (const talkgroup of rights.talkgroups.values()) {
-      for (const talk of talkgroup.talking) {
-        if (now - talk.lastFrameAtMs >= limits.talkSilenceMs) talk.session.endBurst(talk, 'silence');
-      }
-    }
-  }
-
-  function admit(claims: Verified, done: (admission: Admission) => void): void {
+  function admit({ claims, resume }: Handshake, done: (admission: Admission) => void): void {
     if (claims === null) return done({ close: closes.invalid_token });
-    if (closing || !options.started()) return done({ close: closes.overloaded });
-    rights.load(claims.sub, (loaded) => done(seat(loaded, claims.iat)));
+    if (closing) return done({ close: closes.restart });
+    if (!options.started()) return done({ close: closes.overloaded });
+    rights.load(claims.sub, (loaded) => done(seat(loaded, claims.iat, resume)));
   }
 
-  function seat(loaded: Loaded, issuedAt: number): Admission {
+  function seat(loaded: Loaded, issuedAt: number, resume: string | null): Admission {
     if (loaded.kind === 'failed') return { close: closes.overloaded };
     if (loaded.kind === 'unknown') return { close: closes.unknown_user };
     const { account, user } = loaded;
     const refused = refusalOf(account, issuedAt);
     if (refused !== null) return { close: refused };
+    const known = resume === null ? null : parking.find(resume, user.id);
+    if (known !== null) return { session: known, isResumed: true, issuedAt };
     const number = takeNumber();
     if (number === null) return { close: closes.overloaded };
-    return { session: new Session(house, number, user, issuedAt), account };
+    return { session: new Session(house, number, user), isResumed: false, issuedAt };
   }
 
-  function open(session: Session, peer: Peer, account: Account): void {
+  function open({ session, isResumed, issuedAt }: Seat, peer: Peer): void {
     const { user } = session;
     // First of all: a user whose last session is closed is held no longer, and this one would stand outside.
     user.sessions.add(session);
-    if (user.sessions.size > limits.socketsPerUser) longestSilent(session)?.close(closes.replaced);
-    session.open(peer, account);
-    log.info({ session: session.number, user: session.user.id }, 'connected');
+    sessions.set(session.number, session);
+    session.issuedAt = issuedAt;
+    if (isResumed) counts.resumed++;
+    if (!session.isLive) makeRoom(user);
+    session.open(peer, isResumed);
+    log.info({ session: session.number, user: session.user.id, isResumed }, 'connected');
+  }
+
+  /** For one more socket of the user. */
+  function makeRoom(user: User): void {
+    const others = [...user.sessions].filter((session) => session.isLive);
+    if (others.length >= limits.socketsPerUser) longestSilent(others)?.close(closes.replaced);
   }
 
   return {
@@ -150,68 +208,22 @@ export function createRelay(options: RelayOptions): Relay {
       return rights.notice(notice);
     },
     gap: rights.gap,
-    close() {
+    async close() {
       closing = true;
-      clearInterval(tick);
-      rights.close();
       fanout.all(say.goaway(RECONNECT_AFTER_MS));
-      for (const user of [...rights.users.values()]) {
-        for (const session of [...user.sessions]) session.close(closes.restart);
-      }
+      await drain({ sessions, ms: limits.drainMs });
+      rights.close();
+      emergencies.close();
+      stopPulse();
     },
   };
 }
 
-/** What a read says about a token that once was good. */
-function refusalOf(account: Account | null, issuedAt: number): Close | null {
-  if (account === null) return closes.unknown_user;
-  if (issuedAt < account.valid_from) return closes.invalid_token;
-  return account.device_active ? null : closes.device_disabled;
-}
-
-/** Of the user's other sessions, so that a flapping phone never locks itself out. */
-function longestSilent(newest: Session): Session | null {
+/** So that a flapping phone never locks itself out. */
+function longestSilent(sessions: readonly Session[]): Session | null {
   let oldest: Session | null = null;
-  for (const session of newest.user.sessions) {
-    if (session !== newest && (oldest === null || session.heardAtMs < oldest.heardAtMs)) oldest = session;
+  for (const session of sessions) {
+    if (oldest === null || session.heardAtMs < oldest.heardAtMs) oldest = session;
   }
   return oldest;
-}
-
-function effectsOn(event: (talkgroup: Talkgroup, make: (event: number) => string) => void): RightsEffects {
-  const each = ({ user }: Membership, act: (session: Session) => void) => {
-    for (const session of [...user.sessions]) act(session);
-  };
-  return {
-    withdrawn: (membership) => each(membership, (session) => session.unhear(membership.talkgroup)),
-    granted: (membership) => each(membership, (session) => session.hear(membership.talkgroup)),
-    missed: (user) => {
-      for (const session of [...user.sessions]) session.resync();
-    },
-    joined: (membership) =>
-      each(membership, (session) => {
-        session.hear(membership.talkgroup);
-        session.send(say.talkgroupJoined(session.snapshot(membership.talkgroup)));
-      }),
-    left: (membership) => each(membership, (session) => dismiss(session, membership.talkgroup, 'left')),
-    deleted: (talkgroup) => {
-      // All bursts end before anybody is dismissed, so that every member hears of every end.
-      for (const talk of [...talkgroup.talking]) talk.session.forget(talkgroup, 'deleted');
-      for (const membership of talkgroup.memberships)
-        each(membership, (session) => dismiss(session, talkgroup, 'deleted'));
-    },
-    rotated: (talkgroup) => event(talkgroup, (number) => say.keyRotated(talkgroup, number)),
-    checked: (user, account) => {
-      for (const session of [...user.sessions]) {
-        const refused = refusalOf(account, session.issuedAt);
-        if (refused !== null) session.close(refused, 'disabled');
-      }
-    },
-  };
-}
-
-function dismiss(session: Session, talkgroup: Talkgroup, reason: 'left' | 'deleted'): void {
-  session.forget(talkgroup, reason);
-  session.unhear(talkgroup);
-  session.send(say.talkgroupLeft(talkgroup, reason));
 }

@@ -63,7 +63,8 @@ export function createRights({
 
   const waiters = new Map<UserId, Waiter[]>();
   let waiting = 0;
-  const confirmations = new Map<UserId, (() => void)[]>();
+  /** By user or talkgroup: who waits for the read that shows it. */
+  const confirmations = new Map<UserId | TalkgroupId, (() => void)[]>();
   const seen = new Map<string, Promise<void>>();
 
   /** What must be read, oldest first. Bounded: held users and talkgroups, and users with a waiter. */
@@ -101,7 +102,8 @@ export function createRights({
   }
 
   /**
-   * Resolves when live sockets follow the change: at once after the withdrawal, for a join after the read.
+   * Resolves when live sockets follow the change: at once after the withdrawal, for a join and for the settings of a
+   * talkgroup after the read.
    * The second copy of a notice changes nothing and resolves with the first.
    */
   function notice(arrived: Notice): Promise<void> {
@@ -126,13 +128,16 @@ export function createRights({
         if (reread(arrived.user)) withdrawMembership(arrived.user, arrived.talkgroup);
         return done;
       case 'talkgroup_deleted':
-      case 'key_rotated': {
+      case 'talkgroup_changed':
+      case 'key_rotated':
+      case 'emergency_changed': {
         touched.add(arrived.talkgroup);
         const talkgroup = talkgroups.get(arrived.talkgroup);
         if (talkgroup === undefined) return done;
         if (arrived.kind === 'talkgroup_deleted') talkgroup.withdrawn = true;
         dirtyTalkgroups.add(talkgroup.id);
-        return done;
+        // What the new floor mode forbids must have ended when the change is answered.
+        return arrived.kind === 'talkgroup_changed' ? confirmed(talkgroup.id) : done;
       }
       case 'device_changed':
         touched.add(arrived.device);
@@ -154,7 +159,7 @@ export function createRights({
     return cares;
   }
 
-  const confirmed = (id: UserId) =>
+  const confirmed = (id: UserId | TalkgroupId) =>
     new Promise<void>((resolve) => {
       const queue = confirmations.get(id);
       if (queue === undefined) confirmations.set(id, [resolve]);
@@ -231,7 +236,7 @@ export function createRights({
     return false;
   }
 
-  function confirm(id: UserId): void {
+  function confirm(id: UserId | TalkgroupId): void {
     for (const resolve of confirmations.get(id) ?? []) resolve();
     confirmations.delete(id);
   }
@@ -240,9 +245,12 @@ export function createRights({
     const found = new Map(rows.map((row) => [row.id, row]));
     for (const id of ids) {
       const talkgroup = talkgroups.get(id);
-      if (talkgroup === undefined) continue;
-      if (touched.has(id)) dirtyTalkgroups.add(id);
-      else settler.talkgroup(talkgroup, found.get(id) ?? null);
+      if (talkgroup !== undefined && touched.has(id)) {
+        dirtyTalkgroups.add(id);
+        continue;
+      }
+      if (talkgroup !== undefined) settler.talkgroup(talkgroup, found.get(id) ?? null);
+      confirm(id);
     }
   }
 

@@ -1,11 +1,10 @@
-// A session: one radio's connection from WELCOME to close. The hot path, receiveAudio, comes first.
-import type { DeviceId } from '../ids.js';
-import type { Account } from '../talk/store.js';
+// A session: one radio from WELCOME to its end, over one socket or, resumed, several. The hot path comes first.
 import { type Close, closes } from './closes.js';
 import { Control } from './control.js';
-import type { Counts, DropReason } from './counts.js';
-import { type Fanout, type Peer, SERVICE_TOPIC } from './fanout.js';
+import type { DropReason } from './counts.js';
+import { DROPPED, type Peer, SERVICE_TOPIC } from './fanout.js';
 import { Flood } from './flood.js';
+import { waits } from './floors.js';
 import {
   checkFrame,
   ENCRYPTED,
@@ -19,59 +18,48 @@ import {
   unwrapSequence,
   VERSION_1,
 } from './frame.js';
-import { mayTalk, type Talkgroup, type User } from './members.js';
-import { type ErrorCode, type Limits, say, snapshotOf } from './messages.js';
+import type { House } from './house.js';
+import { type Membership, mayTalk, type Talkgroup, type User } from './members.js';
+import { type ErrorCode, say, snapshotOf } from './messages.js';
+import { Reception, type Subscription } from './reception.js';
 import { Refusals } from './refusals.js';
-import { Talk, type TalkEnd } from './talk.js';
-
-/** What every session of a relay shares. */
-export interface House {
-  readonly limits: Limits & { readonly controlPerSecond: number; readonly talkSilenceMs: number };
-  readonly fanout: Fanout;
-  readonly counts: Counts;
-  readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void };
-  /** Monotonic milliseconds. */
-  readonly nowMs: () => number;
-  /** false: no such device. Rejects when the fix could not be stored. */
-  readonly storeFix: (fix: { deviceId: DeviceId; lat: number; lng: number; alt: number }) => Promise<boolean>;
-  /** Whether a talkgroup has this number, for the error of somebody who is no member of it. */
-  readonly talkgroupExists: (number: number) => Promise<boolean>;
-  /** Called once, when the session is over. */
-  readonly ended: (session: Session) => void;
-}
+import { Talk } from './talk.js';
 
 /** A dispatcher's multi-select: each frame is sent once per talkgroup. */
 const TALKGROUPS_TALKING_MAX = 8;
 /** After too many bursts. */
 const MUTED_MS = 2000;
 
+/** Why a frame is refused, as far as its talker is told with ERROR. */
+type FrameRefusal = 'bad_frame' | 'not_member' | 'listen_only' | 'rate_limited' | 'too_many_talkgroups';
+
 /** Thousands live at once: one class, its rarely used parts made when first needed. */
 export class Session {
   readonly number: number;
   readonly user: User;
-  /** Unix seconds of the token, compared with the user's valid_from at every read. */
-  readonly issuedAt: number;
-  /** When this socket last sent anything (monotonic ms). */
+  /** Unix seconds of the token of the newest connection, compared with the user's valid_from at every read. */
+  issuedAt = 0;
+  /** When its socket last sent anything (monotonic ms). */
   heardAtMs: number;
+  readonly reception: Reception;
   private readonly house: House;
   /** null before the handshake completes and after the close: the engine's socket must not be touched then. */
   private peer: Peer | null = null;
+  private isOver = false;
   /** The talk of the last accepted frame: a radio rarely changes its talkgroup between two frames. */
   private lastTalk: Talk | null = null;
   private talks: Map<number, Talk> | null = null;
-  private talking = 0;
-  private burstsStarted = 0;
+  private bursts = 0;
   private control: Control | null = null;
   private refusals: Refusals | null = null;
   private flood: Flood | null = null;
-  private missedSome = false;
 
-  constructor(house: House, number: number, user: User, issuedAt: number) {
+  constructor(house: House, number: number, user: User) {
     this.house = house;
     this.number = number;
     this.user = user;
-    this.issuedAt = issuedAt;
     this.heardAtMs = house.nowMs();
+    this.reception = new Reception(this, house);
   }
 
   /** One binary message; true: relayed. `message` dies when this returns: the engine takes its buffer back. */
@@ -96,21 +84,29 @@ export class Session {
     if (!talk.bucket.take(nowMs)) return this.refuseFrame('rate_limited', number, flags, nowMs);
 
     let started = 0;
-    if (talk.burst === 0 || (flags & START) !== 0) {
-      if (!this.startBurst(talk, view, flags, nowMs)) return false;
+    if (!talk.isTalking || (flags & START) !== 0) {
+      if (!this.beginBurst(talk, view, flags, nowMs)) return false;
       started = START;
     }
-    talk.frames++;
+    const { talkgroup } = talk.membership;
+    talk.relayed++;
+    talkgroup.relayed++;
     talk.lastFrameAtMs = nowMs;
     talk.sequence = unwrapSequence(talk.sequence, readSequence(view));
-    stampFrame(view, VERSION_1 | started | (flags & (END | ENCRYPTED)), this.number, talk.burst);
+    stampFrame(
+      view,
+      VERSION_1 | started | talk.emergencyFlag | (flags & (END | ENCRYPTED)),
+      this.number,
+      talk.burst,
+    );
     house.counts.framesRelayed++;
-    house.fanout.audio(peer, talk.membership.talkgroup, message);
-    if ((flags & END) !== 0) this.endBurst(talk, 'released');
+    house.fanout.audio(peer, talkgroup, message);
+    if ((flags & END) !== 0) house.floors.release(talk, 'released', nowMs);
     return true;
   }
 
-  private talkIn(number: number, nowMs: number): Talk | null {
+  /** Its talk in the talkgroup with this number, made when there is none; null: not a member. */
+  talkIn(number: number, nowMs: number): Talk | null {
     const known = this.talks?.get(number);
     if (known !== undefined) return known;
     const membership = this.user.memberships.get(number);
@@ -121,42 +117,70 @@ export class Session {
     return talk;
   }
 
+  talkAt(talkgroup: Talkgroup): Talk | undefined {
+    return this.talks?.get(talkgroup.number);
+  }
+
   /** false: no burst begins with this frame, and the talker was told why if there was something to tell. */
-  private startBurst(talk: Talk, view: DataView, flags: number, nowMs: number): boolean {
+  private beginBurst(talk: Talk, view: DataView, flags: number, nowMs: number): boolean {
+    const { floors, limits } = this.house;
     const { talkgroup } = talk.membership;
+    const isStart = (flags & START) !== 0;
     // What is left of a burst that silence ended: no speech in it, so no burst is begun for it.
-    if (talk.burst === 0 && (flags & END) !== 0 && view.byteLength === HEADER_BYTES)
+    if (!talk.isTalking && (flags & END) !== 0 && view.byteLength === HEADER_BYTES) {
+      floors.release(talk, 'released', nowMs);
       return this.drop('no_burst');
+    }
+    if (this.reception.subscriptionTo(talkgroup).mode !== 'talk')
+      return this.refuseFrame('listen_only', talkgroup.number, flags, nowMs);
     if (nowMs < talk.mutedUntilMs) return this.drop('muted');
-    if (talk.burst !== 0) this.endBurst(talk, 'released');
-    if (this.talking >= TALKGROUPS_TALKING_MAX)
-      return this.refuseFrame('too_many_talkgroups', talkgroup.number, flags, nowMs);
-    if (!talk.mayStart(nowMs)) {
-      talk.mutedUntilMs = nowMs + MUTED_MS;
-      return this.refuseFrame('rate_limited', talkgroup.number, flags, nowMs);
+    if (talk.isMuted && !isStart && nowMs - talk.lastFrameAtMs < limits.talkSilenceMs) {
+      talk.lastFrameAtMs = nowMs;
+      return this.drop('muted');
+    }
+    talk.isMuted = false;
+    talk.lastFrameAtMs = nowMs;
+    if (talk.isTalking) floors.release(talk, 'released', nowMs);
+    if (talk.burst === 0) {
+      if (this.talksElsewhere(talk) >= TALKGROUPS_TALKING_MAX)
+        return this.refuseFrame('too_many_talkgroups', talkgroup.number, flags, nowMs);
+      if (this.hasTooManyBursts(talk, nowMs))
+        return this.refuseFrame('rate_limited', talkgroup.number, flags, nowMs);
     }
     this.refusals?.forget(talkgroup.number);
-    talk.burst = ++this.burstsStarted;
-    talk.startedAt = Date.now();
-    talk.startedAtMs = nowMs;
-    talk.frames = 0;
     talk.sequence = readSequence(view);
-    this.talking++;
-    talkgroup.talking.add(talk);
-    this.house.counts.bursts++;
-    this.house.fanout.event(talkgroup, (event) => say.talkStarted(talk, event));
+    floors.begin(talk, nowMs);
+    return talk.isTalking || this.drop('denied');
+  }
+
+  /** In how many other talkgroups it has the floor or waits for it. */
+  private talksElsewhere(here: Talk): number {
+    let count = 0;
+    for (const talk of this.talks?.values() ?? [])
+      if (talk !== here && (talk.burst !== 0 || waits(talk))) count++;
+    return count;
+  }
+
+  /** true: one more burst would be too many, and it is muted there for a while. */
+  private hasTooManyBursts(talk: Talk, nowMs: number): boolean {
+    if (!talk.starts.isFull(nowMs)) return false;
+    talk.mutedUntilMs = nowMs + MUTED_MS;
     return true;
   }
 
-  /** Ends the running burst of a talk and tells every member; without one it does nothing. */
-  endBurst(talk: Talk, code: TalkEnd): void {
-    if (talk.burst === 0) return;
-    const { talkgroup } = talk.membership;
-    const durationMs = this.house.nowMs() - talk.startedAtMs;
-    this.house.fanout.event(talkgroup, (event) => say.talkEnded(talk, event, code, durationMs));
-    talkgroup.talking.delete(talk);
-    talk.burst = 0;
-    this.talking--;
+  /** FLOOR_REQUEST may go to the floor; else why not. `retryMs`: when it may be asked again. */
+  checkRequest(talk: Talk, nowMs: number): FloorRefusal | null {
+    if (!mayTalk(talk.membership)) return { code: 'retry_later', retryMs: RETRY_WITHDRAWN_MS };
+    if (this.reception.subscriptionTo(talk.membership.talkgroup).mode !== 'talk')
+      return { code: 'listen_only' };
+    if (talk.burst !== 0) return null;
+    if (this.talksElsewhere(talk) >= TALKGROUPS_TALKING_MAX) return { code: 'too_many_talkgroups' };
+    if (nowMs >= talk.mutedUntilMs && !this.hasTooManyBursts(talk, nowMs)) return null;
+    return { code: 'retry_later', retryMs: Math.ceil(talk.mutedUntilMs - nowMs) };
+  }
+
+  nextBurst(): number {
+    return ++this.bursts;
   }
 
   private drop(reason: DropReason): false {
@@ -165,12 +189,7 @@ export class Session {
   }
 
   /** Drops the frame; its stream, until its next START or 2 s of silence, hears of it once. */
-  private refuseFrame(
-    code: 'bad_frame' | 'not_member' | 'rate_limited' | 'too_many_talkgroups',
-    number: number,
-    flags: number,
-    nowMs: number,
-  ): false {
+  private refuseFrame(code: FrameRefusal, number: number, flags: number, nowMs: number): false {
     this.drop(code);
     this.flood ??= new Flood(this.house.limits.framesPerSecond);
     if (this.flood.hit(nowMs)) {
@@ -178,7 +197,7 @@ export class Session {
       return false;
     }
     this.refusals ??= new Refusals();
-    if (this.refusals.isNews(number, (flags & START) !== 0, nowMs) && this.controlled().take(nowMs)) {
+    if (this.refusals.isNews(number, (flags & START) !== 0, nowMs) && this.mayBeTold(nowMs)) {
       this.tellRefusal(code, number);
     }
     return false;
@@ -188,10 +207,15 @@ export class Session {
     const talkgroup_id = this.talks?.get(number)?.membership.talkgroup.id;
     if (code !== 'not_member') return this.send(say.error(code, { talkgroup_id }));
     // Far from the hot path: once per stream, and only for somebody who is no member.
-    this.house.talkgroupExists(number).then(
+    this.house.numberExists(number).then(
       (exists) => this.send(say.error(exists ? 'not_member' : 'unknown_talkgroup', { number })),
       () => this.send(say.error('not_member', { number })), // expected while the database is away
     );
+  }
+
+  /** Whether one more message on its own account is within its rate: who does not listen must not make us talk. */
+  mayBeTold(nowMs: number): boolean {
+    return this.controlled().take(nowMs);
   }
 
   /** One text message. */
@@ -206,87 +230,154 @@ export class Session {
     return this.control;
   }
 
-  /** The handshake is complete: subscribes to all talkgroups and says WELCOME. */
-  open(peer: Peer, account: Account): void {
+  /** The handshake is complete: subscribes and says WELCOME. A socket it still has is taken over. */
+  open(peer: Peer, isResumed: boolean): void {
+    const { house } = this;
+    if (this.peer !== null) this.letGo(this.peer);
+    house.parking.unpark(this);
     this.peer = peer;
     peer.subscribe(SERVICE_TOPIC);
-    const memberships = [...this.user.memberships.values()];
-    for (const { talkgroup } of memberships) this.hear(talkgroup);
-    const snapshots = memberships.map(({ talkgroup }) => this.snapshot(talkgroup));
-    this.send(say.welcome(this.number, account, this.house.limits, snapshots));
+    this.reception.attach(peer);
+    const nowMs = house.nowMs();
+    this.heardAtMs = nowMs;
+    const resume = { resume_token: house.parking.tokenFor(this), resumed: isResumed };
+    this.send(say.welcome(this, resume, house.limits, this.snapshots()));
+    this.reception.ping(String(house.fair.at(nowMs)));
+    // Behind WELCOME: what it is told of floor and queue concerns the session named there.
+    for (const talk of this.talks?.values() ?? []) house.floors.returned(talk, nowMs);
   }
 
-  hear(talkgroup: Talkgroup): void {
-    this.peer?.subscribe(talkgroup.audioTopic);
-    this.peer?.subscribe(talkgroup.eventTopic);
-  }
-
-  unhear(talkgroup: Talkgroup): void {
-    this.peer?.unsubscribe(talkgroup.audioTopic);
-    this.peer?.unsubscribe(talkgroup.eventTopic);
-  }
-
-  /** The engine dropped something meant for this socket, and says not what. */
-  overrun(): void {
-    this.missedSome = true;
-  }
-
-  /** All that was written has left the engine's buffer. */
-  drained(): void {
-    if (!this.missedSome) return;
-    this.missedSome = false;
-    this.resync();
+  /** The network changed before the old socket was seen to die: what is still in it is dropped. */
+  private letGo(old: Peer): void {
+    this.reception.detach();
+    old.getUserData().session = null;
+    old.end(closes.resumed.code, closes.resumed.reason);
   }
 
   /** Fresh snapshots of everything, for a client that missed events. */
   resync(): void {
-    const held = [...this.user.memberships.values()].filter(({ granted }) => granted);
-    this.send(say.subscribed(held.map(({ talkgroup }) => this.snapshot(talkgroup))));
+    this.send(say.subscribed(this.snapshots(), [], undefined));
   }
 
-  /** The engine has answered a ping; too many of them are abuse. */
-  pinged(): void {
-    this.controlled().pinged(this.house.nowMs());
+  /** Of every talkgroup it hears. */
+  snapshots() {
+    const granted = [...this.user.memberships.values()].filter((membership) => membership.granted);
+    return granted
+      .filter(({ talkgroup }) => this.reception.subscriptionTo(talkgroup).mode !== 'none')
+      .map(({ talkgroup }) => this.snapshot(talkgroup));
   }
 
   snapshot(talkgroup: Talkgroup) {
     return snapshotOf(talkgroup, this.house.fanout.online(talkgroup));
   }
 
+  /** The engine has answered a ping, or brought a pong that answers none of ours; too many of them are abuse. */
+  pinged(): void {
+    this.controlled().pinged(this.house.nowMs());
+  }
+
+  /** A pong. An empty one answers the engine's own pings. */
+  ponged(text: string): void {
+    if (text === '' || this.reception.pong(text)) return;
+    this.house.counts.strayPongs++;
+    this.pinged();
+  }
+
+  /** From here on it hears the talkgroup this way, and talks there only in the mode for it. */
+  subscribe(membership: Membership, subscription: Subscription, nowMs: number): void {
+    const talk = this.talkAt(membership.talkgroup);
+    if (talk !== undefined && subscription.mode !== 'talk')
+      this.house.floors.release(talk, 'released', nowMs);
+    this.reception.subscribe(membership, subscription);
+  }
+
   /** The membership is gone for good: ends a burst there and forgets the talk. */
   forget(talkgroup: Talkgroup, code: 'left' | 'deleted'): void {
-    const talk = this.talks?.get(talkgroup.number);
+    this.reception.forget(talkgroup);
+    const talk = this.talkAt(talkgroup);
     if (talk === undefined) return;
-    this.endBurst(talk, code);
+    this.house.floors.remove(talk, code, this.house.nowMs());
     this.talks?.delete(talkgroup.number);
     if (this.lastTalk === talk) this.lastTalk = null;
   }
 
-  /** A control message; one that does not fit any more ends the session, for none is lost silently. */
-  send(text: string): void {
-    if (this.peer?.send(text, false) === 2) this.close(closes.slow_consumer);
+  get isLive(): boolean {
+    return this.peer !== null;
   }
 
-  /** Ends the running bursts with `code` and closes from our side. */
-  close({ code, reason }: Close, talkEnd: TalkEnd = 'disconnected'): void {
+  /** Whether it has the floor somewhere. */
+  get isTalker(): boolean {
+    for (const talk of this.talks?.values() ?? []) if (talk.burst !== 0) return true;
+    return false;
+  }
+
+  /** A control message; one that does not fit any more ends the session in the next turn, for none is lost silently. */
+  send(text: string): void {
     const { peer } = this;
-    if (peer === null) return;
-    this.leave(talkEnd);
+    if (peer?.send(text, false) !== DROPPED) return;
+    setImmediate(() => {
+      if (this.peer === peer) this.close(closes.slow_consumer);
+    });
+  }
+
+  /** Closes from our side; what may come back is kept for a while, all else ends. */
+  close(close: Close, talkEnd: 'disconnected' | 'disabled' = 'disconnected'): void {
+    const { peer } = this;
+    if (this.isOver || (peer === null && close.isResumable)) return;
+    if (close.isResumable) this.park();
+    else this.end(talkEnd);
+    const { code, reason } = close;
     this.house.log.info({ session: this.number, user: this.user.id, code, reason }, 'closed');
-    peer.end(code, reason);
+    peer?.end(code, reason);
   }
 
   /** The socket is gone; also called by the engine in the middle of `close`. */
   closed(code: number): void {
     if (this.peer === null) return;
-    this.leave('disconnected');
+    this.detach();
+    // 1000: the client said that it will not come back.
+    if (code === closes.normal.code) this.end('disconnected');
+    else this.park();
     this.house.log.info({ session: this.number, user: this.user.id, code }, 'gone');
   }
 
-  private leave(talkEnd: TalkEnd): void {
+  private park(): void {
+    const { house } = this;
+    if (house.limits.resumeMs === 0) return this.end('disconnected');
+    this.detach();
+    const nowMs = house.nowMs();
+    for (const talk of this.talks?.values() ?? []) house.floors.lose(talk, false, nowMs);
+    house.parking.park(this, nowMs);
+  }
+
+  private detach(): void {
+    if (this.peer === null) return;
     this.peer = null;
-    for (const talk of this.talks?.values() ?? []) this.endBurst(talk, talkEnd);
+    this.reception.detach();
+  }
+
+  /** Nobody can resume it any more. */
+  end(talkEnd: 'disconnected' | 'disabled'): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    const { floors } = this.house;
+    const nowMs = this.house.nowMs();
+    for (const talk of this.talks?.values() ?? []) {
+      if (talkEnd === 'disabled') floors.remove(talk, 'disabled', nowMs);
+      else floors.lose(talk, true, nowMs);
+    }
+    this.detach();
+    this.house.parking.forget(this);
     this.user.sessions.delete(this);
     this.house.ended(this);
   }
 }
+
+/** Why FLOOR_REQUEST does not get to the floor. */
+export interface FloorRefusal {
+  readonly code: 'listen_only' | 'retry_later' | 'too_many_talkgroups';
+  readonly retryMs?: number;
+}
+
+/** A right in doubt is read again within moments. */
+const RETRY_WITHDRAWN_MS = 200;

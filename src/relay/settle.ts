@@ -1,5 +1,5 @@
 // What a read shows, applied to what is held: the step that grants, and that confirms what cannot be undone.
-import type { Account, MembershipRow, TalkgroupRow } from '../talk/store.js';
+import type { Account, EmergencyRow, MembershipRow, TalkgroupRow } from '../talk/store.js';
 import type { Members, Membership, Talkgroup, User } from './members.js';
 
 /** What a change of rights does to live sockets. Called synchronously, in the step that decided it. */
@@ -13,6 +13,10 @@ export interface RightsEffects {
   left(membership: Membership): void;
   deleted(talkgroup: Talkgroup): void;
   rotated(talkgroup: Talkgroup): void;
+  /** Its name, floor mode or talk limit is another one now. */
+  changed(talkgroup: Talkgroup): void;
+  /** The open emergencies a read shows there. */
+  emergencies(talkgroup: Talkgroup, rows: readonly EmergencyRow[]): void;
   /** Device disabled, tokens revoked or user gone; `account` is null when the user does not exist. */
   checked(user: User, account: Account | null): void;
 }
@@ -34,10 +38,17 @@ export function createSettler(members: Members, effects: RightsEffects): Settler
       return;
     }
     held.withdrawn = false;
-    held.name = row.name;
-    held.floorMode = row.floor_mode;
-    held.maxTalkMs = row.max_talk_ms;
+    change(held, row);
     follow(held, row);
+    effects.emergencies(held, row.emergencies);
+  }
+
+  function change(held: Talkgroup, { name, floor_mode, max_talk_ms }: TalkgroupRow): void {
+    if (held.name === name && held.floorMode === floor_mode && held.maxTalkMs === max_talk_ms) return;
+    held.name = name;
+    held.floorMode = floor_mode;
+    held.maxTalkMs = max_talk_ms;
+    effects.changed(held);
   }
 
   /** The counter only grows, so a row read earlier than the one we hold changes nothing. */
@@ -51,6 +62,7 @@ export function createSettler(members: Members, effects: RightsEffects): Settler
     effects.checked(held, account);
     if (account === null || isOver(held)) return;
     held.withdrawn = false;
+    held.isAdmin = account.role === 'admin';
     const rows = new Map(account.memberships.map((row) => [row.id, row]));
     let missed = false;
     for (const membership of held.memberships.values()) {

@@ -1,33 +1,45 @@
-// One session's talk in one talkgroup: the burst that runs, and what bounds the next.
+// One session's talk in one talkgroup: the grant or burst it has there, and what bounds the next.
 import { Bucket } from './bucket.js';
 import type { Membership } from './members.js';
 import type { Session } from './session.js';
 import { Window } from './window.js';
 
-/** Why a burst ended, as TALK_ENDED says it. */
-export type TalkEnd = 'released' | 'silence' | 'disconnected' | 'left' | 'deleted' | 'disabled';
+/** How the talker's payloads are to be decoded, kept as it was given; null: Opus, 48 kHz, mono, 20 ms. */
+export type Codec = Readonly<Record<string, unknown>> | null;
 
 /** At most so many new bursts in so long; a button hammered faster is a fault, not speech. */
 const BURSTS_MAX = 8;
 const BURSTS_WINDOW_MS = 10_000;
 
-/** Made at the first frame of a session in a talkgroup and kept until the session or the membership ends. */
+/** Made at the first frame or request of a session in a talkgroup and kept until the session or the membership ends. */
 export class Talk {
   readonly session: Session;
   readonly membership: Membership;
   readonly bucket: Bucket;
-  /** Number of the running burst in this session, 0 when none runs. */
+  /** Number of the grant or the running burst in this session, 0 when it has neither. */
   burst = 0;
+  /** The burst has begun: its frames are relayed without another question. */
+  isTalking = false;
+  /** FLOOR_REQUEST came before the first frame: the grant is told in every floor mode. */
+  hasAsked = false;
+  codec: Codec = null;
+  priority = 1;
+  /** EMERGENCY or 0, as every frame of the burst is stamped. */
+  emergencyFlag = 0;
   /** Of the running burst: wall clock for people, monotonic clock for durations. */
   startedAt = 0;
   startedAtMs = 0;
-  frames = 0;
+  /** Frames relayed ever, and when the running burst began. */
+  relayed = 0;
+  relayedBefore = 0;
   /** Unwrapped sequence of the last frame. */
   sequence = 0;
   lastFrameAtMs = 0;
-  /** Until then nothing is accepted here (monotonic ms): too many bursts. */
+  /** The server ended or denied its burst: what is still in flight must not begin another. */
+  isMuted = false;
+  /** Until then nothing lifts the mute (monotonic ms): too many bursts. */
   mutedUntilMs = 0;
-  private readonly starts = new Window(BURSTS_MAX, BURSTS_WINDOW_MS);
+  readonly starts = new Window(BURSTS_MAX, BURSTS_WINDOW_MS);
 
   constructor(session: Session, membership: Membership, framesPerSecond: number, nowMs: number) {
     this.session = session;
@@ -35,8 +47,14 @@ export class Talk {
     this.bucket = new Bucket(framesPerSecond, 2 * framesPerSecond, nowMs);
   }
 
-  /** Whether one more burst may start now; counts it when so. */
-  mayStart(nowMs: number): boolean {
-    return this.starts.take(nowMs);
+  /** What is still in flight is dropped: until a START, a request, or T1 of silence from now on. */
+  mute(nowMs: number): void {
+    this.isMuted = true;
+    this.lastFrameAtMs = nowMs;
+  }
+
+  /** Frames of the running burst relayed so far. */
+  get frames(): number {
+    return this.relayed - this.relayedBefore;
   }
 }

@@ -11,13 +11,16 @@ export class Window {
     this.ms = ms;
   }
 
-  /** true: within the limit, and counted. `nowMs` is monotonic. */
-  take(nowMs: number): boolean {
+  /** true: one more would be beyond the limit. `nowMs` is monotonic. */
+  isFull(nowMs: number): boolean {
     const oldest = this.taken[0];
-    if (this.taken.length >= this.max && oldest !== undefined) {
-      if (nowMs - oldest < this.ms) return false;
-      this.taken.shift();
-    }
+    return this.taken.length >= this.max && oldest !== undefined && nowMs - oldest < this.ms;
+  }
+
+  /** true: within the limit, and counted. */
+  take(nowMs: number): boolean {
+    if (this.isFull(nowMs)) return false;
+    if (this.taken.length >= this.max) this.taken.shift();
     this.taken.push(nowMs);
     return true;
   }

@@ -1,8 +1,12 @@
 // A radio at the level of bytes: for what no WebSocket library would send.
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Test } from 'tap';
+import { END, encodeFrame, START } from '../../src/relay/frame.js';
+import { eventually } from './eventually.js';
+import { service } from './service.js';
 
 /** RFC 6455, section 5.2. */
 export const TEXT = 0x1;
@@ -18,9 +22,12 @@ export interface WireFrame {
   readonly fin?: boolean;
   /** The three reserved bits, 0 to 7. */
   readonly reserved?: number;
-  readonly masked?: boolean;
+  /** Four bytes, random when not given; null leaves masking out. */
+  readonly mask?: readonly number[] | null;
   /** What the header says, when it does not say the truth. */
   readonly declared?: bigint;
+  /** Of the length, beyond the first: more than it needs, when given. */
+  readonly lengthBytes?: 2 | 8;
 }
 
 /** One WebSocket frame as a client sends it. */
@@ -29,23 +36,23 @@ export function wireFrame({
   payload = '',
   fin = true,
   reserved = 0,
-  masked = true,
+  mask = [...randomBytes(4)],
   declared,
+  lengthBytes,
 }: WireFrame): Buffer {
   const body = Buffer.from(payload);
   const first = (fin ? 0x80 : 0) | (reserved << 4) | opcode;
-  const mask = masked ? randomBytes(4) : Buffer.alloc(0);
-  const sent = masked ? body.map((byte, at) => byte ^ (mask[at % 4] ?? 0)) : body;
-  return Buffer.concat([Buffer.from([first]), lengthField(body.length, declared, masked), mask, sent]);
+  const length = lengthField(declared ?? BigInt(body.length), lengthBytes);
+  length.writeUInt8(length.readUInt8() | (mask === null ? 0 : 0x80));
+  const sent = mask === null ? body : body.map((byte, at) => byte ^ (mask[at % 4] ?? 0));
+  return Buffer.concat([Buffer.from([first]), length, Buffer.from(mask ?? []), sent]);
 }
 
-function lengthField(bytes: number, declared: bigint | undefined, masked: boolean): Buffer {
-  const bit = masked ? 0x80 : 0;
-  if (declared === undefined && bytes < 126) return Buffer.from([bit | bytes]);
-  if (declared === undefined && bytes < 65_536) return Buffer.from([bit | 126, bytes >> 8, bytes & 0xff]);
-  const field = Buffer.alloc(9);
-  field.writeUInt8(bit | 127);
-  field.writeBigUInt64BE(declared ?? BigInt(bytes), 1);
+function lengthField(length: bigint, bytes = length < 126n ? 0 : length < 65_536n ? 2 : 8): Buffer {
+  const field = Buffer.alloc(1 + bytes);
+  field.writeUInt8(bytes === 0 ? Number(length) : bytes === 2 ? 126 : 127);
+  if (bytes === 2) field.writeUInt16BE(Number(length), 1);
+  if (bytes === 8) field.writeBigUInt64BE(length, 1);
   return field;
 }
 
@@ -74,33 +81,35 @@ export function handshake(address: string, lines: Readonly<Record<string, string
 }
 
 /** Connects and writes `first` right behind the handshake, in the same TCP write. Resolves with the first frame or the end. */
-export async function wire(t: Test, address: string, first: readonly Uint8Array[] = []) {
+export function wire(t: Test, address: string, first: readonly Uint8Array[] = []) {
+  return open(t, address, [Buffer.concat([Buffer.from(handshake(address)), ...first])]);
+}
+
+/** Connects and writes each piece by itself. Resolves with the first frame, a refusal in HTTP, or the end. */
+export async function open(t: Test, address: string, pieces: readonly Uint8Array[]) {
   const { hostname, port } = new URL(address);
   const socket = connect(Number(port), hostname).setNoDelay(true);
   t.teardown(() => socket.destroy());
   socket.on('error', () => {}); // a reset is an end; 'close' follows
   const reader = createReader(socket);
-  socket.write(Buffer.concat([Buffer.from(handshake(address)), ...first]));
-  await reader.someFrame;
-  const messages = () =>
-    reader.received
-      .filter(({ opcode }) => opcode === TEXT)
-      .map(({ payload }) => JSON.parse(payload.toString()) as Record<string, unknown>);
+  await once(socket, 'connect'); // what is written before goes out as one
+  await writeEach(socket, pieces);
+  await reader.answered;
+  const messages = () => reader.received.filter(({ opcode }) => opcode === TEXT).map(readText);
   return {
     socket,
+    /** The status and headers of the answer to the handshake; null when there was none. */
+    head: reader.head(),
     /** Everything the relay sent, control frames included. */
     received: reader.received,
     /** The text messages so far. */
     messages,
     /** The first text message that matches; a connection that ends first, or 5 s, fails the test. */
     async hears(matches: (message: Record<string, unknown>) => boolean): Promise<Record<string, unknown>> {
-      const signal = AbortSignal.timeout(5000);
-      for (;;) {
-        const found = messages().find(matches);
-        if (found !== undefined) return found;
-        if (socket.closed) throw new Error('the connection ended instead');
-        await Promise.race([once(socket, 'data', { signal }), once(socket, 'close', { signal })]);
-      }
+      await until(socket, () => messages().some(matches));
+      const found = messages().find(matches);
+      if (found === undefined) throw new Error('it never came');
+      return found;
     },
     write: (...pieces: readonly Uint8Array[]) => socket.write(Buffer.concat(pieces)),
     /** Resolves when the relay has closed or dropped the connection; 5 s without either fails the test. */
@@ -113,22 +122,51 @@ export async function wire(t: Test, address: string, first: readonly Uint8Array[
   };
 }
 
+async function writeEach(socket: Socket, pieces: readonly Uint8Array[]): Promise<void> {
+  for (const piece of pieces) {
+    socket.write(piece);
+    await turn(); // else the loop may hand several to the system as one
+  }
+}
+
+/** Resolves once it is so, at the latest when the connection is closed or after 5 s; whether it is so then. */
+function until(socket: Socket, isSo: () => boolean): Promise<boolean> {
+  return new Promise((resolve) => {
+    const settle = () => {
+      clearTimeout(timer);
+      socket.off('data', check).off('close', settle);
+      resolve(isSo());
+    };
+    const check = () => {
+      if (isSo() || socket.closed) settle();
+    };
+    const timer = setTimeout(settle, 5000);
+    socket.on('data', check).on('close', settle);
+    check();
+  });
+}
+
 interface Received {
   readonly opcode: number;
   readonly payload: Buffer;
+}
+
+interface Head {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 /** Takes apart what a server sends: unmasked, and ours never fragments. */
 function createReader(socket: Socket) {
   const received: Received[] = [];
   let bytes = Buffer.alloc(0);
-  let upgraded = false;
-  const someFrame = new Promise<void>((resolve) => {
+  let head: Head | null = null;
+  const answered = new Promise<void>((resolve) => {
     socket.on('data', (chunk) => {
       bytes = Buffer.concat([bytes, chunk]);
-      if (!upgraded) takeHead();
-      if (upgraded) while (takeFrame());
-      if (received.length > 0) resolve();
+      if (head === null) takeHead();
+      if (head?.status === 101) while (takeFrame());
+      if (received.length > 0 || (head !== null && head.status !== 101)) resolve();
     });
     socket.on('close', () => resolve());
   });
@@ -136,7 +174,12 @@ function createReader(socket: Socket) {
   function takeHead(): void {
     const end = bytes.indexOf('\r\n\r\n');
     if (end < 0) return;
-    upgraded = true;
+    const [first = '', ...lines] = bytes.subarray(0, end).toString().split('\r\n');
+    const pairs = lines.map((line) => [
+      line.slice(0, line.indexOf(':')).toLowerCase(),
+      line.slice(line.indexOf(':') + 1).trim(),
+    ]);
+    head = { status: Number(first.split(' ')[1]), headers: Object.fromEntries(pairs) };
     bytes = bytes.subarray(end + 4);
   }
 
@@ -156,5 +199,91 @@ function createReader(socket: Socket) {
     return true;
   }
 
-  return { received, someFrame };
+  return { received, answered, head: () => head };
+}
+
+const readText = ({ payload }: Received) => JSON.parse(payload.toString()) as Record<string, unknown>;
+
+/** A service whose talker, ann, is a connection of raw bytes, with a listener in ann's talkgroup. */
+export async function serviceOnTheWire(t: Test) {
+  const s = await service(t);
+  const [ann, bob] = [await s.person('ann'), await s.person('bob')];
+  const { number } = await s.talkgroup('fire', ann, bob);
+  const listener = await bob.radio();
+
+  const speech = (payload: Uint8Array | string, flags = START | END) =>
+    encodeFrame({ sequence: 0, talkgroup: number, payload: Buffer.from(payload), flags });
+  // A fixed mask: who lost the boundary between two frames ends the same way every time.
+  const mask = [0xa1, 0xb2, 0xc3, 0xd4];
+  const probe = Buffer.concat([
+    wireFrame({ opcode: BINARY, payload: speech('after'), mask }),
+    wireFrame({ opcode: TEXT, payload: ask(0), mask }),
+  ]);
+
+  /**
+   * What becomes of a connection that sends these pieces, each a TCP write of its own. In words: first what the relay
+   * says (`answer 5` to ask(5), `error bad_frame`, `pong x`, `close 1000 bye`), then what the listener hears
+   * (`heard x`), last `goes on` if a further frame is heard and a further question answered. Without that the relay
+   * has ended the connection, behind its close or, without one, as `dropped`; `stuck` if it did neither for 5 s.
+   */
+  async function outcome({ socket, received }: Wire, pieces: readonly Uint8Array[]): Promise<string> {
+    const said = () => received.flatMap(inWords);
+    await writeEach(socket, [...pieces.slice(0, -1), Buffer.concat([...pieces.slice(-1), probe])]);
+    const answered = await until(socket, () => said().includes(PROBE_ANSWERED));
+    const isOpen = !socket.closed;
+    socket.destroy();
+    await listener.settled();
+    const words = [...said(), ...listener.frames.splice(0).map(({ payload }) => `heard ${brief(payload)}`)];
+    if (answered && words.includes(PROBE_HEARD))
+      return inOrder(...words.filter((word) => word !== PROBE_ANSWERED && word !== PROBE_HEARD), 'goes on');
+    const closed = words.some((word) => word.startsWith('close'));
+    return inOrder(...words, ...(isOpen ? ['stuck'] : closed ? [] : ['dropped']));
+  }
+
+  /** Whoever sent what before: a well-behaved radio finds no session and no burst left, and is heard. */
+  async function isWell(): Promise<boolean> {
+    const radio = await eventually(async () => {
+      const newcomer = await ann.radio();
+      const [snapshot] = newcomer.welcome?.talkgroups ?? [];
+      if (snapshot?.online === 2 && snapshot.talkers_total === 0) return newcomer;
+      newcomer.socket.terminate();
+      throw new Error(`${snapshot?.online} sessions, ${snapshot?.talkers_total} talkers are left`);
+    });
+    radio.speaks(number, 'all is well', { start: true, end: true });
+    const { text } = await listener.hearsFrame();
+    radio.socket.terminate();
+    return text === 'all is well';
+  }
+
+  return { address: `${s.ws}/ws?token=${ann.token}`, speech, outcome, isWell };
+}
+
+const PROBE_ANSWERED = 'answer 0';
+const PROBE_HEARD = 'heard after';
+
+/** A question whose answer is `answer <n>`, from 1. */
+export const ask = (n: number) => JSON.stringify({ type: 'PING', t: n });
+
+/** Several words of an outcome as one. */
+export const inOrder = (...words: readonly string[]) => words.join('; ');
+
+/** A payload in an outcome: itself, or, when it is long, its length and a hash. */
+export function brief(payload: Uint8Array | string): string {
+  const bytes = Buffer.from(payload);
+  if (bytes.length <= 30) return bytes.toString('latin1');
+  return `${bytes.length} bytes ${createHash('sha256').update(bytes).digest('hex').slice(0, 8)}`;
+}
+
+/** The events of the talkgroup and the relay's pings come when they come: they answer nothing. */
+function inWords(frame: Received): string[] {
+  const { opcode, payload } = frame;
+  if (opcode === PING) return [];
+  if (opcode === PONG) return [`pong ${brief(payload)}`.trimEnd()];
+  if (opcode === CLOSE && payload.length < 2) return ['close'];
+  if (opcode === CLOSE) return [`close ${payload.readUInt16BE()} ${payload.subarray(2)}`.trimEnd()];
+  if (opcode !== TEXT) return [`opcode ${opcode}`];
+  const { type, t, ref, code } = readText(frame);
+  if (type === 'WELCOME' || type === 'TALK_STARTED' || type === 'TALK_ENDED') return [];
+  if (type === 'PONG') return [ref === undefined ? `answer ${t}` : `answer ${t} ${ref}`];
+  return [type === 'ERROR' ? `error ${code}` : `${type}`];
 }

@@ -2,9 +2,11 @@
 import t from 'tap';
 import { type Heard, type Person, type Radio, type Service, service } from '../helpers/service.js';
 
-const TRIALS = Number(process.env.CHANGE_TRIALS ?? 100);
-/** Four kinds of race; one of them takes 10 ms alone on the machine, and it is seldom alone. */
-const TRIALS_MS_MAX = 60_000 + 4 * TRIALS * 60;
+const TRIALS = Number(process.env.CHANGE_TRIALS ?? 40);
+/** Each is a process of its own, a third of a second long. */
+const REVOCATIONS = Math.ceil(TRIALS / 20);
+/** Seven kinds of race; one of them takes 10 ms alone on the machine, and it is seldom alone. */
+const TRIALS_MS_MAX = 60_000 + 7 * TRIALS * 60 + REVOCATIONS * 2000;
 t.setTimeout(2 * TRIALS_MS_MAX + 60_000);
 /** What "at once, on every node" may take (design of the service, milliseconds). */
 const OTHER_NODE_MS = 250;
@@ -278,6 +280,107 @@ for (const threads of ['1', '0']) {
           const status = `/devices/${ann.device}/status`;
           await race({ talker: a, group, listener: b, change: () => admin.patch(status, { active: false }) });
           await admin.patch(status, { active: true });
+        }
+        t.pass();
+      },
+    );
+
+    t.test(
+      `${TRIALS} talkers are removed by an admin: no frame sent after the 200 is heard`,
+      { timeout: TRIALS_MS_MAX },
+      async (t) => {
+        const [ann, bob] = await people(s, 'race-remove', 2);
+        const group = await s.talkgroup('race remove', ann, bob);
+        const [a, b] = await radios([ann, bob]);
+        for (let trial = 0; trial < TRIALS; trial++) {
+          await race({
+            talker: a,
+            group,
+            listener: b,
+            change: () => admin.delete(`/talkgroups/${group.id}/members/${ann.id}`),
+          });
+          await ann.post(`/talkgroups/${group.id}/join`);
+        }
+        t.pass();
+      },
+    );
+
+    t.test(
+      `${TRIALS} talkers are preempted: no frame sent after FLOOR_REVOKED is heard`,
+      { timeout: TRIALS_MS_MAX },
+      async (t) => {
+        const [bob] = await people(s, 'race-preempt', 1);
+        const group = await s.talkgroup('race preempt', bob, admin);
+        await admin.patch(`/talkgroups/${group.id}`, { floor_mode: 'single' });
+        const [b, dispatcher] = await radios([bob, admin]);
+        for (let trial = 0; trial < TRIALS; trial++) {
+          // Somebody else each time: a session may begin only 8 bursts in 10 s.
+          const ann = await s.person(`race-preempt-ann-${trial}`);
+          await ann.post(`/talkgroups/${group.id}/join`);
+          const a = await ann.radio();
+          await race({
+            talker: a,
+            group,
+            listener: b,
+            async change() {
+              dispatcher.says({ type: 'FLOOR_REQUEST', talkgroup_id: group.id, priority: 7 });
+              await a.hears('FLOOR_REVOKED', ({ code }) => code === 'preempted');
+            },
+          });
+          a.socket.close(1000);
+          dispatcher.says({ type: 'FLOOR_RELEASE', talkgroup_id: group.id });
+          // Eight grants in 10 s are all it gets: the ninth dispatcher is a new one.
+          if (trial % 8 === 7) {
+            dispatcher.socket.close(1000);
+            Object.assign(dispatcher, await admin.radio());
+          }
+        }
+        t.pass();
+      },
+    );
+
+    t.test(
+      `${TRIALS} talkgroups become broadcast: no frame of a plain member sent after the 200 is heard`,
+      { timeout: TRIALS_MS_MAX },
+      async (t) => {
+        const [ann, bob] = await people(s, 'race-mode', 2);
+        const group = await s.talkgroup('race mode', ann, bob);
+        const b = await bob.radio();
+        for (let trial = 0; trial < TRIALS; trial++) {
+          const a = await ann.radio();
+          await race({
+            talker: a,
+            group,
+            listener: b,
+            change: () => admin.patch(`/talkgroups/${group.id}`, { floor_mode: 'broadcast' }),
+          });
+          a.socket.close(1000);
+          await admin.patch(`/talkgroups/${group.id}`, { floor_mode: 'open' });
+        }
+        t.pass();
+      },
+    );
+
+    t.test(
+      `${REVOCATIONS} talkers are revoked: no frame sent ${OTHER_NODE_MS} ms after the command is heard`,
+      { timeout: TRIALS_MS_MAX },
+      async (t) => {
+        const [bob] = await people(s, 'race-revoke', 1);
+        const group = await s.talkgroup('race revoke', bob);
+        const b = await bob.radio();
+        for (let trial = 0; trial < REVOCATIONS; trial++) {
+          const ann = await s.person(`race-revoke-ann-${trial}`);
+          await ann.post(`/talkgroups/${group.id}/join`);
+          await race({
+            talker: await ann.radio(),
+            group,
+            listener: b,
+            async change() {
+              await s.revoke(ann.name);
+              // What the promise allows; it is the only one here that is about time.
+              await new Promise((resolve) => setTimeout(resolve, OTHER_NODE_MS));
+            },
+          });
         }
         t.pass();
       },

@@ -151,19 +151,28 @@ t.test("WELCOME tells who one is and all of one's talkgroups, with these keys an
   t.ok(welcome);
   if (welcome === null) return;
 
-  const { server_time, session, talkgroups, ...rest } = welcome;
+  const { server_time, session, talkgroups, resume_token, ...rest } = welcome;
   t.strictSame(rest, {
     type: 'WELCOME',
     protocol: 1,
     user_id: gus.id,
     username: 'gus',
     device_id: gus.device,
-    limits: { frame_bytes: 1024, frames_per_second: 110, text_bytes: 8192 },
+    resumed: false,
+    limits: { frame_bytes: 1024, frames_per_second: 110, text_bytes: 8192, backlog_ms: 1000 },
   });
+  t.match(resume_token, /^[\w-]{22}$/, '128 bits');
   t.ok(Number.isInteger(session) && session > 0 && session < 2 ** 32);
   t.not(session, other.session, 'no two sessions have the same number');
   t.ok(Number(server_time) >= before && Number(server_time) <= Date.now());
-  const common = { floor_mode: 'open', max_talk_ms: 60_000, event: 0, talkers: [], talkers_total: 0 };
+  const common = {
+    floor_mode: 'open',
+    max_talk_ms: 60_000,
+    event: 0,
+    talkers: [],
+    talkers_total: 0,
+    emergencies: [],
+  };
   t.strictSame(
     talkgroups.toSorted((a, b) => Number(a.number) - Number(b.number)),
     [

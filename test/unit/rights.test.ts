@@ -52,6 +52,7 @@ function newDatabase() {
       users.map((id) => ({
         id,
         username: id,
+        role: 'user',
         valid_from: validFrom.get(id) ?? 0,
         device_id: id === 'cid' ? null : device,
         device_active: isActive(id),
@@ -70,6 +71,7 @@ const rowOf = (id: TalkgroupId, number: number): TalkgroupRow => ({
   rotation_counter: 0,
   floor_mode: 'open',
   max_talk_ms: 0,
+  emergencies: [],
 });
 
 /** A relay's rights over that database, with sockets reduced to what rights know of them. */
@@ -91,6 +93,8 @@ function newRelay(
       left() {},
       deleted() {},
       rotated() {},
+      changed() {},
+      emergencies() {},
       checked(user, account) {
         for (const session of user.sessions) {
           if (account?.device_active && session.issuedAt >= account.valid_from) continue;

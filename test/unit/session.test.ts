@@ -15,6 +15,7 @@ const talkgroupRow = (number: number): MembershipRow => ({
   rotation_counter: 0,
   floor_mode: 'open',
   max_talk_ms: 0,
+  emergencies: [],
   site: 'depot',
 });
 
@@ -29,6 +30,8 @@ async function radioOn(t: Test) {
     publish: () => ++relayed > 0,
     subscribe: () => true,
     unsubscribe: () => true,
+    ping: () => 1,
+    getUserData: () => ({ session: null }),
     end(_code, reason) {
       closed = reason;
     },
@@ -36,6 +39,7 @@ async function radioOn(t: Test) {
   const account = {
     id: 'ann' as UserId,
     username: 'ann',
+    role: 'user' as const,
     valid_from: 0,
     device_id: null,
     device_active: true,
@@ -53,10 +57,15 @@ async function radioOn(t: Test) {
       textBytes: 8192,
       controlPerSecond: 20,
       talkSilenceMs: 2000,
+      backlogMs: 1000,
+      resumeMs: 0,
+      sessionsParked: 1,
+      drainMs: 0,
       socketsPerUser: 32,
       upgradesLoading: 200,
       upgradesWaiting: 0,
     },
+    emergencyWrites: { raise: async () => null, acknowledge: async () => null, clear: async () => 'unknown' },
     storeFix: async () => true,
     talkgroupNumbered: async () => false,
     log: { info() {}, error: (_fields, message) => t.fail(message) },
@@ -64,10 +73,10 @@ async function radioOn(t: Test) {
   });
   t.teardown(() => relay.close());
   const claims = { sub: account.id, username: 'ann', role: 'user', iat: 0 } as const;
-  const session = await new Promise<Parameters<typeof relay.open>[0]>((resolve, reject) => {
-    relay.admit(claims, (admission) => {
+  const session = await new Promise<Parameters<typeof relay.closed>[0]>((resolve, reject) => {
+    relay.admit({ claims, resume: null }, (admission) => {
       if ('close' in admission) return reject(new Error(admission.close.reason));
-      relay.open(admission.session, peer, admission.account);
+      relay.open(admission, peer);
       resolve(admission.session);
     });
   });

@@ -1,0 +1,220 @@
+// What the relay does on each message a client may send, and how it answers.
+import { AppError } from '../errors.js';
+import { type DeviceId, readId, type TalkgroupId } from '../ids.js';
+import type { Ask, AskType, Ref } from './asks.js';
+import { waits } from './floors.js';
+import type { House } from './house.js';
+import { type Membership, mayTalk } from './members.js';
+import { type ErrorCode, say } from './messages.js';
+import type { Session } from './session.js';
+
+/** Who asks, and when. */
+interface Asker {
+  readonly session: Session;
+  readonly house: House;
+  readonly nowMs: number;
+}
+
+/** By type of message; each answers at once, or behind the database. */
+export const answers: { readonly [Type in AskType]: (asker: Asker, asked: Ask<Type>) => void } = {
+  PING: ({ session }, { t, ref }) => session.send(say.pong(t, ref)),
+  GPS_UPDATE: (asker, asked) => void storeFix(asker, asked),
+  SUBSCRIBE: (asker, asked) => void subscribe(asker, asked),
+  UNSUBSCRIBE: unsubscribe,
+  SYNC: sync,
+  MEMBERS: members,
+  FLOOR_REQUEST: requestFloor,
+  FLOOR_RELEASE: releaseFloor,
+  EMERGENCY_RAISE: raise,
+  EMERGENCY_ACK: (asker, asked) => void acknowledge(asker, asked),
+  EMERGENCY_CLEAR: (asker, asked) => void clear(asker, asked),
+};
+
+const MEMBERS_LIMIT = 100;
+
+/** About ten at a time at most: what the bucket lets in until the database's deadline. */
+async function storeFix(asker: Asker, { device_id, lat, lng, alt, ref }: Ask<'GPS_UPDATE'>): Promise<void> {
+  const { session, house } = asker;
+  const deviceId = device_id === undefined ? session.user.deviceId : readId<DeviceId>(device_id);
+  if (session.user.withdrawn) return refuse(asker, 'unavailable', ref);
+  if (deviceId === null) return refuse(asker, 'unknown_device', ref);
+  await behindDatabase(asker, ref, async () => {
+    const stored = await house.storeFix({ deviceId, lat, lng, alt });
+    if (stored) confirm(asker, ref);
+    else refuse(asker, 'unknown_device', ref);
+  });
+}
+
+async function subscribe(asker: Asker, asked: Ask<'SUBSCRIBE'>): Promise<void> {
+  const { session, house, nowMs } = asker;
+  const { talkgroup_ids, mode = 'talk', presence = false, ref } = asked;
+  const memberships: Membership[] = [];
+  const others: string[] = [];
+  for (const id of new Set(talkgroup_ids)) {
+    const membership = membershipOf(session, house, id);
+    if (membership === null) others.push(id);
+    else memberships.push(membership);
+  }
+  for (const membership of memberships) session.subscribe(membership, { mode, presence }, nowMs);
+  const existing = await whichExist(house, others);
+  // Taken behind the wait, so that they are as new as the event numbers in them. Without `ref` SUBSCRIBED always holds
+  // all there is, for its reader cannot tell whether he asked.
+  const snapshots =
+    ref === undefined
+      ? session.snapshots()
+      : memberships.filter(isStanding).map(({ talkgroup }) => session.snapshot(talkgroup));
+  const refused = others.map((id) => ({
+    talkgroup_id: id,
+    code: existing(id) ? ('not_member' as const) : ('unknown_talkgroup' as const),
+  }));
+  session.send(say.subscribed(snapshots, refused, ref));
+}
+
+/** Not left or deleted meanwhile. */
+const isStanding = ({ user, talkgroup }: Membership) => user.memberships.has(talkgroup.number);
+
+function unsubscribe(asker: Asker, { talkgroup_ids, ref }: Ask<'UNSUBSCRIBE'>): void {
+  const { session, house, nowMs } = asker;
+  for (const id of talkgroup_ids) {
+    const membership = membershipOf(session, house, id);
+    if (membership !== null) session.subscribe(membership, { mode: 'none', presence: false }, nowMs);
+  }
+  confirm(asker, ref);
+}
+
+function sync(asker: Asker, { talkgroup_id, ref }: Ask<'SYNC'>): void {
+  const { session, house, nowMs } = asker;
+  const membership = membershipOf(session, house, talkgroup_id);
+  if (membership === null) return void refuseStranger(asker, talkgroup_id, ref);
+  if (!session.reception.maySync(membership.talkgroup, nowMs)) return refuse(asker, 'rate_limited', ref);
+  session.send(say.synced(session.snapshot(membership.talkgroup), ref));
+}
+
+function members(
+  asker: Asker,
+  { talkgroup_id, after = 0, limit = MEMBERS_LIMIT, ref }: Ask<'MEMBERS'>,
+): void {
+  const { session, house } = asker;
+  const membership = membershipOf(session, house, talkgroup_id);
+  if (membership === null) return void refuseStranger(asker, talkgroup_id, ref);
+  const { talkgroup } = membership;
+  session.send(say.members(talkgroup, house.presence.page(talkgroup, after, limit), ref));
+}
+
+function requestFloor(asker: Asker, asked: Ask<'FLOOR_REQUEST'>): void {
+  const { session, house, nowMs } = asker;
+  const { talkgroup_id, priority = 1, queue = false, codec = null, ref } = asked;
+  const membership = membershipOf(session, house, talkgroup_id);
+  const talk = membership && session.talkIn(membership.talkgroup.number, nowMs);
+  if (talk === null) return void denyStranger(asker, talkgroup_id, ref);
+  const refusal = session.checkRequest(talk, nowMs);
+  if (refusal === null) {
+    if (talk.burst === 0) talk.codec = codec; // a running burst keeps the one it was announced with
+    return house.floors.request(talk, { priority, queue, ref }, nowMs);
+  }
+  const { code, retryMs } = refusal;
+  if (code === 'too_many_talkgroups') return session.send(say.error(code, { ref, talkgroup_id }));
+  session.send(say.floorDenied(talkgroup_id, { code, ref, retryMs }));
+}
+
+function releaseFloor(asker: Asker, { talkgroup_id, ref }: Ask<'FLOOR_RELEASE'>): void {
+  const { session, house, nowMs } = asker;
+  const membership = membershipOf(session, house, talkgroup_id);
+  const talk = membership && session.talkAt(membership.talkgroup);
+  if (!talk || (talk.burst === 0 && !waits(talk)))
+    return session.send(say.error('not_holder', { ref, talkgroup_id }));
+  house.floors.release(talk, 'released', nowMs);
+  talk.mute(nowMs); // frames of the released burst may still be on their way
+  confirm(asker, ref);
+}
+
+function raise(asker: Asker, { talkgroup_id, lat, lng, alt, ref }: Ask<'EMERGENCY_RAISE'>): void {
+  const { session, house } = asker;
+  const membership = membershipOf(session, house, talkgroup_id);
+  if (membership === null) return void refuseStranger(asker, talkgroup_id, ref);
+  if (!mayTalk(membership)) return refuse(asker, 'unavailable', ref); // in doubt for the moment
+  const where = {
+    ...(lat !== undefined && { lat }),
+    ...(lng !== undefined && { lng }),
+    ...(alt !== undefined && { alt }),
+  };
+  const emergency_id = house.emergencies.raise(membership, where);
+  if (emergency_id === null) return refuse(asker, 'unavailable', ref);
+  if (ref !== undefined) session.send(say.ok(ref, { emergency_id }));
+}
+
+async function acknowledge(asker: Asker, { emergency_id, ref }: Ask<'EMERGENCY_ACK'>): Promise<void> {
+  const { user } = asker.session;
+  const id = readId(emergency_id);
+  if (user.withdrawn) return refuse(asker, 'unavailable', ref);
+  if (!user.isAdmin) return refuse(asker, 'forbidden', ref);
+  if (id === null) return refuse(asker, 'unknown_emergency', ref);
+  await behindDatabase(asker, ref, async () => {
+    const isKnown = await asker.house.emergencies.acknowledge(id, user.id);
+    if (isKnown) confirm(asker, ref);
+    else refuse(asker, 'unknown_emergency', ref);
+  });
+}
+
+async function clear(asker: Asker, { emergency_id, ref }: Ask<'EMERGENCY_CLEAR'>): Promise<void> {
+  const { user } = asker.session;
+  const id = readId(emergency_id);
+  if (user.withdrawn) return refuse(asker, 'unavailable', ref);
+  if (id === null) return refuse(asker, 'unknown_emergency', ref);
+  await behindDatabase(asker, ref, async () => {
+    const outcome = await asker.house.emergencies.clear(id, user);
+    if (outcome === 'cleared') confirm(asker, ref);
+    else refuse(asker, outcome === 'unknown' ? 'unknown_emergency' : outcome, ref);
+  });
+}
+
+/** null: a malformed id, or not a member. */
+function membershipOf(session: Session, house: House, text: string): Membership | null {
+  const id = readId<TalkgroupId>(text);
+  const talkgroup = id === null ? undefined : house.talkgroups.get(id);
+  return (talkgroup && session.user.memberships.get(talkgroup.number)) ?? null;
+}
+
+/** Of ids of which the user is no member. While the database is away all exist: `not_member` is true at least. */
+async function whichExist(house: House, texts: readonly string[]): Promise<(text: string) => boolean> {
+  const ids = texts.map((text) => readId<TalkgroupId>(text)).filter((id) => id !== null);
+  if (ids.length === 0) return () => false;
+  try {
+    const existing = await house.existing(ids);
+    return (text) => existing.has(readId<TalkgroupId>(text) as TalkgroupId); // null is in no set of ids
+  } catch {
+    // Expected while the database is away.
+    return (text) => readId(text) !== null;
+  }
+}
+
+async function strangerCode(house: House, id: string): Promise<'not_member' | 'unknown_talkgroup'> {
+  const existing = await whichExist(house, [id]);
+  return existing(id) ? 'not_member' : 'unknown_talkgroup';
+}
+
+async function refuseStranger({ session, house }: Asker, id: string, ref: Ref | undefined): Promise<void> {
+  session.send(say.error(await strangerCode(house, id), { ref, talkgroup_id: id }));
+}
+
+async function denyStranger({ session, house }: Asker, id: string, ref: Ref | undefined): Promise<void> {
+  session.send(say.floorDenied(id, { code: await strangerCode(house, id), ref }));
+}
+
+const refuse = ({ session }: Asker, code: ErrorCode, ref: Ref | undefined) =>
+  session.send(say.error(code, { ref }));
+
+function confirm({ session }: Asker, ref: Ref | undefined): void {
+  if (ref !== undefined) session.send(say.ok(ref));
+}
+
+async function behindDatabase(asker: Asker, ref: Ref | undefined, act: () => Promise<void>): Promise<void> {
+  try {
+    await act();
+  } catch (error) {
+    // Expected: the database is away or late. Anything else is a bug, and is logged as one.
+    if (!(error instanceof AppError))
+      asker.house.log.error({ session: asker.session.number, err: error }, 'a control message failed');
+    refuse(asker, 'unavailable', ref);
+  }
+}

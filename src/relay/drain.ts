@@ -1,0 +1,29 @@
+// The end of a relay: its sockets are closed one after the other, so that their radios do not all come back at once.
+import { closes } from './closes.js';
+import type { Session } from './session.js';
+
+/** So often some are closed. */
+const STEP_MS = 20;
+
+/** Closes every session with 1012, evenly over `ms`, those who talk last; resolves when all are closed. */
+export async function drain({
+  sessions,
+  ms,
+}: {
+  sessions: ReadonlyMap<number, Session>;
+  ms: number;
+}): Promise<void> {
+  const live = () => [...sessions.values()].filter((session) => session.isLive);
+  const count = live().length;
+  const steps = count === 0 ? 0 : Math.ceil(ms / STEP_MS);
+  for (let step = 1; step <= steps; step++) {
+    await new Promise((resolve) => setTimeout(resolve, STEP_MS));
+    const left = live();
+    const staying = Math.floor(count * (1 - step / steps));
+    // Told apart anew each time: who talks now may not have talked when it began.
+    const inOrder = [...left.filter((one) => !one.isTalker), ...left.filter((one) => one.isTalker)];
+    for (const session of inOrder.slice(0, Math.max(0, left.length - staying))) session.close(closes.restart);
+    if (left.length === 0) break;
+  }
+  for (const session of [...sessions.values()]) session.close(closes.restart); // those that may be resumed, too
+}

@@ -1,0 +1,197 @@
+// Emergencies of live talkgroups: announced at once, stored behind that, followed when another node changed one.
+import { randomUUID } from 'node:crypto';
+import type { Notice } from '../db/notices.js';
+import { AppError } from '../errors.js';
+import type { TalkgroupId, UserId } from '../ids.js';
+import type { EmergencyRow } from '../talk/store.js';
+import type { Fanout } from './fanout.js';
+import type { Floors } from './floors.js';
+import type { Membership, Talkgroup } from './members.js';
+import { say } from './messages.js';
+
+/** What is written down; each may be repeated, and answers the notice that went to the other nodes, if one did. */
+export interface EmergencyWrites {
+  readonly raise: (talkgroup: TalkgroupId, emergency: EmergencyRow) => Promise<Notice | null>;
+  readonly acknowledge: (id: string, by: UserId) => Promise<Notice | null>;
+  readonly clear: (id: string, by: Clearing) => Promise<Notice | 'forbidden' | 'unknown'>;
+}
+
+/** Who clears: its raiser may, and an admin. */
+export interface Clearing {
+  readonly id: UserId;
+  readonly isAdmin: boolean;
+}
+
+export interface EmergenciesOptions {
+  readonly writes: EmergencyWrites;
+  readonly talkgroups: ReadonlyMap<TalkgroupId, Talkgroup>;
+  readonly fanout: Fanout;
+  readonly floors: Floors;
+  readonly noticed: (notice: Notice) => void;
+  readonly nowMs: () => number;
+  readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void };
+}
+
+interface Unsaved {
+  readonly id: string;
+  readonly write: () => Promise<Notice | null>;
+}
+
+/** Beyond so many unsaved writes a raise is refused: a database away for days, or an attack. */
+const UNSAVED_MAX = 10_000;
+const RETRY_MS_MIN = 100;
+const RETRY_MS_MAX = 2000;
+
+export type Emergencies = ReturnType<typeof createEmergencies>;
+
+export function createEmergencies(options: EmergenciesOptions) {
+  const { writes, talkgroups, fanout, floors, noticed, nowMs, log } = options;
+  /** Announced and not yet stored, in order; what a read shows of these is older than what we hold. */
+  const unsaved: Unsaved[] = [];
+  let saving = false;
+  let closed = false;
+
+  function announce(
+    talkgroup: Talkgroup,
+    emergency: EmergencyRow,
+    state: EmergencyRow['state'] | 'cleared',
+  ): void {
+    fanout.event(talkgroup, (event) => say.emergency(talkgroup, emergency, state, event));
+  }
+
+  function open(talkgroup: Talkgroup, emergency: EmergencyRow): void {
+    const isNew = !talkgroup.emergencies.has(emergency.id);
+    talkgroup.emergencies.set(emergency.id, emergency);
+    announce(talkgroup, emergency, emergency.state);
+    if (isNew) floors.followEmergency(talkgroup, emergency.user_id, true, nowMs());
+  }
+
+  function close(talkgroup: Talkgroup, emergency: EmergencyRow): void {
+    talkgroup.emergencies.delete(emergency.id);
+    announce(talkgroup, emergency, 'cleared');
+    floors.followEmergency(talkgroup, emergency.user_id, false, nowMs());
+  }
+
+  function find(id: string): [Talkgroup, EmergencyRow] | null {
+    for (const talkgroup of talkgroups.values()) {
+      const emergency = talkgroup.emergencies.get(id);
+      if (emergency !== undefined) return [talkgroup, emergency];
+    }
+    return null;
+  }
+
+  function store(id: string, write: () => Promise<Notice | null>): void {
+    unsaved.push({ id, write });
+    void save();
+  }
+
+  /** One after the other, each until it succeeds: the database may be away for long. */
+  async function save(): Promise<void> {
+    if (saving) return;
+    saving = true;
+    let retryMs = RETRY_MS_MIN;
+    for (let next = unsaved[0]; next !== undefined && !closed; next = unsaved[0]) {
+      try {
+        const notice = await next.write();
+        // First of all: a read under way may have begun before the write.
+        if (notice !== null) noticed(notice);
+        unsaved.shift();
+        retryMs = RETRY_MS_MIN;
+      } catch (error) {
+        // Expected while the database is away. Anything else is a bug, and must not hold up the others.
+        if (!(error instanceof AppError)) {
+          log.error({ emergency: next.id, err: error }, 'emergency not stored');
+          unsaved.shift();
+          continue;
+        }
+        await new Promise((resolve) => setTimeout(resolve, retryMs).unref());
+        retryMs = Math.min(RETRY_MS_MAX, 2 * retryMs);
+      }
+    }
+    saving = false;
+  }
+
+  const isUnsaved = (id: string) => unsaved.some((write) => write.id === id);
+
+  return {
+    /** The id of the member's open emergency, raised now when there was none; null: too many are not yet stored. */
+    raise(
+      { user, talkgroup }: Membership,
+      where: { readonly lat?: number; readonly lng?: number; readonly alt?: number },
+    ): string | null {
+      for (const emergency of talkgroup.emergencies.values()) {
+        if (emergency.user_id === user.id) return emergency.id;
+      }
+      if (unsaved.length >= UNSAVED_MAX) return null;
+      const emergency: EmergencyRow = {
+        id: randomUUID(),
+        user_id: user.id,
+        username: user.username,
+        state: 'raised',
+        lat: where.lat ?? null,
+        lng: where.lng ?? null,
+        alt: where.alt ?? null,
+        raised_at: new Date().toISOString(),
+      };
+      open(talkgroup, emergency);
+      log.info({ emergency: emergency.id, talkgroup: talkgroup.id, user: user.id }, 'emergency raised');
+      store(emergency.id, () => writes.raise(talkgroup.id, emergency));
+      return emergency.id;
+    },
+
+    /** By an admin. false: no such open emergency. Rejects when it stands only in the database and that is away. */
+    async acknowledge(id: string, by: UserId): Promise<boolean> {
+      const found = find(id);
+      if (found === null) {
+        if (isUnsaved(id)) return false; // cleared already
+        const notice = await writes.acknowledge(id, by);
+        if (notice !== null) noticed(notice);
+        return notice !== null;
+      }
+      const [talkgroup, emergency] = found;
+      if (emergency.state === 'acknowledged') return true;
+      open(talkgroup, { ...emergency, state: 'acknowledged' });
+      store(id, () => writes.acknowledge(id, by));
+      return true;
+    },
+
+    /** By its raiser or an admin; outcomes as a REST call has them. Rejects like `acknowledge`. */
+    async clear(id: string, by: Clearing): Promise<'cleared' | 'forbidden' | 'unknown'> {
+      const found = find(id);
+      if (found === null) {
+        if (isUnsaved(id)) return 'unknown'; // cleared already
+        const outcome = await writes.clear(id, by);
+        if (typeof outcome === 'string') return outcome;
+        noticed(outcome);
+        return 'cleared';
+      }
+      const [talkgroup, emergency] = found;
+      if (!by.isAdmin && emergency.user_id !== by.id) return 'forbidden';
+      close(talkgroup, emergency);
+      log.info({ emergency: id, by: by.id }, 'emergency cleared');
+      store(id, async () => {
+        const outcome = await writes.clear(id, by);
+        return typeof outcome === 'string' ? null : outcome;
+      });
+      return 'cleared';
+    },
+
+    /** What a read shows of a talkgroup, taken over and announced where it differs. */
+    follow(talkgroup: Talkgroup, rows: readonly EmergencyRow[]): void {
+      const shown = new Set(rows.map(({ id }) => id));
+      for (const emergency of [...talkgroup.emergencies.values()]) {
+        if (!shown.has(emergency.id) && !isUnsaved(emergency.id)) close(talkgroup, emergency);
+      }
+      for (const row of rows) {
+        const held = talkgroup.emergencies.get(row.id);
+        if (held?.state !== row.state && !isUnsaved(row.id)) open(talkgroup, row);
+      }
+    },
+
+    /** What is not stored by now is lost, and said so. */
+    close(): void {
+      closed = true;
+      for (const { id } of unsaved) log.error({ emergency: id }, 'emergency not stored: the relay ends');
+    },
+  };
+}

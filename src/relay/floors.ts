@@ -1,0 +1,246 @@
+// Floor control of live sessions: steps the pure machine of each talkgroup and carries out what it says.
+
+import type { UserId } from '../ids.js';
+import {
+  type EndCode,
+  type FloorEvent,
+  FRAME_PRIORITY,
+  holderOf,
+  isIdle,
+  type Outcome,
+  step,
+  waitingOf,
+} from '../talk/floor.js';
+import type { Ref } from './asks.js';
+import type { Counts } from './counts.js';
+import type { Fanout } from './fanout.js';
+import { EMERGENCY } from './frame.js';
+import { isInEmergency, type Talkgroup } from './members.js';
+import { say } from './messages.js';
+import type { Session } from './session.js';
+import type { Talk } from './talk.js';
+
+export interface FloorsOptions {
+  readonly fanout: Fanout;
+  readonly counts: Counts;
+  readonly sessions: ReadonlyMap<number, Session>;
+  /** T1. */
+  readonly talkSilenceMs: number;
+}
+
+/** What a session asks with; a first frame asks with priority 1 and does not wait. */
+interface Asking {
+  readonly priority: number;
+  readonly queue: boolean;
+  readonly ref: Ref | undefined;
+}
+
+export type Floors = ReturnType<typeof createFloors>;
+
+export function createFloors({ fanout, counts, sessions, talkSilenceMs }: FloorsOptions) {
+  /** Talkgroups in which somebody has the floor or waits for it, or did a moment ago: a burst may be one frame. */
+  const active = new Set<Talkgroup>();
+
+  /** One event of one talkgroup. No outcome closes a session at once, so nothing comes back in here meanwhile. */
+  function act(talkgroup: Talkgroup, event: FloorEvent, nowMs: number, ref?: Ref): void {
+    const { floor, outcomes } = step(talkgroup.floor, event, nowMs);
+    talkgroup.floor = floor;
+    active.add(talkgroup);
+    const asker = event.kind === 'request' ? event.claim.session : null;
+    for (const outcome of outcomes) {
+      const session = sessionOf(outcome);
+      const talk = sessions.get(session)?.talkAt(talkgroup);
+      if (talk !== undefined) carryOut(talk, outcome, nowMs, session === asker ? ref : undefined);
+    }
+  }
+
+  function carryOut(talk: Talk, outcome: Outcome, nowMs: number, ref: Ref | undefined): void {
+    switch (outcome.kind) {
+      case 'granted':
+        return grant(talk, outcome.holder.priority, outcome.holder.talkMsMax, nowMs, ref);
+      case 'started':
+        return start(talk, nowMs);
+      case 'denied':
+        return deny(talk, outcome.code, nowMs, ref);
+      case 'queued':
+        return talk.session.send(say.floorQueued(talk, outcome, ref));
+      case 'revoked':
+        return revoke(talk, outcome.code, nowMs);
+      case 'ended':
+        return end(talk, outcome.code, nowMs);
+      case 'changed':
+        talk.priority = outcome.holder.priority;
+        talk.emergencyFlag = outcome.holder.claim.inEmergency ? EMERGENCY : 0;
+    }
+  }
+
+  function grant(talk: Talk, priority: number, talkMsMax: number, nowMs: number, ref: Ref | undefined): void {
+    const { session, membership } = talk;
+    if (talk.burst === 0) {
+      talk.burst = session.nextBurst();
+      talk.starts.take(nowMs);
+    }
+    talk.isMuted = false;
+    talk.priority = priority;
+    talk.emergencyFlag = isInEmergency(membership) ? EMERGENCY : 0;
+    if (talk.hasAsked || membership.talkgroup.floorMode !== 'open')
+      session.send(say.floorGranted(talk, talkMsMax, ref));
+  }
+
+  function start(talk: Talk, nowMs: number): void {
+    const { talkgroup } = talk.membership;
+    talk.isTalking = true;
+    talk.startedAt = Date.now();
+    talk.startedAtMs = nowMs;
+    talk.relayedBefore = talk.relayed;
+    talkgroup.talking.add(talk);
+    counts.bursts++;
+    fanout.event(talkgroup, (event) => say.talkStarted(talk, event));
+  }
+
+  /** The frames that follow a refusal are dropped without a word, until the talker begins anew. */
+  function deny(
+    talk: Talk,
+    code: 'busy' | 'queue_full' | 'forbidden',
+    nowMs: number,
+    ref: Ref | undefined,
+  ): void {
+    talk.hasAsked = waits(talk); // a first frame of one that waits is refused, its place is kept
+    if (!talk.hasAsked) talk.codec = null;
+    talk.mute(nowMs);
+    // A first frame may be answered only so often: whoever sends nothing but STARTs must not make us talk.
+    if (ref === undefined && !talk.session.mayBeTold(nowMs)) return;
+    const [talker] = talk.membership.talkgroup.talking;
+    talk.session.send(
+      say.floorDenied(talk.membership.talkgroup.id, {
+        code,
+        ref,
+        talker: code === 'forbidden' ? undefined : talker,
+      }),
+    );
+  }
+
+  function revoke(talk: Talk, code: EndCode | 'unused', nowMs: number): void {
+    const { talkgroup } = talk.membership;
+    const isUntold = code === 'silence' && talkgroup.floorMode === 'open' && !talk.hasAsked;
+    if (!isUntold) talk.session.send(say.floorRevoked(talk, code));
+    if (code !== 'silence') talk.mute(nowMs);
+    if (!talk.isTalking) forget(talk); // else its burst ends next
+  }
+
+  function end(talk: Talk, code: EndCode, nowMs: number): void {
+    const { talkgroup } = talk.membership;
+    talkgroup.talking.delete(talk);
+    fanout.event(talkgroup, (event) => say.talkEnded(talk, event, code, nowMs - talk.startedAtMs));
+    forget(talk);
+  }
+
+  function forget(talk: Talk): void {
+    talk.burst = 0;
+    talk.isTalking = false;
+    talk.hasAsked = false;
+    talk.codec = null;
+  }
+
+  const claimOf = ({ session, membership }: Talk, priority: number) => ({
+    session: session.number,
+    priority,
+    isAdmin: membership.user.isAdmin,
+    inEmergency: isInEmergency(membership),
+  });
+
+  /** Gives up what the talk has or waits for. */
+  function release(talk: Talk, code: 'released' | 'silence', nowMs: number): void {
+    if (!hasPart(talk)) return;
+    act(talk.membership.talkgroup, { kind: 'release', session: talk.session.number, code }, nowMs);
+    settle(talk);
+  }
+
+  /** A grant given back before its first frame, and a place left in the queue, are nobody's news. */
+  function settle(talk: Talk): void {
+    if (holderOf(talk.membership.talkgroup.floor, talk.session.number) === undefined) forget(talk);
+  }
+
+  return {
+    /** Talkgroups with a floor that is not free, or was not a moment ago, for who looks at them all. */
+    active: active as ReadonlySet<Talkgroup>,
+
+    /** The first frame of a burst; `talk.isTalking` says afterwards whether it is relayed. */
+    begin(talk: Talk, nowMs: number): void {
+      act(talk.membership.talkgroup, { kind: 'frame', claim: claimOf(talk, FRAME_PRIORITY) }, nowMs);
+    },
+
+    /** FLOOR_REQUEST: answered FLOOR_GRANTED, FLOOR_DENIED or FLOOR_QUEUED in this step. */
+    request(talk: Talk, { priority, queue, ref }: Asking, nowMs: number): void {
+      talk.hasAsked = true;
+      talk.isMuted = false;
+      const event = { kind: 'request', claim: claimOf(talk, priority), queue } as const;
+      act(talk.membership.talkgroup, event, nowMs, ref);
+    },
+
+    release,
+
+    /** The right to talk there is gone. */
+    remove(talk: Talk, code: 'left' | 'deleted' | 'disabled', nowMs: number): void {
+      if (!hasPart(talk)) return;
+      act(talk.membership.talkgroup, { kind: 'removed', session: talk.session.number, code }, nowMs);
+      settle(talk);
+    },
+
+    /** The socket died: in `open`, and `forGood`, everything ends; else it is kept for a while. */
+    lose(talk: Talk, forGood: boolean, nowMs: number): void {
+      if (!hasPart(talk)) return;
+      act(talk.membership.talkgroup, { kind: 'lost', session: talk.session.number, forGood }, nowMs);
+      if (forGood) settle(talk);
+    },
+
+    returned(talk: Talk, nowMs: number): void {
+      if (hasPart(talk))
+        act(talk.membership.talkgroup, { kind: 'returned', session: talk.session.number }, nowMs);
+    },
+
+    /** All bursts end before anybody is dismissed, and nobody is granted what is gone. */
+    close(talkgroup: Talkgroup, nowMs: number): void {
+      // The last in the queue first: nobody moves up.
+      for (const { session } of [...talkgroup.floor.waiting].reverse())
+        act(talkgroup, { kind: 'removed', session, code: 'deleted' }, nowMs);
+      for (const { claim } of talkgroup.floor.holders)
+        act(talkgroup, { kind: 'removed', session: claim.session, code: 'deleted' }, nowMs);
+    },
+
+    /** Its floor mode or talk limit is another one now. */
+    change(talkgroup: Talkgroup, nowMs: number): void {
+      const { floorMode, maxTalkMs } = talkgroup;
+      act(talkgroup, { kind: 'settings', mode: floorMode, maxTalkMs }, nowMs);
+    },
+
+    /** An emergency of the user there was raised or cleared. */
+    followEmergency(talkgroup: Talkgroup, user: UserId, inEmergency: boolean, nowMs: number): void {
+      const numbers = new Set<number>();
+      for (const membership of talkgroup.memberships) {
+        if (membership.user.id !== user) continue;
+        for (const { number } of membership.user.sessions) numbers.add(number);
+      }
+      act(talkgroup, { kind: 'emergency', sessions: numbers, inEmergency }, nowMs);
+    },
+
+    /** Ends what took too long: T1, T2, unused grants, floors kept for a return. Called after the sockets were read. */
+    expire(nowMs: number): void {
+      for (const talkgroup of active) {
+        for (const talk of talkgroup.talking)
+          if (nowMs - talk.lastFrameAtMs >= talkSilenceMs) release(talk, 'silence', nowMs);
+        act(talkgroup, { kind: 'tick' }, nowMs);
+        if (isIdle(talkgroup.floor)) active.delete(talkgroup);
+      }
+    },
+  };
+}
+
+/** Whether it stands in the queue for the floor. */
+export const waits = ({ session, membership }: Talk) =>
+  waitingOf(membership.talkgroup.floor, session.number) !== undefined;
+
+const hasPart = (talk: Talk) => talk.burst !== 0 || waits(talk);
+
+const sessionOf = (outcome: Outcome) =>
+  'holder' in outcome ? outcome.holder.claim.session : outcome.session;

@@ -1,0 +1,39 @@
+// What every session of a relay shares.
+import type { DeviceId, TalkgroupId } from '../ids.js';
+import type { Counts } from './counts.js';
+import type { Emergencies } from './emergencies.js';
+import type { Fanout } from './fanout.js';
+import type { Floors } from './floors.js';
+import type { FairClock } from './lag.js';
+import type { Talkgroup } from './members.js';
+import type { Limits } from './messages.js';
+import type { Parking } from './parking.js';
+import type { Presence } from './presence.js';
+import type { Session } from './session.js';
+
+export interface House {
+  readonly limits: Limits & { readonly controlPerSecond: number; readonly talkSilenceMs: number };
+  readonly fanout: Fanout;
+  readonly counts: Counts;
+  readonly floors: Floors;
+  readonly presence: Presence;
+  readonly emergencies: Emergencies;
+  readonly parking: Parking;
+  /** Held talkgroups; one that is not here may exist all the same. */
+  readonly talkgroups: ReadonlyMap<TalkgroupId, Talkgroup>;
+  /** Sessions that owe an answer to a ping. */
+  readonly unanswered: Set<Session>;
+  readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void };
+  /** Monotonic milliseconds. */
+  readonly nowMs: () => number;
+  /** The same, less the time in which we stood still ourselves. */
+  readonly fair: FairClock;
+  /** false: no such device. Rejects when the fix could not be stored. */
+  readonly storeFix: (fix: { deviceId: DeviceId; lat: number; lng: number; alt: number }) => Promise<boolean>;
+  /** Whether a talkgroup has this number, for the error of somebody who is no member of it. */
+  readonly numberExists: (number: number) => Promise<boolean>;
+  /** Those of the ids that talkgroups have, for the same. */
+  readonly existing: (ids: readonly TalkgroupId[]) => Promise<ReadonlySet<TalkgroupId>>;
+  /** Called once, when the session is over and nobody can resume it. */
+  readonly ended: (session: Session) => void;
+}

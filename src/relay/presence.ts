@@ -1,0 +1,58 @@
+// Who is there: told once a second to those who asked to be told, and page by page to whoever asks.
+import { type Present, page, Roster } from '../presence/roster.js';
+import type { Fanout } from './fanout.js';
+import type { Talkgroup } from './members.js';
+import { say } from './messages.js';
+import type { Session } from './session.js';
+
+export type Presence = ReturnType<typeof createPresence>;
+
+export function createPresence(fanout: Fanout) {
+  /** Talkgroups of which somebody wants to know. */
+  const watched = new Set<Talkgroup>();
+
+  return {
+    /** Somebody wants to be told from here on. */
+    watch(talkgroup: Talkgroup): void {
+      talkgroup.roster ??= new Roster();
+      watched.add(talkgroup);
+    },
+
+    /** Once a second: what changed since the last time. */
+    announce(): void {
+      for (const talkgroup of watched) {
+        if (fanout.watchers(talkgroup) === 0) {
+          talkgroup.roster = null;
+          watched.delete(talkgroup);
+          continue;
+        }
+        const announcement = talkgroup.roster?.flush(fanout.online(talkgroup)) ?? null;
+        if (announcement !== null) fanout.presence(talkgroup, say.presence(talkgroup, announcement));
+      }
+    },
+
+    /** Of the sessions that hear the talkgroup, at most `limit` with numbers above `after`, in their order. */
+    page(talkgroup: Talkgroup, after: number, limit: number) {
+      const { page: members, next } = page(sessionsIn(talkgroup), after, limit);
+      return {
+        online: fanout.online(talkgroup),
+        members: members.map((one) => presentOf(one, talkgroup)),
+        next,
+      };
+    },
+  };
+}
+
+function* sessionsIn(talkgroup: Talkgroup): Iterable<Session> {
+  for (const { user, granted } of talkgroup.memberships) {
+    if (!granted) continue;
+    for (const session of user.sessions) {
+      if (session.isLive && session.reception.subscriptionTo(talkgroup).mode !== 'none') yield session;
+    }
+  }
+}
+
+function presentOf({ number, user }: Session, talkgroup: Talkgroup): Present {
+  const site = user.memberships.get(talkgroup.number)?.site ?? '';
+  return { session: number, user_id: user.id, username: user.username, site };
+}

@@ -1,0 +1,92 @@
+// The relay's one timer: pings, talk that ended by time, receivers that are late, and what else is due now and then.
+import type { Floors } from './floors.js';
+import type { FairClock } from './lag.js';
+import type { Talkgroup } from './members.js';
+import type { Session } from './session.js';
+
+export interface PulseOptions {
+  readonly nowMs: () => number;
+  readonly fair: FairClock;
+  readonly floors: Floors;
+  readonly sessions: ReadonlyMap<number, Session>;
+  readonly unanswered: ReadonlySet<Session>;
+  /** Ten times a second, after the sockets were read. */
+  readonly often: (nowMs: number) => void;
+  /** Once a second. */
+  readonly seldom: (nowMs: number) => void;
+  readonly log: { error(fields: object, message: string): void };
+}
+
+/** Pings are spread over the second: each time a fiftieth of the sessions. */
+export const PULSE_MS = 20;
+const A_SECOND = 1000 / PULSE_MS;
+const OFTEN = 5;
+/** After a long stall the pings that it left out are not sent all at once. */
+const PINGS_LATE_MS_MAX = 100;
+
+/** Runs until the answered function is called. */
+export function startPulse(options: PulseOptions): () => void {
+  const { nowMs, fair, floors, sessions, unanswered, often, seldom, log } = options;
+  let beats = 0;
+  let walk = sessions.values();
+  /** Sessions whose turn it is, and the fraction carried over: a single one is pinged once a second, not each time. */
+  let due = 0;
+  let pingedAtMs = nowMs();
+  /** Talkgroups with frames since their last mark, or soon. */
+  const marked = new Set<Talkgroup>();
+
+  // Timers run before sockets are read: judged right away, a stalled server would take its own pause for silence.
+  // setImmediate runs after them.
+  const timer = setInterval(() => {
+    const now = nowMs();
+    fair.tick(now);
+    mark(now);
+    setImmediate(judge);
+  }, PULSE_MS);
+
+  /** Before the sockets are read: nothing published is still on its way to a socket's buffer. */
+  function mark(now: number): void {
+    for (const talkgroup of floors.active) marked.add(talkgroup);
+    for (const talkgroup of marked) {
+      if (talkgroup.relayed !== talkgroup.relayedAtMark) {
+        talkgroup.relayedAtMark = talkgroup.relayed;
+        talkgroup.heardAtMs = now;
+      } else if (!floors.active.has(talkgroup)) marked.delete(talkgroup);
+    }
+  }
+
+  function judge(): void {
+    try {
+      const now = nowMs();
+      ping(now);
+      if (++beats % OFTEN === 0) judgeOften(now);
+      if (beats % A_SECOND === 0) seldom(now);
+    } catch (error) {
+      log.error({ err: error }, 'pulse failed');
+    }
+  }
+
+  function ping(now: number): void {
+    const text = String(fair.at(now));
+    // By the clock, for under load the timer comes late.
+    due += (sessions.size * Math.min(now - pingedAtMs, PINGS_LATE_MS_MAX)) / 1000;
+    pingedAtMs = now;
+    for (; due >= 1; due--) {
+      let next = walk.next();
+      if (next.done === true) {
+        walk = sessions.values();
+        next = walk.next();
+      }
+      if (next.done !== true) next.value.reception.pulse(now, text);
+    }
+  }
+
+  function judgeOften(now: number): void {
+    floors.expire(now);
+    const fairMs = fair.at(now);
+    for (const session of unanswered) session.reception.judge(fairMs);
+    often(now);
+  }
+
+  return () => clearInterval(timer);
+}

@@ -1,0 +1,241 @@
+// What one session hears: its subscriptions, and whether its socket keeps up with them.
+import { closes } from './closes.js';
+import type { Peer } from './fanout.js';
+import type { House } from './house.js';
+import { Lag } from './lag.js';
+import type { Membership, Talkgroup } from './members.js';
+import { say } from './messages.js';
+import type { Session } from './session.js';
+
+/** `events`: no audio; `none`: after UNSUBSCRIBE. Only in `talk` may it talk, too. */
+export type Mode = 'talk' | 'listen' | 'events' | 'none';
+
+export interface Subscription {
+  readonly mode: Mode;
+  /** Whether it is told who comes and goes. */
+  readonly presence: boolean;
+}
+
+/** Of every talkgroup from the start. */
+const DEFAULT: Subscription = { mode: 'talk', presence: false };
+
+/** A receiver slower than this is no use as a radio: without an answer for so long it is closed. */
+const UNANSWERED_MS_MAX = 10_000;
+/** Back from lagging: well below where it began, or it would go to and fro. */
+const BACK_MS = 250;
+const SYNC_MS_MIN = 1000;
+/** Audio within the last second: the receiver is pinged. */
+const HEARD_MS = 1000;
+
+/** While a receiver is out of the audio topics: since when, and what had been relayed by then, less its own. */
+interface Behind {
+  readonly sinceMs: number;
+  readonly heard: Map<Talkgroup, number>;
+}
+
+/** One for each session; it outlives the socket, the lag does not. */
+export class Reception {
+  private readonly session: Session;
+  private readonly house: House;
+  private peer: Peer | null = null;
+  /** By talkgroup number, where it is not the default. */
+  private subscriptions: Map<number, Subscription> | null = null;
+  private lag = new Lag();
+  private behind: Behind | null = null;
+  /** When it was last given a snapshot on request, by talkgroup number. */
+  private syncedAtMs: Map<number, number> | null = null;
+
+  constructor(session: Session, house: House) {
+    this.session = session;
+    this.house = house;
+  }
+
+  /** A new socket: hears what the session subscribes to, or, when it lagged on the one before, does so once it answers. */
+  attach(peer: Peer): void {
+    this.peer = peer;
+    this.lag = new Lag();
+    // Nothing was sent on this socket before, so the very first answer will do, even one to a ping of this millisecond.
+    if (this.behind !== null) this.lag.overrun(this.fairMs() - 1);
+    for (const membership of this.session.user.memberships.values()) {
+      if (membership.granted) this.hear(membership);
+    }
+  }
+
+  /** The socket is gone, and its topics with it. */
+  detach(): void {
+    this.peer = null;
+    this.house.unanswered.delete(this.session);
+    for (const { talkgroup, granted } of this.session.user.memberships.values()) {
+      if (granted && this.subscriptionTo(talkgroup).mode !== 'none')
+        talkgroup.roster?.left(this.session.number);
+    }
+  }
+
+  subscriptionTo(talkgroup: Talkgroup): Subscription {
+    return this.subscriptions?.get(talkgroup.number) ?? DEFAULT;
+  }
+
+  /** From here on it hears the talkgroup this way. */
+  subscribe(membership: Membership, subscription: Subscription): void {
+    const { talkgroup } = membership;
+    // Before it goes and comes itself, which is nobody's news.
+    if (subscription.presence) this.house.presence.watch(talkgroup);
+    if (membership.granted) this.unhear(talkgroup);
+    this.subscriptions ??= new Map();
+    this.subscriptions.set(talkgroup.number, subscription);
+    if (subscription.mode === 'events' || subscription.mode === 'none') this.behind?.heard.delete(talkgroup);
+    if (membership.granted) this.hear(membership);
+  }
+
+  /** The membership is gone for good. */
+  forget(talkgroup: Talkgroup): void {
+    this.unhear(talkgroup);
+    this.subscriptions?.delete(talkgroup.number);
+    this.syncedAtMs?.delete(talkgroup.number);
+    this.behind?.heard.delete(talkgroup);
+  }
+
+  /** Whether SYNC is answered: one for each talkgroup and second. */
+  maySync({ number }: Talkgroup, nowMs: number): boolean {
+    this.syncedAtMs ??= new Map();
+    if (nowMs - (this.syncedAtMs.get(number) ?? Number.NEGATIVE_INFINITY) < SYNC_MS_MIN) return false;
+    this.syncedAtMs.set(number, nowMs);
+    return true;
+  }
+
+  hear({ talkgroup, site }: Membership): void {
+    const { mode, presence } = this.subscriptionTo(talkgroup);
+    if (this.peer === null || mode === 'none') return;
+    const { number, user } = this.session;
+    if (presence) {
+      this.house.presence.watch(talkgroup);
+      this.peer.subscribe(talkgroup.presenceTopic);
+    }
+    if (this.peer.subscribe(talkgroup.eventTopic))
+      talkgroup.roster?.joined({ session: number, user_id: user.id, username: user.username, site });
+    if (mode === 'events') return;
+    if (this.behind === null) this.peer.subscribe(talkgroup.audioTopic);
+    else if (!this.behind.heard.has(talkgroup)) this.behind.heard.set(talkgroup, this.relayedIn(talkgroup));
+  }
+
+  unhear(talkgroup: Talkgroup): void {
+    if (this.peer === null || this.subscriptionTo(talkgroup).mode === 'none') return;
+    this.peer.unsubscribe(talkgroup.audioTopic);
+    this.peer.unsubscribe(talkgroup.presenceTopic);
+    if (this.peer.unsubscribe(talkgroup.eventTopic)) talkgroup.roster?.left(this.session.number);
+  }
+
+  /** Frames of others relayed there ever. */
+  private relayedIn(talkgroup: Talkgroup, relayed = talkgroup.relayed): number {
+    return relayed - (this.session.talkAt(talkgroup)?.relayed ?? 0);
+  }
+
+  /** Called about once a second; `text` is the clock all pings of this moment carry. */
+  pulse(nowMs: number, text: string): void {
+    if (this.behind !== null || this.hearsAudio(nowMs)) this.ping(text);
+  }
+
+  private hearsAudio(nowMs: number): boolean {
+    for (const { talkgroup, granted } of this.session.user.memberships.values()) {
+      if (!granted || nowMs - talkgroup.heardAtMs > HEARD_MS) continue;
+      const { mode } = this.subscriptionTo(talkgroup);
+      if (mode === 'talk' || mode === 'listen') return true;
+    }
+    return false;
+  }
+
+  /**
+   * A ping behind everything written before. One that the engine had no room for is due like any other, for its
+   * receiver reads nothing; the answer to a later one is the answer to it.
+   */
+  ping(text: string): void {
+    if (this.peer === null) return;
+    this.peer.ping(text);
+    this.lag.pinged(Number(text));
+    this.house.unanswered.add(this.session);
+  }
+
+  /** false: it answers no ping of ours. */
+  pong(text: string): boolean {
+    const fairMs = this.fairMs();
+    const answered = this.lag.answered(text, fairMs, this.house.fair.stoodAtMs);
+    if (answered === 'stray') return false;
+    if (answered === 'newest') this.house.unanswered.delete(this.session);
+    this.judge(fairMs);
+    if (answered === 'newest' && this.behind !== null) this.ping(String(fairMs));
+    return true;
+  }
+
+  /** Called while an answer is due, after the sockets were read. */
+  judge(fairMs: number): void {
+    if (this.lag.oldestOpenMs(fairMs) >= UNANSWERED_MS_MAX) return this.session.close(closes.slow_consumer);
+    const change = this.lag.judge(fairMs, { backlogMs: this.house.limits.backlogMs, backMs: BACK_MS });
+    if (change === 'slow') {
+      this.fallBehind((talkgroup) => talkgroup.relayed);
+      this.leaveAudio();
+    } else if (change === 'caught_up') this.catchUp();
+  }
+
+  /**
+   * The engine dropped something meant for this socket, and says not what. What was relayed since the last mark may
+   * be part of it. The topics are left in a moment: not in the middle of the engine's own walk through them.
+   */
+  overrun(): void {
+    const { peer } = this;
+    if (peer === null) return;
+    this.lag.overrun(this.fairMs());
+    if (this.behind !== null) return;
+    this.fallBehind((talkgroup) => talkgroup.relayedAtMark);
+    setImmediate(() => {
+      if (this.peer === peer) this.leaveAudio();
+    });
+  }
+
+  /** All that was written has left the engine's buffer: the sooner it is asked, the sooner it is back. */
+  drained(): void {
+    if (this.behind !== null) this.ping(String(this.fairMs()));
+  }
+
+  /** From here on audio is missed, and counted. */
+  private fallBehind(relayedBy: (talkgroup: Talkgroup) => number): void {
+    const heard = new Map<Talkgroup, number>();
+    for (const { talkgroup, granted } of this.session.user.memberships.values()) {
+      const { mode } = this.subscriptionTo(talkgroup);
+      if (!granted || mode === 'events' || mode === 'none') continue;
+      heard.set(talkgroup, this.relayedIn(talkgroup, relayedBy(talkgroup)));
+    }
+    this.behind = { sinceMs: this.house.nowMs(), heard };
+    this.house.counts.lagging++;
+    this.house.log.info({ session: this.session.number }, 'slow: out of the audio');
+  }
+
+  /** No more audio for it until it has caught up; control messages go on. */
+  private leaveAudio(): void {
+    for (const talkgroup of this.behind?.heard.keys() ?? []) this.peer?.unsubscribe(talkgroup.audioTopic);
+  }
+
+  /** It has read everything: told what it missed, and live again. */
+  private catchUp(): void {
+    const { behind } = this;
+    if (behind === null) return;
+    this.behind = null;
+    const missed = [];
+    for (const [talkgroup, heard] of behind.heard) {
+      const frames = this.relayedIn(talkgroup) - heard;
+      if (frames > 0) missed.push({ talkgroup_id: talkgroup.id, missed: frames });
+    }
+    const sinceMs = Math.round(this.house.nowMs() - behind.sinceMs);
+    this.session.send(say.lag(missed, sinceMs));
+    this.session.resync();
+    const { memberships } = this.session.user;
+    for (const talkgroup of behind.heard.keys()) {
+      // A right withdrawn meanwhile is not given back here: `hear` comes with the read that confirms it.
+      if (memberships.get(talkgroup.number)?.granted) this.peer?.subscribe(talkgroup.audioTopic);
+    }
+    this.house.log.info({ session: this.session.number, sinceMs }, 'caught up');
+  }
+
+  private fairMs(): number {
+    return this.house.fair.at(this.house.nowMs());
+  }
+}
