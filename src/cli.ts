@@ -83,14 +83,25 @@ radio
   .requiredOption('--token <jwt>', 'access token from POST /auth/login')
   .requiredOption('--talkgroup <name or id>', 'a talkgroup the user is a member of')
   .requiredOption('--file <path>', 'what to say')
-  .action(async (options: { url: string; token: string; talkgroup: string; file: string }) => {
-    const { code } = await talkFile({
-      ...options,
-      signal: interrupted(),
-      report: (line) => console.error(line),
-    });
-    if (code !== 'released') fail(`the burst ended: ${code}`);
-  });
+  .option('--priority <0..7>', 'from 4 on it preempts others, for admins and in an emergency', readPriority)
+  .option('--queue', 'wait for the floor where somebody else talks')
+  .action(
+    async (options: {
+      url: string;
+      token: string;
+      talkgroup: string;
+      file: string;
+      priority?: number;
+      queue?: boolean;
+    }) => {
+      const { code } = await talkFile({
+        ...options,
+        signal: interrupted(),
+        report: (line) => console.error(line),
+      });
+      if (code !== 'released') fail(`the talk ended: ${code}`);
+    },
+  );
 
 radio
   .command('listen')
@@ -137,6 +148,10 @@ function isAlive(port: number, secure: boolean): Promise<boolean> {
 
 function readCount(text: string): number {
   return /^[1-9]\d{0,5}$/.test(text) ? Number(text) : fail('--bursts takes a number from 1 on');
+}
+
+function readPriority(text: string): number {
+  return /^[0-7]$/.test(text) ? Number(text) : fail('--priority takes a number from 0 to 7');
 }
 
 function interrupted(): AbortSignal {

@@ -13,35 +13,39 @@ const DISABLED_MS = 60_000;
 
 /**
  * Whether and when to come back. `attempt` counts from 0 since the last stable connection; `reconnectAfterMs` is what
- * GOAWAY asked for; `random` is in [0, 1).
+ * GOAWAY asked for, else 0; `wasSlow`: this radio lately did not keep up; `random` is in [0, 1).
  */
 export function nextStep({
-  close,
+  close: { code, reason },
   attempt,
   reconnectAfterMs,
+  wasSlow,
   random,
 }: {
   close: Close;
   attempt: number;
   reconnectAfterMs: number;
+  wasSlow: boolean;
   random: () => number;
 }): NextStep {
   // Full jitter: of a fleet that lost its server, no two radios agree when to come back.
   const jitterMs = random() * Math.min(BACKOFF_MS_MAX, BACKOFF_MS_FIRST * 2 ** attempt);
-  switch (close.code) {
+  switch (code) {
     case 1000:
       return { kind: 'stop' };
     case 1008:
-      if (close.reason !== 'device disabled') return { kind: 'stop' };
+      if (reason !== 'device disabled') return { kind: 'stop' };
       return { kind: 'wait', delayMs: DISABLED_MS * (0.75 + random() / 2) };
-    case 1012:
-      return { kind: 'wait', delayMs: reconnectAfterMs + jitterMs };
     case 1013:
       return {
         kind: 'wait',
-        delayMs: (close.reason === 'rate_limited' ? RATE_LIMITED_MS_MIN : OVERLOADED_MS_MIN) + jitterMs,
+        delayMs: (reason === 'rate_limited' ? RATE_LIMITED_MS_MIN : OVERLOADED_MS_MIN) + jitterMs,
       };
-    default:
-      return { kind: 'wait', delayMs: jitterMs };
+    default: {
+      // To a radio behind a full buffer the server's 1013 `slow consumer` shows as 1006.
+      const slowMs = code === 1006 && wasSlow ? OVERLOADED_MS_MIN : 0;
+      // What GOAWAY asked for holds however the server then went.
+      return { kind: 'wait', delayMs: Math.max(reconnectAfterMs, slowMs) + jitterMs };
+    }
   }
 }

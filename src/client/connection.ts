@@ -28,23 +28,32 @@ export type ConnectionOwner = {
 
 export type Connection = {
   readonly state: ConnectionState;
+  /** When the last connection opened, by the clock: nothing recorded before is for it. */
+  readonly openedAtMs: number;
   /** Bytes handed over that the socket has not yet passed on. */
   readonly bufferedBytes: number;
   /** Sends at once, or does nothing and says false when there is no open connection. */
   send(data: string | Uint8Array<ArrayBuffer>): boolean;
+  /** The same for a question: when the server then says nothing at all for 10 s, the link is dead and is left. */
+  ask(text: string): boolean;
+  /** Leaves the present connection, or the wait for the next, and connects at once. */
+  reconnect(): void;
   close(): void;
 };
 
 const STABLE_MS = 5_000;
-// No WELCOME for so long, or no answer to a PING: the network swallows our packets, and TCP would try for minutes.
+// No WELCOME for so long, or no word after a question: the network swallows our packets, and TCP would try for minutes.
 const ANSWER_MS_MAX = 10_000;
 // A listener in a quiet talkgroup hears nothing of its server (pings of the engine are invisible to a browser).
 const QUIET_MS_MAX = 15_000;
+// A connection that breaks so soon after LAG was most likely closed for being slow again, after 10 s without a pong.
+const SLOW_MS = 30_000;
 
 /** Starts connecting at once, and goes on until `close` or a close code that says stop. */
 export function createConnection(
   options: {
-    address: string;
+    /** The address that asks for the session of this token, or for a new one. */
+    address: (resumeToken: string | null) => string;
     WebSocket: new (address: string) => RadioSocket;
     clock: Clock;
     random: () => number;
@@ -55,9 +64,13 @@ export function createConnection(
   let state: ConnectionState = 'connecting';
   let socket: RadioSocket | null = null;
   let attempt = 0;
-  let openedAtMs = 0;
+  let openedAtMs = Number.NEGATIVE_INFINITY;
   let heardAtMs = 0;
+  let laggedAtMs = Number.NEGATIVE_INFINITY;
   let reconnectAfterMs = 0;
+  let resumeToken: string | null = null;
+  /** A question was asked, and the server has said nothing since. */
+  let isAsking = false;
   let cancelTimer = () => {};
 
   connect();
@@ -65,13 +78,26 @@ export function createConnection(
     get state() {
       return state;
     },
+    get openedAtMs() {
+      return openedAtMs;
+    },
     get bufferedBytes() {
       return socket?.bufferedAmount ?? 0;
     },
-    send(data) {
-      if (state !== 'open' || !socket) return false;
-      socket.send(data);
+    send,
+    ask(text) {
+      if (!send(text)) return false;
+      if (!isAsking) expectWord();
       return true;
+    },
+    reconnect() {
+      if (state === 'stopped') return;
+      cancelTimer();
+      leave();
+      const wasOpen = state === 'open';
+      state = 'waiting';
+      if (wasOpen) owner.waiting({ code: 1006, reason: 'reconnect', delayMs: 0 });
+      if (state === 'waiting') connect();
     },
     close() {
       if (state === 'stopped') return;
@@ -81,7 +107,7 @@ export function createConnection(
   };
 
   function connect(): void {
-    const opening = new options.WebSocket(options.address);
+    const opening = new options.WebSocket(options.address(resumeToken));
     opening.binaryType = 'arraybuffer';
     // A socket we left may still report; only the current one counts.
     opening.addEventListener('message', ({ data }) => opening === socket && receive(data));
@@ -91,11 +117,13 @@ export function createConnection(
     socket = opening;
     state = 'connecting';
     reconnectAfterMs = 0;
+    laggedAtMs = Number.NEGATIVE_INFINITY;
     cancelTimer = clock.after(ANSWER_MS_MAX, abandon);
   }
 
   function receive(data: unknown): void {
     heardAtMs = clock.nowMs();
+    isAsking = false;
     if (typeof data === 'string') receiveText(data);
     else if (data instanceof ArrayBuffer && state === 'open') owner.frame(new Uint8Array(data));
   }
@@ -105,6 +133,7 @@ export function createConnection(
     if (message?.type === 'WELCOME') open(message);
     else if (message && state === 'open') {
       if (message.type === 'GOAWAY') reconnectAfterMs = message.reconnect_after_ms;
+      if (message.type === 'LAG') laggedAtMs = clock.nowMs();
       owner.message(message);
     }
   }
@@ -112,20 +141,32 @@ export function createConnection(
   function open(welcome: Welcome): void {
     state = 'open';
     openedAtMs = clock.nowMs();
+    resumeToken = welcome.resume_token;
     cancelTimer();
     cancelTimer = clock.after(QUIET_MS_MAX, watch);
     owner.opened(welcome);
+  }
+
+  function send(data: string | Uint8Array<ArrayBuffer>): boolean {
+    if (state !== 'open' || !socket) return false;
+    socket.send(data);
+    return true;
   }
 
   function watch(): void {
     const quietMs = clock.nowMs() - heardAtMs;
     if (quietMs < QUIET_MS_MAX) {
       cancelTimer = clock.after(QUIET_MS_MAX - quietMs, watch);
-      return;
+    } else {
+      send(JSON.stringify({ type: 'PING', t: Date.now() }));
+      expectWord();
     }
-    const askedAtMs = clock.nowMs();
-    socket?.send(JSON.stringify({ type: 'PING', t: Date.now() }));
-    cancelTimer = clock.after(ANSWER_MS_MAX, () => (heardAtMs < askedAtMs ? abandon() : watch()));
+  }
+
+  function expectWord(): void {
+    isAsking = true;
+    cancelTimer();
+    cancelTimer = clock.after(ANSWER_MS_MAX, () => (isAsking ? abandon() : watch()));
   }
 
   function abandon(): void {
@@ -142,8 +183,12 @@ export function createConnection(
   function lose({ code, reason }: Close): void {
     cancelTimer();
     socket = null;
-    if (state === 'open' && clock.nowMs() - openedAtMs >= STABLE_MS) attempt = 0;
-    const next = nextStep({ close: { code, reason }, attempt, reconnectAfterMs, random });
+    isAsking = false;
+    if (code === 1008) resumeToken = null;
+    const nowMs = clock.nowMs();
+    if (state === 'open' && nowMs - openedAtMs >= STABLE_MS) attempt = 0;
+    const wasSlow = nowMs - laggedAtMs <= SLOW_MS;
+    const next = nextStep({ close: { code, reason }, attempt, reconnectAfterMs, wasSlow, random });
     if (next.kind === 'stop') stop({ code, reason });
     else wait({ code, reason, delayMs: next.delayMs });
   }

@@ -1,94 +1,113 @@
-// What one radio knows and hears: its talkgroups, who talks in them, and the frames in running order.
-import { decodeFrame, type Frame, unwrapSequence } from '../relay/frame.js';
-import type { ServerMessage, Snapshot, TalkEnded, Talker } from './messages.js';
+// What one radio knows and hears: its talkgroups, kept by what the server says of them.
+import { decodeFrame } from '../relay/frame.js';
+import type { Emergency, Snapshot } from './bodies.js';
+import { type Channel, type ChannelOwner, createChannel, type Talkgroup } from './channel.js';
+import type { MessageOf, Presence, Ref, ServerMessage } from './messages.js';
 
-/** A talkgroup as it is now; the object lives as long as the membership and is kept current. */
-export type Talkgroup = Readonly<Omit<Snapshot, 'talkers' | 'talkers_total'>> & {
-  /** By session number; the server names 32 at most to one that comes late. */
-  readonly talkers: ReadonlyMap<number, Talker>;
-};
-
-/** One frame of somebody else; `sequence` is unwrapped, `receivedAtMs` monotonic, `payload` the caller's to keep. */
-export type HeardFrame = {
-  talkgroupId: string;
-  session: number;
-  burst: number;
-  sequence: number;
-  flags: number;
-  payload: Uint8Array;
-  receivedAtMs: number;
-};
-
-/** The end of a burst; code `lost` and no counts when we ceased to hear of it (connection, membership) before it ended. */
-export type HeardEnd = Pick<TalkEnded, 'talkgroup_id' | 'session' | 'burst' | 'code'> &
-  Partial<Pick<TalkEnded, 'duration_ms' | 'frames'>>;
+/** So many frames of a talkgroup were skipped in so long, for this radio was too slow: what comes next is live. */
+export type Lag = { talkgroupId: string; missed: number; sinceMs: number };
 
 /** Where what is heard is reported. */
-export type HearingOwner = {
-  audio(frame: HeardFrame): void;
-  /** A burst began, or was found running on arrival. */
-  talkStarted(talker: Talker): void;
-  /** Every talkStarted gets exactly one. */
-  talkEnded(end: HeardEnd): void;
+export type HearingOwner = ChannelOwner & {
+  lagged(lag: Lag): void;
+  /** All open emergencies of the talkgroup. */
+  emergencies(talkgroupId: string, open: Emergency[]): void;
+  emergency(emergency: Emergency): void;
+  presence(presence: Presence): void;
   /** The set of talkgroups changed, or what is known of one other than its talkers. */
   talkgroupsChanged(): void;
+  /** Events of the talkgroup were missed. */
+  gap(talkgroupId: string): void;
+  /** A snapshot told all of the talkgroup. */
+  renewed(talkgroupId: string): void;
+  /** We are not subscribed to the talkgroup any more. */
+  left(talkgroupId: string): void;
 };
 
 export type Hearing = {
   readonly talkgroups: ReadonlyMap<string, Talkgroup>;
-  /** Takes what WELCOME says as the whole truth. */
-  welcome(snapshots: Snapshot[]): void;
+  /** Takes these as the whole truth. */
+  replace(snapshots: Snapshot[]): void;
   message(message: ServerMessage): void;
   frame(bytes: Uint8Array, receivedAtMs: number): void;
+  /** We are not subscribed to these any more. */
+  leave(talkgroupIds: string[]): void;
   /** Nothing more will be heard. */
   stop(): void;
 };
 
-type Channel = Omit<Snapshot, 'talkers' | 'talkers_total'> & {
-  talkers: Map<number, Talker>;
-  /** The last sequence heard of each session, in the burst it belongs to. */
-  heard: Map<number, { burst: number; sequence: number }>;
-};
+type NumberedEvent = MessageOf<'TALK_STARTED' | 'TALK_ENDED' | 'KEY_ROTATED' | 'EMERGENCY'>;
 
 /** A radio that knows no talkgroup yet. */
 export function createHearing(owner: HearingOwner): Hearing {
   const channels = new Map<string, Channel>();
-  const channelByNumber = new Map<number, Channel>();
+  const byNumber = new Map<number, Channel>();
+  const talkgroups = new Map<string, Talkgroup>();
 
-  return { talkgroups: channels, welcome, message, frame, stop };
-
-  function welcome(snapshots: Snapshot[]): void {
-    const present = new Set(snapshots.map((snapshot) => snapshot.talkgroup_id));
-    for (const channel of [...channels.values()]) if (!present.has(channel.talkgroup_id)) drop(channel);
-    for (const snapshot of snapshots) take(snapshot);
-    owner.talkgroupsChanged();
-  }
+  return {
+    talkgroups,
+    replace,
+    message,
+    frame,
+    leave,
+    stop() {
+      for (const channel of channels.values()) channel.close();
+    },
+  };
 
   function message(message: ServerMessage): void {
     switch (message.type) {
       case 'TALK_STARTED':
-        start(bodyOf(message));
-        break;
       case 'TALK_ENDED':
-        finish(bodyOf(message));
+      case 'KEY_ROTATED':
+      case 'EMERGENCY':
+        follow(message, channels.get(message.talkgroup_id));
         break;
       case 'SUBSCRIBED':
-        // Unasked for, it holds all our talkgroups: the server could not get a change through to us.
-        if (message.ref === undefined) welcome(message.talkgroups);
+        // Unasked for, it holds all our talkgroups: the server could not get something through to us.
+        if (message.ref === undefined) replace(message.talkgroups);
+        else takeAll(message.talkgroups);
         break;
+      case 'SYNCED':
       case 'TALKGROUP_JOINED':
-        take(bodyOf(message));
-        owner.talkgroupsChanged();
+        takeAll([bodyOf(message)]);
         break;
       case 'TALKGROUP_LEFT':
-        drop(channels.get(message.talkgroup_id));
-        owner.talkgroupsChanged();
+        leave([message.talkgroup_id]);
         break;
       case 'TALKGROUP_CHANGED':
-      case 'KEY_ROTATED':
-        Object.assign(channels.get(message.talkgroup_id) ?? {}, bodyOf(message));
+        channels.get(message.talkgroup_id)?.change(bodyOf(message));
         owner.talkgroupsChanged();
         break;
+      case 'PRESENCE':
+        channels.get(message.talkgroup_id)?.change({ online: message.online });
+        owner.presence(bodyOf(message));
+        break;
+      case 'LAG':
+        lag(message);
+    }
+  }
+
+  function follow(message: NumberedEvent, channel: Channel | undefined): void {
+    const missed = channel?.follow(message.event) ?? null;
+    if (!channel || missed === null) return;
+    if (missed > 0) owner.gap(message.talkgroup_id);
+    switch (message.type) {
+      case 'TALK_STARTED':
+        channel.started(bodyOf(message));
+        break;
+      case 'TALK_ENDED':
+        channel.ended(withoutEvent(bodyOf(message)));
+        break;
+      case 'KEY_ROTATED':
+        channel.change(bodyOf(message));
+        owner.talkgroupsChanged();
+        break;
+      case 'EMERGENCY': {
+        const emergency = withoutEvent(bodyOf(message));
+        channel.emergency(emergency);
+        owner.emergency(emergency);
+      }
     }
   }
 
@@ -96,89 +115,65 @@ export function createHearing(owner: HearingOwner): Hearing {
     const frame = decodeFrame(bytes, Number.POSITIVE_INFINITY);
     // A kind of frame that only a newer server would send.
     if (typeof frame === 'string') return;
-    const channel = channelByNumber.get(frame.talkgroup);
     // What was on its way while we left may still arrive.
-    if (!channel) return;
-    const sequence = sequenceOf(channel, frame);
-    const { sender: session, burst, flags, payload } = frame;
-    owner.audio({
-      talkgroupId: channel.talkgroup_id,
-      session,
-      burst,
-      sequence,
-      flags,
-      payload,
-      receivedAtMs,
-    });
+    byNumber.get(frame.talkgroup)?.frame(frame, receivedAtMs);
   }
 
-  function sequenceOf(channel: Channel, { sender, burst, sequence }: Frame): number {
-    const heard = channel.heard.get(sender);
-    if (heard?.burst !== burst) {
-      channel.heard.set(sender, { burst, sequence });
-      return sequence;
-    }
-    heard.sequence = unwrapSequence(heard.sequence, sequence);
-    return heard.sequence;
-  }
-
-  function take(snapshot: Snapshot): void {
-    const { talkers, talkers_total, ...rest } = snapshot;
-    const channel = channels.get(snapshot.talkgroup_id) ?? add(snapshot);
-    Object.assign(channel, rest);
-    for (const talker of [...channel.talkers.values()]) {
-      if (!talkers.some((now) => now.session === talker.session && now.burst === talker.burst)) lose(talker);
-    }
-    for (const { frames, sequence, ...talker } of talkers) {
-      channel.heard.set(talker.session, { burst: talker.burst, sequence });
-      if (!channel.talkers.has(talker.session)) start(talker);
+  function lag({ talkgroups, since_ms: sinceMs }: MessageOf<'LAG'>): void {
+    for (const { talkgroup_id: talkgroupId, missed } of talkgroups) {
+      channels.get(talkgroupId)?.missed(missed);
+      owner.lagged({ talkgroupId, missed, sinceMs });
     }
   }
 
-  function add({ talkers, talkers_total, ...rest }: Snapshot): Channel {
-    const channel: Channel = { ...rest, talkers: new Map(), heard: new Map() };
-    channels.set(channel.talkgroup_id, channel);
-    channelByNumber.set(channel.number, channel);
+  function replace(snapshots: Snapshot[]): void {
+    const present = new Set(snapshots.map((snapshot) => snapshot.talkgroup_id));
+    for (const id of [...channels.keys()]) if (!present.has(id)) drop(id);
+    takeAll(snapshots);
+  }
+
+  function takeAll(snapshots: Snapshot[]): void {
+    for (const snapshot of snapshots) {
+      const channel = channels.get(snapshot.talkgroup_id) ?? add(snapshot);
+      channel.take(snapshot);
+      owner.emergencies(snapshot.talkgroup_id, snapshot.emergencies);
+      owner.renewed(snapshot.talkgroup_id);
+    }
+    owner.talkgroupsChanged();
+  }
+
+  function add(snapshot: Snapshot): Channel {
+    const channel = createChannel(snapshot, owner);
+    channels.set(snapshot.talkgroup_id, channel);
+    byNumber.set(snapshot.number, channel);
+    talkgroups.set(snapshot.talkgroup_id, channel.talkgroup);
     return channel;
   }
 
-  function drop(channel: Channel | undefined): void {
+  function leave(talkgroupIds: string[]): void {
+    for (const id of talkgroupIds) drop(id);
+    owner.talkgroupsChanged();
+  }
+
+  function drop(talkgroupId: string): void {
+    const channel = channels.get(talkgroupId);
     if (!channel) return;
-    for (const talker of [...channel.talkers.values()]) lose(talker);
-    channels.delete(channel.talkgroup_id);
-    channelByNumber.delete(channel.number);
-  }
-
-  function start(talker: Talker): void {
-    const channel = channels.get(talker.talkgroup_id);
-    if (!channel) return;
-    const before = channel.talkers.get(talker.session);
-    if (before) lose(before);
-    channel.event = talker.event;
-    channel.talkers.set(talker.session, talker);
-    owner.talkStarted(talker);
-  }
-
-  function finish({ event, ...end }: HeardEnd & { event?: number }): void {
-    const channel = channels.get(end.talkgroup_id);
-    if (!channel) return;
-    channel.event = event ?? channel.event;
-    channel.heard.delete(end.session);
-    // False for one of the many whose beginning the snapshot had no room for.
-    if (channel.talkers.delete(end.session)) owner.talkEnded(end);
-  }
-
-  function lose({ talkgroup_id, session, burst }: Talker): void {
-    finish({ talkgroup_id, session, burst, code: 'lost' });
-  }
-
-  function stop(): void {
-    for (const channel of channels.values()) {
-      for (const talker of [...channel.talkers.values()]) lose(talker);
-    }
+    channel.close();
+    channels.delete(talkgroupId);
+    byNumber.delete(channel.talkgroup.number);
+    talkgroups.delete(talkgroupId);
+    owner.left(talkgroupId);
   }
 }
 
-function bodyOf<Message extends ServerMessage>({ type, ...body }: Message): Omit<Message, 'type'> {
+function bodyOf<Message extends ServerMessage & { ref?: Ref }>({
+  type,
+  ref,
+  ...body
+}: Message): Omit<Message, 'type' | 'ref'> {
   return body;
+}
+
+function withoutEvent<Body extends { event: number }>({ event, ...rest }: Body): Omit<Body, 'event'> {
+  return rest;
 }

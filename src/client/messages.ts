@@ -1,32 +1,19 @@
-// The server's JSON messages as types (PROTOCOL.md, section 3); what a newer server adds passes through untyped.
+// The JSON messages of both sides as types (PROTOCOL.md, section 3); what a newer server adds passes through untyped.
+import type {
+  Codec,
+  DenyCode,
+  Emergency,
+  EndCode,
+  ErrorCode,
+  Member,
+  Mode,
+  RevokeCode,
+  Snapshot,
+  Talker,
+} from './bodies.js';
 
-/** Who talks: the body of TALK_STARTED. `(session, burst)` names the burst in the whole cluster. */
-export type Talker = {
-  talkgroup_id: string;
-  event: number;
-  session: number;
-  burst: number;
-  user_id: string;
-  username: string;
-  priority: number;
-  emergency: boolean;
-  codec?: { name: string; sample_rate: number; frame_ms: number };
-  started_at: string;
-};
-
-/** What the server says of a talkgroup; `sequence` is the unwrapped last one relayed of that talker. */
-export type Snapshot = {
-  talkgroup_id: string;
-  number: number;
-  name: string;
-  rotation_counter: number;
-  floor_mode: 'open' | 'single' | 'broadcast';
-  max_talk_ms: number;
-  event: number;
-  talkers: (Talker & { frames: number; sequence: number })[];
-  talkers_total: number;
-  online: number;
-};
+/** What names a question, repeated in its answer. */
+export type Ref = string | number;
 
 export type Welcome = {
   type: 'WELCOME';
@@ -35,18 +22,20 @@ export type Welcome = {
   user_id: string;
   username: string;
   device_id: string | null;
-  resume_token?: string;
-  resumed?: boolean;
+  /** Brings this session back, once, within a minute of its end. */
+  resume_token: string;
+  /** It is the session that was asked for: same number, subscriptions, and what was left of floors and queue places. */
+  resumed: boolean;
   server_time: number;
-  limits: { frame_bytes: number; frames_per_second: number; text_bytes: number; backlog_ms?: number };
+  limits: { frame_bytes: number; frames_per_second: number; text_bytes: number; backlog_ms: number };
   talkgroups: Snapshot[];
 };
 
 export type Refusal = {
   type: 'ERROR';
-  ref?: string | number;
+  ref?: Ref;
   talkgroup_id?: string;
-  code: string;
+  code: ErrorCode;
   message: string;
   retry_ms?: number;
 };
@@ -57,24 +46,67 @@ export type TalkEnded = {
   event: number;
   session: number;
   burst: number;
-  code: string;
+  code: EndCode;
   duration_ms: number;
   frames: number;
 };
+
+/** What answers a FLOOR_REQUEST, or the first frame of a burst; FLOOR_QUEUED comes again whenever the place changes. */
+export type FloorAnswer = { ref?: Ref; talkgroup_id: string } & (
+  | { type: 'FLOOR_GRANTED'; burst: number; priority: number; max_talk_ms: number }
+  | { type: 'FLOOR_DENIED'; code: DenyCode; talker?: Talker; retry_ms?: number }
+  | { type: 'FLOOR_QUEUED'; position: number; size: number }
+);
+
+/** Who came and went in the last second; both lists empty when they were too many to name. */
+export type Presence = { talkgroup_id: string; joined: Member[]; left: number[]; online: number };
 
 export type ServerMessage =
   | Welcome
   | Refusal
   | TalkEnded
+  | FloorAnswer
   | ({ type: 'TALK_STARTED' } & Talker)
-  | ({ type: 'TALKGROUP_JOINED' } & Snapshot)
-  | { type: 'PONG'; ref?: string | number; t: number; server_time: number }
-  | { type: 'OK'; ref: string | number }
+  | { type: 'FLOOR_REVOKED'; talkgroup_id: string; burst: number; code: RevokeCode }
+  | { type: 'PONG'; ref?: Ref; t: number; server_time: number }
+  | { type: 'OK'; ref: Ref; emergency_id?: string }
   | { type: 'GOAWAY'; reconnect_after_ms: number }
-  | { type: 'SUBSCRIBED'; ref?: string | number; talkgroups: Snapshot[] }
+  | { type: 'LAG'; talkgroups: { talkgroup_id: string; missed: number }[]; since_ms: number }
+  | { type: 'SUBSCRIBED'; ref?: Ref; talkgroups: Snapshot[]; refused: Refused[] }
+  | ({ type: 'SYNCED'; ref?: Ref } & Snapshot)
+  | ({ type: 'TALKGROUP_JOINED' } & Snapshot)
   | { type: 'TALKGROUP_LEFT'; talkgroup_id: string; reason: 'left' | 'deleted' }
   | ({ type: 'TALKGROUP_CHANGED' } & Pick<Snapshot, 'talkgroup_id' | 'name' | 'floor_mode' | 'max_talk_ms'>)
-  | { type: 'KEY_ROTATED'; talkgroup_id: string; event: number; rotation_counter: number };
+  | { type: 'KEY_ROTATED'; talkgroup_id: string; event: number; rotation_counter: number }
+  | ({ type: 'EMERGENCY'; event: number } & Emergency)
+  | ({ type: 'PRESENCE' } & Presence)
+  | ({ type: 'MEMBERS'; ref?: Ref } & MemberPage);
+
+/** A talkgroup that could not be subscribed to. */
+export type Refused = { talkgroup_id: string; code: ErrorCode };
+
+/** Some of a talkgroup's sessions in the order of their numbers; `next` is the `after` of the next page, null at the end. */
+export type MemberPage = { talkgroup_id: string; online: number; members: Member[]; next: number | null };
+
+/** The server's message of this type. */
+export type MessageOf<Type extends ServerMessage['type']> = Extract<ServerMessage, { type: Type }>;
+
+/** `lat` -90 to 90, `lng` -180 to 180 degrees, `alt` metres; without `device_id` the user's linked device. */
+export type Fix = { lat: number; lng: number; alt: number; device_id?: string };
+
+/** What a radio says; `ref` is added by who waits for the answer. */
+export type ClientMessage =
+  | { type: 'PING'; t: number }
+  | { type: 'SUBSCRIBE'; talkgroup_ids: string[]; mode?: Mode; presence?: boolean }
+  | { type: 'UNSUBSCRIBE'; talkgroup_ids: string[] }
+  | { type: 'SYNC'; talkgroup_id: string }
+  | { type: 'FLOOR_REQUEST'; talkgroup_id: string; priority?: number; queue?: boolean; codec?: Codec }
+  | { type: 'FLOOR_RELEASE'; talkgroup_id: string }
+  | { type: 'EMERGENCY_RAISE'; talkgroup_id: string; lat?: number; lng?: number; alt?: number }
+  | { type: 'EMERGENCY_ACK'; emergency_id: string }
+  | { type: 'EMERGENCY_CLEAR'; emergency_id: string }
+  | { type: 'MEMBERS'; talkgroup_id: string; after?: number; limit?: number }
+  | ({ type: 'GPS_UPDATE' } & Fix);
 
 /** A text frame as a message, or null for what is no JSON object with a `type`. */
 export function parseMessage(text: string): ServerMessage | null {

@@ -1,6 +1,6 @@
 // Writes what a radio hears into one Ogg Opus file: burst after burst, each in order of its sequence.
 import { ENCRYPTED } from '../relay/frame.js';
-import type { HeardEnd, HeardFrame } from './hearing.js';
+import type { HeardEnd, HeardFrame } from './channel.js';
 import type { OpusWriter } from './ogg.js';
 import { concealment, opusMs } from './opus.js';
 import type { Radio } from './radio.js';
@@ -15,6 +15,7 @@ export type Recorder = {
 };
 
 type Burst = {
+  talkgroupId: string;
   session: number;
   burst: number;
   isOver: boolean;
@@ -53,10 +54,15 @@ export function createRecorder({
 
   const stopListening = [
     radio.on('talk_started', (talker) => {
-      if (wants(talker.talkgroup_id) && talker.session !== radio.session) burstOf(talker);
+      const { talkgroup_id: talkgroupId, session, burst } = talker;
+      if (wants(talkgroupId) && session !== radio.session) burstOf({ talkgroupId, session, burst });
     }),
     radio.on('audio', (frame) => {
       if (wants(frame.talkgroupId)) take(frame, burstOf(frame));
+    }),
+    radio.on('lag', ({ talkgroupId }) => {
+      // What was skipped is no loss to conceal: the speech goes on live.
+      for (const burst of bursts) if (burst.talkgroupId === talkgroupId) burst.last = null;
     }),
     radio.on('talk_ended', (end) => {
       const ended = bursts.find(isSame(end));
@@ -78,10 +84,10 @@ export function createRecorder({
     },
   };
 
-  function burstOf({ session, burst }: Pick<Burst, 'session' | 'burst'>): Burst {
+  function burstOf({ talkgroupId, session, burst }: Pick<Burst, 'talkgroupId' | 'session' | 'burst'>): Burst {
     const known = bursts.find(isSame({ session, burst }));
     if (known) return known;
-    const started: Burst = { session, burst, isOver: false, last: null, waiting: [] };
+    const started: Burst = { talkgroupId, session, burst, isOver: false, last: null, waiting: [] };
     bursts.push(started);
     return started;
   }

@@ -1,11 +1,15 @@
 // Questions to the relay and their answers, matched by `ref`.
+import type { ErrorCode } from './bodies.js';
 import type { Clock } from './clock.js';
-import type { ServerMessage } from './messages.js';
+import type { ClientMessage, MessageOf, ServerMessage } from './messages.js';
 
-/** Why a request was not done: the server's ERROR code, or `disconnected`, `timeout`: then its outcome is unknown. */
+/**
+ * Why a request was not done: the server's ERROR code, or the radio's own `disconnected` and `timeout` (the outcome is
+ * unknown then), `stopped`, `cancelled`.
+ */
 export class RadioError extends Error {
   constructor(
-    readonly code: string,
+    readonly code: ErrorCode | 'disconnected' | 'timeout' | 'stopped' | 'cancelled',
     message: string,
     /** When the server said how long to wait before the next try. */
     readonly retryMs?: number,
@@ -15,12 +19,11 @@ export class RadioError extends Error {
   }
 }
 
-/** A client message: `type` and its fields; `ref` is added. */
-export type Request = { type: string; ref?: never; [field: string]: unknown };
-
 export type Requests = {
   /** Resolves with the answer, rejects with RadioError. */
-  ask(request: Request): Promise<ServerMessage>;
+  ask(request: ClientMessage): Promise<ServerMessage>;
+  /** The same for the one type of message that answers it. */
+  askFor<Type extends ServerMessage['type']>(type: Type, request: ClientMessage): Promise<MessageOf<Type>>;
   /** Settles the question this message answers, if any. */
   answer(message: ServerMessage): void;
   /** Rejects all that is open. */
@@ -38,24 +41,11 @@ export function createRequests(send: (text: string) => boolean, clock: Clock): R
   let lastRef = 0;
 
   return {
-    ask(request) {
-      lastRef += 1;
-      const ref = lastRef;
-      return new Promise((resolve, reject) => {
-        if (!send(JSON.stringify({ ...request, ref }))) return reject(disconnected());
-        const cancelTimer = clock.after(ANSWER_MS_MAX, () => {
-          open.delete(ref);
-          reject(new RadioError('timeout', `no answer to ${request.type} within ${ANSWER_MS_MAX} ms`));
-        });
-        const settled = <Outcome>(settle: (outcome: Outcome) => void) => {
-          return (outcome: Outcome) => {
-            cancelTimer();
-            open.delete(ref);
-            settle(outcome);
-          };
-        };
-        open.set(ref, { resolve: settled(resolve), reject: settled(reject) });
-      });
+    ask,
+    async askFor(type, request) {
+      const answer = await ask(request);
+      if (isOf(type, answer)) return answer;
+      throw new RadioError('internal', `${request.type} was answered ${answer.type}`);
     },
     answer(message) {
       const waiting = 'ref' in message && typeof message.ref === 'number' ? open.get(message.ref) : undefined;
@@ -67,6 +57,33 @@ export function createRequests(send: (text: string) => boolean, clock: Clock): R
       for (const waiting of [...open.values()]) waiting.reject(disconnected());
     },
   };
+
+  function ask(request: ClientMessage): Promise<ServerMessage> {
+    lastRef += 1;
+    const ref = lastRef;
+    return new Promise((resolve, reject) => {
+      if (!send(JSON.stringify({ ...request, ref }))) return reject(disconnected());
+      const cancelTimer = clock.after(ANSWER_MS_MAX, () => {
+        open.delete(ref);
+        reject(new RadioError('timeout', `no answer to ${request.type} within ${ANSWER_MS_MAX} ms`));
+      });
+      const settled = <Outcome>(settle: (outcome: Outcome) => void) => {
+        return (outcome: Outcome) => {
+          cancelTimer();
+          open.delete(ref);
+          settle(outcome);
+        };
+      };
+      open.set(ref, { resolve: settled(resolve), reject: settled(reject) });
+    });
+  }
+}
+
+function isOf<Type extends ServerMessage['type']>(
+  type: Type,
+  message: ServerMessage,
+): message is MessageOf<Type> {
+  return message.type === type;
 }
 
 const disconnected = () => new RadioError('disconnected', 'there is no connection to the relay');

@@ -1,13 +1,16 @@
 // Speaks packets in time, as a microphone would deliver them.
 import { type Clock, systemClock } from './clock.js';
-import type { Talk } from './talking.js';
+import type { Talk } from './talk.js';
 
 /** When packet `i` was due: `startedAtMs + i * packetMs`, by the clock given. */
 export type Spoken = { startedAtMs: number; packetMs: number; packetsDue: number };
 
+const ASKING = new Set<Talk['state']['kind']>(['idle', 'requested', 'queued']);
+
 /**
- * Sends each packet at its own deadline and ends the burst with the last; stops early when the burst is over or
- * `signal` aborts, ending the burst. Packets half a second late are left out by the burst itself.
+ * Sends each packet at its own deadline and ends the talk with the last; one that asks first is spoken from its grant
+ * on. Stops early when the talk is over or `signal` aborts, ending the talk. Packets half a second late are left out by
+ * the talk itself.
  */
 export async function speak({
   talk,
@@ -22,6 +25,7 @@ export async function speak({
   clock?: Clock;
   signal?: AbortSignal | undefined;
 }): Promise<Spoken> {
+  await untilAllowed(talk, signal);
   const startedAtMs = clock.nowMs();
   let isOver = false;
   void talk.ended.then(() => {
@@ -39,6 +43,20 @@ export async function speak({
     else talk.end(packet, { capturedAtMs: dueAtMs });
   }
   return { startedAtMs, packetMs, packetsDue: packets.length };
+}
+
+/** Until the floor is granted or will not be; a talk whose first frame asks has nothing to wait for. */
+function untilAllowed(talk: Talk, signal: AbortSignal | undefined): Promise<void> {
+  const isAsking = () => talk.floor !== 'first_frame' && ASKING.has(talk.state.kind);
+  return new Promise((resolve) => {
+    if (!isAsking() || signal?.aborted) return resolve();
+    const stop = talk.on('state', () => {
+      if (isAsking()) return;
+      stop();
+      resolve();
+    });
+    signal?.addEventListener('abort', () => resolve(), { once: true });
+  });
 }
 
 async function until(dueAtMs: number, clock: Clock): Promise<void> {

@@ -1,214 +1,276 @@
-// One burst as its talker makes it: numbers the frames, holds them for a moment when the network does, never sends old speech.
-import { END, encodeFrame, START } from '../relay/frame.js';
+// One talk from the question for the floor to its end, following what the relay says of it.
+import { START } from '../relay/frame.js';
+import type { ErrorCode, RevokeCode, Snapshot, Talker } from './bodies.js';
 import type { Clock } from './clock.js';
-import type { ServerMessage, TalkEnded } from './messages.js';
+import { createEmitter } from './events.js';
+import type { FloorAnswer, Ref, Refusal, ServerMessage, TalkEnded } from './messages.js';
+import { createOutgoing, type Uplink } from './outgoing.js';
+import type { Talk, TalkEvents, TalkOptions, TalkOutcome, TalkState } from './talk.js';
 
-/**
- * How a burst ended: the server's code with its counts (`released`, `too_long`, ...), an ERROR code that refused it,
- * `left` or `deleted` for the membership, `lost` with the connection, `unsent` when no frame ever left.
- */
-export type TalkOutcome = { code: string } & Partial<Pick<TalkEnded, 'frames' | 'duration_ms'>>;
-
-/** `capturedAtMs`: when the sound was recorded, by the radio's clock; now, when left out. */
-export type SendOptions = { capturedAtMs?: number };
-
-/** A burst being spoken. Calls never throw and never wait; what cannot be sent in time is left out. */
-export type Talk = {
-  readonly talkgroupId: string;
-  /** One packet, one frame period. */
-  send(payload: Uint8Array, options?: SendOptions): void;
-  /** A pause of so many frame periods (DTX): nothing is sent, the sequence runs on. */
-  skip(periods: number): void;
-  /** The last packet, or none. */
-  end(payload?: Uint8Array, options?: SendOptions): void;
-  /** Resolves when the burst is over for the server too; never rejects. */
-  readonly ended: Promise<TalkOutcome>;
-};
-
-/** What the radio tells a burst. */
+/** What the radio tells a talk. */
 export type TalkHandle = Talk & {
   readonly isOver: boolean;
-  /** True when the message was for this burst and no other. */
+  /** True when the message was for this talk and no other. */
   message(message: ServerMessage): boolean;
+  /** What the server says of the talkgroup, events being missed or not. */
+  snapshot(snapshot: Snapshot): void;
   connectionLost(): void;
-  /** Over, with this code; nothing more is sent. */
-  stop(code: string): void;
+  /** There is a connection again; `resumed` is the talkgroup as the resumed session finds it, null in a new session. */
+  connected(resumed: Snapshot | null): void;
+  /** There will be no connection any more. */
+  stop(): void;
 };
 
-/** The way out: whether it is open, what still sits in the socket, and the talkgroup's number on the wire. */
-export type Uplink = {
-  readonly isOpen: boolean;
-  readonly session: number | null;
-  readonly bufferedBytes: number;
-  numberOf(talkgroupId: string): number | null;
-  send(bytes: Uint8Array<ArrayBuffer>): boolean;
-};
-
-type Held = { payload: Uint8Array; period: number; capturedAtMs: number; isEnd: boolean };
-
-const AGE_MS_MAX = 500;
-// What the socket holds cannot be taken back, so more than this waits here, where it can still be dropped: about 25
-// frames of 80 bytes, half a second.
-// LIMIT: the kernel takes megabytes before the socket counts a byte; only a PING behind the audio would show that.
-const BUFFERED_BYTES_MAX = 2_048;
-const RETRY_MS = 20;
 // The server ends a silent burst after 2 s by itself; one it never accepted gets no TALK_ENDED at all.
 const ANSWER_MS_MAX = 5_000;
 const NOTHING = new Uint8Array();
-// ERROR codes that refuse the whole burst; after others (`rate_limited`) the server takes frames again by itself.
-const REFUSALS = new Set([
+const UNSENT: TalkOutcome = { kind: 'ended', code: 'unsent' };
+const LOST: TalkOutcome = { kind: 'ended', code: 'lost' };
+// ERROR codes that refuse a whole burst; `bad_frame` refuses one frame.
+const REFUSALS = new Set<ErrorCode>([
   'not_member',
   'unknown_talkgroup',
   'listen_only',
   'too_many_talkgroups',
   'forbidden',
+  'rate_limited',
 ]);
 
-/** A burst of which nothing was sent yet; its first frame that can be sent starts it. */
-export function createTalk(talkgroupId: string, uplink: Uplink, clock: Clock): TalkHandle {
-  let held: Held[] = [];
-  let period = 0;
-  /** The period of the frame that carried START, null until one did in this session. */
-  let startPeriod: number | null = null;
+/** A talk of which nothing was sent yet, but the question for the floor where it asks first. `ref` names its questions. */
+export function createTalk(
+  { talkgroupId, floor = 'first_frame', priority, codec, ref }: TalkOptions & { ref: Ref },
+  uplink: Uplink,
+  clock: Clock,
+): TalkHandle {
+  const asksFirst = floor !== 'first_frame';
+  // A first frame has priority 1 and no codec: whoever wants others says so right before it.
+  const asksAlong = !asksFirst && (priority !== undefined || codec !== undefined);
+  const events = createEmitter<TalkEvents>();
+  let state: TalkState = { kind: 'idle' };
   let burst: number | null = null;
-  /** What is told when nothing follows; other than `unsent` after a burst that silence ended. */
-  let otherwise: TalkOutcome = { code: 'unsent' };
   let isEnding = false;
   let isOver = false;
-  let cancelRetry = () => {};
+  /** How it will have ended when the server says no more. */
+  let otherwise = UNSENT;
+  let cancelTimer = () => {};
   let resolve: (outcome: TalkOutcome) => void = () => {};
   const ended = new Promise<TalkOutcome>((settle) => {
     resolve = settle;
   });
+  const outgoing = createOutgoing(talkgroupId, uplink, clock, {
+    mayLeave: () => uplink.isOpen && (!asksFirst || state.kind === 'granted' || state.kind === 'talking'),
+    begins,
+    closed,
+    notMember: () => finish({ kind: 'denied', code: 'not_member' }),
+  });
 
+  if (asksFirst && uplink.isOpen) ask();
   return {
     talkgroupId,
+    floor,
     ended,
+    on: events.on,
+    get state() {
+      return state;
+    },
     get isOver() {
       return isOver;
     },
-    send: (payload, options) => take(payload, false, options),
-    skip(periods) {
-      period += periods;
+    send(payload, options) {
+      if (!isEnding) outgoing.push(payload, false, options);
     },
+    skip: outgoing.skip,
     end(payload = NOTHING, options) {
-      take(payload, true, options);
+      if (isEnding) return;
+      isEnding = true;
+      outgoing.push(payload, true, options);
     },
     message,
+    snapshot,
     connectionLost,
-    stop,
+    connected,
+    stop: () => finish(otherwise),
   };
 
-  function take(payload: Uint8Array, isEnd: boolean, options: SendOptions = {}): void {
-    if (isOver || isEnding) return;
-    isEnding = isEnd;
-    held.push({ payload, period, capturedAtMs: options.capturedAtMs ?? clock.nowMs(), isEnd });
-    period += 1;
-    flush();
+  function ask(): void {
+    const question = { type: 'FLOOR_REQUEST', talkgroup_id: talkgroupId, queue: floor === 'queue', ref };
+    uplink.ask(JSON.stringify({ ...question, priority, codec }));
+    enter({ kind: 'requested' });
   }
 
-  function flush(): void {
-    cancelRetry();
-    // Speech from before a connection is never sent on it.
-    if (uplink.isOpen) drain();
-    else discard();
+  function begins(): number {
+    otherwise = LOST;
+    if (asksAlong) ask();
+    else if (!asksFirst) enter({ kind: 'requested' });
+    // START makes a frame a question of its own: after FLOOR_REQUEST it would take back a floor refused meanwhile.
+    return asksAlong || asksFirst ? 0 : START;
   }
 
-  function drain(): void {
-    held = held.filter((frame) => frame.isEnd || !isStale(frame));
-    while (uplink.bufferedBytes <= BUFFERED_BYTES_MAX) {
-      const next = held.shift();
-      if (!next) return;
-      if (next.isEnd) transmitEnd(next);
-      else transmit(next, next.payload, 0);
-    }
-    if (held.length > 0) cancelRetry = clock.after(RETRY_MS, flush);
-  }
-
-  function discard(): void {
-    held = [];
-    if (isEnding) finish(startPeriod === null ? otherwise : { code: 'lost' });
-  }
-
-  function isStale({ capturedAtMs }: Held): boolean {
-    return clock.nowMs() - capturedAtMs > AGE_MS_MAX;
-  }
-
-  function transmitEnd(frame: Held): void {
-    const payload = isStale(frame) ? NOTHING : frame.payload;
-    if (payload.length === 0 && startPeriod === null) {
-      finish(otherwise);
-    } else {
-      cancelRetry = clock.after(ANSWER_MS_MAX, () => stop('lost'));
-      transmit(frame, payload, END);
-    }
-  }
-
-  function transmit({ period }: Held, payload: Uint8Array, flags: number): void {
-    const talkgroup = uplink.numberOf(talkgroupId);
-    if (talkgroup === null) {
-      stop('not_member');
-    } else {
-      const start = startPeriod === null ? START : 0;
-      startPeriod ??= period;
-      uplink.send(encodeFrame({ flags: flags | start, sequence: period - startPeriod, talkgroup, payload }));
-    }
+  function closed(hasLeft: boolean): void {
+    if (isOver) return;
+    if (hasLeft) expectEnd();
+    else giveUp();
   }
 
   function message(message: ServerMessage): boolean {
     switch (message.type) {
+      case 'FLOOR_GRANTED':
+      case 'FLOOR_QUEUED':
+      case 'FLOOR_DENIED':
+        if (!isAnswer(message)) return false;
+        follow(message);
+        return true;
+      case 'FLOOR_REVOKED':
+        if (message.burst !== burst) return false;
+        revoked(message.code);
+        return true;
       case 'TALK_STARTED':
-        if (burst !== null || message.session !== uplink.session) return false;
-        burst = message.burst;
+        if (!isOurs(message) || state.kind === 'talking') return false;
+        started(message);
         return true;
       case 'TALK_ENDED':
         if (message.burst !== burst || message.session !== uplink.session) return false;
         endedByServer(message);
         return true;
       case 'ERROR':
-        if (burst !== null || message.ref !== undefined || !REFUSALS.has(message.code)) return false;
-        stop(message.code);
+        if (!isRefused(message)) return false;
+        deny(message);
         return true;
       case 'TALKGROUP_LEFT':
-        stop(message.reason);
+        finish(otherwise.kind === 'revoked' ? otherwise : { kind: 'ended', code: message.reason });
         return false;
       default:
         return false;
     }
   }
 
+  /** News of a place in the queue, and the answer to a frame that asked by itself, name no question. */
+  function isAnswer(message: FloorAnswer): boolean {
+    if (message.ref !== undefined) return message.ref === ref;
+    return state.kind === 'queued' || isFirstFrameOpen();
+  }
+
+  function isRefused(message: Refusal): boolean {
+    if (message.ref !== undefined) return message.ref === ref;
+    return message.talkgroup_id !== undefined && isFirstFrameOpen() && REFUSALS.has(message.code);
+  }
+
+  function isFirstFrameOpen(): boolean {
+    return !asksFirst && !asksAlong && outgoing.hasBegun && burst === null;
+  }
+
+  function isOurs({ session, burst: number }: Talker): boolean {
+    return session === uplink.session && outgoing.hasBegun && (burst === null || burst === number);
+  }
+
+  function follow(answer: FloorAnswer): void {
+    switch (answer.type) {
+      case 'FLOOR_GRANTED': {
+        const { priority, max_talk_ms } = answer;
+        burst = answer.burst;
+        enter({ kind: 'granted', burst, priority, max_talk_ms });
+        break;
+      }
+      case 'FLOOR_QUEUED':
+        enter({ kind: 'queued', position: answer.position, size: answer.size });
+        break;
+      case 'FLOOR_DENIED':
+        deny(answer);
+    }
+  }
+
+  function deny(refusal: (FloorAnswer & { type: 'FLOOR_DENIED' }) | Refusal): void {
+    const { code, retry_ms } = refusal;
+    const talker = 'talker' in refusal ? refusal.talker : undefined;
+    finish({ kind: 'denied', code, ...(talker && { talker }), ...(retry_ms !== undefined && { retry_ms }) });
+  }
+
+  function started({ burst: number, priority, emergency }: Talker): void {
+    burst = number;
+    enter({ kind: 'talking', burst, priority, emergency });
+  }
+
+  function revoked(code: RevokeCode): void {
+    otherwise = { kind: 'revoked', code };
+    if (state.kind !== 'talking') return finish(otherwise);
+    // The counts come with TALK_ENDED, which follows.
+    isEnding = true;
+    outgoing.clear();
+    expectEnd();
+  }
+
   function endedByServer({ code, frames, duration_ms }: TalkEnded): void {
-    const outcome = { code, frames, duration_ms };
-    if (code === 'silence' && !isEnding) {
+    const counts = { frames, duration_ms };
+    if (otherwise.kind === 'revoked') {
+      finish({ ...otherwise, ...counts });
+    } else if (isEnding || asksFirst) {
+      finish({ kind: 'ended', code, ...counts });
+    } else if (code === 'silence') {
       // A pause longer than the server's patience: the next frame begins another burst of the same talk.
-      otherwise = outcome;
+      otherwise = { kind: 'ended', code, ...counts };
       restart();
-    } else if (code === 'released' && !isEnding) {
+    } else if (code === 'released') {
       // That next frame had crossed the news of the silence, and our START then ended the burst it had begun.
       burst = null;
+      enter({ kind: 'requested' });
     } else {
-      finish(outcome);
+      finish({ kind: 'ended', code, ...counts });
+    }
+  }
+
+  function snapshot(snapshot: Snapshot): void {
+    const running = snapshot.talkers.find(isOurs);
+    const isWhole = snapshot.talkers.length >= snapshot.talkers_total;
+    if (running) {
+      if (state.kind !== 'talking') started(running);
+    } else if (state.kind === 'talking' && isWhole) {
+      // It ended, and the news of that did not get through.
+      if (isEnding || asksFirst) finish(otherwise);
+      else restart();
     }
   }
 
   function connectionLost(): void {
-    discard();
+    outgoing.clear();
+    if (isEnding) finish(otherwise);
+  }
+
+  function connected(resumed: Snapshot | null): void {
+    const running = resumed?.talkers.find(isOurs);
+    if (running) return started(running);
     restart();
+    if (asksFirst) ask();
   }
 
   function restart(): void {
-    startPeriod = null;
+    outgoing.restart();
     burst = null;
+    if (state.kind !== 'idle') enter({ kind: 'idle' });
   }
 
-  function stop(code: string): void {
-    finish({ code });
+  function expectEnd(): void {
+    cancelTimer();
+    cancelTimer = clock.after(ANSWER_MS_MAX, () => finish(otherwise));
+  }
+
+  function giveUp(): void {
+    const isAsking = state.kind === 'requested' || state.kind === 'queued' || state.kind === 'granted';
+    if (isAsking) uplink.send(JSON.stringify({ type: 'FLOOR_RELEASE', talkgroup_id: talkgroupId }));
+    finish(otherwise);
+  }
+
+  function enter(next: TalkState): void {
+    state = next;
+    events.emit('state', next);
   }
 
   function finish(outcome: TalkOutcome): void {
+    if (isOver) return;
     isOver = true;
-    held = [];
-    cancelRetry();
+    isEnding = true;
+    outgoing.clear();
+    cancelTimer();
     resolve(outcome);
+    enter(outcome);
   }
 }

@@ -14,13 +14,14 @@ export type TerminalOptions = {
 };
 
 /**
- * Speaks an Ogg Opus file in real time and tells how the relay ended the burst, `released` when all went well.
- * Rejects when the file cannot be spoken, the relay refuses the token, or the user is not in the talkgroup.
+ * Speaks an Ogg Opus file in real time and tells how the talk ended, `released` when all went well; with `queue` it
+ * waits for the floor. Rejects when the file cannot be spoken, the relay refuses the token, or the user is not in the
+ * talkgroup.
  */
 export async function talkFile(
-  options: TerminalOptions & { talkgroup: string; file: string },
+  options: TerminalOptions & { talkgroup: string; file: string; priority?: number; queue?: boolean },
 ): Promise<TalkOutcome> {
-  const { report = () => {}, signal } = options;
+  const { report = () => {}, signal, priority, queue = false } = options;
   const { packets, packetMs } = await readOpus(options.file);
   if (packets.some((packet) => packet.length > PAYLOAD_BYTES_MAX)) {
     throw new Error(`a packet of the file is longer than the ${PAYLOAD_BYTES_MAX} bytes a frame holds`);
@@ -28,13 +29,20 @@ export async function talkFile(
   const radio = openRadio(options);
   try {
     await until(radio, { event: 'open', signal });
-    if (signal?.aborted) return { code: 'unsent' };
+    if (signal?.aborted) return { kind: 'ended', code: 'unsent' };
     const { talkgroup_id, name } = findTalkgroup(radio, options.talkgroup);
-    report(`talking in ${name} for ${seconds(packets.length * packetMs)}`);
-    const talk = radio.talk({ talkgroupId: talkgroup_id });
+    const talk = radio.talk({
+      talkgroupId: talkgroup_id,
+      floor: queue ? 'queue' : 'first_frame',
+      ...(priority !== undefined && { priority }),
+    });
+    talk.on('state', (state) => {
+      if (state.kind === 'queued') report(`waiting for ${name}: ${state.position} of ${state.size}`);
+      if (state.kind === 'talking') report(`talking in ${name} for ${seconds(packets.length * packetMs)}`);
+    });
     await speak({ talk, packets, packetMs, signal });
     const outcome = await talk.ended;
-    report(`${outcome.code}: ${outcome.frames ?? 0} of ${packets.length} packets were relayed`);
+    report(describe(outcome, packets.length));
     return outcome;
   } finally {
     radio.close();
@@ -54,13 +62,12 @@ export async function listenToFile(
 
   const writer = await createOpusWriter(options.out);
   const radio = openRadio(options);
+  const wants = (talkgroupId: string) =>
+    talkgroup === undefined || isNamed(radio.talkgroups.get(talkgroupId), talkgroup);
+  reportHeard(radio, wants, report);
   const recorder = createRecorder({
-    radio,
-    writer,
-    wants: (talkgroupId) => talkgroup === undefined || isNamed(radio.talkgroups.get(talkgroupId), talkgroup),
-    onBurst({ talkgroup_id, code, duration_ms = 0 }) {
-      const name = radio.talkgroups.get(talkgroup_id)?.name ?? talkgroup_id;
-      report(`heard ${seconds(duration_ms)} in ${name}: ${code}`);
+    ...{ radio, writer, wants },
+    onBurst() {
       if (recorder.recorded.bursts >= bursts) enough.abort();
     },
     onFailure: () => enough.abort(),
@@ -75,6 +82,33 @@ export async function listenToFile(
     await recorder.close();
   }
   return recorder.recorded;
+}
+
+function reportHeard(
+  radio: Radio,
+  wants: (talkgroupId: string) => boolean,
+  report: (line: string) => void,
+): void {
+  const nameOf = (talkgroupId: string) => radio.talkgroups.get(talkgroupId)?.name ?? talkgroupId;
+  radio.on('talk_started', ({ talkgroup_id, username }) => {
+    if (wants(talkgroup_id)) report(`${username} talks in ${nameOf(talkgroup_id)}`);
+  });
+  radio.on('talk_ended', ({ talkgroup_id, code, duration_ms = 0 }) => {
+    if (wants(talkgroup_id)) report(`heard ${seconds(duration_ms)} in ${nameOf(talkgroup_id)}: ${code}`);
+  });
+  radio.on('lag', ({ talkgroupId, missed }) => {
+    if (wants(talkgroupId)) report(`too slow: ${missed} packets missed in ${nameOf(talkgroupId)}`);
+  });
+  radio.on('emergency', ({ talkgroup_id, username, state, lat, lng }) => {
+    const where = lat === undefined || lng === undefined ? '' : ` at ${lat}, ${lng}`;
+    if (wants(talkgroup_id)) report(`EMERGENCY of ${username} in ${nameOf(talkgroup_id)}: ${state}${where}`);
+  });
+}
+
+function describe(outcome: TalkOutcome, packets: number): string {
+  if (outcome.kind !== 'denied')
+    return `${outcome.code}: ${outcome.frames ?? 0} of ${packets} packets were relayed`;
+  return `not talking: ${outcome.code}${outcome.talker ? `, ${outcome.talker.username} talks` : ''}`;
 }
 
 function openRadio({ url, token, report = () => {} }: TerminalOptions): Radio {

@@ -1,7 +1,9 @@
 // A world for one radio, without time and network: a clock turned by hand and sockets answered by hand.
+import type { Emergency, Snapshot, Talker } from '../../src/client/bodies.js';
 import type { Clock } from '../../src/client/clock.js';
 import type { RadioSocket } from '../../src/client/connection.js';
-import type { ServerMessage, Snapshot, Talker } from '../../src/client/messages.js';
+import type { ServerMessage, TalkEnded, Welcome } from '../../src/client/messages.js';
+import { createRadio } from '../../src/client/radio.js';
 import { decodeFrame, encodeFrame, type Frame } from '../../src/relay/frame.js';
 
 /** A clock that stands still until `pass`; timers run in order, each at its own time. */
@@ -45,7 +47,7 @@ export type FakeSocket = {
   /** Any data at all, as it comes off the wire. */
   delivers(data: unknown): void;
   says(message: ServerMessage): void;
-  welcomes(options?: { session?: number; talkgroups?: Snapshot[] }): void;
+  welcomes(over?: Partial<Welcome>): void;
   relays(frame: Partial<Frame> & Pick<Frame, 'sequence' | 'talkgroup' | 'payload'>): void;
   closes(code: number, reason?: string): void;
 };
@@ -91,24 +93,13 @@ export function fakeNetwork(): { WebSocket: new (address: string) => RadioSocket
     says(message: ServerMessage): void {
       this.delivers(JSON.stringify(message));
     }
-    welcomes({
-      session = 7,
-      talkgroups = [ALPHA],
-    }: {
-      session?: number;
-      talkgroups?: Snapshot[];
-    } = {}): void {
+    welcomes(over: Partial<Welcome> = {}): void {
       this.says({
-        type: 'WELCOME',
-        protocol: 1,
-        session,
-        user_id: 'u-own',
-        username: 'own',
-        device_id: null,
-        resumed: false,
-        server_time: 0,
+        ...{ type: 'WELCOME', protocol: 1, session: OWN, user_id: 'u-own', username: 'own', device_id: null },
+        ...{ resume_token: `token-${sockets.length}`, resumed: false, server_time: 0 },
         limits: { frame_bytes: 1024, frames_per_second: 110, text_bytes: 8192, backlog_ms: 1000 },
-        talkgroups,
+        talkgroups: [ALPHA],
+        ...over,
       });
     }
     relays(frame: Partial<Frame> & Pick<Frame, 'sequence' | 'talkgroup' | 'payload'>): void {
@@ -121,6 +112,30 @@ export function fakeNetwork(): { WebSocket: new (address: string) => RadioSocket
   return { WebSocket, sockets };
 }
 
+/** A radio in such a world; `random` stands still as well. */
+export function fakeWorld({ random = () => 0, ...options }: { random?: () => number; url?: string } = {}) {
+  const clock = manualClock();
+  const { WebSocket, sockets } = fakeNetwork();
+  const radio = createRadio({ url: 'ws://relay', token: 'x/y', WebSocket, clock, random, ...options });
+  return {
+    clock,
+    radio,
+    sockets,
+    /** The one the radio opened last. */
+    socket(): FakeSocket {
+      const last = sockets.at(-1);
+      if (!last) throw new Error('the radio opened no socket');
+      return last;
+    },
+  };
+}
+
+/** Lets promises settle that nothing but promises holds up. */
+export const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/** The session number of the radio under test. */
+export const OWN = 7;
+
 export const ALPHA: Snapshot = {
   talkgroup_id: 'tg-alpha',
   number: 1,
@@ -131,8 +146,11 @@ export const ALPHA: Snapshot = {
   event: 0,
   talkers: [],
   talkers_total: 0,
+  emergencies: [],
   online: 1,
 };
+
+export const BRAVO: Snapshot = { ...ALPHA, talkgroup_id: 'tg-bravo', number: 2, name: 'Bravo' };
 
 /** Somebody else talking in Alpha. */
 export const talker = (over: Partial<Talker> = {}): Talker => ({
@@ -145,5 +163,19 @@ export const talker = (over: Partial<Talker> = {}): Talker => ({
   priority: 1,
   emergency: false,
   started_at: '2026-01-01T00:00:00.000Z',
+  ...over,
+});
+
+/** The end of the burst of `talker()`. */
+export const talkEnd = (over: Partial<TalkEnded> = {}): TalkEnded => ({
+  ...{ type: 'TALK_ENDED', talkgroup_id: ALPHA.talkgroup_id, event: 2, session: 20, burst: 1 },
+  ...{ code: 'released', duration_ms: 60, frames: 3 },
+  ...over,
+});
+
+/** Somebody else's call for help in Alpha. */
+export const emergency = (over: Partial<Emergency> = {}): Emergency => ({
+  ...{ emergency_id: 'em-1', talkgroup_id: ALPHA.talkgroup_id, user_id: 'u-other', username: 'other' },
+  ...{ state: 'raised', raised_at: '2026-01-01T00:00:00.000Z' },
   ...over,
 });

@@ -30,6 +30,7 @@ const settings = {
   JWT_SECRET: SECRET,
   ADMIN_PASSWORD: 'admin password',
   LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'fatal',
+  DRAIN_MS: '0',
 };
 
 /**
@@ -87,6 +88,15 @@ export async function serviceProcess(t: Test, environment: Record<string, string
   };
 }
 
+/** As REST takes them; what is left out is as for every new talkgroup. */
+interface TalkgroupSettings {
+  readonly name: string;
+  readonly floor_mode?: 'open' | 'single' | 'broadcast';
+  readonly max_talk_ms?: number;
+}
+
+type Four<T> = [T, T, T, T, ...T[]];
+
 interface Addresses {
   readonly rest: string;
   readonly ws: string;
@@ -140,6 +150,9 @@ async function peopleOf(t: Test, { rest, ws, url }: Addresses) {
       delete: (path: string) => must('DELETE', path, token),
       call: (method: string, path: string, body?: unknown) => call(method, path, token, body),
       radio: () => connect(t, `${ws}/ws?token=${token}`),
+      /** A new socket that would go on with the session of that radio. */
+      resumes: ({ welcome }: Pick<Radio, 'welcome'>) =>
+        connect(t, `${ws}/ws?token=${token}&resume=${welcome?.resume_token}`),
     };
   }
 
@@ -150,6 +163,19 @@ async function peopleOf(t: Test, { rest, ws, url }: Addresses) {
   }
 
   const admin = await person(`admin-${randomUUID()}`, { role: 'admin' });
+
+  /** A talkgroup with these settings and members. */
+  async function talkgroupWith(settings: TalkgroupSettings, ...members: readonly { readonly id: UserId }[]) {
+    const { name, floor_mode = 'open', max_talk_ms } = settings;
+    const created = await admin.post('/talkgroups', { name, floor_mode });
+    const { id } = created.talkgroup as { id: string };
+    if (max_talk_ms !== undefined) await admin.patch(`/talkgroups/${id}`, { max_talk_ms });
+    for (const member of members) {
+      await sql`insert into memberships (user_id, talkgroup_id, site) values (${member.id}, ${id}, 'depot')`;
+    }
+    const [row] = await sql`select number::int from talkgroups where id = ${id}`;
+    return { id, number: row?.number as number, name };
+  }
 
   return {
     rest,
@@ -164,14 +190,24 @@ async function peopleOf(t: Test, { rest, ws, url }: Addresses) {
     /** A radio of somebody who got his token elsewhere, at this node. */
     radioOf: ({ token }: { token: string }) => connect(t, `${ws}/ws?token=${token}`),
     admin,
+    talkgroupWith,
     /** A talkgroup of these members. */
-    async talkgroup(name: string, ...members: readonly { readonly id: UserId }[]) {
-      const { talkgroup } = (await admin.post('/talkgroups', { name })) as { talkgroup: { id: string } };
-      for (const { id } of members) {
-        await sql`insert into memberships (user_id, talkgroup_id, site) values (${id}, ${talkgroup.id}, 'depot')`;
-      }
-      const [row] = await sql`select number::int from talkgroups where id = ${talkgroup.id}`;
-      return { id: talkgroup.id, number: row?.number as number, name };
+    talkgroup: (name: string, ...members: readonly { readonly id: UserId }[]) =>
+      talkgroupWith({ name }, ...members),
+    /** A talkgroup of `count` people with names of their own, the first `admins` of them so, and a radio of each. */
+    async crew(t: Test, count: number, { admins = 0, ...settings }: TalkgroupSettings & { admins?: number }) {
+      const people = await Promise.all(
+        Array.from({ length: count }, (_, index) =>
+          person(`${settings.name}-${index}`, { role: index < admins ? 'admin' : 'user' }),
+        ),
+      );
+      const talkgroup = await talkgroupWith(settings, ...people);
+      const radios = await Promise.all(people.map((one) => one.radio()));
+      t.teardown(() => {
+        for (const radio of radios) radio.socket.terminate();
+      });
+      // As many as the test takes apart; it knows how many it asked for.
+      return { ...talkgroup, people: people as Four<(typeof people)[number]>, radios: radios as Four<Radio> };
     },
   };
 }

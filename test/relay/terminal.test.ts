@@ -20,7 +20,7 @@ async function setUp(t: Test) {
   await writeFile(file, await writeOpus({ packets: spoken, channels: 1, preSkip: 312 }));
   const [talker, listener] = [ann, bob].map(({ token }) => ({ url: s.ws, token }));
   if (!talker || !listener) throw new Error('two people were asked for');
-  return { group, talker, listener, spoken, file, out: join(folder, 'heard.ogg') };
+  return { s, ann, bob, group, talker, listener, spoken, file, out: join(folder, 'heard.ogg') };
 }
 
 /** Starts to listen; `ready` resolves when it hears. */
@@ -53,7 +53,9 @@ t.test('what is spoken into a talkgroup is, packet for packet, in the file of a 
   t.same((await readOpus(out)).packets, [...spoken, ...spoken]);
   t.match(lines, [
     'listening to 1 talkgroups',
+    'ann talks in Alpha',
     /^heard \d\.\d s in Alpha: released$/,
+    'ann talks in Alpha',
     /^heard \d\.\d s in Alpha: released$/,
   ]);
 });
@@ -83,7 +85,59 @@ t.test('an interrupted talker ends its burst properly', async (t) => {
   radio.on('audio', ({ sequence }) => sequence === 3 && interrupt.abort());
   const outcome = await talkFile({ ...talker, talkgroup: 'Alpha', file, signal: interrupt.signal });
   t.equal(outcome.code, 'released');
-  t.ok((outcome.frames ?? 0) < spoken.length);
+  t.ok('frames' in outcome && (outcome.frames ?? 0) < spoken.length);
+});
+
+t.test(
+  'where somebody talks, one who queues waits and is heard, and one who does not is told who',
+  async (t) => {
+    const { s, group, talker, listener, spoken, file } = await setUp(t);
+    await s.admin.patch(`/talkgroups/${group.id}`, { floor_mode: 'single' });
+    const radio = createRadio(listener);
+    t.teardown(() => radio.close());
+    await new Promise((resolve) => radio.on('open', resolve));
+    const talk = radio.talk({ talkgroupId: group.id, floor: 'request' });
+    await new Promise<void>((resolve) => talk.on('state', ({ kind }) => kind === 'granted' && resolve()));
+    // Only a running burst names its talker.
+    talk.send(spoken[0] ?? new Uint8Array());
+    await radio.ping();
+
+    const lines: string[] = [];
+    const asking = { ...talker, talkgroup: 'Alpha', file, report: (line: string) => lines.push(line) };
+    t.match(await talkFile(asking), { kind: 'denied', code: 'busy' });
+    t.equal(lines.at(-1), 'not talking: busy, bob talks');
+
+    const outcome = talkFile({
+      ...asking,
+      queue: true,
+      priority: 2,
+      report(line) {
+        lines.push(line);
+        if (line.startsWith('waiting')) talk.end();
+      },
+    });
+    t.match(await outcome, { code: 'released', frames: spoken.length });
+    t.match(lines.slice(-3), ['waiting for Alpha: 1 of 1', /^talking in Alpha/, /^released/]);
+  },
+);
+
+t.test('a listener reads of calls for help', async (t) => {
+  const { group, talker, listener, out } = await setUp(t);
+  const interrupt = new AbortController();
+  const radio = createRadio(talker);
+  t.teardown(() => radio.close());
+  const { done, ready, lines } = listen({
+    ...{ ...listener, out, signal: interrupt.signal },
+    report: (line) => line.includes('cleared') && interrupt.abort(),
+  });
+  await ready;
+  const id = await radio.emergency.raise({ talkgroupId: group.id, lat: 52.25, lng: 5.5 });
+  await radio.emergency.clear(id);
+  await done;
+  t.same(lines.slice(1), [
+    'EMERGENCY of ann in Alpha: raised at 52.25, 5.5',
+    'EMERGENCY of ann in Alpha: cleared at 52.25, 5.5',
+  ]);
 });
 
 t.test(

@@ -2,28 +2,21 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { nextStep } from '../../src/client/backoff.js';
-import { createRadio } from '../../src/client/radio.js';
-import { fakeNetwork, manualClock } from '../helpers/client-fakes.js';
+import type { ServerMessage } from '../../src/client/radio.js';
+import { fakeWorld, turn } from '../helpers/client-fakes.js';
 
 function setUp({ url = 'ws://relay:1', random = () => 0.5 }: { url?: string; random?: () => number } = {}) {
-  const clock = manualClock();
-  const { WebSocket, sockets } = fakeNetwork();
-  const radio = createRadio({ url, token: 'a/b', WebSocket, clock, random });
+  const { socket: last, ...world } = fakeWorld({ url, random });
   const waits: number[] = [];
-  radio.on('waiting', ({ delayMs }) => waits.push(delayMs));
+  world.radio.on('waiting', ({ delayMs }) => waits.push(delayMs));
   const stops: string[] = [];
-  radio.on('stopped', ({ code, reason }) => stops.push(`${code} ${reason}`));
-  const last = () => {
-    const socket = sockets.at(-1);
-    if (!socket) throw new Error('the radio opened no socket');
-    return socket;
-  };
-  return { clock, sockets, radio, waits, stops, last };
+  world.radio.on('stopped', ({ code, reason }) => stops.push(`${code} ${reason}`));
+  return { ...world, waits, stops, last };
 }
 
 t.test('the token travels encoded, and /ws is appended once', async (t) => {
   for (const url of ['ws://relay:1', 'ws://relay:1/', 'ws://relay:1/ws']) {
-    t.equal(setUp({ url }).last().address, 'ws://relay:1/ws?token=a%2Fb');
+    t.equal(setUp({ url }).last().address, 'ws://relay:1/ws?token=x%2Fy');
   }
 });
 
@@ -49,21 +42,29 @@ t.test('the back-off doubles to 30 s and no further, and starts anew after 5 s o
 
 t.test('every wait lies within what its close code allows, whatever the dice', async () => {
   const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
-  const bounds: [number, string, number, (ceilingMs: number) => [number, number]][] = [
-    [1001, '', 0, (ceiling) => [0, ceiling]],
-    [1006, '', 0, (ceiling) => [0, ceiling]],
-    [1009, '', 0, (ceiling) => [0, ceiling]],
-    [1011, '', 0, (ceiling) => [0, ceiling]],
-    [1012, '', 3_000, (ceiling) => [3_000, 3_000 + ceiling]],
-    [1013, 'slow consumer', 0, (ceiling) => [5_000, 5_000 + ceiling]],
-    [1013, 'replaced', 0, (ceiling) => [5_000, 5_000 + ceiling]],
-    [1013, 'rate_limited', 0, (ceiling) => [30_000, 30_000 + ceiling]],
-    [1008, 'device disabled', 0, () => [45_000, 75_000]],
+  type Situation = Omit<Parameters<typeof nextStep>[0], 'attempt' | 'random'>;
+  const after = (code: number, reason = '', more: Partial<Situation> = {}): Situation => ({
+    ...{ close: { code, reason }, reconnectAfterMs: 0, wasSlow: false },
+    ...more,
+  });
+  const bounds: [Situation, (ceilingMs: number) => [number, number]][] = [
+    [after(1001), (ceiling) => [0, ceiling]],
+    [after(1006), (ceiling) => [0, ceiling]],
+    [after(1006, '', { wasSlow: true }), (ceiling) => [5_000, 5_000 + ceiling]],
+    [after(1006, '', { reconnectAfterMs: 3_000 }), (ceiling) => [3_000, 3_000 + ceiling]],
+    [after(1009), (ceiling) => [0, ceiling]],
+    [after(1011), (ceiling) => [0, ceiling]],
+    [after(1012, '', { reconnectAfterMs: 3_000 }), (ceiling) => [3_000, 3_000 + ceiling]],
+    [after(1013, 'slow consumer'), (ceiling) => [5_000, 5_000 + ceiling]],
+    [after(1013, 'overloaded'), (ceiling) => [5_000, 5_000 + ceiling]],
+    [after(1013, 'replaced'), (ceiling) => [5_000, 5_000 + ceiling]],
+    [after(1013, 'rate_limited'), (ceiling) => [30_000, 30_000 + ceiling]],
+    [after(1008, 'device disabled'), () => [45_000, 75_000]],
   ];
   fc.assert(
     fc.property(fc.constantFrom(...bounds), fc.nat({ max: 2_000 }), random, (row, attempt, dice) => {
-      const [code, reason, reconnectAfterMs, boundsOf] = row;
-      const step = nextStep({ close: { code, reason }, attempt, reconnectAfterMs, random: () => dice });
+      const [situation, boundsOf] = row;
+      const step = nextStep({ ...situation, attempt, random: () => dice });
       const [min, max] = boundsOf(Math.min(30_000, 500 * 2 ** attempt));
       return step.kind === 'wait' && step.delayMs >= min && step.delayMs <= max;
     }),
@@ -98,6 +99,81 @@ t.test('a drain is followed by the wait that GOAWAY asked for, once', async (t) 
   clock.pass(4_250);
   last().closes(1012);
   t.same(waits, [500], 'the next server has asked for nothing');
+});
+
+t.test('a radio that broke off soon after lagging is taken for slow, a lag of long ago is not', async (t) => {
+  const { clock, waits, last } = setUp();
+  const lag: ServerMessage = { type: 'LAG', talkgroups: [], since_ms: 4_000 };
+  last().welcomes();
+  last().says(lag);
+  clock.pass(30_000 - 20_000);
+  last().closes(1006);
+  t.same(waits.splice(0), [5_250]);
+
+  clock.pass(5_250);
+  last().welcomes();
+  clock.pass(5_000);
+  last().closes(1006);
+  t.same(waits.splice(0), [250], 'that was another connection');
+
+  clock.pass(250);
+  last().welcomes();
+  last().says(lag);
+  clock.pass(14_000);
+  last().says(lag);
+  for (let i = 0; i < 31; i++) {
+    clock.pass(1_000);
+    last().says({ type: 'PONG', t: 0, server_time: 0 });
+  }
+  last().closes(1006);
+  t.same(waits, [250]);
+});
+
+t.test(
+  'a question that meets dead silence ends the connection in 10 s, however many follow it',
+  async (t) => {
+    const { clock, radio, last } = setUp();
+    last().welcomes();
+    for (let asked = 0; asked < 10; asked++) {
+      t.equal(radio.state, 'open');
+      radio.ping().catch(() => {});
+      clock.pass(1_000);
+    }
+    t.equal(radio.state, 'waiting');
+
+    clock.pass(500);
+    last().welcomes();
+    radio.ping().catch(() => {});
+    clock.pass(9_000);
+    last().says({ type: 'KEY_ROTATED', talkgroup_id: 'tg-alpha', event: 1, rotation_counter: 1 });
+    clock.pass(9_000);
+    t.equal(radio.state, 'open', 'any word will do');
+    await turn();
+  },
+);
+
+t.test('a radio told to reconnect does so at once, from whatever state but the last', async (t) => {
+  const { clock, radio, sockets, waits, last } = setUp();
+  radio.reconnect();
+  t.equal(sockets.length, 2);
+  last().welcomes();
+  const [left] = sockets.slice(-1);
+  radio.reconnect();
+  t.equal(sockets.length, 3);
+  t.equal(radio.state, 'connecting');
+  t.same(waits.splice(0), [0]);
+  left?.closes(1006);
+  t.equal(radio.state, 'connecting', 'the one it left does not count');
+  last().closes(1013);
+  t.equal(radio.state, 'waiting');
+  radio.reconnect();
+  t.equal(sockets.length, 4);
+  clock.pass(9_999);
+  t.equal(sockets.length, 4, 'the wait was taken back');
+  radio.close();
+  radio.reconnect();
+  t.equal(sockets.length, 4);
+  t.equal(clock.pending, 0);
 });
 
 t.test('a link that swallows everything is noticed within 25 s and left', async (t) => {

@@ -1,33 +1,20 @@
 // What a radio knows of its talkgroups and talkers, and how it counts what it hears.
 import t from 'tap';
-import { createRadio } from '../../src/client/radio.js';
-import { ALPHA, fakeNetwork, manualClock, talker } from '../helpers/client-fakes.js';
+import { ALPHA, BRAVO, fakeWorld, talkEnd, talker } from '../helpers/client-fakes.js';
 
-const BRAVO = { ...ALPHA, talkgroup_id: 'tg-bravo', number: 2, name: 'Bravo' };
 const payload = Uint8Array.of(0x08, 1);
 
 function setUp() {
-  const clock = manualClock();
-  const { WebSocket, sockets } = fakeNetwork();
-  const radio = createRadio({ url: 'ws://relay', token: 'x', WebSocket, clock, random: () => 0 });
+  const world = fakeWorld();
+  const { radio, socket } = world;
   const heard: string[] = [];
   radio.on('talk_started', ({ session, burst }) => heard.push(`started ${session}/${burst}`));
   radio.on('talk_ended', ({ session, burst, code }) => heard.push(`ended ${session}/${burst} ${code}`));
   radio.on('audio', ({ session, burst, sequence }) => heard.push(`${session}/${burst} #${sequence}`));
-  const socket = () => {
-    const last = sockets.at(-1);
-    if (!last) throw new Error('the radio opened no socket');
-    return last;
-  };
   const relays = (sequence: number, over: { sender?: number; burst?: number; talkgroup?: number } = {}) =>
     socket().relays({ talkgroup: ALPHA.number, sender: 20, burst: 1, ...over, sequence, payload });
-  const ended = (over: { session?: number; burst?: number } = {}) =>
-    socket().says({
-      ...{ type: 'TALK_ENDED', talkgroup_id: ALPHA.talkgroup_id, event: 2, session: 20, burst: 1 },
-      ...{ code: 'released', duration_ms: 40, frames: 2 },
-      ...over,
-    });
-  return { clock, radio, socket, heard, relays, ended };
+  const ended = (over: Parameters<typeof talkEnd>[0] = {}) => socket().says(talkEnd(over));
+  return { ...world, heard, relays, ended };
 }
 
 t.test('joins, leaves, changes and rotations show at once', async (t) => {
@@ -37,7 +24,7 @@ t.test('joins, leaves, changes and rotations show at once', async (t) => {
   socket().welcomes();
   socket().says({ type: 'TALKGROUP_JOINED', ...BRAVO });
   const bravo = radio.talkgroups.get('tg-bravo');
-  socket().says({ type: 'KEY_ROTATED', talkgroup_id: 'tg-bravo', event: 5, rotation_counter: 3 });
+  socket().says({ type: 'KEY_ROTATED', talkgroup_id: 'tg-bravo', event: 1, rotation_counter: 3 });
   socket().says({
     ...{
       type: 'TALKGROUP_CHANGED',
@@ -53,11 +40,11 @@ t.test('joins, leaves, changes and rotations show at once', async (t) => {
     floor_mode: 'single',
     max_talk_ms: 0,
     rotation_counter: 3,
-    event: 5,
+    event: 1,
   });
   socket().says({ type: 'TALKGROUP_LEFT', talkgroup_id: 'tg-alpha', reason: 'left' });
   t.same([...radio.talkgroups.keys()], ['tg-bravo']);
-  socket().says({ type: 'SUBSCRIBED', talkgroups: [ALPHA] });
+  socket().says({ type: 'SUBSCRIBED', talkgroups: [ALPHA], refused: [] });
   t.same([...radio.talkgroups.keys()], ['tg-alpha'], 'one that is not in it is gone');
   t.equal(changes, 6);
 });
@@ -123,7 +110,7 @@ t.test('over a reconnect a burst that still runs goes on, and one that is gone i
   const { clock, socket, heard, relays } = setUp();
   socket().welcomes();
   socket().says({ type: 'TALK_STARTED', ...talker() });
-  socket().says({ type: 'TALK_STARTED', ...talker({ session: 21 }) });
+  socket().says({ type: 'TALK_STARTED', ...talker({ session: 21, event: 2 }) });
   relays(0);
   socket().closes(1006);
   clock.pass(0);
@@ -153,10 +140,41 @@ t.test('whatever began ends once: by leaving, by a burst that follows, by stoppi
 
   socket().says({ type: 'TALKGROUP_JOINED', ...ALPHA });
   socket().says({ type: 'TALK_STARTED', ...talker() });
-  socket().says({ type: 'TALK_STARTED', ...talker({ burst: 2 }) });
+  socket().says({ type: 'TALK_STARTED', ...talker({ burst: 2, event: 2 }) });
   t.same(heard.splice(0), ['started 20/1', 'ended 20/1 lost', 'started 20/2']);
   radio.close();
   t.same(heard, ['ended 20/2 lost']);
+});
+
+t.test('the end of a burst tells how much of it was heard, of its own a talker nothing', async (t) => {
+  const { radio, socket, relays, ended } = setUp();
+  const ends: unknown[] = [];
+  radio.on('talk_ended', ({ session, frames, heard }) => ends.push([session, frames, heard]));
+  socket().welcomes({
+    talkgroups: [
+      { ...ALPHA, event: 4, talkers: [{ ...talker(), frames: 90, sequence: 120 }], talkers_total: 1 },
+    ],
+  });
+  for (const sequence of [121, 122, 130]) relays(sequence);
+  ended({ event: 5, frames: 93 });
+  const own = radio.session ?? 0;
+  socket().says({ type: 'TALK_STARTED', ...talker({ event: 6, session: own }) });
+  ended({ event: 7, session: own, frames: 50 });
+  t.same(ends, [
+    [20, 93, 3],
+    [own, 50, 0],
+  ]);
+});
+
+t.test('hearers are told how to decode the talker, those that come late as well', async (t) => {
+  const { radio, socket } = setUp();
+  const codec = { name: 'codec2', sample_rate: 8_000, frame_ms: 40 };
+  const told: unknown[] = [];
+  radio.on('talk_started', (talker) => told.push(talker.codec));
+  const running = { ...talker({ session: 21, codec }), frames: 1, sequence: 0 };
+  socket().welcomes({ talkgroups: [{ ...ALPHA, talkers: [running], talkers_total: 1 }] });
+  socket().says({ type: 'TALK_STARTED', ...talker({ codec }) });
+  t.same(told, [codec, codec]);
 });
 
 t.test('what was on its way while the radio left is not heard', async (t) => {

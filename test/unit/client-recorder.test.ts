@@ -1,20 +1,16 @@
 // What ends up in the file of one that listens.
 import t from 'tap';
 import { opusMs } from '../../src/client/opus.js';
-import { createRadio } from '../../src/client/radio.js';
 import { createRecorder } from '../../src/client/recorder.js';
 import { ENCRYPTED } from '../../src/relay/frame.js';
-import { ALPHA, fakeNetwork, manualClock, talker } from '../helpers/client-fakes.js';
+import { ALPHA, fakeWorld, talkEnd, talker } from '../helpers/client-fakes.js';
 
 // 20 ms of SILK each; the second byte tells them apart.
 const packet = (n: number) => Uint8Array.of(0x08, n);
 
 function setUp({ write = async () => {} }: { write?: (packet: Uint8Array) => Promise<void> } = {}) {
-  const clock = manualClock();
-  const { WebSocket, sockets } = fakeNetwork();
-  const radio = createRadio({ url: 'ws://relay', token: 'x', WebSocket, clock });
-  const [socket] = sockets;
-  if (!socket) throw new Error('the radio opened no socket');
+  const { radio, ...world } = fakeWorld();
+  const socket = world.socket();
   socket.welcomes();
   const packets: Uint8Array[] = [];
   let closes = 0;
@@ -32,15 +28,33 @@ function setUp({ write = async () => {} }: { write?: (packet: Uint8Array) => Pro
     },
     onFailure: () => failures++,
   });
-  const starts = (session: number) => socket.says({ type: 'TALK_STARTED', ...talker({ session }) });
+  let event = 0;
+  const next = () => {
+    event += 1;
+    return event;
+  };
+  const starts = (session: number) =>
+    socket.says({ type: 'TALK_STARTED', ...talker({ event: next(), session }) });
   const says = (session: number, sequence: number, payload: Uint8Array, flags = 0) =>
     socket.relays({ talkgroup: ALPHA.number, sender: session, burst: 1, sequence, payload, flags });
-  const ends = (session: number) =>
+  const ends = (session: number) => socket.says(talkEnd({ event: next(), session }));
+  const lags = () =>
     socket.says({
-      ...{ type: 'TALK_ENDED', talkgroup_id: ALPHA.talkgroup_id, event: 2, session, burst: 1 },
-      ...{ code: 'released', duration_ms: 40, frames: 2 },
+      type: 'LAG',
+      talkgroups: [{ talkgroup_id: ALPHA.talkgroup_id, missed: 50 }],
+      since_ms: 1_000,
     });
-  return { radio, recorder, packets, starts, says, ends, closes: () => closes, failures: () => failures };
+  return {
+    radio,
+    recorder,
+    packets,
+    starts,
+    says,
+    ends,
+    lags,
+    closes: () => closes,
+    failures: () => failures,
+  };
 }
 
 t.test('packets are written as they were spoken, whoever else talks meanwhile', async (t) => {
@@ -74,6 +88,18 @@ t.test('a gap that no burst can have is not filled for hours', async (t) => {
   says(20, 30_000, packet(1));
   await recorder.close();
   t.match(recorder.recorded, { packets: 2, concealed: 0 });
+});
+
+t.test('what a slow radio skipped is not concealed: live speech follows at once', async (t) => {
+  const { recorder, packets, starts, says, lags } = setUp();
+  starts(20);
+  says(20, 0, packet(0));
+  lags();
+  says(20, 51, packet(51));
+  says(20, 53, packet(53));
+  await recorder.close();
+  t.same(packets, [packet(0), packet(51), Uint8Array.of(0x08), packet(53)]);
+  t.match(recorder.recorded, { packets: 4, concealed: 1 });
 });
 
 t.test('what no player could play is left out and counted', async (t) => {

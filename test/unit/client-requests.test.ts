@@ -1,18 +1,14 @@
 // Questions of the radio get their own answer, a refusal, or the news that nobody will answer.
 import t from 'tap';
-import { createRadio, RadioError } from '../../src/client/radio.js';
-import { fakeNetwork, manualClock } from '../helpers/client-fakes.js';
+import { RadioError } from '../../src/client/radio.js';
+import { fakeWorld } from '../helpers/client-fakes.js';
 
 const FIX = { lat: 52.1, lng: 5.3, alt: 12 };
 
 function setUp() {
-  const clock = manualClock();
-  const { WebSocket, sockets } = fakeNetwork();
-  const radio = createRadio({ url: 'ws://relay', token: 'x', WebSocket, clock, random: () => 0.5 });
-  const [socket] = sockets;
-  if (!socket) throw new Error('the radio opened no socket');
-  socket.welcomes();
-  return { clock, radio, socket };
+  const { socket, ...world } = fakeWorld({ random: () => 0.5 });
+  socket().welcomes();
+  return { ...world, socket: socket() };
 }
 
 t.test('a position is stored when the relay says so, and each answer finds its own question', async (t) => {
@@ -33,13 +29,23 @@ t.test('a position is stored when the relay says so, and each answer finds its o
 t.test('a question is refused when the connection ends, is not there, or nobody answers', async (t) => {
   const { clock, radio, socket } = setUp();
   const unanswered = radio.gps(FIX);
-  clock.pass(10_000);
+  clock.pass(9_000);
+  socket.says({ type: 'PONG', t: 0, server_time: 0 });
+  clock.pass(1_000);
   await t.rejects(unanswered, { code: 'timeout' });
 
   const cut = radio.gps(FIX);
   socket.closes(1006);
   await t.rejects(cut, { code: 'disconnected' });
   await t.rejects(radio.gps(FIX), { code: 'disconnected' });
+});
+
+t.test('an answer of another kind than the question asks for is an error, not a result', async (t) => {
+  const { radio, socket } = setUp();
+  const pong = radio.ping();
+  const [{ ref } = {}] = socket.texts;
+  socket.says({ type: 'OK', ref: ref as number });
+  await t.rejects(pong, { code: 'internal' });
 });
 
 t.test('a ping is timed on the monotonic clock', async (t) => {

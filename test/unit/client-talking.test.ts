@@ -1,39 +1,22 @@
 // What a talker's frames carry, which of them are sent, and how the talker learns that the burst is over.
 import t from 'tap';
-import { createRadio } from '../../src/client/radio.js';
 import { speak } from '../../src/client/speak.js';
 import { END, START } from '../../src/relay/frame.js';
-import { ALPHA, fakeNetwork, manualClock, talker } from '../helpers/client-fakes.js';
+import { ALPHA, fakeWorld, OWN, talkEnd, talker, turn } from '../helpers/client-fakes.js';
 
-const OWN = 7;
 const packet = (n: number) => Uint8Array.of(0x08, n);
 
 function setUp({ connected = true } = {}) {
-  const clock = manualClock();
-  const { WebSocket, sockets } = fakeNetwork();
-  const radio = createRadio({ url: 'ws://relay', token: 'x', WebSocket, clock, random: () => 0 });
-  const socket = () => {
-    const last = sockets.at(-1);
-    if (!last) throw new Error('the radio opened no socket');
-    return last;
-  };
-  if (connected) socket().welcomes({ session: OWN });
+  const world = fakeWorld();
+  const { radio, socket } = world;
+  if (connected) socket().welcomes();
   const talk = () => radio.talk({ talkgroupId: ALPHA.talkgroup_id });
   const sent = () => socket().frames.map(({ flags, sequence, payload }) => [flags, sequence, ...payload]);
-  const ends = (burst: number, code: string) =>
-    socket().says({
-      type: 'TALK_ENDED',
-      talkgroup_id: ALPHA.talkgroup_id,
-      event: 2,
-      session: OWN,
-      burst,
-      code,
-      duration_ms: 60,
-      frames: 3,
-    });
+  const ends = (burst: number, code: 'released' | 'silence' | 'too_long') =>
+    socket().says(talkEnd({ session: OWN, burst, code }));
   const starts = (burst: number) =>
     socket().says({ type: 'TALK_STARTED', ...talker({ session: OWN, burst }) });
-  return { clock, radio, socket, talk, sent, starts, ends };
+  return { ...world, talk, sent, starts, ends };
 }
 
 t.test('the first frame carries START, the last END, and a pause skips its periods', async (t) => {
@@ -54,7 +37,7 @@ t.test('the first frame carries START, the last END, and a pause skips its perio
   t.ok(socket().frames.every((frame) => frame.talkgroup === ALPHA.number));
   starts(1);
   ends(1, 'released');
-  t.same(await burst.ended, { code: 'released', frames: 3, duration_ms: 60 });
+  t.same(await burst.ended, { kind: 'ended', code: 'released', frames: 3, duration_ms: 60 });
 });
 
 t.test('a burst of one packet is one frame, and an END without speech ends one that began', async (t) => {
@@ -110,10 +93,24 @@ t.test('an END that was held back is sent however late, without its old speech',
 t.test('a frame recorded too long ago is not sent, even where the network is well', async (t) => {
   const { clock, talk, sent } = setUp();
   const burst = talk();
+  clock.pass(1_000);
   const now = clock.nowMs();
   burst.send(packet(0), { capturedAtMs: now - 501 });
   burst.send(packet(1), { capturedAtMs: now - 500 });
   t.same(sent(), [[START, 0, 0x08, 1]], 'the first one sent starts the burst');
+});
+
+t.test('what was recorded before the connection is not sent on it, however young', async (t) => {
+  const { clock, talk, sent, socket } = setUp();
+  const burst = talk();
+  burst.send(packet(0));
+  socket().closes(1006);
+  const beforeMs = clock.nowMs();
+  clock.pass(10);
+  socket().welcomes();
+  burst.send(packet(1), { capturedAtMs: beforeMs });
+  burst.send(packet(2));
+  t.same(sent(), [[START, 0, 0x08, 2]]);
 });
 
 t.test('speech from before a reconnect is never sent, and what follows is a new burst', async (t) => {
@@ -244,8 +241,7 @@ t.test('speaking keeps to the schedule of its start, also after a stall', async 
   const startedAtMs = clock.nowMs();
   const packets = Array.from({ length: 100 }, (_, n) => packet(n));
   const spoken = speak({ talk: talk(), packets, packetMs: 20, clock });
-  // Let go of the thread, so that speak() arms its next timer.
-  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  // Lets go of the thread, so that speak() arms its next timer.
   await turn();
   for (let n = 0; n < 50; n++) {
     t.equal(socket().frames.length, n + 1);

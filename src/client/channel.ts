@@ -1,0 +1,144 @@
+// One talkgroup as this radio knows it: what the server says of it, who talks there, and how far each was heard.
+import type { Frame } from '../relay/frame.js';
+import type { Emergency, EndCode, Snapshot, Talker } from './bodies.js';
+import { createHeard } from './heard.js';
+import type { TalkEnded } from './messages.js';
+
+/** A talkgroup we are subscribed to, as it is now; the object lives as long as the subscription and is kept current. */
+export type Talkgroup = Readonly<Properties> & {
+  /** By session number; the server names 32 at most to one that comes late. */
+  readonly talkers: ReadonlyMap<number, Talker>;
+  /**
+   * Frames relayed here while this radio was too slow for them, as the relay counted them (LAG), and nothing else:
+   * a jump of the sequence is a pause or the talker's own loss, and what was said while disconnected is not counted.
+   */
+  readonly missed: number;
+};
+
+type Properties = Omit<Snapshot, 'talkers' | 'talkers_total' | 'emergencies'>;
+
+/** One frame of somebody else; `sequence` is unwrapped, `receivedAtMs` monotonic, `payload` the caller's to keep. */
+export type HeardFrame = {
+  talkgroupId: string;
+  session: number;
+  burst: number;
+  sequence: number;
+  flags: number;
+  payload: Uint8Array;
+  receivedAtMs: number;
+};
+
+/**
+ * The end of a burst: `heard` of its `frames` reached this radio, 0 of its own; the others were missed or spoken before
+ * it came. Code `lost` and no counts of the relay when we ceased to hear of it before it ended.
+ */
+export type HeardEnd = Pick<TalkEnded, 'talkgroup_id' | 'session' | 'burst'> & {
+  code: EndCode | 'lost';
+  heard: number;
+} & Partial<Pick<TalkEnded, 'duration_ms' | 'frames'>>;
+
+/** Where a channel reports. */
+export type ChannelOwner = {
+  audio(frame: HeardFrame): void;
+  /** A burst began, or was found running on arrival. */
+  talkStarted(talker: Talker): void;
+  /** Every talkStarted gets exactly one. */
+  talkEnded(end: HeardEnd): void;
+};
+
+export type Channel = {
+  readonly talkgroup: Talkgroup;
+  /** How many events were missed before this one; null when it is none, for a snapshot has told it already. */
+  follow(event: number): number | null;
+  change(properties: Partial<Properties>): void;
+  take(snapshot: Snapshot): void;
+  frame(frame: Frame, receivedAtMs: number): void;
+  started(talker: Talker): void;
+  ended(end: Omit<HeardEnd, 'heard'>): void;
+  missed(frames: number): void;
+  emergency(emergency: Emergency): void;
+  /** Nothing more will be heard of it. */
+  close(): void;
+};
+
+/** A talkgroup as a first snapshot tells it; `take` still has to tell of its talkers. */
+export function createChannel(first: Snapshot, owner: ChannelOwner): Channel {
+  const heard = createHeard();
+  const talkers = new Map<number, Talker>();
+  const talkgroup: { -readonly [Key in keyof Talkgroup]: Talkgroup[Key] } = {
+    ...propertiesOf(first),
+    talkers,
+    missed: 0,
+  };
+
+  return {
+    talkgroup,
+    follow(event) {
+      const missed = event - talkgroup.event - 1;
+      if (missed < 0) return null;
+      talkgroup.event = event;
+      return missed;
+    },
+    change(properties) {
+      Object.assign(talkgroup, properties);
+    },
+    take,
+    frame(frame, receivedAtMs) {
+      const { sender: session, burst, flags, payload } = frame;
+      const sequence = heard.frame(frame);
+      const { talkgroup_id: talkgroupId } = talkgroup;
+      owner.audio({ talkgroupId, session, burst, sequence, flags, payload, receivedAtMs });
+    },
+    started,
+    ended,
+    missed(frames) {
+      talkgroup.missed += frames;
+    },
+    emergency,
+    close() {
+      for (const talker of [...talkers.values()]) lose(talker);
+    },
+  };
+
+  function take(snapshot: Snapshot): void {
+    Object.assign(talkgroup, propertiesOf(snapshot));
+    for (const talker of [...talkers.values()]) {
+      if (!snapshot.talkers.some((now) => now.session === talker.session && now.burst === talker.burst))
+        lose(talker);
+    }
+    for (const { frames, sequence, ...talker } of snapshot.talkers) {
+      heard.found({ ...talker, sequence });
+      if (talkers.has(talker.session)) talkers.set(talker.session, talker);
+      else started(talker);
+    }
+  }
+
+  function started(talker: Talker): void {
+    const before = talkers.get(talker.session);
+    if (before) lose(before);
+    talkers.set(talker.session, talker);
+    owner.talkStarted(talker);
+  }
+
+  function ended(end: Omit<HeardEnd, 'heard'>): void {
+    const frames = heard.ended(end);
+    // False for one of the many whose beginning the snapshot had no room for.
+    if (talkers.delete(end.session)) owner.talkEnded({ ...end, heard: frames });
+  }
+
+  function lose({ talkgroup_id, session, burst }: Talker): void {
+    ended({ talkgroup_id, session, burst, code: 'lost' });
+  }
+
+  /** It takes the raiser's running bursts up to 7, its end down to 1; the relay announces neither apart. */
+  function emergency({ user_id, state }: Emergency): void {
+    const now = state === 'cleared' ? { emergency: false, priority: 1 } : { emergency: true, priority: 7 };
+    for (const [session, talker] of talkers) {
+      if (talker.user_id === user_id) talkers.set(session, { ...talker, ...now });
+    }
+  }
+}
+
+function propertiesOf({ talkers, talkers_total, emergencies, ...properties }: Snapshot): Properties {
+  return properties;
+}

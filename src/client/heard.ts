@@ -1,0 +1,39 @@
+// How far each talker of one talkgroup was heard: running sequences, and what came of each burst.
+import { unwrapSequence } from '../relay/frame.js';
+
+export type Heard = {
+  /** Counts a frame and unwraps its sequence. */
+  frame(frame: { sender: number; burst: number; sequence: number }): number;
+  /** The burst runs already, and this is the unwrapped sequence of its last frame. */
+  found(talker: { session: number; burst: number; sequence: number }): void;
+  /** How many frames of the burst came; forgets it. */
+  ended(talker: { session: number; burst: number }): number;
+};
+
+/** Nothing heard yet. */
+export function createHeard(): Heard {
+  /** By session: the burst it last spoke in. */
+  const bursts = new Map<number, { burst: number; sequence: number; frames: number }>();
+  return {
+    frame({ sender, burst, sequence }) {
+      const heard = bursts.get(sender);
+      if (heard?.burst !== burst) {
+        bursts.set(sender, { burst, sequence, frames: 1 });
+        return sequence;
+      }
+      heard.frames += 1;
+      heard.sequence = unwrapSequence(heard.sequence, sequence);
+      return heard.sequence;
+    },
+    found({ session, burst, sequence }) {
+      const heard = bursts.get(session);
+      bursts.set(session, { burst, sequence, frames: heard?.burst === burst ? heard.frames : 0 });
+    },
+    ended({ session, burst }) {
+      const heard = bursts.get(session);
+      if (heard?.burst !== burst) return 0;
+      bursts.delete(session);
+      return heard.frames;
+    },
+  };
+}

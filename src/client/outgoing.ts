@@ -1,0 +1,131 @@
+// The frames of one talk on their way out: numbered as they were spoken, held for a moment when the network does, never
+// sent when old.
+import { END, encodeFrame } from '../relay/frame.js';
+import type { Clock } from './clock.js';
+import type { SendOptions } from './talk.js';
+
+/** The way out: what still sits in the socket, and the talkgroup's number on the wire. */
+export type Uplink = {
+  readonly isOpen: boolean;
+  /** When the connection opened, by the clock. */
+  readonly openedAtMs: number;
+  readonly session: number | null;
+  readonly bufferedBytes: number;
+  numberOf(talkgroupId: string): number | null;
+  send(data: string | Uint8Array<ArrayBuffer>): boolean;
+  /** Sends what will be answered. */
+  ask(text: string): boolean;
+};
+
+/** Whom the frames belong to. */
+export type OutgoingOwner = {
+  /** Whether frames may leave now; those that may not are left out, for later they would be old. */
+  mayLeave(): boolean;
+  /** A burst begins with the next frame; returns the flags it carries for that. */
+  begins(): number;
+  /** The END has left, or never will. */
+  closed(hasLeft: boolean): void;
+  /** The talkgroup is none of ours. */
+  notMember(): void;
+};
+
+export type Outgoing = {
+  /** A frame of the present burst has left. */
+  readonly hasBegun: boolean;
+  push(payload: Uint8Array, isEnd: boolean, options?: SendOptions): void;
+  skip(periods: number): void;
+  /** Forgets what has not left. */
+  clear(): void;
+  /** The next frame begins another burst. */
+  restart(): void;
+};
+
+type Held = { payload: Uint8Array; period: number; capturedAtMs: number; isEnd: boolean };
+
+const AGE_MS_MAX = 500;
+// What the socket holds cannot be taken back, so more than this waits here, where it can still be dropped: about 25
+// frames of 80 bytes, half a second.
+// LIMIT: the kernel takes megabytes before the socket counts a byte; only a PING behind the audio would show that.
+const BUFFERED_BYTES_MAX = 2_048;
+const RETRY_MS = 20;
+const NOTHING = new Uint8Array();
+
+/** Nothing said yet. */
+export function createOutgoing(
+  talkgroupId: string,
+  uplink: Uplink,
+  clock: Clock,
+  owner: OutgoingOwner,
+): Outgoing {
+  let held: Held[] = [];
+  let period = 0;
+  /** The period of the burst's first frame, null until it left. */
+  let startPeriod: number | null = null;
+  let cancelRetry = () => {};
+
+  return {
+    get hasBegun() {
+      return startPeriod !== null;
+    },
+    push(payload, isEnd, { capturedAtMs = clock.nowMs() } = {}) {
+      held.push({ payload, period, capturedAtMs, isEnd });
+      period += 1;
+      flush();
+    },
+    skip(periods) {
+      period += periods;
+    },
+    clear,
+    restart() {
+      startPeriod = null;
+    },
+  };
+
+  function clear(): void {
+    held = [];
+    cancelRetry();
+  }
+
+  function flush(): void {
+    cancelRetry();
+    if (owner.mayLeave()) drain();
+    else leaveOut();
+  }
+
+  function drain(): void {
+    held = held.filter((frame) => frame.isEnd || !isOld(frame));
+    while (uplink.bufferedBytes <= BUFFERED_BYTES_MAX) {
+      const next = held.shift();
+      if (!next) return;
+      if (next.isEnd) transmitEnd(next);
+      else transmit(next, next.payload, 0);
+    }
+    if (held.length > 0) cancelRetry = clock.after(RETRY_MS, flush);
+  }
+
+  function leaveOut(): void {
+    const hadEnd = held.some(({ isEnd }) => isEnd);
+    held = [];
+    if (hadEnd) owner.closed(false);
+  }
+
+  /** Too old for a listener, or from before this connection: what was said while nobody could hear it stays unsaid. */
+  function isOld({ capturedAtMs }: Held): boolean {
+    return clock.nowMs() - capturedAtMs > AGE_MS_MAX || capturedAtMs < uplink.openedAtMs;
+  }
+
+  function transmitEnd(frame: Held): void {
+    const payload = isOld(frame) ? NOTHING : frame.payload;
+    const isNeeded = payload.length > 0 || startPeriod !== null;
+    if (isNeeded) transmit(frame, payload, END);
+    owner.closed(isNeeded);
+  }
+
+  function transmit({ period }: Held, payload: Uint8Array, flags: number): void {
+    const talkgroup = uplink.numberOf(talkgroupId);
+    if (talkgroup === null) return owner.notMember();
+    const start = startPeriod === null ? owner.begins() : 0;
+    startPeriod ??= period;
+    uplink.send(encodeFrame({ flags: flags | start, sequence: period - startPeriod, talkgroup, payload }));
+  }
+}

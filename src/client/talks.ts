@@ -1,0 +1,84 @@
+// All talks of one radio: at most one runs in a talkgroup, and each hears what concerns it.
+import type { Clock } from './clock.js';
+import type { ServerMessage, Welcome } from './messages.js';
+import type { Uplink } from './outgoing.js';
+import { RadioError } from './requests.js';
+import type { Talk, TalkOptions } from './talk.js';
+import { createTalk, type TalkHandle } from './talking.js';
+
+export type Talks = {
+  /** Ends an earlier talk there; throws RadioError `not_member` when connected and not subscribed to the talkgroup. */
+  begin(options: TalkOptions): Talk;
+  message(message: ServerMessage): void;
+  connected(welcome: Welcome): void;
+  connectionLost(): void;
+  /** There will be no connection any more. */
+  stop(): void;
+};
+
+/** No talk yet. */
+export function createTalks(uplink: Uplink, clock: Clock): Talks {
+  let talks: TalkHandle[] = [];
+  let asked = 0;
+
+  return {
+    begin(options) {
+      if (uplink.isOpen && uplink.numberOf(options.talkgroupId) === null) {
+        throw new RadioError('not_member', 'not a member of this talkgroup, or not subscribed to it');
+      }
+      for (const earlier of talksIn(options.talkgroupId)) earlier.end();
+      asked += 1;
+      const talk = createTalk({ ...options, ref: `talk-${asked}` }, uplink, clock);
+      talks = [...talks.filter((earlier) => !earlier.isOver), talk];
+      return talk;
+    },
+    message,
+    connected,
+    connectionLost() {
+      for (const talk of talks) talk.connectionLost();
+    },
+    stop() {
+      for (const talk of talks) talk.stop();
+    },
+  };
+
+  function talksIn(talkgroupId: string): TalkHandle[] {
+    return talks.filter((talk) => talk.talkgroupId === talkgroupId && !talk.isOver);
+  }
+
+  function message(message: ServerMessage): void {
+    if (message.type === 'SUBSCRIBED') {
+      for (const snapshot of message.talkgroups)
+        for (const talk of talksIn(snapshot.talkgroup_id)) talk.snapshot(snapshot);
+    } else if (message.type === 'ERROR' && message.talkgroup_id === undefined) {
+      // Names at most the question that it refuses.
+      talks.some((talk) => talk.message(message));
+    } else if ('talkgroup_id' in message) {
+      const concerned = talksIn(message.talkgroup_id ?? '');
+      if (message.type === 'SYNCED') for (const talk of concerned) talk.snapshot(message);
+      // In the order they began, as the server numbers them.
+      else if (!concerned.some((talk) => talk.message(message))) decline(message, concerned);
+    }
+  }
+
+  /** A floor for a talk that was ended while nobody could be told goes back at once, and so does its place in the queue. */
+  function decline(message: ServerMessage, concerned: TalkHandle[]): void {
+    if (message.type !== 'FLOOR_GRANTED' && message.type !== 'FLOOR_QUEUED') return;
+    if (message.ref === undefined && concerned.length === 0) release(message.talkgroup_id);
+  }
+
+  function connected({ session, resumed, talkgroups }: Welcome): void {
+    const snapshots = new Map(talkgroups.map((snapshot) => [snapshot.talkgroup_id, snapshot]));
+    for (const talk of talks) {
+      if (!talk.isOver) talk.connected((resumed && snapshots.get(talk.talkgroupId)) || null);
+    }
+    for (const { talkgroup_id, talkers } of talkgroups) {
+      const isOurs = talkers.some((talker) => talker.session === session);
+      if (isOurs && talksIn(talkgroup_id).length === 0) release(talkgroup_id);
+    }
+  }
+
+  function release(talkgroup_id: string): void {
+    uplink.send(JSON.stringify({ type: 'FLOOR_RELEASE', talkgroup_id }));
+  }
+}

@@ -1,0 +1,185 @@
+// What the user chose to hear, over refusals and reconnects, and who else is there.
+import t from 'tap';
+import { ALPHA, BRAVO, fakeWorld, talker, turn } from '../helpers/client-fakes.js';
+
+const [alpha, bravo] = [ALPHA.talkgroup_id, BRAVO.talkgroup_id];
+const both = [ALPHA, BRAVO];
+
+function setUp() {
+  const world = fakeWorld();
+  const { clock, socket } = world;
+  socket().welcomes({ talkgroups: both });
+  const ref = (index = -1) => socket().texts.at(index)?.ref as number;
+  const subscribed = (talkgroups: (typeof ALPHA)[], over: { ref?: number; refused?: [] } = {}) =>
+    socket().says({ type: 'SUBSCRIBED', ref: ref(), talkgroups, refused: [], ...over });
+  const returns = (resumed: boolean, talkgroups = both) => {
+    socket().closes(1006);
+    clock.pass(0);
+    socket().welcomes({ resumed, talkgroups });
+  };
+  return { ...world, ref, subscribed, returns };
+}
+
+t.test('a choice is asked for as it was made, and told what of it was refused', async (t) => {
+  const { radio, socket, ref } = setUp();
+  const refused = radio.subscribe({ talkgroupIds: [alpha, 'tg-other'], mode: 'events', presence: true });
+  t.match(socket().texts, [
+    { type: 'SUBSCRIBE', talkgroup_ids: [alpha, 'tg-other'], mode: 'events', presence: true },
+  ]);
+  socket().says({
+    ...{ type: 'SUBSCRIBED', ref: ref(), talkgroups: [{ ...ALPHA, name: 'Alpha 2' }] },
+    refused: [{ talkgroup_id: 'tg-other', code: 'not_member' }],
+  });
+  t.same(await refused, [{ talkgroup_id: 'tg-other', code: 'not_member' }]);
+  t.equal(radio.talkgroups.get(alpha)?.name, 'Alpha 2');
+  t.equal(radio.talkgroups.get(bravo)?.name, 'Bravo', 'the others are as they were');
+});
+
+t.test('unsubscribed is out of sight: no talkgroup, no talkers, no talk', async (t) => {
+  const { radio, socket, ref, subscribed } = setUp();
+  const ends: string[] = [];
+  radio.on('talk_ended', ({ code }) => ends.push(code));
+  socket().says({ type: 'TALK_STARTED', ...talker() });
+  const done = radio.unsubscribe([alpha]);
+  t.match(socket().texts, [{ type: 'UNSUBSCRIBE', talkgroup_ids: [alpha] }]);
+  socket().says({ type: 'OK', ref: ref() });
+  await done;
+  t.same([...radio.talkgroups.keys()], [bravo]);
+  t.same(ends, ['lost']);
+  t.throws(() => radio.talk({ talkgroupId: alpha }), { code: 'not_member' });
+
+  const again = radio.subscribe({ talkgroupIds: [alpha] });
+  t.match(socket().texts.at(-1), { type: 'SUBSCRIBE', mode: 'talk', presence: false });
+  subscribed([ALPHA]);
+  t.same(await again, []);
+  t.same([...radio.talkgroups.keys()].sort(), [alpha, bravo]);
+});
+
+t.test('an unasked SUBSCRIBED replaces everything held', async (t) => {
+  const { radio, socket } = setUp();
+  socket().says({ type: 'SUBSCRIBED', talkgroups: [BRAVO], refused: [] });
+  t.same([...radio.talkgroups.keys()], [bravo]);
+});
+
+t.test('a resumed session keeps its modes, a new one is asked for them again, together', async (t) => {
+  const { radio, socket, subscribed, returns } = setUp();
+  for (const talkgroup of both) {
+    const done = radio.subscribe({ talkgroupIds: [talkgroup.talkgroup_id], mode: 'listen' });
+    subscribed([talkgroup]);
+    await done;
+  }
+  returns(true);
+  t.same(socket().texts, []);
+  returns(false);
+  t.match(socket().texts, [{ type: 'SUBSCRIBE', talkgroup_ids: [alpha, bravo], mode: 'listen' }]);
+  t.equal(socket().texts.length, 1);
+  subscribed(both);
+  await turn();
+  returns(true);
+  t.same(socket().texts, [], 'now that session has them');
+});
+
+t.test('different choices are asked for apart, an unsubscribed talkgroup is left again', async (t) => {
+  const { radio, socket, ref, returns } = setUp();
+  const done = radio.unsubscribe([alpha]);
+  socket().says({ type: 'OK', ref: ref() });
+  await done;
+  radio.subscribe({ talkgroupIds: [bravo], mode: 'events', presence: true }).catch(() => {});
+  returns(false);
+  t.match(socket().texts, [
+    { type: 'UNSUBSCRIBE', talkgroup_ids: [alpha] },
+    { type: 'SUBSCRIBE', talkgroup_ids: [bravo], mode: 'events', presence: true },
+  ]);
+  t.equal(radio.talkgroups.size, 2);
+  socket().says({ type: 'OK', ref: ref(0) });
+  await turn();
+  t.same([...radio.talkgroups.keys()], [bravo]);
+});
+
+t.test('a choice that the relay may not have heard stands, and is asked for on return', async (t) => {
+  const { clock, radio, socket, returns } = setUp();
+  const cut = radio.subscribe({ talkgroupIds: [alpha], mode: 'listen' });
+  returns(true);
+  await t.rejects(cut, { code: 'disconnected' });
+  t.match(socket().texts, [{ type: 'SUBSCRIBE', talkgroup_ids: [alpha], mode: 'listen' }]);
+
+  socket().closes(1006);
+  await t.rejects(radio.subscribe({ talkgroupIds: [bravo], mode: 'events' }), { code: 'disconnected' });
+  clock.pass(0);
+  socket().welcomes({ resumed: true, talkgroups: both });
+  t.match(socket().texts, [
+    { talkgroup_ids: [alpha], mode: 'listen' },
+    { talkgroup_ids: [bravo], mode: 'events' },
+  ]);
+});
+
+t.test('of two choices under way the later one counts, in whatever order they are answered', async (t) => {
+  const { radio, socket, ref, returns } = setUp();
+  const first = radio.subscribe({ talkgroupIds: [alpha], mode: 'events' });
+  const second = radio.subscribe({ talkgroupIds: [alpha], mode: 'listen' });
+  const refused = [{ talkgroup_id: alpha, code: 'not_member' }] as const;
+  socket().says({ type: 'SUBSCRIBED', ref: ref(0), talkgroups: [], refused: [...refused] });
+  t.same(await first, refused);
+  returns(true);
+  await t.rejects(second, { code: 'disconnected' });
+  t.match(socket().texts, [{ type: 'SUBSCRIBE', talkgroup_ids: [alpha], mode: 'listen' }]);
+});
+
+t.test('a membership that ended while the radio was away is chosen no more', async (t) => {
+  const { radio, socket, subscribed, returns } = setUp();
+  const done = radio.subscribe({ talkgroupIds: [bravo], mode: 'listen' });
+  subscribed([BRAVO]);
+  await done;
+  returns(false, [ALPHA]);
+  t.same(socket().texts, []);
+  returns(false);
+  t.same(socket().texts, [], 'joined again it is as every other');
+});
+
+t.test('what was refused, and what was left, is chosen no more', async (t) => {
+  const { radio, socket, ref, subscribed, returns } = setUp();
+  const refused = radio.subscribe({ talkgroupIds: [alpha], mode: 'listen' });
+  socket().says({ type: 'ERROR', ref: ref(), code: 'rate_limited', message: '' });
+  await t.rejects(refused, { code: 'rate_limited' });
+  const done = radio.subscribe({ talkgroupIds: [bravo], mode: 'listen' });
+  subscribed([BRAVO]);
+  await done;
+  socket().says({ type: 'TALKGROUP_LEFT', talkgroup_id: bravo, reason: 'left' });
+  socket().says({ type: 'TALKGROUP_JOINED', ...BRAVO });
+  returns(false);
+  t.same(socket().texts, []);
+});
+
+t.test('more talkgroups than one message takes go in several', async (t) => {
+  const { radio, socket } = setUp();
+  const talkgroupIds = Array.from({ length: 401 }, (_, i) => `tg-${i}`);
+  const refused = radio.subscribe({ talkgroupIds });
+  const sizes = socket().texts.map(({ talkgroup_ids }) => (talkgroup_ids as string[]).length);
+  t.same(sizes, [200, 200, 1]);
+  for (const { ref, talkgroup_ids } of socket().texts) {
+    const [talkgroup_id = ''] = talkgroup_ids as string[];
+    socket().says({
+      ...{ type: 'SUBSCRIBED', ref: ref as number, talkgroups: [] },
+      refused: [{ talkgroup_id, code: 'not_member' }],
+    });
+  }
+  t.equal((await refused).length, 3);
+});
+
+t.test('who comes and goes is told, and how many are there is known', async (t) => {
+  const { radio, socket, ref } = setUp();
+  const told: unknown[] = [];
+  radio.on('presence', (presence) => told.push(presence));
+  const member = { session: 21, user_id: 'u-2', username: 'ann', site: 'depot' };
+  const presence = { talkgroup_id: alpha, joined: [member], left: [20], online: 4 };
+  socket().says({ type: 'PRESENCE', ...presence });
+  t.same(told, [presence]);
+  t.equal(radio.talkgroups.get(alpha)?.online, 4);
+  t.equal(radio.gaps, 0, 'it carries no event number');
+
+  const page = radio.members(alpha, { after: 20, limit: 1 });
+  t.match(socket().texts, [{ type: 'MEMBERS', talkgroup_id: alpha, after: 20, limit: 1 }]);
+  const answer = { talkgroup_id: alpha, online: 4, members: [member], next: 21 };
+  socket().says({ type: 'MEMBERS', ref: ref(), ...answer });
+  t.same(await page, answer);
+});
