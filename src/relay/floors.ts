@@ -122,7 +122,7 @@ export function createFloors({ fanout, counts, sessions, talkSilenceMs }: Floors
 
   function revoke(talk: Talk, code: EndCode | 'unused', nowMs: number): void {
     const { talkgroup } = talk.membership;
-    const isUntold = code === 'silence' && talkgroup.floorMode === 'open' && !talk.hasAsked;
+    const isUntold = code === 'silence' && talkgroup.floorMode === 'open'; // TALK_ENDED says it; no floor is lost
     if (!isUntold) talk.session.send(say.floorRevoked(talk, code));
     if (code !== 'silence') talk.mute(nowMs);
     if (!talk.isTalking) forget(talk); // else its burst ends next

@@ -10,28 +10,30 @@ export interface PulseOptions {
   readonly floors: Floors;
   readonly sessions: ReadonlyMap<number, Session>;
   readonly unanswered: ReadonlySet<Session>;
-  /** Ten times a second, after the sockets were read. */
+  /** Up to ten times a second, after the sockets were read. */
   readonly often: (nowMs: number) => void;
-  /** Once a second. */
+  /** Once a second at most. */
   readonly seldom: (nowMs: number) => void;
   readonly log: { error(fields: object, message: string): void };
 }
 
 /** Pings are spread over the second: each time a fiftieth of the sessions. */
 export const PULSE_MS = 20;
-const A_SECOND = 1000 / PULSE_MS;
-const OFTEN = 5;
+/** By the clock all of them, for under load the timer comes late. */
+const OFTEN_MS = 100;
+const SELDOM_MS = 1000;
 /** After a long stall the pings that it left out are not sent all at once. */
 const PINGS_LATE_MS_MAX = 100;
 
 /** Runs until the answered function is called. */
 export function startPulse(options: PulseOptions): () => void {
   const { nowMs, fair, floors, sessions, unanswered, often, seldom, log } = options;
-  let beats = 0;
+  let oftenAtMs = nowMs();
+  let seldomAtMs = oftenAtMs;
+  let pingedAtMs = oftenAtMs;
   let walk = sessions.values();
   /** Sessions whose turn it is, and the fraction carried over: a single one is pinged once a second, not each time. */
   let due = 0;
-  let pingedAtMs = nowMs();
   /** Talkgroups with frames since their last mark, or soon. */
   const marked = new Set<Talkgroup>();
 
@@ -59,8 +61,14 @@ export function startPulse(options: PulseOptions): () => void {
     try {
       const now = nowMs();
       ping(now);
-      if (++beats % OFTEN === 0) judgeOften(now);
-      if (beats % A_SECOND === 0) seldom(now);
+      if (now - oftenAtMs >= OFTEN_MS) {
+        oftenAtMs = now;
+        judgeOften(now);
+      }
+      if (now - seldomAtMs >= SELDOM_MS) {
+        seldomAtMs = now;
+        seldom(now);
+      }
     } catch (error) {
       log.error({ err: error }, 'pulse failed');
     }
@@ -68,7 +76,6 @@ export function startPulse(options: PulseOptions): () => void {
 
   function ping(now: number): void {
     const text = String(fair.at(now));
-    // By the clock, for under load the timer comes late.
     due += (sessions.size * Math.min(now - pingedAtMs, PINGS_LATE_MS_MAX)) / 1000;
     pingedAtMs = now;
     for (; due >= 1; due--) {
@@ -82,6 +89,8 @@ export function startPulse(options: PulseOptions): () => void {
   }
 
   function judgeOften(now: number): void {
+    // A burst of this very turn may be over already: `expire` lets its talkgroup go before the next mark.
+    for (const talkgroup of floors.active) marked.add(talkgroup);
     floors.expire(now);
     const fairMs = fair.at(now);
     for (const session of unanswered) session.reception.judge(fairMs);

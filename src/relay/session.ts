@@ -128,7 +128,7 @@ export class Session {
     const isStart = (flags & START) !== 0;
     // What is left of a burst that silence ended: no speech in it, so no burst is begun for it.
     if (!talk.isTalking && (flags & END) !== 0 && view.byteLength === HEADER_BYTES) {
-      floors.release(talk, 'released', nowMs);
+      if (talk.burst !== 0) floors.release(talk, 'released', nowMs);
       return this.drop('no_burst');
     }
     if (this.reception.subscriptionTo(talkgroup).mode !== 'talk')

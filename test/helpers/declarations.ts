@@ -1,0 +1,56 @@
+// What files of ours declare, read as text: for tests that compare a list in a document with the one in the code.
+import { readFileSync } from 'node:fs';
+import ts from 'typescript';
+import { nodesOf, readSource } from './source-files.js';
+
+// From dist/test/helpers.
+const ROOT = new URL('../../../', import.meta.url);
+
+const nodesIn = (path: string) => nodesOf(readSource(path, readFileSync(new URL(path, ROOT), 'utf8')).tree);
+
+/** The properties of a constant that is made as an object literal, or around one. */
+function propertiesOf(path: string, name: string): ts.PropertyAssignment[] {
+  const declared = nodesIn(path).filter(ts.isVariableDeclaration);
+  const made = declared.find((one) => one.name.getText() === name)?.initializer;
+  const object = made && nodesOf(made).find(ts.isObjectLiteralExpression);
+  if (object === undefined) throw new Error(`${path} declares no object ${name}`);
+  return object.properties.filter(ts.isPropertyAssignment);
+}
+
+/** Its keys, each with its value where that is a string. */
+export const entriesOf = (path: string, name: string): [key: string, value: string][] =>
+  propertiesOf(path, name).map((one) => [one.name.getText(), stringIn(one.initializer)]);
+
+/** The same of an object of objects: of each value its own values, as they are written. */
+export const valuesOf = (path: string, name: string): string[][] =>
+  propertiesOf(path, name).map(({ initializer }) =>
+    nodesOf(initializer)
+      .filter(ts.isPropertyAssignment)
+      .map(({ initializer: value }) => stringIn(value) || value.getText()),
+  );
+
+/** Every string that stands under this key anywhere in the file. */
+export const stringsUnder = (path: string, key: string): string[] =>
+  nodesIn(path)
+    .filter(ts.isPropertyAssignment)
+    .filter(({ name, initializer }) => name.getText() === key && ts.isStringLiteral(initializer))
+    .map(({ initializer }) => stringIn(initializer));
+
+/** The strings that a declared type is made of. */
+export function literalsOf(path: string, name: string): string[] {
+  const isIt = (node: ts.Node) =>
+    (ts.isTypeAliasDeclaration(node) || ts.isInterfaceDeclaration(node)) && node.name.text === name;
+  const declared = nodesIn(path).find(isIt);
+  return declared === undefined ? [] : nodesOf(declared).filter(ts.isStringLiteral).map(stringIn);
+}
+
+/** The first argument, a number, of every property that is a call of this function. */
+export const numbersOf = (path: string, callee: string): [key: string, value: number][] =>
+  nodesIn(path)
+    .filter(ts.isPropertyAssignment)
+    .flatMap(({ name, initializer }) => {
+      if (!ts.isCallExpression(initializer) || initializer.expression.getText() !== callee) return [];
+      return [[name.getText(), Number(initializer.arguments[0]?.getText().replaceAll('_', ''))]];
+    });
+
+const stringIn = (node: ts.Node) => (ts.isStringLiteral(node) ? node.text : '');
