@@ -138,9 +138,9 @@ function raise(asker: Asker, { talkgroup_id, lat, lng, alt, ref }: Ask<'EMERGENC
     ...(lng !== undefined && { lng }),
     ...(alt !== undefined && { alt }),
   };
-  const emergency_id = house.emergencies.raise(membership, where);
-  if (emergency_id === null) return refuse(asker, 'unavailable', ref);
-  if (ref !== undefined) session.send(say.ok(ref, { emergency_id }));
+  const raised = house.emergencies.raise(membership, where);
+  if (raised.kind !== 'open') return refuse(asker, raised.kind, ref);
+  if (ref !== undefined) session.send(say.ok(ref, { emergency_id: raised.id }));
 }
 
 async function acknowledge(asker: Asker, { emergency_id, ref }: Ask<'EMERGENCY_ACK'>): Promise<void> {

@@ -20,7 +20,6 @@ const RATES: { readonly [type in AskType]?: readonly [perSecond: number, burst: 
   PING: [2, 5],
   GPS_UPDATE: [2, 5],
   MEMBERS: [1 / 2, 1],
-  EMERGENCY_RAISE: [3 / 60, 3],
 };
 
 /** Made with the first text or the first refusal of a session: most radios only listen. */

@@ -1,6 +1,6 @@
 // Emergencies of live talkgroups: announced at once, stored behind that, followed when another node changed one.
 import { randomUUID } from 'node:crypto';
-import type { Notice } from '../db/notices.js';
+import { type Notice, noticeOf } from '../db/notices.js';
 import { AppError } from '../errors.js';
 import type { TalkgroupId, UserId } from '../ids.js';
 import type { EmergencyRow } from '../talk/store.js';
@@ -8,6 +8,7 @@ import type { Fanout } from './fanout.js';
 import type { Floors } from './floors.js';
 import type { Membership, Talkgroup } from './members.js';
 import { say } from './messages.js';
+import { Window } from './window.js';
 
 /** What is written down; each may be repeated, and answers the notice that went to the other nodes, if one did. */
 export interface EmergencyWrites {
@@ -34,13 +35,24 @@ export interface EmergenciesOptions {
 
 interface Unsaved {
   readonly id: string;
+  readonly talkgroup: TalkgroupId;
   readonly write: () => Promise<Notice | null>;
 }
 
 /** Beyond so many unsaved writes a raise is refused: a database away for days, or an attack. */
 const UNSAVED_MAX = 10_000;
+/** Of one user; beyond it a raise is refused. */
+const RAISES_MAX = 3;
+const RAISES_WINDOW_MS = 60_000;
+/** Users whose raises are remembered; one more, and the one longest ago is forgotten. */
+const RAISERS_MAX = 10_000;
 const RETRY_MS_MIN = 100;
 const RETRY_MS_MAX = 2000;
+
+/** What a raise came to; `unavailable`: too many are not yet stored. */
+export type Raised =
+  | { readonly kind: 'open'; readonly id: string }
+  | { readonly kind: 'rate_limited' | 'unavailable' };
 
 export type Emergencies = ReturnType<typeof createEmergencies>;
 
@@ -48,6 +60,8 @@ export function createEmergencies(options: EmergenciesOptions) {
   const { writes, talkgroups, fanout, floors, noticed, nowMs, log } = options;
   /** Announced and not yet stored, in order; what a read shows of these is older than what we hold. */
   const unsaved: Unsaved[] = [];
+  /** By user and not by session: a new connection gives no new raises. */
+  const raises = new Map<UserId, Window>();
   let saving = false;
   let closed = false;
 
@@ -80,8 +94,8 @@ export function createEmergencies(options: EmergenciesOptions) {
     return null;
   }
 
-  function store(id: string, write: () => Promise<Notice | null>): void {
-    unsaved.push({ id, write });
+  function store(unsavedOne: Unsaved): void {
+    unsaved.push(unsavedOne);
     void save();
   }
 
@@ -92,9 +106,8 @@ export function createEmergencies(options: EmergenciesOptions) {
     let retryMs = RETRY_MS_MIN;
     for (let next = unsaved[0]; next !== undefined && !closed; next = unsaved[0]) {
       try {
-        const notice = await next.write();
-        // First of all: a read under way may have begun before the write.
-        if (notice !== null) noticed(notice);
+        // Also of a write that found another state than ours. First of all, for a read under way may have begun before.
+        noticed((await next.write()) ?? noticeOf({ kind: 'emergency_changed', talkgroup: next.talkgroup }));
         unsaved.shift();
         retryMs = RETRY_MS_MIN;
       } catch (error) {
@@ -111,18 +124,28 @@ export function createEmergencies(options: EmergenciesOptions) {
     saving = false;
   }
 
+  function mayRaise(user: UserId): boolean {
+    const known = raises.get(user) ?? new Window(RAISES_MAX, RAISES_WINDOW_MS);
+    raises.delete(user); // to the end: the first is whose last raise is longest ago
+    raises.set(user, known);
+    const [oldest] = raises.keys();
+    if (raises.size > RAISERS_MAX && oldest !== undefined) raises.delete(oldest);
+    return known.take(nowMs());
+  }
+
   const isUnsaved = (id: string) => unsaved.some((write) => write.id === id);
 
   return {
-    /** The id of the member's open emergency, raised now when there was none; null: too many are not yet stored. */
+    /** The id of the member's open emergency, raised now when there was none. */
     raise(
       { user, talkgroup }: Membership,
       where: { readonly lat?: number; readonly lng?: number; readonly alt?: number },
-    ): string | null {
+    ): Raised {
       for (const emergency of talkgroup.emergencies.values()) {
-        if (emergency.user_id === user.id) return emergency.id;
+        if (emergency.user_id === user.id) return { kind: 'open', id: emergency.id };
       }
-      if (unsaved.length >= UNSAVED_MAX) return null;
+      if (unsaved.length >= UNSAVED_MAX) return { kind: 'unavailable' };
+      if (!mayRaise(user.id)) return { kind: 'rate_limited' };
       const emergency: EmergencyRow = {
         id: randomUUID(),
         user_id: user.id,
@@ -135,8 +158,12 @@ export function createEmergencies(options: EmergenciesOptions) {
       };
       open(talkgroup, emergency);
       log.info({ emergency: emergency.id, talkgroup: talkgroup.id, user: user.id }, 'emergency raised');
-      store(emergency.id, () => writes.raise(talkgroup.id, emergency));
-      return emergency.id;
+      store({
+        id: emergency.id,
+        talkgroup: talkgroup.id,
+        write: () => writes.raise(talkgroup.id, emergency),
+      });
+      return { kind: 'open', id: emergency.id };
     },
 
     /** By an admin. false: no such open emergency. Rejects when it stands only in the database and that is away. */
@@ -151,7 +178,7 @@ export function createEmergencies(options: EmergenciesOptions) {
       const [talkgroup, emergency] = found;
       if (emergency.state === 'acknowledged') return true;
       open(talkgroup, { ...emergency, state: 'acknowledged' });
-      store(id, () => writes.acknowledge(id, by));
+      store({ id, talkgroup: talkgroup.id, write: () => writes.acknowledge(id, by) });
       return true;
     },
 
@@ -169,9 +196,13 @@ export function createEmergencies(options: EmergenciesOptions) {
       if (!by.isAdmin && emergency.user_id !== by.id) return 'forbidden';
       close(talkgroup, emergency);
       log.info({ emergency: id, by: by.id }, 'emergency cleared');
-      store(id, async () => {
-        const outcome = await writes.clear(id, by);
-        return typeof outcome === 'string' ? null : outcome;
+      store({
+        id,
+        talkgroup: talkgroup.id,
+        async write() {
+          const outcome = await writes.clear(id, by);
+          return typeof outcome === 'string' ? null : outcome;
+        },
       });
       return 'cleared';
     },

@@ -35,6 +35,8 @@ interface Asking {
   readonly ref: Ref | undefined;
 }
 
+type Denial = Extract<Outcome, { kind: 'denied' }>['code'];
+
 export type Floors = ReturnType<typeof createFloors>;
 
 export function createFloors({ fanout, counts, sessions, talkSilenceMs }: FloorsOptions) {
@@ -46,12 +48,20 @@ export function createFloors({ fanout, counts, sessions, talkSilenceMs }: Floors
     const { floor, outcomes } = step(talkgroup.floor, event, nowMs);
     talkgroup.floor = floor;
     active.add(talkgroup);
-    const asker = event.kind === 'request' ? event.claim.session : null;
+    const asker = 'claim' in event ? event.claim.session : null;
     for (const outcome of outcomes) {
       const session = sessionOf(outcome);
       const talk = sessions.get(session)?.talkAt(talkgroup);
-      if (talk !== undefined) carryOut(talk, outcome, nowMs, session === asker ? ref : undefined);
+      if (talk === undefined) continue;
+      if (outcome.kind === 'denied' && event.kind === 'frame') denyFrame(talk, outcome.code, nowMs);
+      else carryOut(talk, outcome, nowMs, session === asker ? ref : undefined);
     }
+  }
+
+  /** May be told only so often: whoever sends nothing but STARTs must not make us talk. */
+  function denyFrame(talk: Talk, code: Denial, nowMs: number): void {
+    if (talk.session.mayBeTold(nowMs)) deny(talk, code, nowMs, undefined);
+    else silence(talk, nowMs);
   }
 
   function carryOut(talk: Talk, outcome: Outcome, nowMs: number, ref: Ref | undefined): void {
@@ -98,26 +108,19 @@ export function createFloors({ fanout, counts, sessions, talkSilenceMs }: Floors
     fanout.event(talkgroup, (event) => say.talkStarted(talk, event));
   }
 
+  function deny(talk: Talk, code: Denial, nowMs: number, ref: Ref | undefined): void {
+    silence(talk, nowMs);
+    const { talkgroup } = talk.membership;
+    const [first] = talkgroup.talking;
+    const talker = code === 'forbidden' ? undefined : first;
+    talk.session.send(say.floorDenied(talkgroup.id, { code, ref, talker }));
+  }
+
   /** The frames that follow a refusal are dropped without a word, until the talker begins anew. */
-  function deny(
-    talk: Talk,
-    code: 'busy' | 'queue_full' | 'forbidden',
-    nowMs: number,
-    ref: Ref | undefined,
-  ): void {
+  function silence(talk: Talk, nowMs: number): void {
     talk.hasAsked = waits(talk); // a first frame of one that waits is refused, its place is kept
     if (!talk.hasAsked) talk.codec = null;
     talk.mute(nowMs);
-    // A first frame may be answered only so often: whoever sends nothing but STARTs must not make us talk.
-    if (ref === undefined && !talk.session.mayBeTold(nowMs)) return;
-    const [talker] = talk.membership.talkgroup.talking;
-    talk.session.send(
-      say.floorDenied(talk.membership.talkgroup.id, {
-        code,
-        ref,
-        talker: code === 'forbidden' ? undefined : talker,
-      }),
-    );
   }
 
   function revoke(talk: Talk, code: EndCode | 'unused', nowMs: number): void {

@@ -8,7 +8,7 @@ export interface Parking {
   tokenFor(session: Session): string;
   /** The session this token resumes, of this user only; the token stays valid. */
   find(token: string, user: UserId): Session | null;
-  /** Its socket is gone: kept for its return. Beyond the limit the one parked longest is given up. */
+  /** Its socket is gone: kept for its return. Beyond the limits its user's, or of all, the longest parked is given up. */
   park(session: Session, nowMs: number): void;
   /** It has a socket again. */
   unpark(session: Session): void;
@@ -22,12 +22,14 @@ export interface ParkingOptions {
   /** How long one is kept. */
   readonly keepMs: number;
   readonly max: number;
+  /** Of one user: nobody pushes out the others. */
+  readonly maxOfUser: number;
   readonly giveUp: (session: Session) => void;
 }
 
 const TOKEN_BYTES = 16;
 
-export function createParking({ keepMs, max, giveUp }: ParkingOptions): Parking {
+export function createParking({ keepMs, max, maxOfUser, giveUp }: ParkingOptions): Parking {
   /** By the hash of the token: what we hold resumes nothing. */
   const byHash = new Map<string, Session>();
   const hashes = new Map<Session, string>();
@@ -39,6 +41,12 @@ export function createParking({ keepMs, max, giveUp }: ParkingOptions): Parking 
     if (hash !== undefined) byHash.delete(hash);
     hashes.delete(session);
     parked.delete(session);
+  }
+
+  const sinceOf = (session: Session) => parked.get(session) ?? 0;
+
+  function giveUpFirst([oldest]: Iterable<Session>): void {
+    if (oldest !== undefined) giveUp(oldest);
   }
 
   return {
@@ -56,8 +64,9 @@ export function createParking({ keepMs, max, giveUp }: ParkingOptions): Parking 
     },
     park(session, nowMs) {
       parked.set(session, nowMs);
-      const [oldest] = parked.keys();
-      if (parked.size > max && oldest !== undefined) giveUp(oldest);
+      const own = [...session.user.sessions].filter((one) => parked.has(one));
+      if (own.length > maxOfUser) giveUpFirst(own.sort((one, other) => sinceOf(one) - sinceOf(other)));
+      if (parked.size > max) giveUpFirst(parked.keys());
     },
     unpark(session) {
       parked.delete(session);

@@ -94,6 +94,7 @@ export function createRelay(options: RelayOptions): Relay {
   const parking = createParking({
     keepMs: limits.resumeMs,
     max: limits.sessionsParked,
+    maxOfUser: limits.socketsPerUser,
     giveUp: (session) => session.end('disconnected'),
   });
   const rights: Rights = createRights({
@@ -181,6 +182,8 @@ export function createRelay(options: RelayOptions): Relay {
     user.sessions.add(session);
     sessions.set(session.number, session);
     session.issuedAt = issuedAt;
+    // Before another one is parked: beyond the limit the one parked longest goes, and that may be this one.
+    parking.unpark(session);
     if (isResumed) counts.resumed++;
     if (!session.isLive) makeRoom(user);
     session.open(peer, isResumed);

@@ -1,4 +1,5 @@
 // A session: one radio from WELCOME to its end, over one socket or, resumed, several. The hot path comes first.
+import assert from 'node:assert/strict';
 import { type Close, closes } from './closes.js';
 import { Control } from './control.js';
 import type { DropReason } from './counts.js';
@@ -29,6 +30,9 @@ import { Talk } from './talk.js';
 const TALKGROUPS_TALKING_MAX = 8;
 /** After too many bursts. */
 const MUTED_MS = 2000;
+
+/** The engine pings a silent socket only, seconds apart. */
+const EMPTY_PONGS_MS_MIN = 1000;
 
 /** Why a frame is refused, as far as its talker is told with ERROR. */
 type FrameRefusal = 'bad_frame' | 'not_member' | 'listen_only' | 'rate_limited' | 'too_many_talkgroups';
@@ -233,8 +237,8 @@ export class Session {
   /** The handshake is complete: subscribes and says WELCOME. A socket it still has is taken over. */
   open(peer: Peer, isResumed: boolean): void {
     const { house } = this;
+    assert(!this.isOver, 'a session that ended has no socket again');
     if (this.peer !== null) this.letGo(this.peer);
-    house.parking.unpark(this);
     this.peer = peer;
     peer.subscribe(SERVICE_TOPIC);
     this.reception.attach(peer);
@@ -273,12 +277,17 @@ export class Session {
 
   /** The engine has answered a ping, or brought a pong that answers none of ours; too many of them are abuse. */
   pinged(): void {
-    this.controlled().pinged(this.house.nowMs());
+    const nowMs = this.house.nowMs();
+    this.heardAtMs = nowMs;
+    this.controlled().pinged(nowMs);
   }
 
-  /** A pong. An empty one answers the engine's own pings. */
+  /** A pong. An empty one answers the engine's own pings, of which there are few. */
   ponged(text: string): void {
-    if (text === '' || this.reception.pong(text)) return;
+    const nowMs = this.house.nowMs();
+    const sinceMs = nowMs - this.heardAtMs;
+    this.heardAtMs = nowMs;
+    if (text === '' ? sinceMs >= EMPTY_PONGS_MS_MIN : this.reception.pong(text)) return;
     this.house.counts.strayPongs++;
     this.pinged();
   }
