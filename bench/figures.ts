@@ -1,4 +1,4 @@
-// The few statistics a result needs.
+// The few statistics a result needs, and how figures are written.
 
 /** Lower quartile, median and upper quartile of what the rounds gave. */
 export interface Quartiles {
@@ -19,3 +19,19 @@ function quantile(ordered: readonly number[], share: number): number {
   const above = ordered[Math.ceil(at)] ?? Number.NaN;
   return below + (above - below) * (at - Math.floor(at));
 }
+
+export const ms = (value: number) => `${value.toFixed(2)} ms`;
+export const us = (value: number) => `${value.toFixed(2)} µs`;
+export const mib = (bytes: number) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+export const kib = (bytes: number) => `${(bytes / 2 ** 10).toFixed(1)} KiB`;
+export const percent = (share: number) => `${Math.round(100 * share)} %`;
+
+/** Of pairs. */
+export const ratio = ({ low, median, high }: Quartiles) =>
+  `${median.toFixed(3)}, quartiles ${low.toFixed(3)} to ${high.toFixed(3)}`;
+
+/** Writes lines of a table: a name, then right-aligned cells; beyond the last width given, all are as wide as it. */
+export const columns =
+  (first: number, ...widths: readonly number[]) =>
+  (name: string, ...cells: readonly string[]): string =>
+    name.padEnd(first) + cells.map((cell, i) => cell.padStart(widths[i] ?? widths.at(-1) ?? 0)).join('');

@@ -5,6 +5,7 @@ import { build, encodeIntoCompressedBase64, type Histogram } from 'hdr-histogram
 export interface Latency {
   readonly count: number;
   readonly p50Ms: number;
+  readonly p95Ms: number;
   readonly p99Ms: number;
   readonly p999Ms: number;
   readonly maxMs: number;
@@ -34,6 +35,7 @@ function summarize(histogram: Histogram): Latency {
   return {
     count: histogram.totalCount,
     p50Ms: ms(50),
+    p95Ms: ms(95),
     p99Ms: ms(99),
     p999Ms: ms(99.9),
     maxMs: ms(100),

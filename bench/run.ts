@@ -3,16 +3,25 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { choosePins, describeMachine } from './processes.js';
 import type { Scenario } from './scenario.js';
+import { flood } from './scenarios/flood.js';
+import { floorAccess } from './scenarios/floor-access.js';
 import { idleMemory } from './scenarios/idle-memory.js';
+import { lateEntry } from './scenarios/late-entry.js';
 import { oneTalker500 } from './scenarios/one-talker-500.js';
+import { slowListeners } from './scenarios/slow-listeners.js';
 
-const SCENARIOS: Readonly<Record<string, Scenario>> = {
-  'one-talker-500': oneTalker500,
-  'idle-memory': idleMemory,
+/** Each with the seconds it takes, roughly. */
+const SCENARIOS: Readonly<Record<string, { readonly play: Scenario; readonly takesS: number }>> = {
+  'one-talker-500': { play: oneTalker500, takesS: 30 },
+  'floor-access': { play: floorAccess, takesS: 65 },
+  'late-entry': { play: lateEntry, takesS: 50 },
+  'slow-listeners': { play: slowListeners, takesS: 80 },
+  flood: { play: flood, takesS: 80 },
+  'idle-memory': { play: idleMemory, takesS: 30 },
 };
 const RESULTS = 'bench/results';
 /** A run that hangs ends by itself. */
-const RUN_MS_MAX = 100_000;
+const RUN_MS_MAX = 120_000;
 
 process.exitCode = await run(process.argv[2] ?? process.env.SCENARIO ?? 'one-talker-500');
 
@@ -28,9 +37,13 @@ async function run(name: string): Promise<number> {
   const signal = endOfRun();
   const cores = choosePins(process.env);
   const startedAt = new Date().toISOString();
-  console.log(`${name}: about half a minute`);
+  console.log(`${name}: about ${scenario.takesS} s`);
   try {
-    const { lines, result } = await scenario({ cores, signal, progress: (line) => console.log(`  ${line}`) });
+    const { lines, result } = await scenario.play({
+      cores,
+      signal,
+      progress: (line) => console.log(`  ${line}`),
+    });
     console.log(`\n${lines.join('\n')}`);
     console.log(
       `cores: server ${cores.server ?? 'not pinned'}, generator ${cores.generator ?? 'not pinned'}`,

@@ -1,7 +1,9 @@
 // Mass listeners: a few probes that read at once and time each frame, and sinks that read rarely; all check sequences.
-import { HEADER_BYTES, readSequence } from '../src/relay/frame.js';
+import { readSequence } from '../src/relay/frame.js';
 import { nowMs } from './clock.js';
-import { RawRadio, type Target } from './wire.js';
+import { readDueMs } from './timed-frame.js';
+import type { Member } from './users.js';
+import { type ConnectionLost, RawRadio, type Target } from './wire.js';
 
 /** Frames of one run, numbered from 0 in the header's 16 bits: no run may be longer. */
 const FRAMES_MAX = 65_536;
@@ -16,17 +18,15 @@ export interface Tally {
 
 export interface SwarmOptions {
   readonly target: Target;
-  readonly tokens: readonly string[];
+  readonly users: readonly Member[];
   /** Every so many-th listener is a probe; the others are sinks. */
   readonly probeEvery: number;
   /** Frames in a run. */
   readonly frames: number;
-  /** The first frame that is timed, and the first that no longer is. */
-  readonly timed: { readonly from: number; readonly to: number };
-  /** Called by probes for timed frames: milliseconds from due to heard. */
-  readonly heard: (latencyMs: number) => void;
+  /** Called by probes: the frame's number, and milliseconds from when it was due to heard. */
+  readonly heard: (sequence: number, latencyMs: number) => void;
   /** A connection ended without our doing. */
-  readonly lost: (error: Error) => void;
+  readonly lost: (loss: ConnectionLost) => void;
 }
 
 export interface Swarm {
@@ -44,21 +44,18 @@ export async function connectSwarm(options: SwarmOptions): Promise<Swarm> {
   const tally: Tally = { received: 0, duplicated: 0, outOfOrder: 0 };
   const isProbe = (index: number) => index % probeEvery === 0;
   const radios = await joinAll(
-    options.tokens,
+    options.users,
     (token, i) => new RawRadio({ target, token, lost, receive: listener(options, tally, isProbe(i)) }),
   );
   const sinks = radios.filter((_, i) => !isProbe(i));
-  for (const sink of sinks) sink.flows = false;
+  for (const sink of sinks) sink.hold();
   return {
     tally,
     sip(part, parts) {
       for (let i = part % parts; i < sinks.length; i += parts) sinks[i]?.sip();
     },
     flow() {
-      for (const sink of sinks) {
-        sink.flows = true;
-        sink.sip();
-      }
+      for (const sink of sinks) sink.flow();
     },
   };
 }
@@ -66,15 +63,15 @@ export async function connectSwarm(options: SwarmOptions): Promise<Swarm> {
 /** Connections under way at once: below the server's bounds and the kernel's listen backlog. */
 const JOINING_MAX = 64;
 
-/** Connects one radio for each token, in their order, JOINING_MAX at a time; rejects when one cannot join. */
+/** Connects one radio for each user, in their order, JOINING_MAX at a time; rejects when one cannot join. */
 export async function joinAll(
-  tokens: readonly string[],
+  users: readonly Member[],
   connect: (token: string, index: number) => RawRadio,
 ): Promise<readonly RawRadio[]> {
   const radios: RawRadio[] = [];
-  const waiting = tokens.entries();
+  const waiting = users.entries();
   const work = async () => {
-    for (const [i, token] of waiting) {
+    for (const [i, { token }] of waiting) {
       const radio = connect(token, i);
       radios[i] = radio;
       await radio.joined;
@@ -85,11 +82,13 @@ export async function joinAll(
 }
 
 /** The reading end of one listener: runs for each of tens of thousands of deliveries a second. */
-function listener({ frames, timed, heard }: SwarmOptions, tally: Tally, isProbe: boolean) {
+function listener({ frames, heard }: SwarmOptions, tally: Tally, isProbe: boolean) {
   const seen = new Uint8Array(frames);
   let last = -1;
   return (bytes: Buffer, start: number, end: number) => {
     const view = new DataView(bytes.buffer, bytes.byteOffset + start, end - start);
+    const dueMs = readDueMs(view);
+    if (Number.isNaN(dueMs)) return; // of somebody whose frames are not counted
     const sequence = readSequence(view);
     if (seen[sequence] !== 0) {
       tally.duplicated++;
@@ -99,13 +98,6 @@ function listener({ frames, timed, heard }: SwarmOptions, tally: Tally, isProbe:
     tally.received++;
     if (sequence < last) tally.outOfOrder++;
     else last = sequence;
-    if (isProbe && sequence >= timed.from && sequence < timed.to) heard(nowMs() - readDueMs(view));
+    if (isProbe) heard(sequence, nowMs() - dueMs);
   };
 }
-
-/** The payload begins with the time at which the frame was due (nowMs); the rest of it is silence. */
-export function writeDueMs(payload: Uint8Array, dueMs: number): void {
-  new DataView(payload.buffer, payload.byteOffset).setFloat64(0, dueMs);
-}
-
-const readDueMs = (frame: DataView): number => frame.getFloat64(HEADER_BYTES);

@@ -1,41 +1,66 @@
-// A fleet of users in one talkgroup, written straight into the database of a running relay.
-import { randomBytes } from 'node:crypto';
+// A fleet of users in talkgroups of their own, written straight into the database of a running relay.
+import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createSigner } from 'fast-jwt';
 import postgres from 'postgres';
 import type { Relay } from './server.js';
 
-/** Users that are members of one talkgroup, each with a token. */
-export interface Fleet {
-  /** The talkgroup's number, as frames carry it. */
-  readonly talkgroup: number;
-  readonly tokens: readonly string[];
+/** A talkgroup's id, as control messages name it, and its number, as frames carry it. */
+export interface Talkgroup {
+  readonly id: string;
+  readonly number: number;
+}
+
+/** A user; plain data. */
+export interface Member {
+  readonly token: string;
+  readonly talkgroups: readonly Talkgroup[];
+}
+
+export interface FleetOptions {
+  readonly users: number;
+  /** The floor mode of each talkgroup; without it there is one, with an open floor. */
+  readonly talkgroups?: readonly ('open' | 'single')[];
+  /** Of which talkgroups a user is a member, both by index; without it of the first. */
+  readonly memberOf?: (user: number) => readonly number[];
 }
 
 /** Nobody logs in with it: registering a thousand users over REST would hash for a minute. */
 const PASSWORD_HASH = '$2b$10$benchbenchbenchbenchbenchbenchbenchbenchbenchbenchbenc';
 
 /** Must run before any of the users connects: it sends no notices. */
-export async function enlist({ dataDir, jwtSecret }: Relay, count: number): Promise<Fleet> {
+export async function enlist(
+  { dataDir, jwtSecret }: Relay,
+  { users, talkgroups = ['open'], memberOf = () => [0] }: FleetOptions,
+): Promise<readonly Member[]> {
+  const userIds = Array.from({ length: users }, () => randomUUID());
+  const talkgroupIds = talkgroups.map(() => randomUUID());
+  const members = userIds.flatMap((user, i) => memberOf(i).map((index) => [user, talkgroupIds[index] ?? '']));
   const url = await readFile(join(dataDir, 'postgres.url'), 'utf8');
-  const sql = postgres(url, { max: 1, fetch_types: false });
+  const sql = postgres(url, { max: 1 });
   try {
-    const users = await sql<{ id: string; username: string }[]>`
-      insert into users (username, password_hash)
-      select 'bench-' || n, ${PASSWORD_HASH} from generate_series(1, ${count}::int) as n
-      returning id, username`;
-    const [talkgroup] = await sql<{ id: string; number: string }[]>`
-      insert into talkgroups (name, master_secret) values ('bench', ${randomBytes(32)}) returning id, number`;
-    if (talkgroup === undefined) throw new Error('insert returned no row');
+    await sql`
+      insert into users (id, username, password_hash)
+      select id, 'bench-' || id, ${PASSWORD_HASH} from unnest(${userIds}::uuid[]) as id`;
+    // The secret is no secret: nothing is encrypted here.
+    const rows = await sql<{ id: string; number: string }[]>`
+      insert into talkgroups (id, name, floor_mode, master_secret)
+      select id, 'bench', floor_mode, sha256(uuid_send(id))
+      from unnest(${talkgroupIds}::uuid[], ${[...talkgroups]}::text[]) as new (id, floor_mode)
+      returning id, number`;
     await sql`
       insert into memberships (user_id, talkgroup_id, site)
-      select id, ${talkgroup.id}::uuid, 'bench' from users where username like 'bench-%'`;
+      select user_id, talkgroup_id, 'bench'
+      from unnest(${members.map(([user]) => user ?? '')}::uuid[], ${members.map(([, talkgroup]) => talkgroup ?? '')}::uuid[])
+        as new (user_id, talkgroup_id)`;
+    const numbers = new Map(rows.map(({ id, number }) => [id, Number(number)]));
+    const known = talkgroupIds.map((id) => ({ id, number: numbers.get(id) ?? 0 }));
     const sign = createSigner({ key: jwtSecret, algorithm: 'HS256' });
-    return {
-      talkgroup: Number(talkgroup.number),
-      tokens: users.map(({ id, username }) => sign({ sub: id, username, role: 'user' })),
-    };
+    return userIds.map((id, i) => ({
+      token: sign({ sub: id, username: `bench-${id}`, role: 'user' }),
+      talkgroups: memberOf(i).flatMap((index) => known[index] ?? []),
+    }));
   } finally {
     await sql.end();
   }

@@ -19,28 +19,50 @@ export interface Target {
 /** One message's payload lies in `bytes` from `start` to `end`, valid until the call returns. */
 export type Receive = (bytes: Buffer, start: number, end: number) => void;
 
+/** A text message of the server; what it holds is taken from PROTOCOL.md on trust. */
+export type Said = Readonly<Record<string, unknown>>;
+
 export interface RadioOptions {
   readonly target: Target;
   readonly token: string;
   /** Gets every binary message. */
   readonly receive: Receive;
+  /** Gets every text message; without it none is read. */
+  readonly told?: (said: Said) => void;
   /** Called at most once, when the connection ends without our doing. */
-  readonly lost: (error: Error) => void;
+  readonly lost: (loss: ConnectionLost) => void;
+  /** One read takes no more than this. */
+  readonly readBytes?: number;
 }
 
-/** All sockets of this process read into the same memory: a read is taken apart before the next one begins. */
+/** How a connection ended without our doing. */
+export class ConnectionLost extends Error {
+  override name = 'ConnectionLost';
+  /** The server's close code; null: it dropped the connection, or never took it. */
+  readonly code: number | null;
+
+  constructor(message: string, code: number | null = null) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** The sockets of this process read into the same memory: a read is taken apart before the next one begins. */
 const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024);
 const NOTHING = Buffer.alloc(0);
 const HANDSHAKE_END = '\r\n\r\n';
+/** Close code 1000: the client will not come back, so nothing of its session is kept. */
+const GOODBYE = Buffer.from([1000 >> 8, 1000 & 0xff]);
 
 /** Thousands live at once, hence a class. */
 export class RawRadio {
   /** Resolves when the server hears and serves this radio; rejects when the connection ends before. */
   readonly joined: Promise<void>;
-  /** false: each read is followed by a pause until `sip`. */
-  flows = true;
   private readonly options: RadioOptions;
   private readonly socket: Socket;
+  private readonly buffer: Buffer;
+  /** false: each read is followed by a pause until `sip`. */
+  private flows = true;
   /** The beginning of a message that is still to come in full. */
   private rest: Buffer = NOTHING;
   private upgraded = false;
@@ -50,6 +72,7 @@ export class RawRadio {
 
   constructor(options: RadioOptions) {
     this.options = options;
+    this.buffer = READ_BUFFER.subarray(0, options.readBytes);
     this.joined = new Promise((resolve, reject) => {
       this.join = resolve;
       this.refuse = reject;
@@ -60,13 +83,13 @@ export class RawRadio {
       host: hostname,
       port: Number(port),
       noDelay: true,
-      onread: { buffer: READ_BUFFER, callback: (length) => this.read(length) },
+      onread: { buffer: this.buffer, callback: (length) => this.read(length) },
     });
     this.socket.on('connect', () =>
       this.socket.write(handshake({ hostname, pathname, token: options.token })),
     );
-    this.socket.on('error', (error) => this.lose(error));
-    this.socket.on('close', () => this.lose(new Error('the server dropped a connection')));
+    this.socket.on('error', ({ message }) => this.lose(new ConnectionLost(message)));
+    this.socket.on('close', () => this.lose(new ConnectionLost('the server dropped a connection')));
   }
 
   /** A message to the server, whole in one write; `bytes` is left alone. */
@@ -74,8 +97,30 @@ export class RawRadio {
     this.socket.write(masked(opcode, bytes));
   }
 
-  /** With `flows` false: takes one read of what has arrived, or the next that does. */
+  /** Several binary messages in one write. */
+  sendAll(messages: readonly Uint8Array[]): void {
+    this.socket.write(Buffer.concat(messages.map((bytes) => masked(BINARY, bytes))));
+  }
+
+  /** A control message. */
+  say(message: object): void {
+    this.send(TEXT, Buffer.from(JSON.stringify(message)));
+  }
+
+  /** Reads no more, until `sip` or `flow`. */
+  hold(): void {
+    this.flows = false;
+    this.socket.pause();
+  }
+
+  /** On hold: takes one read of what has arrived, or the next that does. */
   sip(): void {
+    this.socket.resume();
+  }
+
+  /** Reads whatever arrives, as it does from the start. */
+  flow(): void {
+    this.flows = true;
     this.socket.resume();
   }
 
@@ -85,8 +130,16 @@ export class RawRadio {
     this.socket.destroy();
   }
 
+  /** Ends the connection and says that it will not come back. */
+  leave(): void {
+    if (this.closing) return;
+    this.closing = true;
+    this.flow();
+    this.socket.end(masked(CLOSE, GOODBYE));
+  }
+
   private read(length: number): boolean {
-    const fresh = READ_BUFFER.subarray(0, length);
+    const fresh = this.buffer.subarray(0, length);
     const bytes = this.rest.length === 0 ? fresh : Buffer.concat([this.rest, fresh]);
     const taken = this.upgraded ? this.readMessages(bytes, 0) : this.readHandshake(bytes);
     this.rest = taken === bytes.length ? NOTHING : Buffer.from(bytes.subarray(taken));
@@ -99,7 +152,7 @@ export class RawRadio {
     if (end === -1) return 0;
     const [status = ''] = bytes.toString('latin1', 0, end).split('\r\n');
     if (!status.startsWith('HTTP/1.1 101 ')) {
-      this.lose(new Error(`the server answered the handshake with ${status}`));
+      this.lose(new ConnectionLost(`the server answered the handshake with ${status}`));
       return bytes.length;
     }
     this.upgraded = true;
@@ -119,7 +172,7 @@ export class RawRadio {
         length = bytes.readUInt16BE(start);
         start += 2;
       } else if (length === 127) {
-        this.lose(new Error('the server sent a message of more than 64 KiB'));
+        this.lose(new ConnectionLost('the server sent a message of more than 64 KiB'));
         return bytes.length;
       }
       const end = start + length;
@@ -132,21 +185,26 @@ export class RawRadio {
   }
 
   private readOther(opcode: number, payload: Buffer): void {
-    if (opcode === TEXT) this.join();
-    // Unanswered pings would mark the radio as slow.
-    else if (opcode === PING) this.send(PONG, payload);
-    else if (opcode === CLOSE) {
+    if (opcode === TEXT) {
+      this.join();
+      this.options.told?.(JSON.parse(payload.toString()) as Said); // the server's JSON texts are all objects
+    } else if (opcode === PING) {
+      // The server times its pings: one that finds no answer within a second takes the radio out of the audio.
+      if (!this.closing) this.send(PONG, payload);
+    } else if (opcode === CLOSE) {
       const code = payload.length < 2 ? 1005 : payload.readUInt16BE(0);
-      this.lose(new Error(`the server closed a connection: ${code} ${payload.toString('utf8', 2)}`));
+      this.lose(
+        new ConnectionLost(`the server closed a connection: ${code} ${payload.toString('utf8', 2)}`, code),
+      );
     }
   }
 
-  private lose(error: Error): void {
+  private lose(loss: ConnectionLost): void {
     if (this.closing) return;
     this.closing = true;
     this.socket.destroy();
-    this.refuse(error);
-    this.options.lost(error);
+    this.refuse(loss);
+    this.options.lost(loss);
   }
 }
 

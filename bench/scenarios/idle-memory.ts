@@ -1,5 +1,6 @@
 // What an idle radio costs in memory: the server's resident set with none and with a thousand of them.
 import { setTimeout } from 'node:timers/promises';
+import { kib, mib } from '../figures.js';
 import { residentBytes } from '../processes.js';
 import type { Bench, Report } from '../scenario.js';
 import { withRelay } from '../server.js';
@@ -36,13 +37,13 @@ async function measure({ cores, signal, progress }: Bench, relayThreads: number)
   const settings = { RELAY_THREADS: `${relayThreads}`, LOG_LEVEL: 'warn' };
   progress(`RELAY_THREADS=${relayThreads}`);
   return withRelay({ cores: cores.server, signal, settings }, async (relay) => {
-    const { tokens } = await enlist(relay, RADIOS);
+    const users = await enlist(relay, { users: RADIOS });
     await setTimeout(SETTLE_MS, undefined, { signal });
     const empty = residentBytes(relay.pid);
     const failure = new AbortController();
     const lost = (error: Error) => failure.abort(error);
     const radios = await joinAll(
-      tokens,
+      users,
       (token) => new RawRadio({ target: relay, token, receive: () => {}, lost }),
     );
     try {
@@ -60,6 +61,3 @@ async function measure({ cores, signal, progress }: Bench, relayThreads: number)
     }
   });
 }
-
-const mib = (bytes: number) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
-const kib = (bytes: number) => `${(bytes / 2 ** 10).toFixed(1)} KiB`;

@@ -1,6 +1,7 @@
 // The canonical load: one radio talks, 500 listen; our relay beside the bare engine, turn by turn.
 import { compare } from '../comparison.js';
-import { type Load, runContest } from '../contest.js';
+import { generate } from '../generator.js';
+import type { Contest, ContestTask, Load } from '../loads/contest.js';
 import type { Bench, Report } from '../scenario.js';
 import { withBare, withRelay } from '../server.js';
 import { enlist } from '../users.js';
@@ -23,10 +24,13 @@ export function oneTalker500({ cores, signal }: Bench): Promise<Report> {
   const options = { cores: cores.server, signal };
   return withRelay({ ...options, settings: SETTINGS }, (relay) =>
     withBare(options, async (bare) => {
-      const fleet = await enlist(relay, LOAD.listeners + 1);
+      const users = await enlist(relay, { users: LOAD.listeners + 1 });
       const peers = [relay, bare].map(({ url, greets, pid }) => ({ url, greets, pid }));
-      const task = { peers, ...fleet, load: LOAD };
-      const contest = await runContest(task, { cores: cores.generator, signal });
+      const contest = await generate<ContestTask, Contest>(
+        new URL('../loads/contest.js', import.meta.url),
+        { peers, users, load: LOAD },
+        { cores: cores.generator, signal },
+      );
       const { lines, result } = compare(contest, { peers: ['relay', 'bare engine'], target: TARGET });
       return {
         lines: [...lines, 'limits raised: none'],

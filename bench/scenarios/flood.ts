@@ -1,0 +1,45 @@
+// Does one who sends without measure disturb the others? A hundred times what is allowed, here and next door.
+import type { Load, Played } from '../loads/disturbance.js';
+import { type Case, playPhases } from '../phases.js';
+import type { Bench, Report } from '../scenario.js';
+
+/** Phases of 3 s; a flood begins with every second one, and nobody has anything to catch up behind it. */
+const LOAD: Load = {
+  probeEvery: 4,
+  framesPerSecond: 50,
+  payloadBytes: 60,
+  listeners: 100,
+  disturbing: 1,
+  disturbance: { kind: 'flood', framesPerSecond: 10_000 },
+  phaseFrames: 150,
+  pauseFrames: 0,
+  turnPhases: 1,
+  turns: Array.from({ length: 8 }, (_, turn) => (turn % 2 === 0 ? 'without' : 'with')),
+};
+
+const CASES: readonly Case[] = [
+  { name: 'in another talkgroup', floorMode: 'open', isElsewhere: true, load: LOAD },
+  { name: 'in theirs, floor taken', floorMode: 'single', isElsewhere: false, load: LOAD },
+  { name: 'in theirs, floor open', floorMode: 'open', isElsewhere: false, load: LOAD },
+];
+
+export function flood(bench: Bench): Promise<Report> {
+  return playPhases(bench, {
+    cases: CASES,
+    targets: { p50: null, p99: 1.2 },
+    settings: { LOG_LEVEL: 'warn' },
+    details: detailsOf,
+  });
+}
+
+function detailsOf({ disturbed: { ends } }: Played) {
+  const all = <T>(of: (end: Played['disturbed']['ends'][number]) => T) =>
+    [...new Set(ends.map(of))].join(', ');
+  const last = Math.max(0, ...ends.map(({ afterMs }) => afterMs));
+  return {
+    'floods that were closed': `${ends.length}: ${all(({ code }) => code ?? 'dropped')}`,
+    '  messages to each before': all(({ told }) => told.length),
+    '  after, at most': `${Math.round(last)} ms`,
+    '  frames sent until then': all(({ framesSent }) => framesSent),
+  };
+}

@@ -1,0 +1,101 @@
+// How soon may one talk? Floor control in 1, 100 and 1,000 talkgroups: access time, and the first frame of a burst.
+import { linesOfRuns } from '../conditions.js';
+import { columns, ms } from '../figures.js';
+import { generate } from '../generator.js';
+import type { Latency } from '../histogram.js';
+import type { FloorAccess, FloorAccessTask, Load } from '../loads/floor-access.js';
+import type { Bench, Report } from '../scenario.js';
+import { withRelay } from '../server.js';
+import { enlist } from '../users.js';
+import { faultsOfGenerator, judge, linesOfFaults, wordOf } from '../verdict.js';
+
+const PAYLOAD_BYTES = 60;
+/** One talkgroup needs many members, for a radio may begin 8 bursts in 10 s, and has one floor for all of them. */
+const LOADS: readonly Load[] = [
+  { talkgroups: 1, members: 40, burstsPerSecond: 20, bursts: 400, warmUpBursts: 40 },
+  { talkgroups: 100, members: 4, burstsPerSecond: 200, bursts: 2400, warmUpBursts: 400 },
+  { talkgroups: 1000, members: 4, burstsPerSecond: 200, bursts: 2400, warmUpBursts: 400 },
+].map((load) => ({ ...load, payloadBytes: PAYLOAD_BYTES }));
+const SETTINGS = { LOG_LEVEL: 'warn' };
+/** Of both numbers: the server's part of 300 ms, the rest of which belongs to radio links, codecs and buffers. */
+const TARGET_MS = 10;
+
+interface Run extends FloorAccess {
+  readonly name: string;
+  readonly load: Load;
+}
+
+export async function floorAccess(bench: Bench): Promise<Report> {
+  const runs: Run[] = [];
+  for (const load of LOADS) runs.push(await measure(bench, load));
+  const faults = runs.flatMap(faultsOf);
+  const isMet = judge(
+    faults,
+    runs.every((run) => run.access.p99Ms < TARGET_MS && run.firstFrame.p99Ms < TARGET_MS),
+  );
+  return {
+    lines: linesOf(runs, faults, isMet),
+    result: { settings: SETTINGS, faults, targetMs: TARGET_MS, isMet, runs },
+  };
+}
+
+function measure({ cores, signal, progress }: Bench, load: Load): Promise<Run> {
+  const { talkgroups, members } = load;
+  const name = talkgroups === 1 ? '1 talkgroup' : `${talkgroups} talkgroups`;
+  progress(name);
+  return withRelay({ cores: cores.server, signal, settings: SETTINGS }, async (relay) => {
+    const users = await enlist(relay, {
+      users: talkgroups * members,
+      talkgroups: Array.from({ length: talkgroups }, () => 'single' as const),
+      memberOf: (user) => [Math.floor(user / members)],
+    });
+    const { url, greets, pid } = relay;
+    const measured = await generate<FloorAccessTask, FloorAccess>(
+      new URL('../loads/floor-access.js', import.meta.url),
+      { server: { url, greets, pid }, users, load },
+      { cores: cores.generator, signal },
+    );
+    return { name, load, ...measured };
+  });
+}
+
+/** Whoever was denied or lost is in no percentile, so a single one makes them too good. */
+function faultsOf(run: Run): string[] {
+  const { name, denied, unanswered, lost } = run;
+  const missing = denied + unanswered + lost;
+  return [
+    ...(missing > 0
+      ? [`${name}: ${denied} bursts denied, ${unanswered} requests unanswered, ${lost} deliveries lost`]
+      : []),
+    ...faultsOfGenerator(run, name),
+  ];
+}
+
+function linesOf(runs: readonly Run[], faults: readonly string[], isMet: boolean | null): string[] {
+  const line = columns(24, 16);
+  const each = (name: string, cell: (run: Run) => string) => line(name, ...runs.map(cell));
+  const latency = (name: string, of: (run: Run) => Latency) => [
+    each(`${name} p50`, (run) => ms(of(run).p50Ms)),
+    each(`${name} p95`, (run) => ms(of(run).p95Ms)),
+    each(`${name}, longest`, (run) => ms(of(run).maxMs)),
+  ];
+  return [
+    ...linesOfFaults(faults),
+    each('', ({ name }) => name),
+    each('access time p99', ({ access }) => ms(access.p99Ms)),
+    each('first frame p99', ({ firstFrame }) => ms(firstFrame.p99Ms)),
+    `  target below ${TARGET_MS} ms, all of them: ${wordOf(isMet)}`,
+    '',
+    ...latency('access time', ({ access }) => access),
+    ...latency('first frame', ({ firstFrame }) => firstFrame),
+    each('requests granted', ({ access }) => `${access.count}`),
+    each('first frames heard', ({ firstFrame }) => `${firstFrame.count}`),
+    each('bursts a second', ({ load }) => `${load.burstsPerSecond}`),
+    each('radios', ({ load }) => `${load.talkgroups * load.members}`),
+    '',
+    ...linesOfRuns(runs, 'bursts'),
+    '',
+    'to compare: 3GPP TS 22.179 gives the whole system 300 ms for 95 % of all requests (KPI 1, R-6.15.3.2-012)',
+    'and 300 ms from mouth to ear for 95 % of all bursts (KPI 3, R-6.15.3.2-015)',
+  ];
+}

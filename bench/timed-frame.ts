@@ -1,0 +1,26 @@
+// What the bench's talkers say: audio frames that carry the time at which they should have left.
+import { encodeFrame, HEADER_BYTES } from '../src/relay/frame.js';
+
+/** A due time for frames that nobody times. */
+export const UNTIMED = Number.NaN;
+
+export interface TimedFrame {
+  readonly talkgroup: number;
+  /** START, END or both; 0 in the middle of a burst. */
+  readonly flags: number;
+  readonly sequence: number;
+  /** At least eight. */
+  readonly payloadBytes: number;
+  /** By nowMs(), the same clock in every process of the machine; or UNTIMED. */
+  readonly dueMs: number;
+}
+
+/** The payload begins with the due time; the rest of it is silence. */
+export function timedFrame({ talkgroup, flags, sequence, payloadBytes, dueMs }: TimedFrame): Uint8Array {
+  const payload = new Uint8Array(payloadBytes);
+  new DataView(payload.buffer).setFloat64(0, dueMs);
+  return encodeFrame({ flags, sequence, talkgroup, payload });
+}
+
+/** Of a frame that timedFrame made. */
+export const readDueMs = (frame: DataView): number => frame.getFloat64(HEADER_BYTES);

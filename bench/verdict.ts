@@ -1,0 +1,29 @@
+// Whether a run may be believed, and whether a target is met.
+import type { Delivered } from './channel.js';
+import type { Conditions } from './conditions.js';
+import { percent } from './figures.js';
+
+/** A generator busier than this share of a core may be what is measured. */
+const GENERATOR_SHARE_MAX = 0.85;
+
+/** What makes a run say nothing about speed; `name` tells one run or server from another. */
+export function faultsOfGenerator({ generatorShare }: Conditions, name?: string): string[] {
+  if (generatorShare <= GENERATOR_SHARE_MAX) return [];
+  return [`${name === undefined ? '' : `${name}: `}the generator used ${percent(generatorShare)} of a core`];
+}
+
+export function faultsOfDelivery({ lost, duplicated, outOfOrder }: Delivered, name: string): string[] {
+  if (lost + duplicated + outOfOrder === 0) return [];
+  return [
+    `${name}: ${lost} deliveries lost, ${duplicated} heard twice or never sent, ${outOfOrder} out of order`,
+  ];
+}
+
+export const linesOfFaults = (faults: readonly string[]) => faults.map((fault) => `INVALID: ${fault}`);
+
+/** null: a run with faults cannot tell. */
+export const judge = (faults: readonly string[], isGood: boolean): boolean | null =>
+  faults.length > 0 ? null : isGood;
+
+export const wordOf = (isMet: boolean | null): string =>
+  isMet === null ? 'cannot be told' : isMet ? 'met' : 'NOT met';
