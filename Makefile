@@ -32,6 +32,7 @@ prove: export PROVE_RUNS = 30000
 prove: export KILL_STORM_S = 60
 prove: export CHANGE_TRIALS = 1000
 prove: export CONNECTION_CUTS = 10000
+prove: export SLOW_LISTENERS = 500
 prove: lint build ## the tests with the full counts: races, cuts, kills (takes long)
 	$(RUN_TESTS)
 

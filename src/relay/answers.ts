@@ -36,7 +36,6 @@ const MEMBERS_LIMIT = 100;
 async function storeFix(asker: Asker, { device_id, lat, lng, alt, ref }: Ask<'GPS_UPDATE'>): Promise<void> {
   const { session, house } = asker;
   const deviceId = device_id === undefined ? session.user.deviceId : readId<DeviceId>(device_id);
-  if (session.user.withdrawn) return refuse(asker, 'unavailable', ref);
   if (deviceId === null) return refuse(asker, 'unknown_device', ref);
   await behindDatabase(asker, ref, async () => {
     const stored = await house.storeFix({ deviceId, lat, lng, alt });
@@ -70,8 +69,9 @@ async function subscribe(asker: Asker, asked: Ask<'SUBSCRIBE'>): Promise<void> {
   session.send(say.subscribed(snapshots, refused, ref));
 }
 
-/** Not left or deleted meanwhile. */
-const isStanding = ({ user, talkgroup }: Membership) => user.memberships.has(talkgroup.number);
+/** Not left or deleted meanwhile, and not in doubt. */
+const isStanding = (membership: Membership) =>
+  mayTalk(membership) && membership.user.memberships.has(membership.talkgroup.number);
 
 function unsubscribe(asker: Asker, { talkgroup_ids, ref }: Ask<'UNSUBSCRIBE'>): void {
   const { session, house, nowMs } = asker;
@@ -86,6 +86,7 @@ function sync(asker: Asker, { talkgroup_id, ref }: Ask<'SYNC'>): void {
   const { session, house, nowMs } = asker;
   const membership = membershipOf(session, house, talkgroup_id);
   if (membership === null) return void refuseStranger(asker, talkgroup_id, ref);
+  if (!mayTalk(membership)) return refuse(asker, 'unavailable', ref);
   if (!session.reception.maySync(membership.talkgroup, nowMs)) return refuse(asker, 'rate_limited', ref);
   session.send(say.synced(session.snapshot(membership.talkgroup), ref));
 }
@@ -97,6 +98,7 @@ function members(
   const { session, house } = asker;
   const membership = membershipOf(session, house, talkgroup_id);
   if (membership === null) return void refuseStranger(asker, talkgroup_id, ref);
+  if (!mayTalk(membership)) return refuse(asker, 'unavailable', ref);
   const { talkgroup } = membership;
   session.send(say.members(talkgroup, house.presence.page(talkgroup, after, limit), ref));
 }
@@ -132,7 +134,7 @@ function raise(asker: Asker, { talkgroup_id, lat, lng, alt, ref }: Ask<'EMERGENC
   const { session, house } = asker;
   const membership = membershipOf(session, house, talkgroup_id);
   if (membership === null) return void refuseStranger(asker, talkgroup_id, ref);
-  if (!mayTalk(membership)) return refuse(asker, 'unavailable', ref); // in doubt for the moment
+  if (!mayTalk(membership)) return refuse(asker, 'unavailable', ref);
   const where = {
     ...(lat !== undefined && { lat }),
     ...(lng !== undefined && { lng }),
@@ -146,7 +148,6 @@ function raise(asker: Asker, { talkgroup_id, lat, lng, alt, ref }: Ask<'EMERGENC
 async function acknowledge(asker: Asker, { emergency_id, ref }: Ask<'EMERGENCY_ACK'>): Promise<void> {
   const { user } = asker.session;
   const id = readId(emergency_id);
-  if (user.withdrawn) return refuse(asker, 'unavailable', ref);
   if (!user.isAdmin) return refuse(asker, 'forbidden', ref);
   if (id === null) return refuse(asker, 'unknown_emergency', ref);
   await behindDatabase(asker, ref, async () => {
@@ -159,7 +160,6 @@ async function acknowledge(asker: Asker, { emergency_id, ref }: Ask<'EMERGENCY_A
 async function clear(asker: Asker, { emergency_id, ref }: Ask<'EMERGENCY_CLEAR'>): Promise<void> {
   const { user } = asker.session;
   const id = readId(emergency_id);
-  if (user.withdrawn) return refuse(asker, 'unavailable', ref);
   if (id === null) return refuse(asker, 'unknown_emergency', ref);
   await behindDatabase(asker, ref, async () => {
     const outcome = await asker.house.emergencies.clear(id, user);

@@ -22,6 +22,9 @@ const RATES: { readonly [type in AskType]?: readonly [perSecond: number, burst: 
   MEMBERS: [1 / 2, 1],
 };
 
+/** Answered also while the user's rights are in doubt: FLOOR_REQUEST with retry_later. */
+const HARMLESS: ReadonlySet<AskType> = new Set(['PING', 'FLOOR_REQUEST', 'FLOOR_RELEASE']);
+
 /** Made with the first text or the first refusal of a session: most radios only listen. */
 export class Control {
   private readonly session: Session;
@@ -48,6 +51,9 @@ export class Control {
     if (reading.kind === 'bad') return this.receiveBad(reading.code, reading.ref, nowMs);
     const { message: asked } = reading;
     if (!this.take(nowMs) || !this.takeOwn(asked.type, nowMs)) return this.refuse(asked);
+    // His rights are in doubt for the moment: he is shown nothing, and nothing is done for him.
+    if (this.session.user.withdrawn && !HARMLESS.has(asked.type))
+      return this.session.send(say.error('unavailable', { ref: asked.ref }));
     answers[asked.type]({ session: this.session, house: this.house, nowMs }, asked as never); // of the same type, by the table
   }
 

@@ -161,7 +161,8 @@ export function createFloors({ fanout, counts, sessions, talkSilenceMs }: Floors
 
   /** A grant given back before its first frame, and a place left in the queue, are nobody's news. */
   function settle(talk: Talk): void {
-    if (holderOf(talk.membership.talkgroup.floor, talk.session.number) === undefined) forget(talk);
+    const isHolder = holderOf(talk.membership.talkgroup.floor, talk.session.number) !== undefined;
+    if (!isHolder && !waits(talk)) forget(talk);
   }
 
   return {

@@ -59,8 +59,6 @@ export class Membership {
   readonly site: string;
   /** false: withdrawn until a read says what is true; set only by a read. */
   granted = true;
-  /** The talkgroup's event number when it was withdrawn: what came after was missed. */
-  eventAtWithdrawal = 0;
 
   constructor(user: User, talkgroup: Talkgroup, site: string) {
     this.user = user;

@@ -164,6 +164,7 @@ export function createRelay(options: RelayOptions): Relay {
   }
 
   function seat(loaded: Loaded, issuedAt: number, resume: string | null): Admission {
+    if (closing) return { close: closes.restart };
     if (loaded.kind === 'failed') return { close: closes.overloaded };
     if (loaded.kind === 'unknown') return { close: closes.unknown_user };
     const { account, user } = loaded;

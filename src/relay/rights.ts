@@ -181,7 +181,6 @@ export function createRights({
   function withdraw(membership: Membership): void {
     if (!membership.granted) return;
     membership.granted = false;
-    membership.eventAtWithdrawal = membership.talkgroup.event;
     effects.withdrawn(membership);
   }
 

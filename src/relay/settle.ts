@@ -7,7 +7,7 @@ export interface RightsEffects {
   /** Nothing of the talkgroup goes to this user's sockets any more, until `granted`. */
   withdrawn(membership: Membership): void;
   granted(membership: Membership): void;
-  /** Events went by while something was withdrawn: the user's sockets need fresh snapshots of all they hear. */
+  /** Something was withdrawn for a while: the user's sockets need fresh snapshots of all they hear. */
   missed(user: User): void;
   joined(membership: Membership): void;
   left(membership: Membership): void;
@@ -86,13 +86,13 @@ export function createSettler(members: Members, effects: RightsEffects): Settler
     members.release(membership);
   }
 
-  /** true: events went by while it was withdrawn. */
+  /** true: it was withdrawn, and whatever went by meanwhile was missed. */
   function renew(membership: Membership, row: MembershipRow): boolean {
     follow(membership.talkgroup, row);
     if (membership.granted) return false;
     membership.granted = true;
     effects.granted(membership);
-    return membership.talkgroup.event !== membership.eventAtWithdrawal;
+    return true;
   }
 
   function newcomer(account: Account): User {

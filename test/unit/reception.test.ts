@@ -1,0 +1,121 @@
+// A receiver for whom the engine has no room, with an engine and a clock of the test's own.
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import t from 'tap';
+import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
+import type { Close } from '../../src/relay/closes.js';
+import { newCounts } from '../../src/relay/counts.js';
+import { DROPPED, type Peer } from '../../src/relay/fanout.js';
+import type { House } from '../../src/relay/house.js';
+import { FairClock } from '../../src/relay/lag.js';
+import { Membership, Talkgroup, User } from '../../src/relay/members.js';
+import { Reception } from '../../src/relay/reception.js';
+import type { Session } from '../../src/relay/session.js';
+
+const TICK_MS = 20;
+
+const user = new User({
+  id: 'ann' as UserId,
+  username: 'ann',
+  role: 'user',
+  valid_from: 0,
+  device_id: null as DeviceId | null,
+  device_active: true,
+  memberships: [],
+});
+const talkgroup = new Talkgroup({
+  id: 'fire' as TalkgroupId,
+  number: 1,
+  name: 'fire',
+  rotation_counter: 0,
+  floor_mode: 'open',
+  max_talk_ms: 0,
+  emergencies: [],
+});
+user.memberships.set(talkgroup.number, new Membership(user, talkgroup, 'depot'));
+
+/** What its session is told to say and do stands in `said`; time passes only by `pass`. */
+function receiver() {
+  let nowMs = 100_000;
+  const fair = new FairClock(TICK_MS);
+  fair.tick(nowMs);
+  const said: string[] = [];
+  const unanswered = new Set<Session>();
+  const session = {
+    number: 7,
+    user,
+    talkAt: () => undefined,
+    send: (text: string) => said.push(JSON.parse(text).type),
+    resync: () => said.push('SUBSCRIBED'),
+    close: ({ reason }: Close) => said.push(reason),
+  } as unknown as Session; // all of a session that its reception uses
+  const house = {
+    nowMs: () => nowMs,
+    fair,
+    unanswered,
+    counts: newCounts(),
+    limits: { backlogMs: 1000 },
+    log: { info() {} },
+  } as unknown as House; // likewise
+  const reception = new Reception(session, house);
+
+  return {
+    reception,
+    said,
+    now: () => String(fair.at(nowMs)),
+    /** As the relay's timer does: a ping a second, and judged while it owes an answer. */
+    pass(ms: number) {
+      for (let passed = TICK_MS; passed <= ms; passed += TICK_MS) {
+        nowMs += TICK_MS;
+        fair.tick(nowMs);
+        if (passed % 1000 === 0) reception.pulse(nowMs, String(fair.at(nowMs)));
+        if (unanswered.has(session)) reception.judge(fair.at(nowMs));
+      }
+    },
+  };
+}
+
+/** A socket with room for pings, or without. */
+function socket(hasRoom: boolean) {
+  const topics = new Set<string>();
+  const peer: Peer = {
+    send: () => 1,
+    ping: () => (hasRoom ? 1 : DROPPED),
+    publish: () => true,
+    subscribe: (topic) => !topics.has(topic) && topics.add(topic).size > 0,
+    unsubscribe: (topic) => topics.delete(topic),
+    getUserData: () => ({ session: null }),
+    end() {},
+  };
+  return { peer, topics };
+}
+
+t.test('who has no room for any ping is closed 10 s after the first of them', async (t) => {
+  const { reception, said, pass } = receiver();
+  const { peer, topics } = socket(false);
+  reception.attach(peer);
+  reception.overrun();
+  await nextTurn();
+  t.notOk(topics.has(talkgroup.audioTopic));
+  pass(10_900);
+  t.same(said, []);
+  pass(200);
+  t.equal(said[0], 'slow consumer');
+});
+
+t.test(
+  'who moves to another socket in the very turn of an overrun hears once that one answers',
+  async (t) => {
+    const { reception, said, now } = receiver();
+    reception.attach(socket(true).peer);
+    reception.overrun();
+    reception.detach();
+    const { peer, topics } = socket(true);
+    reception.attach(peer);
+    await nextTurn();
+    t.notOk(topics.has(talkgroup.audioTopic));
+    reception.ping(now());
+    t.ok(reception.pong(now()));
+    t.same(said, ['LAG', 'SUBSCRIBED']);
+    t.ok(topics.has(talkgroup.audioTopic));
+  },
+);
