@@ -18,7 +18,7 @@ const ENTRIES_MAX = 32;
 
 /** What a session looked like when it was last announced, and looks like now; null: not there. */
 interface Change {
-  readonly before: Present | 'unchanged' | null;
+  readonly before: Present | null;
   readonly now: Present | null;
 }
 
@@ -34,19 +34,16 @@ export class Roster {
   /** A session that was not there came; one that only was away within the period is no news, unless it changed. */
   joined(now: Present): void {
     const before = this.changes.get(now.session)?.before ?? null;
-    if (before !== null && (before === 'unchanged' || isSame(before, now))) this.changes.delete(now.session);
+    if (before !== null && isSame(before, now)) this.changes.delete(now.session);
     else this.keep(now.session, { before, now });
   }
 
-  /**
-   * A session that had joined went. `was` is what it looked like, so that its return with another look within the period
-   * is told; without it a return is taken for the same.
-   */
-  left(session: number, was: Present | 'unchanged' = 'unchanged'): void {
-    const change = this.changes.get(session);
-    if (change === undefined) this.keep(session, { before: was, now: null });
-    else if (change.before === null) this.changes.delete(session);
-    else this.keep(session, { before: change.before, now: null });
+  /** A session that had joined went; `was` is what it looked like. */
+  left(was: Present): void {
+    const change = this.changes.get(was.session);
+    if (change === undefined) this.keep(was.session, { before: was, now: null });
+    else if (change.before === null) this.changes.delete(was.session);
+    else this.keep(was.session, { before: change.before, now: null });
   }
 
   private keep(session: number, change: Change): void {

@@ -2,7 +2,7 @@
 import { AppError } from '../errors.js';
 import { type DeviceId, readId, type TalkgroupId } from '../ids.js';
 import type { Ask, AskType, Ref } from './asks.js';
-import { waits } from './floors.js';
+import { hasPart } from './floors.js';
 import type { House } from './house.js';
 import { type Membership, mayTalk } from './members.js';
 import { type ErrorCode, say } from './messages.js';
@@ -16,18 +16,20 @@ interface Asker {
 }
 
 /** By type of message; each answers at once, or behind the database. */
-export const answers: { readonly [Type in AskType]: (asker: Asker, asked: Ask<Type>) => void } = {
+export const answers: {
+  readonly [Type in AskType]: (asker: Asker, asked: Ask<Type>) => void | Promise<void>;
+} = {
   PING: ({ session }, { t, ref }) => session.send(say.pong(t, ref)),
-  GPS_UPDATE: (asker, asked) => void storeFix(asker, asked),
-  SUBSCRIBE: (asker, asked) => void subscribe(asker, asked),
+  GPS_UPDATE: storeFix,
+  SUBSCRIBE: subscribe,
   UNSUBSCRIBE: unsubscribe,
   SYNC: sync,
   MEMBERS: members,
   FLOOR_REQUEST: requestFloor,
   FLOOR_RELEASE: releaseFloor,
   EMERGENCY_RAISE: raise,
-  EMERGENCY_ACK: (asker, asked) => void acknowledge(asker, asked),
-  EMERGENCY_CLEAR: (asker, asked) => void clear(asker, asked),
+  EMERGENCY_ACK: acknowledge,
+  EMERGENCY_CLEAR: clear,
 };
 
 const MEMBERS_LIMIT = 100;
@@ -61,7 +63,9 @@ async function subscribe(asker: Asker, asked: Ask<'SUBSCRIBE'>): Promise<void> {
   const snapshots =
     ref === undefined
       ? session.snapshots()
-      : memberships.filter(isStanding).map(({ talkgroup }) => session.snapshot(talkgroup));
+      : memberships
+          .filter((one) => isHeard(session, one))
+          .map(({ talkgroup }) => session.snapshot(talkgroup));
   const refused = others.map((id) => ({
     talkgroup_id: id,
     code: existing(id) ? ('not_member' as const) : ('unknown_talkgroup' as const),
@@ -69,9 +73,11 @@ async function subscribe(asker: Asker, asked: Ask<'SUBSCRIBE'>): Promise<void> {
   session.send(say.subscribed(snapshots, refused, ref));
 }
 
-/** Not left or deleted meanwhile, and not in doubt. */
-const isStanding = (membership: Membership) =>
-  mayTalk(membership) && membership.user.memberships.has(membership.talkgroup.number);
+/** Not left, deleted or unsubscribed meanwhile, and not in doubt. */
+const isHeard = (session: Session, membership: Membership) =>
+  mayTalk(membership) &&
+  membership.user.memberships.has(membership.talkgroup.number) &&
+  session.reception.subscriptionTo(membership.talkgroup).mode !== 'none';
 
 function unsubscribe(asker: Asker, { talkgroup_ids, ref }: Ask<'UNSUBSCRIBE'>): void {
   const { session, house, nowMs } = asker;
@@ -82,10 +88,10 @@ function unsubscribe(asker: Asker, { talkgroup_ids, ref }: Ask<'UNSUBSCRIBE'>): 
   confirm(asker, ref);
 }
 
-function sync(asker: Asker, { talkgroup_id, ref }: Ask<'SYNC'>): void {
+function sync(asker: Asker, { talkgroup_id, ref }: Ask<'SYNC'>): void | Promise<void> {
   const { session, house, nowMs } = asker;
   const membership = membershipOf(session, house, talkgroup_id);
-  if (membership === null) return void refuseStranger(asker, talkgroup_id, ref);
+  if (membership === null) return refuseStranger(asker, talkgroup_id, ref);
   if (!mayTalk(membership)) return refuse(asker, 'unavailable', ref);
   if (!session.reception.maySync(membership.talkgroup, nowMs)) return refuse(asker, 'rate_limited', ref);
   session.send(say.synced(session.snapshot(membership.talkgroup), ref));
@@ -94,24 +100,24 @@ function sync(asker: Asker, { talkgroup_id, ref }: Ask<'SYNC'>): void {
 function members(
   asker: Asker,
   { talkgroup_id, after = 0, limit = MEMBERS_LIMIT, ref }: Ask<'MEMBERS'>,
-): void {
+): void | Promise<void> {
   const { session, house } = asker;
   const membership = membershipOf(session, house, talkgroup_id);
-  if (membership === null) return void refuseStranger(asker, talkgroup_id, ref);
+  if (membership === null) return refuseStranger(asker, talkgroup_id, ref);
   if (!mayTalk(membership)) return refuse(asker, 'unavailable', ref);
   const { talkgroup } = membership;
   session.send(say.members(talkgroup, house.presence.page(talkgroup, after, limit), ref));
 }
 
-function requestFloor(asker: Asker, asked: Ask<'FLOOR_REQUEST'>): void {
+function requestFloor(asker: Asker, asked: Ask<'FLOOR_REQUEST'>): void | Promise<void> {
   const { session, house, nowMs } = asker;
   const { talkgroup_id, priority = 1, queue = false, codec = null, ref } = asked;
   const membership = membershipOf(session, house, talkgroup_id);
   const talk = membership && session.talkIn(membership.talkgroup.number, nowMs);
-  if (talk === null) return void denyStranger(asker, talkgroup_id, ref);
+  if (talk === null) return denyStranger(asker, talkgroup_id, ref);
   const refusal = session.checkRequest(talk, nowMs);
   if (refusal === null) {
-    if (talk.burst === 0) talk.codec = codec; // a running burst keeps the one it was announced with
+    if (!talk.isTalking) talk.codec = codec; // a running burst keeps the one it was announced with
     return house.floors.request(talk, { priority, queue, ref }, nowMs);
   }
   const { code, retryMs } = refusal;
@@ -123,17 +129,19 @@ function releaseFloor(asker: Asker, { talkgroup_id, ref }: Ask<'FLOOR_RELEASE'>)
   const { session, house, nowMs } = asker;
   const membership = membershipOf(session, house, talkgroup_id);
   const talk = membership && session.talkAt(membership.talkgroup);
-  if (!talk || (talk.burst === 0 && !waits(talk)))
-    return session.send(say.error('not_holder', { ref, talkgroup_id }));
+  if (!talk || !hasPart(talk)) return session.send(say.error('not_holder', { ref, talkgroup_id }));
   house.floors.release(talk, 'released', nowMs);
   talk.mute(nowMs); // frames of the released burst may still be on their way
   confirm(asker, ref);
 }
 
-function raise(asker: Asker, { talkgroup_id, lat, lng, alt, ref }: Ask<'EMERGENCY_RAISE'>): void {
+function raise(
+  asker: Asker,
+  { talkgroup_id, lat, lng, alt, ref }: Ask<'EMERGENCY_RAISE'>,
+): void | Promise<void> {
   const { session, house } = asker;
   const membership = membershipOf(session, house, talkgroup_id);
-  if (membership === null) return void refuseStranger(asker, talkgroup_id, ref);
+  if (membership === null) return refuseStranger(asker, talkgroup_id, ref);
   if (!mayTalk(membership)) return refuse(asker, 'unavailable', ref);
   const where = {
     ...(lat !== undefined && { lat }),
@@ -178,10 +186,13 @@ function membershipOf(session: Session, house: House, text: string): Membership 
 /** Of ids of which the user is no member. While the database is away all exist: `not_member` is true at least. */
 async function whichExist(house: House, texts: readonly string[]): Promise<(text: string) => boolean> {
   const ids = texts.map((text) => readId<TalkgroupId>(text)).filter((id) => id !== null);
-  if (ids.length === 0) return () => false;
+  const asked = ids.filter((id) => !house.talkgroups.has(id));
   try {
-    const existing = await house.existing(ids);
-    return (text) => existing.has(readId<TalkgroupId>(text) as TalkgroupId); // null is in no set of ids
+    const existing = asked.length === 0 ? null : await house.existing(asked);
+    return (text) => {
+      const id = readId<TalkgroupId>(text);
+      return id !== null && (house.talkgroups.has(id) || existing?.has(id) === true);
+    };
   } catch {
     // Expected while the database is away.
     return (text) => readId(text) !== null;

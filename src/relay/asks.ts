@@ -93,8 +93,15 @@ export function readMessage(text: string): Reading {
   return { kind: 'message', message: value as ClientMessage }; // as its reader has checked
 }
 
-const isTooLong = (value: { codec?: unknown }) =>
-  value.codec !== undefined && Buffer.byteLength(JSON.stringify(value.codec)) > CODEC_BYTES_MAX;
+function isTooLong({ codec }: { codec?: unknown }): boolean {
+  if (codec === undefined) return false;
+  try {
+    return Buffer.byteLength(JSON.stringify(codec)) > CODEC_BYTES_MAX;
+  } catch {
+    // Expected: nested deeper than can be written again.
+    return true;
+  }
+}
 
 function parse(text: string): unknown {
   try {

@@ -8,6 +8,7 @@ import { acknowledgeEmergency, clearEmergency, raiseEmergency } from '../emergen
 import { storeFix } from '../gps/store.js';
 import {
   accountsOf,
+  existingTalkgroups,
   nextSessionBlock,
   SESSION_BLOCK,
   talkgroupNumbered,
@@ -104,6 +105,7 @@ export function composeRelay({ config, url, database, verifyToken, log }: RelayS
       clear: (id, { id: by, isAdmin }) => clearEmergency(database, write(), { id, by, isAdmin }),
     },
     storeFix: (fix) => storeFix(database, write(), fix),
+    talkgroupsExisting: async (ids) => new Set(await existingTalkgroups(database, read(), ids)),
     talkgroupNumbered: async (number) => (await talkgroupNumbered(database, read(), number)) !== null,
     log,
   });

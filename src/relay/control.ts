@@ -54,7 +54,13 @@ export class Control {
     // His rights are in doubt for the moment: he is shown nothing, and nothing is done for him.
     if (this.session.user.withdrawn && !HARMLESS.has(asked.type))
       return this.session.send(say.error('unavailable', { ref: asked.ref }));
-    answers[asked.type]({ session: this.session, house: this.house, nowMs }, asked as never); // of the same type, by the table
+    this.answer(asked, nowMs);
+  }
+
+  private answer(asked: ClientMessage, nowMs: number): void {
+    const { session, house } = this;
+    const answering = answers[asked.type]({ session, house, nowMs }, asked as never); // of the same type, by the table
+    answering?.catch((error) => house.fail(session, error)); // only a bug gets here
   }
 
   /** A ping of the WebSocket, answered by the engine. */

@@ -15,15 +15,13 @@ export async function drain({
 }): Promise<void> {
   const live = () => [...sessions.values()].filter((session) => session.isLive);
   const count = live().length;
-  const steps = count === 0 ? 0 : Math.ceil(ms / STEP_MS);
-  for (let step = 1; step <= steps; step++) {
+  const endMs = performance.now() + ms;
+  for (let left = live(); left.length > 0 && performance.now() < endMs; left = live()) {
     await new Promise((resolve) => setTimeout(resolve, STEP_MS));
-    const left = live();
-    const staying = Math.floor(count * (1 - step / steps));
+    const staying = Math.ceil((count * Math.max(0, endMs - performance.now())) / ms);
     // Told apart anew each time: who talks now may not have talked when it began.
     const inOrder = [...left.filter((one) => !one.isTalker), ...left.filter((one) => one.isTalker)];
     for (const session of inOrder.slice(0, Math.max(0, left.length - staying))) session.close(closes.restart);
-    if (left.length === 0) break;
   }
   for (const session of [...sessions.values()]) session.close(closes.restart); // those that may be resumed, too
 }

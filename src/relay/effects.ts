@@ -20,7 +20,7 @@ export function createEffects({ fanout, floors, followEmergencies, nowMs }: Effe
     for (const session of [...user.sessions]) act(session);
   };
   return {
-    withdrawn: (membership) => each(membership, ({ reception }) => reception.unhear(membership.talkgroup)),
+    withdrawn: (membership) => each(membership, ({ reception }) => reception.unhear(membership)),
     granted: (membership) => each(membership, ({ reception }) => reception.hear(membership)),
     missed: (user) => {
       for (const session of [...user.sessions]) session.resync();
@@ -30,12 +30,12 @@ export function createEffects({ fanout, floors, followEmergencies, nowMs }: Effe
         session.reception.hear(membership);
         session.send(say.talkgroupJoined(session.snapshot(membership.talkgroup)));
       }),
-    left: (membership) => each(membership, (session) => dismiss(session, membership.talkgroup, 'left')),
+    left: (membership) => each(membership, (session) => dismiss(session, membership, 'left')),
     deleted: (talkgroup) => {
       // All bursts end before anybody is dismissed, so that every member hears of every end.
       floors.close(talkgroup, nowMs());
       for (const membership of talkgroup.memberships)
-        each(membership, (session) => dismiss(session, talkgroup, 'deleted'));
+        each(membership, (session) => dismiss(session, membership, 'deleted'));
     },
     rotated: (talkgroup) => fanout.event(talkgroup, (number) => say.keyRotated(talkgroup, number)),
     changed: (talkgroup) => {
@@ -59,7 +59,7 @@ export function refusalOf(account: Account | null, issuedAt: number): Close | nu
   return account.device_active ? null : closes.device_disabled;
 }
 
-function dismiss(session: Session, talkgroup: Talkgroup, reason: 'left' | 'deleted'): void {
-  session.forget(talkgroup, reason);
-  session.send(say.talkgroupLeft(talkgroup, reason));
+function dismiss(session: Session, membership: Membership, reason: 'left' | 'deleted'): void {
+  session.forget(membership, reason);
+  session.send(say.talkgroupLeft(membership.talkgroup, reason));
 }

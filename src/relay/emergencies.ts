@@ -83,7 +83,9 @@ export function createEmergencies(options: EmergenciesOptions) {
   function close(talkgroup: Talkgroup, emergency: EmergencyRow): void {
     talkgroup.emergencies.delete(emergency.id);
     announce(talkgroup, emergency, 'cleared');
-    floors.followEmergency(talkgroup, emergency.user_id, false, nowMs());
+    const { user_id: user } = emergency;
+    const isOver = [...talkgroup.emergencies.values()].every((other) => other.user_id !== user);
+    if (isOver) floors.followEmergency(talkgroup, user, false, nowMs());
   }
 
   function find(id: string): [Talkgroup, EmergencyRow] | null {
@@ -209,13 +211,14 @@ export function createEmergencies(options: EmergenciesOptions) {
 
     /** What a read shows of a talkgroup, taken over and announced where it differs. */
     follow(talkgroup: Talkgroup, rows: readonly EmergencyRow[]): void {
-      const shown = new Set(rows.map(({ id }) => id));
-      for (const emergency of [...talkgroup.emergencies.values()]) {
-        if (!shown.has(emergency.id) && !isUnsaved(emergency.id)) close(talkgroup, emergency);
-      }
       for (const row of rows) {
         const held = talkgroup.emergencies.get(row.id);
         if (held?.state !== row.state && !isUnsaved(row.id)) open(talkgroup, row);
+      }
+      // Behind the new ones: who has raised another meanwhile is in an emergency all along.
+      const shown = new Set(rows.map(({ id }) => id));
+      for (const emergency of [...talkgroup.emergencies.values()]) {
+        if (!shown.has(emergency.id) && !isUnsaved(emergency.id)) close(talkgroup, emergency);
       }
     },
 

@@ -195,10 +195,12 @@ export function createFloors({ fanout, counts, sessions, talkSilenceMs }: Floors
     lose(talk: Talk, forGood: boolean, nowMs: number): void {
       if (!hasPart(talk)) return;
       act(talk.membership.talkgroup, { kind: 'lost', session: talk.session.number, forGood }, nowMs);
-      if (forGood) settle(talk);
+      settle(talk);
     },
 
+    /** Its session has a socket again; what it lost meanwhile it lost. */
     returned(talk: Talk, nowMs: number): void {
+      settle(talk);
       if (hasPart(talk))
         act(talk.membership.talkgroup, { kind: 'returned', session: talk.session.number }, nowMs);
     },
@@ -231,8 +233,11 @@ export function createFloors({ fanout, counts, sessions, talkSilenceMs }: Floors
     /** Ends what took too long: T1, T2, unused grants, floors kept for a return. Called after the sockets were read. */
     expire(nowMs: number): void {
       for (const talkgroup of active) {
-        for (const talk of talkgroup.talking)
-          if (nowMs - talk.lastFrameAtMs >= talkSilenceMs) release(talk, 'silence', nowMs);
+        for (const talk of talkgroup.talking) {
+          // The floor of one whose socket died is kept for its return, however long it had been silent.
+          if (talk.session.isLive && nowMs - talk.lastFrameAtMs >= talkSilenceMs)
+            release(talk, 'silence', nowMs);
+        }
         act(talkgroup, { kind: 'tick' }, nowMs);
         if (isIdle(talkgroup.floor)) active.delete(talkgroup);
       }
@@ -241,10 +246,11 @@ export function createFloors({ fanout, counts, sessions, talkSilenceMs }: Floors
 }
 
 /** Whether it stands in the queue for the floor. */
-export const waits = ({ session, membership }: Talk) =>
+const waits = ({ session, membership }: Talk) =>
   waitingOf(membership.talkgroup.floor, session.number) !== undefined;
 
-const hasPart = (talk: Talk) => talk.burst !== 0 || waits(talk);
+/** Whether it has the floor or waits for it. */
+export const hasPart = (talk: Talk) => talk.burst !== 0 || waits(talk);
 
 const sessionOf = (outcome: Outcome) =>
   'holder' in outcome ? outcome.holder.claim.session : outcome.session;

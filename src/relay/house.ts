@@ -5,6 +5,7 @@ import type { Emergencies } from './emergencies.js';
 import type { Fanout } from './fanout.js';
 import type { Floors } from './floors.js';
 import type { FairClock } from './lag.js';
+import type { Lookup } from './lookup.js';
 import type { Talkgroup } from './members.js';
 import type { Limits } from './messages.js';
 import type { Parking } from './parking.js';
@@ -33,7 +34,9 @@ export interface House {
   /** Whether a talkgroup has this number, for the error of somebody who is no member of it. */
   readonly numberExists: (number: number) => Promise<boolean>;
   /** Those of the ids that talkgroups have, for the same. */
-  readonly existing: (ids: readonly TalkgroupId[]) => Promise<ReadonlySet<TalkgroupId>>;
+  readonly existing: Lookup;
+  /** A bug in what is done for this session: it alone ends. */
+  readonly fail: (session: Session, error: unknown) => void;
   /** Called once, when the session is over and nobody can resume it. */
   readonly ended: (session: Session) => void;
 }

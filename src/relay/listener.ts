@@ -1,6 +1,7 @@
 // The relay's own port: the only file that knows uWebSockets.js. Every callback is wrapped, for a throw in one would
 // end the process; every option is set, for the engine's defaults change.
 import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type WebSocket } from 'uWebSockets.js';
+import { closes } from './closes.js';
 import type { Publisher } from './fanout.js';
 import { HEADER_BYTES } from './frame.js';
 import type { Admission, Relay, Verified } from './relay.js';
@@ -138,7 +139,7 @@ function routes(app: TemplatedApp, relay: Relay, options: ListenerOptions): void
 
     dropped(ws) {
       relay.counts.overruns++;
-      ws.getUserData().session?.reception.overrun();
+      guarded('dropped', () => ws.getUserData().session?.reception.overrun());
     },
 
     drain(ws) {
@@ -206,6 +207,7 @@ function seat(ws: WebSocket<SocketData>, data: SocketData, admission: Admission,
     relay.open(admission, ws);
   } catch (error) {
     relay.fail(admission.session, error);
+    if (!data.closed) ws.end(closes.internal.code, closes.internal.reason); // it may not have had its socket yet
   }
 }
 

@@ -1,7 +1,7 @@
 // Who is there: told once a second to those who asked to be told, and page by page to whoever asks.
 import { type Present, page, Roster } from '../presence/roster.js';
 import type { Fanout } from './fanout.js';
-import type { Talkgroup } from './members.js';
+import type { Membership, Talkgroup } from './members.js';
 import { say } from './messages.js';
 import type { Session } from './session.js';
 
@@ -36,7 +36,10 @@ export function createPresence(fanout: Fanout) {
       const { page: members, next } = page(sessionsIn(talkgroup), after, limit);
       return {
         online: fanout.online(talkgroup),
-        members: members.map((one) => presentOf(one, talkgroup)),
+        members: members.flatMap((one) => {
+          const membership = one.user.memberships.get(talkgroup.number);
+          return membership === undefined ? [] : [presentOf(one, membership)];
+        }),
         next,
       };
     },
@@ -52,7 +55,10 @@ function* sessionsIn(talkgroup: Talkgroup): Iterable<Session> {
   }
 }
 
-function presentOf({ number, user }: Session, talkgroup: Talkgroup): Present {
-  const site = user.memberships.get(talkgroup.number)?.site ?? '';
-  return { session: number, user_id: user.id, username: user.username, site };
-}
+/** The session as PRESENCE and MEMBERS show it. */
+export const presentOf = ({ number, user }: Session, { site }: Membership): Present => ({
+  session: number,
+  user_id: user.id,
+  username: user.username,
+  site,
+});

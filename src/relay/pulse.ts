@@ -40,14 +40,21 @@ export function startPulse(options: PulseOptions): () => void {
   // Timers run before sockets are read: judged right away, a stalled server would take its own pause for silence.
   // setImmediate runs after them.
   const timer = setInterval(() => {
-    const now = nowMs();
-    fair.tick(now);
-    mark(now);
-    setImmediate(judge);
+    guarded(mark);
+    setImmediate(guarded, judge);
   }, PULSE_MS);
+
+  function guarded(act: (now: number) => void): void {
+    try {
+      act(nowMs());
+    } catch (error) {
+      log.error({ err: error }, 'pulse failed');
+    }
+  }
 
   /** Before the sockets are read: nothing published is still on its way to a socket's buffer. */
   function mark(now: number): void {
+    fair.tick(now);
     for (const talkgroup of floors.active) marked.add(talkgroup);
     for (const talkgroup of marked) {
       if (talkgroup.relayed !== talkgroup.relayedAtMark) {
@@ -57,20 +64,15 @@ export function startPulse(options: PulseOptions): () => void {
     }
   }
 
-  function judge(): void {
-    try {
-      const now = nowMs();
-      ping(now);
-      if (now - oftenAtMs >= OFTEN_MS) {
-        oftenAtMs = now;
-        judgeOften(now);
-      }
-      if (now - seldomAtMs >= SELDOM_MS) {
-        seldomAtMs = now;
-        seldom(now);
-      }
-    } catch (error) {
-      log.error({ err: error }, 'pulse failed');
+  function judge(now: number): void {
+    ping(now);
+    if (now - oftenAtMs >= OFTEN_MS) {
+      oftenAtMs = now;
+      judgeOften(now);
+    }
+    if (now - seldomAtMs >= SELDOM_MS) {
+      seldomAtMs = now;
+      seldom(now);
     }
   }
 

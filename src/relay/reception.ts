@@ -5,6 +5,7 @@ import type { House } from './house.js';
 import { Lag } from './lag.js';
 import type { Membership, Talkgroup } from './members.js';
 import { say } from './messages.js';
+import { presentOf } from './presence.js';
 import type { Session } from './session.js';
 
 /** `events`: no audio; `none`: after UNSUBSCRIBE. Only in `talk` may it talk, too. */
@@ -65,9 +66,10 @@ export class Reception {
   detach(): void {
     this.peer = null;
     this.house.unanswered.delete(this.session);
-    for (const { talkgroup, granted } of this.session.user.memberships.values()) {
+    for (const membership of this.session.user.memberships.values()) {
+      const { talkgroup, granted } = membership;
       if (granted && this.subscriptionTo(talkgroup).mode !== 'none')
-        talkgroup.roster?.left(this.session.number);
+        talkgroup.roster?.left(presentOf(this.session, membership));
     }
   }
 
@@ -80,7 +82,7 @@ export class Reception {
     const { talkgroup } = membership;
     // Before it goes and comes itself, which is nobody's news.
     if (subscription.presence) this.house.presence.watch(talkgroup);
-    if (membership.granted) this.unhear(talkgroup);
+    if (membership.granted) this.unhear(membership);
     this.subscriptions ??= new Map();
     this.subscriptions.set(talkgroup.number, subscription);
     if (subscription.mode === 'events' || subscription.mode === 'none') this.behind?.heard.delete(talkgroup);
@@ -88,8 +90,9 @@ export class Reception {
   }
 
   /** The membership is gone for good. */
-  forget(talkgroup: Talkgroup): void {
-    this.unhear(talkgroup);
+  forget(membership: Membership): void {
+    const { talkgroup } = membership;
+    this.unhear(membership);
     this.subscriptions?.delete(talkgroup.number);
     this.syncedAtMs?.delete(talkgroup.number);
     this.behind?.heard.delete(talkgroup);
@@ -103,26 +106,30 @@ export class Reception {
     return true;
   }
 
-  hear({ talkgroup, site }: Membership): void {
+  /** Subscribes to what it chose to hear of the talkgroup; its audio has to wait while it is behind. */
+  hear(membership: Membership): void {
+    const { talkgroup } = membership;
     const { mode, presence } = this.subscriptionTo(talkgroup);
     if (this.peer === null || mode === 'none') return;
-    const { number, user } = this.session;
     if (presence) {
       this.house.presence.watch(talkgroup);
       this.peer.subscribe(talkgroup.presenceTopic);
     }
     if (this.peer.subscribe(talkgroup.eventTopic))
-      talkgroup.roster?.joined({ session: number, user_id: user.id, username: user.username, site });
+      talkgroup.roster?.joined(presentOf(this.session, membership));
     if (mode === 'events') return;
     if (this.behind === null) this.peer.subscribe(talkgroup.audioTopic);
     else if (!this.behind.heard.has(talkgroup)) this.behind.heard.set(talkgroup, this.relayedIn(talkgroup));
   }
 
-  unhear(talkgroup: Talkgroup): void {
+  /** Nothing of the talkgroup goes to its socket any more. */
+  unhear(membership: Membership): void {
+    const { talkgroup } = membership;
     if (this.peer === null || this.subscriptionTo(talkgroup).mode === 'none') return;
     this.peer.unsubscribe(talkgroup.audioTopic);
     this.peer.unsubscribe(talkgroup.presenceTopic);
-    if (this.peer.unsubscribe(talkgroup.eventTopic)) talkgroup.roster?.left(this.session.number);
+    if (this.peer.unsubscribe(talkgroup.eventTopic))
+      talkgroup.roster?.left(presentOf(this.session, membership));
   }
 
   /** Frames of others relayed there ever. */
@@ -132,7 +139,7 @@ export class Reception {
 
   /** Called about once a second; `text` is the clock all pings of this moment carry. */
   pulse(nowMs: number, text: string): void {
-    if (this.behind !== null || this.hearsAudio(nowMs)) this.ping(text);
+    if (this.peer !== null && (this.behind !== null || this.hearsAudio(nowMs))) this.ping(text);
   }
 
   private hearsAudio(nowMs: number): boolean {

@@ -10,6 +10,7 @@ import { createFanout, type Peer, type Publisher } from './fanout.js';
 import { createFloors } from './floors.js';
 import type { House } from './house.js';
 import { FairClock } from './lag.js';
+import { createLookup, type Lookup } from './lookup.js';
 import type { User } from './members.js';
 import { say } from './messages.js';
 import { createParking } from './parking.js';
@@ -35,6 +36,8 @@ export interface RelayOptions {
   };
   readonly emergencyWrites: EmergencyWrites;
   readonly storeFix: House['storeFix'];
+  /** Those of the ids that talkgroups have. */
+  readonly talkgroupsExisting: Lookup;
   readonly talkgroupNumbered: (number: number) => Promise<boolean>;
   readonly log: House['log'];
   /** Monotonic milliseconds; passed in by tests. */
@@ -135,7 +138,8 @@ export function createRelay(options: RelayOptions): Relay {
     fair,
     storeFix: options.storeFix,
     numberExists: async (number) => rights.hasNumber(number) || options.talkgroupNumbered(number),
-    existing: async (ids) => new Set((await options.reads.talkgroupsOf(ids)).map(({ id }) => id)),
+    existing: createLookup(options.talkgroupsExisting),
+    fail,
     ended(session) {
       sessions.delete(session.number);
       rights.drop(session.user.id);
@@ -191,6 +195,12 @@ export function createRelay(options: RelayOptions): Relay {
     log.info({ session: session.number, user: session.user.id, isResumed }, 'connected');
   }
 
+  function fail(session: Session, error: unknown): void {
+    counts.failed++;
+    log.error({ session: session.number, err: error }, 'session failed');
+    session.close(closes.internal);
+  }
+
   /** For one more socket of the user. */
   function makeRoom(user: User): void {
     const others = [...user.sessions].filter((session) => session.isLive);
@@ -203,11 +213,7 @@ export function createRelay(options: RelayOptions): Relay {
     admit,
     open,
     closed: (session, code) => session.closed(code),
-    fail(session, error) {
-      counts.failed++;
-      log.error({ session: session.number, err: error }, 'session failed');
-      session.close(closes.internal);
-    },
+    fail,
     async notice(notice) {
       return rights.notice(notice);
     },

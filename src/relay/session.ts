@@ -5,7 +5,7 @@ import { Control } from './control.js';
 import type { DropReason } from './counts.js';
 import { DROPPED, type Peer, SERVICE_TOPIC } from './fanout.js';
 import { Flood } from './flood.js';
-import { waits } from './floors.js';
+import { hasPart } from './floors.js';
 import {
   checkFrame,
   ENCRYPTED,
@@ -30,6 +30,8 @@ import { Talk } from './talk.js';
 const TALKGROUPS_TALKING_MAX = 8;
 /** After too many bursts. */
 const MUTED_MS = 2000;
+/** A right in doubt is read again within moments. */
+const RETRY_WITHDRAWN_MS = 200;
 
 /** The engine pings a silent socket only, seconds apart. */
 const EMPTY_PONGS_MS_MIN = 1000;
@@ -121,6 +123,7 @@ export class Session {
     return talk;
   }
 
+  /** Its talk there; undefined while it neither spoke nor asked to. */
   talkAt(talkgroup: Talkgroup): Talk | undefined {
     return this.talks?.get(talkgroup.number);
   }
@@ -148,7 +151,7 @@ export class Session {
     if (talk.burst === 0) {
       if (this.talksElsewhere(talk) >= TALKGROUPS_TALKING_MAX)
         return this.refuseFrame('too_many_talkgroups', talkgroup.number, flags, nowMs);
-      if (this.hasTooManyBursts(talk, nowMs))
+      if (this.muteIfTooMany(talk, nowMs))
         return this.refuseFrame('rate_limited', talkgroup.number, flags, nowMs);
     }
     this.refusals?.forget(talkgroup.number);
@@ -160,13 +163,12 @@ export class Session {
   /** In how many other talkgroups it has the floor or waits for it. */
   private talksElsewhere(here: Talk): number {
     let count = 0;
-    for (const talk of this.talks?.values() ?? [])
-      if (talk !== here && (talk.burst !== 0 || waits(talk))) count++;
+    for (const talk of this.talks?.values() ?? []) if (talk !== here && hasPart(talk)) count++;
     return count;
   }
 
   /** true: one more burst would be too many, and it is muted there for a while. */
-  private hasTooManyBursts(talk: Talk, nowMs: number): boolean {
+  private muteIfTooMany(talk: Talk, nowMs: number): boolean {
     if (!talk.starts.isFull(nowMs)) return false;
     talk.mutedUntilMs = nowMs + MUTED_MS;
     return true;
@@ -179,7 +181,7 @@ export class Session {
       return { code: 'listen_only' };
     if (talk.burst !== 0) return null;
     if (this.talksElsewhere(talk) >= TALKGROUPS_TALKING_MAX) return { code: 'too_many_talkgroups' };
-    if (nowMs >= talk.mutedUntilMs && !this.hasTooManyBursts(talk, nowMs)) return null;
+    if (nowMs >= talk.mutedUntilMs && !this.muteIfTooMany(talk, nowMs)) return null;
     return { code: 'retry_later', retryMs: Math.ceil(talk.mutedUntilMs - nowMs) };
   }
 
@@ -211,10 +213,11 @@ export class Session {
     const talkgroup_id = this.talks?.get(number)?.membership.talkgroup.id;
     if (code !== 'not_member') return this.send(say.error(code, { talkgroup_id }));
     // Far from the hot path: once per stream, and only for somebody who is no member.
-    this.house.numberExists(number).then(
-      (exists) => this.send(say.error(exists ? 'not_member' : 'unknown_talkgroup', { number })),
-      () => this.send(say.error('not_member', { number })), // expected while the database is away
-    );
+    this.house
+      .numberExists(number)
+      .catch(() => true) // expected while the database is away: that he is no member is true at least
+      .then((exists) => this.send(say.error(exists ? 'not_member' : 'unknown_talkgroup', { number })))
+      .catch((error) => this.house.fail(this, error));
   }
 
   /** Whether one more message on its own account is within its rate: who does not listen must not make us talk. */
@@ -271,6 +274,7 @@ export class Session {
       .map(({ talkgroup }) => this.snapshot(talkgroup));
   }
 
+  /** The talkgroup as it is now. */
   snapshot(talkgroup: Talkgroup) {
     return snapshotOf(talkgroup, this.house.fanout.online(talkgroup));
   }
@@ -301,8 +305,9 @@ export class Session {
   }
 
   /** The membership is gone for good: ends a burst there and forgets the talk. */
-  forget(talkgroup: Talkgroup, code: 'left' | 'deleted'): void {
-    this.reception.forget(talkgroup);
+  forget(membership: Membership, code: 'left' | 'deleted'): void {
+    const { talkgroup } = membership;
+    this.reception.forget(membership);
     const talk = this.talkAt(talkgroup);
     if (talk === undefined) return;
     this.house.floors.remove(talk, code, this.house.nowMs());
@@ -387,6 +392,3 @@ export interface FloorRefusal {
   readonly code: 'listen_only' | 'retry_later' | 'too_many_talkgroups';
   readonly retryMs?: number;
 }
-
-/** A right in doubt is read again within moments. */
-const RETRY_WITHDRAWN_MS = 200;

@@ -116,6 +116,19 @@ export function talkgroupsOf(
   );
 }
 
+/** Those of the ids that talkgroups have. */
+export async function existingTalkgroups(
+  database: Database,
+  deadline: Deadline,
+  ids: readonly TalkgroupId[],
+): Promise<TalkgroupId[]> {
+  const rows = await database.read<{ id: TalkgroupId }>(
+    deadline,
+    (sql) => sql`select id from talkgroups where id = any(${arrayOf(ids)}::uuid[])`,
+  );
+  return rows.map(({ id }) => id);
+}
+
 /** The id of the talkgroup with this number, or null. */
 export async function talkgroupNumbered(
   database: Database,

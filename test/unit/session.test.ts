@@ -67,6 +67,7 @@ async function radioOn(t: Test) {
     },
     emergencyWrites: { raise: async () => null, acknowledge: async () => null, clear: async () => 'unknown' },
     storeFix: async () => true,
+    talkgroupsExisting: async () => new Set(),
     talkgroupNumbered: async () => false,
     log: { info() {}, error: (_fields, message) => t.fail(message) },
     nowMs: () => nowMs,
