@@ -13,9 +13,15 @@ export function createLookup(read: Lookup): Lookup {
   let waiting = new Set<TalkgroupId>();
   let next: Promise<ReadonlySet<TalkgroupId>> | null = null;
   let current: Promise<unknown> = Promise.resolve();
+  /** Asked for and not yet in a query. */
+  let pending = 0;
+  /** Of these, those that go with the next one; an id may be asked for twice. */
+  let count = 0;
 
   function readNext(): Promise<ReadonlySet<TalkgroupId>> {
     const ids = [...waiting];
+    pending -= count;
+    count = 0;
     waiting = new Set();
     next = null;
     const reading = read(ids);
@@ -24,10 +30,12 @@ export function createLookup(read: Lookup): Lookup {
   }
 
   return async (ids) => {
-    if (waiting.size + ids.length > WAITING_MAX) throw new Error('too many look-ups wait');
+    if (pending + ids.length > WAITING_MAX) throw new Error('too many look-ups wait');
+    pending += ids.length;
     // A full batch goes with the one after it.
     while (next !== null && waiting.size + ids.length > BATCH) await current;
     for (const id of ids) waiting.add(id);
+    count += ids.length;
     next ??= current.then(readNext);
     return next;
   };
