@@ -34,12 +34,13 @@ const settings = {
 };
 
 /**
- * Starts a service of its own for `t`; `environment` overrides settings by their names. `around` leads the test's own
- * statements to the database when DATABASE_URL leads through a link that breaks.
+ * Starts a service of its own for `t`; `environment` overrides settings by their names. The relay shares this thread: one
+ * of its own takes a second of CPU to start, and is what the tests of processes, of talk and of changes have. `around`
+ * leads the test's own statements to the database when DATABASE_URL leads through a link that breaks.
  */
 export async function service(t: Test, environment: Record<string, string> = {}, around?: string) {
   const url = environment.DATABASE_URL ?? (await freshDatabase(t));
-  const config = readConfig({ ...settings, ...environment, DATABASE_URL: url });
+  const config = readConfig({ ...settings, RELAY_THREADS: '0', ...environment, DATABASE_URL: url });
   const running = await compose(config, createLog(config.LOG_LEVEL), (error) => t.fail(error.message));
   t.teardown(() => running.close());
   const { port, wsPort } = await running.listen();
