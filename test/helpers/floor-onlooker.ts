@@ -15,6 +15,10 @@ import {
 } from '../../src/talk/floor.js';
 import type { FloorMode } from '../../src/talk/store.js';
 
+/** The words of the floor, for those who speak the wire alone. */
+export { type FloorEvent, FRAME_PRIORITY, type Outcome } from '../../src/talk/floor.js';
+export type { FloorMode } from '../../src/talk/store.js';
+
 /** A radio as it sees itself. */
 export interface Radio {
   readonly session: number;
