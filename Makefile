@@ -30,7 +30,7 @@ test: lint build ## install, build, type-check, lint and run every test
 # The full counts of every promise; `make test` runs about a tenth of them.
 prove: export PROVE_RUNS = 30000
 prove: export KILL_STORM_S = 60
-prove: export CHANGE_TRIALS = 1000
+prove: export CHANGE_TRIALS = 500
 prove: export CONNECTION_CUTS = 10000
 prove: export SLOW_LISTENERS = 500
 prove: lint build ## the tests with the full counts: races, cuts, kills (takes long)

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { type Heard, type Person, type Radio, type Service, service } from '../helpers/service.js';
 
-const TRIALS = Number(process.env.CHANGE_TRIALS ?? 40);
+const TRIALS = Number(process.env.CHANGE_TRIALS ?? 25);
 /** Each is a process of its own, a third of a second long. */
 const REVOCATIONS = Math.ceil(TRIALS / 20);
 /** Seven kinds of race; one of them takes 10 ms alone on the machine, and it is seldom alone. */

@@ -32,7 +32,7 @@ const LOST_MS = 1500;
 const NEAR_MS = 300;
 /** Two that run out so close may do so in either order. */
 const APART_MS = 300;
-/** Of one session, in one talkgroup in 10 s and in a minute; more is another test's business. */
+/** Of a session in one talkgroup in 10 s, and of a user in a minute; more is another test's business. */
 const BURSTS_MAX = 8;
 const RAISES_MAX = 3;
 
@@ -141,8 +141,9 @@ const history: fc.Arbitrary<History> = fc
 interface Member {
   readonly person: Person;
   isMember: boolean;
-  /** Id of his open emergency. */
+  /** Id of his open emergency, and how many he raised. */
   emergency: string | null;
+  raises: number;
 }
 
 /** A radio that listens. */
@@ -173,9 +174,8 @@ interface Player extends Ear {
   /** Somewhere between these the relay had its last frame or muted it (monotonic ms). */
   quietFromMs: number;
   quietByMs: number;
-  /** Grants in this talkgroup, raises of this session: how much of its rates is used up. */
+  /** In this talkgroup: how much of its rate is used up. */
   grants: number;
-  raises: number;
 }
 
 type Cast = Awaited<ReturnType<typeof gather>>;
@@ -193,7 +193,7 @@ async function gather(s: Service, { mode, maxTalkMs }: Settings) {
     listening,
     ...people,
   );
-  const memberOf = (person: Person): Member => ({ person, isMember: true, emergency: null });
+  const memberOf = (person: Person): Member => ({ person, isMember: true, emergency: null, raises: 0 });
   const members = people.map(memberOf);
   const [listener, ...players] = await Promise.all([
     earOf('listener', memberOf(listening)),
@@ -209,7 +209,7 @@ async function earOf(name: string, member: Member): Promise<Ear> {
 async function playerOf(name: string, index: number, member: Member | undefined): Promise<Player> {
   assert(member);
   const nothing = { burst: 0, bursts: 0, frames: 0, priority: 0, isUrgent: false, hasAsked: false };
-  return { ...(await earOf(name, member)), at: index + 1, raises: 0, ...nothing, ...UNHEARD };
+  return { ...(await earOf(name, member)), at: index + 1, ...nothing, ...UNHEARD };
 }
 
 /** Of a session that has not talked in the talkgroup. */
@@ -553,7 +553,7 @@ function createStage({ s, cast, model, clock, story }: StageOptions) {
     const player = playerAt(act.radio);
     const { socket, member } = player;
     if (act.act === 'returns') return mayReturn(player) ? (nowMs) => comeBack(player, nowMs) : null;
-    if (socket !== 'open') return act.act === 'asks' ? deedOf({ act: 'returns', radio: act.radio }) : null;
+    if (socket !== 'open') return null;
     switch (act.act) {
       case 'asks':
         return player.burst !== 0 || player.grants < BURSTS_MAX ? (nowMs) => ask(player, act, nowMs) : null;
@@ -570,7 +570,7 @@ function createStage({ s, cast, model, clock, story }: StageOptions) {
       case 'joins':
         return member.isMember ? null : () => join(member);
       case 'raises':
-        return member.isMember && player.raises < RAISES_MAX ? (nowMs) => raise(player, nowMs) : null;
+        return member.isMember && mayRaise(member) ? (nowMs) => raise(player, nowMs) : null;
       case 'clears': {
         const raiser = members[act.of];
         return raiser?.emergency ? (nowMs) => clear(player, raiser, nowMs) : null;
@@ -592,6 +592,7 @@ function createStage({ s, cast, model, clock, story }: StageOptions) {
     return start || !player.isMuted || isLifted(player, nowMs) || isRecent(player, nowMs + NEAR_MS);
   }
 
+  const mayRaise = ({ emergency, raises }: Member) => emergency !== null || raises < RAISES_MAX;
   const isLifted = ({ quietByMs }: Player, nowMs: number) => nowMs - quietByMs >= SILENCE_MS;
   const isRecent = ({ quietFromMs }: Player, nowMs: number) => nowMs - quietFromMs < SILENCE_MS;
 
@@ -686,7 +687,7 @@ function createStage({ s, cast, model, clock, story }: StageOptions) {
     player.radio = resumed ? await member.person.resumes(old) : await member.person.radio();
     assert(player.radio.welcome, 'it is let in');
     if (socket === 'open') assert.deepEqual(await old.closes(), { code: 1000, reason: 'resumed' });
-    if (!resumed) Object.assign(player, UNHEARD, { bursts: 0, raises: 0 });
+    if (!resumed) Object.assign(player, UNHEARD, { bursts: 0 });
     const { session } = player.radio;
     assert.equal(session === old.session, resumed, 'only who resumes keeps his number');
     model.names.set(session, player.name);
@@ -733,8 +734,8 @@ function createStage({ s, cast, model, clock, story }: StageOptions) {
   async function raise(player: Player, nowMs: number): Promise<void> {
     const { member, radio } = player;
     const { emergency_id } = await radio.asks({ type: 'EMERGENCY_RAISE', talkgroup_id: group.id });
-    player.raises++;
     if (member.emergency === null) {
+      member.raises++;
       member.emergency = String(emergency_id);
       model.calling.push(member);
       callForHelp(member, true, nowMs);
@@ -764,7 +765,9 @@ function createStage({ s, cast, model, clock, story }: StageOptions) {
     async follow(acts: readonly Act[]): Promise<void> {
       for (const act of acts) {
         await wait(performance.now() + NEAR_MS);
-        await play(act);
+        // Else many would stay away.
+        const isBack = act.act === 'asks' && playerAt(act.radio).socket !== 'open';
+        await play(isBack ? { act: 'returns', radio: act.radio } : act);
       }
     },
   };
