@@ -6,8 +6,8 @@ SHELL := /bin/sh
 NODE := node --enable-source-maps
 # Named by their sources, so that what an earlier build left in dist is not run.
 TESTS = $(patsubst %.ts,dist/%.js,$(sort $(shell find test -name '*.test.ts')))
-# One PostgreSQL server for all of them; two files at a time, for each is a whole service under load.
-RUN_TESTS = $(NODE) dist/test/helpers/run.js npx --no -- tap --jobs=2 $(TESTS)
+# One PostgreSQL server for all of them; three files at a time: on two cores one of three mostly waits.
+RUN_TESTS = $(NODE) dist/test/helpers/run.js npx --no -- tap --jobs=3 $(TESTS)
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile

@@ -492,7 +492,8 @@ function createStage({ s, cast, model, clock, story }: StageOptions) {
     if (deed === null) return;
     story.push(inWords(act));
     const [next] = limits();
-    await deed(Math.floor(performance.now())); // whole: what is added to it must be exact
+    // In 1/1024 ms: fine enough that no two acts are simultaneous, and the sums of it are exact.
+    await deed(Math.floor(performance.now() * 1024) / 1024);
     if (next !== undefined && next.atMs <= performance.now()) inconclusive();
     await compare();
   }
