@@ -1,11 +1,17 @@
 // The end of a relay: its sockets are closed one after the other, so that their radios do not all come back at once.
+import { setTimeout } from 'node:timers/promises';
 import { closes } from './closes.js';
 import type { Session } from './session.js';
 
 /** So often some are closed. */
 const STEP_MS = 20;
+/**
+ * The last ones get so long to read why: a socket that goes with unread bytes of a talker goes with a reset, and a
+ * radio that still writes into it loses the close it had not read. The engine does not tell when a peer has answered.
+ */
+const LINGER_MS = 500;
 
-/** Closes every session with 1012, evenly over `ms`, those who talk last; resolves when all are closed. */
+/** Closes every session with 1012, evenly over `ms`, those who talk last; resolves when all have had time to read it. */
 export async function drain({
   sessions,
   ms,
@@ -17,11 +23,12 @@ export async function drain({
   const count = live().length;
   const endMs = performance.now() + ms;
   for (let left = live(); left.length > 0 && performance.now() < endMs; left = live()) {
-    await new Promise((resolve) => setTimeout(resolve, STEP_MS));
+    await setTimeout(STEP_MS);
     const staying = Math.ceil((count * Math.max(0, endMs - performance.now())) / ms);
     // Told apart anew each time: who talks now may not have talked when it began.
     const inOrder = [...left.filter((one) => !one.isTalker), ...left.filter((one) => one.isTalker)];
     for (const session of inOrder.slice(0, Math.max(0, left.length - staying))) session.close(closes.restart);
   }
   for (const session of [...sessions.values()]) session.close(closes.restart); // those that may be resumed, too
+  if (count > 0) await setTimeout(LINGER_MS);
 }
