@@ -111,6 +111,12 @@ export const Environment = Type.Object({
     60_000,
     'lag beyond which a receiver gets no audio until it has caught up, 200 to 60000 ms',
   ),
+  LAG_PING_MS: count(
+    1000,
+    0,
+    10_000,
+    'a receiver of audio is pinged so often to learn its lag, 1 to 10000 ms; 0: never, only full buffers tell',
+  ),
   RESUME_MS: count(
     60_000,
     0,

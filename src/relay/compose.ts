@@ -79,6 +79,7 @@ export function composeRelay({ config, url, database, verifyToken, log }: RelayS
       controlPerSecond: config.CONTROL_PER_SECOND,
       talkSilenceMs: config.TALK_SILENCE_MS,
       backlogMs: config.BACKLOG_MS,
+      lagPingMs: config.LAG_PING_MS,
       resumeMs: config.RESUME_MS,
       sessionsParked: config.SESSIONS_PARKED,
       drainMs: config.DRAIN_MS,

@@ -10,6 +10,8 @@ export interface PulseOptions {
   readonly floors: Floors;
   readonly sessions: ReadonlyMap<number, Session>;
   readonly unanswered: ReadonlySet<Session>;
+  /** Each receiver of audio is pinged so often; 0: only those that are behind already, when their buffer empties. */
+  readonly pingMs: number;
   /** Up to ten times a second, after the sockets were read. */
   readonly often: (nowMs: number) => void;
   /** Once a second at most. */
@@ -27,7 +29,7 @@ const PINGS_LATE_MS_MAX = 100;
 
 /** Runs until the answered function is called. */
 export function startPulse(options: PulseOptions): () => void {
-  const { nowMs, fair, floors, sessions, unanswered, often, seldom, log } = options;
+  const { nowMs, fair, floors, sessions, unanswered, pingMs, often, seldom, log } = options;
   let oftenAtMs = nowMs();
   let seldomAtMs = oftenAtMs;
   let pingedAtMs = oftenAtMs;
@@ -77,8 +79,9 @@ export function startPulse(options: PulseOptions): () => void {
   }
 
   function ping(now: number): void {
+    if (pingMs === 0) return;
     const text = String(fair.at(now));
-    due += (sessions.size * Math.min(now - pingedAtMs, PINGS_LATE_MS_MAX)) / 1000;
+    due += (sessions.size * Math.min(now - pingedAtMs, PINGS_LATE_MS_MAX)) / pingMs;
     pingedAtMs = now;
     for (; due >= 1; due--) {
       let next = walk.next();

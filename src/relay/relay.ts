@@ -28,6 +28,7 @@ export interface RelayOptions {
   readonly takeNumber: () => number | null;
   readonly publisher: Publisher;
   readonly limits: House['limits'] & {
+    readonly lagPingMs: number;
     readonly sessionsParked: number;
     readonly drainMs: number;
     readonly socketsPerUser: number;
@@ -152,6 +153,7 @@ export function createRelay(options: RelayOptions): Relay {
     floors,
     sessions,
     unanswered,
+    pingMs: limits.lagPingMs,
     often: () => rights.expire(),
     seldom(now) {
       presence.announce();
