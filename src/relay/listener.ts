@@ -204,7 +204,8 @@ function seat(ws: WebSocket<SocketData>, data: SocketData, admission: Admission,
   if ('close' in admission) return ws.end(admission.close.code, admission.close.reason);
   data.session = admission.session;
   try {
-    relay.open(admission, ws);
+    // One write for all it is told at once.
+    ws.cork(() => relay.open(admission, ws));
   } catch (error) {
     relay.fail(admission.session, error);
     if (!data.closed) ws.end(closes.internal.code, closes.internal.reason); // it may not have had its socket yet
