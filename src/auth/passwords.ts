@@ -16,6 +16,8 @@ const HASH_MS_GUESS = 60;
 const NOBODY = '$2y$10$g59EauHKIigWGv91.WVRou3SovWfMQslxrBOPsYbgL5mmxhDUM746';
 
 export interface Passwords {
+  /** Refuses with `login_queue_full` whom `hash` and `verify` would refuse now: before the database is asked for him. */
+  refuseWhenFull(): void;
   /** bcrypt at cost 10 of at most 72 bytes. Refuses with `login_queue_full` when the wait would be too long. */
   hash(password: string): Promise<string>;
   /** `stored` null or malformed: false, after the same work. Refuses with `login_queue_full`. */
@@ -36,12 +38,17 @@ export function createPasswords({
   let busy = false;
   let hashMs = HASH_MS_GUESS;
 
-  /** One job at a time; a job that would wait longer than WAIT_MS_MAX, its own work included, is refused at once. */
-  async function inTurn<T>(job: () => Promise<T>): Promise<T> {
+  /** A job that would wait longer than WAIT_MS_MAX, its own work included, is refused at once. */
+  function refuseWhenFull(): void {
     const ahead = waiting.length + (busy ? 1 : 0);
     const tooMany = ahead >= WAITING_MAX || (ahead + 1) * hashMs > WAIT_MS_MAX;
     // With nobody ahead the job runs whatever the last one took: else one long stall would shut the door for ever.
     if (tooMany && ahead > 0) throw new AppError('login_queue_full');
+  }
+
+  /** One job at a time. */
+  async function inTurn<T>(job: () => Promise<T>): Promise<T> {
+    refuseWhenFull();
     if (busy) await new Promise<void>((admit) => waiting.push(admit));
     busy = true;
     const startedMs = nowMs();
@@ -57,6 +64,7 @@ export function createPasswords({
   }
 
   return {
+    refuseWhenFull,
     async hash(password) {
       assert(Buffer.byteLength(password) <= PASSWORD_BYTES_MAX, 'what bcrypt would cut off');
       return inTurn(() => bcrypt.hash(password, COST));

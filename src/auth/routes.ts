@@ -33,6 +33,7 @@ export const authRoutes =
       const { password, deviceSerial: serial = null, site = SITE_UNKNOWN } = body;
       const username = normalizeUsername(body.username);
       refuseShort(password);
+      passwords.refuseWhenFull();
       const obstacle = await store.obstacleToRegister(database, deadline, { username, serial });
       if (obstacle !== null) throw new AppError(obstacle);
       const passwordHash = await passwords.hash(password);
@@ -51,6 +52,7 @@ export const authRoutes =
     } as const;
 
     app.post('/auth/login', login, async ({ body, deadline }) => {
+      passwords.refuseWhenFull();
       const account = isUsername(body.username)
         ? await store.accountNamed(database, deadline, normalizeUsername(body.username))
         : null;
@@ -67,6 +69,7 @@ export const authRoutes =
 
     app.post('/auth/changepassword', change, async ({ body, user, deadline }) => {
       refuseShort(body.newPassword);
+      passwords.refuseWhenFull();
       const oldHash = await store.passwordHashOf(database, deadline, user.sub);
       const right = await verify(body.oldPassword, oldHash);
       if (oldHash === null || !right) throw new AppError('invalid_credentials');

@@ -85,7 +85,8 @@ export interface ServiceOptions {
   readonly settings?: Record<string, string>;
   readonly tell?: Tell;
   readonly ready?: () => string | null;
-  readonly passwords?: Passwords;
+  /** A queue of its own stands behind those that say nothing of one. */
+  readonly passwords?: Omit<Passwords, 'refuseWhenFull'> & Partial<Passwords>;
   readonly moreRoutes?: readonly FastifyPluginAsyncTypebox[];
   /** The service's own connections; the callers' accounts are made behind its back. */
   readonly databaseUrl?: string;
@@ -140,13 +141,14 @@ interface Started {
 async function start({
   url,
   log,
-  options: { settings = {}, tell, ready, passwords = createPasswords(), moreRoutes = [], databaseUrl = url },
+  options: { settings = {}, tell, ready, passwords: replaced, moreRoutes = [], databaseUrl = url },
 }: {
   url: string;
   log: Logger;
   options: ServiceOptions & { tell: Tell };
 }): Promise<Started> {
   const config = readConfig({ PORT: '0', DATABASE_URL: url, JWT_SECRET: SECRET, ...settings });
+  const passwords = { ...createPasswords(), ...replaced };
   const database = openDatabase({ url: databaseUrl, connections: config.DATABASE_POOL, log });
   const server = createHttpServer({
     config,

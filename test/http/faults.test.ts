@@ -93,6 +93,21 @@ t.test('a full login queue is 503 with a time to come back', async (t) => {
   }
 });
 
+t.test('whom a full login queue turns away costs the database nothing', async (t) => {
+  const never = () => Promise.reject(new Error('a full queue was entered'));
+  const passwords = {
+    hash: never,
+    verify: never,
+    refuseWhenFull() {
+      throw new AppError('login_queue_full');
+    },
+  };
+  const s = await service(t, { passwords, databaseUrl: 'postgres://127.0.0.1:1/nowhere' });
+  const full = { status: 503, body: { error: 'too many logins at once' } };
+  t.match(await s.nobody.post('/auth/login', { username: 'admin', password: 'x' }), full);
+  t.match(await s.nobody.post('/auth/register', { username: 'new', password: 'x' }), full);
+});
+
 t.test('a request in flight is answered before the server is closed', async (t) => {
   let confirm = () => {};
   let told = () => {};
