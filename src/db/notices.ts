@@ -51,9 +51,6 @@ export interface NoticeListenerOptions {
   readonly silenceMsMax?: number;
 }
 
-/** Silence is noticed so much late at most. */
-const WATCH_MS = 100;
-
 /**
  * Listens until closed. Each second the node notifies itself; 3 s without hearing that is a gap, as is a connection
  * lost and found again: a half-open connection looks alive to everybody but the one who waits for its own voice.
@@ -69,23 +66,39 @@ export function listenForNotices({
 }: NoticeListenerOptions): NoticeListener {
   const self = `${CHANNEL}_${randomUUID().replaceAll('-', '')}`;
   let client: Client | null = null;
-  let heardAt = performance.now();
+  let isSilent = false;
+  // Timers run before sockets are read: after a stall of our own the voice may be there, waiting to be heard.
+  const silence = setTimeout(() => {
+    isSilent = true;
+    setImmediate(() => isSilent && client !== null && listenAnew());
+  }, silenceMsMax);
+
+  function heard(): void {
+    isSilent = false;
+    silence.refresh();
+  }
 
   function listen(): void {
     const mine = openListeningClient(url);
     client = mine;
-    heardAt = performance.now();
+    heard();
     // postgres.js listens again by itself after a lost connection and then calls the third function again.
     mine.sql
       .listen(CHANNEL, receive, () => mine === client && onGap())
       .then(() =>
         mine.sql.listen(self, () => {
-          if (mine === client) heardAt = performance.now();
+          if (mine === client) heard();
         }),
       )
       .catch(() => {
         // Expected while the database is away: the silence below opens the next one.
       });
+  }
+
+  function listenAnew(): void {
+    log.warn({ silentMs: silenceMsMax }, 'notices silent: listening anew');
+    void client?.end(END_MS_MAX);
+    listen();
   }
 
   function receive(payload: string): void {
@@ -102,19 +115,11 @@ export function listenForNotices({
       });
   }, beatMs);
 
-  const watch = setInterval(() => {
-    const silentMs = performance.now() - heardAt;
-    if (silentMs < silenceMsMax) return;
-    log.warn({ silentMs: Math.round(silentMs) }, 'notices silent: listening anew');
-    void client?.end(END_MS_MAX);
-    listen();
-  }, WATCH_MS);
-
   listen();
   return {
     async close() {
       clearInterval(beat);
-      clearInterval(watch);
+      clearTimeout(silence);
       const last = client;
       client = null;
       await last?.end(END_MS_MAX);
