@@ -1,7 +1,7 @@
 # The two commands are `make run` and `make test`; each installs and builds what it needs.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help install build run test prove demo bench admin lint
+.PHONY: help install build run test prove demo bench bench-compare admin lint
 
 NODE := node --enable-source-maps
 # Named by their sources, so that what an earlier build left in dist is not run.
@@ -11,7 +11,7 @@ TESTS = $(patsubst %.ts,dist/%.js,$(sort $(shell find test -name '*.test.ts')))
 RUN_TESTS = $(NODE) dist/test/helpers/run.js npx --no -- tap --jobs=3 --reporter=terse $(TESTS)
 
 help: ## list the commands
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile
 
 install: node_modules/.package-lock.json
 
@@ -33,6 +33,7 @@ prove: export PROVE_RUNS = 30000
 prove: export KILL_STORM_S = 60
 prove: export CHANGE_TRIALS = 500
 prove: export CONNECTION_CUTS = 10000
+prove: export HELD_TRIALS = 200
 prove: export SLOW_LISTENERS = 500
 prove: lint build ## the tests with the full counts: races, cuts, kills (takes long)
 	$(RUN_TESTS)
@@ -42,6 +43,9 @@ demo: build ## two radios, real speech: what was said is what was heard
 
 bench: build ## relay latency and CPU per delivered frame, beside the bare engine
 	$(NODE) dist/bench/run.js $(SCENARIO)
+
+bench-compare: build ## what changed between two results: make bench-compare A=before.json B=bench/results
+	@$(NODE) dist/bench/report/compare.js '$(A)' '$(B)'
 
 admin: build ## add an administrator: make admin NAME=ann (asks for the password)
 	@$(NODE) dist/src/cli.js admin add $(if $(PROMOTE),--promote) '$(NAME)'

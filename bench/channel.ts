@@ -2,10 +2,10 @@
 import { END, START } from '../src/relay/frame.js';
 import { around, exactly, nowMs, until } from './clock.js';
 import { fail } from './generator.js';
-import { connectSwarm } from './swarm.js';
+import { connectSwarm, FRAMES_MAX, roomOf } from './swarm.js';
 import { timedFrame } from './timed-frame.js';
 import type { Member } from './users.js';
-import { BINARY, RawRadio, type Target } from './wire.js';
+import { RawRadio, type Target } from './wire.js';
 
 /** What is said and who hears it. */
 export interface Audience {
@@ -54,21 +54,27 @@ export async function openChannel(options: ChannelOptions): Promise<Channel> {
   const [talking, ...listening] = options.users;
   const talkgroup = talking?.talkgroups[0]?.number ?? 0;
   if (talking === undefined) throw new RangeError('a channel has a talker');
+  if (frames >= FRAMES_MAX) throw new RangeError(`a run has at most ${FRAMES_MAX} frames`);
   const swarm = await connectSwarm({
     target,
     users: listening,
     probeEvery,
-    frames: frames + 1,
     heard,
     lost: fail,
   });
-  const talker = new RawRadio({ target, token: talking.token, receive: () => {}, lost: fail });
+  const talker = new RawRadio({
+    target: { ...target, room: roomOf(talking) },
+    token: talking.token,
+    receive: () => {},
+    lost: fail,
+    isTalker: true,
+  });
   await talker.joined;
   let sequence = 0;
 
   function send(dueMs: number): void {
     const flags = (sequence === 0 ? START : 0) | (sequence === frames ? END : 0);
-    talker.send(BINARY, timedFrame({ flags, sequence, talkgroup, payloadBytes, dueMs }));
+    talker.send(timedFrame({ flags, sequence, talkgroup, payloadBytes, dueMs }));
     sequence++;
   }
 

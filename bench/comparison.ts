@@ -1,75 +1,129 @@
-// From a contest to a result: our relay beside a peer, and whether the run may be believed.
-import { type Conditions, linesOfConditions } from './conditions.js';
-import { columns, ms, type Quartiles, quartiles, ratio, us } from './figures.js';
-import type { Contest, Heard } from './loads/contest.js';
-import type { Report } from './scenario.js';
-import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, wordOf } from './verdict.js';
+// From a contest to figures: what a delivery costs on each server, held against each other turn by turn.
+import type { Heard } from './crowd.js';
+import { columns, ms, pairedRatios, percent, type Quartiles, quartiles, us } from './figures.js';
+import { percentilePoints } from './histogram.js';
+import type { Contest, Played } from './loads/contest.js';
+import type { Goal, Plot } from './result.js';
+import { faultsOfDelivery, faultsOfGenerator, judge } from './verdict.js';
+
+/** The ratio of CPU time that one server may need at most of what another needs, both by name. */
+export interface Claim {
+  readonly of: string;
+  readonly to: string;
+  readonly atMost: number;
+}
 
 export interface ComparisonOptions {
-  /** Names for the table: first ours, then the one it is held against. */
-  readonly peers: readonly [string, string];
-  /** The highest ratio of CPU per delivery that is good enough. */
-  readonly target: number;
+  /** Of the servers, in the order of the contest; ours, by which the run stands and falls, is the first. */
+  readonly names: readonly string[];
+  /** Those of servers that did not play are left out. */
+  readonly claims: readonly Claim[];
+  /** What is paid for: `delivery` to a listener, or `inbound frame` that nobody hears. */
+  readonly per: 'delivery' | 'inbound frame';
+  readonly framesPerSecond: number;
 }
 
-/** The n-th turns of both peers were neighbours in time: their ratios hide what the machine did to both. */
-export function compare(contest: Contest, { peers, target }: ComparisonOptions): Report {
-  const { turns, heard: _, ...conditions } = contest;
-  const [ours, theirs] = peers.map((name, peer) => sideOf(contest, { name, peer }));
-  if (ours === undefined || theirs === undefined) throw new RangeError('a comparison is between two peers');
-  // On a machine that stalls, a turn may pass without a delivery.
-  const ratios = ours.cpuUs.map((us, turn) => us / (theirs.cpuUs[turn] ?? 0)).filter(Number.isFinite);
-  const cpuRatio = quartiles(ratios);
-  const faults = [
-    ...[ours, theirs].flatMap((side) => faultsOfDelivery(side, side.name)),
-    ...faultsOfGenerator(conditions),
-  ];
-  const isMet = judge(faults, cpuRatio.median <= target);
-  const compared = { faults, cpuRatio, target, isMet, ours, theirs, ...conditions };
-  return { lines: linesOf(compared), result: { ...compared, turns } };
-}
-
-interface Side extends Heard {
+/** One server over all its turns. */
+export interface Side extends Heard {
   readonly name: string;
-  /** Per delivery, turn by turn. */
-  readonly cpuUs: readonly number[];
-  readonly cpuUsMedian: number;
-}
-
-function sideOf({ turns, heard }: Contest, { name, peer }: { name: string; peer: number }): Side {
-  const own = heard[peer];
-  if (own === undefined) throw new RangeError(`nothing was heard of ${name}`);
-  const cpuUs = turns.filter((turn) => turn.peer === peer).map((turn) => turn.cpuUsPerDelivery);
-  return { name, cpuUs, cpuUsMedian: quartiles(cpuUs).median, ...own };
-}
-
-interface Compared extends Conditions {
+  /** CPU microseconds per delivery or frame, over the turns. */
+  readonly cpuUs: Quartiles;
+  /** Of a core, while it relays: at 1 and more it cannot keep up, and whoever listens on hears later and later. */
+  readonly coreShare: number;
+  /** Turns whose frames did not all arrive in time; they are in no ratio. */
+  readonly unfinished: number;
   readonly faults: readonly string[];
-  readonly cpuRatio: Quartiles;
-  readonly target: number;
-  /** null: a run with faults cannot tell. */
-  readonly isMet: boolean | null;
-  readonly ours: Side;
-  readonly theirs: Side;
 }
 
-function linesOf({ faults, cpuRatio, target, isMet, ours, theirs, ...conditions }: Compared): string[] {
-  const line = columns(24, 12, 14);
-  const row = (name: string, figure: (side: Side) => string) => line(name, figure(ours), figure(theirs));
+export interface Comparison {
+  readonly sides: readonly Side[];
+  readonly goals: readonly Goal[];
+  /** Of the run; what went wrong on a peer is in its side, and leaves only its own ratios open. */
+  readonly faults: readonly string[];
+}
+
+export function compare(contest: Contest, options: ComparisonOptions): Comparison {
+  const { names, claims, per } = options;
+  const cost = per === 'delivery' ? costOfDelivery : costOfFrame;
+  const sides = names.map((name, server) => sideOf(contest, { ...options, name, server, cost }));
+  const faults = [...(sides[0]?.faults ?? []), ...faultsOfGenerator(contest)];
+  const goals = claims.flatMap(({ of, to, atMost }): Goal[] => {
+    const pair = [of, to].map((name) => sides.find((side) => side.name === name));
+    if (pair.includes(undefined)) return [];
+    const costs = (name: string) => costsOf(contest.turns, names.indexOf(name), cost);
+    const { low, median, high } = quartiles(pairedRatios(costs(of), costs(to)));
+    const isMet = judge([...faults, ...pair.flatMap((side) => side?.faults ?? [])], median <= atMost);
+    return [{ name: `CPU per ${per}, ${of} / ${to}`, value: median, low, high, unit: '', atMost, isMet }];
+  });
+  return { sides, goals, faults };
+}
+
+type Cost = (turn: Played) => number;
+const costOfDelivery: Cost = ({ cpuUs, delivered }) => cpuUs / delivered;
+const costOfFrame: Cost = ({ cpuUs, frames }) => cpuUs / frames;
+
+interface SideOptions extends Pick<ComparisonOptions, 'framesPerSecond'> {
+  readonly name: string;
+  readonly server: number;
+  readonly cost: Cost;
+}
+
+function sideOf({ turns, heard }: Contest, options: SideOptions): Side {
+  const { name, server, cost, framesPerSecond } = options;
+  const own = turns.filter((turn) => turn.server === server);
+  const whole = own.filter(({ isWhole }) => isWhole);
+  const sum = heard[server];
+  if (sum === undefined) throw new RangeError(`nothing was heard of ${name}`);
+  const unfinished = own.length - whole.length;
+  return {
+    name,
+    cpuUs: quartiles(whole.map(cost)),
+    // As much as it would need each second, were a turn to go on for ever.
+    coreShare: quartiles(
+      whole.map(({ cpuUs, frames, talkers }) => (cpuUs / frames) * talkers * framesPerSecond * 1e-6),
+    ).median,
+    unfinished,
+    faults: [
+      ...faultsOfDelivery(sum, name),
+      ...(unfinished > 0 ? [`${name}: ${unfinished} turns were not over in time`] : []),
+    ],
+    ...sum,
+  };
+}
+
+/** Of the turns that were over in time, by round. */
+function costsOf(turns: readonly Played[], wanted: number, cost: Cost): ReadonlyMap<number, number> {
+  const whole = turns.filter(({ server, isWhole }) => server === wanted && isWhole);
+  return new Map(whole.map((turn) => [turn.round, cost(turn)]));
+}
+
+/** A line for each server. */
+export function linesOfSides({ sides }: Comparison, per: ComparisonOptions['per']): string[] {
+  const line = columns(24, 16, 12);
   return [
-    ...linesOfFaults(faults),
-    row('', ({ name }) => name),
-    row('p99 relay latency', ({ latency }) => ms(latency.p99Ms)),
-    row('CPU per delivery', ({ cpuUsMedian }) => us(cpuUsMedian)),
-    `  ratio of pairs ${ratio(cpuRatio)}; target at most ${target.toFixed(2)}: ${wordOf(isMet)}`,
-    '',
-    row('latency p50', ({ latency }) => ms(latency.p50Ms)),
-    row('latency p99.9', ({ latency }) => ms(latency.p999Ms)),
-    row('latency, longest', ({ latency }) => ms(latency.maxMs)),
-    row('frames sent', ({ sent }) => `${sent}`),
-    row('lost', ({ lost }) => `${lost}`),
-    row('twice or never sent', ({ duplicated }) => `${duplicated}`),
-    row('out of order', ({ outOfOrder }) => `${outOfOrder}`),
-    ...linesOfConditions(conditions, 'frames'),
+    line('', `CPU / ${per === 'delivery' ? per : 'frame'}`, 'of a core', 'p50', 'p99', 'p99.9', 'longest'),
+    ...sides.map(({ name, cpuUs, coreShare, latency }) => {
+      const { count, p50Ms, p99Ms, p999Ms, maxMs } = latency;
+      const late = count === 0 ? [] : [p50Ms, p99Ms, p999Ms, maxMs].map(ms);
+      return line(name, us(cpuUs.median), percent(coreShare), ...late);
+    }),
+  ];
+}
+
+export function plotsOf({ sides }: Comparison, title: string): Plot[] {
+  return [
+    {
+      kind: 'percentiles',
+      title: `Relay latency: ${title}`,
+      note: 'From when a frame should have left the talker to when a listener had it in hand. A server that needs more than a core shows here only how far it fell behind within a turn.',
+      series: sides.map(({ name, latency }) => ({ name, points: percentilePoints(latency) })),
+    },
+    {
+      kind: 'bars',
+      title: `CPU per delivery: ${title}`,
+      note: 'CPU time of the server process, kernel included, for each frame that a listener received: median of the turns, and quartiles.',
+      unit: 'µs',
+      bars: sides.map(({ name, cpuUs }) => ({ name, value: cpuUs.median, low: cpuUs.low, high: cpuUs.high })),
+    },
   ];
 }

@@ -33,18 +33,27 @@ export function spent(before: Usage | undefined, after: Usage | undefined): Usag
 export interface Shares {
   /** Of all servers under load together. */
   readonly serverShare: number;
+  /** Of the generator's process; of several, of the busiest. */
   readonly generatorShare: number;
+  /** Of each of its processes. */
+  readonly generatorShares: readonly number[];
   /** What neither the generator nor the servers used. */
   readonly othersShare: number;
 }
 
-export function sharesOf({ atMs, serverUs, generatorUs, machineUs }: Usage): Shares {
+/** `helpersUs` is what the generator's other processes used meanwhile. */
+export function sharesOf(
+  { atMs, serverUs, generatorUs, machineUs }: Usage,
+  helpersUs: readonly number[] = [],
+): Shares {
   const share = (us: number) => Math.max(0, us / 1000 / atMs);
-  const serversUs = serverUs.reduce((sum, us) => sum + us, 0);
+  const sum = (all: readonly number[]) => all.reduce((total, us) => total + us, 0);
+  const generatorShares = [generatorUs, ...helpersUs].map(share);
   return {
-    serverShare: share(serversUs),
-    generatorShare: share(generatorUs),
-    othersShare: share(machineUs - generatorUs - serversUs),
+    serverShare: share(sum(serverUs)),
+    generatorShare: Math.max(...generatorShares),
+    generatorShares,
+    othersShare: share(machineUs - sum([generatorUs, ...helpersUs, ...serverUs])),
   };
 }
 
@@ -57,10 +66,13 @@ export interface Conditions extends Shares {
 const OTHERS_SHARE_MAX = 0.1;
 
 /** For the terminal; `what` left the generator. */
-export function linesOfConditions({ late, generatorShare, othersShare }: Conditions, what: string): string[] {
+export function linesOfConditions(conditions: Conditions, what: string): string[] {
+  const { late, generatorShare, generatorShares, othersShare } = conditions;
   const noise = othersShare > OTHERS_SHARE_MAX ? ': NOT QUIET' : '';
+  const { length } = generatorShares;
+  const busiest = length > 1 ? ` in the busiest of its ${length} processes` : '';
   return [
-    `generator: ${percent(generatorShare)} of a core; ${what} left ${ms(late.p99Ms)} late (p99), at most ${ms(late.maxMs)}`,
+    `generator: ${percent(generatorShare)} of a core${busiest}; ${what} left ${ms(late.p99Ms)} late (p99), at most ${ms(late.maxMs)}`,
     `all else on this machine: ${percent(othersShare)} of a core${noise}`,
   ];
 }

@@ -20,6 +20,17 @@ function quantile(ordered: readonly number[], share: number): number {
   return below + (above - below) * (at - Math.floor(at));
 }
 
+/**
+ * What was measured of one over what was measured of another in the same round: neighbours in time share what the
+ * machine did to both. Rounds without one of the two give none, and so does a division by nothing.
+ */
+export function pairedRatios(
+  own: ReadonlyMap<number, number>,
+  others: ReadonlyMap<number, number>,
+): readonly number[] {
+  return [...own].map(([round, value]) => value / (others.get(round) ?? Number.NaN)).filter(Number.isFinite);
+}
+
 export const ms = (value: number) => `${value.toFixed(2)} ms`;
 export const us = (value: number) => `${value.toFixed(2)} µs`;
 export const mib = (bytes: number) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;

@@ -1,6 +1,6 @@
 // A load generator is a process of its own: it is given a task, sends back what it saw, and ends.
 import { once } from 'node:events';
-import { startNode } from './processes.js';
+import { generatorCores, type Pins, startNode } from './processes.js';
 import type { ConnectionLost } from './wire.js';
 
 export interface GeneratorOptions {
@@ -28,6 +28,16 @@ export async function generate<Task extends object, Result>(
   );
   const [result] = await Promise.race([answered, ended]);
   return result as Result; // what the load's `answer` sent: task and result are plain data
+}
+
+/** The same for a load that shares its listeners among as many processes as the generator has cores. */
+export function generateTogether<Task extends { readonly helperCores: readonly (string | null)[] }, Result>(
+  load: URL,
+  task: Omit<Task, 'helperCores'>,
+  { cores, signal }: { readonly cores: Pins; readonly signal: AbortSignal },
+): Promise<Result> {
+  const [own = null, ...helperCores] = generatorCores(cores);
+  return generate(load, { ...task, helperCores }, { cores: own, signal });
 }
 
 /** The other side: a file of loads/ plays the one task it is given. */

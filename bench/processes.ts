@@ -1,7 +1,7 @@
 // Starting processes of the bench on chosen cores, and reading from Linux what they cost.
 import { type ChildProcess, type SpawnOptions, spawn, spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
-import { cpus } from 'node:os';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { availableParallelism, cpus } from 'node:os';
 
 /** Core lists as `taskset -c` takes them; null: left to the kernel. */
 export interface Pins {
@@ -21,24 +21,52 @@ export function choosePins(env: Readonly<Record<string, string | undefined>>): P
   };
 }
 
+/** A core for each process of a generator that can use several; there is at least one. */
+export function generatorCores({ generator }: Pins): readonly (string | null)[] {
+  if (generator !== null) return listed(generator).map(String);
+  const spare = availableParallelism() - 1; // one is the server's
+  return Array.from({ length: Math.max(1, spare) }, () => null);
+}
+
 function allowedCores(): number[] {
   const list = /^Cpus_allowed_list:\s*(\S+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '';
-  return list.split(',').flatMap((range) => {
+  return listed(list);
+}
+
+/** Of `0,2-4`: 0, 2, 3 and 4. */
+function listed(cores: string): number[] {
+  return cores.split(',').flatMap((range) => {
     const [from = 0, to = from] = range.split('-').map(Number);
     return Array.from({ length: to - from + 1 }, (_, i) => from + i);
   });
 }
 
-/** Starts this Node on a compiled file, on the given cores, as leader of a process group: Ctrl-C reaches the bench alone. */
-export function startNode(
-  file: URL,
-  { cores, ...options }: SpawnOptions & { cores: string | null },
-): ChildProcess {
-  // Both end in an exec: the process we get is Node itself. The first ends it even when we die by kill -9.
+export type StartOptions = SpawnOptions & { readonly cores: string | null };
+
+/** Starts this Node on a compiled file, as startProgram does. */
+export function startNode(file: URL, options: StartOptions): ChildProcess {
+  return startProgram([process.execPath, file.pathname], options);
+}
+
+/** Starts a program on the given cores, as leader of a process group: Ctrl-C reaches the bench alone. */
+export function startProgram(command: readonly string[], { cores, ...options }: StartOptions): ChildProcess {
+  // Both end in an exec: the process we get is the program itself. The first ends it even when we die by kill -9.
   const death = works('setpriv') ? ['setpriv', '--pdeathsig', 'TERM'] : [];
   const pin = cores === null ? [] : ['taskset', '-c', cores];
-  const [command = '', ...rest] = [...death, ...pin, process.execPath, file.pathname];
-  return spawn(command, rest, { ...options, detached: true });
+  const [first = '', ...rest] = [...death, ...pin, ...command];
+  return spawn(first, rest, { ...options, detached: true });
+}
+
+/** Where a program is, on PATH or where systems keep their servers; null: not installed. */
+export function findProgram(name: string): string | null {
+  const folders = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/usr/local/sbin'];
+  return folders.map((folder) => `${folder}/${name}`).find((path) => existsSync(path)) ?? null;
+}
+
+/** What a program prints that ends by itself. */
+export function printed([program = '', ...rest]: readonly string[]): string {
+  const { stdout, stderr } = spawnSync(program, rest, { encoding: 'utf8' });
+  return stdout + stderr;
 }
 
 const known = new Map<string, boolean>();

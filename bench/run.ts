@@ -1,78 +1,143 @@
-// `make bench`: runs one scenario, prints it and keeps it in bench/results. `run.js [SCENARIO]`, or SCENARIO=...
+// `make bench`: runs scenarios, prints them and keeps each in bench/results. `run.js [SCENARIO]`, or SCENARIO=... and QUICK=1.
 import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { choosePins, describeMachine } from './processes.js';
+import { choosePins, describeMachine, type Pins } from './processes.js';
+import { writePage } from './report/page.js';
 import type { Scenario } from './scenario.js';
+import { bundles } from './scenarios/bundles.js';
 import { flood } from './scenarios/flood.js';
 import { floorAccess } from './scenarios/floor-access.js';
+import { garbage } from './scenarios/garbage.js';
+import { gpsTide } from './scenarios/gps-tide.js';
 import { idleMemory } from './scenarios/idle-memory.js';
 import { lateEntry } from './scenarios/late-entry.js';
-import { oneTalker500 } from './scenarios/one-talker-500.js';
+import { loginStorm } from './scenarios/login-storm.js';
+import { manyGroups } from './scenarios/many-groups.js';
+import { monitor } from './scenarios/monitor.js';
+import { oneTalker1000, oneTalker5000 } from './scenarios/one-talker.js';
+import { reconnectStorm } from './scenarios/reconnect-storm.js';
+import { restRead } from './scenarios/rest-read.js';
+import { restUnderAudio } from './scenarios/rest-under-audio.js';
+import { restWrite } from './scenarios/rest-write.js';
 import { slowListeners } from './scenarios/slow-listeners.js';
+import { soak } from './scenarios/soak.js';
+import { PEERS } from './server.js';
 
-/** Each with the seconds it takes, roughly. */
-const SCENARIOS: Readonly<Record<string, { readonly play: Scenario; readonly takesS: number }>> = {
-  'one-talker-500': { play: oneTalker500, takesS: 30 },
+interface Entry {
+  readonly play: Scenario;
+  /** Roughly; a run that takes three times as long and a minute more hangs, and ends by itself. */
+  readonly takesS: number;
+  /** Has no quick form that says anything: left out where all are played. */
+  readonly isLong?: boolean;
+}
+
+const CANONICAL = 'one-talker-1000';
+const SCENARIOS: Readonly<Record<string, Entry>> = {
+  [CANONICAL]: { play: oneTalker1000, takesS: 160 },
+  'one-talker-5000': { play: oneTalker5000, takesS: 110 },
+  'many-groups': { play: manyGroups, takesS: 330 },
   'floor-access': { play: floorAccess, takesS: 65 },
   'late-entry': { play: lateEntry, takesS: 50 },
   'slow-listeners': { play: slowListeners, takesS: 80 },
   flood: { play: flood, takesS: 80 },
-  'idle-memory': { play: idleMemory, takesS: 30 },
+  'rest-under-audio': { play: restUnderAudio, takesS: 115 },
+  'login-storm': { play: loginStorm, takesS: 40 },
+  'gps-tide': { play: gpsTide, takesS: 50 },
+  'rest-read': { play: restRead, takesS: 45 },
+  'rest-write': { play: restWrite, takesS: 40 },
+  monitor: { play: monitor, takesS: 60 },
+  bundles: { play: bundles, takesS: 60 },
+  garbage: { play: garbage, takesS: 85 },
+  'reconnect-storm': { play: reconnectStorm, takesS: 60, isLong: true },
+  'idle-memory': { play: idleMemory, takesS: 150 },
+  soak: { play: soak, takesS: 1_820, isLong: true },
 };
+const QUICK_S = 15;
 const RESULTS = 'bench/results';
-/** A run that hangs ends by itself. */
-const RUN_MS_MAX = 120_000;
+/** Not kept in the repository: a quick run must not pass for a result. */
+const QUICK_RESULTS = `${RESULTS}/quick`;
 
-process.exitCode = await run(process.argv[2] ?? process.env.SCENARIO ?? 'one-talker-500');
+process.exitCode = await main();
 
-/** 0: measured, whatever the figures say; 1: it could not be. */
-async function run(name: string): Promise<number> {
+/** 0: measured, whatever the figures say; 1: something could not be. */
+async function main(): Promise<number> {
+  const isQuick = process.env.QUICK === '1';
+  const named = process.argv[2] ?? process.env.SCENARIO ?? '';
+  const names = named !== '' ? [named] : isQuick ? quickNames() : [CANONICAL];
+  const interrupt = onInterrupt();
+  let failures = 0;
+  for (const name of names) {
+    if (interrupt.aborted) break;
+    if (!(await run(name, isQuick, interrupt))) failures++;
+  }
+  return failures > 0 || interrupt.aborted ? 1 : 0;
+}
+
+function quickNames(): string[] {
+  return Object.keys(SCENARIOS).filter((name) => SCENARIOS[name]?.isLong !== true);
+}
+
+/** true: measured. */
+async function run(name: string, isQuick: boolean, interrupt: AbortSignal): Promise<boolean> {
   const scenario = Object.hasOwn(SCENARIOS, name) ? SCENARIOS[name] : undefined;
   if (scenario === undefined || process.platform !== 'linux') {
     console.error(
       scenario ? 'the bench reads /proc: Linux only' : `scenarios: ${Object.keys(SCENARIOS).join(', ')}`,
     );
-    return 1;
+    return false;
   }
-  const signal = endOfRun();
+  const takesS = isQuick && scenario.isLong !== true ? QUICK_S : scenario.takesS;
+  const signal = AbortSignal.any([interrupt, timeLimit(takesS)]);
   const cores = choosePins(process.env);
   const startedAt = new Date().toISOString();
-  console.log(`${name}: about ${scenario.takesS} s`);
+  console.log(`${name}${isQuick ? ', quick' : ''}: about ${takesS} s`);
   try {
-    const { lines, result } = await scenario.play({
+    const progress = (line: string) => console.log(`  ${line}`);
+    const { lines, details, ...said } = await scenario.play({ cores, isQuick, signal, progress });
+    const files = await keep(name, isQuick, {
+      scenario: name,
+      startedAt,
+      commit: readCommit(),
+      machine: describeMachine(),
+      versions: readVersions(),
       cores,
-      signal,
-      progress: (line) => console.log(`  ${line}`),
+      isQuick,
+      ...said,
+      ...details,
     });
-    console.log(`\n${lines.join('\n')}`);
-    console.log(
-      `cores: server ${cores.server ?? 'not pinned'}, generator ${cores.generator ?? 'not pinned'}`,
-    );
-    console.log(
-      `written to ${await keep(name, { scenario: name, startedAt, commit: readCommit(), machine: describeMachine(), cores, ...result })}`,
-    );
-    return 0;
+    console.log(`\n${[...lines, lineOfCores(cores), `written to ${files}`].join('\n')}\n`);
+    return true;
   } catch (error) {
     console.error(
       `not measured: ${signal.aborted ? signal.reason : error instanceof Error ? error.message : error}`,
     );
-    return 1;
+    return false;
   }
 }
 
-/** Aborted by a signal or by the clock; each further Ctrl-C is ignored, for all that is left to do is bounded. */
-function endOfRun(): AbortSignal {
+/** Aborted by a signal; each further Ctrl-C is ignored, for all that is left to do is bounded. */
+function onInterrupt(): AbortSignal {
   const end = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => end.abort(signal));
-  setTimeout(() => end.abort('it took too long'), RUN_MS_MAX).unref();
   return end.signal;
 }
 
-async function keep(name: string, result: object): Promise<string> {
-  await mkdir(RESULTS, { recursive: true });
-  const file = `${RESULTS}/${name}.json`;
+function timeLimit(takesS: number): AbortSignal {
+  const end = new AbortController();
+  setTimeout(() => end.abort('it took too long'), (3 * takesS + 60) * 1000).unref();
+  return end.signal;
+}
+
+function lineOfCores({ server, generator }: Pins): string {
+  return `cores: server ${server ?? 'not pinned'}, generator ${generator ?? 'not pinned'}`;
+}
+
+async function keep(name: string, isQuick: boolean, result: object): Promise<string> {
+  const folder = isQuick ? QUICK_RESULTS : RESULTS;
+  await mkdir(folder, { recursive: true });
+  const file = `${folder}/${name}.json`;
   await writeFile(file, `${JSON.stringify(result, null, 2)}\n`);
-  return file;
+  return `${file}, shown in ${await writePage(folder)}`;
 }
 
 /** What was measured, as far as git knows: null outside a repository. */
@@ -85,4 +150,17 @@ function readCommit(): { readonly hash: string; readonly srcChanged: boolean } |
     // Expected: no git, or no repository.
     return null;
   }
+}
+
+/** Of what servers are made of; null: not installed. */
+function readVersions() {
+  return {
+    node: process.version,
+    'uWebSockets.js': PEERS.bare.version(),
+    ws: PEERS.ws.version(),
+    '@fastify/websocket': PEERS['fastify-websocket'].version(),
+    'socket.io': PEERS['socket.io'].version(),
+    mosquitto: PEERS.mosquitto.version(),
+    'nats-server': PEERS.nats.version(),
+  };
 }

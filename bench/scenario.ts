@@ -1,8 +1,11 @@
 // What a scenario is given and what it hands back.
 import type { Pins } from './processes.js';
+import type { Goal, Plot } from './result.js';
 
 export interface Bench {
   readonly cores: Pins;
+  /** A small load for a first look: at most 15 s, start and end of the servers included. */
+  readonly isQuick: boolean;
   /** Aborted by Ctrl-C and when the time is over; every wait of a scenario ends with it. */
   readonly signal: AbortSignal;
   /** A line of progress for whoever watches. */
@@ -10,10 +13,14 @@ export interface Bench {
 }
 
 export interface Report {
-  /** For the terminal: the two numbers first. */
+  /** For the terminal: the two numbers first, limits that were raised last. */
   readonly lines: readonly string[];
-  /** For the file; plain data. */
-  readonly result: object;
+  /** What makes the run say nothing; with one of them no goal is met. */
+  readonly faults: readonly string[];
+  readonly goals: readonly Goal[];
+  readonly plots: readonly Plot[];
+  /** For the file: load, settings, turns, histograms; plain data. */
+  readonly details: object;
 }
 
 export type Scenario = (bench: Bench) => Promise<Report>;

@@ -2,17 +2,24 @@
 import type { Delivered } from './channel.js';
 import type { Conditions } from './conditions.js';
 import { percent } from './figures.js';
+import type { Goal } from './result.js';
 
 /** A generator busier than this share of a core may be what is measured. */
 const GENERATOR_SHARE_MAX = 0.85;
 
 /** What makes a run say nothing about speed; `name` tells one run or server from another. */
-export function faultsOfGenerator({ generatorShare }: Conditions, name?: string): string[] {
+export function faultsOfGenerator(
+  { generatorShare }: Pick<Conditions, 'generatorShare'>,
+  name?: string,
+): string[] {
   if (generatorShare <= GENERATOR_SHARE_MAX) return [];
   return [`${name === undefined ? '' : `${name}: `}the generator used ${percent(generatorShare)} of a core`];
 }
 
-export function faultsOfDelivery({ lost, duplicated, outOfOrder }: Delivered, name: string): string[] {
+export function faultsOfDelivery(
+  { lost, duplicated, outOfOrder }: Omit<Delivered, 'sent'>,
+  name: string,
+): string[] {
   if (lost + duplicated + outOfOrder === 0) return [];
   return [
     `${name}: ${lost} deliveries lost, ${duplicated} heard twice or never sent, ${outOfOrder} out of order`,
@@ -27,3 +34,15 @@ export const judge = (faults: readonly string[], isGood: boolean): boolean | nul
 
 export const wordOf = (isMet: boolean | null): string =>
   isMet === null ? 'cannot be told' : isMet ? 'met' : 'NOT met';
+
+/** One line for each: what it came to, what was promised, and whether that is kept. */
+export function linesOfGoals(goals: readonly Goal[]): string[] {
+  const widest = Math.max(...goals.map(({ name }) => name.length));
+  return goals.map(({ name, value, low, high, unit, atMost, atLeast, isMet }) => {
+    const figure = (of: number) => of.toFixed(unit === '' && !Number.isInteger(of) ? 3 : of < 100 ? 2 : 0);
+    const spread = low === undefined || high === undefined ? '' : ` (${figure(low)} to ${figure(high)})`;
+    const [side, target] = atMost === undefined ? ['least', atLeast] : ['most', atMost];
+    const promise = target === undefined ? '' : `; target at ${side} ${target}: ${wordOf(isMet)}`;
+    return `${name.padEnd(widest)}  ${`${figure(value)} ${unit}`.trimEnd()}${spread}${promise}`;
+  });
+}

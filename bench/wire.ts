@@ -1,23 +1,30 @@
-// A WebSocket by hand on a raw TCP socket: what one of many radios needs, at a fraction of a library's cost.
-import { randomBytes } from 'node:crypto';
+// A radio on a raw TCP socket, in whichever dialect its server speaks: at a fraction of a client library's cost.
 import { connect, type Socket } from 'node:net';
+import type { Dialect, Line, OpenDialect, Receive } from './dialects/dialect.js';
+import { openMqtt } from './dialects/mqtt.js';
+import { openNats } from './dialects/nats.js';
+import { openSocketIo } from './dialects/socket-io.js';
+import { openPlain, openRelay } from './dialects/websocket.js';
 
-const TEXT = 1;
-export const BINARY = 2;
-const CLOSE = 8;
-const PING = 9;
-const PONG = 10;
+/** What servers speak: ours, then its peers. */
+const DIALECTS = {
+  relay: openRelay,
+  websocket: openPlain,
+  'socket.io': openSocketIo,
+  mqtt: openMqtt,
+  nats: openNats,
+} satisfies Record<string, OpenDialect>;
 
-/** Where a radio connects. */
+export type DialectName = keyof typeof DIALECTS;
+
+/** Where a radio connects; plain data. */
 export interface Target {
-  /** `ws://host:port/path`; plain text only. */
+  /** `ws://host:port/path`, `mqtt://host:port` or `nats://host:port`; plain text only. */
   readonly url: string;
-  /** true: a radio has joined with the server's first text message, else with the handshake. */
-  readonly greets: boolean;
+  readonly dialect: DialectName;
+  /** Who hears whom; 0 when left out. The relay does not ask for it: it has the user's talkgroups, and the frame's. */
+  readonly room?: number;
 }
-
-/** One message's payload lies in `bytes` from `start` to `end`, valid until the call returns. */
-export type Receive = (bytes: Buffer, start: number, end: number) => void;
 
 /** A text message of the server; what it holds is taken from PROTOCOL.md on trust. */
 export type Said = Readonly<Record<string, unknown>>;
@@ -25,14 +32,18 @@ export type Said = Readonly<Record<string, unknown>>;
 export interface RadioOptions {
   readonly target: Target;
   readonly token: string;
-  /** Gets every binary message. */
+  /** Gets every audio frame. */
   readonly receive: Receive;
-  /** Gets every text message; without it none is read. */
+  /** Gets every text message of the relay; without it none is read. */
   readonly told?: (said: Said) => void;
   /** Called at most once, when the connection ends without our doing. */
   readonly lost: (loss: ConnectionLost) => void;
+  /** It will not be asked what it heard: where a server sends a talker its own frames, it hears nothing at all. */
+  readonly isTalker?: boolean;
   /** One read takes no more than this. */
   readonly readBytes?: number;
+  /** Where it connects from, one of 127.0.0.0/8 for a server on loopback: an address has some 28,000 ports to go out by. */
+  readonly localAddress?: string;
 }
 
 /** How a connection ended without our doing. */
@@ -50,9 +61,6 @@ export class ConnectionLost extends Error {
 /** The sockets of this process read into the same memory: a read is taken apart before the next one begins. */
 const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024);
 const NOTHING = Buffer.alloc(0);
-const HANDSHAKE_END = '\r\n\r\n';
-/** Close code 1000: the client will not come back, so nothing of its session is kept. */
-const GOODBYE = Buffer.from([1000 >> 8, 1000 & 0xff]);
 
 /** Thousands live at once, hence a class. */
 export class RawRadio {
@@ -60,12 +68,12 @@ export class RawRadio {
   readonly joined: Promise<void>;
   private readonly options: RadioOptions;
   private readonly socket: Socket;
+  private readonly dialect: Dialect;
   private readonly buffer: Buffer;
   /** false: each read is followed by a pause until `sip`. */
   private flows = true;
   /** The beginning of a message that is still to come in full. */
   private rest: Buffer = NOTHING;
-  private upgraded = false;
   private closing = false;
   private join: () => void = () => {};
   private refuse: (error: Error) => void = () => {};
@@ -78,33 +86,35 @@ export class RawRadio {
       this.refuse = reject;
     });
     this.joined.catch(() => {}); // whoever does not wait for it hears of it from `lost`
-    const { hostname, port, pathname } = new URL(options.target.url);
+    const url = new URL(options.target.url);
+    this.dialect = DIALECTS[options.target.dialect](this.line(url));
     this.socket = connect({
-      host: hostname,
-      port: Number(port),
+      host: url.hostname,
+      port: Number(url.port),
       noDelay: true,
+      ...(options.localAddress !== undefined && { localAddress: options.localAddress }),
       onread: { buffer: this.buffer, callback: (length) => this.read(length) },
     });
-    this.socket.on('connect', () =>
-      this.socket.write(handshake({ hostname, pathname, token: options.token })),
-    );
+    this.socket.on('connect', () => this.dialect.begin());
     this.socket.on('error', ({ message }) => this.lose(new ConnectionLost(message)));
     this.socket.on('close', () => this.lose(new ConnectionLost('the server dropped a connection')));
   }
 
-  /** A message to the server, whole in one write; `bytes` is left alone. */
-  send(opcode: number, bytes: Uint8Array): void {
-    this.socket.write(masked(opcode, bytes));
+  /** An audio frame, whole in one write; `frame` is left alone. */
+  send(frame: Uint8Array): void {
+    this.socket.write(this.dialect.speech(frame));
   }
 
-  /** Several binary messages in one write. */
-  sendAll(messages: readonly Uint8Array[]): void {
-    this.socket.write(Buffer.concat(messages.map((bytes) => masked(BINARY, bytes))));
+  /** Several audio frames in one write. */
+  sendAll(frames: readonly Uint8Array[]): void {
+    this.socket.write(Buffer.concat(frames.map((frame) => this.dialect.speech(frame))));
   }
 
-  /** A control message. */
+  /** A control message, to the relay. */
   say(message: object): void {
-    this.send(TEXT, Buffer.from(JSON.stringify(message)));
+    const { text } = this.dialect;
+    if (text === undefined) throw new TypeError(`nobody is told anything in ${this.options.target.dialect}`);
+    this.socket.write(text(JSON.stringify(message)));
   }
 
   /** Reads no more, until `sip` or `flow`. */
@@ -135,68 +145,33 @@ export class RawRadio {
     if (this.closing) return;
     this.closing = true;
     this.flow();
-    this.socket.end(masked(CLOSE, GOODBYE));
+    this.socket.end(this.dialect.goodbye);
   }
 
   private read(length: number): boolean {
     const fresh = this.buffer.subarray(0, length);
     const bytes = this.rest.length === 0 ? fresh : Buffer.concat([this.rest, fresh]);
-    const taken = this.upgraded ? this.readMessages(bytes, 0) : this.readHandshake(bytes);
+    const taken = this.dialect.read(bytes);
     this.rest = taken === bytes.length ? NOTHING : Buffer.from(bytes.subarray(taken));
     return this.flows;
   }
 
-  /** As all readers here: says how far it got. */
-  private readHandshake(bytes: Buffer): number {
-    const end = bytes.indexOf(HANDSHAKE_END);
-    if (end === -1) return 0;
-    const [status = ''] = bytes.toString('latin1', 0, end).split('\r\n');
-    if (!status.startsWith('HTTP/1.1 101 ')) {
-      this.lose(new ConnectionLost(`the server answered the handshake with ${status}`));
-      return bytes.length;
-    }
-    this.upgraded = true;
-    if (!this.options.target.greets) this.join();
-    return this.readMessages(bytes, end + HANDSHAKE_END.length);
-  }
-
-  private readMessages(bytes: Buffer, from: number): number {
-    let at = from;
-    // A server's messages are neither masked nor, here, fragmented: opcode, length, payload.
-    while (at + 2 <= bytes.length) {
-      const opcode = (bytes[at] ?? 0) & 0x0f;
-      let length = (bytes[at + 1] ?? 0) & 0x7f;
-      let start = at + 2;
-      if (length === 126) {
-        if (start + 2 > bytes.length) break;
-        length = bytes.readUInt16BE(start);
-        start += 2;
-      } else if (length === 127) {
-        this.lose(new ConnectionLost('the server sent a message of more than 64 KiB'));
-        return bytes.length;
-      }
-      const end = start + length;
-      if (end > bytes.length) break;
-      if (opcode === BINARY) this.options.receive(bytes, start, end);
-      else this.readOther(opcode, bytes.subarray(start, end));
-      at = end;
-    }
-    return at;
-  }
-
-  private readOther(opcode: number, payload: Buffer): void {
-    if (opcode === TEXT) {
-      this.join();
-      this.options.told?.(JSON.parse(payload.toString()) as Said); // the server's JSON texts are all objects
-    } else if (opcode === PING) {
-      // The server times its pings: one that finds no answer within a second takes the radio out of the audio.
-      if (!this.closing) this.send(PONG, payload);
-    } else if (opcode === CLOSE) {
-      const code = payload.length < 2 ? 1005 : payload.readUInt16BE(0);
-      this.lose(
-        new ConnectionLost(`the server closed a connection: ${code} ${payload.toString('utf8', 2)}`, code),
-      );
-    }
+  /** This connection, for its dialect. */
+  private line(url: URL): Line {
+    const { target, token, isTalker = false, receive, told } = this.options;
+    return {
+      url,
+      token,
+      room: target.room ?? 0,
+      isTalker,
+      write: (bytes) => {
+        if (!this.closing) this.socket.write(bytes);
+      },
+      join: () => this.join(),
+      hear: receive,
+      tell: (text) => told?.(JSON.parse(text.toString()) as Said), // the relay's JSON texts are all objects
+      lose: (message, code) => this.lose(new ConnectionLost(message, code)),
+    };
   }
 
   private lose(loss: ConnectionLost): void {
@@ -206,32 +181,4 @@ export class RawRadio {
     this.refuse(loss);
     this.options.lost(loss);
   }
-}
-
-interface Handshake {
-  readonly hostname: string;
-  readonly pathname: string;
-  readonly token: string;
-}
-
-function handshake({ hostname, pathname, token }: Handshake): string {
-  const lines = [
-    `GET ${pathname}?token=${token} HTTP/1.1`,
-    `Host: ${hostname}`,
-    'Connection: Upgrade',
-    'Upgrade: websocket',
-    'Sec-WebSocket-Version: 13',
-    `Sec-WebSocket-Key: ${randomBytes(16).toString('base64')}`,
-  ];
-  return lines.join('\r\n') + HANDSHAKE_END;
-}
-
-/** RFC 6455 section 5.2 with a mask of four zeros: the server undoes it at the same cost as any other. */
-function masked(opcode: number, payload: Uint8Array): Buffer {
-  if (payload.length > 125) throw new RangeError('messages of more than 125 bytes are not sent here');
-  const message = Buffer.alloc(6 + payload.length);
-  message[0] = 0x80 | opcode;
-  message[1] = 0x80 | payload.length;
-  message.set(payload, 6);
-  return message;
 }

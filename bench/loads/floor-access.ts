@@ -7,7 +7,7 @@ import { createRecorder, type Latency } from '../histogram.js';
 import { joinAll } from '../swarm.js';
 import { readDueMs, timedFrame, UNTIMED } from '../timed-frame.js';
 import type { Member } from '../users.js';
-import { BINARY, RawRadio, type Said, type Target } from '../wire.js';
+import { RawRadio, type Said, type Target } from '../wire.js';
 
 /** Bursts of two frame periods, each in the next talkgroup, by the next of its members. */
 export interface Load {
@@ -89,7 +89,6 @@ async function play({ server, users, load }: FloorAccessTask): Promise<FloorAcce
   function speak({ radio, asks, isTimed }: Burst, isLast: boolean, dueMs: number): void {
     const isFirst = asks || !isLast;
     radios[radio]?.send(
-      BINARY,
       timedFrame({
         flags: (isFirst ? START : 0) | (isLast ? END : 0),
         sequence: isFirst ? 0 : 1,

@@ -2,8 +2,9 @@
 import { linesOfRuns } from '../conditions.js';
 import { columns, ms } from '../figures.js';
 import { generate } from '../generator.js';
-import type { Latency } from '../histogram.js';
+import { type Latency, percentilePoints } from '../histogram.js';
 import type { FloorAccess, FloorAccessTask, Load } from '../loads/floor-access.js';
+import type { Goal, Plot } from '../result.js';
 import type { Bench, Report } from '../scenario.js';
 import { withRelay } from '../server.js';
 import { enlist } from '../users.js';
@@ -16,6 +17,16 @@ const LOADS: readonly Load[] = [
   { talkgroups: 100, members: 4, burstsPerSecond: 200, bursts: 2400, warmUpBursts: 400 },
   { talkgroups: 1000, members: 4, burstsPerSecond: 200, bursts: 2400, warmUpBursts: 400 },
 ].map((load) => ({ ...load, payloadBytes: PAYLOAD_BYTES }));
+const QUICK_LOADS: readonly Load[] = [
+  {
+    talkgroups: 100,
+    members: 4,
+    burstsPerSecond: 200,
+    bursts: 500,
+    warmUpBursts: 100,
+    payloadBytes: PAYLOAD_BYTES,
+  },
+];
 const SETTINGS = { LOG_LEVEL: 'warn' };
 /** Of both numbers: the server's part of 300 ms, the rest of which belongs to radio links, codecs and buffers. */
 const TARGET_MS = 10;
@@ -27,21 +38,32 @@ interface Run extends FloorAccess {
 
 export async function floorAccess(bench: Bench): Promise<Report> {
   const runs: Run[] = [];
-  for (const load of LOADS) runs.push(await measure(bench, load));
+  const loads = bench.isQuick ? QUICK_LOADS : LOADS;
+  for (const load of loads) runs.push(await measure(bench, load));
   const faults = runs.flatMap(faultsOf);
-  const isMet = judge(
-    faults,
-    runs.every((run) => run.access.p99Ms < TARGET_MS && run.firstFrame.p99Ms < TARGET_MS),
-  );
   return {
-    lines: linesOf(runs, faults, isMet),
-    result: { settings: SETTINGS, faults, targetMs: TARGET_MS, isMet, runs },
+    lines: linesOf(runs, faults),
+    faults,
+    goals: goalsOf(runs, faults),
+    plots: [
+      plotOf(runs, {
+        title: 'Access time',
+        note: 'From when FLOOR_REQUEST should have left the talker to FLOOR_GRANTED in its hand.',
+        latency: ({ access }) => access,
+      }),
+      plotOf(runs, {
+        title: 'First frame of a burst',
+        note: 'From when it should have left a talker who did not ask to when each listener had it in hand.',
+        latency: ({ firstFrame }) => firstFrame,
+      }),
+    ],
+    details: { load: loads, settings: SETTINGS, runs },
   };
 }
 
 function measure({ cores, signal, progress }: Bench, load: Load): Promise<Run> {
   const { talkgroups, members } = load;
-  const name = talkgroups === 1 ? '1 talkgroup' : `${talkgroups} talkgroups`;
+  const name = talkgroups === 1 ? '1 talkgroup' : `${talkgroups.toLocaleString('en')} talkgroups`;
   progress(name);
   return withRelay({ cores: cores.server, signal, settings: SETTINGS }, async (relay) => {
     const users = await enlist(relay, {
@@ -49,10 +71,10 @@ function measure({ cores, signal, progress }: Bench, load: Load): Promise<Run> {
       talkgroups: Array.from({ length: talkgroups }, () => 'single' as const),
       memberOf: (user) => [Math.floor(user / members)],
     });
-    const { url, greets, pid } = relay;
+    const { url, dialect, pid } = relay;
     const measured = await generate<FloorAccessTask, FloorAccess>(
       new URL('../loads/floor-access.js', import.meta.url),
-      { server: { url, greets, pid }, users, load },
+      { server: { url, dialect, pid }, users, load },
       { cores: cores.generator, signal },
     );
     return { name, load, ...measured };
@@ -71,8 +93,36 @@ function faultsOf(run: Run): string[] {
   ];
 }
 
-function linesOf(runs: readonly Run[], faults: readonly string[], isMet: boolean | null): string[] {
-  const line = columns(24, 16);
+function goalsOf(runs: readonly Run[], faults: readonly string[]): Goal[] {
+  const goal = (name: string, value: number): Goal => ({
+    name,
+    value,
+    unit: 'ms',
+    atMost: TARGET_MS,
+    isMet: judge(faults, value <= TARGET_MS),
+  });
+  return runs.flatMap(({ name, access, firstFrame }) => [
+    goal(`access time p99, ${name}`, access.p99Ms),
+    goal(`first frame p99, ${name}`, firstFrame.p99Ms),
+  ]);
+}
+
+interface Told {
+  readonly title: string;
+  readonly note: string;
+  readonly latency: (run: Run) => Latency;
+}
+
+function plotOf(runs: readonly Run[], { latency, ...told }: Told): Plot {
+  const series = runs.map((run) => ({ name: run.name, points: percentilePoints(latency(run)) }));
+  return { kind: 'percentiles', ...told, series };
+}
+
+function linesOf(runs: readonly Run[], faults: readonly string[]): string[] {
+  const isGood = runs.every(
+    ({ access, firstFrame }) => Math.max(access.p99Ms, firstFrame.p99Ms) <= TARGET_MS,
+  );
+  const line = columns(24, 18);
   const each = (name: string, cell: (run: Run) => string) => line(name, ...runs.map(cell));
   const latency = (name: string, of: (run: Run) => Latency) => [
     each(`${name} p50`, (run) => ms(of(run).p50Ms)),
@@ -84,7 +134,7 @@ function linesOf(runs: readonly Run[], faults: readonly string[], isMet: boolean
     each('', ({ name }) => name),
     each('access time p99', ({ access }) => ms(access.p99Ms)),
     each('first frame p99', ({ firstFrame }) => ms(firstFrame.p99Ms)),
-    `  target below ${TARGET_MS} ms, all of them: ${wordOf(isMet)}`,
+    `  target at most ${TARGET_MS} ms, all of them: ${wordOf(judge(faults, isGood))}`,
     '',
     ...latency('access time', ({ access }) => access),
     ...latency('first frame', ({ firstFrame }) => firstFrame),
@@ -97,5 +147,6 @@ function linesOf(runs: readonly Run[], faults: readonly string[], isMet: boolean
     '',
     'to compare: 3GPP TS 22.179 gives the whole system 300 ms for 95 % of all requests (KPI 1, R-6.15.3.2-012)',
     'and 300 ms from mouth to ear for 95 % of all bursts (KPI 3, R-6.15.3.2-015)',
+    'limits raised: none',
   ];
 }

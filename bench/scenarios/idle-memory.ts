@@ -1,63 +1,285 @@
-// What an idle radio costs in memory: the server's resident set with none and with a thousand of them.
+// What an idle radio costs: the server's memory for each, at 10,000 and at as many as descriptors allow, and the CPU
+// time of each handshake. The load: radios that join, each a user of its own, and say nothing. Constant are the rate
+// of arrivals, the members of a talkgroup and the waits before memory is taken; the servers run one after the other.
+import { readFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
-import { kib, mib } from '../figures.js';
-import { residentBytes } from '../processes.js';
+import { COUNTED_MS, countTransactions } from '../database.js';
+import { columns, kib, mib, percent, us } from '../figures.js';
+import { generate } from '../generator.js';
+import type { Idle, IdleTask, Load, Step } from '../loads/idle.js';
+import type { Goal, Plot } from '../result.js';
 import type { Bench, Report } from '../scenario.js';
-import { withRelay } from '../server.js';
-import { joinAll } from '../swarm.js';
+import { type Server, withBare, withRelay } from '../server.js';
 import { enlist } from '../users.js';
-import { RawRadio } from '../wire.js';
+import { faultsOfGenerator, judge, linesOfFaults, wordOf } from '../verdict.js';
 
-const RADIOS = 1_000;
-/** A process is measured when it has done nothing for so long. */
-const SETTLE_MS = 3_000;
+/** The number of radios that the goals speak of. */
+const RADIOS = 10_000;
+/** Where descriptors allow more, time is the limit: 15 s of arrivals for each server. */
+const RADIOS_MAX = 30_000;
+const RADIOS_QUICK = 500;
+/** Files, threads, the database and REST: what server and generator hold open beside radios. */
+const OTHER_DESCRIPTORS = 200;
+const MEMBERS = 50;
+const KIB_MAX = 4;
+const HANDSHAKE_US_MAX = 50;
+const SETTINGS = { LOG_LEVEL: 'warn' };
 
-interface Measured {
-  readonly relayThreads: number;
-  readonly emptyBytes: number;
-  readonly fullBytes: number;
-  readonly bytesPerRadio: number;
-  readonly ownBytesPerRadio: number;
+interface Run extends Idle {
+  readonly name: string;
+  /** Committed or not, the service's own call to itself each second included; null: not asked. */
+  readonly transactions: number | null;
+}
+
+interface Plan {
+  readonly load: Load;
+  /** At which the goals are judged. */
+  readonly radios: number;
+  /** Why there are no more radios than the last step has. */
+  readonly bound: string;
 }
 
 export async function idleMemory(bench: Bench): Promise<Report> {
-  const measured: Measured[] = [];
-  for (const relayThreads of [1, 0]) measured.push(await measure(bench, relayThreads));
-  const lines = [
-    `server memory (RSS)      ready, no radio   ${RADIOS} idle radios   per radio`,
-    ...measured.map(
-      ({ relayThreads, emptyBytes, fullBytes, bytesPerRadio }) =>
-        `RELAY_THREADS=${relayThreads}          ${mib(emptyBytes).padStart(15)}${mib(fullBytes).padStart(20)}${kib(bytesPerRadio).padStart(12)}`,
-    ),
-  ];
-  return { lines, result: { load: { radios: RADIOS, settleMs: SETTLE_MS }, measured } };
+  const plan = planOf(bench.isQuick);
+  const relays: Measured[] = [];
+  // Unless it must be quick also on one thread.
+  for (const relayThreads of bench.isQuick ? ['1'] : ['1', '0']) {
+    relays.push(await measureRelay(bench, plan, relayThreads));
+  }
+  const [shipped] = relays;
+  if (shipped === undefined) throw new RangeError('the service as shipped is measured in every run');
+  const bare = await measureBare(bench, plan, shipped.fleet);
+  return report([...relays.map(({ run }) => run), bare], plan);
 }
 
-async function measure({ cores, signal, progress }: Bench, relayThreads: number): Promise<Measured> {
-  const settings = { RELAY_THREADS: `${relayThreads}`, LOG_LEVEL: 'warn' };
-  progress(`RELAY_THREADS=${relayThreads}`);
+function planOf(isQuick: boolean): Plan {
+  if (isQuick) {
+    return {
+      load: { steps: [RADIOS_QUICK], arrivalsPerSecond: 2_000, settleMs: 1_000 },
+      radios: RADIOS_QUICK,
+      bound: 'the quick run',
+    };
+  }
+  const descriptors = descriptorsMax();
+  const most = Math.min(descriptors - OTHER_DESCRIPTORS, RADIOS_MAX);
+  const steps = [1_000, 2_500, 5_000, RADIOS, most].filter((radios) => radios <= most);
+  return {
+    load: { steps: [...new Set(steps)], arrivalsPerSecond: 2_000, settleMs: 3_000 },
+    radios: Math.min(RADIOS, most),
+    bound: most === RADIOS_MAX ? 'the time of a run' : `${descriptors} descriptors of a process`,
+  };
+}
+
+/** The hard limit: Node raises its own to it, and so do the servers and the generator, which are Node. */
+function descriptorsMax(): number {
+  const [, hard = ''] = /^Max open files +\S+ +(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
+  return hard === 'unlimited' ? Number.POSITIVE_INFINITY : Number(hard);
+}
+
+/** Users and what signed their tokens. */
+type Fleet = Pick<IdleTask, 'users' | 'jwtSecret'>;
+
+interface Measured {
+  readonly run: Run;
+  readonly fleet: Fleet;
+}
+
+function measureRelay(bench: Bench, plan: Plan, relayThreads: string): Promise<Measured> {
+  const { cores, signal, isQuick } = bench;
+  const name = `RELAY_THREADS=${relayThreads}`;
+  bench.progress(name);
+  const settings = { ...SETTINGS, RELAY_THREADS: relayThreads };
   return withRelay({ cores: cores.server, signal, settings }, async (relay) => {
-    const users = await enlist(relay, { users: RADIOS });
-    await setTimeout(SETTLE_MS, undefined, { signal });
-    const empty = residentBytes(relay.pid);
-    const failure = new AbortController();
-    const lost = (error: Error) => failure.abort(error);
-    const radios = await joinAll(
-      users,
-      (token) => new RawRadio({ target: relay, token, receive: () => {}, lost }),
-    );
-    try {
-      await setTimeout(SETTLE_MS, undefined, { signal: AbortSignal.any([signal, failure.signal]) });
-      const full = residentBytes(relay.pid);
-      return {
-        relayThreads,
-        emptyBytes: empty.all,
-        fullBytes: full.all,
-        bytesPerRadio: (full.all - empty.all) / RADIOS,
-        ownBytesPerRadio: (full.own - empty.own) / RADIOS,
-      };
-    } finally {
-      for (const radio of radios) radio.drop();
-    }
+    const count = plan.load.steps.at(-1) ?? 0;
+    const users = await enlist(relay, {
+      users: count,
+      talkgroups: Array.from({ length: Math.ceil(count / MEMBERS) }, () => 'open' as const),
+      memberOf: (user) => [Math.floor(user / MEMBERS)],
+    });
+    const fleet = { users, jwtSecret: relay.jwtSecret };
+    const before = await countTransactions(relay);
+    const idle = await measure(bench, plan, relay, fleet);
+    if (!isQuick) await setTimeout(COUNTED_MS, undefined, { signal });
+    const transactions = isQuick ? null : (await countTransactions(relay)) - before;
+    return { run: { name, ...idle, transactions }, fleet };
   });
+}
+
+/** Its radios bring the same tokens, which it does not look at: handshakes of the same length. */
+function measureBare(bench: Bench, plan: Plan, fleet: Fleet): Promise<Run> {
+  const name = 'bare engine';
+  bench.progress(name);
+  return withBare({ cores: bench.cores.server, signal: bench.signal }, async (bare) => ({
+    name,
+    ...(await measure(bench, plan, bare, fleet)),
+    transactions: null,
+  }));
+}
+
+function measure({ cores, signal }: Bench, { load }: Plan, server: Server, fleet: Fleet): Promise<Idle> {
+  return generate<IdleTask, Idle>(
+    new URL('../loads/idle.js', import.meta.url),
+    { server, ...fleet, load },
+    { cores: cores.generator, signal },
+  );
+}
+
+/** What the lines, the goals and the plots say of one server. */
+interface Figures extends Run {
+  /** Growth of the resident set since there were no radios, at the number the goals speak of, and at the most. */
+  readonly bytesPerRadio: number;
+  readonly bytesPerRadioMost: number;
+  readonly handshakeUs: number;
+  readonly databaseUs: number;
+  /** In the step in which it was highest. */
+  readonly generatorShare: number;
+  readonly othersShare: number;
+}
+
+function figuresOf(run: Run, { radios }: Plan): Figures {
+  const [empty, first, ...later] = run.steps;
+  // The first radios find code that was never compiled.
+  const warm = later.length > 0 ? later : [first ?? empty].filter((step) => step !== undefined);
+  const mean = (of: (step: Step) => number) => {
+    const came = (step: Step) => step.radios - (run.steps[run.steps.indexOf(step) - 1]?.radios ?? 0);
+    const all = warm.reduce((sum, step) => sum + came(step), 0);
+    return warm.reduce((sum, step) => sum + of(step) * came(step), 0) / all;
+  };
+  const growth = (step: Step | undefined) =>
+    step === undefined || empty === undefined
+      ? Number.NaN
+      : (step.residentBytes - empty.residentBytes) / step.radios;
+  return {
+    ...run,
+    bytesPerRadio: growth(run.steps.find((step) => step.radios === radios)),
+    bytesPerRadioMost: growth(run.steps.at(-1)),
+    handshakeUs: mean((step) => step.handshakeUs),
+    databaseUs: mean((step) => step.databaseUs),
+    generatorShare: Math.max(...run.steps.map((step) => step.generatorShare)),
+    othersShare: Math.max(...run.steps.map((step) => step.othersShare)),
+  };
+}
+
+function report(runs: readonly Run[], plan: Plan): Report {
+  const figures = runs.map((run) => figuresOf(run, plan));
+  const [shipped] = figures;
+  const bare = figures.at(-1);
+  if (shipped === undefined || bare === undefined) throw new RangeError('the relay and the bare engine');
+  const faults = figures.flatMap((one) => faultsOfGenerator(one, one.name));
+  const goals = goalsOf({ figures, shipped, bare, faults, plan });
+  return {
+    lines: linesOf(figures, { plan, faults, goals }),
+    faults,
+    goals,
+    plots: [memoryPlot(runs)],
+    details: {
+      load: { ...plan.load, membersOfATalkgroup: MEMBERS },
+      bound: plan.bound,
+      settings: SETTINGS,
+      runs,
+    },
+  };
+}
+
+interface Judged {
+  readonly figures: readonly Figures[];
+  readonly shipped: Figures;
+  readonly bare: Figures;
+  readonly faults: readonly string[];
+  readonly plan: Plan;
+}
+
+/** The first two are promised, the others watched. */
+function goalsOf({ figures, shipped, bare, faults, plan: { radios } }: Judged): Goal[] {
+  const memoryKib = shipped.bytesPerRadio / 1024;
+  const handshakeUs = shipped.handshakeUs - shipped.signatureUs;
+  // What a server that has just started still learns and allocates weighs too much on a few.
+  const isSmall = radios < RADIOS;
+  const watched = { isMet: null };
+  return [
+    {
+      name: `server memory per idle radio, ${radios} radios`,
+      value: memoryKib,
+      unit: 'KiB',
+      atMost: KIB_MAX,
+      isMet: isSmall ? null : judge(faults, memoryKib <= KIB_MAX),
+    },
+    {
+      name: 'CPU per handshake beyond the signature check',
+      value: handshakeUs,
+      unit: 'µs',
+      atMost: HANDSHAKE_US_MAX,
+      isMet: isSmall ? null : judge(faults, handshakeUs <= HANDSHAKE_US_MAX),
+    },
+    {
+      name: 'CPU per handshake beyond the signature check and the bare engine',
+      value: handshakeUs - bare.handshakeUs,
+      unit: 'µs',
+      ...watched,
+    },
+    { name: 'CPU of PostgreSQL per handshake', value: shipped.databaseUs, unit: 'µs', ...watched },
+    ...figures.slice(1).map(({ name, bytesPerRadio }) => ({
+      name: `server memory per idle radio, ${radios} radios, ${name}`,
+      value: bytesPerRadio / 1024,
+      unit: 'KiB',
+      ...watched,
+    })),
+  ];
+}
+
+interface Told {
+  readonly plan: Plan;
+  readonly faults: readonly string[];
+  readonly goals: readonly Goal[];
+}
+
+function linesOf(figures: readonly Figures[], { plan, faults, goals }: Told): string[] {
+  const { load, radios, bound } = plan;
+  const [memory, handshake] = goals;
+  const most = load.steps.at(-1) ?? 0;
+  const line = columns(34, 18);
+  const each = (name: string, cell: (one: Figures) => string) => line(name, ...figures.map(cell));
+  const resident = (count: number) =>
+    each(`  ${count === 0 ? 'ready, no radio' : `${count} radios`}`, ({ steps }) =>
+      mib(steps.find((step) => step.radios === count)?.residentBytes ?? Number.NaN),
+    );
+  return [
+    ...linesOfFaults(faults),
+    each('', ({ name }) => name),
+    each(`memory per radio, ${radios}`, ({ bytesPerRadio }) => kib(bytesPerRadio)),
+    each('CPU per handshake', ({ handshakeUs }) => us(handshakeUs)),
+    `  target at most ${KIB_MAX} KiB as shipped: ${wordOf(memory?.isMet ?? null)}`,
+    `  target at most ${us(HANDSHAKE_US_MAX)} beyond the signature check (${us(figures[0]?.signatureUs ?? Number.NaN)}) as shipped, is ${us(handshake?.value ?? Number.NaN)}: ${wordOf(handshake?.isMet ?? null)}`,
+    '',
+    ...(most === radios
+      ? []
+      : [each(`memory per radio, ${most}`, ({ bytesPerRadioMost }) => kib(bytesPerRadioMost))]),
+    'server memory (RSS)',
+    ...[0, ...load.steps].map(resident),
+    each('CPU of PostgreSQL per handshake', ({ databaseUs }) => us(databaseUs)),
+    each('transactions, of all handshakes', ({ transactions }) => `${transactions ?? '-'}`),
+    each('generator, busiest step', ({ generatorShare }) => percent(generatorShare)),
+    each('all else on this machine, likewise', ({ othersShare }) => percent(othersShare)),
+    '',
+    `load: ${most} radios at most, bounded by ${bound}; ${load.arrivalsPerSecond} join a second, ${MEMBERS} in a talkgroup, and say nothing`,
+    `memory: resident set ${load.settleMs / 1000} s after the last came, less that without radios; no collection is forced`,
+    `limits raised: none`,
+  ];
+}
+
+/** Growth, so that servers of different size begin at one point. */
+function memoryPlot(runs: readonly Run[]): Plot {
+  return {
+    kind: 'curve',
+    title: 'Server memory with idle radios',
+    note: 'Growth of the resident set since there were no radios; the slope is what a radio costs.',
+    x: { label: 'radios', unit: '', scale: 'linear' },
+    y: { label: 'memory', unit: 'MiB', scale: 'linear' },
+    series: runs.map(({ name, steps }) => ({
+      name,
+      points: steps.map(
+        (step) => [step.radios, (step.residentBytes - (steps[0]?.residentBytes ?? 0)) / 2 ** 20] as const,
+      ),
+    })),
+  };
 }

@@ -1,0 +1,54 @@
+// What a relay asks of its database, seen from outside: transactions, and the CPU time of PostgreSQL's processes.
+import { readdirSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import postgres from 'postgres';
+import { cpuUs } from './processes.js';
+import type { Relay } from './server.js';
+
+/** A connection of the bench's own; whoever asked ends it. */
+export async function connectTo({ dataDir }: Pick<Relay, 'dataDir'>): Promise<postgres.Sql> {
+  return postgres(await readFile(join(dataDir, 'postgres.url'), 'utf8'), { max: 1 });
+}
+
+/** PostgreSQL counts in shared memory what a connection did when that has been idle for 10 s. */
+export const COUNTED_MS = 11_000;
+
+/** Transactions since the database's start, those counted so far (COUNTED_MS); each statement of the service is one. */
+export async function countTransactions(relay: Pick<Relay, 'dataDir'>): Promise<number> {
+  const sql = await connectTo(relay);
+  try {
+    const [row] = await sql<{ count: string }[]>`
+      select xact_commit + xact_rollback as count from pg_stat_database where datname = current_database()`;
+    return Number(row?.count);
+  } finally {
+    await sql.end();
+  }
+}
+
+/** CPU microseconds of all processes that a process has started, and they in turn: of a relay, its PostgreSQL. */
+export function descendantsCpuUs(pid: number): number {
+  const childrenOf = new Map<number, number[]>();
+  for (const name of readdirSync('/proc')) {
+    const parent = /^\d+$/.test(name) ? parentOf(name) : null;
+    if (parent !== null) childrenOf.set(parent, [...(childrenOf.get(parent) ?? []), Number(name)]);
+  }
+  const all = [...(childrenOf.get(pid) ?? [])];
+  for (const one of all) all.push(...(childrenOf.get(one) ?? []));
+  return all.reduce((sum, one) => sum + (unlessGone(() => cpuUs(one)) ?? 0), 0);
+}
+
+/** The fields behind the command's name, which may hold anything, are state and parent. */
+function parentOf(pid: string): number | null {
+  const stat = unlessGone(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  return stat === null ? null : Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+}
+
+function unlessGone<T>(read: () => T): T | null {
+  try {
+    return read();
+  } catch {
+    // Expected: the process ended between the listing and the reading.
+    return null;
+  }
+}

@@ -1,0 +1,206 @@
+// What does everybody's login at once do to the audio? The load: one talker, 200 listeners, and in every second phase
+// 1,000 logins within a second, each from a connection of its own, with bcrypt as shipped. Constant are talker, listeners and
+// storm. The numbers are p99 of the audio in phases with a storm, and how soon the service turns away whom it cannot serve.
+import { hash } from '@node-rs/bcrypt';
+import {
+  AUDIENCE,
+  alternate,
+  latenciesOf,
+  linesOfSurroundings,
+  type Phase,
+  ratiosOf,
+  type Surroundings,
+  watch,
+  withAudience,
+} from '../beside.js';
+import type { Delivered } from '../channel.js';
+import { columns, ms, ratio } from '../figures.js';
+import { type Latency, mergeLatencies, percentilePoints } from '../histogram.js';
+import type { LoginsPiece, LoginsPlayed, LoginsSetup } from '../loads/logins.js';
+import { type Player, withPlayer } from '../players.js';
+import type { Goal, Plot } from '../result.js';
+import type { Bench, Report } from '../scenario.js';
+import { type Relay, withRelay } from '../server.js';
+import { enlist } from '../users.js';
+import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, wordOf } from '../verdict.js';
+
+const LISTENERS = 200;
+const LOGINS = 1_000;
+const STORM_MS = 1_000;
+/** Longer than whoever is let in waits for his hash, 2.5 s. */
+const PHASE_MS = 3_000;
+const PAIRS = 4;
+const PAIRS_QUICK = 1;
+const PASSWORD = 'the same for everybody';
+/** Of the service's own hashes. */
+const COST = 10;
+/** Of the audio: what nobody hears, or so many times what it is without a storm. */
+const AUDIO_P99_MS_MAX = 30;
+const AUDIO_P99_TIMES_MAX = 3;
+const TURNED_AWAY_P99_MS_MAX = 100;
+const SETTINGS = { LOG_LEVEL: 'warn' };
+
+interface Measured {
+  readonly phases: readonly Phase<LoginsPlayed>[];
+  readonly surroundings: Surroundings;
+  readonly delivered: Delivered;
+}
+
+export function loginStorm(bench: Bench): Promise<Report> {
+  const { cores, signal } = bench;
+  return withRelay({ cores: cores.server, signal, settings: SETTINGS }, async (relay) => {
+    const measured = await withAudience(bench, { relay, listeners: LISTENERS }, (audience) =>
+      withLogins(bench, relay, async (logins) => {
+        const watched = watch(relay);
+        const phases = await alternate({
+          audience,
+          pairs: bench.isQuick ? PAIRS_QUICK : PAIRS,
+          phaseMs: PHASE_MS,
+          play: (fromMs) => logins.play({ fromMs, ms: STORM_MS, logins: LOGINS }),
+        });
+        return { phases, surroundings: watched(generatorsOf(phases)), delivered: await audience.end() };
+      }),
+    );
+    return reportOf(measured);
+  });
+}
+
+async function withLogins<T>(
+  { cores, signal }: Bench,
+  relay: Relay,
+  use: (logins: Player<LoginsPiece, LoginsPlayed, null>) => Promise<T>,
+): Promise<T> {
+  const users = await enlist(relay, { users: LOGINS, passwordHash: await hash(PASSWORD, COST) });
+  const { restUrl: url, jwtSecret } = relay;
+  return withPlayer<LoginsSetup, LoginsPiece, LoginsPlayed, null, T>(
+    new URL('../loads/logins.js', import.meta.url),
+    { url, connectionsMax: LOGINS, users, password: PASSWORD, jwtSecret },
+    { cores: cores.generator, signal },
+    use,
+  );
+}
+
+const generatorsOf = (phases: readonly Phase<LoginsPlayed>[]) =>
+  phases.flatMap(({ heard, load }) => [
+    heard,
+    ...(load === null ? [] : [{ generatorShare: load.generatorShare, late: load.sent.late }]),
+  ]);
+
+/** Over all storms. */
+interface Summary {
+  readonly storms: number;
+  readonly loggedIn: Latency;
+  readonly turnedAway: Latency;
+  /** Logged in while somebody was still waiting. */
+  readonly perSecond: number;
+  readonly wrong: number;
+  /** Neither logged in nor told 503. */
+  readonly lost: number;
+  readonly refusals: Readonly<Record<string, number>>;
+}
+
+function summaryOf(phases: readonly Phase<LoginsPlayed>[]): Summary {
+  const storms = phases.flatMap(({ load }) => (load === null ? [] : [load]));
+  const sum = (of: (storm: LoginsPlayed) => number) => storms.reduce((total, storm) => total + of(storm), 0);
+  const all = (status: string) => mergeLatencies(storms.flatMap(({ sent }) => sent.outcomes[status] ?? []));
+  const loggedIn = all('200');
+  const turnedAway = all('503');
+  const refusals: Record<string, number> = {};
+  for (const [refusal, count] of storms.flatMap((storm) => Object.entries(storm.refusals))) {
+    refusals[refusal] = (refusals[refusal] ?? 0) + count;
+  }
+  return {
+    storms: storms.length,
+    loggedIn,
+    turnedAway,
+    perSecond: (1000 * loggedIn.count) / sum(({ sent }) => sent.tookMs),
+    wrong: sum(({ wrong }) => wrong),
+    lost: sum(({ sent }) => sent.requests) - loggedIn.count - turnedAway.count,
+    refusals,
+  };
+}
+
+function reportOf({ phases, surroundings, delivered }: Measured): Report {
+  const summary = summaryOf(phases);
+  const audio = { ratio: ratiosOf(phases), ...latenciesOf(phases) };
+  const faults = [...faultsOfDelivery(delivered, 'audio'), ...faultsOfGenerator(surroundings)];
+  const goals = goalsOf(summary, audio, faults);
+  const line = columns(34, 14);
+  const [audioGoal, turnedAwayGoal] = goals;
+  return {
+    lines: [
+      ...linesOfFaults(faults),
+      line('audio p99 with a storm', ms(audio.with.p99Ms)),
+      `  target at most ${ms(audioGoal?.atMost ?? 0)}: ${wordOf(audioGoal?.isMet ?? null)}`,
+      line('turned away (503), p99', ms(summary.turnedAway.p99Ms)),
+      `  target at most ${ms(turnedAwayGoal?.atMost ?? 0)}: ${wordOf(turnedAwayGoal?.isMet ?? null)}`,
+      '',
+      `load: one talker, ${LISTENERS} listeners; ${LOGINS} logins within ${STORM_MS / 1000} s in every second phase of ${PHASE_MS / 1000} s`,
+      `held constant: the audio, ${LOGINS} users with a connection each, bcrypt at cost ${COST}; storms: ${summary.storms}`,
+      line('audio p99 without', ms(audio.without.p99Ms)),
+      line('audio, longest without', ms(audio.without.maxMs)),
+      line('audio, longest with', ms(audio.with.maxMs)),
+      `audio p99 with / without, ratio of pairs: ${ratio(audio.ratio)}`,
+      line('logged in', `${summary.loggedIn.count}`),
+      line('  a second', summary.perSecond.toFixed(1)),
+      line('  p50', ms(summary.loggedIn.p50Ms)),
+      line('  longest', ms(summary.loggedIn.maxMs)),
+      line('  with a wrong token', `${summary.wrong}`),
+      ...Object.entries(summary.refusals).map(([refusal, count]) => line(refusal, `${count}`)),
+      line('neither let in nor turned away', `${summary.lost}`),
+      ...linesOfSurroundings(surroundings, 'frames and logins'),
+      'limits raised: none; the limit that is hit is the password queue (64 waiting, or 2.5 s of them)',
+    ],
+    faults,
+    goals,
+    plots: [plotOf(audio)],
+    details: {
+      settings: SETTINGS,
+      load: {
+        listeners: LISTENERS,
+        audience: AUDIENCE,
+        logins: LOGINS,
+        stormMs: STORM_MS,
+        phaseMs: PHASE_MS,
+      },
+      summary,
+      audio,
+      delivered,
+      ...surroundings,
+      phases,
+    },
+  };
+}
+
+interface Audio {
+  readonly without: Latency;
+  readonly with: Latency;
+}
+
+function goalsOf(summary: Summary, audio: Audio, faults: readonly string[]): Goal[] {
+  const promised = (name: string, value: number, unit: string, atMost: number): Goal => ({
+    name,
+    value,
+    unit,
+    atMost,
+    isMet: judge(faults, value <= atMost),
+  });
+  const audioMsMax = Math.max(AUDIO_P99_MS_MAX, AUDIO_P99_TIMES_MAX * audio.without.p99Ms);
+  return [
+    promised('audio p99 during a login storm', audio.with.p99Ms, 'ms', audioMsMax),
+    promised('logins turned away, p99', summary.turnedAway.p99Ms, 'ms', TURNED_AWAY_P99_MS_MAX),
+    promised('logins answered with a wrong token', summary.wrong, '', 0),
+    promised('logins neither let in nor turned away', summary.lost, '', 0),
+    { name: 'logins per second in a storm', value: summary.perSecond, unit: '/s', isMet: null },
+  ];
+}
+
+const plotOf = (audio: Audio): Plot => ({
+  kind: 'percentiles',
+  title: 'Audio during a login storm',
+  note: 'Phases of 3 s with and without 1,000 logins within a second; the closer the lines, the better.',
+  series: [
+    { name: 'without', points: percentilePoints(audio.without) },
+    { name: 'with', points: percentilePoints(audio.with) },
+  ],
+});

@@ -1,0 +1,212 @@
+// One radio talks and very many listen: our relay beside the bare engine and, with 1,000, beside all else that fans out.
+import { type Claim, type Comparison, compare, linesOfSides, plotsOf } from '../comparison.js';
+import { linesOfConditions } from '../conditions.js';
+import { ms, us } from '../figures.js';
+import { generateTogether } from '../generator.js';
+import { BARE, cast, type Lineup, QUIET_RELAY, RELAY, settingsOf, withLineup } from '../lineup.js';
+import type { Contest, ContestTask } from '../loads/contest.js';
+import type { Goal } from '../result.js';
+import type { Bench, Report } from '../scenario.js';
+import type { Contender, Piece } from '../stage.js';
+import { linesOfFaults, linesOfGoals } from '../verdict.js';
+
+interface Plan {
+  /** Ours first. */
+  readonly names: readonly string[];
+  readonly listeners: number;
+  readonly audience: ContestTask['audience'];
+  readonly piece: Piece;
+  /** Rounds of all, and behind each of them so many of those whose ratios are close to 1. */
+  readonly rounds: number;
+  readonly closeRounds: number;
+  readonly warmUpRounds: number;
+}
+
+/** Their ratios are held to a few hundredths. */
+const CLOSE = [RELAY, QUIET_RELAY, BARE];
+const PEERS = ['ws', '@fastify/websocket', 'mosquitto', 'nats-server', 'socket.io'];
+const EMPTY_HANDLER = 'empty handler of the bare engine';
+
+const CLAIMS: readonly Claim[] = [
+  { of: QUIET_RELAY, to: BARE, atMost: 1.05 },
+  { of: RELAY, to: BARE, atMost: 1.1 },
+  { of: RELAY, to: 'ws', atMost: 0.85 },
+  { of: RELAY, to: '@fastify/websocket', atMost: 0.8 },
+  { of: RELAY, to: 'mosquitto', atMost: 0.75 },
+  { of: RELAY, to: 'nats-server', atMost: 0.65 },
+  { of: RELAY, to: 'socket.io', atMost: 0.38 },
+];
+const INBOUND_CLAIMS: readonly Claim[] = [{ of: RELAY, to: EMPTY_HANDLER, atMost: 1.15 }];
+
+/** 76 bytes a frame: 16 of header, and what Opus makes of 20 ms at 24 kbit/s. */
+const AUDIENCE = { probeEvery: 20, framesPerSecond: 50, payloadBytes: 60 };
+/** 200 ms, in which each sink reads once, and 400 ms that count. */
+const PIECE: Piece = { talkers: 1, leadFrames: 10, frames: 20, isBurst: true };
+
+/** Rounds in which code is compiled and heaps grow. */
+const WARM_UP = 2;
+
+const PLAN_1000: Plan = {
+  names: [...CLOSE, ...PEERS],
+  listeners: 1_000,
+  audience: AUDIENCE,
+  piece: PIECE,
+  rounds: 8,
+  closeRounds: 2,
+  warmUpRounds: WARM_UP,
+};
+/** 50 frames/s to 5,000 are more than one core of any server here carries: ten are. */
+const PLAN_5000: Plan = {
+  names: CLOSE,
+  listeners: 5_000,
+  audience: { ...AUDIENCE, framesPerSecond: 10 },
+  piece: { talkers: 1, leadFrames: 5, frames: 10, isBurst: true },
+  rounds: 15,
+  closeRounds: 0,
+  warmUpRounds: WARM_UP,
+};
+const quick = (plan: Plan): Plan => ({
+  ...plan,
+  names: plan.names.filter((name) => name !== QUIET_RELAY), // it takes seconds to start
+  listeners: plan.listeners / 2,
+  piece: { ...plan.piece, leadFrames: 5, frames: 5 },
+  rounds: 3,
+  closeRounds: 0,
+  warmUpRounds: 1,
+});
+
+/** Many talkers whom nobody hears: 5,000 frames/s. */
+const INBOUND = {
+  talkers: 100,
+  piece: { talkers: 100, leadFrames: 10, frames: 25, isBurst: true },
+  rounds: 12,
+};
+
+export function oneTalker1000(bench: Bench): Promise<Report> {
+  const plan = bench.isQuick ? quick(PLAN_1000) : PLAN_1000;
+  return withLineup(bench, plan.names, async (lineup) => {
+    bench.progress(`${titleOf(plan)}: ${lineup.map(({ name }) => name).join(', ')}`);
+    const outcome = await contend(bench, lineup, plan);
+    bench.progress(`${INBOUND.talkers} talkers, no listeners`);
+    const inbound = await contendInbound(bench, lineup);
+    return reportOf(plan, lineup, [outcome, inbound]);
+  });
+}
+
+export function oneTalker5000(bench: Bench): Promise<Report> {
+  const plan = bench.isQuick ? quick(PLAN_5000) : PLAN_5000;
+  return withLineup(bench, plan.names, async (lineup) => {
+    bench.progress(`${titleOf(plan)}: ${lineup.map(({ name }) => name).join(', ')}`);
+    return reportOf(plan, lineup, [await contend(bench, lineup, plan)]);
+  });
+}
+
+const titleOf = ({ listeners }: Plan) => `1 talker, ${listeners.toLocaleString('en')} listeners`;
+
+interface Outcome extends Comparison {
+  readonly per: 'delivery' | 'inbound frame';
+  readonly contest: Contest;
+}
+
+async function contend(bench: Bench, lineup: Lineup, plan: Plan): Promise<Outcome> {
+  const names = lineup.map(({ name }) => name);
+  const servers = await cast(lineup, { users: plan.listeners + 1 });
+  const { audience, piece, warmUpRounds } = plan;
+  const contest = await playContest(bench, {
+    servers,
+    audience,
+    piece,
+    rounds: roundsOf(names, plan),
+    warmUpRounds,
+  });
+  const per = 'delivery';
+  return { per, contest, ...compare(contest, { names, claims: CLAIMS, per, ...audience }) };
+}
+
+/** Forth and back: whatever drifts, drifts over all alike. */
+function roundsOf(names: readonly string[], { rounds, closeRounds, warmUpRounds }: Plan): number[][] {
+  const all = [...names.keys()];
+  const close = all.filter((server) => CLOSE.includes(names[server] ?? ''));
+  const turned = (order: number[], round: number) => (round % 2 === 0 ? order : order.toReversed());
+  return [
+    ...Array.from({ length: warmUpRounds }, () => all),
+    ...Array.from({ length: rounds }, (_, round) => [
+      turned(all, round),
+      ...Array.from({ length: closeRounds }, (_, i) => turned(close, round * closeRounds + i)),
+    ]).flat(),
+  ];
+}
+
+/** What the engine alone spends on a message nobody wants, against our checks, stamp and publish to nobody. */
+async function contendInbound(bench: Bench, lineup: Lineup): Promise<Outcome> {
+  const playing = lineup.filter(({ name }) => name === RELAY || name === BARE);
+  const servers = await cast(playing, {
+    users: INBOUND.talkers,
+    talkgroups: Array.from({ length: INBOUND.talkers }, () => 'open' as const),
+    memberOf: (user) => [user],
+  });
+  const rounds = bench.isQuick ? 3 : INBOUND.rounds;
+  const contest = await playContest(bench, {
+    servers: servers.map((server, i) => (playing[i]?.name === BARE ? deaf(server) : server)),
+    audience: AUDIENCE,
+    piece: INBOUND.piece,
+    rounds: Array.from({ length: rounds + WARM_UP }, (_, round) => (round % 2 === 0 ? [0, 1] : [1, 0])),
+    warmUpRounds: WARM_UP,
+  });
+  const per = 'inbound frame';
+  const names = [RELAY, EMPTY_HANDLER];
+  return { per, contest, ...compare(contest, { names, claims: INBOUND_CLAIMS, per, ...AUDIENCE }) };
+}
+
+const deaf = ({ target, ...server }: Contender): Contender => ({
+  ...server,
+  target: { ...target, url: target.url.replace(/ws$/, 'deaf') },
+});
+
+const playContest = (bench: Bench, task: Omit<ContestTask, 'helperCores'>) =>
+  generateTogether<ContestTask, Contest>(new URL('../loads/contest.js', import.meta.url), task, bench);
+
+function reportOf(plan: Plan, lineup: Lineup, outcomes: readonly [Outcome, ...Outcome[]]): Report {
+  const [outcome] = outcomes;
+  const [ours] = outcome.sides;
+  if (ours === undefined) throw new RangeError('ours is the first');
+  const watched: Goal[] = [
+    { name: 'p99 relay latency', value: ours.latency.p99Ms, unit: 'ms', isMet: null },
+    {
+      name: 'CPU per delivery',
+      value: ours.cpuUs.median,
+      low: ours.cpuUs.low,
+      high: ours.cpuUs.high,
+      unit: 'µs',
+      isMet: null,
+    },
+  ];
+  const promised = outcomes.flatMap(({ goals }) => goals);
+  const faults = outcomes.flatMap((one) => one.faults);
+  return {
+    lines: [
+      `p99 relay latency  ${ms(ours.latency.p99Ms)}`,
+      `CPU per delivery   ${us(ours.cpuUs.median)}`,
+      '',
+      ...linesOfFaults(faults),
+      ...outcomes.flatMap((one) => [...linesOfSides(one, one.per), '']),
+      ...linesOfGoals(promised),
+      '',
+      ...outcome.sides.slice(1).flatMap((side) => side.faults),
+      ...linesOfConditions(outcome.contest, 'frames'),
+      'limits raised: none',
+    ],
+    faults,
+    goals: [...watched, ...promised],
+    plots: plotsOf(outcome, titleOf(plan)),
+    details: {
+      load: plan,
+      settings: settingsOf(lineup),
+      contests: outcomes.map(({ per, contest: { heard: _, ...contest }, sides }) => ({
+        per,
+        sides,
+        ...contest,
+      })),
+    },
+  };
+}

@@ -1,0 +1,207 @@
+// Does anything grow? Half an hour of a fleet: the slope of the server's memory and of its descriptors. The load: 1,000
+// radios in talkgroups of 20, somebody talking in five of them at any time, 5 % of the radios leaving and coming back each
+// minute, half of them resumed, and a few REST writes. Constant are all of these rates; the first minutes warm up.
+import { columns, kib, mib, ms, percent } from '../figures.js';
+import type { RestPlayed } from '../loads/rest.js';
+import type { Load, Sample, SoakPiece, SoakPlayed, SoakSetup } from '../loads/soak.js';
+import { soon, withPlayer } from '../players.js';
+import { failuresOf } from '../requests.js';
+import type { Goal, Plot } from '../result.js';
+import type { Bench, Report } from '../scenario.js';
+import { withRelay } from '../server.js';
+import { enlistAskers, withRest } from '../throughput.js';
+import { enlist } from '../users.js';
+import { faultsOfGenerator, judge, linesOfFaults, wordOf } from '../verdict.js';
+
+interface Plan {
+  readonly ms: number;
+  /** Before the first sample that counts: heaps and pools take their size. */
+  readonly warmUpMs: number;
+  readonly sampleMs: number;
+}
+
+const PLAN: Plan = { ms: 30 * 60_000, warmUpMs: 3 * 60_000, sampleMs: 10_000 };
+/** A rehearsal: its slopes say nothing. */
+const QUICK: Plan = { ms: 60_000, warmUpMs: 20_000, sampleMs: 2_000 };
+const RADIOS = 1_000;
+const LOAD: Load = {
+  members: 20,
+  voices: 5,
+  burstFrames: 250,
+  framesPerSecond: 50,
+  payloadBytes: 60,
+  leavesPerSecond: (0.05 * RADIOS) / 60,
+  absentMs: 10_000,
+};
+const REST_PER_SECOND = 2;
+const REST_USERS = 20;
+const KIB_PER_MINUTE_MAX = 64;
+/** Three in half an hour; one in the moment of a sample is a radio on its way. */
+const DESCRIPTORS_PER_MINUTE_MAX = 0.1;
+const SETTINGS = { LOG_LEVEL: 'warn' };
+
+interface Played extends SoakPlayed {
+  readonly rest: RestPlayed;
+}
+
+export async function soak(bench: Bench): Promise<Report> {
+  const plan = bench.isQuick ? QUICK : PLAN;
+  const options = { cores: bench.cores.server, signal: bench.signal, settings: SETTINGS };
+  const played = await withRelay(options, async (relay): Promise<Played> => {
+    const users = await enlist(relay, {
+      users: RADIOS,
+      talkgroups: Array.from({ length: RADIOS / LOAD.members }, () => 'open' as const),
+      memberOf: (user) => [Math.floor(user / LOAD.members)],
+    });
+    const askers = await enlistAskers(relay, REST_USERS);
+    const { url, dialect, pid } = relay;
+    return withRest(bench, { relay, users: askers, mix: 'writes' }, (rest) =>
+      withPlayer<SoakSetup, SoakPiece, SoakPlayed, null, Played>(
+        new URL('../loads/soak.js', import.meta.url),
+        { server: { url, dialect, pid }, users, load: LOAD },
+        { cores: bench.cores.generator, signal: bench.signal },
+        async (fleet) => {
+          bench.progress(`${RADIOS} radios have joined: ${plan.ms / 60_000} min`);
+          const [soaked, asked] = await Promise.all([
+            fleet.play({ ms: plan.ms, sampleMs: plan.sampleMs }),
+            rest.play({ fromMs: soon(), ms: plan.ms, perSecond: REST_PER_SECOND }),
+          ]);
+          return { ...soaked, rest: asked };
+        },
+      ),
+    );
+  });
+  return report(plan, played, bench.isQuick);
+}
+
+/** Per minute, of the samples behind the warm-up. */
+interface Slopes {
+  readonly bytes: number;
+  readonly descriptors: number;
+}
+
+function slopesOf({ samples }: Played, { warmUpMs }: Plan): Slopes {
+  const counted = samples.filter(({ atMs }) => atMs >= warmUpMs);
+  const slope = (of: (sample: Sample) => number) =>
+    slopeOf(counted.map((sample) => [sample.atMs / 60_000, of(sample)]));
+  return {
+    bytes: slope(({ residentBytes }) => residentBytes),
+    descriptors: slope(({ otherDescriptors }) => otherDescriptors),
+  };
+}
+
+/** Of the straight line with the least squares of distances in y. */
+function slopeOf(points: readonly (readonly [x: number, y: number])[]): number {
+  const mean = (of: (point: readonly [number, number]) => number) =>
+    points.reduce((sum, point) => sum + of(point), 0) / points.length;
+  const meanX = mean(([x]) => x);
+  const meanY = mean(([, y]) => y);
+  return mean(([x, y]) => (x - meanX) * (y - meanY)) / mean(([x]) => (x - meanX) ** 2);
+}
+
+function report(plan: Plan, played: Played, isRehearsal: boolean): Report {
+  const slopes = slopesOf(played, plan);
+  const faults = faultsOf(played);
+  const goals = goalsOf(slopes, faults, isRehearsal);
+  return {
+    lines: linesOf({ plan, played, slopes, faults, goals }),
+    faults,
+    goals,
+    plots: plotsOf(played),
+    details: {
+      load: { ...LOAD, ...plan, radios: RADIOS, restPerSecond: REST_PER_SECOND },
+      settings: SETTINGS,
+      ...played,
+    },
+  };
+}
+
+function faultsOf({ lost, repeated, resuming, resumed, ...played }: Played): string[] {
+  const failed = failuresOf(played.rest.sent);
+  return [
+    ...(lost + repeated > 0 ? [`${lost} deliveries lost, ${repeated} heard again or too late`] : []),
+    ...(resumed < resuming ? [`${resuming - resumed} of ${resuming} sessions were not resumed`] : []),
+    ...(failed > 0 ? [`${failed} REST requests failed`] : []),
+    ...faultsOfGenerator(played),
+  ];
+}
+
+function goalsOf({ bytes, descriptors }: Slopes, faults: readonly string[], isRehearsal: boolean): Goal[] {
+  const verdict = (isGood: boolean) => (isRehearsal ? null : judge(faults, isGood));
+  const kibPerMinute = bytes / 1024;
+  return [
+    {
+      name: 'growth of server memory',
+      value: kibPerMinute,
+      unit: 'KiB/min',
+      atMost: KIB_PER_MINUTE_MAX,
+      isMet: verdict(kibPerMinute <= KIB_PER_MINUTE_MAX),
+    },
+    {
+      name: 'growth of descriptors',
+      value: descriptors,
+      unit: '/min',
+      atMost: DESCRIPTORS_PER_MINUTE_MAX,
+      isMet: verdict(descriptors <= DESCRIPTORS_PER_MINUTE_MAX),
+    },
+  ];
+}
+
+interface Told {
+  readonly plan: Plan;
+  readonly played: Played;
+  readonly slopes: Slopes;
+  readonly faults: readonly string[];
+  readonly goals: readonly Goal[];
+}
+
+function linesOf({ plan, played, slopes, faults, goals }: Told): string[] {
+  const [memory, descriptors] = goals;
+  const line = columns(38, 16);
+  const first = played.samples.find(({ atMs }) => atMs >= plan.warmUpMs);
+  const last = played.samples.at(-1);
+  return [
+    ...linesOfFaults(faults),
+    line('growth of server memory, a minute', kib(slopes.bytes)),
+    `  target at most ${KIB_PER_MINUTE_MAX} KiB: ${wordOf(memory?.isMet ?? null)}`,
+    line('growth of descriptors, a minute', slopes.descriptors.toFixed(2)),
+    `  target at most ${DESCRIPTORS_PER_MINUTE_MAX}: ${wordOf(descriptors?.isMet ?? null)}`,
+    '',
+    line('', 'after warm-up', 'at the end'),
+    line('server memory (RSS)', ...[first, last].map((sample) => mib(sample?.residentBytes ?? Number.NaN))),
+    line('descriptors beside the radios', ...[first, last].map((sample) => `${sample?.otherDescriptors}`)),
+    line('frames sent, deliveries to check', `${played.framesSent}`, `${played.deliveries}`),
+    line('lost, heard again or too late', `${played.lost}`, `${played.repeated}`),
+    line('came back, resumed and anew', `${played.resumed} of ${played.resuming}`, `${played.anew}`),
+    line('REST requests, p99', `${played.rest.sent.requests}`, ms(played.rest.sent.latency.p99Ms)),
+    line('generator', percent(played.generatorShare)),
+    '',
+    `load: ${RADIOS} radios, ${LOAD.members} in a talkgroup, talk in ${LOAD.voices} of them at once, ${Math.round(60 * LOAD.leavesPerSecond)} radios a minute`,
+    `leave for ${LOAD.absentMs / 1000} s, ${REST_PER_SECOND} REST writes a second; ${plan.ms / 60_000} min, least squares over all but the first ${plan.warmUpMs / 1000} s`,
+    'limits raised: none',
+  ];
+}
+
+function plotsOf({ samples }: Played): Plot[] {
+  const x = { label: 'time', unit: 'min', scale: 'linear' } as const;
+  const points = (of: (sample: Sample) => number) =>
+    samples.map((sample) => [sample.atMs / 60_000, of(sample)] as const);
+  return [
+    {
+      kind: 'curve',
+      title: 'Server memory',
+      note: 'Level is good; teeth are the garbage collector.',
+      x,
+      y: { label: 'resident set', unit: 'MiB', scale: 'linear' },
+      series: [{ name: 'RELAY_THREADS=1', points: points(({ residentBytes }) => residentBytes / 2 ** 20) }],
+    },
+    {
+      kind: 'curve',
+      title: 'Descriptors beside the radios',
+      note: 'All that the server holds open, less the radios that are connected.',
+      x,
+      y: { label: 'descriptors', unit: '', scale: 'linear' },
+      series: [{ name: 'RELAY_THREADS=1', points: points(({ otherDescriptors }) => otherDescriptors) }],
+    },
+  ];
+}

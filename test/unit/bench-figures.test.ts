@@ -1,0 +1,71 @@
+// What the bench's figures rest on: histograms of several processes become one, and turns are compared in pairs.
+import fc from 'fast-check';
+import t from 'tap';
+import { allocatedBytes, createCollectionLog } from '../../bench/collections.js';
+import { pairedRatios } from '../../bench/figures.js';
+import { createRecorder, mergeLatencies, percentilePoints } from '../../bench/histogram.js';
+
+const latencyOf = (values: readonly number[]) => {
+  const recorder = createRecorder();
+  for (const ms of values) recorder.record(ms);
+  return recorder.latency();
+};
+const latencies = fc.array(fc.double({ min: 0.001, max: 50_000, noNaN: true }), { maxLength: 50 });
+
+t.test('latencies that several processes recorded are as if one had recorded them all', (t) => {
+  fc.assert(
+    fc.property(fc.array(latencies, { maxLength: 4 }), (parts) => {
+      t.strictSame(mergeLatencies(parts.map(latencyOf)), latencyOf(parts.flat()));
+    }),
+    { numRuns: 50 },
+  );
+  t.end();
+});
+
+t.test('the curve of a histogram only rises, and ends with the longest', (t) => {
+  fc.assert(
+    fc.property(latencies, (values) => {
+      const latency = latencyOf(values);
+      const points = percentilePoints(latency);
+      t.ok(points.every(([, ms], i) => ms >= (points[i - 1]?.[1] ?? 0)));
+      t.strictSame(points.at(-1), [100, latency.maxMs]);
+    }),
+    { numRuns: 50 },
+  );
+  t.end();
+});
+
+t.test('only rounds in which both were measured make a ratio, in whichever order they were', (t) => {
+  const own = new Map([
+    [0, 3],
+    [1, 5],
+    [3, 8],
+    [4, 1],
+  ]);
+  const others = new Map([
+    [4, 0],
+    [3, 4],
+    [2, 1],
+    [0, 2],
+  ]);
+  t.strictSame(pairedRatios(own, others), [1.5, 2]);
+  t.end();
+});
+
+t.test('collections are read from lines that come in pieces, and told apart by heap and kind', (t) => {
+  const log = createCollectionLog();
+  const text = `WebSocket  ws://127.0.0.1:1/ws
+[7:0x2bb0d860]      104 ms: Scavenge 3.8 (4.0) -> 3.4 (5.0) MB, 9.04 / 0.00 ms  (average mu = 1.000) task;
+[7:0x7f4f10000f00]      65 ms: Scavenge 8.0 (9.2) -> 2.8 (4.2) MB, 0.86 / 0.00 ms  (average mu = 1.000) task;
+[7:0x2bb0d860]     1194 ms: Mark-Compact (reduce) 22.1 (53.6) -> 2.6 (36.0) MB, 4.24 / 0.00 ms  (+ 0.0 ms in 1 steps)
+`;
+  for (const piece of text.match(/[\s\S]{1,37}/g) ?? []) log.take(piece);
+  t.match(log.collections, [
+    { thread: 0, kind: 'minor', beforeMib: 3.8, afterMib: 3.4, pauseMs: 9.04 },
+    { thread: 1, kind: 'minor', beforeMib: 8, afterMib: 2.8 },
+    { thread: 0, kind: 'major', beforeMib: 22.1, afterMib: 2.6 },
+  ]);
+  const own = log.collections.filter(({ thread }) => thread === 0);
+  t.equal(Math.round(allocatedBytes(own) / 2 ** 20), 19, 'from 3.4 to 22.1 MiB');
+  t.end();
+});
