@@ -135,7 +135,7 @@ export const Environment = Type.Object({
     600_000,
     'at SIGTERM the sockets are closed spread over so long, 0 to 600000 ms',
   ),
-  UPGRADES_LOADING: count(200, 1, 10_000, 'handshakes whose memberships are loaded at the same time'),
+  UPGRADES_LOADING: count(50, 1, 10_000, 'handshakes whose memberships are loaded at the same time'),
   UPGRADES_WAITING: count(10_000, 0, 100_000, 'handshakes that wait for that; more are closed with 1013'),
 });
 

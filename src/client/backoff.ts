@@ -36,11 +36,12 @@ export function nextStep({
     case 1008:
       if (reason !== 'device disabled') return { kind: 'stop' };
       return { kind: 'wait', delayMs: DISABLED_MS * (0.75 + random() / 2) };
-    case 1013:
-      return {
-        kind: 'wait',
-        delayMs: (reason === 'rate_limited' ? RATE_LIMITED_MS_MIN : OVERLOADED_MS_MIN) + jitterMs,
-      };
+    case 1013: {
+      const leastMs = reason === 'rate_limited' ? RATE_LIMITED_MS_MIN : OVERLOADED_MS_MIN;
+      // A wave that was refused must not come back as one: spread over as long again.
+      const spreadMs = reason === 'overloaded' ? random() * leastMs : 0;
+      return { kind: 'wait', delayMs: leastMs + Math.max(jitterMs, spreadMs) };
+    }
     default: {
       // To a radio behind a full buffer the server's 1013 `slow consumer` shows as 1006.
       const slowMs = code === 1006 && wasSlow ? OVERLOADED_MS_MIN : 0;

@@ -1,5 +1,5 @@
 // What one radio knows and hears: its talkgroups, kept by what the server says of them.
-import { decodeFrame } from '../relay/frame.js';
+import { decodeFrames } from '../relay/frame.js';
 import type { Emergency, Snapshot } from './bodies.js';
 import { type Channel, type ChannelOwner, createChannel, type Talkgroup } from './channel.js';
 import type { MessageOf, Presence, Ref, ServerMessage } from './messages.js';
@@ -112,11 +112,11 @@ export function createHearing(owner: HearingOwner): Hearing {
   }
 
   function frame(bytes: Uint8Array, receivedAtMs: number): void {
-    const frame = decodeFrame(bytes, Number.POSITIVE_INFINITY);
+    const frames = decodeFrames(bytes, Number.POSITIVE_INFINITY);
     // A kind of frame that only a newer server would send.
-    if (typeof frame === 'string') return;
+    if (typeof frames === 'string') return;
     // What was on its way while we left may still arrive.
-    byNumber.get(frame.talkgroup)?.frame(frame, receivedAtMs);
+    for (const frame of frames) byNumber.get(frame.talkgroup)?.frame(frame, receivedAtMs);
   }
 
   function lag({ talkgroups, since_ms: sinceMs }: MessageOf<'LAG'>): void {

@@ -97,7 +97,14 @@ export type Fix = { lat: number; lng: number; alt: number; device_id?: string };
 /** What a radio says; `ref` is added by who waits for the answer. */
 export type ClientMessage =
   | { type: 'PING'; t: number }
-  | { type: 'SUBSCRIBE'; talkgroup_ids: string[]; mode?: Mode; presence?: boolean }
+  | {
+      type: 'SUBSCRIBE';
+      talkgroup_ids: string[];
+      mode?: Mode;
+      presence?: boolean;
+      coalesce_ms?: 10 | 20;
+      bundle_ms?: 40 | 60;
+    }
   | { type: 'UNSUBSCRIBE'; talkgroup_ids: string[] }
   | { type: 'SYNC'; talkgroup_id: string }
   | { type: 'FLOOR_REQUEST'; talkgroup_id: string; priority?: number; queue?: boolean; codec?: Codec }

@@ -3,8 +3,20 @@ import type { Mode } from './bodies.js';
 import type { Refused, Welcome } from './messages.js';
 import type { RadioError, Requests } from './requests.js';
 
-/** `mode` is `talk` and `presence` false when left out. */
-export type SubscribeOptions = { talkgroupIds: readonly string[]; mode?: Mode; presence?: boolean };
+/** `mode` is `talk` and `presence` false when left out; without a window audio is live. */
+export type SubscribeOptions = {
+  talkgroupIds: readonly string[];
+  mode?: Mode;
+  presence?: boolean;
+} & HoldOptions;
+
+/**
+ * Audio may come so much later: `coalesceMs` saves the relay writes where several talk at once, `bundleMs` messages, for
+ * poor links and batteries. One of them at most.
+ */
+export type HoldOptions =
+  | { coalesceMs?: 10 | 20; bundleMs?: never }
+  | { coalesceMs?: never; bundleMs?: 40 | 60 };
 
 export type Subscriptions = {
   /**
@@ -20,7 +32,7 @@ export type Subscriptions = {
 };
 
 /** `mode` null: not subscribed. */
-type Choice = { mode: Mode | null; presence: boolean };
+type Choice = { mode: Mode | null; presence: boolean } & HoldOptions;
 
 // What the server takes in one message.
 const IDS_MAX = 200;
@@ -35,8 +47,8 @@ export function createSubscriptions(
   const held = new Set<string>();
 
   return {
-    subscribe: ({ talkgroupIds, mode = 'talk', presence = false }) =>
-      choose(talkgroupIds, { mode, presence }),
+    subscribe: ({ talkgroupIds, mode = 'talk', presence = false, ...hold }) =>
+      choose(talkgroupIds, { mode, presence, ...hold }),
     async unsubscribe(talkgroupIds) {
       await choose(talkgroupIds, { mode: null, presence: false });
     },
@@ -68,9 +80,14 @@ export function createSubscriptions(
     return refused;
   }
 
-  async function askFor(talkgroup_ids: string[], { mode, presence }: Choice): Promise<Refused[]> {
+  async function askFor(talkgroup_ids: string[], choice: Choice): Promise<Refused[]> {
+    const { mode, presence, coalesceMs, bundleMs } = choice;
     if (mode !== null) {
-      const request = { type: 'SUBSCRIBE', talkgroup_ids, mode, presence } as const;
+      const hold = {
+        ...(coalesceMs !== undefined && { coalesce_ms: coalesceMs }),
+        ...(bundleMs !== undefined && { bundle_ms: bundleMs }),
+      };
+      const request = { type: 'SUBSCRIBE', talkgroup_ids, mode, presence, ...hold } as const;
       return (await requests.askFor('SUBSCRIBED', request)).refused;
     }
     await requests.askFor('OK', { type: 'UNSUBSCRIBE', talkgroup_ids });
@@ -98,7 +115,7 @@ export function createSubscriptions(
     const open = new Map<Choice, string[]>();
     for (const [id, choice] of choices) {
       if (held.has(id)) continue;
-      const name = `${choice.mode} ${choice.presence}`;
+      const name = `${choice.mode} ${choice.presence} ${choice.coalesceMs} ${choice.bundleMs}`;
       const kind = kinds.get(name) ?? choice;
       kinds.set(name, kind);
       open.set(kind, [...(open.get(kind) ?? []), id]);

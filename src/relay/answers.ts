@@ -3,9 +3,11 @@ import { AppError } from '../errors.js';
 import { type DeviceId, readId, type TalkgroupId } from '../ids.js';
 import type { Ask, AskType, Ref } from './asks.js';
 import { hasPart } from './floors.js';
+import { HOLDS, type Hold } from './held.js';
 import type { House } from './house.js';
 import { type Membership, mayTalk } from './members.js';
 import { type ErrorCode, say } from './messages.js';
+import type { Subscription } from './reception.js';
 import type { Session } from './session.js';
 
 /** Who asks, and when. */
@@ -33,6 +35,7 @@ export const answers: {
 };
 
 const MEMBERS_LIMIT = 100;
+const UNSUBSCRIBED: Subscription = { mode: 'none', presence: false, hold: null };
 
 /** About ten at a time at most: what the bucket lets in until the database's deadline. */
 async function storeFix(asker: Asker, { device_id, lat, lng, alt, ref }: Ask<'GPS_UPDATE'>): Promise<void> {
@@ -49,6 +52,7 @@ async function storeFix(asker: Asker, { device_id, lat, lng, alt, ref }: Ask<'GP
 async function subscribe(asker: Asker, asked: Ask<'SUBSCRIBE'>): Promise<void> {
   const { session, house, nowMs } = asker;
   const { talkgroup_ids, mode = 'talk', presence = false, ref } = asked;
+  const subscription = { mode, presence, hold: holdOf(asked) };
   const memberships: Membership[] = [];
   const others: string[] = [];
   for (const id of new Set(talkgroup_ids)) {
@@ -56,7 +60,7 @@ async function subscribe(asker: Asker, asked: Ask<'SUBSCRIBE'>): Promise<void> {
     if (membership === null) others.push(id);
     else memberships.push(membership);
   }
-  for (const membership of memberships) session.subscribe(membership, { mode, presence }, nowMs);
+  for (const membership of memberships) session.subscribe(membership, subscription, nowMs);
   const existing = await whichExist(house, others);
   // Taken behind the wait, so that they are as new as the event numbers in them. Without `ref` SUBSCRIBED always holds
   // all there is, for its reader cannot tell whether he asked.
@@ -73,6 +77,12 @@ async function subscribe(asker: Asker, asked: Ask<'SUBSCRIBE'>): Promise<void> {
   session.send(say.subscribed(snapshots, refused, ref));
 }
 
+/** How its audio is to be held; null: not at all. */
+function holdOf({ coalesce_ms, bundle_ms }: Ask<'SUBSCRIBE'>): Hold | null {
+  if (coalesce_ms !== undefined) return HOLDS.coalesce_ms[coalesce_ms];
+  return bundle_ms === undefined ? null : HOLDS.bundle_ms[bundle_ms];
+}
+
 /** Not left, deleted or unsubscribed meanwhile, and not in doubt. */
 const isHeard = (session: Session, membership: Membership) =>
   mayTalk(membership) &&
@@ -83,7 +93,7 @@ function unsubscribe(asker: Asker, { talkgroup_ids, ref }: Ask<'UNSUBSCRIBE'>): 
   const { session, house, nowMs } = asker;
   for (const id of talkgroup_ids) {
     const membership = membershipOf(session, house, id);
-    if (membership !== null) session.subscribe(membership, { mode: 'none', presence: false }, nowMs);
+    if (membership !== null) session.subscribe(membership, UNSUBSCRIBED, nowMs);
   }
   confirm(asker, ref);
 }

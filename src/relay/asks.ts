@@ -24,6 +24,8 @@ const asks = {
     talkgroup_ids: Ids,
     mode: Type.Optional(Type.Union([Type.Literal('talk'), Type.Literal('listen'), Type.Literal('events')])),
     presence: Type.Optional(Type.Boolean()),
+    coalesce_ms: Type.Optional(Type.Union([Type.Literal(10), Type.Literal(20)])),
+    bundle_ms: Type.Optional(Type.Union([Type.Literal(40), Type.Literal(60)])),
   }),
   UNSUBSCRIBE: Type.Object({ talkgroup_ids: Ids }),
   SYNC: Type.Object({ talkgroup_id: Id }),
@@ -89,9 +91,13 @@ export function readMessage(text: string): Reading {
   if (typeof type !== 'string') return { kind: 'bad', code: 'bad_message', ref: known };
   const reader = Object.hasOwn(readers, type) ? readers[type] : undefined;
   if (reader === undefined) return { kind: 'bad', code: 'unknown_type', ref: known };
-  if (!reader.Check(value) || isTooLong(value)) return { kind: 'bad', code: 'bad_message', ref: known };
+  if (!reader.Check(value) || isTooLong(value) || isBoth(value))
+    return { kind: 'bad', code: 'bad_message', ref: known };
   return { kind: 'message', message: value as ClientMessage }; // as its reader has checked
 }
+
+/** Audio is held in one way at most. */
+const isBoth = (value: object) => 'coalesce_ms' in value && 'bundle_ms' in value;
 
 function isTooLong({ codec }: { codec?: unknown }): boolean {
   if (codec === undefined) return false;

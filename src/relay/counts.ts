@@ -19,6 +19,8 @@ export interface Counts {
   /** Of sessions; each is relayed or dropped with a reason. */
   framesIn: number;
   framesRelayed: number;
+  /** Relayed ones that some receivers were not given: held for them when the server took their burst back. */
+  discarded: number;
   bursts: number;
   /** Times the engine dropped what was meant for a receiver whose buffer was full; how much it dropped it does not say. */
   overruns: number;
@@ -36,6 +38,7 @@ export interface Counts {
 export const newCounts = (): Counts => ({
   framesIn: 0,
   framesRelayed: 0,
+  discarded: 0,
   bursts: 0,
   overruns: 0,
   lagging: 0,

@@ -7,20 +7,34 @@ import type { Membership, Talkgroup } from './members.js';
 import { say } from './messages.js';
 import type { Session } from './session.js';
 import type { RightsEffects } from './settle.js';
+import type { Talk } from './talk.js';
 
 export interface EffectsOptions {
   readonly fanout: Fanout;
   readonly floors: Floors;
+  /** What is held of its burst reaches nobody. */
+  readonly discard: (talk: Talk) => void;
   readonly followEmergencies: (talkgroup: Talkgroup, rows: readonly EmergencyRow[]) => void;
   readonly nowMs: () => number;
 }
 
-export function createEffects({ fanout, floors, followEmergencies, nowMs }: EffectsOptions): RightsEffects {
+export function createEffects({
+  fanout,
+  floors,
+  discard,
+  followEmergencies,
+  nowMs,
+}: EffectsOptions): RightsEffects {
   const each = ({ user }: Membership, act: (session: Session) => void) => {
     for (const session of [...user.sessions]) act(session);
   };
   return {
-    withdrawn: (membership) => each(membership, ({ reception }) => reception.unhear(membership)),
+    withdrawn: (membership) =>
+      each(membership, (session) => {
+        session.reception.unhear(membership);
+        const talk = session.talkAt(membership.talkgroup);
+        if (talk !== undefined) discard(talk);
+      }),
     granted: (membership) => each(membership, ({ reception }) => reception.hear(membership)),
     missed: (user) => {
       for (const session of [...user.sessions]) session.resync();

@@ -1,11 +1,12 @@
 // Fan-out: one topic for a talkgroup's audio, one for its events; the engine copies to each subscriber.
+import { flushHeld } from './held.js';
 import type { Talkgroup } from './members.js';
 import type { Session } from './session.js';
 
 /** What of the engine publishes; the listener hands it over. */
 export interface Publisher {
   /** To every subscriber of the topic. */
-  publish(topic: string, message: string, isBinary: boolean): boolean;
+  publish(topic: string, message: string | ArrayBuffer, isBinary: boolean): boolean;
   numSubscribers(topic: string): number;
 }
 
@@ -35,6 +36,11 @@ export const SERVICE_TOPIC = 's';
 export interface Fanout {
   /** The stamped frame to every other subscriber of the talkgroup's audio. */
   audio(from: Peer, talkgroup: Talkgroup, frame: ArrayBuffer): void;
+  /** The same behind a wait, to the subscribers of that topic; a talker without a socket is not among them anyway. */
+  held(from: Peer | null, topic: string, message: ArrayBuffer): void;
+  /** How many subscribe to it. */
+  hearers(topic: string): number;
+  // What is said of a talkgroup leaves behind all audio relayed before it, whoever that is held for.
   /** The message to every member here, the talker too; `make` gets the number of this event. */
   event(talkgroup: Talkgroup, make: (event: number) => string): void;
   /** To every member here; not an event, so it carries no number. */
@@ -54,11 +60,18 @@ export function createFanout(publisher: Publisher): Fanout {
     audio(from, talkgroup, frame) {
       from.publish(talkgroup.audioTopic, frame, true);
     },
+    held(from, topic, message) {
+      if (from === null) publisher.publish(topic, message, true);
+      else from.publish(topic, message, true);
+    },
+    hearers: (topic) => publisher.numSubscribers(topic),
     event(talkgroup, make) {
+      flushHeld(talkgroup);
       talkgroup.event++;
       publisher.publish(talkgroup.eventTopic, make(talkgroup.event), false);
     },
     tell(talkgroup, message) {
+      flushHeld(talkgroup);
       publisher.publish(talkgroup.eventTopic, message, false);
     },
     presence(talkgroup, message) {

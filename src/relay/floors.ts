@@ -24,6 +24,8 @@ export interface FloorsOptions {
   readonly fanout: Fanout;
   readonly counts: Counts;
   readonly sessions: ReadonlyMap<number, Session>;
+  /** What is held of its burst reaches nobody. */
+  readonly discard: (talk: Talk) => void;
   /** T1. */
   readonly talkSilenceMs: number;
 }
@@ -39,7 +41,7 @@ type Denial = Extract<Outcome, { kind: 'denied' }>['code'];
 
 export type Floors = ReturnType<typeof createFloors>;
 
-export function createFloors({ fanout, counts, sessions, talkSilenceMs }: FloorsOptions) {
+export function createFloors({ fanout, counts, sessions, discard, talkSilenceMs }: FloorsOptions) {
   /** Talkgroups in which somebody has the floor or waits for it, or did a moment ago: a burst may be one frame. */
   const active = new Set<Talkgroup>();
 
@@ -125,6 +127,8 @@ export function createFloors({ fanout, counts, sessions, talkSilenceMs }: Floors
 
   function revoke(talk: Talk, code: EndCode | 'unused', nowMs: number): void {
     const { talkgroup } = talk.membership;
+    // Before it is told: what it sent must not be heard afterwards. Silence takes nothing that was said.
+    if (code !== 'silence') discard(talk);
     const isUntold = code === 'silence' && talkgroup.floorMode === 'open'; // TALK_ENDED says it; no floor is lost
     if (!isUntold) talk.session.send(say.floorRevoked(talk, code));
     if (code !== 'silence') talk.mute(nowMs);

@@ -4,6 +4,7 @@ import type { Counts } from './counts.js';
 import type { Emergencies } from './emergencies.js';
 import type { Fanout } from './fanout.js';
 import type { Floors } from './floors.js';
+import type { Holding } from './holding.js';
 import type { FairClock } from './lag.js';
 import type { Lookup } from './lookup.js';
 import type { Talkgroup } from './members.js';
@@ -17,6 +18,7 @@ export interface House {
   readonly fanout: Fanout;
   readonly counts: Counts;
   readonly floors: Floors;
+  readonly holding: Holding;
   readonly presence: Presence;
   readonly emergencies: Emergencies;
   readonly parking: Parking;

@@ -3,6 +3,8 @@ import type { DeviceId, TalkgroupId, UserId } from '../ids.js';
 import type { Roster } from '../presence/roster.js';
 import { emptyFloor, type Floor } from '../talk/floor.js';
 import type { Account, EmergencyRow, FloorMode, MembershipRow, TalkgroupRow } from '../talk/store.js';
+import type { Held } from './held.js';
+import type { Reception } from './reception.js';
 import type { Session } from './session.js';
 import type { Talk } from './talk.js';
 
@@ -30,12 +32,16 @@ export class Talkgroup {
   readonly emergencies = new Map<string, EmergencyRow>();
   /** Frames relayed ever; what a receiver missed is a difference of two readings. */
   relayed = 0;
-  /** The same some 20 ms ago, taken when nothing published was still on its way to a socket. */
+  /** The same at the last pulse, taken when nothing published was still on its way to a socket. */
   relayedAtMark = 0;
   /** When last a mark found new frames (monotonic ms). */
   heardAtMs = Number.NEGATIVE_INFINITY;
   /** Who came and went since the last PRESENCE; null while nobody asked to be told. */
   roster: Roster | null = null;
+  /** Who is given its audio as it comes; what nobody but its talker would hear is not handed to the engine. */
+  readonly live = new Set<Reception>();
+  /** Its audio for receivers that are not live; null while there are none, which is all the hot path asks. */
+  held: readonly Held[] | null = null;
 
   constructor(row: TalkgroupRow) {
     this.id = row.id;

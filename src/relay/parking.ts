@@ -34,7 +34,6 @@ const TOKENS_AT_ONCE = 256;
 export function createParking({ keepMs, max, maxOfUser, giveUp }: ParkingOptions): Parking {
   /** By the hash of the token: what we hold resumes nothing. */
   const byHash = new Map<string, Session>();
-  const hashes = new Map<Session, string>();
   /** When it was parked, the oldest first. */
   const parked = new Map<Session, number>();
   const random = Buffer.alloc(TOKENS_AT_ONCE * TOKEN_BYTES);
@@ -51,9 +50,8 @@ export function createParking({ keepMs, max, maxOfUser, giveUp }: ParkingOptions
   }
 
   function forget(session: Session): void {
-    const key = hashes.get(session);
-    if (key !== undefined) byHash.delete(key);
-    hashes.delete(session);
+    if (session.resumeKey !== null) byHash.delete(session.resumeKey);
+    session.resumeKey = null;
     parked.delete(session);
   }
 
@@ -69,7 +67,7 @@ export function createParking({ keepMs, max, maxOfUser, giveUp }: ParkingOptions
       const token = newToken();
       const key = hashOf(token);
       byHash.set(key, session);
-      hashes.set(session, key);
+      session.resumeKey = key;
       return token;
     },
     find(token, user) {

@@ -1,6 +1,7 @@
 // What one session hears: its subscriptions, and whether its socket keeps up with them.
 import { closes } from './closes.js';
 import type { Peer } from './fanout.js';
+import { flushHeld, type Hold, heldBy, topicOf } from './held.js';
 import type { House } from './house.js';
 import { Lag } from './lag.js';
 import type { Membership, Talkgroup } from './members.js';
@@ -15,10 +16,12 @@ export interface Subscription {
   readonly mode: Mode;
   /** Whether it is told who comes and goes. */
   readonly presence: boolean;
+  /** How its audio is held; null: it is live. */
+  readonly hold: Hold | null;
 }
 
 /** Of every talkgroup from the start. */
-const DEFAULT: Subscription = { mode: 'talk', presence: false };
+const DEFAULT: Subscription = { mode: 'talk', presence: false, hold: null };
 
 /** A receiver slower than this is no use as a radio: without an answer for so long it is closed. */
 const UNANSWERED_MS_MAX = 10_000;
@@ -26,9 +29,9 @@ const UNANSWERED_MS_MAX = 10_000;
 const BACK_MS = 250;
 const SYNC_MS_MIN = 1000;
 /** Audio within the last second: the receiver is pinged. */
-const HEARD_MS = 1000;
+export const HEARD_MS = 1000;
 
-/** While a receiver is out of the audio topics: since when, and what had been relayed by then, less its own. */
+/** While a receiver is out of the audio topics: since when, and what had been passed on to it by then. */
 interface Behind {
   readonly sinceMs: number;
   readonly heard: Map<Talkgroup, number>;
@@ -68,6 +71,7 @@ export class Reception {
     this.house.unanswered.delete(this.session);
     for (const membership of this.session.user.memberships.values()) {
       const { talkgroup, granted } = membership;
+      talkgroup.live.delete(this);
       if (granted && this.subscriptionTo(talkgroup).mode !== 'none')
         talkgroup.roster?.left(presentOf(this.session, membership));
     }
@@ -82,6 +86,8 @@ export class Reception {
     const { talkgroup } = membership;
     // Before it goes and comes itself, which is nobody's news.
     if (subscription.presence) this.house.presence.watch(talkgroup);
+    // What is held for it until now is still its own.
+    if (this.subscriptionTo(talkgroup).hold !== null) flushHeld(talkgroup);
     if (membership.granted) this.unhear(membership);
     this.subscriptions ??= new Map();
     this.subscriptions.set(talkgroup.number, subscription);
@@ -109,7 +115,7 @@ export class Reception {
   /** Subscribes to what it chose to hear of the talkgroup; its audio has to wait while it is behind. */
   hear(membership: Membership): void {
     const { talkgroup } = membership;
-    const { mode, presence } = this.subscriptionTo(talkgroup);
+    const { mode, presence, hold } = this.subscriptionTo(talkgroup);
     if (this.peer === null || mode === 'none') return;
     if (presence) {
       this.house.presence.watch(talkgroup);
@@ -118,23 +124,49 @@ export class Reception {
     if (this.peer.subscribe(talkgroup.eventTopic))
       talkgroup.roster?.joined(presentOf(this.session, membership));
     if (mode === 'events') return;
-    if (this.behind === null) this.peer.subscribe(talkgroup.audioTopic);
-    else if (!this.behind.heard.has(talkgroup)) this.behind.heard.set(talkgroup, this.relayedIn(talkgroup));
+    // What waits there was relayed before it came.
+    if (hold !== null) flushHeld(talkgroup);
+    if (this.behind === null) this.enterAudio(talkgroup);
+    else if (!this.behind.heard.has(talkgroup)) this.behind.heard.set(talkgroup, this.passedIn(talkgroup));
+  }
+
+  private enterAudio(talkgroup: Talkgroup): void {
+    const { hold } = this.subscriptionTo(talkgroup);
+    this.peer?.subscribe(hold === null ? talkgroup.audioTopic : this.house.holding.open(talkgroup, hold));
+    if (hold === null) talkgroup.live.add(this);
+  }
+
+  private exitAudio(talkgroup: Talkgroup): void {
+    this.peer?.unsubscribe(topicOf(talkgroup, this.subscriptionTo(talkgroup).hold));
+    talkgroup.live.delete(this);
   }
 
   /** Nothing of the talkgroup goes to its socket any more. */
   unhear(membership: Membership): void {
     const { talkgroup } = membership;
     if (this.peer === null || this.subscriptionTo(talkgroup).mode === 'none') return;
-    this.peer.unsubscribe(talkgroup.audioTopic);
+    this.exitAudio(talkgroup);
     this.peer.unsubscribe(talkgroup.presenceTopic);
     if (this.peer.unsubscribe(talkgroup.eventTopic))
       talkgroup.roster?.left(presentOf(this.session, membership));
   }
 
-  /** Frames of others relayed there ever. */
-  private relayedIn(talkgroup: Talkgroup, relayed = talkgroup.relayed): number {
-    return relayed - (this.session.talkAt(talkgroup)?.relayed ?? 0);
+  /** Frames of others ever relayed there and passed on to receivers like this one: what is held for them is not yet. */
+  private passedIn(talkgroup: Talkgroup): number {
+    const { hold } = this.subscriptionTo(talkgroup);
+    const waiting = heldBy(talkgroup, hold)?.waitingFor(this.session) ?? 0;
+    return talkgroup.relayed - this.ownIn(talkgroup) - waiting;
+  }
+
+  /** The same at the last pulse or a little before it, less its own since. */
+  private passedAtMark(talkgroup: Talkgroup): number {
+    const { hold } = this.subscriptionTo(talkgroup);
+    const passed = heldBy(talkgroup, hold)?.passedAtMark ?? talkgroup.relayedAtMark;
+    return passed - this.ownIn(talkgroup);
+  }
+
+  private ownIn(talkgroup: Talkgroup): number {
+    return this.session.talkAt(talkgroup)?.relayed ?? 0;
   }
 
   /** Called about once a second; `text` is the clock all pings of this moment carry. */
@@ -178,7 +210,7 @@ export class Reception {
     if (this.lag.oldestOpenMs(fairMs) >= UNANSWERED_MS_MAX) return this.session.close(closes.slow_consumer);
     const change = this.lag.judge(fairMs, { backlogMs: this.house.limits.backlogMs, backMs: BACK_MS });
     if (change === 'slow') {
-      this.fallBehind((talkgroup) => talkgroup.relayed);
+      this.fallBehind((talkgroup) => this.passedIn(talkgroup));
       this.leaveAudio();
     } else if (change === 'caught_up') this.catchUp();
   }
@@ -192,7 +224,7 @@ export class Reception {
     if (peer === null) return;
     this.lag.overrun(this.fairMs());
     if (this.behind !== null) return;
-    this.fallBehind((talkgroup) => talkgroup.relayedAtMark);
+    this.fallBehind((talkgroup) => this.passedAtMark(talkgroup));
     setImmediate(() => {
       if (this.peer === peer) this.leaveAudio();
     });
@@ -204,12 +236,12 @@ export class Reception {
   }
 
   /** From here on audio is missed, and counted. */
-  private fallBehind(relayedBy: (talkgroup: Talkgroup) => number): void {
+  private fallBehind(passed: (talkgroup: Talkgroup) => number): void {
     const heard = new Map<Talkgroup, number>();
     for (const { talkgroup, granted } of this.session.user.memberships.values()) {
       const { mode } = this.subscriptionTo(talkgroup);
       if (!granted || mode === 'events' || mode === 'none') continue;
-      heard.set(talkgroup, this.relayedIn(talkgroup, relayedBy(talkgroup)));
+      heard.set(talkgroup, passed(talkgroup));
     }
     this.behind = { sinceMs: this.house.nowMs(), heard };
     this.house.counts.lagging++;
@@ -218,7 +250,7 @@ export class Reception {
 
   /** No more audio for it until it has caught up; control messages go on. */
   private leaveAudio(): void {
-    for (const talkgroup of this.behind?.heard.keys() ?? []) this.peer?.unsubscribe(talkgroup.audioTopic);
+    for (const talkgroup of this.behind?.heard.keys() ?? []) this.exitAudio(talkgroup);
   }
 
   /** It has read everything: told what it missed, and live again. */
@@ -228,7 +260,7 @@ export class Reception {
     this.behind = null;
     const missed = [];
     for (const [talkgroup, heard] of behind.heard) {
-      const frames = this.relayedIn(talkgroup) - heard;
+      const frames = this.passedIn(talkgroup) - heard;
       if (frames > 0) missed.push({ talkgroup_id: talkgroup.id, missed: frames });
     }
     const sinceMs = Math.round(this.house.nowMs() - behind.sinceMs);
@@ -237,7 +269,7 @@ export class Reception {
     const { memberships } = this.session.user;
     for (const talkgroup of behind.heard.keys()) {
       // A right withdrawn meanwhile is not given back here: `hear` comes with the read that confirms it.
-      if (memberships.get(talkgroup.number)?.granted) this.peer?.subscribe(talkgroup.audioTopic);
+      if (memberships.get(talkgroup.number)?.granted) this.enterAudio(talkgroup);
     }
     this.house.log.info({ session: this.session.number, sinceMs }, 'caught up');
   }

@@ -1,4 +1,6 @@
 // The relay: sessions, their rights and their talk, put together behind one listener.
+// The global of this name is looked up by a getter of Node's each time, which costs a frame more than the clock.
+import { performance } from 'node:perf_hooks';
 import type { VerifyToken } from '../auth/tokens.js';
 import type { Notice } from '../db/notices.js';
 import { type Close, closes } from './closes.js';
@@ -8,6 +10,7 @@ import { createEffects, refusalOf } from './effects.js';
 import { createEmergencies, type EmergencyWrites } from './emergencies.js';
 import { createFanout, type Peer, type Publisher } from './fanout.js';
 import { createFloors } from './floors.js';
+import { createHolding } from './holding.js';
 import type { House } from './house.js';
 import { FairClock } from './lag.js';
 import { createLookup, type Lookup } from './lookup.js';
@@ -93,7 +96,9 @@ export function createRelay(options: RelayOptions): Relay {
   const sessions = new Map<number, Session>();
   const unanswered = new Set<Session>();
   const fair = new FairClock(PULSE_MS);
-  const floors = createFloors({ fanout, counts, sessions, talkSilenceMs: limits.talkSilenceMs });
+  const holding = createHolding({ fanout, counts, nowMs, log });
+  const { discard } = holding;
+  const floors = createFloors({ fanout, counts, sessions, discard, talkSilenceMs: limits.talkSilenceMs });
   const presence = createPresence(fanout);
   const parking = createParking({
     keepMs: limits.resumeMs,
@@ -106,6 +111,7 @@ export function createRelay(options: RelayOptions): Relay {
     effects: createEffects({
       fanout,
       floors,
+      discard,
       followEmergencies: (...shown) => emergencies.follow(...shown),
       nowMs,
     }),
@@ -129,6 +135,7 @@ export function createRelay(options: RelayOptions): Relay {
     fanout,
     counts,
     floors,
+    holding,
     presence,
     emergencies,
     parking,
@@ -227,6 +234,7 @@ export function createRelay(options: RelayOptions): Relay {
       rights.close();
       emergencies.close();
       stopPulse();
+      holding.close();
     },
   };
 }

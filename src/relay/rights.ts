@@ -70,6 +70,8 @@ export function createRights({
   /** What must be read, oldest first. Bounded: held users and talkgroups, and users with a waiter. */
   const dirtyUsers = new Set<UserId>();
   const dirtyTalkgroups = new Set<TalkgroupId>();
+  /** Held users to be read again after a gap: behind everybody whom somebody waits for. */
+  const staleUsers = new Set<UserId>();
   /** Keys of the notices that arrived since the read under way began. */
   const touched = new Set<string>();
   let reading = false;
@@ -188,7 +190,7 @@ export function createRights({
   function gap(): void {
     // A read under way may have begun before the missed notices.
     for (const id of users.keys()) {
-      dirtyUsers.add(id);
+      staleUsers.add(id);
       touched.add(id);
     }
     for (const id of waiters.keys()) touched.add(id);
@@ -204,9 +206,9 @@ export function createRights({
     if (reading) return;
     reading = true;
     let retryMs = RETRY_MS_MIN;
-    while (!closed && (dirtyUsers.size > 0 || dirtyTalkgroups.size > 0)) {
+    while (!closed && dirtyUsers.size + dirtyTalkgroups.size + staleUsers.size > 0) {
       const ids = takeFirst(dirtyTalkgroups, batch);
-      const people = takeFirst(dirtyUsers, batch).filter(isWanted);
+      const people = takeUsers().filter(isWanted);
       touched.clear();
       try {
         // One after the other: what the first read says is gone cannot come back in the second.
@@ -226,6 +228,12 @@ export function createRights({
       }
     }
     reading = false;
+  }
+
+  function takeUsers(): UserId[] {
+    const urgent = takeFirst(dirtyUsers, batch);
+    for (const id of urgent) staleUsers.delete(id);
+    return [...urgent, ...takeFirst(staleUsers, batch - urgent.length)];
   }
 
   /** false: the last session went while a read was due, and with it whoever waited for what it would show. */

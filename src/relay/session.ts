@@ -48,6 +48,8 @@ export class Session {
   /** When its socket last sent anything (monotonic ms). */
   heardAtMs: number;
   readonly reception: Reception;
+  /** By which parking finds it; null: nothing resumes it. */
+  resumeKey: string | null = null;
   private readonly house: House;
   /** null before the handshake completes and after the close: the engine's socket must not be touched then. */
   private peer: Peer | null = null;
@@ -106,7 +108,9 @@ export class Session {
       talk.burst,
     );
     house.counts.framesRelayed++;
-    house.fanout.audio(peer, talkgroup, message);
+    const { live } = talkgroup;
+    if (live.size > 1 || !live.has(this.reception)) house.fanout.audio(peer, talkgroup, message);
+    if (talkgroup.held !== null) house.holding.keep(talk, message, nowMs);
     if ((flags & END) !== 0) house.floors.release(talk, 'released', nowMs);
     return true;
   }
@@ -313,6 +317,11 @@ export class Session {
     this.house.floors.remove(talk, code, this.house.nowMs());
     this.talks?.delete(talkgroup.number);
     if (this.lastTalk === talk) this.lastTalk = null;
+  }
+
+  /** Its socket, null while it has none. */
+  get socket(): Peer | null {
+    return this.peer;
   }
 
   get isLive(): boolean {

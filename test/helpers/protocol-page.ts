@@ -105,7 +105,8 @@ function readGroup(part: string): Group {
 
 function readLines(lines: readonly string[]): Line[] {
   const spoken = lines.filter((line) => line !== '' && !line.startsWith('-- '));
-  return spoken.join('\n').replaceAll(/\n +/g, '').split('\n').map(readLine);
+  const whole = spoken.join('\n').replaceAll(/\n +(?=[\da-f]{2} )/g, ' '); // the next bytes of a message
+  return whole.replaceAll(/\n +/g, '').split('\n').map(readLine);
 }
 
 function readLine(line: string): Line {

@@ -13,7 +13,7 @@ import { compose } from '../../src/compose.js';
 import { readConfig } from '../../src/config.js';
 import type { UserId } from '../../src/ids.js';
 import { createLog } from '../../src/log.js';
-import { decodeFrame, END, encodeFrame, type Frame, START } from '../../src/relay/frame.js';
+import { decodeFrames, END, encodeFrame, type Frame, START } from '../../src/relay/frame.js';
 import { freshDatabase } from './cluster.js';
 
 export const SECRET = 'a test secret of more than thirty-two bytes';
@@ -260,11 +260,11 @@ export async function connect(
   };
   socket.on('message', (data: Buffer, isBinary: boolean) => {
     if (isBinary) {
-      const frame = decodeFrame(data, Number.MAX_SAFE_INTEGER);
-      if (typeof frame === 'string') throw new Error(`the relay sent a bad frame: ${frame}`);
-      const heard = { ...frame, text: Buffer.from(frame.payload).toString() };
-      frames.push(heard);
-      arrivals.push(heard);
+      const read = decodeFrames(data, Number.MAX_SAFE_INTEGER);
+      if (typeof read === 'string') throw new Error(`the relay sent a bad frame: ${read}`);
+      const heard = read.map((frame) => ({ ...frame, text: Buffer.from(frame.payload).toString() }));
+      frames.push(...heard);
+      arrivals.push(...heard);
     } else {
       const message = JSON.parse(data.toString());
       messages.push(message);

@@ -1,5 +1,6 @@
 // What a radio knows of its talkgroups and talkers, and how it counts what it hears.
 import t from 'tap';
+import { encodeBundle, encodeFrame } from '../../src/relay/frame.js';
 import { ALPHA, BRAVO, fakeWorld, talkEnd, talker } from '../helpers/client-fakes.js';
 
 const payload = Uint8Array.of(0x08, 1);
@@ -74,6 +75,18 @@ t.test('a frame says who, where, when and what', async (t) => {
   t.same(frames, [
     { talkgroupId: 'tg-alpha', session: 20, burst: 3, sequence: 0, flags: 0x08, payload, receivedAtMs },
   ]);
+});
+
+t.test('the frames of a bundle are heard one by one, and those of a bad one not at all', async (t) => {
+  const { socket, heard } = setUp();
+  socket().welcomes();
+  const frame = (sequence: number, burst = 1) =>
+    encodeFrame({ talkgroup: ALPHA.number, sender: 20, burst, sequence, payload }).buffer;
+  socket().delivers(encodeBundle([frame(0), frame(1), frame(2)]));
+  socket().delivers(encodeBundle([frame(3), frame(4, 2)]));
+  socket().delivers(encodeBundle([frame(3), frame(4)]).slice(0, -1));
+  socket().delivers(encodeBundle([frame(5)]));
+  t.same(heard, ['20/1 #0', '20/1 #1', '20/1 #2', '20/1 #5']);
 });
 
 t.test('the sequence counts on past 16 bits, and bursts do not disturb each other', async (t) => {

@@ -35,6 +35,24 @@ t.test('a choice is asked for as it was made, and told what of it was refused', 
   t.equal(radio.talkgroups.get(bravo)?.name, 'Bravo', 'the others are as they were');
 });
 
+t.test('a window is asked for as it was chosen, apart from other windows', async (t) => {
+  const { radio, socket, subscribed, returns } = setUp();
+  const windows = [{ coalesceMs: 10 }, { bundleMs: 60 }] as const;
+  const wanted = [
+    { talkgroup_ids: [alpha], mode: 'talk', coalesce_ms: 10 },
+    { talkgroup_ids: [bravo], mode: 'talk', bundle_ms: 60 },
+  ];
+  for (const [index, talkgroup] of both.entries()) {
+    const done = radio.subscribe({ talkgroupIds: [talkgroup.talkgroup_id], ...windows[index] });
+    subscribed([talkgroup]);
+    await done;
+  }
+  t.match(socket().texts, wanted);
+  returns(false);
+  t.match(socket().texts, wanted);
+  t.notOk(socket().texts.some((text) => 'coalesce_ms' in text && 'bundle_ms' in text));
+});
+
 t.test('unsubscribed is out of sight: no talkgroup, no talkers, no talk', async (t) => {
   const { radio, socket, ref, subscribed } = setUp();
   const ends: string[] = [];

@@ -2,11 +2,14 @@
 import fc from 'fast-check';
 import t from 'tap';
 import {
+  BUNDLE_FRAMES_MAX,
   checkFrame,
   decodeFrame,
+  decodeFrames,
   EMERGENCY,
   ENCRYPTED,
   END,
+  encodeBundle,
   encodeFrame,
   type Frame,
   HEADER_BYTES,
@@ -141,6 +144,79 @@ t.test('any bytes at all are a frame or a named fault, never a throw', async (t)
       const frame = decodeFrame(bytes);
       if (typeof frame === 'string') t.match(frame, /^(too_short|bad_version|bad_kind|empty|too_long)$/);
       else t.same(encodeFrame(frame), bytes);
+    }),
+  );
+});
+
+/** Frames as one burst has them. */
+const bursts = fc
+  .tuple(frames, fc.array(frames, { maxLength: BUNDLE_FRAMES_MAX - 1 }))
+  .map(([first, others]) => [first, ...others.map((frame) => ({ ...frame, ...burstOf(first) }))]);
+const burstOf = ({ talkgroup, sender, burst }: Frame) => ({ talkgroup, sender, burst });
+/** Where each frame of it ends in its bundle. */
+const endsOf = (burst: readonly Frame[]) =>
+  burst.map((_, index) => bundleOf(burst.slice(0, index + 1)).length);
+const bundleOf = (burst: readonly Frame[]) =>
+  new Uint8Array(encodeBundle(burst.map((frame) => encodeFrame(frame).buffer)));
+
+t.test('a bundle is the first header, of another kind, and each frame behind its length', async (t) => {
+  const last = encodeFrame({ ...SAME, sequence: 0x1235, flags: END, payload: new Uint8Array(0) });
+  const bytes = new Uint8Array(encodeBundle([HAND_WRITTEN.buffer, last.buffer]));
+  t.same([...bytes], [0x5d, ...HAND_WRITTEN.subarray(1, 16), 0, 19, ...HAND_WRITTEN, 0, 16, ...last]);
+  t.same(decodeFrames(HAND_WRITTEN), [SAME]);
+});
+
+t.test('a bundle reads back as it was written, wherever in a buffer it lies, and is no frame', async (t) => {
+  fc.assert(
+    fc.property(bursts, fc.nat({ max: 9 }), (burst, offset) => {
+      const bytes = bundleOf(burst);
+      const shifted = new Uint8Array(offset + bytes.length + 3);
+      shifted.set(bytes, offset);
+      const view = shifted.subarray(offset, offset + bytes.length);
+      t.same(decodeFrames(view), burst);
+      t.equal(decodeFrame(view), 'bad_kind');
+      t.equal(checkFrame(viewOf(view), PAYLOAD_BYTES_MAX), 'bad_kind');
+    }),
+  );
+});
+
+t.test('a bundle cut short, too long, of two bursts, or with a bad frame in it is none', async (t) => {
+  fc.assert(
+    fc.property(bursts, frames, fc.nat(), fc.nat(), (burst, other, cut, where) => {
+      const bytes = bundleOf(burst);
+      const length = cut % bytes.length;
+      // Behind a whole frame ends a bundle of fewer.
+      if (!endsOf(burst).includes(length))
+        t.equal(decodeFrames(bytes.subarray(0, length)), length < HEADER_BYTES ? 'too_short' : 'bad_bundle');
+      const longer = Uint8Array.of(...bytes, ...bytes.subarray(0, cut % 40), 0);
+      t.equal(decodeFrames(longer), 'bad_bundle');
+      const stranger = { ...other, burst: (burst[0] as Frame).burst ^ 1 };
+      const at = where % (burst.length + 1);
+      t.equal(
+        decodeFrames(bundleOf(burst.toSpliced(at, at === 0 ? 0 : 1, stranger, stranger))),
+        'bad_bundle',
+      );
+      const full = Array.from({ length: BUNDLE_FRAMES_MAX + 1 }, () => burst[0] as Frame);
+      t.equal(decodeFrames(bundleOf(full)), 'bad_bundle');
+      bytes[HEADER_BYTES + 2] = 0;
+      t.equal(decodeFrames(bytes), 'bad_bundle');
+    }),
+  );
+});
+
+t.test('any bytes at all are frames or a named fault, never a throw', async (t) => {
+  const anything = fc.uint8Array({ maxLength: 1100 });
+  const nearly = fc.tuple(bursts, fc.nat(), fc.nat({ max: 255 })).map(([burst, at, byte]) => {
+    const bytes = bundleOf(burst);
+    bytes[at % bytes.length] = byte;
+    return bytes;
+  });
+  fc.assert(
+    fc.property(fc.oneof(anything, nearly), (bytes) => {
+      const read = decodeFrames(bytes);
+      if (typeof read === 'string')
+        t.match(read, /^(too_short|bad_version|bad_kind|empty|too_long|bad_bundle)$/);
+      else t.ok(read.length >= 1 && read.length <= BUNDLE_FRAMES_MAX);
     }),
   );
 });

@@ -1,0 +1,133 @@
+// When held audio leaves: one timer for each window, for all talkgroups together, and only while something waits.
+//
+// The engine joins what is published to a socket within one turn of the loop into one write. So who hears ten talkgroups
+// gets what waited in all of them in one.
+import type { Counts } from './counts.js';
+import type { Fanout } from './fanout.js';
+import { encodeBundle } from './frame.js';
+import { Held, type Hold, heldBy } from './held.js';
+import { mayTalk, type Talkgroup } from './members.js';
+import type { Talk } from './talk.js';
+
+export interface HoldingOptions {
+  readonly fanout: Fanout;
+  readonly counts: Counts;
+  readonly nowMs: () => number;
+  readonly log: { error(fields: object, message: string): void };
+}
+
+export type Holding = ReturnType<typeof createHolding>;
+
+export function createHolding({ fanout, counts, nowMs, log }: HoldingOptions) {
+  const clocks = new Map<Hold, Clock>();
+
+  function open(talkgroup: Talkgroup, hold: Hold): string {
+    const known = heldBy(talkgroup, hold);
+    if (known !== undefined) return known.topic;
+    const held: Held = new Held(hold, talkgroup, (talk, frames) => publish(held, talk, frames));
+    talkgroup.held = [...(talkgroup.held ?? []), held];
+    return held.topic;
+  }
+
+  /** Permission is asked again: what waits must not outlive it. */
+  function publish({ topic, hold }: Held, talk: Talk, frames: readonly ArrayBuffer[]): void {
+    const { session, membership } = talk;
+    if (!mayTalk(membership)) {
+      counts.discarded += frames.length;
+      return;
+    }
+    // One by itself needs no bundle.
+    const messages = hold.bundled > 1 && frames.length > 1 ? [encodeBundle(frames)] : frames;
+    for (const message of messages) fanout.held(session.socket, topic, message);
+  }
+
+  function keep(talk: Talk, message: ArrayBuffer, nowMs: number): void {
+    const { talkgroup } = talk.membership;
+    const frame = message.slice(0); // the engine takes its buffer back
+    for (const held of talkgroup.held ?? []) {
+      clockOf(held.hold).watch(talkgroup, held);
+      held.put(talk, frame, nowMs);
+    }
+  }
+
+  function clockOf(hold: Hold): Clock {
+    let clock = clocks.get(hold);
+    if (clock === undefined) {
+      clock = createClock(hold, { hears: ({ topic }) => fanout.hearers(topic) > 0, nowMs, log });
+      clocks.set(hold, clock);
+    }
+    return clock;
+  }
+
+  return {
+    /** The topic of those who are given the talkgroup's audio this way; what is relayed from here on comes there. */
+    open,
+    /** One relayed frame, for everybody in the talkgroup who is not live. */
+    keep,
+    /** Its burst was taken back, or its right is gone: what waits of it reaches nobody. */
+    discard(talk: Talk): void {
+      for (const held of talk.membership.talkgroup.held ?? []) counts.discarded += held.discard(talk);
+    },
+    close(): void {
+      for (const clock of clocks.values()) clock.stop();
+    },
+  };
+}
+
+interface ClockOptions {
+  /** Whether anybody is given this. */
+  readonly hears: (held: Held) => boolean;
+  readonly nowMs: () => number;
+  readonly log: { error(fields: object, message: string): void };
+}
+
+interface Clock {
+  /** Something is about to wait there. */
+  watch(talkgroup: Talkgroup, held: Held): void;
+  stop(): void;
+}
+
+function createClock({ ms }: Hold, { hears, nowMs, log }: ClockOptions): Clock {
+  const watched = new Map<Held, Talkgroup>();
+  let timer: NodeJS.Timeout | null = null;
+
+  function ring(): void {
+    timer = null;
+    try {
+      expire(nowMs() + EARLY_MS);
+    } catch (error) {
+      log.error({ err: error }, 'held audio failed');
+    }
+  }
+
+  function expire(now: number): void {
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const [held, talkgroup] of watched) {
+      const dueMs = held.expire(now);
+      if (dueMs !== null) nextMs = Math.min(nextMs, dueMs);
+      const isHeard = hears(held);
+      // The last receiver went since: from the next frame on the talkgroup pays nothing for it.
+      if (!isHeard) close(talkgroup, held);
+      if (!isHeard || dueMs === null) watched.delete(held);
+    }
+    if (watched.size > 0) timer = setTimeout(ring, nextMs - now);
+  }
+
+  return {
+    watch(talkgroup, held) {
+      watched.set(held, talkgroup);
+      timer ??= setTimeout(ring, ms);
+    },
+    stop() {
+      if (timer !== null) clearTimeout(timer);
+    },
+  };
+}
+
+/** Node's timers may come that much before their time (whole milliseconds of another clock). */
+const EARLY_MS = 1;
+
+function close(talkgroup: Talkgroup, held: Held): void {
+  const others = (talkgroup.held ?? []).filter((one) => one !== held);
+  talkgroup.held = others.length === 0 ? null : others;
+}

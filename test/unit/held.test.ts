@@ -1,0 +1,358 @@
+// Held audio without an engine and on a clock of the test's own: what waits, what leaves, and that nothing is lost or
+// given twice, whatever happens meanwhile.
+import fc from 'fast-check';
+import t, { type Test } from 'tap';
+import type { TalkgroupId, UserId } from '../../src/ids.js';
+import type { Peer } from '../../src/relay/fanout.js';
+import { decodeFrames, encodeFrame } from '../../src/relay/frame.js';
+import { flushHeld, Held, HOLDS, type Hold, heldBy } from '../../src/relay/held.js';
+import type { Membership, Talkgroup } from '../../src/relay/members.js';
+import { createRelay } from '../../src/relay/relay.js';
+import type { Session } from '../../src/relay/session.js';
+import type { Talk } from '../../src/relay/talk.js';
+import type { MembershipRow } from '../../src/talk/store.js';
+import { eventually } from '../helpers/eventually.js';
+
+const EVERY_HOLD: readonly Hold[] = [...Object.values(HOLDS.coalesce_ms), ...Object.values(HOLDS.bundle_ms)];
+const talkgroup = { number: 9, relayed: 0 } as Talkgroup; // all of it that Held uses
+
+/** One step of what happens to held audio: a frame of that talker, or a call; some time passes before each. */
+const steps = fc.array(
+  fc.record({
+    act: fc.oneof(
+      { weight: 6, arbitrary: fc.constantFrom('put' as const) },
+      { weight: 2, arbitrary: fc.constantFrom('expire' as const) },
+      { weight: 1, arbitrary: fc.constantFrom('flush' as const, 'discard' as const) },
+    ),
+    talker: fc.nat({ max: 3 }),
+    afterMs: fc.nat({ max: 30 }),
+  }),
+  { maxLength: 60 },
+);
+
+t.test(
+  'what waits leaves once and in order, in time and in pieces of its size, or is discarded',
+  async (t) => {
+    fc.assert(
+      fc.property(fc.constantFrom(...EVERY_HOLD), steps, (hold, steps) => {
+        const talks = [0, 1, 2, 3].map((number) => ({ session: { number } }) as Talk); // likewise
+        const left = talks.map((): number[] => []);
+        const waiting = talks.map((): { frame: number; atMs: number }[] => []);
+        let nowMs = 0;
+        let frame = 0;
+        const held = new Held(hold, talkgroup, (talk, frames) => {
+          const talker = talks.indexOf(talk);
+          if (hold.bundled > 1) t.ok(frames.length <= hold.bundled);
+          for (const one of frames) left[talker]?.push(new DataView(one).getUint32(0));
+          waiting[talker]?.splice(0, frames.length);
+        });
+        const said = talks.map((): number[] => []);
+        for (const { act, talker, afterMs } of steps) {
+          const talk = talks[talker] as Talk;
+          nowMs += afterMs;
+          if (act === 'put') {
+            const bytes = new ArrayBuffer(4);
+            new DataView(bytes).setUint32(0, ++frame);
+            said[talker]?.push(frame);
+            waiting[talker]?.push({ frame, atMs: nowMs });
+            held.put(talk, bytes, nowMs);
+          } else if (act === 'flush') {
+            held.flush();
+            t.same(waiting.flat(), []);
+          } else if (act === 'discard') {
+            const gone = waiting[talker]?.splice(0) ?? [];
+            t.equal(held.discard(talk), gone.length);
+            said[talker] = said[talker]?.filter((one) => !gone.some((other) => other.frame === one)) ?? [];
+          } else {
+            const dueMs = held.expire(nowMs);
+            const rest = waiting.flat().map(({ atMs }) => atMs + hold.ms);
+            t.ok(rest.every((dueMs) => dueMs > nowMs));
+            t.equal(dueMs, rest.length === 0 ? null : Math.min(...rest));
+          }
+          const all = waiting.flat().length;
+          for (const [index, { session }] of talks.entries())
+            t.equal(held.waitingFor(session), all - (waiting[index]?.length ?? 0));
+        }
+        held.flush();
+        t.same(left, said);
+      }),
+    );
+  },
+);
+
+t.test('a talkgroup full of frames empties itself', async (t) => {
+  let left = 0;
+  const held = new Held(HOLDS.coalesce_ms[20], talkgroup, (_talk, frames) => {
+    left += frames.length;
+  });
+  const talks = Array.from({ length: 10 }, (_, number) => ({ session: { number } }) as Talk); // likewise
+  for (let frame = 0; frame < 1000; frame++) held.put(talks[frame % 10] as Talk, new ArrayBuffer(4), 0);
+  t.equal(left, 768);
+});
+
+t.test(
+  'a mark counts what had left by the mark before, for that is what had surely been written',
+  async (t) => {
+    const held = new Held(HOLDS.bundle_ms[60], talkgroup, () => {});
+    const talk = { session: {} } as Talk; // likewise
+    const mark = (relayed: number) => [held.mark(relayed), held.passedAtMark];
+    t.same(mark(0), [true, 0]);
+    for (let frame = 0; frame < 4; frame++) held.put(talk, new ArrayBuffer(4), 0);
+    t.same(mark(4), [false, 0], 'three left just now, one waits');
+    t.same(mark(4), [false, 3]);
+    held.flush();
+    t.same(mark(4), [false, 3]);
+    t.same(mark(4), [false, 4]);
+    t.same(mark(4), [true, 4]);
+  },
+);
+
+const row: MembershipRow = {
+  id: 'fire' as TalkgroupId,
+  number: 1,
+  name: 'fire',
+  rotation_counter: 0,
+  floor_mode: 'open',
+  max_talk_ms: 0,
+  emergencies: [],
+  site: 'depot',
+};
+
+/** What is published to a topic goes to its subscribers at once, to all but who publishes. */
+function createEngine() {
+  const topics = new Map<string, Set<Peer>>();
+  const inboxes = new Map<Peer, (string | ArrayBuffer)[]>();
+  let published = 0;
+  const publish = (topic: string, message: string | ArrayBuffer, but: Peer | null) => {
+    published++;
+    for (const peer of topics.get(topic) ?? []) if (peer !== but) inboxes.get(peer)?.push(message);
+    return true;
+  };
+  return {
+    publisher: {
+      publish: (topic: string, message: string | ArrayBuffer) => publish(topic, message, null),
+      numSubscribers: (topic: string) => topics.get(topic)?.size ?? 0,
+    },
+    published: () => published,
+    socket() {
+      const inbox: (string | ArrayBuffer)[] = [];
+      let newestPing = '';
+      const peer: Peer = {
+        send: (text) => inbox.push(text) && 1,
+        ping(text) {
+          newestPing = text;
+          return 1;
+        },
+        publish: (topic, message) => publish(topic, message, peer),
+        subscribe(topic) {
+          const subscribers = topics.get(topic) ?? new Set();
+          topics.set(topic, subscribers);
+          return !subscribers.has(peer) && subscribers.add(peer).size > 0;
+        },
+        unsubscribe: (topic) => topics.get(topic)?.delete(peer) ?? false,
+        getUserData: () => ({ session: null }),
+        end() {},
+      };
+      inboxes.set(peer, inbox);
+      return { peer, inbox, newestPing: () => newestPing };
+    },
+  };
+}
+
+/** A relay without an engine, and so many radios in one talkgroup; time passes only by `pass`. */
+async function radios(t: Pick<Test, 'fail'>, count: number) {
+  let nowMs = 100_000;
+  let number = 0;
+  const engine = createEngine();
+  const relay = createRelay({
+    verifyToken: () => null,
+    started: () => true,
+    reads: {
+      accountsOf: async (ids) =>
+        ids.map((id) => ({
+          ...{ id, username: id, role: 'user', valid_from: 0, device_id: null, device_active: true },
+          memberships: [row],
+        })),
+      talkgroupsOf: async () => [],
+    },
+    takeNumber: () => ++number,
+    publisher: engine.publisher,
+    limits: {
+      ...{ frameBytes: 1024, framesPerSecond: 10_000, textBytes: 8192, controlPerSecond: 20 },
+      ...{ talkSilenceMs: 1e9, backlogMs: 1000, resumeMs: 0, sessionsParked: 1, drainMs: 0 },
+      lagPingMs: 1000,
+      ...{ socketsPerUser: 32, upgradesLoading: 200, upgradesWaiting: 0 },
+    },
+    emergencyWrites: { raise: async () => null, acknowledge: async () => null, clear: async () => 'unknown' },
+    storeFix: async () => true,
+    talkgroupsExisting: async () => new Set(),
+    talkgroupNumbered: async () => false,
+    log: { info() {}, error: (_fields, message) => t.fail(message) },
+    nowMs: () => nowMs,
+  });
+
+  async function radio(name: string) {
+    const { peer, inbox, newestPing } = engine.socket();
+    const claims = { sub: name as UserId, username: name, role: 'user', iat: 0 } as const;
+    const session = await new Promise<Session>((resolve, reject) => {
+      relay.admit({ claims, resume: null }, (admission) => {
+        if ('close' in admission) return reject(new Error(admission.close.reason));
+        relay.open(admission, peer);
+        resolve(admission.session);
+      });
+    });
+    const membership = session.user.memberships.get(row.number) as Membership; // by `reads`
+    const { reception } = session;
+    let said = 0;
+    let isSlow = false;
+    const answers = () => reception.pong(newestPing());
+    answers();
+    return {
+      session,
+      membership,
+      said: () => said,
+      says() {
+        const frame = encodeFrame({ sequence: said++, talkgroup: row.number, payload: Uint8Array.of(1) });
+        session.receiveAudio(frame.buffer);
+      },
+      asks: (hold: Hold | null) =>
+        session.subscribe(membership, { mode: 'talk', presence: false, hold }, nowMs),
+      /** Does not answer for a second and a half. */
+      lags() {
+        if (isSlow) return;
+        isSlow = true;
+        reception.ping(String(nowMs));
+        nowMs += 1500;
+        reception.judge(nowMs);
+      },
+      answers() {
+        if (!isSlow) return;
+        isSlow = false;
+        answers();
+        reception.ping(String(nowMs));
+        answers();
+      },
+      /** Sequences heard, by talker. */
+      heard() {
+        const heard = new Map<number, number[]>();
+        for (const message of inbox) {
+          const frames = typeof message === 'string' ? [] : decodeFrames(new Uint8Array(message));
+          if (typeof frames === 'string') throw new Error(frames);
+          for (const { sender, sequence } of frames)
+            heard.set(sender, [...(heard.get(sender) ?? []), sequence]);
+        }
+        return heard;
+      },
+      /** As told by LAG. */
+      missed: () =>
+        inbox
+          .flatMap((message) => (typeof message === 'string' ? [JSON.parse(message)] : []))
+          .flatMap(({ type, talkgroups }) => (type === 'LAG' ? talkgroups : []))
+          .reduce((sum: number, { missed }: { missed: number }) => sum + missed, 0),
+    };
+  }
+
+  const all = [];
+  for (let index = 0; index < count; index++) all.push(await radio(`radio ${index}`));
+  const [{ membership }] = all as [(typeof all)[number]];
+  return {
+    all,
+    talkgroup: membership.talkgroup,
+    published: engine.published,
+    pass(ms: number) {
+      nowMs += ms;
+      for (const held of membership.talkgroup.held ?? []) held.expire(nowMs);
+    },
+    close: () => relay.close(),
+  };
+}
+
+type Radio = Awaited<ReturnType<typeof radios>>['all'][number];
+
+/** Any radio does any of it. */
+const acts = fc.array(
+  fc.record({
+    radio: fc.nat({ max: 2 }),
+    act: fc.oneof(
+      { weight: 6, arbitrary: fc.constant((radio: Radio) => radio.says()) },
+      {
+        weight: 2,
+        arbitrary: fc
+          .constantFrom(null, ...EVERY_HOLD)
+          .map((hold) => Object.assign((radio: Radio) => radio.asks(hold), { hold: hold?.name })),
+      },
+      { weight: 1, arbitrary: fc.constant((radio: Radio) => radio.lags()) },
+      { weight: 2, arbitrary: fc.constant((radio: Radio) => radio.answers()) },
+    ),
+    afterMs: fc.nat({ max: 25 }),
+  }),
+  { maxLength: 60 },
+);
+
+t.test(
+  'whatever radios ask for and however they lag, each frame is heard once or counted in LAG',
+  async (t) => {
+    const closing: Promise<void>[] = [];
+    await fc.assert(
+      fc.asyncProperty(acts, async (acts) => {
+        const { all, talkgroup, pass, close } = await radios(t, 3);
+        for (const { radio, act, afterMs } of acts) {
+          pass(afterMs);
+          act(all[radio] as Radio);
+        }
+        for (const radio of all) radio.answers();
+        flushHeld(talkgroup);
+        for (const radio of all) {
+          const heard = radio.heard();
+          t.notOk(heard.has(radio.session.number), 'nobody hears himself');
+          let sum = 0;
+          for (const sequences of heard.values()) {
+            t.same(
+              sequences,
+              [...new Set(sequences)].sort((one, other) => one - other),
+              'in order, once',
+            );
+            sum += sequences.length;
+          }
+          const others = all
+            .filter((other) => other !== radio)
+            .reduce((said, other) => said + other.said(), 0);
+          t.equal(sum + radio.missed(), others);
+        }
+        closing.push(close()); // which takes half a second
+      }),
+      { numRuns: 50 },
+    );
+    await Promise.all(closing);
+  },
+);
+
+t.test('what waits when the whole talkgroup is withdrawn is given to nobody', async (t) => {
+  const { all, talkgroup, close } = await radios(t, 2);
+  const [a, b] = all as [Radio, Radio];
+  b.asks(HOLDS.bundle_ms[60]);
+  a.says();
+  talkgroup.withdrawn = true;
+  flushHeld(talkgroup);
+  t.same([...b.heard()], []);
+  await close();
+});
+
+t.test('when the last receiver of a window is gone, the talkgroup holds nothing any more', async (t) => {
+  const { all, talkgroup, published, close } = await radios(t, 2);
+  const [a, b] = all as [Radio, Radio];
+  a.says();
+  t.equal(talkgroup.held, null, 'nor before the first');
+  b.asks(HOLDS.coalesce_ms[10]);
+  t.equal(heldBy(talkgroup, HOLDS.coalesce_ms[10])?.topic, 'c10.1');
+  b.asks(null);
+  a.says();
+  await eventually(() => {
+    if (talkgroup.held !== null) throw new Error('still held');
+  });
+  const before = published();
+  a.says();
+  t.equal(published() - before, 1, 'once, live');
+  t.same([...b.heard().values()], [[0, 1, 2]]);
+  await close();
+});
