@@ -181,6 +181,7 @@ t.test(
     for (const watcher of childrenOf(guard).filter((pid) => pid !== server)) process.kill(watcher, 'SIGKILL');
     process.kill(guard, 'SIGKILL');
     child.kill('SIGKILL');
+    await once(child, 'exit'); // until then its folder is in use
     const next = await start(t, dataDir);
     t.not(await postmasterPid(dataDir), server);
     t.same(await query(next.url, (sql) => sql`select text from orphaned`), [{ text: 'kept' }]);
@@ -375,6 +376,7 @@ async function insertUntilKilled(url: string, child: ChildProcess): Promise<numb
     }
   });
   await rejection(inserting);
+  if (child.signalCode === null) await once(child, 'exit');
   return committed;
 }
 
