@@ -73,7 +73,7 @@ export const ABOUT: Readonly<Record<string, About>> = {
   },
   monitor: {
     title: 'Monitors of ten talkgroups',
-    what: 'Fifty dispatchers hear ten talkers at once, live and with `coalesce_ms` 10, in turns on one relay: what a delivered frame costs when those of 10 ms leave in one write.',
+    what: 'A hundred dispatchers hear ten talkers at once, live and with `coalesce_ms` 10, in turns on one relay: what a delivered frame costs when those of 10 ms leave in one write.',
   },
   bundles: {
     title: 'Frames in bundles',

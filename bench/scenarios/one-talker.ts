@@ -51,8 +51,8 @@ const PLAN_1000: Plan = {
   listeners: 1_000,
   audience: AUDIENCE,
   piece: PIECE,
-  rounds: 8,
-  closeRounds: 2,
+  rounds: 10,
+  closeRounds: 3,
   warmUpRounds: WARM_UP,
 };
 /** 50 frames/s to 5,000 are more than one core of any server here carries: ten are. */

@@ -158,7 +158,7 @@ function routes(app: TemplatedApp, relay: Relay, options: ListenerOptions): void
 
     pong(ws, message) {
       const { session } = ws.getUserData();
-      if (session !== null) guarded('pong', () => session.ponged(Buffer.from(message).toString('latin1')));
+      if (session !== null) guarded('pong', () => session.ponged(message));
     },
 
     close(ws, code) {

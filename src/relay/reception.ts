@@ -195,9 +195,9 @@ export class Reception {
   }
 
   /** false: it answers no ping of ours. */
-  pong(text: string): boolean {
-    const fairMs = this.fairMs();
-    const answered = this.lag.answered(text, fairMs, this.house.fair.stoodAtMs);
+  pong(payload: ArrayBuffer, nowMs: number): boolean {
+    const fairMs = this.house.fair.at(nowMs);
+    const answered = this.lag.answered(readDecimal(payload), fairMs, this.house.fair.stoodAtMs);
     if (answered === 'stray') return false;
     if (answered === 'newest') this.house.unanswered.delete(this.session);
     this.judge(fairMs);
@@ -278,3 +278,21 @@ export class Reception {
     return this.house.fair.at(this.house.nowMs());
   }
 }
+
+/** Of integers in milliseconds; more digits are not ours. */
+const DIGITS_MAX = 15;
+
+/** NaN: it is none. By hand, for a text would be made of every answer of every receiver first. */
+function readDecimal(payload: ArrayBuffer): number {
+  const bytes = new Uint8Array(payload);
+  if (bytes.length > DIGITS_MAX) return Number.NaN;
+  let value = 0;
+  for (const byte of bytes) {
+    if (byte < ZERO || byte > NINE) return Number.NaN;
+    value = 10 * value + byte - ZERO;
+  }
+  return value;
+}
+
+const ZERO = 0x30;
+const NINE = 0x39;

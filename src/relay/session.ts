@@ -291,11 +291,13 @@ export class Session {
   }
 
   /** A pong. An empty one answers the engine's own pings, of which there are few. */
-  ponged(text: string): void {
+  ponged(payload: ArrayBuffer): void {
     const nowMs = this.house.nowMs();
     const sinceMs = nowMs - this.heardAtMs;
     this.heardAtMs = nowMs;
-    if (text === '' ? sinceMs >= EMPTY_PONGS_MS_MIN : this.reception.pong(text)) return;
+    const isOurs =
+      payload.byteLength === 0 ? sinceMs >= EMPTY_PONGS_MS_MIN : this.reception.pong(payload, nowMs);
+    if (isOurs) return;
     this.house.counts.strayPongs++;
     this.pinged();
   }

@@ -205,7 +205,7 @@ async function radios(t: Pick<Test, 'fail'>, count: number) {
     const { reception } = session;
     let said = 0;
     let isSlow = false;
-    const answers = () => reception.pong(newestPing());
+    const answers = () => session.ponged(new Uint8Array(Buffer.from(newestPing())).buffer);
     answers();
     return {
       session,

@@ -114,7 +114,8 @@ t.test(
     await nextTurn();
     t.notOk(topics.has(talkgroup.audioTopic));
     reception.ping(now());
-    t.ok(reception.pong(now()));
+    const answer = new Uint8Array(Buffer.from(now())).buffer;
+    t.ok(reception.pong(answer, Number(now())));
     t.same(said, ['LAG', 'SUBSCRIBED']);
     t.ok(topics.has(talkgroup.audioTopic));
   },

@@ -32,7 +32,7 @@ async function radioOn(t: Test) {
     unsubscribe: () => true,
     // Answered, for the relay's timer goes by the clock that `pass` winds: ten seconds without an answer end a session.
     ping(text) {
-      setImmediate(() => session.ponged(text));
+      setImmediate(() => session.ponged(bufferOf(Buffer.from(text))));
       return 1;
     },
     getUserData: () => ({ session: null }),
