@@ -14,7 +14,7 @@ const LOAD: Load = {
   phaseFrames: 150,
   pauseFrames: 0,
   turnPhases: 1,
-  turns: Array.from({ length: 8 }, (_, turn) => (turn % 2 === 0 ? 'without' : 'with')),
+  turns: Array.from({ length: 20 }, (_, turn) => (turn % 2 === 0 ? 'without' : 'with')),
 };
 
 /** One kind, once with and once without on either side. */

@@ -13,11 +13,11 @@ const PHASES = {
   phaseFrames: 50,
   pauseFrames: 50,
   turnPhases: 4,
-  turns: ['without', 'with', 'with', 'without'],
+  turns: Array.from({ length: 12 }, (_, turn) => ([1, 2].includes(turn % 4) ? 'with' : 'without')),
 } as const;
 
 /** One case, in turns of 1 s: a radio that stops is noticed after one to two. */
-const QUICK_PHASES = { ...PHASES, turnPhases: 1 };
+const QUICK_PHASES = { ...PHASES, turnPhases: 1, turns: PHASES.turns.slice(0, 4) };
 
 const CASES: readonly Case[] = [
   caseOf('1 of 100 stops', { listeners: 99, disturbing: 1, disturbance: { kind: 'stopped' } }),
