@@ -8,6 +8,8 @@ export interface Collection {
   readonly thread: number;
   /** `major` goes through the whole heap, `minor` through what is young. */
   readonly kind: 'minor' | 'major';
+  /** Asked for by no allocation: V8 gives memory back some seconds after it was last busy, in up to three goes. */
+  readonly isReducing: boolean;
   readonly beforeMib: number;
   readonly afterMib: number;
   readonly pauseMs: number;
@@ -24,13 +26,14 @@ export function createCollectionLog() {
       const lines = (rest + text).split('\n');
       rest = lines.pop() ?? '';
       for (const line of lines) {
-        const [, heap = '', kind, before, after, pause] = COLLECTION.exec(line) ?? [];
+        const [, heap = '', kind, mode, before, after, pause] = COLLECTION.exec(line) ?? [];
         if (kind === undefined) continue;
         if (!threads.includes(heap)) threads.push(heap);
         collections.push({
           atMs: nowMs(),
           thread: threads.indexOf(heap),
           kind: kind === 'Scavenge' ? 'minor' : 'major',
+          isReducing: mode === ' (reduce)',
           beforeMib: Number(before),
           afterMib: Number(after),
           pauseMs: Number(pause),
@@ -42,7 +45,7 @@ export function createCollectionLog() {
 
 /** `[pid:heap]  104 ms: Scavenge 3.8 (4.0) -> 3.4 (5.0) MB, 9.04 / 0.00 ms ...`; Mark-Compact may have a word in brackets. */
 const COLLECTION =
-  /^\[\d+:(\w+)\] +\d+ ms: (Scavenge|Mark-\w+)[^\d]* ([\d.]+) \([\d.]+\) -> ([\d.]+) \([\d.]+\) MB, ([\d.]+)/;
+  /^\[\d+:(\w+)\] +\d+ ms: (Scavenge|Mark-\w+)( \(\w+\))? ([\d.]+) \([\d.]+\) -> ([\d.]+) \([\d.]+\) MB, ([\d.]+)/;
 
 /** What was allocated from the first of these collections of one thread to the last, in bytes. */
 export function allocatedBytes(collections: readonly Collection[]): number {

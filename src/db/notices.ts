@@ -32,6 +32,12 @@ export const notify = (sql: Sql, notice: Notice) => sql`pg_notify(${CHANNEL}, ${
 export const notifyOwnTalkgroup = (sql: Sql, { id, kind }: { id: string; kind: TalkgroupKind }) =>
   sql`pg_notify(${CHANNEL}, json_build_object('id', ${id}::text, 'kind', ${kind}::text, 'talkgroup', talkgroup_id)::text)`;
 
+/**
+ * What a node says to itself, before its id. On the channel of the notices: of two channels a new connection may listen
+ * to one alone, and a voice on the other would prove nothing.
+ */
+const VOICE = 'voice ';
+
 /** A listening connection has nothing in flight worth waiting for. */
 const END_MS_MAX = 50;
 
@@ -64,7 +70,7 @@ export function listenForNotices({
   beatMs = 1000,
   silenceMsMax = 3000,
 }: NoticeListenerOptions): NoticeListener {
-  const self = `${CHANNEL}_${randomUUID().replaceAll('-', '')}`;
+  const own = `${VOICE}${randomUUID()}`;
   let client: Client | null = null;
   let isSilent = false;
   // Timers run before sockets are read: after a stall of our own the voice may be there, waiting to be heard.
@@ -84,11 +90,13 @@ export function listenForNotices({
     heard();
     // postgres.js listens again by itself after a lost connection and then calls the third function again.
     mine.sql
-      .listen(CHANNEL, receive, () => mine === client && onGap())
-      .then(() =>
-        mine.sql.listen(self, () => {
-          if (mine === client) heard();
-        }),
+      .listen(
+        CHANNEL,
+        (payload) => {
+          if (payload !== own) receive(payload);
+          else if (mine === client) heard();
+        },
+        () => mine === client && onGap(),
       )
       .catch(() => {
         // Expected while the database is away: the silence below opens the next one.
@@ -102,6 +110,7 @@ export function listenForNotices({
   }
 
   function receive(payload: string): void {
+    if (payload.startsWith(VOICE)) return; // another node's
     const notice = readNotice(payload);
     if (notice === null) log.warn({ bytes: payload.length }, 'notice not understood');
     else onNotice(notice);
@@ -109,7 +118,7 @@ export function listenForNotices({
 
   const beat = setInterval(() => {
     database
-      .write(deadlineIn(beatMs), (sql) => sql`select pg_notify(${self}, '')`)
+      .write(deadlineIn(beatMs), (sql) => sql`select pg_notify(${CHANNEL}, ${own})`)
       .catch(() => {
         // Expected while the database is away: silence is what is looked for below.
       });

@@ -63,7 +63,7 @@ t.test('collections are read from lines that come in pieces, and told apart by h
   t.match(log.collections, [
     { thread: 0, kind: 'minor', beforeMib: 3.8, afterMib: 3.4, pauseMs: 9.04 },
     { thread: 1, kind: 'minor', beforeMib: 8, afterMib: 2.8 },
-    { thread: 0, kind: 'major', beforeMib: 22.1, afterMib: 2.6 },
+    { thread: 0, kind: 'major', isReducing: true, beforeMib: 22.1, afterMib: 2.6 },
   ]);
   const own = log.collections.filter(({ thread }) => thread === 0);
   t.equal(Math.round(allocatedBytes(own) / 2 ** 20), 19, 'from 3.4 to 22.1 MiB');
