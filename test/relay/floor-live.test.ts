@@ -25,7 +25,7 @@ import {
   service,
 } from '../helpers/service.js';
 
-const RUNS = Number(process.env.PROVE_RUNS ?? 3000) / 50;
+const RUNS = Number(process.env.PROVE_RUNS ?? 3000) / 30;
 /** Histories under way at the same time, each in a talkgroup of its own: they wait more than they work. */
 const LANES = 50;
 /** After a failure a shorter history is looked for so long. */
