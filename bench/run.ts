@@ -39,7 +39,7 @@ const SCENARIOS: Readonly<Record<string, Entry>> = {
   'floor-access': { play: floorAccess, takesS: 65 },
   'late-entry': { play: lateEntry, takesS: 50 },
   'slow-listeners': { play: slowListeners, takesS: 220 },
-  flood: { play: flood, takesS: 200 },
+  flood: { play: flood, takesS: 165 },
   'rest-under-audio': { play: restUnderAudio, takesS: 115 },
   'login-storm': { play: loginStorm, takesS: 40 },
   'gps-tide': { play: gpsTide, takesS: 50 },

@@ -14,7 +14,8 @@ const LOAD: Load = {
   phaseFrames: 150,
   pauseFrames: 0,
   turnPhases: 1,
-  turns: Array.from({ length: 20 }, (_, turn) => (turn % 2 === 0 ? 'without' : 'with')),
+  // 48 s in all: a single floor is taken away after 60.
+  turns: Array.from({ length: 16 }, (_, turn) => (turn % 2 === 0 ? 'without' : 'with')),
 };
 
 /** One kind, once with and once without on either side. */
