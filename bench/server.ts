@@ -58,7 +58,6 @@ export const PEERS = {
   bare: nodePeer('bare', 'uWebSockets.js'),
   /** With frames built once. */
   ws: nodePeer('ws', 'ws'),
-  'ws-send': nodePeer('ws-send', 'ws'),
   'fastify-websocket': nodePeer('fastify-websocket', '@fastify/websocket'),
   'socket.io': { ...nodePeer('socket-io', 'socket.io'), dialect: 'socket.io' },
   mosquitto: programPeer('mosquitto', 'mqtt', mosquittoVersion, startMosquitto),

@@ -1,6 +1,6 @@
 // ws at its best: a message is put into its WebSocket frame once, and the same bytes are written to every socket.
 //
-// `client.send` in a loop (ws-send.ts) makes a header for each receiver and corks its socket for two writes. Who fans
+// `client.send` in a loop, as its README has it, makes a header for each receiver and corks its socket for two writes. Who fans
 // out much goes round it with Sender.frame, which the maintainers made a function of its own for that purpose, so this
 // is the one to be held against. It gives up what ws does for a single message: compression, callbacks, bufferedAmount.
 // In its favour, too: it pings nobody and drops nothing for a slow receiver. bufferutil, which ws can use, would only

@@ -1,6 +1,4 @@
 // The relay: sessions, their rights and their talk, put together behind one listener.
-// The global of this name is looked up by a getter of Node's each time, which costs a frame more than the clock.
-import { performance } from 'node:perf_hooks';
 import type { VerifyToken } from '../auth/tokens.js';
 import type { Notice } from '../db/notices.js';
 import { type Close, closes } from './closes.js';

@@ -7,11 +7,10 @@ import type { Peer } from '../../src/relay/fanout.js';
 import { decodeFrames, encodeFrame } from '../../src/relay/frame.js';
 import { flushHeld, Held, HOLDS, type Hold, heldBy } from '../../src/relay/held.js';
 import type { Membership, Talkgroup } from '../../src/relay/members.js';
-import { createRelay } from '../../src/relay/relay.js';
-import type { Session } from '../../src/relay/session.js';
 import type { Talk } from '../../src/relay/talk.js';
 import type { MembershipRow } from '../../src/talk/store.js';
 import { eventually } from '../helpers/eventually.js';
+import { relayAlone, seated } from '../helpers/relay-alone.js';
 
 const EVERY_HOLD: readonly Hold[] = [...Object.values(HOLDS.coalesce_ms), ...Object.values(HOLDS.bundle_ms)];
 const talkgroup = { number: 9, relayed: 0 } as Talkgroup; // all of it that Held uses
@@ -164,9 +163,7 @@ async function radios(t: Pick<Test, 'fail'>, count: number) {
   let nowMs = 100_000;
   let number = 0;
   const engine = createEngine();
-  const relay = createRelay({
-    verifyToken: () => null,
-    started: () => true,
+  const relay = relayAlone(t, {
     reads: {
       accountsOf: async (ids) =>
         ids.map((id) => ({
@@ -177,30 +174,14 @@ async function radios(t: Pick<Test, 'fail'>, count: number) {
     },
     takeNumber: () => ++number,
     publisher: engine.publisher,
-    limits: {
-      ...{ frameBytes: 1024, framesPerSecond: 10_000, textBytes: 8192, controlPerSecond: 20 },
-      ...{ talkSilenceMs: 1e9, backlogMs: 1000, resumeMs: 0, sessionsParked: 1, drainMs: 0 },
-      lagPingMs: 1000,
-      ...{ socketsPerUser: 32, upgradesLoading: 200, upgradesWaiting: 0 },
-    },
-    emergencyWrites: { raise: async () => null, acknowledge: async () => null, clear: async () => 'unknown' },
-    storeFix: async () => true,
-    talkgroupsExisting: async () => new Set(),
-    talkgroupNumbered: async () => false,
-    log: { info() {}, error: (_fields, message) => t.fail(message) },
+    limits: { framesPerSecond: 10_000, talkSilenceMs: 1e9 },
     nowMs: () => nowMs,
   });
 
   async function radio(name: string) {
     const { peer, inbox, newestPing } = engine.socket();
     const claims = { sub: name as UserId, username: name, role: 'user', iat: 0 } as const;
-    const session = await new Promise<Session>((resolve, reject) => {
-      relay.admit({ claims, resume: null }, (admission) => {
-        if ('close' in admission) return reject(new Error(admission.close.reason));
-        relay.open(admission, peer);
-        resolve(admission.session);
-      });
-    });
+    const session = await seated(relay, claims, peer);
     const membership = session.user.memberships.get(row.number) as Membership; // by `reads`
     const { reception } = session;
     let said = 0;

@@ -3,8 +3,8 @@ import t, { type Test } from 'tap';
 import type { TalkgroupId, UserId } from '../../src/ids.js';
 import type { Peer } from '../../src/relay/fanout.js';
 import { END, encodeFrame, START } from '../../src/relay/frame.js';
-import { createRelay } from '../../src/relay/relay.js';
 import type { MembershipRow } from '../../src/talk/store.js';
+import { relayAlone, seated } from '../helpers/relay-alone.js';
 
 type Message = { readonly type: string; readonly code?: string; readonly [key: string]: unknown };
 
@@ -49,43 +49,15 @@ async function radioOn(t: Test) {
     device_active: true,
     memberships: [talkgroupRow(1), talkgroupRow(2)],
   };
-  const relay = createRelay({
-    verifyToken: () => null,
-    started: () => true,
+  const relay = relayAlone(t, {
     reads: { accountsOf: async () => [account], talkgroupsOf: async () => [] },
     takeNumber: () => 7,
     publisher: { publish: () => true, numSubscribers: () => 1 },
-    limits: {
-      frameBytes: 1024,
-      framesPerSecond: 110,
-      textBytes: 8192,
-      controlPerSecond: 20,
-      talkSilenceMs: 2000,
-      backlogMs: 1000,
-      resumeMs: 0,
-      lagPingMs: 1000,
-      sessionsParked: 1,
-      drainMs: 0,
-      socketsPerUser: 32,
-      upgradesLoading: 200,
-      upgradesWaiting: 0,
-    },
-    emergencyWrites: { raise: async () => null, acknowledge: async () => null, clear: async () => 'unknown' },
-    storeFix: async () => true,
-    talkgroupsExisting: async () => new Set(),
-    talkgroupNumbered: async () => false,
-    log: { info() {}, error: (_fields, message) => t.fail(message) },
     nowMs: () => nowMs,
   });
   t.teardown(() => relay.close());
   const claims = { sub: account.id, username: 'ann', role: 'user', iat: 0 } as const;
-  const session = await new Promise<Parameters<typeof relay.closed>[0]>((resolve, reject) => {
-    relay.admit({ claims, resume: null }, (admission) => {
-      if ('close' in admission) return reject(new Error(admission.close.reason));
-      relay.open(admission, peer);
-      resolve(admission.session);
-    });
-  });
+  const session = await seated(relay, claims, peer);
   const bufferOf = (bytes: Uint8Array) => new Uint8Array(bytes).buffer;
 
   return {
