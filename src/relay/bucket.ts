@@ -1,25 +1,26 @@
 // A token bucket: so many a second, so many at once.
 
+/** A sum of fractions may lie a little above the number that it stands for. */
+const ROUNDING_MS = 1e-6;
+
 export class Bucket {
-  private readonly perMs: number;
-  private readonly burst: number;
-  private tokens: number;
-  private at: number;
+  private readonly tokenMs: number;
+  private readonly fullMs: number;
+  /** Every token up to this moment is spent: one number to keep instead of tokens and when they were counted. */
+  private spentUntilMs: number;
 
   /** Starts full. `nowMs` is monotonic, as everywhere in the relay. */
   constructor(perSecond: number, burst: number, nowMs: number) {
-    this.perMs = perSecond / 1000;
-    this.burst = burst;
-    this.tokens = burst;
-    this.at = nowMs;
+    this.tokenMs = 1000 / perSecond;
+    this.fullMs = burst * this.tokenMs;
+    this.spentUntilMs = nowMs - this.fullMs;
   }
 
   /** true: within the rate, and one token is spent. */
   take(nowMs: number): boolean {
-    this.tokens = Math.min(this.burst, this.tokens + (nowMs - this.at) * this.perMs);
-    this.at = nowMs;
-    if (this.tokens < 1) return false;
-    this.tokens -= 1;
+    const spentUntilMs = Math.max(this.spentUntilMs, nowMs - this.fullMs) + this.tokenMs;
+    if (spentUntilMs > nowMs + ROUNDING_MS) return false;
+    this.spentUntilMs = spentUntilMs;
     return true;
   }
 }

@@ -59,12 +59,12 @@ export class Lag {
   }
 
   /**
-   * Takes a pong's text, which answers its ping and all older ones; `stray`: it matches no open one and changed nothing.
+   * A pong brought this time, NaN when it brought none: it answers its ping and all older ones. `stray`: it matches no
+   * open one and changed nothing.
    * `stoodAtMs` is the clock's: what was under way while the server stood still shows too short a round trip. It counts
    * as the last, but were it taken for the smallest, a satellite link would be called slow ever after.
    */
-  answered(text: string | number, fairMs: number, stoodAtMs: number = NONE): 'newest' | 'older' | 'stray' {
-    const sentAtMs = Number(text);
+  answered(sentAtMs: number, fairMs: number, stoodAtMs: number = NONE): 'newest' | 'older' | 'stray' {
     if (!this.closeUpTo(sentAtMs)) return 'stray';
     this.answeredAtMs = sentAtMs;
     this.lastMs = fairMs - sentAtMs;

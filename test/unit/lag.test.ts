@@ -107,7 +107,7 @@ t.test('the first pong may take 4 s, for until then 3 s are taken for its best',
   t.equal(lag.judge(4101, limits), 'slow');
   const other = new Lag();
   other.pinged(100);
-  other.answered('100', 3600);
+  other.answered(100, 3600);
   t.equal(other.lagMs(3600), 0, 'and what it took is the smallest from then on');
 });
 
@@ -115,25 +115,25 @@ t.test('a round trip during which the server stood still is not taken for the sm
   const lag = new Lag();
   lag.pinged(1000);
   lag.pinged(1020);
-  lag.answered('1000', 1030, 1020);
-  lag.answered('1020', 1040, 1020);
+  lag.answered(1000, 1030, 1020);
+  lag.answered(1020, 1040, 1020);
   t.equal(lag.judge(1040, limits), null, 'but it counts as an answer');
   t.equal(lag.oldestOpenMs(1040), 0);
   lag.pinged(1060);
   t.equal(lag.judge(2600, limits), null, 'not known to be late, with nothing to compare');
-  lag.answered('1060', 2600, 1020);
+  lag.answered(1060, 2600, 1020);
   lag.pinged(2600);
   t.equal(lag.lagMs(4600), 2000 - 1540, 'compared with what came after it');
 });
 
-t.test('a pong answers its ping and all older ones, and no other text answers anything', async (t) => {
+t.test('a pong answers its ping and all older ones, and no other number answers anything', async (t) => {
   const lag = new Lag();
-  t.equal(lag.answered('-1', 0), 'stray');
+  t.equal(lag.answered(-1, 0), 'stray');
   for (const atMs of [100, 200, 300, 400]) lag.pinged(atMs);
-  for (const text of ['', '250', '300.5', 'x', '-1', 'NaN']) t.equal(lag.answered(text, 450), 'stray', text);
+  for (const ms of [250, 300.5, -1, Number.NaN]) t.equal(lag.answered(ms, 450), 'stray', `${ms}`);
   t.equal(lag.oldestOpenMs(450), 350);
-  t.equal(lag.answered('300', 450), 'older');
-  t.equal(lag.answered('200', 450), 'stray', 'which was answered along with it');
+  t.equal(lag.answered(300, 450), 'older');
+  t.equal(lag.answered(200, 450), 'stray', 'which was answered along with it');
   t.equal(lag.oldestOpenMs(450), 50);
   t.equal(lag.answered(400, 450), 'newest');
   t.equal(lag.oldestOpenMs(450), 0);
@@ -142,23 +142,23 @@ t.test('a pong answers its ping and all older ones, and no other text answers an
 t.test('two pings of one millisecond are answered by the first of their pongs', async (t) => {
   const lag = new Lag();
   for (const atMs of [100, 200, 200]) lag.pinged(atMs);
-  t.equal(lag.answered('200', 230), 'newest');
+  t.equal(lag.answered(200, 230), 'newest');
   t.equal(lag.oldestOpenMs(230), 0);
-  t.equal(lag.answered('200', 260), 'stray', 'or each would be followed by a ping at once, for ever');
+  t.equal(lag.answered(200, 260), 'stray', 'or each would be followed by a ping at once, for ever');
   lag.pinged(300);
-  t.equal(lag.answered('300', 300), 'newest');
+  t.equal(lag.answered(300, 300), 'newest');
   lag.pinged(300);
-  t.equal(lag.answered('300', 310), 'newest', 'one sent after the other was answered is a ping of its own');
+  t.equal(lag.answered(300, 310), 'newest', 'one sent after the other was answered is a ping of its own');
 });
 
 t.test('of more pings than it remembers, the oldest keeps its age and the newest answers all', async (t) => {
   const lag = new Lag();
   for (let atMs = 100; atMs <= 3000; atMs += 100) lag.pinged(atMs);
   t.equal(lag.oldestOpenMs(3000), 2900);
-  t.equal(lag.answered('100', 3000), 'older');
+  t.equal(lag.answered(100, 3000), 'older');
   t.equal(lag.oldestOpenMs(3000), 2800, 'and so do those next in age');
-  t.equal(lag.answered('2900', 3000), 'stray', 'the newest but one was forgotten');
-  t.equal(lag.answered('3000', 3000), 'newest');
+  t.equal(lag.answered(2900, 3000), 'stray', 'the newest but one was forgotten');
+  t.equal(lag.answered(3000, 3000), 'newest');
   t.equal(lag.oldestOpenMs(3000), 0);
   const kept = JSON.stringify(pingedFor(3600)).length;
   t.ok(kept < 300, `an hour without an answer is remembered in ${kept} characters`);
@@ -176,12 +176,12 @@ t.test('the answer to a ping from before it was slow does not bring it back', as
   lag.pinged(1900);
   t.equal(lag.judge(2050, limits), 'slow');
   t.ok(lag.isSlow);
-  t.equal(lag.answered('1900', 2060), 'newest');
+  t.equal(lag.answered(1900, 2060), 'newest');
   t.equal(lag.lagMs(2060), 140, 'though it is no more late');
   t.equal(lag.judge(2060, limits), null);
   lag.pinged(2060);
   t.equal(lag.judge(2070, limits), null, 'nor does a ping without an answer');
-  t.equal(lag.answered('2060', 2090), 'newest');
+  t.equal(lag.answered(2060, 2090), 'newest');
   t.equal(lag.judge(2090, limits), 'caught_up');
   t.notOk(lag.isSlow);
   t.equal(lag.judge(2090, limits), null, 'told once');
@@ -194,10 +194,10 @@ t.test('an overrun is slow at once, until a ping sent after it is answered', asy
   t.ok(lag.isSlow);
   t.equal(lag.judge(1000, limits), null, 'the caller knows');
   lag.pinged(1000); // of the same millisecond: before or after, nobody can tell
-  lag.answered('1000', 1020);
+  lag.answered(1000, 1020);
   t.equal(lag.judge(1020, limits), null);
   lag.pinged(1020);
-  lag.answered('1020', 1040);
+  lag.answered(1020, 1040);
   t.equal(lag.judge(1040, limits), 'caught_up');
 
   lag.overrun(1050);
@@ -208,7 +208,7 @@ t.test('an overrun is slow at once, until a ping sent after it is answered', asy
 function quickLag(): Lag {
   const lag = new Lag();
   lag.pinged(0);
-  lag.answered('0', 20);
+  lag.answered(0, 20);
   return lag;
 }
 
@@ -263,7 +263,7 @@ t.test('lag is what section 4 says, whatever comes in whatever order, and never 
     fc.record({ kind: fc.constant('wait' as const), ms: fc.oneof(fc.nat(3), fc.nat(3000)) }),
     fc.record({ kind: fc.constant('ping' as const) }),
     fc.record({ kind: fc.constant('pong' as const), which: fc.nat(20) }),
-    fc.record({ kind: fc.constant('stray' as const), text: fc.oneof(fc.string(), fc.integer().map(String)) }),
+    fc.record({ kind: fc.constant('stray' as const), ms: fc.oneof(fc.double(), fc.integer()) }),
     fc.record({ kind: fc.constant('overrun' as const) }),
     fc.record({ kind: fc.constant('judge' as const) }),
   );
@@ -283,11 +283,10 @@ t.test('lag is what section 4 says, whatever comes in whatever order, and never 
         }
         if (step.kind === 'pong') {
           const sentMs = naive.open[step.which];
-          if (sentMs !== undefined)
-            same('pong', lag.answered(String(sentMs), nowMs), naive.answered(sentMs, nowMs));
+          if (sentMs !== undefined) same('pong', lag.answered(sentMs, nowMs), naive.answered(sentMs, nowMs));
         }
-        if (step.kind === 'stray' && !naive.open.includes(Number(step.text))) {
-          same('stray', lag.answered(step.text, nowMs), 'stray');
+        if (step.kind === 'stray' && !naive.open.includes(step.ms)) {
+          same('stray', lag.answered(step.ms, nowMs), 'stray');
         }
         if (step.kind === 'overrun') {
           lag.overrun(nowMs);
@@ -466,7 +465,7 @@ function listen(scene: Scene): Change[] {
 
   function readPongs(nowMs: number): void {
     for (let text = radio.pong(nowMs); text !== null; text = radio.pong(nowMs)) {
-      const answer = lag.answered(text, clock.at(nowMs), clock.stoodAtMs);
+      const answer = lag.answered(Number(text), clock.at(nowMs), clock.stoodAtMs);
       // After a stall the clock waits for up to 100 ms, and two pings may carry one time.
       if (answer === 'stray' && stall === undefined) throw new Error(`stray pong at ${nowMs}`);
       judge(nowMs);

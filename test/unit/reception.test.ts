@@ -120,3 +120,24 @@ t.test(
     t.ok(topics.has(talkgroup.audioTopic));
   },
 );
+
+t.test('a pong that is not the digits of a ping answers nothing', async (t) => {
+  const { reception, now, pass } = receiver();
+  reception.attach(socket(true).peer);
+  pass(TICK_MS);
+  reception.ping(now());
+  const pong = (text: string) => reception.pong(new Uint8Array(Buffer.from(text)).buffer, Number(now()));
+  const others = [
+    '',
+    'x',
+    ` ${now()}`,
+    `${now()}.0`,
+    `+${now()}`,
+    `-${now()}`,
+    `1${now()}`,
+    '9'.repeat(100),
+    'NaN',
+  ];
+  for (const text of others) t.notOk(pong(text), JSON.stringify(text));
+  t.ok(pong(now()));
+});
