@@ -15,6 +15,8 @@ import { type Database, openDatabase } from './db/client.js';
 import { deadlineIn } from './db/deadline.js';
 import { borrowEmbedded } from './db/embedded.js';
 import { migrate } from './db/migrate.js';
+import { checkSecrets, rewrapSecrets } from './keys/secrets.js';
+import { createKeyring } from './keys/wrapping.js';
 import { createLog } from './log.js';
 
 /** A command has no request behind it: it may wait for a database that is just coming up. */
@@ -64,6 +66,24 @@ program
   .description('bring the database to the version of this code')
   .action(async () => {
     console.log(`database at version ${await withDatabaseUrl(migrate)}`);
+  });
+
+program
+  .command('secrets')
+  .description("the talkgroups' master secrets")
+  .command('rotate')
+  .description('wrap all of them with the first key of SECRETS_KEY; safe beside running nodes and to repeat')
+  .action(async () => {
+    const keyring = createKeyring(readConfig().SECRETS_KEY);
+    const { wrapsWith } = keyring;
+    if (wrapsWith === null) fail('SECRETS_KEY is not set: there is no key to wrap with');
+    const { wrapped, unreadable, left } = await withDatabase(async (database) => {
+      await checkSecrets(database, deadlineIn(COMMAND_MS), keyring);
+      return rewrapSecrets(database, keyring);
+    });
+    console.log(`wrapped with key ${wrapsWith}: ${wrapped}`);
+    if (unreadable.length > 0) fail(`damaged, left as they are: talkgroups ${unreadable.join(', ')}`);
+    if (left > 0) fail(`left: ${left}, made meanwhile by nodes with another first key; run it again`);
   });
 
 program

@@ -1,5 +1,5 @@
 // The JSON Web Token of the seed: one set of rules for both doors.
-import { createVerifier } from 'fast-jwt';
+import { createVerifier, TokenError } from 'fast-jwt';
 import { readId, type UserId } from '../ids.js';
 
 export type Role = 'admin' | 'user';
@@ -15,23 +15,29 @@ export interface Claims {
 /** A token's claims, or null when its signature, its header or a claim's type is wrong. Synchronous. */
 export type VerifyToken = (token: string) => Claims | null;
 
-/** HS256 pinned in both directions; @fastify/jwt in the REST door and fast-jwt in the relay get the same options. */
+/** HS256 pinned in both directions, whatever a token's header says. */
 export const signing = { algorithm: 'HS256' } as const;
 export const verification = {
   algorithms: ['HS256' as const],
   requiredClaims: ['sub', 'username', 'role', 'iat'],
 };
 
-/** The verifier for a listener without fastify; @fastify/jwt wraps the very same library. */
-export function createTokenVerifier(secret: string): VerifyToken {
-  const verify = createVerifier({ key: secret, ...verification });
+/** Keys of the tokens, at least 32 bytes each: the first signs, all of them verify, so that the first can be replaced. */
+export type TokenKeys = readonly [current: string, ...previous: string[]];
+
+/** The verifier of both doors. A token of the first key costs one signature, and so does a token that is none. */
+export function createTokenVerifier(keys: TokenKeys): VerifyToken {
+  const verifiers = keys.map((key) => createVerifier({ key, ...verification }));
   return (token) => {
-    try {
-      return readClaims(verify(token));
-    } catch {
-      // Expected: every broken, forged or foreign token.
-      return null;
+    for (const verify of verifiers) {
+      try {
+        return readClaims(verify(token));
+      } catch (error) {
+        // Expected: every broken, forged or foreign token. Of these only the last kind may be another key's.
+        if ((error as TokenError).code !== TokenError.codes.invalidSignature) return null;
+      }
     }
+    return null;
   };
 }
 

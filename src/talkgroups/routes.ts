@@ -20,11 +20,12 @@ import * as store from './store.js';
 export interface TalkgroupOptions {
   readonly database: Database;
   readonly tell: Tell;
+  readonly wrap: store.WrapSecret;
 }
 
 /** The routes under /talkgroups. */
 export const talkgroupRoutes =
-  ({ database, tell }: TalkgroupOptions): FastifyPluginAsyncTypebox =>
+  ({ database, tell, wrap }: TalkgroupOptions): FastifyPluginAsyncTypebox =>
   async (app) => {
     const tags = ['talkgroups'];
 
@@ -41,7 +42,7 @@ export const talkgroupRoutes =
     } as const;
 
     app.post('/talkgroups', create, async ({ body, deadline }) => ({
-      talkgroup: await store.createTalkgroup(database, deadline, body),
+      talkgroup: await store.createTalkgroup(database, deadline, { ...body, wrap }),
     }));
 
     const set = {

@@ -1,6 +1,6 @@
 // Talkgroups and who is a member of them, in PostgreSQL.
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import type { Static } from 'typebox';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
@@ -26,16 +26,24 @@ export function talkgroupsOf(
   );
 }
 
+/** Makes a fresh secret ready to be stored; `wrappedBy` names the key that wraps it, null: none does. */
+export type WrapSecret = (
+  talkgroup: TalkgroupId,
+  secret: Buffer,
+) => { readonly bytes: Buffer; readonly wrappedBy: string | null };
+
 export async function createTalkgroup(
   database: Database,
   deadline: Deadline,
-  { name, floor_mode = 'open' }: { name: string; floor_mode?: FloorMode },
+  { name, floor_mode = 'open', wrap }: { name: string; floor_mode?: FloorMode; wrap: WrapSecret },
 ): Promise<Static<typeof Talkgroup>> {
+  const id = randomUUID() as TalkgroupId; // known before the row is, for a wrapped secret is bound to it
+  const { bytes, wrappedBy } = wrap(id, randomBytes(MASTER_SECRET_BYTES));
   const [talkgroup] = await database.write<Static<typeof Talkgroup>>(
     deadline,
     (sql) => sql`
-      insert into talkgroups (name, floor_mode, master_secret)
-      values (${name}, ${floor_mode}, ${randomBytes(MASTER_SECRET_BYTES)})
+      insert into talkgroups (id, name, floor_mode, master_secret, wrapped_by)
+      values (${id}, ${name}, ${floor_mode}, ${bytes}, ${wrappedBy})
       returning id, name, rotation_counter, created_at`,
   );
   assert(talkgroup !== undefined, 'an insert returns its row');

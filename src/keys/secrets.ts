@@ -1,0 +1,75 @@
+// The stored master secrets against the configured keys: looked at when a node starts, wrapped anew by a command.
+import { ConfigError } from '../config.js';
+import type { Database } from '../db/client.js';
+import { type Deadline, deadlineIn } from '../db/deadline.js';
+import type { TalkgroupId } from '../ids.js';
+import { replaceSecrets, type SecretOfTalkgroup, secretsByKey, secretsNotWrappedBy } from './store.js';
+import type { Keyring } from './wrapping.js';
+
+/**
+ * Throws ConfigError when a secret is wrapped by a key that is not on the ring: such a node could not deliver it, and
+ * the sooner that shows, the easier the key is found. Answers how many the first key does not wrap.
+ */
+export async function checkSecrets(
+  database: Database,
+  deadline: Deadline,
+  keyring: Keyring,
+): Promise<number> {
+  const kinds = await secretsByKey(database, deadline);
+  const foreign = kinds.filter(({ wrapped_by: id }) => id !== null && !keyring.has(id));
+  if (foreign.length > 0) {
+    const keys = foreign.map(({ wrapped_by: id, talkgroups }) => `${id} (${talkgroups})`).join(', ');
+    throw new ConfigError(
+      `SECRETS_KEY: lacks keys that wrap stored secrets; their ids, and of how many talkgroups: ${keys}`,
+    );
+  }
+  return kinds
+    .filter(({ wrapped_by: id }) => id !== keyring.wrapsWith)
+    .reduce((sum, { talkgroups }) => sum + talkgroups, 0);
+}
+
+export interface Rewrapped {
+  /** By this run. */
+  readonly wrapped: number;
+  /** Left as they are: their key is not on the ring, or they do not unwrap. */
+  readonly unreadable: readonly TalkgroupId[];
+  /** Not wrapped by the first key afterwards, the unreadable included: others may be made meanwhile. */
+  readonly left: number;
+}
+
+/** Talkgroups read and written at a time: one short statement, for whoever changes one of them waits for it. */
+const BATCH = 500;
+/** A command has no request behind it; a batch that takes longer finds the database unwell. */
+const BATCH_MS_MAX = 10_000;
+
+/**
+ * Wraps every secret with the first key. Each batch stands by itself and a secret that is wrapped is not read again,
+ * so a run that was cut off is simply repeated, also beside another one and while the service creates talkgroups.
+ */
+export async function rewrapSecrets(database: Database, keyring: Keyring, batch = BATCH): Promise<Rewrapped> {
+  const { wrapsWith } = keyring;
+  if (wrapsWith === null) throw new Error('no key to wrap with');
+  const unreadable: TalkgroupId[] = [];
+  let wrapped = 0;
+  let after: TalkgroupId | null = null;
+  for (;;) {
+    const read: SecretOfTalkgroup[] = await secretsNotWrappedBy(database, deadlineIn(BATCH_MS_MAX), {
+      keyId: wrapsWith,
+      after,
+      limit: batch,
+    });
+    const last = read.at(-1);
+    if (last === undefined) break;
+    const changes = read.flatMap(({ talkgroup, stored }) => {
+      const secret = keyring.unwrap(talkgroup, stored);
+      if (typeof secret !== 'string') return { talkgroup, from: stored, to: keyring.wrap(talkgroup, secret) };
+      unreadable.push(talkgroup);
+      return [];
+    });
+    wrapped += await replaceSecrets(database, deadlineIn(BATCH_MS_MAX), changes);
+    after = last.talkgroup;
+  }
+  const kinds = await secretsByKey(database, deadlineIn(BATCH_MS_MAX));
+  const left = kinds.filter(({ wrapped_by }) => wrapped_by !== wrapsWith);
+  return { wrapped, unreadable, left: left.reduce((sum, { talkgroups }) => sum + talkgroups, 0) };
+}
