@@ -9,74 +9,114 @@ const COST = 10;
 export const PASSWORD_BYTES_MAX = 72;
 /** Nobody waits longer for a hash; 30 logins a second on two cores make this about 70 callers. */
 const WAIT_MS_MAX = 2500;
-const WAITING_MAX = 64;
 /** First guess at one hash, until the first was measured. */
 const HASH_MS_GUESS = 60;
 /** Hash of a random value nobody knows: an unknown name costs what a wrong password costs. */
 const NOBODY = '$2y$10$g59EauHKIigWGv91.WVRou3SovWfMQslxrBOPsYbgL5mmxhDUM746';
 
 export interface Passwords {
-  /** Refuses with `login_queue_full` whom `hash` and `verify` would refuse now: before the database is asked for him. */
-  refuseWhenFull(): void;
+  /** Whoever came now would be refused. */
+  isFull(): boolean;
+  /**
+   * Does the work of one attempt, the database's part included, with a place in the queue: what comes in while the
+   * database is slow would else all wait for a hash at once. Refuses with `login_queue_full` when there is none.
+   */
+  withPlace<T>(work: () => Promise<T>): Promise<T>;
   /** bcrypt at cost 10 of at most 72 bytes. Refuses with `login_queue_full` when the wait would be too long. */
   hash(password: string): Promise<string>;
-  /** `stored` null or malformed: false, after the same work. Refuses with `login_queue_full`. */
-  verify(password: string, stored: string | null): Promise<boolean>;
+  /** `stored` null or malformed: false, after the same work. Refuses with `login_queue_full`, or as the guess does. */
+  verify(password: string, stored: string | null, guess?: Guess): Promise<boolean>;
+  /** Plain numbers: attempts that have a place, and how long one more would wait and work (ms). */
+  figures(): { readonly jobs: number; readonly waitMs: number };
 }
 
-/** What the queue is for, and what it measures the wait with (ms, monotonic). */
+/** Judged in its turn, one after the other, so that guesses sent together gain nothing. */
+export interface Guess {
+  /** Throws the refusal when there were too many wrong ones before. */
+  admit(): void;
+  /** Called before the next one is admitted. */
+  settle(right: boolean): void;
+}
+
+/** What the queue is for, its length, and what it measures the wait with (ms, monotonic). */
 export interface PasswordsOptions {
   readonly bcrypt: Pick<typeof nativeBcrypt, 'hash' | 'verify'>;
+  readonly waitingMax: number;
   readonly nowMs: () => number;
 }
 
 export function createPasswords({
   bcrypt = nativeBcrypt,
+  waitingMax = 64,
   nowMs = () => performance.now(),
 }: Partial<PasswordsOptions> = {}): Passwords {
   const waiting: (() => void)[] = [];
   let busy = false;
+  let places = 0;
   let hashMs = HASH_MS_GUESS;
 
-  /** A job that would wait longer than WAIT_MS_MAX, its own work included, is refused at once. */
-  function refuseWhenFull(): void {
-    const ahead = waiting.length + (busy ? 1 : 0);
-    const tooMany = ahead >= WAITING_MAX || (ahead + 1) * hashMs > WAIT_MS_MAX;
+  const inQueue = () => waiting.length + (busy ? 1 : 0);
+
+  /** Whether a job behind so many would wait longer than WAIT_MS_MAX, its own work included. */
+  function isTooLong(ahead: number): boolean {
     // With nobody ahead the job runs whatever the last one took: else one long stall would shut the door for ever.
-    if (tooMany && ahead > 0) throw new AppError('login_queue_full');
+    return ahead > 0 && (ahead >= waitingMax || (ahead + 1) * hashMs > WAIT_MS_MAX);
   }
 
   /** One job at a time. */
-  async function inTurn<T>(job: () => Promise<T>): Promise<T> {
-    refuseWhenFull();
+  async function inTurn<T>(job: () => Promise<T>, guess?: Guess): Promise<T> {
+    if (isTooLong(inQueue())) throw new AppError('login_queue_full');
     if (busy) await new Promise<void>((admit) => waiting.push(admit));
     busy = true;
-    const startedMs = nowMs();
     try {
-      return await job();
+      guess?.admit();
+      return await timed(job);
     } finally {
-      // Slow average: a single stall must not turn everybody away.
-      hashMs += 0.1 * (nowMs() - startedMs - hashMs);
       const next = waiting.shift();
       if (next === undefined) busy = false;
       else next();
     }
   }
 
+  async function timed<T>(job: () => Promise<T>): Promise<T> {
+    const startedMs = nowMs();
+    try {
+      return await job();
+    } finally {
+      // Slow average: a single stall must not turn everybody away.
+      hashMs += 0.1 * (nowMs() - startedMs - hashMs);
+    }
+  }
+
+  const ahead = () => Math.max(places, inQueue());
+  const isFull = () => isTooLong(ahead());
+
   return {
-    refuseWhenFull,
+    isFull,
+    async withPlace(work) {
+      if (isFull()) throw new AppError('login_queue_full');
+      places++;
+      try {
+        return await work();
+      } finally {
+        places--;
+      }
+    },
     async hash(password) {
       assert(Buffer.byteLength(password) <= PASSWORD_BYTES_MAX, 'what bcrypt would cut off');
       return inTurn(() => bcrypt.hash(password, COST));
     },
-    verify(password, stored) {
+    verify(password, stored, guess) {
       const tooLong = Buffer.byteLength(password) > PASSWORD_BYTES_MAX;
       const usable = stored !== null && WELL_FORMED.test(stored);
       return inTurn(async () => {
         const equal = await bcrypt.verify(tooLong ? '' : password, usable ? stored : NOBODY);
-        return equal && usable && !tooLong;
-      });
+        const right = equal && usable && !tooLong;
+        guess?.settle(right);
+        return right;
+      }, guess);
     },
+    figures: () => ({ jobs: ahead(), waitMs: (ahead() + 1) * hashMs }),
   };
 }
 

@@ -1,10 +1,15 @@
 // Registration, login and change of password: the only routes that hash, and therefore wait in its queue.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import type { FastifyRequest } from 'fastify';
 import type { Database } from '../db/client.js';
 import { type Deadline, REQUEST_MS } from '../db/deadline.js';
+import { createGate } from '../db/gate.js';
 import { AppError } from '../errors.js';
+import { addressKey } from '../http/address.js';
+import type { Overflow } from '../http/listener.js';
 import { answers, Ok, ok } from '../http/schemas.js';
-import type { Passwords } from './passwords.js';
+import { type Attempt, type Limits, NOBODY } from './limits.js';
+import type { Guess, Passwords } from './passwords.js';
 import { isPassword, LoggedIn, Login, PasswordChange, Registered, Registration } from './schemas.js';
 import * as store from './store.js';
 import { issuedAt } from './tokens.js';
@@ -13,6 +18,7 @@ import { isUsername, normalizeUsername } from './usernames.js';
 export interface AuthOptions {
   readonly database: Database;
   readonly passwords: Passwords;
+  readonly limits: Limits;
   /** Shortest password at registration and change (characters). */
   readonly passwordLengthMin: number;
 }
@@ -20,21 +26,47 @@ export interface AuthOptions {
 /** A new device without a given site; also the site of members without a device (seed, Membership). */
 const SITE_UNKNOWN = 'unknown';
 
+/**
+ * Accounts looked up at once. Hashes are made one by one, 20 a second: more lookups would only open all connections of
+ * the pool in the first moment of a storm, each with 5 ms of SCRAM on this thread and a new process of PostgreSQL's.
+ */
+const LOOKUPS_MAX = 2;
+
+/** The public routes that wait in the queue: who comes when it is full is answered before his body is read. */
+export const authOverflow = ({ isFull }: Pick<Passwords, 'isFull'>): Overflow => {
+  const refusal = () => (isFull() ? 'login_queue_full' : null);
+  return new Map([
+    ['POST /auth/register', refusal],
+    ['POST /auth/login', refusal],
+  ]);
+};
+
 /** POST /auth/register, /auth/login and /auth/changepassword. */
 export const authRoutes =
-  ({ database, passwords, passwordLengthMin }: AuthOptions): FastifyPluginAsyncTypebox =>
+  ({ database, passwords, limits, passwordLengthMin }: AuthOptions): FastifyPluginAsyncTypebox =>
   async (app) => {
+    const lookups = createGate({ places: LOOKUPS_MAX, callsMax: Number.POSITIVE_INFINITY }); // bounded by the places
+
     const register = {
       config: { access: 'public' },
       schema: { tags: ['auth'], body: Registration, response: answers(Registered) },
     } as const;
 
-    app.post('/auth/register', register, async ({ body, deadline }) => {
+    app.post('/auth/register', register, async (request) => {
+      refuseShort(request.body.password);
+      const attempt = attemptOf(request);
+      limits.register(attempt.address);
+      const account = await passwords.withPlace(() => create(request));
+      limits.remember(attempt);
+      return { jwt: issue(account), userId: account.id };
+    });
+
+    async function create({ body, deadline }: Asked<Registration>): Promise<store.Registered> {
       const { password, deviceSerial: serial = null, site = SITE_UNKNOWN } = body;
       const username = normalizeUsername(body.username);
-      refuseShort(password);
-      passwords.refuseWhenFull();
-      const obstacle = await store.obstacleToRegister(database, deadline, { username, serial });
+      const obstacle = await lookUp(deadline, () =>
+        store.obstacleToRegister(database, deadline, { username, serial }),
+      );
       if (obstacle !== null) throw new AppError(obstacle);
       const passwordHash = await passwords.hash(password);
       const write = afterHashing(deadline);
@@ -43,21 +75,27 @@ export const authRoutes =
           ? await store.register(database, write, { username, passwordHash })
           : await store.registerWithDevice(database, write, { username, passwordHash, serial, site });
       if (typeof account === 'string') throw new AppError(account);
-      return { jwt: issue(account), userId: account.id };
-    });
+      return account;
+    }
 
     const login = {
       config: { access: 'public' },
       schema: { tags: ['auth'], body: Login, response: answers(LoggedIn) },
     } as const;
 
-    app.post('/auth/login', login, async ({ body, deadline }) => {
-      passwords.refuseWhenFull();
-      const account = isUsername(body.username)
-        ? await store.accountNamed(database, deadline, normalizeUsername(body.username))
-        : null;
-      const right = await verify(body.password, account?.password_hash ?? null);
-      if (account === null || !right) throw new AppError('invalid_credentials');
+    app.post('/auth/login', login, async (request) => {
+      const { body, deadline } = request;
+      const attempt = attemptOf(request);
+      const guess = limits.login(attempt);
+      guess.admit(); // here for whom it need not even queue; in its turn it is asked again
+      const account = await passwords.withPlace(async () => {
+        const { name } = attempt;
+        const account =
+          name === NOBODY ? null : await lookUp(deadline, () => store.accountNamed(database, deadline, name));
+        const right = await verify(body.password, account?.password_hash ?? null, guess);
+        return right ? account : null;
+      });
+      if (account === null) throw new AppError('invalid_credentials');
       if (!account.device_active) throw new AppError('device_disabled');
       return { jwt: issue(account) };
     });
@@ -67,11 +105,16 @@ export const authRoutes =
       schema: { tags: ['auth'], body: PasswordChange, response: answers(Ok) },
     } as const;
 
-    app.post('/auth/changepassword', change, async ({ body, user, deadline }) => {
-      refuseShort(body.newPassword);
-      passwords.refuseWhenFull();
-      const oldHash = await store.passwordHashOf(database, deadline, user.sub);
-      const right = await verify(body.oldPassword, oldHash);
+    app.post('/auth/changepassword', change, async (request) => {
+      refuseShort(request.body.newPassword);
+      limits.oldPassword(request.user.sub).admit();
+      await passwords.withPlace(() => replace(request));
+      return ok;
+    });
+
+    async function replace({ body, user, deadline }: Asked<PasswordChange>): Promise<void> {
+      const oldHash = await lookUp(deadline, () => store.passwordHashOf(database, deadline, user.sub));
+      const right = await verify(body.oldPassword, oldHash, limits.oldPassword(user.sub));
       if (oldHash === null || !right) throw new AppError('invalid_credentials');
       // Two waits in the queue, but one answer in time: the second is entered only while the first was short.
       if (performance.now() > deadline.at) throw new AppError('login_queue_full');
@@ -79,8 +122,16 @@ export const authRoutes =
       const change = { user: user.sub, oldHash, newHash };
       const changed = await store.changePassword(database, afterHashing(deadline), change);
       if (!changed) throw new AppError('invalid_credentials');
-      return ok;
-    });
+    }
+
+    async function lookUp<T>(deadline: Deadline, ask: () => Promise<T>): Promise<T> {
+      await lookups.enter(deadline);
+      try {
+        return await ask();
+      } finally {
+        lookups.leave();
+      }
+    }
 
     function refuseShort(password: string): void {
       if ([...password].length >= passwordLengthMin) return;
@@ -88,12 +139,20 @@ export const authRoutes =
     }
 
     /** What cannot have been registered is wrong, after the same work. */
-    const verify = (password: string, stored: string | null) =>
-      passwords.verify(password, isPassword(password) ? stored : null);
+    const verify = (password: string, stored: string | null, guess: Guess) =>
+      passwords.verify(password, isPassword(password) ? stored : null, guess);
 
     const issue = ({ id, username, role, valid_from }: store.Registered) =>
       app.jwt.sign({ sub: id, username, role, iat: issuedAt(Date.now(), valid_from) });
   };
+
+/** A request whose body is of that kind. */
+type Asked<Body> = Pick<FastifyRequest, 'user' | 'deadline'> & { readonly body: Body };
+
+function attemptOf({ ip, body }: { readonly ip: string; readonly body: Pick<Login, 'username'> }): Attempt {
+  const name = isUsername(body.username) ? normalizeUsername(body.username) : NOBODY;
+  return { name, address: addressKey(ip) };
+}
 
 /** Answered within 5 s (with what the answer itself takes), hashing included. */
 const ANSWERED_MS_MAX = 4800;

@@ -35,9 +35,11 @@ export const Registration = Type.Object({
 
 export const Registered = Type.Object({ jwt: Type.String(), userId: Id });
 
+export type Login = Static<typeof Login>;
 /** Any text: what cannot be a name or a password is simply not the right one. */
 export const Login = Type.Object({ username: Type.String(), password: Type.String() });
 
 export const LoggedIn = Type.Object({ jwt: Type.String() });
 
+export type PasswordChange = Static<typeof PasswordChange>;
 export const PasswordChange = Type.Object({ oldPassword: Type.String(), newPassword: NewPassword });

@@ -3,9 +3,6 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { AppError } from '../errors.js';
 
-/** The longest body of ours is a registration, under 2 KiB. */
-export const BODY_BYTES_MAX = 16_384;
-
 /** Replaces fastify's parsers. An empty body is no body, whatever type it claims: many stacks send that on DELETE. */
 export function addBodyParsers(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('error', 'error');

@@ -1,16 +1,20 @@
 // Every failure leaves as `{error: string}`: the one place where an error becomes a status and a sentence.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, type RefusalCode } from '../errors.js';
+import type { HttpCounts } from './counts.js';
 
 /** The error handler of all routes, and of the router before them. Refusals are told, bugs are logged and hidden. */
-export function answerFailure(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const refusal = refusalOf(error);
-  if (refusal.code === 'internal') request.log.error({ err: error }, 'request failed');
-  // fastify closes the connection after a refused body; the bytes still unread would then reset it before the
-  // client has read its answer. Node discards them instead, for as long as a request may take.
-  reply.removeHeader('connection');
-  void reply.code(refusal.status).headers(headersOf(refusal)).send(bodyOf(refusal));
-}
+export const failureAnswerer =
+  (counts: HttpCounts) =>
+  (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+    const refusal = refusalOf(error);
+    counts.refused[refusal.code]++;
+    if (refusal.code === 'internal') request.log.error({ err: error }, 'request failed');
+    // fastify closes the connection after a refused body; the bytes still unread would then reset it before the
+    // client has read its answer. Node discards them instead, for as long as a request may take.
+    reply.removeHeader('connection');
+    void reply.code(refusal.status).headers(headersOf(refusal)).send(bodyOf(refusal));
+  };
 
 /** The refusal an error stands for; anything nobody planned is `internal`. */
 export function refusalOf(error: unknown): AppError {
@@ -33,7 +37,7 @@ const meanings = new Map<unknown, RefusalCode>([
 
 export const bodyOf = (refusal: AppError) => ({ error: refusal.message });
 
-/** RFC 9110: a 401 names its scheme (11.6.1), a 503 says when to come back (10.2.3). */
+/** RFC 9110: a 401 names its scheme (11.6.1), a 429 and a 503 when to come back (10.2.3). */
 export function headersOf(refusal: AppError): Record<string, string> {
   if (refusal.status === 401) return { 'www-authenticate': 'Bearer' };
   return refusal.retryAfterS === null ? {} : { 'retry-after': String(refusal.retryAfterS) };

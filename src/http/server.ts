@@ -1,4 +1,5 @@
 // The REST door: what happens to one request, from its first byte to its answer, in this order.
+import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import cors from '@fastify/cors';
 import helmet from '@fastify/helmet';
@@ -12,16 +13,18 @@ import {
   fastify,
   LogController,
 } from 'fastify';
+import type { TokenKeys } from '../auth/tokens.js';
 import type { Config } from '../config.js';
 import type { Database } from '../db/client.js';
 import { type Deadline, deadlineIn, REQUEST_MS } from '../db/deadline.js';
 import { AppError } from '../errors.js';
-import { addBodyParsers, BODY_BYTES_MAX } from './body.js';
+import { addBodyParsers } from './body.js';
+import { countAnswer, type HttpCounts, newHttpCounts } from './counts.js';
 import { addDocs } from './docs.js';
-import { answerFailure } from './failures.js';
+import { failureAnswerer } from './failures.js';
 import { addGuard } from './guard.js';
 import { healthRoutes } from './health.js';
-import { answerClientError, createListener, URL_BYTES_MAX } from './listener.js';
+import { createListener, type Overflow } from './listener.js';
 import { listRoutes, type RegisteredRoute, refuseUnknown } from './router.js';
 
 declare module 'fastify' {
@@ -35,12 +38,13 @@ declare module 'fastify' {
 
 export interface HttpServerOptions {
   readonly config: Config;
-  /** Key of the tokens, at least 32 bytes. */
-  readonly secret: string;
+  readonly tokenKeys: TokenKeys;
   readonly database: Database;
   /** null when able to serve, else the reason /readyz gives. */
   readonly ready: () => string | null;
   readonly log: FastifyBaseLogger;
+  /** Routes that may be full. */
+  readonly overflow?: Overflow;
   /** The features' routes; each declares `config.access`. */
   readonly routes: readonly FastifyPluginAsyncTypebox[];
 }
@@ -52,6 +56,7 @@ export interface HttpServer {
   drain(): void;
   /** Stops accepting and resolves when everything accepted is answered; what is not within 5 s is cut off. */
   close(): Promise<void>;
+  readonly counts: HttpCounts;
   /** Every route with whom it admits; complete after `listen`. */
   readonly routes: readonly RegisteredRoute[];
 }
@@ -59,17 +64,28 @@ export interface HttpServer {
 /** Every request is answered within this time, so a connection that is busy longer never sent its request whole. */
 const CLOSE_MS_MAX = 5000;
 
+/**
+ * Connections the kernel keeps for us until we accept them, at most its own net.core.somaxconn. With Node's 511 a storm
+ * of a thousand loses some, and who is lost there tries again only after a second.
+ */
+const BACKLOG = 4096;
+
 export function createHttpServer(options: HttpServerOptions): HttpServer {
-  const { config, secret, database, ready, log, routes } = options;
+  const { config, tokenKeys, database, ready, log, routes, overflow = new Map() } = options;
+  const counts = newHttpCounts();
   let draining = false;
 
-  // Bytes. The listener answers what is no request; fastify gets the rest and finds its route.
+  const answerFailure = failureAnswerer(counts);
+
+  // Bytes. The listener answers what is no request and what there is no room for; fastify gets the rest.
+  const listener = createListener({ config, counts, overflow, commonHeaders });
   const app = fastify({
-    serverFactory: (handle) => createListener(config, handle),
-    clientErrorHandler: answerClientError,
+    serverFactory: listener.serve,
+    clientErrorHandler: listener.answerClientError,
     frameworkErrors: answerFailure,
-    bodyLimit: BODY_BYTES_MAX,
-    routerOptions: { maxParamLength: URL_BYTES_MAX }, // an id of 200 characters is unknown, not too long
+    trustProxy: config.TRUST_PROXY.length > 0 && [...config.TRUST_PROXY],
+    bodyLimit: config.BODY_BYTES,
+    routerOptions: { maxParamLength: config.URL_BYTES }, // an id of 200 characters is unknown, not too long
     return503OnClosing: false, // what was accepted is answered
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }), // its lines hold URLs, and those may hold tokens
@@ -88,7 +104,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const registered = listRoutes(app);
   startClock(app);
   refuseUnknown(app, registered);
-  addGuard(app, { secret, database });
+  addGuard(app, { tokenKeys, database });
   addBodyParsers(app);
   app.setValidatorCompiler(TypeBoxValidatorCompiler);
   app.setSchemaErrorFormatter(describeFirst);
@@ -97,12 +113,30 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   addDocs(app);
   app.register(healthRoutes({ ready }));
   for (const feature of routes) app.register(feature);
-  app.addHook('onResponse', logAnswer);
+  app.addHook('onResponse', async (request, reply) => {
+    countAnswer(counts, request, reply);
+    logAnswer(request, reply);
+  });
+
+  /** What users of an answer rely on; the headers that tell a browser how to show a page say nothing of a refusal. */
+  function commonHeaders({ headers: { origin } }: IncomingMessage): Record<string, string> {
+    const isAllowed = origin !== undefined && config.CORS_ORIGINS?.includes(origin);
+    return {
+      ...NOT_STORED,
+      ...(draining && { connection: 'close' }),
+      ...(config.CORS_ORIGINS !== null && { vary: 'Origin' }),
+      ...(isAllowed && {
+        'access-control-allow-origin': origin,
+        'access-control-expose-headers': EXPOSED.join(),
+      }),
+    };
+  }
 
   return {
+    counts,
     routes: registered,
     async listen() {
-      await app.listen({ host: config.HOST, port: config.PORT });
+      await app.listen({ host: config.HOST, port: config.PORT, backlog: BACKLOG });
       return { port: (app.server.address() as AddressInfo).port }; // a string only for pipes
     },
     drain() {
@@ -123,6 +157,12 @@ const NOTHING_TO_LOAD = {
   directives: { 'default-src': ["'none'"], 'frame-ancestors': ["'none'"] },
 };
 
+/** Headers a web page may read. */
+const EXPOSED = ['Retry-After'];
+
+/** Tokens and positions. */
+const NOT_STORED = { 'cache-control': 'no-store' };
+
 function allowOrigins(app: FastifyInstance, origins: readonly string[]): void {
   const origin = [...origins];
   app.register(cors, {
@@ -131,7 +171,7 @@ function allowOrigins(app: FastifyInstance, origins: readonly string[]): void {
       origin,
       preflight: request.headers.origin !== undefined && 'access-control-request-method' in request.headers,
       methods: ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'],
-      exposedHeaders: ['Retry-After'],
+      exposedHeaders: EXPOSED,
       maxAge: 600, // seconds; browsers cap it at 600 to 7200
     }),
   });
@@ -142,7 +182,7 @@ function startClock(app: FastifyInstance): void {
   app.decorateRequest('leftMs', 0);
   app.addHook('onRequest', async (request, reply) => {
     request.deadline = deadlineIn(REQUEST_MS);
-    reply.cacheControl('no-store'); // tokens and positions
+    reply.headers(NOT_STORED);
   });
   // A slow uplink must not eat the time the database needs: the clock stands still while the body arrives.
   app.addHook('preParsing', async (request) => {
@@ -162,7 +202,7 @@ function describeFirst(faults: { instancePath: string; message?: string }[], par
   );
 }
 
-async function logAnswer(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+function logAnswer(request: FastifyRequest, reply: FastifyReply): void {
   const { method, routeOptions } = request;
   const tookMs = Math.round(reply.elapsedTime);
   request.log.debug({ method, route: routeOptions.url, status: reply.statusCode, tookMs }, 'answered');

@@ -6,23 +6,26 @@ import { createSigner } from 'fast-jwt';
 import { type Logger, pino } from 'pino';
 import postgres from 'postgres';
 import type { Test } from 'tap';
+import { createLimits, limitsIn } from '../../src/auth/limits.js';
 import { createPasswords, type Passwords } from '../../src/auth/passwords.js';
-import { authRoutes } from '../../src/auth/routes.js';
+import { authOverflow, authRoutes } from '../../src/auth/routes.js';
 import { type Claims, type Role, signing } from '../../src/auth/tokens.js';
 import { readConfig } from '../../src/config.js';
 import { type Database, openDatabase, type Sql } from '../../src/db/client.js';
 import { deadlineIn } from '../../src/db/deadline.js';
-import { migrate } from '../../src/db/migrate.js';
 import { listenForNotices, type Notice, type NoticeListener, type Tell } from '../../src/db/notices.js';
 import { deviceRoutes } from '../../src/devices/routes.js';
 import { emergencyRoutes } from '../../src/emergencies/routes.js';
+import { createFixIntake } from '../../src/gps/intake.js';
 import { gpsRoutes } from '../../src/gps/routes.js';
+import { storeFixes } from '../../src/gps/store.js';
 import { createHttpServer, type HttpServer } from '../../src/http/server.js';
 import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
 import { keyRoutes } from '../../src/keys/routes.js';
+import { createKeyring } from '../../src/keys/wrapping.js';
 import { traceOf } from '../../src/log.js';
 import { talkgroupRoutes } from '../../src/talkgroups/routes.js';
-import { freshDatabase } from './cluster.js';
+import { migratedDatabase } from './cluster.js';
 
 export const SECRET = 'a key for tests only, longer than 32 bytes';
 /** The password of every account made by `accounts`, and its bcrypt hash. */
@@ -85,8 +88,8 @@ export interface ServiceOptions {
   readonly settings?: Record<string, string>;
   readonly tell?: Tell;
   readonly ready?: () => string | null;
-  /** A queue of its own stands behind those that say nothing of one. */
-  readonly passwords?: Omit<Passwords, 'refuseWhenFull'> & Partial<Passwords>;
+  /** Those that say nothing of a queue have none. */
+  readonly passwords?: Pick<Passwords, 'hash' | 'verify'> & Partial<Passwords>;
   readonly moreRoutes?: readonly FastifyPluginAsyncTypebox[];
   /** The service's own connections; the callers' accounts are made behind its back. */
   readonly databaseUrl?: string;
@@ -94,8 +97,7 @@ export interface ServiceOptions {
 
 /** A service of its own for this test, with an admin and a radio; gone when the test ends. */
 export async function service(t: Test, options: ServiceOptions = {}): Promise<Service> {
-  const url = await freshDatabase(t);
-  await migrate(url);
+  const url = await migratedDatabase(t);
   const notices: Notice[] = [];
   const lines: string[] = [];
   const serializers = { err: traceOf }; // as those of src/log.ts
@@ -123,6 +125,11 @@ export async function service(t: Test, options: ServiceOptions = {}): Promise<Se
   return speakingService({ ...started, notices, listen, lock, logged: () => lines.join('') }, behind);
 }
 
+const NO_QUEUE: Pick<Passwords, 'isFull' | 'withPlace'> = {
+  isFull: () => false,
+  withPlace: (work) => work(),
+};
+
 async function lockTable(url: string, table: string): Promise<() => Promise<void>> {
   const sql = postgres(url, { max: 1 });
   await sql.unsafe(`begin; lock table ${table}`).simple();
@@ -148,19 +155,26 @@ async function start({
   options: ServiceOptions & { tell: Tell };
 }): Promise<Started> {
   const config = readConfig({ PORT: '0', DATABASE_URL: url, JWT_SECRET: SECRET, ...settings });
-  const passwords = { ...createPasswords(), ...replaced };
-  const database = openDatabase({ url: databaseUrl, connections: config.DATABASE_POOL, log });
+  const own = createPasswords({ waitingMax: config.LOGIN_QUEUE });
+  const passwords = { ...own, ...(replaced && NO_QUEUE), ...replaced };
+  const limits = createLimits(limitsIn(config));
+  const { DATABASE_POOL: connections, DATABASE_CALLS: callsMax } = config;
+  const database = openDatabase({ url: databaseUrl, connections, callsMax, log });
   const server = createHttpServer({
     config,
-    secret: SECRET,
+    tokenKeys: [SECRET],
     database,
     ready: ready ?? database.trouble,
     log,
+    overflow: authOverflow(passwords),
     routes: [
-      authRoutes({ database, passwords, passwordLengthMin: config.PASSWORD_MIN_LENGTH }),
-      talkgroupRoutes({ database, tell }),
+      authRoutes({ database, passwords, limits, passwordLengthMin: config.PASSWORD_MIN_LENGTH }),
+      talkgroupRoutes({ database, tell, wrap: createKeyring(config.SECRETS_KEY).wrap }),
       deviceRoutes({ database, tell }),
-      gpsRoutes({ database }),
+      gpsRoutes({
+        database,
+        storeFix: createFixIntake((deadline, fixes) => storeFixes(database, deadline, fixes)),
+      }),
       keyRoutes({ database, tell }),
       emergencyRoutes({ database, tell }),
       ...moreRoutes,

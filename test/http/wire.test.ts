@@ -148,6 +148,17 @@ t.test('Expect, CONNECT and Upgrade are answered like any other request', async 
   }
 });
 
+t.test('an Upgrade that nobody takes is answered, and the connection ends with the answer', async (t) => {
+  const s = await service(t);
+  const upgrade = `GET /healthz HTTP/1.1\r\n${HOST}connection: upgrade\r\nupgrade: websocket\r\n\r\n`;
+  // Kept, it would wait in silence for more of a request whose headers are too large.
+  const large = `GET /healthz HTTP/1.1\r\n${HOST}cookie: ${'c'.repeat(17_000)}\r\n\r\n`;
+  const { answers, closed, tookMs } = await exchange(s.port, [upgrade], undefined, large);
+  t.match(answers, [{ status: 200, headers: { connection: 'close' } }]);
+  t.ok(closed);
+  t.ok(tookMs < 4000, `took ${tookMs}`);
+});
+
 t.test(
   'a refused request leaves the connection usable, a broken one does not spoil the answer before it',
   async (t) => {

@@ -151,6 +151,60 @@ t.test('a job that fails makes room for the next', async (t) => {
   t.equal(await next, false);
 });
 
+t.test(
+  'a place is taken from the beginning: who comes while the database is asked finds it taken',
+  async (t) => {
+    const { passwords } = countingBcrypt();
+    let found = () => {};
+    const database = new Promise<void>((resolve) => {
+      found = resolve;
+    });
+    const attempt = () => passwords.withPlace(() => database.then(() => passwords.verify('x', null)));
+    const inside: Promise<boolean>[] = [];
+    while (!passwords.isFull()) inside.push(attempt());
+    t.equal(inside.length, 41, '2.5 s of 60 ms, the first guess at a hash');
+    t.equal(passwords.figures().jobs, 41);
+    await t.rejects(attempt(), refused);
+    found();
+    await Promise.all(inside);
+    t.notOk(passwords.isFull(), 'and each gives its place back');
+    await t.rejects(
+      passwords.withPlace(() => Promise.reject(new Error('no database'))),
+      {
+        message: 'no database',
+      },
+    );
+    t.equal(passwords.figures().jobs, 0, 'also when it fails');
+  },
+);
+
+t.test(
+  'a guess is admitted in its turn, when all before it are settled, and costs nothing else',
+  async (t) => {
+    const slow = slowBcrypt();
+    const passwords = createPasswords(slow.options);
+    const happened: string[] = [];
+    const guess = (name: string) => ({
+      admit() {
+        happened.push(`${name}?`);
+        if (name === 'second') throw new Error('one too many');
+      },
+      settle: (right: boolean) => void happened.push(`${name} ${right}`),
+    });
+    const stored = `$2b$10$${'.'.repeat(53)}`;
+    const first = passwords.verify('a', stored, guess('first'));
+    const second = passwords.verify('b', stored, guess('second'));
+    const isRefused = t.rejects(second, { message: 'one too many' });
+    const third = passwords.verify('c', null, guess('third'));
+    await slow.endNext(50);
+    await isRefused;
+    await slow.endNext(50);
+    t.strictSame([await first, await third], [true, false]);
+    t.strictSame(happened, ['first?', 'first true', 'second?', 'third?', 'third false']);
+    t.equal(Math.round(passwords.figures().waitMs), 58, 'what was not hashed does not count as a fast hash');
+  },
+);
+
 // A salt ends in one of four characters, because 22 characters carry 4 bits more than it has.
 const salt = fc
   .tuple(fc.stringMatching(/^[./A-Za-z0-9]{21}$/), fc.constantFrom('.', 'O', 'e', 'u'))

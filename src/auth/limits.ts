@@ -1,0 +1,161 @@
+// How often a password may be wrong, and how many may register: buckets by name and address, of bounded memory.
+import type { Config } from '../config.js';
+import { AppError, type RefusalCode } from '../errors.js';
+import type { Guess } from './passwords.js';
+
+/** So many at once, and when these are used up so many a minute. */
+export interface Rate {
+  readonly atOnce: number;
+  readonly perMinute: number;
+}
+
+export interface LimitsOptions {
+  /** Wrong passwords for one name from one address. */
+  readonly pair: Rate;
+  /** Wrong passwords for one name from wherever it has not logged in lately. */
+  readonly name: Rate;
+  /** Wrong passwords from one address, whatever the names; wide, for whole fleets share one. */
+  readonly address: Rate;
+  /** From one address, whatever becomes of them. */
+  readonly registrations: Rate;
+  /** How many (name, address) are remembered for having logged in; beyond it the oldest are forgotten. */
+  readonly remembered: number;
+  /** Monotonic. */
+  readonly nowMs?: () => number;
+}
+
+/** The limits as the settings have them. */
+export function limitsIn(config: Config): LimitsOptions {
+  return {
+    pair: { atOnce: config.LOGIN_FAILURES_PAIR, perMinute: config.LOGIN_FAILURES_PAIR_PER_MINUTE },
+    name: { atOnce: config.LOGIN_FAILURES_NAME, perMinute: config.LOGIN_FAILURES_NAME_PER_MINUTE },
+    address: { atOnce: config.LOGIN_FAILURES_ADDRESS, perMinute: config.LOGIN_FAILURES_ADDRESS_PER_MINUTE },
+    registrations: { atOnce: config.REGISTRATIONS_PER_MINUTE, perMinute: config.REGISTRATIONS_PER_MINUTE },
+    remembered: config.LOGINS_REMEMBERED,
+  };
+}
+
+/** Whom an attempt is for, and where it comes from: a key of `addressKey` (http/address.ts). */
+export interface Attempt {
+  /** In NFC; NOBODY for what cannot be a name. */
+  readonly name: string;
+  readonly address: string;
+}
+
+/** What is no username shares one bucket: it opens nothing, and any text is remembered that way. */
+export const NOBODY = '';
+
+export interface Limits {
+  /** One try at a password, to be judged when its turn comes. Known and unknown names are alike. */
+  login(attempt: Attempt): Guess;
+  /** The same for the old password of somebody who changes it, wherever he is: he has a token. */
+  oldPassword(user: string): Guess;
+  /** He has proved to be that name at that address, as by a login. */
+  remember(attempt: Attempt): void;
+  /** Throws `too_many_registrations`. */
+  register(address: string): void;
+  /** What was refused, by the limit that refused it. */
+  readonly counts: Record<LimitName, number>;
+}
+
+export type LimitName = 'pair' | 'name' | 'address' | 'old_password' | 'registrations';
+
+/** So long an address at which a name logged in counts as its owner's. */
+const REMEMBERED_MS = 30 * 24 * 3600 * 1000;
+
+export function createLimits({
+  remembered,
+  nowMs = () => performance.now(),
+  ...rates
+}: LimitsOptions): Limits {
+  const pairs = createBuckets(rates.pair);
+  const names = createBuckets(rates.name);
+  const addresses = createBuckets(rates.address);
+  const oldPasswords = createBuckets(rates.pair);
+  const registrations = createBuckets(rates.registrations);
+  const loggedInAtMs = new Map<string, number>();
+  const counts = { pair: 0, name: 0, address: 0, old_password: 0, registrations: 0 };
+
+  function refuse(limit: LimitName, code: RefusalCode, waitMs: number): void {
+    if (waitMs === 0) return;
+    counts[limit]++;
+    throw new AppError(code, undefined, Math.ceil(waitMs / 1000));
+  }
+
+  const refuseGuess = (limit: LimitName, waitMs: number) => refuse(limit, 'too_many_wrong_passwords', waitMs);
+
+  /** Whatever others do with his name elsewhere, or with other names behind his address, is not held against him. */
+  function isOwner(pair: string): boolean {
+    return nowMs() - (loggedInAtMs.get(pair) ?? Number.NEGATIVE_INFINITY) < REMEMBERED_MS;
+  }
+
+  return {
+    counts,
+    login({ name, address }) {
+      const pair = pairOf({ name, address });
+      return {
+        admit() {
+          refuseGuess('pair', pairs.waitMs(pair, nowMs()));
+          if (isOwner(pair)) return;
+          refuseGuess('name', names.waitMs(name, nowMs()));
+          refuseGuess('address', addresses.waitMs(address, nowMs()));
+        },
+        settle(right) {
+          if (right) return putLast(loggedInAtMs, pair, nowMs(), remembered);
+          pairs.take(pair, nowMs());
+          names.take(name, nowMs());
+          addresses.take(address, nowMs());
+        },
+      };
+    },
+    oldPassword(user) {
+      return {
+        admit: () => refuseGuess('old_password', oldPasswords.waitMs(user, nowMs())),
+        settle(right) {
+          if (!right) oldPasswords.take(user, nowMs());
+        },
+      };
+    },
+    remember: (attempt) => putLast(loggedInAtMs, pairOf(attempt), nowMs(), remembered),
+    register(address) {
+      refuse('registrations', 'too_many_registrations', registrations.waitMs(address, nowMs()));
+      registrations.take(address, nowMs());
+    },
+  };
+}
+
+/** No address holds a space. */
+const pairOf = ({ name, address }: Attempt) => `${address} ${name}`;
+
+/**
+ * Buckets remembered at once. A wrong password costs 50 ms of hashing, so it takes more than 15 minutes to push one
+ * out, and by then the slowest of the default rates has filled it again.
+ */
+const BUCKETS_MAX = 20_000;
+
+/** A bucket for each key, kept as the moment at which it will be full again. */
+export function createBuckets({ atOnce, perMinute }: Rate) {
+  const refillMs = 60_000 / perMinute;
+  const fullAtMs = new Map<string, number>();
+  return {
+    /** How long until there is one to take; 0: there is. */
+    waitMs(key: string, nowMs: number): number {
+      return Math.max(0, (fullAtMs.get(key) ?? 0) - (atOnce - 1) * refillMs - nowMs);
+    },
+    /** Takes one, if need be from those to come. */
+    take(key: string, nowMs: number): void {
+      putLast(fullAtMs, key, Math.max(nowMs, fullAtMs.get(key) ?? 0) + refillMs, BUCKETS_MAX);
+    },
+  };
+}
+
+/** The key becomes the newest; beyond `sizeMax` the oldest is forgotten. */
+function putLast(map: Map<string, number>, key: string, value: number, sizeMax: number): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size <= sizeMax) return;
+  for (const oldest of map.keys()) {
+    map.delete(oldest);
+    return;
+  }
+}

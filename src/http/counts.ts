@@ -1,0 +1,53 @@
+// What the REST door counts: plain numbers, read when metrics are scraped.
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type RefusalCode, refusalCodes } from '../errors.js';
+import { type Histogram, newHistogram, observe } from '../histogram.js';
+
+export interface HttpCounts {
+  /** Answers that refused, by their reason; also those given before a request had a route. */
+  readonly refused: Record<RefusalCode, number>;
+  /** Connections beyond REST_CONNECTIONS, closed unanswered. */
+  connectionsDropped: number;
+  /** By method and route. */
+  readonly routes: Map<string, RouteCounts>;
+}
+
+export interface RouteCounts {
+  readonly method: string;
+  /** As it is declared, such as `/talkgroups/:id`; never what was asked for. */
+  readonly route: string;
+  /** By the class of the status, `2xx` to `5xx`. */
+  readonly answered: Record<string, number>;
+  readonly took: Histogram;
+}
+
+/** A read takes a few milliseconds, a login 50, and nothing more than 5 s. */
+const TOOK_MS = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000];
+
+export const newHttpCounts = (): HttpCounts => ({
+  // Every code from the start, so that a series begins at 0 and not with its first event.
+  refused: Object.fromEntries(refusalCodes.map((code) => [code, 0])) as HttpCounts['refused'],
+  connectionsDropped: 0,
+  routes: new Map(),
+});
+
+/** An answer of a route, when it was sent. */
+export function countAnswer({ routes }: HttpCounts, request: FastifyRequest, reply: FastifyReply): void {
+  const counts = routeOf(routes, request);
+  const status = `${Math.floor(reply.statusCode / 100)}xx`;
+  counts.answered[status] = (counts.answered[status] ?? 0) + 1;
+  observe(counts.took, reply.elapsedTime);
+}
+
+/** What meets no route is one, whatever its method: clients make no labels. */
+function routeOf(routes: HttpCounts['routes'], request: FastifyRequest): RouteCounts {
+  const { url } = request.routeOptions;
+  const [method, route] = url === undefined ? ['any', 'none'] : [request.method, url];
+  const key = `${method} ${route}`;
+  let counts = routes.get(key);
+  if (counts === undefined) {
+    counts = { method, route, answered: {}, took: newHistogram(TOOK_MS) };
+    routes.set(key, counts);
+  }
+  return counts;
+}
