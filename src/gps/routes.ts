@@ -4,12 +4,13 @@ import type { Database } from '../db/client.js';
 import { AppError } from '../errors.js';
 import { readDeviceId } from '../http/paths.js';
 import { answers, IdInPath, Ok, ok } from '../http/schemas.js';
+import type { StoreFix } from './intake.js';
 import { GpsFix, LatestFix } from './schemas.js';
-import { latestFix, storeFix } from './store.js';
+import { latestFix } from './store.js';
 
 /** GET and POST /devices/:id/gps. */
 export const gpsRoutes =
-  ({ database }: { database: Database }): FastifyPluginAsyncTypebox =>
+  ({ database, storeFix }: { database: Database; storeFix: StoreFix }): FastifyPluginAsyncTypebox =>
   async (app) => {
     const tags = ['gps'];
 
@@ -30,7 +31,7 @@ export const gpsRoutes =
     } as const;
 
     app.post('/devices/:id/gps', report, async ({ params, body, deadline }) => {
-      const stored = await storeFix(database, deadline, { ...body, deviceId: readDeviceId(params.id) });
+      const stored = await storeFix(deadline, { ...body, deviceId: readDeviceId(params.id) });
       if (!stored) throw new AppError('device_not_found');
       return ok;
     });

@@ -1,26 +1,34 @@
-// The latest fix of each device in PostgreSQL; the relay stores through here as well.
+// The latest fix of each device in PostgreSQL.
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import type { DeviceId } from '../ids.js';
-import type { GpsFix, StoredFix } from './schemas.js';
+import type { DeviceFix, StoredFix } from './schemas.js';
 
-/** Replaces the fix before, under a new id. Resolves after commit; false: no such device. */
-export async function storeFix(
+/**
+ * Replaces the fixes before, each under a new id; of each device at most one may be given. Resolves after commit with
+ * those of the devices that exist.
+ */
+export async function storeFixes(
   database: Database,
   deadline: Deadline,
-  { deviceId, lat, lng, alt }: GpsFix & { deviceId: DeviceId },
-): Promise<boolean> {
-  const stored = await database.write(
+  fixes: readonly DeviceFix[],
+): Promise<ReadonlySet<DeviceId>> {
+  const arrayOf = (field: keyof DeviceFix) => `{${fixes.map((fix) => fix[field]).join(',')}}`;
+  const rows = await database.write<{ device_id: DeviceId }>(
     deadline,
     (sql) => sql`
       insert into gps_fixes (device_id, lat, lng, alt)
-      select id, ${lat}::float8, ${lng}::float8, ${alt}::float8 from devices where id = ${deviceId}
+      select device_id, lat, lng, alt
+      from unnest(${arrayOf('deviceId')}::uuid[], ${arrayOf('lat')}::float8[], ${arrayOf('lng')}::float8[],
+                  ${arrayOf('alt')}::float8[]) as fix (device_id, lat, lng, alt)
+      where exists (select from devices where id = device_id)
+      order by device_id -- two statements lock the devices they share in one order
       on conflict (device_id) do update
         set id = excluded.id, lat = excluded.lat, lng = excluded.lng, alt = excluded.alt,
             updated_at = excluded.updated_at
-      returning id`,
+      returning device_id`,
   );
-  return stored.length > 0;
+  return new Set(rows.map(({ device_id }) => device_id));
 }
 
 /** null: the device has none, or there is no such device. */

@@ -1,0 +1,30 @@
+// How reports of positions ended.
+import type { StoreFix } from './intake.js';
+
+export interface FixCounts {
+  stored: number;
+  /** No such device. */
+  unknown: number;
+  /** The database did not take them, or not in time. */
+  failed: number;
+}
+
+/** The same, counting. */
+export function countFixes(storeFix: StoreFix): { storeFix: StoreFix; counts: FixCounts } {
+  const counts: FixCounts = { stored: 0, unknown: 0, failed: 0 };
+  return {
+    counts,
+    async storeFix(deadline, fix) {
+      try {
+        const isStored = await storeFix(deadline, fix);
+        if (isStored) counts.stored++;
+        else counts.unknown++;
+        return isStored;
+      } catch (error) {
+        // Expected: a refusal. Its caller answers it.
+        counts.failed++;
+        throw error;
+      }
+    },
+  };
+}
