@@ -12,7 +12,7 @@ RUN find node_modules/uWebSockets.js -name 'uws_*.node' ! -name "uws_linux_$(nod
 
 # uWebSockets.js needs glibc 2.38 or newer on Node 24: trixie has 2.41.
 FROM node:24-trixie-slim
-ENV NODE_ENV=production HOST=0.0.0.0 DATA_DIR=/data
+ENV NODE_ENV=production HOST=0.0.0.0 METRICS_HOST=0.0.0.0 DATA_DIR=/data
 WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
@@ -21,6 +21,6 @@ COPY --from=build /app/dist/src ./dist/src
 RUN mkdir /data && chown node:node /data
 VOLUME /data
 USER node
-EXPOSE 3000 3001
+EXPOSE 3000 3001 9464
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s CMD ["node", "dist/src/cli.js", "health"]
 CMD ["node", "--enable-source-maps", "dist/src/main.js"]

@@ -11,6 +11,9 @@ const AGAIN_MS = 100;
 /** An end waits no longer for the last lines. */
 const FLUSH_MS_MAX = 1000;
 
+/** Of this thread: lines that were dropped. */
+export const lines = { lost: 0 };
+
 /** Objects first, then a sentence; errors under `err`. Never a token, a key or audio. */
 export function createLog(level: string, fd = 2): Logger {
   if (isMainThread) unblockStandardError();
@@ -91,6 +94,7 @@ function writeBehind(fd: number, onLoss: (lost: number) => void) {
       const line = Buffer.from(text);
       if (waitingBytes + line.length > WAITING_BYTES_MAX) {
         lost++;
+        lines.lost++;
         return;
       }
       waitingBytes += line.length;

@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import postgres from 'postgres';
 import { AppError } from '../errors.js';
 import { type Deadline, DeadlineError, READ_MS_MAX, REQUEST_MS, within } from './deadline.js';
-import { faultOf, reasonOf, suspicious } from './faults.js';
+import { type Failure, faultOf, newFailures, reasonOf, suspicious } from './faults.js';
 import { createGate } from './gate.js';
 import { type OwnSockets, ownSockets } from './own-sockets.js';
 
@@ -26,20 +26,35 @@ export interface Database {
   up(deadline: Deadline): Promise<void>;
   /** null while the database answers, else why it does not. */
   trouble(): string | null;
+  /** Of now, and counted since the start. */
+  figures(): DatabaseFigures;
   /** Ends all connections; what is in flight has one second. */
   close(): Promise<void>;
+}
+
+/** Plain numbers. */
+export interface DatabaseFigures {
+  readonly isUp: boolean;
+  readonly connections: number;
+  readonly gate: { readonly inside: number; readonly waiting: number; readonly refused: number };
+  /** Refused because the database was known to be away. */
+  readonly refusedAway: number;
+  /** Statements that failed, each of two attempts. */
+  readonly failed: Readonly<Record<Failure, number>>;
+  /** Pools thrown away after a deadline, a lost connection or a failed probe. */
+  readonly poolsReplaced: number;
 }
 
 export interface DatabaseOptions {
   readonly url: string;
   readonly connections: number;
+  /** Calls in flight and waiting; one more is refused at once. A single connection drains 576 of 1 ms in 0.6 s. */
+  readonly callsMax?: number;
   /** Statements are refused until this resolves: a database that is not migrated yet is no database. */
   readonly after?: Promise<void>;
   readonly log: { warn(fields: object, message: string): void; info(fields: object, message: string): void };
 }
 
-/** Calls in flight and waiting; one more is refused at once. A single connection drains as many 1 ms reads in 0.6 s. */
-const CALLS_MAX = 576;
 /** Who waited this long for nothing has found the pool bad; a caller with less time left proves nothing. */
 const PATIENCE_MS = 500;
 /** Whoever won a conflict needs a moment to get on: tried again at once, we would be in his way a second time. */
@@ -52,11 +67,15 @@ const PROBE_MS_MAX = 1000;
 export function openDatabase({
   url,
   connections,
+  callsMax = 576,
   log,
   after = Promise.resolve(),
 }: DatabaseOptions): Database {
-  const gate = createGate({ places: connections, callsMax: CALLS_MAX });
+  const gate = createGate({ places: connections, callsMax });
   const retired = new Set<Client<Sql>>();
+  const failed = newFailures();
+  let refusedAway = 0;
+  let poolsReplaced = 0;
   let pool = createPool(url, connections);
   let reason: string | null = 'connecting';
   let probing = false;
@@ -79,7 +98,9 @@ export function openDatabase({
   }
 
   function refuseWhileAway(): void {
-    if (reason !== null) throw new AppError('database_unavailable');
+    if (reason === null) return;
+    refusedAway++;
+    throw new AppError('database_unavailable');
   }
 
   async function attempt<Row extends object>(
@@ -99,6 +120,7 @@ export function openDatabase({
       if (fault === 'statement') throw error;
       if (fault === 'invalid_text')
         throw new AppError('bad_request', 'a text holds characters that cannot be stored');
+      failed[fault]++;
       const hasty = error instanceof DeadlineError && at - startedAt < PATIENCE_MS;
       if (suspicious.has(fault) && !hasty) distrust(used, error);
       if (mayRetry && (fault === 'conflict' || fault === 'read_only')) {
@@ -121,6 +143,7 @@ export function openDatabase({
   function replacePool(): void {
     const old = pool;
     pool = createPool(url, connections);
+    poolsReplaced++;
     retired.add(old);
     void old.end(REQUEST_MS).then(() => retired.delete(old));
   }
@@ -157,6 +180,14 @@ export function openDatabase({
       }
     },
     trouble: () => reason,
+    figures: () => ({
+      isUp: reason === null,
+      connections,
+      gate: gate.figures(),
+      refusedAway,
+      failed,
+      poolsReplaced,
+    }),
     async close() {
       closed = true;
       reason = 'closed';

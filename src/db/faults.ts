@@ -15,6 +15,18 @@ export type Fault =
   | 'read_only'
   | 'lost';
 
+/** What is not the caller's own mistake. */
+export type Failure = Exclude<Fault, 'statement' | 'invalid_text'>;
+
+/** None of any kind yet. */
+export const newFailures = (): Record<Failure, number> => ({
+  conflict: 0,
+  refused: 0,
+  unreachable: 0,
+  read_only: 0,
+  lost: 0,
+});
+
 /** After these no connection of the pool is worth a second try. */
 export const suspicious: ReadonlySet<Fault> = new Set(['unreachable', 'read_only', 'lost']);
 

@@ -9,6 +9,7 @@ import type { Deadline } from './deadline.js';
 export function createGate({ places, callsMax }: { places: number; callsMax: number }) {
   const waiting = new Set<() => void>();
   let inside = 0;
+  let refused = 0;
 
   return {
     async enter(deadline: Deadline): Promise<void> {
@@ -16,7 +17,10 @@ export function createGate({ places, callsMax }: { places: number; callsMax: num
         inside++;
         return;
       }
-      if (inside + waiting.size >= callsMax) throw new AppError('database_unavailable');
+      if (inside + waiting.size >= callsMax) {
+        refused++;
+        throw new AppError('database_unavailable');
+      }
       await new Promise<void>((resolve, reject) => {
         const admit = () => {
           clearTimeout(timer);
@@ -24,6 +28,7 @@ export function createGate({ places, callsMax }: { places: number; callsMax: num
         };
         const giveUp = () => {
           waiting.delete(admit);
+          refused++;
           reject(new AppError('database_unavailable'));
         };
         const timer = setTimeout(giveUp, Math.max(0, deadline.at - performance.now()));
@@ -39,5 +44,7 @@ export function createGate({ places, callsMax }: { places: number; callsMax: num
       waiting.delete(next);
       next(); // our place is handed over, `inside` stays
     },
+    /** Plain numbers; refused are those who came too many or waited too long. */
+    figures: () => ({ inside, waiting: waiting.size, refused }),
   };
 }
