@@ -5,7 +5,9 @@ import type { Database } from '../db/client.js';
 import { deadlineIn, READ_MS_MAX, REQUEST_MS } from '../db/deadline.js';
 import { listenForNotices, type NoticeListener, noticeOf, type Tell } from '../db/notices.js';
 import { acknowledgeEmergency, clearEmergency, raiseEmergency } from '../emergencies/store.js';
-import { storeFix } from '../gps/store.js';
+import { countFixes } from '../gps/counts.js';
+import { createFixIntake } from '../gps/intake.js';
+import { storeFixes } from '../gps/store.js';
 import {
   accountsOf,
   existingTalkgroups,
@@ -14,6 +16,7 @@ import {
   talkgroupNumbered,
   talkgroupsOf,
 } from '../talk/store.js';
+import type { RelayFigures } from './figures.js';
 import { createEngine } from './listener.js';
 import { createRelay } from './relay.js';
 import { createSessionNumbers, type SessionNumbers } from './session-numbers.js';
@@ -27,7 +30,14 @@ export interface RelaySide {
   readonly tell: Tell;
   /** null while the relay can admit radios, else why not. */
   trouble(): string | null;
+  /** For the metrics; from its own thread a quarter of a second old, and null before the first came. */
+  figures(): RelayFigures | null;
   close(): Promise<void>;
+}
+
+/** One on this thread, whose figures are those of now. */
+interface RelayHere extends RelaySide {
+  figures(): RelayFigures;
 }
 
 interface Log {
@@ -44,9 +54,10 @@ export interface RelaySideOptions {
   readonly log: Log;
 }
 
-export function composeRelay({ config, url, database, verifyToken, log }: RelaySideOptions): RelaySide {
+export function composeRelay({ config, url, database, verifyToken, log }: RelaySideOptions): RelayHere {
   const read = () => deadlineIn(READ_MS_MAX);
   const write = () => deadlineIn(REQUEST_MS);
+  const fixes = countFixes(createFixIntake((deadline, fixes) => storeFixes(database, deadline, fixes)));
   let numbers: SessionNumbers | null = null;
   let notices: NoticeListener | null = null;
 
@@ -105,7 +116,7 @@ export function composeRelay({ config, url, database, verifyToken, log }: RelayS
       acknowledge: (id, by) => acknowledgeEmergency(database, write(), { id, by }),
       clear: (id, { id: by, isAdmin }) => clearEmergency(database, write(), { id, by, isAdmin }),
     },
-    storeFix: (fix) => storeFix(database, write(), fix),
+    storeFix: (fix) => fixes.storeFix(write(), fix),
     talkgroupsExisting: async (ids) => new Set(await existingTalkgroups(database, read(), ids)),
     talkgroupNumbered: async (number) => (await talkgroupNumbered(database, read(), number)) !== null,
     log,
@@ -126,7 +137,8 @@ export function composeRelay({ config, url, database, verifyToken, log }: RelayS
       });
     },
     tell: relay.notice,
-    trouble: () => (numbers === null ? 'relay starting' : database.trouble()),
+    trouble: () => (numbers === null ? 'starting' : database.trouble()),
+    figures: () => ({ ...relay.figures(), fixes: fixes.counts, own: null }),
     async close() {
       await relay.close();
       numbers?.close();

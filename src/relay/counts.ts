@@ -1,4 +1,7 @@
 // What the relay counts: plain numbers, because the hot path increments them.
+import { type Close, closes } from './closes.js';
+import { type FloorCounts, newFloorCounts } from './floor-counts.js';
+import type { Admission } from './relay.js';
 
 export type DropReason =
   /** Before WELCOME, or after we closed. */
@@ -33,6 +36,20 @@ export interface Counts {
   /** Sessions that ended by a fault of ours. */
   failed: number;
   readonly dropped: Record<DropReason, number>;
+  readonly handshakes: HandshakeCounts;
+  /** Closed sockets that had a session, by close code. */
+  readonly closed: Record<string, number>;
+  /** Sockets of sessions that we closed, by the reason they were given. */
+  readonly closes: Record<string, number>;
+  readonly floor: FloorCounts;
+}
+
+export interface HandshakeCounts {
+  /** Those that wait for the database right now. */
+  loading: number;
+  admitted: number;
+  /** By the reason of the close. */
+  readonly refused: Record<string, number>;
 }
 
 export const newCounts = (): Counts => ({
@@ -57,4 +74,67 @@ export const newCounts = (): Counts => ({
     denied: 0,
     no_burst: 0,
   },
+  handshakes: { loading: 0, admitted: 0, refused: zeros(REFUSALS.map(({ reason }) => reason)) },
+  closed: zeros([...CLOSE_CODES, 'other']),
+  closes: zeros(ENDS.map(({ reason }) => reason)),
+  floor: newFloorCounts(),
 });
+
+/** Counts a handshake as loading until it is answered with `done`. */
+export function countHandshake(
+  { handshakes }: Counts,
+  done: (admission: Admission) => void,
+): (admission: Admission) => void {
+  handshakes.loading++;
+  return (admission) => {
+    handshakes.loading--;
+    if ('close' in admission) add(handshakes.refused, admission.close.reason);
+    else handshakes.admitted++;
+    done(admission);
+  };
+}
+
+/** A client closes with whatever code it likes, and labels must not be without end: the unknown ones are one. */
+export function countClose({ closed }: Counts, code: number): void {
+  add(closed, CLOSE_CODES.has(code) ? String(code) : 'other');
+}
+
+/** A session's socket that we close. */
+export function countOurClose({ closes }: Counts, { reason }: Close): void {
+  add(closes, reason);
+}
+
+function add(counts: Record<string, number>, name: string): void {
+  counts[name] = (counts[name] ?? 0) + 1;
+}
+
+/** A series begins at 0 and not with its first event, which nobody would see as a change. */
+const zeros = (names: Iterable<string | number>): Record<string, number> =>
+  Object.fromEntries([...names].map((name) => [name, 0]));
+
+/** What ends a session's socket, or parks its session. */
+const ENDS = [
+  closes.invalid_token,
+  closes.unknown_user,
+  closes.device_disabled,
+  closes.too_big,
+  closes.internal,
+  closes.restart,
+  closes.slow_consumer,
+  closes.rate_limited,
+  closes.replaced,
+];
+
+/** What a handshake can be answered with. */
+const REFUSALS = [
+  closes.invalid_token,
+  closes.unknown_user,
+  closes.device_disabled,
+  closes.overloaded,
+  closes.restart,
+];
+
+/** RFC 6455 section 7.4.1 and the IANA registry; 1005 and 1006 stand for no code and no close frame at all. */
+const CLOSE_CODES: ReadonlySet<number> = new Set([
+  1000, 1001, 1002, 1003, 1005, 1006, 1007, 1008, 1009, 1010, 1011, 1012, 1013, 1014,
+]);

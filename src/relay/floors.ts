@@ -14,6 +14,7 @@ import {
 import type { Ref } from './asks.js';
 import type { Counts } from './counts.js';
 import type { Fanout } from './fanout.js';
+import { countStep, type Denial } from './floor-counts.js';
 import { EMERGENCY } from './frame.js';
 import { isInEmergency, type Talkgroup } from './members.js';
 import { say } from './messages.js';
@@ -37,8 +38,6 @@ interface Asking {
   readonly ref: Ref | undefined;
 }
 
-type Denial = Extract<Outcome, { kind: 'denied' }>['code'];
-
 export type Floors = ReturnType<typeof createFloors>;
 
 export function createFloors({ fanout, counts, sessions, discard, talkSilenceMs }: FloorsOptions) {
@@ -47,11 +46,13 @@ export function createFloors({ fanout, counts, sessions, discard, talkSilenceMs 
 
   /** One event of one talkgroup. No outcome closes a session at once, so nothing comes back in here meanwhile. */
   function act(talkgroup: Talkgroup, event: FloorEvent, nowMs: number, ref?: Ref): void {
-    const { floor, outcomes } = step(talkgroup.floor, event, nowMs);
-    talkgroup.floor = floor;
+    const before = talkgroup.floor;
+    const after = step(before, event, nowMs);
+    countStep(counts.floor, { before, event, after, nowMs });
+    talkgroup.floor = after.floor;
     active.add(talkgroup);
     const asker = 'claim' in event ? event.claim.session : null;
-    for (const outcome of outcomes) {
+    for (const outcome of after.outcomes) {
       const session = sessionOf(outcome);
       const talk = sessions.get(session)?.talkAt(talkgroup);
       if (talk === undefined) continue;

@@ -1,15 +1,21 @@
 // The main thread's end of the relay thread: the same face as a relay on this thread.
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
+import type { TokenKeys } from '../auth/tokens.js';
 import type { Config } from '../config.js';
+import type { DatabaseFigures } from '../db/client.js';
 import type { Notice } from '../db/notices.js';
+import { newHistogram, observe } from '../histogram.js';
+import type { ThreadFigures } from '../thread-figures.js';
 import type { RelaySide } from './compose.js';
+import type { RelayFigures } from './figures.js';
+import { LOOP_DELAYS_MS } from './pulse.js';
 
 /** What the thread is born with; all of it plain data. */
 export interface ThreadData {
   readonly config: Config;
   readonly url: string;
-  readonly secret: string;
+  readonly tokenKeys: TokenKeys;
 }
 
 export type ToThread =
@@ -20,8 +26,22 @@ export type FromThread =
   | { readonly kind: 'listening'; readonly port: number }
   | { readonly kind: 'refused'; readonly message: string }
   | { readonly kind: 'acknowledged'; readonly id: string }
-  | { readonly kind: 'beat'; readonly trouble: string | null }
+  | Beat
   | { readonly kind: 'started' };
+
+/** How the thread is. */
+interface Beat {
+  readonly kind: 'beat';
+  readonly trouble: string | null;
+  /** By `sharedNowMs`. */
+  readonly sentAtMs: number;
+  readonly figures: RelayFigures;
+  readonly thread: ThreadFigures;
+  readonly database: DatabaseFigures;
+}
+
+/** Monotonic milliseconds that all threads count alike, as they do not with `performance.now`. */
+export const sharedNowMs = () => Number(process.hrtime.bigint()) / 1e6;
 
 /** The thread says so often how it is; silent for SILENCE_MS_MAX it is taken for stuck. */
 export const BEAT_MS = 250;
@@ -33,7 +53,8 @@ const UNACKNOWLEDGED_MAX = 10_000;
 export function startRelayThread(data: ThreadData, onDeath: (error: Error) => void): RelaySide {
   const worker = new Worker(new URL('./thread.js', import.meta.url), { workerData: data });
   const unacknowledged = new Map<string, () => void>();
-  let trouble: string | null = 'relay starting';
+  const mainDelay = newHistogram(LOOP_DELAYS_MS);
+  let beat: Beat | null = null;
   let beatAtMs = performance.now();
   let closing = false;
   let answerListen: { resolve: (port: number) => void; reject: (error: Error) => void } | null = null;
@@ -52,8 +73,10 @@ export function startRelayThread(data: ThreadData, onDeath: (error: Error) => vo
         unacknowledged.delete(message.id);
         return;
       case 'beat':
-        trouble = message.trouble;
+        beat = message;
         beatAtMs = performance.now();
+        // It has waited for this thread to have time for it, as everything else has.
+        observe(mainDelay, sharedNowMs() - message.sentAtMs);
         return;
       case 'started':
         return answerStart?.();
@@ -82,7 +105,15 @@ export function startRelayThread(data: ThreadData, onDeath: (error: Error) => vo
         unacknowledged.set(notice.id, resolve);
         say({ kind: 'notice', notice });
       }),
-    trouble: () => (performance.now() - beatAtMs > SILENCE_MS_MAX ? 'relay not answering' : trouble),
+    trouble() {
+      if (performance.now() - beatAtMs > SILENCE_MS_MAX) return 'not answering';
+      return beat === null ? 'starting' : beat.trouble;
+    },
+    figures() {
+      if (beat === null) return null;
+      const { figures, thread, database } = beat;
+      return { ...figures, own: { thread, database, mainDelay } };
+    },
     async close() {
       closing = true;
       const exited = once(worker, 'exit');

@@ -11,12 +11,14 @@ import type { Talkgroup } from './members.js';
 import type { Limits } from './messages.js';
 import type { Parking } from './parking.js';
 import type { Presence } from './presence.js';
+import type { Sampling } from './sampling.js';
 import type { Session } from './session.js';
 
 export interface House {
   readonly limits: Limits & { readonly controlPerSecond: number; readonly talkSilenceMs: number };
   readonly fanout: Fanout;
   readonly counts: Counts;
+  readonly sampling: Sampling;
   readonly floors: Floors;
   readonly holding: Holding;
   readonly presence: Presence;
@@ -39,6 +41,8 @@ export interface House {
   readonly existing: Lookup;
   /** A bug in what is done for this session: it alone ends. */
   readonly fail: (session: Session, error: unknown) => void;
+  /** Does it in the next turn of the loop; a throw is such a bug. */
+  readonly later: (session: Session, act: () => void) => void;
   /** Called once, when the session is over and nobody can resume it. */
   readonly ended: (session: Session) => void;
 }

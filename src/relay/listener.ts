@@ -2,6 +2,7 @@
 // end the process; every option is set, for the engine's defaults change.
 import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type WebSocket } from 'uWebSockets.js';
 import { closes } from './closes.js';
+import { type Bound, type Door, openDoor } from './door.js';
 import type { Publisher } from './fanout.js';
 import { HEADER_BYTES } from './frame.js';
 import type { Admission, Relay, Verified } from './relay.js';
@@ -47,31 +48,36 @@ interface SocketData {
 export function createEngine(options: ListenerOptions): Engine {
   // Made when it listens: an app of the engine that never did ends the process with a fault.
   let app: TemplatedApp | null = null;
+  let door: Door | null = null;
   return {
     publisher: {
       publish: (topic, message, isBinary) => app?.publish(topic, message, isBinary, false) ?? false,
       numSubscribers: (topic) => app?.numSubscribers(topic) ?? 0,
     },
-    listen(relay) {
-      const { tls } = options;
-      app =
+    async listen(relay) {
+      const { tls, host, port, log } = options;
+      const made =
         tls === null ? uWS.App() : uWS.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile });
-      routes(app, relay, options);
-      return bind(app, options);
+      app = made;
+      routes(made, relay, options);
+      door = await openDoor({ bind: (port) => bind(made, { host, port }), port, log });
+      return door.port;
     },
     close() {
+      door?.stop();
       app?.close();
       app = null;
     },
   };
 }
 
-function bind(app: TemplatedApp, { host, port }: ListenerOptions): Promise<number> {
+function bind(app: TemplatedApp, { host, port }: { host: string; port: number }): Promise<Bound> {
   return new Promise((resolve, reject) => {
     const listen = app.listen.bind(app) as unknown as Listen;
     listen(host, port, LISTEN_EXCLUSIVE_PORT, (socket) => {
       if (socket === false) reject(new Error(`WebSocket port ${host}:${port} is taken or not ours to take`));
-      else resolve(uWS.us_socket_local_port(socket));
+      else
+        resolve({ port: uWS.us_socket_local_port(socket), close: () => uWS.us_listen_socket_close(socket) });
     });
   });
 }
@@ -93,6 +99,16 @@ function routes(app: TemplatedApp, relay: Relay, options: ListenerOptions): void
       act();
     } catch (error) {
       options.log.error({ err: error }, `${what} failed`);
+    }
+  };
+  /** A throw ends the one session it met. */
+  const ofSession = (ws: WebSocket<SocketData>, act: (session: Session) => void) => {
+    const { session } = ws.getUserData();
+    if (session === null) return;
+    try {
+      act(session);
+    } catch (error) {
+      relay.fail(session, error);
     }
   };
   app.ws<SocketData>('/ws', {
@@ -145,26 +161,25 @@ function routes(app: TemplatedApp, relay: Relay, options: ListenerOptions): void
 
     dropped(ws) {
       relay.counts.overruns++;
-      guarded('dropped', () => ws.getUserData().session?.reception.overrun());
+      ofSession(ws, ({ reception }) => reception.overrun());
     },
 
     drain(ws) {
-      if (ws.getBufferedAmount() === 0) guarded('drain', () => ws.getUserData().session?.reception.drained());
+      if (ws.getBufferedAmount() === 0) ofSession(ws, ({ reception }) => reception.drained());
     },
 
     ping(ws) {
-      guarded('ping', () => ws.getUserData().session?.pinged());
+      ofSession(ws, (session) => session.pinged());
     },
 
     pong(ws, message) {
-      const { session } = ws.getUserData();
-      if (session !== null) guarded('pong', () => session.ponged(message));
+      ofSession(ws, (session) => session.ponged(message));
     },
 
     close(ws, code) {
-      const data = ws.getUserData();
-      data.closed = true;
-      guarded('close', () => data.session && relay.closed(data.session, code));
+      ws.getUserData().closed = true;
+      // Around it once more: the socket that a failed session is closed with is gone already.
+      guarded('close', () => ofSession(ws, (session) => relay.closed(session, code)));
     },
   });
   // What the engine does not take for an upgrade: it looks for a key of 24 characters, and at nothing else.

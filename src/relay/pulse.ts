@@ -1,25 +1,50 @@
 // The relay's one timer: pings, talk that ended by time, receivers that are late, and what else is due now and then.
+import { type Histogram, newHistogram, observe } from '../histogram.js';
+import type { Fanout } from './fanout.js';
 import type { Floors } from './floors.js';
 import { markHeld } from './held.js';
 import type { FairClock } from './lag.js';
 import type { Talkgroup } from './members.js';
 import { HEARD_MS } from './reception.js';
+import type { Sampling } from './sampling.js';
 import type { Session } from './session.js';
 
 export interface PulseOptions {
   readonly nowMs: () => number;
   readonly fair: FairClock;
+  readonly fanout: Pick<Fanout, 'hearers'>;
   readonly floors: Floors;
+  readonly sampling: Sampling;
   readonly sessions: ReadonlyMap<number, Session>;
   readonly unanswered: ReadonlySet<Session>;
   /** Each receiver of audio is pinged so often; 0: only those that are behind already, when their buffer empties. */
   readonly pingMs: number;
+  /** A look at this session threw: it alone ends, and the others have their turn. */
+  readonly fail: (session: Session, error: unknown) => void;
   /** Up to ten times a second, after the sockets were read. */
   readonly often: (nowMs: number) => void;
   /** Once a second at most. */
   readonly seldom: (nowMs: number) => void;
   readonly log: { error(fields: object, message: string): void };
 }
+
+export interface Pulse {
+  readonly figures: PulseFigures;
+  stop(): void;
+}
+
+/** Plain numbers, as the pulse finds them in passing. */
+export interface PulseFigures {
+  /** How late each pulse came: what everything on this thread waits for its turn. */
+  readonly delay: Histogram;
+  /** Receivers that are out of the audio. */
+  lagging: number;
+  /** Lag of the slowest receiver that owes an answer. */
+  lagMsMax: number;
+}
+
+/** From what a timer is late on an idle machine to a stall that everybody hears. */
+export const LOOP_DELAYS_MS = [1, 2.5, 5, 10, 20, 50, 100, 250, 500, 1000, 2500];
 
 /**
  * Pings are spread over the second, each time a twentieth of the sessions. Waking up costs a tenth of a millisecond,
@@ -32,9 +57,11 @@ const SELDOM_MS = 1000;
 /** After a long stall the pings that it left out are not sent all at once. */
 const PINGS_LATE_MS_MAX = 100;
 
-/** Runs until the answered function is called. */
-export function startPulse(options: PulseOptions): () => void {
-  const { nowMs, fair, floors, sessions, unanswered, pingMs, often, seldom, log } = options;
+export function startPulse(options: PulseOptions): Pulse {
+  const { nowMs, fair, fanout, floors, sampling, sessions, unanswered, pingMs, fail, often, seldom, log } =
+    options;
+  const figures: PulseFigures = { delay: newHistogram(LOOP_DELAYS_MS), lagging: 0, lagMsMax: 0 };
+  let dueAtMs = nowMs() + PULSE_MS;
   let oftenAtMs = nowMs();
   let seldomAtMs = oftenAtMs;
   let pingedAtMs = oftenAtMs;
@@ -48,6 +75,8 @@ export function startPulse(options: PulseOptions): () => void {
 
   const timer = setInterval(() => {
     const now = nowMs();
+    observe(figures.delay, now - dueAtMs);
+    dueAtMs = now + PULSE_MS;
     guarded(mark);
     guarded(ping);
     if (now - oftenAtMs < OFTEN_MS) return;
@@ -65,18 +94,38 @@ export function startPulse(options: PulseOptions): () => void {
     }
   }
 
+  function ofSession(session: Session, act: (session: Session) => void): void {
+    try {
+      act(session);
+    } catch (error) {
+      fail(session, error);
+    }
+  }
+
   /** Before the sockets are read: nothing published is still on its way to a socket's buffer. */
   function mark(now: number): void {
     fair.tick(now);
     for (const talkgroup of floors.active) marked.add(talkgroup);
+    let framesIn = 0;
+    let framesOut = 0;
     for (const talkgroup of marked) {
       const isSettled = markHeld(talkgroup);
       if (talkgroup.relayed !== talkgroup.relayedAtMark) {
+        framesIn += talkgroup.relayed - talkgroup.relayedAtMark;
+        framesOut += (talkgroup.relayed - talkgroup.relayedAtMark) * receiversIn(talkgroup);
         talkgroup.relayedAtMark = talkgroup.relayed;
         talkgroup.heardAtMs = now;
         heardAtMs = now;
       } else if (isSettled && !floors.active.has(talkgroup)) marked.delete(talkgroup);
     }
+    sampling.add(framesIn, framesOut);
+  }
+
+  /** Of one frame: all who are given the audio, live or held, but its talker. */
+  function receiversIn({ live, held }: Talkgroup): number {
+    let count = live.size;
+    for (const { topic } of held ?? []) count += fanout.hearers(topic);
+    return Math.max(0, count - 1);
   }
 
   function ping(now: number): void {
@@ -93,7 +142,7 @@ export function startPulse(options: PulseOptions): () => void {
         walk = sessions.values();
         next = walk.next();
       }
-      if (next.done !== true) next.value.reception.pulse(now, text);
+      if (next.done !== true) ofSession(next.value, ({ reception }) => reception.pulse(now, text));
     }
   }
 
@@ -102,12 +151,19 @@ export function startPulse(options: PulseOptions): () => void {
     for (const talkgroup of floors.active) marked.add(talkgroup);
     floors.expire(now);
     const fairMs = fair.at(now);
-    for (const session of unanswered) session.reception.judge(fairMs);
+    figures.lagging = 0;
+    figures.lagMsMax = 0;
+    for (const session of unanswered) {
+      const { reception } = session;
+      ofSession(session, () => reception.judge(fairMs));
+      if (reception.isBehind) figures.lagging++;
+      figures.lagMsMax = Math.max(figures.lagMsMax, reception.lagMs(fairMs));
+    }
     often(now);
     if (now - seldomAtMs < SELDOM_MS) return;
     seldomAtMs = now;
     seldom(now);
   }
 
-  return () => clearInterval(timer);
+  return { figures, stop: () => clearInterval(timer) };
 }

@@ -176,11 +176,17 @@ export class Reception {
 
   private hearsAudio(nowMs: number): boolean {
     for (const { talkgroup, granted } of this.session.user.memberships.values()) {
-      if (!granted || nowMs - talkgroup.heardAtMs > HEARD_MS) continue;
+      if (!granted || nowMs - talkgroup.heardAtMs > HEARD_MS || this.talksAlone(talkgroup)) continue;
       const { mode } = this.subscriptionTo(talkgroup);
       if (mode === 'talk' || mode === 'listen') return true;
     }
     return false;
+  }
+
+  /** Its own frames do not come back to it. */
+  private talksAlone(talkgroup: Talkgroup): boolean {
+    const own = this.session.talkAt(talkgroup);
+    return own?.isTalking === true && talkgroup.talking.size === 1;
   }
 
   /**
@@ -205,6 +211,16 @@ export class Reception {
     return true;
   }
 
+  /** Out of the audio until it has caught up. */
+  get isBehind(): boolean {
+    return this.behind !== null;
+  }
+
+  /** How late it is, as section 4 reckons it. */
+  lagMs(fairMs: number): number {
+    return this.lag.lagMs(fairMs);
+  }
+
   /** Called while an answer is due, after the sockets were read. */
   judge(fairMs: number): void {
     if (this.lag.oldestOpenMs(fairMs) >= UNANSWERED_MS_MAX) return this.session.close(closes.slow_consumer);
@@ -225,7 +241,7 @@ export class Reception {
     this.lag.overrun(this.fairMs());
     if (this.behind !== null) return;
     this.fallBehind((talkgroup) => this.passedAtMark(talkgroup));
-    setImmediate(() => {
+    this.house.later(this.session, () => {
       if (this.peer === peer) this.leaveAudio();
     });
   }

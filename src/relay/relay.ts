@@ -2,11 +2,12 @@
 import type { VerifyToken } from '../auth/tokens.js';
 import type { Notice } from '../db/notices.js';
 import { type Close, closes } from './closes.js';
-import { type Counts, newCounts } from './counts.js';
+import { type Counts, countClose, countHandshake, newCounts } from './counts.js';
 import { drain } from './drain.js';
 import { createEffects, refusalOf } from './effects.js';
 import { createEmergencies, type EmergencyWrites } from './emergencies.js';
-import { createFanout, type Peer, type Publisher } from './fanout.js';
+import { createFanout, type Peer, type Publisher, SERVICE_TOPIC } from './fanout.js';
+import type { Present, RelayFigures } from './figures.js';
 import { createFloors } from './floors.js';
 import { createHolding } from './holding.js';
 import type { House } from './house.js';
@@ -18,6 +19,7 @@ import { createParking } from './parking.js';
 import { createPresence } from './presence.js';
 import { PULSE_MS, startPulse } from './pulse.js';
 import { createRights, type Loaded, type Rights, type RightsReads } from './rights.js';
+import { createSampling } from './sampling.js';
 import { Session } from './session.js';
 
 export interface RelayOptions {
@@ -67,6 +69,8 @@ export interface Seat {
 
 export interface Relay {
   readonly counts: Counts;
+  /** For the metrics. */
+  figures(): Pick<RelayFigures, 'counts' | 'sampled' | 'pulse' | 'present'>;
   readonly verifyToken: VerifyToken;
   /** Loads what the session of a verified token needs; `done` is called exactly once, with null claims at once. */
   admit(handshake: Handshake, done: (admission: Admission) => void): void;
@@ -89,6 +93,7 @@ export function createRelay(options: RelayOptions): Relay {
   const { verifyToken, takeNumber, limits, log, nowMs = () => performance.now() } = options;
   const fanout = createFanout(options.publisher);
   const counts = newCounts();
+  const sampling = createSampling(nowMs);
   let closing = false;
 
   const sessions = new Map<number, Session>();
@@ -132,6 +137,7 @@ export function createRelay(options: RelayOptions): Relay {
     limits,
     fanout,
     counts,
+    sampling,
     floors,
     holding,
     presence,
@@ -146,19 +152,23 @@ export function createRelay(options: RelayOptions): Relay {
     numberExists: async (number) => rights.hasNumber(number) || options.talkgroupNumbered(number),
     existing: createLookup(options.talkgroupsExisting),
     fail,
+    later,
     ended(session) {
       sessions.delete(session.number);
       rights.drop(session.user.id);
     },
   };
 
-  const stopPulse = startPulse({
+  const pulse = startPulse({
     nowMs,
     fair,
+    fanout,
     floors,
+    sampling,
     sessions,
     unanswered,
     pingMs: limits.lagPingMs,
+    fail,
     often: () => rights.expire(),
     seldom(now) {
       presence.announce();
@@ -167,7 +177,8 @@ export function createRelay(options: RelayOptions): Relay {
     log,
   });
 
-  function admit({ claims, resume }: Handshake, done: (admission: Admission) => void): void {
+  function admit({ claims, resume }: Handshake, answer: (admission: Admission) => void): void {
+    const done = countHandshake(counts, answer);
     if (claims === null) return done({ close: closes.invalid_token });
     if (closing) return done({ close: closes.restart });
     if (!options.started()) return done({ close: closes.overloaded });
@@ -208,18 +219,45 @@ export function createRelay(options: RelayOptions): Relay {
     session.close(closes.internal);
   }
 
+  function later(session: Session, act: () => void): void {
+    setImmediate(() => {
+      try {
+        act();
+      } catch (error) {
+        fail(session, error);
+      }
+    });
+  }
+
   /** For one more socket of the user. */
   function makeRoom(user: User): void {
     const others = [...user.sessions].filter((session) => session.isLive);
     if (others.length >= limits.socketsPerUser) longestSilent(others)?.close(closes.replaced);
   }
 
+  function present(): Present {
+    const active = [...floors.active];
+    const live = fanout.hearers(SERVICE_TOPIC);
+    return {
+      sessions: live,
+      parked: sessions.size - live,
+      users: rights.users.size,
+      talkgroups: rights.talkgroups.size,
+      bursts: active.reduce((sum, { talking }) => sum + talking.size, 0),
+      queued: active.reduce((sum, { floor }) => sum + floor.waiting.length, 0),
+    };
+  }
+
   return {
     counts,
+    figures: () => ({ counts, sampled: sampling.sampled, pulse: pulse.figures, present: present() }),
     verifyToken,
     admit,
     open,
-    closed: (session, code) => session.closed(code),
+    closed(session, code) {
+      countClose(counts, code);
+      session.closed(code);
+    },
     fail,
     async notice(notice) {
       return rights.notice(notice);
@@ -231,7 +269,7 @@ export function createRelay(options: RelayOptions): Relay {
       await drain({ sessions, ms: limits.drainMs });
       rights.close();
       emergencies.close();
-      stopPulse();
+      pulse.stop();
       holding.close();
     },
   };

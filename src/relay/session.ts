@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type Close, closes } from './closes.js';
 import { Control } from './control.js';
-import type { DropReason } from './counts.js';
+import { countOurClose, type DropReason } from './counts.js';
 import { DROPPED, type Peer, SERVICE_TOPIC } from './fanout.js';
 import { Flood } from './flood.js';
 import { hasPart } from './floors.js';
@@ -108,6 +108,7 @@ export class Session {
       talk.burst,
     );
     house.counts.framesRelayed++;
+    if (house.sampling.isArmed) house.sampling.take(nowMs, message.byteLength);
     const { live } = talkgroup;
     if (live.size > 1 || !live.has(this.reception)) house.fanout.audio(peer, talkgroup, message);
     if (talkgroup.held !== null) house.holding.keep(talk, message, nowMs);
@@ -340,7 +341,7 @@ export class Session {
   send(text: string): void {
     const { peer } = this;
     if (peer?.send(text, false) !== DROPPED) return;
-    setImmediate(() => {
+    this.house.later(this, () => {
       if (this.peer === peer) this.close(closes.slow_consumer);
     });
   }
@@ -352,6 +353,7 @@ export class Session {
     if (close.isResumable) this.park();
     else this.end(talkEnd);
     const { code, reason } = close;
+    countOurClose(this.house.counts, close);
     this.house.log.info({ session: this.number, user: this.user.id, code, reason }, 'closed');
     peer?.end(code, reason);
   }

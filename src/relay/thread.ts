@@ -3,23 +3,32 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { createTokenVerifier } from '../auth/tokens.js';
 import { openDatabase } from '../db/client.js';
 import { createLog } from '../log.js';
+import { threadFigures } from '../thread-figures.js';
 import { composeRelay } from './compose.js';
-import { BEAT_MS, type FromThread, type ThreadData, type ToThread } from './host.js';
+import { BEAT_MS, type FromThread, sharedNowMs, type ThreadData, type ToThread } from './host.js';
 
 /** Loads of memberships and GPS fixes: batched and short, so a few connections do. */
 const CONNECTIONS = 4;
 
-const { config, url, secret } = workerData as ThreadData;
+const { config, url, tokenKeys } = workerData as ThreadData;
 const log = createLog(config.LOG_LEVEL);
 const database = openDatabase({ url, connections: CONNECTIONS, log });
-const relay = composeRelay({ config, url, database, verifyToken: createTokenVerifier(secret), log });
+const relay = composeRelay({ config, url, database, verifyToken: createTokenVerifier(tokenKeys), log });
 
 const port = parentPort;
 if (port === null) throw new Error('the relay thread is started by host.ts');
 const say = (message: FromThread) => port.postMessage(message);
 
 // The main thread takes silence for trouble.
-const beatNow = () => say({ kind: 'beat', trouble: relay.trouble() });
+const beatNow = () =>
+  say({
+    kind: 'beat',
+    trouble: relay.trouble(),
+    sentAtMs: sharedNowMs(),
+    figures: relay.figures(),
+    thread: threadFigures(),
+    database: database.figures(),
+  });
 const beat = setInterval(beatNow, BEAT_MS);
 
 port.on('message', (message: ToThread) => {

@@ -224,21 +224,27 @@ t.test('receivers that do not keep up', { timeout: 160_000 }, async (t) => {
     }
   });
 
-  t.test('a radio that hears audio is pinged once a second, and not in silence', async (t) => {
-    const { talkgroup, radios } = await group(s, 'pings', 2);
-    const [a, b] = radios;
-    let pings = 0;
-    b.socket.on('ping', () => pings++);
-    const talk = speech(t, a, talkgroup);
-    await until('4 s of speech', () => b.frames.length >= 4 * FRAMES_PER_SECOND);
-    talk.stop();
-    const seconds = (performance.now() - talk.saidAtMs(0)) / 1000;
-    t.ok(Math.abs(pings - seconds) <= 1.5, `${pings} pings in ${seconds} s`);
-    await b.hears('TALK_ENDED'); // 2 s of silence, of which the first was pinged
-    pings = 0;
-    await delay(1500);
-    t.equal(pings, 0);
-  });
+  t.test(
+    'who hears audio is pinged once a second, and neither in silence nor while he alone talks',
+    async (t) => {
+      const { talkgroup, radios } = await group(s, 'pings', 2);
+      const [a, b] = radios;
+      let pings = 0;
+      let talkers = 0;
+      a.socket.on('ping', () => talkers++);
+      b.socket.on('ping', () => pings++);
+      const talk = speech(t, a, talkgroup);
+      await until('4 s of speech', () => b.frames.length >= 4 * FRAMES_PER_SECOND);
+      t.equal(talkers, 0);
+      talk.stop();
+      const seconds = (performance.now() - talk.saidAtMs(0)) / 1000;
+      t.ok(Math.abs(pings - seconds) <= 1.5, `${pings} pings in ${seconds} s`);
+      await b.hears('TALK_ENDED'); // 2 s of silence, of which the first was pinged
+      pings = 0;
+      await delay(1500);
+      t.equal(pings, 0);
+    },
+  );
 });
 
 t.test('nobody is late because the server stood still for 2 s', { timeout: 160_000 }, async (t) => {

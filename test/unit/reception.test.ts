@@ -54,6 +54,7 @@ function receiver() {
     unanswered,
     counts: newCounts(),
     limits: { backlogMs: 1000 },
+    later: (_session: Session, act: () => void) => void setImmediate(act),
     log: { info() {} },
   } as unknown as House; // likewise
   const reception = new Reception(session, house);

@@ -1,0 +1,189 @@
+// What the machine runs out of: file descriptors, and room on the disk of the embedded database.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { type FileHandle, open, readdir, readFile } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { eventually } from '../helpers/eventually.js';
+import { type ServiceProcess, serviceProcess } from '../helpers/service.js';
+
+t.setTimeout(300_000);
+
+const isLinux = process.platform === 'linux';
+const DESCRIPTORS = 400;
+const CUTS = Number(process.env.CONNECTION_CUTS ?? 300);
+/** To the database, opened meanwhile or not. */
+const CONNECTIONS = 8;
+
+t.test('the process with few descriptors', { skip: isLinux ? false : 'reads /proc' }, async (t) => {
+  const limit = ['sh', '-c', `ulimit -n ${DESCRIPTORS} && exec "$@"`, 'sh'];
+  const s = await serviceProcess(t, { DATABASE_POOL: '2', LOG_LEVEL: 'error' }, limit);
+
+  t.test(`${CUTS} requests whose clients go before the answer leave nothing behind`, async (t) => {
+    const ann = await s.person('cut');
+    const { hostname, port } = new URL(s.rest);
+    const requests = ['/talkgroups', '/docs', '/healthz'].map(
+      (path) => `GET ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${ann.token}\r\n\r\n`,
+    );
+    const baseline = await s.descriptors();
+    async function cut(index: number): Promise<void> {
+      const socket = connect(Number(port), hostname);
+      socket.on('error', () => {}); // we are not alone in resetting
+      await once(socket, 'connect');
+      await new Promise((resolve) => socket.write(requests[index % 3] ?? '', resolve));
+      // Before the first byte of the answer, or in the midst of it.
+      if (index % 2 === 0) await Promise.race([once(socket, 'data'), once(socket, 'close')]);
+      socket.resetAndDestroy();
+    }
+    for (let done = 0; done < CUTS; done += 10)
+      await Promise.all(Array.from({ length: 10 }, (_, index) => cut(done + index)));
+    await eventually(async () => assert.ok((await s.descriptors()) <= baseline + CONNECTIONS));
+    t.equal((await ann.call('GET', '/talkgroups')).status, 200);
+    t.notMatch(s.output(), '"level":50');
+  });
+
+  t.test(
+    'out of them, those inside go on, nothing spins, and others come in when there is room',
+    async (t) => {
+      const { radios, number, people } = await s.crew(t, 2, { name: 'inside' });
+      const [talker, listener] = radios;
+      const [ann] = people;
+      for (const door of ['ws', 'rest'] as const) {
+        const crowd = await Promise.all(Array.from({ length: DESCRIPTORS }, () => stranger(t, s[door])));
+        await eventually(async () => assert.ok((await s.descriptors()) > DESCRIPTORS - 3));
+        await eventually(async () => assert.equal(await knock(s.ws), 'ECONNREFUSED'));
+
+        const load = await loadOf(s);
+        for (let frame = 0; frame < 50; frame++) {
+          talker.speaks(number, `${frame}`, { start: frame === 0 });
+          await delay(20); // the pace of speech
+        }
+        const heard = await listener.hearsFrames(50);
+        const busiest = await load();
+        t.same(
+          heard.map(({ text }) => Number(text)),
+          heard.map((_, index) => index),
+          `crowd at ${door}: all is heard`,
+        );
+        t.ok(
+          busiest < 0.5,
+          `crowd at ${door}: the busiest thread ran ${Math.round(busiest * 100)} % of the time`,
+        );
+
+        for (const socket of crowd) socket.destroy();
+        await eventually(async () => assert.ok((await ann.radio()).welcome));
+        t.equal((await ann.call('GET', '/talkgroups')).status, 200);
+      }
+    },
+  );
+});
+
+/** Its tmpfs is one that nobody else sees; of a new cluster some 40 MB are used. */
+const SMALL_DISK = [
+  'unshare',
+  '--mount',
+  'sh',
+  '-c',
+  'mount -t tmpfs -o size=64m tmpfs "$DATA_DIR" && exec "$@"',
+  'sh',
+];
+const mayMount = spawnSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0;
+
+t.test(
+  'on a full disk writes are refused, audio and reads go on, and with room it is as before',
+  { skip: mayMount ? false : 'needs the right to mount a small disk' },
+  async (t) => {
+    const s = await serviceProcess(t, { DATA_DIR: t.testdir(), LOG_LEVEL: 'debug' }, SMALL_DISK);
+    const { radios, number, people } = await s.crew(t, 2, { name: 'disk' });
+    const [talker, listener] = radios;
+    const ballast = await open(join(s.root, t.testdirName, 'ballast'), 'w');
+    t.teardown(() => ballast.close());
+    await fill(ballast);
+
+    const create = () => s.call('POST', '/talkgroups', s.admin.token, { name: 'x'.repeat(128) });
+    const acknowledged: unknown[] = [];
+    const refusal = await eventually(async () => {
+      const answer = await create();
+      if (answer.status === 200) acknowledged.push((answer.body.talkgroup as { id: string }).id);
+      assert.notEqual(answer.status, 200);
+      return answer;
+    }, 60_000);
+    t.equal(refusal.status, 503);
+    talker.speaks(number, 'on a full disk', { start: true, end: true });
+    await listener.hearsText('on a full disk');
+    t.equal((await s.call('GET', '/healthz', null)).status, 200);
+
+    await ballast.truncate(0);
+    await eventually(async () => assert.equal((await create()).status, 200), 30_000);
+    t.equal((await people[0].call('GET', '/talkgroups')).status, 200);
+    const kept = await s.sql`select id from talkgroups where id = any(${acknowledged as string[]})`;
+    t.equal(kept.length, acknowledged.length, `all ${acknowledged.length} acknowledged are there`);
+    s.signal('SIGTERM');
+    t.equal(await s.exit(), 0);
+  },
+);
+
+/** Until the disk has no room for another byte. */
+async function fill(file: FileHandle): Promise<void> {
+  const chunk = Buffer.alloc(65_536);
+  for (let length = chunk.length; length > 0; ) {
+    try {
+      await file.write(chunk, 0, length);
+    } catch (error) {
+      assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC');
+      length = length >> 1;
+    }
+  }
+}
+
+/** A connection that says nothing; the kernel takes it, whoever else does. */
+async function stranger(t: Test, address: string): Promise<Socket> {
+  const { hostname, port } = new URL(address);
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => {}); // it may be turned away
+  t.teardown(() => socket.destroy());
+  await Promise.race([once(socket, 'connect'), once(socket, 'close')]);
+  return socket;
+}
+
+/** The code of the error a new connection meets, null for none. */
+async function knock(address: string): Promise<unknown> {
+  const { hostname, port } = new URL(address);
+  const socket = connect(Number(port), hostname);
+  try {
+    await once(socket, 'connect');
+    return null;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code;
+  } finally {
+    socket.destroy();
+  }
+}
+
+/**
+ * How much of the time in which it could run each thread ran: on a busy machine a loop without a pause gets little CPU,
+ * and takes all of it. `schedstat`: nanoseconds on a CPU, nanoseconds of waiting for one.
+ */
+async function loadOf({ pid }: Pick<ServiceProcess, 'pid'>): Promise<() => Promise<number>> {
+  const read = async () => {
+    const threads = await readdir(`/proc/${pid}/task`);
+    const texts = await Promise.all(
+      threads.map((id) => readFile(`/proc/${pid}/task/${id}/schedstat`, 'utf8')),
+    );
+    return new Map(threads.map((id, index) => [id, texts[index]?.split(' ').map(Number) ?? []]));
+  };
+  const before = await read();
+  const startedAt = performance.now();
+  return async () => {
+    const after = await read();
+    const wallNs = (performance.now() - startedAt) * 1e6;
+    const loads = [...before].map(([id, [ran = 0, waited = 0]]) => {
+      const [ranNow = ran, waitedNow = waited] = after.get(id) ?? [];
+      return (ranNow - ran) / Math.max(1, wallNs - (waitedNow - waited));
+    });
+    return Math.max(...loads);
+  };
+}

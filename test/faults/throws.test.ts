@@ -1,0 +1,54 @@
+// A bug in any callback of the relay: it ends the session it met, and nothing else.
+import t from 'tap';
+import { eventually } from '../helpers/eventually.js';
+import { type Person, type Radio, serviceProcess } from '../helpers/service.js';
+import { receptionMethods, sessionMethods } from '../helpers/throwing-sessions.js';
+
+t.setTimeout(60_000);
+
+const PRELOAD = new URL('../helpers/throwing-sessions.js', import.meta.url).href;
+const INTERNAL = { code: 1011, reason: 'internal error' };
+
+/** What makes the engine, or the relay's timer, call it for that radio; an answered ping and a pulse come by themselves. */
+const provoke: Partial<Record<string, (radio: Radio, number: number) => void>> = {
+  receiveAudio: (radio, number) => radio.speaks(number, 'x', { start: true }),
+  receiveText: (radio) => radio.says({ type: 'PING', t: 0 }),
+  pinged: (radio) => radio.socket.ping(),
+};
+
+t.test('a throw in a callback ends that one session, and all others go on', async (t) => {
+  const s = await serviceProcess(t, { NODE_OPTIONS: `--import=${PRELOAD}`, LOG_LEVEL: 'info' });
+  const methods = [...sessionMethods, ...receptionMethods];
+  const { radios, number, id } = await s.crew(t, 2, { name: 'sound' });
+  const [talker, listener] = radios;
+  talker.speaks(number, 'before', { start: true });
+  await listener.hearsText('before');
+  const speech = setInterval(() => talker.speaks(number, 'on'), 50); // the relay pings who hears something
+  t.teardown(() => clearInterval(speech));
+
+  for (const method of methods) {
+    const victim: Person = await s.person(`bug in ${method}`);
+    await victim.post(`/talkgroups/${id}/join`);
+    const radio = await victim.radio();
+    if (method === 'closed') radio.socket.close(1000);
+    else {
+      provoke[method]?.(radio, number);
+      t.same(await radio.closes(), INTERNAL, method);
+    }
+    await eventually(async () => {
+      const { online } = await listener.asks({ type: 'SYNC', talkgroup_id: id });
+      if (online !== 2) throw new Error(`${online} are online after a bug in ${method}`);
+    });
+    talker.speaks(number, `after ${method}`);
+    await listener.hearsText(`after ${method}`);
+  }
+
+  clearInterval(speech);
+  talker.speaks(number, 'end', { end: true });
+  t.match(await listener.hears('TALK_ENDED'), { burst: 1, code: 'released' }, 'one burst all along');
+  for (const method of methods) t.match(s.output(), `Error: a bug in ${method}\\n`, 'logged with its stack');
+  s.signal('SIGTERM');
+  t.equal(await s.exit(), 0);
+  const [, failed] = /"failed":(\d+)/.exec(s.output()) ?? [];
+  t.equal(Number(failed), methods.length, 'each is counted');
+});
