@@ -1,11 +1,12 @@
 // The composition root: builds each thing once, top-down, and hands it on; close runs backwards.
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
+import { createLimits, limitsIn } from './auth/limits.js';
 import { createPasswords, type Passwords } from './auth/passwords.js';
-import { authRoutes } from './auth/routes.js';
+import { authOverflow, authRoutes } from './auth/routes.js';
 import { keptSecret } from './auth/secret.js';
 import { ensureAdmin } from './auth/store.js';
-import { createTokenVerifier } from './auth/tokens.js';
+import { createTokenVerifier, type TokenKeys } from './auth/tokens.js';
 import { type Config, ConfigError, checkHost } from './config.js';
 import { type Database, openDatabase } from './db/client.js';
 import { deadlineIn, REQUEST_MS } from './db/deadline.js';
@@ -15,17 +16,23 @@ import { migrate } from './db/migrate.js';
 import { deviceRoutes } from './devices/routes.js';
 import { emergencyRoutes } from './emergencies/routes.js';
 import { AppError } from './errors.js';
+import { countFixes } from './gps/counts.js';
+import { createFixIntake } from './gps/intake.js';
 import { gpsRoutes } from './gps/routes.js';
+import { storeFixes } from './gps/store.js';
 import { createHttpServer } from './http/server.js';
 import { keyRoutes } from './keys/routes.js';
+import { checkSecrets } from './keys/secrets.js';
+import { createKeyring, type Keyring } from './keys/wrapping.js';
+import { createMetricsServer } from './metrics.js';
 import { composeRelay, type RelaySide } from './relay/compose.js';
 import { startRelayThread } from './relay/host.js';
 import { talkgroupRoutes } from './talkgroups/routes.js';
 
 /** A service that is built and not yet listening. */
 export interface Service {
-  /** Binds both ports; rejects when one is taken. */
-  listen(): Promise<{ readonly port: number; readonly wsPort: number }>;
+  /** Binds the ports; rejects when one is taken. */
+  listen(): Promise<{ readonly port: number; readonly wsPort: number; readonly metricsPort: number }>;
   /**
    * Waits for the database, migrates it, makes the admin, opens both doors. Answers the generated admin password when
    * one was made, or null when closed before the database came. Rejects when the database or the admin's name is not
@@ -55,38 +62,59 @@ export async function compose(
   async function build(): Promise<Service> {
     await checkHost(config.HOST);
     const url = config.DATABASE_URL ?? (await embedded());
-    const secret = config.JWT_SECRET ?? (await keptSecret(config.DATA_DIR));
+    const tokenKeys: TokenKeys = [
+      config.JWT_SECRET ?? (await keptSecret(config.DATA_DIR)),
+      ...(config.JWT_SECRET_PREVIOUS === undefined ? [] : [config.JWT_SECRET_PREVIOUS]),
+    ];
+    const keyring = createKeyring(config.SECRETS_KEY);
     let openDoors = () => {};
     const migrated = new Promise<void>((resolve) => {
       openDoors = resolve;
     });
-    const database = openDatabase({ url, connections: config.DATABASE_POOL, log, after: migrated });
+    const { DATABASE_POOL: connections, DATABASE_CALLS: callsMax } = config;
+    const database = openDatabase({ url, connections, callsMax, log, after: migrated });
     closers.push(() => database.close());
-    const passwords = createPasswords();
+    const passwords = createPasswords({ waitingMax: config.LOGIN_QUEUE });
+    const limits = createLimits(limitsIn(config));
     const relay: RelaySide =
       config.RELAY_THREADS === 0
-        ? composeRelay({ config, url, database, verifyToken: createTokenVerifier(secret), log })
-        : startRelayThread({ config, url, secret }, onDeath);
+        ? composeRelay({ config, url, database, verifyToken: createTokenVerifier(tokenKeys), log })
+        : startRelayThread({ config, url, tokenKeys }, onDeath);
 
     let phase: 'starting' | 'serving' | 'draining' = 'starting';
     const waiting = () => phase === 'starting';
-    const ready = () => (phase === 'serving' ? (database.trouble() ?? relay.trouble()) : phase);
+    const ready = () => {
+      if (phase !== 'serving') return phase;
+      return because('database', database.trouble()) ?? because('relay', relay.trouble());
+    };
     const shared = { database, tell: relay.tell };
+    const fixes = countFixes(createFixIntake((deadline, fixes) => storeFixes(database, deadline, fixes)));
     const http = createHttpServer({
       config,
-      secret,
+      tokenKeys,
       database,
       ready,
       log,
+      overflow: authOverflow(passwords),
       routes: [
-        authRoutes({ database, passwords, passwordLengthMin: config.PASSWORD_MIN_LENGTH }),
-        talkgroupRoutes(shared),
+        authRoutes({ database, passwords, limits, passwordLengthMin: config.PASSWORD_MIN_LENGTH }),
+        talkgroupRoutes({ ...shared, wrap: keyring.wrap }),
         deviceRoutes(shared),
-        gpsRoutes(shared),
+        gpsRoutes({ database, storeFix: fixes.storeFix }),
         keyRoutes(shared),
         emergencyRoutes(shared),
       ],
     });
+    const metrics = createMetricsServer(config, () => ({
+      notReady: ready(),
+      relay: relay.figures(),
+      database: database.figures(),
+      http: http.counts,
+      passwords: passwords.figures(),
+      limits: limits.counts,
+      fixes: fixes.counts,
+    }));
+    closers.push(() => metrics.close());
     // The relay's sockets go first; REST answers on, says that the connection ends, and its port closes last.
     closers.push(() => http.close());
     closers.push(() => relay.close());
@@ -95,12 +123,15 @@ export async function compose(
       async listen() {
         const wsPort = await relay.listen();
         const { port } = await http.listen();
-        return { port, wsPort };
+        const metricsPort = await metrics.listen();
+        return { port, wsPort, metricsPort };
       },
       async start() {
         await untilUp(() => migrate(url), { waiting, log });
         if (!waiting()) return null;
         openDoors();
+        await untilUp(() => lookAtSecrets({ database, keyring, log }), { waiting, log });
+        if (!waiting()) return null;
         const generatedPassword = await untilUp(() => makeAdmin({ config, database, passwords, log }), {
           waiting,
           log,
@@ -125,6 +156,9 @@ export async function compose(
   }
 }
 
+/** As /readyz and the metrics say it. */
+const because = (what: 'database' | 'relay', trouble: string | null) => trouble && `${what}: ${trouble}`;
+
 /** Does the work, again and again while the database is away and somebody still waits for it; safe to repeat. */
 async function untilUp<T>(work: () => Promise<T>, { waiting, log }: { waiting: () => boolean; log: Logger }) {
   let told: string | null = null;
@@ -146,6 +180,18 @@ const AGAIN_MS = 250;
 
 const isAway = (error: unknown) =>
   error instanceof AppError ? error.status === 503 : suspicious.has(faultOf(error));
+
+/** A secret that SECRETS_KEY cannot unwrap stops the start; one that it could wrap better is only mentioned. */
+async function lookAtSecrets({ database, keyring, log }: SecretParts): Promise<void> {
+  const unwrapped = await checkSecrets(database, deadlineIn(REQUEST_MS), keyring);
+  if (unwrapped > 0) log.warn({ talkgroups: unwrapped }, "not wrapped by SECRETS_KEY: run 'secrets rotate'");
+}
+
+interface SecretParts {
+  readonly database: Database;
+  readonly keyring: Keyring;
+  readonly log: Logger;
+}
 
 interface AdminParts {
   readonly config: Config;

@@ -1,12 +1,15 @@
 // Environment -> frozen Config: the only reader of process.env, and the one list of every setting and limit.
+import type { KeyObject } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { createServer, isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import envSchema from 'env-schema';
 import { type Static, Type } from 'typebox';
+import { isSampleKey, isSamplePassword } from './auth/samples.js';
 import { isPassword } from './auth/schemas.js';
 import { isUsername, normalizeUsername } from './auth/usernames.js';
+import { readKeys } from './keys/wrapping.js';
 
 const port = (preset: number, description: string) =>
   Type.Integer({ minimum: 0, maximum: 65535, default: preset, description });
@@ -14,11 +17,25 @@ const port = (preset: number, description: string) =>
 const count = (preset: number, minimum: number, maximum: number, description: string) =>
   Type.Integer({ minimum, maximum, default: preset, description });
 
+/** Of a limit that somebody may want to be none. */
+const MANY = 1_000_000;
+const upTo = (maximum: number) => `1 to ${maximum}`;
+
 /** Every variable the service reads; `description` says what it takes and why, and is the text of a refusal. */
 export const Environment = Type.Object({
-  HOST: Type.String({ minLength: 1, default: '127.0.0.1', description: 'address both listeners bind to' }),
+  HOST: Type.String({
+    minLength: 1,
+    default: '127.0.0.1',
+    description: 'address REST and WebSocket bind to',
+  }),
   PORT: port(3000, 'REST port, 0 to 65535; 0 takes a free one'),
   WS_PORT: port(3001, 'WebSocket port, 0 to 65535; 0 takes a free one'),
+  METRICS_HOST: Type.String({
+    minLength: 1,
+    default: '127.0.0.1',
+    description: 'address the metrics are served on, plain HTTP and without a password',
+  }),
+  METRICS_PORT: port(9464, 'port of the metrics, 0 to 65535; 0 takes a free one'),
   DATABASE_URL: Type.Optional(
     Type.String({
       pattern: '^postgres(ql)?://',
@@ -33,7 +50,19 @@ export const Environment = Type.Object({
   JWT_SECRET: Type.Optional(
     Type.String({
       description:
-        'key of the tokens, at least 32 bytes; required with DATABASE_URL, else generated into DATA_DIR',
+        'key of the tokens, at least 32 bytes and no sample; required with DATABASE_URL, else generated into DATA_DIR',
+    }),
+  ),
+  JWT_SECRET_PREVIOUS: Type.Optional(
+    Type.String({
+      description:
+        'a second key whose tokens are accepted, such as the one that JWT_SECRET replaced: at least 32 bytes, no sample, another one',
+    }),
+  ),
+  SECRETS_KEY: Type.Optional(
+    Type.String({
+      description:
+        "keys of the talkgroups' master secrets, comma-separated: 32 random bytes each in base64 or hexadecimal, none twice; the first wraps, all unwrap",
     }),
   ),
   ADMIN_USERNAME: Type.String({
@@ -46,7 +75,7 @@ export const Environment = Type.Object({
     Type.String({
       minLength: 1,
       description:
-        'its password when it is created, 1 to 72 bytes, no NUL, not below PASSWORD_MIN_LENGTH; unset: generated for the embedded database and printed once',
+        'its password when it is created, 1 to 72 bytes, no NUL, not below PASSWORD_MIN_LENGTH, not an obvious one; unset: generated for the embedded database and printed once',
     }),
   ),
   PASSWORD_MIN_LENGTH: count(1, 1, 72, 'shortest password at registration and change, 1 to 72 characters'),
@@ -80,6 +109,59 @@ export const Environment = Type.Object({
       Type.Literal('silent'),
     ],
     { default: 'info', description: 'trace, debug, info, warn, error, fatal or silent' },
+  ),
+  TRUST_PROXY: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description:
+        'comma-separated addresses or CIDRs of proxies whose X-Forwarded-For is believed, such as 10.0.0.0/8; a range has at least /1',
+    }),
+  ),
+  LOGIN_FAILURES_PAIR: count(
+    20,
+    1,
+    MANY,
+    `wrong passwords for one name from one address at once, ${upTo(MANY)}`,
+  ),
+  LOGIN_FAILURES_PAIR_PER_MINUTE: count(20, 1, MANY, `and then so many a minute, ${upTo(MANY)}`),
+  LOGIN_FAILURES_NAME: count(
+    200,
+    1,
+    MANY,
+    `wrong passwords for one name at once, where it has not logged in for 30 days, ${upTo(MANY)}`,
+  ),
+  LOGIN_FAILURES_NAME_PER_MINUTE: count(60, 1, MANY, `and then so many a minute, ${upTo(MANY)}`),
+  LOGIN_FAILURES_ADDRESS: count(
+    500,
+    1,
+    MANY,
+    `wrong passwords from one address at once, for names that have not logged in there, ${upTo(MANY)}`,
+  ),
+  LOGIN_FAILURES_ADDRESS_PER_MINUTE: count(300, 1, MANY, `and then so many a minute, ${upTo(MANY)}`),
+  LOGINS_REMEMBERED: count(
+    100_000,
+    1,
+    MANY,
+    `pairs of name and address remembered for a login, ${upTo(MANY)}; beyond it the oldest are forgotten`,
+  ),
+  REGISTRATIONS_PER_MINUTE: count(600, 1, MANY, `of one address, and as many at once, ${upTo(MANY)}`),
+  LOGIN_QUEUE: count(64, 1, 1000, 'logins and registrations that wait for a hash, 1 to 1000'),
+  BODY_BYTES: count(16_384, 8192, 1_048_576, 'largest body of a request, 8192 to 1048576 bytes'),
+  URL_BYTES: count(8192, 1024, 65_536, 'longest request target, 1024 to 65536 bytes'),
+  HEADER_BYTES: count(16_384, 4096, 131_072, 'all headers and the target together, 4096 to 131072 bytes'),
+  HEADERS_TIMEOUT_S: count(
+    5,
+    1,
+    60,
+    'headers must have arrived within so long, 1 to 60 seconds, at most REQUEST_TIMEOUT_S',
+  ),
+  REQUEST_TIMEOUT_S: count(10, 1, 60, 'a whole request must have arrived within so long, 1 to 60 seconds'),
+  REST_CONNECTIONS: count(10_000, 1, MANY, `connections to the REST port, ${upTo(MANY)}; more are closed`),
+  DATABASE_CALLS: count(
+    576,
+    16,
+    100_000,
+    'statements of the REST side in work and waiting, 16 to 100000; more are refused',
   ),
   DATABASE_POOL: count(10, 1, 100, 'connections of the REST side, 1 to 100; the relay takes 4 more'),
   RELAY_THREADS: count(1, 0, 1, '1: the relay has its own thread; 0: it shares the main one'),
@@ -142,9 +224,13 @@ export const Environment = Type.Object({
 type Env = Static<typeof Environment>;
 
 /** The frozen settings of one process. */
-export interface Config extends Omit<Env, 'CORS_ORIGINS'> {
+export interface Config extends Omit<Env, 'CORS_ORIGINS' | 'SECRETS_KEY' | 'TRUST_PROXY'> {
   /** null: any origin, which is right for native apps and same-origin pages. */
   readonly CORS_ORIGINS: readonly string[] | null;
+  /** Empty: nobody is believed. */
+  readonly TRUST_PROXY: readonly string[];
+  /** Empty: master secrets are stored as they are. */
+  readonly SECRETS_KEY: readonly KeyObject[];
 }
 
 /** A variable that does not hold what it takes; the process refuses to start with this sentence. */
@@ -163,6 +249,8 @@ export function readConfig(source: Readonly<Record<string, string | undefined>> 
     ...env,
     ADMIN_USERNAME: normalizeUsername(env.ADMIN_USERNAME),
     CORS_ORIGINS: env.CORS_ORIGINS === undefined ? null : readOrigins(env.CORS_ORIGINS),
+    TRUST_PROXY: readRanges(env.TRUST_PROXY),
+    SECRETS_KEY: env.SECRETS_KEY === undefined ? [] : readSecretsKey(env.SECRETS_KEY),
   });
 }
 
@@ -187,7 +275,13 @@ function readEnvironment(given: Record<string, string | undefined>): Env {
 }
 
 /** Values that no message repeats. */
-const secret = new Set(['DATABASE_URL', 'JWT_SECRET', 'ADMIN_PASSWORD']);
+const secret = new Set([
+  'DATABASE_URL',
+  'JWT_SECRET',
+  'JWT_SECRET_PREVIOUS',
+  'SECRETS_KEY',
+  'ADMIN_PASSWORD',
+]);
 
 function meaningOf(name: string): string {
   return (Environment.properties as Record<string, { description?: string }>)[name]?.description ?? '';
@@ -204,15 +298,28 @@ function checkTogether(env: Env): void {
   if (env.TLS_CERT_FILE !== undefined && env.TLS_KEY_FILE !== undefined) {
     checkCertificate(env.TLS_CERT_FILE, env.TLS_KEY_FILE);
   }
-  if (env.JWT_SECRET !== undefined && Buffer.byteLength(env.JWT_SECRET) < 32) refuse('JWT_SECRET');
+  for (const name of ['JWT_SECRET', 'JWT_SECRET_PREVIOUS'] as const) {
+    const key = env[name];
+    if (key !== undefined && (Buffer.byteLength(key) < 32 || isSampleKey(key))) refuse(name);
+  }
   if (env.JWT_SECRET === undefined && env.DATABASE_URL !== undefined) refuse('JWT_SECRET');
+  if (env.JWT_SECRET_PREVIOUS !== undefined && env.JWT_SECRET_PREVIOUS === env.JWT_SECRET)
+    refuse('JWT_SECRET_PREVIOUS');
+  if (env.HEADERS_TIMEOUT_S > env.REQUEST_TIMEOUT_S) refuse('HEADERS_TIMEOUT_S'); // Node would not start
   if (!isUsername(env.ADMIN_USERNAME)) refuse('ADMIN_USERNAME');
-  if (env.ADMIN_PASSWORD !== undefined && !isAdminPassword(env.ADMIN_PASSWORD, env.PASSWORD_MIN_LENGTH))
-    refuse('ADMIN_PASSWORD');
+  if (env.ADMIN_PASSWORD !== undefined && !isAdminPassword(env.ADMIN_PASSWORD, env)) refuse('ADMIN_PASSWORD');
 }
 
-const isAdminPassword = (text: string, lengthMin: number) =>
-  isPassword(text) && [...text].length >= lengthMin;
+function isAdminPassword(text: string, env: Pick<Env, 'ADMIN_USERNAME' | 'PASSWORD_MIN_LENGTH'>): boolean {
+  const isLongEnough = isPassword(text) && [...text].length >= env.PASSWORD_MIN_LENGTH;
+  return isLongEnough && !isSamplePassword(text, env.ADMIN_USERNAME);
+}
+
+function readSecretsKey(text: string): readonly KeyObject[] {
+  const keys = readKeys(text);
+  if (keys === null) throw new ConfigError(`SECRETS_KEY: ${meaningOf('SECRETS_KEY')}`);
+  return keys;
+}
 
 /** Here, because postgres.js would only say that some URL is not valid, and quote it. */
 function isDatabaseUrl(text: string): boolean {
@@ -255,6 +362,20 @@ function splitList(text: string | undefined): readonly string[] {
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== '');
+}
+
+/** As fastify takes them; its own complaint would not name the variable. */
+function readRanges(text: string | undefined): readonly string[] {
+  const ranges = splitList(text);
+  for (const range of ranges) {
+    const [address = '', bits] = range.split(/\/(.*)/s);
+    const bitsMax = isIP(address) === 6 ? 128 : 32;
+    const isRange = bits === undefined || (/^[1-9]\d{0,2}$/.test(bits) && Number(bits) <= bitsMax);
+    if (isIP(address) === 0 || address.includes('%') || !isRange) {
+      throw new ConfigError(`TRUST_PROXY: ${meaningOf('TRUST_PROXY')} (got ${JSON.stringify(range)})`);
+    }
+  }
+  return ranges;
 }
 
 function readOrigins(text: string): readonly string[] {

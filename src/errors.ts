@@ -20,6 +20,8 @@ const refusals = {
   uri_too_long: [414, 'request target too long'],
   unsupported_media_type: [415, 'the body must be application/json in UTF-8, not packed'],
   expectation_failed: [417, 'expectation not supported'],
+  too_many_wrong_passwords: [429, 'too many wrong passwords'],
+  too_many_registrations: [429, 'too many registrations'],
   headers_too_large: [431, 'request headers too large'],
   internal: [500, 'internal error'],
   /** Nothing was done. */
@@ -34,19 +36,22 @@ const refusals = {
 
 export type RefusalCode = keyof typeof refusals;
 
+/** All of them. */
+export const refusalCodes = Object.keys(refusals) as readonly RefusalCode[];
+
 /** A refusal: thrown once where it is decided, mapped once in http/failures.ts or relay/closes.ts. */
 export class AppError extends Error {
   readonly code: RefusalCode;
   readonly status: number;
-  /** Seconds after which another try makes sense; sent as Retry-After with every 503. */
+  /** Seconds after which another try makes sense; sent as Retry-After with every 429 and 503. */
   readonly retryAfterS: number | null;
 
-  constructor(code: RefusalCode, detail?: string) {
+  constructor(code: RefusalCode, detail?: string, retryAfterS = 1) {
     const [status, sentence] = refusals[code];
     super(detail ?? sentence);
     this.name = 'AppError';
     this.code = code;
     this.status = status;
-    this.retryAfterS = status === 503 ? 1 : null;
+    this.retryAfterS = status === 503 || status === 429 ? retryAfterS : null;
   }
 }

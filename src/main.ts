@@ -26,17 +26,22 @@ try {
 }
 
 async function serve(service: Service): Promise<void> {
-  const { port, wsPort } = await service.listen();
+  const { port, wsPort, metricsPort } = await service.listen();
   const secure = config.TLS_CERT_FILE === undefined ? '' : 's';
-  const host = config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST;
+  const host = inUrl(config.HOST);
   console.log(`REST       http${secure}://${host}:${port}`);
   console.log(`WebSocket  ws${secure}://${host}:${wsPort}/ws`);
+  console.log(`Metrics    http://${inUrl(config.METRICS_HOST)}:${metricsPort}/metrics`);
   const started = await service.start();
   if (started === null) return; // closed before the database came
   if (started.generatedPassword !== null) {
     console.log(`Admin      ${config.ADMIN_USERNAME} / ${started.generatedPassword}   (shown this once)`);
   }
   console.log('Ready');
+}
+
+function inUrl(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
 }
 
 function readOrRefuse() {

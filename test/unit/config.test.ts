@@ -1,5 +1,7 @@
 // Settings: what is refused, with which words, and that the README lists them all.
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { inspect } from 'node:util';
 import t from 'tap';
 import { ConfigError, Environment, readConfig } from '../../src/config.js';
 
@@ -16,6 +18,9 @@ t.test('an empty environment is a service for this machine alone', async (t) => 
 t.test('an empty variable counts as unset', async (t) => {
   t.equal(readConfig({ PORT: '', DATABASE_URL: '' }).PORT, 3000);
 });
+
+const KEY = 'a key of more than thirty-two bytes, and typed';
+const drawn = (name: string) => createHash('sha256').update(name).digest();
 
 const refused: [variable: string, environment: Record<string, string>][] = [
   ['PORT', { PORT: 'x' }],
@@ -38,6 +43,37 @@ const refused: [variable: string, environment: Record<string, string>][] = [
   ['DATABASE_URL', { DATABASE_URL: 'postgres://ann:%zz@host/name' }],
   ['JWT_SECRET', { DATABASE_URL: 'postgres://host/name' }],
   ['JWT_SECRET', { JWT_SECRET: '31 bytes are one byte too few..' }],
+  ['JWT_SECRET', { JWT_SECRET: 'x'.repeat(64) }],
+  ['JWT_SECRET', { JWT_SECRET: '0123456789abcdef0123456789abcdef01' }],
+  ['JWT_SECRET', { JWT_SECRET: 'please-CHANGE_me: thirty-two bytes' }],
+  ['JWT_SECRET', { JWT_SECRET: 'a-string-secret-at-least-256-bits-long' }],
+  [
+    'JWT_SECRET',
+    { JWT_SECRET: 'AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow' },
+  ],
+  ['JWT_SECRET_PREVIOUS', { JWT_SECRET_PREVIOUS: '31 bytes are one byte too few..' }],
+  ['JWT_SECRET_PREVIOUS', { JWT_SECRET_PREVIOUS: 'your-secret-key-must-be-changed!' }],
+  ['JWT_SECRET_PREVIOUS', { JWT_SECRET: KEY, JWT_SECRET_PREVIOUS: KEY }],
+  ['SECRETS_KEY', { SECRETS_KEY: 'changeme' }],
+  ['SECRETS_KEY', { SECRETS_KEY: KEY }],
+  ['SECRETS_KEY', { SECRETS_KEY: ',' }],
+  ['SECRETS_KEY', { SECRETS_KEY: drawn('a').subarray(1).toString('base64') }],
+  ['SECRETS_KEY', { SECRETS_KEY: Buffer.concat([drawn('a'), Buffer.of(0)]).toString('base64') }],
+  ['SECRETS_KEY', { SECRETS_KEY: drawn('a').subarray(1).toString('hex') }],
+  ['SECRETS_KEY', { SECRETS_KEY: `!${drawn('a').toString('base64')}` }],
+  ['SECRETS_KEY', { SECRETS_KEY: `${drawn('a').toString('hex')},` }],
+  ['SECRETS_KEY', { SECRETS_KEY: Buffer.alloc(32).toString('hex') }],
+  ['SECRETS_KEY', { SECRETS_KEY: Buffer.alloc(32, 'ab', 'hex').toString('base64') }],
+  ['SECRETS_KEY', { SECRETS_KEY: '0123456789abcdef'.repeat(4) }],
+  ['SECRETS_KEY', { SECRETS_KEY: Buffer.from([...Array(32).keys()]).toString('hex') }],
+  ['SECRETS_KEY', { SECRETS_KEY: Buffer.from('a typed text of thirty-two bytes').toString('base64') }],
+  ['SECRETS_KEY', { SECRETS_KEY: `${drawn('a').toString('hex')},${drawn('a').toString('base64')}` }],
+  ['ADMIN_PASSWORD', { ADMIN_PASSWORD: 'Admin' }],
+  ['ADMIN_PASSWORD', { ADMIN_PASSWORD: 'Change-me!' }],
+  ['ADMIN_PASSWORD', { ADMIN_PASSWORD: 'secret123' }],
+  ['ADMIN_PASSWORD', { ADMIN_PASSWORD: '12345678' }],
+  ['ADMIN_PASSWORD', { ADMIN_PASSWORD: 'xxxxxxxxxxxx' }],
+  ['ADMIN_PASSWORD', { ADMIN_USERNAME: 'Chief', ADMIN_PASSWORD: 'chief' }],
   ['ADMIN_PASSWORD', { ADMIN_PASSWORD: 'ä'.repeat(37) }],
   ['ADMIN_PASSWORD', { ADMIN_PASSWORD: 'se\0cret' }],
   ['ADMIN_PASSWORD', { ADMIN_PASSWORD: 'äöü', PASSWORD_MIN_LENGTH: '4' }],
@@ -45,6 +81,17 @@ const refused: [variable: string, environment: Record<string, string>][] = [
   ['ADMIN_USERNAME', { ADMIN_USERNAME: 'ann\t' }],
   ['CORS_ORIGINS', { CORS_ORIGINS: 'radio.example' }],
   ['CORS_ORIGINS', { CORS_ORIGINS: 'https://radio.example/' }],
+  ['TRUST_PROXY', { TRUST_PROXY: 'true' }],
+  ['TRUST_PROXY', { TRUST_PROXY: 'loopback' }],
+  ['TRUST_PROXY', { TRUST_PROXY: '10.0.0.0/33' }],
+  ['TRUST_PROXY', { TRUST_PROXY: '0.0.0.0/0' }],
+  ['TRUST_PROXY', { TRUST_PROXY: '10.0.0.0/' }],
+  ['TRUST_PROXY', { TRUST_PROXY: '10.0.0.0/8/8' }],
+  ['TRUST_PROXY', { TRUST_PROXY: '10.0.0.0/255.0.0.0' }],
+  ['TRUST_PROXY', { TRUST_PROXY: '10.0.0.1, 2001:db8::/129' }],
+  ['TRUST_PROXY', { TRUST_PROXY: 'fe80::1%eth0' }],
+  ['LOGIN_FAILURES_PAIR', { LOGIN_FAILURES_PAIR: '0' }],
+  ['HEADERS_TIMEOUT_S', { HEADERS_TIMEOUT_S: '11' }],
 ];
 
 for (const [variable, environment] of refused) {
@@ -61,6 +108,10 @@ t.test('a refusal does not repeat a secret', async (t) => {
     { DATABASE_URL: 'mysql://user:hunter2@host/name' },
     { DATABASE_URL: 'postgres://user:hunter2@host:notaport/name' },
     { JWT_SECRET: 'hunter2' },
+    { JWT_SECRET_PREVIOUS: 'hunter2' },
+    { JWT_SECRET: 'hunter2 is an example of 32 bytes and more' },
+    { SECRETS_KEY: 'hunter2' },
+    { SECRETS_KEY: `${drawn('a').toString('hex')},hunter2` },
     { ADMIN_PASSWORD: 'hunter2', PASSWORD_MIN_LENGTH: '8' },
   ]) {
     try {
@@ -73,7 +124,48 @@ t.test('a refusal does not repeat a secret', async (t) => {
 });
 
 t.test('32 bytes of key are enough, counted as bytes', async (t) => {
-  t.ok(readConfig({ JWT_SECRET: 'ä'.repeat(16) }).JWT_SECRET);
+  t.ok(readConfig({ JWT_SECRET: 'äöüßåøæœéèêëàâçñ' }).JWT_SECRET);
+});
+
+t.test(
+  'keys of secrets come one or several, in base64 or hexadecimal, and show themselves to nobody',
+  async (t) => {
+    const keys = [drawn('a'), drawn('b'), drawn('c')] as const;
+    const [a, b, c] = [keys[0].toString('base64'), keys[1].toString('hex'), keys[2].toString('hex')];
+    const config = readConfig({ SECRETS_KEY: `${a}, ${b},${c.toUpperCase()}` });
+    t.same(
+      config.SECRETS_KEY.map((key) => key.export()),
+      keys,
+    );
+    t.same(readConfig({}).SECRETS_KEY, []);
+    for (const said of [JSON.stringify(config), inspect(config, { depth: null, showHidden: true })]) {
+      for (const key of keys) {
+        t.notOk(said.includes(key.toString('hex')));
+        t.notOk(said.includes([...key.subarray(0, 4)].join(',')), 'nor as a list of numbers');
+      }
+    }
+  },
+);
+
+t.test('no key or password that stands in a document is one that the service takes', async (t) => {
+  const documents = [
+    'README.md',
+    'src/README.md',
+    'sql/README.md',
+    'bench/README.md',
+    'src/relay/PROTOCOL.md',
+  ];
+  const text = documents.map((path) => readFileSync(path, 'utf8')).join('\n');
+  for (const [, name = '', value = ''] of text.matchAll(/\b([A-Z_]*(?:SECRET|KEY|PASSWORD)\w*)=([^\s`]*)/g)) {
+    if (!(name in Environment.properties)) continue;
+    t.match(value, /^("?\$|\.\.\.|$)/, `${name} is drawn, or left to the reader`);
+  }
+  for (const [word] of text.matchAll(/[\w+/-]{32,}={0,2}/g)) {
+    t.throws(() => readConfig({ SECRETS_KEY: word }), `${word} is no key`);
+  }
+  for (const [, password = ''] of text.matchAll(/"password\\?":\\?"([^"\\$]+)/g)) {
+    t.throws(() => readConfig({ ADMIN_PASSWORD: password }), /^ADMIN_PASSWORD/, password);
+  }
 });
 
 t.test('every form of address that leads to a database is taken', async (t) => {
@@ -86,7 +178,7 @@ t.test('every form of address that leads to a database is taken', async (t) => {
     'postgres://ann:secret,@host/name',
     'postgres://talkgroup:secret@%2Ftmp%2Ftalkgroup-radio-0%2F%2C/talkgroup',
   ]) {
-    t.equal(readConfig({ DATABASE_URL, JWT_SECRET: 'x'.repeat(32) }).DATABASE_URL, DATABASE_URL);
+    t.equal(readConfig({ DATABASE_URL, JWT_SECRET: KEY }).DATABASE_URL, DATABASE_URL);
   }
 });
 
@@ -95,12 +187,18 @@ t.test('the name of the admin is kept in the form in which a login looks it up',
 });
 
 t.test('a password of the shortest length allowed is long enough, counted as characters', async (t) => {
-  t.ok(readConfig({ ADMIN_PASSWORD: '📻'.repeat(4), PASSWORD_MIN_LENGTH: '4' }).ADMIN_PASSWORD);
+  t.ok(readConfig({ ADMIN_PASSWORD: '📻🚒🚓🚑', PASSWORD_MIN_LENGTH: '4' }).ADMIN_PASSWORD);
 });
 
 t.test('lists are split, trimmed and without empty places', async (t) => {
   const { CORS_ORIGINS } = readConfig({ CORS_ORIGINS: 'https://a.example, ,http://b.example:8080' });
   t.same(CORS_ORIGINS, ['https://a.example', 'http://b.example:8080']);
+});
+
+t.test('a proxy is an address or a range, of either family; without any, nobody is believed', async (t) => {
+  const { TRUST_PROXY } = readConfig({ TRUST_PROXY: '10.0.0.0/8, 192.0.2.1,2001:db8::/32,::1' });
+  t.same(TRUST_PROXY, ['10.0.0.0/8', '192.0.2.1', '2001:db8::/32', '::1']);
+  t.same(readConfig({}).TRUST_PROXY, []);
 });
 
 t.test('the README lists every variable with its default', async (t) => {
