@@ -1,0 +1,39 @@
+// What goes on in every episode: talk in all talkgroups, writes by REST, logins, and somebody who asks for health.
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Ledger } from './ledger.js';
+import type { CrewRadio, Talkgroup } from './radio.js';
+import type { Random } from './random.js';
+import type { Scene } from './scene.js';
+
+const WRITERS = 3;
+
+/** Starts all of it; the returned function lets everything come to its end. */
+export function startLoad(
+  scene: Scene,
+  { ledger, random }: { ledger: Ledger; random: Random },
+): () => Promise<void> {
+  let isOver = false;
+  const again = async (pauseMs: readonly [number, number], act: () => Promise<unknown>) => {
+    while (!isOver) {
+      await act();
+      await pause(random.whole(...pauseMs));
+    }
+  };
+  const going = [
+    ...scene.talkgroups.map((talkgroup) => again([50, 500], () => talkIn(talkgroup, scene.crew, random))),
+    ...Array.from({ length: WRITERS }, () => again([20, 200], () => ledger.write())),
+    again([300, 1500], () => scene.login(random.whole(0, 100))),
+    again([150, 250], () => scene.health()),
+  ];
+  return async () => {
+    isOver = true;
+    await Promise.all(going);
+  };
+}
+
+/** One burst, at times two at once: in a talkgroup for one talker they are in each other's way. */
+async function talkIn(talkgroup: Talkgroup, crew: readonly CrewRadio[], random: Random): Promise<void> {
+  const members = crew.filter((radio) => radio.isOpen && radio.talkgroups.includes(talkgroup));
+  const talkers = random.some(members, random.next() < 0.3 ? 2 : 1);
+  await Promise.all(talkers.map((radio) => radio.talk(talkgroup, random.whole(5, 50))));
+}
