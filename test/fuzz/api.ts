@@ -1,0 +1,82 @@
+// The routes as the running service documents them: every one must get its input, one added tomorrow as well.
+import type { Schema } from './schema.js';
+
+/** What a path parameter names, by the collection in front of it. */
+export type Named = 'talkgroup' | 'device' | 'emergency' | 'user';
+
+export interface Parameter {
+  readonly name: string;
+  readonly named: Named;
+}
+
+export interface Route {
+  readonly method: string;
+  /** As documented: `/talkgroups/{id}`. */
+  readonly path: string;
+  readonly parameters: readonly Parameter[];
+  readonly query: readonly Parameter[];
+  /** Of the JSON body; null: it takes none. */
+  readonly body: Schema | null;
+  readonly answer: Schema;
+  readonly needsToken: boolean;
+  /** Hashes a password when its body is right, and so takes 50 ms of the one that hashes. */
+  readonly hashes: boolean;
+}
+
+interface Operation {
+  readonly parameters?: readonly { readonly name: string; readonly in: string }[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
+  readonly security?: readonly unknown[];
+  readonly responses: Readonly<
+    Record<string, { readonly content?: Readonly<Record<string, { readonly schema: Schema }>> }>
+  >;
+}
+
+/** All routes of the document; throws at what the generators would have no input for. */
+export function routesOf(document: {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+}): Route[] {
+  return Object.entries(document.paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, operation]) => routeOf(method.toUpperCase(), path, operation)),
+  );
+}
+
+function routeOf(method: string, path: string, operation: Operation): Route {
+  const answer = operation.responses['200']?.content?.['application/json']?.schema;
+  if (answer === undefined) throw new Error(`${method} ${path} documents no answer`);
+  const body = operation.requestBody?.content['application/json']?.schema ?? null;
+  const fields = Object.keys(body?.properties ?? {});
+  const named = (place: string) => (operation.parameters ?? []).filter((one) => one.in === place);
+  return {
+    method,
+    path,
+    parameters: named('path').map(({ name }) => ({ name, named: namedIn(path, name) })),
+    query: named('query').map(({ name }) => ({ name, named: namedAs(name) })),
+    body,
+    answer,
+    needsToken: operation.security !== undefined,
+    hashes: fields.some((field) => /password/i.test(field)),
+  };
+}
+
+/** `/talkgroups/{id}` names a talkgroup. */
+function namedIn(path: string, name: string): Named {
+  const [, collection = ''] = new RegExp(`([^/]+)/\\{${name}\\}`).exec(path) ?? [];
+  const named = COLLECTIONS[collection];
+  if (named === undefined) throw new Error(`what {${name}} of ${path} names is not known here: add it`);
+  return named;
+}
+
+const COLLECTIONS: Readonly<Record<string, Named>> = {
+  talkgroups: 'talkgroup',
+  devices: 'device',
+  emergencies: 'emergency',
+  members: 'user',
+};
+
+/** `talkgroup_id` names a talkgroup. */
+export function namedAs(name: string): Named {
+  const named = /^(talkgroup|device|emergency|user)_id$/.exec(name)?.[1];
+  if (named === undefined) throw new Error(`what ${name} names is not known here: add it`);
+  return named as Named;
+}
