@@ -1,7 +1,7 @@
 # The two commands are `make run` and `make test`; each installs and builds what it needs.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help install build run test prove demo bench bench-compare admin lint
+.PHONY: help install build run test prove chaos fuzz demo bench bench-compare admin lint
 
 NODE := node --enable-source-maps
 # Named by their sources, so that what an earlier build left in dist is not run.
@@ -35,6 +35,10 @@ prove: export CHANGE_TRIALS = 500
 prove: export CONNECTION_CUTS = 10000
 prove: export HELD_TRIALS = 200
 prove: export SLOW_LISTENERS = 500
+prove: export KILLS_POSTGRES = 100
+prove: export KILLS_NODE = 50
+prove: export LEDGER_WRITES = 100000
+prove: export STOPPED_S = 5
 prove: lint build ## the tests with the full counts: races, cuts, kills (takes long)
 	$(RUN_TESTS)
 
@@ -49,6 +53,14 @@ bench-compare: build ## what changed between two results: make bench-compare A=b
 
 admin: build ## add an administrator: make admin NAME=ann (asks for the password)
 	@$(NODE) dist/src/cli.js admin add $(if $(PROMOTE),--promote) '$(NAME)'
+
+# Settings come from the command line or the environment; without SEED a random one, which is printed.
+chaos: build ## faults under load, every invariant judged: make chaos SEED=n MINUTES=m
+	$(NODE) dist/test/helpers/run.js $(NODE) dist/test/chaos/run.js
+
+# Without N ten thousand inputs, without SEED a random one, which is printed; REPLAY tries one failure alone.
+fuzz: build ## generated bad input at both doors: make fuzz N=1000000 SEED=n
+	@N='$(N)' SEED='$(SEED)' REPLAY='$(REPLAY)' $(NODE) dist/test/fuzz/run.js
 
 lint: install ## formatter and linter
 	npx --no -- biome check --error-on-warnings

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
 import t, { type Test } from 'tap';
-import { startThrowaway } from './throwaway.js';
+import { databaseOf, MIGRATED, startThrowaway } from './throwaway.js';
 
 /**
  * Connection string of the server the tests share: the one of `run.ts`, or, for a test file started by itself, one
@@ -22,16 +22,24 @@ async function startOwn(): Promise<string> {
 }
 
 /** Connection string of a new, empty database that is dropped, with whoever is still connected, when `t` ends. */
-export async function freshDatabase(t: Test): Promise<string> {
+export function freshDatabase(t: Test): Promise<string> {
+  return copyOf(t, 'template1');
+}
+
+/** The same, migrated: a copy costs a fifth of the migrations, and they are the same for every service. */
+export function migratedDatabase(t: Test): Promise<string> {
+  return copyOf(t, MIGRATED);
+}
+
+async function copyOf(t: Test, template: string): Promise<string> {
   const cluster = await clusterUrl();
   const name = `test_${randomBytes(8).toString('hex')}`;
   const sql = postgres(cluster, { max: 1, onnotice: () => {} });
-  await sql.unsafe(`create database ${name}`);
+  // By its files: page by page through the log it costs twice the CPU, ten times while memory is still untouched.
+  await sql.unsafe(`create database ${name} template ${template} strategy file_copy`);
   t.teardown(async () => {
     await sql.unsafe(`drop database if exists ${name} with (force)`);
     await sql.end();
   });
-  const own = new URL(cluster);
-  own.pathname = `/${name}`;
-  return own.href;
+  return databaseOf(cluster, name);
 }

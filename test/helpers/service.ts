@@ -2,7 +2,8 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createSigner } from 'fast-jwt';
 import postgres from 'postgres';
@@ -14,9 +15,13 @@ import { readConfig } from '../../src/config.js';
 import type { UserId } from '../../src/ids.js';
 import { createLog } from '../../src/log.js';
 import { decodeFrames, END, encodeFrame, type Frame, START } from '../../src/relay/frame.js';
-import { freshDatabase } from './cluster.js';
+import { freshDatabase, migratedDatabase } from './cluster.js';
 
 export const SECRET = 'a test secret of more than thirty-two bytes';
+
+/** Of the user `admin` of every service that is given no other. */
+const ADMIN_PASSWORD = 'admin password';
+const ADMIN_PASSWORD_HASH = '$2y$10$vGeRdhR7nDAATdi21XEMIOQXzk9.rfYKQXCbAgq/yjjr6fY2iEGpy';
 
 export type Json = Record<string, unknown>;
 export type Service = Awaited<ReturnType<typeof service>>;
@@ -27,8 +32,8 @@ export type Person = Awaited<ReturnType<Service['person']>>;
 const settings = {
   PORT: '0',
   WS_PORT: '0',
+  METRICS_PORT: '0',
   JWT_SECRET: SECRET,
-  ADMIN_PASSWORD: 'admin password',
   LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'fatal',
   DRAIN_MS: '0',
 };
@@ -39,23 +44,41 @@ const settings = {
  * leads the test's own statements to the database when DATABASE_URL leads through a link that breaks.
  */
 export async function service(t: Test, environment: Record<string, string> = {}, around?: string) {
-  const url = environment.DATABASE_URL ?? (await freshDatabase(t));
+  const url = environment.DATABASE_URL ?? (await migratedDatabase(t));
   const config = readConfig({ ...settings, RELAY_THREADS: '0', ...environment, DATABASE_URL: url });
   const running = await compose(config, createLog(config.LOG_LEVEL), (error) => t.fail(error.message));
   t.teardown(() => running.close());
-  const { port, wsPort } = await running.listen();
+  const { port, wsPort, metricsPort } = await running.listen();
   await running.start();
   const addresses = { rest: `http://127.0.0.1:${port}`, ws: `ws://127.0.0.1:${wsPort}`, url: around ?? url };
-  return { ...(await peopleOf(t, addresses)), close: () => running.close() };
+  const s = await peopleOf(t, addresses);
+  // Made by the start it would cost 50 ms of bcrypt; those whose subject that is name a password.
+  if (environment.ADMIN_PASSWORD === undefined)
+    await s.sql`insert into users (username, password_hash, role) values ('admin', ${ADMIN_PASSWORD_HASH}, 'admin')
+      on conflict do nothing`;
+  return {
+    ...s,
+    metrics: `http://127.0.0.1:${metricsPort}/metrics`,
+    close: () => running.close(),
+  };
 }
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 
-/** The same as a process of its own, for what only a process shows: signals, exit codes, output, descriptors. */
-export async function serviceProcess(t: Test, environment: Record<string, string> = {}) {
-  const url = environment.DATABASE_URL ?? (await freshDatabase(t));
-  const env = { ...settings, ...environment, DATABASE_URL: url };
-  const child = spawn(process.execPath, ['--enable-source-maps', MAIN], { env, stdio: 'pipe' });
+/**
+ * The same as a process of its own, for what only a process shows: signals, exit codes, output, descriptors. With a
+ * DATA_DIR it has its embedded database. `within` is a command that runs the one after it, under limits of its own.
+ */
+export async function serviceProcess(
+  t: Test,
+  environment: Record<string, string> = {},
+  within: readonly string[] = [],
+) {
+  const { DATA_DIR } = environment;
+  const given = environment.DATABASE_URL ?? (DATA_DIR === undefined ? await freshDatabase(t) : '');
+  const env = { ...settings, ADMIN_PASSWORD, ...environment, DATABASE_URL: given };
+  const [command = '', ...args] = [...within, process.execPath, '--enable-source-maps', MAIN];
+  const child = spawn(command, args, { env, stdio: 'pipe' });
   let output = '';
   const exited = once(child, 'close') as Promise<[code: number | null, signal: string | null]>;
   t.teardown(async () => {
@@ -73,9 +96,14 @@ export async function serviceProcess(t: Test, environment: Record<string, string
   });
   const [, rest = ''] = /^REST +(\S+)$/m.exec(output) ?? [];
   const [, ws = ''] = /^WebSocket +(\S+)\/ws$/m.exec(output) ?? [];
+  // Its files as it sees them itself: its folder may be of its own mount.
+  const root = process.platform === 'linux' ? `/proc/${child.pid}/root` : '';
+  const url = given || (await readFile(join(`${root}${DATA_DIR}`, 'postgres.url'), 'utf8'));
   return {
     ...(await peopleOf(t, { rest, ws, url })),
+    metrics: /^Metrics +(\S+)$/m.exec(output)?.[1] ?? '',
     pid: child.pid,
+    root,
     /** Both streams so far. */
     output: () => output,
     signal: (signal: NodeJS.Signals) => child.kill(signal),
