@@ -6,9 +6,9 @@ SHELL := /bin/sh
 NODE := node --enable-source-maps
 # Named by their sources, so that what an earlier build left in dist is not run.
 TESTS = $(patsubst %.ts,dist/%.js,$(sort $(shell find test -name '*.test.ts')))
-# One PostgreSQL server for all of them; three files at a time: on two cores one of three mostly waits.
-# The terse reporter names what failed and nothing else, so that the end of any log tells it.
-RUN_TESTS = $(NODE) dist/test/helpers/run.js npx --no -- tap --jobs=3 --reporter=terse $(TESTS)
+# One PostgreSQL server for all of them. The terse reporter names what failed and nothing else, so that the end of any
+# log tells it.
+RUN_TESTS = TEST_FILES='$(TESTS)' $(NODE) dist/test/helpers/run.js npx --no -- tap --reporter=terse dist/test/helpers/every-file.js
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile

@@ -13,8 +13,9 @@ import { AppError } from '../../src/errors.js';
 import { freshDatabase } from '../helpers/cluster.js';
 import { eventually } from '../helpers/eventually.js';
 
-const STORM_S = Number(process.env.KILL_STORM_S ?? (process.env.PROVE ? 60 : 15));
-const POSTMASTER_KILLS = process.env.PROVE ? 20 : 3;
+const STORM_S = Number(process.env.KILL_STORM_S ?? 6);
+/** One kill of the whole server for each 3 s of the storm. */
+const POSTMASTER_KILLS = Math.ceil(STORM_S / 3);
 const WRITERS = 8;
 const CONNECTIONS = 10;
 const CALL_MS_MAX = 3000;

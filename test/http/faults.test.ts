@@ -98,9 +98,7 @@ t.test('whom a full login queue turns away costs the database nothing', async (t
   const passwords = {
     hash: never,
     verify: never,
-    refuseWhenFull() {
-      throw new AppError('login_queue_full');
-    },
+    withPlace: () => Promise.reject(new AppError('login_queue_full')),
   };
   const s = await service(t, { passwords, databaseUrl: 'postgres://127.0.0.1:1/nowhere' });
   const full = { status: 503, body: { error: 'too many logins at once' } };

@@ -20,6 +20,7 @@ const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const settings = {
   PORT: '0',
   WS_PORT: '0',
+  METRICS_PORT: '0',
   JWT_SECRET: 'a test secret of more than thirty-two bytes',
   ADMIN_PASSWORD: 'admin password',
   LOG_LEVEL: 'silent',

@@ -75,6 +75,25 @@ t.test('of GPS fixes five at once are stored, and the sixth is told that it is n
   t.same(radio.messages, []);
 });
 
+t.test(
+  'of fixes sent together the last of each device is held, and an unknown device refuses its own',
+  async (t) => {
+    const s = await service(t);
+    const [ann, bob] = [await s.person('ann', { serial: 'SN-1' }), await s.person('bob', { serial: 'SN-2' })];
+    const radio = await ann.radio();
+    const devices = [ann.device, 'f0000000-0000-4000-8000-000000000000', bob.device, ann.device];
+    for (const [ref, device_id] of devices.entries()) {
+      radio.says({ type: 'GPS_UPDATE', device_id, lat: 0, lng: 0, alt: ref, ref });
+    }
+    t.match(await radio.hears('ERROR'), { ref: 1, code: 'unknown_device' });
+    for (const ref of [0, 2, 3]) t.match(await radio.hears('OK'), { ref });
+    t.match(await s.sql`select device_id, alt from gps_fixes order by alt`, [
+      { device_id: bob.device, alt: 2 },
+      { device_id: ann.device, alt: 3 },
+    ]);
+  },
+);
+
 t.test('a snapshot lists 32 talkers and counts all', async (t) => {
   const s = await service(t);
   const { people, number } = await group(s, 'crowd', 34);

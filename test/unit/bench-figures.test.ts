@@ -4,6 +4,9 @@ import t from 'tap';
 import { allocatedBytes, createCollectionLog } from '../../bench/collections.js';
 import { pairedRatios } from '../../bench/figures.js';
 import { createRecorder, mergeLatencies, percentilePoints } from '../../bench/histogram.js';
+import { climb, highestOf } from '../../bench/ladder.js';
+import { selfTimes } from '../../bench/profile.js';
+import { callsIn } from '../../bench/system-calls.js';
 
 const latencyOf = (values: readonly number[]) => {
   const recorder = createRecorder();
@@ -67,5 +70,62 @@ t.test('collections are read from lines that come in pieces, and told apart by h
   ]);
   const own = log.collections.filter(({ thread }) => thread === 0);
   t.equal(Math.round(allocatedBytes(own) / 2 ** 20), 19, 'from 3.4 to 22.1 MiB');
+  t.end();
+});
+
+t.test('a rate that fails now and then is not too much, one that always fails ends the climb', async (t) => {
+  const tried: number[] = [];
+  const rungs = await climb({
+    perSecond: [1, 2, 3, 4, 5],
+    triesMax: 3,
+    isGood: (isGood: boolean) => isGood,
+    async play(rate) {
+      tried.push(rate);
+      return rate === 2 ? tried.length === 4 : rate < 4;
+    },
+  });
+  t.strictSame(tried, [1, 2, 2, 2, 3, 4, 4, 4]);
+  t.equal(highestOf(rungs), 3);
+});
+
+t.test('of profiles only functions seen within the span count, each until the next look', (t) => {
+  const node = (id: number, functionName: string, url: string) => ({ id, callFrame: { functionName, url } });
+  const profile = {
+    startTime: 1_000_000,
+    nodes: [
+      node(1, '(program)', ''),
+      node(2, 'stampFrame', 'file:///somewhere/dist/src/relay/frame.js'),
+      node(3, 'publish', ''),
+      node(4, 'handle', 'file:///somewhere/node_modules/postgres/src/connection.js'),
+    ],
+    samples: [2, 1, 2, 3, 4, 2],
+    timeDeltas: [0, 1_000, 2_000, 3_000, 4_000, 5_000],
+  };
+  const times = selfTimes([profile, profile], { fromMs: 1_001, toMs: 1_010.5 });
+  t.strictSame(
+    [...times].map(([name, seconds]) => [name, Math.round(seconds * 1000)]),
+    [
+      ['handle, postgres', 10],
+      ['publish, native', 8],
+      ['stampFrame, relay/frame', 6],
+    ],
+  );
+  t.end();
+});
+
+t.test('of what strace prints the calls are read, with and without errors, and not their sum', (t) => {
+  const table = `strace: Process 7 attached with 11 threads
+strace: Process 7 detached
+% time     seconds  usecs/call     calls    errors syscall
+------ ----------- ----------- --------- --------- ------------------
+ 88.14    0.104210          10     10021           sendto
+  9.86    0.011658           5      2203        12 recvfrom
+  2.00    0.000120           3        40           epoll_wait
+------ ----------- ----------- --------- --------- ------------------
+100.00    0.115988           9     12264        12 total
+`;
+  const calls = { sendto: 10_021, recvfrom: 2_203, epoll_wait: 40 };
+  t.strictSame(Object.fromEntries(callsIn(table)), calls);
+  t.strictSame([...callsIn('strace: attach: ptrace(PTRACE_SEIZE, 7): Operation not permitted')], []);
   t.end();
 });
