@@ -53,4 +53,13 @@ export const numbersOf = (path: string, callee: string): [key: string, value: nu
       return [[name.getText(), Number(initializer.arguments[0]?.getText().replaceAll('_', ''))]];
     });
 
+/** The properties of `object` that the file reads. */
+export const readsOf = (path: string, object: string): Set<string> =>
+  new Set(
+    nodesIn(path)
+      .filter(ts.isPropertyAccessExpression)
+      .filter(({ expression }) => expression.getText() === object)
+      .map(({ name }) => name.text),
+  );
+
 const stringIn = (node: ts.Node) => (ts.isStringLiteral(node) ? node.text : '');

@@ -1,7 +1,7 @@
 // PROTOCOL.md is true: its examples are held with the real service, its lists are those of the code.
 import t, { type Test } from 'tap';
 import { hold } from '../helpers/conversation.js';
-import { entriesOf, literalsOf, numbersOf, stringsUnder, valuesOf } from '../helpers/declarations.js';
+import { entriesOf, literalsOf, numbersOf, readsOf, stringsUnder, valuesOf } from '../helpers/declarations.js';
 import {
   clientMessages,
   codesIn,
@@ -100,8 +100,8 @@ t.test('the codes of errors, denials and ends are those of the code', async (t) 
 });
 
 t.test('the limits are those of the configuration, with its defaults', async (t) => {
-  const notTheRelays = new Set(['DATABASE_POOL', 'RELAY_THREADS', 'PASSWORD_MIN_LENGTH']);
-  const coded = numbersOf('src/config.ts', 'count').filter(([name]) => !notTheRelays.has(name));
+  const relays = readsOf('src/relay/compose.ts', 'config');
+  const coded = numbersOf('src/config.ts', 'count').filter(([name]) => relays.has(name));
   const rows = table('limit | variable').rows.map(([, name, preset]) => [codesIn(name)[0], Number(preset)]);
   t.same(rows.sort(), coded.sort());
 });
