@@ -10,7 +10,8 @@ import { faultsOfDelivery, faultsOfGenerator, judge } from './verdict.js';
 export interface Claim {
   readonly of: string;
   readonly to: string;
-  readonly atMost: number;
+  /** Without it the ratio is only watched. */
+  readonly atMost?: number;
 }
 
 export interface ComparisonOptions {
@@ -47,13 +48,16 @@ export function compare(contest: Contest, options: ComparisonOptions): Compariso
   const cost = per === 'delivery' ? costOfDelivery : costOfFrame;
   const sides = names.map((name, server) => sideOf(contest, { ...options, name, server, cost }));
   const faults = [...(sides[0]?.faults ?? []), ...faultsOfGenerator(contest)];
-  const goals = claims.flatMap(({ of, to, atMost }): Goal[] => {
+  const goals = claims.flatMap(({ of, to, ...target }): Goal[] => {
     const pair = [of, to].map((name) => sides.find((side) => side.name === name));
     if (pair.includes(undefined)) return [];
     const costs = (name: string) => costsOf(contest.turns, names.indexOf(name), cost);
     const { low, median, high } = quartiles(pairedRatios(costs(of), costs(to)));
-    const isMet = judge([...faults, ...pair.flatMap((side) => side?.faults ?? [])], median <= atMost);
-    return [{ name: `CPU per ${per}, ${of} / ${to}`, value: median, low, high, unit: '', atMost, isMet }];
+    const { atMost } = target;
+    const faultsOfPair = [...faults, ...pair.flatMap((side) => side?.faults ?? [])];
+    const isMet = atMost === undefined ? null : judge(faultsOfPair, median <= atMost);
+    const name = `CPU per ${per}, ${of} / ${to}`;
+    return [{ name, value: median, low, high, unit: '', ...target, isMet }];
   });
   return { sides, goals, faults };
 }

@@ -11,6 +11,8 @@ export interface LadderOptions<Played> {
   readonly perSecond: readonly number[];
   readonly play: (perSecond: number) => Promise<Played>;
   readonly isGood: (played: Played) => boolean;
+  /** So often a rate may fail before it is too much: a machine that stalls for a moment is not a full server. */
+  readonly triesMax?: number;
 }
 
 /** Each about a quarter more than the one before: the numbers that standards prefer (ISO 3, series R10). */
@@ -18,11 +20,12 @@ export const RATES: readonly number[] = [
   100, 125, 160, 200, 250, 315, 400, 500, 630, 800, 1000, 1250, 1600, 2000, 2500, 3150, 4000, 5000,
 ];
 
-/** Up to the first rate that is not good. It is tried twice: a machine that stalls for a moment is not a full server. */
+/** Up to the first rate that is not good, however often it is tried. */
 export async function climb<Played>({
   perSecond,
   play,
   isGood,
+  triesMax = 2,
 }: LadderOptions<Played>): Promise<readonly Rung<Played>[]> {
   const rungs: Rung<Played>[] = [];
   const step = async (rate: number) => {
@@ -30,8 +33,8 @@ export async function climb<Played>({
     return { perSecond: rate, played, isGood: isGood(played) };
   };
   for (const rate of perSecond) {
-    const first = await step(rate);
-    const rung = first.isGood ? first : await step(rate);
+    let rung = await step(rate);
+    for (let tries = 1; !rung.isGood && tries < triesMax; tries++) rung = await step(rate);
     rungs.push(rung);
     if (!rung.isGood) break;
   }

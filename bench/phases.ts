@@ -8,7 +8,7 @@ import type { Bar, Goal, Plot } from './result.js';
 import type { Bench, Report } from './scenario.js';
 import { type Relay, withRelay } from './server.js';
 import { enlist } from './users.js';
-import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, wordOf } from './verdict.js';
+import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from './verdict.js';
 
 /** One kind of disturbance, with a talkgroup and radios of its own. */
 export interface Case {
@@ -171,20 +171,15 @@ interface Told extends PhasesOptions {
   readonly goals: readonly Goal[];
 }
 
-function linesOf(runs: readonly Run[], { targets, accountOf, faults, goals }: Told): string[] {
+function linesOf(runs: readonly Run[], { accountOf, faults, goals }: Told): string[] {
   const line = columns(30, 27);
   const each = (name: string, cell: (run: Run) => string) => line(name, ...runs.map(cell));
-  const spread = ({ low, median, high }: Quartiles) =>
-    `${median.toFixed(3)} (${low.toFixed(2)} to ${high.toFixed(2)})`;
   const cells = runs.map((run) => accountOf(run, run.load).cells);
-  const isGood = goals.every(({ isMet }) => isMet !== false);
   return [
     ...linesOfFaults(faults),
-    each('with / without, of the others', ({ name }) => name),
-    each('p50, median of pairs', ({ ratios }) => spread(ratios.p50)),
-    each('p99, median of pairs', ({ ratios }) => spread(ratios.p99)),
-    `  target at most ${targets.p50 === null ? '' : `${targets.p50.toFixed(2)} and `}${targets.p99.toFixed(2)} (p99), all of them: ${wordOf(judge(faults, isGood))}`,
+    ...linesOfGoals(goals),
     '',
+    each('of the others', ({ name }) => name),
     each('p50 without', (run) => ms(run.without.p50Ms)),
     each('p50 with', (run) => ms(run.with.p50Ms)),
     each('p99 without', (run) => ms(run.without.p99Ms)),

@@ -89,6 +89,23 @@ export function cpuUs(pid: number): number {
   return ns / 1000;
 }
 
+export interface ModeTimes {
+  readonly userUs: number;
+  readonly kernelUs: number;
+}
+
+/** CPU microseconds of all threads of a process, those that ended included, in steps of 10 ms. */
+export function modeTimes(pid: number): ModeTimes {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  // Behind the command's name, which may hold anything: state, ten others, user and kernel time in ticks.
+  const [user = 0, kernel = 0] = stat
+    .slice(stat.lastIndexOf(')') + 2)
+    .split(' ')
+    .slice(11, 13)
+    .map(Number);
+  return { userUs: user * TICK_US, kernelUs: kernel * TICK_US };
+}
+
 /** CPU microseconds that the machine spent on anything, stolen time included, in steps of 10 ms. */
 export function machineCpuUs(): number {
   const [, user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] =

@@ -21,6 +21,7 @@ import { restUnderAudio } from './scenarios/rest-under-audio.js';
 import { restWrite } from './scenarios/rest-write.js';
 import { slowListeners } from './scenarios/slow-listeners.js';
 import { soak } from './scenarios/soak.js';
+import { whereTimeGoes } from './scenarios/where-time-goes.js';
 import { PEERS } from './server.js';
 
 interface Entry {
@@ -35,19 +36,20 @@ const CANONICAL = 'one-talker-1000';
 const SCENARIOS: Readonly<Record<string, Entry>> = {
   [CANONICAL]: { play: oneTalker1000, takesS: 160 },
   'one-talker-5000': { play: oneTalker5000, takesS: 110 },
-  'many-groups': { play: manyGroups, takesS: 330 },
+  'many-groups': { play: manyGroups, takesS: 430 },
   'floor-access': { play: floorAccess, takesS: 65 },
   'late-entry': { play: lateEntry, takesS: 50 },
   'slow-listeners': { play: slowListeners, takesS: 220 },
   flood: { play: flood, takesS: 165 },
   'rest-under-audio': { play: restUnderAudio, takesS: 115 },
   'login-storm': { play: loginStorm, takesS: 40 },
-  'gps-tide': { play: gpsTide, takesS: 50 },
+  'gps-tide': { play: gpsTide, takesS: 70 },
   'rest-read': { play: restRead, takesS: 45 },
   'rest-write': { play: restWrite, takesS: 40 },
   monitor: { play: monitor, takesS: 60 },
   bundles: { play: bundles, takesS: 60 },
   garbage: { play: garbage, takesS: 85 },
+  'where-time-goes': { play: whereTimeGoes, takesS: 60 },
   'reconnect-storm': { play: reconnectStorm, takesS: 60, isLong: true },
   'idle-memory': { play: idleMemory, takesS: 150 },
   soak: { play: soak, takesS: 1_820, isLong: true },
@@ -65,11 +67,15 @@ async function main(): Promise<number> {
   const named = process.argv[2] ?? process.env.SCENARIO ?? '';
   const names = named !== '' ? [named] : isQuick ? quickNames() : [CANONICAL];
   const interrupt = onInterrupt();
+  const tookS = stopwatch();
+  let played = 0;
   let failures = 0;
   for (const name of names) {
     if (interrupt.aborted) break;
+    played++;
     if (!(await run(name, isQuick, interrupt))) failures++;
   }
+  if (played > 1) console.log(`${played} scenarios, ${failures} not measured: ${tookS()} s`);
   return failures > 0 || interrupt.aborted ? 1 : 0;
 }
 
@@ -91,6 +97,7 @@ async function run(name: string, isQuick: boolean, interrupt: AbortSignal): Prom
   const cores = choosePins(process.env);
   const startedAt = new Date().toISOString();
   console.log(`${name}${isQuick ? ', quick' : ''}: about ${takesS} s`);
+  const tookS = stopwatch();
   try {
     const progress = (line: string) => console.log(`  ${line}`);
     const { lines, details, ...said } = await scenario.play({ cores, isQuick, signal, progress });
@@ -105,7 +112,7 @@ async function run(name: string, isQuick: boolean, interrupt: AbortSignal): Prom
       ...said,
       ...details,
     });
-    console.log(`\n${[...lines, lineOfCores(cores), `written to ${files}`].join('\n')}\n`);
+    console.log(`\n${[...lines, lineOfCores(cores), `${tookS()} s; written to ${files}`].join('\n')}\n`);
     return true;
   } catch (error) {
     console.error(
@@ -126,6 +133,12 @@ function timeLimit(takesS: number): AbortSignal {
   const end = new AbortController();
   setTimeout(() => end.abort('it took too long'), (3 * takesS + 60) * 1000).unref();
   return end.signal;
+}
+
+/** What it returns tells the seconds since. */
+function stopwatch(): () => string {
+  const startedMs = performance.now();
+  return () => ((performance.now() - startedMs) / 1000).toFixed(0);
 }
 
 function lineOfCores({ server, generator }: Pins): string {

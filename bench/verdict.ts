@@ -2,6 +2,7 @@
 import type { Delivered } from './channel.js';
 import type { Conditions } from './conditions.js';
 import { percent } from './figures.js';
+import { spreadOf, targetOf, withUnit } from './report/wording.js';
 import type { Goal } from './result.js';
 
 /** A generator busier than this share of a core may be what is measured. */
@@ -32,17 +33,15 @@ export const linesOfFaults = (faults: readonly string[]) => faults.map((fault) =
 export const judge = (faults: readonly string[], isGood: boolean): boolean | null =>
   faults.length > 0 ? null : isGood;
 
-export const wordOf = (isMet: boolean | null): string =>
+const wordOf = (isMet: boolean | null): string =>
   isMet === null ? 'cannot be told' : isMet ? 'met' : 'NOT met';
 
-/** One line for each: what it came to, what was promised, and whether that is kept. */
+/** One line for each, its figures written as on the page: what it came to, what was promised, and whether that is kept. */
 export function linesOfGoals(goals: readonly Goal[]): string[] {
   const widest = Math.max(...goals.map(({ name }) => name.length));
-  return goals.map(({ name, value, low, high, unit, atMost, atLeast, isMet }) => {
-    const figure = (of: number) => of.toFixed(unit === '' && !Number.isInteger(of) ? 3 : of < 100 ? 2 : 0);
-    const spread = low === undefined || high === undefined ? '' : ` (${figure(low)} to ${figure(high)})`;
-    const [side, target] = atMost === undefined ? ['least', atLeast] : ['most', atMost];
-    const promise = target === undefined ? '' : `; target at ${side} ${target}: ${wordOf(isMet)}`;
-    return `${name.padEnd(widest)}  ${`${figure(value)} ${unit}`.trimEnd()}${spread}${promise}`;
+  return goals.map((goal) => {
+    const [spread, target] = [spreadOf(goal), targetOf(goal)];
+    const figure = withUnit(goal.value, goal.unit) + (spread === '' ? '' : ` (${spread})`);
+    return `${goal.name.padEnd(widest)}  ${figure}${target === '' ? '' : `; target ${target}: ${wordOf(goal.isMet)}`}`;
   });
 }

@@ -49,7 +49,7 @@ export const ABOUT: Readonly<Record<string, About>> = {
   },
   'gps-tide': {
     title: 'A tide of positions',
-    what: 'Radios and phones report where they are, beside live audio, at a rate that rises step by step. The number is the highest rate at which 99 of 100 are acknowledged, after their commit, within 100 ms.',
+    what: 'Radios and phones report where they are, beside live audio, at a rate that rises step by step. The number is the highest rate that is acknowledged, after the commit, in time: bare commits beside it tell what the disk takes.',
   },
   'rest-read': {
     title: 'Reading over REST',
@@ -66,6 +66,10 @@ export const ABOUT: Readonly<Record<string, About>> = {
   garbage: {
     title: 'What a frame leaves behind',
     what: 'Memory allocated for each frame that passes through the relay, and the pauses of its collection.',
+  },
+  'where-time-goes': {
+    title: 'Where the time goes',
+    what: 'One radio talks to 1,000 under a profiler: how much of what a delivery costs is the kernel, how much is which function, and how many system calls it takes.',
   },
   soak: {
     title: 'Half an hour',

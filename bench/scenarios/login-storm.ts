@@ -22,7 +22,7 @@ import type { Goal, Plot } from '../result.js';
 import type { Bench, Report } from '../scenario.js';
 import { type Relay, withRelay } from '../server.js';
 import { enlist } from '../users.js';
-import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, wordOf } from '../verdict.js';
+import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../verdict.js';
 
 const LISTENERS = 200;
 const LOGINS = 1_000;
@@ -126,14 +126,10 @@ function reportOf({ phases, surroundings, delivered }: Measured): Report {
   const faults = [...faultsOfDelivery(delivered, 'audio'), ...faultsOfGenerator(surroundings)];
   const goals = goalsOf(summary, audio, faults);
   const line = columns(34, 14);
-  const [audioGoal, turnedAwayGoal] = goals;
   return {
     lines: [
       ...linesOfFaults(faults),
-      line('audio p99 with a storm', ms(audio.with.p99Ms)),
-      `  target at most ${ms(audioGoal?.atMost ?? 0)}: ${wordOf(audioGoal?.isMet ?? null)}`,
-      line('turned away (503), p99', ms(summary.turnedAway.p99Ms)),
-      `  target at most ${ms(turnedAwayGoal?.atMost ?? 0)}: ${wordOf(turnedAwayGoal?.isMet ?? null)}`,
+      ...linesOfGoals(goals),
       '',
       `load: one talker, ${LISTENERS} listeners; ${LOGINS} logins within ${STORM_MS / 1000} s in every second phase of ${PHASE_MS / 1000} s`,
       `held constant: the audio, ${LOGINS} users with a connection each, bcrypt at cost ${COST}; storms: ${summary.storms}`,

@@ -5,11 +5,11 @@ import { type Plan, playWays } from '../ways.js';
 /** What comes within 10 ms leaves in one write: 5 of 500 frames a second. The window, and 5 ms for the rest of the way. */
 const JOINED = 'coalesced, 10 ms';
 const PLAN: Plan = {
-  title: '100 monitors of ten talkgroups',
+  title: '200 monitors of ten talkgroups',
   ways: { live: {}, [JOINED]: { coalesce_ms: 10 } },
   talkgroups: 10,
-  listeners: 100,
-  audience: { probeEvery: 10, framesPerSecond: 50, payloadBytes: 60 },
+  listeners: 200,
+  audience: { probeEvery: 20, framesPerSecond: 50, payloadBytes: 60 },
   leadFrames: 15,
   frames: 60,
   rounds: 12,

@@ -24,7 +24,7 @@ import type { Goal, Plot } from '../result.js';
 import type { Bench, Report } from '../scenario.js';
 import { type Relay, withRelay } from '../server.js';
 import { enlist, type Member } from '../users.js';
-import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, wordOf } from '../verdict.js';
+import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../verdict.js';
 
 interface Plan {
   readonly radios: number;
@@ -277,13 +277,9 @@ interface Told {
 }
 
 function linesOf({ plan: { radios, windowsMs }, figures, faults, goals }: Told): string[] {
-  const [back, stayed] = goals;
   return [
     ...linesOfFaults(faults),
-    line('last radio hears again', timeOf(figures.heardMs, radios)),
-    `  target at most ${BACK_S_MAX} s: ${wordOf(back?.isMet ?? null)}`,
-    line('p99 of those who stayed', ms(figures.survivorsP99Ms)),
-    `  target at most ${ms(P99_MS_MAX)}: ${wordOf(stayed?.isMet ?? null)}`,
+    ...linesOfGoals(goals),
     '',
     ...linesOfRadios(figures, radios),
     ...linesOfSurvivors(figures, windowsMs),

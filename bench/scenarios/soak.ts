@@ -1,7 +1,7 @@
 // Does anything grow? Half an hour of a fleet: the slope of the server's memory and of its descriptors. The load: 1,000
 // radios in talkgroups of 20, somebody talking in five of them at any time, 5 % of the radios leaving and coming back each
 // minute, half of them resumed, and a few REST writes. Constant are all of these rates; the first minutes warm up.
-import { columns, kib, mib, ms, percent } from '../figures.js';
+import { columns, mib, ms, percent } from '../figures.js';
 import type { RestPlayed } from '../loads/rest.js';
 import type { Load, Sample, SoakPiece, SoakPlayed, SoakSetup } from '../loads/soak.js';
 import { soon, withPlayer } from '../players.js';
@@ -11,7 +11,7 @@ import type { Bench, Report } from '../scenario.js';
 import { withRelay } from '../server.js';
 import { enlistAskers, withRest } from '../throughput.js';
 import { enlist } from '../users.js';
-import { faultsOfGenerator, judge, linesOfFaults, wordOf } from '../verdict.js';
+import { faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../verdict.js';
 
 interface Plan {
   readonly ms: number;
@@ -104,7 +104,7 @@ function report(plan: Plan, played: Played, isRehearsal: boolean): Report {
   const faults = faultsOf(played);
   const goals = goalsOf(slopes, faults, isRehearsal);
   return {
-    lines: linesOf({ plan, played, slopes, faults, goals }),
+    lines: linesOf({ plan, played, faults, goals }),
     faults,
     goals,
     plots: plotsOf(played),
@@ -150,22 +150,17 @@ function goalsOf({ bytes, descriptors }: Slopes, faults: readonly string[], isRe
 interface Told {
   readonly plan: Plan;
   readonly played: Played;
-  readonly slopes: Slopes;
   readonly faults: readonly string[];
   readonly goals: readonly Goal[];
 }
 
-function linesOf({ plan, played, slopes, faults, goals }: Told): string[] {
-  const [memory, descriptors] = goals;
+function linesOf({ plan, played, faults, goals }: Told): string[] {
   const line = columns(38, 16);
   const first = played.samples.find(({ atMs }) => atMs >= plan.warmUpMs);
   const last = played.samples.at(-1);
   return [
     ...linesOfFaults(faults),
-    line('growth of server memory, a minute', kib(slopes.bytes)),
-    `  target at most ${KIB_PER_MINUTE_MAX} KiB: ${wordOf(memory?.isMet ?? null)}`,
-    line('growth of descriptors, a minute', slopes.descriptors.toFixed(2)),
-    `  target at most ${DESCRIPTORS_PER_MINUTE_MAX}: ${wordOf(descriptors?.isMet ?? null)}`,
+    ...linesOfGoals(goals),
     '',
     line('', 'after warm-up', 'at the end'),
     line('server memory (RSS)', ...[first, last].map((sample) => mib(sample?.residentBytes ?? Number.NaN))),

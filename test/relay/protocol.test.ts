@@ -1,7 +1,14 @@
 // PROTOCOL.md is true: its examples are held with the real service, its lists are those of the code.
 import t, { type Test } from 'tap';
 import { hold } from '../helpers/conversation.js';
-import { entriesOf, literalsOf, numbersOf, readsOf, stringsUnder, valuesOf } from '../helpers/declarations.js';
+import {
+  entriesOf,
+  literalsOf,
+  numbersOf,
+  readsOf,
+  stringsUnder,
+  valuesOf,
+} from '../helpers/declarations.js';
 import {
   clientMessages,
   codesIn,
