@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { Command } from 'commander';
 import { createPasswords } from './auth/passwords.js';
+import { isSamplePassword } from './auth/samples.js';
 import { isPassword } from './auth/schemas.js';
 import { addAdmin, revokeUser } from './auth/store.js';
 import { isUsername, normalizeUsername } from './auth/usernames.js';
@@ -39,6 +40,9 @@ program
     const name = normalizeUsername(username);
     const password = await askPassword();
     if (!isPassword(password)) fail('the password must have 1 to 72 bytes and no NUL');
+    const lengthMin = readConfig().PASSWORD_MIN_LENGTH;
+    if ([...password].length < lengthMin) fail(`the password must have at least ${lengthMin} characters`);
+    if (isSamplePassword(password, name)) fail('the password is one of those that are tried first');
     const passwordHash = await createPasswords().hash(password);
     const outcome = await withDatabase((database) =>
       addAdmin(database, deadlineIn(COMMAND_MS), { username: name, passwordHash, promote }),

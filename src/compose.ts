@@ -16,10 +16,8 @@ import { migrate } from './db/migrate.js';
 import { deviceRoutes } from './devices/routes.js';
 import { emergencyRoutes } from './emergencies/routes.js';
 import { AppError } from './errors.js';
-import { countFixes } from './gps/counts.js';
-import { createFixIntake } from './gps/intake.js';
+import { openFixIntake } from './gps/counts.js';
 import { gpsRoutes } from './gps/routes.js';
-import { storeFixes } from './gps/store.js';
 import { createHttpServer } from './http/server.js';
 import { keyRoutes } from './keys/routes.js';
 import { checkSecrets } from './keys/secrets.js';
@@ -66,7 +64,15 @@ export async function compose(
       config.JWT_SECRET ?? (await keptSecret(config.DATA_DIR)),
       ...(config.JWT_SECRET_PREVIOUS === undefined ? [] : [config.JWT_SECRET_PREVIOUS]),
     ];
+    if (tokenKeys[0] === tokenKeys[1])
+      throw new ConfigError('JWT_SECRET_PREVIOUS: is the key in use; the new one belongs into JWT_SECRET');
     const keyring = createKeyring(config.SECRETS_KEY);
+    let mayWrap = false;
+    // A key that was not yet compared with those in use wraps nothing: the next start would miss it.
+    const wrap: Keyring['wrap'] = (talkgroup, secret) => {
+      if (!mayWrap) throw new AppError('database_unavailable');
+      return keyring.wrap(talkgroup, secret);
+    };
     let openDoors = () => {};
     const migrated = new Promise<void>((resolve) => {
       openDoors = resolve;
@@ -79,7 +85,7 @@ export async function compose(
     const relay: RelaySide =
       config.RELAY_THREADS === 0
         ? composeRelay({ config, url, database, verifyToken: createTokenVerifier(tokenKeys), log })
-        : startRelayThread({ config, url, tokenKeys }, onDeath);
+        : startRelayThread({ config: { ...config, SECRETS_KEY: [] }, url, tokenKeys }, onDeath);
 
     let phase: 'starting' | 'serving' | 'draining' = 'starting';
     const waiting = () => phase === 'starting';
@@ -88,7 +94,7 @@ export async function compose(
       return because('database', database.trouble()) ?? because('relay', relay.trouble());
     };
     const shared = { database, tell: relay.tell };
-    const fixes = countFixes(createFixIntake((deadline, fixes) => storeFixes(database, deadline, fixes)));
+    const fixes = openFixIntake(database);
     const http = createHttpServer({
       config,
       tokenKeys,
@@ -98,16 +104,16 @@ export async function compose(
       overflow: authOverflow(passwords),
       routes: [
         authRoutes({ database, passwords, limits, passwordLengthMin: config.PASSWORD_MIN_LENGTH }),
-        talkgroupRoutes({ ...shared, wrap: keyring.wrap }),
+        talkgroupRoutes({ ...shared, wrap }),
         deviceRoutes(shared),
         gpsRoutes({ database, storeFix: fixes.storeFix }),
         keyRoutes(shared),
         emergencyRoutes(shared),
       ],
     });
-    const metrics = createMetricsServer(config, () => ({
+    const metrics = createMetricsServer({ config, log }, async () => ({
       notReady: ready(),
-      relay: relay.figures(),
+      relay: await relay.figures(),
       database: database.figures(),
       http: http.counts,
       passwords: passwords.figures(),
@@ -132,6 +138,7 @@ export async function compose(
         openDoors();
         await untilUp(() => lookAtSecrets({ database, keyring, log }), { waiting, log });
         if (!waiting()) return null;
+        mayWrap = true;
         const generatedPassword = await untilUp(() => makeAdmin({ config, database, passwords, log }), {
           waiting,
           log,
@@ -183,6 +190,7 @@ const isAway = (error: unknown) =>
 
 /** A secret that SECRETS_KEY cannot unwrap stops the start; one that it could wrap better is only mentioned. */
 async function lookAtSecrets({ database, keyring, log }: SecretParts): Promise<void> {
+  await database.up(deadlineIn(REQUEST_MS)); // it has only just been let in
   const unwrapped = await checkSecrets(database, deadlineIn(REQUEST_MS), keyring);
   if (unwrapped > 0) log.warn({ talkgroups: unwrapped }, "not wrapped by SECRETS_KEY: run 'secrets rotate'");
 }

@@ -82,13 +82,13 @@ export const Environment = Type.Object({
   TLS_CERT_FILE: Type.Optional(
     Type.String({
       minLength: 1,
-      description: 'PEM certificate chain of both listeners, together with TLS_KEY_FILE',
+      description: 'PEM certificate chain of REST and WebSocket, together with TLS_KEY_FILE',
     }),
   ),
   TLS_KEY_FILE: Type.Optional(
     Type.String({
       minLength: 1,
-      description: 'PEM private key of both listeners, together with TLS_CERT_FILE',
+      description: 'PEM private key of REST and WebSocket, together with TLS_CERT_FILE',
     }),
   ),
   CORS_ORIGINS: Type.Optional(
@@ -305,6 +305,7 @@ function checkTogether(env: Env): void {
   if (env.JWT_SECRET === undefined && env.DATABASE_URL !== undefined) refuse('JWT_SECRET');
   if (env.JWT_SECRET_PREVIOUS !== undefined && env.JWT_SECRET_PREVIOUS === env.JWT_SECRET)
     refuse('JWT_SECRET_PREVIOUS');
+  if (env.DATABASE_CALLS < env.DATABASE_POOL) refuse('DATABASE_CALLS'); // the gate lets in who has a connection
   if (env.HEADERS_TIMEOUT_S > env.REQUEST_TIMEOUT_S) refuse('HEADERS_TIMEOUT_S'); // Node would not start
   if (!isUsername(env.ADMIN_USERNAME)) refuse('ADMIN_USERNAME');
   if (env.ADMIN_PASSWORD !== undefined && !isAdminPassword(env.ADMIN_PASSWORD, env)) refuse('ADMIN_PASSWORD');

@@ -12,7 +12,7 @@ import type { ThreadFigures } from './thread-figures.js';
 export interface Snapshot {
   /** null: able to serve, else why not, as /readyz says it. */
   readonly notReady: string | null;
-  /** null: its thread has not told yet. */
+  /** null: its thread did not tell in time. */
   readonly relay: RelayFigures | null;
   readonly database: DatabaseFigures;
   readonly http: HttpCounts;
@@ -175,7 +175,7 @@ export const families: readonly Family[] = [
   gauge(
     'talkgroup_relay_receivers_lagging',
     'Receivers out of the audio until they have caught up',
-    ofRelay(({ pulse }) => pulse.lagging),
+    ofRelay(({ counts }) => counts.behind),
   ),
   counter(
     'talkgroup_relay_receivers_lagged_total',

@@ -12,7 +12,7 @@ import { type Family, families, type ProcessFigures, type Snapshot } from './met
 import { threadFigures } from './thread-figures.js';
 
 /** Where the numbers stand; those of thread and process are read here. */
-export type Sources = () => Omit<Snapshot, 'thread' | 'process'>;
+export type Sources = () => Promise<Omit<Snapshot, 'thread' | 'process'>>;
 
 export interface MetricsServer {
   /** Resolves with the port. Rejects with ConfigError, naming the variable, when the address cannot be had. */
@@ -21,9 +21,10 @@ export interface MetricsServer {
 }
 
 export function createMetricsServer(
-  { METRICS_HOST: host, METRICS_PORT: port }: Config,
+  { config, log }: { config: Config; log: { error(fields: object, message: string): void } },
   sources: Sources,
 ): MetricsServer {
+  const { METRICS_HOST: host, METRICS_PORT: port } = config;
   const scrape = createScrape(sources);
   const server = createServer(LIMITS, (request, response) => {
     const [path] = (request.url ?? '').split('?');
@@ -31,9 +32,14 @@ export function createMetricsServer(
     if (request.method !== 'GET') return refuse(response.setHeader('allow', 'GET'), 'method_not_allowed');
     scrape().then(
       ({ contentType, text }) => response.writeHead(200, { 'content-type': contentType }).end(text),
-      () => refuse(response, 'internal'), // a bug; whoever watches the scrapes sees that they fail
+      (error: unknown) => {
+        log.error({ err: error }, 'scrape failed');
+        refuse(response, 'internal');
+      },
     );
   });
+  server.maxConnections = CONNECTIONS_MAX;
+  server.on('error', () => {}); // an accept that failed: the next one may not; `listen` hears of its own
   return {
     listen: () =>
       new Promise((resolve, reject) => {
@@ -50,7 +56,14 @@ export function createMetricsServer(
 }
 
 /** As the other doors have it; a scraper keeps its connection from one minute to the next. */
-const LIMITS = { headersTimeout: 5000, requestTimeout: 10_000, keepAliveTimeout: 65_000 };
+const LIMITS = {
+  headersTimeout: 5000,
+  requestTimeout: 10_000,
+  connectionsCheckingInterval: 500,
+  keepAliveTimeout: 65_000,
+};
+/** Scrapers are few. */
+const CONNECTIONS_MAX = 100;
 
 function refuse(response: ServerResponse, code: RefusalCode): void {
   const { status, message } = new AppError(code);
@@ -68,6 +81,7 @@ function asConfigError(error: NodeJS.ErrnoException, { host, port }: { host: str
 function createScrape(sources: Sources): () => Promise<{ contentType: string; text: string }> {
   const registry = new Registry();
   const version = readVersion();
+  const startedAtS = Math.round(Date.now() / 1000 - process.uptime()); // once, for clocks are set
   let now: Snapshot;
   for (const family of families) {
     // Not its classes, which count by themselves: this is all that the registry asks of them.
@@ -83,8 +97,8 @@ function createScrape(sources: Sources): () => Promise<{ contentType: string; te
     registry.registerMetric(metric as unknown as Metric);
   }
   return async () => {
-    const process = await readProcess(version);
-    now = { ...sources(), thread: threadFigures(), process };
+    const process = { ...(await readProcess()), version, startedAtS };
+    now = { ...(await sources()), thread: threadFigures(), process };
     return { contentType: registry.contentType, text: await registry.metrics() };
   };
 }
@@ -121,13 +135,11 @@ function linesOfTimes(name: string, labels: Line['labels'], { boundsMs, counts, 
   ];
 }
 
-async function readProcess(version: string): Promise<ProcessFigures> {
+async function readProcess(): Promise<Omit<ProcessFigures, 'version' | 'startedAtS'>> {
   const { user, system } = process.cpuUsage();
   return {
-    version,
     cpuS: (user + system) / 1e6,
     residentBytes: process.memoryUsage.rss(),
-    startedAtS: Math.round(Date.now() / 1000 - process.uptime()),
     ...(await readDescriptors()),
   };
 }

@@ -22,10 +22,8 @@ const exceptions: Readonly<Record<string, string>> = {
   'src/relay/host.ts -> src/auth/tokens.ts': 'hands the keys of the tokens to the thread',
   'src/relay/compose.ts -> src/auth/tokens.ts': 'composes the relay',
   'src/relay/thread.ts -> src/auth/tokens.ts': 'composes the relay on its own thread',
-  'src/relay/compose.ts -> src/gps/store.ts':
+  'src/relay/compose.ts -> src/gps/counts.ts':
     'composes the relay: GPS_UPDATE is stored like POST /devices/:id/gps',
-  'src/relay/compose.ts -> src/gps/intake.ts': 'and gathered like it',
-  'src/relay/compose.ts -> src/gps/counts.ts': 'and counted like it',
   'src/relay/figures.ts -> src/gps/counts.ts': 'and its counts are shown with those of the relay',
   'src/relay/compose.ts -> src/emergencies/store.ts':
     'composes the relay: what it announces is stored where REST reads it',

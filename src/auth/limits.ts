@@ -50,7 +50,7 @@ export interface Limits {
   login(attempt: Attempt): Guess;
   /** The same for the old password of somebody who changes it, wherever he is: he has a token. */
   oldPassword(user: string): Guess;
-  /** He has proved to be that name at that address, as by a login. */
+  /** He registered that name at that address, which is as good as a login. */
   remember(attempt: Attempt): void;
   /** Throws `too_many_registrations`. */
   register(address: string): void;
@@ -74,6 +74,8 @@ export function createLimits({
   const oldPasswords = createBuckets(rates.pair);
   const registrations = createBuckets(rates.registrations);
   const loggedInAtMs = new Map<string, number>();
+  /** Apart, for whoever registers names by the thousand must not push out those who logged in. */
+  const registeredAtMs = new Map<string, number>();
   const counts = { pair: 0, name: 0, address: 0, old_password: 0, registrations: 0 };
 
   function refuse(limit: LimitName, code: RefusalCode, waitMs: number): void {
@@ -86,7 +88,8 @@ export function createLimits({
 
   /** Whatever others do with his name elsewhere, or with other names behind his address, is not held against him. */
   function isOwner(pair: string): boolean {
-    return nowMs() - (loggedInAtMs.get(pair) ?? Number.NEGATIVE_INFINITY) < REMEMBERED_MS;
+    const provedAtMs = loggedInAtMs.get(pair) ?? registeredAtMs.get(pair) ?? Number.NEGATIVE_INFINITY;
+    return nowMs() - provedAtMs < REMEMBERED_MS;
   }
 
   return {
@@ -116,7 +119,7 @@ export function createLimits({
         },
       };
     },
-    remember: (attempt) => putLast(loggedInAtMs, pairOf(attempt), nowMs(), remembered),
+    remember: (attempt) => putLast(registeredAtMs, pairOf(attempt), nowMs(), remembered),
     register(address) {
       refuse('registrations', 'too_many_registrations', registrations.waitMs(address, nowMs()));
       registrations.take(address, nowMs());

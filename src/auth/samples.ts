@@ -11,6 +11,7 @@ const placeholders = [
   'supersecret', // Supabase's, among many
   'secretkey',
   'jwtsecret',
+  '256bitsecret', // jwt.io, before the next
   'stringsecretatleast', // jwt.io
   'aym1sysppbydfgzld3umj1qzkobwvmkoqqestjqlrt1qs0gzh75aktmn3yj0ips4hcguutwjazzr1z9caow', // RFC 7515, A.1
 ];
@@ -32,7 +33,6 @@ const passwords = new Set([
   'default',
   'test',
   'qwerty',
-  'abc',
   'radio',
   'annsecret',
   'bobsecret',
@@ -54,7 +54,7 @@ export function isSamplePassword(text: string, username: string): boolean {
 
 /** `abcabcab`: the whole of it is a beginning of it, at most half as long, over and over. */
 function repeatsItself(text: string): boolean {
-  for (let period = 1; period <= text.length / 2; period++) {
+  for (let period = 1; period <= (text.length + 1) / 2; period++) {
     if (text.startsWith(text.slice(period))) return true;
   }
   return false;

@@ -1,5 +1,7 @@
 // How reports of positions ended.
-import type { StoreFix } from './intake.js';
+import type { Database } from '../db/client.js';
+import { createFixIntake, type StoreFix } from './intake.js';
+import { storeFixes } from './store.js';
 
 export interface FixCounts {
   stored: number;
@@ -9,8 +11,12 @@ export interface FixCounts {
   failed: number;
 }
 
+/** The way of positions into this database, counted. */
+export const openFixIntake = (database: Database) =>
+  countFixes(createFixIntake((deadline, fixes) => storeFixes(database, deadline, fixes)));
+
 /** The same, counting. */
-export function countFixes(storeFix: StoreFix): { storeFix: StoreFix; counts: FixCounts } {
+function countFixes(storeFix: StoreFix): { storeFix: StoreFix; counts: FixCounts } {
   const counts: FixCounts = { stored: 0, unknown: 0, failed: 0 };
   return {
     counts,

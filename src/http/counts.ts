@@ -46,7 +46,12 @@ function routeOf(routes: HttpCounts['routes'], request: FastifyRequest): RouteCo
   const key = `${method} ${route}`;
   let counts = routes.get(key);
   if (counts === undefined) {
-    counts = { method, route, answered: {}, took: newHistogram(TOOK_MS) };
+    counts = {
+      method,
+      route,
+      answered: { '2xx': 0, '3xx': 0, '4xx': 0, '5xx': 0 },
+      took: newHistogram(TOOK_MS),
+    };
     routes.set(key, counts);
   }
   return counts;

@@ -58,6 +58,7 @@ export function createListener({ config, counts, overflow, commonHeaders }: List
     const server = createServerFor(config);
     server.maxConnections = config.REST_CONNECTIONS;
     server.on('drop', () => counts.connectionsDropped++);
+    server.on('error', () => {}); // an accept that failed, for want of memory say: the next one may not
     server.on('request', (request, response) => receive(request, response));
     // Node answers these two without a body, or not at all.
     server.on('checkExpectation', (request, response) => receive(request, response, 'expectation_failed'));

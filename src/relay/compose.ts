@@ -5,9 +5,7 @@ import type { Database } from '../db/client.js';
 import { deadlineIn, READ_MS_MAX, REQUEST_MS } from '../db/deadline.js';
 import { listenForNotices, type NoticeListener, noticeOf, type Tell } from '../db/notices.js';
 import { acknowledgeEmergency, clearEmergency, raiseEmergency } from '../emergencies/store.js';
-import { countFixes } from '../gps/counts.js';
-import { createFixIntake } from '../gps/intake.js';
-import { storeFixes } from '../gps/store.js';
+import { openFixIntake } from '../gps/counts.js';
 import {
   accountsOf,
   existingTalkgroups,
@@ -30,14 +28,14 @@ export interface RelaySide {
   readonly tell: Tell;
   /** null while the relay can admit radios, else why not. */
   trouble(): string | null;
-  /** For the metrics; from its own thread a quarter of a second old, and null before the first came. */
-  figures(): RelayFigures | null;
+  /** For the metrics; null when its thread did not tell in time. */
+  figures(): Promise<RelayFigures | null>;
   close(): Promise<void>;
 }
 
-/** One on this thread, whose figures are those of now. */
+/** One on this thread, which always tells. */
 interface RelayHere extends RelaySide {
-  figures(): RelayFigures;
+  figures(): Promise<RelayFigures>;
 }
 
 interface Log {
@@ -57,7 +55,7 @@ export interface RelaySideOptions {
 export function composeRelay({ config, url, database, verifyToken, log }: RelaySideOptions): RelayHere {
   const read = () => deadlineIn(READ_MS_MAX);
   const write = () => deadlineIn(REQUEST_MS);
-  const fixes = countFixes(createFixIntake((deadline, fixes) => storeFixes(database, deadline, fixes)));
+  const fixes = openFixIntake(database);
   let numbers: SessionNumbers | null = null;
   let notices: NoticeListener | null = null;
 
@@ -137,8 +135,11 @@ export function composeRelay({ config, url, database, verifyToken, log }: RelayS
       });
     },
     tell: relay.notice,
-    trouble: () => (numbers === null ? 'starting' : database.trouble()),
-    figures: () => ({ ...relay.figures(), fixes: fixes.counts, own: null }),
+    trouble() {
+      if (numbers === null) return 'starting';
+      return engine.isShut() ? 'port shut' : database.trouble();
+    },
+    figures: async () => ({ ...relay.figures(), fixes: fixes.counts, own: null }),
     async close() {
       await relay.close();
       numbers?.close();

@@ -29,6 +29,8 @@ export interface Counts {
   overruns: number;
   /** Times a receiver was taken out of the audio for being too slow. */
   lagging: number;
+  /** Receivers out of the audio right now. */
+  behind: number;
   /** Pongs that answer no ping of ours. */
   strayPongs: number;
   /** Sessions that went on over another socket. */
@@ -47,6 +49,7 @@ export interface Counts {
 export interface HandshakeCounts {
   /** Those that wait for the database right now. */
   loading: number;
+  /** Those that became or resumed a session: not who had gone while it was loaded. */
   admitted: number;
   /** By the reason of the close. */
   readonly refused: Record<string, number>;
@@ -59,6 +62,7 @@ export const newCounts = (): Counts => ({
   bursts: 0,
   overruns: 0,
   lagging: 0,
+  behind: 0,
   strayPongs: 0,
   resumed: 0,
   failed: 0,
@@ -89,7 +93,6 @@ export function countHandshake(
   return (admission) => {
     handshakes.loading--;
     if ('close' in admission) add(handshakes.refused, admission.close.reason);
-    else handshakes.admitted++;
     done(admission);
   };
 }

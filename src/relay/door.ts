@@ -18,11 +18,18 @@ export interface DoorOptions {
   readonly port: number;
   /** Whether so many descriptors could be opened now. */
   readonly hasRoom?: (descriptors: number) => boolean;
-  readonly log: { error(fields: object, message: string): void };
+  readonly log: DoorLog;
+}
+
+export interface DoorLog {
+  info(fields: object, message: string): void;
+  error(fields: object, message: string): void;
 }
 
 export interface Door {
   readonly port: number;
+  /** Nobody is accepted. */
+  isShut(): boolean;
   /** Looks no more; the socket that listens is left to the engine. */
   stop(): void;
 }
@@ -37,6 +44,8 @@ export async function openDoor({ bind, port: wanted, hasRoom = canOpen, log }: D
   let bound: Bound | null = await (wanted === 0 ? bindFree(bind) : bind(wanted));
   const { port } = bound;
   let opening = false;
+  /** Why it could not be opened again, as far as it was logged. */
+  let told: string | null = null;
 
   const timer = setInterval(() => {
     if (bound !== null) shutWithoutRoom(bound);
@@ -54,14 +63,18 @@ export async function openDoor({ bind, port: wanted, hasRoom = canOpen, log }: D
     opening = true;
     try {
       bound = await bind(port);
-      log.error({ port }, 'file descriptors again: accepting');
-    } catch {
+      told = null;
+      log.info({ port }, 'file descriptors again: accepting');
+    } catch (error) {
       // Expected: another process took the port, or the descriptors, meanwhile. The next look tries again.
+      const reason = String(error);
+      if (reason !== told) log.error({ port, err: error }, 'not accepting again yet');
+      told = reason;
     }
     opening = false;
   }
 
-  return { port, stop: () => clearInterval(timer) };
+  return { port, isShut: () => bound === null, stop: () => clearInterval(timer) };
 }
 
 /**
@@ -79,8 +92,10 @@ function canOpen(descriptors: number): boolean {
   try {
     while (opened.length < descriptors) opened.push(openSync(devNull, 'r'));
     return true;
-  } catch {
-    return false; // EMFILE, or ENFILE for the whole machine
+  } catch (error) {
+    // Out of descriptors, or the whole machine is. Anything else says nothing about them.
+    const { code } = error as NodeJS.ErrnoException;
+    return code !== 'EMFILE' && code !== 'ENFILE';
   } finally {
     for (const descriptor of opened) closeSync(descriptor);
   }

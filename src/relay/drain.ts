@@ -1,6 +1,5 @@
 // The end of a relay: its sockets are closed one after the other, so that their radios do not all come back at once.
 import { setTimeout } from 'node:timers/promises';
-import { closes } from './closes.js';
 import type { Session } from './session.js';
 
 /** So often some are closed. */
@@ -11,13 +10,15 @@ const STEP_MS = 20;
  */
 const LINGER_MS = 500;
 
-/** Closes every session with 1012, evenly over `ms`, those who talk last; resolves when all have had time to read it. */
+/** Closes every session, evenly over `ms`, those who talk last; resolves when all have had time to read it. */
 export async function drain({
   sessions,
   ms,
+  close,
 }: {
   sessions: ReadonlyMap<number, Session>;
   ms: number;
+  close: (session: Session) => void;
 }): Promise<void> {
   const live = () => [...sessions.values()].filter((session) => session.isLive);
   const count = live().length;
@@ -27,8 +28,8 @@ export async function drain({
     const staying = Math.ceil((count * Math.max(0, endMs - performance.now())) / ms);
     // Told apart anew each time: who talks now may not have talked when it began.
     const inOrder = [...left.filter((one) => !one.isTalker), ...left.filter((one) => one.isTalker)];
-    for (const session of inOrder.slice(0, Math.max(0, left.length - staying))) session.close(closes.restart);
+    for (const session of inOrder.slice(0, Math.max(0, left.length - staying))) close(session);
   }
-  for (const session of [...sessions.values()]) session.close(closes.restart); // those that may be resumed, too
+  for (const session of [...sessions.values()]) close(session); // those that may be resumed, too
   if (count > 0) await setTimeout(LINGER_MS);
 }

@@ -29,6 +29,7 @@ export interface FloorsOptions {
   readonly discard: (talk: Talk) => void;
   /** T1. */
   readonly talkSilenceMs: number;
+  readonly log: { error(fields: object, message: string): void };
 }
 
 /** What a session asks with; a first frame asks with priority 1 and does not wait. */
@@ -40,7 +41,7 @@ interface Asking {
 
 export type Floors = ReturnType<typeof createFloors>;
 
-export function createFloors({ fanout, counts, sessions, discard, talkSilenceMs }: FloorsOptions) {
+export function createFloors({ fanout, counts, sessions, discard, talkSilenceMs, log }: FloorsOptions) {
   /** Talkgroups in which somebody has the floor or waits for it, or did a moment ago: a burst may be one frame. */
   const active = new Set<Talkgroup>();
 
@@ -170,6 +171,15 @@ export function createFloors({ fanout, counts, sessions, discard, talkSilenceMs 
     if (!isHolder && !waits(talk)) forget(talk);
   }
 
+  function expireIn(talkgroup: Talkgroup, nowMs: number): void {
+    for (const talk of talkgroup.talking) {
+      // The floor of one whose socket died is kept for its return, however long it had been silent.
+      if (talk.session.isLive && nowMs - talk.lastFrameAtMs >= talkSilenceMs) release(talk, 'silence', nowMs);
+    }
+    act(talkgroup, { kind: 'tick' }, nowMs);
+    if (isIdle(talkgroup.floor)) active.delete(talkgroup);
+  }
+
   return {
     /** Talkgroups with a floor that is not free, or was not a moment ago, for who looks at them all. */
     active: active as ReadonlySet<Talkgroup>,
@@ -238,13 +248,12 @@ export function createFloors({ fanout, counts, sessions, discard, talkSilenceMs 
     /** Ends what took too long: T1, T2, unused grants, floors kept for a return. Called after the sockets were read. */
     expire(nowMs: number): void {
       for (const talkgroup of active) {
-        for (const talk of talkgroup.talking) {
-          // The floor of one whose socket died is kept for its return, however long it had been silent.
-          if (talk.session.isLive && nowMs - talk.lastFrameAtMs >= talkSilenceMs)
-            release(talk, 'silence', nowMs);
+        try {
+          expireIn(talkgroup, nowMs);
+        } catch (error) {
+          // A bug: the timers of the other talkgroups go on.
+          log.error({ talkgroup: talkgroup.id, err: error }, 'timers of a talkgroup failed');
         }
-        act(talkgroup, { kind: 'tick' }, nowMs);
-        if (isIdle(talkgroup.floor)) active.delete(talkgroup);
       }
     },
   };

@@ -19,7 +19,7 @@ export interface ThreadData {
 }
 
 export type ToThread =
-  | { readonly kind: 'listen' | 'start' | 'close' }
+  | { readonly kind: 'listen' | 'start' | 'figures' | 'close' }
   | { readonly kind: 'notice'; readonly notice: Notice };
 
 export type FromThread =
@@ -27,6 +27,7 @@ export type FromThread =
   | { readonly kind: 'refused'; readonly message: string }
   | { readonly kind: 'acknowledged'; readonly id: string }
   | Beat
+  | ThreadTold
   | { readonly kind: 'started' };
 
 /** How the thread is. */
@@ -35,6 +36,11 @@ interface Beat {
   readonly trouble: string | null;
   /** By `sharedNowMs`. */
   readonly sentAtMs: number;
+}
+
+/** Its numbers, told when asked for: to look them up and send them costs as much as some hundred frames. */
+interface ThreadTold {
+  readonly kind: 'figures';
   readonly figures: RelayFigures;
   readonly thread: ThreadFigures;
   readonly database: DatabaseFigures;
@@ -46,6 +52,8 @@ export const sharedNowMs = () => Number(process.hrtime.bigint()) / 1e6;
 /** The thread says so often how it is; silent for SILENCE_MS_MAX it is taken for stuck. */
 export const BEAT_MS = 250;
 const SILENCE_MS_MAX = 3000;
+/** A scrape waits no longer for a thread that may be stuck. */
+const FIGURES_MS_MAX = 1000;
 /** Notices under way; the oldest is given up for one more, and its route has long answered 503. */
 const UNACKNOWLEDGED_MAX = 10_000;
 
@@ -53,6 +61,7 @@ const UNACKNOWLEDGED_MAX = 10_000;
 export function startRelayThread(data: ThreadData, onDeath: (error: Error) => void): RelaySide {
   const worker = new Worker(new URL('./thread.js', import.meta.url), { workerData: data });
   const unacknowledged = new Map<string, () => void>();
+  const waitingForFigures = new Set<(told: ThreadTold) => void>();
   const mainDelay = newHistogram(LOOP_DELAYS_MS);
   let beat: Beat | null = null;
   let beatAtMs = performance.now();
@@ -77,6 +86,9 @@ export function startRelayThread(data: ThreadData, onDeath: (error: Error) => vo
         beatAtMs = performance.now();
         // It has waited for this thread to have time for it, as everything else has.
         observe(mainDelay, sharedNowMs() - message.sentAtMs);
+        return;
+      case 'figures':
+        for (const answer of waitingForFigures) answer(message);
         return;
       case 'started':
         return answerStart?.();
@@ -109,11 +121,20 @@ export function startRelayThread(data: ThreadData, onDeath: (error: Error) => vo
       if (performance.now() - beatAtMs > SILENCE_MS_MAX) return 'not answering';
       return beat === null ? 'starting' : beat.trouble;
     },
-    figures() {
-      if (beat === null) return null;
-      const { figures, thread, database } = beat;
-      return { ...figures, own: { thread, database, mainDelay } };
-    },
+    figures: () =>
+      new Promise((resolve) => {
+        const giveUp = setTimeout(() => {
+          waitingForFigures.delete(answer);
+          resolve(null);
+        }, FIGURES_MS_MAX);
+        const answer = ({ figures, thread, database }: ThreadTold) => {
+          clearTimeout(giveUp);
+          waitingForFigures.delete(answer);
+          resolve({ ...figures, own: { thread, database, mainDelay } });
+        };
+        waitingForFigures.add(answer);
+        say({ kind: 'figures' });
+      }),
     async close() {
       closing = true;
       const exited = once(worker, 'exit');

@@ -2,7 +2,7 @@
 // end the process; every option is set, for the engine's defaults change.
 import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type WebSocket } from 'uWebSockets.js';
 import { closes } from './closes.js';
-import { type Bound, type Door, openDoor } from './door.js';
+import { type Bound, type Door, type DoorLog, openDoor } from './door.js';
 import type { Publisher } from './fanout.js';
 import { HEADER_BYTES } from './frame.js';
 import type { Admission, Relay, Verified } from './relay.js';
@@ -19,7 +19,7 @@ export interface ListenerOptions {
   readonly idleTimeoutS: number;
   /** Web origins that may open sockets; null: any. Native apps send no Origin and are let in. */
   readonly origins: readonly string[] | null;
-  readonly log: { error(fields: object, message: string): void };
+  readonly log: DoorLog;
 }
 
 /** The engine before it listens: the relay publishes through it, then listens with itself. */
@@ -27,6 +27,8 @@ export interface Engine {
   readonly publisher: Publisher;
   /** Resolves with the port taken. Rejects when it is taken already. */
   listen(relay: Relay): Promise<number>;
+  /** Nobody is accepted for want of file descriptors, or of the port since. */
+  isShut(): boolean;
   /** Stops accepting and drops what is still open. */
   close(): void;
 }
@@ -63,6 +65,7 @@ export function createEngine(options: ListenerOptions): Engine {
       door = await openDoor({ bind: (port) => bind(made, { host, port }), port, log });
       return door.port;
     },
+    isShut: () => door?.isShut() ?? false,
     close() {
       door?.stop();
       app?.close();
@@ -161,7 +164,14 @@ function routes(app: TemplatedApp, relay: Relay, options: ListenerOptions): void
 
     dropped(ws) {
       relay.counts.overruns++;
-      ofSession(ws, ({ reception }) => reception.overrun());
+      const { session } = ws.getUserData();
+      if (session === null) return;
+      try {
+        session.reception.overrun();
+      } catch (error) {
+        // Not in the middle of the engine's own walk through its topics: the end of a socket frees what it stands on.
+        setImmediate(relay.fail, session, error);
+      }
     },
 
     drain(ws) {

@@ -24,7 +24,7 @@ export interface PulseOptions {
   /** Up to ten times a second, after the sockets were read. */
   readonly often: (nowMs: number) => void;
   /** Once a second at most. */
-  readonly seldom: (nowMs: number) => void;
+  readonly seldom: readonly ((nowMs: number) => void)[];
   readonly log: { error(fields: object, message: string): void };
 }
 
@@ -37,8 +37,6 @@ export interface Pulse {
 export interface PulseFigures {
   /** How late each pulse came: what everything on this thread waits for its turn. */
   readonly delay: Histogram;
-  /** Receivers that are out of the audio. */
-  lagging: number;
   /** Lag of the slowest receiver that owes an answer. */
   lagMsMax: number;
 }
@@ -60,7 +58,7 @@ const PINGS_LATE_MS_MAX = 100;
 export function startPulse(options: PulseOptions): Pulse {
   const { nowMs, fair, fanout, floors, sampling, sessions, unanswered, pingMs, fail, often, seldom, log } =
     options;
-  const figures: PulseFigures = { delay: newHistogram(LOOP_DELAYS_MS), lagging: 0, lagMsMax: 0 };
+  const figures: PulseFigures = { delay: newHistogram(LOOP_DELAYS_MS), lagMsMax: 0 };
   let dueAtMs = nowMs() + PULSE_MS;
   let oftenAtMs = nowMs();
   let seldomAtMs = oftenAtMs;
@@ -79,7 +77,10 @@ export function startPulse(options: PulseOptions): Pulse {
     dueAtMs = now + PULSE_MS;
     guarded(mark);
     guarded(ping);
-    if (now - oftenAtMs < OFTEN_MS) return;
+    const isJudging = now - oftenAtMs >= OFTEN_MS;
+    // A frame of this turn would be timed until after `judge`, which is none of its way.
+    sampling.isArmed = !isJudging;
+    if (!isJudging) return;
     oftenAtMs = now;
     // Timers run before sockets are read: judged right away, a stalled server would take its own pause for silence.
     // setImmediate runs after them.
@@ -149,20 +150,26 @@ export function startPulse(options: PulseOptions): Pulse {
   function judge(now: number): void {
     // A burst of this very turn may be over already: `expire` lets its talkgroup go before the next mark.
     for (const talkgroup of floors.active) marked.add(talkgroup);
-    floors.expire(now);
+    // Each by itself: whatever throws in one is no reason to leave out the others.
+    guarded(floors.expire);
+    guarded(judgeReceivers);
+    guarded(often);
+    if (now - seldomAtMs >= SELDOM_MS) {
+      seldomAtMs = now;
+      for (const act of seldom) guarded(act);
+    }
+    sampling.isArmed = true;
+  }
+
+  function judgeReceivers(now: number): void {
     const fairMs = fair.at(now);
-    figures.lagging = 0;
     figures.lagMsMax = 0;
     for (const session of unanswered) {
-      const { reception } = session;
-      ofSession(session, () => reception.judge(fairMs));
-      if (reception.isBehind) figures.lagging++;
-      figures.lagMsMax = Math.max(figures.lagMsMax, reception.lagMs(fairMs));
+      ofSession(session, ({ reception }) => {
+        reception.judge(fairMs);
+        figures.lagMsMax = Math.max(figures.lagMsMax, reception.lagMs(fairMs));
+      });
     }
-    often(now);
-    if (now - seldomAtMs < SELDOM_MS) return;
-    seldomAtMs = now;
-    seldom(now);
   }
 
   return { figures, stop: () => clearInterval(timer) };

@@ -59,7 +59,10 @@ export class Reception {
     this.peer = peer;
     this.lag = new Lag();
     // Nothing was sent on this socket before, so the very first answer will do, even one to a ping of this millisecond.
-    if (this.behind !== null) this.lag.overrun(this.fairMs() - 1);
+    if (this.behind !== null) {
+      this.house.counts.behind++;
+      this.lag.overrun(this.fairMs() - 1);
+    }
     for (const membership of this.session.user.memberships.values()) {
       if (membership.granted) this.hear(membership);
     }
@@ -67,6 +70,7 @@ export class Reception {
 
   /** The socket is gone, and its topics with it. */
   detach(): void {
+    if (this.peer !== null && this.behind !== null) this.house.counts.behind--;
     this.peer = null;
     this.house.unanswered.delete(this.session);
     for (const membership of this.session.user.memberships.values()) {
@@ -211,11 +215,6 @@ export class Reception {
     return true;
   }
 
-  /** Out of the audio until it has caught up. */
-  get isBehind(): boolean {
-    return this.behind !== null;
-  }
-
   /** How late it is, as section 4 reckons it. */
   lagMs(fairMs: number): number {
     return this.lag.lagMs(fairMs);
@@ -261,6 +260,7 @@ export class Reception {
     }
     this.behind = { sinceMs: this.house.nowMs(), heard };
     this.house.counts.lagging++;
+    this.house.counts.behind++;
     this.house.log.info({ session: this.session.number }, 'slow: out of the audio');
   }
 
@@ -274,6 +274,7 @@ export class Reception {
     const { behind } = this;
     if (behind === null) return;
     this.behind = null;
+    this.house.counts.behind--;
     const missed = [];
     for (const [talkgroup, heard] of behind.heard) {
       const frames = this.passedIn(talkgroup) - heard;

@@ -101,13 +101,20 @@ export function createRelay(options: RelayOptions): Relay {
   const fair = new FairClock(PULSE_MS);
   const holding = createHolding({ fanout, counts, nowMs, log });
   const { discard } = holding;
-  const floors = createFloors({ fanout, counts, sessions, discard, talkSilenceMs: limits.talkSilenceMs });
+  const floors = createFloors({
+    fanout,
+    counts,
+    sessions,
+    discard,
+    talkSilenceMs: limits.talkSilenceMs,
+    log,
+  });
   const presence = createPresence(fanout);
   const parking = createParking({
     keepMs: limits.resumeMs,
     max: limits.sessionsParked,
     maxOfUser: limits.socketsPerUser,
-    giveUp: (session) => session.end('disconnected'),
+    giveUp: (session) => attempt(session, () => session.end('disconnected')),
   });
   const rights: Rights = createRights({
     reads: options.reads,
@@ -170,10 +177,7 @@ export function createRelay(options: RelayOptions): Relay {
     pingMs: limits.lagPingMs,
     fail,
     often: () => rights.expire(),
-    seldom(now) {
-      presence.announce();
-      parking.expire(now);
-    },
+    seldom: [() => presence.announce(), (now) => parking.expire(now)],
     log,
   });
 
@@ -210,29 +214,56 @@ export function createRelay(options: RelayOptions): Relay {
     if (isResumed) counts.resumed++;
     if (!session.isLive) makeRoom(user);
     session.open(peer, isResumed);
+    counts.handshakes.admitted++;
     log.info({ session: session.number, user: session.user.id, isResumed }, 'connected');
   }
 
   function fail(session: Session, error: unknown): void {
     counts.failed++;
     log.error({ session: session.number, err: error }, 'session failed');
-    session.close(closes.internal);
+    try {
+      session.close(closes.internal);
+    } catch (again) {
+      log.error({ session: session.number, err: again }, 'end of a failed session failed');
+    }
+    if (sessions.has(session.number)) abandon(session);
+  }
+
+  /** Its end threw half way: each who knows it forgets it, whatever the others do. Nobody above could catch a throw. */
+  function abandon(session: Session): void {
+    for (const forget of [
+      ...session.abandoning(),
+      () => parking.forget(session),
+      () => unanswered.delete(session),
+      () => session.user.sessions.delete(session),
+      () => house.ended(session),
+    ]) {
+      try {
+        forget();
+      } catch (error) {
+        log.error({ session: session.number, err: error }, 'a failed session left something behind');
+      }
+    }
+  }
+
+  /** A throw ends this session alone. */
+  function attempt(session: Session, act: () => void): void {
+    try {
+      act();
+    } catch (error) {
+      fail(session, error);
+    }
   }
 
   function later(session: Session, act: () => void): void {
-    setImmediate(() => {
-      try {
-        act();
-      } catch (error) {
-        fail(session, error);
-      }
-    });
+    setImmediate(attempt, session, act);
   }
 
   /** For one more socket of the user. */
   function makeRoom(user: User): void {
     const others = [...user.sessions].filter((session) => session.isLive);
-    if (others.length >= limits.socketsPerUser) longestSilent(others)?.close(closes.replaced);
+    const leaving = others.length >= limits.socketsPerUser ? longestSilent(others) : null;
+    if (leaving !== null) attempt(leaving, () => leaving.close(closes.replaced));
   }
 
   function present(): Present {
@@ -266,7 +297,11 @@ export function createRelay(options: RelayOptions): Relay {
     async close() {
       closing = true;
       fanout.all(say.goaway(RECONNECT_AFTER_MS));
-      await drain({ sessions, ms: limits.drainMs });
+      await drain({
+        sessions,
+        ms: limits.drainMs,
+        close: (session) => attempt(session, () => session.close(closes.restart)),
+      });
       rights.close();
       emergencies.close();
       pulse.stop();

@@ -18,7 +18,7 @@ export interface Sampled {
 
 export interface Sampling {
   readonly sampled: Sampled;
-  /** The next frame is the sample; all that the hot path asks. */
+  /** The next frame is the sample; set by the pulse, and all that the hot path asks. */
   isArmed: boolean;
   /** A relayed frame, received at that moment (monotonic ms). */
   take(receivedAtMs: number, bytes: number): void;
@@ -44,7 +44,6 @@ export function createSampling(nowMs: () => number): Sampling {
       setImmediate(close);
     },
     add(framesIn, framesOut) {
-      sampling.isArmed = true;
       sampled.framesOut += framesOut;
       sampled.bytesIn += framesIn * frameBytes;
       sampled.bytesOut += framesOut * frameBytes;

@@ -350,12 +350,15 @@ export class Session {
   close(close: Close, talkEnd: 'disconnected' | 'disabled' = 'disconnected'): void {
     const { peer } = this;
     if (this.isOver || (peer === null && close.isResumable)) return;
-    if (close.isResumable) this.park();
-    else this.end(talkEnd);
     const { code, reason } = close;
-    countOurClose(this.house.counts, close);
-    this.house.log.info({ session: this.number, user: this.user.id, code, reason }, 'closed');
-    peer?.end(code, reason);
+    if (peer !== null) countOurClose(this.house.counts, close);
+    try {
+      if (close.isResumable) this.park();
+      else this.end(talkEnd);
+      this.house.log.info({ session: this.number, user: this.user.id, code, reason }, 'closed');
+    } finally {
+      peer?.end(code, reason); // after a throw nobody else knows the socket
+    }
   }
 
   /** The socket is gone; also called by the engine in the middle of `close`. */
@@ -397,6 +400,23 @@ export class Session {
     this.house.parking.forget(this);
     this.user.sessions.delete(this);
     this.house.ended(this);
+  }
+
+  /** What is left to do when `end` threw, each part by itself. */
+  abandoning(): (() => void)[] {
+    const { floors } = this.house;
+    const nowMs = this.house.nowMs();
+    this.isOver = true;
+    const lost = [...(this.talks?.values() ?? [])].flatMap((talk) => [
+      () => floors.lose(talk, true, nowMs),
+      () => talk.membership.talkgroup.talking.delete(talk),
+    ]);
+    const unheard = [...this.user.memberships.values()].map(
+      ({ talkgroup }) =>
+        () =>
+          talkgroup.live.delete(this.reception),
+    );
+    return [...lost, () => this.detach(), ...unheard];
   }
 }
 

@@ -20,15 +20,7 @@ if (port === null) throw new Error('the relay thread is started by host.ts');
 const say = (message: FromThread) => port.postMessage(message);
 
 // The main thread takes silence for trouble.
-const beatNow = () =>
-  say({
-    kind: 'beat',
-    trouble: relay.trouble(),
-    sentAtMs: sharedNowMs(),
-    figures: relay.figures(),
-    thread: threadFigures(),
-    database: database.figures(),
-  });
+const beatNow = () => say({ kind: 'beat', trouble: relay.trouble(), sentAtMs: sharedNowMs() });
 const beat = setInterval(beatNow, BEAT_MS);
 
 port.on('message', (message: ToThread) => {
@@ -51,10 +43,18 @@ port.on('message', (message: ToThread) => {
         (error) => log.error({ err: error }, 'notice failed'), // not acknowledged: the route says so
       );
       return;
+    case 'figures':
+      void relay
+        .figures()
+        .then((figures) =>
+          say({ kind: 'figures', figures, thread: threadFigures(), database: database.figures() }),
+        );
+      return;
     case 'close':
-      clearInterval(beat);
+      // It goes on telling how it is while it drains.
       void relay
         .close()
+        .then(() => clearInterval(beat))
         .then(() => database.close())
         .then(() => port.close());
   }

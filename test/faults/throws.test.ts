@@ -13,12 +13,19 @@ const INTERNAL = { code: 1011, reason: 'internal error' };
 const provoke: Partial<Record<string, (radio: Radio, number: number) => void>> = {
   receiveAudio: (radio, number) => radio.speaks(number, 'x', { start: true }),
   receiveText: (radio) => radio.says({ type: 'PING', t: 0 }),
+  end: (radio) => radio.says({ type: 'PING', t: 0 }),
   pinged: (radio) => radio.socket.ping(),
 };
 
 t.test('a throw in a callback ends that one session, and all others go on', async (t) => {
   const s = await serviceProcess(t, { NODE_OPTIONS: `--import=${PRELOAD}`, LOG_LEVEL: 'info' });
   const methods = [...sessionMethods, ...receptionMethods];
+  // Before any other: its timers are due first, and throw each time as long as it talks.
+  const stuck = await s.person('bug in timers');
+  const own = await s.talkgroup('stuck', stuck);
+  const stuckRadio = await stuck.radio();
+  stuckRadio.speaks(own.number, 'stuck', { start: true });
+  await stuckRadio.hears('TALK_STARTED');
   const { radios, number, id } = await s.crew(t, 2, { name: 'sound' });
   const [talker, listener] = radios;
   talker.speaks(number, 'before', { start: true });
@@ -44,8 +51,14 @@ t.test('a throw in a callback ends that one session, and all others go on', asyn
   }
 
   clearInterval(speech);
-  talker.speaks(number, 'end', { end: true });
-  t.match(await listener.hears('TALK_ENDED'), { burst: 1, code: 'released' }, 'one burst all along');
+  t.match(
+    await listener.hears('TALK_ENDED'),
+    { burst: 1, code: 'silence' },
+    'one burst all along, and its timer is no other talkgroup’s',
+  );
+  t.match(s.output(), 'Error: a bug in timers\\n');
+  stuckRadio.socket.close(1000);
+  await stuckRadio.closes();
   for (const method of methods) t.match(s.output(), `Error: a bug in ${method}\\n`, 'logged with its stack');
   s.signal('SIGTERM');
   t.equal(await s.exit(), 0);

@@ -5,7 +5,9 @@ const FILE_MS_MAX = 180_000;
 
 t.setTimeout(0); // each file has its own limit
 t.jobs = 3; // on two cores one of three mostly waits
-for (const file of (process.env.TEST_FILES ?? '').split(' ').filter((name) => name !== '')) {
+const files = (process.env.TEST_FILES ?? '').split(' ').filter((name) => name !== '');
+if (files.length === 0) throw new Error('TEST_FILES names no test file');
+for (const file of files) {
   // tap loads a module loader of its own into every process of a test, those that it starts included, to know which
   // sources it read: 0.5 to 1 s of CPU each time, for coverage that nobody asks for. It comes by NODE_OPTIONS.
   const args = ['-u', 'NODE_OPTIONS', process.execPath, '--enable-source-maps', file];

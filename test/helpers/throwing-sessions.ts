@@ -4,11 +4,22 @@ import { Reception } from '../../src/relay/reception.js';
 import { Session } from '../../src/relay/session.js';
 
 /** By the callback of the engine, or the timer, that calls it. */
-export const sessionMethods = ['open', 'receiveAudio', 'receiveText', 'pinged', 'ponged', 'closed'] as const;
+export const sessionMethods = [
+  'open',
+  'receiveAudio',
+  'receiveText',
+  'pinged',
+  'ponged',
+  'closed',
+  'end',
+] as const;
 export const receptionMethods = ['pulse', 'judge'] as const;
 
-for (const method of sessionMethods)
-  breakFor(Session.prototype as unknown as Methods, method, (session) => (session as Session).user.username);
+const ofSession = (session: unknown) => (session as Session).user.username;
+for (const method of sessionMethods) breakFor(Session.prototype as unknown as Methods, method, ofSession);
+// What ends it so that its end can throw, too.
+breakFor(Session.prototype as unknown as Methods, 'receiveText', ofSession, 'end');
+breakTimers();
 for (const method of receptionMethods) {
   const ownerOf = (reception: unknown) => (reception as { session: Session }).session.user.username; // private to types alone
   breakFor(Reception.prototype as unknown as Methods, method, ownerOf);
@@ -16,10 +27,21 @@ for (const method of receptionMethods) {
 
 type Methods = Record<string, (...args: unknown[]) => unknown>;
 
-function breakFor(methods: Methods, name: string, ownerOf: (self: unknown) => string): void {
+function breakFor(methods: Methods, name: string, ownerOf: (self: unknown) => string, bug = name): void {
   const whole = methods[name];
   methods[name] = function broken(this: unknown, ...args: unknown[]) {
-    if (ownerOf(this) === `bug in ${name}`) throw new Error(`a bug in ${name}`);
+    if (ownerOf(this) === `bug in ${bug}`) throw new Error(`a bug in ${name}`);
     return whole?.apply(this, args);
   };
+}
+
+/** The timers of the talkgroup in which `bug in timers` talks: they are the first to ask whether it has a socket. */
+function breakTimers(): void {
+  const whole = Object.getOwnPropertyDescriptor(Session.prototype, 'isLive');
+  Object.defineProperty(Session.prototype, 'isLive', {
+    get(this: Session) {
+      if (this.isTalker && this.user.username === 'bug in timers') throw new Error('a bug in timers');
+      return whole?.get?.call(this);
+    },
+  });
 }

@@ -93,6 +93,33 @@ t.test('a statement that fails refuses all its fixes alike, and the next is trie
   t.equal(await stored, true);
 });
 
+t.test('a fix that no statement takes is refused alone, and those beside it are stored', async (t) => {
+  const { report, next } = databaseByHand();
+  const first = report('first', 0);
+  const all = Promise.allSettled(['a', 'b', 'culprit', 'c', 'd'].map((device, i) => report(device, i)));
+  (await next()).commit();
+  await first;
+  const fault = new Error('insert violates foreign key constraint');
+  let isFound = false;
+  let settled = false;
+  void all.then(() => {
+    settled = true;
+  });
+  while (!settled) {
+    const statement = await next();
+    const isGuilty = statement.fixes.some(({ deviceId }) => deviceId === 'culprit');
+    if (isGuilty) statement.fail(fault);
+    else statement.commit();
+    isFound ||= isGuilty && statement.fixes.length === 1;
+    await new Promise(setImmediate); // behind the answers
+  }
+  t.ok(isFound);
+  t.strictSame(
+    (await all).map((one) => (one.status === 'fulfilled' ? one.value : one.reason)),
+    [true, true, fault, true, true],
+  );
+});
+
 t.test('who runs out of time is told whether the fix was sent', async (t) => {
   const { report, next, sent } = databaseByHand();
   const underWay = report('a', 1, 20);

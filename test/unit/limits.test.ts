@@ -112,7 +112,11 @@ t.test('the 21st wrong password is refused, and after that one passes every 3 s'
 t.test('right passwords never count', async (t) => {
   const one = { atOnce: 1, perMinute: 1 };
   const { tries } = limitsAt({ pair: one, name: one, address: one });
-  for (let attempt = 0; attempt < 100; attempt++) t.equal(tries('ann', 'here', true), null);
+  for (let attempt = 0; attempt < 100; attempt++) {
+    t.equal(tries('ann', 'here', true), null);
+    t.equal(tries('ann', `place ${attempt}`, true), null, 'nor against the name');
+    t.equal(tries(`name ${attempt}`, 'here', true), null, 'nor against the address');
+  }
 });
 
 t.test('whatever strangers do elsewhere, and others behind his address, the owner is admitted', async (t) => {
@@ -205,6 +209,19 @@ t.test('memory is bounded: the bucket longest untouched is forgotten for the 20,
   buckets.take('one more', 0);
   t.equal(buckets.waitMs('1', 0), 0);
   t.not(buckets.waitMs('0', 0), 0, 'touched again meanwhile');
+});
+
+t.test('whoever registers names by the thousand makes nobody forgotten who logged in', async (t) => {
+  const { limits, tries } = limitsAt({ name: { atOnce: 1, perMinute: 1 }, remembered: 10 });
+  tries('ann', 'home', true);
+  for (let n = 0; n < 100; n++) limits.remember({ name: `bot ${n}`, address: 'elsewhere' });
+  tries('ann', 'elsewhere');
+  t.not(tries('ann', 'elsewhere'), null, 'the name is limited');
+  t.equal(tries('ann', 'home'), null);
+});
+
+t.test('a connection that was reset has an address like any that cannot be read', async (t) => {
+  t.equal(addressKey(undefined), addressKey('no address'));
 });
 
 t.test('of logins remembered, the oldest are forgotten', async (t) => {
