@@ -45,8 +45,8 @@ const LOAD_MS_MAX = 2000;
 const GATHER_MS = 10;
 const RETRY_MS_MIN = 50;
 const RETRY_MS_MAX = 1000;
-/** Ids of notices remembered: the second copy comes within a second of the first. */
-const SEEN_MAX = 10_000;
+/** Ids of notices remembered, 200 bytes each: the second copy comes within a second of the first. */
+const SEEN_MAX = 2_000;
 
 export type Rights = ReturnType<typeof createRights>;
 
