@@ -1,14 +1,18 @@
 // Prints the goals of all results as a Markdown table, for documents: `node dist/bench/report/table.js [FOLDER]`.
 import { fileURLToPath } from 'node:url';
+import type { Goal } from '../result.js';
 import { type Results, readResults, verdictOf } from './results.js';
 import { spreadOf, targetOf, withUnit } from './wording.js';
 
-/** A line for each goal, the first of a scenario linked to the file they come from; quick runs are none of them. */
+/**
+ * A line for the first goal of each scenario and for all with a target, or where there is none for the first few; the
+ * first is linked to the file they come from. Quick runs are none of them.
+ */
 export function tableOf({ results }: Results): string[] {
   const rows = results
     .filter(({ isQuick }) => !isQuick)
     .flatMap((result) =>
-      result.goals.map((goal, i) => {
+      shownOf(result.goals).map((goal, i) => {
         const { scenario } = result;
         const source = i === 0 ? `[${scenario}](results/${scenario}.json)` : '';
         const figure = [withUnit(goal.value, goal.unit), spreadOf(goal)].filter(Boolean).join(', ');
@@ -16,6 +20,14 @@ export function tableOf({ results }: Results): string[] {
       }),
     );
   return ['| scenario | goal | figure, quartiles | target | |', '|---|---|---|---|---|', ...rows];
+}
+
+const WATCHED_SHOWN = 4;
+
+function shownOf(goals: readonly Goal[]): readonly Goal[] {
+  const isPromised = ({ atMost, atLeast }: Goal) => atMost !== undefined || atLeast !== undefined;
+  if (!goals.some(isPromised)) return goals.slice(0, WATCHED_SHOWN);
+  return goals.filter((goal, i) => i === 0 || isPromised(goal));
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
