@@ -16,9 +16,8 @@ import { deadlineIn } from '../../src/db/deadline.js';
 import { listenForNotices, type Notice, type NoticeListener, type Tell } from '../../src/db/notices.js';
 import { deviceRoutes } from '../../src/devices/routes.js';
 import { emergencyRoutes } from '../../src/emergencies/routes.js';
-import { createFixIntake } from '../../src/gps/intake.js';
+import { openFixIntake } from '../../src/gps/counts.js';
 import { gpsRoutes } from '../../src/gps/routes.js';
-import { storeFixes } from '../../src/gps/store.js';
 import { createHttpServer, type HttpServer } from '../../src/http/server.js';
 import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
 import { keyRoutes } from '../../src/keys/routes.js';
@@ -171,10 +170,7 @@ async function start({
       authRoutes({ database, passwords, limits, passwordLengthMin: config.PASSWORD_MIN_LENGTH }),
       talkgroupRoutes({ database, tell, wrap: createKeyring(config.SECRETS_KEY).wrap }),
       deviceRoutes({ database, tell }),
-      gpsRoutes({
-        database,
-        storeFix: createFixIntake((deadline, fixes) => storeFixes(database, deadline, fixes)),
-      }),
+      gpsRoutes({ database, storeFix: openFixIntake(database).storeFix }),
       keyRoutes({ database, tell }),
       emergencyRoutes({ database, tell }),
       ...moreRoutes,
