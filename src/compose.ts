@@ -1,6 +1,7 @@
 // The composition root: builds each thing once, top-down, and hands it on; close runs backwards.
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
+import { createHashing } from './auth/hashing.js';
 import { createLimits, limitsIn } from './auth/limits.js';
 import { createPasswords, type Passwords } from './auth/passwords.js';
 import { authOverflow, authRoutes } from './auth/routes.js';
@@ -80,7 +81,9 @@ export async function compose(
     const { DATABASE_POOL: connections, DATABASE_CALLS: callsMax } = config;
     const database = openDatabase({ url, connections, callsMax, log, after: migrated });
     closers.push(() => database.close());
-    const passwords = createPasswords({ waitingMax: config.LOGIN_QUEUE });
+    const hashing = createHashing();
+    closers.push(() => hashing.close());
+    const passwords = createPasswords({ bcrypt: hashing, waitingMax: config.LOGIN_QUEUE });
     const limits = createLimits(limitsIn(config));
     const relay: RelaySide =
       config.RELAY_THREADS === 0

@@ -31,7 +31,7 @@ export function createLog(level: string, fd = 2): Logger {
 }
 
 /**
- * A blocked write would hold one of the four threads that bcrypt needs, and the exit, which waits for them. When Node
+ * A blocked write would hold one of the four threads that do what blocks, and the exit, which waits for them. When Node
  * opens its own stream on a pipe or socket, libuv makes that non-blocking for all threads, and Node undoes it at exit.
  */
 // LIMIT: a terminal stopped with Ctrl-S does block, until Ctrl-Q; opening it anew with O_NONBLOCK would lift that.

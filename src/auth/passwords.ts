@@ -38,9 +38,15 @@ export interface Guess {
   settle(right: boolean): void;
 }
 
+/** What works behind the queue. */
+export interface Bcrypt {
+  hash(password: string, cost: number): Promise<string>;
+  verify(password: string, stored: string): Promise<boolean>;
+}
+
 /** What the queue is for, its length, and what it measures the wait with (ms, monotonic). */
 export interface PasswordsOptions {
-  readonly bcrypt: Pick<typeof nativeBcrypt, 'hash' | 'verify'>;
+  readonly bcrypt: Bcrypt;
   readonly waitingMax: number;
   readonly nowMs: () => number;
 }

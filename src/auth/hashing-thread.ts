@@ -1,0 +1,26 @@
+// The thread that hashes: one job after the other, and after everybody else who wants its core.
+import { getPriority, setPriority } from 'node:os';
+import { parentPort } from 'node:worker_threads';
+import { hashSync, verifySync } from '@node-rs/bcrypt';
+import type { Job, Outcome } from './hashing.js';
+
+/** Five steps of nice: about a third of what another thread gets of a core that both want; nothing while it is free. */
+const STEPS_BACK = 5;
+const LOWEST = 19;
+// Linux keeps a priority for each thread, and 0 is the one that asks; elsewhere it would be the whole process's.
+if (process.platform === 'linux') setPriority(0, Math.min(LOWEST, getPriority(0) + STEPS_BACK));
+
+const port = parentPort;
+if (port === null) throw new Error('the hashing thread is started by hashing.ts');
+
+port.on('message', (job: Job) => port.postMessage(outcomeOf(job)));
+
+function outcomeOf(job: Job): Outcome {
+  try {
+    return {
+      answer: job.kind === 'hash' ? hashSync(job.password, job.cost) : verifySync(job.password, job.stored),
+    };
+  } catch (error) {
+    return { error: error as Error }; // bcrypt throws nothing else
+  }
+}
