@@ -113,6 +113,21 @@ export const families: readonly Family[] = [
     'Sockets of sessions closed by the relay, by reason',
     ofRelay(({ counts }) => by('reason', counts.closes)),
   ),
+  counter(
+    'talkgroup_relay_messages_received_total',
+    'Text messages received from sessions',
+    ofRelay(({ counts }) => counts.textsIn),
+  ),
+  counter(
+    'talkgroup_relay_messages_refused_total',
+    'Text messages refused, by the code of ERROR',
+    ofRelay(({ counts }) => by('reason', counts.textsRefused)),
+  ),
+  counter(
+    'talkgroup_relay_http_refusals_total',
+    'Requests on the relay’s port that became no socket, by status',
+    ofRelay(({ counts }) => by('status', counts.notUpgraded)),
+  ),
 
   // Audio.
   gauge(

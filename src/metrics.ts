@@ -78,7 +78,12 @@ function asConfigError(error: NodeJS.ErrnoException, { host, port }: { host: str
   return new ConfigError(`METRICS_HOST: no address of this machine (${error.message})`);
 }
 
-function createScrape(sources: Sources): () => Promise<{ contentType: string; text: string }> {
+interface Exposition {
+  readonly contentType: string;
+  readonly text: string;
+}
+
+function createScrape(sources: Sources): () => Promise<Exposition> {
   const registry = new Registry();
   const version = readVersion();
   const startedAtS = Math.round(Date.now() / 1000 - process.uptime()); // once, for clocks are set
@@ -96,10 +101,18 @@ function createScrape(sources: Sources): () => Promise<{ contentType: string; te
     };
     registry.registerMetric(metric as unknown as Metric);
   }
-  return async () => {
+  async function read(): Promise<Exposition> {
     const process = { ...(await readProcess()), version, startedAtS };
     now = { ...(await sources()), thread: threadFigures(), process };
     return { contentType: registry.contentType, text: await registry.metrics() };
+  }
+  // Scrapes that meet are one, and see the same moment.
+  let running: Promise<Exposition> | null = null;
+  return () => {
+    running ??= read().finally(() => {
+      running = null;
+    });
+    return running;
   };
 }
 

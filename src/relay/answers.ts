@@ -6,7 +6,7 @@ import { hasPart } from './floors.js';
 import { HOLDS, type Hold } from './held.js';
 import type { House } from './house.js';
 import { type Membership, mayTalk } from './members.js';
-import { type ErrorCode, say } from './messages.js';
+import { say, type TextRefusal } from './messages.js';
 import type { Subscription } from './reception.js';
 import type { Session } from './session.js';
 
@@ -131,7 +131,7 @@ function requestFloor(asker: Asker, asked: Ask<'FLOOR_REQUEST'>): void | Promise
     return house.floors.request(talk, { priority, queue, ref }, nowMs);
   }
   const { code, retryMs } = refusal;
-  if (code === 'too_many_talkgroups') return session.send(say.error(code, { ref, talkgroup_id }));
+  if (code === 'too_many_talkgroups') return session.refuseText(code, { ref, talkgroup_id });
   session.send(say.floorDenied(talkgroup_id, { code, ref, retryMs }));
 }
 
@@ -139,7 +139,7 @@ function releaseFloor(asker: Asker, { talkgroup_id, ref }: Ask<'FLOOR_RELEASE'>)
   const { session, house, nowMs } = asker;
   const membership = membershipOf(session, house, talkgroup_id);
   const talk = membership && session.talkAt(membership.talkgroup);
-  if (!talk || !hasPart(talk)) return session.send(say.error('not_holder', { ref, talkgroup_id }));
+  if (!talk || !hasPart(talk)) return session.refuseText('not_holder', { ref, talkgroup_id });
   house.floors.release(talk, 'released', nowMs);
   talk.mute(nowMs); // frames of the released burst may still be on their way
   confirm(asker, ref);
@@ -215,15 +215,15 @@ async function strangerCode(house: House, id: string): Promise<'not_member' | 'u
 }
 
 async function refuseStranger({ session, house }: Asker, id: string, ref: Ref | undefined): Promise<void> {
-  session.send(say.error(await strangerCode(house, id), { ref, talkgroup_id: id }));
+  session.refuseText(await strangerCode(house, id), { ref, talkgroup_id: id });
 }
 
 async function denyStranger({ session, house }: Asker, id: string, ref: Ref | undefined): Promise<void> {
   session.send(say.floorDenied(id, { code: await strangerCode(house, id), ref }));
 }
 
-const refuse = ({ session }: Asker, code: ErrorCode, ref: Ref | undefined) =>
-  session.send(say.error(code, { ref }));
+const refuse = ({ session }: Asker, code: TextRefusal, ref: Ref | undefined) =>
+  session.refuseText(code, { ref });
 
 function confirm({ session }: Asker, ref: Ref | undefined): void {
   if (ref !== undefined) session.send(say.ok(ref));

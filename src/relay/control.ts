@@ -6,7 +6,7 @@ import { Bucket } from './bucket.js';
 import { closes } from './closes.js';
 import { Flood } from './flood.js';
 import type { House } from './house.js';
-import { type ErrorCode, say } from './messages.js';
+import type { TextRefusal } from './messages.js';
 import type { Session } from './session.js';
 import { Window } from './window.js';
 
@@ -45,6 +45,7 @@ export class Control {
 
   /** One text message. The engine has checked that it is UTF-8. */
   receive(message: ArrayBuffer, nowMs: number): void {
+    this.house.counts.textsIn++;
     if (message.byteLength > this.house.limits.textBytes) return this.session.close(closes.too_big);
     if (this.texts.hit(nowMs)) return this.session.close(closes.rate_limited);
     const reading = readMessage(Buffer.from(message).toString('utf8'));
@@ -53,7 +54,7 @@ export class Control {
     if (!this.take(nowMs) || !this.takeOwn(asked.type, nowMs)) return this.refuse(asked);
     // His rights are in doubt for the moment: he is shown nothing, and nothing is done for him.
     if (this.session.user.withdrawn && !HARMLESS.has(asked.type))
-      return this.session.send(say.error('unavailable', { ref: asked.ref }));
+      return this.session.refuseText('unavailable', { ref: asked.ref });
     this.answer(asked, nowMs);
   }
 
@@ -84,13 +85,14 @@ export class Control {
     return bucket.take(nowMs);
   }
 
-  private receiveBad(code: ErrorCode, ref: Ref | undefined, nowMs: number): void {
+  private receiveBad(code: TextRefusal, ref: Ref | undefined, nowMs: number): void {
     if (!this.badTexts.take(nowMs)) return this.session.close(closes.rate_limited);
-    this.session.send(say.error(code, { ref }));
+    this.session.refuseText(code, { ref });
   }
 
   /** What a bucket refuses is told only to who asked for an answer: the answers must not be a flood themselves. */
   private refuse({ ref }: ClientMessage): void {
-    if (ref !== undefined) this.session.send(say.error('rate_limited', { ref }));
+    if (ref !== undefined) this.session.refuseText('rate_limited', { ref });
+    else this.house.counts.textsRefused.rate_limited++;
   }
 }

@@ -1,6 +1,7 @@
 // What the relay counts: plain numbers, because the hot path increments them.
 import { type Close, closes } from './closes.js';
 import { type FloorCounts, newFloorCounts } from './floor-counts.js';
+import type { TextRefusal } from './messages.js';
 import type { Admission } from './relay.js';
 
 export type DropReason =
@@ -38,7 +39,13 @@ export interface Counts {
   /** Sessions that ended by a fault of ours. */
   failed: number;
   readonly dropped: Record<DropReason, number>;
+  /** Text messages of sessions, refused ones included. */
+  textsIn: number;
+  /** By the code of their ERROR, which beyond a rate only those get that ask for an answer. */
+  readonly textsRefused: Record<TextRefusal, number>;
   readonly handshakes: HandshakeCounts;
+  /** Requests on the relay's port that are no upgrade or a bad one, by status. */
+  readonly notUpgraded: Record<string, number>;
   /** Closed sockets that had a session, by close code. */
   readonly closed: Record<string, number>;
   /** Sockets of sessions that we closed, by the reason they were given. */
@@ -78,7 +85,22 @@ export const newCounts = (): Counts => ({
     denied: 0,
     no_burst: 0,
   },
+  textsIn: 0,
+  textsRefused: {
+    bad_message: 0,
+    unknown_type: 0,
+    unknown_talkgroup: 0,
+    not_member: 0,
+    not_holder: 0,
+    too_many_talkgroups: 0,
+    rate_limited: 0,
+    unknown_device: 0,
+    unknown_emergency: 0,
+    forbidden: 0,
+    unavailable: 0,
+  },
   handshakes: { loading: 0, admitted: 0, refused: zeros(REFUSALS.map(({ reason }) => reason)) },
+  notUpgraded: zeros(NO_UPGRADE),
   closed: zeros([...CLOSE_CODES, 'other']),
   closes: zeros(ENDS.map(({ reason }) => reason)),
   floor: newFloorCounts(),
@@ -100,6 +122,11 @@ export function countHandshake(
 /** A client closes with whatever code it likes, and labels must not be without end: the unknown ones are one. */
 export function countClose({ closed }: Counts, code: number): void {
   add(closed, CLOSE_CODES.has(code) ? String(code) : 'other');
+}
+
+/** A request of plain HTTP, answered with that status. */
+export function countNotUpgraded({ notUpgraded }: Counts, status: number): void {
+  add(notUpgraded, String(status));
 }
 
 /** A session's socket that we close. */
@@ -136,6 +163,9 @@ const REFUSALS = [
   closes.overloaded,
   closes.restart,
 ];
+
+/** What the relay's port answers to plain HTTP. */
+const NO_UPGRADE = [400, 403, 404, 405, 426, 500];
 
 /** RFC 6455 section 7.4.1 and the IANA registry; 1005 and 1006 stand for no code and no close frame at all. */
 const CLOSE_CODES: ReadonlySet<number> = new Set([

@@ -2,6 +2,7 @@
 // end the process; every option is set, for the engine's defaults change.
 import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type WebSocket } from 'uWebSockets.js';
 import { closes } from './closes.js';
+import { countNotUpgraded } from './counts.js';
 import { type Bound, type Door, type DoorLog, openDoor } from './door.js';
 import type { Publisher } from './fanout.js';
 import { HEADER_BYTES } from './frame.js';
@@ -129,7 +130,7 @@ function routes(app: TemplatedApp, relay: Relay, options: ListenerOptions): void
         upgrade(res, req, context, relay, options);
       } catch (error) {
         options.log.error({ err: error }, 'upgrade failed');
-        answer(res, '500 Internal Server Error', 'internal error');
+        answer(relay, res, '500 Internal Server Error', 'internal error');
       }
     },
 
@@ -194,12 +195,14 @@ function routes(app: TemplatedApp, relay: Relay, options: ListenerOptions): void
   });
   // What the engine does not take for an upgrade: it looks for a key of 24 characters, and at nothing else.
   app.get('/ws', (res, req) =>
-    guarded('GET', () => (isUpgrade(req) ? answerBadKey(res) : answerNoUpgrade(res))),
+    guarded('GET', () => (isUpgrade(req) ? answerBadKey(relay, res) : answerNoUpgrade(relay, res))),
   );
   app.any('/ws', (res) =>
-    guarded('method', () => answer(res, '405 Method Not Allowed', 'method not allowed', ['Allow', 'GET'])),
+    guarded('method', () =>
+      answer(relay, res, '405 Method Not Allowed', 'method not allowed', ['Allow', 'GET']),
+    ),
   );
-  app.any('/*', (res) => guarded('path', () => answer(res, '404 Not Found', 'no such path')));
+  app.any('/*', (res) => guarded('path', () => answer(relay, res, '404 Not Found', 'no such path')));
 }
 
 /** Synchronous: an upgrade after the callback, which the engine offers too, sometimes shuts the new socket down. */
@@ -213,16 +216,16 @@ function upgrade(
   const key = req.getHeader('sec-websocket-key');
   const origin = req.getHeader('origin');
   // The engine answers 101 to any Upgrade, version and key; RFC 6455 section 4.2.1 asks for websocket, 13 and 16 bytes.
-  if (!isUpgrade(req)) return answerNoUpgrade(res);
+  if (!isUpgrade(req)) return answerNoUpgrade(relay, res);
   if (req.getHeader('sec-websocket-version') !== '13') {
-    return answer(res, '426 Upgrade Required', 'WebSocket version 13 is needed', [
+    return answer(relay, res, '426 Upgrade Required', 'WebSocket version 13 is needed', [
       'Sec-WebSocket-Version',
       '13',
     ]);
   }
-  if (!SIXTEEN_BYTES.test(key)) return answerBadKey(res);
+  if (!SIXTEEN_BYTES.test(key)) return answerBadKey(relay, res);
   if (origins !== null && origin !== '' && !origins.includes(origin)) {
-    return answer(res, '403 Forbidden', 'origin not allowed');
+    return answer(relay, res, '403 Forbidden', 'origin not allowed');
   }
   const query = new URLSearchParams(req.getQuery());
   const claims = relay.verifyToken(readOnly(query, 'token') ?? '');
@@ -253,17 +256,20 @@ function readOnly(query: URLSearchParams, name: string): string | null {
   return values.length === 1 ? (values[0] ?? null) : null;
 }
 
-const answerNoUpgrade = (res: HttpResponse) =>
-  answer(res, '426 Upgrade Required', 'this path speaks WebSocket', ['Upgrade', 'websocket']);
+const answerNoUpgrade = (relay: Relay, res: HttpResponse) =>
+  answer(relay, res, '426 Upgrade Required', 'this path speaks WebSocket', ['Upgrade', 'websocket']);
 
-const answerBadKey = (res: HttpResponse) => answer(res, '400 Bad Request', 'Sec-WebSocket-Key is not valid');
+const answerBadKey = (relay: Relay, res: HttpResponse) =>
+  answer(relay, res, '400 Bad Request', 'Sec-WebSocket-Key is not valid');
 
 function answer(
+  { counts }: Relay,
   res: HttpResponse,
   status: string,
   error: string,
   header?: readonly [name: string, value: string],
 ): void {
+  countNotUpgraded(counts, Number.parseInt(status, 10));
   res.cork(() => {
     res.writeStatus(status).writeHeader('Content-Type', 'application/json; charset=utf-8');
     if (header !== undefined) res.writeHeader(header[0], header[1]);

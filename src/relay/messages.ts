@@ -22,6 +22,16 @@ export type ErrorCode =
   | 'forbidden'
   | 'unavailable';
 
+/** What answers a frame alone has no place here. */
+export type TextRefusal = Exclude<ErrorCode, 'bad_frame' | 'listen_only'>;
+
+/** What of the asked is named in an ERROR. */
+export interface ErrorAbout {
+  readonly ref?: Ref | undefined;
+  readonly talkgroup_id?: string | undefined;
+  readonly number?: number;
+}
+
 const sentences: Readonly<Record<ErrorCode, string>> = {
   bad_message: 'the message is not valid',
   unknown_type: 'unknown message type',
@@ -153,7 +163,7 @@ export const say = {
   pong: (t: number, ref: MaybeRef) => JSON.stringify({ type: 'PONG', ref, t, server_time: Date.now() }),
   ok: (ref: Ref, more: { readonly emergency_id?: string } = {}) =>
     JSON.stringify({ type: 'OK', ref, ...more }),
-  error: (code: ErrorCode, about: { ref?: MaybeRef; talkgroup_id?: string | undefined; number?: number }) =>
+  error: (code: ErrorCode, about: ErrorAbout) =>
     JSON.stringify({ type: 'ERROR', ...about, code, message: sentences[code] }),
   goaway: (reconnectAfterMs: number) =>
     JSON.stringify({ type: 'GOAWAY', reconnect_after_ms: reconnectAfterMs }),

@@ -21,7 +21,7 @@ import {
 } from './frame.js';
 import type { House } from './house.js';
 import { type Membership, mayTalk, type Talkgroup, type User } from './members.js';
-import { type ErrorCode, say, snapshotOf } from './messages.js';
+import { type ErrorAbout, type ErrorCode, say, snapshotOf, type TextRefusal } from './messages.js';
 import { Reception, type Subscription } from './reception.js';
 import { Refusals } from './refusals.js';
 import { Talk } from './talk.js';
@@ -235,6 +235,12 @@ export class Session {
     const nowMs = this.house.nowMs();
     this.heardAtMs = nowMs;
     this.controlled().receive(message, nowMs);
+  }
+
+  /** Answers a text with an ERROR, and counts it. */
+  refuseText(code: TextRefusal, about: ErrorAbout): void {
+    this.house.counts.textsRefused[code]++;
+    this.send(say.error(code, about));
   }
 
   private controlled(): Control {

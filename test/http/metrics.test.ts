@@ -59,6 +59,12 @@ async function story(t: Test, s: Service): Promise<void> {
   await listener.hears('FLOOR_GRANTED');
   t.match(await listener.asks({ type: 'FLOOR_RELEASE', talkgroup_id: group.id }), { type: 'OK' });
 
+  const members = { type: 'MEMBERS', talkgroup_id: group.id };
+  t.match(await talker.asks(members), { type: 'MEMBERS' });
+  t.match(await talker.asks(members), { type: 'ERROR', code: 'rate_limited' });
+  t.match(await talker.asks({ type: 'SHOUT' }), { type: 'ERROR', code: 'unknown_type' });
+  t.equal((await fetch(`${s.ws.replace('ws', 'http')}/ws`)).status, 426);
+
   const fix = { lat: 1, lng: 2, alt: 3 };
   t.match(await talker.asks({ type: 'GPS_UPDATE', ...fix }), { type: 'OK' });
   await ann.post(`/devices/${ann.device}/gps`, fix);
@@ -71,6 +77,10 @@ async function story(t: Test, s: Service): Promise<void> {
   const expected = {
     'talkgroup_relay_handshakes_refused_total{reason="invalid token"}': 1,
     'talkgroup_relay_sockets_closed_total{code="1000"}': 1,
+    talkgroup_relay_messages_received_total: 10,
+    'talkgroup_relay_messages_refused_total{reason="rate_limited"}': 1,
+    'talkgroup_relay_messages_refused_total{reason="unknown_type"}': 1,
+    'talkgroup_relay_http_refusals_total{status="426"}': 1,
     talkgroup_relay_bursts_started_total: 1,
     'talkgroup_relay_bursts_ended_total{reason="released"}': 1,
     talkgroup_relay_frames_received_total: 4,
