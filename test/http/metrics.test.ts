@@ -73,6 +73,10 @@ async function story(t: Test, s: Service): Promise<void> {
   t.equal((await s.call('GET', '/talkgroups', 'not a token')).status, 401);
   await (await connect(t, `${s.ws}/ws?token=x`)).closes();
 
+  // Counted with the receivers there are at the next pulse.
+  await eventually(async () => {
+    assert.equal((await scrape(s)).series.get('talkgroup_relay_frames_sent_total'), 3);
+  });
   listener.socket.close(1000);
   const expected = {
     'talkgroup_relay_handshakes_refused_total{reason="invalid token"}': 1,
