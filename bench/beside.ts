@@ -86,7 +86,6 @@ export interface Phase<Load> {
 
 export interface PhasesOptions<Load> {
   readonly audience: AudiencePlayer;
-  /** Twice as many phases, in order without, with, with, without: of what drifts both sides have their half. */
   readonly pairs: number;
   readonly phaseMs: number;
   /** Plays the load of one phase; resolves when all of it is over. */
@@ -96,18 +95,30 @@ export interface PhasesOptions<Load> {
 /** Between what a load leaves behind and the next phase. */
 const PAUSE_MS = 300;
 
-/** The phases of a pair are neighbours. */
-export async function alternate<Load>(options: PhasesOptions<Load>): Promise<readonly Phase<Load>[]> {
+/** Phases with nothing but the talker, and with a load beside. */
+export function alternate<Load>(options: PhasesOptions<Load>): Promise<readonly Phase<Load>[]> {
   const { audience, pairs, phaseMs, play } = options;
-  const phases: Phase<Load>[] = [];
-  for (let i = 0; i < 2 * pairs; i++) {
-    const isWith = i % 4 === 1 || i % 4 === 2;
+  return inTurns(pairs, async (isWith) => {
     const fromMs = soon();
     const [heard, load] = await Promise.all([
       audience.play({ fromMs, ms: phaseMs }),
       isWith ? play(fromMs) : null,
     ]);
-    phases.push({ heard, load });
+    return { heard, load };
+  });
+}
+
+/**
+ * Plays twice as many phases as pairs, in order without, with, with, without: of what drifts both sides have their half.
+ * The phases of a pair are neighbours.
+ */
+export async function inTurns<Played>(
+  pairs: number,
+  play: (isWith: boolean) => Promise<Played>,
+): Promise<readonly Played[]> {
+  const phases: Played[] = [];
+  for (let i = 0; i < 2 * pairs; i++) {
+    phases.push(await play(i % 4 === 1 || i % 4 === 2));
     await around(nowMs() + PAUSE_MS);
   }
   return phases;

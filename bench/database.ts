@@ -1,4 +1,4 @@
-// What a relay asks of its database, seen from outside: transactions, and the CPU time of PostgreSQL's processes.
+// A relay's database from outside: its transactions, the CPU time of PostgreSQL's processes, and how to silence them.
 import { readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -28,6 +28,53 @@ export async function countTransactions(relay: Pick<Relay, 'dataDir'>): Promise<
 
 /** CPU microseconds of all processes that a process has started, and they in turn: of a relay, its PostgreSQL. */
 export function descendantsCpuUs(pid: number): number {
+  return descendantsOf(pid).reduce((sum, one) => sum + (unlessGone(() => cpuUs(one)) ?? 0), 0);
+}
+
+/**
+ * Runs `use` while none of a relay's PostgreSQL processes runs: the kernel still takes connections and bytes, nothing is
+ * answered, as behind a link that is half open. They run again when `use` has settled or this process exits.
+ * LIMIT: a bench that is ended by kill -9 meanwhile leaves them stopped; a process that watches over it would help.
+ */
+export async function whileSilent<T>({ pid }: Pick<Relay, 'pid'>, use: () => Promise<T>): Promise<T> {
+  const stopped = new Set<number>();
+  const wake = () => {
+    for (const one of stopped) signal(one, 'SIGCONT');
+  };
+  process.once('exit', wake);
+  try {
+    // The postmaster comes before its children and starts none when it is stopped: in the end a listing has no new one.
+    let found: readonly number[];
+    do {
+      found = descendantsOf(pid).filter((one) => isPostgres(one) && !stopped.has(one));
+      for (const one of found) {
+        stopped.add(one);
+        signal(one, 'SIGSTOP');
+      }
+    } while (found.length > 0);
+    if (stopped.size === 0) throw new Error('the server has no PostgreSQL of its own');
+    return await use();
+  } finally {
+    process.off('exit', wake);
+    wake();
+  }
+}
+
+/** Not the shell that guards it. */
+const isPostgres = (pid: number): boolean =>
+  unlessGone(() => readFileSync(`/proc/${pid}/comm`, 'utf8')) === 'postgres\n';
+
+function signal(pid: number, name: 'SIGSTOP' | 'SIGCONT'): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    // Expected: the process ended since it was listed.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+/** Parents before their children. */
+function descendantsOf(pid: number): readonly number[] {
   const childrenOf = new Map<number, number[]>();
   for (const name of readdirSync('/proc')) {
     const parent = /^\d+$/.test(name) ? parentOf(name) : null;
@@ -35,7 +82,7 @@ export function descendantsCpuUs(pid: number): number {
   }
   const all = [...(childrenOf.get(pid) ?? [])];
   for (const one of all) all.push(...(childrenOf.get(one) ?? []));
-  return all.reduce((sum, one) => sum + (unlessGone(() => cpuUs(one)) ?? 0), 0);
+  return all;
 }
 
 /** The fields behind the command's name, which may hold anything, are state and parent. */

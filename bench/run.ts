@@ -19,6 +19,7 @@ import { reconnectStorm } from './scenarios/reconnect-storm.js';
 import { restRead } from './scenarios/rest-read.js';
 import { restUnderAudio } from './scenarios/rest-under-audio.js';
 import { restWrite } from './scenarios/rest-write.js';
+import { silentDatabase } from './scenarios/silent-database.js';
 import { slowListeners } from './scenarios/slow-listeners.js';
 import { soak } from './scenarios/soak.js';
 import { whereTimeGoes } from './scenarios/where-time-goes.js';
@@ -43,6 +44,7 @@ const SCENARIOS: Readonly<Record<string, Entry>> = {
   flood: { play: flood, takesS: 165 },
   'rest-under-audio': { play: restUnderAudio, takesS: 115 },
   'login-storm': { play: loginStorm, takesS: 40 },
+  'silent-database': { play: silentDatabase, takesS: 140 },
   'gps-tide': { play: gpsTide, takesS: 70 },
   'rest-read': { play: restRead, takesS: 45 },
   'rest-write': { play: restWrite, takesS: 40 },

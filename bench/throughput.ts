@@ -84,17 +84,19 @@ export interface RestOptions {
   readonly relay: Relay;
   readonly users: readonly Member[];
   readonly mix: Mix;
+  /** Without it CONNECTIONS. */
+  readonly connectionsMax?: number;
 }
 
 /** A generator of REST requests for as long as `use` runs. */
 export function withRest<T>(
   { cores, signal }: Bench,
-  { relay, users, mix }: RestOptions,
+  { relay, users, mix, connectionsMax = CONNECTIONS }: RestOptions,
   use: (rest: RestPlayer) => Promise<T>,
 ): Promise<T> {
   return withPlayer<RestSetup, RestPiece, RestPlayed, null, T>(
     new URL('./loads/rest.js', import.meta.url),
-    { url: relay.restUrl, connectionsMax: CONNECTIONS, users, mix },
+    { url: relay.restUrl, connectionsMax, users, mix },
     { cores: cores.generator, signal },
     use,
   );

@@ -43,6 +43,10 @@ export const ABOUT: Readonly<Record<string, About>> = {
     title: 'Everybody logs in at once',
     what: 'One radio talks to 200, and in every second phase 1,000 users log in within a second, each login a bcrypt hash: what the audio notices, and how soon those are turned away who cannot be served.',
   },
+  'silent-database': {
+    title: 'A database that falls silent',
+    what: 'One radio talks to 200, and a few requests a second come to the REST door. In every second phase PostgreSQL is stopped: its connections stay open, and nothing answers. What does the audio notice, and how long does anybody wait for an answer?',
+  },
   'reconnect-storm': {
     title: 'Everybody reconnects at once',
     what: '10,000 radios lose their connection at the same moment and come back, while others talk on: how long until the last one hears again, and what those notice who had stayed.',
