@@ -9,9 +9,9 @@ import t, { type Test } from 'tap';
 import { type Database, openDatabase } from '../../src/db/client.js';
 import { deadlineIn, REQUEST_MS } from '../../src/db/deadline.js';
 import { startEmbedded } from '../../src/db/embedded.js';
-import { AppError } from '../../src/errors.js';
 import { freshDatabase } from '../helpers/cluster.js';
 import { eventually } from '../helpers/eventually.js';
+import { compare, inS, insertInto, keepWriting } from '../helpers/write-ledger.js';
 
 const STORM_S = Number(process.env.KILL_STORM_S ?? 6);
 /** One kill of the whole server for each 3 s of the storm. */
@@ -29,7 +29,7 @@ t.test('through a storm of killed backends no call hangs and no acknowledged wri
   const sql = raw(t, url);
   await sql`create table ledger (id int primary key)`;
   const database = await opened(t, url);
-  const writers = keepWriting(database);
+  const { ledger, stop } = writing(t, database);
 
   const endMs = performance.now() + STORM_S * 1000;
   let kills = 0;
@@ -44,18 +44,15 @@ t.test('through a storm of killed backends no call hangs and no acknowledged wri
   }
 
   await recovers(t, database);
-  const ledger = await writers.stop();
-  t.comment(
-    `${kills} kills, at most ${backendsMax} backends, ${ledger.acknowledged.size} writes acknowledged, ` +
-      `${ledger.unknown.size} unknown, ${ledger.refused.size} refused, slowest call ${ledger.msMax} ms`,
-  );
+  await stop();
+  t.comment(`${kills} kills, at most ${backendsMax} backends`);
   t.ok(kills > STORM_S * 5, 'it was a storm');
   t.ok(ledger.acknowledged.size > STORM_S * 20, 'writes went through in the midst of it');
   t.ok(ledger.unknown.size > 0, 'some were hit while they were under way');
   t.ok(ledger.unknown.size <= kills * WRITERS, 'unknown is said of those alone');
   t.ok(backendsMax <= 4 * CONNECTIONS, `${backendsMax} backends: no pile of connections`);
-  t.ok(ledger.msMax < CALL_MS_MAX, `the slowest call took ${ledger.msMax} ms`);
-  compare(t, ledger, await storedIds(sql));
+  t.ok(ledger.slowestMs < CALL_MS_MAX, `the slowest call took ${inS(ledger.slowestMs)}`);
+  compare(t, 'killed backends', ledger, await storedIds(sql));
 });
 
 t.test(
@@ -68,97 +65,26 @@ t.test(
     const setup = raw(t, server.url);
     await setup`create table ledger (id int primary key)`;
     const database = await opened(t, server.url);
-    const writers = keepWriting(database);
+    const { ledger, stop } = writing(t, database);
 
     for (let kill = 0; kill < POSTMASTER_KILLS; kill++) {
-      const before = writers.acknowledged();
-      await eventually(() => assertTrue(writers.acknowledged() > before + 50));
+      const before = ledger.acknowledged.size;
+      await eventually(() => assertTrue(ledger.acknowledged.size > before + 50));
       process.kill(await postmasterPid(dataDir), 'SIGKILL');
       await eventually(async () => assertTrue(!(await answers(server.url))));
       await eventually(async () => assertTrue(await answers(server.url))); // recovered from its log
       await recovers(t, database);
     }
 
-    const ledger = await writers.stop();
-    t.comment(
-      `${POSTMASTER_KILLS} kills, ${ledger.acknowledged.size} writes acknowledged, ${ledger.unknown.size} unknown, ` +
-        `${ledger.refused.size} refused, slowest call ${ledger.msMax} ms`,
-    );
-    t.ok(ledger.msMax < CALL_MS_MAX, `the slowest call took ${ledger.msMax} ms`);
+    await stop();
+    t.ok(ledger.slowestMs < CALL_MS_MAX, `the slowest call took ${inS(ledger.slowestMs)}`);
     const fresh = raw(t, server.url);
-    compare(t, ledger, await storedIds(fresh));
+    compare(t, `${POSTMASTER_KILLS} kills of the server`, ledger, await storedIds(fresh));
   },
 );
 
-interface Ledger {
-  readonly acknowledged: Set<number>;
-  /** Refused with `outcome_unknown`: may be there or not. */
-  readonly unknown: Set<number>;
-  /** Refused with `database_unavailable`: must not be there. */
-  readonly refused: Set<number>;
-  /** Neither: the caller would have answered 500. */
-  readonly strange: unknown[];
-  msMax: number;
-}
-
-/** Eight writers, each with one insert of a new id after the other, until stopped. */
-function keepWriting(database: Database) {
-  const ledger: Ledger = {
-    acknowledged: new Set(),
-    unknown: new Set(),
-    refused: new Set(),
-    strange: [],
-    msMax: 0,
-  };
-  let nextId = 1;
-  let stopped = false;
-
-  async function write(id: number): Promise<void> {
-    const startMs = performance.now();
-    try {
-      await database.write(
-        deadlineIn(REQUEST_MS),
-        (sql) => sql`insert into ledger values (${id}) returning id`,
-      );
-      ledger.acknowledged.add(id);
-    } catch (error) {
-      const code = error instanceof AppError ? error.code : null;
-      if (code === 'outcome_unknown') ledger.unknown.add(id);
-      else if (code === 'database_unavailable') ledger.refused.add(id);
-      else ledger.strange.push(error);
-    }
-    ledger.msMax = Math.max(ledger.msMax, Math.round(performance.now() - startMs));
-  }
-
-  const writers = Array.from({ length: WRITERS }, async () => {
-    while (!stopped) {
-      await write(nextId++);
-      await delay(2); // a refusal at once must not become a busy loop
-    }
-  });
-  return {
-    acknowledged: () => ledger.acknowledged.size,
-    async stop(): Promise<Ledger> {
-      stopped = true;
-      await Promise.all(writers);
-      return ledger;
-    },
-  };
-}
-
-function compare(t: Test, { acknowledged, refused, strange }: Ledger, stored: Set<number>): void {
-  t.strictSame(strange, [], 'errors that are no refusals');
-  t.strictSame(
-    [...acknowledged].filter((id) => !stored.has(id)),
-    [],
-    'acknowledged and not there',
-  );
-  t.strictSame(
-    [...refused].filter((id) => stored.has(id)),
-    [],
-    'refused and there',
-  );
-}
+const writing = (t: Test, database: Database) =>
+  keepWriting(t, WRITERS, (id) => insertInto(database, id), { afterMs: 2, afterRefusalMs: 2 });
 
 /** From now it takes less than 2 s until the database answers, and goes on answering. */
 async function recovers(t: Test, database: Database): Promise<void> {

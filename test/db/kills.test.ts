@@ -9,15 +9,14 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
 import t, { type Test } from 'tap';
 import { createRadio, type Radio } from '../../src/client/node.js';
 import { openDatabase } from '../../src/db/client.js';
-import { deadlineIn, REQUEST_MS } from '../../src/db/deadline.js';
-import { AppError, type RefusalCode } from '../../src/errors.js';
+import { AppError } from '../../src/errors.js';
 import { eventually } from '../helpers/eventually.js';
+import { compare, inS, insertInto, keepWriting, type Outcome } from '../helpers/write-ledger.js';
 
 const POSTGRES_KILLS = Number(process.env.KILLS_POSTGRES ?? 2);
 const NODE_KILLS = Number(process.env.KILLS_NODE ?? 1);
@@ -40,8 +39,9 @@ t.test(`${KILLS} kills lose no acknowledged write, and radios come back by thems
   const sql = postgres(node.url, { max: 1, onnotice: () => {} });
   t.teardown(() => sql.end({ timeout: 1 }));
   await sql`create table ledger (id int primary key)`;
-  const rest = keepWriting(t, restWriter(node));
-  const client = keepWriting(t, clientWriter(t, node.url));
+  const rest = keepWriting(t, WRITERS, restWriter(node), { afterMs: 0, afterRefusalMs: 50 });
+  // Without HTTP before it, it would leave the REST clients nothing of the machine.
+  const client = keepWriting(t, WRITERS, clientWriter(t, node.url), { afterMs: 5, afterRefusalMs: 50 });
   const acknowledged = () => rest.ledger.acknowledged.size + client.ledger.acknowledged.size;
   const { talkgroupId, a, b } = await twoRadios(t, node);
 
@@ -71,13 +71,11 @@ t.test(`${KILLS} kills lose no acknowledged write, and radios come back by thems
   t.comment(
     `${POSTGRES_KILLS} kills of PostgreSQL, ${NODE_KILLS} of node, back after ${inS(slowestBackMs)} at most`,
   );
-  check(
-    t,
-    'over REST',
-    rest.ledger,
-    await eventually(() => sql<Row[]>`select name::int as id from talkgroups`),
-  );
-  check(t, 'by the guarded client', client.ledger, await sql<Row[]>`select id from ledger`);
+  const talkgroups = await eventually(() => sql<Row[]>`select name::int as id from talkgroups`);
+  compare(t, 'over REST', rest.ledger, idsOf(talkgroups));
+  compare(t, 'by the guarded client', client.ledger, idsOf(await sql<Row[]>`select id from ledger`));
+  for (const { ledger } of [rest, client])
+    t.ok(ledger.slowestMs < ANSWER_MS_MAX, `the slowest answer came after ${inS(ledger.slowestMs)}`);
 });
 
 /** In a talkgroup named 0, which no writer creates. */
@@ -124,46 +122,6 @@ function inTurns(): ('postgres' | 'node')[] {
 type Row = { id: number };
 type Node = Awaited<ReturnType<typeof startNode>>;
 
-/** `unknown`: may be stored or not. `refused`: must not be. Anything else would have been a 500. */
-type Outcome = 'acknowledged' | 'unknown' | 'refused';
-
-interface Ledger {
-  readonly acknowledged: Set<number>;
-  readonly unknown: Set<number>;
-  readonly refused: Set<number>;
-  readonly strange: unknown[];
-  slowestMs: number;
-}
-
-/** A few writers, each with one write of a new id after the other, until stopped. */
-function keepWriting(t: Test, write: (id: number) => Promise<Outcome>) {
-  const ledger: Ledger = {
-    acknowledged: new Set(),
-    unknown: new Set(),
-    refused: new Set(),
-    strange: [],
-    slowestMs: 0,
-  };
-  let nextId = 1;
-  let stopped = false;
-  const writers = Array.from({ length: WRITERS }, async () => {
-    while (!stopped) {
-      const id = nextId++;
-      const startedAt = performance.now();
-      const outcome = await write(id).catch((error) => ledger.strange.push(error));
-      if (typeof outcome === 'string') ledger[outcome].add(id);
-      ledger.slowestMs = Math.max(ledger.slowestMs, performance.now() - startedAt);
-      if (outcome !== 'acknowledged') await delay(50); // a refusal at once must not become a busy loop
-    }
-  });
-  const stop = async () => {
-    stopped = true;
-    await Promise.all(writers);
-  };
-  t.teardown(stop);
-  return { ledger, stop };
-}
-
 /** Creates talkgroups whose names are the ids. */
 function restWriter(node: Node) {
   return async (id: number): Promise<Outcome> => {
@@ -185,42 +143,10 @@ function restWriter(node: Node) {
 function clientWriter(t: Test, url: string) {
   const database = openDatabase({ url, connections: WRITERS, log: { warn() {}, info() {} } });
   t.teardown(() => database.close());
-  const outcomes: Partial<Record<RefusalCode, Outcome>> = {
-    outcome_unknown: 'unknown',
-    database_unavailable: 'refused',
-  };
-  return async (id: number): Promise<Outcome> => {
-    await delay(5); // without HTTP before it, it would leave the REST clients nothing of the machine
-    try {
-      await database.write(
-        deadlineIn(REQUEST_MS),
-        (sql) => sql`insert into ledger values (${id}) returning id`,
-      );
-      return 'acknowledged';
-    } catch (error) {
-      const outcome = error instanceof AppError ? outcomes[error.code] : undefined;
-      if (outcome === undefined) throw error;
-      return outcome;
-    }
-  };
+  return (id: number) => insertInto(database, id);
 }
 
-function check(t: Test, way: string, ledger: Ledger, rows: readonly Row[]): void {
-  const { acknowledged, unknown, refused, strange, slowestMs } = ledger;
-  const stored = new Set(rows.map(({ id }) => id));
-  t.comment(
-    `${way}: ${acknowledged.size} writes acknowledged, ${unknown.size} unknown, ${refused.size} refused, ` +
-      `slowest answer ${inS(slowestMs)}`,
-  );
-  const lost = [...acknowledged].filter((id) => !stored.has(id));
-  t.strictSame(lost, [], `${way}: none of ${acknowledged.size} acknowledged is lost`);
-  const doneAllTheSame = [...refused].filter((id) => stored.has(id));
-  t.strictSame(doneAllTheSame, [], `${way}: none of ${refused.size} refused happened`);
-  t.strictSame(strange, [], `${way}: every answer is one of the contract`);
-  t.ok(slowestMs < ANSWER_MS_MAX, `${way}: the slowest answer came after ${inS(slowestMs)}`);
-}
-
-const inS = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
+const idsOf = (rows: readonly Row[]) => new Set(rows.map(({ id }) => id));
 
 /** A service with its embedded database in a folder of its own, both gone when `t` ends. */
 async function startNode(t: Test) {
