@@ -38,6 +38,7 @@ export interface Service {
    * ours to use.
    */
   start(): Promise<{ readonly generatedPassword: string | null } | null>;
+  /** However often and by whom it is asked for, there is one close, and all wait for its end. */
   close(): Promise<void>;
 }
 
@@ -81,7 +82,7 @@ export async function compose(
     const { DATABASE_POOL: connections, DATABASE_CALLS: callsMax } = config;
     const database = openDatabase({ url, connections, callsMax, log, after: migrated });
     closers.push(() => database.close());
-    const hashing = createHashing();
+    const hashing = createHashing({ log });
     closers.push(() => hashing.close());
     const passwords = createPasswords({ bcrypt: hashing, waitingMax: config.LOGIN_QUEUE });
     const limits = createLimits(limitsIn(config));
@@ -128,6 +129,13 @@ export async function compose(
     closers.push(() => http.close());
     closers.push(() => relay.close());
 
+    let closed: Promise<void> | null = null;
+    async function drainAndClose(): Promise<void> {
+      phase = 'draining';
+      http.drain();
+      await close();
+    }
+
     return {
       async listen() {
         const wsPort = await relay.listen();
@@ -151,10 +159,9 @@ export async function compose(
         phase = 'serving';
         return { generatedPassword };
       },
-      async close() {
-        phase = 'draining';
-        http.drain();
-        await close();
+      close() {
+        closed ??= drainAndClose();
+        return closed;
       },
     };
   }
@@ -176,6 +183,7 @@ async function untilUp<T>(work: () => Promise<T>, { waiting, log }: { waiting: (
     try {
       return await work();
     } catch (error) {
+      if (!waiting()) return null; // what it worked with was closed under it
       if (!isAway(error)) throw error;
       const reason = reasonOf(error);
       if (reason !== told) log.warn({ reason }, 'waiting for the database');

@@ -1,8 +1,12 @@
 // bcrypt on a thread of its own that stands back: on few cores everybody's login at once must not hold up audio and REST.
 import { Worker } from 'node:worker_threads';
+import { AppError } from '../errors.js';
 import type { Bcrypt } from './passwords.js';
 
-/** bcrypt as the queue of `passwords.ts` uses it; its errors are bcrypt's own, or that of the thread when it ended. */
+/**
+ * bcrypt as the queue of `passwords.ts` uses it. Rejects with bcrypt's own errors, or refuses with `login_queue_full`
+ * when there is no thread to do it: one that ended, or none to be had.
+ */
 export interface Hashing extends Bcrypt {
   /** For when nobody hashes any more. */
   close(): Promise<void>;
@@ -22,12 +26,18 @@ interface Pending {
 
 const SCRIPT = new URL('./hashing-thread.js', import.meta.url);
 
+export interface HashingOptions {
+  readonly log: { error(fields: object, message: string): void };
+  readonly script?: URL;
+}
+
 /** The thread is started for the first job, and again for the first one after its end. */
-export function createHashing(script = SCRIPT): Hashing {
+export function createHashing({ log, script = SCRIPT }: HashingOptions): Hashing {
   let thread: { readonly worker: Worker; readonly pending: Pending[] } | null = null;
+  let isClosing = false;
 
   function start() {
-    const worker = new Worker(script);
+    const worker = new Worker(script, { name: 'hashing' });
     const pending: Pending[] = []; // bounded by the queue of those who ask
     const started = { worker, pending };
     worker.on('message', (outcome: Outcome) => {
@@ -35,17 +45,30 @@ export function createHashing(script = SCRIPT): Hashing {
       if ('answer' in outcome) asked?.resolve(outcome.answer);
       else asked?.reject(outcome.error);
     });
-    const end = (error: Error) => {
+    worker.on('error', (error) => {
+      // A bug, or no descriptor or memory for a thread.
+      log.error({ err: error }, 'the hashing thread failed');
+    });
+    worker.on('exit', (code) => {
+      if (!isClosing) log.error({ code, jobs: pending.length }, 'the hashing thread ended');
       if (thread === started) thread = null;
-      for (const { reject } of pending.splice(0)) reject(error);
-    };
-    worker.on('error', end);
-    worker.on('exit', () => end(new Error('the hashing thread ended')));
+      for (const { reject } of pending.splice(0)) reject(new AppError('login_queue_full'));
+    });
     return started;
   }
 
-  function run(job: Job): Promise<string | boolean> {
-    thread ??= start();
+  function tryToStart() {
+    try {
+      return start();
+    } catch (error) {
+      // Expected when the machine has no thread to give.
+      log.error({ err: error }, 'no hashing thread');
+      throw new AppError('login_queue_full');
+    }
+  }
+
+  async function run(job: Job): Promise<string | boolean> {
+    thread ??= tryToStart();
     const { worker, pending } = thread;
     return new Promise((resolve, reject) => {
       pending.push({ resolve, reject });
@@ -57,6 +80,7 @@ export function createHashing(script = SCRIPT): Hashing {
     hash: (password, cost) => run({ kind: 'hash', password, cost }) as Promise<string>,
     verify: (password, stored) => run({ kind: 'verify', password, stored }) as Promise<boolean>,
     async close() {
+      isClosing = true;
       await thread?.worker.terminate();
     },
   };

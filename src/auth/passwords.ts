@@ -22,8 +22,11 @@ export interface Passwords {
    * database is slow would else all wait for a hash at once. Refuses with `login_queue_full` when there is none.
    */
   withPlace<T>(work: () => Promise<T>): Promise<T>;
-  /** bcrypt at cost 10 of at most 72 bytes. Refuses with `login_queue_full` when the wait would be too long. */
-  hash(password: string): Promise<string>;
+  /**
+   * bcrypt at cost 10 of at most 72 bytes. Refuses with `login_queue_full` when the wait would be too long, or as `admit`
+   * does when the turn has come.
+   */
+  hash(password: string, admit?: () => void): Promise<string>;
   /** `stored` null or malformed: false, after the same work. Refuses with `login_queue_full`, or as the guess does. */
   verify(password: string, stored: string | null, guess?: Guess): Promise<boolean>;
   /** Plain numbers: attempts that have a place, and how long one more would wait and work (ms). */
@@ -32,7 +35,7 @@ export interface Passwords {
 
 /** Judged in its turn, one after the other, so that guesses sent together gain nothing. */
 export interface Guess {
-  /** Throws the refusal when there were too many wrong ones before. */
+  /** Throws the refusal: there were too many wrong ones before, or its turn came too late. */
   admit(): void;
   /** Called before the next one is admitted. */
   settle(right: boolean): void;
@@ -70,12 +73,12 @@ export function createPasswords({
   }
 
   /** One job at a time. */
-  async function inTurn<T>(job: () => Promise<T>, guess?: Guess): Promise<T> {
+  async function inTurn<T>(job: () => Promise<T>, admit?: () => void): Promise<T> {
     if (isTooLong(inQueue())) throw new AppError('login_queue_full');
-    if (busy) await new Promise<void>((admit) => waiting.push(admit));
+    if (busy) await new Promise<void>((go) => waiting.push(go));
     busy = true;
     try {
-      guess?.admit();
+      admit?.();
       return await timed(job);
     } finally {
       const next = waiting.shift();
@@ -108,9 +111,9 @@ export function createPasswords({
         places--;
       }
     },
-    async hash(password) {
+    async hash(password, admit) {
       assert(Buffer.byteLength(password) <= PASSWORD_BYTES_MAX, 'what bcrypt would cut off');
-      return inTurn(() => bcrypt.hash(password, COST));
+      return inTurn(() => bcrypt.hash(password, COST), admit);
     },
     verify(password, stored, guess) {
       const tooLong = Buffer.byteLength(password) > PASSWORD_BYTES_MAX;
@@ -120,7 +123,7 @@ export function createPasswords({
         const right = equal && usable && !tooLong;
         guess?.settle(right);
         return right;
-      }, guess);
+      }, guess?.admit);
     },
     figures: () => ({ jobs: ahead(), waitMs: (ahead() + 1) * hashMs }),
   };

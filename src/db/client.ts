@@ -114,7 +114,7 @@ export function openDatabase({
     const at = kind === 'read' ? Math.min(deadline.at, startedAt + READ_MS_MAX) : deadline.at;
     if (at <= startedAt) throw new AppError('database_unavailable');
     try {
-      return await within(at, statement(used.sql));
+      return withoutHoles(await within(at, statement(used.sql)));
     } catch (error) {
       const fault = faultOf(error);
       if (fault === 'statement') throw error;
@@ -194,6 +194,15 @@ export function openDatabase({
       await Promise.all([pool, ...retired].map((each) => each.end(CLOSE_MS_MAX)));
     },
   };
+}
+
+/**
+ * postgres.js 3.4.9 counts a connection's rows on from where a statement ended amid its own, by an error or with the
+ * connection that this one replaces: the rows of the next one then have holes before them, and the first looks like none
+ * (porsager/postgres, issue 1181).
+ */
+function withoutHoles<Row>(rows: Row[]): Row[] {
+  return rows.length > 0 && !(0 in rows) ? rows.filter(() => true) : rows;
 }
 
 /** What is in flight at a close has this long. */

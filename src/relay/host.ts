@@ -59,7 +59,10 @@ const UNACKNOWLEDGED_MAX = 10_000;
 
 /** Starts the thread. `onDeath` hears of an end nobody asked for: without a relay the process has no purpose. */
 export function startRelayThread(data: ThreadData, onDeath: (error: Error) => void): RelaySide {
-  const worker = new Worker(new URL('./thread.js', import.meta.url), { workerData: data });
+  const worker = new Worker(new URL('./thread.js', import.meta.url), {
+    name: 'relay',
+    workerData: data,
+  });
   const unacknowledged = new Map<string, () => void>();
   const waitingForFigures = new Set<(told: ThreadTold) => void>();
   const mainDelay = newHistogram(LOOP_DELAYS_MS);

@@ -372,6 +372,25 @@ t.test('text that PostgreSQL cannot store or read is the caller’s bad request'
   t.strictSame(lines, []);
 });
 
+t.test('behind a statement that ended amid its rows the next one has its own, from the first', async (t) => {
+  const { url } = await proxiedDatabase(t);
+  const database = openDatabase({ url, connections: 1, log: { warn() {}, info() {} } });
+  t.teardown(() => database.close());
+  await database.up(deadlineIn(10_000));
+  for (const good of [0, 1, 2]) {
+    const breaking = database.read(
+      deadlineIn(REQUEST_MS),
+      (sql) => sql`select 1 / (${good + 1}::int - n) from generate_series(1, 9) n`,
+    );
+    await t.rejects(breaking, { code: '22012' }, `a division by zero behind ${good} rows`);
+    const rows = await database.read<{ n: number }>(
+      deadlineIn(REQUEST_MS),
+      (sql) => sql`select n from generate_series(1, 3) n`,
+    );
+    t.strictSame([...rows], [{ n: 1 }, { n: 2 }, { n: 3 }]);
+  }
+});
+
 t.test('a violated constraint and a mistake in a statement reach the caller as they are', async (t) => {
   const url = await freshDatabase(t);
   const sql = raw(t, url);

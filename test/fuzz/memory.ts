@@ -11,8 +11,7 @@ export interface Held {
 
 export interface Memory {
   readonly main: Held;
-  /** null: the relay shares the main thread. */
-  readonly relay: Held | null;
+  readonly relay: Held;
 }
 
 /** Some garbage is found only behind other garbage. */
@@ -25,10 +24,10 @@ export async function readMemory(inspectorUrl: string): Promise<Memory> {
   const main = createDialogue((text) => socket.send(text));
   socket.on('message', (data) => main.hears(String(data)));
   try {
-    const worker = firstWorker(main);
+    const worker = workerNamed(main, 'relay');
     await main.ask('NodeWorker.enable', { waitForDebuggerOnStart: false });
     const relay = await worker;
-    return { main: await collected(main), relay: relay === null ? null : await collected(relay) };
+    return { main: await collected(main), relay: await collected(relay) };
   } finally {
     socket.close();
   }
@@ -38,7 +37,11 @@ type Dialogue = ReturnType<typeof createDialogue>;
 interface Said {
   readonly id?: number;
   readonly method?: string;
-  readonly params?: { readonly sessionId: string; readonly message: string };
+  readonly params?: {
+    readonly sessionId: string;
+    readonly message: string;
+    readonly workerInfo?: { readonly title: string };
+  };
   readonly result?: { readonly result?: { readonly value: unknown } };
   readonly error?: { readonly message: string };
 }
@@ -63,18 +66,20 @@ function createDialogue(send: (text: string) => void) {
   };
 }
 
-/** Workers are reported at once when asked for; without one for so long there is none. */
-const WORKER_MS_MAX = 500;
+/** Workers are reported at once when asked for. */
+const WORKER_MS_MAX = 5000;
 
-/** Resolves with a dialogue with the first worker of the process, which goes through that with the process. */
-function firstWorker(main: Dialogue): Promise<Dialogue | null> {
-  return new Promise((resolve) => {
+/** Resolves with a dialogue with that worker of the process, which goes through that with the process; rejects without one. */
+function workerNamed(main: Dialogue, name: string): Promise<Dialogue> {
+  return new Promise((resolve, reject) => {
     let worker: Dialogue | null = null;
-    const timer = setTimeout(() => resolve(null), WORKER_MS_MAX);
+    let sessionId: string | undefined;
+    const timer = setTimeout(() => reject(new Error(`no thread named ${name}`)), WORKER_MS_MAX);
     main.listen(({ method, params }) => {
-      if (method === 'NodeWorker.receivedMessageFromWorker') worker?.hears(params?.message ?? '{}');
-      if (method !== 'NodeWorker.attachedToWorker' || worker !== null) return;
-      const sessionId = params?.sessionId;
+      if (method === 'NodeWorker.receivedMessageFromWorker' && params?.sessionId === sessionId)
+        worker?.hears(params?.message ?? '{}');
+      if (method !== 'NodeWorker.attachedToWorker' || !params?.workerInfo?.title.endsWith(` ${name}`)) return;
+      sessionId = params.sessionId;
       clearTimeout(timer);
       worker = createDialogue((message) => {
         main.ask('NodeWorker.sendMessageToWorker', { sessionId, message }).catch(() => {}); // it has ended
