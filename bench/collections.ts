@@ -4,7 +4,7 @@ import { nowMs } from './clock.js';
 export interface Collection {
   /** When it was heard of, by nowMs(): V8 prints at once. */
   readonly atMs: number;
-  /** Each thread has a heap of its own; the main thread's is the first to collect. */
+  /** Each thread has a heap of its own; in the order in which they first collect: main, relay, the one that hashes. */
   readonly thread: number;
   /** `major` goes through the whole heap, `minor` through what is young. */
   readonly kind: 'minor' | 'major';

@@ -17,7 +17,7 @@ const PIECE = { talkers: 1, leadFrames: 500, frames: 3_000, isBurst: true };
 const QUICK_PIECE = { ...PIECE, leadFrames: 25, frames: 250 };
 const SETTINGS = { LOG_LEVEL: 'warn' };
 /** In the order of their first collections (collections.ts). */
-const THREADS = ['main thread', "relay's thread"];
+const THREADS = ['main thread', "relay's thread", 'hashing thread'];
 const RELAY_THREAD = 1;
 
 export function garbage({ isQuick, ...bench }: Bench): Promise<Report> {

@@ -133,6 +133,7 @@ const pairOf = ({ name, address }: Attempt) => `${address} ${name}`;
 /**
  * Buckets remembered at once. A wrong password costs 50 ms of hashing, so it takes more than 15 minutes to push one
  * out, and by then the slowest of the default rates has filled it again.
+ * LIMIT: a registration is counted before it is hashed: from 20,000 networks at once one may push out another's count.
  */
 const BUCKETS_MAX = 20_000;
 

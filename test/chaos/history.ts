@@ -14,6 +14,7 @@ export interface HeardFrame {
   /** Each talker numbers all its frames, over all sockets and talkgroups, from 1. */
   readonly number: number;
   readonly sentAtMs: number;
+  readonly heardAtMs: number;
 }
 
 /** A burst by its name in the whole cluster. */

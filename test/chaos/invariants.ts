@@ -72,7 +72,7 @@ function nobodyHearsWithoutTheRight({ lines, withdrawals, radioOfSession }: Hist
           (one.radio === radio || one.radio === frame.talker) &&
           (one.talkgroup === null || one.talkgroup === frame.talkgroup) &&
           one.fromMs < frame.sentAtMs &&
-          frame.sentAtMs < one.untilMs,
+          frame.heardAtMs < one.untilMs, // else it may have been on a slow link until the right was back
       );
       if (withdrawn === undefined) continue;
       const lateMs = Math.round(frame.sentAtMs - withdrawn.fromMs);

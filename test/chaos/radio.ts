@@ -181,7 +181,7 @@ function openLineBook(person: Person, onSession: (session: number) => void) {
     if (typeof frames === 'string') throw new Error(`the relay sent a bad frame: ${frames}`);
     for (const { talkgroup, sender, burst, payload } of frames) {
       const said = readPayload(payload);
-      arrivals.push({ kind: 'frame', talkgroup, sender, burst, ...said });
+      arrivals.push({ kind: 'frame', talkgroup, sender, burst, ...said, heardAtMs: performance.now() });
       const from = `${said.talker}/${talkgroup}`;
       highest.set(from, Math.max(said.number, highest.get(from) ?? 0));
     }

@@ -266,6 +266,25 @@ t.test('of nine logins at once a queue of five takes five, and works at one', as
   t.equal(statuses.filter((status) => status === 200).length, 5);
 });
 
+t.test('whose turn to be hashed comes after four seconds is refused, and nobody behind him', async (t) => {
+  const { bcrypt, free, working } = heldBcrypt();
+  const s = await service(t, { passwords: createPasswords({ bcrypt, waitingMax: 5 }) });
+  const logIn = () => s.nobody.post('/auth/login', { username: 'admin', password: PASSWORD });
+  const first = logIn();
+  await until(() => working() === 1);
+  const startedAt = performance.now();
+  const late = [logIn(), logIn()];
+  await until(() => performance.now() - startedAt > 4200);
+  const fresh = logIn();
+  free();
+  t.equal((await first).status, 200);
+  for (const { status, headers } of await Promise.all(late)) {
+    t.equal(status, 503);
+    t.equal(headers.get('retry-after'), '1');
+  }
+  t.equal((await fresh).status, 200);
+});
+
 t.test(
   'bodies, targets, headers and slow requests are bounded as configured, and what is refused is counted',
   async (t) => {

@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
@@ -181,3 +182,19 @@ for (const RELAY_THREADS of ['0', '1']) {
     t.pass('the teardown closes it');
   });
 }
+
+t.test(
+  'closed at any moment of its start it ends without an error, and whoever else closes it waits',
+  async (t) => {
+    for (const afterMs of [0, 40, 80, 120, 160, 240]) {
+      const service = await build(t, { DATABASE_URL: await freshDatabase(t) });
+      await service.listen();
+      const started = service.start();
+      await delay(afterMs); // into the migration, the hash of the password, or what follows
+      const closes = [service.close(), service.close()];
+      t.equal(closes[0], closes[1]);
+      await t.resolves(started, `after ${afterMs} ms`);
+      await Promise.all(closes);
+    }
+  },
+);

@@ -12,7 +12,7 @@ const BOB = { radio: 1, session: 4712 };
 const burst = { talkgroup: FIRE, sender: ANN.session, burst: 1 };
 const frame = (number: number, over: Partial<HeardFrame> = {}): HeardFrame => ({
   ...burst,
-  ...{ kind: 'frame', talker: ANN.radio, number, sentAtMs: number * 40 },
+  ...{ kind: 'frame', talker: ANN.radio, number, sentAtMs: number * 40, heardAtMs: number * 40 + 5 },
   ...over,
 });
 const started: Arrival = { kind: 'started', ...burst };
@@ -99,6 +99,11 @@ t.test('I2: a frame sent after the 200 that took its talker, or its listener, ou
     broken({ lines, withdrawals: [{ ...out, radio: ANN.radio, fromMs: 0, untilMs: 39 }] }),
     [],
     'back again',
+  );
+  t.same(
+    broken({ lines, withdrawals: [{ ...out, radio: ANN.radio, fromMs: 0, untilMs: 44 }] }),
+    [],
+    'on its way until then',
   );
   t.same(hears(started, frame(1, { talker: 2 }), ended(1)), ['I2'], 'one that says to be of another');
 });
