@@ -105,12 +105,12 @@ export const families: readonly Family[] = [
   ),
   counter(
     'talkgroup_relay_sockets_closed_total',
-    'Closed sockets of sessions, by close code; 1006 is a connection that broke',
+    'Closed sockets of sessions, by close code; 1006 is a connection that broke or that the engine dropped',
     ofRelay(({ counts }) => by('code', counts.closed)),
   ),
   counter(
     'talkgroup_relay_closes_total',
-    'Sockets of sessions closed by the relay, by reason',
+    'Sockets of sessions closed by the relay or dropped by its engine, by reason',
     ofRelay(({ counts }) => by('reason', counts.closes)),
   ),
   counter(

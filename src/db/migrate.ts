@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import Postgrator from 'postgrator';
 import type postgres from 'postgres';
 import { openMigrationClient } from './client.js';
+import { within } from './deadline.js';
 
 /** From dist/src/db to the project's sql folder. */
 const SQL_FOLDER = fileURLToPath(new URL('../../../sql', import.meta.url));
@@ -22,38 +23,56 @@ export class NewerDatabaseError extends Error {
  */
 export async function migrate(url: string, folder = SQL_FOLDER): Promise<number> {
   const { sql, end } = openMigrationClient(url);
+  const migrations = migrationsOf(sql, folder);
   try {
-    // The files and their version numbers stand or fall together, and the lock falls with the transaction. Whoever
-    // waited for it must see what the other one did: hence no snapshot from before.
-    await sql`begin isolation level read committed read write`;
-    await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`;
-    const version = await applyMissing(sql, folder);
-    await sql`commit`;
-    return version;
+    const newest = await migrations.getMaxVersion();
+    if (!Number.isFinite(newest)) throw new Error(`no migrations in ${folder}`);
+    // LIMIT: behind this, nothing has a deadline, for a migration and whoever waits for one may take their time; on a
+    // link that falls silent meanwhile the operating system ends it, after a quarter of an hour or so. The common
+    // start finds nothing to do and ends here.
+    if (await within(performance.now() + LOOK_MS_MAX, isBehind(sql, migrations, newest))) {
+      await applyMissing(sql, migrations, newest);
+    }
+    return newest;
   } finally {
     await end(END_MS_MAX);
   }
 }
 
+/** To connect, begin and look: longer than the probe may take that follows a start. */
+const LOOK_MS_MAX = 2000;
+
 /** A commit was answered by now, and anything else may be cut off. */
 const END_MS_MAX = 1000;
 
-async function applyMissing(sql: postgres.Sql, folder: string): Promise<number> {
-  const postgrator = new Postgrator({
+const migrationsOf = (sql: postgres.Sql, folder: string) =>
+  new Postgrator({
     driver: 'pg',
     migrationPattern: `${folder}/*.sql`,
     schemaTable: 'schema_version',
     currentSchema: 'public',
     execQuery: async (text) => ({ rows: await sql.unsafe(text).simple() }),
   });
-  const newest = await postgrator.getMaxVersion();
-  if (!Number.isFinite(newest)) throw new Error(`no migrations in ${folder}`);
-  const current = await postgrator.getDatabaseVersion();
+
+/** Begins the transaction as well, which a standby refuses: only a database that we may write to is up to date. */
+async function isBehind(sql: postgres.Sql, migrations: Postgrator, newest: number): Promise<boolean> {
+  // Whoever waits for the lock must see what the other one did: hence no snapshot from before.
+  await sql`begin isolation level read committed read write`;
+  return isBelow(await migrations.getDatabaseVersion(), newest);
+}
+
+/** In the transaction begun: the files and their version numbers stand or fall together, and the lock falls with it. */
+async function applyMissing(sql: postgres.Sql, migrations: Postgrator, newest: number): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`;
+  if (isBelow(await migrations.getDatabaseVersion(), newest)) await migrations.migrate();
+  await sql`commit`;
+}
+
+function isBelow(current: number, newest: number): boolean {
   if (current > newest) {
     throw new NewerDatabaseError(
       `the database is at version ${current}, this code knows ${newest}: run the newer code`,
     );
   }
-  if (current < newest) await postgrator.migrate();
-  return newest;
+  return current < newest;
 }

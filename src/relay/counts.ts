@@ -48,7 +48,7 @@ export interface Counts {
   readonly notUpgraded: Record<string, number>;
   /** Closed sockets that had a session, by close code. */
   readonly closed: Record<string, number>;
-  /** Sockets of sessions that we closed, by the reason they were given. */
+  /** Sockets of sessions that we closed, by the reason they were given; those that the engine dropped were given none. */
   readonly closes: Record<string, number>;
   readonly floor: FloorCounts;
 }
@@ -102,7 +102,7 @@ export const newCounts = (): Counts => ({
   handshakes: { loading: 0, admitted: 0, refused: zeros(REFUSALS.map(({ reason }) => reason)) },
   notUpgraded: zeros(NO_UPGRADE),
   closed: zeros([...CLOSE_CODES, 'other']),
-  closes: zeros(ENDS.map(({ reason }) => reason)),
+  closes: zeros([...ENDS.map(({ reason }) => reason), ...engineDrops]),
   floor: newFloorCounts(),
 });
 
@@ -134,6 +134,11 @@ export function countOurClose({ closes }: Counts, { reason }: Close): void {
   add(closes, reason);
 }
 
+/** A session's socket that the engine dropped without a close frame. */
+export function countEngineDrop({ closes }: Counts, reason: EngineDrop): void {
+  add(closes, reason);
+}
+
 function add(counts: Record<string, number>, name: string): void {
   counts[name] = (counts[name] ?? 0) + 1;
 }
@@ -154,6 +159,11 @@ const ENDS = [
   closes.rate_limited,
   closes.replaced,
 ];
+
+/** Limits that the engine keeps for us, which tells nobody but us. */
+const engineDrops = [closes.too_big.reason, 'timed out'] as const;
+
+export type EngineDrop = (typeof engineDrops)[number];
 
 /** What a handshake can be answered with. */
 const REFUSALS = [

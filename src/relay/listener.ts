@@ -2,7 +2,7 @@
 // end the process; every option is set, for the engine's defaults change.
 import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type WebSocket } from 'uWebSockets.js';
 import { closes } from './closes.js';
-import { countNotUpgraded } from './counts.js';
+import { countEngineDrop, countNotUpgraded, type EngineDrop } from './counts.js';
 import { type Bound, type Door, type DoorLog, openDoor } from './door.js';
 import type { Publisher } from './fanout.js';
 import { HEADER_BYTES } from './frame.js';
@@ -187,10 +187,16 @@ function routes(app: TemplatedApp, relay: Relay, options: ListenerOptions): void
       ofSession(ws, (session) => session.ponged(message));
     },
 
-    close(ws, code) {
+    close(ws, code, message) {
       ws.getUserData().closed = true;
       // Around it once more: the socket that a failed session is closed with is gone already.
-      guarded('close', () => ofSession(ws, (session) => relay.closed(session, code)));
+      guarded('close', () =>
+        ofSession(ws, (session) => {
+          const drop = readDrop(code, message);
+          if (drop !== null) countEngineDrop(relay.counts, drop);
+          relay.closed(session, code);
+        }),
+      );
     },
   });
   // What the engine does not take for an upgrade: it looks for a key of 24 characters, and at nothing else.
@@ -245,6 +251,17 @@ function seat(ws: WebSocket<SocketData>, data: SocketData, admission: Admission,
     if (!data.closed) ws.end(closes.internal.code, closes.internal.reason); // it may not have had its socket yet
   }
 }
+
+/** Why the engine dropped it; null for any other end. 1006 never arrives: its text is the engine's, not a client's. */
+function readDrop(code: number, message: ArrayBuffer): EngineDrop | null {
+  return code === 1006 ? (ENGINE_WORDS.get(Buffer.from(message).toString()) ?? null) : null;
+}
+
+/** In the words of the engine, 3.0.6. A message that is too big for it ends before it is read, hence without a 1009. */
+const ENGINE_WORDS: ReadonlyMap<string, EngineDrop> = new Map([
+  ['Received too big message', 'message too big'],
+  ['WebSocket timed out from inactivity', 'timed out'],
+]);
 
 const isUpgrade = (req: HttpRequest) => req.getHeader('upgrade').toLowerCase() === 'websocket';
 

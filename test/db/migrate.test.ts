@@ -5,9 +5,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
 import t, { type Test } from 'tap';
+import { DeadlineError } from '../../src/db/deadline.js';
 import { migrate, NewerDatabaseError } from '../../src/db/migrate.js';
 import { freshDatabase } from '../helpers/cluster.js';
 import { eventually } from '../helpers/eventually.js';
+import { proxiedDatabase } from '../helpers/proxied-database.js';
 
 const SQL_FOLDER = fileURLToPath(new URL('../../../sql', import.meta.url));
 
@@ -94,6 +96,31 @@ t.test('a migration cut off in the middle leaves nothing, and its lock is free',
   await writeFile(join(folder, '999.do.slow.sql'), 'select 1');
   t.equal(await migrate(url, folder), 999);
 });
+
+t.test(
+  'a link that falls silent under the question for the version is given up, and the next attempt succeeds',
+  async (t) => {
+    const { url, proxy, direct } = await proxiedDatabase(t);
+    const version = await migrate(direct);
+    const sql = raw(t, direct);
+    const startedAt = performance.now();
+    let attempt: Promise<unknown> = Promise.resolve();
+    await sql.begin(async (locked) => {
+      await locked`lock table schema_version`;
+      attempt = migrate(url).catch((error) => error);
+      await eventually(async () => {
+        const waiting =
+          await locked`select from pg_locks where not granted and relation = 'schema_version'::regclass`;
+        if (waiting.length === 0) throw new Error('not asked yet');
+      });
+      proxy.hole();
+    });
+    t.type(await attempt, DeadlineError);
+    t.ok(performance.now() - startedAt < 6000, `${Math.round(performance.now() - startedAt)} ms`);
+    proxy.heal();
+    t.equal(await migrate(url), version);
+  },
+);
 
 t.test('a folder without migrations is named, instead of taken for an old version', async (t) => {
   const url = await freshDatabase(t);

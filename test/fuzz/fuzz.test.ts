@@ -5,7 +5,8 @@ import t, { type Test } from 'tap';
 import { freshDatabase } from '../helpers/cluster.js';
 import { type Route, routesOf } from './api.js';
 import { fuzz } from './fuzz.js';
-import { forgottenRoutes, fuzzRest } from './rest.js';
+import { faultsOfAnswers, forgottenRoutes, fuzzRest } from './rest.js';
+import type { Tally } from './tally.js';
 
 const INPUTS = Number(process.env.PROVE_RUNS ?? 3000) / 3;
 
@@ -94,3 +95,28 @@ t.test('a route nobody has input for is not passed over', async (t) => {
   const tally = { inputs: 0, seconds: 1, tables: new Map(), slowest: { ms: 0, what: '' } };
   t.strictSame(forgottenRoutes([route], tally), ['POST /things']);
 });
+
+t.test(
+  'a run that was mostly turned away is no good, and one that some route refused throughout neither',
+  async (t) => {
+    const tally = (inputs: number, away: number, ok: readonly string[]): Tally => ({
+      inputs,
+      seconds: 1,
+      tables: new Map([
+        ['status', new Map([['503', away]])],
+        ['answered 200', new Map(ok.map((name) => [name, 1]))],
+      ]),
+      slowest: { ms: 0, what: '' },
+    });
+    const login = { ...route, path: '/auth/login' };
+    t.strictSame(faultsOfAnswers([route, login], tally(1000, 50, [])), [], 'too few to reach everything');
+    t.strictSame(faultsOfAnswers([route, login], tally(1000, 51, [])), [
+      '51 of 1000 REST inputs were answered 503',
+    ]);
+    t.strictSame(faultsOfAnswers([route, login], tally(100_000, 5000, ['POST /things'])), []);
+    t.strictSame(faultsOfAnswers([route, login], tally(100_000, 5001, [])), [
+      '5001 of 100000 REST inputs were answered 503',
+      'never 200: POST /things',
+    ]);
+  },
+);

@@ -4,7 +4,7 @@ import { talkOn } from './innocents.js';
 import type { Failure } from './lanes.js';
 import { type Memory, readMemory } from './memory.js';
 import { fuzzRadios, RADIO_LANES } from './radios.js';
-import { forgottenRoutes, fuzzRest } from './rest.js';
+import { faultsOfAnswers, forgottenRoutes, fuzzRest } from './rest.js';
 import { type Scene, setScene } from './scene.js';
 import { type Service, withService } from './service.js';
 import type { Tally } from './tally.js';
@@ -87,6 +87,7 @@ async function fuzzService(options: FuzzOptions, service: Service): Promise<Fuzz
         ...faults,
         ...(isReady ? [] : ['the service is not ready any more']),
         ...forgotten.map((route) => `no input for ${route}`),
+        ...(replay === undefined ? faultsOfAnswers(routes, rest) : []),
         ...(memory === null ? [] : faultsOfMemory(memory)),
       ],
     };
@@ -124,7 +125,6 @@ function faultsOfMemory({ before, after }: { before: Memory; after: Memory }): s
     ['relay', before.relay, after.relay],
   ] as const;
   return pairs.flatMap(([thread, from, to]) => {
-    if (from === null || to === null) return [];
     const [was, is] = [from.heap + from.external, to.heap + to.external];
     return is <= was * MEMORY_RATIO_MAX ? [] : [`the ${thread} thread held ${was} bytes, and now ${is}`];
   });

@@ -65,6 +65,25 @@ export function forgottenRoutes(routes: readonly Route[], { tables }: Tally): st
   return routes.map(nameOf).filter((name) => !tables.get('route')?.has(name));
 }
 
+/** More 503s than this mean that the service was away, and that most of the others tried nothing. */
+const AWAY_SHARE_MAX = 0.05;
+/** From here on every route is answered as documented many times: the rarest 123 times in 600,000. */
+const INPUTS_THAT_REACH_ALL = 100_000;
+
+/** Why these answers say little of the service, one sentence each: it was away, or routes refused all they got. */
+export function faultsOfAnswers(routes: readonly Route[], { inputs, tables }: Tally): string[] {
+  const away = tables.get('status')?.get('503') ?? 0;
+  const reached = tables.get('answered 200');
+  const unreached = routes.map(nameOf).filter((name) => !reached?.has(name) && !NEVER_ANSWERED_200.has(name));
+  return [
+    ...(away > inputs * AWAY_SHARE_MAX ? [`${away} of ${inputs} REST inputs were answered 503`] : []),
+    ...(inputs < INPUTS_THAT_REACH_ALL ? [] : unreached.map((name) => `never 200: ${name}`)),
+  ];
+}
+
+/** Only the password of an account would do, and the callers of a scene are made without one. */
+const NEVER_ANSWERED_200: ReadonlySet<string> = new Set(['POST /auth/login', 'POST /auth/changepassword']);
+
 const nameOf = ({ method, path }: Route) => `${method} ${path}`;
 
 interface Trial {

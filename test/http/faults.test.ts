@@ -1,6 +1,8 @@
 // The service when something around it fails, and the doors that are only opened by configuration.
-import t from 'tap';
+import fc from 'fast-check';
+import t, { type Test } from 'tap';
 import { AppError } from '../../src/errors.js';
+import { closeMsMax } from '../../src/http/server.js';
 import { exchange } from '../helpers/raw.js';
 import { PASSWORD_HASH, service } from '../helpers/rest.js';
 
@@ -149,6 +151,39 @@ t.test('a connection that never finishes its request does not hold up the close'
   t.ok(performance.now() - startedAt < 6000);
   await unfinished;
 });
+
+t.test('after a long drain it holds it up for less, and none for longer than the process has', async (t) => {
+  const s = await service(t);
+  const unfinished = exchange(s.port, ['POST /auth/login HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\n{']);
+  await s.nobody.get('/healthz');
+  s.server.drain();
+  const passed = passBy(t, 11_500);
+  s.server.drain(); // a second time begins no second drain
+  const startedAt = performance.now();
+  await s.server.close();
+  t.ok(performance.now() - startedAt < 3500, `${Math.round(performance.now() - startedAt)} ms`);
+  await unfinished;
+  passed();
+
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 11_500 }), (drainedMs) => {
+      const ms = closeMsMax(drainedMs);
+      return ms >= 2000 && ms <= 5000 && drainedMs + ms <= 13_500;
+    }),
+  );
+  t.same([0, 8500, 10_500, 60_500].map(closeMsMax), [5000, 5000, 3000, 2000]);
+});
+
+/** The monotonic clock of this thread stands `ms` later from now on, until the function returned or the end of `t`. */
+function passBy(t: Test, ms: number): () => void {
+  const { now } = performance;
+  const back = () => {
+    performance.now = now;
+  };
+  performance.now = () => now.call(performance) + ms;
+  t.teardown(back);
+  return back;
+}
 
 t.test('the reference lists every route, with its answers and whether it needs a token', async (t) => {
   const s = await service(t);

@@ -1,9 +1,11 @@
 // Limits: what happens at each one, to whom it happens, and that nobody else is touched.
+import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import t from 'tap';
 import { encodeFrame } from '../../src/relay/frame.js';
 import { freshDatabase } from '../helpers/cluster.js';
 import { eventually } from '../helpers/eventually.js';
+import { readExposition } from '../helpers/exposition.js';
 import { throughProxy } from '../helpers/proxied-database.js';
 import { type Person, type Service, service } from '../helpers/service.js';
 import { BINARY, wire, wireFrame } from '../helpers/wire.js';
@@ -33,6 +35,31 @@ t.test(
     t.ok([1006, 1009].includes((await b?.closes())?.code ?? 0), 'beyond both the engine ends the connection');
   },
 );
+
+/** Sockets of sessions that were closed, by the reason they are counted under. */
+async function closedFor({ metrics }: Service, reason: string): Promise<number | undefined> {
+  const { series } = readExposition(await (await fetch(metrics)).text());
+  return series.get(`talkgroup_relay_closes_total{reason="${reason}"}`);
+}
+
+for (const RELAY_THREADS of ['0', '1']) {
+  t.test(
+    `what the engine finds too big is counted as that, with no limit set and RELAY_THREADS=${RELAY_THREADS}`,
+    async (t) => {
+      const s = await service(t, { RELAY_THREADS });
+      const [a, b, c] = await radiosOf((await group(s, 'big', 3)).people);
+      t.equal(await closedFor(s, 'message too big'), 0);
+      a?.says(JSON.stringify({ type: 'PING', t: 1 }).padEnd(8193));
+      t.same(await a?.closes(), { code: 1006, reason: '' });
+      b?.sends(new Uint8Array(8193));
+      t.same(await b?.closes(), { code: 1006, reason: '' });
+      c?.socket.close(1000, 'Received too big message');
+      await c?.closes();
+      await eventually(async () => assert.equal(await closedFor(s, 'message too big'), 2));
+      t.equal(await closedFor(s, 'timed out'), 0);
+    },
+  );
+}
 
 t.test('every control message with ref is answered, however many come', async (t) => {
   const s = await service(t, { CONTROL_PER_SECOND: '1' });
@@ -127,6 +154,7 @@ t.test('a radio that fell silent is dropped, one that answers pings stays', wait
 
   await once(lost.socket, 'close', { signal: AbortSignal.timeout(1500 * idleS) });
   t.match(await listener.hears('TALK_ENDED'), { code: 'disconnected', frames: 1 });
+  await eventually(async () => assert.equal(await closedFor(s, 'timed out'), 1));
   t.ok(performance.now() - silentFrom > 500 * idleS, 'not before its time');
   await listener.settled();
 });
