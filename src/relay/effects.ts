@@ -3,7 +3,7 @@ import type { Account, EmergencyRow } from '../talk/store.js';
 import { type Close, closes } from './closes.js';
 import type { Fanout } from './fanout.js';
 import type { Floors } from './floors.js';
-import type { Membership, Talkgroup } from './members.js';
+import type { Membership, Talkgroup, User } from './members.js';
 import { say } from './messages.js';
 import type { Session } from './session.js';
 import type { RightsEffects } from './settle.js';
@@ -16,52 +16,75 @@ export interface EffectsOptions {
   readonly discard: (talk: Talk) => void;
   readonly followEmergencies: (talkgroup: Talkgroup, rows: readonly EmergencyRow[]) => void;
   readonly nowMs: () => number;
+  /** A throw for this session: it alone ends. */
+  readonly fail: (session: Session, error: unknown) => void;
+  readonly log: { error(fields: object, message: string): void };
 }
 
+/** None of them throws: one bad session must not hold up the reads that everybody waits for. */
 export function createEffects({
   fanout,
   floors,
   discard,
   followEmergencies,
   nowMs,
+  fail,
+  log,
 }: EffectsOptions): RightsEffects {
-  const each = ({ user }: Membership, act: (session: Session) => void) => {
-    for (const session of [...user.sessions]) act(session);
-  };
+  function each({ sessions }: User, act: (session: Session) => void): void {
+    for (const session of [...sessions]) {
+      try {
+        act(session);
+      } catch (error) {
+        fail(session, error);
+      }
+    }
+  }
+
+  /** Something for all in the talkgroup: a throw is no session's own, and what else there is to do goes on. */
+  function forAll(talkgroup: Talkgroup, act: () => void): void {
+    try {
+      act();
+    } catch (error) {
+      log.error({ talkgroup: talkgroup.id, err: error }, 'change of a talkgroup failed');
+    }
+  }
+
   return {
     withdrawn: (membership) =>
-      each(membership, (session) => {
+      each(membership.user, (session) => {
         session.reception.unhear(membership);
         const talk = session.talkAt(membership.talkgroup);
         if (talk !== undefined) discard(talk);
       }),
-    granted: (membership) => each(membership, ({ reception }) => reception.hear(membership)),
-    missed: (user) => {
-      for (const session of [...user.sessions]) session.resync();
-    },
+    granted: (membership) => each(membership.user, ({ reception }) => reception.hear(membership)),
+    missed: (user) => each(user, (session) => session.resync()),
     joined: (membership) =>
-      each(membership, (session) => {
+      each(membership.user, (session) => {
         session.reception.hear(membership);
         session.send(say.talkgroupJoined(session.snapshot(membership.talkgroup)));
       }),
-    left: (membership) => each(membership, (session) => dismiss(session, membership, 'left')),
+    left: (membership) => each(membership.user, (session) => dismiss(session, membership, 'left')),
     deleted: (talkgroup) => {
       // All bursts end before anybody is dismissed, so that every member hears of every end.
-      floors.close(talkgroup, nowMs());
+      forAll(talkgroup, () => floors.close(talkgroup, nowMs()));
       for (const membership of talkgroup.memberships)
-        each(membership, (session) => dismiss(session, membership, 'deleted'));
+        each(membership.user, (session) => dismiss(session, membership, 'deleted'));
     },
-    rotated: (talkgroup) => fanout.event(talkgroup, (number) => say.keyRotated(talkgroup, number)),
+    rotated: (talkgroup) =>
+      forAll(talkgroup, () => fanout.event(talkgroup, (number) => say.keyRotated(talkgroup, number))),
     changed: (talkgroup) => {
-      fanout.tell(talkgroup, say.talkgroupChanged(talkgroup));
-      floors.change(talkgroup, nowMs());
+      forAll(talkgroup, () => fanout.tell(talkgroup, say.talkgroupChanged(talkgroup)));
+      forAll(talkgroup, () => floors.change(talkgroup, nowMs()));
     },
-    emergencies: followEmergencies,
-    checked: (user, account) => {
-      for (const session of [...user.sessions]) {
+    emergencies: (talkgroup, rows) => forAll(talkgroup, () => followEmergencies(talkgroup, rows)),
+    checked: (user, account) =>
+      each(user, (session) => {
         const refused = refusalOf(account, session.issuedAt);
         if (refused !== null) session.close(refused, 'disabled');
-      }
+      }),
+    failed: ({ sessions }, error) => {
+      for (const session of [...sessions]) fail(session, error);
     },
   };
 }

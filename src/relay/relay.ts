@@ -124,6 +124,8 @@ export function createRelay(options: RelayOptions): Relay {
       discard,
       followEmergencies: (...shown) => emergencies.follow(...shown),
       nowMs,
+      fail,
+      log,
     }),
     nowMs,
     batch: limits.upgradesLoading,

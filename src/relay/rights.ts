@@ -185,7 +185,22 @@ export function createRights({
   function withdraw(membership: Membership): void {
     if (!membership.granted) return;
     membership.granted = false;
-    effects.withdrawn(membership);
+    ofUser(membership.user, () => effects.withdrawn(membership));
+  }
+
+  /** A throw meets this user alone. */
+  function ofUser(user: User, act: () => void): void {
+    attempt({ user: user.id }, act, (error) => effects.failed(user, error));
+  }
+
+  /** A throw is a bug, and no reason to read again: whatever threw would throw again, and before everybody. */
+  function attempt(about: object, act: () => void, failed?: (error: unknown) => void): void {
+    try {
+      act();
+    } catch (error) {
+      log.error({ ...about, err: error }, 'change of rights failed');
+      failed?.(error);
+    }
   }
 
   /** Notices may have been missed: everything held is read again, with nothing withdrawn on suspicion. */
@@ -259,7 +274,8 @@ export function createRights({
         dirtyTalkgroups.add(id);
         continue;
       }
-      if (talkgroup !== undefined) settler.talkgroup(talkgroup, found.get(id) ?? null);
+      if (talkgroup !== undefined)
+        attempt({ talkgroup: id }, () => settler.talkgroup(talkgroup, found.get(id) ?? null));
       confirm(id);
     }
   }
@@ -283,15 +299,17 @@ export function createRights({
 
   function settleUser(id: UserId, account: Account | null): void {
     const user = users.get(id);
-    if (user !== undefined) settler.user(user, account);
+    if (user !== undefined) ofUser(user, () => settler.user(user, account));
     const queue = waiters.get(id) ?? [];
     waiters.delete(id);
     waiting -= queue.length;
     for (const waiter of queue) {
-      waiter.done(
-        account === null
-          ? { kind: 'unknown' }
-          : { kind: 'loaded', account, user: users.get(id) ?? settler.newcomer(account) },
+      attempt({ user: id }, () =>
+        waiter.done(
+          account === null
+            ? { kind: 'unknown' }
+            : { kind: 'loaded', account, user: users.get(id) ?? settler.newcomer(account) },
+        ),
       );
     }
     confirm(id);

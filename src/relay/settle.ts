@@ -19,6 +19,8 @@ export interface RightsEffects {
   emergencies(talkgroup: Talkgroup, rows: readonly EmergencyRow[]): void;
   /** Device disabled, tokens revoked or user gone; `account` is null when the user does not exist. */
   checked(user: User, account: Account | null): void;
+  /** What a change does to this user threw half way: what his sockets hear is in doubt, and they end. */
+  failed(user: User, error: unknown): void;
 }
 
 export interface Settler {

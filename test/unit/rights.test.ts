@@ -1,12 +1,17 @@
-// The order of changes: whatever way notices take, and whichever get lost, the relay ends as the database says.
+// The order of changes: whatever way notices take, and whichever get lost, the relay ends as the database says. And bugs
+// in what a change does: they meet whom they belong to.
 import fc from 'fast-check';
 import t from 'tap';
 import { type Change, type Notice, noticeOf } from '../../src/db/notices.js';
 import { AppError } from '../../src/errors.js';
 import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
-import { mayTalk, type User } from '../../src/relay/members.js';
+import { createEffects } from '../../src/relay/effects.js';
+import type { Fanout } from '../../src/relay/fanout.js';
+import type { Floors } from '../../src/relay/floors.js';
+import { Membership, mayTalk, Talkgroup, User } from '../../src/relay/members.js';
 import { createRights, type Loaded, type Rights } from '../../src/relay/rights.js';
 import type { Session } from '../../src/relay/session.js';
+import type { RightsEffects } from '../../src/relay/settle.js';
 import type { Account, TalkgroupRow } from '../../src/talk/store.js';
 
 const userIds = ['ann', 'bob', 'cid'] as UserId[];
@@ -101,6 +106,7 @@ function newRelay(
           close(session);
         }
       },
+      failed: (_user, error) => t.fail(String(error)),
     },
     nowMs: () => 0,
     batch: 2,
@@ -269,3 +275,188 @@ function assertAsTheDatabaseSays(rights: Rights, database: ReturnType<typeof new
     if (held.memberships.size === 0) throw new Error(`${held.id} is held without a member`);
   }
 }
+
+/** Rights over that database where `effects` have bugs; who failed stands in `failed`, who was read in `read`. */
+function withBugs(effects: Partial<RightsEffects>) {
+  const database = newDatabase();
+  const failed: UserId[] = [];
+  const logged: string[] = [];
+  const read: UserId[] = [];
+  const nothing = () => {};
+  const rights = createRights({
+    reads: {
+      accountsOf: async (users) => {
+        read.push(...users);
+        return database.accountsOf(users);
+      },
+      talkgroupsOf: async (ids) => database.talkgroupsOf(ids),
+    },
+    effects: {
+      withdrawn: nothing,
+      granted: nothing,
+      missed: nothing,
+      joined: nothing,
+      left: nothing,
+      deleted: nothing,
+      rotated: nothing,
+      changed: nothing,
+      emergencies: nothing,
+      checked: nothing,
+      failed(user) {
+        failed.push(user.id);
+        user.sessions.clear();
+        rights.drop(user.id);
+      },
+      ...effects,
+    },
+    nowMs: () => 0,
+    batch: 10,
+    waitingMax: 100,
+    log: { error: (_fields, message) => logged.push(message) },
+    pause: async () => void (await settled()),
+  });
+  const connect = (id: UserId) =>
+    new Promise<Loaded['kind']>((resolve) =>
+      rights.load(id, (loaded) => {
+        if (loaded.kind === 'loaded') loaded.user.sessions.add({ user: loaded.user } as Session);
+        resolve(loaded.kind);
+      }),
+    );
+  return { database, rights, failed, logged, read, connect };
+}
+
+const [ann, bob] = userIds as [UserId, UserId, UserId];
+const [fire] = talkgroupIds as [TalkgroupId, TalkgroupId];
+
+t.test('a user whose change throws ends, keeps no newcomer out and is not read again for it', async (t) => {
+  const relay = withBugs({
+    checked(user) {
+      if (user.id === ann) throw new Error('a bug');
+    },
+  });
+  await relay.connect(ann);
+  relay.read.length = 0;
+  const revoked = relay.rights.notice(noticeOf({ kind: 'user_revoked', user: ann }));
+  t.equal(await relay.connect(bob), 'loaded');
+  await revoked;
+  await settled();
+  t.same(relay.failed, [ann]);
+  t.same(relay.logged, ['change of rights failed']);
+  t.same(relay.read.filter((id) => id === ann).length, 1);
+  t.same([...relay.rights.users.keys()], [bob]);
+});
+
+t.test('a withdrawal that throws is acknowledged, and the other ones of its notice are done', async (t) => {
+  const withdrawn: UserId[] = [];
+  const relay = withBugs({
+    withdrawn({ user }) {
+      if (user.id === ann) throw new Error('a bug');
+      withdrawn.push(user.id);
+    },
+  });
+  for (const user of [ann, bob]) relay.database.change({ kind: 'joined', user, talkgroup: fire });
+  for (const user of [ann, bob]) await relay.connect(user);
+  relay.read.length = 0;
+  await relay.rights.notice(noticeOf({ kind: 'device_changed', device }));
+  await settled();
+  t.same(relay.failed, [ann]);
+  t.same(withdrawn, [bob], 'it is the same device');
+  t.same(relay.read, [bob]);
+});
+
+t.test('a talkgroup whose change throws is read once, and the change of it is answered', async (t) => {
+  const relay = withBugs({
+    emergencies() {
+      throw new Error('a bug');
+    },
+  });
+  relay.database.change({ kind: 'joined', user: ann, talkgroup: fire });
+  await relay.connect(ann);
+  await relay.rights.notice(noticeOf({ kind: 'talkgroup_changed', talkgroup: fire }));
+  t.equal(await relay.connect(bob), 'loaded');
+  t.same(relay.logged, ['change of rights failed']);
+  t.same(relay.failed, []);
+});
+
+t.test('an admission that throws is the only one that does not come', async (t) => {
+  const relay = withBugs({});
+  const before = relay.connect(bob); // both of the others wait for the next read
+  relay.rights.load(ann, () => {
+    throw new Error('a bug');
+  });
+  t.equal(await relay.connect(ann), 'loaded');
+  t.equal(await before, 'loaded');
+  t.same(relay.logged, ['change of rights failed']);
+  t.same(relay.read, [bob, ann]);
+});
+
+/** Three sockets of one member, the middle one broken; what is done to the others stands in `done` by their numbers. */
+function threeSockets() {
+  const [account] = newDatabase().accountsOf([ann]);
+  const user = new User(account as Account); // there is one for each id
+  const talkgroup = new Talkgroup(rowOf(fire, 1));
+  const membership = new Membership(user, talkgroup, 'depot');
+  talkgroup.memberships.add(membership);
+  const done = new Set<number>();
+  const failed: (number | string)[] = [];
+  for (const number of [1, 2, 3]) {
+    const act = () => {
+      if (number === 2) throw new Error('a bug');
+      done.add(number);
+    };
+    const reception = { hear: act, unhear: act };
+    const session = { number, issuedAt: 0, reception, forget: act, resync: act, close: act };
+    const answers = { talkAt() {}, snapshot: () => ({}), send() {} };
+    user.sessions.add({ ...session, ...answers } as unknown as Session); // all that effects use of it
+  }
+  const effectsWith = (floors: object, fanout: object) =>
+    createEffects({
+      fanout: fanout as Fanout,
+      floors: floors as Floors,
+      discard() {},
+      followEmergencies: () => broken(),
+      nowMs: () => 0,
+      fail: ({ number }) => failed.push(number),
+      log: { error: (_fields, message) => failed.push(message) },
+    });
+  return { user, talkgroup, membership, done, failed, effectsWith };
+}
+
+const broken = () => {
+  throw new Error('a bug');
+};
+
+const ofSockets: Record<string, (effects: RightsEffects, held: ReturnType<typeof threeSockets>) => void> = {
+  withdrawn: (effects, { membership }) => effects.withdrawn(membership),
+  granted: (effects, { membership }) => effects.granted(membership),
+  missed: (effects, { user }) => effects.missed(user),
+  joined: (effects, { membership }) => effects.joined(membership),
+  left: (effects, { membership }) => effects.left(membership),
+  deleted: (effects, { talkgroup }) => effects.deleted(talkgroup),
+  checked: (effects, { user }) => effects.checked(user, null),
+};
+
+for (const [name, act] of Object.entries(ofSockets)) {
+  t.test(
+    `a throw for one socket of a user fails that one, and the others are ${name} all the same`,
+    async (t) => {
+      const held = threeSockets();
+      act(held.effectsWith({ close() {} }, {}), held);
+      t.same(held.failed, [2]);
+      t.same([...held.done], [1, 3]);
+    },
+  );
+}
+
+t.test('what throws for a whole talkgroup is logged, and the rest of its change is done', async (t) => {
+  const { talkgroup, done, failed, effectsWith } = threeSockets();
+  let changed = 0;
+  const effects = effectsWith({ close: broken, change: () => changed++ }, { tell: broken, event: broken });
+  effects.changed(talkgroup);
+  t.equal(changed, 1, 'its floor follows');
+  effects.rotated(talkgroup);
+  effects.emergencies(talkgroup, []);
+  effects.deleted(talkgroup);
+  t.same([...done], [1, 3], 'its members are dismissed');
+  t.same(failed, [...Array(4).fill('change of a talkgroup failed'), 2]);
+});
