@@ -172,6 +172,7 @@ const REFUSALS = [
   closes.device_disabled,
   closes.overloaded,
   closes.restart,
+  closes.internal,
 ];
 
 /** What the relay's port answers to plain HTTP. */

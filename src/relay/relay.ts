@@ -188,7 +188,17 @@ export function createRelay(options: RelayOptions): Relay {
     if (claims === null) return done({ close: closes.invalid_token });
     if (closing) return done({ close: closes.restart });
     if (!options.started()) return done({ close: closes.overloaded });
-    rights.load(claims.sub, (loaded) => done(seat(loaded, claims.iat, resume)));
+    rights.load(claims.sub, (loaded) => done(seatOrClose(loaded, claims.iat, resume)));
+  }
+
+  /** A throw is answered, too: whoever knocked would else wait until he is taken for dead. */
+  function seatOrClose(loaded: Loaded, issuedAt: number, resume: string | null): Admission {
+    try {
+      return seat(loaded, issuedAt, resume);
+    } catch (error) {
+      log.error({ err: error }, 'admission failed');
+      return { close: closes.internal };
+    }
   }
 
   function seat(loaded: Loaded, issuedAt: number, resume: string | null): Admission {

@@ -19,6 +19,18 @@ const talkgroupRow = (number: number): MembershipRow => ({
   site: 'depot',
 });
 
+const account = {
+  id: 'ann' as UserId,
+  username: 'ann',
+  role: 'user' as const,
+  valid_from: 0,
+  device_id: null,
+  device_active: true,
+  memberships: [talkgroupRow(1), talkgroupRow(2)],
+};
+const reads = { accountsOf: async () => [account], talkgroupsOf: async () => [] };
+const claims = { sub: account.id, username: 'ann', role: 'user', iat: 0 } as const;
+
 /** A relay without an engine, and one radio in the talkgroups 1 and 2; time passes only by `pass`. */
 async function radioOn(t: Test) {
   let nowMs = 100_000;
@@ -40,23 +52,13 @@ async function radioOn(t: Test) {
       closed = reason;
     },
   };
-  const account = {
-    id: 'ann' as UserId,
-    username: 'ann',
-    role: 'user' as const,
-    valid_from: 0,
-    device_id: null,
-    device_active: true,
-    memberships: [talkgroupRow(1), talkgroupRow(2)],
-  };
   const relay = relayAlone(t, {
-    reads: { accountsOf: async () => [account], talkgroupsOf: async () => [] },
+    reads,
     takeNumber: () => 7,
     publisher: { publish: () => true, numSubscribers: () => 1 },
     nowMs: () => nowMs,
   });
   t.teardown(() => relay.close());
-  const claims = { sub: account.id, username: 'ann', role: 'user', iat: 0 } as const;
   const session = await seated(relay, claims, peer);
   const bufferOf = (bytes: Uint8Array) => new Uint8Array(bytes).buffer;
 
@@ -91,6 +93,22 @@ t.test('speech has its rate in each talkgroup: twice a second at once, then as t
   t.equal(spoken(1, 500), 55);
   radio.pass(60_000);
   t.equal(spoken(1, 500), 220, 'silence saves up no more than the burst');
+});
+
+t.test('a handshake that meets a bug on its way to a session is closed, not left waiting', async (t) => {
+  const logged: string[] = [];
+  const log = { fail: (...[message]: unknown[]) => logged.push(String(message)) > 0 };
+  const relay = relayAlone(log, {
+    reads,
+    takeNumber() {
+      throw new Error('on purpose');
+    },
+    publisher: { publish: () => true, numSubscribers: () => 1 },
+    nowMs: () => 0,
+  });
+  t.teardown(() => relay.close());
+  await t.rejects(seated(relay, claims, {} as Peer), { message: 'internal error' });
+  t.strictSame(logged, ['admission failed']);
 });
 
 t.test('a refused stream is told once, for as long as it lasts', async (t) => {
