@@ -29,6 +29,8 @@ export interface FloorsOptions {
   readonly discard: (talk: Talk) => void;
   /** T1. */
   readonly talkSilenceMs: number;
+  /** An outcome for this session threw: it alone ends, but not in the midst of a step. */
+  readonly failLater: (session: Session, error: unknown) => void;
   readonly log: { error(fields: object, message: string): void };
 }
 
@@ -41,7 +43,8 @@ interface Asking {
 
 export type Floors = ReturnType<typeof createFloors>;
 
-export function createFloors({ fanout, counts, sessions, discard, talkSilenceMs, log }: FloorsOptions) {
+export function createFloors(options: FloorsOptions) {
+  const { fanout, counts, sessions, discard, talkSilenceMs, failLater, log } = options;
   /** Talkgroups in which somebody has the floor or waits for it, or did a moment ago: a burst may be one frame. */
   const active = new Set<Talkgroup>();
 
@@ -57,8 +60,13 @@ export function createFloors({ fanout, counts, sessions, discard, talkSilenceMs,
       const session = sessionOf(outcome);
       const talk = sessions.get(session)?.talkAt(talkgroup);
       if (talk === undefined) continue;
-      if (outcome.kind === 'denied' && event.kind === 'frame') denyFrame(talk, outcome.code, nowMs);
-      else carryOut(talk, outcome, nowMs, session === asker ? ref : undefined);
+      try {
+        if (outcome.kind === 'denied' && event.kind === 'frame') denyFrame(talk, outcome.code, nowMs);
+        else carryOut(talk, outcome, nowMs, session === asker ? ref : undefined);
+      } catch (error) {
+        // A bug. Whoever caused this step is as innocent of it as those whose outcomes follow.
+        failLater(talk.session, error);
+      }
     }
   }
 

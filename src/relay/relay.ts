@@ -107,6 +107,7 @@ export function createRelay(options: RelayOptions): Relay {
     sessions,
     discard,
     talkSilenceMs: limits.talkSilenceMs,
+    failLater: (session, error) => setImmediate(fail, session, error),
     log,
   });
   const presence = createPresence(fanout);

@@ -69,6 +69,27 @@ t.test('a throw in a callback ends that one session, and all others go on', asyn
   t.equal(online, 2, 'nobody else is left in the engine');
   t.match(members, { length: 2, 0: { username: 'sound-0' }, 1: { username: 'sound-1' } }, 'nor in the books');
 
+  // It throws when another one lets go of the floor it waits for.
+  const [before, waiting, behind] = [
+    await s.person('has the floor'),
+    await s.person('bug in nextBurst'),
+    await s.person('is next'),
+  ];
+  const floor = await s.talkgroupWith(
+    { name: 'one at a time', floor_mode: 'single' },
+    before,
+    waiting,
+    behind,
+  );
+  const ask = { type: 'FLOOR_REQUEST', talkgroup_id: floor.id, queue: true };
+  const holder = await before.radio();
+  t.match(await holder.asks(ask), { type: 'FLOOR_GRANTED' });
+  const [first, second] = [await waiting.radio(), await behind.radio()];
+  for (const radio of [first, second]) t.match(await radio.asks(ask), { type: 'FLOOR_QUEUED' });
+  t.match(await holder.asks({ type: 'FLOOR_RELEASE', talkgroup_id: floor.id }), { type: 'OK' });
+  t.same(await first.closes(), INTERNAL, 'the one who was to have it');
+  t.match(await second.hears('FLOOR_GRANTED'), {}, 'and the next one has it');
+
   clearInterval(speech);
   t.match(
     await listener.hears('TALK_ENDED'),
@@ -82,5 +103,5 @@ t.test('a throw in a callback ends that one session, and all others go on', asyn
   s.signal('SIGTERM');
   t.equal(await s.exit(), 0);
   const [, failed] = /"failed":(\d+)/.exec(s.output()) ?? [];
-  t.equal(Number(failed), methods.length + 1, 'each is counted');
+  t.equal(Number(failed), methods.length + 2, 'each is counted');
 });

@@ -20,6 +20,8 @@ const ofSession = (session: unknown) => (session as Session).user.username;
 for (const method of sessionMethods) breakFor(Session.prototype as unknown as Methods, method, ofSession);
 // What ends it so that its end can throw, too.
 breakFor(Session.prototype as unknown as Methods, 'receiveText', ofSession, 'end');
+// What it is told by a step of the floor that another one made.
+breakFor(Session.prototype as unknown as Methods, 'nextBurst', ofSession);
 breakTimers();
 fillBuffers();
 for (const method of receptionMethods) {
