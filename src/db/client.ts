@@ -114,7 +114,7 @@ export function openDatabase({
     const at = kind === 'read' ? Math.min(deadline.at, startedAt + READ_MS_MAX) : deadline.at;
     if (at <= startedAt) throw new AppError('database_unavailable');
     try {
-      return withoutHoles(await within(at, statement(used.sql)));
+      return answered(await within(at, statement(used.sql)));
     } catch (error) {
       const fault = faultOf(error);
       if (fault === 'statement') throw error;
@@ -197,12 +197,22 @@ export function openDatabase({
 }
 
 /**
- * postgres.js 3.4.9 counts a connection's rows on from where a statement ended amid its own, by an error or with the
- * connection that this one replaces: the rows of the next one then have holes before them, and the first looks like none
- * (porsager/postgres, issue 1181).
+ * What postgres.js 3.4.9 says is the answer, made sure of; with these two a valid token looked like an unknown one.
+ *
+ * Where connections die under it, it now and then resolves a statement with a result that no byte of an answer went
+ * into: no command is named in it. That statement is lost.
+ *
+ * It counts a connection's rows on from where a statement ended amid its own, by an error or with the connection that
+ * this one replaces: the rows of the next one then have holes before them (porsager/postgres, issue 1181).
  */
-function withoutHoles<Row>(rows: Row[]): Row[] {
+function answered<Row>(rows: Row[] & { readonly command?: string | null }): Row[] {
+  if (rows.command === null) throw new UnansweredError('resolved without an answer');
   return rows.length > 0 && !(0 in rows) ? rows.filter(() => true) : rows;
+}
+
+class UnansweredError extends Error {
+  /** Read by `faultOf`: sent, and no answer came. */
+  readonly code = 'UNANSWERED';
 }
 
 /** What is in flight at a close has this long. */

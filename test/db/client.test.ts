@@ -391,6 +391,21 @@ t.test('behind a statement that ended amid its rows the next one has its own, fr
   }
 });
 
+t.test(
+  'what resolves without an answer of PostgreSQL is a lost statement, and its pool is replaced',
+  async (t) => {
+    const { url } = await proxiedDatabase(t);
+    const { database, lines } = await opened(t, url);
+    // As postgres.js makes it before the first byte of an answer.
+    const unanswered = async () => Object.assign([], { count: null, command: null });
+    await t.rejects(database.read(deadlineIn(REQUEST_MS), unanswered), { code: 'database_unavailable' });
+    await t.rejects(database.write(deadlineIn(REQUEST_MS), unanswered), { code: 'outcome_unknown' });
+    t.strictSame(lines, ['database pool replaced', 'database pool replaced']);
+    const none = await database.read(deadlineIn(REQUEST_MS), (sql) => sql`select 1 where false`);
+    t.equal(none.length, 0, 'an answer without rows is an answer');
+  },
+);
+
 t.test('a violated constraint and a mistake in a statement reach the caller as they are', async (t) => {
   const url = await freshDatabase(t);
   const sql = raw(t, url);
