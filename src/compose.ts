@@ -156,6 +156,7 @@ export async function compose(
         });
         if (!waiting()) return null;
         await relay.start();
+        if (!waiting()) return null;
         phase = 'serving';
         return { generatedPassword };
       },
@@ -183,8 +184,8 @@ async function untilUp<T>(work: () => Promise<T>, { waiting, log }: { waiting: (
     try {
       return await work();
     } catch (error) {
-      if (!waiting()) return null; // what it worked with was closed under it
       if (!isAway(error)) throw error;
+      if (!waiting()) return null; // what it worked with was closed under it
       const reason = reasonOf(error);
       if (reason !== told) log.warn({ reason }, 'waiting for the database');
       told = reason;

@@ -68,6 +68,7 @@ export function createHashing({ log, script = SCRIPT }: HashingOptions): Hashing
   }
 
   async function run(job: Job): Promise<string | boolean> {
+    if (isClosing) throw new AppError('login_queue_full'); // those who waited behind the last one
     thread ??= tryToStart();
     const { worker, pending } = thread;
     return new Promise((resolve, reject) => {

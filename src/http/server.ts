@@ -1,6 +1,6 @@
 // The REST door: what happens to one request, from its first byte to its answer, in this order.
 import type { IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import cors from '@fastify/cors';
 import helmet from '@fastify/helmet';
 import sensible from '@fastify/sensible';
@@ -54,21 +54,27 @@ export interface HttpServer {
   listen(): Promise<{ port: number }>;
   /** From now on every answer carries `Connection: close`; requests are still taken. */
   drain(): void;
-  /** Stops accepting and resolves when everything accepted is answered; what is not within `closeMsMax` is cut off. */
+  /**
+   * Stops accepting and resolves when everything accepted is answered; a request that is not whole within
+   * `unfinishedMsMax` is cut off, any other after 5 s.
+   */
   close(): Promise<void>;
   readonly counts: HttpCounts;
   /** Every route with whom it admits; complete after `listen`. */
   readonly routes: readonly RegisteredRoute[];
 }
 
+/** What arrived whole is answered within this time; the longest wait is that of a login, in its queue. */
+const CLOSE_MS_MAX = 5000;
+
 /**
- * The time (ms) that a close gives to what is open, when the drain began `drainedMs` before it: 5 s, but not beyond
- * 13.5 s from the drain's start, and 2 s in any case. A process that is told to end has 15 s with the default DRAIN_MS,
- * of which the database, closed after this, takes 1 s and PostgreSQL's shutdown some tenths of a second. Node does not
- * tell which requests are incomplete, hence one time for all: whole ones are answered within REQUEST_MS, and the
- * default drain, 11.5 s with all that can hold it up, leaves the slowest of them 2 s.
+ * The time (ms) that a close gives to requests that have not arrived whole, when the drain began `drainedMs` before it:
+ * 5 s, but not beyond 13.5 s from the drain's start, and 2 s in any case. So a process that is told to end has ended
+ * within 15 s with the default DRAIN_MS, which takes 11.5 s with all that can hold it up: the database, closed after
+ * this, takes 1 s and PostgreSQL's shutdown some tenths of a second.
  */
-export const closeMsMax = (drainedMs: number): number => Math.min(5000, Math.max(2000, 13_500 - drainedMs));
+export const unfinishedMsMax = (drainedMs: number): number =>
+  Math.min(CLOSE_MS_MAX, Math.max(2000, 13_500 - drainedMs));
 
 /**
  * Connections the kernel keeps for us until we accept them, at most its own net.core.somaxconn. With Node's 511 a storm
@@ -117,6 +123,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   app.setSchemaErrorFormatter(describeFirst);
 
   // Handler and answer.
+  const connections = watchConnections(
+    app,
+    config.TLS_CERT_FILE === undefined ? 'connection' : 'secureConnection',
+  );
   addDocs(app);
   app.register(healthRoutes({ ready }));
   for (const feature of routes) app.register(feature);
@@ -152,9 +162,35 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     async close() {
       const now = performance.now();
       drainedAt ??= now;
-      const overdue = setTimeout(() => app.server.closeAllConnections(), closeMsMax(now - drainedAt));
+      const unfinished = setTimeout(connections.cutUnfinished, unfinishedMsMax(now - drainedAt));
+      const overdue = setTimeout(() => app.server.closeAllConnections(), CLOSE_MS_MAX);
       await app.close();
+      clearTimeout(unfinished);
       clearTimeout(overdue);
+    },
+  };
+}
+
+/** Knows which connections have a request that arrived whole and is being answered: Node does not tell. */
+function watchConnections(app: FastifyInstance, opened: 'connection' | 'secureConnection') {
+  const all = new Set<Socket>();
+  const answering = new Set<Socket>();
+  app.server.on(opened, (socket: Socket) => {
+    all.add(socket);
+    socket.once('close', () => {
+      all.delete(socket);
+      answering.delete(socket);
+    });
+  });
+  app.addHook('preValidation', async ({ raw }) => {
+    answering.add(raw.socket); // behind the body parser
+  });
+  app.addHook('onResponse', async ({ raw }) => {
+    answering.delete(raw.socket);
+  });
+  return {
+    cutUnfinished(): void {
+      for (const socket of all) if (!answering.has(socket)) socket.destroy();
     },
   };
 }

@@ -107,7 +107,11 @@ export function createRelay(options: RelayOptions): Relay {
     sessions,
     discard,
     talkSilenceMs: limits.talkSilenceMs,
-    failLater: (session, error) => setImmediate(fail, session, error),
+    failLater: (session, error) =>
+      setImmediate(() => {
+        // Unless it is over by then, by another one of its outcomes or by itself.
+        if (sessions.get(session.number) === session) fail(session, error);
+      }),
     log,
   });
   const presence = createPresence(fanout);

@@ -24,9 +24,10 @@ export async function readMemory(inspectorUrl: string): Promise<Memory> {
   const main = createDialogue((text) => socket.send(text));
   socket.on('message', (data) => main.hears(String(data)));
   try {
-    const worker = workerNamed(main, 'relay');
-    await main.ask('NodeWorker.enable', { waitForDebuggerOnStart: false });
-    const relay = await worker;
+    const [relay] = await Promise.all([
+      workerNamed(main, 'relay'),
+      main.ask('NodeWorker.enable', { waitForDebuggerOnStart: false }),
+    ]);
     return { main: await collected(main), relay: await collected(relay) };
   } finally {
     socket.close();

@@ -63,6 +63,9 @@ t.test('a thread that ends fails who waits for it, and the next job has a new on
     t.equal(await hashing.hash('after', COST), 'after');
   }
   t.match(logged, [/failed/, /ended/, /ended/], 'and whoever operates it hears of it');
+  await hashing.close();
+  await t.rejects(hashing.hash('too late', COST), { code: 'login_queue_full' });
+  t.equal(logged.length, 3, 'a close is no such end');
 });
 
 t.test(
