@@ -79,7 +79,8 @@ export function startPulse(options: PulseOptions): Pulse {
     guarded(ping);
     const isJudging = now - oftenAtMs >= OFTEN_MS;
     // A frame of this turn would be timed until after `judge`, which is none of its way.
-    sampling.isArmed = !isJudging;
+    sampling.isArmed = true;
+    sampling.isTimed = !isJudging;
     if (!isJudging) return;
     oftenAtMs = now;
     // Timers run before sockets are read: judged right away, a stalled server would take its own pause for silence.
@@ -159,6 +160,7 @@ export function startPulse(options: PulseOptions): Pulse {
       for (const act of seldom) guarded(act);
     }
     sampling.isArmed = true;
+    sampling.isTimed = true;
   }
 
   function judgeReceivers(now: number): void {

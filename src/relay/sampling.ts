@@ -20,6 +20,8 @@ export interface Sampling {
   readonly sampled: Sampled;
   /** The next frame is the sample; set by the pulse, and all that the hot path asks. */
   isArmed: boolean;
+  /** false: of the next sample only its length is taken. */
+  isTimed: boolean;
   /** A relayed frame, received at that moment (monotonic ms). */
   take(receivedAtMs: number, bytes: number): void;
   /** Called with every pulse: what was relayed since the last, and in how many copies it went out. */
@@ -36,11 +38,13 @@ export function createSampling(nowMs: () => number): Sampling {
 
   const sampling: Sampling = {
     sampled,
-    isArmed: false,
+    isArmed: true,
+    isTimed: true,
     take(atMs, bytes) {
       sampling.isArmed = false;
-      receivedAtMs = atMs;
       frameBytes = bytes;
+      if (!sampling.isTimed) return;
+      receivedAtMs = atMs;
       setImmediate(close);
     },
     add(framesIn, framesOut) {

@@ -266,7 +266,7 @@ t.test('of nine logins at once a queue of five takes five, and works at one', as
   t.equal(statuses.filter((status) => status === 200).length, 5);
 });
 
-t.test('whose turn to be hashed comes after four seconds is refused, and nobody behind him', async (t) => {
+t.test('whose turn to be hashed comes after three seconds is refused, and nobody behind him', async (t) => {
   const { bcrypt, free, working } = heldBcrypt();
   const passwords = createPasswords({ bcrypt, waitingMax: 5 });
   const s = await service(t, { passwords });
@@ -276,7 +276,7 @@ t.test('whose turn to be hashed comes after four seconds is refused, and nobody 
   const late = [logIn(), logIn()];
   await until(() => passwords.figures().jobs === 3);
   const startedAt = performance.now();
-  await until(() => performance.now() - startedAt > 4000);
+  await until(() => performance.now() - startedAt > 3000);
   const fresh = logIn();
   free();
   t.equal((await first).status, 200);
