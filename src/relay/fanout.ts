@@ -1,4 +1,5 @@
 // Fan-out: one topic for a talkgroup's audio, one for its events; the engine copies to each subscriber.
+import type { Crowd } from './crowd.js';
 import { flushHeld } from './held.js';
 import type { Talkgroup } from './members.js';
 import type { Session } from './session.js';
@@ -13,7 +14,7 @@ export interface Publisher {
 /** One socket as a session sees it; the engine's WebSocket has this shape. */
 export interface Peer {
   /** 1: written, 0: in the engine's buffer, DROPPED: the buffer is full. */
-  send(message: string, isBinary: boolean): number;
+  send(message: string | ArrayBuffer, isBinary: boolean): number;
   /** A ping of the WebSocket, behind everything written before; answers like `send`. */
   ping(message: string): number;
   /** To every subscriber of the topic but this socket; only from a socket that subscribes to something itself. */
@@ -35,7 +36,7 @@ export const SERVICE_TOPIC = 's';
 
 export interface Fanout {
   /** The stamped frame to every other subscriber of the talkgroup's audio. */
-  audio(from: Peer, talkgroup: Talkgroup, frame: ArrayBuffer): void;
+  audio(from: Peer, talkgroup: Talkgroup, frame: ArrayBuffer, nowMs: number): void;
   /** The same behind a wait, to the subscribers of that topic; a talker without a socket is not among them anyway. */
   held(from: Peer | null, topic: string, message: ArrayBuffer): void;
   /** How many subscribe to it. */
@@ -55,10 +56,12 @@ export interface Fanout {
   online(talkgroup: Talkgroup): number;
 }
 
-export function createFanout(publisher: Publisher): Fanout {
+export function createFanout(publisher: Publisher, crowd: Pick<Crowd, 'isThick'>): Fanout {
   return {
-    audio(from, talkgroup, frame) {
-      from.publish(talkgroup.audioTopic, frame, true);
+    audio(from, talkgroup, frame, nowMs) {
+      if (!crowd.isThick(nowMs)) from.publish(talkgroup.audioTopic, frame, true);
+      // What was published to a receiver before, the engine sends before this.
+      else for (const reception of talkgroup.live) reception.give(frame, from);
     },
     held(from, topic, message) {
       if (from === null) publisher.publish(topic, message, true);

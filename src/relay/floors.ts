@@ -110,7 +110,7 @@ export function createFloors(options: FloorsOptions) {
   }
 
   function start(talk: Talk, nowMs: number): void {
-    const { talkgroup } = talk.membership;
+    const { talkgroup } = talk;
     talk.isTalking = true;
     talk.startedAt = Date.now();
     talk.startedAtMs = nowMs;
@@ -122,7 +122,7 @@ export function createFloors(options: FloorsOptions) {
 
   function deny(talk: Talk, code: Denial, nowMs: number, ref: Ref | undefined): void {
     silence(talk, nowMs);
-    const { talkgroup } = talk.membership;
+    const { talkgroup } = talk;
     const [first] = talkgroup.talking;
     const talker = code === 'forbidden' ? undefined : first;
     talk.session.send(say.floorDenied(talkgroup.id, { code, ref, talker }));
@@ -136,7 +136,7 @@ export function createFloors(options: FloorsOptions) {
   }
 
   function revoke(talk: Talk, code: EndCode | 'unused', nowMs: number): void {
-    const { talkgroup } = talk.membership;
+    const { talkgroup } = talk;
     // Before it is told: what it sent must not be heard afterwards. Silence takes nothing that was said.
     if (code !== 'silence') discard(talk);
     const isUntold = code === 'silence' && talkgroup.floorMode === 'open'; // TALK_ENDED says it; no floor is lost
@@ -146,7 +146,7 @@ export function createFloors(options: FloorsOptions) {
   }
 
   function end(talk: Talk, code: EndCode, nowMs: number): void {
-    const { talkgroup } = talk.membership;
+    const { talkgroup } = talk;
     talkgroup.talking.delete(talk);
     fanout.event(talkgroup, (event) => say.talkEnded(talk, event, code, nowMs - talk.startedAtMs));
     forget(talk);
@@ -169,13 +169,13 @@ export function createFloors(options: FloorsOptions) {
   /** Gives up what the talk has or waits for. */
   function release(talk: Talk, code: 'released' | 'silence', nowMs: number): void {
     if (!hasPart(talk)) return;
-    act(talk.membership.talkgroup, { kind: 'release', session: talk.session.number, code }, nowMs);
+    act(talk.talkgroup, { kind: 'release', session: talk.session.number, code }, nowMs);
     settle(talk);
   }
 
   /** A grant given back before its first frame, and a place left in the queue, are nobody's news. */
   function settle(talk: Talk): void {
-    const isHolder = holderOf(talk.membership.talkgroup.floor, talk.session.number) !== undefined;
+    const isHolder = holderOf(talk.talkgroup.floor, talk.session.number) !== undefined;
     if (!isHolder && !waits(talk)) forget(talk);
   }
 
@@ -194,7 +194,7 @@ export function createFloors(options: FloorsOptions) {
 
     /** The first frame of a burst; `talk.isTalking` says afterwards whether it is relayed. */
     begin(talk: Talk, nowMs: number): void {
-      act(talk.membership.talkgroup, { kind: 'frame', claim: claimOf(talk, FRAME_PRIORITY) }, nowMs);
+      act(talk.talkgroup, { kind: 'frame', claim: claimOf(talk, FRAME_PRIORITY) }, nowMs);
     },
 
     /** FLOOR_REQUEST: answered FLOOR_GRANTED, FLOOR_DENIED or FLOOR_QUEUED in this step. */
@@ -202,7 +202,7 @@ export function createFloors(options: FloorsOptions) {
       talk.hasAsked = true;
       talk.isMuted = false;
       const event = { kind: 'request', claim: claimOf(talk, priority), queue } as const;
-      act(talk.membership.talkgroup, event, nowMs, ref);
+      act(talk.talkgroup, event, nowMs, ref);
     },
 
     release,
@@ -210,22 +210,21 @@ export function createFloors(options: FloorsOptions) {
     /** The right to talk there is gone. */
     remove(talk: Talk, code: 'left' | 'deleted' | 'disabled', nowMs: number): void {
       if (!hasPart(talk)) return;
-      act(talk.membership.talkgroup, { kind: 'removed', session: talk.session.number, code }, nowMs);
+      act(talk.talkgroup, { kind: 'removed', session: talk.session.number, code }, nowMs);
       settle(talk);
     },
 
     /** The socket died: in `open`, and `forGood`, everything ends; else it is kept for a while. */
     lose(talk: Talk, forGood: boolean, nowMs: number): void {
       if (!hasPart(talk)) return;
-      act(talk.membership.talkgroup, { kind: 'lost', session: talk.session.number, forGood }, nowMs);
+      act(talk.talkgroup, { kind: 'lost', session: talk.session.number, forGood }, nowMs);
       settle(talk);
     },
 
     /** Its session has a socket again; what it lost meanwhile it lost. */
     returned(talk: Talk, nowMs: number): void {
       settle(talk);
-      if (hasPart(talk))
-        act(talk.membership.talkgroup, { kind: 'returned', session: talk.session.number }, nowMs);
+      if (hasPart(talk)) act(talk.talkgroup, { kind: 'returned', session: talk.session.number }, nowMs);
     },
 
     /** All bursts end before anybody is dismissed, and nobody is granted what is gone. */

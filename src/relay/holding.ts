@@ -42,7 +42,7 @@ export function createHolding({ fanout, counts, nowMs, log }: HoldingOptions) {
   }
 
   function keep(talk: Talk, message: ArrayBuffer, nowMs: number): void {
-    const { talkgroup } = talk.membership;
+    const { talkgroup } = talk;
     const frame = message.slice(0); // the engine takes its buffer back
     for (const held of talkgroup.held ?? []) {
       clockOf(held.hold).watch(talkgroup, held);
@@ -66,7 +66,7 @@ export function createHolding({ fanout, counts, nowMs, log }: HoldingOptions) {
     keep,
     /** Its burst was taken back, or its right is gone: what waits of it reaches nobody. */
     discard(talk: Talk): void {
-      for (const held of talk.membership.talkgroup.held ?? []) counts.discarded += held.discard(talk);
+      for (const held of talk.talkgroup.held ?? []) counts.discarded += held.discard(talk);
     },
     close(): void {
       for (const clock of clocks.values()) clock.stop();

@@ -3,6 +3,7 @@
 import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type WebSocket } from 'uWebSockets.js';
 import { closes } from './closes.js';
 import { countEngineDrop, countNotUpgraded, type EngineDrop } from './counts.js';
+import { byTurns } from './crowd.js';
 import { type Bound, type Door, type DoorLog, openDoor } from './door.js';
 import type { Publisher } from './fanout.js';
 import { HEADER_BYTES } from './frame.js';
@@ -115,6 +116,15 @@ function routes(app: TemplatedApp, relay: Relay, options: ListenerOptions): void
       relay.fail(session, error);
     }
   };
+  const admit = (ws: WebSocket<SocketData>) => {
+    const data = ws.getUserData();
+    if (data.closed) return;
+    const { claims, resume } = data;
+    // A quarter of a KiB that an idle radio would keep for nothing.
+    data.claims = null;
+    data.resume = null;
+    relay.admit({ claims, resume }, (admission) => guarded('seat', () => seat(ws, data, admission, relay)));
+  };
   app.ws<SocketData>('/ws', {
     compression: uWS.DISABLED,
     // One number for both kinds; the session holds each to its own.
@@ -134,20 +144,8 @@ function routes(app: TemplatedApp, relay: Relay, options: ListenerOptions): void
       }
     },
 
-    open(ws) {
-      const data = ws.getUserData();
-      // Not in this callback: its writes are corked with the handshake, and a close in it waits 15 s for the peer's.
-      setImmediate(guarded, 'admission', () => {
-        if (data.closed) return;
-        const { claims, resume } = data;
-        // A quarter of a KiB that an idle radio would keep for nothing.
-        data.claims = null;
-        data.resume = null;
-        relay.admit({ claims, resume }, (admission) =>
-          guarded('seat', () => seat(ws, data, admission, relay)),
-        );
-      });
-    },
+    // Not in this callback: its writes are corked with the handshake, and a close in it waits 15 s for the peer's.
+    open: byTurns((ws) => guarded('admission', () => admit(ws))),
 
     message(ws, message, isBinary) {
       const { session } = ws.getUserData();
@@ -188,6 +186,7 @@ function routes(app: TemplatedApp, relay: Relay, options: ListenerOptions): void
     },
 
     close(ws, code, message) {
+      relay.crowd.passes();
       ws.getUserData().closed = true;
       // Around it once more: the socket that a failed session is closed with is gone already.
       guarded('close', () =>
@@ -233,6 +232,7 @@ function upgrade(
   if (origins !== null && origin !== '' && !origins.includes(origin)) {
     return answer(relay, res, '403 Forbidden', 'origin not allowed');
   }
+  relay.crowd.passes();
   const query = new URLSearchParams(req.getQuery());
   const claims = relay.verifyToken(readOnly(query, 'token') ?? '');
   const data: SocketData = { claims, resume: readOnly(query, 'resume'), session: null, closed: false };

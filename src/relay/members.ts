@@ -38,8 +38,9 @@ export class Talkgroup {
   heardAtMs = Number.NEGATIVE_INFINITY;
   /** Who came and went since the last PRESENCE; null while nobody asked to be told. */
   roster: Roster | null = null;
-  /** Who is given its audio as it comes; what nobody but its talker would hear is not handed to the engine. */
-  readonly live = new Set<Reception>();
+  /** The only one who is given its audio as it comes; null: there are more, or none. */
+  onlyHearer: Reception | null = null;
+  private readonly hearers = new Set<Reception>();
   /** Its audio for receivers that are not live; null while there are none, which is all the hot path asks. */
   held: readonly Held[] | null = null;
 
@@ -55,6 +56,28 @@ export class Talkgroup {
     this.maxTalkMs = row.max_talk_ms;
     this.floor = emptyFloor(row.floor_mode, row.max_talk_ms);
     for (const emergency of row.emergencies) this.emergencies.set(emergency.id, emergency);
+  }
+
+  /** Who is given its audio as it comes. */
+  get live(): ReadonlySet<Reception> {
+    return this.hearers;
+  }
+
+  /** From here on it is given the audio. */
+  enter(hearer: Reception): void {
+    this.hearers.add(hearer);
+    this.count();
+  }
+
+  /** Not any more, if it was. */
+  exit(hearer: Reception): void {
+    this.hearers.delete(hearer);
+    this.count();
+  }
+
+  private count(): void {
+    const [first = null] = this.hearers.size === 1 ? this.hearers : [];
+    this.onlyHearer = first;
   }
 }
 

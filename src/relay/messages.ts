@@ -225,7 +225,7 @@ export const say = {
   talkEnded: (talk: Talk, event: number, code: EndCode, durationMs: number) =>
     JSON.stringify({
       type: 'TALK_ENDED',
-      talkgroup_id: talk.membership.talkgroup.id,
+      talkgroup_id: talk.talkgroup.id,
       event,
       session: talk.session.number,
       burst: talk.burst,

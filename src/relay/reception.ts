@@ -75,7 +75,7 @@ export class Reception {
     this.house.unanswered.delete(this.session);
     for (const membership of this.session.user.memberships.values()) {
       const { talkgroup, granted } = membership;
-      talkgroup.live.delete(this);
+      talkgroup.exit(this);
       if (granted && this.subscriptionTo(talkgroup).mode !== 'none')
         talkgroup.roster?.left(presentOf(this.session, membership));
     }
@@ -137,12 +137,12 @@ export class Reception {
   private enterAudio(talkgroup: Talkgroup): void {
     const { hold } = this.subscriptionTo(talkgroup);
     this.peer?.subscribe(hold === null ? talkgroup.audioTopic : this.house.holding.open(talkgroup, hold));
-    if (hold === null) talkgroup.live.add(this);
+    if (hold === null) talkgroup.enter(this);
   }
 
   private exitAudio(talkgroup: Talkgroup): void {
     this.peer?.unsubscribe(topicOf(talkgroup, this.subscriptionTo(talkgroup).hold));
-    talkgroup.live.delete(this);
+    talkgroup.exit(this);
   }
 
   /** Nothing of the talkgroup goes to its socket any more. */
@@ -202,6 +202,11 @@ export class Reception {
     this.peer.ping(text);
     this.lag.pinged(Number(text));
     this.house.unanswered.add(this.session);
+  }
+
+  /** A frame at once, unless it is its own; one that the engine has no room for is dropped, as in a publish. */
+  give(frame: ArrayBuffer, from: Peer): void {
+    if (this.peer !== from) this.peer?.send(frame, true);
   }
 
   /** false: it answers no ping of ours. */

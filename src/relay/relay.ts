@@ -3,6 +3,7 @@ import type { VerifyToken } from '../auth/tokens.js';
 import type { Notice } from '../db/notices.js';
 import { type Close, closes } from './closes.js';
 import { type Counts, countClose, countHandshake, newCounts } from './counts.js';
+import { type Crowd, createCrowd } from './crowd.js';
 import { drain } from './drain.js';
 import { createEffects, refusalOf } from './effects.js';
 import { createEmergencies, type EmergencyWrites } from './emergencies.js';
@@ -69,6 +70,7 @@ export interface Seat {
 
 export interface Relay {
   readonly counts: Counts;
+  readonly crowd: Crowd;
   /** For the metrics. */
   figures(): Pick<RelayFigures, 'counts' | 'sampled' | 'pulse' | 'present'>;
   readonly verifyToken: VerifyToken;
@@ -91,7 +93,8 @@ const RECONNECT_AFTER_MS = 1000;
 
 export function createRelay(options: RelayOptions): Relay {
   const { verifyToken, takeNumber, limits, log, nowMs = () => performance.now() } = options;
-  const fanout = createFanout(options.publisher);
+  const crowd = createCrowd(nowMs);
+  const fanout = createFanout(options.publisher, crowd);
   const counts = newCounts();
   const sampling = createSampling(nowMs);
   let closing = false;
@@ -298,6 +301,7 @@ export function createRelay(options: RelayOptions): Relay {
 
   return {
     counts,
+    crowd,
     figures: () => ({ counts, sampled: sampling.sampled, pulse: pulse.figures, present: present() }),
     verifyToken,
     admit,

@@ -83,7 +83,7 @@ export class Session {
     const flags = readFlags(view);
     const number = readTalkgroup(view);
     let talk = this.lastTalk;
-    if (talk === null || talk.membership.talkgroup.number !== number) {
+    if (talk === null || talk.talkgroup.number !== number) {
       talk = this.talkIn(number, nowMs);
       if (talk === null) return this.refuseFrame('not_member', number, flags, nowMs);
       this.lastTalk = talk;
@@ -96,7 +96,7 @@ export class Session {
       if (!this.beginBurst(talk, view, flags, nowMs)) return false;
       started = START;
     }
-    const { talkgroup } = talk.membership;
+    const { talkgroup } = talk;
     talk.relayed++;
     talkgroup.relayed++;
     talk.lastFrameAtMs = nowMs;
@@ -109,8 +109,8 @@ export class Session {
     );
     house.counts.framesRelayed++;
     if (house.sampling.isArmed) house.sampling.take(nowMs, message.byteLength);
-    const { live } = talkgroup;
-    if (live.size > 1 || !live.has(this.reception)) house.fanout.audio(peer, talkgroup, message);
+    // What nobody but its talker would hear is not handed to the engine.
+    if (talkgroup.onlyHearer !== this.reception) house.fanout.audio(peer, talkgroup, message, nowMs);
     if (talkgroup.held !== null) house.holding.keep(talk, message, nowMs);
     if ((flags & END) !== 0) house.floors.release(talk, 'released', nowMs);
     return true;
@@ -136,7 +136,7 @@ export class Session {
   /** false: no burst begins with this frame, and the talker was told why if there was something to tell. */
   private beginBurst(talk: Talk, view: DataView, flags: number, nowMs: number): boolean {
     const { floors, limits } = this.house;
-    const { talkgroup } = talk.membership;
+    const { talkgroup } = talk;
     const isStart = (flags & START) !== 0;
     // What is left of a burst that silence ended: no speech in it, so no burst is begun for it.
     if (!talk.isTalking && (flags & END) !== 0 && view.byteLength === HEADER_BYTES) {
@@ -182,8 +182,7 @@ export class Session {
   /** FLOOR_REQUEST may go to the floor; else why not. `retryMs`: when it may be asked again. */
   checkRequest(talk: Talk, nowMs: number): FloorRefusal | null {
     if (!mayTalk(talk.membership)) return { code: 'retry_later', retryMs: RETRY_WITHDRAWN_MS };
-    if (this.reception.subscriptionTo(talk.membership.talkgroup).mode !== 'talk')
-      return { code: 'listen_only' };
+    if (this.reception.subscriptionTo(talk.talkgroup).mode !== 'talk') return { code: 'listen_only' };
     if (talk.burst !== 0) return null;
     if (this.talksElsewhere(talk) >= TALKGROUPS_TALKING_MAX) return { code: 'too_many_talkgroups' };
     if (nowMs >= talk.mutedUntilMs && !this.muteIfTooMany(talk, nowMs)) return null;
@@ -215,7 +214,7 @@ export class Session {
   }
 
   private tellRefusal(code: ErrorCode, number: number): void {
-    const talkgroup_id = this.talks?.get(number)?.membership.talkgroup.id;
+    const talkgroup_id = this.talks?.get(number)?.talkgroup.id;
     if (code !== 'not_member') return this.send(say.error(code, { talkgroup_id }));
     // Far from the hot path: once per stream, and only for somebody who is no member.
     this.house
@@ -415,12 +414,12 @@ export class Session {
     this.isOver = true;
     const lost = [...(this.talks?.values() ?? [])].flatMap((talk) => [
       () => floors.lose(talk, true, nowMs),
-      () => talk.membership.talkgroup.talking.delete(talk),
+      () => talk.talkgroup.talking.delete(talk),
     ]);
     const unheard = [...this.user.memberships.values()].map(
       ({ talkgroup }) =>
         () =>
-          talkgroup.live.delete(this.reception),
+          talkgroup.exit(this.reception),
     );
     return [...lost, () => this.detach(), ...unheard];
   }

@@ -1,6 +1,6 @@
 // One session's talk in one talkgroup: the grant or burst it has there, and what bounds the next.
 import { Bucket } from './bucket.js';
-import type { Membership } from './members.js';
+import type { Membership, Talkgroup } from './members.js';
 import type { Session } from './session.js';
 import { Window } from './window.js';
 
@@ -15,6 +15,8 @@ const BURSTS_WINDOW_MS = 10_000;
 export class Talk {
   readonly session: Session;
   readonly membership: Membership;
+  /** That of the membership: on the hot path one load less, and nearly all that it costs are loads. */
+  readonly talkgroup: Talkgroup;
   readonly bucket: Bucket;
   /** Number of the grant or the running burst in this session, 0 when it has neither. */
   burst = 0;
@@ -44,6 +46,7 @@ export class Talk {
   constructor(session: Session, membership: Membership, framesPerSecond: number, nowMs: number) {
     this.session = session;
     this.membership = membership;
+    this.talkgroup = membership.talkgroup;
     this.bucket = new Bucket(framesPerSecond, 2 * framesPerSecond, nowMs);
   }
 

@@ -38,7 +38,7 @@ async function radioOn(t: Test) {
   let relayed = 0;
   let closed: string | null = null;
   const peer: Peer = {
-    send: (text) => messages.push(JSON.parse(text)) && 1,
+    send: (text) => messages.push(JSON.parse(String(text))) && 1,
     publish: () => ++relayed > 0,
     subscribe: () => true,
     unsubscribe: () => true,

@@ -1,0 +1,115 @@
+// Sockets that come and go in crowds, with a clock and an engine of the test's own.
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import t from 'tap';
+import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
+import { byTurns, createCrowd } from '../../src/relay/crowd.js';
+import type { Peer } from '../../src/relay/fanout.js';
+import { encodeFrame, START } from '../../src/relay/frame.js';
+import { relayAlone, seated } from '../helpers/relay-alone.js';
+
+t.test('a hundred within 50 ms are a crowd, and it is one for a second more', async (t) => {
+  let nowMs = 0;
+  const crowd = createCrowd(() => nowMs);
+  const pass = (sockets: number) => {
+    for (let socket = 0; socket < sockets; socket++) crowd.passes();
+  };
+  t.notOk(crowd.isThick(0));
+  for (nowMs = 0; nowMs < 10_000; nowMs += 51) pass(99);
+  t.notOk(crowd.isThick(nowMs), '99 in 51 ms for ten seconds are none');
+  pass(99);
+  nowMs += 50;
+  pass(1);
+  t.ok(crowd.isThick(nowMs));
+  t.ok(crowd.isThick(nowMs + 999));
+  t.notOk(crowd.isThick(nowMs + 1000));
+  nowMs += 500;
+  pass(100);
+  t.ok(crowd.isThick(nowMs + 999), 'the next hundred make it last');
+});
+
+t.test('what is due for many is done in the order they came, no more than a hundred in a turn', async (t) => {
+  const done: number[] = [];
+  const take = byTurns<{ number: number }>(({ number }) => done.push(number));
+  for (let number = 0; number < 250; number++) take({ number });
+  t.equal(done.length, 0, 'nothing in the turn in which they come');
+  await nextTurn();
+  t.equal(done.length, 100);
+  take({ number: 250 });
+  await nextTurn();
+  t.equal(done.length, 200);
+  await nextTurn();
+  t.strictSame(
+    done,
+    Array.from({ length: 251 }, (_, number) => number),
+  );
+  take({ number: 251 });
+  await nextTurn();
+  t.equal(done.length, 252, 'and who comes later');
+});
+
+t.test('in a crowd audio goes to each receiver as it comes, else by the engine', async (t) => {
+  const talkgroup = {
+    id: '00000000-0000-4000-8000-000000000001' as TalkgroupId,
+    number: 1,
+    name: 'fire',
+    site: '',
+    rotation_counter: 0,
+    floor_mode: 'open' as const,
+    max_talk_ms: 0,
+    emergencies: [],
+  };
+  const account = {
+    id: 'ann' as UserId,
+    username: 'ann',
+    role: 'user' as const,
+    valid_from: 0,
+    device_id: null as DeviceId | null,
+    device_active: true,
+    memberships: [talkgroup],
+  };
+  let nowMs = 100_000;
+  let number = 0;
+  const relay = relayAlone(t, {
+    reads: { accountsOf: async () => [account], talkgroupsOf: async () => [] },
+    takeNumber: () => ++number,
+    publisher: { publish: () => true, numSubscribers: () => 1 },
+    nowMs: () => nowMs,
+  });
+  t.teardown(() => relay.close());
+
+  /** `heard`: frames sent to it alone; `published`: its own to the topic. */
+  async function radio() {
+    const counted = { heard: 0, published: 0 };
+    const peer: Peer = {
+      send(message, isBinary) {
+        if (isBinary && message instanceof ArrayBuffer) counted.heard++;
+        return 1;
+      },
+      publish: () => ++counted.published > 0,
+      subscribe: () => true,
+      unsubscribe: () => true,
+      ping: () => 1,
+      getUserData: () => ({ session: null }),
+      end() {},
+    };
+    const claims = { sub: account.id, username: 'ann', role: 'user', iat: 0 } as const;
+    return Object.assign(counted, { session: await seated(relay, claims, peer) });
+  }
+  const [talker, listener, events] = [await radio(), await radio(), await radio()];
+  const subscribe = { type: 'SUBSCRIBE', talkgroup_ids: [talkgroup.id], mode: 'events' };
+  events.session.receiveText(new Uint8Array(Buffer.from(JSON.stringify(subscribe))).buffer);
+  const speak = () => {
+    const frame = encodeFrame({ sequence: 0, talkgroup: 1, payload: new Uint8Array(1), flags: START });
+    return talker.session.receiveAudio(new Uint8Array(frame).buffer);
+  };
+  const counts = () => [talker.published, talker.heard, listener.heard, events.heard];
+
+  t.ok(speak());
+  t.strictSame(counts(), [1, 0, 0, 0]);
+  for (let socket = 0; socket < 100; socket++) relay.crowd.passes();
+  t.ok(speak());
+  t.strictSame(counts(), [1, 0, 1, 0], 'to the listener, not to who talks, not to who wants no audio');
+  nowMs += 1000;
+  t.ok(speak());
+  t.strictSame(counts(), [2, 0, 1, 0]);
+});
