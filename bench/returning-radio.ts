@@ -7,7 +7,9 @@ export interface ReturningOptions
   extends Pick<RadioOptions, 'target' | 'token' | 'receive'>,
     Required<Pick<RadioOptions, 'localAddress'>> {
   readonly welcomed: (welcome: Said) => void;
-  /** It set out once more, so many milliseconds later than it should have. */
+  /** Its wait is over: calls `act`, with which it sets out once more, at once or when its process comes to it. */
+  readonly depart: (act: () => void) => void;
+  /** It set out, so many milliseconds later than it should have. */
   readonly setOut: (lateMs: number) => void;
   /** A connection ended, or did not come about, without our doing; null: no answer in time. */
   readonly refused: (loss: ConnectionLost | null) => void;
@@ -87,9 +89,10 @@ export class ReturningRadio {
     if (next.kind === 'stop') return;
     this.attempt++;
     const dueMs = fromMs + next.delayMs;
-    this.timer = setTimeout(() => {
+    const setOut = () => {
       this.options.setOut(nowMs() - dueMs);
       this.radio = this.connect();
-    }, dueMs - nowMs());
+    };
+    this.timer = setTimeout(() => this.options.depart(setOut), dueMs - nowMs());
   }
 }
