@@ -254,7 +254,8 @@ function seat(ws: WebSocket<SocketData>, data: SocketData, admission: Admission,
 
 /** Why the engine dropped it; null for any other end. 1006 never arrives: its text is the engine's, not a client's. */
 function readDrop(code: number, message: ArrayBuffer): EngineDrop | null {
-  return code === 1006 ? (ENGINE_WORDS.get(Buffer.from(message).toString()) ?? null) : null;
+  if (code !== 1006 || message.byteLength === 0) return null;
+  return ENGINE_WORDS.get(Buffer.from(message).toString()) ?? null;
 }
 
 /** In the words of the engine, 3.0.6. A message that is too big for it ends before it is read, hence without a 1009. */
