@@ -93,10 +93,11 @@ const INBOUND = {
 export function oneTalker1000(bench: Bench): Promise<Report> {
   const plan = bench.isQuick ? quick(PLAN_1000) : PLAN_1000;
   return withLineup(bench, plan.names, async (lineup) => {
-    bench.progress(`${titleOf(plan)}: ${lineup.map(({ name }) => name).join(', ')}`);
-    const outcome = await contend(bench, lineup, plan);
+    // First: the relay keeps the sessions of a thousand listeners who left for a minute, and that is no frame's.
     bench.progress(`${INBOUND.talkers} talkers, no listeners`);
     const inbound = await contendInbound(bench, lineup);
+    bench.progress(`${titleOf(plan)}: ${lineup.map(({ name }) => name).join(', ')}`);
+    const outcome = await contend(bench, lineup, plan);
     return reportOf(plan, lineup, [outcome, inbound]);
   });
 }

@@ -116,7 +116,7 @@ function createClock({ ms }: Hold, { hears, nowMs, log }: ClockOptions): Clock {
   return {
     watch(talkgroup, held) {
       watched.set(held, talkgroup);
-      timer ??= setTimeout(ring, ms);
+      timer ??= setTimeout(ring, ms - EARLY_MS);
     },
     stop() {
       if (timer !== null) clearTimeout(timer);
@@ -124,7 +124,10 @@ function createClock({ ms }: Hold, { hears, nowMs, log }: ClockOptions): Clock {
   };
 }
 
-/** Node's timers may come that much before their time (whole milliseconds of another clock). */
+/**
+ * Node's timers may come that much before their time (whole milliseconds of another clock), and as often come that much
+ * behind it: they are set so much earlier, for nothing waits longer than its window.
+ */
 const EARLY_MS = 1;
 
 function close(talkgroup: Talkgroup, held: Held): void {
