@@ -144,6 +144,7 @@ export function startPulse(options: PulseOptions): Pulse {
   }
 
   function pingSome(now: number): void {
+    isPinging = false; // also if one throws
     const text = String(fair.at(now));
     for (let left = PINGS_EACH_TURN; due >= 1 && left > 0; due--, left--) {
       let next = walk.next();
@@ -153,8 +154,9 @@ export function startPulse(options: PulseOptions): Pulse {
       }
       if (next.done !== true) ofSession(next.value, ({ reception }) => reception.pulse(now, text));
     }
-    isPinging = due >= 1;
-    if (isPinging) setImmediate(guarded, pingSome);
+    if (due < 1) return;
+    isPinging = true;
+    setImmediate(guarded, pingSome);
   }
 
   function judge(now: number): void {
@@ -183,5 +185,11 @@ export function startPulse(options: PulseOptions): Pulse {
     }
   }
 
-  return { figures, stop: () => clearInterval(timer) };
+  return {
+    figures,
+    stop() {
+      clearInterval(timer);
+      due = 0; // nor do turns to come go on with it
+    },
+  };
 }

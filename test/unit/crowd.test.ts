@@ -1,6 +1,6 @@
 // Sockets that come and go in crowds, with a clock and an engine of the test's own.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
 import { byTurns, createCrowd } from '../../src/relay/crowd.js';
 import type { Peer } from '../../src/relay/fanout.js';
@@ -47,38 +47,39 @@ t.test('what is due for many is done in the order they came, no more than a hund
   t.equal(done.length, 252, 'and who comes later');
 });
 
-t.test('in a crowd audio goes to each receiver as it comes, else by the engine', async (t) => {
-  const talkgroup = {
-    id: '00000000-0000-4000-8000-000000000001' as TalkgroupId,
-    number: 1,
-    name: 'fire',
-    site: '',
-    rotation_counter: 0,
-    floor_mode: 'open' as const,
-    max_talk_ms: 0,
-    emergencies: [],
-  };
-  const account = {
-    id: 'ann' as UserId,
-    username: 'ann',
-    role: 'user' as const,
-    valid_from: 0,
-    device_id: null as DeviceId | null,
-    device_active: true,
-    memberships: [talkgroup],
-  };
-  let nowMs = 100_000;
+const talkgroup = {
+  id: '00000000-0000-4000-8000-000000000001' as TalkgroupId,
+  number: 1,
+  name: 'fire',
+  site: '',
+  rotation_counter: 0,
+  floor_mode: 'open' as const,
+  max_talk_ms: 0,
+  emergencies: [],
+};
+const account = {
+  id: 'ann' as UserId,
+  username: 'ann',
+  role: 'user' as const,
+  valid_from: 0,
+  device_id: null as DeviceId | null,
+  device_active: true,
+  memberships: [talkgroup],
+};
+
+/** A relay without an engine, and radios in its one talkgroup, as many as are asked for. */
+function relayOf(t: Test, options: Partial<Parameters<typeof relayAlone>[1]> = {}) {
   let number = 0;
   const relay = relayAlone(t, {
     reads: { accountsOf: async () => [account], talkgroupsOf: async () => [] },
     takeNumber: () => ++number,
     publisher: { publish: () => true, numSubscribers: () => 1 },
-    nowMs: () => nowMs,
+    ...options,
   });
   t.teardown(() => relay.close());
 
-  /** `heard`: frames sent to it alone; `published`: its own to the topic. */
-  async function radio() {
+  /** `heard`: frames sent to it alone; `published`: its own to the topic; `pinged` is told of each ping. */
+  async function radio(pinged: () => void = () => {}) {
     const counted = { heard: 0, published: 0 };
     const peer: Peer = {
       send(message, isBinary) {
@@ -88,28 +89,59 @@ t.test('in a crowd audio goes to each receiver as it comes, else by the engine',
       publish: () => ++counted.published > 0,
       subscribe: () => true,
       unsubscribe: () => true,
-      ping: () => 1,
+      ping() {
+        pinged();
+        return 1;
+      },
       getUserData: () => ({ session: null }),
       end() {},
     };
     const claims = { sub: account.id, username: 'ann', role: 'user', iat: 0 } as const;
-    return Object.assign(counted, { session: await seated(relay, claims, peer) });
+    const session = await seated(relay, claims, peer);
+    const speak = () => {
+      const frame = encodeFrame({ sequence: 0, talkgroup: 1, payload: new Uint8Array(1), flags: START });
+      return session.receiveAudio(new Uint8Array(frame).buffer);
+    };
+    return Object.assign(counted, { session, speak });
   }
+
+  return { relay, radio };
+}
+
+t.test('in a crowd audio goes to each receiver as it comes, else by the engine', async (t) => {
+  let nowMs = 100_000;
+  const { relay, radio } = relayOf(t, { nowMs: () => nowMs });
   const [talker, listener, events] = [await radio(), await radio(), await radio()];
   const subscribe = { type: 'SUBSCRIBE', talkgroup_ids: [talkgroup.id], mode: 'events' };
   events.session.receiveText(new Uint8Array(Buffer.from(JSON.stringify(subscribe))).buffer);
-  const speak = () => {
-    const frame = encodeFrame({ sequence: 0, talkgroup: 1, payload: new Uint8Array(1), flags: START });
-    return talker.session.receiveAudio(new Uint8Array(frame).buffer);
-  };
   const counts = () => [talker.published, talker.heard, listener.heard, events.heard];
 
-  t.ok(speak());
+  t.ok(talker.speak());
   t.strictSame(counts(), [1, 0, 0, 0]);
   for (let socket = 0; socket < 100; socket++) relay.crowd.passes();
-  t.ok(speak());
+  t.ok(talker.speak());
   t.strictSame(counts(), [1, 0, 1, 0], 'to the listener, not to who talks, not to who wants no audio');
   nowMs += 1000;
-  t.ok(speak());
+  t.ok(talker.speak());
   t.strictSame(counts(), [2, 0, 1, 0]);
+});
+
+t.test('pings that are due at once go no more than a hundred in a turn, and to all', async (t) => {
+  const { radio } = relayOf(t, { limits: { lagPingMs: 50, socketsPerUser: 500 } });
+  const listeners = 350;
+  let turn = 0;
+  const pings = new Map<number, number>();
+  const all = new Set<number>();
+  const talker = await radio();
+  for (let each = 0; each < listeners; each++) {
+    await radio(() => {
+      pings.set(turn, (pings.get(turn) ?? 0) + 1);
+      all.add(each);
+    });
+  }
+  pings.clear(); // those behind each WELCOME
+  all.clear();
+  t.ok(talker.speak());
+  for (; all.size < listeners; turn++) await nextTurn();
+  t.ok(Math.max(...pings.values()) <= 100, `${[...pings.values()]}`);
 });
