@@ -37,10 +37,12 @@ export function createCrowd(nowMs: () => number): Crowd {
 
 /** At 10 µs each they delay a frame by no more than a millisecond. */
 const EACH_TURN = 100;
+/** When more wait than that is good for: so that the last of ten thousand waits a dozen turns, however long they are. */
+const SHARE = 1 / 4;
 
 /**
- * Does `act` for each item in the order they came, from the next turn on, some in each. What waits is not bounded here:
- * open sockets, as many as there are descriptors.
+ * Does `act` for each item in the order they came, from the next turn on, a hundred in each, or a quarter of those who
+ * wait. How many may wait is not bounded here: they are open sockets, as many as there are descriptors.
  */
 export function byTurns<T>(act: (item: T) => void): (item: T) => void {
   const waiting = new Set<T>();
@@ -48,7 +50,7 @@ export function byTurns<T>(act: (item: T) => void): (item: T) => void {
 
   function turn(): void {
     isDue = false;
-    let left = EACH_TURN;
+    let left = Math.max(EACH_TURN, Math.ceil(SHARE * waiting.size));
     for (const item of waiting) {
       if (left-- === 0) break;
       waiting.delete(item);

@@ -125,8 +125,8 @@ function createClock({ ms }: Hold, { hears, nowMs, log }: ClockOptions): Clock {
 }
 
 /**
- * Node's timers may come that much before their time (whole milliseconds of another clock), and as often come that much
- * behind it: they are set so much earlier, for nothing waits longer than its window.
+ * Node's timers may come that much before their time (whole milliseconds of another clock), and more often that much
+ * behind it: they are set so much earlier, that what is held leaves with its window and not behind it.
  */
 const EARLY_MS = 1;
 

@@ -58,7 +58,7 @@ const FIGURES_MS_MAX = 1000;
 const UNACKNOWLEDGED_MAX = 10_000;
 /**
  * Of the thread's heap: what a frame leaves behind dies young, and while thousands connect, whose sessions stay, a
- * collection of the 48 MB that V8 would take stops the thread for 10 ms, three times a second (measured), of this for 3.
+ * collection of the 48 MB that V8 would take stops the thread for 10 ms, three times a second (measured), of this for 2.
  */
 const YOUNG_MB = 6;
 

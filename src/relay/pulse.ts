@@ -138,6 +138,8 @@ export function startPulse(options: PulseOptions): Pulse {
     // Else the first frame after a silence would find all of them due.
     if (isQuiet) pingedAtMs = now;
     if (isQuiet || pingMs === 0) return;
+    // Turns are longer than pulses: what is left of the last pulse goes at once, or ever more would be left.
+    if (isPinging) pingDue(now, due);
     due += (sessions.size * Math.min(now - pingedAtMs, PINGS_LATE_MS_MAX)) / pingMs;
     pingedAtMs = now;
     if (!isPinging) pingSome(now);
@@ -145,8 +147,15 @@ export function startPulse(options: PulseOptions): Pulse {
 
   function pingSome(now: number): void {
     isPinging = false; // also if one throws
+    pingDue(now, PINGS_EACH_TURN);
+    if (due < 1) return;
+    isPinging = true;
+    setImmediate(guarded, pingSome);
+  }
+
+  function pingDue(now: number, max: number): void {
     const text = String(fair.at(now));
-    for (let left = PINGS_EACH_TURN; due >= 1 && left > 0; due--, left--) {
+    for (let left = max; due >= 1 && left > 0; due--, left--) {
       let next = walk.next();
       if (next.done === true) {
         walk = sessions.values();
@@ -154,9 +163,6 @@ export function startPulse(options: PulseOptions): Pulse {
       }
       if (next.done !== true) ofSession(next.value, ({ reception }) => reception.pulse(now, text));
     }
-    if (due < 1) return;
-    isPinging = true;
-    setImmediate(guarded, pingSome);
   }
 
   function judge(now: number): void {

@@ -27,7 +27,7 @@ t.test('a hundred within 50 ms are a crowd, and it is one for a second more', as
   t.ok(crowd.isThick(nowMs + 999), 'the next hundred make it last');
 });
 
-t.test('what is due for many is done in the order they came, no more than a hundred in a turn', async (t) => {
+t.test('what is due for many is done in the order they came, a hundred in a turn', async (t) => {
   const done: number[] = [];
   const take = byTurns<{ number: number }>(({ number }) => done.push(number));
   for (let number = 0; number < 250; number++) take({ number });
@@ -45,6 +45,14 @@ t.test('what is due for many is done in the order they came, no more than a hund
   take({ number: 251 });
   await nextTurn();
   t.equal(done.length, 252, 'and who comes later');
+
+  done.length = 0;
+  for (let number = 0; number < 10_000; number++) take({ number });
+  await nextTurn();
+  t.equal(done.length, 2500, 'a quarter of those who wait when that is more');
+  let turns = 1;
+  for (; done.length < 10_000; turns++) await nextTurn();
+  t.ok(turns < 20, `${turns} turns for all`);
 });
 
 const talkgroup = {
@@ -144,4 +152,27 @@ t.test('pings that are due at once go no more than a hundred in a turn, and to a
   t.ok(talker.speak());
   for (; all.size < listeners; turn++) await nextTurn();
   t.ok(Math.max(...pings.values()) <= 100, `${[...pings.values()]}`);
+});
+
+t.test('pings keep their rate where turns are long, and none are made good later', async (t) => {
+  const { radio } = relayOf(t, { limits: { lagPingMs: 500, socketsPerUser: 2000 } });
+  const listeners = 1500;
+  let pings = 0;
+  const talker = await radio();
+  for (let each = 0; each < listeners; each++) await radio(() => pings++);
+  const turns = async (count: number, ms: number) => {
+    for (let turn = 0; turn < count; turn++) {
+      const untilMs = performance.now() + ms;
+      while (performance.now() < untilMs); // a long turn
+      talker.speak();
+      await nextTurn();
+    }
+  };
+  await turns(2, 100);
+  pings = 0;
+  await turns(20, 100); // 100 ms of pings, a fifth of all, are due in each
+  t.ok(pings > 0.6 * 20 * 0.2 * listeners, `${pings} pings`);
+  pings = 0;
+  await turns(3, 0);
+  t.ok(pings <= 0.4 * listeners, `${pings} pings made good`);
 });
