@@ -134,8 +134,9 @@ t.test('in a crowd audio goes to each receiver as it comes, else by the engine',
   t.strictSame(counts(), [2, 0, 1, 0]);
 });
 
-t.test('pings that are due at once go no more than a hundred in a turn, and to all', async (t) => {
-  const { radio } = relayOf(t, { limits: { lagPingMs: 50, socketsPerUser: 500 } });
+t.test('of pings that are due at once a hundred go in a turn, and all in the end', async (t) => {
+  let nowMs = 100_000;
+  const { radio } = relayOf(t, { nowMs: () => nowMs, limits: { lagPingMs: 50, socketsPerUser: 500 } });
   const listeners = 350;
   let turn = 0;
   const pings = new Map<number, number>();
@@ -149,9 +150,16 @@ t.test('pings that are due at once go no more than a hundred in a turn, and to a
   }
   pings.clear(); // those behind each WELCOME
   all.clear();
+  nowMs += 50; // and no more: all are due once
   t.ok(talker.speak());
   for (; all.size < listeners; turn++) await nextTurn();
-  t.ok(Math.max(...pings.values()) <= 100, `${[...pings.values()]}`);
+  // Of these no more can be said: on a machine that stands still meanwhile the next pulse sends the rest.
+  const [first = 0] = pings.values();
+  t.ok(first >= 99 && first <= 100, `${[...pings.values()]}`); // the talker, who hears nobody, may be one of them
+  t.equal(
+    [...pings.values()].reduce((sum, one) => sum + one),
+    listeners,
+  );
 });
 
 t.test('pings keep their rate where turns are long, and none are made good later', async (t) => {
