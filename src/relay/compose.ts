@@ -143,7 +143,7 @@ export function composeRelay({ config, url, database, verifyToken, log }: RelayS
     async close() {
       await relay.close();
       numbers?.close();
-      engine.close();
+      await engine.close();
       await notices?.close();
       log.info({ counts: relay.counts }, 'relay closed');
     },

@@ -30,8 +30,8 @@ export interface Door {
   readonly port: number;
   /** Nobody is accepted. */
   isShut(): boolean;
-  /** Looks no more; the socket that listens is left to the engine. */
-  stop(): void;
+  /** For good. */
+  close(): void;
 }
 
 /** So long a thread may spin. */
@@ -74,7 +74,15 @@ export async function openDoor({ bind, port: wanted, hasRoom = canOpen, log }: D
     opening = false;
   }
 
-  return { port, isShut: () => bound === null, stop: () => clearInterval(timer) };
+  return {
+    port,
+    isShut: () => bound === null,
+    close() {
+      clearInterval(timer);
+      bound?.close();
+      bound = null;
+    },
+  };
 }
 
 /**

@@ -4,13 +4,8 @@ import type { Session } from './session.js';
 
 /** So often some are closed. */
 const STEP_MS = 20;
-/**
- * The last ones get so long to read why: a socket that goes with unread bytes of a talker goes with a reset, and a
- * radio that still writes into it loses the close it had not read. The engine does not tell when a peer has answered.
- */
-const LINGER_MS = 500;
 
-/** Closes every session, evenly over `ms`, those who talk last; resolves when all have had time to read it. */
+/** Closes every session, evenly over `ms`, those who talk last; resolves when all are closed. */
 export async function drain({
   sessions,
   ms,
@@ -31,5 +26,4 @@ export async function drain({
     for (const session of inOrder.slice(0, Math.max(0, left.length - staying))) close(session);
   }
   for (const session of [...sessions.values()]) close(session); // those that may be resumed, too
-  if (count > 0) await setTimeout(LINGER_MS);
 }

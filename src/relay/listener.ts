@@ -1,6 +1,8 @@
 // The relay's own port: the only file that knows uWebSockets.js. Every callback is wrapped, for a throw in one would
 // end the process; every option is set, for the engine's defaults change.
+
 import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type WebSocket } from 'uWebSockets.js';
+import { setTimeout } from 'node:timers/promises';
 import { closes } from './closes.js';
 import { countEngineDrop, countNotUpgraded, type EngineDrop } from './counts.js';
 import { byTurns } from './crowd.js';
@@ -31,12 +33,22 @@ export interface Engine {
   listen(relay: Relay): Promise<number>;
   /** Nobody is accepted for want of file descriptors, or of the port since. */
   isShut(): boolean;
-  /** Stops accepting and drops what is still open. */
-  close(): void;
+  /** Stops accepting; resolves when whoever had come was told and had time to read it, and what is open was dropped. */
+  close(): Promise<void>;
 }
 
 /** The second fence behind a slow receiver: beyond so many bytes in the engine's own buffer a delivery is dropped. */
 const BACKPRESSURE_BYTES_MAX = 64 * 1024;
+
+/** Before it is the turn of all who had come when the port was closed. */
+const LAST_TURNS_MS = 20;
+/**
+ * The last ones get so long to read why: a socket that goes with unread bytes of a talker goes with a reset, and a
+ * radio that still writes into it loses the close it had not read. The engine does not tell when a peer has answered.
+ */
+const LINGER_MS = 500;
+/** For those who were accepted before and ask for their upgrade only now. */
+const LINGERS_MAX = 4;
 
 /** What the engine carries for a socket. It copies the properties of what upgrade() gets, hence the one more hop. */
 interface SocketData {
@@ -53,6 +65,11 @@ export function createEngine(options: ListenerOptions): Engine {
   // Made when it listens: an app of the engine that never did ends the process with a fault.
   let app: TemplatedApp | null = null;
   let door: Door | null = null;
+  /** When a socket was last told that the server ends. */
+  let toldAtMs = Number.NEGATIVE_INFINITY;
+  const told = () => {
+    toldAtMs = performance.now();
+  };
   return {
     publisher: {
       publish: (topic, message, isBinary) => app?.publish(topic, message, isBinary, false) ?? false,
@@ -63,13 +80,16 @@ export function createEngine(options: ListenerOptions): Engine {
       const made =
         tls === null ? uWS.App() : uWS.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile });
       app = made;
-      routes(made, relay, options);
+      routes(made, relay, { ...options, told });
       door = await openDoor({ bind: (port) => bind(made, { host, port }), port, log });
       return door.port;
     },
     isShut: () => door?.isShut() ?? false,
-    close() {
-      door?.stop();
+    async close() {
+      door?.close();
+      await setTimeout(LAST_TURNS_MS);
+      for (let left = LINGERS_MAX; left > 0 && performance.now() - toldAtMs < LINGER_MS; left--)
+        await setTimeout(LINGER_MS);
       app?.close();
       app = null;
     },
@@ -98,7 +118,12 @@ type Listen = (
   done: (socket: uWS.us_listen_socket | false) => void,
 ) => void;
 
-function routes(app: TemplatedApp, relay: Relay, options: ListenerOptions): void {
+interface RoutesOptions extends ListenerOptions {
+  /** A socket is told that the server ends. */
+  readonly told: () => void;
+}
+
+function routes(app: TemplatedApp, relay: Relay, options: RoutesOptions): void {
   const guarded = (what: string, act: () => void) => {
     try {
       act();
@@ -187,6 +212,7 @@ function routes(app: TemplatedApp, relay: Relay, options: ListenerOptions): void
 
     close(ws, code, message) {
       relay.crowd.passes();
+      if (code === closes.restart.code) options.told();
       ws.getUserData().closed = true;
       // Around it once more: the socket that a failed session is closed with is gone already.
       guarded('close', () =>

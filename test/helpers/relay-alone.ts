@@ -9,7 +9,11 @@ type Needed = Pick<RelayOptions, 'reads' | 'takeNumber' | 'publisher' | 'nowMs'>
 /** Limits are those of the configuration, but nothing is kept for a return and nothing waits; an error logged fails `t`. */
 export const relayAlone = (
   t: Pick<Test, 'fail'>,
-  { limits, ...needed }: Needed & { readonly limits?: Partial<RelayOptions['limits']> },
+  {
+    limits,
+    ...needed
+  }: Needed &
+    Partial<Pick<RelayOptions, 'verifyToken'>> & { readonly limits?: Partial<RelayOptions['limits']> },
 ): Relay =>
   createRelay({
     verifyToken: () => null,
