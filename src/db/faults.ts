@@ -39,14 +39,15 @@ const faults: Readonly<Record<string, Fault>> = {
   '22P05': 'invalid_text',
   '55P03': 'refused', // lock_timeout
   '57014': 'refused', // statement_timeout
-  '53100': 'refused', // disk full
-  '53200': 'refused', // out of memory
+  '54000': 'refused', // the queue of notices is full
   '25006': 'read_only',
   '28000': 'unreachable', // may not log in
   '28P01': 'unreachable', // wrong password
   '3D000': 'unreachable', // no such database
   '53300': 'unreachable', // too many connections
   '57P03': 'unreachable', // starting up
+  '25P03': 'lost', // idle_in_transaction_session_timeout
+  '25P04': 'lost', // transaction_timeout
   ECONNREFUSED: 'unreachable',
   ENOENT: 'unreachable', // no socket file yet
   ENOTFOUND: 'unreachable',
@@ -66,6 +67,7 @@ export function faultOf(error: unknown): Fault {
   if (known !== undefined) return known;
   // Not told by its looks: EPIPE could be an SQLSTATE.
   if ((error as Error).name !== 'PostgresError') return 'lost'; // ECONNRESET, CONNECTION_CLOSED ...
+  if (/^(53|58)/.test(code)) return 'refused'; // out of disk, memory or descriptors; I/O errors
   return /^(08|57P)/.test(code) ? 'lost' : 'statement'; // connection exceptions, shutdown, crash
 }
 

@@ -152,3 +152,33 @@ t.test('what changed while no notice was heard is found by reading anew', async 
   await b.settled();
   for (const radio of [b, c, d]) t.notOk(radio.frames.some(({ text }) => text === 'after'));
 });
+
+t.test('a database that is out of something refuses what it cannot do, and loses no emergency', async (t) => {
+  const s = await service(t);
+  const { radios, people, id } = await s.crew(t, 2, { name: 'scarce' });
+  const [a, b] = radios;
+  const headers = { authorization: `Bearer ${people[0].token}` };
+  const other = await s.talkgroup('scarce too');
+  const stored = (emergency: unknown, state: string) =>
+    eventually(async () => {
+      const [row] = await s.sql`select state from emergencies where id = ${String(emergency)}`;
+      assert.equal(row?.state, state);
+    });
+  await s.sql.unsafe(`create function scarce() returns trigger language plpgsql as
+    $$ begin raise exception 'out of it' using errcode = tg_argv[0]; end $$`);
+  // Descriptors, I/O, the queue of notices: by their codes, for the real ones cannot be had at will.
+  for (const code of ['53000', '58030', '54000']) {
+    for (const table of ['memberships', 'emergencies'])
+      await s.sql.unsafe(
+        `create trigger scarce before insert on ${table} execute function scarce('${code}')`,
+      );
+    const join = await fetch(`${s.rest}/talkgroups/${other.id}/join`, { method: 'POST', headers });
+    t.same([join.status, join.headers.get('retry-after')], [503, '1'], code);
+    const { emergency_id } = await a.asks({ type: 'EMERGENCY_RAISE', talkgroup_id: id });
+    t.match(await b.hears('EMERGENCY', ({ state }) => state === 'raised'), { emergency_id });
+    for (const table of ['memberships', 'emergencies']) await s.sql.unsafe(`drop trigger scarce on ${table}`);
+    await stored(emergency_id, 'raised');
+    t.match(await a.asks({ type: 'EMERGENCY_CLEAR', emergency_id }), { type: 'OK' });
+    await stored(emergency_id, 'cleared');
+  }
+});
