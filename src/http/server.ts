@@ -117,16 +117,16 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const registered = listRoutes(app);
   startClock(app);
   refuseUnknown(app, registered);
+  const connections = watchConnections(
+    app,
+    config.TLS_CERT_FILE === undefined ? 'connection' : 'secureConnection',
+  );
   addGuard(app, { tokenKeys, database });
   addBodyParsers(app);
   app.setValidatorCompiler(TypeBoxValidatorCompiler);
   app.setSchemaErrorFormatter(describeFirst);
 
   // Handler and answer.
-  const connections = watchConnections(
-    app,
-    config.TLS_CERT_FILE === undefined ? 'connection' : 'secureConnection',
-  );
   addDocs(app);
   app.register(healthRoutes({ ready }));
   for (const feature of routes) app.register(feature);
@@ -173,24 +173,24 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
 /** Knows which connections have a request that arrived whole and is being answered: Node does not tell. */
 function watchConnections(app: FastifyInstance, opened: 'connection' | 'secureConnection') {
-  const all = new Set<Socket>();
-  const answering = new Set<Socket>();
+  const all = new Map<Socket, Set<IncomingMessage>>();
   app.server.on(opened, (socket: Socket) => {
-    all.add(socket);
-    socket.once('close', () => {
-      all.delete(socket);
-      answering.delete(socket);
-    });
+    all.set(socket, new Set());
+    socket.once('close', () => all.delete(socket));
   });
-  app.addHook('preValidation', async ({ raw }) => {
-    answering.add(raw.socket); // behind the body parser
+  // Before the guard, which may wait for the database.
+  app.addHook('onRequest', async ({ raw }) => {
+    all.get(raw.socket)?.add(raw);
   });
   app.addHook('onResponse', async ({ raw }) => {
-    answering.delete(raw.socket);
+    all.get(raw.socket)?.delete(raw);
   });
   return {
     cutUnfinished(): void {
-      for (const socket of all) if (!answering.has(socket)) socket.destroy();
+      for (const [socket, requests] of all) {
+        const isAnswering = [...requests].some(({ complete }) => complete);
+        if (!isAnswering) socket.destroy();
+      }
     },
   };
 }
