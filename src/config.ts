@@ -233,6 +233,9 @@ export interface Config extends Omit<Env, 'CORS_ORIGINS' | 'SECRETS_KEY' | 'TRUS
   readonly SECRETS_KEY: readonly KeyObject[];
 }
 
+/** RFC 7518, section 3.2: a key for HS256 is no shorter than its hash. */
+export const JWT_SECRET_BYTES_MIN = 32;
+
 /** A variable that does not hold what it takes; the process refuses to start with this sentence. */
 export class ConfigError extends Error {
   override name = 'ConfigError';
@@ -300,7 +303,8 @@ function checkTogether(env: Env): void {
   }
   for (const name of ['JWT_SECRET', 'JWT_SECRET_PREVIOUS'] as const) {
     const key = env[name];
-    if (key !== undefined && (Buffer.byteLength(key) < 32 || isSampleKey(key))) refuse(name);
+    if (key !== undefined && (Buffer.byteLength(key) < JWT_SECRET_BYTES_MIN || isSampleKey(key)))
+      refuse(name);
   }
   if (env.JWT_SECRET === undefined && env.DATABASE_URL !== undefined) refuse('JWT_SECRET');
   if (env.JWT_SECRET_PREVIOUS !== undefined && env.JWT_SECRET_PREVIOUS === env.JWT_SECRET)

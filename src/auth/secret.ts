@@ -2,17 +2,26 @@
 import { randomBytes } from 'node:crypto';
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ConfigError, JWT_SECRET_BYTES_MIN } from '../config.js';
 
-/** Reads DATA_DIR/jwt.secret, or makes it: 32 random bytes in base64, mode 0600. Safe when two processes start at once. */
+/**
+ * Reads DATA_DIR/jwt.secret, or makes it: 32 random bytes in base64, mode 0600. Safe when two processes start at once.
+ * Rejects with ConfigError when what is there is too short for a key.
+ */
 export async function keptSecret(dataDir: string): Promise<string> {
   const file = join(dataDir, 'jwt.secret');
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
-  return (await readIfThere(file)) ?? (await make(file));
+  const secret = (await readIfThere(file)) ?? (await make(file));
+  if (Buffer.byteLength(secret) < JWT_SECRET_BYTES_MIN)
+    throw new ConfigError(
+      `${file}: holds fewer than ${JWT_SECRET_BYTES_MIN} bytes; removed, it is made anew`,
+    );
+  return secret;
 }
 
 async function make(file: string): Promise<string> {
   const fresh = `${file}.${process.pid}`;
-  await writeFile(fresh, randomBytes(32).toString('base64'), { mode: 0o600 });
+  await writeFile(fresh, randomBytes(32).toString('base64'), { mode: 0o600, flush: true });
   try {
     // A link appears whole or not at all, and never over somebody else's.
     await link(fresh, file);

@@ -1,7 +1,10 @@
 // Keys that change: tokens and master secrets over a rotation, on nodes that share a database, and what is refused.
 import { randomBytes, randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { createSigner } from 'fast-jwt';
 import t, { type Test } from 'tap';
+import { keptSecret } from '../../src/auth/secret.js';
 import { signing } from '../../src/auth/tokens.js';
 import { compose } from '../../src/compose.js';
 import { readConfig } from '../../src/config.js';
@@ -69,6 +72,23 @@ t.test('a token that no verifier should take is not taken by way of the previous
     t.not(relay, 'open', what);
   }
 });
+
+t.test(
+  'the key that is kept beside the database is made once, and is no key when it is too short',
+  async (t) => {
+    const folder = t.testdir();
+    const made = await keptSecret(folder);
+    t.ok(Buffer.from(made, 'base64').length === 32);
+    t.equal(await keptSecret(folder), made);
+    for (const broken of ['', 'abc', 'x'.repeat(31)]) {
+      await writeFile(join(folder, 'jwt.secret'), broken);
+      await t.rejects(keptSecret(folder), {
+        name: 'ConfigError',
+        message: /jwt\.secret: holds fewer than 32 bytes/,
+      });
+    }
+  },
+);
 
 t.test('a secret is wrapped as it is made, beside those that nodes without keys insert', async (t) => {
   const ring = ringOf(drawn());
