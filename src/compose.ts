@@ -121,7 +121,7 @@ export async function compose(
       database: database.figures(),
       http: http.counts,
       passwords: passwords.figures(),
-      limits: limits.counts,
+      limits,
       fixes: fixes.counts,
     }));
     closers.push(() => metrics.close());

@@ -17,7 +17,7 @@ export interface Snapshot {
   readonly database: DatabaseFigures;
   readonly http: HttpCounts;
   readonly passwords: ReturnType<Passwords['figures']>;
-  readonly limits: Limits['counts'];
+  readonly limits: Pick<Limits, 'counts' | 'forgotten'>;
   /** By REST. */
   readonly fixes: FixCounts;
   readonly thread: ThreadFigures;
@@ -97,6 +97,11 @@ export const families: readonly Family[] = [
     'talkgroup_relay_sessions_resumed_total',
     'Sessions that went on over another socket',
     ofRelay(({ counts }) => counts.resumed),
+  ),
+  counter(
+    'talkgroup_relay_sessions_forgotten_total',
+    'Sessions kept for their return that were given up before their time, for want of room',
+    ofRelay(({ counts }) => counts.forgotten),
   ),
   counter(
     'talkgroup_relay_sessions_failed_total',
@@ -196,6 +201,11 @@ export const families: readonly Family[] = [
     'talkgroup_relay_receivers_lagged_total',
     'Times a receiver was taken out of the audio',
     ofRelay(({ counts }) => counts.lagging),
+  ),
+  counter(
+    'talkgroup_relay_frames_missed_total',
+    'Frames that went by receivers which were out of the audio, by frame and receiver',
+    ofRelay(({ counts }) => counts.missed),
   ),
   gauge(
     'talkgroup_relay_backlog_seconds',
@@ -306,7 +316,12 @@ export const families: readonly Family[] = [
   counter(
     'talkgroup_login_limit_refused_total',
     'Logins and registrations refused by a limit',
-    ({ limits }) => by('limit', limits),
+    ({ limits }) => by('limit', limits.counts),
+  ),
+  counter(
+    'talkgroup_login_limit_forgotten_total',
+    'Tries counted, and places where a name had logged in or registered (owners), forgotten for want of room',
+    ({ limits }) => by('what', limits.forgotten),
   ),
   counter('talkgroup_gps_fixes_total', 'Positions reported, by door and result', fixesByDoor),
 

@@ -56,6 +56,8 @@ export interface Limits {
   register(address: string): void;
   /** What was refused, by the limit that refused it. */
   readonly counts: Record<LimitName, number>;
+  /** What was forgotten for want of room: tries counted, and places where a name had logged in or registered. */
+  readonly forgotten: { tries: number; owners: number };
 }
 
 export type LimitName = 'pair' | 'name' | 'address' | 'old_password' | 'registrations';
@@ -68,11 +70,15 @@ export function createLimits({
   nowMs = () => performance.now(),
   ...rates
 }: LimitsOptions): Limits {
-  const pairs = createBuckets(rates.pair);
-  const names = createBuckets(rates.name);
-  const addresses = createBuckets(rates.address);
-  const oldPasswords = createBuckets(rates.pair);
-  const registrations = createBuckets(rates.registrations);
+  const forgotten = { tries: 0, owners: 0 };
+  const forgotTry = () => {
+    forgotten.tries++;
+  };
+  const pairs = createBuckets(rates.pair, forgotTry);
+  const names = createBuckets(rates.name, forgotTry);
+  const addresses = createBuckets(rates.address, forgotTry);
+  const oldPasswords = createBuckets(rates.pair, forgotTry);
+  const registrations = createBuckets(rates.registrations, forgotTry);
   const loggedInAtMs = new Map<string, number>();
   /** Apart, for whoever registers names by the thousand must not push out those who logged in. */
   const registeredAtMs = new Map<string, number>();
@@ -82,6 +88,10 @@ export function createLimits({
     if (waitMs === 0) return;
     counts[limit]++;
     throw new AppError(code, undefined, Math.ceil(waitMs / 1000));
+  }
+
+  function rememberOwner(provedAtMs: Map<string, number>, pair: string): void {
+    if (putLast(provedAtMs, pair, nowMs(), remembered)) forgotten.owners++;
   }
 
   const refuseGuess = (limit: LimitName, waitMs: number) => refuse(limit, 'too_many_wrong_passwords', waitMs);
@@ -94,6 +104,7 @@ export function createLimits({
 
   return {
     counts,
+    forgotten,
     login({ name, address }) {
       const pair = pairOf({ name, address });
       return {
@@ -104,7 +115,7 @@ export function createLimits({
           refuseGuess('address', addresses.waitMs(address, nowMs()));
         },
         settle(right) {
-          if (right) return putLast(loggedInAtMs, pair, nowMs(), remembered);
+          if (right) return rememberOwner(loggedInAtMs, pair);
           pairs.take(pair, nowMs());
           names.take(name, nowMs());
           addresses.take(address, nowMs());
@@ -119,7 +130,7 @@ export function createLimits({
         },
       };
     },
-    remember: (attempt) => putLast(registeredAtMs, pairOf(attempt), nowMs(), remembered),
+    remember: (attempt) => rememberOwner(registeredAtMs, pairOf(attempt)),
     register(address) {
       refuse('registrations', 'too_many_registrations', registrations.waitMs(address, nowMs()));
       registrations.take(address, nowMs());
@@ -137,8 +148,8 @@ const pairOf = ({ name, address }: Attempt) => `${address} ${name}`;
  */
 const BUCKETS_MAX = 20_000;
 
-/** A bucket for each key, kept as the moment at which it will be full again. */
-export function createBuckets({ atOnce, perMinute }: Rate) {
+/** A bucket for each key, kept as the moment at which it will be full again. `forgot`: one was, for want of room. */
+export function createBuckets({ atOnce, perMinute }: Rate, forgot: () => void = () => {}) {
   const refillMs = 60_000 / perMinute;
   const fullAtMs = new Map<string, number>();
   return {
@@ -148,18 +159,16 @@ export function createBuckets({ atOnce, perMinute }: Rate) {
     },
     /** Takes one, if need be from those to come. */
     take(key: string, nowMs: number): void {
-      putLast(fullAtMs, key, Math.max(nowMs, fullAtMs.get(key) ?? 0) + refillMs, BUCKETS_MAX);
+      const full = Math.max(nowMs, fullAtMs.get(key) ?? 0) + refillMs;
+      if (putLast(fullAtMs, key, full, BUCKETS_MAX)) forgot();
     },
   };
 }
 
-/** The key becomes the newest; beyond `sizeMax` the oldest is forgotten. */
-function putLast(map: Map<string, number>, key: string, value: number, sizeMax: number): void {
+/** The key becomes the newest; true: beyond `sizeMax` the oldest was forgotten. */
+function putLast(map: Map<string, number>, key: string, value: number, sizeMax: number): boolean {
   map.delete(key);
   map.set(key, value);
-  if (map.size <= sizeMax) return;
-  for (const oldest of map.keys()) {
-    map.delete(oldest);
-    return;
-  }
+  const [oldest] = map.keys();
+  return map.size > sizeMax && oldest !== undefined && map.delete(oldest);
 }

@@ -8,10 +8,10 @@ import { acknowledgeEmergency, clearEmergency, raiseEmergency } from '../emergen
 import { openFixIntake } from '../gps/counts.js';
 import {
   accountsOf,
+  existingNumbers,
   existingTalkgroups,
   nextSessionBlock,
   SESSION_BLOCK,
-  talkgroupNumbered,
   talkgroupsOf,
 } from '../talk/store.js';
 import type { RelayFigures } from './figures.js';
@@ -116,7 +116,7 @@ export function composeRelay({ config, url, database, verifyToken, log }: RelayS
     },
     storeFix: (fix) => fixes.storeFix(write(), fix),
     talkgroupsExisting: async (ids) => new Set(await existingTalkgroups(database, read(), ids)),
-    talkgroupNumbered: async (number) => (await talkgroupNumbered(database, read(), number)) !== null,
+    numbersExisting: async (numbers) => new Set(await existingNumbers(database, read(), numbers)),
     log,
   });
 

@@ -20,6 +20,7 @@ const RATES: { readonly [type in AskType]?: readonly [perSecond: number, burst: 
   PING: [2, 5],
   GPS_UPDATE: [2, 5],
   MEMBERS: [1 / 2, 1],
+  EMERGENCY_CLEAR: [1, 5],
 };
 
 /** Answered also while the user's rights are in doubt: FLOOR_REQUEST with retry_later. */

@@ -32,10 +32,14 @@ export interface Counts {
   lagging: number;
   /** Receivers out of the audio right now. */
   behind: number;
+  /** Frames that went by receivers while they were out of it: what LAG tells them, or would have told who did not return. */
+  missed: number;
   /** Pongs that answer no ping of ours. */
   strayPongs: number;
   /** Sessions that went on over another socket. */
   resumed: number;
+  /** Sessions kept for their return that were given up before their time, for want of room. */
+  forgotten: number;
   /** Sessions that ended by a fault of ours. */
   failed: number;
   readonly dropped: Record<DropReason, number>;
@@ -70,8 +74,10 @@ export const newCounts = (): Counts => ({
   overruns: 0,
   lagging: 0,
   behind: 0,
+  missed: 0,
   strayPongs: 0,
   resumed: 0,
+  forgotten: 0,
   failed: 0,
   dropped: {
     no_session: 0,

@@ -38,7 +38,7 @@ export interface House {
   /** Whether a talkgroup has this number, for the error of somebody who is no member of it. */
   readonly numberExists: (number: number) => Promise<boolean>;
   /** Those of the ids that talkgroups have, for the same. */
-  readonly existing: Lookup;
+  readonly existing: Lookup<TalkgroupId>;
   /** A bug in what is done for this session: it alone ends. */
   readonly fail: (session: Session, error: unknown) => void;
   /** Does it in the next turn of the loop; a throw is such a bug. */

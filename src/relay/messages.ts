@@ -26,6 +26,12 @@ export type ErrorCode =
 export type TextRefusal = Exclude<ErrorCode, 'bad_frame' | 'listen_only'>;
 
 /** What of the asked is named in an ERROR. */
+/** What LAG says of one talkgroup. */
+export interface LagOf {
+  readonly talkgroup_id: string;
+  readonly missed: number;
+}
+
 export interface ErrorAbout {
   readonly ref?: Ref | undefined;
   readonly talkgroup_id?: string | undefined;
@@ -167,7 +173,7 @@ export const say = {
     JSON.stringify({ type: 'ERROR', ...about, code, message: sentences[code] }),
   goaway: (reconnectAfterMs: number) =>
     JSON.stringify({ type: 'GOAWAY', reconnect_after_ms: reconnectAfterMs }),
-  lag: (talkgroups: readonly { readonly talkgroup_id: string; readonly missed: number }[], sinceMs: number) =>
+  lag: (talkgroups: readonly LagOf[], sinceMs: number) =>
     JSON.stringify({ type: 'LAG', talkgroups, since_ms: sinceMs }),
   subscribed: (
     talkgroups: readonly Snapshot[],

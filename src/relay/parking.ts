@@ -1,6 +1,7 @@
 // Sessions that may be resumed: their tokens, and those whose socket is gone, for a while.
 import { hash, randomFillSync } from 'node:crypto';
 import type { UserId } from '../ids.js';
+import type { Counts } from './counts.js';
 import type { Session } from './session.js';
 
 export interface Parking {
@@ -25,13 +26,14 @@ export interface ParkingOptions {
   /** Of one user: nobody pushes out the others. */
   readonly maxOfUser: number;
   readonly giveUp: (session: Session) => void;
+  readonly counts: Counts;
 }
 
 const TOKEN_BYTES = 16;
 /** Random bytes are taken from the system for so many tokens at once: one by one they cost more than a signature. */
 const TOKENS_AT_ONCE = 256;
 
-export function createParking({ keepMs, max, maxOfUser, giveUp }: ParkingOptions): Parking {
+export function createParking({ keepMs, max, maxOfUser, giveUp, counts }: ParkingOptions): Parking {
   /** By the hash of the token: what we hold resumes nothing. */
   const byHash = new Map<string, Session>();
   /** When it was parked, the oldest first. */
@@ -58,7 +60,9 @@ export function createParking({ keepMs, max, maxOfUser, giveUp }: ParkingOptions
   const sinceOf = (session: Session) => parked.get(session) ?? 0;
 
   function giveUpFirst([oldest]: Iterable<Session>): void {
-    if (oldest !== undefined) giveUp(oldest);
+    if (oldest === undefined) return;
+    counts.forgotten++;
+    giveUp(oldest);
   }
 
   return {

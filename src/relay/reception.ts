@@ -5,7 +5,7 @@ import { flushHeld, type Hold, heldBy, topicOf } from './held.js';
 import type { House } from './house.js';
 import { Lag } from './lag.js';
 import type { Membership, Talkgroup } from './members.js';
-import { say } from './messages.js';
+import { type LagOf, say } from './messages.js';
 import { presentOf } from './presence.js';
 import type { Session } from './session.js';
 
@@ -35,6 +35,8 @@ export const HEARD_MS = 1000;
 interface Behind {
   readonly sinceMs: number;
   readonly heard: Map<Talkgroup, number>;
+  /** Frames that it missed and that are in the counts. */
+  counted: number;
 }
 
 /** One for each session; it outlives the socket, the lag does not. */
@@ -70,7 +72,10 @@ export class Reception {
 
   /** The socket is gone, and its topics with it. */
   detach(): void {
-    if (this.peer !== null && this.behind !== null) this.house.counts.behind--;
+    if (this.peer !== null && this.behind !== null) {
+      this.house.counts.behind--;
+      this.countMissed(this.behind);
+    }
     this.peer = null;
     this.house.unanswered.delete(this.session);
     for (const membership of this.session.user.memberships.values()) {
@@ -263,7 +268,7 @@ export class Reception {
       if (!granted || mode === 'events' || mode === 'none') continue;
       heard.set(talkgroup, passed(talkgroup));
     }
-    this.behind = { sinceMs: this.house.nowMs(), heard };
+    this.behind = { sinceMs: this.house.nowMs(), heard, counted: 0 };
     this.house.counts.lagging++;
     this.house.counts.behind++;
     this.house.log.info({ session: this.session.number }, 'slow: out of the audio');
@@ -280,11 +285,7 @@ export class Reception {
     if (behind === null) return;
     this.behind = null;
     this.house.counts.behind--;
-    const missed = [];
-    for (const [talkgroup, heard] of behind.heard) {
-      const frames = this.passedIn(talkgroup) - heard;
-      if (frames > 0) missed.push({ talkgroup_id: talkgroup.id, missed: frames });
-    }
+    const missed = this.countMissed(behind);
     const sinceMs = Math.round(this.house.nowMs() - behind.sinceMs);
     this.session.send(say.lag(missed, sinceMs));
     this.session.resync();
@@ -294,6 +295,21 @@ export class Reception {
       if (memberships.get(talkgroup.number)?.granted) this.enterAudio(talkgroup);
     }
     this.house.log.info({ session: this.session.number, sinceMs }, 'caught up');
+  }
+
+  /** What LAG says; each frame is counted once, though the socket may have died in between. */
+  private countMissed(behind: Behind): LagOf[] {
+    const missed: LagOf[] = [];
+    let sum = 0;
+    for (const [talkgroup, heard] of behind.heard) {
+      const frames = this.passedIn(talkgroup) - heard;
+      if (frames <= 0) continue;
+      missed.push({ talkgroup_id: talkgroup.id, missed: frames });
+      sum += frames;
+    }
+    this.house.counts.missed += Math.max(0, sum - behind.counted);
+    behind.counted = Math.max(sum, behind.counted);
+    return missed;
   }
 
   private fairMs(): number {

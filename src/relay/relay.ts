@@ -1,6 +1,7 @@
 // The relay: sessions, their rights and their talk, put together behind one listener.
 import type { VerifyToken } from '../auth/tokens.js';
 import type { Notice } from '../db/notices.js';
+import type { TalkgroupId } from '../ids.js';
 import { type Close, closes } from './closes.js';
 import { type Counts, countClose, countHandshake, newCounts } from './counts.js';
 import { type Crowd, createCrowd } from './crowd.js';
@@ -42,8 +43,9 @@ export interface RelayOptions {
   readonly emergencyWrites: EmergencyWrites;
   readonly storeFix: House['storeFix'];
   /** Those of the ids that talkgroups have. */
-  readonly talkgroupsExisting: Lookup;
-  readonly talkgroupNumbered: (number: number) => Promise<boolean>;
+  readonly talkgroupsExisting: Lookup<TalkgroupId>;
+  /** The same of their numbers. */
+  readonly numbersExisting: Lookup<number>;
   readonly log: House['log'];
   /** Monotonic milliseconds; passed in by tests. */
   readonly nowMs?: () => number;
@@ -123,6 +125,7 @@ export function createRelay(options: RelayOptions): Relay {
     max: limits.sessionsParked,
     maxOfUser: limits.socketsPerUser,
     giveUp: (session) => attempt(session, () => session.end('disconnected')),
+    counts,
   });
   const rights: Rights = createRights({
     reads: options.reads,
@@ -150,6 +153,7 @@ export function createRelay(options: RelayOptions): Relay {
     log,
   });
 
+  const numbersExisting = createLookup(options.numbersExisting);
   const house: House = {
     limits,
     fanout,
@@ -166,7 +170,7 @@ export function createRelay(options: RelayOptions): Relay {
     nowMs,
     fair,
     storeFix: options.storeFix,
-    numberExists: async (number) => rights.hasNumber(number) || options.talkgroupNumbered(number),
+    numberExists: async (number) => rights.hasNumber(number) || (await numbersExisting([number])).has(number),
     existing: createLookup(options.talkgroupsExisting),
     fail,
     later,

@@ -72,7 +72,7 @@ export function createRights({
   /** What must be read, oldest first. Bounded: held users and talkgroups, and users with a waiter. */
   const dirtyUsers = new Set<UserId>();
   const dirtyTalkgroups = new Set<TalkgroupId>();
-  /** Held users to be read again after a gap: behind everybody whom somebody waits for. */
+  /** Held users to be read again after a gap: beside those whom somebody waits for, in half of each read. */
   const staleUsers = new Set<UserId>();
   /** Keys of the notices that arrived since the read under way began. */
   const touched = new Set<string>();
@@ -249,7 +249,8 @@ export function createRights({
   }
 
   function takeUsers(): UserId[] {
-    const urgent = takeFirst(dirtyUsers, batch);
+    // A storm of handshakes may last: what was missed must not wait for its end.
+    const urgent = takeFirst(dirtyUsers, staleUsers.size === 0 ? batch : Math.ceil(batch / 2));
     for (const id of urgent) staleUsers.delete(id);
     return [...urgent, ...takeFirst(staleUsers, batch - urgent.length)];
   }

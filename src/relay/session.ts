@@ -88,8 +88,8 @@ export class Session {
       if (talk === null) return this.refuseFrame('not_member', number, flags, nowMs);
       this.lastTalk = talk;
     }
-    if (!mayTalk(talk.membership)) return this.drop('withdrawn');
     if (!talk.bucket.take(nowMs)) return this.refuseFrame('rate_limited', number, flags, nowMs);
+    if (!mayTalk(talk.membership)) return this.drop('withdrawn');
 
     let started = 0;
     if (!talk.isTalking || (flags & START) !== 0) {

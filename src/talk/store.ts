@@ -49,7 +49,7 @@ export interface Account {
 }
 
 /** The array in PostgreSQL's own spelling; ids need no quoting. */
-const arrayOf = (ids: readonly string[]) => `{${ids.join(',')}}`;
+const arrayOf = (ids: readonly (string | number)[]) => `{${ids.join(',')}}`;
 
 /** Each of the users that exists, with all memberships; the order is the database's. */
 export function accountsOf(
@@ -129,17 +129,18 @@ export async function existingTalkgroups(
   return rows.map(({ id }) => id);
 }
 
-/** The id of the talkgroup with this number, or null. */
-export async function talkgroupNumbered(
+/** Those of the numbers that talkgroups have. */
+export async function existingNumbers(
   database: Database,
   deadline: Deadline,
-  number: number,
-): Promise<TalkgroupId | null> {
-  const [row] = await database.read<{ id: TalkgroupId }>(
+  numbers: readonly number[],
+): Promise<number[]> {
+  const rows = await database.read<{ number: number }>(
     deadline,
-    (sql) => sql`select id from talkgroups where number = ${number}`,
+    // A number of 32 bits is exact as a float, which arrives as a number; a bigint would arrive as text.
+    (sql) => sql`select number::float8 from talkgroups where number = any(${arrayOf(numbers)}::bigint[])`,
   );
-  return row?.id ?? null;
+  return rows.map(({ number }) => number);
 }
 
 /** Session numbers in one block of the sequence; the migration that makes the sequence says the same. */

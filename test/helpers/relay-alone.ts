@@ -37,7 +37,7 @@ export const relayAlone = (
     emergencyWrites: { raise: async () => null, acknowledge: async () => null, clear: async () => 'unknown' },
     storeFix: async () => true,
     talkgroupsExisting: async () => new Set(),
-    talkgroupNumbered: async () => false,
+    numbersExisting: async () => new Set(),
     log: { info() {}, error: (_fields, message) => t.fail(message) },
     ...needed,
   });

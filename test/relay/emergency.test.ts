@@ -1,4 +1,5 @@
 // Emergencies over the wire: announced at once, heard above everybody, stored when the database allows, cleared once.
+import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { EMERGENCY, START } from '../../src/relay/frame.js';
 import { eventually } from '../helpers/eventually.js';
@@ -115,6 +116,16 @@ t.test('a fourth raise within a minute is refused', async (t) => {
     t.match(await clear(a, emergency_id), { type: 'OK' });
   }
   t.match(await raise(a, group), { type: 'ERROR', code: 'rate_limited' });
+});
+
+t.test('whoever clears what nobody raised is not answered by the database without end', async (t) => {
+  const { radios } = await s.crew(t, 1, { name: 'guessing' });
+  const [radio] = radios;
+  const answers = await Promise.all(Array.from({ length: 8 }, () => clear(radio, randomUUID())));
+  t.same(
+    answers.map(({ code }) => code),
+    [...Array(5).fill('unknown_emergency'), ...Array(3).fill('rate_limited')],
+  );
 });
 
 t.test('the raiser’s running bursts become ones of emergency, and on CLEAR ordinary ones', async (t) => {

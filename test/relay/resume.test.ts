@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import t, { type Test } from 'tap';
 import { encodeFrame } from '../../src/relay/frame.js';
+import { readExposition } from '../helpers/exposition.js';
 import { throughProxy } from '../helpers/proxied-database.js';
 import { connect, type Json, type Radio, service } from '../helpers/service.js';
 import { BINARY, wire, wireFrame } from '../helpers/wire.js';
@@ -495,6 +496,8 @@ t.test('with room for few: who is kept, and who counts', { buffered: true }, asy
       resumed.push(welcome?.resumed);
     }
     t.same(resumed, [false, true, true]);
+    const { series } = readExposition(await (await fetch(few.metrics)).text());
+    t.equal(series.get('talkgroup_relay_sessions_forgotten_total'), 1);
   });
 
   t.test('a resume counts among the sockets of its user, and who was replaced may come back', async (t) => {

@@ -202,11 +202,14 @@ t.test('registrations count whatever becomes of them, by address', async (t) => 
 });
 
 t.test('memory is bounded: the bucket longest untouched is forgotten for the 20,001st', async (t) => {
-  const buckets = createBuckets({ atOnce: 1, perMinute: 1 });
+  let forgotten = 0;
+  const buckets = createBuckets({ atOnce: 1, perMinute: 1 }, () => forgotten++);
   for (let key = 0; key < 20_000; key++) buckets.take(`${key}`, 0);
   buckets.take('0', 0);
   t.not(buckets.waitMs('1', 0), 0);
+  t.equal(forgotten, 0);
   buckets.take('one more', 0);
+  t.equal(forgotten, 1);
   t.equal(buckets.waitMs('1', 0), 0);
   t.not(buckets.waitMs('0', 0), 0, 'touched again meanwhile');
 });
@@ -226,8 +229,9 @@ t.test('a connection that was reset has an address like any that cannot be read'
 
 t.test('of logins remembered, the oldest are forgotten', async (t) => {
   const tight = { atOnce: 1, perMinute: 1 };
-  const { tries } = limitsAt({ name: tight, remembered: 2 });
+  const { tries, limits } = limitsAt({ name: tight, remembered: 2 });
   for (const address of ['first', 'second', 'first', 'third']) tries('ann', address, true);
+  t.strictSame(limits.forgotten, { tries: 0, owners: 1 });
   tries('ann', 'elsewhere');
   t.equal(tries('ann', 'second', true), 60);
   t.equal(tries('ann', 'first', true), null);

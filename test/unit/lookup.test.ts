@@ -8,7 +8,7 @@ const id = (name: string) => name as TalkgroupId; // any text will do
 /** A database that answers when told to, with the ids that do not begin with "no". */
 function databaseByHand() {
   const asked: { ids: readonly TalkgroupId[]; answer: () => void; fail: () => void }[] = [];
-  const lookup = createLookup(
+  const lookup = createLookup<TalkgroupId>(
     (ids) =>
       new Promise((resolve, reject) => {
         asked.push({

@@ -48,11 +48,12 @@ function receiver() {
     resync: () => said.push('SUBSCRIBED'),
     close: ({ reason }: Close) => said.push(reason),
   } as unknown as Session; // all of a session that its reception uses
+  const counts = newCounts();
   const house = {
     nowMs: () => nowMs,
     fair,
     unanswered,
-    counts: newCounts(),
+    counts,
     limits: { backlogMs: 1000 },
     later: (_session: Session, act: () => void) => void setImmediate(act),
     log: { info() {} },
@@ -61,6 +62,7 @@ function receiver() {
 
   return {
     reception,
+    counts,
     said,
     now: () => String(fair.at(nowMs)),
     /** As the relay's timer does: a ping a second, and judged while it owes an answer. */
@@ -141,4 +143,19 @@ t.test('a pong that is not the digits of a ping answers nothing', async (t) => {
   ];
   for (const text of others) t.notOk(pong(text), JSON.stringify(text));
   t.ok(pong(now()));
+});
+
+t.test('what went by a slow receiver is counted once, whether or not it comes back', async (t) => {
+  const { reception, counts, now } = receiver();
+  reception.attach(socket(true).peer);
+  reception.overrun();
+  await nextTurn();
+  talkgroup.relayed += 30;
+  reception.detach();
+  t.equal(counts.missed, 30, 'should it never return');
+  reception.attach(socket(true).peer);
+  talkgroup.relayed += 12;
+  reception.ping(now());
+  reception.pong(new Uint8Array(Buffer.from(now())).buffer, Number(now()));
+  t.equal(counts.missed, 42);
 });

@@ -328,6 +328,20 @@ function withBugs(effects: Partial<RightsEffects>) {
 const [ann, bob] = userIds as [UserId, UserId, UserId];
 const [fire] = talkgroupIds as [TalkgroupId, TalkgroupId];
 
+t.test('what a gap may have missed is read amid handshakes, not behind the last of them', async (t) => {
+  const relay = withBugs({});
+  await relay.connect(ann);
+  relay.read.length = 0;
+  let coming = 500;
+  // Whoever is answered comes again: there are always more of them than one read takes.
+  const come = (id: UserId) => void relay.connect(id).then(() => coming-- > 0 && come(id));
+  for (let stranger = 0; stranger < 30; stranger++) come(`stranger ${stranger}` as UserId);
+  relay.rights.gap();
+  for (let turn = 0; turn < 1000 && coming > 0; turn++) await settled();
+  const before = relay.read.indexOf(ann);
+  t.ok(before >= 0 && before < 30, `${before} of ${relay.read.length} were read before her`);
+});
+
 t.test('a user whose change throws ends, keeps no newcomer out and is not read again for it', async (t) => {
   const relay = withBugs({
     checked(user) {

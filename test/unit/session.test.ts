@@ -63,6 +63,10 @@ async function radioOn(t: Test) {
   const bufferOf = (bytes: Uint8Array) => new Uint8Array(bytes).buffer;
 
   return {
+    /** All rights of its user are in doubt from now on. */
+    withdraw() {
+      session.user.withdrawn = true;
+    },
     pass(ms: number) {
       nowMs += ms;
     },
@@ -93,6 +97,15 @@ t.test('speech has its rate in each talkgroup: twice a second at once, then as t
   t.equal(spoken(1, 500), 55);
   radio.pass(60_000);
   t.equal(spoken(1, 500), 220, 'silence saves up no more than the burst');
+});
+
+t.test('who sends without measure while his right is in doubt is closed like any other', async (t) => {
+  const radio = await radioOn(t);
+  radio.withdraw();
+  for (let frame = 0; frame < 220; frame++) t.equal(radio.speaks(1), false);
+  t.same(radio.errors(), [], 'within the rate it is dropped without a word');
+  for (let frame = 0; frame <= 20 * 110 && radio.closed() === null; frame++) radio.speaks(1);
+  t.equal(radio.closed(), 'rate_limited');
 });
 
 t.test('a handshake that meets a bug on its way to a session is closed, not left waiting', async (t) => {
