@@ -1,9 +1,5 @@
 // A restart: who is told when, in what order sockets are closed, and what still works meanwhile.
-import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import type { UserId } from '../../src/ids.js';
-import { createEngine } from '../../src/relay/listener.js';
-import { relayAlone } from '../helpers/relay-alone.js';
 import { connect, type Radio, service, serviceProcess } from '../helpers/service.js';
 
 t.setTimeout(120_000);
@@ -104,34 +100,4 @@ t.test('with DRAIN_MS=0 all are closed at once', { buffered: true }, async (t) =
     t.same(await radio.closes(), RESTART);
   }
   t.equal(await s.exit(), 0);
-});
-
-t.test('whoever comes in the very turn of the end is told, too, though nobody else is there', async (t) => {
-  const engine = createEngine({
-    host: '127.0.0.1',
-    port: 0,
-    tls: null,
-    frameBytes: 1024,
-    textBytes: 8192,
-    idleTimeoutS: 60,
-    origins: null,
-    log: { info() {}, error: (_fields, message) => t.fail(message) },
-  });
-  t.teardown(() => engine.close());
-  let closed: Promise<void> | null = null;
-  const relay = relayAlone(t, {
-    reads: { accountsOf: async () => [], talkgroupsOf: async () => [] },
-    takeNumber: () => 1,
-    publisher: engine.publisher,
-    verifyToken() {
-      closed ??= relay.close().then(() => engine.close());
-      return { sub: randomUUID() as UserId, username: 'x', role: 'user', iat: 0 };
-    },
-  });
-  const port = await engine.listen(relay);
-  const address = `ws://127.0.0.1:${port}/ws?token=x`;
-  const radio = await connect(t, address);
-  t.same(await radio.closes(), RESTART);
-  await closed;
-  t.match(await (await connect(t, address)).closes(), { code: 1006 }, 'behind the end nobody is accepted');
 });
