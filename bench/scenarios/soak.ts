@@ -1,10 +1,13 @@
 // Does anything grow? Half an hour of a fleet: the slope of the server's memory and of its descriptors. The load: 1,000
 // radios in talkgroups of 20, somebody talking in five of them at any time, 5 % of the radios leaving and coming back each
 // minute, half of them resumed, and ten REST writes a second. Constant are all of these rates; the first minutes warm up.
+import { setTimeout } from 'node:timers/promises';
 import { columns, mib, ms, percent } from '../figures.js';
+import { type Memory, readMemory } from '../held-memory.js';
 import type { RestPlayed } from '../loads/rest.js';
 import type { Load, Sample, SoakPiece, SoakPlayed, SoakSetup } from '../loads/soak.js';
 import { soon, withPlayer } from '../players.js';
+import { residentBytes } from '../processes.js';
 import { failuresOf } from '../requests.js';
 import type { Goal, Plot } from '../result.js';
 import type { Bench, Report } from '../scenario.js';
@@ -15,17 +18,16 @@ import { faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../verdic
 
 interface Plan {
   readonly ms: number;
-  /**
-   * Before the first sample that counts: pools and memories that have a bound take their size, and V8's young
-   * generations are touched page by page, which took 15 minutes at a fifth of these REST writes.
-   */
+  /** Before the first sample that counts: pools and memories that have a bound take their size. */
   readonly warmUpMs: number;
   readonly sampleMs: number;
+  /** From the end of the warm-up on a collection is forced so often. */
+  readonly collectMs: number;
 }
 
-const PLAN: Plan = { ms: 30 * 60_000, warmUpMs: 12 * 60_000, sampleMs: 10_000 };
+const PLAN: Plan = { ms: 30 * 60_000, warmUpMs: 12 * 60_000, sampleMs: 10_000, collectMs: 60_000 };
 /** A rehearsal: its slopes say nothing. */
-const QUICK: Plan = { ms: 60_000, warmUpMs: 20_000, sampleMs: 2_000 };
+const QUICK: Plan = { ms: 60_000, warmUpMs: 20_000, sampleMs: 2_000, collectMs: 10_000 };
 const RADIOS = 1_000;
 const LOAD: Load = {
   members: 20,
@@ -45,11 +47,26 @@ const SETTINGS = { LOG_LEVEL: 'warn' };
 
 interface Played extends SoakPlayed {
   readonly rest: RestPlayed;
+  readonly collected: readonly Collected[];
+}
+
+/** Right behind a forced collection. */
+interface Collected extends Memory {
+  /** Since the piece began. */
+  readonly atMs: number;
+  readonly residentBytes: number;
 }
 
 export async function soak(bench: Bench): Promise<Report> {
   const plan = bench.isQuick ? QUICK : PLAN;
-  const options = { cores: bench.cores.server, signal: bench.signal, settings: SETTINGS };
+  const inspector = createInspectorLog();
+  const options = {
+    cores: bench.cores.server,
+    signal: bench.signal,
+    settings: SETTINGS,
+    nodeFlags: ['--inspect=127.0.0.1:0'],
+    onOutput: inspector.take,
+  };
   const played = await withRelay(options, async (relay): Promise<Played> => {
     const users = await enlist(relay, {
       users: RADIOS,
@@ -65,11 +82,12 @@ export async function soak(bench: Bench): Promise<Report> {
         { cores: bench.cores.generator, signal: bench.signal },
         async (fleet) => {
           bench.progress(`${RADIOS} radios have joined: ${plan.ms / 60_000} min`);
-          const [soaked, asked] = await Promise.all([
+          const [soaked, asked, collected] = await Promise.all([
             fleet.play({ ms: plan.ms, sampleMs: plan.sampleMs }),
             rest.play({ fromMs: soon(), ms: plan.ms, perSecond: REST_PER_SECOND }),
+            collect({ inspectorUrl: inspector.url(), pid, plan, signal: bench.signal }),
           ]);
-          return { ...soaked, rest: asked };
+          return { ...soaked, rest: asked, collected };
         },
       ),
     );
@@ -77,21 +95,56 @@ export async function soak(bench: Bench): Promise<Report> {
   return report(plan, played, bench.isQuick);
 }
 
-/** Per minute, of the samples behind the warm-up. */
+/** What Node prints of its inspector. */
+function createInspectorLog() {
+  let log = '';
+  return {
+    take(text: string): void {
+      if (log.length < 8_000) log += text;
+    },
+    url: () => /^Debugger listening on (\S+)$/m.exec(log)?.[1] ?? '',
+  };
+}
+
+interface Collecting {
+  readonly inspectorUrl: string;
+  readonly pid: number;
+  readonly plan: Plan;
+  readonly signal: AbortSignal;
+}
+
+async function collect({ inspectorUrl, pid, plan, signal }: Collecting): Promise<Collected[]> {
+  const fromMs = performance.now();
+  const collected: Collected[] = [];
+  for (let atMs = plan.warmUpMs; atMs < plan.ms; atMs += plan.collectMs) {
+    await setTimeout(fromMs + atMs - performance.now(), undefined, { signal });
+    const memory = await readMemory(inspectorUrl);
+    collected.push({ atMs, ...memory, residentBytes: residentBytes(pid).all });
+  }
+  return collected;
+}
+
+/** Per minute, behind the warm-up. */
 interface Slopes {
+  /** Of the resident set, right behind a collection. */
   readonly bytes: number;
+  /** Of what JavaScript holds then, on both threads. */
+  readonly heldBytes: number;
   readonly descriptors: number;
 }
 
-function slopesOf({ samples }: Played, { warmUpMs }: Plan): Slopes {
+function slopesOf({ samples, collected }: Played, { warmUpMs }: Plan): Slopes {
+  const slope = <One extends { readonly atMs: number }>(all: readonly One[], of: (one: One) => number) =>
+    slopeOf(all.map((one) => [one.atMs / 60_000, of(one)]));
   const counted = samples.filter(({ atMs }) => atMs >= warmUpMs);
-  const slope = (of: (sample: Sample) => number) =>
-    slopeOf(counted.map((sample) => [sample.atMs / 60_000, of(sample)]));
   return {
-    bytes: slope(({ residentBytes }) => residentBytes),
-    descriptors: slope(({ otherDescriptors }) => otherDescriptors),
+    bytes: slope(collected, ({ residentBytes }) => residentBytes),
+    heldBytes: slope(collected, heldIn),
+    descriptors: slope(counted, ({ otherDescriptors }) => otherDescriptors),
   };
 }
+
+const heldIn = ({ main, relay }: Memory) => main.heap + main.external + relay.heap + relay.external;
 
 /** Of the straight line with the least squares of distances in y. */
 function slopeOf(points: readonly (readonly [x: number, y: number])[]): number {
@@ -129,17 +182,22 @@ function faultsOf({ lost, repeated, resuming, resumed, ...played }: Played): str
   ];
 }
 
-function goalsOf({ bytes, descriptors }: Slopes, faults: readonly string[], isRehearsal: boolean): Goal[] {
+function goalsOf(
+  { bytes, heldBytes, descriptors }: Slopes,
+  faults: readonly string[],
+  isRehearsal: boolean,
+): Goal[] {
   const verdict = (isGood: boolean) => (isRehearsal ? null : judge(faults, isGood));
   const kibPerMinute = bytes / 1024;
   return [
     {
-      name: 'growth of server memory',
+      name: 'growth of server memory, garbage collected',
       value: kibPerMinute,
       unit: 'KiB/min',
       atMost: KIB_PER_MINUTE_MAX,
       isMet: verdict(kibPerMinute <= KIB_PER_MINUTE_MAX),
     },
+    { name: 'of it, what JavaScript holds', value: heldBytes / 1024, unit: 'KiB/min', isMet: null },
     {
       name: 'growth of descriptors',
       value: descriptors,
@@ -161,12 +219,20 @@ function linesOf({ plan, played, faults, goals }: Told): string[] {
   const line = columns(38, 16);
   const first = played.samples.find(({ atMs }) => atMs >= plan.warmUpMs);
   const last = played.samples.at(-1);
+  const [firstHeld, lastHeld] = [played.collected[0], played.collected.at(-1)];
+  const both = (of: (one: Collected) => number) =>
+    [firstHeld, lastHeld].map((one) => mib(one === undefined ? Number.NaN : of(one)));
   return [
     ...linesOfFaults(faults),
     ...linesOfGoals(goals),
     '',
     line('', 'after warm-up', 'at the end'),
-    line('server memory (RSS)', ...[first, last].map((sample) => mib(sample?.residentBytes ?? Number.NaN))),
+    line('server memory, garbage collected', ...both(({ residentBytes }) => residentBytes)),
+    line('of it, held by JavaScript', ...both(heldIn)),
+    line(
+      'server memory as it was',
+      ...[first, last].map((sample) => mib(sample?.residentBytes ?? Number.NaN)),
+    ),
     line('descriptors beside the radios', ...[first, last].map((sample) => `${sample?.otherDescriptors}`)),
     line('frames sent, deliveries to check', `${played.framesSent}`, `${played.deliveries}`),
     line('lost, heard again or too late', `${played.lost}`, `${played.repeated}`),
@@ -180,7 +246,7 @@ function linesOf({ plan, played, faults, goals }: Told): string[] {
   ];
 }
 
-function plotsOf({ samples }: Played): Plot[] {
+function plotsOf({ samples, collected }: Played): Plot[] {
   const x = { label: 'time', unit: 'min', scale: 'linear' } as const;
   const points = (of: (sample: Sample) => number) =>
     samples.map((sample) => [sample.atMs / 60_000, of(sample)] as const);
@@ -188,10 +254,18 @@ function plotsOf({ samples }: Played): Plot[] {
     {
       kind: 'curve',
       title: 'Server memory',
-      note: 'Level is good; teeth are the garbage collector.',
+      note: 'Level is good; teeth are the garbage collector, forced once a minute from the end of the warm-up on.',
       x,
       y: { label: 'resident set', unit: 'MiB', scale: 'linear' },
-      series: [{ name: 'RELAY_THREADS=1', points: points(({ residentBytes }) => residentBytes / 2 ** 20) }],
+      series: [
+        { name: 'as it was', points: points(({ residentBytes }) => residentBytes / 2 ** 20) },
+        {
+          name: 'right behind a collection',
+          points: collected.map(
+            ({ atMs, residentBytes }) => [atMs / 60_000, residentBytes / 2 ** 20] as const,
+          ),
+        },
+      ],
     },
     {
       kind: 'curve',

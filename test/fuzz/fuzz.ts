@@ -1,8 +1,9 @@
 // One run: a service of its own, a scene, what was generated for both of its doors, and what became of it.
+
+import { type Memory, readMemory } from '../../bench/held-memory.js';
 import { type Route, routesOf } from './api.js';
 import { talkOn } from './innocents.js';
 import type { Failure } from './lanes.js';
-import { type Memory, readMemory } from './memory.js';
 import { fuzzRadios, RADIO_LANES } from './radios.js';
 import { faultsOfAnswers, forgottenRoutes, fuzzRest } from './rest.js';
 import { type Scene, setScene } from './scene.js';

@@ -1,4 +1,5 @@
-// What a running service holds after a forced collection, on each of its threads, read through Node's inspector.
+// What a running service holds after a forced collection, on each of its threads, read through Node's inspector. Pauses
+// each thread for some ten milliseconds.
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
 
