@@ -64,6 +64,13 @@ t.test(`${CUTS} connections cut at any byte leave nothing behind`, { timeout: 30
     const synced = await b.asks({ type: 'SYNC', talkgroup_id: single.id });
     if (synced.talkers_total !== 0) throw new Error(`not free yet: ${JSON.stringify(synced)}`);
   });
+  const started = b.messages.filter(({ type }) => type === 'TALK_STARTED').length;
+  t.equal(
+    b.messages.filter(({ type }) => type === 'TALK_ENDED').length,
+    started,
+    'every burst that began has ended',
+  );
+  t.ok(started > 0, `${started} of them had begun to talk`);
   const late = await bob.radio();
   t.match(
     late.welcome?.talkgroups,
@@ -72,13 +79,6 @@ t.test(`${CUTS} connections cut at any byte leave nothing behind`, { timeout: 30
   );
   late.speaks(single.number, 'free', { start: true });
   t.match(await late.hears('FLOOR_GRANTED'), { talkgroup_id: single.id }, 'the floor is free');
-  const started = b.messages.filter(({ type }) => type === 'TALK_STARTED').length;
-  t.equal(
-    b.messages.filter(({ type }) => type === 'TALK_ENDED').length,
-    started,
-    'every burst that began has ended',
-  );
-  t.ok(started > 0, `${started} of them had begun to talk`);
 });
 
 t.test(
