@@ -143,7 +143,7 @@ export function composeRelay({ config, url, database, verifyToken, log }: RelayS
     async close() {
       await relay.close();
       numbers?.close();
-      await engine.close();
+      await Promise.all([engine.close(), relay.stored()]);
       await notices?.close();
       log.info({ counts: relay.counts }, 'relay closed');
     },

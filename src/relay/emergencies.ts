@@ -48,6 +48,9 @@ const RAISES_WINDOW_MS = 60_000;
 const RAISERS_MAX = 10_000;
 const RETRY_MS_MIN = 100;
 const RETRY_MS_MAX = 2000;
+/** For what is unsaved when the relay ends: as long as the engine waits for the last radios. */
+const LAST_MS = 500;
+const LAST_TRIES = 25;
 
 /** What a raise came to; `unavailable`: too many are not yet stored. */
 export type Raised =
@@ -58,7 +61,7 @@ export type Emergencies = ReturnType<typeof createEmergencies>;
 
 export function createEmergencies(options: EmergenciesOptions) {
   const { writes, talkgroups, fanout, floors, noticed, nowMs, log } = options;
-  /** Announced and not yet stored, in order; what a read shows of these is older than what we hold. */
+  /** Announced and not yet stored, those of each talkgroup in order; what a read shows of these is older than what we hold. */
   const unsaved: Unsaved[] = [];
   /** By user and not by session: a new connection gives no new raises. */
   const raises = new Map<UserId, Window>();
@@ -101,7 +104,7 @@ export function createEmergencies(options: EmergenciesOptions) {
     void save();
   }
 
-  /** One after the other, each until it succeeds: the database may be away for long. */
+  /** One after the other, again and again until they succeed: the database may be away for long. */
   async function save(): Promise<void> {
     if (saving) return;
     saving = true;
@@ -119,6 +122,11 @@ export function createEmergencies(options: EmergenciesOptions) {
           unsaved.shift();
           continue;
         }
+        // It may be this talkgroup's alone: the others have their turn first. Its own keep their order, for one can be
+        // raised only behind the clearing of the one before.
+        const { talkgroup } = next;
+        const isLater = (one: Unsaved) => Number(one.talkgroup === talkgroup);
+        unsaved.push(...unsaved.splice(0).sort((one, other) => isLater(one) - isLater(other)));
         await new Promise((resolve) => setTimeout(resolve, retryMs).unref());
         retryMs = Math.min(RETRY_MS_MAX, 2 * retryMs);
       }
@@ -222,8 +230,13 @@ export function createEmergencies(options: EmergenciesOptions) {
       }
     },
 
-    /** What is not stored by now is lost, and said so. */
-    close(): void {
+    /** Whether an emergency of that id is open or unsaved here: then no question about it needs the database. */
+    knows: (id: string) => find(id) !== null || isUnsaved(id),
+
+    /** What is not stored within half a second is lost, and said so. */
+    async close(): Promise<void> {
+      for (let left = LAST_TRIES; left > 0 && unsaved.length > 0; left--)
+        await new Promise((resolve) => setTimeout(resolve, LAST_MS / LAST_TRIES));
       closed = true;
       for (const { id } of unsaved) log.error({ emergency: id }, 'emergency not stored: the relay ends');
     },

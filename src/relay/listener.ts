@@ -33,7 +33,7 @@ export interface Engine {
   listen(relay: Relay): Promise<number>;
   /** Nobody is accepted for want of file descriptors, or of the port since. */
   isShut(): boolean;
-  /** Stops accepting; resolves when whoever had come was told and had time to read it, and what is open was dropped. */
+  /** Stops accepting; whoever had asked for its upgrade is told, and has time to read it, before what is open is dropped. */
   close(): Promise<void>;
 }
 
@@ -47,8 +47,6 @@ const LAST_TURNS_MS = 20;
  * radio that still writes into it loses the close it had not read. The engine does not tell when a peer has answered.
  */
 const LINGER_MS = 500;
-/** For those who were accepted before and ask for their upgrade only now. */
-const LINGERS_MAX = 4;
 
 /** What the engine carries for a socket. It copies the properties of what upgrade() gets, hence the one more hop. */
 interface SocketData {
@@ -88,8 +86,7 @@ export function createEngine(options: ListenerOptions): Engine {
     async close() {
       door?.close();
       await setTimeout(LAST_TURNS_MS);
-      for (let left = LINGERS_MAX; left > 0 && performance.now() - toldAtMs < LINGER_MS; left--)
-        await setTimeout(LINGER_MS);
+      if (performance.now() - toldAtMs < LINGER_MS) await setTimeout(LINGER_MS);
       app?.close();
       app = null;
     },

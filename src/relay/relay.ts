@@ -88,6 +88,8 @@ export interface Relay {
   gap(): void;
   /** Says GOAWAY to all and admits nobody any more; resolves when every socket was closed with 1012. */
   close(): Promise<void>;
+  /** Behind `close`: resolves when what was announced is stored, or half a second later. */
+  stored(): Promise<void>;
 }
 
 /** Told to the radios of a server that goes; they add jitter of their own. */
@@ -328,10 +330,10 @@ export function createRelay(options: RelayOptions): Relay {
         close: (session) => attempt(session, () => session.close(closes.restart)),
       });
       rights.close();
-      emergencies.close();
       pulse.stop();
       holding.close();
     },
+    stored: emergencies.close,
   };
 }
 

@@ -164,8 +164,12 @@ t.test('a database that is out of something refuses what it cannot do, and loses
       const [row] = await s.sql`select state from emergencies where id = ${String(emergency)}`;
       assert.equal(row?.state, state);
     });
-  await s.sql.unsafe(`create function scarce() returns trigger language plpgsql as
-    $$ begin raise exception 'out of it' using errcode = tg_argv[0]; end $$`);
+  // A sequence remembers what is rolled back.
+  await s.sql.unsafe(`
+    create sequence tries;
+    create function scarce() returns trigger language plpgsql as
+      $$ begin perform nextval('tries'); raise exception 'out of it' using errcode = tg_argv[0]; end $$`);
+  const tries = async () => Number((await s.sql`select last_value from tries`)[0]?.last_value);
   // Descriptors, I/O, the queue of notices: by their codes, for the real ones cannot be had at will.
   for (const code of ['53000', '58030', '54000']) {
     for (const table of ['memberships', 'emergencies'])
@@ -176,9 +180,21 @@ t.test('a database that is out of something refuses what it cannot do, and loses
     t.same([join.status, join.headers.get('retry-after')], [503, '1'], code);
     const { emergency_id } = await a.asks({ type: 'EMERGENCY_RAISE', talkgroup_id: id });
     t.match(await b.hears('EMERGENCY', ({ state }) => state === 'raised'), { emergency_id });
+    const joined = await tries();
+    await eventually(async () => assert.ok((await tries()) > joined));
     for (const table of ['memberships', 'emergencies']) await s.sql.unsafe(`drop trigger scarce on ${table}`);
     await stored(emergency_id, 'raised');
     t.match(await a.asks({ type: 'EMERGENCY_CLEAR', emergency_id }), { type: 'OK' });
     await stored(emergency_id, 'cleared');
   }
+
+  await s.sql.unsafe(`create trigger scarce before insert on emergencies for each row
+    when (new.talkgroup_id = '${id}') execute function scarce('58030')`);
+  const joined = await people[1].call('POST', `/talkgroups/${other.id}/join`);
+  t.equal(joined.status, 200);
+  const { emergency_id: kept } = await b.asks({ type: 'EMERGENCY_RAISE', talkgroup_id: id });
+  const { emergency_id: beside } = await b.asks({ type: 'EMERGENCY_RAISE', talkgroup_id: other.id });
+  await stored(beside, 'raised');
+  await s.sql`drop trigger scarce on emergencies`;
+  await stored(kept, 'raised');
 });
