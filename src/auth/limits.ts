@@ -56,7 +56,7 @@ export interface Limits {
   register(address: string): void;
   /** What was refused, by the limit that refused it. */
   readonly counts: Record<LimitName, number>;
-  /** What was forgotten for want of room: tries counted, and places where a name had logged in or registered. */
+  /** What still mattered and was forgotten for want of room: tries, and places where a name had logged in or registered. */
   readonly forgotten: { tries: number; owners: number };
 }
 
@@ -91,7 +91,8 @@ export function createLimits({
   }
 
   function rememberOwner(provedAtMs: Map<string, number>, pair: string): void {
-    if (putLast(provedAtMs, pair, nowMs(), remembered)) forgotten.owners++;
+    const forgot = putLast(provedAtMs, pair, nowMs(), remembered);
+    if (forgot !== null && nowMs() - forgot < REMEMBERED_MS) forgotten.owners++;
   }
 
   const refuseGuess = (limit: LimitName, waitMs: number) => refuse(limit, 'too_many_wrong_passwords', waitMs);
@@ -148,7 +149,7 @@ const pairOf = ({ name, address }: Attempt) => `${address} ${name}`;
  */
 const BUCKETS_MAX = 20_000;
 
-/** A bucket for each key, kept as the moment at which it will be full again. `forgot`: one was, for want of room. */
+/** A bucket for each key, kept as the moment at which it will be full again. `forgot`: one that is not full was, for want of room. */
 export function createBuckets({ atOnce, perMinute }: Rate, forgot: () => void = () => {}) {
   const refillMs = 60_000 / perMinute;
   const fullAtMs = new Map<string, number>();
@@ -160,15 +161,20 @@ export function createBuckets({ atOnce, perMinute }: Rate, forgot: () => void = 
     /** Takes one, if need be from those to come. */
     take(key: string, nowMs: number): void {
       const full = Math.max(nowMs, fullAtMs.get(key) ?? 0) + refillMs;
-      if (putLast(fullAtMs, key, full, BUCKETS_MAX)) forgot();
+      const forgotten = putLast(fullAtMs, key, full, BUCKETS_MAX);
+      if (forgotten !== null && forgotten > nowMs) forgot();
     },
   };
 }
 
-/** The key becomes the newest; true: beyond `sizeMax` the oldest was forgotten. */
-function putLast(map: Map<string, number>, key: string, value: number, sizeMax: number): boolean {
+/** The key becomes the newest; what is answered is the value of the oldest when it was forgotten beyond `sizeMax`. */
+function putLast(map: Map<string, number>, key: string, value: number, sizeMax: number): number | null {
   map.delete(key);
   map.set(key, value);
-  const [oldest] = map.keys();
-  return map.size > sizeMax && oldest !== undefined && map.delete(oldest);
+  if (map.size <= sizeMax) return null;
+  for (const [oldest, forgotten] of map) {
+    map.delete(oldest);
+    return forgotten;
+  }
+  return null;
 }

@@ -168,6 +168,7 @@ async function acknowledge(asker: Asker, { emergency_id, ref }: Ask<'EMERGENCY_A
   const id = readId(emergency_id);
   if (!user.isAdmin) return refuse(asker, 'forbidden', ref);
   if (id === null) return refuse(asker, 'unknown_emergency', ref);
+  if (!mayAskOf(asker, id)) return refuse(asker, 'rate_limited', ref);
   await behindDatabase(asker, ref, async () => {
     const isKnown = await asker.house.emergencies.acknowledge(id, user.id);
     if (isKnown) confirm(asker, ref);
@@ -179,12 +180,17 @@ async function clear(asker: Asker, { emergency_id, ref }: Ask<'EMERGENCY_CLEAR'>
   const { user } = asker.session;
   const id = readId(emergency_id);
   if (id === null) return refuse(asker, 'unknown_emergency', ref);
+  if (!mayAskOf(asker, id)) return refuse(asker, 'rate_limited', ref);
   await behindDatabase(asker, ref, async () => {
     const outcome = await asker.house.emergencies.clear(id, user);
     if (outcome === 'cleared') confirm(asker, ref);
     else refuse(asker, outcome === 'unknown' ? 'unknown_emergency' : outcome, ref);
   });
 }
+
+/** What is open here costs no statement and has no rate of its own: a dispatcher may clear many at once. */
+const mayAskOf = ({ session, house, nowMs }: Asker, id: string) =>
+  house.emergencies.knows(id) || session.mayAskOfUnknown(nowMs);
 
 /** null: a malformed id, or not a member. */
 function membershipOf(session: Session, house: House, text: string): Membership | null {

@@ -20,8 +20,10 @@ const RATES: { readonly [type in AskType]?: readonly [perSecond: number, burst: 
   PING: [2, 5],
   GPS_UPDATE: [2, 5],
   MEMBERS: [1 / 2, 1],
-  EMERGENCY_CLEAR: [1, 5],
 };
+
+/** A second and at once, of questions about what only the database may know, each of which costs a statement. */
+const UNKNOWN_RATE = [1, 5] as const;
 
 /** Answered also while the user's rights are in doubt: FLOOR_REQUEST with retry_later. */
 const HARMLESS: ReadonlySet<AskType> = new Set(['PING', 'FLOOR_REQUEST', 'FLOOR_RELEASE']);
@@ -34,6 +36,7 @@ export class Control {
   private readonly enginePings = new Flood(ENGINE_PINGS_PER_SECOND);
   private readonly all: Bucket;
   private readonly own = new Map<AskType, Bucket>();
+  private unknown: Bucket | null = null;
   private readonly badTexts = new Window(BAD_TEXTS_MAX - 1, BAD_TEXTS_WINDOW_MS);
 
   constructor(session: Session, house: House) {
@@ -73,6 +76,12 @@ export class Control {
   /** Whether one more message, in or out on its own account, is within this session's rate. */
   take(nowMs: number): boolean {
     return this.all.take(nowMs);
+  }
+
+  /** Whether one more question may go to the database for an id that nobody here knows. */
+  takeUnknown(nowMs: number): boolean {
+    this.unknown ??= new Bucket(...UNKNOWN_RATE, nowMs);
+    return this.unknown.take(nowMs);
   }
 
   private takeOwn(type: AskType, nowMs: number): boolean {

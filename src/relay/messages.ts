@@ -25,13 +25,13 @@ export type ErrorCode =
 /** What answers a frame alone has no place here. */
 export type TextRefusal = Exclude<ErrorCode, 'bad_frame' | 'listen_only'>;
 
-/** What of the asked is named in an ERROR. */
 /** What LAG says of one talkgroup. */
 export interface LagOf {
   readonly talkgroup_id: string;
   readonly missed: number;
 }
 
+/** What of the asked is named in an ERROR. */
 export interface ErrorAbout {
   readonly ref?: Ref | undefined;
   readonly talkgroup_id?: string | undefined;

@@ -35,8 +35,8 @@ export const HEARD_MS = 1000;
 interface Behind {
   readonly sinceMs: number;
   readonly heard: Map<Talkgroup, number>;
-  /** Frames that it missed and that are in the counts. */
-  counted: number;
+  /** Frames of each that it missed and that are in the counts. */
+  readonly counted: Map<Talkgroup, number>;
 }
 
 /** One for each session; it outlives the socket, the lag does not. */
@@ -100,7 +100,7 @@ export class Reception {
     if (membership.granted) this.unhear(membership);
     this.subscriptions ??= new Map();
     this.subscriptions.set(talkgroup.number, subscription);
-    if (subscription.mode === 'events' || subscription.mode === 'none') this.behind?.heard.delete(talkgroup);
+    if (subscription.mode === 'events' || subscription.mode === 'none') this.forgetMissed(talkgroup);
     if (membership.granted) this.hear(membership);
   }
 
@@ -110,7 +110,7 @@ export class Reception {
     this.unhear(membership);
     this.subscriptions?.delete(talkgroup.number);
     this.syncedAtMs?.delete(talkgroup.number);
-    this.behind?.heard.delete(talkgroup);
+    this.forgetMissed(talkgroup);
   }
 
   /** Whether SYNC is answered: one for each talkgroup and second. */
@@ -268,7 +268,7 @@ export class Reception {
       if (!granted || mode === 'events' || mode === 'none') continue;
       heard.set(talkgroup, passed(talkgroup));
     }
-    this.behind = { sinceMs: this.house.nowMs(), heard, counted: 0 };
+    this.behind = { sinceMs: this.house.nowMs(), heard, counted: new Map() };
     this.house.counts.lagging++;
     this.house.counts.behind++;
     this.house.log.info({ session: this.session.number }, 'slow: out of the audio');
@@ -300,16 +300,22 @@ export class Reception {
   /** What LAG says; each frame is counted once, though the socket may have died in between. */
   private countMissed(behind: Behind): LagOf[] {
     const missed: LagOf[] = [];
-    let sum = 0;
     for (const [talkgroup, heard] of behind.heard) {
       const frames = this.passedIn(talkgroup) - heard;
       if (frames <= 0) continue;
       missed.push({ talkgroup_id: talkgroup.id, missed: frames });
-      sum += frames;
+      this.house.counts.missed += frames - (behind.counted.get(talkgroup) ?? 0);
+      behind.counted.set(talkgroup, frames);
     }
-    this.house.counts.missed += Math.max(0, sum - behind.counted);
-    behind.counted = Math.max(sum, behind.counted);
     return missed;
+  }
+
+  /** What it missed there it is not told any more: it left, or wants no audio of it. */
+  private forgetMissed(talkgroup: Talkgroup): void {
+    if (this.behind === null) return;
+    this.countMissed(this.behind);
+    this.behind.heard.delete(talkgroup);
+    this.behind.counted.delete(talkgroup);
   }
 
   private fairMs(): number {

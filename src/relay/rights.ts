@@ -252,7 +252,7 @@ export function createRights({
     // A storm of handshakes may last: what was missed must not wait for its end.
     const urgent = takeFirst(dirtyUsers, staleUsers.size === 0 ? batch : Math.ceil(batch / 2));
     for (const id of urgent) staleUsers.delete(id);
-    return [...urgent, ...takeFirst(staleUsers, batch - urgent.length)];
+    return [...urgent, ...takeFirst(staleUsers, Math.max(1, batch - urgent.length))];
   }
 
   /** false: the last session went while a read was due, and with it whoever waited for what it would show. */

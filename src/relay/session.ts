@@ -229,6 +229,11 @@ export class Session {
     return this.controlled().take(nowMs);
   }
 
+  /** The same of questions to the database about an id that nobody here knows. */
+  mayAskOfUnknown(nowMs: number): boolean {
+    return this.controlled().takeUnknown(nowMs);
+  }
+
   /** One text message. */
   receiveText(message: ArrayBuffer): void {
     const nowMs = this.house.nowMs();

@@ -137,8 +137,7 @@ export async function existingNumbers(
 ): Promise<number[]> {
   const rows = await database.read<{ number: number }>(
     deadline,
-    // A number of 32 bits is exact as a float, which arrives as a number; a bigint would arrive as text.
-    (sql) => sql`select number::float8 from talkgroups where number = any(${arrayOf(numbers)}::bigint[])`,
+    (sql) => sql`select number from talkgroups where number = any(${arrayOf(numbers)}::bigint[])`,
   );
   return rows.map(({ number }) => number);
 }

@@ -119,12 +119,18 @@ t.test('a fourth raise within a minute is refused', async (t) => {
 });
 
 t.test('whoever clears what nobody raised is not answered by the database without end', async (t) => {
-  const { radios } = await s.crew(t, 1, { name: 'guessing' });
-  const [radio] = radios;
+  const group = await s.crew(t, 1, { name: 'guessing' });
+  const [radio] = group.radios;
   const answers = await Promise.all(Array.from({ length: 8 }, () => clear(radio, randomUUID())));
   t.same(
     answers.map(({ code }) => code),
     [...Array(5).fill('unknown_emergency'), ...Array(3).fill('rate_limited')],
+  );
+  const { emergency_id } = await raise(radio, group);
+  t.match(
+    await clear(radio, emergency_id),
+    { type: 'OK' },
+    'what is open is cleared, however many he guessed',
   );
 });
 

@@ -31,7 +31,8 @@ const talkgroup = new Talkgroup({
   max_talk_ms: 0,
   emergencies: [],
 });
-user.memberships.set(talkgroup.number, new Membership(user, talkgroup, 'depot'));
+const membership = new Membership(user, talkgroup, 'depot');
+user.memberships.set(talkgroup.number, membership);
 
 /** What its session is told to say and do stands in `said`; time passes only by `pass`. */
 function receiver() {
@@ -158,4 +159,10 @@ t.test('what went by a slow receiver is counted once, whether or not it comes ba
   reception.ping(now());
   reception.pong(new Uint8Array(Buffer.from(now())).buffer, Number(now()));
   t.equal(counts.missed, 42);
+
+  talkgroup.relayedAtMark = talkgroup.relayed;
+  reception.overrun();
+  talkgroup.relayed += 5;
+  reception.forget(membership);
+  t.equal(counts.missed, 47, 'what it missed where it is no member any more');
 });
