@@ -1,5 +1,5 @@
 // The embedded database with real processes: started, killed, started again, in odd places.
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import {
@@ -7,6 +7,7 @@ import {
   chown,
   cp,
   lstat,
+  mkdir,
   mkdtemp,
   readdir,
   readFile,
@@ -18,12 +19,13 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
 import t, { type Test } from 'tap';
 import { databaseAccount } from '../../src/db/embedded/account.js';
 import { usableBinaries } from '../../src/db/embedded/binaries.js';
+import { makeDraft } from '../../src/db/embedded/files.js';
 import { borrowEmbedded, runningEmbedded, startEmbedded } from '../../src/db/embedded.js';
 import { eventually } from '../helpers/eventually.js';
 
@@ -222,6 +224,21 @@ t.test('a process killed while it creates the database leaves nothing half made'
   await once(child, 'exit');
   const { url } = await start(t, dataDir);
   t.same(await query(url, (sql) => sql`select 1 as one`), [{ one: 1 }]);
+});
+
+t.test('what a dead process had begun is removed though somebody still writes into it', async (t) => {
+  const dataDir = await folder(t);
+  const { pid } = spawnSync(process.execPath, ['-e', '']);
+  const draft = join(dataDir, `postgres.draft-${pid}-x`);
+  await mkdir(join(draft, 'cluster'), { recursive: true });
+  const write = async (writer: number) => {
+    for (let file = 0; file < 2000; file++)
+      await writeFile(join(draft, 'cluster', `${writer}.${file}`), '').catch(() => {}); // it may be gone
+  };
+  const writers = [write(1), write(2), write(3)];
+  const made = await makeDraft(join(dataDir, 'postgres'));
+  await Promise.all(writers);
+  t.same(await readdir(dataDir), [basename(made)]);
 });
 
 t.test('SIGTERM to a process that stops its database on it ends both', async (t) => {

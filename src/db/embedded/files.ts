@@ -18,6 +18,9 @@ export async function exists(path: string): Promise<boolean> {
   }
 }
 
+/** What a killed process had started, such as initdb, goes on for a moment: 10 tries within 5.5 s. */
+const WRITTEN_INTO = { maxRetries: 10, retryDelay: 100 };
+
 /**
  * Makes an empty folder beside `path`, in which to prepare what a rename then puts there whole. Removes those that
  * processes now dead left beside it.
@@ -26,7 +29,7 @@ export async function makeDraft(path: string): Promise<string> {
   for (const name of await readdir(dirname(path))) {
     const [, base, pid] = /^(.+)\.draft-(\d+)-/.exec(name) ?? [];
     if (base !== basename(path) || isAlive(Number(pid))) continue;
-    await rm(join(dirname(path), name), { recursive: true, force: true });
+    await rm(join(dirname(path), name), { recursive: true, force: true, ...WRITTEN_INTO });
   }
   return mkdtemp(`${path}.draft-${process.pid}-`);
 }
