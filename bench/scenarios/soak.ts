@@ -117,7 +117,8 @@ async function collect({ inspectorUrl, pid, plan, signal }: Collecting): Promise
   const fromMs = performance.now();
   const collected: Collected[] = [];
   for (let atMs = plan.warmUpMs; atMs < plan.ms; atMs += plan.collectMs) {
-    await setTimeout(fromMs + atMs - performance.now(), undefined, { signal });
+    // Not held up by it: a fleet or a server that failed meanwhile ends the run.
+    await setTimeout(fromMs + atMs - performance.now(), undefined, { signal, ref: false });
     const memory = await readMemory(inspectorUrl);
     collected.push({ atMs, ...memory, residentBytes: residentBytes(pid).all });
   }
