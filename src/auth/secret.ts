@@ -1,8 +1,9 @@
 // The key of the tokens when none is configured: generated once, kept beside the embedded database.
 import { randomBytes } from 'node:crypto';
-import { link, mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ConfigError, JWT_SECRET_BYTES_MIN } from '../config.js';
+import { syncFolder } from '../db/embedded/files.js';
 
 /**
  * Reads DATA_DIR/jwt.secret, or makes it: 32 random bytes in base64, mode 0600. Safe when two processes start at once.
@@ -30,7 +31,7 @@ async function make(file: string): Promise<string> {
   } finally {
     await rm(fresh);
   }
-  await flush(dirname(file));
+  await syncFolder(dirname(file)); // a key that a power cut takes back voids every token
   return readFile(file, 'utf8');
 }
 
@@ -40,15 +41,5 @@ async function readIfThere(file: string): Promise<string | null> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw error;
-  }
-}
-
-/** A folder's names are on the disk afterwards: a key that a power cut takes back voids every token. */
-async function flush(folder: string): Promise<void> {
-  const handle = await open(folder);
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }
