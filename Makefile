@@ -1,26 +1,37 @@
 # The two commands are `make run` and `make test`; each installs and builds what it needs.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help install build run test prove chaos fuzz demo bench bench-compare admin lint
+.PHONY: help node install build run test prove chaos fuzz demo bench bench-compare admin lint
 
-NODE := node --enable-source-maps
+# The Node of every command below: the machine's own, or a pinned one in .node where that cannot run the service.
+export OWN_PATH := $(PATH)
+export PATH := $(CURDIR)/.node/bin:$(PATH)
+# By env: the make 3.81 of macOS starts a plain command from the PATH that it was itself started with.
+NODE := env node --enable-source-maps
+# Not by npx: it can put the folder of another Node first in PATH (npm/cli 8648, and version managers).
+BIN := node_modules/.bin
 # Named by their sources, so that what an earlier build left in dist is not run.
 TESTS = $(patsubst %.ts,dist/%.js,$(sort $(shell find test -name '*.test.ts')))
 # One PostgreSQL server for all of them. The terse reporter names what failed and nothing else, so that the end of any
 # log tells it.
-RUN_TESTS = TEST_FILES='$(TESTS)' $(NODE) dist/test/helpers/run.js npx --no -- tap --reporter=terse dist/test/helpers/every-file.js
+RUN_TESTS = TEST_FILES='$(TESTS)' $(NODE) dist/test/helpers/run.js $(BIN)/tap --reporter=terse dist/test/helpers/every-file.js
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile
 
+node:
+	@PATH="$$OWN_PATH"; command -v node >/dev/null && command -v npm >/dev/null || \
+	  { echo 'make: node or npm is missing: install Node 24 with npm, see https://nodejs.org' >&2; exit 1; }; \
+	node src/runtime/ready.mjs
+
 install: node_modules/.package-lock.json
 
-node_modules/.package-lock.json: package.json package-lock.json
+node_modules/.package-lock.json: package.json package-lock.json | node
 	npm ci --loglevel=error
 	@touch $@
 
 build: install
-	npx --no -- tsc
+	$(BIN)/tsc
 
 run: build ## install, build and start everything; settings come from the environment
 	@exec $(NODE) dist/src/main.js
@@ -63,4 +74,4 @@ fuzz: build ## generated bad input at both doors: make fuzz N=1000000 SEED=n
 	@N='$(N)' SEED='$(SEED)' REPLAY='$(REPLAY)' $(NODE) dist/test/fuzz/run.js
 
 lint: install ## formatter and linter
-	npx --no -- biome check --error-on-warnings
+	$(BIN)/biome check --error-on-warnings

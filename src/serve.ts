@@ -1,0 +1,70 @@
+// Runs the service: settings, composition, the two addresses, signals, exit code. Its import starts it; see main.ts.
+import closeWithGrace from 'close-with-grace';
+import { compose, type Service } from './compose.js';
+import { ConfigError, readConfig } from './config.js';
+import { createLog, flushed } from './log.js';
+
+process.stdout.on('error', () => {}); // whoever read the addresses may go
+const config = readOrRefuse();
+/** Longer than everything a close waits for; afterwards the process ends with an error. */
+const closeMsMax = config.DRAIN_MS + 15_000;
+const log = createLog(config.LOG_LEVEL);
+let service: Service | null = null;
+
+try {
+  service = await compose(config, log, (error) => void end(error));
+  // SIGTERM, SIGINT and errors nobody caught end here.
+  closeWithGrace({ delay: closeMsMax, logger: false, onSecondSignal: endAtOnce }, async ({ err, signal }) => {
+    if (err !== undefined) log.fatal({ err }, 'ending after an error');
+    else log.info({ signal }, 'closing');
+    await service?.close();
+    await flushed(log);
+  });
+  await serve(service);
+} catch (error) {
+  await end(error as Error);
+}
+
+async function serve(service: Service): Promise<void> {
+  const { port, wsPort, metricsPort } = await service.listen();
+  const secure = config.TLS_CERT_FILE === undefined ? '' : 's';
+  const host = inUrl(config.HOST);
+  console.log(`REST       http${secure}://${host}:${port}`);
+  console.log(`WebSocket  ws${secure}://${host}:${wsPort}/ws`);
+  console.log(`Metrics    http://${inUrl(config.METRICS_HOST)}:${metricsPort}/metrics`);
+  const started = await service.start();
+  if (started === null) return; // closed before the database came
+  if (started.generatedPassword !== null) {
+    console.log(`Admin      ${config.ADMIN_USERNAME} / ${started.generatedPassword}   (shown this once)`);
+  }
+  console.log('Ready');
+}
+
+function inUrl(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+function readOrRefuse() {
+  try {
+    return readConfig();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    console.error(`refusing to start: ${error.message}`);
+    process.exit(1);
+  }
+}
+
+/** Closes what is open first: a process that exits around a live relay thread is aborted instead. */
+async function end(error: Error): Promise<never> {
+  log.fatal({ err: error }, 'ending');
+  console.error(`ended: ${error.message}`);
+  setTimeout(endAtOnce, closeMsMax).unref();
+  await service?.close();
+  await flushed(log);
+  process.exit(1);
+}
+
+/** The embedded database notices and shuts itself down. */
+function endAtOnce(): void {
+  process.kill(process.pid, 'SIGKILL');
+}
