@@ -13,7 +13,7 @@ export type Change =
   | { readonly kind: 'joined' | 'left'; readonly user: UserId; readonly talkgroup: TalkgroupId }
   | { readonly kind: TalkgroupKind; readonly talkgroup: TalkgroupId }
   | { readonly kind: 'device_changed'; readonly device: DeviceId }
-  | { readonly kind: 'user_revoked'; readonly user: UserId };
+  | { readonly kind: 'user_revoked' | 'user_promoted'; readonly user: UserId };
 
 /** A change with the id that makes its second copy (notification and direct message) harmless. */
 export type Notice = Change & { readonly id: string };
@@ -31,6 +31,10 @@ export const notify = (sql: Sql, notice: Notice) => sql`pg_notify(${CHANNEL}, ${
 /** The same for a statement that alone knows the talkgroup: it stands in the column `talkgroup_id`. */
 export const notifyOwnTalkgroup = (sql: Sql, { id, kind }: { id: string; kind: TalkgroupKind }) =>
   sql`pg_notify(${CHANNEL}, json_build_object('id', ${id}::text, 'kind', ${kind}::text, 'talkgroup', talkgroup_id)::text)`;
+
+/** The same for a statement that alone knows the user: it stands in the column `id` of `users`. */
+export const notifyOwnUser = (sql: Sql, { id, kind }: { id: string; kind: 'user_promoted' }) =>
+  sql`pg_notify(${CHANNEL}, json_build_object('id', ${id}::text, 'kind', ${kind}::text, 'user', users.id)::text)`;
 
 /**
  * What a node says to itself, before its id. On the channel of the notices: of two channels a new connection may listen
@@ -145,6 +149,7 @@ const kinds = new Set([
   'emergency_changed',
   'device_changed',
   'user_revoked',
+  'user_promoted',
 ]);
 
 /** null for anything another version of this service might send; the gap detection does not depend on it. */
