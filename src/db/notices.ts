@@ -45,6 +45,13 @@ const VOICE = 'voice ';
 /** A listening connection has nothing in flight worth waiting for. */
 const END_MS_MAX = 50;
 
+/**
+ * The deadline of a heartbeat, in heartbeats. A commit may stall for 1.5 s while the disk is busy. A deadline of 1 s
+ * replaced all connections then, just when the database was slow. With 2 s a half-open pool is still replaced by the
+ * time its silence is noticed, and two connections at most wait for heartbeats.
+ */
+const BEATS_PER_DEADLINE = 2;
+
 export interface NoticeListener {
   close(): Promise<void>;
 }
@@ -122,7 +129,7 @@ export function listenForNotices({
 
   const beat = setInterval(() => {
     database
-      .write(deadlineIn(beatMs), (sql) => sql`select pg_notify(${CHANNEL}, ${own})`)
+      .write(deadlineIn(BEATS_PER_DEADLINE * beatMs), (sql) => sql`select pg_notify(${CHANNEL}, ${own})`)
       .catch(() => {
         // Expected while the database is away: silence is what is looked for below.
       });
