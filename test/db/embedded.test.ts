@@ -197,31 +197,37 @@ t.test(
 );
 
 t.test(
-  'lock files of a dead server whose process number is now another program do not prevent a start',
+  'lock files of a dead server whose process number is now another program or a zombie prevent no start',
   { skip: linux ? false : 'reads /proc' },
   async (t) => {
     const dataDir = await usedFolder();
-    const before = await start(t, dataDir);
-    const sockets = socketFolderOf(before.url);
-    await before.stop();
     const { uid, gid } = await stat(join(dataDir, 'postgres'));
-    const stranger = spawn('sleep', ['1000'], { uid, gid });
+    // `exec` leaves a parent that never collects its child.
+    const stranger = spawn('sh', ['-c', 'sleep 0 & exec sleep 1000'], { uid, gid });
     t.teardown(() => stranger.kill());
-    const leave = async (path: string) => {
-      await writeFile(
-        path,
-        `${stranger.pid}\n${join(dataDir, 'postgres')}\n1700000000\n5432\n\n\n1 1\nready\n`,
-      );
-      await chown(path, uid, gid);
-    };
-    await leave(join(dataDir, 'postgres', 'postmaster.pid'));
-    for (const folder of [sockets, join(sockets, ',')]) {
-      await mkdir(folder);
-      await chown(folder, uid, gid);
-      await leave(join(folder, '.s.PGSQL.5432.lock'));
+    const zombie = await eventually(() => {
+      const [child = 0] = childrenOf(stranger.pid ?? 0);
+      if (procStat(child).state !== 'Z') throw new Error('not yet');
+      return child;
+    });
+    for (const pid of [stranger.pid, zombie]) {
+      const before = await start(t, dataDir);
+      const sockets = socketFolderOf(before.url);
+      await before.stop();
+      const leave = async (path: string) => {
+        await writeFile(path, `${pid}\n${join(dataDir, 'postgres')}\n1700000000\n5432\n\n\n1 1\nready\n`);
+        await chown(path, uid, gid);
+      };
+      await leave(join(dataDir, 'postgres', 'postmaster.pid'));
+      for (const folder of [sockets, join(sockets, ',')]) {
+        await mkdir(folder);
+        await chown(folder, uid, gid);
+        await leave(join(folder, '.s.PGSQL.5432.lock'));
+      }
+      const database = await start(t, dataDir);
+      t.same(await query(database.url, (sql) => sql`select 1 as one`), [{ one: 1 }]);
+      await database.stop();
     }
-    const database = await start(t, dataDir);
-    t.same(await query(database.url, (sql) => sql`select 1 as one`), [{ one: 1 }]);
   },
 );
 

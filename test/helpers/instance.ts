@@ -63,28 +63,24 @@ export async function startInstance(job: {
 
 /** `outer`: processes between us and the launcher. */
 function killer({ child, outer }: { child: ChildProcess; outer: number }): Instance['kill'] {
-  // Processes whose parent was killed are no descendants any more.
-  const known = new Set<number>();
+  // Processes whose parent was killed are no descendants any more. By number, with the moment of its start.
+  const known = new Map<number, string>();
   return (kind) => {
-    for (const pid of descendants(child.pid ?? 0)) known.add(pid);
-    const [launcher = 0, ...below] = [...known].slice(outer);
+    for (const pid of descendants(child.pid ?? 0)) known.set(pid, stat(pid).startedAt);
+    const end = (pid: number, signal: NodeJS.Signals = 'SIGKILL') => {
+      const { startedAt } = stat(pid);
+      if (startedAt !== '' && startedAt === known.get(pid)) process.kill(pid, signal);
+    };
+    const [launcher = 0, ...below] = [...known.keys()].slice(outer);
     if (kind === 'term') end(launcher, 'SIGTERM');
     if (kind === 'node') end(launcher);
     if (kind === 'guarded') {
       // From below: a guard that lives would stop PostgreSQL, a launcher that lives would start it again.
-      for (const pid of below.reverse()) if (nameOf(pid) !== 'postgres') end(pid);
+      for (const pid of below.reverse()) if (stat(pid).name !== 'postgres') end(pid);
       end(launcher);
     }
-    if (kind === 'container') for (const pid of known) end(pid);
+    if (kind === 'container') for (const pid of known.keys()) end(pid);
   };
-}
-
-function end(pid: number, signal: NodeJS.Signals = 'SIGKILL'): void {
-  try {
-    if (pid > 0) process.kill(pid, signal);
-  } catch {
-    // Expected: it has ended by itself.
-  }
 }
 
 /** The process itself first, then its children, then theirs. */
@@ -102,10 +98,12 @@ function childrenOf(pid: number): number[] {
   }
 }
 
-function nameOf(pid: number): string {
+/** Empty texts when it has ended. */
+function stat(pid: number): { name: string; startedAt: string } {
   try {
-    return readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
+    const [, name = '', rest = ''] = /\((.*)\) (.*)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
+    return { name, startedAt: rest.split(' ')[19] ?? '' }; // proc(5): field 22, and the name is field 2
   } catch {
-    return ''; // Expected: it has ended.
+    return { name: '', startedAt: '' }; // Expected: no such file.
   }
 }

@@ -1,7 +1,7 @@
 // Reads postmaster.pid, the lock a PostgreSQL server holds on its data directory.
 import { readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { hasCode, isAlive } from './files.js';
+import { exists, hasCode, isAlive } from './files.js';
 
 interface PidFile {
   readonly pid: number;
@@ -58,15 +58,16 @@ export async function interruptOrphan(cluster: string, socketFolder: string): Pr
   process.kill(lock.pid, 'SIGINT');
 }
 
-// A server enters its data directory before it locks it. Null: not ours to look into, or no /proc.
+// A server enters its data directory before it locks it. Null: alive, and not ours to look into, or no /proc.
 async function worksIn(cluster: string, pid: number): Promise<boolean | null> {
-  if (!isAlive(pid)) return false;
   try {
     // By inode, for one directory can have several paths (links, bind mounts).
     const [ours, theirs] = await Promise.all([stat(cluster), stat(`/proc/${pid}/cwd`)]);
     return ours.dev === theirs.dev && ours.ino === theirs.ino;
   } catch (error) {
-    if (hasCode(error, 'ENOENT', 'EACCES', 'ESRCH')) return null;
-    throw error;
+    if (hasCode(error, 'EACCES')) return null;
+    if (!hasCode(error, 'ENOENT', 'ESRCH')) throw error;
+    // A zombie has a number and no directory: a container's first process may never collect it.
+    return isAlive(pid) && !(await exists('/proc/self')) ? null : false;
   }
 }
