@@ -48,6 +48,7 @@ prove: export HELD_TRIALS = 200
 prove: export SLOW_LISTENERS = 500
 prove: export KILLS_POSTGRES = 100
 prove: export KILLS_NODE = 50
+prove: export TWO_LAUNCHERS = 20
 prove: export LEDGER_WRITES = 100000
 prove: export STOPPED_S = 5
 prove: lint build ## the tests with the full counts: races, cuts, kills (takes long)

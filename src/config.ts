@@ -1,4 +1,5 @@
-// Environment -> frozen Config: the only reader of process.env, and the one list of every setting and limit.
+// Environment -> frozen Config: the one list of every setting and limit, and beside listening.ts the only reader of
+// process.env.
 import type { KeyObject } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -10,6 +11,7 @@ import { isSampleKey, isSamplePassword } from './auth/samples.js';
 import { isPassword } from './auth/schemas.js';
 import { isUsername, normalizeUsername } from './auth/usernames.js';
 import { readKeys } from './keys/wrapping.js';
+import { REST_HOST, REST_PORT } from './listening.js';
 
 const port = (preset: number, description: string) =>
   Type.Integer({ minimum: 0, maximum: 65535, default: preset, description });
@@ -25,10 +27,10 @@ const upTo = (maximum: number) => `1 to ${maximum}`;
 export const Environment = Type.Object({
   HOST: Type.String({
     minLength: 1,
-    default: '127.0.0.1',
+    default: REST_HOST,
     description: 'address REST and WebSocket bind to',
   }),
-  PORT: port(3000, 'REST port, 0 to 65535; 0 takes a free one'),
+  PORT: port(REST_PORT, 'REST port, 0 to 65535; 0 takes a free one'),
   WS_PORT: port(3001, 'WebSocket port, 0 to 65535; 0 takes a free one'),
   METRICS_HOST: Type.String({
     minLength: 1,

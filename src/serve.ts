@@ -10,16 +10,28 @@ const config = readOrRefuse();
 const closeMsMax = config.DRAIN_MS + 15_000;
 const log = createLog(config.LOG_LEVEL);
 let service: Service | null = null;
+let failed = false;
 
+// Also the rejections nobody handled.
+process.on('uncaughtException', (error) => void end(error));
 try {
   service = await compose(config, log, (error) => void end(error));
-  // SIGTERM, SIGINT and errors nobody caught end here.
-  closeWithGrace({ delay: closeMsMax, logger: false, onSecondSignal: endAtOnce }, async ({ err, signal }) => {
-    if (err !== undefined) log.fatal({ err }, 'ending after an error');
-    else log.info({ signal }, 'closing');
-    await service?.close();
-    await flushed(log);
-  });
+  closeWithGrace(
+    {
+      delay: closeMsMax,
+      logger: false,
+      onSecondSignal: endAtOnce,
+      onTimeout: endAtOnce,
+      // It exits at the second error, whatever is still open then.
+      skip: ['uncaughtException', 'unhandledRejection'],
+    },
+    async ({ signal }) => {
+      log.info({ signal }, 'closing');
+      await service?.close();
+      await flushed(log);
+      if (failed) throw new Error('exit code 1');
+    },
+  );
   await serve(service);
 } catch (error) {
   await end(error as Error);
@@ -54,8 +66,13 @@ function readOrRefuse() {
   }
 }
 
-/** Closes what is open first: a process that exits around a live relay thread is aborted instead. */
-async function end(error: Error): Promise<never> {
+/**
+ * Closes what is open first: a process that exits around a live relay thread is aborted instead. A fault may repeat
+ * until then. It is logged, and the close goes on.
+ */
+async function end(error: Error): Promise<void> {
+  if (failed) return log.error({ err: error }, 'another error while closing');
+  failed = true;
   log.fatal({ err: error }, 'ending');
   console.error(`ended: ${error.message}`);
   setTimeout(endAtOnce, closeMsMax).unref();

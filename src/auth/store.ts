@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
-import { noticeOf, notify } from '../db/notices.js';
+import { noticeOf, notify, notifyOwnUser } from '../db/notices.js';
 import type { UserId } from '../ids.js';
 import type { Role } from './tokens.js';
 
@@ -163,20 +163,25 @@ export async function ensureAdmin(
   return outcome === 'promoted' ? 'kept' : outcome;
 }
 
-/** The same; with `promote` an existing user becomes an admin (`promoted`, also when it already was one). */
+/**
+ * The same; with `promote` an existing user becomes an admin (`promoted`, also when it already was one), and so do its
+ * live sockets, on all nodes within 250 ms.
+ */
 export async function addAdmin(
   database: Database,
   deadline: Deadline,
   { username, passwordHash, promote }: NewAccount & { promote: boolean },
 ): Promise<AdminOutcome> {
   const id = randomUUID();
+  const notice = { id: randomUUID(), kind: 'user_promoted' } as const;
   const [admin] = await database.write<{ created: boolean; role: Role }>(
     deadline,
     (sql) => sql`
       insert into users (id, username, password_hash, role) values (${id}, ${username}, ${passwordHash}, 'admin')
       on conflict (username) do update
         set role = case when ${promote} then 'admin' else users.role end
-      returning id = ${id} as created, role`,
+      returning id = ${id} as created, role,
+        case when ${promote} and id <> ${id} then ${notifyOwnUser(sql, notice)} end`,
   );
   if (admin?.created) return 'created';
   if (admin?.role !== 'admin') return 'plain_user';

@@ -5,9 +5,10 @@ import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { usableBinaries } from './embedded/binaries.js';
+import { type Claim, claim, lockServer, type Taken } from './embedded/claim.js';
 import { initialise, type Place, readPassword, settle } from './embedded/cluster.js';
 import { hasCode } from './embedded/files.js';
-import { interruptOrphan, readPidFile } from './embedded/pid-file.js';
+import { removeDeadLocks } from './embedded/pid-file.js';
 import { type Postmaster, startPostmaster } from './embedded/postmaster.js';
 import {
   announceLauncher,
@@ -18,6 +19,7 @@ import {
   removeSocketFolder,
   socketDirectories,
   socketFolder,
+  socketFolders,
 } from './embedded/sockets.js';
 import { supervise } from './embedded/supervisor.js';
 
@@ -39,15 +41,19 @@ export interface EmbeddedOptions {
 
 /**
  * Starts the database of a data folder, creating it the first time, and keeps it running until `stop` or until this
- * process ends, be it by kill -9. Throws at once when another process runs it.
+ * process ends, be it by kill -9. Throws at once, and changes nothing, when another process runs it, also in another
+ * container.
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const database = await tryStart(options);
-  if (database === 'taken') {
-    throw new Error(`Another process already runs the embedded database in ${options.dataDir}`);
-  }
-  return database;
+  if (!('takenBy' in database)) return database;
+  throw new Error(
+    `cannot start the embedded database: ${inUse(options, database)} Stop that instance, or set another DATA_DIR.`,
+  );
 }
+
+const inUse = ({ dataDir }: EmbeddedOptions, { takenBy }: Taken) =>
+  `DATA_DIR ${dataDir} is in use by another instance, possibly in another container (${takenBy}).`;
 
 /** Connection string of the server some living process runs on the data folder, or null. */
 export async function runningEmbedded(dataDir: string): Promise<string | null> {
@@ -60,72 +66,77 @@ export async function runningEmbedded(dataDir: string): Promise<string | null> {
   }
 }
 
-/** The running server of the data folder, whose `stop` then leaves it alone, or else one started for the caller. */
+/**
+ * The running server of the data folder, whose `stop` then leaves it alone, or else one started for the caller. Throws
+ * after 10 s when another process runs it where its sockets cannot be reached.
+ */
 export async function borrowEmbedded(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
+  const startMs = performance.now();
   for (;;) {
     const url = await runningEmbedded(options.dataDir);
     if (url !== null) return { url, stop: async () => {} };
     const database = await tryStart(options);
-    if (database !== 'taken') return database;
-    await delay(100); // somebody else is starting it
+    if (!('takenBy' in database)) return database;
+    if (performance.now() - startMs > BORROW_MS_MAX)
+      throw new Error(
+        `cannot reach the embedded database: ${inUse(options, database)} Run the command there.`,
+      );
+    await delay(100); // another process is starting it, or has just ended it
   }
 }
 
-async function tryStart(options: EmbeddedOptions): Promise<EmbeddedPostgres | 'taken'> {
-  const { dataDir, log, settings } = options;
-  const place = await settle(dataDir);
-  const sockets = await socketFolder(place);
-  if (await isTaken(place, sockets)) return 'taken';
+// An ordinary start takes a second.
+const BORROW_MS_MAX = 10_000;
+
+async function tryStart(options: EmbeddedOptions): Promise<EmbeddedPostgres | Taken> {
+  const place = await settle(options.dataDir);
+  const claimed = await claim(place);
+  if ('takenBy' in claimed) return claimed;
+  try {
+    return await start({ ...options, place, sockets: await socketFolder(place), claimed });
+  } catch (error) {
+    await claimed.release();
+    throw error;
+  }
+}
+
+interface Job extends EmbeddedOptions {
+  readonly place: Place;
+  /** Socket folder. */
+  readonly sockets: string;
+  readonly claimed: Claim;
+}
+
+async function start(job: Job): Promise<EmbeddedPostgres> {
+  const { place, sockets, settings } = job;
   const binaries = await usableBinaries({ account: place.account, home: dirname(place.cluster) });
   await initialise({ place, binaries });
   const launch = async () => {
     await prepareSocketFolder(sockets, place.account);
-    return startPostmaster({ place, binaries, settings: { ...serverSettings(sockets), ...settings } });
-  };
-  const postmaster = await launchFirst({ place, sockets, launch });
-  return postmaster === 'taken' ? 'taken' : keep({ place, sockets, launch, postmaster, log });
-}
-
-interface Launch {
-  readonly place: Place;
-  /** Socket folder. */
-  readonly sockets: string;
-  readonly launch: () => Promise<Postmaster>;
-}
-
-// PostgreSQL's own lock on its data directory, not our sockets, decides between two launchers.
-async function launchFirst({ place, sockets, launch }: Launch): Promise<Postmaster | 'taken'> {
-  const startMs = performance.now();
-  for (;;) {
-    const postmaster = await launch();
-    if (await postmaster.reaches('locked')) return postmaster;
-    if (await isTaken(place, sockets)) return 'taken';
-    const words = await postmaster.lastWords();
-    const waitedMs = performance.now() - startMs;
-    if (!OCCUPIED.test(words) || waitedMs > PREDECESSOR_MS_MAX) {
-      await removeSocketFolder(sockets);
-      throw notStarted(place, words);
+    const lock = await lockServer(job);
+    try {
+      await removeDeadLocks(place.cluster, socketFolders(sockets));
+      return await startPostmaster({
+        place,
+        binaries,
+        settings: { ...serverSettings(sockets), ...settings },
+        lockFd: lock.file.fd,
+      });
+    } finally {
+      await lock.release(); // the server has it now
     }
-    if (waitedMs > ORPHAN_MS) await interruptOrphan(place.cluster, sockets);
-    await delay(100);
-  }
+  };
+  return keep({ ...job, launch, postmaster: await launch() });
 }
-
-// Said while a predecessor whose launcher was killed is shutting down, and while it removes our socket folder.
-const OCCUPIED =
-  /lock file "[^"]*" already exists|pre-existing shared memory block|could not create lock file/;
-const PREDECESSOR_MS_MAX = 10_000;
-// The predecessor's guard needs a tenth of a second; when nothing has ended by now, it was killed too.
-const ORPHAN_MS = 2_000;
 
 function notStarted({ dataDir }: Place, words: string): Error {
   return new Error(`The embedded database in ${dataDir} does not start: ${words}`);
 }
 
 async function keep(
-  job: Launch & { postmaster: Postmaster; log: EmbeddedOptions['log'] },
+  job: Job & { launch: () => Promise<Postmaster>; postmaster: Postmaster },
 ): Promise<EmbeddedPostgres> {
-  const { place, sockets, postmaster, log } = job;
+  const { place, sockets, claimed, postmaster, log } = job;
   let running: { stop(): Promise<void> } = postmaster;
   let launcher: Server | undefined;
   const end = async () => {
@@ -133,6 +144,7 @@ async function keep(
     launcher?.close();
     await running.stop();
     await removeSocketFolder(sockets);
+    await claimed.release();
   };
   let ended: Promise<void> | undefined;
   const stop = () => {
@@ -143,7 +155,7 @@ async function keep(
     // What a killed predecessor left would be found before we accept connections.
     await rm(urlPath(place.dataDir), { force: true });
     launcher = await announceLauncher(sockets);
-    if (!(await postmaster.reaches('ready'))) throw notStarted(place, await postmaster.lastWords());
+    if (!(await postmaster.ready())) throw notStarted(place, await postmaster.lastWords());
     running = supervise(job);
     const url = connectionString({ folder: sockets, password: await readPassword(place.cluster) });
     await writeWhole(urlPath(place.dataDir), url);
@@ -153,13 +165,6 @@ async function keep(
     await stop();
     throw error;
   }
-}
-
-async function isTaken(place: Place, sockets: string): Promise<boolean> {
-  if (await launcherLives(sockets)) return true;
-  // Its TMPDIR, and so its folder, may be another than ours.
-  const theirs = (await readPidFile(place.cluster))?.socketFolder;
-  return theirs ? launcherLives(theirs) : false;
 }
 
 function serverSettings(sockets: string): Record<string, string> {

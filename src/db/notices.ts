@@ -13,7 +13,7 @@ export type Change =
   | { readonly kind: 'joined' | 'left'; readonly user: UserId; readonly talkgroup: TalkgroupId }
   | { readonly kind: TalkgroupKind; readonly talkgroup: TalkgroupId }
   | { readonly kind: 'device_changed'; readonly device: DeviceId }
-  | { readonly kind: 'user_revoked'; readonly user: UserId };
+  | { readonly kind: 'user_revoked' | 'user_promoted'; readonly user: UserId };
 
 /** A change with the id that makes its second copy (notification and direct message) harmless. */
 export type Notice = Change & { readonly id: string };
@@ -32,6 +32,10 @@ export const notify = (sql: Sql, notice: Notice) => sql`pg_notify(${CHANNEL}, ${
 export const notifyOwnTalkgroup = (sql: Sql, { id, kind }: { id: string; kind: TalkgroupKind }) =>
   sql`pg_notify(${CHANNEL}, json_build_object('id', ${id}::text, 'kind', ${kind}::text, 'talkgroup', talkgroup_id)::text)`;
 
+/** The same for a statement that alone knows the user: it stands in the column `id` of `users`. */
+export const notifyOwnUser = (sql: Sql, { id, kind }: { id: string; kind: 'user_promoted' }) =>
+  sql`pg_notify(${CHANNEL}, json_build_object('id', ${id}::text, 'kind', ${kind}::text, 'user', users.id)::text)`;
+
 /**
  * What a node says to itself, before its id. On the channel of the notices: of two channels a new connection may listen
  * to one alone, and a voice on the other would prove nothing.
@@ -40,6 +44,13 @@ const VOICE = 'voice ';
 
 /** A listening connection has nothing in flight worth waiting for. */
 const END_MS_MAX = 50;
+
+/**
+ * The deadline of a heartbeat, in heartbeats. A commit may stall for 1.5 s while the disk is busy. A deadline of 1 s
+ * replaced all connections then, just when the database was slow. With 2 s a half-open pool is still replaced by the
+ * time its silence is noticed, and two connections at most wait for heartbeats.
+ */
+const BEATS_PER_DEADLINE = 2;
 
 export interface NoticeListener {
   close(): Promise<void>;
@@ -118,7 +129,7 @@ export function listenForNotices({
 
   const beat = setInterval(() => {
     database
-      .write(deadlineIn(beatMs), (sql) => sql`select pg_notify(${CHANNEL}, ${own})`)
+      .write(deadlineIn(BEATS_PER_DEADLINE * beatMs), (sql) => sql`select pg_notify(${CHANNEL}, ${own})`)
       .catch(() => {
         // Expected while the database is away: silence is what is looked for below.
       });
@@ -145,6 +156,7 @@ const kinds = new Set([
   'emergency_changed',
   'device_changed',
   'user_revoked',
+  'user_promoted',
 ]);
 
 /** null for anything another version of this service might send; the gap detection does not depend on it. */

@@ -125,6 +125,7 @@ export function createRights({
   function take(arrived: Notice): Promise<void> {
     switch (arrived.kind) {
       case 'joined':
+      case 'user_promoted':
         touched.add(arrived.user);
         return reread(arrived.user) ? confirmed(arrived.user) : done;
       case 'left':

@@ -111,8 +111,11 @@ t.test('a second launcher is refused by name of the folder, and the first goes o
   const dataDir = await usedFolder();
   const { url } = await start(t, dataDir);
   const refused = await rejection(startEmbedded({ dataDir, log: silent }));
-  t.match(refused.message, 'Another process already runs the embedded database in');
-  t.match(refused.message, dataDir);
+  t.match(
+    refused.message,
+    `DATA_DIR ${dataDir} is in use by another instance, possibly in another container`,
+  );
+  t.match(refused.message, `process ${process.pid}`);
   t.equal(await runningEmbedded(dataDir), url);
   t.same(await query(url, (sql) => sql`select 1 as one`), [{ one: 1 }]);
 });
@@ -123,7 +126,7 @@ t.test('of three processes that start a new database at once, exactly one gets i
   const started = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
   t.equal(started.length, 1);
   for (const outcome of outcomes) {
-    if (outcome.status === 'rejected') t.match(String(outcome.reason), 'already runs the embedded database');
+    if (outcome.status === 'rejected') t.match(String(outcome.reason), 'is in use by another instance');
   }
   for (const { url } of started) t.same(await query(url, (sql) => sql`select 1 as one`), [{ one: 1 }]);
   t.strictSame(
@@ -194,22 +197,37 @@ t.test(
 );
 
 t.test(
-  'a lock left behind whose process number is now another program does not keep it from starting',
+  'lock files of a dead server whose process number is now another program or a zombie prevent no start',
   { skip: linux ? false : 'reads /proc' },
   async (t) => {
     const dataDir = await usedFolder();
-    await (await start(t, dataDir)).stop();
     const { uid, gid } = await stat(join(dataDir, 'postgres'));
-    const stranger = spawn('sleep', ['1000'], { uid, gid });
+    // `exec` leaves a parent that never collects its child.
+    const stranger = spawn('sh', ['-c', 'sleep 0 & exec sleep 1000'], { uid, gid });
     t.teardown(() => stranger.kill());
-    const lock = join(dataDir, 'postgres', 'postmaster.pid');
-    await writeFile(
-      lock,
-      `${stranger.pid}\n${join(dataDir, 'postgres')}\n1700000000\n5432\n\n\n1 1\nready\n`,
-    );
-    await chown(lock, uid, gid);
-    const database = await start(t, dataDir);
-    t.same(await query(database.url, (sql) => sql`select 1 as one`), [{ one: 1 }]);
+    const zombie = await eventually(() => {
+      const [child = 0] = childrenOf(stranger.pid ?? 0);
+      if (procStat(child).state !== 'Z') throw new Error('not yet');
+      return child;
+    });
+    for (const pid of [stranger.pid, zombie]) {
+      const before = await start(t, dataDir);
+      const sockets = socketFolderOf(before.url);
+      await before.stop();
+      const leave = async (path: string) => {
+        await writeFile(path, `${pid}\n${join(dataDir, 'postgres')}\n1700000000\n5432\n\n\n1 1\nready\n`);
+        await chown(path, uid, gid);
+      };
+      await leave(join(dataDir, 'postgres', 'postmaster.pid'));
+      for (const folder of [sockets, join(sockets, ',')]) {
+        await mkdir(folder);
+        await chown(folder, uid, gid);
+        await leave(join(folder, '.s.PGSQL.5432.lock'));
+      }
+      const database = await start(t, dataDir);
+      t.same(await query(database.url, (sql) => sql`select 1 as one`), [{ one: 1 }]);
+      await database.stop();
+    }
   },
 );
 

@@ -117,6 +117,41 @@ t.test('with the defaults it is found after 3 s of silence', async (t) => {
   t.ok(ms < 3000 + RELISTEN_MS_MAX, `a gap after ${Math.round(ms)} ms`);
 });
 
+t.test('commits that stall for 1.5 s replace no pool and cause no gap', async (t) => {
+  const direct = await freshDatabase(t);
+  const { url, proxy } = await throughProxy(t, direct);
+  const pool = await opened(url);
+  const gaps: number[] = [];
+  const beats: Promise<unknown>[] = [];
+  const notices = listenForNotices({
+    url: direct,
+    database: {
+      ...pool,
+      write(deadline, statement) {
+        const beat = pool.write(deadline, statement);
+        beats.push(beat);
+        if (beats.length === 1) proxy.stall(true); // before it is sent
+        return beat;
+      },
+    },
+    onNotice() {},
+    onGap: () => gaps.push(performance.now()),
+    log: { warn: (_, message) => t.fail(message) },
+  });
+  t.teardown(async () => {
+    await notices.close();
+    await pool.close();
+  });
+  await eventually(() => assertTrue(beats.length === 1));
+  await delay(1500);
+  proxy.stall(false);
+  await t.resolves(Promise.all(beats), 'every heartbeat is stored');
+  await eventually(() => assertTrue(beats.length >= 4)); // silence beyond 3 s would have been noticed
+  await t.resolves(Promise.all(beats));
+  t.equal(pool.figures().poolsReplaced, 0);
+  t.equal(gaps.length, 1);
+});
+
 t.test(
   'while the way to the database stays half-open no connections pile up, and the end is a gap',
   async (t) => {

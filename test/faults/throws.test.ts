@@ -6,6 +6,7 @@ import { receptionMethods, sessionMethods } from '../helpers/throwing-sessions.j
 t.setTimeout(60_000);
 
 const PRELOAD = new URL('../helpers/throwing-sessions.js', import.meta.url).href;
+const REPEATING = new URL('../helpers/repeating-error.js', import.meta.url).href;
 const INTERNAL = { code: 1011, reason: 'internal error' };
 
 /** What makes the engine, or the relay's timer, call it for that radio; an answered ping and a pulse come by themselves. */
@@ -105,3 +106,26 @@ t.test('a throw in a callback ends that one session, and all others go on', asyn
   const [, failed] = /"failed":(\d+)/.exec(s.output()) ?? [];
   t.equal(Number(failed), methods.length + 2, 'each is counted');
 });
+
+for (const first of ['error', 'signal'] as const) {
+  t.test(
+    `an error that repeats while the service closes after ${first} does not cut the close short`,
+    async (t) => {
+      const s = await serviceProcess(t, {
+        NODE_OPTIONS: `--import=${REPEATING}`,
+        DRAIN_MS: '1000',
+        LOG_LEVEL: 'error',
+      });
+      const { radios, number } = await s.crew(t, 3, { name: 'crew' });
+      // The drain waits for it, so that the error comes meanwhile.
+      radios[0].speaks(number, 'talks on', { start: true });
+      await radios[1].hearsFrame();
+      if (first === 'signal') s.signal('SIGTERM');
+      s.signal('SIGWINCH');
+      for (const radio of radios) t.same(await radio.closes(), { code: 1012, reason: 'restart' });
+      t.equal(await s.exit(), 1);
+      t.match(s.output(), 'ended: an error that repeats');
+      t.match(s.output(), 'another error while closing');
+    },
+  );
+}

@@ -218,6 +218,9 @@ async function peopleOf(t: Test, { rest, ws, url }: Addresses) {
     person,
     /** What an operator types when a phone is lost. */
     revoke: (username: string) => runCommand(['revoke', username], { ...settings, DATABASE_URL: url }),
+    /** What an operator types to make an existing user an admin. */
+    promote: (username: string) =>
+      runCommand(['admin', 'add', username, '--promote'], { ...settings, DATABASE_URL: url }, 'unused\n'),
     /** A radio of somebody who got his token elsewhere, at this node. */
     radioOf: ({ token }: { token: string }) => connect(t, `${ws}/ws?token=${token}`),
     admin,

@@ -1,6 +1,7 @@
 // Changes made by REST reach live sockets: what everybody hears of them, and that no frame slips through afterwards.
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
+import { eventually } from '../helpers/eventually.js';
 import { type Heard, type Person, type Radio, type Service, service } from '../helpers/service.js';
 
 const TRIALS = Number(process.env.CHANGE_TRIALS ?? 25);
@@ -117,6 +118,26 @@ for (const threads of ['1', '0']) {
       t.same(await a.closes(), { code: 1008, reason: 'invalid token' });
       t.match(await b.hears('TALK_ENDED'), { session: a.session, code: 'disabled' });
       t.same(await (await ann.radio()).closes(), { code: 1008, reason: 'invalid token' });
+    });
+
+    t.test('a user who is promoted preempts on a live socket, and loses nothing meanwhile', async (t) => {
+      const [ann, bob] = await people(s, 'promote', 2);
+      const group = await s.talkgroupWith({ name: 'promote', floor_mode: 'single' }, ann, bob);
+      const [a, b] = await radios([ann, bob]);
+      a.speaks(group.number, 'one', { start: true });
+      await b.hearsText('one');
+      await b.hears('TALK_STARTED');
+      const ask = { type: 'FLOOR_REQUEST', talkgroup_id: group.id, priority: 7 };
+      t.match(await b.asks(ask), { type: 'FLOOR_DENIED', code: 'busy' });
+
+      t.match(await s.promote(bob.name), { code: 0, output: `${bob.name}: promoted\n` });
+      await eventually(async () => {
+        const { type } = await b.asks(ask);
+        if (type !== 'FLOOR_GRANTED') throw new Error(`${type}`);
+      }, OTHER_NODE_MS);
+      t.match(await a.hears('FLOOR_REVOKED'), { code: 'preempted' });
+      await b.hears('TALK_ENDED');
+      t.same(b.messages, [], 'a snapshot would mean that something was withdrawn');
     });
 
     t.test('a rotation tells every member the counter, and cuts nobody', async (t) => {

@@ -23,6 +23,7 @@ function newDatabase() {
   const members = new Set<string>();
   const talkgroups = new Map(talkgroupIds.map((id, index) => [id, rowOf(id, index + 1)]));
   const validFrom = new Map<UserId, number>();
+  const admins = new Set<UserId>();
   let active = true;
   const isActive = (user: UserId) => active || user === 'cid';
 
@@ -49,15 +50,19 @@ function newDatabase() {
           return;
         case 'user_revoked':
           validFrom.set(change.user, (validFrom.get(change.user) ?? 0) + 1);
+          return;
+        case 'user_promoted':
+          admins.add(change.user);
       }
     },
     isMember: (user: UserId, talkgroup: TalkgroupId) => members.has(`${user}/${talkgroup}`),
     isActive,
+    isAdmin: (user: UserId) => admins.has(user),
     accountsOf: (users: readonly UserId[]): Account[] =>
       users.map((id) => ({
         id,
         username: id,
-        role: 'user',
+        role: admins.has(id) ? 'admin' : 'user',
         valid_from: validFrom.get(id) ?? 0,
         device_id: id === 'cid' ? null : device,
         device_active: isActive(id),
@@ -159,7 +164,7 @@ const change: fc.Arbitrary<Change> = fc.oneof(
   },
   fc.record({ kind: fc.constantFrom('key_rotated' as const), talkgroup }),
   fc.record({ kind: fc.constant('device_changed' as const), device: fc.constant(device) }),
-  fc.record({ kind: fc.constant('user_revoked' as const), user }),
+  fc.record({ kind: fc.constantFrom('user_revoked' as const, 'user_promoted' as const), user }),
   // A talkgroup never comes back, so it is deleted rarely or the rest would test nothing.
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('talkgroup_deleted' as const), talkgroup }) },
 );
@@ -262,6 +267,7 @@ function assertAsTheDatabaseSays(rights: Rights, database: ReturnType<typeof new
   for (const held of rights.users.values()) {
     if (held.sessions.size === 0) throw new Error(`${held.id} is held without a session`);
     if (isRefused(held, database)) throw new Error(`${held.id} is connected although refused`);
+    if (held.isAdmin !== database.isAdmin(held.id)) throw new Error(`${held.id}: admin ${held.isAdmin}`);
     for (const id of talkgroupIds) {
       const membership = [...held.memberships.values()].find((one) => one.talkgroup.id === id);
       const may = membership !== undefined && mayTalk(membership);
@@ -340,6 +346,18 @@ t.test('what a gap may have missed is read amid handshakes, not behind the last 
   for (let turn = 0; turn < 1000 && coming > 0; turn++) await settled();
   const before = relay.read.indexOf(ann);
   t.ok(before >= 0 && before < 30, `${before} of ${relay.read.length} were read before her`);
+});
+
+t.test('a promotion is read, and withdraws nothing meanwhile', async (t) => {
+  let withdrawals = 0;
+  const relay = withBugs({ withdrawn: () => withdrawals++ });
+  relay.database.change({ kind: 'joined', user: ann, talkgroup: fire });
+  await relay.connect(ann);
+  const promoted = { kind: 'user_promoted', user: ann } as const;
+  relay.database.change(promoted);
+  await relay.rights.notice(noticeOf(promoted));
+  t.equal(relay.rights.users.get(ann)?.isAdmin, true);
+  t.equal(withdrawals, 0);
 });
 
 t.test('a user whose change throws ends, keeps no newcomer out and is not read again for it', async (t) => {

@@ -34,7 +34,8 @@ export async function makeDraft(path: string): Promise<string> {
   return mkdtemp(`${path}.draft-${process.pid}-`);
 }
 
-function isAlive(pid: number): boolean {
+/** Whether a process has this number in our namespace. */
+export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {

@@ -1,14 +1,12 @@
 // Reads postmaster.pid, the lock a PostgreSQL server holds on its data directory.
 import { readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { hasCode } from './files.js';
+import { exists, hasCode, isAlive } from './files.js';
 
 interface PidFile {
   readonly pid: number;
   /** First of the folders it listens in. */
   readonly socketFolder: string;
-  /** It owns the data directory for good: the shared memory of those before it is gone, too. */
-  readonly locked: boolean;
   /** It accepts connections. */
   readonly ready: boolean;
 }
@@ -18,8 +16,8 @@ export async function readPidFile(cluster: string): Promise<PidFile | null> {
   try {
     // Lines (storage/lmgr's miscadmin.h): pid, data directory, start time, port, socket folder, address, key, status.
     const lines = (await readFile(join(cluster, 'postmaster.pid'), 'utf8')).split('\n');
-    const [pid, , , , socketFolder = '', , sharedMemory = '', status] = lines.map((line) => line.trim());
-    return { pid: Number(pid), socketFolder, locked: sharedMemory !== '', ready: status === 'ready' };
+    const [pid, , , , socketFolder = '', , , status] = lines.map((line) => line.trim());
+    return { pid: Number(pid), socketFolder, ready: status === 'ready' };
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return null;
     throw error;
@@ -27,13 +25,27 @@ export async function readPidFile(cluster: string): Promise<PidFile | null> {
 }
 
 /**
- * Removes a lock whose number has gone to a process that is no PostgreSQL of this cluster: in a restarted container
- * numbers repeat, and PostgreSQL, seeing its number alive, would never start again. (Linux; elsewhere does nothing.)
+ * Removes the lock files of a dead server. In a restarted container process numbers repeat: PostgreSQL would take any
+ * process that has the number by now, or is given it next, for the server, and refuse to start. Only for the owner of
+ * the server lock (claim.ts): a server in another container has no number here, and PostgreSQL's own check for
+ * surviving processes ends with the file. A server that somebody started by hand keeps its files.
  */
-export async function removeStrangersLock(cluster: string): Promise<void> {
-  const lock = await readPidFile(cluster);
-  if (lock === null || (await worksIn(cluster, lock.pid)) !== false) return;
-  await rm(join(cluster, 'postmaster.pid'), { force: true });
+export async function removeDeadLocks(cluster: string, socketFolders: readonly string[]): Promise<void> {
+  const sockets = socketFolders.map((folder) => join(folder, '.s.PGSQL.5432.lock'));
+  for (const path of [join(cluster, 'postmaster.pid'), ...sockets]) {
+    const pid = await readPid(path);
+    if (pid !== null && (await worksIn(cluster, pid)) === false) await rm(path, { force: true });
+  }
+}
+
+async function readPid(path: string): Promise<number | null> {
+  try {
+    // A negative number means a server without a postmaster, as initdb runs it.
+    return Math.abs(Number.parseInt(await readFile(path, 'utf8'), 10)) || null;
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return null;
+    throw error;
+  }
 }
 
 /**
@@ -46,14 +58,16 @@ export async function interruptOrphan(cluster: string, socketFolder: string): Pr
   process.kill(lock.pid, 'SIGINT');
 }
 
-// A server enters its data directory before it locks it. Null: no such process, not ours to look into, or no /proc.
+// A server enters its data directory before it locks it. Null: alive, and not ours to look into, or no /proc.
 async function worksIn(cluster: string, pid: number): Promise<boolean | null> {
   try {
     // By inode, for one directory can have several paths (links, bind mounts).
     const [ours, theirs] = await Promise.all([stat(cluster), stat(`/proc/${pid}/cwd`)]);
     return ours.dev === theirs.dev && ours.ino === theirs.ino;
   } catch (error) {
-    if (hasCode(error, 'ENOENT', 'EACCES', 'ESRCH')) return null;
-    throw error;
+    if (hasCode(error, 'EACCES')) return null;
+    if (!hasCode(error, 'ENOENT', 'ESRCH')) throw error;
+    // A zombie has a number and no directory: a container's first process may never collect it.
+    return isAlive(pid) && !(await exists('/proc/self')) ? null : false;
   }
 }

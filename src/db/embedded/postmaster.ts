@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { plainEnvironment } from './account.js';
 import type { Place } from './cluster.js';
-import { readPidFile, removeStrangersLock } from './pid-file.js';
+import { readPidFile } from './pid-file.js';
 
 /** A server process from its start to its end. */
 export interface Postmaster {
-  /** True once it owns the data directory (`locked`) or accepts connections (`ready`), false when it ended before. */
-  reaches(status: 'locked' | 'ready'): Promise<boolean>;
+  /** True once it accepts connections, false when it ended before. */
+  ready(): Promise<boolean>;
   /** Resolves when it has ended. */
   readonly ended: Promise<void>;
   /** What it wrote to its log, the last 4,000 bytes of it. */
@@ -23,28 +23,34 @@ export interface Postmaster {
  * The end of our standard input means that node is gone (also by kill -9) or wants PostgreSQL gone: SIGINT is its
  * fast shutdown. Repeated, because a server that has just begun still ignores the signal, as it inherits that from us.
  * We ignore what would end us before PostgreSQL. The last line ends our process group: the watcher, its sleep, us.
+ * Descriptor 3 is the server lock. Every process of PostgreSQL inherits it and holds it to its end; the guard and the
+ * watcher write no data and give it up.
  */
 const GUARD = `
 trap '' HUP INT QUIT TERM
-exec 3<&0 4>&1 >&2
-"$@" </dev/null 3<&- 4>&- &
+exec 4<&0 5>&1 >&2
+"$@" </dev/null 4<&- 5>&- &
 postgres=$!
-echo "$postgres" >&4
-exec 4>&-
-{ read -r _ <&3; while kill -INT "$postgres"; do sleep 1; done; } 2>/dev/null &
 exec 3<&-
+echo "$postgres" >&5
+exec 5>&-
+{ read -r _ <&4; while kill -INT "$postgres"; do sleep 1; done; } 2>/dev/null &
+exec 4<&-
 wait "$postgres"
 kill -KILL 0
 `;
 
+interface Options {
+  readonly place: Place;
+  readonly binaries: string;
+  readonly settings: Readonly<Record<string, string>>;
+  /** Descriptor of the server lock (claim.ts), which every process of the server inherits. */
+  readonly lockFd: number;
+}
+
 /** Starts the server on the cluster; its log goes to postgres.log in the data folder. */
-export async function startPostmaster(options: {
-  place: Place;
-  binaries: string;
-  settings: Readonly<Record<string, string>>;
-}): Promise<Postmaster> {
+export async function startPostmaster(options: Options): Promise<Postmaster> {
   const { place } = options;
-  await removeStrangersLock(place.cluster);
   const log = await openLog(place);
   const logStart = (await log.stat()).size;
   let failure = '';
@@ -64,20 +70,15 @@ export async function startPostmaster(options: {
     await log.close();
   }
   return {
-    reaches: watchPidFile({ guard, ended, cluster: place.cluster }),
+    ready: watchPidFile({ guard, ended, cluster: place.cluster }),
     ended,
     lastWords: async () => failure || (await readEnd({ path: logPath(place), start: logStart })),
     stop: () => stop({ guard, ended }),
   };
 }
 
-function spawnGuard(options: {
-  place: Place;
-  binaries: string;
-  settings: Readonly<Record<string, string>>;
-  logFd: number;
-}): ChildProcess {
-  const { place, binaries, settings, logFd } = options;
+function spawnGuard(options: Options & { logFd: number }): ChildProcess {
+  const { place, binaries, settings, logFd, lockFd } = options;
   const server = [join(binaries, 'bin', 'postgres'), '-D', place.cluster];
   for (const [name, value] of Object.entries(settings)) server.push('-c', `${name}=${value}`);
   return spawn('/bin/sh', ['-c', GUARD, 'postgres-guard', ...server], {
@@ -88,7 +89,7 @@ function spawnGuard(options: {
     detached: true,
     // A lock left behind under this number is stale to PostgreSQL, as one with its own or its parent's is.
     env: { ...plainEnvironment, PG_GRANDPARENT_PID: String(process.pid) },
-    stdio: ['pipe', 'pipe', logFd],
+    stdio: ['pipe', 'pipe', logFd, lockFd],
   });
 }
 
@@ -96,7 +97,7 @@ function watchPidFile(run: {
   guard: ChildProcess;
   ended: Promise<void>;
   cluster: string;
-}): Postmaster['reaches'] {
+}): Postmaster['ready'] {
   let running = true;
   void run.ended.then(() => {
     running = false;
@@ -105,11 +106,11 @@ function watchPidFile(run: {
   run.guard.stdout?.once('data', (line) => {
     pid = Number(String(line));
   });
-  return async (status) => {
+  return async () => {
     // No time limit: recovery after a crash takes as long as there is log to replay.
     while (running) {
       const file = await readPidFile(run.cluster);
-      if (file?.pid === pid && file[status]) return true;
+      if (file?.pid === pid && file.ready) return true;
       await delay(10);
     }
     return false;

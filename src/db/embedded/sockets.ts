@@ -21,10 +21,14 @@ const LAUNCHER = 'launcher.sock';
  */
 const COMMA = ',';
 
-/** The two folders PostgreSQL listens in, as its setting `unix_socket_directories` takes them. */
-export function socketDirectories(folder: string): string {
-  return `"${folder}","${join(folder, COMMA)}"`;
-}
+/** The two folders PostgreSQL listens in. */
+export const socketFolders = (folder: string): readonly string[] => [folder, join(folder, COMMA)];
+
+/** The same as its setting `unix_socket_directories` takes them. */
+export const socketDirectories = (folder: string): string =>
+  socketFolders(folder)
+    .map((path) => `"${path}"`)
+    .join(',');
 
 /** Connection string of database and role `talkgroup`, for postgres.js and libpq alike. */
 export function connectionString({ folder, password }: { folder: string; password: string }): string {
@@ -95,7 +99,7 @@ export async function removeSocketFolder(folder: string): Promise<void> {
   }
 }
 
-/** Shows that the folder's database has a living launcher. Only for who holds PostgreSQL's lock on the cluster. */
+/** Shows that the folder's database has a living launcher. Only for the owner of the launcher lock. */
 export async function announceLauncher(folder: string): Promise<Server> {
   const path = join(folder, LAUNCHER);
   await rm(path, { force: true }); // of a launcher that was killed

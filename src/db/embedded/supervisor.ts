@@ -34,7 +34,7 @@ export function supervise(options: {
       log.warn({ said: await postmaster.lastWords() }, 'embedded database ended, starting it again');
       postmaster = await launch();
       if (stopping) await postmaster.stop();
-      const ready = await postmaster.reaches('ready');
+      const ready = await postmaster.ready();
       if (ready) log.info('embedded database runs again');
       return ready;
     } catch (error) {

@@ -1,0 +1,113 @@
+// The commands that need the settings or the database. In a file of its own, loaded when one of them runs.
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { createPasswords } from './auth/passwords.js';
+import { isSamplePassword } from './auth/samples.js';
+import { isPassword } from './auth/schemas.js';
+import { addAdmin, revokeUser } from './auth/store.js';
+import { isUsername, normalizeUsername } from './auth/usernames.js';
+import { readConfig } from './config.js';
+import { type Database, openDatabase } from './db/client.js';
+import { deadlineIn } from './db/deadline.js';
+import { borrowEmbedded } from './db/embedded.js';
+import { migrate } from './db/migrate.js';
+import { checkSecrets, rewrapSecrets } from './keys/secrets.js';
+import { createKeyring } from './keys/wrapping.js';
+import { createLog } from './log.js';
+
+/** A command has no request behind it: it may wait for a database that is just coming up. */
+const COMMAND_MS = 10_000;
+
+/** The password is asked for. */
+export async function addAdminCommand(
+  username: string,
+  { promote = false }: { promote?: boolean },
+): Promise<void> {
+  if (!isUsername(username))
+    fail('the username must have 1 to 64 characters, none of them a control character');
+  const name = normalizeUsername(username);
+  const password = await askPassword();
+  if (!isPassword(password)) fail('the password must have 1 to 72 bytes and no NUL');
+  const lengthMin = readConfig().PASSWORD_MIN_LENGTH;
+  if ([...password].length < lengthMin) fail(`the password must have at least ${lengthMin} characters`);
+  if (isSamplePassword(password, name)) fail('the password is one of those that are tried first');
+  const passwordHash = await createPasswords().hash(password);
+  const outcome = await withDatabase((database) =>
+    addAdmin(database, deadlineIn(COMMAND_MS), { username: name, passwordHash, promote }),
+  );
+  if (outcome === 'kept') fail(`${name} is an admin already, and keeps its password`);
+  if (outcome === 'plain_user') fail(`${name} is a plain user; --promote makes it an admin`);
+  console.log(`${name}: ${outcome}`);
+}
+
+/** Refuses the tokens issued so far. */
+export async function revokeCommand(username: string): Promise<void> {
+  const name = normalizeUsername(username);
+  const known = await withDatabase((database) => revokeUser(database, deadlineIn(COMMAND_MS), name));
+  if (!known) fail('no such user');
+  console.log(`${name}: revoked`);
+}
+
+export async function migrateCommand(): Promise<void> {
+  console.log(`database at version ${await withDatabaseUrl(migrate)}`);
+}
+
+/** Wraps the master secrets with the first key of SECRETS_KEY. */
+export async function rotateSecretsCommand(): Promise<void> {
+  const keyring = createKeyring(readConfig().SECRETS_KEY);
+  const { wrapsWith } = keyring;
+  if (wrapsWith === null) fail('SECRETS_KEY is not set: there is no key to wrap with');
+  const { wrapped, unreadable, left } = await withDatabase(async (database) => {
+    await checkSecrets(database, deadlineIn(COMMAND_MS), keyring);
+    return rewrapSecrets(database, keyring);
+  });
+  console.log(`wrapped with key ${wrapsWith}: ${wrapped}`);
+  if (unreadable.length > 0) fail(`damaged, left as they are: talkgroups ${unreadable.join(', ')}`);
+  if (left > 0) fail(`left: ${left}, made meanwhile by nodes with another first key; run it again`);
+}
+
+/** Throws for the setting that is wrong. */
+export const checkSettings = (): void => void readConfig();
+
+function fail(message: string): never {
+  throw new Error(message);
+}
+
+/** The running service's database, or the embedded one started for this command alone. */
+async function withDatabaseUrl<T>(work: (url: string) => Promise<T>): Promise<T> {
+  const config = readConfig();
+  if (config.DATABASE_URL !== undefined) return work(config.DATABASE_URL);
+  const embedded = await borrowEmbedded({ dataDir: config.DATA_DIR, log: createLog('warn') });
+  try {
+    return await work(embedded.url);
+  } finally {
+    await embedded.stop();
+  }
+}
+
+function withDatabase<T>(work: (database: Database) => Promise<T>): Promise<T> {
+  return withDatabaseUrl(async (url) => {
+    await migrate(url);
+    const database = openDatabase({ url, connections: 1, log: createLog('warn') });
+    try {
+      await database.up(deadlineIn(COMMAND_MS));
+      return await work(database);
+    } finally {
+      await database.close();
+    }
+  });
+}
+
+/** From the terminal without echo, else the first line of standard input. */
+async function askPassword(): Promise<string> {
+  const { stdin, stderr } = process;
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  if (stdin.isTTY) stderr.write('Password: ');
+  const lines = createInterface({ input: stdin, output: silent, terminal: stdin.isTTY });
+  for await (const line of lines) {
+    lines.close();
+    if (stdin.isTTY) stderr.write('\n');
+    return line;
+  }
+  return '';
+}

@@ -1,0 +1,109 @@
+// A start of the embedded database that shares a folder with others and nothing else, as a container does.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/**
+ * `container`: every process at once. `node`: only the launcher, whose guard then stops PostgreSQL. `guarded`: launcher
+ * and guard, so that PostgreSQL goes on without both. `term`: SIGTERM to the launcher.
+ */
+export type Kill = 'container' | 'node' | 'guarded' | 'term';
+
+export interface Instance {
+  /** Connection string once the database runs, or null when the launcher ended before. */
+  readonly url: Promise<string | null>;
+  /** Resolves when the launcher has ended. */
+  readonly ended: Promise<void>;
+  /** The launcher's standard error so far. */
+  errors(): string;
+  kill(kind: Kill): void;
+}
+
+// The first process outlives the launcher, as `docker run --init` has it, and holds its standard error.
+const FIRST_PROCESS = '"$@" & wait; echo "launcher ended" >&2; exec sleep 1000';
+const UNSHARE = ['unshare', '--pid', '--ipc', '--mount', '--mount-proc', '--fork', '--kill-child'];
+
+/**
+ * Starts the database of `dataDir` with a temporary folder of its own below `tmp`; `isolated` also with process numbers,
+ * IPC and mounts of its own, which takes root.
+ */
+export async function startInstance(job: {
+  dataDir: string;
+  tmp: string;
+  isolated: boolean;
+}): Promise<Instance> {
+  const script = fileURLToPath(new URL('./embedded-child.js', import.meta.url));
+  const launcher = ['sh', '-c', FIRST_PROCESS, 'sh', process.execPath, script, job.dataDir];
+  const [command = '', ...args] = job.isolated ? [...UNSHARE, ...launcher] : launcher;
+  const child = spawn(command, args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, TMPDIR: await mkdtemp(join(job.tmp, 't')) },
+  });
+  let errors = '';
+  const ended = new Promise<void>((resolve) => {
+    child.stderr.on('data', (text) => {
+      errors += text;
+      if (errors.endsWith('launcher ended\n')) resolve();
+    });
+    child.once('close', resolve);
+  });
+  return {
+    url: Promise.race([
+      once(child.stdout, 'data').then(([line]) => String(line).trim()),
+      ended.then(() => null),
+    ]),
+    ended,
+    errors: () => errors,
+    kill: killer({ child, outer: job.isolated ? 2 : 1 }),
+  };
+}
+
+/** `outer`: processes between us and the launcher. */
+function killer({ child, outer }: { child: ChildProcess; outer: number }): Instance['kill'] {
+  // Processes whose parent was killed are no descendants any more. By number, with the moment of its start.
+  const known = new Map<number, string>();
+  return (kind) => {
+    for (const pid of descendants(child.pid ?? 0)) known.set(pid, stat(pid).startedAt);
+    const end = (pid: number, signal: NodeJS.Signals = 'SIGKILL') => {
+      const { startedAt } = stat(pid);
+      if (startedAt !== '' && startedAt === known.get(pid)) process.kill(pid, signal);
+    };
+    const [launcher = 0, ...below] = [...known.keys()].slice(outer);
+    if (kind === 'term') end(launcher, 'SIGTERM');
+    if (kind === 'node') end(launcher);
+    if (kind === 'guarded') {
+      // From below: a guard that lives would stop PostgreSQL, a launcher that lives would start it again.
+      for (const pid of below.reverse()) if (stat(pid).name !== 'postgres') end(pid);
+      end(launcher);
+    }
+    if (kind === 'container') for (const pid of known.keys()) end(pid);
+  };
+}
+
+/** The process itself first, then its children, then theirs. */
+function descendants(pid: number): number[] {
+  const found = [pid];
+  for (const parent of found) found.push(...childrenOf(parent));
+  return found;
+}
+
+function childrenOf(pid: number): number[] {
+  try {
+    return (readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').match(/\d+/g) ?? []).map(Number);
+  } catch {
+    return []; // Expected: it has ended.
+  }
+}
+
+/** Empty texts when it has ended. */
+function stat(pid: number): { name: string; startedAt: string } {
+  try {
+    const [, name = '', rest = ''] = /\((.*)\) (.*)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
+    return { name, startedAt: rest.split(' ')[19] ?? '' }; // proc(5): field 22, and the name is field 2
+  } catch {
+    return { name: '', startedAt: '' }; // Expected: no such file.
+  }
+}
