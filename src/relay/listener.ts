@@ -70,7 +70,10 @@ export function createEngine(options: ListenerOptions): Engine {
   };
   return {
     publisher: {
-      publish: (topic, message, isBinary) => app?.publish(topic, message, isBinary, false) ?? false,
+      // Encoded here for the same reason as in Peer.send, though today's engine encodes what an app publishes.
+      publish: (topic, message, isBinary) =>
+        app?.publish(topic, typeof message === 'string' ? Buffer.from(message) : message, isBinary, false) ??
+        false,
       numSubscribers: (topic) => app?.numSubscribers(topic) ?? 0,
     },
     async listen(relay) {
