@@ -1,6 +1,5 @@
 // Names and answers in any letters, as bytes on the wire: a client drops a connection whose text is not UTF-8.
 import t from 'tap';
-import { closes } from '../../src/relay/closes.js';
 import { service } from '../helpers/service.js';
 
 /** One byte, two, three and four in UTF-8. The engine keeps the first two in a string of one byte a letter. */
@@ -39,9 +38,4 @@ t.test('half a surrogate pair is no name, and comes back in a ref as it was sent
   const radio = await (await s.person('ann')).radio();
   radio.says({ type: 'PING', t: 1, ref: half });
   t.match(await radio.hears('PONG'), { ref: half });
-});
-
-t.test('reasons of closes, which the engine encodes, are ASCII', (t) => {
-  for (const { reason } of Object.values(closes)) t.match(reason, /^[ -~]{0,123}$/);
-  t.end();
 });
