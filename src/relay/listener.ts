@@ -1,5 +1,5 @@
 // The relay's own port: the only file that knows uWebSockets.js. Every callback is wrapped, for a throw in one would
-// end the process; every option is set, for the engine's defaults change.
+// end the process; every option is set, for the engine's defaults change. ENGINE.md: what differs between its releases.
 
 import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type WebSocket } from 'uWebSockets.js';
 import { setTimeout } from 'node:timers/promises';
@@ -312,7 +312,7 @@ function readDrop(code: number, message: ArrayBuffer): EngineDrop | null {
   return ENGINE_WORDS.get(Buffer.from(message).toString()) ?? null;
 }
 
-/** In the words of the engine, 3.0.6. A message that is too big for it ends before it is read, hence without a 1009. */
+/** In the words of both releases of the engine in 3.0.6. A message that is too big for it ends before it is read, hence without a 1009. */
 const ENGINE_WORDS: ReadonlyMap<string, EngineDrop> = new Map([
   ['Received too big message', 'message too big'],
   ['WebSocket timed out from inactivity', 'timed out'],
