@@ -10,6 +10,7 @@ import { type Static, Type } from 'typebox';
 import { isSampleKey, isSamplePassword } from './auth/samples.js';
 import { isPassword } from './auth/schemas.js';
 import { isUsername, normalizeUsername } from './auth/usernames.js';
+import { descriptorsMax, excessOf, type Shares, shareDescriptors } from './descriptors.js';
 import { readKeys } from './keys/wrapping.js';
 import { REST_HOST, REST_PORT } from './listening.js';
 
@@ -158,7 +159,13 @@ export const Environment = Type.Object({
     'headers must have arrived within so long, 1 to 60 seconds, at most REQUEST_TIMEOUT_S',
   ),
   REQUEST_TIMEOUT_S: count(10, 1, 60, 'a whole request must have arrived within so long, 1 to 60 seconds'),
-  REST_CONNECTIONS: count(10_000, 1, MANY, `connections to the REST port, ${upTo(MANY)}; more are closed`),
+  REST_CONNECTIONS: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: MANY,
+      description: `connections to the REST port, ${upTo(MANY)}; more are closed. Unset: 10000, at most a quarter of the open files`,
+    }),
+  ),
   DATABASE_CALLS: count(
     576,
     16,
@@ -167,6 +174,13 @@ export const Environment = Type.Object({
   ),
   DATABASE_POOL: count(10, 1, 100, 'connections of the REST side, 1 to 100; the relay takes 4 more'),
   RELAY_THREADS: count(1, 0, 1, '1: the relay has its own thread; 0: it shares the main one'),
+  SOCKETS_MAX: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: MANY,
+      description: `connections to the WebSocket port, ${upTo(MANY)}; more are refused. Unset: what the limit of open files leaves`,
+    }),
+  ),
   SOCKETS_PER_USER: count(32, 1, 10_000, 'sockets of one user; one more closes the longest-silent one'),
   FRAME_BYTES: count(1024, 64, 16_384, 'largest audio payload, 64 to 16384 bytes'),
   FRAMES_PER_SECOND: count(
@@ -226,7 +240,9 @@ export const Environment = Type.Object({
 type Env = Static<typeof Environment>;
 
 /** The frozen settings of one process. */
-export interface Config extends Omit<Env, 'CORS_ORIGINS' | 'SECRETS_KEY' | 'TRUST_PROXY'> {
+export interface Config
+  extends Omit<Env, 'CORS_ORIGINS' | 'SECRETS_KEY' | 'TRUST_PROXY' | keyof Shares>,
+    Shares {
   /** null: any origin, which is right for native apps and same-origin pages. */
   readonly CORS_ORIGINS: readonly string[] | null;
   /** Empty: nobody is believed. */
@@ -244,14 +260,21 @@ export class ConfigError extends Error {
 }
 
 /** Reads and checks the settings. Empty variables count as unset. Throws ConfigError naming variable and meaning. */
-export function readConfig(source: Readonly<Record<string, string | undefined>> = process.env): Config {
+export function readConfig(
+  source: Readonly<Record<string, string | undefined>> = process.env,
+  openFilesMax = descriptorsMax(),
+): Config {
   const given = Object.fromEntries(
     Object.entries(source).filter(([, value]) => value !== undefined && value !== ''),
   );
   const env = readEnvironment(given);
   checkTogether(env);
+  const shares = shareDescriptors(env, openFilesMax, MANY);
+  const excess = excessOf(shares, openFilesMax);
+  if (excess !== null) throw new ConfigError(`SOCKETS_MAX: ${excess}`);
   return Object.freeze({
     ...env,
+    ...shares,
     ADMIN_USERNAME: normalizeUsername(env.ADMIN_USERNAME),
     CORS_ORIGINS: env.CORS_ORIGINS === undefined ? null : readOrigins(env.CORS_ORIGINS),
     TRUST_PROXY: readRanges(env.TRUST_PROXY),

@@ -88,6 +88,21 @@ export const families: readonly Family[] = [
     'Handshakes that became or resumed a session',
     ofRelay(({ counts }) => counts.handshakes.admitted),
   ),
+  gauge(
+    'talkgroup_relay_connections',
+    'Connections to the relay’s port, those before their handshake included',
+    ofRelay(({ connections }) => connections.open),
+  ),
+  gauge(
+    'talkgroup_relay_connections_max',
+    'SOCKETS_MAX, or its default',
+    ofRelay(({ connections }) => connections.max),
+  ),
+  counter(
+    'talkgroup_relay_connections_dropped_total',
+    'Connections to the relay’s port beyond SOCKETS_MAX or without a file descriptor, closed without an answer',
+    ofRelay(({ connections }) => connections.dropped),
+  ),
   counter(
     'talkgroup_relay_handshakes_refused_total',
     'Handshakes answered with a close, by its reason',

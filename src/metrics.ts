@@ -1,11 +1,12 @@
 // GET /metrics on an address of its own: the numbers that the house keeps anyway, in Prometheus' text. Nothing here runs
 // between two scrapes, and nobody else knows of Prometheus.
 import { readFileSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Metric, Registry } from 'prom-client';
 import { type Config, ConfigError } from './config.js';
+import { descriptorsMax } from './descriptors.js';
 import { AppError, type RefusalCode } from './errors.js';
 import type { Histogram } from './histogram.js';
 import { type Family, families, type ProcessFigures, type Snapshot } from './metric-families.js';
@@ -160,9 +161,8 @@ async function readProcess(): Promise<Omit<ProcessFigures, 'version' | 'startedA
 async function readDescriptors(): Promise<Pick<ProcessFigures, 'descriptors' | 'descriptorsMax'>> {
   try {
     const open = await readdir('/proc/self/fd');
-    const limits = await readFile('/proc/self/limits', 'utf8');
-    const max = /^Max open files +(\d+)/m.exec(limits)?.[1];
-    return { descriptors: open.length - 1, descriptorsMax: max === undefined ? null : Number(max) };
+    const max = descriptorsMax();
+    return { descriptors: open.length - 1, descriptorsMax: Number.isFinite(max) ? max : null };
   } catch {
     // Expected where there is no /proc, as on macOS.
     return { descriptors: null, descriptorsMax: null };

@@ -4,6 +4,7 @@ import type { Config } from '../config.js';
 import type { Database } from '../db/client.js';
 import { deadlineIn, READ_MS_MAX, REQUEST_MS } from '../db/deadline.js';
 import { listenForNotices, type NoticeListener, noticeOf, type Tell } from '../db/notices.js';
+import { descriptorsMax } from '../descriptors.js';
 import { acknowledgeEmergency, clearEmergency, raiseEmergency } from '../emergencies/store.js';
 import { openFixIntake } from '../gps/counts.js';
 import {
@@ -38,6 +39,9 @@ interface RelayHere extends RelaySide {
   figures(): Promise<RelayFigures>;
 }
 
+/** Descriptors that the database, the log or a restart of either may still need once all else is taken. */
+const DESCRIPTORS_OF_OTHERS = 64;
+
 interface Log {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
@@ -70,6 +74,8 @@ export function composeRelay({ config, url, database, verifyToken, log }: RelayS
     textBytes: config.TEXT_BYTES,
     idleTimeoutS: config.IDLE_TIMEOUT_S,
     origins: config.CORS_ORIGINS,
+    socketsMax: config.SOCKETS_MAX,
+    descriptorMax: descriptorsMax() - config.REST_CONNECTIONS - DESCRIPTORS_OF_OTHERS,
     log,
   });
   const relay = createRelay({
@@ -137,9 +143,14 @@ export function composeRelay({ config, url, database, verifyToken, log }: RelayS
     tell: relay.notice,
     trouble() {
       if (numbers === null) return 'starting';
-      return engine.isShut() ? 'port shut' : database.trouble();
+      return engine.isFull() ? 'no room for another socket' : database.trouble();
     },
-    figures: async () => ({ ...relay.figures(), fixes: fixes.counts, own: null }),
+    figures: async () => ({
+      ...relay.figures(),
+      fixes: fixes.counts,
+      connections: engine.connections(),
+      own: null,
+    }),
     async close() {
       await relay.close();
       numbers?.close();

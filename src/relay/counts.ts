@@ -125,6 +125,11 @@ export function countHandshake(
   };
 }
 
+/** A handshake that is closed before anything is loaded for it. */
+export function countRefused({ handshakes }: Counts, { reason }: Close): void {
+  add(handshakes.refused, reason);
+}
+
 /** A client closes with whatever code it likes, and labels must not be without end: the unknown ones are one. */
 export function countClose({ closed }: Counts, code: number): void {
   add(closed, CLOSE_CODES.has(code) ? String(code) : 'other');

@@ -4,7 +4,7 @@ import { flushHeld } from './held.js';
 import type { Talkgroup } from './members.js';
 import type { Session } from './session.js';
 
-/** What of the engine publishes; the listener hands it over. */
+/** What of the engine publishes; the listener hands it over, and encodes text. */
 export interface Publisher {
   /** To every subscriber of the topic. */
   publish(topic: string, message: string | ArrayBuffer, isBinary: boolean): boolean;
@@ -13,9 +13,12 @@ export interface Publisher {
 
 /** One socket as a session sees it; the engine's WebSocket has this shape. */
 export interface Peer {
-  /** 1: written, 0: in the engine's buffer, DROPPED: the buffer is full. */
-  send(message: string | ArrayBuffer, isBinary: boolean): number;
-  /** A ping of the WebSocket, behind everything written before; answers like `send`. */
+  /**
+   * 1: written, 0: in the engine's buffer, DROPPED: the buffer is full. Text is passed as bytes: on Node 24 the engine
+   * writes some strings as Latin-1 (ENGINE.md), and a client drops a connection whose text is not UTF-8.
+   */
+  send(message: Buffer | ArrayBuffer, isBinary: boolean): number;
+  /** A ping of the WebSocket, behind everything written before; answers like `send`. The text must be ASCII. */
   ping(message: string): number;
   /** To every subscriber of the topic but this socket; only from a socket that subscribes to something itself. */
   publish(topic: string, message: ArrayBuffer, isBinary: boolean): boolean;
@@ -25,6 +28,7 @@ export interface Peer {
   unsubscribe(topic: string): boolean;
   /** What the engine keeps for the socket: its messages go to this session, null: nowhere. */
   getUserData(): { session: Session | null };
+  /** The reason must be ASCII. */
   end(code: number, reason: string): void;
 }
 

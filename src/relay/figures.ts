@@ -3,6 +3,7 @@ import type { DatabaseFigures } from '../db/client.js';
 import type { FixCounts } from '../gps/counts.js';
 import type { Histogram } from '../histogram.js';
 import type { ThreadFigures } from '../thread-figures.js';
+import type { ConnectionFigures } from './cap.js';
 import type { Counts } from './counts.js';
 import type { PulseFigures } from './pulse.js';
 import type { Sampled } from './sampling.js';
@@ -12,6 +13,7 @@ export interface RelayFigures {
   readonly sampled: Sampled;
   readonly pulse: PulseFigures;
   readonly present: Present;
+  readonly connections: ConnectionFigures;
   /** Of GPS_UPDATE. */
   readonly fixes: FixCounts;
   /** null: it has neither thread nor database of its own. */

@@ -1,12 +1,12 @@
 // The relay's own port: the only file that knows uWebSockets.js. Every callback is wrapped, for a throw in one would
-// end the process; every option is set, for the engine's defaults change.
+// end the process; every option is set, for the engine's defaults change. ENGINE.md: what differs between its releases.
 
 import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type WebSocket } from 'uWebSockets.js';
 import { setTimeout } from 'node:timers/promises';
+import { type Cap, type CapLog, type ConnectionFigures, createCap } from './cap.js';
 import { closes } from './closes.js';
-import { countEngineDrop, countNotUpgraded, type EngineDrop } from './counts.js';
+import { countEngineDrop, countNotUpgraded, countRefused, type EngineDrop } from './counts.js';
 import { byTurns } from './crowd.js';
-import { type Bound, type Door, type DoorLog, openDoor } from './door.js';
 import type { Publisher } from './fanout.js';
 import { HEADER_BYTES } from './frame.js';
 import type { Admission, Relay, Verified } from './relay.js';
@@ -23,7 +23,11 @@ export interface ListenerOptions {
   readonly idleTimeoutS: number;
   /** Web origins that may open sockets; null: any. Native apps send no Origin and are let in. */
   readonly origins: readonly string[] | null;
-  readonly log: DoorLog;
+  /** Connections to the port, with or without a WebSocket; a handshake beyond it is refused. */
+  readonly socketsMax: number;
+  /** Of the process: connections take descriptors below this number only. */
+  readonly descriptorMax: number;
+  readonly log: CapLog;
 }
 
 /** The engine before it listens: the relay publishes through it, then listens with itself. */
@@ -31,8 +35,9 @@ export interface Engine {
   readonly publisher: Publisher;
   /** Resolves with the port taken. Rejects when it is taken already. */
   listen(relay: Relay): Promise<number>;
-  /** Nobody is accepted for want of file descriptors, or of the port since. */
-  isShut(): boolean;
+  /** Another connection would be refused. */
+  isFull(): boolean;
+  connections(): ConnectionFigures;
   /** Stops accepting; whoever had asked for its upgrade is told, and has time to read it, before what is open is dropped. */
   close(): Promise<void>;
 }
@@ -62,7 +67,8 @@ interface SocketData {
 export function createEngine(options: ListenerOptions): Engine {
   // Made when it listens: an app of the engine that never did ends the process with a fault.
   let app: TemplatedApp | null = null;
-  let door: Door | null = null;
+  let bound: Bound | null = null;
+  const cap = createCap({ ...options, connectionsMax: options.socketsMax });
   /** When a socket was last told that the server ends. */
   let toldAtMs = Number.NEGATIVE_INFINITY;
   const told = () => {
@@ -70,27 +76,38 @@ export function createEngine(options: ListenerOptions): Engine {
   };
   return {
     publisher: {
-      publish: (topic, message, isBinary) => app?.publish(topic, message, isBinary, false) ?? false,
+      // Encoded here for the same reason as in Peer.send, though today's engine encodes what an app publishes.
+      publish: (topic, message, isBinary) =>
+        app?.publish(topic, typeof message === 'string' ? Buffer.from(message) : message, isBinary, false) ??
+        false,
       numSubscribers: (topic) => app?.numSubscribers(topic) ?? 0,
     },
     async listen(relay) {
-      const { tls, host, port, log } = options;
+      const { tls, host, port } = options;
       const made =
         tls === null ? uWS.App() : uWS.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile });
       app = made;
-      routes(made, relay, { ...options, told });
-      door = await openDoor({ bind: (port) => bind(made, { host, port }), port, log });
-      return door.port;
+      routes(made, relay, { ...options, told, cap });
+      bound = await bind(made, { host, port });
+      return bound.port;
     },
-    isShut: () => door?.isShut() ?? false,
+    isFull: cap.isFull,
+    connections: cap.figures,
     async close() {
-      door?.close();
+      bound?.close();
+      bound = null;
       await setTimeout(LAST_TURNS_MS);
       if (performance.now() - toldAtMs < LINGER_MS) await setTimeout(LINGER_MS);
       app?.close();
       app = null;
     },
   };
+}
+
+/** A socket that listens. */
+interface Bound {
+  readonly port: number;
+  close(): void;
 }
 
 function bind(app: TemplatedApp, { host, port }: { host: string; port: number }): Promise<Bound> {
@@ -118,9 +135,11 @@ type Listen = (
 interface RoutesOptions extends ListenerOptions {
   /** A socket is told that the server ends. */
   readonly told: () => void;
+  readonly cap: Cap;
 }
 
 function routes(app: TemplatedApp, relay: Relay, options: RoutesOptions): void {
+  const { cap } = options;
   const guarded = (what: string, act: () => void) => {
     try {
       act();
@@ -141,12 +160,23 @@ function routes(app: TemplatedApp, relay: Relay, options: RoutesOptions): void {
   const admit = (ws: WebSocket<SocketData>) => {
     const data = ws.getUserData();
     if (data.closed) return;
+    if (cap.isOver()) {
+      countRefused(relay.counts, closes.overloaded);
+      return ws.end(closes.overloaded.code, closes.overloaded.reason);
+    }
     const { claims, resume } = data;
     // A quarter of a KiB that an idle radio would keep for nothing.
     data.claims = null;
     data.resume = null;
     relay.admit({ claims, resume }, (admission) => guarded('seat', () => seat(ws, data, admission, relay)));
   };
+  // Each connection when it was accepted (1), and when it ends without having become a WebSocket (-1).
+  app.filter((res, change) =>
+    guarded('accept', () => {
+      if (Number(change) < 0) cap.leaves();
+      else if (!cap.enters()) res.close();
+    }),
+  );
   app.ws<SocketData>('/ws', {
     compression: uWS.DISABLED,
     // One number for both kinds; the session holds each to its own.
@@ -208,6 +238,7 @@ function routes(app: TemplatedApp, relay: Relay, options: RoutesOptions): void {
     },
 
     close(ws, code, message) {
+      cap.leaves();
       relay.crowd.passes();
       if (code === closes.restart.code) options.told();
       ws.getUserData().closed = true;
@@ -281,7 +312,7 @@ function readDrop(code: number, message: ArrayBuffer): EngineDrop | null {
   return ENGINE_WORDS.get(Buffer.from(message).toString()) ?? null;
 }
 
-/** In the words of the engine, 3.0.6. A message that is too big for it ends before it is read, hence without a 1009. */
+/** In the words of both releases of the engine in 3.0.6. A message that is too big for it ends before it is read, hence without a 1009. */
 const ENGINE_WORDS: ReadonlyMap<string, EngineDrop> = new Map([
   ['Received too big message', 'message too big'],
   ['WebSocket timed out from inactivity', 'timed out'],

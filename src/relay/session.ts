@@ -350,7 +350,7 @@ export class Session {
   /** A control message; one that does not fit any more ends the session in the next turn, for none is lost silently. */
   send(text: string): void {
     const { peer } = this;
-    if (peer?.send(text, false) !== DROPPED) return;
+    if (peer?.send(Buffer.from(text), false) !== DROPPED) return;
     this.house.later(this, () => {
       if (this.peer === peer) this.close(closes.slow_consumer);
     });

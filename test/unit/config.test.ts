@@ -194,6 +194,40 @@ t.test('a password of the shortest length allowed is long enough, counted as cha
   t.ok(readConfig({ ADMIN_PASSWORD: '📻🚒🚓🚑', PASSWORD_MIN_LENGTH: '4' }).ADMIN_PASSWORD);
 });
 
+const FILES = 1000;
+
+t.test('sockets and REST connections share the limit of open files', async (t) => {
+  const shares = (environment: Record<string, string>, files = FILES) => {
+    const { SOCKETS_MAX, REST_CONNECTIONS } = readConfig(environment, files);
+    return [SOCKETS_MAX, REST_CONNECTIONS];
+  };
+  t.same(shares({}), [600, 200]);
+  t.same(shares({}, 1_048_576), [1_000_000, 10_000]);
+  t.same(shares({}, Number.POSITIVE_INFINITY), [1_000_000, 10_000]);
+  t.same(shares({ SOCKETS_MAX: '10' }), [10, 200]);
+  t.same(shares({ REST_CONNECTIONS: '10' }), [790, 10]);
+  t.same(shares({ SOCKETS_MAX: '790', REST_CONNECTIONS: '10' }), [790, 10]);
+});
+
+t.test('settings beyond the limit of open files are refused with the numbers', async (t) => {
+  for (const [environment, files, numbers] of [
+    [{ SOCKETS_MAX: '601' }, FILES, ['601', '1001', '1000']],
+    [{ REST_CONNECTIONS: '800' }, FILES, ['800', '1001', '1000']],
+    [{ SOCKETS_MAX: '790', REST_CONNECTIONS: '11' }, FILES, ['790', '11', '1001', '1000']],
+    [{}, 201, ['202', '201']],
+  ] as const) {
+    try {
+      readConfig(environment, files);
+      t.fail('not refused');
+    } catch (error) {
+      const { message } = error as Error;
+      t.ok(error instanceof ConfigError);
+      t.match(message, /^SOCKETS_MAX: .*ulimit -n/);
+      for (const number of numbers) t.match(message, new RegExp(`\\b${number}\\b`));
+    }
+  }
+});
+
 t.test('lists are split, trimmed and without empty places', async (t) => {
   const { CORS_ORIGINS } = readConfig({ CORS_ORIGINS: 'https://a.example, ,http://b.example:8080' });
   t.same(CORS_ORIGINS, ['https://a.example', 'http://b.example:8080']);

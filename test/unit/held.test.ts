@@ -139,7 +139,7 @@ function createEngine() {
       const inbox: (string | ArrayBuffer)[] = [];
       let newestPing = '';
       const peer: Peer = {
-        send: (text) => inbox.push(text) && 1,
+        send: (message) => inbox.push(Buffer.isBuffer(message) ? message.toString() : message) && 1,
         ping(text) {
           newestPing = text;
           return 1;

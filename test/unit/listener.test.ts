@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import type { UserId } from '../../src/ids.js';
+import { closes } from '../../src/relay/closes.js';
 import { createEngine } from '../../src/relay/listener.js';
 import { relayAlone } from '../helpers/relay-alone.js';
 import { connect } from '../helpers/service.js';
@@ -17,7 +18,9 @@ t.test('whoever comes in the very turn of the end is told, too, though nobody el
     textBytes: 8192,
     idleTimeoutS: 60,
     origins: null,
-    log: { info() {}, error: (_fields, message) => t.fail(message) },
+    socketsMax: 100,
+    descriptorMax: Number.POSITIVE_INFINITY,
+    log: { error: (_fields, message) => t.fail(message) },
   });
   t.teardown(() => engine.close());
   let closed: Promise<void> | null = null;
@@ -36,4 +39,9 @@ t.test('whoever comes in the very turn of the end is told, too, though nobody el
   t.same(await radio.closes(), RESTART);
   await closed;
   t.match(await (await connect(t, address)).closes(), { code: 1006 }, 'behind the end nobody is accepted');
+});
+
+t.test('reasons of closes, which the engine encodes on its own, are ASCII', (t) => {
+  for (const { reason } of Object.values(closes)) t.match(reason, /^[ -~]{0,123}$/);
+  t.end();
 });

@@ -1,0 +1,99 @@
+// Caps the connections to the relay's port, because its engine must not run out of file descriptors.
+//
+// The engine accepts until no client waits. When the system has no descriptor for the next connection, the engine
+// tries again at once and takes a whole core until one is free. It also keeps the descriptor of a socket that it closed
+// with a close frame for up to 18 s when the client does not answer, and tells nobody when it lets go. So connections
+// are counted, and some of them are judged by the descriptor that is free next: the system always gives the lowest.
+import { closeSync, openSync } from 'node:fs';
+import { devNull } from 'node:os';
+
+export interface CapOptions {
+  /** Connections beyond it are refused. */
+  readonly connectionsMax: number;
+  /** Connections take descriptors below this number only; the rest is for everything else in the process. */
+  readonly descriptorMax: number;
+  /** The descriptor that a file opened now would get. */
+  readonly nextDescriptor?: () => number;
+  readonly log: CapLog;
+}
+
+export interface CapLog {
+  error(fields: object, message: string): void;
+}
+
+export interface Cap {
+  /** A connection was accepted. False: it must be closed at once, which is counted. */
+  enters(): boolean;
+  /** A connection ended, also one that was not let in. */
+  leaves(): void;
+  /** Another connection would be refused. */
+  isFull(): boolean;
+  /** There are more connections than may stay: a handshake is answered with a close. */
+  isOver(): boolean;
+  figures(): ConnectionFigures;
+}
+
+export interface ConnectionFigures {
+  /** Those before their handshake included. */
+  readonly open: number;
+  readonly max: number;
+  /** Closed without an answer. */
+  readonly dropped: number;
+}
+
+/** Connections beyond the cap that are let in so far that they can be told why they are refused. */
+export const REFUSED_AT_ONCE_MAX = 32;
+/** To look costs 3 µs, a thirtieth of a handshake; those between fit into what the process keeps in reserve. */
+const LOOK_EVERY = 16;
+/** A client that is refused comes again at once; the log says so once per period. */
+const LOG_EVERY_MS = 10_000;
+
+export function createCap({ connectionsMax, descriptorMax, nextDescriptor = nextOf, log }: CapOptions): Cap {
+  let open = 0;
+  let dropped = 0;
+  let accepted = 0;
+  let hasDescriptors = true;
+  let loggedAtMs = Number.NEGATIVE_INFINITY;
+
+  function looks(): boolean {
+    // Without descriptors each one looks, so that the first one behind the shortage gets in.
+    if (!hasDescriptors || ++accepted % LOOK_EVERY === 0) hasDescriptors = nextDescriptor() < descriptorMax;
+    return hasDescriptors;
+  }
+
+  function refuse(): void {
+    dropped++;
+    const nowMs = performance.now();
+    if (nowMs - loggedAtMs < LOG_EVERY_MS) return;
+    loggedAtMs = nowMs;
+    log.error({ connections: open, connectionsMax, dropped, hasDescriptors }, 'connections refused');
+  }
+
+  return {
+    enters() {
+      open++;
+      const isIn = open <= connectionsMax + REFUSED_AT_ONCE_MAX && looks();
+      if (!isIn) refuse();
+      return isIn;
+    },
+    leaves() {
+      open--;
+    },
+    // Looks again while there are none: as long as it says so, a load balancer sends no connection that would look.
+    isFull: () => open >= connectionsMax || !(hasDescriptors || looks()),
+    isOver: () => open > connectionsMax,
+    figures: () => ({ open, max: connectionsMax, dropped }),
+  };
+}
+
+function nextOf(): number {
+  try {
+    const next = openSync(devNull, 'r');
+    closeSync(next);
+    return next;
+  } catch (error) {
+    // Out of descriptors, or the whole machine is. Anything else says nothing about them.
+    const { code } = error as NodeJS.ErrnoException;
+    return code === 'EMFILE' || code === 'ENFILE' ? Number.POSITIVE_INFINITY : 0;
+  }
+}
