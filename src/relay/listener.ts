@@ -4,9 +4,10 @@
 import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type WebSocket } from 'uWebSockets.js';
 import { setTimeout } from 'node:timers/promises';
 import { closes } from './closes.js';
-import { countEngineDrop, countNotUpgraded, type EngineDrop } from './counts.js';
+import { countEngineDrop, countFlooded, countNotUpgraded, type EngineDrop } from './counts.js';
 import { byTurns } from './crowd.js';
 import { type Bound, type Door, type DoorLog, openDoor } from './door.js';
+import type { Early } from './early.js';
 import type { Publisher } from './fanout.js';
 import { HEADER_BYTES } from './frame.js';
 import type { Admission, Relay, Verified } from './relay.js';
@@ -50,11 +51,13 @@ const LINGER_MS = 500;
 
 /** What the engine carries for a socket. It copies the properties of what upgrade() gets, hence the one more hop. */
 interface SocketData {
-  /** Of the token, verified before the handshake completes; null when it was refused, and once it is admitted. */
+  /** Of the token, verified before the handshake completes; null when it was refused, and once it is seated. */
   claims: Verified;
   /** Of the session it would go on with; null: a new one, and once it is admitted. */
   resume: string | null;
-  /** null until it is admitted: what arrives before WELCOME is ignored. */
+  /** What arrived before WELCOME; null while nothing did, and once it is seated. */
+  early: Early | null;
+  /** null until it is seated. */
   session: Session | null;
   closed: boolean;
 }
@@ -138,13 +141,27 @@ function routes(app: TemplatedApp, relay: Relay, options: RoutesOptions): void {
       relay.fail(session, error);
     }
   };
+  /** Of a socket that waits for WELCOME; false from `act`: it floods, and is closed. */
+  const ofWaiting = (ws: WebSocket<SocketData>, act: (early: Early) => boolean) => {
+    const data = ws.getUserData();
+    const { claims } = data;
+    if (claims === null) return;
+    guarded('early message', () => {
+      data.early ??= relay.early.of(claims.sub);
+      if (act(data.early)) return;
+      countFlooded(relay.counts);
+      ws.end(closes.rate_limited.code, closes.rate_limited.reason);
+    });
+  };
+  const receiveEarly = (ws: WebSocket<SocketData>, message: ArrayBuffer, isBinary: boolean) => {
+    if (ws.getUserData().claims !== null) ofWaiting(ws, (early) => early.receive(message, isBinary));
+    else if (isBinary) relay.counts.dropped.no_session++;
+    else relay.counts.textsDropped.no_session++;
+  };
   const admit = (ws: WebSocket<SocketData>) => {
     const data = ws.getUserData();
     if (data.closed) return;
     const { claims, resume } = data;
-    // A quarter of a KiB that an idle radio would keep for nothing.
-    data.claims = null;
-    data.resume = null;
     relay.admit({ claims, resume }, (admission) => guarded('seat', () => seat(ws, data, admission, relay)));
   };
   app.ws<SocketData>('/ws', {
@@ -171,10 +188,7 @@ function routes(app: TemplatedApp, relay: Relay, options: RoutesOptions): void {
 
     message(ws, message, isBinary) {
       const { session } = ws.getUserData();
-      if (session === null) {
-        if (isBinary) relay.counts.dropped.no_session++;
-        return;
-      }
+      if (session === null) return receiveEarly(ws, message, isBinary);
       try {
         if (isBinary) session.receiveAudio(message);
         else session.receiveText(message);
@@ -200,17 +214,21 @@ function routes(app: TemplatedApp, relay: Relay, options: RoutesOptions): void {
     },
 
     ping(ws) {
-      ofSession(ws, (session) => session.pinged());
+      if (ws.getUserData().session === null) ofWaiting(ws, (early) => early.pinged());
+      else ofSession(ws, (session) => session.pinged());
     },
 
     pong(ws, message) {
-      ofSession(ws, (session) => session.ponged(message));
+      if (ws.getUserData().session === null) ofWaiting(ws, (early) => early.pinged());
+      else ofSession(ws, (session) => session.ponged(message));
     },
 
     close(ws, code, message) {
       relay.crowd.passes();
       if (code === closes.restart.code) options.told();
-      ws.getUserData().closed = true;
+      const data = ws.getUserData();
+      data.closed = true;
+      data.early?.drop();
       // Around it once more: the socket that a failed session is closed with is gone already.
       guarded('close', () =>
         ofSession(ws, (session) => {
@@ -258,21 +276,27 @@ function upgrade(
   relay.crowd.passes();
   const query = new URLSearchParams(req.getQuery());
   const claims = relay.verifyToken(readOnly(query, 'token') ?? '');
-  const data: SocketData = { claims, resume: readOnly(query, 'resume'), session: null, closed: false };
+  const resume = readOnly(query, 'resume');
+  const data: SocketData = { claims, resume, early: null, session: null, closed: false };
   res.upgrade(data, key, '', '', context);
 }
 
 function seat(ws: WebSocket<SocketData>, data: SocketData, admission: Admission, relay: Relay): void {
   if (data.closed) return;
   if ('close' in admission) return ws.end(admission.close.code, admission.close.reason);
+  // A quarter of a KiB that an idle radio would keep for nothing.
+  data.claims = null;
+  data.resume = null;
   data.session = admission.session;
   try {
     // One write for all it is told at once.
     ws.cork(() => relay.open(admission, ws));
+    data.early?.carryOut(admission.session);
   } catch (error) {
     relay.fail(admission.session, error);
     if (!data.closed) ws.end(closes.internal.code, closes.internal.reason); // it may not have had its socket yet
   }
+  data.early = null;
 }
 
 /** Why the engine dropped it; null for any other end. 1006 never arrives: its text is the engine's, not a client's. */
