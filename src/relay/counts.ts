@@ -167,8 +167,9 @@ function add(counts: Record<string, number>, name: string): void {
 const zeros = (names: Iterable<string | number>): Record<string, number> =>
   Object.fromEntries([...names].map((name) => [name, 0]));
 
-/** What ends a session's socket, or parks its session. */
+/** What ends a session's socket; the session ends with it, is kept, or goes on over another one. */
 const ENDS = [
+  closes.resumed,
   closes.invalid_token,
   closes.unknown_user,
   closes.device_disabled,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type Close, closes } from './closes.js';
 import { Control } from './control.js';
-import { countOurClose, type DropReason } from './counts.js';
+import { countClose, countOurClose, type DropReason } from './counts.js';
 import { DROPPED, type Peer, SERVICE_TOPIC } from './fanout.js';
 import { Flood } from './flood.js';
 import { hasPart } from './floors.js';
@@ -277,7 +277,9 @@ export class Session {
   /** The network changed before the old socket was seen to die: what is still in it is dropped. */
   private letGo(old: Peer): void {
     this.reception.detach();
-    old.getUserData().session = null;
+    old.getUserData().session = null; // so the engine's callback counts nothing
+    countClose(this.house.counts, closes.resumed.code);
+    countOurClose(this.house.counts, closes.resumed);
     old.end(closes.resumed.code, closes.resumed.reason);
   }
 
