@@ -48,6 +48,8 @@ const LAST_TURNS_MS = 20;
  * radio that still writes into it loses the close it had not read. The engine does not tell when a peer has answered.
  */
 const LINGER_MS = 500;
+/** Of a radio that sent nothing for LINGER_MS nothing is on its way: its close only has to reach it. */
+const QUIET_LINGER_MS = 200;
 
 /** What the engine carries for a socket. It copies the properties of what upgrade() gets, hence the one more hop. */
 interface SocketData {
@@ -66,10 +68,12 @@ export function createEngine(options: ListenerOptions): Engine {
   // Made when it listens: an app of the engine that never did ends the process with a fault.
   let app: TemplatedApp | null = null;
   let door: Door | null = null;
-  /** When a socket was last told that the server ends. */
-  let toldAtMs = Number.NEGATIVE_INFINITY;
-  const told = () => {
-    toldAtMs = performance.now();
+  /** Until then a socket that was told that the server ends has time to read it. */
+  let lingersUntilMs = Number.NEGATIVE_INFINITY;
+  const told = (session: Session | null) => {
+    const nowMs = performance.now();
+    const isQuiet = session !== null && nowMs - session.heardAtMs > LINGER_MS;
+    lingersUntilMs = Math.max(lingersUntilMs, nowMs + (isQuiet ? QUIET_LINGER_MS : LINGER_MS));
   };
   return {
     publisher: {
@@ -89,7 +93,8 @@ export function createEngine(options: ListenerOptions): Engine {
     async close() {
       door?.close();
       await setTimeout(LAST_TURNS_MS);
-      if (performance.now() - toldAtMs < LINGER_MS) await setTimeout(LINGER_MS);
+      const lingerMs = lingersUntilMs - performance.now();
+      if (lingerMs > 0) await setTimeout(lingerMs);
       app?.close();
       app = null;
     },
@@ -119,8 +124,8 @@ type Listen = (
 ) => void;
 
 interface RoutesOptions extends ListenerOptions {
-  /** A socket is told that the server ends. */
-  readonly told: () => void;
+  /** The socket of this session, null: of none, is told that the server ends. */
+  readonly told: (session: Session | null) => void;
 }
 
 function routes(app: TemplatedApp, relay: Relay, options: RoutesOptions): void {
@@ -225,8 +230,8 @@ function routes(app: TemplatedApp, relay: Relay, options: RoutesOptions): void {
 
     close(ws, code, message) {
       relay.crowd.passes();
-      if (code === closes.restart.code) options.told();
       const data = ws.getUserData();
+      if (code === closes.restart.code) options.told(data.session);
       data.closed = true;
       data.early?.drop();
       // Around it once more: the socket that a failed session is closed with is gone already.
