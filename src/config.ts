@@ -228,10 +228,10 @@ export const Environment = Type.Object({
     'sessions kept for their return, 1 to 1000000; beyond it the oldest go',
   ),
   DRAIN_MS: count(
-    10_000,
+    5000, // `docker stop` kills after 10 s, and REST and the database end behind the sockets
     0,
     600_000,
-    'at SIGTERM the sockets are closed spread over so long, 0 to 600000 ms',
+    'at SIGTERM idle sockets are closed spread over at most so long, talkers by then, 0 to 600000 ms',
   ),
   UPGRADES_LOADING: count(50, 1, 10_000, 'handshakes whose memberships are loaded at the same time'),
   UPGRADES_WAITING: count(10_000, 0, 100_000, 'handshakes that wait for that; more are closed with 1013'),

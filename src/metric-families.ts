@@ -139,6 +139,11 @@ export const families: readonly Family[] = [
     ofRelay(({ counts }) => counts.textsIn),
   ),
   counter(
+    'talkgroup_relay_messages_dropped_total',
+    'Text messages that reached no session, by reason',
+    ofRelay(({ counts }) => by('reason', counts.textsDropped)),
+  ),
+  counter(
     'talkgroup_relay_messages_refused_total',
     'Text messages refused, by the code of ERROR',
     ofRelay(({ counts }) => by('reason', counts.textsRefused)),

@@ -13,7 +13,7 @@ const DISABLED_MS = 60_000;
 
 /**
  * Whether and when to come back. `attempt` counts from 0 since the last stable connection; `reconnectAfterMs` is what
- * GOAWAY asked for, else 0; `wasSlow`: this radio lately did not keep up; `random` is in [0, 1).
+ * is left of the wait that GOAWAY asked for, else 0; `wasSlow`: this radio lately did not keep up; `random` is in [0, 1).
  */
 export function nextStep({
   close: { code, reason },

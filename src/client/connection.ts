@@ -67,7 +67,8 @@ export function createConnection(
   let openedAtMs = Number.NEGATIVE_INFINITY;
   let heardAtMs = 0;
   let laggedAtMs = Number.NEGATIVE_INFINITY;
-  let reconnectAfterMs = 0;
+  /** Before then the server is not back, said its GOAWAY (by the clock). */
+  let awayUntilMs = Number.NEGATIVE_INFINITY;
   let resumeToken: string | null = null;
   /** A question was asked, and the server has said nothing since. */
   let isAsking = false;
@@ -116,7 +117,7 @@ export function createConnection(
     opening.addEventListener('error', () => {});
     socket = opening;
     state = 'connecting';
-    reconnectAfterMs = 0;
+    awayUntilMs = Number.NEGATIVE_INFINITY;
     laggedAtMs = Number.NEGATIVE_INFINITY;
     cancelTimer = clock.after(ANSWER_MS_MAX, abandon);
   }
@@ -132,7 +133,7 @@ export function createConnection(
     const message = parseMessage(text);
     if (message?.type === 'WELCOME') open(message);
     else if (message && state === 'open') {
-      if (message.type === 'GOAWAY') reconnectAfterMs = message.reconnect_after_ms;
+      if (message.type === 'GOAWAY') awayUntilMs = heardAtMs + message.reconnect_after_ms;
       if (message.type === 'LAG') laggedAtMs = clock.nowMs();
       owner.message(message);
     }
@@ -188,6 +189,7 @@ export function createConnection(
     const nowMs = clock.nowMs();
     if (state === 'open' && nowMs - openedAtMs >= STABLE_MS) attempt = 0;
     const wasSlow = nowMs - laggedAtMs <= SLOW_MS;
+    const reconnectAfterMs = Math.max(0, awayUntilMs - nowMs);
     const next = nextStep({ close: { code, reason }, attempt, reconnectAfterMs, wasSlow, random });
     if (next.kind === 'stop') stop({ code, reason });
     else wait({ code, reason, delayMs: next.delayMs });

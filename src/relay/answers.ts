@@ -15,6 +15,8 @@ interface Asker {
   readonly session: Session;
   readonly house: House;
   readonly nowMs: number;
+  /** By which its rates count. */
+  readonly arrivedAtMs: number;
 }
 
 /** By type of message; each answers at once, or behind the database. */
@@ -99,11 +101,12 @@ function unsubscribe(asker: Asker, { talkgroup_ids, ref }: Ask<'UNSUBSCRIBE'>): 
 }
 
 function sync(asker: Asker, { talkgroup_id, ref }: Ask<'SYNC'>): void | Promise<void> {
-  const { session, house, nowMs } = asker;
+  const { session, house, arrivedAtMs } = asker;
   const membership = membershipOf(session, house, talkgroup_id);
   if (membership === null) return refuseStranger(asker, talkgroup_id, ref);
   if (!mayTalk(membership)) return refuse(asker, 'unavailable', ref);
-  if (!session.reception.maySync(membership.talkgroup, nowMs)) return refuse(asker, 'rate_limited', ref);
+  if (!session.reception.maySync(membership.talkgroup, arrivedAtMs))
+    return refuse(asker, 'rate_limited', ref);
   session.send(say.synced(session.snapshot(membership.talkgroup), ref));
 }
 
@@ -149,7 +152,7 @@ function raise(
   asker: Asker,
   { talkgroup_id, lat, lng, alt, ref }: Ask<'EMERGENCY_RAISE'>,
 ): void | Promise<void> {
-  const { session, house } = asker;
+  const { session, house, arrivedAtMs } = asker;
   const membership = membershipOf(session, house, talkgroup_id);
   if (membership === null) return refuseStranger(asker, talkgroup_id, ref);
   if (!mayTalk(membership)) return refuse(asker, 'unavailable', ref);
@@ -158,7 +161,7 @@ function raise(
     ...(lng !== undefined && { lng }),
     ...(alt !== undefined && { alt }),
   };
-  const raised = house.emergencies.raise(membership, where);
+  const raised = house.emergencies.raise(membership, where, arrivedAtMs);
   if (raised.kind !== 'open') return refuse(asker, raised.kind, ref);
   if (ref !== undefined) session.send(say.ok(ref, { emergency_id: raised.id }));
 }
@@ -189,8 +192,8 @@ async function clear(asker: Asker, { emergency_id, ref }: Ask<'EMERGENCY_CLEAR'>
 }
 
 /** What is open here costs no statement and has no rate of its own: a dispatcher may clear many at once. */
-const mayAskOf = ({ session, house, nowMs }: Asker, id: string) =>
-  house.emergencies.knows(id) || session.mayAskOfUnknown(nowMs);
+const mayAskOf = ({ session, house, arrivedAtMs }: Asker, id: string) =>
+  house.emergencies.knows(id) || session.mayAskOfUnknown(arrivedAtMs);
 
 /** null: a malformed id, or not a member. */
 function membershipOf(session: Session, house: House, text: string): Membership | null {

@@ -11,7 +11,7 @@ import type { Session } from './session.js';
 import { Window } from './window.js';
 
 /** Of the WebSocket itself; a client that wants to know its link is alive sends one every few seconds. */
-const ENGINE_PINGS_PER_SECOND = 5;
+export const ENGINE_PINGS_PER_SECOND = 5;
 /** The 20th bad text within 10 s closes. */
 const BAD_TEXTS_MAX = 20;
 const BAD_TEXTS_WINDOW_MS = 10_000;
@@ -28,6 +28,12 @@ const UNKNOWN_RATE = [1, 5] as const;
 /** Answered also while the user's rights are in doubt: FLOOR_REQUEST with retry_later. */
 const HARMLESS: ReadonlySet<AskType> = new Set(['PING', 'FLOOR_REQUEST', 'FLOOR_RELEASE']);
 
+/** Monotonic milliseconds; what came before WELCOME arrived earlier than now. */
+interface Times {
+  readonly nowMs: number;
+  readonly arrivedAtMs: number;
+}
+
 /** Made with the first text or the first refusal of a session: most radios only listen. */
 export class Control {
   private readonly session: Session;
@@ -39,32 +45,32 @@ export class Control {
   private unknown: Bucket | null = null;
   private readonly badTexts = new Window(BAD_TEXTS_MAX - 1, BAD_TEXTS_WINDOW_MS);
 
-  constructor(session: Session, house: House) {
+  constructor(session: Session, house: House, nowMs: number) {
     const { controlPerSecond } = house.limits;
     this.session = session;
     this.house = house;
     this.texts = new Flood(controlPerSecond);
-    this.all = new Bucket(controlPerSecond, 3 * controlPerSecond, house.nowMs());
+    this.all = new Bucket(controlPerSecond, 3 * controlPerSecond, nowMs);
   }
 
-  /** One text message. The engine has checked that it is UTF-8. */
-  receive(message: ArrayBuffer, nowMs: number): void {
+  /** One text message, by its rate of `arrivedAtMs`. The engine has checked that it is UTF-8. */
+  receive(message: ArrayBuffer, { nowMs, arrivedAtMs }: Times): void {
     this.house.counts.textsIn++;
     if (message.byteLength > this.house.limits.textBytes) return this.session.close(closes.too_big);
-    if (this.texts.hit(nowMs)) return this.session.close(closes.rate_limited);
+    if (this.texts.hit(arrivedAtMs)) return this.session.close(closes.rate_limited);
     const reading = readMessage(Buffer.from(message).toString('utf8'));
-    if (reading.kind === 'bad') return this.receiveBad(reading.code, reading.ref, nowMs);
+    if (reading.kind === 'bad') return this.receiveBad(reading.code, reading.ref, arrivedAtMs);
     const { message: asked } = reading;
-    if (!this.take(nowMs) || !this.takeOwn(asked.type, nowMs)) return this.refuse(asked);
+    if (!this.take(arrivedAtMs) || !this.takeOwn(asked.type, arrivedAtMs)) return this.refuse(asked);
     // His rights are in doubt for the moment: he is shown nothing, and nothing is done for him.
     if (this.session.user.withdrawn && !HARMLESS.has(asked.type))
       return this.session.refuseText('unavailable', { ref: asked.ref });
-    this.answer(asked, nowMs);
+    this.answer(asked, { nowMs, arrivedAtMs });
   }
 
-  private answer(asked: ClientMessage, nowMs: number): void {
+  private answer(asked: ClientMessage, times: Times): void {
     const { session, house } = this;
-    const answering = answers[asked.type]({ session, house, nowMs }, asked as never); // of the same type, by the table
+    const answering = answers[asked.type]({ session, house, ...times }, asked as never); // of the same type, by the table
     answering?.catch((error) => house.fail(session, error)); // only a bug gets here
   }
 

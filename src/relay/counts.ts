@@ -5,8 +5,12 @@ import type { TextRefusal } from './messages.js';
 import type { Admission } from './relay.js';
 
 export type DropReason =
-  /** Before WELCOME, or after we closed. */
+  /** The socket has no session any more, or its token was refused. */
   | 'no_session'
+  /** Beyond what is kept until WELCOME, or the socket got no WELCOME. */
+  | 'before_welcome'
+  /** It waited for WELCOME for too long. */
+  | 'too_old'
   | 'bad_frame'
   | 'not_member'
   | 'listen_only'
@@ -43,6 +47,8 @@ export interface Counts {
   /** Sessions that ended by a fault of ours. */
   failed: number;
   readonly dropped: Record<DropReason, number>;
+  /** Text messages that no session received. */
+  readonly textsDropped: Record<'no_session' | 'before_welcome', number>;
   /** Text messages of sessions, refused ones included. */
   textsIn: number;
   /** By the code of their ERROR, which beyond a rate only those get that ask for an answer. */
@@ -81,6 +87,8 @@ export const newCounts = (): Counts => ({
   failed: 0,
   dropped: {
     no_session: 0,
+    before_welcome: 0,
+    too_old: 0,
     bad_frame: 0,
     not_member: 0,
     listen_only: 0,
@@ -91,6 +99,7 @@ export const newCounts = (): Counts => ({
     denied: 0,
     no_burst: 0,
   },
+  textsDropped: { no_session: 0, before_welcome: 0 },
   textsIn: 0,
   textsRefused: {
     bad_message: 0,
@@ -125,7 +134,7 @@ export function countHandshake(
   };
 }
 
-/** A handshake that is closed before anything is loaded for it. */
+/** A handshake that is closed before anything is loaded for it, or whatever the database says of it later. */
 export function countRefused({ handshakes }: Counts, { reason }: Close): void {
   add(handshakes.refused, reason);
 }
@@ -158,8 +167,9 @@ function add(counts: Record<string, number>, name: string): void {
 const zeros = (names: Iterable<string | number>): Record<string, number> =>
   Object.fromEntries([...names].map((name) => [name, 0]));
 
-/** What ends a session's socket, or parks its session. */
+/** What ends a session's socket; the session ends with it, is kept, or goes on over another one. */
 const ENDS = [
+  closes.resumed,
   closes.invalid_token,
   closes.unknown_user,
   closes.device_disabled,
@@ -184,6 +194,7 @@ const REFUSALS = [
   closes.overloaded,
   closes.restart,
   closes.internal,
+  closes.rate_limited,
 ];
 
 /** What the relay's port answers to plain HTTP. */

@@ -1,29 +1,64 @@
-// The end of a relay: its sockets are closed one after the other, so that their radios do not all come back at once.
+// Ends a relay: closes its sockets one after the other, idle ones first and talkers when they have finished speaking.
 import { setTimeout } from 'node:timers/promises';
 import type { Session } from './session.js';
 
-/** So often some are closed. */
-const STEP_MS = 20;
+type Sessions = ReadonlyMap<number, Session>;
 
-/** Closes every session, evenly over `ms`, those who talk last; resolves when all are closed. */
+/** Between two rounds of closes. */
+const STEP_MS = 20;
+/**
+ * For each idle socket: a relay with few of them ends at once. At most a thousand radios a second come back, at 50 to
+ * 100 µs of the next server's time each.
+ */
+const IDLE_MS = 1;
+
+/** How long the drain that begins now may last. */
+export function drainMsMax(sessions: Sessions, msMax: number): number {
+  const { idle, talkers } = split(sessions);
+  return talkers.length > 0 ? msMax : Math.min(msMax, IDLE_MS * idle.length);
+}
+
+/**
+ * Closes every session and resolves when all are closed: idle ones evenly over `msMax` or IDLE_MS for each, whichever
+ * is shorter, talkers at the end of their burst and at the latest after `msMax`.
+ */
 export async function drain({
   sessions,
-  ms,
+  msMax,
   close,
 }: {
-  sessions: ReadonlyMap<number, Session>;
-  ms: number;
+  sessions: Sessions;
+  msMax: number;
   close: (session: Session) => void;
 }): Promise<void> {
-  const live = () => [...sessions.values()].filter((session) => session.isLive);
-  const count = live().length;
-  const endMs = performance.now() + ms;
-  for (let left = live(); left.length > 0 && performance.now() < endMs; left = live()) {
+  const startMs = performance.now();
+  const count = split(sessions).idle.length;
+  const idleMs = Math.min(msMax, IDLE_MS * count);
+  const talked = new Set<Session>();
+  for (let passedMs = 0; passedMs < msMax && hasLive(sessions); passedMs = performance.now() - startMs) {
     await setTimeout(STEP_MS);
-    const staying = Math.ceil((count * Math.max(0, endMs - performance.now())) / ms);
-    // Told apart anew each time: who talks now may not have talked when it began.
-    const inOrder = [...left.filter((one) => !one.isTalker), ...left.filter((one) => one.isTalker)];
-    for (const session of inOrder.slice(0, Math.max(0, left.length - staying))) close(session);
+    // Told apart anew each time: a session that talks now may not have talked when it began.
+    const { idle, talkers } = split(sessions);
+    for (const session of talkers) talked.add(session);
+    const finished = idle.filter((session) => talked.has(session));
+    for (const session of finished) close(session);
+    const waiting = idle.filter((session) => !talked.has(session));
+    const staying = Math.ceil(count * Math.max(0, 1 - (performance.now() - startMs) / idleMs));
+    for (const session of waiting.slice(0, Math.max(0, waiting.length - staying))) close(session);
   }
   for (const session of [...sessions.values()]) close(session); // those that may be resumed, too
+}
+
+function split(sessions: Sessions): { idle: Session[]; talkers: Session[] } {
+  const idle: Session[] = [];
+  const talkers: Session[] = [];
+  for (const session of sessions.values()) {
+    if (session.isLive) (session.isTalker ? talkers : idle).push(session);
+  }
+  return { idle, talkers };
+}
+
+function hasLive(sessions: Sessions): boolean {
+  for (const { isLive } of sessions.values()) if (isLive) return true;
+  return false;
 }

@@ -134,28 +134,29 @@ export function createEmergencies(options: EmergenciesOptions) {
     saving = false;
   }
 
-  function mayRaise(user: UserId): boolean {
+  function mayRaise(user: UserId, arrivedAtMs: number): boolean {
     const known = raises.get(user) ?? new Window(RAISES_MAX, RAISES_WINDOW_MS);
     raises.delete(user); // to the end: the first is whose last raise is longest ago
     raises.set(user, known);
     const [oldest] = raises.keys();
     if (raises.size > RAISERS_MAX && oldest !== undefined) raises.delete(oldest);
-    return known.take(nowMs());
+    return known.take(arrivedAtMs);
   }
 
   const isUnsaved = (id: string) => unsaved.some((write) => write.id === id);
 
   return {
-    /** The id of the member's open emergency, raised now when there was none. */
+    /** The id of the member's open emergency, raised now when there was none; its rate counts by `arrivedAtMs`. */
     raise(
       { user, talkgroup }: Membership,
       where: { readonly lat?: number; readonly lng?: number; readonly alt?: number },
+      arrivedAtMs = nowMs(),
     ): Raised {
       for (const emergency of talkgroup.emergencies.values()) {
         if (emergency.user_id === user.id) return { kind: 'open', id: emergency.id };
       }
       if (unsaved.length >= UNSAVED_MAX) return { kind: 'unavailable' };
-      if (!mayRaise(user.id)) return { kind: 'rate_limited' };
+      if (!mayRaise(user.id, arrivedAtMs)) return { kind: 'rate_limited' };
       const emergency: EmergencyRow = {
         id: randomUUID(),
         user_id: user.id,

@@ -7,6 +7,7 @@ import { type Cap, type CapLog, type ConnectionFigures, createCap } from './cap.
 import { closes } from './closes.js';
 import { countEngineDrop, countNotUpgraded, countRefused, type EngineDrop } from './counts.js';
 import { byTurns } from './crowd.js';
+import type { Early } from './early.js';
 import type { Publisher } from './fanout.js';
 import { HEADER_BYTES } from './frame.js';
 import type { Admission, Relay, Verified } from './relay.js';
@@ -52,14 +53,18 @@ const LAST_TURNS_MS = 20;
  * radio that still writes into it loses the close it had not read. The engine does not tell when a peer has answered.
  */
 const LINGER_MS = 500;
+/** Of a radio that sent nothing for LINGER_MS nothing is on its way: its close only has to reach it. */
+const QUIET_LINGER_MS = 200;
 
 /** What the engine carries for a socket. It copies the properties of what upgrade() gets, hence the one more hop. */
 interface SocketData {
-  /** Of the token, verified before the handshake completes; null when it was refused, and once it is admitted. */
+  /** Of the token, verified before the handshake completes; null when it was refused, and once it is seated. */
   claims: Verified;
   /** Of the session it would go on with; null: a new one, and once it is admitted. */
   resume: string | null;
-  /** null until it is admitted: what arrives before WELCOME is ignored. */
+  /** What arrived before WELCOME; null while nothing did, and once it is seated. */
+  early: Early | null;
+  /** null until it is seated. */
   session: Session | null;
   closed: boolean;
 }
@@ -69,10 +74,12 @@ export function createEngine(options: ListenerOptions): Engine {
   let app: TemplatedApp | null = null;
   let bound: Bound | null = null;
   const cap = createCap({ ...options, connectionsMax: options.socketsMax });
-  /** When a socket was last told that the server ends. */
-  let toldAtMs = Number.NEGATIVE_INFINITY;
-  const told = () => {
-    toldAtMs = performance.now();
+  /** Until then a socket that was told that the server ends has time to read it. */
+  let lingersUntilMs = Number.NEGATIVE_INFINITY;
+  const told = (session: Session | null) => {
+    const nowMs = performance.now();
+    const isQuiet = session !== null && nowMs - session.heardAtMs > LINGER_MS;
+    lingersUntilMs = Math.max(lingersUntilMs, nowMs + (isQuiet ? QUIET_LINGER_MS : LINGER_MS));
   };
   return {
     publisher: {
@@ -97,7 +104,8 @@ export function createEngine(options: ListenerOptions): Engine {
       bound?.close();
       bound = null;
       await setTimeout(LAST_TURNS_MS);
-      if (performance.now() - toldAtMs < LINGER_MS) await setTimeout(LINGER_MS);
+      const lingerMs = lingersUntilMs - performance.now();
+      if (lingerMs > 0) await setTimeout(lingerMs);
       app?.close();
       app = null;
     },
@@ -133,9 +141,9 @@ type Listen = (
 ) => void;
 
 interface RoutesOptions extends ListenerOptions {
-  /** A socket is told that the server ends. */
-  readonly told: () => void;
   readonly cap: Cap;
+  /** The socket of this session, null: of none, is told that the server ends. */
+  readonly told: (session: Session | null) => void;
 }
 
 function routes(app: TemplatedApp, relay: Relay, options: RoutesOptions): void {
@@ -157,6 +165,23 @@ function routes(app: TemplatedApp, relay: Relay, options: RoutesOptions): void {
       relay.fail(session, error);
     }
   };
+  /** Of a socket that waits for WELCOME; false from `act`: it floods, and is closed. */
+  const ofWaiting = (ws: WebSocket<SocketData>, act: (early: Early) => boolean) => {
+    const data = ws.getUserData();
+    const { claims } = data;
+    if (claims === null) return;
+    guarded('early message', () => {
+      data.early ??= relay.early.of(claims.sub);
+      if (act(data.early)) return;
+      countRefused(relay.counts, closes.rate_limited);
+      ws.end(closes.rate_limited.code, closes.rate_limited.reason);
+    });
+  };
+  const receiveEarly = (ws: WebSocket<SocketData>, message: ArrayBuffer, isBinary: boolean) => {
+    if (ws.getUserData().claims !== null) ofWaiting(ws, (early) => early.receive(message, isBinary));
+    else if (isBinary) relay.counts.dropped.no_session++;
+    else relay.counts.textsDropped.no_session++;
+  };
   const admit = (ws: WebSocket<SocketData>) => {
     const data = ws.getUserData();
     if (data.closed) return;
@@ -165,9 +190,6 @@ function routes(app: TemplatedApp, relay: Relay, options: RoutesOptions): void {
       return ws.end(closes.overloaded.code, closes.overloaded.reason);
     }
     const { claims, resume } = data;
-    // A quarter of a KiB that an idle radio would keep for nothing.
-    data.claims = null;
-    data.resume = null;
     relay.admit({ claims, resume }, (admission) => guarded('seat', () => seat(ws, data, admission, relay)));
   };
   // Each connection when it was accepted (1), and when it ends without having become a WebSocket (-1).
@@ -201,10 +223,7 @@ function routes(app: TemplatedApp, relay: Relay, options: RoutesOptions): void {
 
     message(ws, message, isBinary) {
       const { session } = ws.getUserData();
-      if (session === null) {
-        if (isBinary) relay.counts.dropped.no_session++;
-        return;
-      }
+      if (session === null) return receiveEarly(ws, message, isBinary);
       try {
         if (isBinary) session.receiveAudio(message);
         else session.receiveText(message);
@@ -230,18 +249,22 @@ function routes(app: TemplatedApp, relay: Relay, options: RoutesOptions): void {
     },
 
     ping(ws) {
-      ofSession(ws, (session) => session.pinged());
+      if (ws.getUserData().session === null) ofWaiting(ws, (early) => early.pinged());
+      else ofSession(ws, (session) => session.pinged());
     },
 
     pong(ws, message) {
-      ofSession(ws, (session) => session.ponged(message));
+      if (ws.getUserData().session === null) ofWaiting(ws, (early) => early.pinged());
+      else ofSession(ws, (session) => session.ponged(message));
     },
 
     close(ws, code, message) {
       cap.leaves();
       relay.crowd.passes();
-      if (code === closes.restart.code) options.told();
-      ws.getUserData().closed = true;
+      const data = ws.getUserData();
+      if (code === closes.restart.code) options.told(data.session);
+      data.closed = true;
+      data.early?.drop();
       // Around it once more: the socket that a failed session is closed with is gone already.
       guarded('close', () =>
         ofSession(ws, (session) => {
@@ -289,21 +312,27 @@ function upgrade(
   relay.crowd.passes();
   const query = new URLSearchParams(req.getQuery());
   const claims = relay.verifyToken(readOnly(query, 'token') ?? '');
-  const data: SocketData = { claims, resume: readOnly(query, 'resume'), session: null, closed: false };
+  const resume = readOnly(query, 'resume');
+  const data: SocketData = { claims, resume, early: null, session: null, closed: false };
   res.upgrade(data, key, '', '', context);
 }
 
 function seat(ws: WebSocket<SocketData>, data: SocketData, admission: Admission, relay: Relay): void {
   if (data.closed) return;
   if ('close' in admission) return ws.end(admission.close.code, admission.close.reason);
+  // A quarter of a KiB that an idle radio would keep for nothing.
+  data.claims = null;
+  data.resume = null;
   data.session = admission.session;
   try {
     // One write for all it is told at once.
     ws.cork(() => relay.open(admission, ws));
+    data.early?.carryOut(admission.session);
   } catch (error) {
     relay.fail(admission.session, error);
     if (!data.closed) ws.end(closes.internal.code, closes.internal.reason); // it may not have had its socket yet
   }
+  data.early = null;
 }
 
 /** Why the engine dropped it; null for any other end. 1006 never arrives: its text is the engine's, not a client's. */

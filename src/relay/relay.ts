@@ -5,7 +5,8 @@ import type { TalkgroupId } from '../ids.js';
 import { type Close, closes } from './closes.js';
 import { type Counts, countClose, countHandshake, newCounts } from './counts.js';
 import { type Crowd, createCrowd } from './crowd.js';
-import { drain } from './drain.js';
+import { drain, drainMsMax } from './drain.js';
+import { EarlyMessages } from './early.js';
 import { createEffects, refusalOf } from './effects.js';
 import { createEmergencies, type EmergencyWrites } from './emergencies.js';
 import { createFanout, type Peer, type Publisher, SERVICE_TOPIC } from './fanout.js';
@@ -76,6 +77,8 @@ export interface Relay {
   /** For the metrics. */
   figures(): Pick<RelayFigures, 'counts' | 'sampled' | 'pulse' | 'present'>;
   readonly verifyToken: VerifyToken;
+  /** What sockets send before their WELCOME. */
+  readonly early: EarlyMessages;
   /** Loads what the session of a verified token needs; `done` is called exactly once, with null claims at once. */
   admit(handshake: Handshake, done: (admission: Admission) => void): void;
   /** The session says WELCOME on this socket. Must follow `done` in the same step. */
@@ -92,7 +95,7 @@ export interface Relay {
   stored(): Promise<void>;
 }
 
-/** Told to the radios of a server that goes; they add jitter of their own. */
+/** Behind the drain, for what ends after the sockets; radios add jitter of their own. */
 const RECONNECT_AFTER_MS = 1000;
 
 export function createRelay(options: RelayOptions): Relay {
@@ -310,6 +313,7 @@ export function createRelay(options: RelayOptions): Relay {
     crowd,
     figures: () => ({ counts, sampled: sampling.sampled, pulse: pulse.figures, present: present() }),
     verifyToken,
+    early: new EarlyMessages({ counts, limits, nowMs }),
     admit,
     open,
     closed(session, code) {
@@ -323,10 +327,10 @@ export function createRelay(options: RelayOptions): Relay {
     gap: rights.gap,
     async close() {
       closing = true;
-      fanout.all(say.goaway(RECONNECT_AFTER_MS));
+      fanout.all(say.goaway(drainMsMax(sessions, limits.drainMs) + RECONNECT_AFTER_MS));
       await drain({
         sessions,
-        ms: limits.drainMs,
+        msMax: limits.drainMs,
         close: (session) => attempt(session, () => session.close(closes.restart)),
       });
       rights.close();

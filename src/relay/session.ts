@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type Close, closes } from './closes.js';
 import { Control } from './control.js';
-import { countOurClose, type DropReason } from './counts.js';
+import { countClose, countOurClose, type DropReason } from './counts.js';
 import { DROPPED, type Peer, SERVICE_TOPIC } from './fanout.js';
 import { Flood } from './flood.js';
 import { hasPart } from './floors.js';
@@ -70,8 +70,11 @@ export class Session {
     this.reception = new Reception(this, house);
   }
 
-  /** One binary message; true: relayed. `message` dies when this returns: the engine takes its buffer back. */
-  receiveAudio(message: ArrayBuffer): boolean {
+  /**
+   * One binary message; true: relayed. `message` dies when this returns: the engine takes its buffer back. One from
+   * before WELCOME counts in its rate by `arrivedAtMs`.
+   */
+  receiveAudio(message: ArrayBuffer, arrivedAtMs?: number): boolean {
     const { house, peer } = this;
     const nowMs = house.nowMs();
     this.heardAtMs = nowMs;
@@ -88,7 +91,8 @@ export class Session {
       if (talk === null) return this.refuseFrame('not_member', number, flags, nowMs);
       this.lastTalk = talk;
     }
-    if (!talk.bucket.take(nowMs)) return this.refuseFrame('rate_limited', number, flags, nowMs);
+    if (!talk.bucket.take(arrivedAtMs ?? nowMs))
+      return this.refuseFrame('rate_limited', number, flags, nowMs);
     if (!mayTalk(talk.membership)) return this.drop('withdrawn');
 
     let started = 0;
@@ -226,19 +230,20 @@ export class Session {
 
   /** Whether one more message on its own account is within its rate: who does not listen must not make us talk. */
   mayBeTold(nowMs: number): boolean {
-    return this.controlled().take(nowMs);
+    return this.controlled(nowMs).take(nowMs);
   }
 
   /** The same of questions to the database about an id that nobody here knows. */
   mayAskOfUnknown(nowMs: number): boolean {
-    return this.controlled().takeUnknown(nowMs);
+    return this.controlled(nowMs).takeUnknown(nowMs);
   }
 
-  /** One text message. */
-  receiveText(message: ArrayBuffer): void {
+  /** One text message; one from before WELCOME counts in its rates by `arrivedAtMs`. */
+  receiveText(message: ArrayBuffer, arrivedAtMs?: number): void {
     const nowMs = this.house.nowMs();
     this.heardAtMs = nowMs;
-    this.controlled().receive(message, nowMs);
+    const times = { nowMs, arrivedAtMs: arrivedAtMs ?? nowMs };
+    this.controlled(times.arrivedAtMs).receive(message, times);
   }
 
   /** Answers a text with an ERROR, and counts it. */
@@ -247,8 +252,8 @@ export class Session {
     this.send(say.error(code, about));
   }
 
-  private controlled(): Control {
-    this.control ??= new Control(this, this.house);
+  private controlled(nowMs: number): Control {
+    this.control ??= new Control(this, this.house, nowMs);
     return this.control;
   }
 
@@ -272,7 +277,9 @@ export class Session {
   /** The network changed before the old socket was seen to die: what is still in it is dropped. */
   private letGo(old: Peer): void {
     this.reception.detach();
-    old.getUserData().session = null;
+    old.getUserData().session = null; // so the engine's callback counts nothing
+    countClose(this.house.counts, closes.resumed.code);
+    countOurClose(this.house.counts, closes.resumed);
     old.end(closes.resumed.code, closes.resumed.reason);
   }
 
@@ -298,7 +305,7 @@ export class Session {
   pinged(): void {
     const nowMs = this.house.nowMs();
     this.heardAtMs = nowMs;
-    this.controlled().pinged(nowMs);
+    this.controlled(nowMs).pinged(nowMs);
   }
 
   /** A pong. An empty one answers the engine's own pings, of which there are few. */

@@ -9,8 +9,8 @@ t.jobs = 3; // two of them mostly wait
 /** How long the process is stopped (seconds). */
 const STOPPED_S = Number(process.env.STOPPED_S ?? 2);
 const RESTART = { code: 1012, reason: 'restart' };
-/** Of the contract, for the whole end. */
-const EXIT_MS_MAX = 15_000;
+/** For the whole end: `docker stop` kills then. */
+const EXIT_MS_MAX = 10_000;
 
 t.test(
   'SIGTERM under load: every request is answered, every socket is told why',

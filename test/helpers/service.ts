@@ -271,13 +271,18 @@ export type Radio = Awaited<ReturnType<typeof connect>>;
 /** A frame heard, with its payload as text, for tests speak in words. */
 export type Heard = Frame & { readonly text: string };
 
-/** Opens a socket and waits for WELCOME, or for the close that comes instead. */
+/**
+ * Opens a socket and waits for WELCOME, or for the close that comes instead. `inOpen` sends on the socket right behind
+ * the 101.
+ */
 export async function connect(
   t: Test,
   address: string,
   options: ConstructorParameters<typeof WebSocket>[2] = {},
+  inOpen: (socket: WebSocket) => void = () => {},
 ) {
   const socket = new WebSocket(address, { perMessageDeflate: false, ...options });
+  socket.once('open', () => inOpen(socket));
   const messages: Json[] = [];
   const frames: Heard[] = [];
   /** Everything in its order of arrival, for tests of order. */

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
 import t, { type Test } from 'tap';
 import { AppError } from '../../src/errors.js';
-import { unfinishedMsMax } from '../../src/http/server.js';
+import { answersMsMax, unfinishedMsMax } from '../../src/http/server.js';
 import { exchange } from '../helpers/raw.js';
 import { PASSWORD_HASH, service } from '../helpers/rest.js';
 
@@ -178,12 +178,18 @@ t.test('after a long drain it holds it up for less, and none for longer than the
   passed();
 
   fc.assert(
-    fc.property(fc.integer({ min: 0, max: 11_500 }), (drainedMs) => {
-      const ms = unfinishedMsMax(drainedMs);
-      return ms >= 2000 && ms <= 5000 && drainedMs + ms <= 13_500;
+    fc.property(fc.integer({ min: 0, max: 5500 }), (drainedMs) => {
+      const [unfinishedMs, answersMs] = [unfinishedMsMax(drainedMs), answersMsMax(drainedMs)];
+      return (
+        unfinishedMs >= 2000 &&
+        unfinishedMs <= answersMs &&
+        answersMs <= 5000 &&
+        drainedMs + answersMs <= 8500
+      );
     }),
   );
-  t.same([0, 8500, 10_500, 60_500].map(unfinishedMsMax), [5000, 5000, 3000, 2000]);
+  t.same([0, 3500, 6000, 60_500].map(unfinishedMsMax), [5000, 5000, 2500, 2000]);
+  t.same([0, 3500, 5500, 60_500].map(answersMsMax), [5000, 5000, 3000, 3000]);
 });
 
 /** The monotonic clock of this thread stands `ms` later from now on, until the function returned or the end of `t`. */

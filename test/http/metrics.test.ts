@@ -226,9 +226,13 @@ t.test('/readyz and the metrics say alike why it cannot serve: starting', async 
 
 t.test('the same: a database that is away, and a drain', async (t) => {
   const { url, proxy, direct } = await proxiedDatabase(t);
-  const s = await service(t, { DATABASE_URL: url, DRAIN_MS: '60000' }, direct);
+  const s = await service(t, { DATABASE_URL: url, DRAIN_MS: '60000', TALK_SILENCE_MS: '60000' }, direct);
   const ann = await s.person('ann');
+  const { number } = await s.talkgroup('fire', ann);
   const radio = await ann.radio();
+  // A talker to the end, for whom the drain waits.
+  radio.speaks(number, 'on and on', { start: true });
+  await radio.hears('TALK_STARTED');
   t.match(await hindrance(s), { status: 200, ready: 1, reasons: [] });
 
   await proxy.stop();

@@ -7,64 +7,89 @@ t.jobs = 4; // each is a process of its own that has to start first
 
 const RESTART = { code: 1012, reason: 'restart' };
 
-t.test('a drain closes the quiet ones spread over its time, talkers last', { buffered: true }, async (t) => {
-  const drainMs = 1500;
-  const s = await serviceProcess(t, { DRAIN_MS: String(drainMs) });
-  const group = await s.crew(t, 23, { name: 'drain' });
-  const [talker, listener, ...quiet] = group.radios;
-  const later = quiet.pop() as Radio; // the last in the relay's order, or it might be closed before it begins
-  const closes: { radio: Radio; atMs: number }[] = [];
-  for (const radio of group.radios)
-    radio.socket.once('close', () => closes.push({ radio, atMs: performance.now() - signalledAt }));
-  const talk = (radio: Radio) => {
-    const speech = setInterval(() => {
-      if (radio.socket.readyState === radio.socket.OPEN) radio.speaks(group.number, `of ${radio.session}`);
-    }, 20);
-    t.teardown(() => clearInterval(speech));
-  };
-  talk(talker);
-  await listener.hearsText(`of ${talker.session}`);
+/** No burst ends by silence, so a radio that has begun to talk is a talker until its END. */
+const TALKING = { TALK_SILENCE_MS: '60000' };
 
-  const signalledAt = performance.now();
-  s.signal('SIGTERM');
-  await later.hears('GOAWAY');
-  talk(later);
-  for (const radio of group.radios) t.same(await radio.closes(), RESTART);
-  t.equal(await s.exit(), 0);
-  t.ok(talker.frames.some(({ text }) => text === `of ${later.session}`));
-  const last = closes.slice(-2).map(({ radio }) => radio.session);
-  t.same(new Set(last), new Set([talker.session, later.session]), 'who began meanwhile is a talker, too');
+t.test(
+  'idle radios are closed first, a talker at its END, another one at DRAIN_MS',
+  { buffered: true },
+  async (t) => {
+    const drainMs = 4000;
+    const s = await serviceProcess(t, { ...TALKING, DRAIN_MS: String(drainMs) });
+    const group = await s.crew(t, 23, { name: 'drain' });
+    const [endless, brief, ...idle] = group.radios;
+    const order: Radio[] = [];
+    for (const radio of group.radios) radio.socket.once('close', () => order.push(radio));
+    for (const radio of [endless, brief]) {
+      radio.speaks(group.number, `of ${radio.session}`, { start: true });
+      await idle[0]?.hearsText(`of ${radio.session}`);
+    }
 
-  const closedBy = (part: number) => closes.filter(({ atMs }) => atMs < part * drainMs).length;
-  for (const part of [0.25, 0.5, 0.75])
-    t.ok(closedBy(part) <= part * 23 + 1, `${closedBy(part)} of 23 closed in ${part} of the time`);
-  const lastMs = closes.at(-1)?.atMs ?? 0;
-  t.ok(lastMs > 0.8 * drainMs && lastMs < drainMs + 1500, `the last after ${Math.round(lastMs)} ms`);
-});
+    const signalledAt = performance.now();
+    s.signal('SIGTERM');
+    for (const radio of group.radios)
+      t.match(
+        await radio.hears('GOAWAY'),
+        { reconnect_after_ms: drainMs + 1000 },
+        'as long as a talker may take',
+      );
+    for (const radio of idle) t.same(await radio.closes(), RESTART);
+    brief.speaks(group.number, 'over', { end: true });
+    await endless.hearsText('over');
+    for (const radio of [brief, endless]) t.same(await radio.closes(), RESTART);
+    const lastMs = performance.now() - signalledAt;
+    t.equal(await s.exit(), 0);
+    t.same(
+      order.slice(-2).map(({ session }) => session),
+      [brief.session, endless.session],
+    );
+    t.ok(lastMs >= drainMs, `the last after ${Math.round(lastMs)} ms`);
+  },
+);
+
+t.test(
+  'one idle radio holds up the end for no longer than it takes to tell it',
+  { buffered: true },
+  async (t) => {
+    const s = await serviceProcess(t, { DRAIN_MS: '600000' });
+    const radio = await (await s.person('idle')).radio();
+    const signalledAt = performance.now();
+    s.signal('SIGTERM');
+    t.match(await radio.hears('GOAWAY'), { reconnect_after_ms: 1001 });
+    t.same(await radio.closes(), RESTART);
+    t.equal(await s.exit(), 0);
+    const tookMs = Math.round(performance.now() - signalledAt);
+    t.ok(tookMs < 5000, `ended after ${tookMs} ms`); // below 1 s where the machine has nothing else to do
+  },
+);
 
 t.test('whoever asks is told at once, and REST answers to the end', { buffered: true }, async (t) => {
-  const s = await serviceProcess(t, { DRAIN_MS: '6000' });
+  const s = await serviceProcess(t, { ...TALKING, DRAIN_MS: '60000' });
   const group = await s.crew(t, 2, { name: 'meanwhile' });
   const [ann] = group.people;
   const [first, second] = group.radios;
   const get = (path: string) => fetch(s.rest + path, { headers: { authorization: `Bearer ${ann.token}` } });
   t.equal((await get('/readyz')).status, 200);
+  for (const radio of [first, second]) {
+    radio.speaks(group.number, 'on and on', { start: true });
+    await second.hears('TALK_STARTED', ({ session }) => session === radio.session);
+  }
   s.signal('SIGTERM');
   const goaway = await first.hears('GOAWAY');
-  t.same(Object.keys(goaway), ['type', 'reconnect_after_ms']);
-  t.ok(Number.isInteger(goaway.reconnect_after_ms));
+  t.same(goaway, { type: 'GOAWAY', reconnect_after_ms: 61_000 });
   t.equal((await get('/readyz')).status, 503, 'before the first socket is closed');
   t.match(await first.asks({ type: 'SYNC', talkgroup_id: group.id }), { online: 2 }, 'both are still there');
   const newcomer = await connect(t, `${s.ws}/ws?token=${ann.token}`);
   t.same(await newcomer.closes(), RESTART);
 
+  first.speaks(group.number, 'over', { end: true });
   t.same(await first.closes(), RESTART);
   const answer = await get('/talkgroups');
   t.equal(answer.status, 200);
   t.equal(answer.headers.get('connection'), 'close');
   t.equal((await get('/healthz')).status, 200);
-  second.speaks(group.number, 'to the end', { start: true });
-  await second.hears('TALK_STARTED');
+  second.speaks(group.number, 'to the end', { end: true });
+  await second.hears('TALK_ENDED', ({ session }) => session === second.session);
   t.same(await second.closes(), RESTART);
   t.equal(await s.exit(), 0);
 
@@ -75,9 +100,13 @@ t.test('whoever asks is told at once, and REST answers to the end', { buffered: 
 });
 
 t.test('a drain waits for nobody who has gone, however long it may take', { buffered: true }, async (t) => {
-  const s = await serviceProcess(t, { DRAIN_MS: '600000' });
+  const s = await serviceProcess(t, { ...TALKING, DRAIN_MS: '600000' });
   const group = await s.crew(t, 4, { name: 'gone' });
   const [dead, ...others] = group.radios;
+  for (const radio of others) {
+    radio.speaks(group.number, 'on and on', { start: true });
+    await radio.hears('TALK_STARTED', ({ session }) => session === radio.session);
+  }
   dead.socket.terminate(); // kept for its return
   await dead.closes();
   s.signal('SIGTERM');

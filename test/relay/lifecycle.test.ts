@@ -43,7 +43,7 @@ t.test(`${CUTS} connections cut at any byte leave nothing behind`, { timeout: 30
     const write = (bytes: Buffer) => new Promise((resolve) => socket.write(bytes, resolve));
     await write(opening.subarray(0, length));
     if (length > opening.length) {
-      // WELCOME is longer than the answer to the handshake; what is sent before it would be ignored.
+      // WELCOME is longer than the answer to the handshake; the cuts are meant for a session that talks.
       while (socket.bytesRead < 400 && !socket.closed)
         await Promise.race([once(socket, 'data'), once(socket, 'close')]);
       await write(talk.subarray(0, length - opening.length));

@@ -472,6 +472,40 @@ t.test(
   },
 );
 
+t.test(
+  'sockets admitted less sockets closed are those that live, takeovers included',
+  { buffered: true },
+  async (t) => {
+    const own = await service(t);
+    const ann = await own.person('books');
+    const figures = async () => {
+      const { series } = readExposition(await (await fetch(own.metrics)).text());
+      const sumOf = (name: string) =>
+        [...series].reduce(
+          (sum, [key, value]) => (key.startsWith(`talkgroup_relay_${name}`) ? sum + value : sum),
+          0,
+        );
+      return {
+        admitted: sumOf('handshakes_admitted_total'),
+        closed: sumOf('sockets_closed_total'),
+        live: sumOf('sessions{state="live"}'),
+        resumed: sumOf('closes_total{reason="resumed"}'),
+      };
+    };
+    let radio = await ann.radio();
+    for (let takeover = 0; takeover < 3; takeover++) {
+      const old = radio;
+      radio = await ann.resumes(old);
+      t.match(radio.welcome, { resumed: true });
+      t.same(await old.closes(), { code: 1000, reason: 'resumed' });
+    }
+    const other = await ann.radio();
+    other.socket.close(1000);
+    await other.closes();
+    t.same(await figures(), { admitted: 5, closed: 4, live: 1, resumed: 3 });
+  },
+);
+
 t.test('with RESUME_MS=0 no session is kept', { buffered: true }, async (t) => {
   const none = await service(t, { DATABASE_URL: s.url, RESUME_MS: '0' });
   const group = await none.crew(t, 2, { name: 'none kept', floor_mode: 'single' });

@@ -101,6 +101,22 @@ t.test('a drain is followed by the wait that GOAWAY asked for, once', async (t) 
   t.same(waits, [500], 'the next server has asked for nothing');
 });
 
+t.test('the wait that GOAWAY asked for runs from GOAWAY on, not from the close', async (t) => {
+  for (const [closedAfterMs, wait] of [
+    [0, 6_250],
+    [4_000, 2_250],
+    [6_000, 250],
+    [9_000, 250],
+  ] as const) {
+    const { clock, waits, last } = setUp();
+    last().welcomes();
+    last().says({ type: 'GOAWAY', reconnect_after_ms: 6_000 });
+    clock.pass(closedAfterMs);
+    last().closes(1012);
+    t.same(waits, [wait], `closed ${closedAfterMs} ms behind it`);
+  }
+});
+
 t.test('a radio that broke off soon after lagging is taken for slow, a lag of long ago is not', async (t) => {
   const { clock, waits, last } = setUp();
   const lag: ServerMessage = { type: 'LAG', talkgroups: [], since_ms: 4_000 };
