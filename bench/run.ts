@@ -10,6 +10,7 @@ import { floorAccess } from './scenarios/floor-access.js';
 import { garbage } from './scenarios/garbage.js';
 import { gpsTide } from './scenarios/gps-tide.js';
 import { idleMemory } from './scenarios/idle-memory.js';
+import { lagPings } from './scenarios/lag-pings.js';
 import { lateEntry } from './scenarios/late-entry.js';
 import { loginStorm } from './scenarios/login-storm.js';
 import { manyGroups } from './scenarios/many-groups.js';
@@ -38,6 +39,7 @@ const SCENARIOS: Readonly<Record<string, Entry>> = {
   [CANONICAL]: { play: oneTalker1000, takesS: 160 },
   'one-talker-5000': { play: oneTalker5000, takesS: 110 },
   'many-groups': { play: manyGroups, takesS: 430 },
+  'lag-pings': { play: lagPings, takesS: 240 },
   'floor-access': { play: floorAccess, takesS: 65 },
   'late-entry': { play: lateEntry, takesS: 50 },
   'slow-listeners': { play: slowListeners, takesS: 220 },
