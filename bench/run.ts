@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { choosePins, describeMachine, type Pins } from './processes.js';
+import { showProgress } from './progress.js';
 import { writePage } from './report/page.js';
 import type { Scenario } from './scenario.js';
 import { bundles } from './scenarios/bundles.js';
@@ -102,9 +103,17 @@ async function run(name: string, isQuick: boolean, interrupt: AbortSignal): Prom
   const startedAt = new Date().toISOString();
   console.log(`${name}${isQuick ? ', quick' : ''}: about ${takesS} s`);
   const tookS = stopwatch();
+  const progress = showProgress(name, takesS, process.stdout);
   try {
-    const progress = (line: string) => console.log(`  ${line}`);
-    const { lines, details, ...said } = await scenario.play({ cores, isQuick, signal, progress });
+    const played = await scenario.play({
+      cores,
+      isQuick,
+      signal,
+      progress: progress.tell,
+      note: progress.note,
+    });
+    progress.end();
+    const { lines, details, ...said } = played;
     const files = await keep(name, isQuick, {
       scenario: name,
       startedAt,
@@ -119,6 +128,7 @@ async function run(name: string, isQuick: boolean, interrupt: AbortSignal): Prom
     console.log(`\n${[...lines, lineOfCores(cores), `${tookS()} s; written to ${files}`].join('\n')}\n`);
     return true;
   } catch (error) {
+    progress.end();
     console.error(
       `not measured: ${signal.aborted ? signal.reason : error instanceof Error ? error.message : error}`,
     );

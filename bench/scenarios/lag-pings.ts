@@ -29,9 +29,9 @@ const PLAN: Plan = {
   members: 50,
   audience: AUDIENCE,
   piece: { talkers: 100, leadFrames: 12, frames: 20, isBurst: false },
-  rounds: 5,
+  rounds: 11,
   freshPiece: { talkers: 100, leadFrames: 10, frames: 10, isBurst: false },
-  freshRounds: 2,
+  freshRounds: 7,
 };
 const QUICK: Plan = { ...PLAN, talkgroups: 30, rounds: 3, freshRounds: 0 };
 
