@@ -21,8 +21,11 @@ export interface AskingOptions {
 }
 
 export interface Asking {
-  /** Behind a frame of the talkgroup, when `talkgroup.askAtMs` has come: pings those of its live receivers that are due. */
-  behindFrame(talkgroup: Talkgroup, nowMs: number): void;
+  /**
+   * A frame of the talkgroup was published and `talkgroup.askAtMs` has come: those of its live receivers that are due are
+   * pinged when the frame is written.
+   */
+  behindFrame(talkgroup: Talkgroup): void;
   /**
    * Called every 50 ms: pings those that no frame brought a ping, because they lag or asked for buffered audio.
    * `heardAtMs` is when audio was last relayed anywhere.
@@ -42,34 +45,56 @@ const PINGED_LATELY = 0.5;
 
 export function createAsking(options: AskingOptions): Asking {
   const { nowMs, fair, sessions, unanswered, pingMs, fail, log } = options;
+  /** Talkgroups with a frame in this turn and receivers that are due, and since when they are. */
+  const pending = new Map<Talkgroup, number>();
   let walk = sessions.values();
   let walkedAtMs = nowMs();
   /** Sessions whose turn it is, and the fraction carried over: a single one is walked to once a second. */
   let due = 0;
   let isWalking = false;
 
-  function behindFrame(talkgroup: Talkgroup, now: number): void {
+  function behindFrame(talkgroup: Talkgroup): void {
+    pending.set(talkgroup, talkgroup.askAtMs);
+    talkgroup.askAtMs = Number.POSITIVE_INFINITY;
+    if (pending.size === 1) setImmediate(guarded, askPending);
+  }
+
+  /** The engine has written the frames of this turn by now. */
+  function askPending(): void {
+    let left = EACH_TURN;
+    for (const [talkgroup, dueAtMs] of pending) {
+      if (left === 0) break;
+      pending.delete(talkgroup);
+      left -= askReceivers(talkgroup, dueAtMs, left);
+    }
+    if (pending.size > 0) setImmediate(guarded, askPending);
+  }
+
+  /** Pings the receivers that have become due since then, at most `max`; answers how many they were. */
+  function askReceivers(talkgroup: Talkgroup, dueAtMs: number, max: number): number {
+    const now = nowMs();
     const receivers = talkgroup.live.size;
     if (pingMs === 0 || receivers === 0) {
       talkgroup.askAtMs = now + LATE_MS_MAX;
-      return;
+      return 0;
     }
     const eachMs = pingMs / receivers;
-    const lateMs = Math.min(now - talkgroup.askAtMs, LATE_MS_MAX);
+    const lateMs = Math.min(now - dueAtMs, LATE_MS_MAX);
     // Those beyond it are due behind the next frame; what frames cannot bring, the walk does.
-    const count = Math.min(1 + Math.floor(lateMs / eachMs), receivers, EACH_TURN);
+    const count = Math.min(1 + Math.floor(lateMs / eachMs), receivers, max);
     talkgroup.askAtMs = now - lateMs + count * eachMs;
     const fairMs = fair.at(now);
     const text = String(fairMs);
     for (let left = count; left > 0; left--) {
       const reception = talkgroup.nextLive();
-      if (reception === null) return;
+      if (reception === null) break;
       try {
         reception.askBehindFrame(talkgroup, text, fairMs - PINGED_LATELY * pingMs);
       } catch (error) {
         fail(reception.session, error);
       }
     }
+    return count;
   }
 
   function walkOn(now: number, heardAtMs: number): void {
@@ -81,19 +106,25 @@ export function createAsking(options: AskingOptions): Asking {
     if (isWalking) walkDue(now, due);
     due += (sessions.size * Math.min(now - walkedAtMs, LATE_MS_MAX)) / pingMs;
     walkedAtMs = now;
-    if (!isWalking) walkSome();
+    if (!isWalking) guarded(walkSome);
   }
 
   function walkSome(): void {
     isWalking = false; // also if one throws
-    try {
-      walkDue(nowMs(), EACH_TURN);
-    } catch (error) {
-      log.error({ err: error }, 'lag pings failed');
-    }
+    walkDue(nowMs(), EACH_TURN);
     if (due < 1) return;
     isWalking = true;
-    setImmediate(walkSome);
+    setImmediate(guarded, walkSome);
+  }
+
+  /** A throw here would end the process. What is pending then is left to the walk. */
+  function guarded(act: () => void): void {
+    try {
+      act();
+    } catch (error) {
+      pending.clear();
+      log.error({ err: error }, 'lag pings failed');
+    }
   }
 
   function walkDue(now: number, max: number): void {
@@ -119,6 +150,7 @@ export function createAsking(options: AskingOptions): Asking {
     walk: walkOn,
     stop() {
       due = 0; // nor do turns to come go on with it
+      pending.clear();
     },
   };
 }
