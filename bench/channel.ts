@@ -13,6 +13,8 @@ export interface Audience {
   readonly probeEvery: number;
   readonly framesPerSecond: number;
   readonly payloadBytes: number;
+  /** Moments of a frame period at which frames of several talkers leave, each waited for awake; without it ten, by timers. */
+  readonly phases?: number;
 }
 
 export interface ChannelOptions {

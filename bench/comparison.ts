@@ -10,6 +10,8 @@ import { faultsOfDelivery, faultsOfGenerator, judge } from './verdict.js';
 export interface Claim {
   readonly of: string;
   readonly to: string;
+  /** What the ratio is divided by: the ratio that this server has to the same other one in the same run. */
+  readonly over?: string;
   /** Without it the ratio is only watched. */
   readonly atMost?: number;
 }
@@ -48,16 +50,18 @@ export function compare(contest: Contest, options: ComparisonOptions): Compariso
   const cost = per === 'delivery' ? costOfDelivery : costOfFrame;
   const sides = names.map((name, server) => sideOf(contest, { ...options, name, server, cost }));
   const faults = [...(sides[0]?.faults ?? []), ...faultsOfGenerator(contest)];
-  const goals = claims.flatMap(({ of, to, ...target }): Goal[] => {
-    const pair = [of, to].map((name) => sides.find((side) => side.name === name));
-    if (pair.includes(undefined)) return [];
-    const costs = (name: string) => costsOf(contest.turns, names.indexOf(name), cost);
-    const { low, median, high } = quartiles(pairedRatios(costs(of), costs(to)));
+  const costs = (name: string) => costsOf(contest.turns, names.indexOf(name), cost);
+  const ratioOf = (of: string, to: string) => quartiles(pairedRatios(costs(of), costs(to)));
+  const goals = claims.flatMap(({ of, to, over, ...target }): Goal[] => {
+    const playing = [of, to, over ?? of].map((name) => sides.find((side) => side.name === name));
+    if (playing.includes(undefined)) return [];
+    const { low, median, high } = ratioOf(of, to);
+    const unit = over === undefined ? 1 : ratioOf(over, to).median;
     const { atMost } = target;
-    const faultsOfPair = [...faults, ...pair.flatMap((side) => side?.faults ?? [])];
-    const isMet = atMost === undefined ? null : judge(faultsOfPair, median <= atMost);
-    const name = `CPU per ${per}, ${of} / ${to}`;
-    return [{ name, value: median, low, high, unit: '', ...target, isMet }];
+    const faultsOfThese = [...faults, ...playing.flatMap((side) => side?.faults ?? [])];
+    const isMet = atMost === undefined ? null : judge(faultsOfThese, median / unit <= atMost);
+    const name = `CPU per ${per}, ${of} / ${to}${over === undefined ? '' : `, over ${over} / ${to}`}`;
+    return [{ name, value: median / unit, low: low / unit, high: high / unit, unit: '', ...target, isMet }];
   });
   return { sides, goals, faults };
 }

@@ -34,7 +34,7 @@ export type Lineup = readonly Running[];
 
 /** Those of `names` that are installed, in the same order; gone when `use` has settled. */
 export async function withLineup<T>(
-  { cores, signal, progress }: Bench,
+  { cores, signal, note }: Bench,
   names: readonly string[],
   use: (lineup: Lineup) => Promise<T>,
 ): Promise<T> {
@@ -43,7 +43,7 @@ export async function withLineup<T>(
     return peer === undefined || PEERS[peer].version() !== null;
   });
   const missing = names.filter((name) => !present.includes(name));
-  if (missing.length > 0) progress(`not installed, so not compared: ${missing.join(', ')}`);
+  if (missing.length > 0) note(`not installed, so not compared: ${missing.join(', ')}`);
   const options = { cores: cores.server, signal };
   /** One within the other, so that whichever fails, all end. */
   const start = (running: Lineup, [name, ...others]: readonly string[]): Promise<T> => {

@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { choosePins, describeMachine, type Pins } from './processes.js';
+import { showProgress } from './progress.js';
 import { writePage } from './report/page.js';
 import type { Scenario } from './scenario.js';
 import { bundles } from './scenarios/bundles.js';
@@ -10,6 +11,7 @@ import { floorAccess } from './scenarios/floor-access.js';
 import { garbage } from './scenarios/garbage.js';
 import { gpsTide } from './scenarios/gps-tide.js';
 import { idleMemory } from './scenarios/idle-memory.js';
+import { lagPings } from './scenarios/lag-pings.js';
 import { lateEntry } from './scenarios/late-entry.js';
 import { loginStorm } from './scenarios/login-storm.js';
 import { manyGroups } from './scenarios/many-groups.js';
@@ -38,6 +40,7 @@ const SCENARIOS: Readonly<Record<string, Entry>> = {
   [CANONICAL]: { play: oneTalker1000, takesS: 160 },
   'one-talker-5000': { play: oneTalker5000, takesS: 110 },
   'many-groups': { play: manyGroups, takesS: 430 },
+  'lag-pings': { play: lagPings, takesS: 240 },
   'floor-access': { play: floorAccess, takesS: 65 },
   'late-entry': { play: lateEntry, takesS: 50 },
   'slow-listeners': { play: slowListeners, takesS: 220 },
@@ -100,9 +103,17 @@ async function run(name: string, isQuick: boolean, interrupt: AbortSignal): Prom
   const startedAt = new Date().toISOString();
   console.log(`${name}${isQuick ? ', quick' : ''}: about ${takesS} s`);
   const tookS = stopwatch();
+  const progress = showProgress(name, takesS, process.stdout);
   try {
-    const progress = (line: string) => console.log(`  ${line}`);
-    const { lines, details, ...said } = await scenario.play({ cores, isQuick, signal, progress });
+    const played = await scenario.play({
+      cores,
+      isQuick,
+      signal,
+      progress: progress.tell,
+      note: progress.note,
+    });
+    progress.end();
+    const { lines, details, ...said } = played;
     const files = await keep(name, isQuick, {
       scenario: name,
       startedAt,
@@ -117,6 +128,7 @@ async function run(name: string, isQuick: boolean, interrupt: AbortSignal): Prom
     console.log(`\n${[...lines, lineOfCores(cores), `${tookS()} s; written to ${files}`].join('\n')}\n`);
     return true;
   } catch (error) {
+    progress.end();
     console.error(
       `not measured: ${signal.aborted ? signal.reason : error instanceof Error ? error.message : error}`,
     );

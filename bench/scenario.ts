@@ -8,8 +8,10 @@ export interface Bench {
   readonly isQuick: boolean;
   /** Aborted by Ctrl-C and when the time is over; every wait of a scenario ends with it. */
   readonly signal: AbortSignal;
-  /** A line of progress for whoever watches. */
-  readonly progress: (line: string) => void;
+  /** What the scenario does now, shown on a terminal. */
+  readonly progress: (what: string) => void;
+  /** A line for whoever reads the output, wherever it goes. */
+  readonly note: (line: string) => void;
 }
 
 export interface Report {

@@ -61,14 +61,15 @@ const NOTICE_MS = 1;
 async function speak(talkers: readonly Talker[], words: Words, audience: Audience): Promise<void> {
   const { frames, begins = false, ends = false, late } = words;
   const periodMs = 1000 / audience.framesPerSecond;
-  const phases = Math.min(talkers.length, PHASES_MAX);
+  const phases = Math.min(talkers.length, audience.phases ?? PHASES_MAX);
+  // To wait awake ten times in a short period would leave the generator no time for anything else.
+  const isExact = phases === 1 || audience.phases !== undefined;
   const first = Math.ceil((nowMs() + NOTICE_MS) / periodMs);
   for (let frame = 0; frame < frames; frame++) {
     const flags = (begins && frame === 0 ? START : 0) | (ends && frame === frames - 1 ? END : 0);
     for (let phase = 0; phase < phases; phase++) {
       const dueMs = (first + frame + phase / phases) * periodMs;
-      // To wait awake is for one moment in a period, or the generator does nothing else.
-      await (phases === 1 ? exactly(dueMs) : soonAfter(dueMs));
+      await (isExact ? exactly(dueMs) : soonAfter(dueMs));
       late?.(nowMs() - dueMs);
       for (let i = phase; i < talkers.length; i += phases) {
         say(talkers[i], flags, late === undefined ? COUNTED : dueMs, audience);

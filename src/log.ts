@@ -53,7 +53,7 @@ export const flushed = (log: Logger) => new Promise<void>((resolve) => log.flush
 
 /**
  * Writes line by line: a pipe takes up to 4 KiB whole or not at all (PIPE_BUF), so the lines of two threads do not mix.
- * Not pino's own destination: at exit that one tries to write to a full disk for ever.
+ * Not pino's own destination: at exit it tries to write to a full disk, or to a pipe that nobody reads, for ever (10.4.0).
  */
 function writeBehind(fd: number, onLoss: (lost: number) => void) {
   const waiting: Buffer[] = [];

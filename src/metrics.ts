@@ -4,12 +4,11 @@ import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Metric, Registry } from 'prom-client';
 import { type Config, ConfigError } from './config.js';
 import { descriptorsMax } from './descriptors.js';
 import { AppError, type RefusalCode } from './errors.js';
-import type { Histogram } from './histogram.js';
-import { type Family, families, type ProcessFigures, type Snapshot } from './metric-families.js';
+import { CONTENT_TYPE, expose } from './exposition.js';
+import { families, type ProcessFigures, type Snapshot } from './metric-families.js';
 import { threadFigures } from './thread-figures.js';
 
 /** Where the numbers stand; those of thread and process are read here. */
@@ -32,7 +31,7 @@ export function createMetricsServer(
     if (path !== '/metrics') return refuse(response, 'unknown_path');
     if (request.method !== 'GET') return refuse(response.setHeader('allow', 'GET'), 'method_not_allowed');
     scrape().then(
-      ({ contentType, text }) => response.writeHead(200, { 'content-type': contentType }).end(text),
+      (text) => response.writeHead(200, { 'content-type': CONTENT_TYPE }).end(text),
       (error: unknown) => {
         log.error({ err: error }, 'scrape failed');
         refuse(response, 'internal');
@@ -79,74 +78,21 @@ function asConfigError(error: NodeJS.ErrnoException, { host, port }: { host: str
   return new ConfigError(`METRICS_HOST: no address of this machine (${error.message})`);
 }
 
-interface Exposition {
-  readonly contentType: string;
-  readonly text: string;
-}
-
-function createScrape(sources: Sources): () => Promise<Exposition> {
-  const registry = new Registry();
+function createScrape(sources: Sources): () => Promise<string> {
   const version = readVersion();
   const startedAtS = Math.round(Date.now() / 1000 - process.uptime()); // once, for clocks are set
-  let now: Snapshot;
-  for (const family of families) {
-    // Not its classes, which count by themselves: this is all that the registry asks of them.
-    const metric = {
-      name: family.name,
-      get: async () => ({
-        name: family.name,
-        help: family.help,
-        type: family.type,
-        values: linesOf(family, now),
-      }),
-    };
-    registry.registerMetric(metric as unknown as Metric);
-  }
-  async function read(): Promise<Exposition> {
+  async function read(): Promise<string> {
     const process = { ...(await readProcess()), version, startedAtS };
-    now = { ...(await sources()), thread: threadFigures(), process };
-    return { contentType: registry.contentType, text: await registry.metrics() };
+    return expose(families, { ...(await sources()), thread: threadFigures(), process });
   }
   // Scrapes that meet are one, and see the same moment.
-  let running: Promise<Exposition> | null = null;
+  let running: Promise<string> | null = null;
   return () => {
     running ??= read().finally(() => {
       running = null;
     });
     return running;
   };
-}
-
-/** One line of the text; `metricName` where it is not the family's. */
-interface Line {
-  readonly metricName?: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly value: number;
-}
-
-function linesOf(family: Family, now: Snapshot): Line[] {
-  if (family.type === 'histogram')
-    return family.read(now).flatMap(([labels, times]) => linesOfTimes(family.name, labels, times));
-  const value = family.read(now);
-  if (value === null) return [];
-  if (typeof value === 'number') return [{ labels: {}, value }];
-  return value.map(([labels, value]) => ({ labels, value }));
-}
-
-/** In seconds, each bucket with what is in those below it. */
-function linesOfTimes(name: string, labels: Line['labels'], { boundsMs, counts, sumMs }: Histogram): Line[] {
-  let count = 0;
-  const buckets = counts.map((inBucket, index) => {
-    count += inBucket;
-    const boundMs = boundsMs[index];
-    const le = boundMs === undefined ? '+Inf' : String(boundMs / 1000);
-    return { metricName: `${name}_bucket`, labels: { ...labels, le }, value: count };
-  });
-  return [
-    ...buckets,
-    { metricName: `${name}_sum`, labels, value: sumMs / 1000 },
-    { metricName: `${name}_count`, labels, value: count },
-  ];
 }
 
 async function readProcess(): Promise<Omit<ProcessFigures, 'version' | 'startedAtS'>> {

@@ -11,9 +11,10 @@ export interface ContestTask extends StageSetup {
   readonly warmUpRounds: number;
 }
 
-/** A measured turn without the histogram, which is in the server's sum. */
+/** A measured turn; its histogram is in the server's sum. */
 export interface Played extends Omit<Turn, 'latency'> {
   readonly round: number;
+  readonly p99Ms: number;
 }
 
 /** Shares are over all measured rounds. */
@@ -34,7 +35,7 @@ function play({ piece, rounds, warmUpRounds, ...setup }: ContestTask): Promise<C
     }
     const measured = turns.filter(({ round }) => round >= warmUpRounds);
     return {
-      turns: measured.map(({ latency: _, ...turn }) => turn),
+      turns: measured.map(({ latency, ...turn }) => ({ ...turn, p99Ms: latency.p99Ms })),
       heard: setup.servers.map((_, server) => sumOf(measured.filter((turn) => turn.server === server))),
       ...(await stage.conditions()),
     };

@@ -19,6 +19,10 @@ export const ABOUT: Readonly<Record<string, About>> = {
     title: 'A hundred talkgroups at once',
     what: '100 talkgroups of 50 members. The number of those talked in at once rises until 99 of 100 deliveries are no longer there within a frame period of 20 ms, or one is lost. The step before is the capacity.',
   },
+  'lag-pings': {
+    title: 'Asking every listener whether it keeps up',
+    what: '100 talkgroups of 50, all talked in at 10 frames a second. The relay with and without its pings to every listener takes turns with the bare engine: what the pings add to latency and to CPU time, also right after everybody has connected.',
+  },
   'floor-access': {
     title: 'How soon may one talk?',
     what: 'Bursts begin at a steady rate in talkgroups with a single floor, every second one with a request: the time to the grant, and the time from a first frame to every listener.',

@@ -55,11 +55,11 @@ const P99_MS_MAX = 20;
 /** One process may hold 20,000 sockets where limits are what they often are: three servers at a time. */
 const CLOSE = [RELAY, QUIET_RELAY, BARE];
 const FAR = [RELAY, 'ws'];
-const CPU_CLAIMS: readonly Claim[] = [{ of: RELAY, to: BARE, atMost: 1.12 }];
-const CAPACITY_CLAIMS: readonly { readonly of: string; readonly to: string; readonly atLeast: number }[] = [
+const CPU_CLAIMS: readonly Claim[] = [{ of: RELAY, to: BARE, atMost: 1.1 }];
+const CAPACITY_CLAIMS: readonly { readonly of: string; readonly to: string; readonly atLeast?: number }[] = [
   { of: QUIET_RELAY, to: BARE, atLeast: 0.95 },
-  { of: RELAY, to: BARE, atLeast: 0.88 },
-  { of: RELAY, to: 'ws', atLeast: 1.8 },
+  { of: RELAY, to: BARE, atLeast: 0.9 },
+  { of: RELAY, to: 'ws' },
 ];
 
 export function manyGroups(bench: Bench): Promise<Report> {
@@ -230,14 +230,15 @@ function faultsOfLimits({ names, limits }: Heat, { talkgroups }: Plan): string[]
 
 function goalsOf(
   heats: readonly Heat[],
-  { of, to, atLeast }: (typeof CAPACITY_CLAIMS)[number],
+  { of, to, ...target }: (typeof CAPACITY_CLAIMS)[number],
   faults: readonly string[],
 ): Goal[] {
   const heat = heats.find(({ names }) => names.includes(of) && names.includes(to));
   if (heat === undefined) return [];
   const { low, median, high } = quartiles(pairedRatios(limitsOf(heat, of), limitsOf(heat, to)));
-  const isMet = judge(faults, median >= atLeast);
-  return [{ name: `capacity, ${of} / ${to}`, value: median, low, high, unit: '', atLeast, isMet }];
+  const { atLeast } = target;
+  const isMet = atLeast === undefined ? null : judge(faults, median >= atLeast);
+  return [{ name: `capacity, ${of} / ${to}`, value: median, low, high, unit: '', ...target, isMet }];
 }
 
 /** p99 of each number of talkers: the median of its steps. */

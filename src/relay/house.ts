@@ -1,5 +1,6 @@
 // What every session of a relay shares.
 import type { DeviceId, TalkgroupId } from '../ids.js';
+import type { Asking } from './asking.js';
 import type { Counts } from './counts.js';
 import type { Emergencies } from './emergencies.js';
 import type { Fanout } from './fanout.js';
@@ -19,6 +20,7 @@ export interface House {
   readonly fanout: Fanout;
   readonly counts: Counts;
   readonly sampling: Sampling;
+  readonly asking: Asking;
   readonly floors: Floors;
   readonly holding: Holding;
   readonly presence: Presence;

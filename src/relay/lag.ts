@@ -39,6 +39,11 @@ export class Lag {
     return this.slow;
   }
 
+  /** When the newest ping was sent, answered or not; below 0 before the first. */
+  get newestPingMs(): number {
+    return this.pingedAtMs;
+  }
+
   /** Notes a ping whose text is `String(fairMs)`. Two of the same millisecond count as one. */
   pinged(fairMs: number): void {
     const isRepeat = this.oldestAtMs !== NONE && fairMs === this.pingedAtMs;

@@ -41,6 +41,9 @@ export class Talkgroup {
   /** The only one who is given its audio as it comes; null: there are more, or none. */
   onlyHearer: Reception | null = null;
   private readonly hearers = new Set<Reception>();
+  private walked: Iterator<Reception> | null = null;
+  /** When the next of its live receivers is due to be pinged behind a frame (monotonic ms). */
+  askAtMs = 0;
   /** Its audio for receivers that are not live; null while there are none, which is all the hot path asks. */
   held: readonly Held[] | null = null;
 
@@ -61,6 +64,14 @@ export class Talkgroup {
   /** Who is given its audio as it comes. */
   get live(): ReadonlySet<Reception> {
     return this.hearers;
+  }
+
+  /** Its live receivers one after the other, and again from the first; null while there are none. */
+  nextLive(): Reception | null {
+    const next = this.walked?.next();
+    if (next !== undefined && next.done !== true) return next.value;
+    this.walked = this.hearers.values();
+    return this.walked.next().value ?? null;
   }
 
   /** From here on it is given the audio. */

@@ -41,12 +41,14 @@ interface Behind {
 
 /** One for each session; it outlives the socket, the lag does not. */
 export class Reception {
-  private readonly session: Session;
+  readonly session: Session;
   private readonly house: House;
   private peer: Peer | null = null;
   /** By talkgroup number, where it is not the default. */
   private subscriptions: Map<number, Subscription> | null = null;
   private lag = new Lag();
+  /** Its last ping came behind a frame, as those of receivers of live audio do. */
+  private isAskedByFrames = false;
   private behind: Behind | null = null;
   /** When it was last given a snapshot on request, by talkgroup number. */
   private syncedAtMs: Map<number, number> | null = null;
@@ -178,9 +180,25 @@ export class Reception {
     return this.session.talkAt(talkgroup)?.relayed ?? 0;
   }
 
-  /** Called about once a second; `text` is the clock all pings of this moment carry. */
-  pulse(nowMs: number, text: string): void {
-    if (this.peer !== null && (this.behind !== null || this.hearsAudio(nowMs))) this.ping(text);
+  /**
+   * Called about once in `LAG_PING_MS`; `text` is the fair time that all pings of this moment carry. A receiver that was
+   * pinged behind a frame since `leftToFramesMs` (fair time) is due behind another one.
+   */
+  ask(nowMs: number, text: string, leftToFramesMs: number): void {
+    if (this.peer === null) return;
+    if (this.behind === null) {
+      if (this.isAskedByFrames && this.lag.newestPingMs > leftToFramesMs) return;
+      if (!this.hearsAudio(nowMs)) return;
+    }
+    this.isAskedByFrames = false;
+    this.ping(text);
+  }
+
+  /** Called when it is due behind a frame of the talkgroup, unless it was pinged since `latelyMs` (fair time). */
+  askBehindFrame(talkgroup: Talkgroup, text: string, latelyMs: number): void {
+    if (this.peer === null || this.lag.newestPingMs > latelyMs || this.talksAlone(talkgroup)) return;
+    this.isAskedByFrames = true;
+    this.ping(text);
   }
 
   private hearsAudio(nowMs: number): boolean {

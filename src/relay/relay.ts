@@ -2,6 +2,7 @@
 import type { VerifyToken } from '../auth/tokens.js';
 import type { Notice } from '../db/notices.js';
 import type { TalkgroupId } from '../ids.js';
+import { createAsking } from './asking.js';
 import { type Close, closes } from './closes.js';
 import { type Counts, countClose, countHandshake, newCounts } from './counts.js';
 import { type Crowd, createCrowd } from './crowd.js';
@@ -109,6 +110,7 @@ export function createRelay(options: RelayOptions): Relay {
   const sessions = new Map<number, Session>();
   const unanswered = new Set<Session>();
   const fair = new FairClock(PULSE_MS);
+  const asking = createAsking({ nowMs, fair, sessions, unanswered, pingMs: limits.lagPingMs, fail, log });
   const holding = createHolding({ fanout, counts, nowMs, log });
   const { discard } = holding;
   const floors = createFloors({
@@ -164,6 +166,7 @@ export function createRelay(options: RelayOptions): Relay {
     fanout,
     counts,
     sampling,
+    asking,
     floors,
     holding,
     presence,
@@ -191,9 +194,8 @@ export function createRelay(options: RelayOptions): Relay {
     fanout,
     floors,
     sampling,
-    sessions,
+    asking,
     unanswered,
-    pingMs: limits.lagPingMs,
     fail,
     often: () => rights.expire(),
     seldom: [() => presence.announce(), (now) => parking.expire(now)],

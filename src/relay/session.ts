@@ -114,7 +114,10 @@ export class Session {
     house.counts.framesRelayed++;
     if (house.sampling.isArmed) house.sampling.take(nowMs, message.byteLength);
     // What nobody but its talker would hear is not handed to the engine.
-    if (talkgroup.onlyHearer !== this.reception) house.fanout.audio(peer, talkgroup, message, nowMs);
+    if (talkgroup.onlyHearer !== this.reception) {
+      house.fanout.audio(peer, talkgroup, message, nowMs);
+      if (nowMs >= talkgroup.askAtMs) house.asking.behindFrame(talkgroup);
+    }
     if (talkgroup.held !== null) house.holding.keep(talk, message, nowMs);
     if ((flags & END) !== 0) house.floors.release(talk, 'released', nowMs);
     return true;

@@ -59,7 +59,7 @@ function readLabels(text: string): string[] {
   const values: string[] = [];
   for (let rest = text; rest !== ''; ) {
     const [label, , value = ''] = LABEL.exec(rest) ?? assert.fail(text);
-    values.push(value);
+    values.push(value.replaceAll(/\\([\\"n])/g, (_, escaped) => (escaped === 'n' ? '\n' : escaped)));
     rest = rest.slice(label.length);
   }
   return values;

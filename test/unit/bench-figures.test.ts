@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { allocatedBytes, createCollectionLog } from '../../bench/collections.js';
+import { compare } from '../../bench/comparison.js';
 import { pairedRatios } from '../../bench/figures.js';
 import { createRecorder, mergeLatencies, percentilePoints } from '../../bench/histogram.js';
 import { climb, highestOf } from '../../bench/ladder.js';
@@ -128,4 +129,37 @@ strace: Process 7 detached
   t.strictSame(Object.fromEntries(callsIn(table)), calls);
   t.strictSame([...callsIn('strace: attach: ptrace(PTRACE_SEIZE, 7): Operation not permitted')], []);
   t.end();
+});
+
+t.test('a claim over another server divides by the ratio that server has in the same run', async (t) => {
+  const latency = latencyOf([1]);
+  const heard = { received: 1, lost: 0, duplicated: 0, outOfOrder: 0, latency };
+  const costs = [6, 5, 10]; // CPU of ours, of the engine, of a third
+  const turns = [0, 1].flatMap((round) =>
+    costs.map((cpuUs, server) => ({
+      ...{ server, round, cpuUs, talkers: 1, atMs: 0, durationMs: 1, frames: 1, delivered: 1 },
+      ...{ isWhole: true, p99Ms: 1 },
+      ...heard,
+    })),
+  );
+  const contest = {
+    turns,
+    heard: costs.map(() => heard),
+    ...{ late: latency, serverShare: 0, generatorShare: 0, generatorShares: [0], othersShare: 0 },
+  };
+  const { goals } = compare(contest, {
+    names: ['ours', 'engine', 'third'],
+    claims: [
+      { of: 'ours', to: 'third', over: 'engine', atMost: 1.1 },
+      { of: 'ours', to: 'third' },
+      { of: 'ours', to: 'third', over: 'absent', atMost: 1 },
+    ],
+    per: 'delivery',
+    framesPerSecond: 50,
+  });
+  t.match(goals, [
+    { name: 'CPU per delivery, ours / third, over engine / third', value: 1.2, isMet: false },
+    { name: 'CPU per delivery, ours / third', value: 0.6, isMet: null },
+  ]);
+  t.equal(goals.length, 2, 'what did not play is left out');
 });

@@ -71,7 +71,7 @@ function receiver() {
       for (let passed = TICK_MS; passed <= ms; passed += TICK_MS) {
         nowMs += TICK_MS;
         fair.tick(nowMs);
-        if (passed % 1000 === 0) reception.pulse(nowMs, String(fair.at(nowMs)));
+        if (passed % 1000 === 0) reception.ask(nowMs, String(fair.at(nowMs)), 0);
         if (unanswered.has(session)) reception.judge(fair.at(nowMs));
       }
     },

@@ -1,0 +1,156 @@
+// Asks the receivers of audio whether they keep up: each about once in `pingMs`, spread over the frames they are given.
+//
+// A ping costs as much as a delivery, and its pong as much again. Sent by a timer, 5,000 a second came 250 at a time,
+// and frames waited 5 ms for them. Sent behind a frame, to as many of its receivers as have become due since the frame
+// before, they come a few at a time.
+import type { FairClock } from './lag.js';
+import type { Talkgroup } from './members.js';
+import { HEARD_MS } from './reception.js';
+import type { Session } from './session.js';
+
+export interface AskingOptions {
+  readonly nowMs: () => number;
+  readonly fair: FairClock;
+  readonly sessions: ReadonlyMap<number, Session>;
+  readonly unanswered: ReadonlySet<Session>;
+  /** Milliseconds between two pings of a receiver; 0: only one that lags is pinged, when its buffer empties. */
+  readonly pingMs: number;
+  /** A look at this session threw: only this session ends. */
+  readonly fail: (session: Session, error: unknown) => void;
+  readonly log: { error(fields: object, message: string): void };
+}
+
+export interface Asking {
+  /**
+   * A frame of the talkgroup was published and `talkgroup.askAtMs` has come: those of its live receivers that are due are
+   * pinged when the frame is written.
+   */
+  behindFrame(talkgroup: Talkgroup): void;
+  /**
+   * Called every 50 ms: pings those that no frame brought a ping, because they lag or asked for buffered audio.
+   * `heardAtMs` is when audio was last relayed anywhere.
+   */
+  walk(nowMs: number, heardAtMs: number): void;
+  stop(): void;
+}
+
+/** After a long silence or stall the pings that it left out are not sent all at once. */
+const LATE_MS_MAX = 100;
+/** Pings in one turn of the loop, at 10 µs each: when more are due, frames do not wait for all of them. */
+const EACH_TURN = 100;
+/** Shares of `pingMs`: a receiver that was pinged behind a frame within the longer one is left to the frames. */
+const LEFT_TO_FRAMES = 1.25;
+/** One that was pinged within the shorter one hears several talkgroups, and was due in another. */
+const PINGED_LATELY = 0.5;
+
+export function createAsking(options: AskingOptions): Asking {
+  const { nowMs, fair, sessions, unanswered, pingMs, fail, log } = options;
+  /** Talkgroups with a frame in this turn and receivers that are due, and since when they are. */
+  const pending = new Map<Talkgroup, number>();
+  let walk = sessions.values();
+  let walkedAtMs = nowMs();
+  /** Sessions whose turn it is, and the fraction carried over: a single one is walked to once a second. */
+  let due = 0;
+  let isWalking = false;
+
+  function behindFrame(talkgroup: Talkgroup): void {
+    pending.set(talkgroup, talkgroup.askAtMs);
+    talkgroup.askAtMs = Number.POSITIVE_INFINITY;
+    if (pending.size === 1) setImmediate(guarded, askPending);
+  }
+
+  /** The engine has written the frames of this turn by now. */
+  function askPending(): void {
+    let left = EACH_TURN;
+    for (const [talkgroup, dueAtMs] of pending) {
+      if (left === 0) break;
+      pending.delete(talkgroup);
+      left -= askReceivers(talkgroup, dueAtMs, left);
+    }
+    if (pending.size > 0) setImmediate(guarded, askPending);
+  }
+
+  /** Pings the receivers that have become due since then, at most `max`; answers how many they were. */
+  function askReceivers(talkgroup: Talkgroup, dueAtMs: number, max: number): number {
+    const now = nowMs();
+    const receivers = talkgroup.live.size;
+    if (pingMs === 0 || receivers === 0) {
+      talkgroup.askAtMs = now + LATE_MS_MAX;
+      return 0;
+    }
+    const eachMs = pingMs / receivers;
+    const lateMs = Math.min(now - dueAtMs, LATE_MS_MAX);
+    // Those beyond it are due behind the next frame; what frames cannot bring, the walk does.
+    const count = Math.min(1 + Math.floor(lateMs / eachMs), receivers, max);
+    talkgroup.askAtMs = now - lateMs + count * eachMs;
+    const fairMs = fair.at(now);
+    const text = String(fairMs);
+    for (let left = count; left > 0; left--) {
+      const reception = talkgroup.nextLive();
+      if (reception === null) break;
+      try {
+        reception.askBehindFrame(talkgroup, text, fairMs - PINGED_LATELY * pingMs);
+      } catch (error) {
+        fail(reception.session, error);
+      }
+    }
+    return count;
+  }
+
+  function walkOn(now: number, heardAtMs: number): void {
+    const isQuiet = now - heardAtMs > HEARD_MS && unanswered.size === 0;
+    // Else the first frame after a silence would find all of them due.
+    if (isQuiet) walkedAtMs = now;
+    if (isQuiet || pingMs === 0) return;
+    // Turns are longer than the timer's period: what is left of the last one goes at once, or ever more would be left.
+    if (isWalking) walkDue(now, due);
+    due += (sessions.size * Math.min(now - walkedAtMs, LATE_MS_MAX)) / pingMs;
+    walkedAtMs = now;
+    if (!isWalking) guarded(walkSome);
+  }
+
+  function walkSome(): void {
+    isWalking = false; // also if one throws
+    walkDue(nowMs(), EACH_TURN);
+    if (due < 1) return;
+    isWalking = true;
+    setImmediate(guarded, walkSome);
+  }
+
+  /** A throw here would end the process. What is pending then is left to the walk. */
+  function guarded(act: () => void): void {
+    try {
+      act();
+    } catch (error) {
+      pending.clear();
+      log.error({ err: error }, 'lag pings failed');
+    }
+  }
+
+  function walkDue(now: number, max: number): void {
+    const fairMs = fair.at(now);
+    const text = String(fairMs);
+    for (let left = max; due >= 1 && left > 0; due--, left--) {
+      let next = walk.next();
+      if (next.done === true) {
+        walk = sessions.values();
+        next = walk.next();
+      }
+      if (next.done === true) continue;
+      try {
+        next.value.reception.ask(now, text, fairMs - LEFT_TO_FRAMES * pingMs);
+      } catch (error) {
+        fail(next.value, error);
+      }
+    }
+  }
+
+  return {
+    behindFrame,
+    walk: walkOn,
+    stop() {
+      due = 0; // nor do turns to come go on with it
+      pending.clear();
+    },
+  };
+}
