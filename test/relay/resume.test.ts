@@ -488,6 +488,22 @@ t.test('with room for few: who is kept, and who counts', { buffered: true }, asy
     t.equal(series.get('talkgroup_relay_sessions_forgotten_total'), 1);
   });
 
+  t.test('a user that parks many sessions loses its own', async (t) => {
+    const [ann, eve, onlooker] = [
+      await few.person('parked-ann'),
+      await few.person('parked-eve'),
+      await few.person('parked-onlooker'),
+    ];
+    const group = await few.talkgroup('parked by one', ann, eve, onlooker);
+    const watching = await onlooker.radio();
+    const a = await ann.radio();
+    const own = [await eve.radio(), await eve.radio()];
+    for (const radio of [a, ...own]) await dies(radio, watching, group);
+    t.match((await ann.resumes(a)).welcome, { resumed: true, session: a.session }, 'parked before hers');
+    t.match((await eve.resumes(own[0] as Radio)).welcome, { resumed: false });
+    t.match((await eve.resumes(own[1] as Radio)).welcome, { resumed: true });
+  });
+
   t.test('a resume counts among the sockets of its user, and who was replaced may come back', async (t) => {
     const ann = await few.person('few');
     const group = await few.talkgroup('few', ann);
