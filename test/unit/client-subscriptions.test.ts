@@ -251,6 +251,15 @@ t.test('each message of a choice too large for one stands for itself', async (t)
   );
 });
 
+t.test('more came and went than the server names: both lists are empty, and that is said', async (t) => {
+  const { radio, socket } = setUp();
+  const told: unknown[] = [];
+  radio.on('presence', (presence) => told.push(presence));
+  socket().says({ type: 'PRESENCE', talkgroup_id: alpha, online: 33 });
+  t.same(told, [{ talkgroup_id: alpha, joined: [], left: [], online: 33, isIncomplete: true }]);
+  t.equal(radio.talkgroups.get(alpha)?.online, 33);
+});
+
 t.test('who comes and goes is told, and how many are there is known', async (t) => {
   const { radio, socket, ref } = setUp();
   const told: unknown[] = [];
@@ -258,7 +267,7 @@ t.test('who comes and goes is told, and how many are there is known', async (t) 
   const member = { session: 21, user_id: 'u-2', username: 'ann', site: 'depot' };
   const presence = { talkgroup_id: alpha, joined: [member], left: [20], online: 4 };
   socket().says({ type: 'PRESENCE', ...presence });
-  t.same(told, [presence]);
+  t.same(told, [{ ...presence, isIncomplete: false }]);
   t.equal(radio.talkgroups.get(alpha)?.online, 4);
   t.equal(radio.gaps, 0, 'it carries no event number');
 
