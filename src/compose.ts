@@ -80,7 +80,9 @@ export async function compose(
       openDoors = resolve;
     });
     const { DATABASE_POOL: connections, DATABASE_CALLS: callsMax } = config;
-    const database = openDatabase({ url, connections, callsMax, log, after: migrated });
+    // The relay on this thread reads rights with it, too.
+    const reserved = config.RELAY_THREADS === 0 ? 1 : 0;
+    const database = openDatabase({ url, connections, reserved, callsMax, log, after: migrated });
     closers.push(() => database.close());
     const hashing = createHashing({ log });
     closers.push(() => hashing.close());

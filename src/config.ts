@@ -225,7 +225,7 @@ export const Environment = Type.Object({
     20_000,
     1,
     1_000_000,
-    'sessions kept for their return, 1 to 1000000; beyond it the oldest go',
+    'sessions kept for their return, 1 to 1000000; beyond it the oldest of the user with the most goes',
   ),
   DRAIN_MS: count(
     5000, // `docker stop` kills after 10 s, and REST and the database end behind the sockets

@@ -6,10 +6,9 @@ export type Codec = { name: string; sample_rate: number; frame_ms: number };
 /** `open`: everybody may talk at once; `single`: one at a time; `broadcast`: one at a time, of those who may. */
 export type FloorMode = 'open' | 'single' | 'broadcast';
 
-/** Who talks: the body of TALK_STARTED. `(session, burst)` names the burst in the whole cluster. */
+/** A running burst and its talker. `(session, burst)` names the burst in the whole cluster. */
 export type Talker = {
   talkgroup_id: string;
-  event: number;
   session: number;
   burst: number;
   user_id: string;
@@ -74,8 +73,7 @@ export type ErrorCode =
   | 'unknown_device'
   | 'unknown_emergency'
   | 'forbidden'
-  | 'unavailable'
-  | 'internal';
+  | 'unavailable';
 
 /** Why the floor is not given. */
 export type DenyCode =
@@ -91,7 +89,6 @@ export type DenyCode =
 export type RevokeCode =
   | 'preempted'
   | 'too_long'
-  | 'collision'
   | 'unused'
   | 'silence'
   | 'mode'

@@ -9,8 +9,9 @@ export type Talkgroup = Readonly<Properties> & {
   /** By session number; the server names 32 at most to one that comes late. */
   readonly talkers: ReadonlyMap<number, Talker>;
   /**
-   * Frames relayed here while this radio was too slow for them, as the relay counted them (LAG), and nothing else:
-   * a jump of the sequence is a pause or the talker's own loss, and what was said while disconnected is not counted.
+   * Frames relayed here while this radio was too slow for them, as the relay counted them (LAG), and nothing else: a
+   * jump of the sequence is a pause or the talker's own loss. What was said while the radio was disconnected is counted
+   * only when it was too slow as its connection was lost and it resumed the session.
    */
   readonly missed: number;
 };

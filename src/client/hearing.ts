@@ -2,7 +2,7 @@
 import { decodeFrames } from '../relay/frame.js';
 import type { Emergency, Snapshot } from './bodies.js';
 import { type Channel, type ChannelOwner, createChannel, type Talkgroup } from './channel.js';
-import type { MessageOf, Presence, Ref, ServerMessage } from './messages.js';
+import type { MessageOf, Presence, PresenceBody, Ref, ServerMessage } from './messages.js';
 
 /** So many frames of a talkgroup were skipped in so long, for this radio was too slow: what comes next is live. */
 export type Lag = { talkgroupId: string; missed: number; sinceMs: number };
@@ -81,7 +81,7 @@ export function createHearing(owner: HearingOwner): Hearing {
         break;
       case 'PRESENCE':
         channels.get(message.talkgroup_id)?.change({ online: message.online });
-        owner.presence(bodyOf(message));
+        owner.presence(presenceIn(bodyOf(message)));
         break;
       case 'LAG':
         lag(message);
@@ -94,7 +94,7 @@ export function createHearing(owner: HearingOwner): Hearing {
     if (missed > 0) owner.gap(message.talkgroup_id);
     switch (message.type) {
       case 'TALK_STARTED':
-        channel.started(bodyOf(message));
+        channel.started(withoutEvent(bodyOf(message)));
         break;
       case 'TALK_ENDED':
         channel.ended(withoutEvent(bodyOf(message)));
@@ -165,6 +165,13 @@ export function createHearing(owner: HearingOwner): Hearing {
     owner.left(talkgroupId);
   }
 }
+
+const presenceIn = ({ joined, left, ...presence }: PresenceBody): Presence => ({
+  ...presence,
+  joined: joined ?? [],
+  left: left ?? [],
+  isIncomplete: joined === undefined || left === undefined,
+});
 
 function bodyOf<Message extends ServerMessage & { ref?: Ref }>({
   type,

@@ -35,9 +35,10 @@ export type Refusal = {
   type: 'ERROR';
   ref?: Ref;
   talkgroup_id?: string;
+  /** The talkgroup's number, in place of its id, for a frame whose talkgroup is not the user's. */
+  number?: number;
   code: ErrorCode;
   message: string;
-  retry_ms?: number;
 };
 
 export type TalkEnded = {
@@ -58,15 +59,27 @@ export type FloorAnswer = { ref?: Ref; talkgroup_id: string } & (
   | { type: 'FLOOR_QUEUED'; position: number; size: number }
 );
 
-/** Who came and went in the last second; both lists empty when they were too many to name. */
-export type Presence = { talkgroup_id: string; joined: Member[]; left: number[]; online: number };
+/**
+ * Sessions that came and went in the last second. `isIncomplete`: they were more than the server names, so both lists
+ * are empty; `members` has them all.
+ */
+export type Presence = {
+  talkgroup_id: string;
+  joined: Member[];
+  left: number[];
+  online: number;
+  isIncomplete: boolean;
+};
+
+/** The same on the wire: both lists are left out when they would be too long. */
+export type PresenceBody = { talkgroup_id: string; joined?: Member[]; left?: number[]; online: number };
 
 export type ServerMessage =
   | Welcome
   | Refusal
   | TalkEnded
   | FloorAnswer
-  | ({ type: 'TALK_STARTED' } & Talker)
+  | ({ type: 'TALK_STARTED'; event: number } & Talker)
   | { type: 'FLOOR_REVOKED'; talkgroup_id: string; burst: number; code: RevokeCode }
   | { type: 'PONG'; ref?: Ref; t: number; server_time: number }
   | { type: 'OK'; ref: Ref; emergency_id?: string }
@@ -79,7 +92,7 @@ export type ServerMessage =
   | ({ type: 'TALKGROUP_CHANGED' } & Pick<Snapshot, 'talkgroup_id' | 'name' | 'floor_mode' | 'max_talk_ms'>)
   | { type: 'KEY_ROTATED'; talkgroup_id: string; event: number; rotation_counter: number }
   | ({ type: 'EMERGENCY'; event: number } & Emergency)
-  | ({ type: 'PRESENCE' } & Presence)
+  | ({ type: 'PRESENCE' } & PresenceBody)
   | ({ type: 'MEMBERS'; ref?: Ref } & MemberPage);
 
 /** A talkgroup that could not be subscribed to. */

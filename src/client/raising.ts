@@ -69,7 +69,7 @@ export function createRaising(requests: Requests, clock: Clock, isOpen: () => bo
               if (FINAL.has(error.code)) call.reject(error);
               // A lost connection is followed by the next, which sends it again.
               else if (error.code !== 'disconnected' && waiting.has(call))
-                cancelRetry = clock.after(error.retryMs ?? RETRY_MS, call.send);
+                cancelRetry = clock.after(RETRY_MS, call.send);
             },
           );
         },

@@ -58,7 +58,9 @@ export function createRecorder({
       if (wants(talkgroupId) && session !== radio.session) burstOf({ talkgroupId, session, burst });
     }),
     radio.on('audio', (frame) => {
-      if (wants(frame.talkgroupId)) take(frame, burstOf(frame));
+      if (!wants(frame.talkgroupId)) return;
+      if (isAnnounced(frame)) take(frame, burstOf(frame));
+      else recorded.leftOut += 1;
     }),
     radio.on('lag', ({ talkgroupId }) => {
       // What was skipped is no loss to conceal: the speech goes on live.
@@ -83,6 +85,11 @@ export function createRecorder({
       }
     },
   };
+
+  /** One of more talkers than the server names has no end either: nothing behind it would ever be written. */
+  function isAnnounced({ talkgroupId, session, burst }: HeardFrame): boolean {
+    return radio.talkgroups.get(talkgroupId)?.talkers.get(session)?.burst === burst;
+  }
 
   function burstOf({ talkgroupId, session, burst }: Pick<Burst, 'talkgroupId' | 'session' | 'burst'>): Burst {
     const known = bursts.find(isSame({ session, burst }));

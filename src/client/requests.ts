@@ -5,14 +5,12 @@ import type { ClientMessage, MessageOf, ServerMessage } from './messages.js';
 
 /**
  * Why a request was not done: the server's ERROR code, or the radio's own `disconnected` and `timeout` (the outcome is
- * unknown then), `stopped`, `cancelled`.
+ * unknown then), `internal` (the answer is not one to this request), `stopped`, `cancelled`.
  */
 export class RadioError extends Error {
   constructor(
-    readonly code: ErrorCode | 'disconnected' | 'timeout' | 'stopped' | 'cancelled',
+    readonly code: ErrorCode | 'disconnected' | 'timeout' | 'internal' | 'stopped' | 'cancelled',
     message: string,
-    /** When the server said how long to wait before the next try. */
-    readonly retryMs?: number,
   ) {
     super(message);
     this.name = 'RadioError';
@@ -51,7 +49,7 @@ export function createRequests(send: (text: string) => boolean, clock: Clock): R
       const waiting = 'ref' in message && typeof message.ref === 'number' ? open.get(message.ref) : undefined;
       if (!waiting) return;
       if (message.type !== 'ERROR') waiting.resolve(message);
-      else waiting.reject(new RadioError(message.code, message.message, message.retry_ms));
+      else waiting.reject(new RadioError(message.code, message.message));
     },
     disconnected() {
       for (const waiting of [...open.values()]) waiting.reject(disconnected());

@@ -20,8 +20,8 @@ export type HoldOptions =
 
 export type Subscriptions = {
   /**
-   * Resolves with those that were refused. Rejects with RadioError; after `disconnected` and `timeout`, when the relay
-   * may not have heard it, the choice stands and the next connection asks for it.
+   * Resolves with those that were refused. Rejects with RadioError. After `disconnected` and `timeout`, when the relay
+   * may not have heard it, the choice stands and the next connection asks for it; else the choice before it counts.
    */
   subscribe(options: SubscribeOptions): Promise<Refused[]>;
   /** Nothing more of these, until subscribed again; rejects likewise. */
@@ -43,8 +43,10 @@ export function createSubscriptions(
   unsubscribed: (talkgroupIds: string[]) => void,
 ): Subscriptions {
   const choices = new Map<string, Choice>();
-  /** Those the present session is known to have. */
-  const held = new Set<string>();
+  /** Of talkgroups with a choice that is being asked for: the one that counts when the relay refuses. */
+  const before = new Map<string, Choice | undefined>();
+  /** What the present session is known to have. */
+  const held = new Map<string, Choice>();
 
   return {
     subscribe: ({ talkgroupIds, mode = 'talk', presence = false, ...hold }) =>
@@ -57,27 +59,55 @@ export function createSubscriptions(
   };
 
   async function choose(ids: readonly string[], choice: Choice): Promise<Refused[]> {
-    for (const id of ids) choices.set(id, choice);
-    for (const id of ids) held.delete(id);
-    try {
-      return await ask(ids, choice);
-    } catch (error) {
-      const { code } = error as RadioError; // requests reject with nothing else
-      const isUnknown = code === 'disconnected' || code === 'timeout';
-      if (!isUnknown) for (const id of ids) if (choices.get(id) === choice) forget(id);
-      throw error;
+    for (const id of ids) {
+      if (!before.has(id)) before.set(id, choices.get(id));
+      choices.set(id, choice);
     }
+    return askAll(ids, choice, failed);
   }
 
-  async function ask(ids: readonly string[], choice: Choice): Promise<Refused[]> {
-    const refused = (await Promise.all(batchesOf(ids).map((batch) => askFor(batch, choice)))).flat();
-    // Unless the user has chosen otherwise meanwhile.
-    const ours = ids.filter((id) => choices.get(id) === choice);
-    for (const id of ours) {
-      if (refused.some(({ talkgroup_id }) => talkgroup_id === id)) forget(id);
-      else held.add(id);
+  async function askAll(
+    ids: readonly string[],
+    choice: Choice,
+    failed: (ids: readonly string[], choice: Choice, error: RadioError) => void,
+  ): Promise<Refused[]> {
+    const answers = batchesOf(ids).map(async (batch) => {
+      try {
+        const refused = await askFor(batch, choice);
+        for (const id of batch) answered(id, choice, refused);
+        return refused;
+      } catch (error) {
+        failed(batch, choice, error as RadioError); // requests reject with nothing else
+        throw error;
+      }
+    });
+    return (await Promise.all(answers)).flat();
+  }
+
+  function answered(id: string, choice: Choice, refused: readonly Refused[]): void {
+    const isRefused = refused.some(({ talkgroup_id }) => talkgroup_id === id);
+    if (!isRefused) held.set(id, choice);
+    if (choices.get(id) !== choice) {
+      // The user has chosen otherwise meanwhile.
+      if (before.has(id)) before.set(id, isRefused ? undefined : choice);
+    } else if (isRefused) forget(id);
+    else before.delete(id);
+  }
+
+  /** Refused as a whole the message changed nothing: the choice before it counts. Unknown, the new one stands. */
+  function failed(ids: readonly string[], choice: Choice, { code }: RadioError): void {
+    const isUnknown = code === 'disconnected' || code === 'timeout';
+    for (const id of ids) {
+      if (choices.get(id) !== choice) {
+        if (isUnknown && before.has(id)) before.set(id, choice);
+        continue;
+      }
+      const earlier = before.get(id);
+      before.delete(id);
+      if (isUnknown) continue;
+      if (earlier === undefined) forget(id);
+      else choices.set(id, earlier);
     }
-    return refused;
   }
 
   async function askFor(talkgroup_ids: string[], choice: Choice): Promise<Refused[]> {
@@ -105,7 +135,7 @@ export function createSubscriptions(
     for (const [choice, ids] of openByKind()) {
       for (const id of ids) choices.set(id, choice);
       // Expected: RadioError. Then the next connection asks again.
-      ask(ids, choice).catch(() => {});
+      askAll(ids, choice, () => {}).catch(() => {});
     }
   }
 
@@ -114,7 +144,7 @@ export function createSubscriptions(
     const kinds = new Map<string, Choice>();
     const open = new Map<Choice, string[]>();
     for (const [id, choice] of choices) {
-      if (held.has(id)) continue;
+      if (held.get(id) === choice) continue;
       const name = `${choice.mode} ${choice.presence} ${choice.coalesceMs} ${choice.bundleMs}`;
       const kind = kinds.get(name) ?? choice;
       kinds.set(name, kind);
@@ -125,6 +155,7 @@ export function createSubscriptions(
 
   function forget(talkgroupId: string): void {
     choices.delete(talkgroupId);
+    before.delete(talkgroupId);
     held.delete(talkgroupId);
   }
 }

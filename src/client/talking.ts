@@ -180,8 +180,9 @@ export function createTalk(
   }
 
   function deny(refusal: (FloorAnswer & { type: 'FLOOR_DENIED' }) | Refusal): void {
-    const { code, retry_ms } = refusal;
-    const talker = 'talker' in refusal ? refusal.talker : undefined;
+    const { code } = refusal;
+    if (refusal.type === 'ERROR') return finish({ kind: 'denied', code });
+    const { talker, retry_ms } = refusal;
     finish({ kind: 'denied', code, ...(talker && { talker }), ...(retry_ms !== undefined && { retry_ms }) });
   }
 

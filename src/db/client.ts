@@ -6,6 +6,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import postgres from 'postgres';
 import { AppError } from '../errors.js';
+import { answered } from './answered.js';
 import { type Deadline, DeadlineError, READ_MS_MAX, REQUEST_MS, within } from './deadline.js';
 import { type Failure, faultOf, newFailures, reasonOf, suspicious } from './faults.js';
 import { createGate } from './gate.js';
@@ -17,6 +18,8 @@ type Statement<Row extends object> = (sql: Sql) => Promise<Row[]>;
 export interface Database {
   /** Runs one statement that changes nothing. Refuses with `database_unavailable`. */
   read<Row extends object>(deadline: Deadline, statement: Statement<Row>): Promise<Row[]>;
+  /** The same on a connection kept for this, whatever waits for the others; where none is free, as `read`. */
+  readReserved<Row extends object>(deadline: Deadline, statement: Statement<Row>): Promise<Row[]>;
   /**
    * Runs one statement that changes something. Refuses with `database_unavailable` when it surely did nothing and
    * with `outcome_unknown` when it was sent and not answered.
@@ -48,6 +51,8 @@ export interface DatabaseFigures {
 export interface DatabaseOptions {
   readonly url: string;
   readonly connections: number;
+  /** Of the connections those that only `readReserved` uses; the last one is never among them. */
+  readonly reserved?: number;
   /** Calls in flight and waiting; one more is refused at once. A single connection drains 576 of 1 ms in 0.6 s. */
   readonly callsMax?: number;
   /** Statements are refused until this resolves: a database that is not migrated yet is no database. */
@@ -67,16 +72,18 @@ const PROBE_MS_MAX = 1000;
 export function openDatabase({
   url,
   connections,
+  reserved = 0,
   callsMax = 576,
   log,
   after = Promise.resolve(),
 }: DatabaseOptions): Database {
-  const gate = createGate({ places: connections, callsMax });
-  const retired = new Set<Client<Sql>>();
+  const kept = Math.min(reserved, connections - 1);
+  const gate = createGate({ places: connections - kept, reserved: kept, callsMax });
+  const retired = new Set<Pool>();
   const failed = newFailures();
   let refusedAway = 0;
   let poolsReplaced = 0;
-  let pool = createPool(url, connections);
+  let pool = createPool(url, connections - kept, kept);
   let reason: string | null = 'connecting';
   let probing = false;
   let closed = false;
@@ -86,14 +93,17 @@ export function openDatabase({
     kind: 'read' | 'write',
     deadline: Deadline,
     statement: Statement<Row>,
+    mayUseReserved = false,
   ) {
     refuseWhileAway();
-    await gate.enter(deadline);
+    const isReserved = mayUseReserved && gate.takeReserved();
+    if (!isReserved) await gate.enter(deadline);
     try {
       refuseWhileAway(); // gone while we waited
-      return await attempt(kind, deadline, statement, true);
+      return await attempt(kind, deadline, isReserved, statement, true);
     } finally {
-      gate.leave();
+      if (isReserved) gate.leaveReserved();
+      else gate.leave();
     }
   }
 
@@ -106,6 +116,7 @@ export function openDatabase({
   async function attempt<Row extends object>(
     kind: 'read' | 'write',
     deadline: Deadline,
+    isReserved: boolean,
     statement: Statement<Row>,
     mayRetry: boolean,
   ): Promise<Row[]> {
@@ -114,7 +125,7 @@ export function openDatabase({
     const at = kind === 'read' ? Math.min(deadline.at, startedAt + READ_MS_MAX) : deadline.at;
     if (at <= startedAt) throw new AppError('database_unavailable');
     try {
-      return answered(await within(at, statement(used.sql)));
+      return answered(await within(at, statement(isReserved ? used.reserved : used.sql)));
     } catch (error) {
       const fault = faultOf(error);
       if (fault === 'statement') throw error;
@@ -125,14 +136,14 @@ export function openDatabase({
       if (suspicious.has(fault) && !hasty) distrust(used, error);
       if (mayRetry && (fault === 'conflict' || fault === 'read_only')) {
         if (fault === 'conflict') await pause(CONFLICT_PAUSE_MS);
-        return attempt(kind, deadline, statement, false);
+        return attempt(kind, deadline, isReserved, statement, false);
       }
       throw new AppError(kind === 'write' && fault === 'lost' ? 'outcome_unknown' : 'database_unavailable');
     }
   }
 
   /** After a deadline or a connection error no connection of that pool is worth a second try. */
-  function distrust(used: Client<Sql>, error: unknown): void {
+  function distrust(used: Pool, error: unknown): void {
     if (used !== pool || closed) return;
     log.warn({ reason: reasonOf(error) }, 'database pool replaced');
     replacePool();
@@ -142,7 +153,7 @@ export function openDatabase({
   /** Statements in flight on the old pool have deadlines of their own; after the longest one it is destroyed. */
   function replacePool(): void {
     const old = pool;
-    pool = createPool(url, connections);
+    pool = createPool(url, connections - kept, kept);
     poolsReplaced++;
     retired.add(old);
     void old.end(REQUEST_MS).then(() => retired.delete(old));
@@ -172,6 +183,7 @@ export function openDatabase({
 
   return {
     read: (deadline, statement) => run('read', deadline, statement),
+    readReserved: (deadline, statement) => run('read', deadline, statement, true),
     write: (deadline, statement) => run('write', deadline, statement),
     async up(deadline) {
       while (reason !== null) {
@@ -196,25 +208,6 @@ export function openDatabase({
   };
 }
 
-/**
- * What postgres.js 3.4.9 says is the answer, made sure of; with these two a valid token looked like an unknown one.
- *
- * Where connections die under it, it now and then resolves a statement with a result that no byte of an answer went
- * into: no command is named in it. That statement is lost.
- *
- * It counts a connection's rows on from where a statement ended amid its own, by an error or with the connection that
- * this one replaces: the rows of the next one then have holes before them (porsager/postgres, issue 1181).
- */
-function answered<Row>(rows: Row[] & { readonly command?: string | null }): Row[] {
-  if (rows.command === null) throw new UnansweredError('resolved without an answer');
-  return rows.length > 0 && !(0 in rows) ? rows.filter(() => true) : rows;
-}
-
-class UnansweredError extends Error {
-  /** Read by `faultOf`: sent, and no answer came. */
-  readonly code = 'UNANSWERED';
-}
-
 /** What is in flight at a close has this long. */
 const CLOSE_MS_MAX = 1000;
 
@@ -225,7 +218,24 @@ export interface Client<S = postgres.Sql> {
   end(ms: number): Promise<void>;
 }
 
-function createPool(url: string, connections: number): Client<Sql> {
+interface Pool extends Client<Sql> {
+  /** On connections of its own: a statement whose caller gave up occupies one of the others until the server ends it. */
+  readonly reserved: Sql;
+}
+
+function createPool(url: string, connections: number, reserved: number): Pool {
+  const ordinary = openClient(url, connections);
+  const kept = reserved === 0 ? ordinary : openClient(url, reserved);
+  return {
+    sql: ordinary.sql,
+    reserved: kept.sql,
+    async end(ms) {
+      await Promise.all([...new Set([ordinary, kept])].map((client) => client.end(ms)));
+    },
+  };
+}
+
+function openClient(url: string, connections: number): Client<Sql> {
   const sockets = ownSockets();
   const sql = postgres(url, {
     ...common(sockets),

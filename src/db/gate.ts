@@ -2,13 +2,21 @@
 import { AppError } from '../errors.js';
 import type { Deadline } from './deadline.js';
 
+export interface GateOptions {
+  readonly places: number;
+  /** More places, for callers that must not wait behind the others. */
+  readonly reserved?: number;
+  readonly callsMax: number;
+}
+
 /**
  * At most `places` callers inside, first come, first served, each waiting no longer than his deadline; beyond
  * `callsMax` inside and waiting, refused at once.
  */
-export function createGate({ places, callsMax }: { places: number; callsMax: number }) {
+export function createGate({ places, reserved = 0, callsMax }: GateOptions) {
   const waiting = new Set<() => void>();
   let inside = 0;
+  let insideReserved = 0;
   let refused = 0;
 
   return {
@@ -44,7 +52,16 @@ export function createGate({ places, callsMax }: { places: number; callsMax: num
       waiting.delete(next);
       next(); // our place is handed over, `inside` stays
     },
+    /** true: the caller has a reserved place. false: none is free, and the caller enters like everybody. */
+    takeReserved(): boolean {
+      if (insideReserved >= reserved) return false;
+      insideReserved++;
+      return true;
+    },
+    leaveReserved(): void {
+      insideReserved--;
+    },
     /** Plain numbers; refused are those who came too many or waited too long. */
-    figures: () => ({ inside, waiting: waiting.size, refused }),
+    figures: () => ({ inside: inside + insideReserved, waiting: waiting.size, refused }),
   };
 }

@@ -59,6 +59,8 @@ export interface RelaySideOptions {
 export function composeRelay({ config, url, database, verifyToken, log }: RelaySideOptions): RelayHere {
   const read = () => deadlineIn(READ_MS_MAX);
   const write = () => deadlineIn(REQUEST_MS);
+  // What clients ask for must not refuse the reads of handshakes and notices.
+  const rightsDatabase = { ...database, read: database.readReserved };
   const fixes = openFixIntake(database);
   let numbers: SessionNumbers | null = null;
   let notices: NoticeListener | null = null;
@@ -82,8 +84,8 @@ export function composeRelay({ config, url, database, verifyToken, log }: RelayS
     verifyToken,
     started: () => numbers !== null,
     reads: {
-      accountsOf: (users) => accountsOf(database, read(), users),
-      talkgroupsOf: (ids) => talkgroupsOf(database, read(), ids),
+      accountsOf: (users) => accountsOf(rightsDatabase, read(), users),
+      talkgroupsOf: (ids) => talkgroupsOf(rightsDatabase, read(), ids),
     },
     takeNumber: () => numbers?.take() ?? null,
     publisher: engine.publisher,

@@ -181,8 +181,9 @@ export function createFloors(options: FloorsOptions) {
 
   function expireIn(talkgroup: Talkgroup, nowMs: number): void {
     for (const talk of talkgroup.talking) {
-      // The floor of one whose socket died is kept for its return, however long it had been silent.
-      if (talk.session.isLive && nowMs - talk.lastFrameAtMs >= talkSilenceMs) release(talk, 'silence', nowMs);
+      // While its socket is dead T1 stands still: the floor is kept for the return, however long it had been silent.
+      const isCounted = talk.session.isLive || hasReturnedSilent(talk);
+      if (isCounted && nowMs - talk.lastFrameAtMs >= talkSilenceMs) release(talk, 'silence', nowMs);
     }
     act(talkgroup, { kind: 'tick' }, nowMs);
     if (isIdle(talkgroup.floor)) active.delete(talkgroup);
@@ -221,10 +222,16 @@ export function createFloors(options: FloorsOptions) {
       settle(talk);
     },
 
-    /** Its session has a socket again; what it lost meanwhile it lost. */
+    /** Its session has another socket, and is told what may have gone into the old one; what it lost meanwhile it lost. */
     returned(talk: Talk, nowMs: number): void {
       settle(talk);
-      if (hasPart(talk)) act(talk.talkgroup, { kind: 'returned', session: talk.session.number }, nowMs);
+      if (!hasPart(talk)) return;
+      if (talk.isTalking && !hasReturnedSilent(talk)) {
+        // T1 begins anew, for its next frame is a round trip away.
+        talk.lastFrameAtMs = nowMs;
+        talk.relayedAtReturn = talk.relayed;
+      }
+      act(talk.talkgroup, { kind: 'returned', session: talk.session.number }, nowMs);
     },
 
     /** All bursts end before anybody is dismissed, and nobody is granted what is gone. */
@@ -265,6 +272,9 @@ export function createFloors(options: FloorsOptions) {
     },
   };
 }
+
+/** It returned and sent no frame since: T1 runs, and neither another death of its socket nor another return stops it. */
+const hasReturnedSilent = ({ relayed, relayedAtReturn }: Talk) => relayed === relayedAtReturn;
 
 /** Whether it stands in the queue for the floor. */
 const waits = ({ session, membership }: Talk) =>

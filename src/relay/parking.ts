@@ -2,6 +2,7 @@
 import { hash, randomFillSync } from 'node:crypto';
 import type { UserId } from '../ids.js';
 import type { Counts } from './counts.js';
+import { createParked } from './parked.js';
 import type { Session } from './session.js';
 
 export interface Parking {
@@ -9,7 +10,8 @@ export interface Parking {
   tokenFor(session: Session): string;
   /** The session this token resumes, of this user only; the token stays valid. */
   find(token: string, user: UserId): Session | null;
-  /** Its socket is gone: kept for its return. Beyond the limits its user's, or of all, the longest parked is given up. */
+  /** Its socket is gone: kept for its return. Beyond `maxOfUser` its user's longest parked is given up, beyond `max` that
+   * of the user with the most. */
   park(session: Session, nowMs: number): void;
   /** It has a socket again. */
   unpark(session: Session): void;
@@ -23,7 +25,7 @@ export interface ParkingOptions {
   /** How long one is kept. */
   readonly keepMs: number;
   readonly max: number;
-  /** Of one user: nobody pushes out the others. */
+  /** Of one user. */
   readonly maxOfUser: number;
   readonly giveUp: (session: Session) => void;
   readonly counts: Counts;
@@ -36,8 +38,9 @@ const TOKENS_AT_ONCE = 256;
 export function createParking({ keepMs, max, maxOfUser, giveUp, counts }: ParkingOptions): Parking {
   /** By the hash of the token: what we hold resumes nothing. */
   const byHash = new Map<string, Session>();
-  /** When it was parked, the oldest first. */
-  const parked = new Map<Session, number>();
+  const parked = createParked<Session>();
+  /** When each of them was parked (ms), the longest parked first. */
+  const since = new Map<Session, number>();
   const random = Buffer.alloc(TOKENS_AT_ONCE * TOKEN_BYTES);
   let randomAt = random.length;
 
@@ -54,15 +57,18 @@ export function createParking({ keepMs, max, maxOfUser, giveUp, counts }: Parkin
   function forget(session: Session): void {
     if (session.resumeKey !== null) byHash.delete(session.resumeKey);
     session.resumeKey = null;
-    parked.delete(session);
+    unpark(session);
   }
 
-  const sinceOf = (session: Session) => parked.get(session) ?? 0;
+  function unpark(session: Session): void {
+    since.delete(session);
+    parked.remove(session);
+  }
 
-  function giveUpFirst([oldest]: Iterable<Session>): void {
-    if (oldest === undefined) return;
+  function evict(session: Session | undefined): void {
+    if (session === undefined) return;
     counts.forgotten++;
-    giveUp(oldest);
+    giveUp(session);
   }
 
   return {
@@ -79,17 +85,15 @@ export function createParking({ keepMs, max, maxOfUser, giveUp, counts }: Parkin
       return session?.user.id === user ? session : null;
     },
     park(session, nowMs) {
-      parked.set(session, nowMs);
-      const own = [...session.user.sessions].filter((one) => parked.has(one));
-      if (own.length > maxOfUser) giveUpFirst(own.sort((one, other) => sinceOf(one) - sinceOf(other)));
-      if (parked.size > max) giveUpFirst(parked.keys());
+      since.set(session, nowMs);
+      parked.add(session);
+      if (parked.countOf(session.user) > maxOfUser) evict(parked.firstOf(session.user));
+      if (parked.size > max) evict(parked.next());
     },
-    unpark(session) {
-      parked.delete(session);
-    },
+    unpark,
     forget,
     expire(nowMs) {
-      for (const [session, sinceMs] of parked) {
+      for (const [session, sinceMs] of since) {
         if (nowMs - sinceMs < keepMs) return;
         giveUp(session);
       }

@@ -4,10 +4,11 @@
 // what cannot be undone. A read during which a notice touching the same user, device or talkgroup arrived grants
 // nothing and is repeated. So no order of arrival, and no lost notice once a gap was noticed, leaves a right standing.
 import type { Notice } from '../db/notices.js';
-import { AppError } from '../errors.js';
 import type { TalkgroupId, UserId } from '../ids.js';
 import type { Account, TalkgroupRow } from '../talk/store.js';
+import { type Batch, type Cause, createDue } from './due.js';
 import { createMembers, type Membership, type User } from './members.js';
+import { createReading } from './reading.js';
 import { createSettler, type RightsEffects } from './settle.js';
 
 /** The questions this module asks; each may be repeated, each may fail. */
@@ -43,22 +44,12 @@ export interface RightsOptions {
 const LOAD_MS_MAX = 2000;
 /** When handshakes follow close upon each other, those of so long share a query: each costs as much as ten users do. */
 const GATHER_MS = 10;
-const RETRY_MS_MIN = 50;
-const RETRY_MS_MAX = 1000;
 /** Ids of notices remembered, 200 bytes each: the second copy comes within a second of the first. */
 const SEEN_MAX = 2_000;
 
 export type Rights = ReturnType<typeof createRights>;
 
-export function createRights({
-  reads,
-  effects,
-  nowMs,
-  batch,
-  waitingMax,
-  log,
-  pause = sleep,
-}: RightsOptions) {
+export function createRights({ reads, effects, nowMs, batch, waitingMax, log, pause }: RightsOptions) {
   const members = createMembers();
   const { users, talkgroups } = members;
   const settler = createSettler(members, effects);
@@ -69,14 +60,16 @@ export function createRights({
   const confirmations = new Map<UserId | TalkgroupId, (() => void)[]>();
   const seen = new Map<string, Promise<void>>();
 
-  /** What must be read, oldest first. Bounded: held users and talkgroups, and users with a waiter. */
-  const dirtyUsers = new Set<UserId>();
-  const dirtyTalkgroups = new Set<TalkgroupId>();
-  /** Held users to be read again after a gap: beside those whom somebody waits for, in half of each read. */
-  const staleUsers = new Set<UserId>();
-  /** Keys of the notices that arrived since the read under way began. */
-  const touched = new Set<string>();
-  let reading = false;
+  /** Bounded: held users and talkgroups, and users with a waiter. */
+  const due = createDue(batch);
+  const reading = createReading({
+    due,
+    read,
+    isWanted,
+    gatherMs: (lane) => (waiters.size > 0 && lane.count() < batch ? GATHER_MS : 0),
+    log,
+    pause,
+  });
   let closed = false;
 
   /** Reads the user and calls `done` exactly once, in the same step in which the read is taken for true. */
@@ -87,8 +80,8 @@ export function createRights({
     const waiter = { done, untilMs: nowMs() + LOAD_MS_MAX };
     if (queue === undefined) waiters.set(id, [waiter]);
     else queue.push(waiter);
-    dirtyUsers.add(id);
-    void readDirty();
+    due.user(id, 'arriving');
+    reading.begin();
   }
 
   /** Fails the loads whose time is over; called every tick, for a read may hang until its deadline. */
@@ -118,7 +111,7 @@ export function createRights({
     // The oldest id goes; should its second copy still come, it costs one more read.
     const [oldest] = seen.keys();
     if (seen.size > SEEN_MAX && oldest !== undefined) seen.delete(oldest);
-    void readDirty();
+    reading.begin();
     return acknowledged;
   }
 
@@ -126,42 +119,39 @@ export function createRights({
     switch (arrived.kind) {
       case 'joined':
       case 'user_promoted':
-        touched.add(arrived.user);
-        return reread(arrived.user) ? confirmed(arrived.user) : done;
+        reading.touch(arrived.user);
+        // The read for a handshake that waits begins now or is repeated: it shows the change as well.
+        if (!users.has(arrived.user)) return done;
+        due.user(arrived.user, 'changed');
+        return confirmed(arrived.user);
       case 'left':
-        touched.add(arrived.user);
-        if (reread(arrived.user)) withdrawMembership(arrived.user, arrived.talkgroup);
+        reading.touch(arrived.user);
+        if (users.has(arrived.user)) due.user(arrived.user, 'changed');
+        withdrawMembership(arrived.user, arrived.talkgroup);
         return done;
       case 'talkgroup_deleted':
       case 'talkgroup_changed':
       case 'key_rotated':
       case 'emergency_changed': {
-        touched.add(arrived.talkgroup);
+        reading.touch(arrived.talkgroup);
         const talkgroup = talkgroups.get(arrived.talkgroup);
         if (talkgroup === undefined) return done;
         if (arrived.kind === 'talkgroup_deleted') talkgroup.withdrawn = true;
-        dirtyTalkgroups.add(talkgroup.id);
+        due.talkgroup(talkgroup.id);
         // What the new floor mode forbids must have ended when the change is answered.
         return arrived.kind === 'talkgroup_changed' ? confirmed(talkgroup.id) : done;
       }
       case 'device_changed':
-        touched.add(arrived.device);
+        reading.touch(arrived.device);
         for (const user of members.usersWith(arrived.device)) withdrawUser(user);
         return done;
       case 'user_revoked': {
-        touched.add(arrived.user);
+        reading.touch(arrived.user);
         const user = users.get(arrived.user);
         if (user !== undefined) withdrawUser(user);
         return done;
       }
     }
-  }
-
-  /** Whether anybody here cares about the user; if so he is read again. */
-  function reread(id: UserId): boolean {
-    const cares = users.has(id) || waiters.has(id);
-    if (cares) dirtyUsers.add(id);
-    return cares;
   }
 
   const confirmed = (id: UserId | TalkgroupId) =>
@@ -178,7 +168,7 @@ export function createRights({
   }
 
   function withdrawUser(user: User): void {
-    dirtyUsers.add(user.id);
+    due.user(user.id, 'changed');
     user.withdrawn = true;
     for (const membership of user.memberships.values()) withdraw(membership);
   }
@@ -208,52 +198,28 @@ export function createRights({
   function gap(): void {
     // A read under way may have begun before the missed notices.
     for (const id of users.keys()) {
-      staleUsers.add(id);
-      touched.add(id);
+      due.user(id, 'missed');
+      reading.touch(id);
     }
-    for (const id of waiters.keys()) touched.add(id);
+    for (const id of waiters.keys()) reading.touch(id);
     for (const id of talkgroups.keys()) {
-      dirtyTalkgroups.add(id);
-      touched.add(id);
+      due.talkgroup(id);
+      reading.touch(id);
     }
-    void readDirty();
+    reading.begin();
   }
 
-  /** One read under way at a time, so that a storm of handshakes is a row of batches and not a storm of queries. */
-  async function readDirty(): Promise<void> {
-    if (reading) return;
-    reading = true;
-    let retryMs = RETRY_MS_MIN;
-    while (!closed && dirtyUsers.size + dirtyTalkgroups.size + staleUsers.size > 0) {
-      const ids = takeFirst(dirtyTalkgroups, batch);
-      const people = takeUsers().filter(isWanted);
-      touched.clear();
-      try {
-        // One after the other: what the first read says is gone cannot come back in the second.
-        const rows = ids.length === 0 ? [] : await reads.talkgroupsOf(ids);
-        const accounts = people.length === 0 ? [] : await reads.accountsOf(people);
-        if (closed) break;
-        settleTalkgroups(ids, rows);
-        settleUsers(people, accounts);
-        retryMs = RETRY_MS_MIN;
-        if (waiters.size > 0 && dirtyUsers.size < batch) await pause(GATHER_MS);
-      } catch (error) {
-        // Expected while the database is away: what was withdrawn stays withdrawn until it answers.
-        if (!(error instanceof AppError)) log.error({ err: error }, 'read of rights failed');
-        for (const id of ids) dirtyTalkgroups.add(id);
-        for (const id of people) dirtyUsers.add(id);
-        await pause(retryMs);
-        retryMs = Math.min(RETRY_MS_MAX, 2 * retryMs);
-      }
-    }
-    reading = false;
-  }
-
-  function takeUsers(): UserId[] {
-    // A storm of handshakes may last: what was missed must not wait for its end.
-    const urgent = takeFirst(dirtyUsers, staleUsers.size === 0 ? batch : Math.ceil(batch / 2));
-    for (const id of urgent) staleUsers.delete(id);
-    return [...urgent, ...takeFirst(staleUsers, Math.max(1, batch - urgent.length))];
+  async function read(
+    { talkgroups: ids, users: people }: Batch,
+    touched: ReadonlySet<string>,
+  ): Promise<void> {
+    // One after the other: what the first read says is gone cannot come back in the second.
+    const rows = ids.length === 0 ? [] : await reads.talkgroupsOf(ids);
+    const accounts = people.length === 0 ? [] : await reads.accountsOf(people);
+    if (closed) return;
+    due.shown({ talkgroups: ids, users: people });
+    settleTalkgroups(ids, rows, touched);
+    settleUsers(people, accounts, touched);
   }
 
   /** false: the last session went while a read was due, and with it whoever waited for what it would show. */
@@ -268,12 +234,16 @@ export function createRights({
     confirmations.delete(id);
   }
 
-  function settleTalkgroups(ids: readonly TalkgroupId[], rows: readonly TalkgroupRow[]): void {
+  function settleTalkgroups(
+    ids: readonly TalkgroupId[],
+    rows: readonly TalkgroupRow[],
+    touched: ReadonlySet<string>,
+  ): void {
     const found = new Map(rows.map((row) => [row.id, row]));
     for (const id of ids) {
       const talkgroup = talkgroups.get(id);
       if (talkgroup !== undefined && touched.has(id)) {
-        dirtyTalkgroups.add(id);
+        due.talkgroup(id);
         continue;
       }
       if (talkgroup !== undefined)
@@ -282,16 +252,22 @@ export function createRights({
     }
   }
 
-  function settleUsers(ids: readonly UserId[], accounts: readonly Account[]): void {
+  function settleUsers(
+    ids: readonly UserId[],
+    accounts: readonly Account[],
+    touched: ReadonlySet<string>,
+  ): void {
     const found = new Map(accounts.map((account) => [account.id, account]));
     for (const id of ids) {
       const account = found.get(id) ?? null;
-      if (isTouched(id, account)) dirtyUsers.add(id);
+      if (isTouched(id, account, touched)) due.user(id, causeOf(id));
       else settleUser(id, account);
     }
   }
 
-  function isTouched(id: UserId, account: Account | null): boolean {
+  const causeOf = (id: UserId): Cause => (users.has(id) ? 'changed' : 'arriving');
+
+  function isTouched(id: UserId, account: Account | null, touched: ReadonlySet<string>): boolean {
     if (touched.size === 0) return false;
     if (touched.has(id)) return true;
     if (account === null) return false;
@@ -330,6 +306,7 @@ export function createRights({
     hasNumber: members.hasNumber,
     close(): void {
       closed = true;
+      reading.stop();
       for (const queue of waiters.values()) for (const waiter of queue) waiter.done({ kind: 'failed' });
       waiters.clear();
     },
@@ -337,14 +314,3 @@ export function createRights({
 }
 
 const done = Promise.resolve();
-const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
-
-function takeFirst<T>(from: Set<T>, count: number): T[] {
-  const taken: T[] = [];
-  for (const item of from) {
-    if (taken.length === count) break;
-    from.delete(item);
-    taken.push(item);
-  }
-  return taken;
-}

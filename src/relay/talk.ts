@@ -34,6 +34,8 @@ export class Talk {
   /** Frames relayed ever, and when the running burst began. */
   relayed = 0;
   relayedBefore = 0;
+  /** `relayed` when the session last returned in a burst and T1 began anew, -1: never. */
+  relayedAtReturn = -1;
   /** Unwrapped sequence of the last frame. */
   sequence = 0;
   lastFrameAtMs = 0;

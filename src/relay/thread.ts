@@ -7,12 +7,13 @@ import { threadFigures } from '../thread-figures.js';
 import { composeRelay } from './compose.js';
 import { BEAT_MS, type FromThread, sharedNowMs, type ThreadData, type ToThread } from './host.js';
 
-/** Loads of memberships and GPS fixes: batched and short, so a few connections do. */
+/** Loads of memberships and GPS fixes: batched and short, so a few connections do. One is kept for reads of rights. */
 const CONNECTIONS = 4;
+const RESERVED = 1;
 
 const { config, url, tokenKeys } = workerData as ThreadData;
 const log = createLog(config.LOG_LEVEL);
-const database = openDatabase({ url, connections: CONNECTIONS, log });
+const database = openDatabase({ url, connections: CONNECTIONS, reserved: RESERVED, log });
 const relay = composeRelay({ config, url, database, verifyToken: createTokenVerifier(tokenKeys), log });
 
 const port = parentPort;

@@ -10,7 +10,7 @@ import type { FloorMode } from './store.js';
 export { type Claim, FRAME_PRIORITY, priorityOf } from './claim.js';
 export { WAITING_MAX, type Waiting } from './queue.js';
 
-/** A grant without a frame is revoked after so long. */
+/** A grant without a frame is revoked after this time (ms). */
 export const UNUSED_MS_MAX = 2000;
 /** The floor of a talker whose socket died is kept so long for its return. */
 export const LOST_MS_MAX = 1500;
@@ -22,6 +22,8 @@ export interface Holder {
   readonly claim: Claim;
   readonly priority: number;
   readonly grantedAtMs: number;
+  /** When its first return repeated the grant (ms), null: never. An unused grant counts from here; no later return moves it. */
+  readonly toldAgainAtMs: number | null;
   /** null until the first frame. */
   readonly startedAtMs: number | null;
   /** T2 of this grant (ms), 0: none. Nothing shortens it later; an emergency raised in a burst may lengthen it. */
@@ -80,6 +82,7 @@ export type FloorEvent =
   | { readonly kind: 'removed'; readonly session: number; readonly code: 'left' | 'deleted' | 'disabled' }
   /** The socket died; `forGood` when its owner said so. Until it returned nothing else comes from this session. */
   | { readonly kind: 'lost'; readonly session: number; readonly forGood: boolean }
+  /** The session has another socket, whether or not the old one was seen to die. */
   | { readonly kind: 'returned'; readonly session: number }
   /** Of the talkgroup. */
   | { readonly kind: 'settings'; readonly mode: FloorMode; readonly maxTalkMs: number }
@@ -135,7 +138,7 @@ function apply(floor: Floor, event: FloorEvent, nowMs: number): Step {
     case 'lost':
       return lose(floor, event, nowMs);
     case 'returned':
-      return markLost(floor, event.session, null);
+      return comeBack(floor, event.session, nowMs);
     case 'settings':
       return settle(floor, event);
     case 'emergency':
@@ -199,6 +202,7 @@ function grant(floor: Floor, claim: Claim, nowMs: number): Step {
     claim,
     priority: priorityOf(claim),
     grantedAtMs: nowMs,
+    toldAgainAtMs: null,
     startedAtMs: null,
     talkMsMax: talkMsMaxOf(floor, claim),
     lostAtMs: null,
@@ -269,12 +273,27 @@ function lose(
   return leave(floor, session, (holder) => endOf(holder, 'disconnected')); // nobody is there to hear `revoked`
 }
 
-/** The socket died then, or is there again (null); who is so already stays as he is. */
-function markLost(floor: Floor, session: number, lostAtMs: number | null): Step {
+/** The socket died now; a session already marked keeps its time. */
+function markLost(floor: Floor, session: number, nowMs: number): Step {
   const marked = holderOf(floor, session) ?? waitingOf(floor, session);
-  if (marked === undefined || (marked.lostAtMs === null) === (lostAtMs === null)) return unchanged(floor);
-  const mark = <T extends Holder | Waiting>(one: T) => (one === marked ? { ...one, lostAtMs } : one);
-  return unchanged({ ...floor, holders: floor.holders.map(mark), waiting: floor.waiting.map(mark) });
+  return unchanged(marked?.lostAtMs === null ? replace(floor, marked, { lostAtMs: nowMs }) : floor);
+}
+
+/** Repeats the answer that may have gone into the old socket. A running burst is in the snapshots, so it is not repeated. */
+function comeBack(floor: Floor, session: number, nowMs: number): Step {
+  const place = waitingOf(floor, session);
+  if (place !== undefined) return unchanged(replace(floor, place, { lostAtMs: null })); // `step` tells the copy its place
+  const held = holderOf(floor, session);
+  if (held === undefined) return unchanged(floor);
+  if (held.startedAtMs !== null)
+    return unchanged(held.lostAtMs === null ? floor : replace(floor, held, { lostAtMs: null }));
+  const back = { lostAtMs: null, toldAgainAtMs: held.toldAgainAtMs ?? nowMs };
+  return { floor: replace(floor, held, back), outcomes: [{ kind: 'granted', holder: { ...held, ...back } }] };
+}
+
+function replace(floor: Floor, one: Holder | Waiting, by: Partial<Holder>): Floor {
+  const replaced = <T extends Holder | Waiting>(each: T) => (each === one ? { ...each, ...by } : each);
+  return { ...floor, holders: floor.holders.map(replaced), waiting: floor.waiting.map(replaced) };
 }
 
 function settle(floor: Floor, { mode, maxTalkMs }: { mode: FloorMode; maxTalkMs: number }): Step {
@@ -349,9 +368,9 @@ function expire(holder: Holder, nowMs: number): Outcome[] {
 }
 
 function dueOf(holder: Holder, nowMs: number): EndCode | 'unused' | null {
-  const { startedAtMs, grantedAtMs, talkMsMax } = holder;
+  const { startedAtMs, grantedAtMs, toldAgainAtMs, talkMsMax } = holder;
   if (isGone(holder, nowMs)) return 'disconnected';
-  if (startedAtMs === null) return nowMs - grantedAtMs >= UNUSED_MS_MAX ? 'unused' : null;
+  if (startedAtMs === null) return nowMs - (toldAgainAtMs ?? grantedAtMs) >= UNUSED_MS_MAX ? 'unused' : null;
   return talkMsMax > 0 && nowMs - startedAtMs >= talkMsMax ? 'too_long' : null;
 }
 

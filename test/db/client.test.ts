@@ -169,6 +169,45 @@ t.test('the 577th call at once is refused at once, the 576 before it are answere
   t.equal(outcomes.filter((outcome) => outcome === 'answered').length, 576);
 });
 
+t.test('reserved reads are answered while all other places are taken, and one after another', async (t) => {
+  const url = await freshDatabase(t);
+  const sql = raw(t, url);
+  await sql`create table locked (n int)`;
+  const { database } = await opened(t, url, 1);
+  await sql.unsafe('begin; lock table locked in access exclusive mode');
+  const stuck = (ms: number) =>
+    timed(() => database.write(deadlineIn(ms), (sql) => sql`insert into locked values (1)`));
+  // The first ones give up while the server still waits for the lock: their connections stay occupied.
+  for (const { outcome } of await Promise.all(Array.from({ length: CONNECTIONS - 1 }, () => stuck(300))))
+    t.equal(outcome, 'outcome_unknown');
+  const others = Array.from({ length: 64 + 512 + 1 }, () => stuck(REQUEST_MS));
+  const reserved = () =>
+    timed(() => database.readReserved(deadlineIn(REQUEST_MS), (sql) => sql`select 1 as n`));
+  for (let round = 0; round < 20; round++) {
+    const { outcome, ms } = await reserved();
+    t.equal(outcome, 'answered');
+    t.ok(ms < 200, `answered after ${ms} ms`);
+  }
+  // Two at once: the second one waits with the others, and where that is full it is refused.
+  const outcomes = (await Promise.all([reserved(), reserved()])).map(({ outcome }) => outcome);
+  t.same(outcomes, ['answered', 'database_unavailable']);
+  t.equal((await others.at(-1))?.outcome, 'database_unavailable');
+  await sql`commit`;
+  await Promise.all(others);
+});
+
+t.test('a single connection is not reserved, and reserved reads share it', async (t) => {
+  const database = openDatabase({
+    ...{ url: await freshDatabase(t), connections: 1, reserved: 1 },
+    log: { warn() {}, info() {} },
+  });
+  t.teardown(() => database.close());
+  await database.up(deadlineIn(5000));
+  t.equal((await timed(() => one(database))).outcome, 'answered');
+  const read = () => database.readReserved(deadlineIn(REQUEST_MS), (sql) => sql`select 1 as n`);
+  t.equal((await timed(read)).outcome, 'answered');
+});
+
 t.test('nobody waits at the gate longer than his deadline, and whoever gives up makes room', async (t) => {
   const url = await freshDatabase(t);
   const sql = raw(t, url);
@@ -483,17 +522,17 @@ t.test(
   },
 );
 
-function open(t: Test, url: string): { database: Database; lines: string[] } {
+function open(t: Test, url: string, reserved = 0): { database: Database; lines: string[] } {
   const lines: string[] = [];
   const warn = (_: object, message: string) => lines.push(message);
-  const database = openDatabase({ url, connections: CONNECTIONS, log: { warn, info() {} } });
+  const database = openDatabase({ url, connections: CONNECTIONS, reserved, log: { warn, info() {} } });
   t.teardown(() => database.close());
   return { database, lines };
 }
 
 /** An open database that answers, and the warnings it has logged since. */
-async function opened(t: Test, url: string): Promise<{ database: Database; lines: string[] }> {
-  const both = open(t, url);
+async function opened(t: Test, url: string, reserved = 0): Promise<{ database: Database; lines: string[] }> {
+  const both = open(t, url, reserved);
   await both.database.up(deadlineIn(5000));
   return both;
 }

@@ -152,8 +152,8 @@ export const ALPHA: Snapshot = {
 
 export const BRAVO: Snapshot = { ...ALPHA, talkgroup_id: 'tg-bravo', number: 2, name: 'Bravo' };
 
-/** Somebody else talking in Alpha. */
-export const talker = (over: Partial<Talker> = {}): Talker => ({
+/** Somebody else talking in Alpha, as TALK_STARTED tells it. */
+export const talker = (over: Partial<Talker & { event: number }> = {}) => ({
   talkgroup_id: ALPHA.talkgroup_id,
   event: 1,
   session: 20,

@@ -30,7 +30,10 @@ export interface Radio {
   /** Priority it last asked with and got something for. */
   asked: number;
   askedAtMs: number;
+  /** From here an unused grant is counted. */
   grantedAtMs: number;
+  /** The grant was repeated at a return. */
+  isToldAgain: boolean;
   startedAtMs: number;
   talkMsMax: number;
   awayAtMs: number | null;
@@ -82,6 +85,7 @@ export function watchFloor(radioCount: number, mode: FloorMode, maxTalkMs: numbe
     const seen: Seen = { event, nowMs, outcomes };
     for (const index of outcomes.keys()) hear(seen, index);
     if (event.kind === 'request') assertAnswered(event.claim.session, outcomes);
+    if (event.kind === 'returned') assertToldAgain(event.session, outcomes);
     if (event.kind === 'settings' && before.mode === 'open' && event.mode !== 'open')
       assertKept(oldest(), event);
     if (event.kind === 'tick') assertNothingOverdue(nowMs);
@@ -108,7 +112,7 @@ export function watchFloor(radioCount: number, mode: FloorMode, maxTalkMs: numbe
       }
       case 'returned': {
         const { state, awayAtMs } = radioOf(event.session);
-        return state === 'idle' || awayAtMs === null;
+        return state === 'idle' || (state === 'talking' && awayAtMs === null);
       }
       case 'settings':
         return event.mode === floor.mode && event.maxTalkMs === floor.maxTalkMs;
@@ -185,19 +189,32 @@ export function watchFloor(radioCount: number, mode: FloorMode, maxTalkMs: numbe
   }
 
   function hearGrant(radio: Radio, holder: Holder, { event, nowMs }: Seen): void {
-    if (holds(radio)) {
-      assert(
-        event.kind === 'request' && event.claim.session === radio.session,
-        'a grant is repeated only to who asks again',
-      );
-      return;
-    }
+    if (holds(radio)) return hearGrantAgain(radio, event, nowMs);
     radio.asked = askedIn(event, radio);
     assert.equal(radio.awayAtMs, null, 'nobody is granted the floor while away');
     assert.equal(holder.priority, standing(radio), 'the grant names the priority that counts');
     const talkMsMax = floor.mode === 'open' ? 0 : isUrgent(radio) ? 120_000 : floor.maxTalkMs;
     assert.equal(holder.talkMsMax, talkMsMax, 'the grant names its limit');
-    Object.assign(radio, { state: 'granted', position: 0, grantedAtMs: nowMs, talkMsMax });
+    Object.assign(radio, {
+      ...{ state: 'granted', position: 0, talkMsMax },
+      ...{ grantedAtMs: nowMs, isToldAgain: false },
+    });
+  }
+
+  /** To one that asks again, or returns before its first frame; the first return gives it the time for that anew. */
+  function hearGrantAgain(radio: Radio, event: FloorEvent, nowMs: number): void {
+    if (event.kind === 'returned') {
+      assert(
+        event.session === radio.session && radio.state === 'granted',
+        'a running burst is not granted again',
+      );
+      if (!radio.isToldAgain) Object.assign(radio, { grantedAtMs: nowMs, isToldAgain: true });
+      return;
+    }
+    assert(
+      event.kind === 'request' && event.claim.session === radio.session,
+      'a grant is repeated only then',
+    );
   }
 
   function hearDenial(radio: Radio, code: string, { event }: Seen): void {
@@ -284,13 +301,22 @@ export function watchFloor(radioCount: number, mode: FloorMode, maxTalkMs: numbe
     );
   }
 
-  function assertAnswered(session: number, outcomes: readonly Outcome[]): void {
-    const answers = outcomes.filter(
+  const answersTo = (session: number, outcomes: readonly Outcome[]) =>
+    outcomes.filter(
       (outcome) =>
         (outcome.kind === 'granted' && outcome.holder.claim.session === session) ||
         ((outcome.kind === 'denied' || outcome.kind === 'queued') && outcome.session === session),
     );
-    assert.equal(answers.length, 1, 'a request is answered once');
+
+  function assertAnswered(session: number, outcomes: readonly Outcome[]): void {
+    assert.equal(answersTo(session, outcomes).length, 1, 'a request is answered once');
+  }
+
+  /** Who waits or has an unused grant hears so, for the old socket may have been dead unseen. */
+  function assertToldAgain(session: number, outcomes: readonly Outcome[]): void {
+    const { state } = radioOf(session);
+    const isUntold = state === 'idle' || state === 'talking';
+    assert.equal(answersTo(session, outcomes).length, isUntold ? 0 : 1, 'a return is told what it waits for');
   }
 
   /** Whose burst has run longest among those that the mode-to-be allows. */
@@ -373,6 +399,7 @@ const newRadio = (index: number): Radio => ({
   asked: 0,
   askedAtMs: 0,
   grantedAtMs: 0,
+  isToldAgain: false,
   startedAtMs: 0,
   talkMsMax: 0,
   awayAtMs: null,

@@ -179,9 +179,11 @@ interface Player extends Ear {
   isUrgent: boolean;
   hasAsked: boolean;
   isMuted: boolean;
-  /** Somewhere between these the relay had its last frame or muted it (monotonic ms). */
+  /** Somewhere between these the relay had its last frame, muted it or began T1 anew at its return (monotonic ms). */
   quietFromMs: number;
   quietByMs: number;
+  /** T1 began anew and no frame came since: it runs on, whatever the socket does. */
+  hasReturnedSilent: boolean;
   /** In this talkgroup: how much of its rate is used up. */
   grants: number;
 }
@@ -221,7 +223,7 @@ async function playerOf(name: string, index: number, member: Member | undefined)
 }
 
 /** Of a session that has not talked in the talkgroup. */
-const UNHEARD = { isMuted: false, quietFromMs: 0, quietByMs: 0, grants: 0 };
+const UNHEARD = { isMuted: false, quietFromMs: 0, quietByMs: 0, hasReturnedSilent: false, grants: 0 };
 
 /** What the model knows of messages and frames; all else differs from run to run. */
 const KNOWN = (
@@ -432,7 +434,12 @@ function createModel({ listener, players }: Cast, { mode, maxTalkMs }: Settings,
       return [
         !isThere && state !== 'idle' && { player, code: 'disconnected', atMs: awayAtMs + LOST_MS },
         state === 'granted' && { player, code: 'unused', atMs: grantedAtMs + UNUSED_MS },
-        isTalking && isThere && { player, code: 'silence', atMs: player.quietFromMs + SILENCE_MS },
+        isTalking &&
+          (isThere || player.hasReturnedSilent) && {
+            player,
+            code: 'silence',
+            atMs: player.quietFromMs + SILENCE_MS,
+          },
         isTalking && talkMsMax > 0 && { player, code: 'too_long', atMs: startedAtMs + talkMsMax },
       ];
     });
@@ -587,9 +594,9 @@ function createStage({ s, cast, model, clock, story }: StageOptions) {
     }
   }
 
-  /** Not to a burst that T1 ends as soon as it is there. */
+  /** Not to a burst that T1 ends about now. */
   const mayReturn = (player: Player) =>
-    inFloor(player).awayAtMs === null ||
+    !player.hasReturnedSilent ||
     inFloor(player).state !== 'talking' ||
     isRecent(player, performance.now() + NEAR_MS);
 
@@ -628,6 +635,7 @@ function createStage({ s, cast, model, clock, story }: StageOptions) {
     if (isFirst && !begin(player, { start, isOver: end && empty }, nowMs)) return;
     player.frames++;
     player.quietFromMs = nowMs;
+    player.hasReturnedSilent = false;
     const flags = (isFirst ? START : 0) | (end ? END : 0) | (player.isUrgent ? EMERGENCY : 0);
     const frame = { type: 'frame', session: radio.session, burst: player.burst, flags, text };
     for (const ear of ears) if (ear !== player && ear.member.isMember) tell(ear, frame);
@@ -704,7 +712,11 @@ function createStage({ s, cast, model, clock, story }: StageOptions) {
     player.read = 0;
     const talkgroups = member.isMember ? [model.snapshot()] : [];
     tell(player, { type: 'WELCOME', session, resumed, username: member.person.name, talkgroups });
-    if (resumed) see({ kind: 'returned', session: player.at }, nowMs);
+    if (!resumed) return;
+    // T1 begins anew, once.
+    if (inFloor(player).state === 'talking' && !player.hasReturnedSilent)
+      Object.assign(player, { quietFromMs: nowMs, hasReturnedSilent: true });
+    see({ kind: 'returned', session: player.at }, nowMs);
   }
 
   /** Those with a session, the oldest first. */

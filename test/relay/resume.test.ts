@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import t, { type Test } from 'tap';
 import { encodeFrame } from '../../src/relay/frame.js';
 import { readExposition } from '../helpers/exposition.js';
+import { dies } from '../helpers/lost-sockets.js';
 import { throughProxy } from '../helpers/proxied-database.js';
 import { connect, type Json, type Radio, service } from '../helpers/service.js';
 import { BINARY, wire, wireFrame } from '../helpers/wire.js';
@@ -21,19 +22,6 @@ type Crew = Awaited<ReturnType<typeof s.crew>>;
 const single = (t: Test, count: number, name: string) => s.crew(t, count, { name, floor_mode: 'single' });
 const request = (radio: Radio, { id }: { id: string }, more: Json = {}) =>
   radio.asks({ type: 'FLOOR_REQUEST', talkgroup_id: id, ...more });
-
-/** The connection breaks without a word; resolves when the relay has noticed, which `onlooker` sees. */
-async function dies(radio: Radio, onlooker: Radio, { id }: { id: string }): Promise<void> {
-  const { online: before } = await onlineFor(onlooker, id);
-  radio.socket.terminate();
-  while ((await onlineFor(onlooker, id)).online === before)
-    await new Promise((resolve) => setTimeout(resolve, 20)); // within the rate of messages
-}
-
-async function onlineFor(radio: Radio, id: string): Promise<{ online: unknown }> {
-  const { talkgroups } = await radio.asks({ type: 'SUBSCRIBE', talkgroup_ids: [id] });
-  return { online: (talkgroups as Json[])[0]?.online };
-}
 
 t.test('a socket that dies comes back with its number and its modes', { buffered: true }, async (t) => {
   const [ann, bob] = [await s.person('modes-ann'), await s.person('modes-bob')];
@@ -532,6 +520,22 @@ t.test('with room for few: who is kept, and who counts', { buffered: true }, asy
     t.same(resumed, [false, true, true]);
     const { series } = readExposition(await (await fetch(few.metrics)).text());
     t.equal(series.get('talkgroup_relay_sessions_forgotten_total'), 1);
+  });
+
+  t.test('a user that parks many sessions loses its own', async (t) => {
+    const [ann, eve, onlooker] = [
+      await few.person('parked-ann'),
+      await few.person('parked-eve'),
+      await few.person('parked-onlooker'),
+    ];
+    const group = await few.talkgroup('parked by one', ann, eve, onlooker);
+    const watching = await onlooker.radio();
+    const a = await ann.radio();
+    const own = [await eve.radio(), await eve.radio()];
+    for (const radio of [a, ...own]) await dies(radio, watching, group);
+    t.match((await ann.resumes(a)).welcome, { resumed: true, session: a.session }, 'parked before hers');
+    t.match((await eve.resumes(own[0] as Radio)).welcome, { resumed: false });
+    t.match((await eve.resumes(own[1] as Radio)).welcome, { resumed: true });
   });
 
   t.test('a resume counts among the sockets of its user, and who was replaced may come back', async (t) => {

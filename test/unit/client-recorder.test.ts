@@ -115,6 +115,35 @@ t.test('what no player could play is left out and counted', async (t) => {
   t.same(recorder.recorded, { bursts: 1, packets: 1, concealed: 0, leftOut: 2 });
 });
 
+t.test('a burst that was never announced is left out, and holds up no other', async (t) => {
+  const { recorder, packets, starts, says, ends } = setUp();
+  says(99, 0, packet(99)); // one talker more than the server names
+  starts(20);
+  says(20, 0, packet(20));
+  says(99, 1, packet(99));
+  ends(20);
+  says(20, 1, packet(20)); // behind its end
+  starts(21);
+  says(21, 0, packet(21));
+  await new Promise((resolve) => setImmediate(resolve));
+  t.same(packets, [packet(20), packet(21)], 'before it is closed');
+  t.same(recorder.recorded, { bursts: 1, packets: 2, concealed: 0, leftOut: 3 });
+  await recorder.close();
+});
+
+t.test('a recorder that begins amid a burst takes it from there', async (t) => {
+  const { radio, socket } = fakeWorld();
+  socket().welcomes({
+    talkgroups: [{ ...ALPHA, talkers: [{ ...talker(), frames: 1, sequence: 0 }], talkers_total: 1 }],
+  });
+  const packets: Uint8Array[] = [];
+  const writer = { write: async (one: Uint8Array) => void packets.push(one), async close() {} };
+  const recorder = createRecorder({ radio, writer });
+  socket().relays({ talkgroup: ALPHA.number, sender: 20, burst: 1, sequence: 1, payload: packet(1) });
+  await recorder.close();
+  t.same(packets, [packet(1)]);
+});
+
 t.test('a burst cut short by closing is in the file, as are those that waited for it', async (t) => {
   const { radio, recorder, packets, starts, says } = setUp();
   starts(20);

@@ -184,6 +184,82 @@ t.test('more talkgroups than one message takes go in several', async (t) => {
   t.equal((await refused).length, 3);
 });
 
+t.test('a refused change of subscription restores the choice before it', async (t) => {
+  for (const code of ['rate_limited', 'unavailable'] as const) {
+    const { radio, socket, ref, subscribed, returns } = setUp();
+    const done = radio.subscribe({ talkgroupIds: [alpha], mode: 'listen' });
+    subscribed([ALPHA]);
+    await done;
+    const refused = radio.subscribe({ talkgroupIds: both.map((one) => one.talkgroup_id), mode: 'events' });
+    socket().says({ type: 'ERROR', ref: ref(), code, message: '' });
+    await t.rejects(refused, { code });
+    returns(true);
+    t.same(socket().texts, [], 'the session has it still');
+    returns(false);
+    t.match(socket().texts, [{ type: 'SUBSCRIBE', talkgroup_ids: [alpha], mode: 'listen' }]);
+    t.equal(socket().texts.length, 1, 'bravo is as it was');
+  }
+});
+
+t.test(
+  'what is refused restores the last choice that the relay took, not one that it refused too',
+  async (t) => {
+    const { radio, socket, ref, returns } = setUp();
+    const chooses = (mode: 'listen' | 'events' | 'talk') => radio.subscribe({ talkgroupIds: [alpha], mode });
+    const [first, second, third] = [chooses('listen'), chooses('events'), chooses('talk')];
+    socket().says({ type: 'SUBSCRIBED', ref: ref(0), talkgroups: [ALPHA], refused: [] });
+    for (const index of [1, 2])
+      socket().says({ type: 'ERROR', ref: ref(index), code: 'rate_limited', message: '' });
+    t.same(await first, []);
+    await t.rejects(second, { code: 'rate_limited' });
+    await t.rejects(third, { code: 'rate_limited' });
+    returns(true);
+    t.same(socket().texts, []);
+    returns(false);
+    t.match(socket().texts, [{ type: 'SUBSCRIBE', talkgroup_ids: [alpha], mode: 'listen' }]);
+  },
+);
+
+t.test('a choice refused right after a reconnect leaves the one that is being asked for again', async (t) => {
+  const { radio, socket, ref, subscribed, returns } = setUp();
+  const done = radio.subscribe({ talkgroupIds: [alpha], mode: 'listen' });
+  subscribed([ALPHA]);
+  await done;
+  returns(false);
+  const refused = radio.subscribe({ talkgroupIds: [alpha], mode: 'events' });
+  for (const index of [0, 1])
+    socket().says({ type: 'ERROR', ref: ref(index), code: 'rate_limited', message: '' });
+  await t.rejects(refused, { code: 'rate_limited' });
+  returns(true);
+  t.match(socket().texts, [{ type: 'SUBSCRIBE', talkgroup_ids: [alpha], mode: 'listen' }]);
+});
+
+t.test('each message of a choice too large for one stands for itself', async (t) => {
+  const { radio, socket, returns } = setUp();
+  const many = Array.from({ length: 201 }, (_, i) => ({ ...ALPHA, talkgroup_id: `tg-${i}`, number: i + 10 }));
+  socket().says({ type: 'SUBSCRIBED', talkgroups: many, refused: [] });
+  const choice = radio.subscribe({ talkgroupIds: many.map((one) => one.talkgroup_id), mode: 'listen' });
+  const [full, last] = socket().texts.map(({ ref }) => ref as number);
+  socket().says({ type: 'SUBSCRIBED', ref: full ?? 0, talkgroups: many.slice(0, 200), refused: [] });
+  socket().says({ type: 'ERROR', ref: last ?? 0, code: 'rate_limited', message: '' });
+  await t.rejects(choice, { code: 'rate_limited' });
+  returns(false, many);
+  t.same(
+    socket().texts.map(({ talkgroup_ids }) => (talkgroup_ids as string[]).length),
+    [200],
+    'what the relay took is chosen',
+  );
+});
+
+t.test('more came and went than the server names: both lists are empty, and that is said', async (t) => {
+  const { radio, socket } = setUp();
+  const told: unknown[] = [];
+  radio.on('presence', (presence) => told.push(presence));
+  socket().says({ type: 'PRESENCE', talkgroup_id: alpha, online: 33 });
+  t.same(told, [{ talkgroup_id: alpha, joined: [], left: [], online: 33, isIncomplete: true }]);
+  t.equal(radio.talkgroups.get(alpha)?.online, 33);
+});
+
 t.test('who comes and goes is told, and how many are there is known', async (t) => {
   const { radio, socket, ref } = setUp();
   const told: unknown[] = [];
@@ -191,7 +267,7 @@ t.test('who comes and goes is told, and how many are there is known', async (t) 
   const member = { session: 21, user_id: 'u-2', username: 'ann', site: 'depot' };
   const presence = { talkgroup_id: alpha, joined: [member], left: [20], online: 4 };
   socket().says({ type: 'PRESENCE', ...presence });
-  t.same(told, [presence]);
+  t.same(told, [{ ...presence, isIncomplete: false }]);
   t.equal(radio.talkgroups.get(alpha)?.online, 4);
   t.equal(radio.gaps, 0, 'it carries no event number');
 

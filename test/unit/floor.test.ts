@@ -418,6 +418,29 @@ t.test('who returns to a free floor it waited for has it', async (t) => {
   t.same(returns('bob'), ['bob granted 1']);
 });
 
+t.test('a return is told of a grant without a frame, and the first one gives it 2 s anew', async (t) => {
+  const { asks, loses, returns, pass } = talkgroup('single');
+  asks('admin', { priority: 5 });
+  pass(1000);
+  loses('admin');
+  pass(900);
+  t.same(returns('admin'), ['admin granted 5']);
+  pass(1000);
+  t.same(returns('admin'), ['admin granted 5'], 'also when its old socket was not seen to die');
+  t.same(pass(999), []);
+  t.same(pass(1), ['admin revoked unused'], '2 s from the first return');
+});
+
+t.test('whoever waits and takes over from a live socket hears the place', async (t) => {
+  const { talks, waits, returns } = talkgroup('single');
+  talks('ann');
+  waits('bob');
+  waits('cid');
+  t.same(returns('cid'), ['cid queued 2/2']);
+  t.same(returns('cid'), ['cid queued 2/2'], 'every time');
+  t.same(returns('ann'), [], 'a running burst is not told');
+});
+
 t.test('who does not return in 1.5 s leaves the queue, and the others move up', async (t) => {
   const { talks, waits, loses, pass, closes } = talkgroup('single');
   talks('ann');
