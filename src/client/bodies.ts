@@ -94,6 +94,7 @@ export type RevokeCode =
   | 'collision'
   | 'unused'
   | 'silence'
+  | 'rate_limited'
   | 'mode'
   | 'disabled'
   | 'left'

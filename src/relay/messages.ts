@@ -1,6 +1,6 @@
 // What the relay says: the JSON messages of the protocol from its side.
 import type { Announcement, Present } from '../presence/roster.js';
-import type { EndCode } from '../talk/floor.js';
+import type { EndCode, TalkLimits } from '../talk/floor.js';
 import type { EmergencyRow } from '../talk/store.js';
 import type { Ref } from './asks.js';
 import type { Talkgroup } from './members.js';
@@ -54,9 +54,12 @@ const sentences: Readonly<Record<ErrorCode, string>> = {
   unavailable: 'not possible right now, try again',
 };
 
-export interface Limits {
+export interface Limits extends TalkLimits {
   readonly frameBytes: number;
+  /** Of one session in one talkgroup; of all sockets of a user twice that. */
   readonly framesPerSecond: number;
+  /** Bytes of payload of all sockets of a user in one talkgroup. */
+  readonly userBytesPerSecond: number;
   readonly textBytes: number;
   /** Lag beyond which a receiver gets no more audio until it has caught up. */
   readonly backlogMs: number;
