@@ -3,6 +3,7 @@ import type { Announcement, Present } from '../presence/roster.js';
 import type { EndCode, TalkLimits } from '../talk/floor.js';
 import type { EmergencyRow } from '../talk/store.js';
 import type { Ref } from './asks.js';
+import { budgetIn } from './budget.js';
 import type { Talkgroup } from './members.js';
 import type { Session } from './session.js';
 import type { Talk } from './talk.js';
@@ -164,6 +165,10 @@ export const say = {
       limits: {
         frame_bytes: limits.frameBytes,
         frames_per_second: limits.framesPerSecond,
+        user_frames_per_second: budgetIn(limits).framesPerSecond,
+        user_bytes_per_second: limits.userBytesPerSecond,
+        talks_per_user: limits.talksPerUser,
+        talkers_max: limits.talkersMax,
         text_bytes: limits.textBytes,
         backlog_ms: limits.backlogMs,
       },
