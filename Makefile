@@ -43,6 +43,7 @@ test: lint build ## install, build, type-check, lint and run every test
 prove: export PROVE_RUNS = 30000
 prove: export KILL_STORM_S = 60
 prove: export CHANGE_TRIALS = 500
+prove: export FLOOD_SOCKETS = 32
 prove: export CONNECTION_CUTS = 10000
 prove: export HELD_TRIALS = 200
 prove: export SLOW_LISTENERS = 500

@@ -189,6 +189,24 @@ export const Environment = Type.Object({
     10_000,
     'frames per second of one session in one talkgroup, 10 to 10000; twice that as a burst',
   ),
+  USER_BYTES_PER_SECOND: count(
+    65_536,
+    16_384,
+    1_000_000_000,
+    'payload bytes per second of all sockets of a user in one talkgroup, 16384 to 1000000000',
+  ),
+  TALKS_PER_USER: count(
+    2,
+    1,
+    10_000,
+    'talk bursts at once of all sockets of a user in one talkgroup, 1 to 10000; more are refused',
+  ),
+  TALKERS_MAX: count(
+    32,
+    1,
+    10_000,
+    'talk bursts at once in one open talkgroup, 1 to 10000; more are refused',
+  ),
   TEXT_BYTES: count(8192, 512, 65_536, 'largest text message, 512 to 65536 bytes'),
   CONTROL_PER_SECOND: count(
     20,

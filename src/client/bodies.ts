@@ -91,6 +91,7 @@ export type RevokeCode =
   | 'too_long'
   | 'unused'
   | 'silence'
+  | 'rate_limited'
   | 'mode'
   | 'disabled'
   | 'left'

@@ -27,7 +27,21 @@ export type Welcome = {
   /** It is the session that was asked for: same number, subscriptions, and what was left of floors and queue places. */
   resumed: boolean;
   server_time: number;
-  limits: { frame_bytes: number; frames_per_second: number; text_bytes: number; backlog_ms: number };
+  limits: {
+    /** Of payload. */
+    frame_bytes: number;
+    /** Of one session in one talkgroup. */
+    frames_per_second: number;
+    /** Of all sockets of the user in one talkgroup: frames, and bytes of payload. */
+    user_frames_per_second: number;
+    user_bytes_per_second: number;
+    /** Bursts at once of all sockets of the user in one talkgroup. */
+    talks_per_user: number;
+    /** Bursts at once in one talkgroup in the floor mode `open`. */
+    talkers_max: number;
+    text_bytes: number;
+    backlog_ms: number;
+  };
   talkgroups: Snapshot[];
 };
 

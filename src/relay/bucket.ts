@@ -16,11 +16,16 @@ export class Bucket {
     this.spentUntilMs = nowMs - this.fullMs;
   }
 
-  /** true: within the rate, and one token is spent. */
-  take(nowMs: number): boolean {
-    const spentUntilMs = Math.max(this.spentUntilMs, nowMs - this.fullMs) + this.tokenMs;
+  /** true: within the rate, and so many tokens are spent. */
+  take(nowMs: number, tokens = 1): boolean {
+    const spentUntilMs = Math.max(this.spentUntilMs, nowMs - this.fullMs) + tokens * this.tokenMs;
     if (spentUntilMs > nowMs + ROUNDING_MS) return false;
     this.spentUntilMs = spentUntilMs;
     return true;
+  }
+
+  /** What `take` took was not used. */
+  giveBack(tokens: number): void {
+    this.spentUntilMs -= tokens * this.tokenMs;
   }
 }

@@ -92,6 +92,9 @@ export function composeRelay({ config, url, database, verifyToken, log }: RelayS
     limits: {
       frameBytes: config.FRAME_BYTES,
       framesPerSecond: config.FRAMES_PER_SECOND,
+      userBytesPerSecond: config.USER_BYTES_PER_SECOND,
+      talksPerUser: config.TALKS_PER_USER,
+      talkersMax: config.TALKERS_MAX,
       textBytes: config.TEXT_BYTES,
       controlPerSecond: config.CONTROL_PER_SECOND,
       talkSilenceMs: config.TALK_SILENCE_MS,

@@ -15,6 +15,8 @@ export type DropReason =
   | 'not_member'
   | 'listen_only'
   | 'rate_limited'
+  /** All sockets of the user together sent too much. */
+  | 'over_budget'
   | 'too_many_talkgroups'
   | 'withdrawn'
   /** Of a burst that the server ended or denied. */
@@ -93,6 +95,7 @@ export const newCounts = (): Counts => ({
     not_member: 0,
     listen_only: 0,
     rate_limited: 0,
+    over_budget: 0,
     too_many_talkgroups: 0,
     withdrawn: 0,
     muted: 0,

@@ -43,6 +43,7 @@ export const newFloorCounts = (): FloorCounts => ({
     left: 0,
     deleted: 0,
     disabled: 0,
+    rate_limited: 0,
     mode: 0,
   },
   waits: newHistogram(WAITS_MS),

@@ -8,7 +8,9 @@ import {
   holderOf,
   isIdle,
   type Outcome,
+  type Removal,
   step,
+  type TalkLimits,
   waitingOf,
 } from '../talk/floor.js';
 import type { Ref } from './asks.js';
@@ -16,7 +18,7 @@ import type { Counts } from './counts.js';
 import type { Fanout } from './fanout.js';
 import { countStep, type Denial } from './floor-counts.js';
 import { EMERGENCY } from './frame.js';
-import { isInEmergency, type Talkgroup } from './members.js';
+import { isInEmergency, type Membership, type Talkgroup } from './members.js';
 import { say } from './messages.js';
 import type { Session } from './session.js';
 import type { Talk } from './talk.js';
@@ -29,6 +31,7 @@ export interface FloorsOptions {
   readonly discard: (talk: Talk) => void;
   /** T1. */
   readonly talkSilenceMs: number;
+  readonly talkLimits: TalkLimits;
   /** An outcome for this session threw: it alone ends, but not in the midst of a step. */
   readonly failLater: (session: Session, error: unknown) => void;
   readonly log: { error(fields: object, message: string): void };
@@ -44,14 +47,14 @@ interface Asking {
 export type Floors = ReturnType<typeof createFloors>;
 
 export function createFloors(options: FloorsOptions) {
-  const { fanout, counts, sessions, discard, talkSilenceMs, failLater, log } = options;
+  const { fanout, counts, sessions, discard, talkSilenceMs, talkLimits, failLater, log } = options;
   /** Talkgroups in which somebody has the floor or waits for it, or did a moment ago: a burst may be one frame. */
   const active = new Set<Talkgroup>();
 
   /** One event of one talkgroup. No outcome closes a session at once, so nothing comes back in here meanwhile. */
   function act(talkgroup: Talkgroup, event: FloorEvent, nowMs: number, ref?: Ref): void {
     const before = talkgroup.floor;
-    const after = step(before, event, nowMs);
+    const after = step(before, event, nowMs, talkLimits);
     countStep(counts.floor, { before, event, after, nowMs });
     talkgroup.floor = after.floor;
     active.add(talkgroup);
@@ -122,10 +125,8 @@ export function createFloors(options: FloorsOptions) {
 
   function deny(talk: Talk, code: Denial, nowMs: number, ref: Ref | undefined): void {
     silence(talk, nowMs);
-    const { talkgroup } = talk;
-    const [first] = talkgroup.talking;
-    const talker = code === 'forbidden' ? undefined : first;
-    talk.session.send(say.floorDenied(talkgroup.id, { code, ref, talker }));
+    const talker = code === 'forbidden' ? undefined : talkerBefore(talk);
+    talk.session.send(say.floorDenied(talk.talkgroup.id, { code, ref, talker }));
   }
 
   /** The frames that follow a refusal are dropped without a word, until the talker begins anew. */
@@ -161,6 +162,7 @@ export function createFloors(options: FloorsOptions) {
 
   const claimOf = ({ session, membership }: Talk, priority: number) => ({
     session: session.number,
+    user: membership.user.id,
     priority,
     isAdmin: membership.user.isAdmin,
     inEmergency: isInEmergency(membership),
@@ -177,6 +179,12 @@ export function createFloors(options: FloorsOptions) {
   function settle(talk: Talk): void {
     const isHolder = holderOf(talk.talkgroup.floor, talk.session.number) !== undefined;
     if (!isHolder && !waits(talk)) forget(talk);
+  }
+
+  function remove(talk: Talk, code: Removal, nowMs: number): void {
+    if (!hasPart(talk)) return;
+    act(talk.talkgroup, { kind: 'removed', session: talk.session.number, code }, nowMs);
+    settle(talk);
   }
 
   function expireIn(talkgroup: Talkgroup, nowMs: number): void {
@@ -209,10 +217,18 @@ export function createFloors(options: FloorsOptions) {
     release,
 
     /** The right to talk there is gone. */
-    remove(talk: Talk, code: 'left' | 'deleted' | 'disabled', nowMs: number): void {
-      if (!hasPart(talk)) return;
-      act(talk.talkgroup, { kind: 'removed', session: talk.session.number, code }, nowMs);
-      settle(talk);
+    remove,
+
+    /** The sockets of a user send too much: of the bursts with these memberships the one that began last ends. */
+    endNewest(memberships: Iterable<Membership>, nowMs: number): void {
+      let newest: Talk | null = null;
+      for (const membership of memberships) {
+        for (const talk of membership.talkgroup.talking) {
+          const isNewer = newest === null || talk.startedAtMs >= newest.startedAtMs;
+          if (talk.membership === membership && isNewer) newest = talk;
+        }
+      }
+      if (newest !== null) remove(newest, 'rate_limited', nowMs);
     },
 
     /** The socket died: in `open`, and `forGood`, everything ends; else it is kept for a while. */
@@ -275,6 +291,13 @@ export function createFloors(options: FloorsOptions) {
 
 /** It returned and sent no frame since: T1 runs, and neither another death of its socket nor another return stops it. */
 const hasReturnedSilent = ({ relayed, relayedAtReturn }: Talk) => relayed === relayedAtReturn;
+
+/** The burst in the way: in `open`, where many talk, the oldest one of the same user, if there is one. */
+function talkerBefore({ talkgroup, membership }: Talk): Talk | undefined {
+  for (const other of talkgroup.talking)
+    if (talkgroup.floorMode !== 'open' || other.membership === membership) return other;
+  return undefined;
+}
 
 /** Whether it stands in the queue for the floor. */
 const waits = ({ session, membership }: Talk) =>

@@ -3,6 +3,7 @@ import type { DeviceId, TalkgroupId, UserId } from '../ids.js';
 import type { Roster } from '../presence/roster.js';
 import { emptyFloor, type Floor } from '../talk/floor.js';
 import type { Account, EmergencyRow, FloorMode, MembershipRow, TalkgroupRow } from '../talk/store.js';
+import type { Budget } from './budget.js';
 import type { Held } from './held.js';
 import type { Reception } from './reception.js';
 import type { Session } from './session.js';
@@ -99,6 +100,8 @@ export class Membership {
   readonly site: string;
   /** false: withdrawn until a read says what is true; set only by a read. */
   granted = true;
+  /** What the user's sockets together may send here; null before the first talk. */
+  budget: Budget | null = null;
 
   constructor(user: User, talkgroup: Talkgroup, site: string) {
     this.user = user;
@@ -119,6 +122,8 @@ export class User {
   readonly memberships = new Map<number, Membership>();
   /** His device or his tokens may be gone: nothing goes in or out until a read says. */
   withdrawn = false;
+  /** What the user's sockets together may send in all talkgroups; null before the first talk. */
+  budget: Budget | null = null;
 
   constructor(account: Account) {
     this.id = account.id;

@@ -1,8 +1,9 @@
 // What the relay says: the JSON messages of the protocol from its side.
 import type { Announcement, Present } from '../presence/roster.js';
-import type { EndCode } from '../talk/floor.js';
+import type { EndCode, TalkLimits } from '../talk/floor.js';
 import type { EmergencyRow } from '../talk/store.js';
 import type { Ref } from './asks.js';
+import { budgetIn } from './budget.js';
 import type { Talkgroup } from './members.js';
 import type { Session } from './session.js';
 import type { Talk } from './talk.js';
@@ -54,9 +55,12 @@ const sentences: Readonly<Record<ErrorCode, string>> = {
   unavailable: 'not possible right now, try again',
 };
 
-export interface Limits {
+export interface Limits extends TalkLimits {
   readonly frameBytes: number;
+  /** Of one session in one talkgroup; of all sockets of a user twice that. */
   readonly framesPerSecond: number;
+  /** Bytes of payload of all sockets of a user in one talkgroup. */
+  readonly userBytesPerSecond: number;
   readonly textBytes: number;
   /** Lag beyond which a receiver gets no more audio until it has caught up. */
   readonly backlogMs: number;
@@ -161,6 +165,10 @@ export const say = {
       limits: {
         frame_bytes: limits.frameBytes,
         frames_per_second: limits.framesPerSecond,
+        user_frames_per_second: budgetIn(limits).framesPerSecond,
+        user_bytes_per_second: limits.userBytesPerSecond,
+        talks_per_user: limits.talksPerUser,
+        talkers_max: limits.talkersMax,
         text_bytes: limits.textBytes,
         backlog_ms: limits.backlogMs,
       },

@@ -119,6 +119,7 @@ export function createRelay(options: RelayOptions): Relay {
     sessions,
     discard,
     talkSilenceMs: limits.talkSilenceMs,
+    talkLimits: limits,
     failLater: (session, error) =>
       setImmediate(() => {
         // Unless it is over by then, by another one of its outcomes or by itself.

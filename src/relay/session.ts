@@ -1,5 +1,6 @@
 // A session: one radio from WELCOME to its end, over one socket or, resumed, several. The hot path comes first.
 import assert from 'node:assert/strict';
+import type { Budget } from './budget.js';
 import { type Close, closes } from './closes.js';
 import { Control } from './control.js';
 import { countClose, countOurClose, type DropReason } from './counts.js';
@@ -100,6 +101,8 @@ export class Session {
       if (!this.beginBurst(talk, view, flags, nowMs)) return false;
       started = START;
     }
+    const exceeded = talk.spend(message.byteLength - HEADER_BYTES, nowMs);
+    if (exceeded !== null) return this.refuseExcess(talk, exceeded, flags, nowMs);
     const { talkgroup } = talk;
     talk.relayed++;
     talkgroup.relayed++;
@@ -129,7 +132,7 @@ export class Session {
     if (known !== undefined) return known;
     const membership = this.user.memberships.get(number);
     if (membership === undefined) return null;
-    const talk = new Talk(this, membership, this.house.limits.framesPerSecond, nowMs);
+    const talk = new Talk(this, membership, this.house.limits, nowMs);
     this.talks ??= new Map();
     this.talks.set(number, talk);
     return talk;
@@ -157,6 +160,8 @@ export class Session {
       talk.lastFrameAtMs = nowMs;
       return this.drop('muted');
     }
+    const exceeded = talk.exceeded(view.byteLength - HEADER_BYTES, nowMs);
+    if (exceeded !== null) return this.refuseExcess(talk, exceeded, flags, nowMs);
     talk.isMuted = false;
     talk.lastFrameAtMs = nowMs;
     if (talk.isTalking) floors.release(talk, 'released', nowMs);
@@ -205,9 +210,24 @@ export class Session {
     return false;
   }
 
+  /** All sockets of the user together send too much; when that goes on, the burst that one of them began last ends. */
+  private refuseExcess(talk: Talk, exceeded: Budget, flags: number, nowMs: number): false {
+    if (exceeded.isExceededForLong(nowMs)) {
+      const memberships = exceeded === talk.budget ? [talk.membership] : this.user.memberships.values();
+      this.house.floors.endNewest(memberships, nowMs);
+    }
+    return this.refuseFrame('rate_limited', talk.talkgroup.number, flags, nowMs, 'over_budget');
+  }
+
   /** Drops the frame; its stream, until its next START or 2 s of silence, hears of it once. */
-  private refuseFrame(code: FrameRefusal, number: number, flags: number, nowMs: number): false {
-    this.drop(code);
+  private refuseFrame(
+    code: FrameRefusal,
+    number: number,
+    flags: number,
+    nowMs: number,
+    reason: DropReason = code,
+  ): false {
+    this.drop(reason);
     this.flood ??= new Flood(this.house.limits.framesPerSecond);
     if (this.flood.hit(nowMs)) {
       this.close(closes.rate_limited);

@@ -1,6 +1,8 @@
 // One session's talk in one talkgroup: the grant or burst it has there, and what bounds the next.
 import { Bucket } from './bucket.js';
+import { Budget, budgetIn, budgetInAll } from './budget.js';
 import type { Membership, Talkgroup } from './members.js';
+import type { Limits } from './messages.js';
 import type { Session } from './session.js';
 import { Window } from './window.js';
 
@@ -18,6 +20,9 @@ export class Talk {
   /** That of the membership: on the hot path one load less, and nearly all that it costs are loads. */
   readonly talkgroup: Talkgroup;
   readonly bucket: Bucket;
+  /** Of the user here, and in all talkgroups; shared by all sockets. */
+  readonly budget: Budget;
+  readonly budgetInAll: Budget;
   /** Number of the grant or the running burst in this session, 0 when it has neither. */
   burst = 0;
   /** The burst has begun: its frames are relayed without another question. */
@@ -45,11 +50,32 @@ export class Talk {
   mutedUntilMs = 0;
   readonly starts = new Window(BURSTS_MAX, BURSTS_WINDOW_MS);
 
-  constructor(session: Session, membership: Membership, framesPerSecond: number, nowMs: number) {
+  constructor(session: Session, membership: Membership, limits: Limits, nowMs: number) {
+    const { framesPerSecond } = limits;
+    const { user } = membership;
     this.session = session;
     this.membership = membership;
     this.talkgroup = membership.talkgroup;
     this.bucket = new Bucket(framesPerSecond, 2 * framesPerSecond, nowMs);
+    membership.budget ??= new Budget(budgetIn(limits), nowMs);
+    user.budget ??= new Budget(budgetInAll(limits), nowMs);
+    this.budget = membership.budget;
+    this.budgetInAll = user.budget;
+  }
+
+  /** Spends a frame with so many bytes; else the budget of its user that it exceeds, and nothing is spent. */
+  spend(bytes: number, nowMs: number): Budget | null {
+    if (!this.budget.take(bytes, nowMs)) return this.budget;
+    if (this.budgetInAll.take(bytes, nowMs)) return null;
+    this.budget.giveBack(bytes);
+    return this.budgetInAll;
+  }
+
+  /** The budget that a frame with so many bytes would exceed. */
+  exceeded(bytes: number, nowMs: number): Budget | null {
+    const exceeded = this.spend(bytes, nowMs);
+    if (exceeded === null) for (const budget of [this.budget, this.budgetInAll]) budget.giveBack(bytes);
+    return exceeded;
   }
 
   /** What is still in flight is dropped: until a START, a request, or T1 of silence from now on. */

@@ -1,4 +1,5 @@
 // What somebody asks for the floor with, and how claims stand to each other.
+import type { UserId } from '../ids.js';
 import type { FloorMode } from './store.js';
 
 /** A first frame asks with this. */
@@ -7,6 +8,8 @@ export const FRAME_PRIORITY = 1;
 /** What somebody asks with. */
 export interface Claim {
   readonly session: number;
+  /** Whose session it is: a user's bursts are counted over all sockets. */
+  readonly user: UserId;
   /** 0 to 7; from 4 on it preempts, and needs the role or an open emergency, else it counts as 3. */
   readonly priority: number;
   readonly isAdmin: boolean;

@@ -5,10 +5,12 @@
 // get him now: every step ends with that.
 import { type Claim, FRAME_PRIORITY, mayTalkIn, preempts, priorityOf } from './claim.js';
 import { inOrder, placesToTell, queued, type Waiting } from './queue.js';
+import { inTurn, mayWait, roomFor, type TalkLimits } from './room.js';
 import type { FloorMode } from './store.js';
 
 export { type Claim, FRAME_PRIORITY, priorityOf } from './claim.js';
 export { WAITING_MAX, type Waiting } from './queue.js';
+export type { TalkLimits } from './room.js';
 
 /** A grant without a frame is revoked after this time (ms). */
 export const UNUSED_MS_MAX = 2000;
@@ -36,6 +38,7 @@ export interface Floor {
   readonly mode: FloorMode;
   /** T2 of the talkgroup (ms), 0: none; `open` has none. */
   readonly maxTalkMs: number;
+  /** In the order of their grants. */
   readonly holders: readonly Holder[];
   /** In the order in which they will be served. */
   readonly waiting: readonly Waiting[];
@@ -69,6 +72,7 @@ export type EndCode =
   | 'left'
   | 'deleted'
   | 'disabled'
+  | 'rate_limited'
   | 'mode';
 
 export type FloorEvent =
@@ -78,8 +82,8 @@ export type FloorEvent =
   | { readonly kind: 'frame'; readonly claim: Claim }
   /** END, FLOOR_RELEASE, or silence of T1 in a running burst. A START inside a burst is this, then its frame. */
   | { readonly kind: 'release'; readonly session: number; readonly code: 'released' | 'silence' }
-  /** The right to talk is gone. */
-  | { readonly kind: 'removed'; readonly session: number; readonly code: 'left' | 'deleted' | 'disabled' }
+  /** The right to talk is gone, or its user's sockets together send too much. */
+  | { readonly kind: 'removed'; readonly session: number; readonly code: Removal }
   /** The socket died; `forGood` when its owner said so. Until it returned nothing else comes from this session. */
   | { readonly kind: 'lost'; readonly session: number; readonly forGood: boolean }
   /** The session has another socket, whether or not the old one was seen to die. */
@@ -88,6 +92,8 @@ export type FloorEvent =
   | { readonly kind: 'settings'; readonly mode: FloorMode; readonly maxTalkMs: number }
   | EmergencyChange
   | { readonly kind: 'tick' };
+
+export type Removal = 'left' | 'deleted' | 'disabled' | 'rate_limited';
 
 /** An emergency of these sessions' user was raised or cleared. */
 interface EmergencyChange {
@@ -116,21 +122,21 @@ export interface Step {
 }
 
 /** One event. Never throws; an event that does not apply returns the same floor. */
-export function step(floor: Floor, event: FloorEvent, nowMs: number): Step {
-  const applied = apply(floor, event, nowMs);
+export function step(floor: Floor, event: FloorEvent, nowMs: number, limits: TalkLimits): Step {
+  const applied = apply(floor, event, nowMs, limits);
   if (applied.floor === floor) return applied;
-  const served = both(applied, serve(applied.floor, nowMs));
+  const served = both(applied, serve(applied.floor, nowMs, limits));
   const places = placesToTell(floor.waiting, served.floor.waiting);
   const queued = places.map((place): Outcome => ({ kind: 'queued', ...place }));
   return both(served, { floor: served.floor, outcomes: queued });
 }
 
-function apply(floor: Floor, event: FloorEvent, nowMs: number): Step {
+function apply(floor: Floor, event: FloorEvent, nowMs: number, limits: TalkLimits): Step {
   switch (event.kind) {
     case 'request':
-      return request(floor, event, nowMs);
+      return request(floor, event, nowMs, limits);
     case 'frame':
-      return firstFrame(floor, event.claim, nowMs);
+      return firstFrame(floor, event.claim, nowMs, limits);
     case 'release':
       return release(floor, event);
     case 'removed':
@@ -148,19 +154,26 @@ function apply(floor: Floor, event: FloorEvent, nowMs: number): Step {
   }
 }
 
-function request(floor: Floor, { claim, queue }: { claim: Claim; queue: boolean }, nowMs: number): Step {
+function request(
+  floor: Floor,
+  { claim, queue }: { claim: Claim; queue: boolean },
+  nowMs: number,
+  limits: TalkLimits,
+): Step {
   const held = holderOf(floor, claim.session);
   if (held !== undefined) return { floor, outcomes: [{ kind: 'granted', holder: held }] };
-  const won = contend(floor, claim, nowMs);
+  const won = contend(floor, claim, nowMs, limits);
   if (won !== null) return won;
-  if (queue && mayTalkIn(floor.mode, claim)) return wait(floor, claim, nowMs);
+  const mayQueue =
+    queue && mayTalkIn(floor.mode, claim) && mayWait(floor.holders, floor.waiting, claim, limits);
+  if (mayQueue) return wait(floor, claim, nowMs);
   return denied(withdraw(floor, claim.session), claim.session, refusalOf(floor, claim));
 }
 
 /** Who neither has the floor nor gets it is refused without another effect: if he waits, he keeps his place. */
-function firstFrame(floor: Floor, claim: Claim, nowMs: number): Step {
+function firstFrame(floor: Floor, claim: Claim, nowMs: number, limits: TalkLimits): Step {
   if (holderOf(floor, claim.session) !== undefined) return start(floor, claim.session, nowMs);
-  const won = contend(floor, claim, nowMs);
+  const won = contend(floor, claim, nowMs, limits);
   if (won === null) return denied(floor, claim.session, refusalOf(floor, claim));
   return both(won, start(won.floor, claim.session, nowMs));
 }
@@ -187,14 +200,22 @@ const denied = (floor: Floor, session: number, code: 'busy' | 'queue_full' | 'fo
 
 const refusalOf = ({ mode }: Floor, claim: Claim) => (mayTalkIn(mode, claim) ? 'busy' : 'forbidden');
 
-/** The floor granted to the claim, or null when the mode forbids that or somebody keeps it. */
-function contend(floor: Floor, claim: Claim, nowMs: number): Step | null {
+/** The floor granted to the claim, or null when the mode forbids that or others keep it. */
+function contend(floor: Floor, claim: Claim, nowMs: number, limits: TalkLimits): Step | null {
   if (!mayTalkIn(floor.mode, claim)) return null;
-  const [other] = floor.holders;
-  if (floor.mode === 'open' || other === undefined) return grant(floor, claim, nowMs);
-  if (!preempts(claim, other.claim)) return null;
-  const granted = grant({ ...floor, holders: [] }, claim, nowMs);
-  return { floor: granted.floor, outcomes: [...takenFrom(other, 'preempted'), ...granted.outcomes] };
+  const place = placeFor(floor, claim, limits);
+  if (place === null) return null;
+  if (place === 'free') return grant(floor, claim, nowMs);
+  const granted = grant({ ...floor, holders: floor.holders.filter((one) => one !== place) }, claim, nowMs);
+  return { floor: granted.floor, outcomes: [...takenFrom(place, 'preempted'), ...granted.outcomes] };
+}
+
+/** The holder who must give way to the claim, if one must; null: the claim has to give way. */
+function placeFor({ mode, holders }: Floor, claim: Claim, limits: TalkLimits): 'free' | Holder | null {
+  if (mode === 'open') return roomFor(holders, claim, limits);
+  const [other] = holders;
+  if (other === undefined) return 'free';
+  return preempts(claim, other.claim) ? other : null;
 }
 
 function grant(floor: Floor, claim: Claim, nowMs: number): Step {
@@ -239,15 +260,18 @@ function withdraw(floor: Floor, session: number): Floor {
 }
 
 /** Gives the floor to those in the queue who are there and would get it if they asked now. */
-function serve(floor: Floor, nowMs: number): Step {
-  let served = unchanged(floor);
-  for (const { sinceMs: _, lostAtMs, ...claim } of floor.waiting) {
-    if (lostAtMs !== null) continue;
-    const won = contend(served.floor, claim, nowMs);
-    if (won === null) break; // nobody behind stands higher
-    served = both(served, won);
+function serve(floor: Floor, nowMs: number, limits: TalkLimits): Step {
+  const won = serveOne(floor, nowMs, limits);
+  return won === null ? unchanged(floor) : both(won, serve(won.floor, nowMs, limits));
+}
+
+function serveOne(floor: Floor, nowMs: number, limits: TalkLimits): Step | null {
+  const waiting = floor.mode === 'open' ? inTurn(floor.holders, floor.waiting) : floor.waiting;
+  for (const { sinceMs: _, lostAtMs, ...claim } of waiting) {
+    const won = lostAtMs === null ? contend(floor, claim, nowMs, limits) : null;
+    if (won !== null) return won;
   }
-  return served;
+  return null;
 }
 
 /** Ends the session's grant or its waiting; of a grant `tell` says what there is to announce. */

@@ -97,7 +97,11 @@ export function fakeNetwork(): { WebSocket: new (address: string) => RadioSocket
       this.says({
         ...{ type: 'WELCOME', protocol: 1, session: OWN, user_id: 'u-own', username: 'own', device_id: null },
         ...{ resume_token: `token-${sockets.length}`, resumed: false, server_time: 0 },
-        limits: { frame_bytes: 1024, frames_per_second: 110, text_bytes: 8192, backlog_ms: 1000 },
+        limits: {
+          ...{ frame_bytes: 1024, frames_per_second: 110, user_frames_per_second: 220 },
+          ...{ user_bytes_per_second: 65_536, talks_per_user: 2, talkers_max: 32 },
+          ...{ text_bytes: 8192, backlog_ms: 1000 },
+        },
         talkgroups: [ALPHA],
         ...over,
       });

@@ -3,6 +3,7 @@
 // It is no second machine: it never says what must happen, only what must not, and after every step it compares what
 // each radio was told with what is.
 import assert from 'node:assert/strict';
+import type { UserId } from '../../src/ids.js';
 import {
   type EndCode,
   emptyFloor,
@@ -12,11 +13,12 @@ import {
   holderOf,
   type Outcome,
   step,
+  type TalkLimits,
 } from '../../src/talk/floor.js';
 import type { FloorMode } from '../../src/talk/store.js';
 
 /** The words of the floor, for those who speak the wire alone. */
-export { type FloorEvent, FRAME_PRIORITY, type Outcome } from '../../src/talk/floor.js';
+export { type FloorEvent, FRAME_PRIORITY, type Outcome, type TalkLimits } from '../../src/talk/floor.js';
 export type { FloorMode } from '../../src/talk/store.js';
 
 /** A radio as it sees itself. */
@@ -30,6 +32,8 @@ export interface Radio {
   /** Priority it last asked with and got something for. */
   asked: number;
   askedAtMs: number;
+  /** Grants are numbered: several may fall on one moment. */
+  grant: number;
   /** From here an unused grant is counted. */
   grantedAtMs: number;
   /** The grant was repeated at a return. */
@@ -46,10 +50,29 @@ interface Seen {
   readonly outcomes: readonly Outcome[];
 }
 
-/** A floor with so many radios, two to each user, every third user an admin. */
-export function watchFloor(radioCount: number, mode: FloorMode, maxTalkMs: number) {
-  const radios = Array.from({ length: radioCount }, (_, index) => newRadio(index));
+/** Those of the configuration. */
+export const TALK_LIMITS: TalkLimits = { talkersMax: 32, talksPerUser: 2 };
+
+/** A claim names its user by an id. */
+export const userIdOf = ({ user }: Pick<Radio, 'user'>) => `user ${user}` as UserId;
+
+export interface Watching {
+  readonly limits?: TalkLimits;
+  readonly radiosPerUser?: number;
+}
+
+/** A floor with so many radios, two to each user unless told otherwise, every third user an admin. */
+export function watchFloor(
+  radioCount: number,
+  mode: FloorMode,
+  maxTalkMs: number,
+  { limits = TALK_LIMITS, radiosPerUser = 2 }: Watching = {},
+) {
+  const radios = Array.from({ length: radioCount }, (_, index) =>
+    newRadio(index, Math.floor(index / radiosPerUser)),
+  );
   const inEmergency = new Set<number>();
+  let grants = 0;
   let floor = emptyFloor(mode, maxTalkMs);
 
   const radioOf = (session: number): Radio => {
@@ -68,6 +91,23 @@ export function watchFloor(radioCount: number, mode: FloorMode, maxTalkMs: numbe
   const preempts = (a: Radio, b: Radio) => standing(a) >= 4 && isAbove(a, b);
   const isForbidden = (radio: Radio) => floor.mode === 'broadcast' && !radio.isAdmin && !isUrgent(radio);
   const holders = () => radios.filter(holds);
+  const sameUser = (radio: Radio) => (other: Radio) => other.user === radio.user && other !== radio;
+  const ownBursts = (radio: Radio) => holders().filter(sameUser(radio)).length;
+  /** One burst of a user in an emergency stands above the limits. */
+  const partsMax = (radio: Radio) => limits.talksPerUser + (isUrgent(radio) ? 1 : 0);
+  const countedOf = (radio: Radio) =>
+    Math.max(0, ownBursts(radio) + (holds(radio) ? 1 : 0) - (isUrgent(radio) ? 1 : 0));
+  function isFull(): boolean {
+    const holding = holders();
+    const urgent = new Set(holding.filter(isUrgent).map(({ user }) => user));
+    return holding.length - urgent.size >= limits.talkersMax;
+  }
+  /** In `open`, whether its request has to be granted. */
+  function hasRoom(radio: Radio): boolean {
+    if (ownBursts(radio) >= partsMax(radio)) return false;
+    if (!isFull() || radio.isAdmin) return true;
+    return ownBursts(radio) === 0 && (isUrgent(radio) || holders().some((other) => countedOf(other) > 1));
+  }
 
   /** Steps the floor and checks everything that can be seen of it. */
   function see(event: FloorEvent, nowMs: number): readonly Outcome[] {
@@ -75,7 +115,7 @@ export function watchFloor(radioCount: number, mode: FloorMode, maxTalkMs: numbe
     const isIdle = appliesToNobody(event);
     const oldest = oldestTalker();
     if (event.kind === 'emergency') follow(event);
-    const { floor: after, outcomes } = step(before, event, nowMs);
+    const { floor: after, outcomes } = step(before, event, nowMs, limits);
     floor = after;
     if (isIdle) {
       assert.equal(after, before, 'an event that does not apply changes nothing');
@@ -86,7 +126,8 @@ export function watchFloor(radioCount: number, mode: FloorMode, maxTalkMs: numbe
     for (const index of outcomes.keys()) hear(seen, index);
     if (event.kind === 'request') assertAnswered(event.claim.session, outcomes);
     if (event.kind === 'returned') assertToldAgain(event.session, outcomes);
-    if (event.kind === 'settings' && before.mode === 'open' && event.mode !== 'open')
+    const isPreempted = outcomes.some((outcome) => 'code' in outcome && outcome.code === 'preempted');
+    if (event.kind === 'settings' && before.mode === 'open' && event.mode !== 'open' && !isPreempted)
       assertKept(oldest(), event);
     if (event.kind === 'tick') assertNothingOverdue(nowMs);
     assertAsTold();
@@ -167,7 +208,7 @@ export function watchFloor(radioCount: number, mode: FloorMode, maxTalkMs: numbe
     const radio = radioOf(sessionOf(outcome));
     switch (outcome.kind) {
       case 'granted':
-        return hearGrant(radio, outcome.holder, seen);
+        return hearGrant(radio, outcome.holder, seen, outcomes[index - 1]);
       case 'started':
         assert.equal(radio.state, 'granted', 'a burst begins once, and in a grant');
         assert(event.kind === 'frame' && event.claim.session === radio.session, 'with its first frame');
@@ -188,15 +229,17 @@ export function watchFloor(radioCount: number, mode: FloorMode, maxTalkMs: numbe
     }
   }
 
-  function hearGrant(radio: Radio, holder: Holder, { event, nowMs }: Seen): void {
+  function hearGrant(radio: Radio, holder: Holder, { event, nowMs }: Seen, previous?: Outcome): void {
     if (holds(radio)) return hearGrantAgain(radio, event, nowMs);
     radio.asked = askedIn(event, radio);
     assert.equal(radio.awayAtMs, null, 'nobody is granted the floor while away');
     assert.equal(holder.priority, standing(radio), 'the grant names the priority that counts');
     const talkMsMax = floor.mode === 'open' ? 0 : isUrgent(radio) ? 120_000 : floor.maxTalkMs;
     assert.equal(holder.talkMsMax, talkMsMax, 'the grant names its limit');
+    const tookPlace = previous !== undefined && 'code' in previous && previous.code === 'preempted';
+    if (floor.mode === 'open' && !tookPlace) assert(hasRoom(radio), `there is room for ${radio.session}`);
     Object.assign(radio, {
-      ...{ state: 'granted', position: 0, talkMsMax },
+      ...{ state: 'granted', position: 0, grant: ++grants, talkMsMax },
       ...{ grantedAtMs: nowMs, isToldAgain: false },
     });
   }
@@ -224,8 +267,12 @@ export function watchFloor(radioCount: number, mode: FloorMode, maxTalkMs: numbe
     if (code === 'forbidden') assert(isForbidden(radio), 'forbidden by the mode');
     if (code === 'queue_full') assert.equal(floor.waiting.length, 20, 'the queue is full');
     if (code === 'busy') {
-      assert(floor.mode !== 'open' && holder && !preempts(asker, holder), 'busy: somebody keeps the floor');
-      assert(event.kind === 'frame' || (event.kind === 'request' && !event.queue), 'who would wait may wait');
+      if (floor.mode === 'open') assert(!hasRoom(radio), 'busy: as many talk as may');
+      else assert(holder && !preempts(asker, holder), 'busy: somebody keeps the floor');
+      if (event.kind === 'request' && event.queue) {
+        const parts = radios.filter(({ state }) => state !== 'idle').filter(sameUser(radio)).length;
+        assert(parts >= partsMax(radio), 'who would wait may wait, unless its user has parts enough');
+      }
     }
     if (event.kind !== 'frame') idle(radio);
   }
@@ -259,17 +306,28 @@ export function watchFloor(radioCount: number, mode: FloorMode, maxTalkMs: numbe
 
   /** Who takes the floor must stand above the other as both stand now. */
   function assertPreempted(victim: Radio, event: FloorEvent, rest: readonly Outcome[]): void {
-    assert(
-      ['request', 'frame', 'emergency', 'returned'].includes(event.kind),
-      `no preemption by ${event.kind}`,
-    );
     const grant = rest.find(({ kind }) => kind === 'granted');
     assert(grant, 'who preempts is granted in the same step');
     const taker = radioOf(sessionOf(grant));
+    // After any event: the last burst of a user may end whose other radio waits.
+    if (floor.mode === 'open') return assertGivesWay(victim, taker);
+    assert(
+      // By new settings: one that waited in `open` may stand above the burst that stays.
+      ['request', 'frame', 'emergency', 'returned', 'settings'].includes(event.kind),
+      `no preemption by ${event.kind}`,
+    );
     assert(
       preempts({ ...taker, asked: askedIn(event, taker) }, victim),
       'only by who stands strictly higher',
     );
+  }
+
+  /** The newest of the second bursts gives way, to a user without any. */
+  function assertGivesWay(victim: Radio, taker: Radio): void {
+    assert(isFull() && ownBursts(taker) === 0 && !taker.isAdmin && !isUrgent(taker), 'only where it must');
+    for (const other of holders())
+      if (countedOf(other) > 1) assert(victim.grant >= other.grant, `${victim.session} is the newest`);
+    assert(countedOf(victim) > 1, 'a user keeps one burst');
   }
 
   function hearEnd(radio: Radio, code: EndCode, seen: Seen, previous: Outcome | undefined): void {
@@ -285,9 +343,10 @@ export function watchFloor(radioCount: number, mode: FloorMode, maxTalkMs: numbe
   }
 
   function assertMayEnd(radio: Radio, code: EndCode | 'unused', { event, nowMs }: Seen): void {
+    if (floor.mode === 'open' && code === 'preempted') return;
     if (event.kind === 'release' || event.kind === 'removed') return assert.equal(code, event.code);
     if (event.kind === 'lost') return assert.equal(code, 'disconnected');
-    if (event.kind === 'settings') return assert.equal(code, 'mode');
+    if (event.kind === 'settings') return assert(code === 'mode' || code === 'preempted');
     if (event.kind !== 'tick') {
       if (code === 'mode') return assert(event.kind === 'emergency' && isForbidden(radio));
       return assert.equal(code, 'preempted');
@@ -368,7 +427,11 @@ export function watchFloor(radioCount: number, mode: FloorMode, maxTalkMs: numbe
     const [holder] = holding;
     for (const radio of queue) {
       if (radio.awayAtMs !== null) continue;
-      assert(floor.mode !== 'open' && holder, `${radio.session} waits for a free floor`);
+      if (floor.mode === 'open') {
+        assert(!hasRoom(radio), `${radio.session} waits where there is room`);
+        continue;
+      }
+      assert(holder, `${radio.session} waits for a free floor`);
       assert(!preempts(radio, holder), `${radio.session} waits for what it may take`);
     }
     queue.forEach((radio, index) => {
@@ -383,6 +446,7 @@ export function watchFloor(radioCount: number, mode: FloorMode, maxTalkMs: numbe
   return {
     radios: radios as readonly Readonly<Radio>[],
     see,
+    mode: () => floor.mode,
     isUrgent,
     /** In the order of the queue. */
     waiting: () => floor.waiting.map(({ session }) => radioOf(session)),
@@ -390,14 +454,15 @@ export function watchFloor(radioCount: number, mode: FloorMode, maxTalkMs: numbe
   };
 }
 
-const newRadio = (index: number): Radio => ({
+const newRadio = (index: number, user: number): Radio => ({
   session: index + 1,
-  user: index >> 1,
-  isAdmin: (index >> 1) % 3 === 0,
+  user,
+  isAdmin: user % 3 === 0,
   state: 'idle',
   position: 0,
   asked: 0,
   askedAtMs: 0,
+  grant: 0,
   grantedAtMs: 0,
   isToldAgain: false,
   startedAtMs: 0,

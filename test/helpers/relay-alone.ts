@@ -21,6 +21,9 @@ export const relayAlone = (
     limits: {
       frameBytes: 1024,
       framesPerSecond: 110,
+      userBytesPerSecond: 65_536,
+      talksPerUser: 2,
+      talkersMax: 32,
       textBytes: 8192,
       controlPerSecond: 20,
       talkSilenceMs: 2000,

@@ -21,6 +21,7 @@ for (const threads of ['1', '0']) {
     const s = await service(t, {
       RELAY_THREADS: threads,
       FRAMES_PER_SECOND: '10000',
+      USER_BYTES_PER_SECOND: '1000000000',
       TALK_SILENCE_MS: '60000',
     });
     const admin = s.admin;

@@ -207,6 +207,32 @@ t.test(
   },
 );
 
+t.test(
+  'in a full open talkgroup a talk is denied or waits, and one that sends too much is revoked',
+  async (t) => {
+    const s = await service(t, {
+      ...{ TALKERS_MAX: '1', USER_BYTES_PER_SECOND: '16384', TALK_SILENCE_MS: '60000' },
+    });
+    const [ann, bob] = [await s.person('ann'), await s.person('bob')];
+    const { id: talkgroupId } = await s.talkgroup('fire', ann, bob);
+    const [a, b] = [await radioOf(t, s, ann), await radioOf(t, s, bob)];
+    const first = a.talk({ talkgroupId });
+    first.send(packet);
+    await reaches(first, 'talking');
+    const refused = b.talk({ talkgroupId });
+    refused.send(packet);
+    t.same(await refused.ended, { kind: 'denied', code: 'busy' });
+
+    const waits = b.talk({ talkgroupId, floor: 'queue' });
+    t.match(await reaches(waits, 'queued'), { position: 1, size: 1 });
+    first.end();
+    await reaches(waits, 'granted');
+    const flood = setInterval(() => waits.send(new Uint8Array(1000)), 10);
+    t.teardown(() => clearInterval(flood));
+    t.match(await waits.ended, { kind: 'revoked', code: 'rate_limited' });
+  },
+);
+
 t.test('an admin who asks with priority takes the floor, and both are told', async (t) => {
   const s = await service(t);
   const [ann, boss] = [await s.person('ann'), await s.person('boss', { role: 'admin' })];

@@ -159,7 +159,11 @@ t.test("WELCOME tells who one is and all of one's talkgroups, with these keys an
     username: 'gus',
     device_id: gus.device,
     resumed: false,
-    limits: { frame_bytes: 1024, frames_per_second: 110, text_bytes: 8192, backlog_ms: 1000 },
+    limits: {
+      ...{ frame_bytes: 1024, frames_per_second: 110, user_frames_per_second: 220 },
+      ...{ user_bytes_per_second: 65_536, talks_per_user: 2, talkers_max: 32 },
+      ...{ text_bytes: 8192, backlog_ms: 1000 },
+    },
   });
   t.match(resume_token, /^[\w-]{22}$/, '128 bits');
   t.ok(Number.isInteger(session) && session > 0 && session < 2 ** 32);

@@ -13,6 +13,7 @@ import {
   type FloorMode,
   FRAME_PRIORITY,
   type Outcome,
+  userIdOf,
   watchFloor,
 } from '../helpers/floor-onlooker.js';
 import {
@@ -614,7 +615,14 @@ function createStage({ s, cast, model, clock, story }: StageOptions) {
 
   const claimOf = (player: Player, priority: number) => {
     const radio = inFloor(player);
-    return { session: player.at, priority, isAdmin: radio.isAdmin, inEmergency: floor.isUrgent(radio) };
+    const { isAdmin } = radio;
+    return {
+      session: player.at,
+      user: userIdOf(radio),
+      priority,
+      isAdmin,
+      inEmergency: floor.isUrgent(radio),
+    };
   };
 
   async function ask(player: Player, { priority, queue }: Asks, nowMs: number): Promise<void> {

@@ -10,9 +10,9 @@ t.test('frames', { timeout: 120_000 }, async (t) => {
   const s = await service(t);
 
   /** A talkgroup of a talker and a listener with names of their own. */
-  async function pair(name: string) {
-    const [ann, bob] = [await s.person(`${name}-ann`), await s.person(`${name}-bob`)];
-    const talkgroup = await s.talkgroup(name, ann, bob);
+  async function pair(name: string, at = s) {
+    const [ann, bob] = [await at.person(`${name}-ann`), await at.person(`${name}-bob`)];
+    const talkgroup = await at.talkgroup(name, ann, bob);
     const [a, b] = [await ann.radio(), await bob.radio()];
     return { ann, bob, talkgroup, number: talkgroup.number, a, b };
   }
@@ -159,7 +159,9 @@ t.test('frames', { timeout: 120_000 }, async (t) => {
   });
 
   t.test('whatever the bytes, exactly the true frames are relayed, under the true name', async (t) => {
-    const { ann, number, b } = await pair('fuzz');
+    // The sockets of one user, each for one batch, send more than one user may.
+    const wide = await service(t, { FRAMES_PER_SECOND: '10000', USER_BYTES_PER_SECOND: '1000000000' });
+    const { ann, number, b } = await pair('fuzz', wide);
     const frame = fc
       .record({
         // Mostly the middle of a burst, for of beginnings there may be only eight.
@@ -178,7 +180,6 @@ t.test('frames', { timeout: 120_000 }, async (t) => {
       .tuple(frame, fc.nat(17), fc.nat(255))
       .map(([bytes, at, value]) => Uint8Array.from(bytes, (byte, index) => (index === at ? value : byte)));
     const noise = fc.uint8Array({ maxLength: 2 * HEADER_BYTES });
-    // Within the rate of one session, which each batch has for itself.
     const batch = fc.array(fc.oneof(frame, frame, frame, broken, noise), { maxLength: 60, size: 'max' });
     let relayed = 0;
     await fc.assert(

@@ -10,7 +10,7 @@ t.test(
   'events that a full buffer lost are made good by one SUBSCRIBED with all talkgroups',
   { timeout: 60_000 },
   async (t) => {
-    const s = await service(t, { FRAMES_PER_SECOND: '10000' });
+    const s = await service(t, { FRAMES_PER_SECOND: '10000', USER_BYTES_PER_SECOND: '1000000000' });
     const [ann, bob, cid] = [await s.person('ann'), await s.person('bob'), await s.person('cid')];
     const loud = await s.talkgroup('loud', ann, bob, cid);
     const quiet = await s.talkgroup('quiet', bob);

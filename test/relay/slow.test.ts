@@ -314,7 +314,9 @@ t.test(
     timeout: 160_000,
   },
   async (t) => {
-    const s = await serviceProcess(t, { SOCKETS_PER_USER: '1000', FRAME_BYTES: '16384' });
+    const s = await serviceProcess(t, {
+      ...{ SOCKETS_PER_USER: '1000', FRAME_BYTES: '16384', USER_BYTES_PER_SECOND: '1000000000' },
+    });
     const [ann, bob, cid] = await persons(s, 'memory', 3);
     const talkgroup = await s.talkgroup('memory', ann, bob, cid);
     const [a, c] = [await ann.radio(), await cid.radio()];
@@ -344,7 +346,10 @@ t.test(
 
 t.test("the engine's own buffer is full before time tells", { timeout: 160_000 }, async (t) => {
   t.jobs = 4;
-  const s = await service(t, { FRAME_BYTES: '16384', FRAMES_PER_SECOND: '10000', BACKLOG_MS: '60000' });
+  const s = await service(t, {
+    ...{ FRAME_BYTES: '16384', FRAMES_PER_SECOND: '10000', USER_BYTES_PER_SECOND: '1000000000' },
+    BACKLOG_MS: '60000',
+  });
 
   // The engine collects small messages until the end of its turn; one of 16 KiB goes out at once.
   for (const bytes of [8000, 16_384]) {

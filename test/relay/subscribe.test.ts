@@ -42,7 +42,11 @@ t.test('WELCOME says who one is, what one may send, and how one comes back', asy
     username: 'welcome-ann',
     device_id: ann.device,
     resumed: false,
-    limits: { frame_bytes: 1024, frames_per_second: 110, text_bytes: 8192, backlog_ms: 1000 },
+    limits: {
+      ...{ frame_bytes: 1024, frames_per_second: 110, user_frames_per_second: 220 },
+      ...{ user_bytes_per_second: 65_536, talks_per_user: 2, talkers_max: 32 },
+      ...{ text_bytes: 8192, backlog_ms: 1000 },
+    },
   });
   t.ok(Number.isInteger(session));
   t.ok(typeof resume_token === 'string' && Buffer.from(resume_token, 'base64url').length === 16, '128 bits');

@@ -55,3 +55,30 @@ t.test('whatever the rate and whenever it is asked, it answers like one that cou
   );
   t.pass('300 histories');
 });
+
+t.test('several tokens at a time are spent like as many one by one, and may be given back', async (t) => {
+  const step = fc.tuple(fc.integer({ min: 0, max: 40 }), fc.integer({ min: 1, max: 50 }), fc.boolean());
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 1000 }),
+      fc.integer({ min: 1, max: 300 }),
+      fc.array(step, { maxLength: 300 }),
+      (rate, burst, steps) => {
+        const bucket = new Bucket(rate, burst, 1_000_000);
+        let tokens = burst * 1000;
+        let now = 1_000_000;
+        return steps.every(([wait, count, isUsed]) => {
+          now += wait;
+          tokens = Math.min(burst * 1000, tokens + wait * rate);
+          const has = tokens >= count * 1000;
+          if (bucket.take(now, count) !== has) return false;
+          if (has && isUsed) tokens -= count * 1000;
+          if (has && !isUsed) bucket.giveBack(count);
+          return true;
+        });
+      },
+    ),
+    { numRuns: 300 },
+  );
+  t.pass('300 histories');
+});

@@ -3,13 +3,13 @@ import fc from 'fast-check';
 import t from 'tap';
 import { emptyFloor, type FloorEvent, type Outcome, step } from '../../src/talk/floor.js';
 import type { FloorMode } from '../../src/talk/store.js';
-import { type Radio, watchFloor } from '../helpers/floor-onlooker.js';
+import { type Radio, TALK_LIMITS, userIdOf, type Watching, watchFloor } from '../helpers/floor-onlooker.js';
 
 type Act =
   | { act: 'asks'; radio: number; priority: number; waits: boolean }
   | { act: 'talks' | 'releases' | 'fallsSilent' | 'returns'; radio: number }
   | { act: 'loses'; radio: number; forGood: boolean }
-  | { act: 'isRemoved'; radio: number; code: 'left' | 'deleted' | 'disabled' }
+  | { act: 'isRemoved'; radio: number; code: 'left' | 'deleted' | 'disabled' | 'rate_limited' }
   | { act: 'settings'; mode: FloorMode; maxTalkMs: number }
   | { act: 'emergency'; radio: number; raised: boolean }
   | { act: 'tick' };
@@ -41,7 +41,12 @@ function actsOf(radioCount: number): fc.Arbitrary<Act> {
     fc.record({
       act: fc.constant('isRemoved' as const),
       radio,
-      code: fc.constantFrom('left' as const, 'deleted' as const, 'disabled' as const),
+      code: fc.constantFrom(
+        'left' as const,
+        'deleted' as const,
+        'disabled' as const,
+        'rate_limited' as const,
+      ),
     }),
     fc.record({ act: fc.constant('settings' as const), mode, maxTalkMs: fc.constantFrom(0, 1000, 60_000) }),
     {
@@ -62,7 +67,10 @@ function eventOf(act: Act, watched: Watched): FloorEvent | null {
   if (radio === undefined) return null;
   const { session, isAdmin } = radio;
   const isThere = radio.awayAtMs === null;
-  const claim = (priority: number) => ({ session, priority, isAdmin, inEmergency: watched.isUrgent(radio) });
+  const claim = (priority: number) => ({
+    ...{ session, user: userIdOf(radio), priority, isAdmin },
+    inEmergency: watched.isUrgent(radio),
+  });
   switch (act.act) {
     case 'asks':
       return isThere ? { kind: 'request', claim: claim(act.priority), queue: act.waits } : null;
@@ -94,15 +102,20 @@ interface History {
   readonly acts: readonly (readonly [ms: number, act: Act])[];
 }
 
-const historiesOf = (radioCount: number, length: number): fc.Arbitrary<History> =>
+const historiesOf = (radioCount: number, length: number, modes = mode): fc.Arbitrary<History> =>
   fc.record({
-    mode,
+    mode: modes,
     acts: fc.array(fc.tuple(afterMs, actsOf(radioCount)), { maxLength: length, size: 'max' }),
   });
 
 /** Plays the history, then lets whoever has the floor give it up until nobody waits. */
-function play({ mode, acts }: History, radioCount: number, seen: Map<string, number>): void {
-  const watched = watchFloor(radioCount, mode, 60_000);
+function play(
+  { mode, acts }: History,
+  radioCount: number,
+  seen: Map<string, number>,
+  watching?: Watching,
+): void {
+  const watched = watchFloor(radioCount, mode, 60_000, watching);
   let nowMs = 1000;
   const note = (outcomes: readonly Outcome[]) => {
     for (const outcome of outcomes) {
@@ -118,7 +131,9 @@ function play({ mode, acts }: History, radioCount: number, seen: Map<string, num
   }
   const hopeful = watched.waiting().filter(({ awayAtMs }) => awayAtMs === null);
   const served: number[] = [];
-  for (let round = 0; round <= hopeful.length; round++) {
+  // In `open` more may talk than may begin to: administrators, and users in an emergency.
+  const rounds = watched.mode() === 'open' ? 2 * radioCount : hopeful.length;
+  for (let round = 0; round <= rounds; round++) {
     const [holder] = watched.holders();
     const event = holder ? givingUp(holder, round) : ({ kind: 'tick' } as const);
     nowMs += 2000; // an unused grant is over
@@ -126,6 +141,7 @@ function play({ mode, acts }: History, radioCount: number, seen: Map<string, num
       if (outcome.kind === 'granted') served.push(outcome.holder.claim.session);
   }
   const expected = hopeful.map(({ session }) => session);
+  if (watched.mode() === 'open') for (const sessions of [served, expected]) sessions.sort();
   if (served.join() !== expected.join()) throw new Error(`${expected} waited, ${served} were served`);
 }
 
@@ -143,7 +159,8 @@ t.test('over any history every promise of the floor holds, and everybody who wai
     { numRuns: RUNS },
   );
   // A history that never gets there proves nothing.
-  for (const code of ['preempted', 'too_long', 'unused', 'silence', 'mode', 'left', 'deleted', 'disabled'])
+  const codes = ['preempted', 'too_long', 'unused', 'silence', 'mode', 'left', 'deleted', 'disabled'];
+  for (const code of [...codes, 'rate_limited'])
     t.ok(seen.get(`revoked ${code}`), `revoked ${code} was seen`);
   for (const what of ['ended disconnected', 'ended released', 'denied busy', 'denied forbidden', 'changed'])
     t.ok(seen.get(what), `${what} was seen`);
@@ -166,9 +183,30 @@ t.test('with more radios than may wait the promises hold as well', async (t) => 
   t.ok(seen.get('denied queue_full'), 'the queue was full');
 });
 
+t.test('over any history in open no limit is exceeded, and a radio is refused only at one', async (t) => {
+  const seen = new Map<string, number>();
+  const limits = fc.record({
+    talkersMax: fc.integer({ min: 1, max: 5 }),
+    talksPerUser: fc.integer({ min: 1, max: 3 }),
+  });
+  const open = fc.constantFrom<FloorMode[]>('open', 'open', 'open', 'single');
+  const radioCount = 16;
+  fc.assert(
+    fc.property(limits, historiesOf(radioCount, 120, open), (limits, history) =>
+      play(history, radioCount, seen, { limits, radiosPerUser: 4 }),
+    ),
+    { numRuns: RUNS },
+  );
+  for (const what of ['denied busy', 'queued', 'revoked preempted', 'ended preempted'])
+    t.ok(seen.get(what), `${what} was seen`);
+});
+
 t.test('whatever a caller says, one talks at a time and nobody is in it twice', async (t) => {
   const session = fc.integer({ min: 1, max: 5 });
-  const claim = fc.record({ session, priority: fc.nat(7), isAdmin: fc.boolean(), inEmergency: fc.boolean() });
+  const user = fc.nat(2).map((number) => userIdOf({ user: number }));
+  const claim = fc.record({
+    ...{ session, user, priority: fc.nat(7), isAdmin: fc.boolean(), inEmergency: fc.boolean() },
+  });
   const event: fc.Arbitrary<FloorEvent> = fc.oneof(
     {
       weight: 3,
@@ -192,7 +230,7 @@ t.test('whatever a caller says, one talks at a time and nobody is in it twice', 
       let nowMs = 0;
       for (const [ms, next] of events) {
         nowMs += ms;
-        floor = step(floor, next, nowMs).floor;
+        floor = step(floor, next, nowMs, TALK_LIMITS).floor;
         if (floor.mode !== 'open' && floor.holders.length > 1) throw new Error('two talk');
         const all = [...floor.holders.map(({ claim }) => claim), ...floor.waiting].map((one) => one.session);
         if (new Set(all).size < all.length) throw new Error('somebody is in it twice');

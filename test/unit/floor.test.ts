@@ -2,8 +2,9 @@
 import t from 'tap';
 import { emptyFloor, type FloorEvent, isIdle, type Outcome, step } from '../../src/talk/floor.js';
 import type { FloorMode } from '../../src/talk/store.js';
+import { TALK_LIMITS, type TalkLimits, userIdOf } from '../helpers/floor-onlooker.js';
 
-const NAMES = ['ann', 'bob', 'cid', 'admin', 'chief'] as const;
+const NAMES = ['ann', 'bob', 'cid', 'admin', 'chief', 'ann2', 'ann3', 'dan'] as const;
 type Name = (typeof NAMES)[number];
 
 interface Asking {
@@ -13,25 +14,30 @@ interface Asking {
 }
 
 /** A talkgroup in which everything answers with what was announced, as `ann granted 1`; time passes only by `pass`. */
-function talkgroup(mode: FloorMode, maxTalkMs = 60_000) {
+function talkgroup(mode: FloorMode, maxTalkMs = 60_000, limits: TalkLimits = TALK_LIMITS) {
   let floor = emptyFloor(mode, maxTalkMs);
   let nowMs = 1000;
-  const urgent = new Set<Name>();
+  const urgent = new Set<string>();
   const numberOf = (name: Name) => NAMES.indexOf(name) + 1;
+  // ann has three radios.
+  const userOf = (name: Name) => userIdOf({ user: name.startsWith('ann') ? 0 : numberOf(name) });
 
   function on(event: FloorEvent): string[] {
-    const { floor: after, outcomes } = step(floor, event, nowMs);
+    const { floor: after, outcomes } = step(floor, event, nowMs, limits);
     floor = after;
     return outcomes.map(spoken);
   }
   const claimOf = (name: Name, priority: number) => ({
     session: numberOf(name),
+    user: userOf(name),
     priority,
     isAdmin: name === 'admin' || name === 'chief',
-    inEmergency: urgent.has(name),
+    inEmergency: urgent.has(userOf(name)),
   });
-  const emergency = (name: Name, inEmergency: boolean) =>
-    on({ kind: 'emergency', sessions: new Set([numberOf(name)]), inEmergency });
+  const emergency = (name: Name, inEmergency: boolean) => {
+    const own = NAMES.filter((other) => userOf(other) === userOf(name));
+    return on({ kind: 'emergency', sessions: new Set(own.map(numberOf)), inEmergency });
+  };
 
   return {
     floor: () => floor,
@@ -42,7 +48,7 @@ function talkgroup(mode: FloorMode, maxTalkMs = 60_000) {
     talks: (name: Name) => on({ kind: 'frame', claim: claimOf(name, 1) }),
     releases: (name: Name) => on({ kind: 'release', session: numberOf(name), code: 'released' }),
     fallsSilent: (name: Name) => on({ kind: 'release', session: numberOf(name), code: 'silence' }),
-    removes: (name: Name, code: 'left' | 'deleted' | 'disabled') =>
+    removes: (name: Name, code: 'left' | 'deleted' | 'disabled' | 'rate_limited') =>
       on({ kind: 'removed', session: numberOf(name), code }),
     loses: (name: Name) => on({ kind: 'lost', session: numberOf(name), forGood: false }),
     closes: (name: Name) => on({ kind: 'lost', session: numberOf(name), forGood: true }),
@@ -50,11 +56,11 @@ function talkgroup(mode: FloorMode, maxTalkMs = 60_000) {
     becomes: (next: FloorMode, nextMaxTalkMs = maxTalkMs) =>
       on({ kind: 'settings', mode: next, maxTalkMs: nextMaxTalkMs }),
     raises(name: Name): string[] {
-      urgent.add(name);
+      urgent.add(userOf(name));
       return emergency(name, true);
     },
     clears(name: Name): string[] {
-      urgent.delete(name);
+      urgent.delete(userOf(name));
       return emergency(name, false);
     },
     pass(ms: number): string[] {
@@ -151,8 +157,10 @@ t.test(
   async (t) => {
     let floor = emptyFloor('single', 0);
     const asks = (session: number) => {
-      const claim = { session, priority: 1, isAdmin: false, inEmergency: false };
-      const { floor: after, outcomes } = step(floor, { kind: 'request', claim, queue: true }, 0);
+      const claim = {
+        ...{ session, user: userIdOf({ user: session }), priority: 1, isAdmin: false, inEmergency: false },
+      };
+      const { floor: after, outcomes } = step(floor, { kind: 'request', claim, queue: true }, 0, TALK_LIMITS);
       floor = after;
       return outcomes;
     };
@@ -555,4 +563,130 @@ t.test('what does not apply returns the same floor and announces nothing', async
   pass(59_999);
   t.equal(floor(), before);
   t.notOk(isIdle(before));
+});
+
+const roomFor = (talkersMax: number, talksPerUser = 2) =>
+  talkgroup('open', 60_000, { talkersMax, talksPerUser });
+
+t.test('in open a user’s third burst is denied, whatever radio it comes from', async (t) => {
+  const { talks, waits, releases } = talkgroup('open');
+  talks('ann');
+  talks('ann2');
+  t.same(talks('ann3'), ['ann3 denied busy']);
+  t.same(waits('ann3'), ['ann3 denied busy'], 'it does not wait for its own user either');
+  t.same(talks('bob'), ['bob granted 1', 'bob started 1'], 'other users are not concerned');
+  releases('ann');
+  t.same(talks('ann3'), ['ann3 granted 1', 'ann3 started 1']);
+});
+
+t.test('a grant without a frame counts as a burst', async (t) => {
+  const { asks, talks, pass } = talkgroup('open');
+  asks('ann');
+  asks('ann2');
+  t.same(talks('ann3'), ['ann3 denied busy']);
+  pass(2000);
+  t.same(talks('ann3'), ['ann3 granted 1', 'ann3 started 1']);
+});
+
+t.test('in open no more talk than may; one that would wait has the next place', async (t) => {
+  const { talks, asks, waits, releases } = roomFor(2);
+  talks('ann');
+  talks('bob');
+  t.same(talks('cid'), ['cid denied busy']);
+  t.same(asks('cid'), ['cid denied busy']);
+  t.same(waits('cid'), ['cid queued 1/1']);
+  t.same(waits('dan'), ['dan queued 2/2']);
+  t.same(releases('bob'), ['bob ended released', 'cid granted 1', 'dan queued 1/1']);
+});
+
+t.test('a user without a burst takes the place of the newest second burst of another', async (t) => {
+  const { talks, asks } = talkgroup('open', 60_000, { talkersMax: 4, talksPerUser: 2 });
+  talks('ann');
+  talks('ann2');
+  talks('admin');
+  talks('bob');
+  t.same(talks('cid'), ['ann2 revoked preempted', 'ann2 ended preempted', 'cid granted 1', 'cid started 1']);
+  t.same(talks('ann2'), ['ann2 denied busy'], 'a second burst takes nobody’s place');
+  t.same(talks('dan'), ['dan denied busy'], 'each user has one');
+  t.same(asks('chief'), ['chief granted 1']);
+});
+
+t.test('an administrator is never refused for the others, only for bursts of the same account', async (t) => {
+  const limits = { talkersMax: 1, talksPerUser: 1 };
+  const { talks, on } = talkgroup('open', 60_000, limits);
+  talks('ann');
+  t.same(talks('admin'), ['admin granted 1', 'admin started 1']);
+  t.same(talks('chief'), ['chief granted 1', 'chief started 1']);
+  const claim = {
+    ...{ session: 8, user: userIdOf({ user: 4 }), priority: 1, isAdmin: true, inEmergency: false },
+  };
+  t.same(on({ kind: 'frame', claim }), ['dan denied busy']);
+});
+
+t.test('one burst of a user in an emergency stands above both limits', async (t) => {
+  const full = roomFor(1);
+  full.talks('bob');
+  full.raises('ann');
+  t.same(full.talks('ann'), ['ann granted 7', 'ann started 7']);
+  t.same(full.talks('ann2'), ['ann2 denied busy'], 'one');
+  t.same(full.talks('cid'), ['cid denied busy'], 'and it leaves the others as many as before');
+  full.releases('bob');
+  t.same(full.talks('cid'), ['cid granted 1', 'cid started 1']);
+
+  const own = talkgroup('open');
+  own.talks('ann');
+  own.talks('ann2');
+  own.raises('ann');
+  t.same(own.talks('ann3'), ['ann3 granted 7', 'ann3 started 7']);
+  t.same(
+    own.clears('ann'),
+    ['ann changed 1', 'ann2 changed 1', 'ann3 changed 1'],
+    'what was granted goes on',
+  );
+});
+
+t.test('the burst of an emergency is not taken for a second one', async (t) => {
+  const { talks, raises } = roomFor(2);
+  talks('ann');
+  talks('ann2');
+  raises('ann');
+  t.same(talks('bob'), ['bob granted 1', 'bob started 1'], 'one of them does not count');
+  t.same(talks('cid'), ['cid denied busy']);
+});
+
+t.test('one user’s radios do not fill the queue', async (t) => {
+  const { talks, waits, asks, releases } = talkgroup('single');
+  talks('bob');
+  waits('ann');
+  waits('ann2');
+  t.same(waits('ann3'), ['ann3 denied busy']);
+  t.same(waits('ann', 2), ['ann queued 1/2'], 'one that waits already may ask again');
+  t.same(waits('cid'), ['cid queued 3/3']);
+  releases('bob');
+  t.same(waits('ann3'), ['ann3 denied busy'], 'one has the floor and one waits');
+  t.same(asks('ann2'), ['ann2 denied busy', 'cid queued 1/1']);
+  t.same(waits('ann3'), ['ann3 queued 2/2']);
+});
+
+t.test(
+  'when the mode becomes open, those who wait get the room there is, users without a burst first',
+  async (t) => {
+    const { talks, waits, becomes, releases } = talkgroup('single', 60_000, {
+      talkersMax: 3,
+      talksPerUser: 2,
+    });
+    talks('ann');
+    for (const name of ['ann2', 'bob', 'cid', 'dan'] as const) waits(name);
+    t.same(becomes('open'), ['bob granted 1', 'cid granted 1', 'ann2 queued 1/2', 'dan queued 2/2']);
+    t.same(releases('bob'), ['bob ended released', 'dan granted 1']);
+    t.same(releases('ann'), ['ann ended released', 'ann2 granted 1']);
+  },
+);
+
+t.test('a burst whose user sends too much ends for that, and nobody else’s', async (t) => {
+  const { talks, removes } = talkgroup('open');
+  talks('ann');
+  talks('bob');
+  t.same(removes('ann', 'rate_limited'), ['ann revoked rate_limited', 'ann ended rate_limited']);
+  t.same(talks('bob'), []);
 });
