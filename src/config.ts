@@ -156,7 +156,19 @@ export const Environment = Type.Object({
     'headers must have arrived within so long, 1 to 60 seconds, at most REQUEST_TIMEOUT_S',
   ),
   REQUEST_TIMEOUT_S: count(10, 1, 60, 'a whole request must have arrived within so long, 1 to 60 seconds'),
-  REST_CONNECTIONS: count(10_000, 1, MANY, `connections to the REST port, ${upTo(MANY)}; more are closed`),
+  REST_CONNECTIONS: count(
+    10_000,
+    1,
+    MANY,
+    `connections to the REST port, ${upTo(MANY)}, one address at most three quarters of them; more are closed`,
+  ),
+  // 64 answers of 10,000 members are 100 MB while their client does not read them.
+  REQUESTS_PER_USER: count(
+    64,
+    1,
+    100_000,
+    'requests of one user under way at once, 1 to 100000; more are answered 429',
+  ),
   DATABASE_CALLS: count(
     576,
     16,

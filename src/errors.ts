@@ -22,6 +22,7 @@ const refusals = {
   expectation_failed: [417, 'expectation not supported'],
   too_many_wrong_passwords: [429, 'too many wrong passwords'],
   too_many_registrations: [429, 'too many registrations'],
+  too_many_requests: [429, 'too many requests at once'],
   headers_too_large: [431, 'request headers too large'],
   internal: [500, 'internal error'],
   /** Nothing was done. */

@@ -129,7 +129,7 @@ export const authRoutes =
       try {
         return await ask();
       } finally {
-        lookups.leave();
+        lookups.leave(deadline);
       }
     }
 
@@ -181,5 +181,5 @@ function afterHashing(request: Deadline): Deadline {
   const now = performance.now();
   const at = Math.min(now + WRITE_MS_MAX, request.at - REQUEST_MS + ANSWERED_MS_MAX);
   if (at - now < WRITE_MS_MIN) throw new AppError('login_queue_full');
-  return { at };
+  return { ...request, at };
 }

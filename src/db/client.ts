@@ -63,6 +63,9 @@ const CONFLICT_PAUSE_MS = 20;
 const PROBE_PAUSE_MS = 200;
 const PROBE_MS_MAX = 1000;
 
+/** Of one user: with ten connections two statements at once, which is where the reads of a large list end as well. */
+const SHARE = { placesOfCaller: 0.2, callsOfCaller: 0.25, callsOfAddress: 0.75 };
+
 /** Opens the guarded client. It starts closed to callers and opens with the first successful probe. */
 export function openDatabase({
   url,
@@ -71,7 +74,7 @@ export function openDatabase({
   log,
   after = Promise.resolve(),
 }: DatabaseOptions): Database {
-  const gate = createGate({ places: connections, callsMax });
+  const gate = createGate({ places: connections, callsMax, share: SHARE });
   const retired = new Set<Client<Sql>>();
   const failed = newFailures();
   let refusedAway = 0;
@@ -93,7 +96,7 @@ export function openDatabase({
       refuseWhileAway(); // gone while we waited
       return await attempt(kind, deadline, statement, true);
     } finally {
-      gate.leave();
+      gate.leave(deadline);
     }
   }
 

@@ -15,6 +15,7 @@ import type { Config } from '../config.js';
 import { AppError, type RefusalCode } from '../errors.js';
 import type { HttpCounts } from './counts.js';
 import { bodyOf, headersOf } from './failures.js';
+import { limitConnections } from './under-way.js';
 
 /** After refusing a connection's bytes we read on so long, for closing at once would reset the answer away. */
 const LINGER_MS_MAX = 1000;
@@ -57,7 +58,9 @@ export function createListener({ config, counts, overflow, commonHeaders }: List
     };
     const server = createServerFor(config);
     server.maxConnections = config.REST_CONNECTIONS;
-    server.on('drop', () => counts.connectionsDropped++);
+    const countDrop = () => counts.connectionsDropped++;
+    server.on('drop', countDrop);
+    limitConnections(server, config, countDrop);
     server.on('error', () => {}); // an accept that failed, for want of memory say: the next one may not
     server.on('request', (request, response) => receive(request, response));
     // Node answers these two without a body, or not at all.

@@ -18,6 +18,7 @@ import type { Config } from '../config.js';
 import type { Database } from '../db/client.js';
 import { type Deadline, deadlineIn, REQUEST_MS } from '../db/deadline.js';
 import { AppError } from '../errors.js';
+import { addressKey } from './address.js';
 import { addBodyParsers } from './body.js';
 import { countAnswer, type HttpCounts, newHttpCounts } from './counts.js';
 import { addDocs } from './docs.js';
@@ -121,7 +122,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     app,
     config.TLS_CERT_FILE === undefined ? 'connection' : 'secureConnection',
   );
-  addGuard(app, { tokenKeys, database });
+  addGuard(app, { config, tokenKeys, database });
   addBodyParsers(app);
   app.setValidatorCompiler(TypeBoxValidatorCompiler);
   app.setSchemaErrorFormatter(describeFirst);
@@ -225,7 +226,7 @@ function startClock(app: FastifyInstance): void {
   app.decorateRequest('deadline', null as never); // set by the very first hook
   app.decorateRequest('leftMs', 0);
   app.addHook('onRequest', async (request, reply) => {
-    request.deadline = deadlineIn(REQUEST_MS);
+    request.deadline = deadlineIn(REQUEST_MS, { address: addressKey(request.ip) });
     reply.headers(NOT_STORED);
   });
   // A slow uplink must not eat the time the database needs: the clock stands still while the body arrives.
@@ -233,7 +234,7 @@ function startClock(app: FastifyInstance): void {
     request.leftMs = request.deadline.at - performance.now();
   });
   app.addHook('preValidation', async (request) => {
-    request.deadline = deadlineIn(request.leftMs);
+    request.deadline = deadlineIn(request.leftMs, request.deadline);
   });
 }
 

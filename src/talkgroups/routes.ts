@@ -4,6 +4,7 @@ import type { Database } from '../db/client.js';
 import { noticeOf, type Tell } from '../db/notices.js';
 import { AppError } from '../errors.js';
 import { confirm } from '../http/confirm.js';
+import { inPieces } from '../http/long-list.js';
 import { readTalkgroupId } from '../http/paths.js';
 import { answers, IdInPath, Ok, ok } from '../http/schemas.js';
 import { readId, type UserId } from '../ids.js';
@@ -87,10 +88,10 @@ export const talkgroupRoutes =
       schema: { tags, params: IdInPath, response: answers(MemberList) },
     } as const;
 
-    app.get('/talkgroups/:id/members', members, async ({ params, deadline }) => {
+    app.get('/talkgroups/:id/members', members, async ({ params, deadline }, reply) => {
       const found = await store.membersOf(database, deadline, readTalkgroupId(params.id));
       if (found === null) throw new AppError('talkgroup_not_found');
-      return { members: found };
+      return inPieces(reply, 'members', found);
     });
 
     const remove = {
