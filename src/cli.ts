@@ -8,7 +8,7 @@ import { Command } from 'commander';
 import { createPasswords } from './auth/passwords.js';
 import { isSamplePassword } from './auth/samples.js';
 import { isPassword } from './auth/schemas.js';
-import { addAdmin, revokeUser } from './auth/store.js';
+import { addAdmin, register, revokeUser } from './auth/store.js';
 import { isUsername, normalizeUsername } from './auth/usernames.js';
 import { listenToFile, talkFile } from './client/terminal.js';
 import { readConfig } from './config.js';
@@ -35,13 +35,8 @@ program
   .option('--promote', 'make an existing plain user an admin; it keeps its password')
   .description('add an administrator; the password is asked for, or read from standard input')
   .action(async (username: string, { promote = false }: { promote?: boolean }) => {
-    if (!isUsername(username))
-      fail('the username must have 1 to 64 characters, none of them a control character');
-    const name = normalizeUsername(username);
-    const password = await askPassword();
-    if (!isPassword(password)) fail('the password must have 1 to 72 bytes and no NUL');
-    const lengthMin = readConfig().PASSWORD_MIN_LENGTH;
-    if ([...password].length < lengthMin) fail(`the password must have at least ${lengthMin} characters`);
+    const name = readUsername(username);
+    const password = await readNewPassword();
     if (isSamplePassword(password, name)) fail('the password is one of those that are tried first');
     const passwordHash = await createPasswords().hash(password);
     const outcome = await withDatabase((database) =>
@@ -50,6 +45,22 @@ program
     if (outcome === 'kept') fail(`${name} is an admin already, and keeps its password`);
     if (outcome === 'plain_user') fail(`${name} is a plain user; --promote makes it an admin`);
     console.log(`${name}: ${outcome}`);
+  });
+
+program
+  .command('user')
+  .description('user accounts')
+  .command('add')
+  .argument('<username>', 'name of the account')
+  .description('add a user, also while REGISTRATION is closed; the password is read as by admin add')
+  .action(async (username: string) => {
+    const name = readUsername(username);
+    const passwordHash = await createPasswords().hash(await readNewPassword());
+    const added = await withDatabase((database) =>
+      register(database, deadlineIn(COMMAND_MS), { username: name, passwordHash }),
+    );
+    if (added === 'username_taken') fail(`username taken: ${name}`);
+    console.log(`${name}: created`);
   });
 
 program
@@ -207,6 +218,19 @@ function withDatabase<T>(work: (database: Database) => Promise<T>): Promise<T> {
       await database.close();
     }
   });
+}
+
+function readUsername(text: string): string {
+  if (!isUsername(text)) fail('the username must have 1 to 64 characters, none of them a control character');
+  return normalizeUsername(text);
+}
+
+async function readNewPassword(): Promise<string> {
+  const password = await askPassword();
+  if (!isPassword(password)) fail('the password must have 1 to 72 bytes and no NUL');
+  const lengthMin = readConfig().PASSWORD_MIN_LENGTH;
+  if ([...password].length < lengthMin) fail(`the password must have at least ${lengthMin} characters`);
+  return password;
 }
 
 /** From the terminal without echo, else the first line of standard input. */

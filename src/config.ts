@@ -78,6 +78,14 @@ export const Environment = Type.Object({
         'its password when it is created, 1 to 72 bytes, no NUL, not below PASSWORD_MIN_LENGTH, not an obvious one; unset: generated for the embedded database and printed once',
     }),
   ),
+  REGISTRATION: Type.Union([Type.Literal('open'), Type.Literal('closed')], {
+    default: 'open',
+    description: 'open: anyone may register; closed: only the command line adds users',
+  }),
+  TALKGROUP_DIRECTORY: Type.Union([Type.Literal('all'), Type.Literal('admin')], {
+    default: 'all',
+    description: 'all: every user may list all talkgroups; admin: only administrators may',
+  }),
   PASSWORD_MIN_LENGTH: count(1, 1, 72, 'shortest password at registration and change, 1 to 72 characters'),
   TLS_CERT_FILE: Type.Optional(
     Type.String({

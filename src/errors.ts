@@ -6,6 +6,7 @@ const refusals = {
   invalid_credentials: [401, 'invalid credentials'],
   device_disabled: [401, 'device disabled'],
   admin_only: [403, 'admin role required'],
+  registration_closed: [403, 'registration is closed'],
   not_your_emergency: [403, 'only an admin or whoever raised it may clear an emergency'],
   unknown_path: [404, 'no such path'],
   talkgroup_not_found: [404, 'talkgroup not found'],

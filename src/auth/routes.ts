@@ -21,6 +21,8 @@ export interface AuthOptions {
   readonly limits: Limits;
   /** Shortest password at registration and change (characters). */
   readonly passwordLengthMin: number;
+  /** `closed`: the command line alone adds users. */
+  readonly registration: 'open' | 'closed';
 }
 
 /** A new device without a given site; also the site of members without a device (seed, Membership). */
@@ -43,12 +45,22 @@ export const authOverflow = ({ isFull }: Pick<Passwords, 'isFull'>): Overflow =>
 
 /** POST /auth/register, /auth/login and /auth/changepassword. */
 export const authRoutes =
-  ({ database, passwords, limits, passwordLengthMin }: AuthOptions): FastifyPluginAsyncTypebox =>
+  ({
+    database,
+    passwords,
+    limits,
+    passwordLengthMin,
+    registration,
+  }: AuthOptions): FastifyPluginAsyncTypebox =>
   async (app) => {
     const lookups = createGate({ places: LOOKUPS_MAX, callsMax: Number.POSITIVE_INFINITY }); // bounded by the places
 
     const register = {
       config: { access: 'public' },
+      // Before the body: a 403 comes before a 400.
+      onRequest: async () => {
+        if (registration === 'closed') throw new AppError('registration_closed');
+      },
       schema: { tags: ['auth'], body: Registration, response: answers(Registered) },
     } as const;
 

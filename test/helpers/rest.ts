@@ -167,8 +167,19 @@ async function start({
     log,
     overflow: authOverflow(passwords),
     routes: [
-      authRoutes({ database, passwords, limits, passwordLengthMin: config.PASSWORD_MIN_LENGTH }),
-      talkgroupRoutes({ database, tell, wrap: createKeyring(config.SECRETS_KEY).wrap }),
+      authRoutes({
+        database,
+        passwords,
+        limits,
+        passwordLengthMin: config.PASSWORD_MIN_LENGTH,
+        registration: config.REGISTRATION,
+      }),
+      talkgroupRoutes({
+        database,
+        tell,
+        wrap: createKeyring(config.SECRETS_KEY).wrap,
+        directory: config.TALKGROUP_DIRECTORY,
+      }),
       deviceRoutes({ database, tell }),
       gpsRoutes({ database, storeFix: openFixIntake(database).storeFix }),
       keyRoutes({ database, tell }),
