@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import cors from '@fastify/cors';
 import helmet from '@fastify/helmet';
 import sensible from '@fastify/sensible';
-import { type FastifyPluginAsyncTypebox, TypeBoxValidatorCompiler } from '@fastify/type-provider-typebox';
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -19,7 +19,7 @@ import type { Database } from '../db/client.js';
 import { type Deadline, deadlineIn, REQUEST_MS } from '../db/deadline.js';
 import { AppError } from '../errors.js';
 import { addressKey } from './address.js';
-import { addBodyParsers } from './body.js';
+import { addBodyParsers, validatorCompiler } from './body.js';
 import { countAnswer, type HttpCounts, newHttpCounts } from './counts.js';
 import { addDocs } from './docs.js';
 import { failureAnswerer } from './failures.js';
@@ -124,7 +124,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   );
   addGuard(app, { config, tokenKeys, database });
   addBodyParsers(app);
-  app.setValidatorCompiler(TypeBoxValidatorCompiler);
+  app.setValidatorCompiler(validatorCompiler);
   app.setSchemaErrorFormatter(describeFirst);
 
   // Handler and answer.
@@ -227,7 +227,7 @@ function startClock(app: FastifyInstance): void {
   app.decorateRequest('leftMs', 0);
   app.addHook('onRequest', async (request, reply) => {
     request.deadline = deadlineIn(REQUEST_MS, { address: addressKey(request.ip) });
-    reply.headers(NOT_STORED);
+    reply.cacheControl('no-store'); // tokens and positions, as in NOT_STORED
   });
   // A slow uplink must not eat the time the database needs: the clock stands still while the body arrives.
   app.addHook('preParsing', async (request) => {
