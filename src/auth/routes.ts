@@ -36,7 +36,7 @@ const LOOKUPS_MAX = 2;
 
 /** The public routes that wait in the queue: who comes when it is full is answered before his body is read. */
 export const authOverflow = ({ isFull }: Pick<Passwords, 'isFull'>): Overflow => {
-  const refusal = () => (isFull() ? 'login_queue_full' : null);
+  const refusal = (address?: string) => (isFull(address) ? 'login_queue_full' : null);
   return new Map([
     ['POST /auth/register', refusal],
     ['POST /auth/login', refusal],
@@ -68,7 +68,7 @@ export const authRoutes =
       refuseShort(request.body.password);
       const attempt = attemptOf(request);
       limits.register(attempt.address);
-      const account = await passwords.withPlace(() => create(request));
+      const account = await passwords.withPlace(attempt.address, () => create(request));
       limits.remember(attempt);
       return { jwt: issue(account), userId: account.id };
     });
@@ -100,7 +100,7 @@ export const authRoutes =
       const attempt = attemptOf(request);
       const guess = limits.login(attempt);
       guess.admit(); // here for whom it need not even queue; in its turn it is asked again
-      const account = await passwords.withPlace(async () => {
+      const account = await passwords.withPlace(attempt.address, async () => {
         const { name } = attempt;
         const account =
           name === NOBODY ? null : await lookUp(deadline, () => store.accountNamed(database, deadline, name));
@@ -120,7 +120,7 @@ export const authRoutes =
     app.post('/auth/changepassword', change, async (request) => {
       refuseShort(request.body.newPassword);
       limits.oldPassword(request.user.sub).admit();
-      await passwords.withPlace(() => replace(request));
+      await passwords.withPlace(addressKey(request.ip), () => replace(request));
       return ok;
     });
 

@@ -45,15 +45,16 @@ const ADDRESS_SHARE = 0.75;
 /** Closes a connection beyond the share of its address. Connections of trusted proxies are not counted. */
 export function limitConnections(
   server: Server,
-  { REST_CONNECTIONS, TRUST_PROXY }: Config,
-  onDropped: () => void,
+  {
+    connections,
+    addressOf,
+    onDropped,
+  }: { connections: number; addressOf: ReturnType<typeof addressReader>; onDropped: () => void },
 ): void {
-  const addresses = createShares<string>(Math.ceil(ADDRESS_SHARE * REST_CONNECTIONS));
-  const proxies = blockListOf(TRUST_PROXY);
+  const addresses = createShares<string>(Math.ceil(ADDRESS_SHARE * connections));
   server.on('connection', (socket: Socket) => {
-    const ip = socket.remoteAddress ?? '';
-    if (proxies.check(ip, familyOf(ip))) return;
-    const address = addressKey(ip);
+    const address = addressOf(socket);
+    if (address === undefined) return;
     if (!addresses.hasRoom(address)) {
       onDropped();
       socket.destroy();
@@ -62,6 +63,13 @@ export function limitConnections(
     addresses.take(address);
     socket.once('close', () => addresses.giveBack(address));
   });
+}
+
+/** The key of a connection's address; undefined for a trusted proxy, whose clients have addresses of their own. */
+export function addressReader(trustedProxies: readonly string[]) {
+  const proxies = blockListOf(trustedProxies);
+  return ({ remoteAddress: ip = '' }: Socket): string | undefined =>
+    proxies.check(ip, familyOf(ip)) ? undefined : addressKey(ip);
 }
 
 /** `ranges` are addresses and CIDRs, as config.ts has checked them. */

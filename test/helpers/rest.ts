@@ -126,7 +126,7 @@ export async function service(t: Test, options: ServiceOptions = {}): Promise<Se
 
 const NO_QUEUE: Pick<Passwords, 'isFull' | 'withPlace'> = {
   isFull: () => false,
-  withPlace: (work) => work(),
+  withPlace: (_address, work) => work(),
 };
 
 async function lockTable(url: string, table: string): Promise<() => Promise<void>> {
