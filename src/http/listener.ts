@@ -14,7 +14,7 @@ import type { Duplex } from 'node:stream';
 import type { Config } from '../config.js';
 import { AppError, type RefusalCode } from '../errors.js';
 import type { HttpCounts } from './counts.js';
-import { bodyOf, headersOf } from './failures.js';
+import { bodyOf, httpErrorOf } from './failures.js';
 import { addressReader, limitConnections } from './under-way.js';
 
 /** After refusing a connection's bytes we read on so long, for closing at once would reset the answer away. */
@@ -163,13 +163,13 @@ function answerOf(code: RefusalCode): Answer {
 }
 
 function makeAnswer(code: RefusalCode): Answer {
-  const refusal = new AppError(code);
-  const body = JSON.stringify(bodyOf(refusal));
+  const { statusCode: status, message, headers: own } = httpErrorOf(new AppError(code));
+  const body = JSON.stringify(bodyOf(message));
   const headers = {
-    ...headersOf(refusal),
-    ...(refusal.status === 405 && { allow: 'GET, HEAD, POST, PATCH, DELETE' }),
+    ...own,
+    ...(status === 405 && { allow: 'GET, HEAD, POST, PATCH, DELETE' }),
     'content-type': 'application/json; charset=utf-8',
     'content-length': String(Buffer.byteLength(body)),
   };
-  return { status: refusal.status, headers, body };
+  return { status, headers, body };
 }
