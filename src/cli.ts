@@ -22,6 +22,16 @@ program
   });
 
 program
+  .command('user')
+  .description('user accounts')
+  .command('add')
+  .argument('<username>', 'name of the account')
+  .description('add a user, also while REGISTRATION is closed; the password is read as by admin add')
+  .action(async (username: string) => {
+    await (await commands()).addUserCommand(username);
+  });
+
+program
   .command('revoke')
   .argument('<username>', 'whose phone was lost')
   .description(

@@ -4,7 +4,7 @@ import { Writable } from 'node:stream';
 import { createPasswords } from './auth/passwords.js';
 import { isSamplePassword } from './auth/samples.js';
 import { isPassword } from './auth/schemas.js';
-import { addAdmin, revokeUser } from './auth/store.js';
+import { addAdmin, register, revokeUser } from './auth/store.js';
 import { isUsername, normalizeUsername } from './auth/usernames.js';
 import { readConfig } from './config.js';
 import { type Database, openDatabase } from './db/client.js';
@@ -23,13 +23,8 @@ export async function addAdminCommand(
   username: string,
   { promote = false }: { promote?: boolean },
 ): Promise<void> {
-  if (!isUsername(username))
-    fail('the username must have 1 to 64 characters, none of them a control character');
-  const name = normalizeUsername(username);
-  const password = await askPassword();
-  if (!isPassword(password)) fail('the password must have 1 to 72 bytes and no NUL');
-  const lengthMin = readConfig().PASSWORD_MIN_LENGTH;
-  if ([...password].length < lengthMin) fail(`the password must have at least ${lengthMin} characters`);
+  const name = readUsername(username);
+  const password = await readNewPassword();
   if (isSamplePassword(password, name)) fail('the password is one of those that are tried first');
   const passwordHash = await createPasswords().hash(password);
   const outcome = await withDatabase((database) =>
@@ -38,6 +33,17 @@ export async function addAdminCommand(
   if (outcome === 'kept') fail(`${name} is an admin already, and keeps its password`);
   if (outcome === 'plain_user') fail(`${name} is a plain user; --promote makes it an admin`);
   console.log(`${name}: ${outcome}`);
+}
+
+/** Also while REGISTRATION is closed; the password is asked for. */
+export async function addUserCommand(username: string): Promise<void> {
+  const name = readUsername(username);
+  const passwordHash = await createPasswords().hash(await readNewPassword());
+  const added = await withDatabase((database) =>
+    register(database, deadlineIn(COMMAND_MS), { username: name, passwordHash }),
+  );
+  if (added === 'username_taken') fail(`username taken: ${name}`);
+  console.log(`${name}: created`);
 }
 
 /** Refuses the tokens issued so far. */
@@ -96,6 +102,19 @@ function withDatabase<T>(work: (database: Database) => Promise<T>): Promise<T> {
       await database.close();
     }
   });
+}
+
+function readUsername(text: string): string {
+  if (!isUsername(text)) fail('the username must have 1 to 64 characters, none of them a control character');
+  return normalizeUsername(text);
+}
+
+async function readNewPassword(): Promise<string> {
+  const password = await askPassword();
+  if (!isPassword(password)) fail('the password must have 1 to 72 bytes and no NUL');
+  const lengthMin = readConfig().PASSWORD_MIN_LENGTH;
+  if ([...password].length < lengthMin) fail(`the password must have at least ${lengthMin} characters`);
+  return password;
 }
 
 /** From the terminal without echo, else the first line of standard input. */

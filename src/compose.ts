@@ -109,8 +109,14 @@ export async function compose(
       log,
       overflow: authOverflow(passwords),
       routes: [
-        authRoutes({ database, passwords, limits, passwordLengthMin: config.PASSWORD_MIN_LENGTH }),
-        talkgroupRoutes({ ...shared, wrap }),
+        authRoutes({
+          database,
+          passwords,
+          limits,
+          passwordLengthMin: config.PASSWORD_MIN_LENGTH,
+          registration: config.REGISTRATION,
+        }),
+        talkgroupRoutes({ ...shared, wrap, directory: config.TALKGROUP_DIRECTORY }),
         deviceRoutes(shared),
         gpsRoutes({ database, storeFix: fixes.storeFix }),
         keyRoutes(shared),

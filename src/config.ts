@@ -81,6 +81,14 @@ export const Environment = Type.Object({
         'its password when it is created, 1 to 72 bytes, no NUL, not below PASSWORD_MIN_LENGTH, not an obvious one; unset: generated for the embedded database and printed once',
     }),
   ),
+  REGISTRATION: Type.Union([Type.Literal('open'), Type.Literal('closed')], {
+    default: 'open',
+    description: 'open: anyone may register; closed: only the command line adds users',
+  }),
+  TALKGROUP_DIRECTORY: Type.Union([Type.Literal('all'), Type.Literal('admin')], {
+    default: 'all',
+    description: 'all: every user may list all talkgroups; admin: only administrators may',
+  }),
   PASSWORD_MIN_LENGTH: count(1, 1, 72, 'shortest password at registration and change, 1 to 72 characters'),
   TLS_CERT_FILE: Type.Optional(
     Type.String({
@@ -163,8 +171,15 @@ export const Environment = Type.Object({
     Type.Integer({
       minimum: 1,
       maximum: MANY,
-      description: `connections to the REST port, ${upTo(MANY)}; more are closed. Unset: 10000, at most a quarter of the open files`,
+      description: `connections to the REST port, ${upTo(MANY)}, one address at most three quarters of them; more are closed. Unset: 10000, at most a quarter of the open files`,
     }),
+  ),
+  // 64 answers of 10,000 members are 100 MB while their client does not read them.
+  REQUESTS_PER_USER: count(
+    64,
+    1,
+    100_000,
+    'requests of one user under way at once, 1 to 100000; more are answered 429',
   ),
   DATABASE_CALLS: count(
     576,

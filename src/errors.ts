@@ -6,6 +6,7 @@ const refusals = {
   invalid_credentials: [401, 'invalid credentials'],
   device_disabled: [401, 'device disabled'],
   admin_only: [403, 'admin role required'],
+  registration_closed: [403, 'registration is closed'],
   not_your_emergency: [403, 'only an admin or whoever raised it may clear an emergency'],
   unknown_path: [404, 'no such path'],
   talkgroup_not_found: [404, 'talkgroup not found'],
@@ -22,6 +23,7 @@ const refusals = {
   expectation_failed: [417, 'expectation not supported'],
   too_many_wrong_passwords: [429, 'too many wrong passwords'],
   too_many_registrations: [429, 'too many registrations'],
+  too_many_requests: [429, 'too many requests at once'],
   headers_too_large: [431, 'request headers too large'],
   internal: [500, 'internal error'],
   /** Nothing was done. */

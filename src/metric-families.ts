@@ -320,7 +320,7 @@ export const families: readonly Family[] = [
   ),
   counter(
     'talkgroup_http_connections_dropped_total',
-    'Connections beyond REST_CONNECTIONS, closed unanswered',
+    'Connections beyond REST_CONNECTIONS or the share of an address, closed unanswered',
     ({ http }) => http.connectionsDropped,
   ),
   gauge(

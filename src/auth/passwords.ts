@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import * as nativeBcrypt from '@node-rs/bcrypt';
 import { AppError } from '../errors.js';
+import { createShares } from '../shares.js';
 
 /** Seed, Authentication 9. */
 const COST = 10;
@@ -15,13 +16,17 @@ const HASH_MS_GUESS = 60;
 const NOBODY = '$2y$10$g59EauHKIigWGv91.WVRou3SovWfMQslxrBOPsYbgL5mmxhDUM746';
 
 export interface Passwords {
-  /** Whoever came now would be refused. */
-  isFull(): boolean;
+  /**
+   * True when an attempt from this address would be refused now. An address may hold as many places as are free, which
+   * is at most half of them; of what it leaves free, the next address may take half again. Without an address: true
+   * when no place is free.
+   */
+  isFull(address?: string): boolean;
   /**
    * Does the work of one attempt, the database's part included, with a place in the queue: what comes in while the
    * database is slow would else all wait for a hash at once. Refuses with `login_queue_full` when there is none.
    */
-  withPlace<T>(work: () => Promise<T>): Promise<T>;
+  withPlace<T>(address: string | undefined, work: () => Promise<T>): Promise<T>;
   /**
    * bcrypt at cost 10 of at most 72 bytes. Refuses with `login_queue_full` when the wait would be too long, or as `admit`
    * does when the turn has come.
@@ -62,19 +67,20 @@ export function createPasswords({
   const waiting: (() => void)[] = [];
   let busy = false;
   let places = 0;
+  const placesOf = createShares<string | undefined>(Number.POSITIVE_INFINITY);
   let hashMs = HASH_MS_GUESS;
 
   const inQueue = () => waiting.length + (busy ? 1 : 0);
 
-  /** Whether a job behind so many would wait longer than WAIT_MS_MAX, its own work included. */
-  function isTooLong(ahead: number): boolean {
-    // With nobody ahead the job runs whatever the last one took: else one long stall would shut the door for ever.
-    return ahead > 0 && (ahead >= waitingMax || (ahead + 1) * hashMs > WAIT_MS_MAX);
-  }
+  /**
+   * Jobs that end within WAIT_MS_MAX when they come at once. One job always runs, whatever the last one took: after one
+   * long stall no job would be admitted again otherwise.
+   */
+  const capacity = () => Math.max(1, Math.min(waitingMax, Math.floor(WAIT_MS_MAX / hashMs)));
 
   /** One job at a time. */
   async function inTurn<T>(job: () => Promise<T>, admit?: () => void): Promise<T> {
-    if (isTooLong(inQueue())) throw new AppError('login_queue_full');
+    if (inQueue() >= capacity()) throw new AppError('login_queue_full');
     if (busy) await new Promise<void>((go) => waiting.push(go));
     busy = true;
     try {
@@ -98,17 +104,19 @@ export function createPasswords({
   }
 
   const ahead = () => Math.max(places, inQueue());
-  const isFull = () => isTooLong(ahead());
+  const isFull = (address?: string) => placesOf.of(address) >= capacity() - ahead();
 
   return {
     isFull,
-    async withPlace(work) {
-      if (isFull()) throw new AppError('login_queue_full');
+    async withPlace(address, work) {
+      if (isFull(address)) throw new AppError('login_queue_full');
       places++;
+      if (address !== undefined) placesOf.take(address);
       try {
         return await work();
       } finally {
         places--;
+        if (address !== undefined) placesOf.giveBack(address);
       }
     },
     async hash(password, admit) {

@@ -21,6 +21,8 @@ export interface AuthOptions {
   readonly limits: Limits;
   /** Shortest password at registration and change (characters). */
   readonly passwordLengthMin: number;
+  /** `closed`: the command line alone adds users. */
+  readonly registration: 'open' | 'closed';
 }
 
 /** A new device without a given site; also the site of members without a device (seed, Membership). */
@@ -34,7 +36,7 @@ const LOOKUPS_MAX = 2;
 
 /** The public routes that wait in the queue: who comes when it is full is answered before his body is read. */
 export const authOverflow = ({ isFull }: Pick<Passwords, 'isFull'>): Overflow => {
-  const refusal = () => (isFull() ? 'login_queue_full' : null);
+  const refusal = (address?: string) => (isFull(address) ? 'login_queue_full' : null);
   return new Map([
     ['POST /auth/register', refusal],
     ['POST /auth/login', refusal],
@@ -43,12 +45,22 @@ export const authOverflow = ({ isFull }: Pick<Passwords, 'isFull'>): Overflow =>
 
 /** POST /auth/register, /auth/login and /auth/changepassword. */
 export const authRoutes =
-  ({ database, passwords, limits, passwordLengthMin }: AuthOptions): FastifyPluginAsyncTypebox =>
+  ({
+    database,
+    passwords,
+    limits,
+    passwordLengthMin,
+    registration,
+  }: AuthOptions): FastifyPluginAsyncTypebox =>
   async (app) => {
     const lookups = createGate({ places: LOOKUPS_MAX, callsMax: Number.POSITIVE_INFINITY }); // bounded by the places
 
     const register = {
       config: { access: 'public' },
+      // Before the body: a 403 comes before a 400.
+      onRequest: async () => {
+        if (registration === 'closed') throw new AppError('registration_closed');
+      },
       schema: { tags: ['auth'], body: Registration, response: answers(Registered) },
     } as const;
 
@@ -56,7 +68,7 @@ export const authRoutes =
       refuseShort(request.body.password);
       const attempt = attemptOf(request);
       limits.register(attempt.address);
-      const account = await passwords.withPlace(() => create(request));
+      const account = await passwords.withPlace(attempt.address, () => create(request));
       limits.remember(attempt);
       return { jwt: issue(account), userId: account.id };
     });
@@ -88,7 +100,7 @@ export const authRoutes =
       const attempt = attemptOf(request);
       const guess = limits.login(attempt);
       guess.admit(); // here for whom it need not even queue; in its turn it is asked again
-      const account = await passwords.withPlace(async () => {
+      const account = await passwords.withPlace(attempt.address, async () => {
         const { name } = attempt;
         const account =
           name === NOBODY ? null : await lookUp(deadline, () => store.accountNamed(database, deadline, name));
@@ -108,7 +120,7 @@ export const authRoutes =
     app.post('/auth/changepassword', change, async (request) => {
       refuseShort(request.body.newPassword);
       limits.oldPassword(request.user.sub).admit();
-      await passwords.withPlace(() => replace(request));
+      await passwords.withPlace(addressKey(request.ip), () => replace(request));
       return ok;
     });
 
@@ -129,7 +141,7 @@ export const authRoutes =
       try {
         return await ask();
       } finally {
-        lookups.leave();
+        lookups.leave(deadline);
       }
     }
 
@@ -181,5 +193,5 @@ function afterHashing(request: Deadline): Deadline {
   const now = performance.now();
   const at = Math.min(now + WRITE_MS_MAX, request.at - REQUEST_MS + ANSWERED_MS_MAX);
   if (at - now < WRITE_MS_MIN) throw new AppError('login_queue_full');
-  return { at };
+  return { ...request, at };
 }

@@ -68,6 +68,9 @@ const CONFLICT_PAUSE_MS = 20;
 const PROBE_PAUSE_MS = 200;
 const PROBE_MS_MAX = 1000;
 
+/** Of one user: with ten connections two statements at once, which is where the reads of a large list end as well. */
+const SHARE = { placesOfCaller: 0.2, callsOfCaller: 0.25, callsOfAddress: 0.75 };
+
 /** Opens the guarded client. It starts closed to callers and opens with the first successful probe. */
 export function openDatabase({
   url,
@@ -78,7 +81,7 @@ export function openDatabase({
   after = Promise.resolve(),
 }: DatabaseOptions): Database {
   const kept = Math.min(reserved, connections - 1);
-  const gate = createGate({ places: connections - kept, reserved: kept, callsMax });
+  const gate = createGate({ places: connections - kept, reserved: kept, callsMax, share: SHARE });
   const retired = new Set<Pool>();
   const failed = newFailures();
   let refusedAway = 0;
@@ -103,7 +106,7 @@ export function openDatabase({
       return await attempt(kind, deadline, isReserved, statement, true);
     } finally {
       if (isReserved) gate.leaveReserved();
-      else gate.leave();
+      else gate.leave(deadline);
     }
   }
 

@@ -1,12 +1,23 @@
 // Deadlines of work that others wait for.
 
 /** A moment on the monotonic clock (ms, `performance.now()`) after which nobody waits any more. */
-export interface Deadline {
+export interface Deadline extends Caller {
   readonly at: number;
 }
 
+/** Whose work it is; the service's own work has neither. */
+export interface Caller {
+  /** An id. undefined while the user is not known. */
+  readonly user?: string;
+  /** A key of `addressKey` (http/address.ts). */
+  readonly address?: string;
+}
+
 /** The deadline of work that may take `ms` milliseconds from now. */
-export const deadlineIn = (ms: number): Deadline => ({ at: performance.now() + ms });
+export const deadlineIn = (ms: number, caller: Caller = {}): Deadline => ({
+  ...caller,
+  at: performance.now() + ms,
+});
 
 /** From arrival to answer, a REST request has this long for the gate, all statements and a retry. */
 export const REQUEST_MS = 2500;

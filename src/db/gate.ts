@@ -1,56 +1,121 @@
-// The gate before the database: a bounded number of callers inside, a bounded queue before it.
+// The concurrency limit before the database: a bounded number of calls inside, a bounded queue before it, and turns.
 import { AppError } from '../errors.js';
+import { createShares } from '../shares.js';
 import type { Deadline } from './deadline.js';
 
 export interface GateOptions {
+  /** Calls inside at once. */
   readonly places: number;
   /** More places, for callers that must not wait behind the others. */
   readonly reserved?: number;
+  /** Calls inside and waiting. One more is rejected at once. */
   readonly callsMax: number;
+  /** What one caller may have of both; the service's own calls may have all. */
+  readonly share?: Share;
 }
 
+/** Each part is above 0 and at most 1. */
+interface Share {
+  /** Of the places, also while others are free: the rest is there for others, however slow this caller's calls are. */
+  readonly placesOfCaller: number;
+  readonly callsOfCaller: number;
+  /** Large, because a fleet behind a carrier has one address. */
+  readonly callsOfAddress: number;
+}
+
+const WHOLE: Share = { placesOfCaller: 1, callsOfCaller: 1, callsOfAddress: 1 };
+
 /**
- * At most `places` callers inside, first come, first served, each waiting no longer than his deadline; beyond
- * `callsMax` inside and waiting, refused at once.
+ * Callers take turns: one with forty waiting calls is served once in each round, like one with a single call. The calls
+ * of one caller keep their order. A call waits until its deadline at the latest.
  */
-export function createGate({ places, reserved = 0, callsMax }: GateOptions) {
-  const waiting = new Set<() => void>();
+export function createGate({ places, reserved = 0, callsMax, share = WHOLE }: GateOptions) {
+  /** By caller: what admits each waiting call, oldest first. The first caller is the next to be served. */
+  const waiting = new Map<Caller, Set<() => void>>();
+  const insideOf = createShares<Caller>(Math.ceil(share.placesOfCaller * places));
+  const callsOf = createShares<Caller>(Math.ceil(share.callsOfCaller * callsMax));
+  const callsFrom = createShares<string | undefined>(Math.ceil(share.callsOfAddress * callsMax));
   let inside = 0;
   let insideReserved = 0;
+  let queued = 0;
   let refused = 0;
+
+  const mayEnter = (caller: Caller) => caller === OWN || insideOf.hasRoom(caller);
+
+  function refuseTooMany(caller: Caller, address: string | undefined): void {
+    const isFull = inside + queued >= callsMax;
+    if (!isFull && (caller === OWN || (callsOf.hasRoom(caller) && callsFrom.hasRoom(address)))) return;
+    refused++;
+    throw new AppError(isFull ? 'database_unavailable' : 'too_many_requests');
+  }
+
+  /** Rejects at the deadline. */
+  function turnOf(caller: Caller, at: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const admit = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      const giveUp = () => {
+        remove(caller, admit);
+        refused++;
+        reject(new AppError('database_unavailable'));
+      };
+      const timer = setTimeout(giveUp, Math.max(0, at - performance.now()));
+      waiting.set(caller, (waiting.get(caller) ?? new Set()).add(admit));
+      queued++;
+    });
+  }
+
+  function remove(caller: Caller, admit: () => void): void {
+    const calls = waiting.get(caller);
+    calls?.delete(admit);
+    queued--;
+    if (calls?.size === 0) waiting.delete(caller);
+  }
+
+  /** The oldest call of the first caller that may enter; that caller goes behind the others. */
+  function admitNext(): void {
+    for (const [caller, calls] of waiting) {
+      const [admit] = calls;
+      if (admit === undefined || !mayEnter(caller)) continue;
+      remove(caller, admit);
+      if (waiting.delete(caller)) waiting.set(caller, calls);
+      inside++;
+      insideOf.take(caller);
+      return admit();
+    }
+  }
 
   return {
     async enter(deadline: Deadline): Promise<void> {
-      if (inside < places) {
+      const caller = callerOf(deadline);
+      const { address } = deadline;
+      refuseTooMany(caller, address);
+      callsOf.take(caller);
+      callsFrom.take(address);
+      // Where calls wait although a place is free, their callers hold as many places as they may.
+      if (inside < places && mayEnter(caller)) {
         inside++;
+        insideOf.take(caller);
         return;
       }
-      if (inside + waiting.size >= callsMax) {
-        refused++;
-        throw new AppError('database_unavailable');
+      try {
+        await turnOf(caller, deadline.at);
+      } catch (error) {
+        callsOf.giveBack(caller);
+        callsFrom.giveBack(address);
+        throw error;
       }
-      await new Promise<void>((resolve, reject) => {
-        const admit = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-        const giveUp = () => {
-          waiting.delete(admit);
-          refused++;
-          reject(new AppError('database_unavailable'));
-        };
-        const timer = setTimeout(giveUp, Math.max(0, deadline.at - performance.now()));
-        waiting.add(admit);
-      });
     },
-    leave(): void {
-      const [next] = waiting; // a Set keeps the order of arrival
-      if (next === undefined) {
-        inside--;
-        return;
-      }
-      waiting.delete(next);
-      next(); // our place is handed over, `inside` stays
+    /** For each call that entered, with the deadline it entered with. */
+    leave(deadline: Deadline): void {
+      const caller = callerOf(deadline);
+      inside--;
+      insideOf.giveBack(caller);
+      callsOf.giveBack(caller);
+      callsFrom.giveBack(deadline.address);
+      admitNext();
     },
     /** true: the caller has a reserved place. false: none is free, and the caller enters like everybody. */
     takeReserved(): boolean {
@@ -61,7 +126,11 @@ export function createGate({ places, reserved = 0, callsMax }: GateOptions) {
     leaveReserved(): void {
       insideReserved--;
     },
-    /** Plain numbers; refused are those who came too many or waited too long. */
-    figures: () => ({ inside: inside + insideReserved, waiting: waiting.size, refused }),
+    /** Plain numbers. Refused are calls beyond a bound and calls that waited until their deadline. */
+    figures: () => ({ inside: inside + insideReserved, waiting: queued, refused }),
   };
 }
+
+type Caller = string | null;
+const OWN = null;
+const callerOf = ({ user, address }: Deadline): Caller => user ?? address ?? OWN;

@@ -1,12 +1,14 @@
-// Devices: list them, switch them off and on.
+// Devices: list them, switch them off and on, and tell a phone which one it is.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { Database } from '../db/client.js';
 import { noticeOf, type Tell } from '../db/notices.js';
 import { AppError } from '../errors.js';
 import { confirm } from '../http/confirm.js';
+import { inPieces } from '../http/long-list.js';
+import { PageQuery, pageOf, readPage } from '../http/paging.js';
 import { readDeviceId } from '../http/paths.js';
 import { answers, IdInPath, Ok, ok } from '../http/schemas.js';
-import { DeviceList, DeviceStatus } from './schemas.js';
+import { DeviceList, DeviceStatus, Me } from './schemas.js';
 import * as store from './store.js';
 
 export interface DeviceOptions {
@@ -14,16 +16,29 @@ export interface DeviceOptions {
   readonly tell: Tell;
 }
 
-/** GET /devices and PATCH /devices/:id/status. */
+/** GET /devices, GET /me and PATCH /devices/:id/status. */
 export const deviceRoutes =
   ({ database, tell }: DeviceOptions): FastifyPluginAsyncTypebox =>
   async (app) => {
     const tags = ['devices'];
 
-    const list = { config: { access: 'admin' }, schema: { tags, response: answers(DeviceList) } } as const;
+    const list = {
+      config: { access: 'admin' },
+      schema: { tags, querystring: PageQuery, response: answers(DeviceList) },
+    } as const;
 
-    app.get('/devices', list, async ({ deadline }) => ({
-      devices: await store.allDevices(database, deadline),
+    app.get('/devices', list, async ({ query, deadline }, reply) => {
+      const page = readPage(query);
+      const rows = await store.allDevices(database, deadline, page);
+      if (page === null) return inPieces(reply, 'devices', rows);
+      return pageOf(page, 'devices', { rows, idOf: ({ id }) => id });
+    });
+
+    const readMe = { config: { access: 'user' }, schema: { tags, response: answers(Me) } } as const;
+
+    app.get('/me', readMe, async ({ user: { sub: id, username, role }, deadline }) => ({
+      user: { id, username, role },
+      device: await store.deviceOf(database, deadline, id),
     }));
 
     const setStatus = {

@@ -3,14 +3,38 @@ import type { Static } from 'typebox';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import { type Notice, notify } from '../db/notices.js';
-import type { DeviceId } from '../ids.js';
+import { type Page, pageBy } from '../db/pages.js';
+import type { DeviceId, UserId } from '../ids.js';
 import type { Device } from './schemas.js';
 
-export function allDevices(database: Database, deadline: Deadline): Promise<Static<typeof Device>[]> {
+/** Rows of the page in the order of ids, or, without one, all, oldest first. */
+export function allDevices(
+  database: Database,
+  deadline: Deadline,
+  page: Page | null,
+): Promise<Static<typeof Device>[]> {
   return database.read(
     deadline,
-    (sql) => sql`select id, name, site, serial, active, created_at from devices order by created_at, id`,
+    (sql) => sql`
+      select id, name, site, serial, active, created_at from devices
+      where true ${page === null ? sql`order by created_at, id` : pageBy(sql, sql`id`, page)}`,
   );
+}
+
+/** null: no device is linked to the user. */
+export async function deviceOf(
+  database: Database,
+  deadline: Deadline,
+  user: UserId,
+): Promise<Static<typeof Device> | null> {
+  const [device] = await database.read<Static<typeof Device>>(
+    deadline,
+    (sql) => sql`
+      select d.id, d.name, d.site, d.serial, d.active, d.created_at
+      from users u join devices d on d.id = u.device_id
+      where u.id = ${user}`,
+  );
+  return device ?? null;
 }
 
 /** False: no such device. */

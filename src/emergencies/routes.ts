@@ -4,6 +4,8 @@ import type { Database } from '../db/client.js';
 import type { Tell } from '../db/notices.js';
 import { AppError } from '../errors.js';
 import { confirm } from '../http/confirm.js';
+import { inPieces } from '../http/long-list.js';
+import { PageQuery, pageOf, readPage } from '../http/paging.js';
 import { answers, IdInPath, Ok, ok } from '../http/schemas.js';
 import { readId } from '../ids.js';
 import { EmergencyList } from './schemas.js';
@@ -22,15 +24,16 @@ export const emergencyRoutes =
 
     const list = {
       config: { access: 'user' },
-      schema: { tags, response: answers(EmergencyList) },
+      schema: { tags, querystring: PageQuery, response: answers(EmergencyList) },
     } as const;
 
-    app.get('/emergencies', list, async ({ user, deadline }) => ({
-      emergencies: await store.openEmergencies(database, deadline, {
-        user: user.sub,
-        isAdmin: user.role === 'admin',
-      }),
-    }));
+    app.get('/emergencies', list, async ({ user, query, deadline }, reply) => {
+      const page = readPage(query);
+      const whose = { user: user.sub, isAdmin: user.role === 'admin' };
+      const rows = await store.openEmergencies(database, deadline, { ...whose, page });
+      if (page === null) return inPieces(reply, 'emergencies', rows);
+      return pageOf(page, 'emergencies', { rows, idOf: ({ emergency_id }) => emergency_id });
+    });
 
     const acknowledge = {
       config: { access: 'admin' },

@@ -1,5 +1,6 @@
 // Emergencies as clients see them, by REST and, with an event number, in the relay's EMERGENCY.
 import { Type } from 'typebox';
+import { InPages } from '../http/paging.js';
 import { Id, Timestamp } from '../http/schemas.js';
 
 /** `raised`, then `acknowledged` by an administrator, then `cleared`; only the first two are ever listed. */
@@ -18,4 +19,4 @@ export const Emergency = Type.Object({
   raised_at: Timestamp,
 });
 
-export const EmergencyList = Type.Object({ emergencies: Type.Array(Emergency) });
+export const EmergencyList = InPages({ emergencies: Type.Array(Emergency) });

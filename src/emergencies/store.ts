@@ -4,6 +4,7 @@ import type { Static } from 'typebox';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import { type Notice, notify, notifyOwnTalkgroup } from '../db/notices.js';
+import { type Page, pageBy } from '../db/pages.js';
 import type { TalkgroupId, UserId } from '../ids.js';
 import type { Emergency } from './schemas.js';
 
@@ -126,11 +127,11 @@ interface OpenEmergency {
   readonly raised_at: string;
 }
 
-/** An admin is shown all, a user those of his talkgroups; oldest first. */
+/** An admin is shown all, a user those of the user's talkgroups: rows of the page, or, without one, oldest first. */
 export async function openEmergencies(
   database: Database,
   deadline: Deadline,
-  { user, isAdmin }: { user: UserId; isAdmin: boolean },
+  { user, isAdmin, page }: { user: UserId; isAdmin: boolean; page: Page | null },
 ): Promise<Static<typeof Emergency>[]> {
   const rows = await database.read<OpenEmergency>(
     deadline,
@@ -139,7 +140,7 @@ export async function openEmergencies(
       from emergencies e join users u on u.id = e.user_id
       where e.state <> 'cleared'
         and (${isAdmin} or e.talkgroup_id in (select talkgroup_id from memberships where user_id = ${user}))
-      order by e.raised_at, e.id`,
+      ${page === null ? sql`order by e.raised_at, e.id` : pageBy(sql, sql`e.id`, page)}`,
   );
   return rows.map(({ lat, lng, alt, ...rest }) => ({
     ...rest,

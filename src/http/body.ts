@@ -1,7 +1,9 @@
 // Reading a request's body: JSON in strict UTF-8, or nothing.
 import type { IncomingHttpHeaders } from 'node:http';
+import { TypeBoxValidatorCompiler } from '@fastify/type-provider-typebox';
 import type { FastifyInstance } from 'fastify';
 import { AppError } from '../errors.js';
+import { nullsRemover } from '../nulls.js';
 
 /** Replaces fastify's parsers. An empty body is no body, whatever type it claims: many stacks send that on DELETE. */
 export function addBodyParsers(app: FastifyInstance): void {
@@ -22,6 +24,17 @@ export function addBodyParsers(app: FastifyInstance): void {
     done(empty ? null : new AppError('unsupported_media_type'));
   });
 }
+
+/** Checks each part of a request; an optional field of the body that is null counts as absent. */
+export const validatorCompiler: typeof TypeBoxValidatorCompiler = (route) => {
+  const validate = TypeBoxValidatorCompiler(route);
+  if (route.httpPart !== 'body') return validate;
+  const removeNulls = nullsRemover(route.schema);
+  return (body) => {
+    removeNulls(body);
+    return validate(body);
+  };
+};
 
 /** JSON is UTF-8 (RFC 8259, 8.1); who says that he sends something else is believed. */
 function isPlainUtf8({

@@ -1,4 +1,5 @@
 // Every failure leaves as `{error: string}`: the one place where an error becomes a status and a sentence.
+import { httpErrors } from '@fastify/sensible';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, type RefusalCode } from '../errors.js';
 import type { HttpCounts } from './counts.js';
@@ -10,10 +11,11 @@ export const failureAnswerer =
     const refusal = refusalOf(error);
     counts.refused[refusal.code]++;
     if (refusal.code === 'internal') request.log.error({ err: error }, 'request failed');
+    const { statusCode, headers = {}, message } = httpErrorOf(refusal);
     // fastify closes the connection after a refused body; the bytes still unread would then reset it before the
     // client has read its answer. Node discards them instead, for as long as a request may take.
     reply.removeHeader('connection');
-    void reply.code(refusal.status).headers(headersOf(refusal)).send(bodyOf(refusal));
+    void reply.code(statusCode).headers(headers).send(bodyOf(message));
   };
 
 /** The refusal an error stands for; anything nobody planned is `internal`. */
@@ -35,10 +37,15 @@ const meanings = new Map<unknown, RefusalCode>([
   [415, 'unsupported_media_type'],
 ]);
 
-export const bodyOf = (refusal: AppError) => ({ error: refusal.message });
+/** The contract's only shape of an error. */
+export const bodyOf = (message: string) => ({ error: message });
+
+/** The refusal as it goes over HTTP. Its message is for the client also where http-errors hides one, as in a 503. */
+export const httpErrorOf = (refusal: AppError) =>
+  httpErrors.createError(refusal.status, refusal.message, { headers: headersOf(refusal), expose: true });
 
 /** RFC 9110: a 401 names its scheme (11.6.1), a 429 and a 503 when to come back (10.2.3). */
-export function headersOf(refusal: AppError): Record<string, string> {
+function headersOf(refusal: AppError): Record<string, string> {
   if (refusal.status === 401) return { 'www-authenticate': 'Bearer' };
   return refusal.retryAfterS === null ? {} : { 'retry-after': String(refusal.retryAfterS) };
 }

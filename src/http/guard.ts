@@ -3,8 +3,10 @@ import jwt from '@fastify/jwt';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { accountStanding } from '../auth/store.js';
 import { type Claims, createTokenVerifier, signing, type TokenKeys, verification } from '../auth/tokens.js';
+import type { Config } from '../config.js';
 import type { Database } from '../db/client.js';
 import { AppError } from '../errors.js';
+import { limitRequests } from './under-way.js';
 
 declare module '@fastify/jwt' {
   interface FastifyJWT {
@@ -17,19 +19,22 @@ declare module '@fastify/jwt' {
 /** Guards the routes registered on `app` from now on by their `config.access`; without one only admins pass. */
 export function addGuard(
   app: FastifyInstance,
-  { tokenKeys, database }: { tokenKeys: TokenKeys; database: Database },
+  { config, tokenKeys, database }: { config: Config; tokenKeys: TokenKeys; database: Database },
 ): void {
   // Signs, and finds the token in the request; who may pass is decided by the verifier the relay has, too.
   app.register(jwt, { secret: tokenKeys[0], sign: signing, verify: verification });
   const verifyToken = createTokenVerifier(tokenKeys);
+  const limit = limitRequests(config);
 
-  app.addHook('onRequest', async (request) => {
+  app.addHook('onRequest', async (request, reply) => {
     const { access } = request.routeOptions.config;
     if (access === 'public') return;
     const token = tokenOf(app, request);
     const caller = token === null ? null : verifyToken(token);
     if (caller === null) throw new AppError('invalid_token');
+    limit(request, reply, caller.sub);
     request.user = caller;
+    request.deadline = { ...request.deadline, user: caller.sub };
     const standing = await accountStanding(database, request.deadline, caller.sub);
     if (standing === null || caller.iat < standing.valid_from) throw new AppError('invalid_token');
     if (!standing.device_active) throw new AppError('device_disabled');

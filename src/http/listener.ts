@@ -14,16 +14,18 @@ import type { Duplex } from 'node:stream';
 import type { Config } from '../config.js';
 import { AppError, type RefusalCode } from '../errors.js';
 import type { HttpCounts } from './counts.js';
-import { bodyOf, headersOf } from './failures.js';
+import { bodyOf, httpErrorOf } from './failures.js';
+import { addressReader, limitConnections } from './under-way.js';
 
 /** After refusing a connection's bytes we read on so long, for closing at once would reset the answer away. */
 const LINGER_MS_MAX = 1000;
 
 /**
- * By method and path, routes that can tell before anything else is known of a request that they have no room for it.
+ * By method and path, routes that can tell before anything else is known of a request that they have no room for it, at
+ * most the address it comes from: undefined when that is a proxy's.
  * In a storm of new connections that halves the CPU each costs; what is left is Node's, for the connection itself.
  */
-export type Overflow = ReadonlyMap<string, () => RefusalCode | null>;
+export type Overflow = ReadonlyMap<string, (address?: string) => RefusalCode | null>;
 
 export interface ListenerOptions {
   readonly config: Config;
@@ -45,6 +47,7 @@ export function createListener({ config, counts, overflow, commonHeaders }: List
   const newest = new WeakMap<Duplex, ServerResponse>();
   /** Connections that had their last answer; what still arrives on them is discarded. */
   const refused = new WeakSet<Duplex>();
+  const addressOf = addressReader(config.TRUST_PROXY);
 
   function serve(handle: RequestListener): Server {
     const receive = (request: IncomingMessage, response: ServerResponse, fault = faultOf(request)) => {
@@ -57,7 +60,9 @@ export function createListener({ config, counts, overflow, commonHeaders }: List
     };
     const server = createServerFor(config);
     server.maxConnections = config.REST_CONNECTIONS;
-    server.on('drop', () => counts.connectionsDropped++);
+    const countDrop = () => counts.connectionsDropped++;
+    server.on('drop', countDrop);
+    limitConnections(server, { connections: config.REST_CONNECTIONS, addressOf, onDropped: countDrop });
     server.on('error', () => {}); // an accept that failed, for want of memory say: the next one may not
     server.on('request', (request, response) => receive(request, response));
     // Node answers these two without a body, or not at all.
@@ -68,7 +73,7 @@ export function createListener({ config, counts, overflow, commonHeaders }: List
 
   function faultOf(request: IncomingMessage): RefusalCode | null {
     const { method, url = '' } = request;
-    const full = overflow.get(`${method} ${url}`)?.();
+    const full = overflow.get(`${method} ${url}`)?.(addressOf(request.socket));
     if (full) return full; // first, for what follows reads the headers
     if (url.length > config.URL_BYTES) return 'uri_too_long';
     // RFC 9112, 3.2: exactly one Host in HTTP/1.1, and never two.
@@ -158,13 +163,13 @@ function answerOf(code: RefusalCode): Answer {
 }
 
 function makeAnswer(code: RefusalCode): Answer {
-  const refusal = new AppError(code);
-  const body = JSON.stringify(bodyOf(refusal));
+  const { statusCode: status, message, headers: own } = httpErrorOf(new AppError(code));
+  const body = JSON.stringify(bodyOf(message));
   const headers = {
-    ...headersOf(refusal),
-    ...(refusal.status === 405 && { allow: 'GET, HEAD, POST, PATCH, DELETE' }),
+    ...own,
+    ...(status === 405 && { allow: 'GET, HEAD, POST, PATCH, DELETE' }),
     'content-type': 'application/json; charset=utf-8',
     'content-length': String(Buffer.byteLength(body)),
   };
-  return { status: refusal.status, headers, body };
+  return { status, headers, body };
 }

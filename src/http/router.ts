@@ -44,10 +44,21 @@ export function listRoutes(app: FastifyInstance): readonly RegisteredRoute[] {
 
 /** Answers 404 to an unknown path and 405 to a wrong method, whoever asks and whatever the body holds. */
 export function refuseUnknown(app: FastifyInstance, routes: readonly RegisteredRoute[]): void {
-  const refuse = async (request: FastifyRequest, reply: FastifyReply) => {
-    const url = request.raw.url ?? '/';
+  function methodsOf(url: string): string[] {
+    const ofThatPath = routes.filter((route) => route.url === pathOf(url));
+    if (ofThatPath.length > 0) return ofThatPath.map(({ method }) => method);
     const methods = new Set(routes.map(({ method }) => method));
-    const allowed = [...methods].filter((method) => isComplete(app.findRoute({ method, url })?.params));
+    return [...methods].filter((method) => isComplete(app.findRoute({ method, url })?.params));
+  }
+
+  /** `DELETE /talkgroups/directory` would otherwise be the deletion of a talkgroup with that id. */
+  function isAnotherPath({ raw: { url = '/' }, routeOptions, params }: FastifyRequest): boolean {
+    const hasId = Object.keys(params as object).length > 0;
+    return hasId && routes.some((route) => route.url === pathOf(url) && route.url !== routeOptions.url);
+  }
+
+  const refuse = async (request: FastifyRequest, reply: FastifyReply) => {
+    const allowed = methodsOf(request.raw.url ?? '/');
     // A route may match and find nothing: a file under /docs/static.
     if (allowed.length === 0 || allowed.includes(request.method)) throw new AppError('unknown_path');
     reply.header('allow', allowed.sort().join(', '));
@@ -56,10 +67,13 @@ export function refuseUnknown(app: FastifyInstance, routes: readonly RegisteredR
   // In a hook, before the body of a request nobody wants is parsed; plugins that look for files use the handler.
   app.addHook('onRequest', async (request, reply) => {
     const { is404, routeOptions, params } = request;
-    if (is404 || routeOptions.url === PREFLIGHT_URL || !isComplete(params)) await refuse(request, reply);
+    const isUnknown = is404 || routeOptions.url === PREFLIGHT_URL;
+    if (isUnknown || !isComplete(params) || isAnotherPath(request)) await refuse(request, reply);
   });
   app.setNotFoundHandler(refuse);
 }
+
+const pathOf = (url: string) => url.split('?', 1)[0];
 
 /** The router also matches `/talkgroups//join`, but an empty id makes it another path. */
 const isComplete = (params: unknown) =>

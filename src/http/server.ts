@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import cors from '@fastify/cors';
 import helmet from '@fastify/helmet';
 import sensible from '@fastify/sensible';
-import { type FastifyPluginAsyncTypebox, TypeBoxValidatorCompiler } from '@fastify/type-provider-typebox';
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -18,7 +18,8 @@ import type { Config } from '../config.js';
 import type { Database } from '../db/client.js';
 import { type Deadline, deadlineIn, REQUEST_MS } from '../db/deadline.js';
 import { AppError } from '../errors.js';
-import { addBodyParsers } from './body.js';
+import { addressKey } from './address.js';
+import { addBodyParsers, validatorCompiler } from './body.js';
 import { countAnswer, type HttpCounts, newHttpCounts } from './counts.js';
 import { addDocs } from './docs.js';
 import { failureAnswerer } from './failures.js';
@@ -132,9 +133,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     app,
     config.TLS_CERT_FILE === undefined ? 'connection' : 'secureConnection',
   );
-  addGuard(app, { tokenKeys, database });
+  addGuard(app, { config, tokenKeys, database });
   addBodyParsers(app);
-  app.setValidatorCompiler(TypeBoxValidatorCompiler);
+  app.setValidatorCompiler(validatorCompiler);
   app.setSchemaErrorFormatter(describeFirst);
 
   // Handler and answer.
@@ -236,15 +237,15 @@ function startClock(app: FastifyInstance): void {
   app.decorateRequest('deadline', null as never); // set by the very first hook
   app.decorateRequest('leftMs', 0);
   app.addHook('onRequest', async (request, reply) => {
-    request.deadline = deadlineIn(REQUEST_MS);
-    reply.headers(NOT_STORED);
+    request.deadline = deadlineIn(REQUEST_MS, { address: addressKey(request.ip) });
+    reply.cacheControl('no-store'); // tokens and positions, as in NOT_STORED
   });
   // A slow uplink must not eat the time the database needs: the clock stands still while the body arrives.
   app.addHook('preParsing', async (request) => {
     request.leftMs = request.deadline.at - performance.now();
   });
   app.addHook('preValidation', async (request) => {
-    request.deadline = deadlineIn(request.leftMs);
+    request.deadline = deadlineIn(request.leftMs, request.deadline);
   });
 }
 

@@ -2,6 +2,7 @@
 import { type Static, type TObject, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { GpsFix } from '../gps/schemas.js';
+import { nullsRemover } from '../nulls.js';
 
 /** Repeated in the answer, so that a client can have several questions under way. */
 const Ref = Type.Union([
@@ -66,10 +67,14 @@ export type Ask<Type extends AskType> = Static<(typeof asks)[Type]> & {
 export type ClientMessage = { [Type in AskType]: Ask<Type> }[AskType];
 
 const readers = Object.fromEntries(
-  Object.entries(asks).map(([type, schema]) => [
-    type,
-    Compile(Type.Intersect([schema, Type.Object({ ref: Type.Optional(Ref) })])),
-  ]),
+  Object.entries(asks).map(([type, schema]) => {
+    const whole = Type.Object({ ...schema.properties, ref: Type.Optional(Ref) });
+    const validator = Compile(whole);
+    return [
+      type,
+      { removeNulls: nullsRemover(whole), isValid: (value: object): boolean => validator.Check(value) },
+    ];
+  }),
 );
 
 /** As the codec is passed on to every listener, and stands in snapshots. */
@@ -91,7 +96,8 @@ export function readMessage(text: string): Reading {
   if (typeof type !== 'string') return { kind: 'bad', code: 'bad_message', ref: known };
   const reader = Object.hasOwn(readers, type) ? readers[type] : undefined;
   if (reader === undefined) return { kind: 'bad', code: 'unknown_type', ref: known };
-  if (!reader.Check(value) || isTooLong(value) || isBoth(value))
+  reader.removeNulls(value);
+  if (!reader.isValid(value) || isTooLong(value) || isBoth(value))
     return { kind: 'bad', code: 'bad_message', ref: known };
   return { kind: 'message', message: value as ClientMessage }; // as its reader has checked
 }

@@ -4,6 +4,8 @@ import type { Database } from '../db/client.js';
 import { noticeOf, type Tell } from '../db/notices.js';
 import { AppError } from '../errors.js';
 import { confirm } from '../http/confirm.js';
+import { inPieces } from '../http/long-list.js';
+import { firstOrNext, PageQuery, pageOf, readPage, SmallPageQuery } from '../http/paging.js';
 import { readTalkgroupId } from '../http/paths.js';
 import { answers, IdInPath, Ok, ok } from '../http/schemas.js';
 import { readId, type UserId } from '../ids.js';
@@ -12,6 +14,7 @@ import {
   MemberList,
   NewTalkgroup,
   OneTalkgroup,
+  TalkgroupDirectory,
   TalkgroupList,
   TalkgroupSettings,
 } from './schemas.js';
@@ -21,19 +24,38 @@ export interface TalkgroupOptions {
   readonly database: Database;
   readonly tell: Tell;
   readonly wrap: store.WrapSecret;
+  /** Who may read GET /talkgroups/directory. */
+  readonly directory: 'all' | 'admin';
 }
 
 /** The routes under /talkgroups. */
 export const talkgroupRoutes =
-  ({ database, tell, wrap }: TalkgroupOptions): FastifyPluginAsyncTypebox =>
+  ({ database, tell, wrap, directory }: TalkgroupOptions): FastifyPluginAsyncTypebox =>
   async (app) => {
     const tags = ['talkgroups'];
 
-    const list = { config: { access: 'user' }, schema: { tags, response: answers(TalkgroupList) } } as const;
+    const list = {
+      config: { access: 'user' },
+      schema: { tags, querystring: PageQuery, response: answers(TalkgroupList) },
+    } as const;
 
-    app.get('/talkgroups', list, async ({ user, deadline }) => {
-      const talkgroups = await store.talkgroupsOf(database, deadline, user.sub);
-      return { talkgroups: talkgroups.map((talkgroup) => ({ talkgroup_id: talkgroup.id, talkgroup })) };
+    app.get('/talkgroups', list, async ({ user, query, deadline }, reply) => {
+      const page = readPage(query);
+      const found = await store.talkgroupsOf(database, deadline, { user: user.sub, page });
+      const rows = found.map((talkgroup) => ({ talkgroup_id: talkgroup.id, talkgroup }));
+      if (page === null) return inPieces(reply, 'talkgroups', rows);
+      return pageOf(page, 'talkgroups', { rows, idOf: ({ talkgroup_id }) => talkgroup_id });
+    });
+
+    const readDirectory = {
+      config: { access: directory === 'all' ? 'user' : 'admin' },
+      schema: { tags, querystring: SmallPageQuery, response: answers(TalkgroupDirectory) },
+    } as const;
+
+    app.get('/talkgroups/directory', readDirectory, async ({ query, deadline }) => {
+      const page = firstOrNext(query);
+      const rows = await store.allTalkgroups(database, deadline, page);
+      return pageOf(page, 'talkgroups', { rows, idOf: ({ id }) => id });
     });
 
     const create = {
@@ -84,13 +106,16 @@ export const talkgroupRoutes =
 
     const members = {
       config: { access: 'user' },
-      schema: { tags, params: IdInPath, response: answers(MemberList) },
+      schema: { tags, params: IdInPath, querystring: PageQuery, response: answers(MemberList) },
     } as const;
 
-    app.get('/talkgroups/:id/members', members, async ({ params, deadline }) => {
-      const found = await store.membersOf(database, deadline, readTalkgroupId(params.id));
-      if (found === null) throw new AppError('talkgroup_not_found');
-      return { members: found };
+    app.get('/talkgroups/:id/members', members, async ({ params, query, deadline }, reply) => {
+      const talkgroup = readTalkgroupId(params.id);
+      const page = readPage(query);
+      const rows = await store.membersOf(database, deadline, { talkgroup, page });
+      if (rows === null) throw new AppError('talkgroup_not_found');
+      if (page === null) return inPieces(reply, 'members', rows);
+      return pageOf(page, 'members', { rows, idOf: ({ user_id }) => user_id });
     });
 
     const remove = {

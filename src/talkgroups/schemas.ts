@@ -1,5 +1,6 @@
 // Talkgroups and memberships as clients see them. The master secret is in none of these shapes.
 import { type Static, Type } from 'typebox';
+import { InPages, OnePage } from '../http/paging.js';
 import { Id, IdInPath, Text, Timestamp } from '../http/schemas.js';
 
 const Name = Text('Name of the talkgroup; need not be unique');
@@ -37,9 +38,12 @@ export const Talkgroup = Type.Object({
 
 export const OneTalkgroup = Type.Object({ talkgroup: Talkgroup });
 
-export const TalkgroupList = Type.Object({
+export const TalkgroupList = InPages({
   talkgroups: Type.Array(Type.Object({ talkgroup_id: Id, talkgroup: Talkgroup })),
 });
+
+/** All talkgroups, with or without the caller as a member. */
+export const TalkgroupDirectory = OnePage({ talkgroups: Type.Array(Talkgroup) });
 
 export const Member = Type.Object({
   user_id: Id,
@@ -54,4 +58,4 @@ export const Member = Type.Object({
 /** As in IdInPath, a malformed one names nothing. */
 export const MemberInPath = Type.Object({ ...IdInPath.properties, user_id: Type.String() });
 
-export const MemberList = Type.Object({ members: Type.Array(Member) });
+export const MemberList = InPages({ members: Type.Array(Member) });

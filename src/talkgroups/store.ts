@@ -5,16 +5,18 @@ import type { Static } from 'typebox';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import { type Notice, notify } from '../db/notices.js';
+import { type Page, pageBy } from '../db/pages.js';
 import type { TalkgroupId, UserId } from '../ids.js';
 import type { FloorMode, Member, Talkgroup, TalkgroupSettings } from './schemas.js';
 
 /** Seed, Talkgroup. */
 const MASTER_SECRET_BYTES = 32;
 
+/** Rows of the page in the order of ids, or, without one, all in the order in which the user joined. */
 export function talkgroupsOf(
   database: Database,
   deadline: Deadline,
-  user: UserId,
+  { user, page }: { user: UserId; page: Page | null },
 ): Promise<Static<typeof Talkgroup>[]> {
   return database.read(
     deadline,
@@ -22,7 +24,21 @@ export function talkgroupsOf(
       select t.id, t.name, t.rotation_counter, t.created_at
       from memberships m join talkgroups t on t.id = m.talkgroup_id
       where m.user_id = ${user}
-      order by m.created_at, t.id`,
+      ${page === null ? sql`order by m.created_at, t.id` : pageBy(sql, sql`m.talkgroup_id`, page)}`,
+  );
+}
+
+/** Rows of the page in the order of ids. */
+export function allTalkgroups(
+  database: Database,
+  deadline: Deadline,
+  page: Page,
+): Promise<Static<typeof Talkgroup>[]> {
+  return database.read(
+    deadline,
+    (sql) => sql`
+      select id, name, rotation_counter, created_at from talkgroups
+      where true ${pageBy(sql, sql`id`, page)}`,
   );
 }
 
@@ -119,11 +135,11 @@ export async function leave(
   return found.length > 0;
 }
 
-/** null: no such talkgroup. */
+/** As `talkgroupsOf`, in the order of users' ids or in which they joined. null: no such talkgroup. */
 export async function membersOf(
   database: Database,
   deadline: Deadline,
-  talkgroup: TalkgroupId,
+  { talkgroup, page }: { talkgroup: TalkgroupId; page: Page | null },
 ): Promise<Static<typeof Member>[] | null> {
   // One row without a user stands for a talkgroup without members.
   const rows = await database.read<Membership | { user_id: null }>(
@@ -131,10 +147,13 @@ export async function membersOf(
     (sql) => sql`
       select m.user_id, m.site, u.username, u.role
       from talkgroups t
-      left join memberships m on m.talkgroup_id = t.id
+      left join lateral (
+        select user_id, site, created_at from memberships
+        where talkgroup_id = t.id ${page === null ? sql`` : pageBy(sql, sql`user_id`, page)}
+      ) m on true
       left join users u on u.id = m.user_id
       where t.id = ${talkgroup}
-      order by m.created_at, m.user_id`,
+      order by ${page === null ? sql`m.created_at, m.user_id` : sql`m.user_id`}`,
   );
   if (rows.length === 0) return null;
   return rows

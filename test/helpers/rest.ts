@@ -126,7 +126,7 @@ export async function service(t: Test, options: ServiceOptions = {}): Promise<Se
 
 const NO_QUEUE: Pick<Passwords, 'isFull' | 'withPlace'> = {
   isFull: () => false,
-  withPlace: (work) => work(),
+  withPlace: (_address, work) => work(),
 };
 
 async function lockTable(url: string, table: string): Promise<() => Promise<void>> {
@@ -167,8 +167,19 @@ async function start({
     log,
     overflow: authOverflow(passwords),
     routes: [
-      authRoutes({ database, passwords, limits, passwordLengthMin: config.PASSWORD_MIN_LENGTH }),
-      talkgroupRoutes({ database, tell, wrap: createKeyring(config.SECRETS_KEY).wrap }),
+      authRoutes({
+        database,
+        passwords,
+        limits,
+        passwordLengthMin: config.PASSWORD_MIN_LENGTH,
+        registration: config.REGISTRATION,
+      }),
+      talkgroupRoutes({
+        database,
+        tell,
+        wrap: createKeyring(config.SECRETS_KEY).wrap,
+        directory: config.TALKGROUP_DIRECTORY,
+      }),
       deviceRoutes({ database, tell }),
       gpsRoutes({ database, storeFix: openFixIntake(database).storeFix }),
       keyRoutes({ database, tell }),

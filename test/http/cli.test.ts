@@ -38,6 +38,34 @@ t.test('admin add makes an admin who can log in, and nobody else', async (t) => 
   t.equal((await run(s.url, ['admin', 'add', 'boss'], { input: '' })).code, 1, 'no password');
 });
 
+t.test('user add makes a user who can log in while registration is closed', async (t) => {
+  const s = await service(t, { REGISTRATION: 'closed' });
+  const bob = { username: 'bob', password: 'of bob' };
+  const closed = { status: 403, body: { error: 'registration is closed' } };
+  t.strictSame(await s.call('POST', '/auth/register', null, bob), closed);
+  t.strictSame(
+    await s.call('POST', '/auth/register', null, { username: 5 }),
+    closed,
+    'before the body is read',
+  );
+
+  t.match(await run(s.url, ['user', 'add', 'bob'], { input: 'of bob\n' }), {
+    code: 0,
+    output: 'bob: created',
+  });
+  const { body } = await s.call('POST', '/auth/login', null, bob);
+  t.equal((await s.call('GET', '/talkgroups', body.jwt as string)).status, 200);
+  t.equal((await s.call('GET', '/devices', body.jwt as string)).status, 403, 'bob is no admin');
+
+  t.match(await run(s.url, ['user', 'add', 'bob'], { input: 'x\n' }), {
+    code: 1,
+    output: /username taken: bob/,
+  });
+  t.equal((await s.call('POST', '/auth/login', null, bob)).status, 200, 'the password stays');
+  t.equal((await run(s.url, ['user', 'add', 'x'.repeat(65)], { input: 'p\n' })).code, 1);
+  t.equal((await run(s.url, ['user', 'add', 'ann'], { input: '' })).code, 1, 'no password');
+});
+
 t.test('revoke ends the tokens so far, on live sockets too, and a new login works at once', async (t) => {
   const s = await service(t);
   const registered = await s.call('POST', '/auth/register', null, { username: 'ann', password: 'of ann' });

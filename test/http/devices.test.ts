@@ -25,6 +25,21 @@ t.test('an admin sees every device with the fields of the seed and no others', a
   t.match(devices[0], { ...first, active: true, created_at: ISO });
 });
 
+t.test('GET /me is the caller as the token says and the linked device, or null', async (t) => {
+  const s = await service(t);
+  const { userId: id, username } = s.radio;
+  const { body } = await s.admin.get('/devices');
+  const [device] = (body as { devices: object[] }).devices;
+  t.strictSame((await s.radio.get('/me')).body, { user: { id, username, role: 'user' }, device });
+  const alone = await s.account({ role: 'admin' });
+  const user = { id: alone.userId, username: alone.username, role: 'admin' };
+  t.strictSame((await alone.get('/me')).body, { user, device: null });
+  await s.sql((sql) => sql`update users set role = 'user' where id = ${alone.userId}`);
+  t.match((await alone.get('/me')).body, { user: { role: 'admin' } }, 'as every route applies it');
+  t.equal((await s.nobody.get('/me')).status, 401);
+  t.equal((await s.radio.post('/me')).status, 405);
+});
+
 t.test('a device is what its status was set to last, and setting it twice is no error', async (t) => {
   const s = await service(t);
   const status = async (active: unknown) => s.admin.patch(`/devices/${s.radio.deviceId}/status`, { active });

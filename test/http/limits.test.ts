@@ -192,7 +192,7 @@ t.test('while one has the only place in the login queue', async (t) => {
   const s = await service(t, { passwords, settings: { CORS_ORIGINS: 'https://console.example' } });
   const credentials = { username: 'admin', password: PASSWORD };
   const first = s.nobody.post('/auth/login', credentials);
-  await until(passwords.isFull);
+  await until(() => passwords.isFull());
 
   t.test('others are answered before their body is read, as the routes would answer', async (t) => {
     const byRoute = await s.radio.post('/auth/changepassword', { oldPassword: 'x', newPassword: 'x' });
@@ -253,22 +253,61 @@ function heldBcrypt() {
   return { bcrypt, free, working: () => working };
 }
 
-t.test('of nine logins at once a queue of five takes five, and works at one', async (t) => {
-  const { bcrypt, free, working } = heldBcrypt();
-  const s = await service(t, { passwords: createPasswords({ bcrypt, waitingMax: 5 }) });
-  const asked = Array.from({ length: 9 }, () =>
-    s.nobody.post('/auth/login', { username: 'admin', password: PASSWORD }),
+t.test(
+  'LOGIN_QUEUE=5 admits five of nine logins from as many addresses and hashes one at a time',
+  async (t) => {
+    const { bcrypt, free, working } = heldBcrypt();
+    const passwords = createPasswords({ bcrypt, waitingMax: 5 });
+    const s = await service(t, { passwords, settings: { TRUST_PROXY: '127.0.0.0/8' } });
+    const { login } = callersOf(s);
+    const asked = Array.from({ length: 9 }, (_, index) => login('admin', PASSWORD, `192.0.2.${index}`));
+    await until(() => s.server.counts.refused.login_queue_full === 4 && working() > 0);
+    t.equal(working(), 1);
+    free();
+    const statuses = (await Promise.all(asked)).map(({ status }) => status);
+    t.equal(statuses.filter((status) => status === 200).length, 5);
+  },
+);
+
+t.test('logins and registrations from two addresses leave room for a login from a third', async (t) => {
+  const { bcrypt, free } = heldBcrypt();
+  const passwords = createPasswords({ bcrypt, waitingMax: 8 });
+  const s = await service(t, { passwords, settings: { TRUST_PROXY: '127.0.0.0/8' } });
+  const { login, register } = callersOf(s);
+  const crowd = ['192.0.2.1', '192.0.2.2'].flatMap((address) =>
+    Array.from({ length: 9 }, (_, index) =>
+      index % 2 === 0 ? login('admin', PASSWORD, address) : register(`${index} at ${address}`, address),
+    ),
   );
-  await until(() => s.server.counts.refused.login_queue_full === 4 && working() > 0);
-  t.equal(working(), 1);
+  // Four and two places, with whichever came first; the rest are refused.
+  await until(() => s.server.counts.refused.login_queue_full === 12);
+  const other = login('admin', PASSWORD, '192.0.2.3');
+  await until(() => passwords.figures().jobs === 7);
   free();
-  const statuses = (await Promise.all(asked)).map(({ status }) => status);
-  t.equal(statuses.filter((status) => status === 200).length, 5);
+  t.equal((await other).status, 200);
+  t.equal((await Promise.all(crowd)).filter(({ status }) => status === 503).length, 12);
+});
+
+t.test('an address beyond its share is answered before its body is read, another one is not', async (t) => {
+  const { bcrypt, free } = heldBcrypt();
+  const passwords = createPasswords({ bcrypt, waitingMax: 2 });
+  const s = await service(t, { passwords, settings: { TRUST_PROXY: '127.0.2.0/24' } });
+  const credentials = { username: 'admin', password: PASSWORD };
+  const first = s.nobody.post('/auth/login', credentials);
+  await until(() => passwords.figures().jobs === 1);
+  const head = loginBytes('', 'x'.repeat(100)).slice(0, -100);
+  t.equal((await exchange(s.port, [head], 1)).answers[0]?.status, 503);
+  const socket = connect({ port: s.port, host: '127.0.0.1', localAddress: '127.0.3.1' });
+  socket.write(loginBytes('', JSON.stringify(credentials)));
+  await until(() => passwords.figures().jobs === 2);
+  free();
+  t.equal((await first).status, 200);
+  socket.destroy();
 });
 
 t.test('whose turn to be hashed comes after three seconds is refused, and nobody behind him', async (t) => {
   const { bcrypt, free, working } = heldBcrypt();
-  const passwords = createPasswords({ bcrypt, waitingMax: 5 });
+  const passwords = createPasswords({ bcrypt, waitingMax: 10 });
   const s = await service(t, { passwords });
   const logIn = () => s.nobody.post('/auth/login', { username: 'admin', password: PASSWORD });
   const first = logIn();

@@ -324,9 +324,8 @@ t.test('a mode that is none is a bad message and changes nothing', async (t) => 
   for (const bad of [
     { talkgroup_ids, mode: 'none' },
     { talkgroup_ids, mode: 'TALK' },
-    { talkgroup_ids, mode: null },
+    { talkgroup_ids: null, mode: 'listen' },
     { talkgroup_ids, mode: 'listen', presence: 'true' },
-    { talkgroup_ids, mode: 'listen', presence: null },
     { talkgroup_ids: group.id, mode: 'listen' },
     { talkgroup_ids: [7], mode: 'listen' },
     { mode: 'listen' },

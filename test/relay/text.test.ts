@@ -85,7 +85,6 @@ t.test('control messages', { timeout: 120_000 }, async (t) => {
     [{ type: 'PING', t: 2 ** 53 }, 'bad_message'],
     [{ type: 'PING', t: 1, ref: 'x'.repeat(65) }, 'bad_message'],
     [{ type: 'PING', t: 1, ref: 1.5 }, 'bad_message'],
-    [{ type: 'PING', t: 1, ref: null }, 'bad_message'],
     [{ type: 'PING', t: 1, ref: {} }, 'bad_message'],
     [{ ...fix, lat: 90.1 }, 'bad_message'],
     [{ ...fix, lng: -180.1 }, 'bad_message'],

@@ -159,7 +159,8 @@ t.test(
     const database = new Promise<void>((resolve) => {
       found = resolve;
     });
-    const attempt = () => passwords.withPlace(() => database.then(() => passwords.verify('x', null)));
+    const attempt = () =>
+      passwords.withPlace(undefined, () => database.then(() => passwords.verify('x', null)));
     const inside: Promise<boolean>[] = [];
     while (!passwords.isFull()) inside.push(attempt());
     t.equal(inside.length, 41, '2.5 s of 60 ms, the first guess at a hash');
@@ -169,7 +170,7 @@ t.test(
     await Promise.all(inside);
     t.notOk(passwords.isFull(), 'and each gives its place back');
     await t.rejects(
-      passwords.withPlace(() => Promise.reject(new Error('no database'))),
+      passwords.withPlace(undefined, () => Promise.reject(new Error('no database'))),
       {
         message: 'no database',
       },
@@ -177,6 +178,32 @@ t.test(
     t.equal(passwords.figures().jobs, 0, 'also when it fails');
   },
 );
+
+t.test('an address holds as many places of the queue as it leaves free for others', async (t) => {
+  const { passwords } = countingBcrypt();
+  let end = () => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const inside: Promise<void>[] = [];
+  const fill = (address: string) => {
+    let places = 0;
+    for (; !passwords.isFull(address); places++) inside.push(passwords.withPlace(address, () => ended));
+    return places;
+  };
+  t.equal(fill('one'), 21, 'half of the 41 places');
+  await t.rejects(
+    passwords.withPlace('one', async () => {}),
+    refused,
+  );
+  t.equal(fill('two'), 10);
+  t.equal(fill('three'), 5);
+  t.notOk(passwords.isFull('four'), 'and there is room yet');
+  end();
+  await Promise.all(inside);
+  t.equal(fill('one'), 21, 'what was given back is free again');
+  await Promise.all(inside);
+});
 
 t.test(
   'a guess is admitted in its turn, when all before it are settled, and costs nothing else',

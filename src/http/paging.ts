@@ -1,0 +1,64 @@
+// Pages of a list: `limit` and `after` in the query, `next` in the answer.
+import { type Static, type TProperties, type TSchema, Type } from 'typebox';
+import type { Page } from '../db/pages.js';
+import { readId } from '../ids.js';
+import { Id } from './schemas.js';
+
+/** Items of a page whose size was not asked for. */
+const LIMIT_PRESET = 100;
+
+/** The query of a list. Both are texts, because a coercion to numbers would also take 1e3 and 5.7. */
+export type PageQuery = Static<typeof PageQuery>;
+export const PageQuery = pageQuery('^([1-9]\\d{0,2}|1000)$', '1 to 1000');
+
+/** The query of a list whose pages are smaller. */
+export const SmallPageQuery = pageQuery('^([1-9]\\d?|1\\d\\d|200)$', '1 to 200');
+
+function pageQuery(pattern: string, range: string) {
+  const limit = `Items of a page, ${range}. Default: ${LIMIT_PRESET}`;
+  return Type.Object({
+    limit: Type.Optional(Type.String({ pattern, description: limit })),
+    after: Type.Optional(
+      Type.Refine(
+        Type.String({ description: 'The page begins behind this id, which need not exist any more' }),
+        (text) => readId(text) !== null,
+        () => 'must be an id',
+      ),
+    ),
+  });
+}
+
+const Next = Type.Union([Id, Type.Null()], {
+  description:
+    'Value of after for the next page, null on the last page. Only present when limit or after is given',
+});
+
+/** The answer of a list that may be read in pages. */
+export const InPages = <List extends TProperties>(list: List) =>
+  Type.Object({ ...list, next: Type.Optional(Next) });
+
+/** The answer of a list that is read in pages only. */
+export const OnePage = <List extends Record<string, TSchema>>(list: List) =>
+  Type.Object({ ...list, next: Next });
+
+/** null: no page was asked for, but the whole list. */
+export function readPage(query: PageQuery): Page | null {
+  return query.limit === undefined && query.after === undefined ? null : firstOrNext(query);
+}
+
+/** For a list that is read in pages only. */
+export function firstOrNext({ limit, after }: PageQuery): Page {
+  return { limit: limit === undefined ? LIMIT_PRESET : Number(limit), after: readId(after) };
+}
+
+/** The answer of a list for one page, made of the rows that were read for it (db/pages.ts). */
+export function pageOf<Name extends string, Item>(
+  { limit }: Page,
+  name: Name,
+  { rows, idOf }: { rows: readonly Item[]; idOf: (item: Item) => string },
+): { [name in Name]: Item[] } & { next: string | null } {
+  const items = rows.slice(0, limit);
+  const last = items.at(-1);
+  const next = rows.length > limit && last !== undefined ? idOf(last) : null;
+  return { ...({ [name]: items } as { [name in Name]: Item[] }), next };
+}

@@ -1,0 +1,107 @@
+// One user or address that asks for much does not keep others waiting.
+import { connect, type Socket } from 'node:net';
+import t from 'tap';
+import { eventually } from '../helpers/eventually.js';
+import { PASSWORD, service } from '../helpers/rest.js';
+
+t.setTimeout(60_000);
+
+t.test(
+  'a request of another user overtakes forty lists of one user that wait for the database',
+  async (t) => {
+    const s = await service(t);
+    const talkgroup = await s.talkgroup();
+    const other = await s.account({ serial: 'other' });
+    const unlock = await s.lock('memberships');
+    const answered: string[] = [];
+    const lists = Array.from({ length: 40 }, async () => {
+      const { status } = await s.radio.get(`/talkgroups/${talkgroup}/members`);
+      answered.push(`list ${status}`);
+    });
+    await eventually(() => {
+      if (s.database.figures().gate.inside < 2) throw new Error('no list is in work');
+    });
+    const { status } = await other.get(`/devices/${other.deviceId}/gps`); // no fix was recorded
+    answered.push(`other ${status}`);
+    t.strictSame(answered, ['other 404']);
+    await unlock();
+    await Promise.all(lists);
+    t.equal(answered.filter((answer) => answer === 'list 200').length, 40);
+  },
+);
+
+t.test('one user has at most REQUESTS_PER_USER requests under way, and other users are served', async (t) => {
+  const s = await service(t, { settings: { REQUESTS_PER_USER: '3' } });
+  const other = await s.account({ serial: 'other' });
+  const unlock = await s.lock('memberships');
+  const lists = Array.from({ length: 5 }, () => s.radio.get('/talkgroups'));
+  const refusals = (await Promise.all([Promise.any(lists), lists[3], lists[4]])).slice(1);
+  for (const refusal of refusals) {
+    t.equal(refusal?.status, 429);
+    t.equal(refusal?.headers.get('retry-after'), '1');
+    t.strictSame(refusal?.body, { error: 'too many requests at once' });
+  }
+  t.equal(s.server.counts.refused.too_many_requests, 2);
+  t.equal((await other.get(`/devices/${other.deviceId}/gps`)).status, 404);
+  const login = { username: s.radio.username, password: PASSWORD };
+  t.equal((await s.nobody.post('/auth/login', login)).status, 200);
+  await unlock();
+  t.strictSame(
+    (await Promise.all(lists.slice(0, 3))).map(({ status }) => status),
+    [200, 200, 200],
+  );
+  await eventually(async () => t.equal((await s.radio.get('/talkgroups')).status, 200));
+});
+
+t.test('requests that were pipelined and abandoned are no longer counted', async (t) => {
+  const s = await service(t, { settings: { REQUESTS_PER_USER: '3' } });
+  const unlock = await s.lock('memberships');
+  const request = `GET /talkgroups HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${s.radio.token}\r\n\r\n`;
+  const socket = connect(s.port, '127.0.0.1').on('error', () => {});
+  socket.write(request.repeat(5));
+  await eventually(() => {
+    if (s.server.counts.refused.too_many_requests < 2) throw new Error('not yet refused');
+  });
+  socket.destroy();
+  await unlock();
+  await eventually(async () => {
+    const together = await Promise.all([1, 2, 3].map(() => s.radio.get('/talkgroups')));
+    if (together.some(({ status }) => status !== 200)) throw new Error('still counted');
+  });
+});
+
+t.test(
+  'one address holds at most three quarters of REST_CONNECTIONS; a trusted proxy may hold all',
+  async (t) => {
+    const held: Socket[] = [];
+    t.teardown(() => {
+      for (const socket of held) socket.destroy();
+    });
+    /** Whether a new connection from there is answered; it then stays open. */
+    const isAnswered = (port: number, localAddress: string) =>
+      new Promise<boolean>((resolve) => {
+        const socket = connect({ port, host: '127.0.0.1', localAddress }).on('error', () => {});
+        held.push(socket);
+        socket.once('data', () => resolve(true)).once('close', () => resolve(false));
+        socket.write('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n');
+      });
+    const settings = { REST_CONNECTIONS: '4', TRUST_PROXY: '127.0.2.0/24' };
+    const s = await service(t, { settings });
+    const from = (address: string) => isAnswered(s.port, address);
+    t.strictSame(
+      [await from('127.0.1.1'), await from('127.0.1.1'), await from('127.0.1.1')],
+      [true, true, true],
+    );
+    t.equal(await from('127.0.1.1'), false);
+    t.equal(s.server.counts.connectionsDropped, 1);
+    t.equal(await from('127.0.1.2'), true, 'the rest is left to others');
+    for (const socket of held.splice(0)) socket.destroy();
+    await eventually(async () => {
+      if (!(await from('127.0.1.1'))) throw new Error('still counted');
+    });
+    held.splice(0)[0]?.destroy();
+
+    const p = await service(t, { settings });
+    for (let index = 0; index < 4; index++) t.equal(await isAnswered(p.port, '127.0.2.7'), true);
+  },
+);
