@@ -264,7 +264,7 @@ function routes(app: TemplatedApp, relay: Relay, options: RoutesOptions): void {
       const data = ws.getUserData();
       if (code === closes.restart.code) options.told(data.session);
       data.closed = true;
-      data.early?.drop();
+      guarded('close', () => data.early?.drop());
       // Around it once more: the socket that a failed session is closed with is gone already.
       guarded('close', () =>
         ofSession(ws, (session) => {
