@@ -64,7 +64,6 @@ export type Mode = 'talk' | 'listen' | 'events';
 export type ErrorCode =
   | 'bad_message'
   | 'unknown_type'
-  | 'unknown_talkgroup'
   | 'not_member'
   | 'listen_only'
   | 'not_holder'
@@ -78,14 +77,7 @@ export type ErrorCode =
   | 'internal';
 
 /** Why the floor is not given. */
-export type DenyCode =
-  | 'busy'
-  | 'queue_full'
-  | 'not_member'
-  | 'unknown_talkgroup'
-  | 'listen_only'
-  | 'forbidden'
-  | 'retry_later';
+export type DenyCode = 'busy' | 'queue_full' | 'not_member' | 'listen_only' | 'forbidden' | 'retry_later';
 
 /** Why the server took a grant or a burst back. */
 export type RevokeCode =

@@ -6,14 +6,7 @@ import { deadlineIn, READ_MS_MAX, REQUEST_MS } from '../db/deadline.js';
 import { listenForNotices, type NoticeListener, noticeOf, type Tell } from '../db/notices.js';
 import { acknowledgeEmergency, clearEmergency, raiseEmergency } from '../emergencies/store.js';
 import { openFixIntake } from '../gps/counts.js';
-import {
-  accountsOf,
-  existingNumbers,
-  existingTalkgroups,
-  nextSessionBlock,
-  SESSION_BLOCK,
-  talkgroupsOf,
-} from '../talk/store.js';
+import { accountsOf, nextSessionBlock, SESSION_BLOCK, talkgroupsOf } from '../talk/store.js';
 import type { RelayFigures } from './figures.js';
 import { createEngine } from './listener.js';
 import { createRelay } from './relay.js';
@@ -115,8 +108,6 @@ export function composeRelay({ config, url, database, verifyToken, log }: RelayS
       clear: (id, { id: by, isAdmin }) => clearEmergency(database, write(), { id, by, isAdmin }),
     },
     storeFix: (fix) => fixes.storeFix(write(), fix),
-    talkgroupsExisting: async (ids) => new Set(await existingTalkgroups(database, read(), ids)),
-    numbersExisting: async (numbers) => new Set(await existingNumbers(database, read(), numbers)),
     log,
   });
 

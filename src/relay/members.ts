@@ -122,8 +122,6 @@ export interface Members {
   readonly users: ReadonlyMap<UserId, User>;
   readonly talkgroups: ReadonlyMap<TalkgroupId, Talkgroup>;
   usersWith(device: DeviceId): Iterable<User>;
-  /** Whether a talkgroup held here has this number. */
-  hasNumber(number: number): boolean;
   /** Holds the user from here on; the caller opens a session of his in the same step, or drops him. */
   hold(account: Account): User;
   /** A membership as the database shows it. */
@@ -138,7 +136,6 @@ export function createMembers(): Members {
   const users = new Map<UserId, User>();
   const talkgroups = new Map<TalkgroupId, Talkgroup>();
   const byDevice = new Map<DeviceId, Set<User>>();
-  const numbers = new Set<number>();
 
   function hold(account: Account): User {
     const user = new User(account);
@@ -157,7 +154,6 @@ export function createMembers(): Members {
     if (talkgroup === undefined) {
       talkgroup = new Talkgroup(row);
       talkgroups.set(row.id, talkgroup);
-      numbers.add(row.number);
     }
     const membership = new Membership(user, talkgroup, row.site);
     user.memberships.set(talkgroup.number, membership);
@@ -171,7 +167,6 @@ export function createMembers(): Members {
     talkgroup.memberships.delete(membership);
     if (talkgroup.memberships.size > 0) return;
     talkgroups.delete(talkgroup.id);
-    numbers.delete(talkgroup.number);
   }
 
   function drop(id: UserId): void {
@@ -189,7 +184,6 @@ export function createMembers(): Members {
     users,
     talkgroups,
     usersWith: (device) => byDevice.get(device) ?? [],
-    hasNumber: (number) => numbers.has(number),
     hold,
     admit,
     release,

@@ -10,7 +10,6 @@ import type { Talk } from './talk.js';
 export type ErrorCode =
   | 'bad_message'
   | 'unknown_type'
-  | 'unknown_talkgroup'
   | 'not_member'
   | 'listen_only'
   | 'not_holder'
@@ -41,7 +40,6 @@ export interface ErrorAbout {
 const sentences: Readonly<Record<ErrorCode, string>> = {
   bad_message: 'the message is not valid',
   unknown_type: 'unknown message type',
-  unknown_talkgroup: 'no such talkgroup',
   not_member: 'not a member of this talkgroup',
   listen_only: 'not subscribed to this talkgroup for talking',
   not_holder: 'neither holding the floor nor waiting for it',
@@ -128,14 +126,7 @@ type MaybeRef = Ref | undefined;
 
 /** Why FLOOR_REQUEST or a first frame was not granted; `talker` has the floor. */
 export interface FloorDenial {
-  readonly code:
-    | 'busy'
-    | 'queue_full'
-    | 'not_member'
-    | 'unknown_talkgroup'
-    | 'listen_only'
-    | 'forbidden'
-    | 'retry_later';
+  readonly code: 'busy' | 'queue_full' | 'not_member' | 'listen_only' | 'forbidden' | 'retry_later';
   readonly ref: MaybeRef;
   readonly talker?: Talk | undefined;
   readonly retryMs?: number | undefined;
@@ -177,7 +168,7 @@ export const say = {
     JSON.stringify({ type: 'LAG', talkgroups, since_ms: sinceMs }),
   subscribed: (
     talkgroups: readonly Snapshot[],
-    refused: readonly { readonly talkgroup_id: string; readonly code: 'not_member' | 'unknown_talkgroup' }[],
+    refused: readonly { readonly talkgroup_id: string; readonly code: 'not_member' }[],
     ref: MaybeRef,
   ) => JSON.stringify({ type: 'SUBSCRIBED', ref, talkgroups, refused }),
   synced: (snapshot: Snapshot, ref: MaybeRef) => JSON.stringify({ type: 'SYNCED', ref, ...snapshot }),

@@ -326,7 +326,6 @@ export function createRights({
     expire,
     users,
     talkgroups,
-    hasNumber: members.hasNumber,
     close(): void {
       closed = true;
       for (const queue of waiters.values()) for (const waiter of queue) waiter.done({ kind: 'failed' });

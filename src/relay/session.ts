@@ -215,13 +215,7 @@ export class Session {
 
   private tellRefusal(code: ErrorCode, number: number): void {
     const talkgroup_id = this.talks?.get(number)?.talkgroup.id;
-    if (code !== 'not_member') return this.send(say.error(code, { talkgroup_id }));
-    // Far from the hot path: once per stream, and only for somebody who is no member.
-    this.house
-      .numberExists(number)
-      .catch(() => true) // expected while the database is away: that he is no member is true at least
-      .then((exists) => this.send(say.error(exists ? 'not_member' : 'unknown_talkgroup', { number })))
-      .catch((error) => this.house.fail(this, error));
+    this.send(say.error(code, code === 'not_member' ? { number } : { talkgroup_id }));
   }
 
   /** Whether one more message on its own account is within its rate: who does not listen must not make us talk. */

@@ -116,32 +116,6 @@ export function talkgroupsOf(
   );
 }
 
-/** Those of the ids that talkgroups have. */
-export async function existingTalkgroups(
-  database: Database,
-  deadline: Deadline,
-  ids: readonly TalkgroupId[],
-): Promise<TalkgroupId[]> {
-  const rows = await database.read<{ id: TalkgroupId }>(
-    deadline,
-    (sql) => sql`select id from talkgroups where id = any(${arrayOf(ids)}::uuid[])`,
-  );
-  return rows.map(({ id }) => id);
-}
-
-/** Those of the numbers that talkgroups have. */
-export async function existingNumbers(
-  database: Database,
-  deadline: Deadline,
-  numbers: readonly number[],
-): Promise<number[]> {
-  const rows = await database.read<{ number: number }>(
-    deadline,
-    (sql) => sql`select number from talkgroups where number = any(${arrayOf(numbers)}::bigint[])`,
-  );
-  return rows.map(({ number }) => number);
-}
-
 /** Session numbers in one block of the sequence; the migration that makes the sequence says the same. */
 export const SESSION_BLOCK = 1024;
 

@@ -102,8 +102,8 @@ t.test('only a member can raise', async (t) => {
   const group = await s.crew(t, 1, { name: 'others' });
   const stranger = await (await s.person('others-stranger')).radio();
   t.match(await raise(stranger, group), { type: 'ERROR', code: 'not_member', talkgroup_id: group.id });
-  t.match(await raise(stranger, { id: NOBODY }), { type: 'ERROR', code: 'unknown_talkgroup' });
-  t.match(await raise(stranger, { id: 'no id' }), { type: 'ERROR', code: 'unknown_talkgroup' });
+  t.match(await raise(stranger, { id: NOBODY }), { type: 'ERROR', code: 'not_member' });
+  t.match(await raise(stranger, { id: 'no id' }), { type: 'ERROR', code: 'not_member' });
   await group.radios[0].settled();
   t.equal(count(group.radios[0], 'EMERGENCY'), 0);
 });

@@ -292,9 +292,9 @@ t.test('what cannot be subscribed to is refused by its own code, and the rest go
   );
   t.same(answer.refused, [
     { talkgroup_id: others.id, code: 'not_member' },
-    { talkgroup_id: NOBODY, code: 'unknown_talkgroup' },
-    { talkgroup_id: 'no id', code: 'unknown_talkgroup' },
-    { talkgroup_id: '', code: 'unknown_talkgroup' },
+    { talkgroup_id: NOBODY, code: 'not_member' },
+    { talkgroup_id: 'no id', code: 'not_member' },
+    { talkgroup_id: '', code: 'not_member' },
   ]);
   t.match(await subscribe(a, []), { type: 'SUBSCRIBED', talkgroups: [], refused: [] });
 });
@@ -353,16 +353,16 @@ t.test('SYNC is answered once a second for each talkgroup', async (t) => {
   t.ok(tookMs >= 1000 && tookMs < 2000, `${Math.round(tookMs)} ms`);
 });
 
-t.test('SYNC of a talkgroup of others, or of none, says which', async (t) => {
+t.test('SYNC answers not_member for a talkgroup of others and for an id that names none', async (t) => {
   const radio = await (await s.person('sync-cid')).radio();
   const others = await s.talkgroup('sync others');
   t.match(await sync(radio, others), { type: 'ERROR', code: 'not_member', talkgroup_id: others.id });
   t.match(await sync(radio, { id: NOBODY }), {
     type: 'ERROR',
-    code: 'unknown_talkgroup',
+    code: 'not_member',
     talkgroup_id: NOBODY,
   });
-  t.match(await sync(radio, { id: 'no id' }), { type: 'ERROR', code: 'unknown_talkgroup' });
+  t.match(await sync(radio, { id: 'no id' }), { type: 'ERROR', code: 'not_member' });
   t.match(await radio.asks({ type: 'SYNC' }), { type: 'ERROR', code: 'bad_message' });
 });
 
