@@ -48,8 +48,10 @@ export type Snapshot = {
   talkers: (Talker & { frames: number; sequence: number })[];
   /** More than there are `talkers` when more talk than a snapshot has room for. */
   talkers_total: number;
-  /** The open ones. */
+  /** The newest open ones, the newest first. */
   emergencies: Emergency[];
+  /** Open ones when this was sent; more than there are `emergencies` when a snapshot has no room for all. */
+  emergencies_total: number;
   /** Sessions subscribed in any mode. */
   online: number;
 };

@@ -28,6 +28,8 @@ export type Welcome = {
   resumed: boolean;
   server_time: number;
   limits: { frame_bytes: number; frames_per_second: number; text_bytes: number; backlog_ms: number };
+  /** How many talkgroups there are: those that are not in this message follow as SUBSCRIBED. */
+  talkgroups_total: number;
   talkgroups: Snapshot[];
 };
 
@@ -72,7 +74,7 @@ export type ServerMessage =
   | { type: 'OK'; ref: Ref; emergency_id?: string }
   | { type: 'GOAWAY'; reconnect_after_ms: number }
   | { type: 'LAG'; talkgroups: { talkgroup_id: string; missed: number }[]; since_ms: number }
-  | { type: 'SUBSCRIBED'; ref?: Ref; talkgroups: Snapshot[]; refused: Refused[] }
+  | { type: 'SUBSCRIBED'; ref?: Ref; more: boolean; refused: Refused[]; talkgroups: Snapshot[] }
   | ({ type: 'SYNCED'; ref?: Ref } & Snapshot)
   | ({ type: 'TALKGROUP_JOINED' } & Snapshot)
   | { type: 'TALKGROUP_LEFT'; talkgroup_id: string; reason: 'left' | 'deleted' }

@@ -2,6 +2,7 @@
 import { AppError } from '../errors.js';
 import { type DeviceId, readId, type TalkgroupId } from '../ids.js';
 import type { Ask, AskType, Ref } from './asks.js';
+import { Bucket } from './bucket.js';
 import { hasPart } from './floors.js';
 import { HOLDS, type Hold } from './held.js';
 import type { House } from './house.js';
@@ -60,14 +61,19 @@ function subscribe(asker: Asker, asked: Ask<'SUBSCRIBE'>): void {
     if (membership === null) others.push(id);
     else memberships.push(membership);
   }
+  if (!paysFor(asker, memberships.length)) return refuse(asker, 'rate_limited', ref);
   for (const membership of memberships) session.subscribe(membership, subscription, nowMs);
-  // Without `ref` SUBSCRIBED always holds all there is, for its reader cannot tell whether he asked.
-  const snapshots =
-    ref === undefined
-      ? session.snapshots()
-      : memberships.filter(mayTalk).map(({ talkgroup }) => session.snapshot(talkgroup));
   const refused = others.map((id) => ({ talkgroup_id: id, code: 'not_member' as const }));
-  session.send(say.subscribed(snapshots, refused, ref));
+  session.telling.subscribed(memberships.filter(mayTalk), refused, ref);
+}
+
+/** Snapshots a second and at once that a user may ask for: some 2 µs and 300 bytes each, and a console may hold 500. */
+const SNAPSHOTS_RATE = [100, 2000] as const;
+
+/** Of one user over all sockets. The last question that is answered may ask for more than is left. */
+function paysFor({ session: { user }, nowMs }: Asker, snapshots: number): boolean {
+  user.snapshots ??= new Bucket(...SNAPSHOTS_RATE, nowMs);
+  return user.snapshots.take(nowMs, snapshots);
 }
 
 /** How its audio is to be held; null: not at all. */
@@ -90,7 +96,8 @@ function sync(asker: Asker, { talkgroup_id, ref }: Ask<'SYNC'>): void {
   const membership = membershipOf(session, house, talkgroup_id);
   if (membership === null) return refuseStranger(asker, talkgroup_id, ref);
   if (!mayTalk(membership)) return refuse(asker, 'unavailable', ref);
-  if (!session.reception.maySync(membership.talkgroup, nowMs)) return refuse(asker, 'rate_limited', ref);
+  if (!session.reception.maySync(membership.talkgroup, nowMs) || !paysFor(asker, 1))
+    return refuse(asker, 'rate_limited', ref);
   session.send(say.synced(session.snapshot(membership.talkgroup), ref));
 }
 

@@ -16,11 +16,11 @@ export class Bucket {
     this.spentUntilMs = nowMs - this.fullMs;
   }
 
-  /** true: within the rate, and one token is spent. */
-  take(nowMs: number): boolean {
-    const spentUntilMs = Math.max(this.spentUntilMs, nowMs - this.fullMs) + this.tokenMs;
-    if (spentUntilMs > nowMs + ROUNDING_MS) return false;
-    this.spentUntilMs = spentUntilMs;
+  /** true: within the rate, and so many tokens are spent; of several, all but one may be owed. */
+  take(nowMs: number, tokens = 1): boolean {
+    const beforeMs = Math.max(this.spentUntilMs, nowMs - this.fullMs);
+    if (beforeMs + this.tokenMs > nowMs + ROUNDING_MS) return false;
+    this.spentUntilMs = beforeMs + tokens * this.tokenMs;
     return true;
   }
 }

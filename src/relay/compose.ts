@@ -69,8 +69,8 @@ export function composeRelay({ config, url, database, verifyToken, log }: RelayS
     verifyToken,
     started: () => numbers !== null,
     reads: {
-      accountsOf: (users) => accountsOf(database, read(), users),
-      talkgroupsOf: (ids) => talkgroupsOf(database, read(), ids),
+      accountsOf: (users, isHeld) => accountsOf(database, read, users, isHeld),
+      talkgroupsOf: (ids) => talkgroupsOf(database, read, ids),
     },
     takeNumber: () => numbers?.take() ?? null,
     publisher: engine.publisher,

@@ -2,11 +2,15 @@
 import type { DeviceId, TalkgroupId, UserId } from '../ids.js';
 import type { Roster } from '../presence/roster.js';
 import { emptyFloor, type Floor } from '../talk/floor.js';
-import type { Account, EmergencyRow, FloorMode, MembershipRow, TalkgroupRow } from '../talk/store.js';
+import type { Account, EmergencyRow, FloorMode, MembershipRow } from '../talk/store.js';
+import type { Bucket } from './bucket.js';
 import type { Held } from './held.js';
 import type { Reception } from './reception.js';
 import type { Session } from './session.js';
 import type { Talk } from './talk.js';
+
+/** Open emergencies in a snapshot; `emergencies_total` says how many there are. */
+const EMERGENCIES_SHOWN = 8;
 
 /** A talkgroup with at least one member connected here. */
 export class Talkgroup {
@@ -28,8 +32,10 @@ export class Talkgroup {
   /** Talks with a running burst, the oldest first. */
   readonly talking = new Set<Talk>();
   floor: Floor;
-  /** Open ones by id. */
-  readonly emergencies = new Map<string, EmergencyRow>();
+  /** All open ones by id: the relay must know who is in an emergency, however many there are. */
+  private readonly open = new Map<string, EmergencyRow>();
+  /** The last of them, made when asked for; null: not since they changed. */
+  private newest: readonly EmergencyRow[] | null = null;
   /** Frames relayed ever; what a receiver missed is a difference of two readings. */
   relayed = 0;
   /** The same at the last pulse, taken when nothing published was still on its way to a socket. */
@@ -44,7 +50,7 @@ export class Talkgroup {
   /** Its audio for receivers that are not live; null while there are none, which is all the hot path asks. */
   held: readonly Held[] | null = null;
 
-  constructor(row: TalkgroupRow) {
+  constructor(row: Omit<MembershipRow, 'site'>) {
     this.id = row.id;
     this.number = row.number;
     this.audioTopic = `a${row.number}`;
@@ -55,7 +61,30 @@ export class Talkgroup {
     this.floorMode = row.floor_mode;
     this.maxTalkMs = row.max_talk_ms;
     this.floor = emptyFloor(row.floor_mode, row.max_talk_ms);
-    for (const emergency of row.emergencies) this.emergencies.set(emergency.id, emergency);
+    for (const emergency of row.emergencies ?? []) this.open.set(emergency.id, emergency);
+  }
+
+  /** Open emergencies by id, in the order in which this relay learned of them. */
+  get emergencies(): ReadonlyMap<string, EmergencyRow> {
+    return this.open;
+  }
+
+  /** It is open, or in another state now. */
+  setEmergency(emergency: EmergencyRow): void {
+    this.open.set(emergency.id, emergency);
+    this.newest = null;
+  }
+
+  /** It is cleared. */
+  clearEmergency(id: string): void {
+    this.open.delete(id);
+    this.newest = null;
+  }
+
+  /** As many of the open ones as a snapshot shows, the newest first. */
+  get newestEmergencies(): readonly EmergencyRow[] {
+    this.newest ??= [...this.open.values()].slice(-EMERGENCIES_SHOWN).reverse();
+    return this.newest;
   }
 
   /** Who is given its audio as it comes. */
@@ -108,6 +137,8 @@ export class User {
   readonly memberships = new Map<number, Membership>();
   /** His device or his tokens may be gone: nothing goes in or out until a read says. */
   withdrawn = false;
+  /** Of the snapshots that its sockets ask for; null: not yet. */
+  snapshots: Bucket | null = null;
 
   constructor(account: Account) {
     this.id = account.id;

@@ -34,6 +34,8 @@ export const HEARD_MS = 1000;
 /** While a receiver is out of the audio topics: since when, and what had been passed on to it by then. */
 interface Behind {
   readonly sinceMs: number;
+  /** The engine dropped a text for this socket, or may have. */
+  lostText: boolean;
   readonly heard: Map<Talkgroup, number>;
   /** Frames of each that it missed and that are in the counts. */
   readonly counted: Map<Talkgroup, number>;
@@ -62,6 +64,7 @@ export class Reception {
     this.lag = new Lag();
     // Nothing was sent on this socket before, so the very first answer will do, even one to a ping of this millisecond.
     if (this.behind !== null) {
+      this.behind.lostText = false; // WELCOME shows what is so now
       this.house.counts.behind++;
       this.lag.overrun(this.fairMs() - 1);
     }
@@ -217,11 +220,13 @@ export class Reception {
   /** false: it answers no ping of ours. */
   pong(payload: ArrayBuffer, nowMs: number): boolean {
     const fairMs = this.house.fair.at(nowMs);
-    const answered = this.lag.answered(readDecimal(payload), fairMs, this.house.fair.stoodAtMs);
+    const sentAtMs = readDecimal(payload);
+    const answered = this.lag.answered(sentAtMs, fairMs, this.house.fair.stoodAtMs);
     if (answered === 'stray') return false;
     if (answered === 'newest') this.house.unanswered.delete(this.session);
     this.judge(fairMs);
     if (answered === 'newest' && this.behind !== null) this.ping(String(fairMs));
+    this.session.telling.answered(sentAtMs);
     return true;
   }
 
@@ -235,21 +240,25 @@ export class Reception {
     if (this.lag.oldestOpenMs(fairMs) >= UNANSWERED_MS_MAX) return this.session.close(closes.slow_consumer);
     const change = this.lag.judge(fairMs, { backlogMs: this.house.limits.backlogMs, backMs: BACK_MS });
     if (change === 'slow') {
-      this.fallBehind((talkgroup) => this.passedIn(talkgroup));
+      this.fallBehind((talkgroup) => this.passedIn(talkgroup), false);
       this.leaveAudio();
     } else if (change === 'caught_up') this.catchUp();
   }
 
   /**
-   * The engine dropped something meant for this socket, and says not what. What was relayed since the last mark may
-   * be part of it. The topics are left in a moment: not in the middle of the engine's own walk through them.
+   * The engine dropped something meant for this socket. What was relayed since the last mark may be part of it.
+   * `lostText`: a text may be, too. The topics are left in a moment: not in the middle of the engine's own walk through
+   * them.
    */
-  overrun(): void {
+  overrun(lostText: boolean): void {
     const { peer } = this;
     if (peer === null) return;
     this.lag.overrun(this.fairMs());
-    if (this.behind !== null) return;
-    this.fallBehind((talkgroup) => this.passedAtMark(talkgroup));
+    if (this.behind !== null) {
+      this.behind.lostText ||= lostText;
+      return;
+    }
+    this.fallBehind((talkgroup) => this.passedAtMark(talkgroup), lostText);
     this.house.later(this.session, () => {
       if (this.peer === peer) this.leaveAudio();
     });
@@ -261,14 +270,14 @@ export class Reception {
   }
 
   /** From here on audio is missed, and counted. */
-  private fallBehind(passed: (talkgroup: Talkgroup) => number): void {
+  private fallBehind(passed: (talkgroup: Talkgroup) => number, lostText: boolean): void {
     const heard = new Map<Talkgroup, number>();
     for (const { talkgroup, granted } of this.session.user.memberships.values()) {
       const { mode } = this.subscriptionTo(talkgroup);
       if (!granted || mode === 'events' || mode === 'none') continue;
       heard.set(talkgroup, passed(talkgroup));
     }
-    this.behind = { sinceMs: this.house.nowMs(), heard, counted: new Map() };
+    this.behind = { sinceMs: this.house.nowMs(), lostText, heard, counted: new Map() };
     this.house.counts.lagging++;
     this.house.counts.behind++;
     this.house.log.info({ session: this.session.number }, 'slow: out of the audio');
@@ -288,7 +297,8 @@ export class Reception {
     const missed = this.countMissed(behind);
     const sinceMs = Math.round(this.house.nowMs() - behind.sinceMs);
     this.session.send(say.lag(missed, sinceMs));
-    this.session.resync();
+    // Who left by time was sent every text.
+    if (behind.lostText) this.session.telling.resync();
     const { memberships } = this.session.user;
     for (const talkgroup of behind.heard.keys()) {
       // A right withdrawn meanwhile is not given back here: `hear` comes with the read that confirms it.

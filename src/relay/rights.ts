@@ -12,7 +12,11 @@ import { createSettler, type RightsEffects } from './settle.js';
 
 /** The questions this module asks; each may be repeated, each may fail. */
 export interface RightsReads {
-  readonly accountsOf: (users: readonly UserId[]) => Promise<readonly Account[]>;
+  /** Without the emergencies of talkgroups that are held. */
+  readonly accountsOf: (
+    users: readonly UserId[],
+    isHeld: (talkgroup: TalkgroupId) => boolean,
+  ) => Promise<readonly Account[]>;
   readonly talkgroupsOf: (ids: readonly TalkgroupId[]) => Promise<readonly TalkgroupRow[]>;
 }
 
@@ -230,7 +234,8 @@ export function createRights({
       try {
         // One after the other: what the first read says is gone cannot come back in the second.
         const rows = ids.length === 0 ? [] : await reads.talkgroupsOf(ids);
-        const accounts = people.length === 0 ? [] : await reads.accountsOf(people);
+        const accounts =
+          people.length === 0 ? [] : await reads.accountsOf(people, (id) => talkgroups.has(id));
         if (closed) break;
         settleTalkgroups(ids, rows);
         settleUsers(people, accounts);
@@ -291,11 +296,13 @@ export function createRights({
   }
 
   function isTouched(id: UserId, account: Account | null): boolean {
-    if (touched.size === 0) return false;
     if (touched.has(id)) return true;
     if (account === null) return false;
     if (account.device_id !== null && touched.has(account.device_id)) return true;
-    return account.memberships.some((membership) => touched.has(membership.id));
+    // Held as the read began, and its last member went since: its emergencies are known no longer.
+    return account.memberships.some(
+      ({ id, emergencies }) => touched.has(id) || (emergencies === null && !talkgroups.has(id)),
+    );
   }
 
   function settleUser(id: UserId, account: Account | null): void {

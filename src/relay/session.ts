@@ -25,6 +25,7 @@ import { type ErrorAbout, type ErrorCode, say, snapshotOf, type TextRefusal } fr
 import { Reception, type Subscription } from './reception.js';
 import { Refusals } from './refusals.js';
 import { Talk } from './talk.js';
+import { Telling } from './telling.js';
 
 /** A dispatcher's multi-select: each frame is sent once per talkgroup. */
 const TALKGROUPS_TALKING_MAX = 8;
@@ -48,6 +49,7 @@ export class Session {
   /** When its socket last sent anything (monotonic ms). */
   heardAtMs: number;
   readonly reception: Reception;
+  readonly telling: Telling;
   /** By which parking finds it; null: nothing resumes it. */
   resumeKey: string | null = null;
   private readonly house: House;
@@ -68,6 +70,7 @@ export class Session {
     this.user = user;
     this.heardAtMs = house.nowMs();
     this.reception = new Reception(this, house);
+    this.telling = new Telling(this, house);
   }
 
   /** One binary message; true: relayed. `message` dies when this returns: the engine takes its buffer back. */
@@ -257,8 +260,8 @@ export class Session {
     const nowMs = house.nowMs();
     this.heardAtMs = nowMs;
     const resume = { resume_token: house.parking.tokenFor(this), resumed: isResumed };
-    this.send(say.welcome(this, resume, house.limits, this.snapshots()));
-    this.reception.ping(String(house.fair.at(nowMs)));
+    this.send(say.welcome(this, resume, house.limits, this.telling.begin()));
+    this.telling.ask();
     // Behind WELCOME: what it is told of floor and queue concerns the session named there.
     for (const talk of this.talks?.values() ?? []) house.floors.returned(talk, nowMs);
   }
@@ -268,19 +271,6 @@ export class Session {
     this.reception.detach();
     old.getUserData().session = null;
     old.end(closes.resumed.code, closes.resumed.reason);
-  }
-
-  /** Fresh snapshots of everything, for a client that missed events. */
-  resync(): void {
-    this.send(say.subscribed(this.snapshots(), [], undefined));
-  }
-
-  /** Of every talkgroup it hears. */
-  snapshots() {
-    const granted = [...this.user.memberships.values()].filter((membership) => membership.granted);
-    return granted
-      .filter(({ talkgroup }) => this.reception.subscriptionTo(talkgroup).mode !== 'none')
-      .map(({ talkgroup }) => this.snapshot(talkgroup));
   }
 
   /** The talkgroup as it is now. */
@@ -387,6 +377,7 @@ export class Session {
   private detach(): void {
     if (this.peer === null) return;
     this.peer = null;
+    this.telling.stop();
     this.reception.detach();
   }
 

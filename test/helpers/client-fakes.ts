@@ -98,7 +98,7 @@ export function fakeNetwork(): { WebSocket: new (address: string) => RadioSocket
         ...{ type: 'WELCOME', protocol: 1, session: OWN, user_id: 'u-own', username: 'own', device_id: null },
         ...{ resume_token: `token-${sockets.length}`, resumed: false, server_time: 0 },
         limits: { frame_bytes: 1024, frames_per_second: 110, text_bytes: 8192, backlog_ms: 1000 },
-        talkgroups: [ALPHA],
+        ...{ talkgroups: [ALPHA], talkgroups_total: over.talkgroups?.length ?? 1 },
         ...over,
       });
     }
@@ -147,6 +147,7 @@ export const ALPHA: Snapshot = {
   talkers: [],
   talkers_total: 0,
   emergencies: [],
+  emergencies_total: 0,
   online: 1,
 };
 

@@ -296,14 +296,14 @@ t.test('the relay reads each talkgroup with its open emergencies, and each user 
     },
   ];
 
-  const rows = await talkgroupsOf(s.database, deadlineIn(2000), [talkgroup, quiet]);
+  const rows = await talkgroupsOf(s.database, () => deadlineIn(2000), [talkgroup, quiet]);
   const byId = new Map(rows.map((row) => [row.id, row]));
   t.strictSame(byId.get(talkgroup)?.emergencies, emergencies);
   t.strictSame(byId.get(quiet)?.emergencies, []);
-  t.equal((await talkgroupsOf(s.database, deadlineIn(2000), [])).length, 0);
+  t.equal((await talkgroupsOf(s.database, () => deadlineIn(2000), [])).length, 0);
 
   await s.sql((sql) => sql`update users set role = 'admin' where id = ${s.radio.userId}`);
-  const [account] = await accountsOf(s.database, deadlineIn(2000), [s.radio.userId]);
+  const [account] = await accountsOf(s.database, () => deadlineIn(2000), [s.radio.userId]);
   t.equal(account?.role, 'admin', 'as the database says, whatever the token does');
   for (const { site, ...membership } of account?.memberships ?? []) {
     t.equal(site, 'north');
@@ -312,6 +312,6 @@ t.test('the relay reads each talkgroup with its open emergencies, and each user 
   t.equal(account?.memberships.length, 2);
 
   await s.radio.post(`/emergencies/${id}/clear`);
-  const [afterwards] = await talkgroupsOf(s.database, deadlineIn(2000), [talkgroup]);
+  const [afterwards] = await talkgroupsOf(s.database, () => deadlineIn(2000), [talkgroup]);
   t.strictSame(afterwards?.emergencies, emergencies.slice(1));
 });

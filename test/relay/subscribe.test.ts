@@ -43,6 +43,7 @@ t.test('WELCOME says who one is, what one may send, and how one comes back', asy
     device_id: ann.device,
     resumed: false,
     limits: { frame_bytes: 1024, frames_per_second: 110, text_bytes: 8192, backlog_ms: 1000 },
+    talkgroups_total: 1,
   });
   t.ok(Number.isInteger(session));
   t.ok(typeof resume_token === 'string' && Buffer.from(resume_token, 'base64url').length === 16, '128 bits');
@@ -59,6 +60,7 @@ t.test('WELCOME says who one is, what one may send, and how one comes back', asy
       talkers: [],
       talkers_total: 0,
       emergencies: [],
+      emergencies_total: 0,
       online: 1,
     },
   ]);
@@ -119,6 +121,7 @@ t.test('the same snapshot comes with WELCOME, SUBSCRIBED, SYNCED and TALKGROUP_J
         raised_at,
       },
     ],
+    emergencies_total: 1,
     online: 4,
   });
   for (const at of [started_at, raised_at]) t.equal(new Date(at as string).toISOString(), at);

@@ -419,8 +419,8 @@ function threeSockets() {
       done.add(number);
     };
     const reception = { hear: act, unhear: act };
-    const session = { number, issuedAt: 0, reception, forget: act, resync: act, close: act };
-    const answers = { talkAt() {}, snapshot: () => ({}), send() {} };
+    const session = { number, issuedAt: 0, reception, forget: act, close: act };
+    const answers = { talkAt() {}, snapshot: () => ({}), send() {}, telling: { resync: act } };
     user.sessions.add({ ...session, ...answers } as unknown as Session); // all that effects use of it
   }
   const effectsWith = (floors: object, fanout: object) =>
