@@ -1,7 +1,7 @@
 // What one session hears: its subscriptions, and whether its socket keeps up with them.
 import { closes } from './closes.js';
 import type { Peer } from './fanout.js';
-import { flushHeld, type Hold, heldBy, topicOf } from './held.js';
+import { type Hearer, type Hold, heldBy, topicOf } from './held.js';
 import type { House } from './house.js';
 import { Lag } from './lag.js';
 import type { Membership, Talkgroup } from './members.js';
@@ -41,9 +41,12 @@ interface Behind {
   readonly counted: Map<Talkgroup, number>;
 }
 
+/** Whether audio comes with it. */
+const isHeard = (mode: Mode) => mode === 'talk' || mode === 'listen';
+
 /** One for each session; it outlives the socket, the lag does not. */
-export class Reception {
-  private readonly session: Session;
+export class Reception implements Hearer {
+  readonly session: Session;
   private readonly house: House;
   private peer: Peer | null = null;
   /** By talkgroup number, where it is not the default. */
@@ -84,6 +87,7 @@ export class Reception {
     for (const membership of this.session.user.memberships.values()) {
       const { talkgroup, granted } = membership;
       talkgroup.exit(this);
+      for (const held of talkgroup.held ?? []) held.forget(this);
       if (granted && this.subscriptionTo(talkgroup).mode !== 'none')
         talkgroup.roster?.left(presentOf(this.session, membership));
     }
@@ -99,11 +103,12 @@ export class Reception {
     // Before it goes and comes itself, which is nobody's news.
     if (subscription.presence) this.house.presence.watch(talkgroup);
     // What is held for it until now is still its own.
-    if (this.subscriptionTo(talkgroup).hold !== null) flushHeld(talkgroup);
+    const { mode, hold } = this.subscriptionTo(talkgroup);
+    if (this.behind === null && membership.granted && isHeard(mode)) heldBy(talkgroup, hold)?.leave(this);
     if (membership.granted) this.unhear(membership);
     this.subscriptions ??= new Map();
     this.subscriptions.set(talkgroup.number, subscription);
-    if (subscription.mode === 'events' || subscription.mode === 'none') this.forgetMissed(talkgroup);
+    if (!isHeard(subscription.mode)) this.forgetMissed(talkgroup);
     if (membership.granted) this.hear(membership);
   }
 
@@ -127,7 +132,7 @@ export class Reception {
   /** Subscribes to what it chose to hear of the talkgroup; its audio has to wait while it is behind. */
   hear(membership: Membership): void {
     const { talkgroup } = membership;
-    const { mode, presence, hold } = this.subscriptionTo(talkgroup);
+    const { mode, presence } = this.subscriptionTo(talkgroup);
     if (this.peer === null || mode === 'none') return;
     if (presence) {
       this.house.presence.watch(talkgroup);
@@ -135,21 +140,27 @@ export class Reception {
     }
     if (this.peer.subscribe(talkgroup.eventTopic))
       talkgroup.roster?.joined(presentOf(this.session, membership));
-    if (mode === 'events') return;
-    // What waits there was relayed before it came.
-    if (hold !== null) flushHeld(talkgroup);
+    if (!isHeard(mode)) return;
     if (this.behind === null) this.enterAudio(talkgroup);
-    else if (!this.behind.heard.has(talkgroup)) this.behind.heard.set(talkgroup, this.passedIn(talkgroup));
+    else if (!this.behind.heard.has(talkgroup)) this.behind.heard.set(talkgroup, this.relayedIn(talkgroup));
   }
 
   private enterAudio(talkgroup: Talkgroup): void {
     const { hold } = this.subscriptionTo(talkgroup);
-    this.peer?.subscribe(hold === null ? talkgroup.audioTopic : this.house.holding.open(talkgroup, hold));
-    if (hold === null) talkgroup.enter(this);
+    if (hold !== null) return this.house.holding.open(talkgroup, hold).enter(this);
+    this.peer?.subscribe(talkgroup.audioTopic);
+    talkgroup.enter(this);
+  }
+
+  /** What waited as it entered a window has left. */
+  arrive(topic: string): void {
+    this.peer?.subscribe(topic);
   }
 
   private exitAudio(talkgroup: Talkgroup): void {
-    this.peer?.unsubscribe(topicOf(talkgroup, this.subscriptionTo(talkgroup).hold));
+    const { hold } = this.subscriptionTo(talkgroup);
+    this.peer?.unsubscribe(topicOf(talkgroup, hold));
+    heldBy(talkgroup, hold)?.forget(this);
     talkgroup.exit(this);
   }
 
@@ -163,14 +174,18 @@ export class Reception {
       talkgroup.roster?.left(presentOf(this.session, membership));
   }
 
-  /** Frames of others ever relayed there and passed on to receivers like this one: what is held for them is not yet. */
-  private passedIn(talkgroup: Talkgroup): number {
-    const { hold } = this.subscriptionTo(talkgroup);
-    const waiting = heldBy(talkgroup, hold)?.waitingFor(this.session) ?? 0;
-    return talkgroup.relayed - this.ownIn(talkgroup) - waiting;
+  /** Frames of others ever relayed there. */
+  private relayedIn(talkgroup: Talkgroup): number {
+    return talkgroup.relayed - this.ownIn(talkgroup);
   }
 
-  /** The same at the last pulse or a little before it, less its own since. */
+  /** The same without those that are held for it. */
+  private passedIn(talkgroup: Talkgroup): number {
+    const { hold } = this.subscriptionTo(talkgroup);
+    return this.relayedIn(talkgroup) - (heldBy(talkgroup, hold)?.waitingFor(this) ?? 0);
+  }
+
+  /** The same at the last pulse or a little before it; never more than it was given. */
   private passedAtMark(talkgroup: Talkgroup): number {
     const { hold } = this.subscriptionTo(talkgroup);
     const passed = heldBy(talkgroup, hold)?.passedAtMark ?? talkgroup.relayedAtMark;
@@ -189,8 +204,7 @@ export class Reception {
   private hearsAudio(nowMs: number): boolean {
     for (const { talkgroup, granted } of this.session.user.memberships.values()) {
       if (!granted || nowMs - talkgroup.heardAtMs > HEARD_MS || this.talksAlone(talkgroup)) continue;
-      const { mode } = this.subscriptionTo(talkgroup);
-      if (mode === 'talk' || mode === 'listen') return true;
+      if (isHeard(this.subscriptionTo(talkgroup).mode)) return true;
     }
     return false;
   }
@@ -213,7 +227,7 @@ export class Reception {
   }
 
   /** A frame at once, unless it is its own; one that the engine has no room for is dropped, as in a publish. */
-  give(frame: ArrayBuffer, from: Peer): void {
+  give(frame: ArrayBuffer, from: Peer | null): void {
     if (this.peer !== from) this.peer?.send(frame, true);
   }
 
@@ -274,7 +288,7 @@ export class Reception {
     const heard = new Map<Talkgroup, number>();
     for (const { talkgroup, granted } of this.session.user.memberships.values()) {
       const { mode } = this.subscriptionTo(talkgroup);
-      if (!granted || mode === 'events' || mode === 'none') continue;
+      if (!granted || !isHeard(mode)) continue;
       heard.set(talkgroup, passed(talkgroup));
     }
     this.behind = { sinceMs: this.house.nowMs(), lostText, heard, counted: new Map() };
@@ -311,7 +325,7 @@ export class Reception {
   private countMissed(behind: Behind): LagOf[] {
     const missed: LagOf[] = [];
     for (const [talkgroup, heard] of behind.heard) {
-      const frames = this.passedIn(talkgroup) - heard;
+      const frames = this.relayedIn(talkgroup) - heard; // also what is held: it enters behind that
       if (frames <= 0) continue;
       missed.push({ talkgroup_id: talkgroup.id, missed: frames });
       this.house.counts.missed += frames - (behind.counted.get(talkgroup) ?? 0);
