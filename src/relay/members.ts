@@ -1,6 +1,6 @@
 // Whom this relay holds: users with live sessions, their memberships, and the talkgroups they are members of.
 import type { DeviceId, TalkgroupId, UserId } from '../ids.js';
-import type { Roster } from '../presence/roster.js';
+import type { Listing, Roster } from '../presence/roster.js';
 import { emptyFloor, type Floor } from '../talk/floor.js';
 import type { Account, EmergencyRow, FloorMode, MembershipRow } from '../talk/store.js';
 import type { Bucket } from './bucket.js';
@@ -44,6 +44,8 @@ export class Talkgroup {
   heardAtMs = Number.NEGATIVE_INFINITY;
   /** Who came and went since the last PRESENCE; null while nobody asked to be told. */
   roster: Roster | null = null;
+  /** Who is there; null while nobody asks for pages of it. */
+  listing: Listing<Session> | null = null;
   /** The only one who is given its audio as it comes; null: there are more, or none. */
   onlyHearer: Reception | null = null;
   private readonly hearers = new Set<Reception>();

@@ -6,7 +6,7 @@ import type { House } from './house.js';
 import { Lag } from './lag.js';
 import type { Membership, Talkgroup } from './members.js';
 import { type LagOf, say } from './messages.js';
-import { presentOf } from './presence.js';
+import { came, went } from './presence.js';
 import type { Session } from './session.js';
 
 /** `events`: no audio; `none`: after UNSUBSCRIBE. Only in `talk` may it talk, too. */
@@ -88,8 +88,7 @@ export class Reception implements Hearer {
       const { talkgroup, granted } = membership;
       talkgroup.exit(this);
       for (const held of talkgroup.held ?? []) held.forget(this);
-      if (granted && this.subscriptionTo(talkgroup).mode !== 'none')
-        talkgroup.roster?.left(presentOf(this.session, membership));
+      if (granted && this.subscriptionTo(talkgroup).mode !== 'none') went(this.session, membership);
     }
   }
 
@@ -138,8 +137,7 @@ export class Reception implements Hearer {
       this.house.presence.watch(talkgroup);
       this.peer.subscribe(talkgroup.presenceTopic);
     }
-    if (this.peer.subscribe(talkgroup.eventTopic))
-      talkgroup.roster?.joined(presentOf(this.session, membership));
+    if (this.peer.subscribe(talkgroup.eventTopic)) came(this.session, membership);
     if (!isHeard(mode)) return;
     if (this.behind === null) this.enterAudio(talkgroup);
     else if (!this.behind.heard.has(talkgroup)) this.behind.heard.set(talkgroup, this.relayedIn(talkgroup));
@@ -170,8 +168,7 @@ export class Reception implements Hearer {
     if (this.peer === null || this.subscriptionTo(talkgroup).mode === 'none') return;
     this.exitAudio(talkgroup);
     this.peer.unsubscribe(talkgroup.presenceTopic);
-    if (this.peer.unsubscribe(talkgroup.eventTopic))
-      talkgroup.roster?.left(presentOf(this.session, membership));
+    if (this.peer.unsubscribe(talkgroup.eventTopic)) went(this.session, membership);
   }
 
   /** Frames of others ever relayed there. */
