@@ -35,6 +35,7 @@ prove: export CHANGE_TRIALS = 500
 prove: export CONNECTION_CUTS = 10000
 prove: export HELD_TRIALS = 200
 prove: export SLOW_LISTENERS = 500
+prove: export SNAPSHOT_TALKGROUPS = 1000
 prove: export KILLS_POSTGRES = 100
 prove: export KILLS_NODE = 50
 prove: export LEDGER_WRITES = 100000

@@ -299,15 +299,21 @@ export function createRights({
     if (touched.has(id)) return true;
     if (account === null) return false;
     if (account.device_id !== null && touched.has(account.device_id)) return true;
-    // Held as the read began, and its last member went since: its emergencies are known no longer.
-    return account.memberships.some(
-      ({ id, emergencies }) => touched.has(id) || (emergencies === null && !talkgroups.has(id)),
-    );
+    return isStale(account) || account.memberships.some((membership) => touched.has(membership.id));
   }
+
+  /** A talkgroup was held as the read began, and its last member went since: its emergencies are not known any more. */
+  const isStale = ({ memberships }: Account) =>
+    memberships.some(({ id, emergencies }) => emergencies === null && !talkgroups.has(id));
 
   function settleUser(id: UserId, account: Account | null): void {
     const user = users.get(id);
     if (user !== undefined) ofUser(user, () => settler.user(user, account));
+    // With the sessions that this ended, the user's talkgroups may have gone.
+    if (account !== null && waiters.has(id) && isStale(account)) {
+      dirtyUsers.add(id);
+      return;
+    }
     const queue = waiters.get(id) ?? [];
     waiters.delete(id);
     waiting -= queue.length;

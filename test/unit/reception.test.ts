@@ -125,6 +125,28 @@ t.test(
   },
 );
 
+t.test('fresh snapshots follow LAG when a text may be lost, and only then', async (t) => {
+  const { reception, said, now, pass } = receiver();
+  reception.attach(socket(true).peer);
+  const catchesUp = () => {
+    pass(TICK_MS);
+    reception.ping(now());
+    reception.pong(new Uint8Array(Buffer.from(now())).buffer, Number(now()));
+    return said.splice(0);
+  };
+  t.same(catchesUp(), []);
+  reception.ping(now());
+  pass(1500);
+  t.same(catchesUp(), ['LAG'], 'slow by time');
+  reception.overrun(false);
+  t.same(catchesUp(), ['LAG'], 'a ping was dropped');
+  reception.overrun(true);
+  t.same(catchesUp(), ['LAG', 'SUBSCRIBED']);
+  reception.overrun(false);
+  reception.overrun(true);
+  t.same(catchesUp(), ['LAG', 'SUBSCRIBED'], 'later, while it was slow already');
+});
+
 t.test('a pong that is not the digits of a ping answers nothing', async (t) => {
   const { reception, now, pass } = receiver();
   reception.attach(socket(true).peer);
