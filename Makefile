@@ -47,6 +47,7 @@ prove: export FLOOD_SOCKETS = 32
 prove: export CONNECTION_CUTS = 10000
 prove: export HELD_TRIALS = 200
 prove: export SLOW_LISTENERS = 500
+prove: export SNAPSHOT_TALKGROUPS = 1000
 prove: export KILLS_POSTGRES = 100
 prove: export KILLS_NODE = 50
 prove: export TWO_LAUNCHERS = 20

@@ -47,8 +47,10 @@ export type Snapshot = {
   talkers: (Talker & { frames: number; sequence: number })[];
   /** More than there are `talkers` when more talk than a snapshot has room for. */
   talkers_total: number;
-  /** The open ones. */
+  /** The newest open ones, the newest first. */
   emergencies: Emergency[];
+  /** Open ones when this was sent; more than there are `emergencies` when a snapshot has no room for all. */
+  emergencies_total: number;
   /** Sessions subscribed in any mode. */
   online: number;
 };
@@ -63,7 +65,6 @@ export type Mode = 'talk' | 'listen' | 'events';
 export type ErrorCode =
   | 'bad_message'
   | 'unknown_type'
-  | 'unknown_talkgroup'
   | 'not_member'
   | 'listen_only'
   | 'not_holder'
@@ -76,14 +77,7 @@ export type ErrorCode =
   | 'unavailable';
 
 /** Why the floor is not given. */
-export type DenyCode =
-  | 'busy'
-  | 'queue_full'
-  | 'not_member'
-  | 'unknown_talkgroup'
-  | 'listen_only'
-  | 'forbidden'
-  | 'retry_later';
+export type DenyCode = 'busy' | 'queue_full' | 'not_member' | 'listen_only' | 'forbidden' | 'retry_later';
 
 /** Why the server took a grant or a burst back. */
 export type RevokeCode =

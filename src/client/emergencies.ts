@@ -1,11 +1,11 @@
 // The open emergencies of a radio's talkgroups, kept by snapshots and events.
-import type { Emergency } from './bodies.js';
+import type { Emergency, Snapshot } from './bodies.js';
 
 export type Emergencies = {
   /** The open ones by id. */
   readonly open: ReadonlyMap<string, Emergency>;
-  /** These and no others are open in the talkgroup. */
-  take(talkgroupId: string, open: Emergency[]): void;
+  /** These are open in the talkgroup, and no others but older ones that the snapshot had no room for. */
+  take(snapshot: Pick<Snapshot, 'talkgroup_id' | 'emergencies' | 'emergencies_total'>): void;
   follow(emergency: Emergency): void;
   /** We hear nothing of the talkgroup any more. */
   left(talkgroupId: string): void;
@@ -16,12 +16,16 @@ export function createEmergencies(changed: (emergency: Emergency) => void): Emer
   const open = new Map<string, Emergency>();
   return {
     open,
-    take(talkgroupId, now) {
+    take({ talkgroup_id, emergencies: now, emergencies_total }) {
       const present = new Set(now.map(({ emergency_id }) => emergency_id));
-      for (const emergency of inTalkgroup(talkgroupId)) {
-        if (!present.has(emergency.emergency_id)) follow({ ...emergency, state: 'cleared' });
+      // Of those before it the snapshot says nothing: none when it has all.
+      const oldest = (emergencies_total > now.length && now.at(-1)?.raised_at) || '';
+      for (const emergency of inTalkgroup(talkgroup_id)) {
+        if (!present.has(emergency.emergency_id) && emergency.raised_at >= oldest)
+          follow({ ...emergency, state: 'cleared' });
       }
-      for (const emergency of now) {
+      // The oldest first, as they came.
+      for (const emergency of now.toReversed()) {
         if (open.get(emergency.emergency_id)?.state !== emergency.state) follow(emergency);
       }
     },

@@ -2,7 +2,7 @@
 import { decodeFrames } from '../relay/frame.js';
 import type { Emergency, Snapshot } from './bodies.js';
 import { type Channel, type ChannelOwner, createChannel, type Talkgroup } from './channel.js';
-import type { MessageOf, Presence, PresenceBody, Ref, ServerMessage } from './messages.js';
+import type { MessageOf, Presence, PresenceBody, Ref, ServerMessage, Welcome } from './messages.js';
 
 /** So many frames of a talkgroup were skipped in so long, for this radio was too slow: what comes next is live. */
 export type Lag = { talkgroupId: string; missed: number; sinceMs: number };
@@ -10,8 +10,8 @@ export type Lag = { talkgroupId: string; missed: number; sinceMs: number };
 /** Where what is heard is reported. */
 export type HearingOwner = ChannelOwner & {
   lagged(lag: Lag): void;
-  /** All open emergencies of the talkgroup. */
-  emergencies(talkgroupId: string, open: Emergency[]): void;
+  /** Open emergencies of the talkgroup: all, or the newest. */
+  emergencies(snapshot: Snapshot): void;
   emergency(emergency: Emergency): void;
   presence(presence: Presence): void;
   /** The set of talkgroups changed, or what is known of one other than its talkers. */
@@ -26,8 +26,8 @@ export type HearingOwner = ChannelOwner & {
 
 export type Hearing = {
   readonly talkgroups: ReadonlyMap<string, Talkgroup>;
-  /** Takes these as the whole truth. */
-  replace(snapshots: Snapshot[]): void;
+  /** A connection begins: what it does not tell of, in WELCOME and the parts behind it, is none of ours any more. */
+  connected(welcome: Welcome): void;
   message(message: ServerMessage): void;
   frame(bytes: Uint8Array, receivedAtMs: number): void;
   /** We are not subscribed to these any more. */
@@ -43,10 +43,12 @@ export function createHearing(owner: HearingOwner): Hearing {
   const channels = new Map<string, Channel>();
   const byNumber = new Map<number, Channel>();
   const talkgroups = new Map<string, Talkgroup>();
+  /** Known from an earlier connection, and not yet told of by this one. */
+  const untold = new Set<string>();
 
   return {
     talkgroups,
-    replace,
+    connected,
     message,
     frame,
     leave,
@@ -64,9 +66,8 @@ export function createHearing(owner: HearingOwner): Hearing {
         follow(message, channels.get(message.talkgroup_id));
         break;
       case 'SUBSCRIBED':
-        // Unasked for, it holds all our talkgroups: the server could not get something through to us.
-        if (message.ref === undefined) replace(message.talkgroups);
-        else takeAll(message.talkgroups);
+        takeAll(message.talkgroups);
+        if (!message.more) completed();
         break;
       case 'SYNCED':
       case 'TALKGROUP_JOINED':
@@ -89,8 +90,10 @@ export function createHearing(owner: HearingOwner): Hearing {
   }
 
   function follow(message: NumberedEvent, channel: Channel | undefined): void {
-    const missed = channel?.follow(message.event) ?? null;
-    if (!channel || missed === null) return;
+    // Numbers of another connection are no measure; the snapshot that follows has it.
+    if (!channel || untold.has(message.talkgroup_id)) return;
+    const missed = channel.follow(message.event);
+    if (missed === null) return;
     if (missed > 0) owner.gap(message.talkgroup_id);
     switch (message.type) {
       case 'TALK_STARTED':
@@ -126,17 +129,23 @@ export function createHearing(owner: HearingOwner): Hearing {
     }
   }
 
-  function replace(snapshots: Snapshot[]): void {
-    const present = new Set(snapshots.map((snapshot) => snapshot.talkgroup_id));
-    for (const id of [...channels.keys()]) if (!present.has(id)) drop(id);
-    takeAll(snapshots);
+  function connected(welcome: Welcome): void {
+    for (const id of channels.keys()) untold.add(id);
+    takeAll(welcome.talkgroups);
+    if (welcome.talkgroups.length >= welcome.talkgroups_total) completed();
+  }
+
+  /** Nothing more is to be told of for now. */
+  function completed(): void {
+    if (untold.size > 0) leave([...untold]);
   }
 
   function takeAll(snapshots: Snapshot[]): void {
     for (const snapshot of snapshots) {
       const channel = channels.get(snapshot.talkgroup_id) ?? add(snapshot);
+      untold.delete(snapshot.talkgroup_id);
       channel.take(snapshot);
-      owner.emergencies(snapshot.talkgroup_id, snapshot.emergencies);
+      owner.emergencies(snapshot);
       owner.renewed(snapshot.talkgroup_id);
     }
     owner.talkgroupsChanged();
@@ -156,6 +165,7 @@ export function createHearing(owner: HearingOwner): Hearing {
   }
 
   function drop(talkgroupId: string): void {
+    untold.delete(talkgroupId);
     const channel = channels.get(talkgroupId);
     if (!channel) return;
     channel.close();

@@ -42,6 +42,8 @@ export type Welcome = {
     text_bytes: number;
     backlog_ms: number;
   };
+  /** How many talkgroups there are: those that are not in this message follow as SUBSCRIBED. */
+  talkgroups_total: number;
   talkgroups: Snapshot[];
 };
 
@@ -99,7 +101,7 @@ export type ServerMessage =
   | { type: 'OK'; ref: Ref; emergency_id?: string }
   | { type: 'GOAWAY'; reconnect_after_ms: number }
   | { type: 'LAG'; talkgroups: { talkgroup_id: string; missed: number }[]; since_ms: number }
-  | { type: 'SUBSCRIBED'; ref?: Ref; talkgroups: Snapshot[]; refused: Refused[] }
+  | { type: 'SUBSCRIBED'; ref?: Ref; more: boolean; refused: Refused[]; talkgroups: Snapshot[] }
   | ({ type: 'SYNCED'; ref?: Ref } & Snapshot)
   | ({ type: 'TALKGROUP_JOINED' } & Snapshot)
   | { type: 'TALKGROUP_LEFT'; talkgroup_id: string; reason: 'left' | 'deleted' }

@@ -82,9 +82,12 @@ export type Radio = Listenable<RadioEvents> & {
   readonly state: ConnectionState;
   /** Our session number on the relay, null while not connected. */
   readonly session: number | null;
-  /** Those we are subscribed to, by UUID; after a lost connection the last known until the next `open`. */
+  /**
+   * Those we are subscribed to, by UUID; after a lost connection the last known until the next one tells of them. Of
+   * very many some come a moment after `open`, each time with a `talkgroups` event.
+   */
   readonly talkgroups: ReadonlyMap<string, Talkgroup>;
-  /** The open ones of our talkgroups, by id. */
+  /** The open ones of our talkgroups, by id; of more than 8 in one talkgroup those that were open before we came may be missing. */
   readonly emergencies: ReadonlyMap<string, Emergency>;
   /** How often events were found missing; each time a fresh snapshot was asked for. */
   readonly gaps: number;
@@ -218,7 +221,7 @@ export function createRadio(options: RadioOptions): Radio {
   function opened(welcome: Welcome): void {
     session = welcome.session;
     raising.connected();
-    hearing.replace(welcome.talkgroups);
+    hearing.connected(welcome);
     subscriptions.connected(welcome);
     talks.connected(welcome);
     events.emit('open', welcome);

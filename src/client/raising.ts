@@ -29,7 +29,7 @@ type Waiting = { send(): void; reject(reason: RadioError): void };
 
 const RETRY_MS = 1_000;
 /** The call as such is refused; asking again would not help. */
-const FINAL = new Set<RadioError['code']>(['not_member', 'unknown_talkgroup', 'forbidden', 'bad_message']);
+const FINAL = new Set<RadioError['code']>(['not_member', 'forbidden', 'bad_message']);
 
 /** No call yet; `isOpen` says whether there is a connection. */
 export function createRaising(requests: Requests, clock: Clock, isOpen: () => boolean): Raising {

@@ -125,12 +125,14 @@ export function createSubscriptions(
     return [];
   }
 
-  function connected({ resumed, talkgroups }: Welcome): void {
+  function connected({ resumed, talkgroups, talkgroups_total }: Welcome): void {
     if (!resumed) {
       held.clear();
-      // A new session begins with all memberships: what is not among them was left.
+      // A new session begins with all memberships: what is not among them was left. Where WELCOME has no room for all,
+      // it is asked for, and refused.
       const members = new Set(talkgroups.map(({ talkgroup_id }) => talkgroup_id));
-      for (const id of choices.keys()) if (!members.has(id)) forget(id);
+      const isWhole = talkgroups.length >= talkgroups_total;
+      for (const id of choices.keys()) if (isWhole && !members.has(id)) forget(id);
     }
     for (const [choice, ids] of openByKind()) {
       for (const id of ids) choices.set(id, choice);

@@ -29,7 +29,6 @@ const LOST: TalkOutcome = { kind: 'ended', code: 'lost' };
 // ERROR codes that refuse a whole burst; `bad_frame` refuses one frame.
 const REFUSALS = new Set<ErrorCode>([
   'not_member',
-  'unknown_talkgroup',
   'listen_only',
   'too_many_talkgroups',
   'forbidden',

@@ -77,32 +77,48 @@ function isSame(one: Present, other: Present): boolean {
 }
 
 /**
- * The `limit` (1 or more) sessions with the lowest numbers above `after`, in order, whatever the order of `sessions`;
- * `next` is the `after` of the next page, null at the end. Whoever stays is on exactly one page, whoever comes and goes.
+ * Who is there, in the order of their numbers, for pages of it: made when somebody first asks and kept up to date, so
+ * that a page costs its own length and not that of the talkgroup.
  */
-export function page<Session extends { readonly number: number }>(
-  sessions: Iterable<Session>,
-  after: number,
-  limit: number,
-): { page: Session[]; next: number | null } {
-  const lowest: Session[] = [];
-  let below = Number.POSITIVE_INFINITY;
-  for (const session of sessions) {
-    if (session.number <= after || session.number >= below) continue;
-    lowest.push(session);
-    // One more than fits, to see whether there is a next page. At twice that the higher half goes, so that what is
-    // sorted stays small: for 100 of 10,000 in the worst order, 98 times 202.
-    if (lowest.length === 2 * (limit + 1)) below = truncate(lowest, limit + 1);
-  }
-  truncate(lowest, limit + 1);
-  const hasMore = lowest.length > limit;
-  if (hasMore) lowest.pop();
-  return { page: lowest, next: hasMore ? (lowest.at(-1)?.number ?? null) : null };
-}
+export class Listing<Session extends { readonly number: number }> {
+  private readonly sorted: Session[];
 
-/** Keeps the `count` lowest, in order; the number of the last of them. */
-function truncate(sessions: { readonly number: number }[], count: number): number {
-  sessions.sort((one, other) => one.number - other.number);
-  sessions.length = Math.min(sessions.length, count);
-  return sessions.at(-1)?.number ?? Number.POSITIVE_INFINITY;
+  constructor(sessions: Iterable<Session>) {
+    this.sorted = [...sessions].sort((one, other) => one.number - other.number);
+  }
+
+  /** It came; again changes nothing. */
+  add(session: Session): void {
+    const at = this.indexBehind(session.number);
+    if (this.sorted[at - 1]?.number !== session.number) this.sorted.splice(at, 0, session);
+  }
+
+  /** It went, if it was there. */
+  delete({ number }: Session): void {
+    const at = this.indexBehind(number) - 1;
+    if (this.sorted[at]?.number === number) this.sorted.splice(at, 1);
+  }
+
+  /**
+   * The `limit` (1 or more) sessions with the lowest numbers above `after`, in order; `next` is the `after` of the next
+   * page, null at the end. Whoever stays is on exactly one page, whoever comes and goes.
+   */
+  page(after: number, limit: number): { readonly page: readonly Session[]; readonly next: number | null } {
+    const from = this.indexBehind(after);
+    const page = this.sorted.slice(from, from + limit);
+    const hasMore = this.sorted.length > from + limit;
+    return { page, next: hasMore ? (page.at(-1)?.number ?? null) : null };
+  }
+
+  /** Of the first with a higher number. */
+  private indexBehind(number: number): number {
+    let low = 0;
+    let high = this.sorted.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.sorted[middle]?.number ?? Number.POSITIVE_INFINITY) <= number) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
 }

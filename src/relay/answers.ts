@@ -2,6 +2,7 @@
 import { AppError } from '../errors.js';
 import { type DeviceId, readId, type TalkgroupId } from '../ids.js';
 import type { Ask, AskType, Ref } from './asks.js';
+import { Bucket } from './bucket.js';
 import { hasPart } from './floors.js';
 import { HOLDS, type Hold } from './held.js';
 import type { House } from './house.js';
@@ -51,7 +52,7 @@ async function storeFix(asker: Asker, { device_id, lat, lng, alt, ref }: Ask<'GP
   });
 }
 
-async function subscribe(asker: Asker, asked: Ask<'SUBSCRIBE'>): Promise<void> {
+function subscribe(asker: Asker, asked: Ask<'SUBSCRIBE'>): void {
   const { session, house, nowMs } = asker;
   const { talkgroup_ids, mode = 'talk', presence = false, ref } = asked;
   const subscription = { mode, presence, hold: holdOf(asked) };
@@ -62,21 +63,19 @@ async function subscribe(asker: Asker, asked: Ask<'SUBSCRIBE'>): Promise<void> {
     if (membership === null) others.push(id);
     else memberships.push(membership);
   }
+  if (!paysFor(asker, memberships.length)) return refuse(asker, 'rate_limited', ref);
   for (const membership of memberships) session.subscribe(membership, subscription, nowMs);
-  const existing = await whichExist(house, others);
-  // Taken behind the wait, so that they are as new as the event numbers in them. Without `ref` SUBSCRIBED always holds
-  // all there is, for its reader cannot tell whether he asked.
-  const snapshots =
-    ref === undefined
-      ? session.snapshots()
-      : memberships
-          .filter((one) => isHeard(session, one))
-          .map(({ talkgroup }) => session.snapshot(talkgroup));
-  const refused = others.map((id) => ({
-    talkgroup_id: id,
-    code: existing(id) ? ('not_member' as const) : ('unknown_talkgroup' as const),
-  }));
-  session.send(say.subscribed(snapshots, refused, ref));
+  const refused = others.map((id) => ({ talkgroup_id: id, code: 'not_member' as const }));
+  session.telling.subscribed(memberships.filter(mayTalk), refused, ref);
+}
+
+/** Snapshots a second and at once that a user may ask for: some 2 µs and 300 bytes each, and a console may hold 500. */
+const SNAPSHOTS_RATE = [100, 2000] as const;
+
+/** Of one user over all sockets. The last question that is answered may ask for more than is left. */
+function paysFor({ session: { user }, arrivedAtMs }: Asker, snapshots: number): boolean {
+  user.snapshots ??= new Bucket(...SNAPSHOTS_RATE, arrivedAtMs);
+  return user.snapshots.takeOwing(arrivedAtMs, snapshots);
 }
 
 /** How its audio is to be held; null: not at all. */
@@ -84,12 +83,6 @@ function holdOf({ coalesce_ms, bundle_ms }: Ask<'SUBSCRIBE'>): Hold | null {
   if (coalesce_ms !== undefined) return HOLDS.coalesce_ms[coalesce_ms];
   return bundle_ms === undefined ? null : HOLDS.bundle_ms[bundle_ms];
 }
-
-/** Not left, deleted or unsubscribed meanwhile, and not in doubt. */
-const isHeard = (session: Session, membership: Membership) =>
-  mayTalk(membership) &&
-  membership.user.memberships.has(membership.talkgroup.number) &&
-  session.reception.subscriptionTo(membership.talkgroup).mode !== 'none';
 
 function unsubscribe(asker: Asker, { talkgroup_ids, ref }: Ask<'UNSUBSCRIBE'>): void {
   const { session, house, nowMs } = asker;
@@ -100,12 +93,12 @@ function unsubscribe(asker: Asker, { talkgroup_ids, ref }: Ask<'UNSUBSCRIBE'>): 
   confirm(asker, ref);
 }
 
-function sync(asker: Asker, { talkgroup_id, ref }: Ask<'SYNC'>): void | Promise<void> {
+function sync(asker: Asker, { talkgroup_id, ref }: Ask<'SYNC'>): void {
   const { session, house, arrivedAtMs } = asker;
   const membership = membershipOf(session, house, talkgroup_id);
   if (membership === null) return refuseStranger(asker, talkgroup_id, ref);
   if (!mayTalk(membership)) return refuse(asker, 'unavailable', ref);
-  if (!session.reception.maySync(membership.talkgroup, arrivedAtMs))
+  if (!session.reception.maySync(membership.talkgroup, arrivedAtMs) || !paysFor(asker, 1))
     return refuse(asker, 'rate_limited', ref);
   session.send(say.synced(session.snapshot(membership.talkgroup), ref));
 }
@@ -113,7 +106,7 @@ function sync(asker: Asker, { talkgroup_id, ref }: Ask<'SYNC'>): void | Promise<
 function members(
   asker: Asker,
   { talkgroup_id, after = 0, limit = MEMBERS_LIMIT, ref }: Ask<'MEMBERS'>,
-): void | Promise<void> {
+): void {
   const { session, house } = asker;
   const membership = membershipOf(session, house, talkgroup_id);
   if (membership === null) return refuseStranger(asker, talkgroup_id, ref);
@@ -122,12 +115,12 @@ function members(
   session.send(say.members(talkgroup, house.presence.page(talkgroup, after, limit), ref));
 }
 
-function requestFloor(asker: Asker, asked: Ask<'FLOOR_REQUEST'>): void | Promise<void> {
+function requestFloor(asker: Asker, asked: Ask<'FLOOR_REQUEST'>): void {
   const { session, house, nowMs } = asker;
   const { talkgroup_id, priority = 1, queue = false, codec = null, ref } = asked;
   const membership = membershipOf(session, house, talkgroup_id);
   const talk = membership && session.talkIn(membership.talkgroup.number, nowMs);
-  if (talk === null) return denyStranger(asker, talkgroup_id, ref);
+  if (talk === null) return session.send(say.floorDenied(talkgroup_id, { code: 'not_member', ref }));
   const refusal = session.checkRequest(talk, nowMs);
   if (refusal === null) {
     if (!talk.isTalking) talk.codec = codec; // a running burst keeps the one it was announced with
@@ -148,10 +141,7 @@ function releaseFloor(asker: Asker, { talkgroup_id, ref }: Ask<'FLOOR_RELEASE'>)
   confirm(asker, ref);
 }
 
-function raise(
-  asker: Asker,
-  { talkgroup_id, lat, lng, alt, ref }: Ask<'EMERGENCY_RAISE'>,
-): void | Promise<void> {
+function raise(asker: Asker, { talkgroup_id, lat, lng, alt, ref }: Ask<'EMERGENCY_RAISE'>): void {
   const { session, house, arrivedAtMs } = asker;
   const membership = membershipOf(session, house, talkgroup_id);
   if (membership === null) return refuseStranger(asker, talkgroup_id, ref);
@@ -202,34 +192,9 @@ function membershipOf(session: Session, house: House, text: string): Membership 
   return (talkgroup && session.user.memberships.get(talkgroup.number)) ?? null;
 }
 
-/** Of ids of which the user is no member. While the database is away all exist: `not_member` is true at least. */
-async function whichExist(house: House, texts: readonly string[]): Promise<(text: string) => boolean> {
-  const ids = texts.map((text) => readId<TalkgroupId>(text)).filter((id) => id !== null);
-  const asked = ids.filter((id) => !house.talkgroups.has(id));
-  try {
-    const existing = asked.length === 0 ? null : await house.existing(asked);
-    return (text) => {
-      const id = readId<TalkgroupId>(text);
-      return id !== null && (house.talkgroups.has(id) || existing?.has(id) === true);
-    };
-  } catch {
-    // Expected while the database is away.
-    return (text) => readId(text) !== null;
-  }
-}
-
-async function strangerCode(house: House, id: string): Promise<'not_member' | 'unknown_talkgroup'> {
-  const existing = await whichExist(house, [id]);
-  return existing(id) ? 'not_member' : 'unknown_talkgroup';
-}
-
-async function refuseStranger({ session, house }: Asker, id: string, ref: Ref | undefined): Promise<void> {
-  session.refuseText(await strangerCode(house, id), { ref, talkgroup_id: id });
-}
-
-async function denyStranger({ session, house }: Asker, id: string, ref: Ref | undefined): Promise<void> {
-  session.send(say.floorDenied(id, { code: await strangerCode(house, id), ref }));
-}
+/** Also where there is no such talkgroup: which ids exist is not told to strangers. */
+const refuseStranger = ({ session }: Asker, talkgroup_id: string, ref: Ref | undefined) =>
+  session.refuseText('not_member', { ref, talkgroup_id });
 
 const refuse = ({ session }: Asker, code: TextRefusal, ref: Ref | undefined) =>
   session.refuseText(code, { ref });

@@ -24,6 +24,13 @@ export class Bucket {
     return true;
   }
 
+  /** The same, but all of the tokens but one may be owed: true when at least one is left. */
+  takeOwing(nowMs: number, tokens: number): boolean {
+    if (!this.take(nowMs)) return false;
+    this.spentUntilMs += (tokens - 1) * this.tokenMs;
+    return true;
+  }
+
   /** What `take` took was not used. */
   giveBack(tokens: number): void {
     this.spentUntilMs -= tokens * this.tokenMs;

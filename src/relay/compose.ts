@@ -7,14 +7,7 @@ import { listenForNotices, type NoticeListener, noticeOf, type Tell } from '../d
 import { descriptorsMax } from '../descriptors.js';
 import { acknowledgeEmergency, clearEmergency, raiseEmergency } from '../emergencies/store.js';
 import { openFixIntake } from '../gps/counts.js';
-import {
-  accountsOf,
-  existingNumbers,
-  existingTalkgroups,
-  nextSessionBlock,
-  SESSION_BLOCK,
-  talkgroupsOf,
-} from '../talk/store.js';
+import { accountsOf, nextSessionBlock, SESSION_BLOCK, talkgroupsOf } from '../talk/store.js';
 import type { RelayFigures } from './figures.js';
 import { createEngine } from './listener.js';
 import { createRelay } from './relay.js';
@@ -84,8 +77,8 @@ export function composeRelay({ config, url, database, verifyToken, log }: RelayS
     verifyToken,
     started: () => numbers !== null,
     reads: {
-      accountsOf: (users) => accountsOf(rightsDatabase, read(), users),
-      talkgroupsOf: (ids) => talkgroupsOf(rightsDatabase, read(), ids),
+      accountsOf: (users, isHeld) => accountsOf(rightsDatabase, read, users, isHeld),
+      talkgroupsOf: (ids) => talkgroupsOf(rightsDatabase, read, ids),
     },
     takeNumber: () => numbers?.take() ?? null,
     publisher: engine.publisher,
@@ -126,8 +119,6 @@ export function composeRelay({ config, url, database, verifyToken, log }: RelayS
       clear: (id, { id: by, isAdmin }) => clearEmergency(database, write(), { id, by, isAdmin }),
     },
     storeFix: (fix) => fixes.storeFix(write(), fix),
-    talkgroupsExisting: async (ids) => new Set(await existingTalkgroups(database, read(), ids)),
-    numbersExisting: async (numbers) => new Set(await existingNumbers(database, read(), numbers)),
     log,
   });
 

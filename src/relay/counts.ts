@@ -107,7 +107,6 @@ export const newCounts = (): Counts => ({
   textsRefused: {
     bad_message: 0,
     unknown_type: 0,
-    unknown_talkgroup: 0,
     not_member: 0,
     not_holder: 0,
     too_many_talkgroups: 0,

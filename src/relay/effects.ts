@@ -58,7 +58,7 @@ export function createEffects({
         if (talk !== undefined) discard(talk);
       }),
     granted: (membership) => each(membership.user, ({ reception }) => reception.hear(membership)),
-    missed: (user) => each(user, (session) => session.resync()),
+    missed: (user) => each(user, ({ telling }) => telling.resync()),
     joined: (membership) =>
       each(membership.user, (session) => {
         session.reception.hear(membership);

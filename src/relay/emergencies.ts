@@ -78,13 +78,13 @@ export function createEmergencies(options: EmergenciesOptions) {
 
   function open(talkgroup: Talkgroup, emergency: EmergencyRow): void {
     const isNew = !talkgroup.emergencies.has(emergency.id);
-    talkgroup.emergencies.set(emergency.id, emergency);
+    talkgroup.setEmergency(emergency);
     announce(talkgroup, emergency, emergency.state);
     if (isNew) floors.followEmergency(talkgroup, emergency.user_id, true, nowMs());
   }
 
   function close(talkgroup: Talkgroup, emergency: EmergencyRow): void {
-    talkgroup.emergencies.delete(emergency.id);
+    talkgroup.clearEmergency(emergency.id);
     announce(talkgroup, emergency, 'cleared');
     const { user_id: user } = emergency;
     const isOver = [...talkgroup.emergencies.values()].every((other) => other.user_id !== user);

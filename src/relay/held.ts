@@ -37,18 +37,34 @@ interface Waiting {
   readonly sinceMs: number;
 }
 
-/** One talkgroup's audio under one hold. */
+/** A receiver that enters or leaves; what of it `Held` needs. */
+export interface Hearer {
+  readonly session: Session;
+  /** It is to subscribe to this topic now. */
+  arrive(topic: string): void;
+}
+
+/** Sends the frames of a talk, to all of the topic or to one hearer that is not in it. */
+type Publish = (talk: Talk, frames: readonly ArrayBuffer[], to: Hearer | null) => void;
+
+/**
+ * One talkgroup's audio under one hold. Whoever enters or leaves does not change when it leaves for the others: one that
+ * leaves is given what waits by itself, and one that enters is given by itself what waits beside older frames, which it
+ * has heard or came too late for. Within a window those have left, and it joins the topic.
+ */
 export class Held {
   readonly hold: Hold;
   readonly topic: string;
-  private readonly publish: (talk: Talk, frames: readonly ArrayBuffer[]) => void;
+  private readonly publish: Publish;
   private readonly waiting = new Map<Talk, Waiting>();
   private count = 0;
+  /** Those that enter, with the number of frames of each talk that they are not given. */
+  private readonly coming = new Map<Hearer, Map<Talk, number>>();
   /** Frames relayed in the talkgroup that do not wait here any more, at the last mark and at the one before. */
   private passedLately: number;
   private passedBefore: number;
 
-  constructor(hold: Hold, talkgroup: Talkgroup, publish: Held['publish']) {
+  constructor(hold: Hold, talkgroup: Talkgroup, publish: Publish) {
     this.hold = hold;
     this.topic = topicOf(talkgroup, hold);
     this.publish = publish;
@@ -74,7 +90,46 @@ export class Held {
   private release(talk: Talk, { frames }: Waiting): void {
     this.waiting.delete(talk);
     this.count -= frames.length;
-    this.publish(talk, frames);
+    this.publish(talk, frames, null);
+    for (const [hearer, older] of this.coming) {
+      const rest = frames.slice(older.get(talk) ?? 0);
+      if (rest.length > 0) this.publish(talk, rest, hearer);
+      this.passed(talk, hearer, older);
+    }
+  }
+
+  /** Older frames of this talk wait no longer; with the last of them the hearer joins the others. */
+  private passed(talk: Talk, hearer: Hearer, older: Map<Talk, number>): void {
+    older.delete(talk);
+    if (older.size > 0) return;
+    this.coming.delete(hearer);
+    hearer.arrive(this.topic);
+  }
+
+  /** From here on the hearer is given what is put here, and nothing that waits already. */
+  enter(hearer: Hearer): void {
+    if (this.waiting.size === 0) return hearer.arrive(this.topic);
+    this.coming.set(hearer, new Map([...this.waiting].map(([talk, { frames }]) => [talk, frames.length])));
+  }
+
+  /** The hearer, which leaves the topic, is given what waits for it. */
+  leave(hearer: Hearer): void {
+    const older = this.coming.get(hearer);
+    for (const [talk, { frames }] of this.waiting) {
+      const rest = frames.slice(older?.get(talk) ?? 0);
+      if (rest.length > 0) this.publish(talk, rest, hearer);
+    }
+    this.forget(hearer);
+  }
+
+  /** It leaves, or is gone, and is given nothing more. */
+  forget(hearer: Hearer): void {
+    this.coming.delete(hearer);
+  }
+
+  /** Somebody enters, and is not in the topic yet. */
+  get isAwaited(): boolean {
+    return this.coming.size > 0;
   }
 
   /** Everything leaves. */
@@ -98,14 +153,17 @@ export class Held {
     const frames = this.waiting.get(talk)?.frames.length ?? 0;
     this.waiting.delete(talk);
     this.count -= frames;
+    for (const [hearer, older] of this.coming) this.passed(talk, hearer, older);
     return frames;
   }
 
-  /** How many frames wait that are not this session's own. */
-  waitingFor(session: Session): number {
-    let own = 0;
-    for (const [talk, { frames }] of this.waiting) if (talk.session === session) own += frames.length;
-    return this.count - own;
+  /** How many frames wait that this hearer will be given: not its own, nor those from before it entered. */
+  waitingFor(hearer: Hearer): number {
+    const older = this.coming.get(hearer);
+    let count = 0;
+    for (const [talk, { frames }] of this.waiting)
+      if (talk.session !== hearer.session) count += frames.length - (older?.get(talk) ?? 0);
+    return count;
   }
 
   /** Called with every mark of the talkgroup. true: nothing waits, and all is as at the last two of them. */

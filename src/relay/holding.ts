@@ -5,7 +5,7 @@
 import type { Counts } from './counts.js';
 import type { Fanout } from './fanout.js';
 import { encodeBundle } from './frame.js';
-import { Held, type Hold, heldBy } from './held.js';
+import { type Hearer, Held, type Hold, heldBy } from './held.js';
 import { mayTalk, type Talkgroup } from './members.js';
 import type { Talk } from './talk.js';
 
@@ -21,24 +21,32 @@ export type Holding = ReturnType<typeof createHolding>;
 export function createHolding({ fanout, counts, nowMs, log }: HoldingOptions) {
   const clocks = new Map<Hold, Clock>();
 
-  function open(talkgroup: Talkgroup, hold: Hold): string {
+  function open(talkgroup: Talkgroup, hold: Hold): Held {
     const known = heldBy(talkgroup, hold);
-    if (known !== undefined) return known.topic;
-    const held: Held = new Held(hold, talkgroup, (talk, frames) => publish(held, talk, frames));
+    if (known !== undefined) return known;
+    const held: Held = new Held(hold, talkgroup, (...message) => publish(held, ...message));
     talkgroup.held = [...(talkgroup.held ?? []), held];
-    return held.topic;
+    return held;
   }
 
   /** Permission is asked again: what waits must not outlive it. */
-  function publish({ topic, hold }: Held, talk: Talk, frames: readonly ArrayBuffer[]): void {
+  function publish(
+    { topic, hold }: Held,
+    talk: Talk,
+    frames: readonly ArrayBuffer[],
+    to: Hearer | null,
+  ): void {
     const { session, membership } = talk;
     if (!mayTalk(membership)) {
-      counts.discarded += frames.length;
+      if (to === null) counts.discarded += frames.length; // for all
       return;
     }
     // One by itself needs no bundle.
     const messages = hold.bundled > 1 && frames.length > 1 ? [encodeBundle(frames)] : frames;
-    for (const message of messages) fanout.held(session.socket, topic, message);
+    for (const message of messages) {
+      if (to === null) fanout.held(session.socket, topic, message);
+      else to.session.reception.give(message, session.socket);
+    }
   }
 
   function keep(talk: Talk, message: ArrayBuffer, nowMs: number): void {
@@ -53,14 +61,18 @@ export function createHolding({ fanout, counts, nowMs, log }: HoldingOptions) {
   function clockOf(hold: Hold): Clock {
     let clock = clocks.get(hold);
     if (clock === undefined) {
-      clock = createClock(hold, { hears: ({ topic }) => fanout.hearers(topic) > 0, nowMs, log });
+      clock = createClock(hold, {
+        hears: ({ topic, isAwaited }) => isAwaited || fanout.hearers(topic) > 0,
+        nowMs,
+        log,
+      });
       clocks.set(hold, clock);
     }
     return clock;
   }
 
   return {
-    /** The topic of those who are given the talkgroup's audio this way; what is relayed from here on comes there. */
+    /** The talkgroup's audio for those who are given it this way; what is relayed from here on comes there. */
     open,
     /** One relayed frame, for everybody in the talkgroup who is not live. */
     keep,

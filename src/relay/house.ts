@@ -7,7 +7,6 @@ import type { Fanout } from './fanout.js';
 import type { Floors } from './floors.js';
 import type { Holding } from './holding.js';
 import type { FairClock } from './lag.js';
-import type { Lookup } from './lookup.js';
 import type { Talkgroup } from './members.js';
 import type { Limits } from './messages.js';
 import type { Parking } from './parking.js';
@@ -37,10 +36,6 @@ export interface House {
   readonly fair: FairClock;
   /** false: no such device. Rejects when the fix could not be stored. */
   readonly storeFix: (fix: { deviceId: DeviceId; lat: number; lng: number; alt: number }) => Promise<boolean>;
-  /** Whether a talkgroup has this number, for the error of somebody who is no member of it. */
-  readonly numberExists: (number: number) => Promise<boolean>;
-  /** Those of the ids that talkgroups have, for the same. */
-  readonly existing: Lookup<TalkgroupId>;
   /** A bug in what is done for this session: it alone ends. */
   readonly fail: (session: Session, error: unknown) => void;
   /** Does it in the next turn of the loop; a throw is such a bug. */

@@ -232,12 +232,12 @@ function routes(app: TemplatedApp, relay: Relay, options: RoutesOptions): void {
       }
     },
 
-    dropped(ws) {
+    dropped(ws, message, isBinary) {
       relay.counts.overruns++;
       const { session } = ws.getUserData();
       if (session === null) return;
       try {
-        session.reception.overrun();
+        session.reception.overrun(mayBeText(message, isBinary));
       } catch (error) {
         // Not in the middle of the engine's own walk through its topics: the end of a socket frees what it stands on.
         setImmediate(relay.fail, session, error);
@@ -334,6 +334,16 @@ function seat(ws: WebSocket<SocketData>, data: SocketData, admission: Admission,
   }
   data.early = null;
 }
+
+/**
+ * Whether a text may be lost with what the engine dropped. Of a batch of published messages it names only the first
+ * that had no room, and a text may stand behind a frame; a ping by itself is named as if it were a text. (Tried on both
+ * releases of the engine.)
+ */
+const mayBeText = (message: ArrayBuffer, isBinary: boolean) =>
+  isBinary || new Uint8Array(message)[0] === OPENING_BRACE;
+
+const OPENING_BRACE = 0x7b;
 
 /** Why the engine dropped it; null for any other end. 1006 never arrives: its text is the engine's, not a client's. */
 function readDrop(code: number, message: ArrayBuffer): EngineDrop | null {

@@ -1,13 +1,17 @@
 // Whom this relay holds: users with live sessions, their memberships, and the talkgroups they are members of.
 import type { DeviceId, TalkgroupId, UserId } from '../ids.js';
-import type { Roster } from '../presence/roster.js';
+import type { Listing, Roster } from '../presence/roster.js';
 import { emptyFloor, type Floor } from '../talk/floor.js';
-import type { Account, EmergencyRow, FloorMode, MembershipRow, TalkgroupRow } from '../talk/store.js';
+import type { Account, EmergencyRow, FloorMode, MembershipRow } from '../talk/store.js';
+import type { Bucket } from './bucket.js';
 import type { Budget } from './budget.js';
 import type { Held } from './held.js';
 import type { Reception } from './reception.js';
 import type { Session } from './session.js';
 import type { Talk } from './talk.js';
+
+/** Open emergencies in a snapshot; `emergencies_total` says how many there are. */
+const EMERGENCIES_SHOWN = 8;
 
 /** A talkgroup with at least one member connected here. */
 export class Talkgroup {
@@ -29,8 +33,10 @@ export class Talkgroup {
   /** Talks with a running burst, the oldest first. */
   readonly talking = new Set<Talk>();
   floor: Floor;
-  /** Open ones by id. */
-  readonly emergencies = new Map<string, EmergencyRow>();
+  /** All open ones by id: the relay must know who is in an emergency, however many there are. */
+  private readonly open = new Map<string, EmergencyRow>();
+  /** The last of them, made when asked for; null: not since they changed. */
+  private newest: readonly EmergencyRow[] | null = null;
   /** Frames relayed ever; what a receiver missed is a difference of two readings. */
   relayed = 0;
   /** The same at the last pulse, taken when nothing published was still on its way to a socket. */
@@ -39,6 +45,8 @@ export class Talkgroup {
   heardAtMs = Number.NEGATIVE_INFINITY;
   /** Who came and went since the last PRESENCE; null while nobody asked to be told. */
   roster: Roster | null = null;
+  /** Who is there; null while nobody asks for pages of it. */
+  listing: Listing<Session> | null = null;
   /** The only one who is given its audio as it comes; null: there are more, or none. */
   onlyHearer: Reception | null = null;
   private readonly hearers = new Set<Reception>();
@@ -48,7 +56,7 @@ export class Talkgroup {
   /** Its audio for receivers that are not live; null while there are none, which is all the hot path asks. */
   held: readonly Held[] | null = null;
 
-  constructor(row: TalkgroupRow) {
+  constructor(row: Omit<MembershipRow, 'site'>) {
     this.id = row.id;
     this.number = row.number;
     this.audioTopic = `a${row.number}`;
@@ -59,7 +67,30 @@ export class Talkgroup {
     this.floorMode = row.floor_mode;
     this.maxTalkMs = row.max_talk_ms;
     this.floor = emptyFloor(row.floor_mode, row.max_talk_ms);
-    for (const emergency of row.emergencies) this.emergencies.set(emergency.id, emergency);
+    for (const emergency of row.emergencies ?? []) this.open.set(emergency.id, emergency);
+  }
+
+  /** Open emergencies by id, in the order in which this relay learned of them. */
+  get emergencies(): ReadonlyMap<string, EmergencyRow> {
+    return this.open;
+  }
+
+  /** It is open, or in another state now. */
+  setEmergency(emergency: EmergencyRow): void {
+    this.open.set(emergency.id, emergency);
+    this.newest = null;
+  }
+
+  /** It is cleared. */
+  clearEmergency(id: string): void {
+    this.open.delete(id);
+    this.newest = null;
+  }
+
+  /** As many of the open ones as a snapshot shows, the newest first. */
+  get newestEmergencies(): readonly EmergencyRow[] {
+    this.newest ??= [...this.open.values()].slice(-EMERGENCIES_SHOWN).reverse();
+    return this.newest;
   }
 
   /** Who is given its audio as it comes. */
@@ -124,6 +155,8 @@ export class User {
   withdrawn = false;
   /** What the user's sockets together may send in all talkgroups; null before the first talk. */
   budget: Budget | null = null;
+  /** Of the snapshots that its sockets ask for; null: not yet. */
+  snapshots: Bucket | null = null;
 
   constructor(account: Account) {
     this.id = account.id;
@@ -138,8 +171,6 @@ export interface Members {
   readonly users: ReadonlyMap<UserId, User>;
   readonly talkgroups: ReadonlyMap<TalkgroupId, Talkgroup>;
   usersWith(device: DeviceId): Iterable<User>;
-  /** Whether a talkgroup held here has this number. */
-  hasNumber(number: number): boolean;
   /** Holds the user from here on; the caller opens a session of his in the same step, or drops him. */
   hold(account: Account): User;
   /** A membership as the database shows it. */
@@ -154,7 +185,6 @@ export function createMembers(): Members {
   const users = new Map<UserId, User>();
   const talkgroups = new Map<TalkgroupId, Talkgroup>();
   const byDevice = new Map<DeviceId, Set<User>>();
-  const numbers = new Set<number>();
 
   function hold(account: Account): User {
     const user = new User(account);
@@ -173,7 +203,6 @@ export function createMembers(): Members {
     if (talkgroup === undefined) {
       talkgroup = new Talkgroup(row);
       talkgroups.set(row.id, talkgroup);
-      numbers.add(row.number);
     }
     const membership = new Membership(user, talkgroup, row.site);
     user.memberships.set(talkgroup.number, membership);
@@ -187,7 +216,6 @@ export function createMembers(): Members {
     talkgroup.memberships.delete(membership);
     if (talkgroup.memberships.size > 0) return;
     talkgroups.delete(talkgroup.id);
-    numbers.delete(talkgroup.number);
   }
 
   function drop(id: UserId): void {
@@ -205,7 +233,6 @@ export function createMembers(): Members {
     users,
     talkgroups,
     usersWith: (device) => byDevice.get(device) ?? [],
-    hasNumber: (number) => numbers.has(number),
     hold,
     admit,
     release,

@@ -11,7 +11,6 @@ import type { Talk } from './talk.js';
 export type ErrorCode =
   | 'bad_message'
   | 'unknown_type'
-  | 'unknown_talkgroup'
   | 'not_member'
   | 'listen_only'
   | 'not_holder'
@@ -42,7 +41,6 @@ export interface ErrorAbout {
 const sentences: Readonly<Record<ErrorCode, string>> = {
   bad_message: 'the message is not valid',
   unknown_type: 'unknown message type',
-  unknown_talkgroup: 'no such talkgroup',
   not_member: 'not a member of this talkgroup',
   listen_only: 'not subscribed to this talkgroup for talking',
   not_holder: 'neither holding the floor nor waiting for it',
@@ -68,8 +66,11 @@ export interface Limits extends TalkLimits {
   readonly resumeMs: number;
 }
 
-/** At most so many running bursts stand in a snapshot; `talkers_total` says how many there are. */
+// So that one snapshot fits into one message of 32 KiB whatever is stored, with names and codecs of the greatest length.
+/** Running bursts in a snapshot; `talkers_total` says how many there are. */
 const TALKERS_MAX = 32;
+/** Of these, as JSON: 32 without `codec` always fit. */
+const TALKERS_BYTES_MAX = 22 * 1024;
 
 /** What a client needs to take part in a talkgroup from here on; `online` counts sessions. */
 export function snapshotOf(talkgroup: Talkgroup, online: number) {
@@ -81,19 +82,47 @@ export function snapshotOf(talkgroup: Talkgroup, online: number) {
     floor_mode: talkgroup.floorMode,
     max_talk_ms: talkgroup.maxTalkMs,
     event: talkgroup.event,
-    talkers: [...talkgroup.talking].slice(0, TALKERS_MAX).map((talk) => ({
-      ...talkBody(talk),
-      frames: talk.frames,
-      sequence: talk.sequence,
-    })),
+    talkers: talkersOf(talkgroup),
     talkers_total: talkgroup.talking.size,
-    emergencies: [...talkgroup.emergencies.values()].map((emergency) =>
+    emergencies: talkgroup.newestEmergencies.map((emergency) =>
       emergencyBody(talkgroup, emergency, emergency.state),
     ),
+    emergencies_total: talkgroup.emergencies.size,
     online,
   };
 }
 export type Snapshot = ReturnType<typeof snapshotOf>;
+
+/** The oldest bursts, as many as there is room for. */
+function talkersOf({ talking }: Talkgroup) {
+  const talkers = [];
+  let bytes = 0;
+  for (const talk of talking) {
+    const talker = { ...talkBody(talk), frames: talk.frames, sequence: talk.sequence };
+    bytes += Buffer.byteLength(JSON.stringify(talker));
+    if (talkers.length === TALKERS_MAX || bytes > TALKERS_BYTES_MAX) break;
+    talkers.push(talker);
+  }
+  return talkers;
+}
+
+/** What one message tells of several talkgroups. */
+export interface Part {
+  /** As JSON. */
+  readonly snapshots: readonly string[];
+  /** Others follow. */
+  readonly more: boolean;
+}
+
+/** The message with its snapshots behind all else. */
+const withSnapshots = (message: object, { snapshots }: Part) =>
+  `${JSON.stringify(message).slice(0, -1)},"talkgroups":[${snapshots.join(',')}]}`;
+
+/** What SUBSCRIBE asked for and did not get. */
+export interface RefusedId {
+  readonly talkgroup_id: string;
+  readonly code: 'not_member';
+}
 
 function talkBody(talk: Talk) {
   const { session, membership } = talk;
@@ -132,14 +161,7 @@ type MaybeRef = Ref | undefined;
 
 /** Why FLOOR_REQUEST or a first frame was not granted; `talker` has the floor. */
 export interface FloorDenial {
-  readonly code:
-    | 'busy'
-    | 'queue_full'
-    | 'not_member'
-    | 'unknown_talkgroup'
-    | 'listen_only'
-    | 'forbidden'
-    | 'retry_later';
+  readonly code: 'busy' | 'queue_full' | 'not_member' | 'listen_only' | 'forbidden' | 'retry_later';
   readonly ref: MaybeRef;
   readonly talker?: Talk | undefined;
   readonly retryMs?: number | undefined;
@@ -151,29 +173,32 @@ export const say = {
     { number, user }: Session,
     resume: { readonly resume_token: string; readonly resumed: boolean },
     limits: Limits,
-    talkgroups: readonly Snapshot[],
+    first: Part & { readonly total: number },
   ) =>
-    JSON.stringify({
-      type: 'WELCOME',
-      protocol: 1,
-      session: number,
-      user_id: user.id,
-      username: user.username,
-      device_id: user.deviceId,
-      ...resume,
-      server_time: Date.now(),
-      limits: {
-        frame_bytes: limits.frameBytes,
-        frames_per_second: limits.framesPerSecond,
-        user_frames_per_second: budgetIn(limits).framesPerSecond,
-        user_bytes_per_second: limits.userBytesPerSecond,
-        talks_per_user: limits.talksPerUser,
-        talkers_max: limits.talkersMax,
-        text_bytes: limits.textBytes,
-        backlog_ms: limits.backlogMs,
+    withSnapshots(
+      {
+        type: 'WELCOME',
+        protocol: 1,
+        session: number,
+        user_id: user.id,
+        username: user.username,
+        device_id: user.deviceId,
+        ...resume,
+        server_time: Date.now(),
+        limits: {
+          frame_bytes: limits.frameBytes,
+          frames_per_second: limits.framesPerSecond,
+          user_frames_per_second: budgetIn(limits).framesPerSecond,
+          user_bytes_per_second: limits.userBytesPerSecond,
+          talks_per_user: limits.talksPerUser,
+          talkers_max: limits.talkersMax,
+          text_bytes: limits.textBytes,
+          backlog_ms: limits.backlogMs,
+        },
+        talkgroups_total: first.total,
       },
-      talkgroups,
-    }),
+      first,
+    ),
   pong: (t: number, ref: MaybeRef) => JSON.stringify({ type: 'PONG', ref, t, server_time: Date.now() }),
   ok: (ref: Ref, more: { readonly emergency_id?: string } = {}) =>
     JSON.stringify({ type: 'OK', ref, ...more }),
@@ -183,11 +208,8 @@ export const say = {
     JSON.stringify({ type: 'GOAWAY', reconnect_after_ms: reconnectAfterMs }),
   lag: (talkgroups: readonly LagOf[], sinceMs: number) =>
     JSON.stringify({ type: 'LAG', talkgroups, since_ms: sinceMs }),
-  subscribed: (
-    talkgroups: readonly Snapshot[],
-    refused: readonly { readonly talkgroup_id: string; readonly code: 'not_member' | 'unknown_talkgroup' }[],
-    ref: MaybeRef,
-  ) => JSON.stringify({ type: 'SUBSCRIBED', ref, talkgroups, refused }),
+  subscribed: (part: Part, refused: readonly RefusedId[], ref: MaybeRef) =>
+    withSnapshots({ type: 'SUBSCRIBED', ref, more: part.more, refused }, part),
   synced: (snapshot: Snapshot, ref: MaybeRef) => JSON.stringify({ type: 'SYNCED', ref, ...snapshot }),
   talkgroupJoined: (snapshot: Snapshot) => JSON.stringify({ type: 'TALKGROUP_JOINED', ...snapshot }),
   talkgroupLeft: (talkgroup: Talkgroup, reason: 'left' | 'deleted') =>

@@ -1,15 +1,20 @@
 // Who is there: told once a second to those who asked to be told, and page by page to whoever asks.
-import { type Present, page, Roster } from '../presence/roster.js';
+import { Listing, type Present, Roster } from '../presence/roster.js';
 import type { Fanout } from './fanout.js';
 import type { Membership, Talkgroup } from './members.js';
 import { say } from './messages.js';
 import type { Session } from './session.js';
+
+/** Announcements, one a second, until a listing that nobody asks for is given up: its sessions change all the time. */
+const LISTING_IDLE_MAX = 30;
 
 export type Presence = ReturnType<typeof createPresence>;
 
 export function createPresence(fanout: Fanout) {
   /** Talkgroups of which somebody wants to know. */
   const watched = new Set<Talkgroup>();
+  /** Talkgroups with a listing, and for how many announcements nobody asked for a page of it. */
+  const listed = new Map<Talkgroup, number>();
 
   return {
     /** Somebody wants to be told from here on. */
@@ -29,16 +34,24 @@ export function createPresence(fanout: Fanout) {
         const announcement = talkgroup.roster?.flush(fanout.online(talkgroup)) ?? null;
         if (announcement !== null) fanout.presence(talkgroup, say.presence(talkgroup, announcement));
       }
+      for (const [talkgroup, idle] of listed) {
+        listed.set(talkgroup, idle + 1);
+        if (idle < LISTING_IDLE_MAX) continue;
+        talkgroup.listing = null;
+        listed.delete(talkgroup);
+      }
     },
 
     /** Of the sessions that hear the talkgroup, at most `limit` with numbers above `after`, in their order. */
     page(talkgroup: Talkgroup, after: number, limit: number) {
-      const { page: members, next } = page(sessionsIn(talkgroup), after, limit);
+      talkgroup.listing ??= new Listing(sessionsIn(talkgroup));
+      listed.set(talkgroup, 0);
+      const { page: members, next } = talkgroup.listing.page(after, limit);
       return {
         online: fanout.online(talkgroup),
         members: members.flatMap((one) => {
           const membership = one.user.memberships.get(talkgroup.number);
-          return membership === undefined ? [] : [presentOf(one, membership)];
+          return membership === undefined || !one.isLive ? [] : [presentOf(one, membership)];
         }),
         next,
       };
@@ -55,8 +68,20 @@ function* sessionsIn(talkgroup: Talkgroup): Iterable<Session> {
   }
 }
 
+/** The session hears of the talkgroup from here on. */
+export function came(session: Session, membership: Membership): void {
+  membership.talkgroup.roster?.joined(presentOf(session, membership));
+  membership.talkgroup.listing?.add(session);
+}
+
+/** Not any more. */
+export function went(session: Session, membership: Membership): void {
+  membership.talkgroup.roster?.left(presentOf(session, membership));
+  membership.talkgroup.listing?.delete(session);
+}
+
 /** The session as PRESENCE and MEMBERS show it. */
-export const presentOf = ({ number, user }: Session, { site }: Membership): Present => ({
+const presentOf = ({ number, user }: Session, { site }: Membership): Present => ({
   session: number,
   user_id: user.id,
   username: user.username,

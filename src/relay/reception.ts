@@ -1,12 +1,12 @@
 // What one session hears: its subscriptions, and whether its socket keeps up with them.
 import { closes } from './closes.js';
 import type { Peer } from './fanout.js';
-import { flushHeld, type Hold, heldBy, topicOf } from './held.js';
+import { type Hearer, type Hold, heldBy, topicOf } from './held.js';
 import type { House } from './house.js';
 import { Lag } from './lag.js';
 import type { Membership, Talkgroup } from './members.js';
 import { type LagOf, say } from './messages.js';
-import { presentOf } from './presence.js';
+import { came, went } from './presence.js';
 import type { Session } from './session.js';
 
 /** `events`: no audio; `none`: after UNSUBSCRIBE. Only in `talk` may it talk, too. */
@@ -34,13 +34,18 @@ export const HEARD_MS = 1000;
 /** While a receiver is out of the audio topics: since when, and what had been passed on to it by then. */
 interface Behind {
   readonly sinceMs: number;
+  /** The engine dropped a text for this socket, or may have. */
+  lostText: boolean;
   readonly heard: Map<Talkgroup, number>;
   /** Frames of each that it missed and that are in the counts. */
   readonly counted: Map<Talkgroup, number>;
 }
 
+/** Whether audio comes with it. */
+const isHeard = (mode: Mode) => mode === 'talk' || mode === 'listen';
+
 /** One for each session; it outlives the socket, the lag does not. */
-export class Reception {
+export class Reception implements Hearer {
   readonly session: Session;
   private readonly house: House;
   private peer: Peer | null = null;
@@ -64,6 +69,7 @@ export class Reception {
     this.lag = new Lag();
     // Nothing was sent on this socket before, so the very first answer will do, even one to a ping of this millisecond.
     if (this.behind !== null) {
+      this.behind.lostText = false; // WELCOME shows what is so now
       this.house.counts.behind++;
       this.lag.overrun(this.fairMs() - 1);
     }
@@ -83,8 +89,8 @@ export class Reception {
     for (const membership of this.session.user.memberships.values()) {
       const { talkgroup, granted } = membership;
       talkgroup.exit(this);
-      if (granted && this.subscriptionTo(talkgroup).mode !== 'none')
-        talkgroup.roster?.left(presentOf(this.session, membership));
+      for (const held of talkgroup.held ?? []) held.forget(this);
+      if (granted && this.subscriptionTo(talkgroup).mode !== 'none') went(this.session, membership);
     }
   }
 
@@ -98,11 +104,12 @@ export class Reception {
     // Before it goes and comes itself, which is nobody's news.
     if (subscription.presence) this.house.presence.watch(talkgroup);
     // What is held for it until now is still its own.
-    if (this.subscriptionTo(talkgroup).hold !== null) flushHeld(talkgroup);
+    const { mode, hold } = this.subscriptionTo(talkgroup);
+    if (this.behind === null && membership.granted && isHeard(mode)) heldBy(talkgroup, hold)?.leave(this);
     if (membership.granted) this.unhear(membership);
     this.subscriptions ??= new Map();
     this.subscriptions.set(talkgroup.number, subscription);
-    if (subscription.mode === 'events' || subscription.mode === 'none') this.forgetMissed(talkgroup);
+    if (!isHeard(subscription.mode)) this.forgetMissed(talkgroup);
     if (membership.granted) this.hear(membership);
   }
 
@@ -126,29 +133,34 @@ export class Reception {
   /** Subscribes to what it chose to hear of the talkgroup; its audio has to wait while it is behind. */
   hear(membership: Membership): void {
     const { talkgroup } = membership;
-    const { mode, presence, hold } = this.subscriptionTo(talkgroup);
+    const { mode, presence } = this.subscriptionTo(talkgroup);
     if (this.peer === null || mode === 'none') return;
     if (presence) {
       this.house.presence.watch(talkgroup);
       this.peer.subscribe(talkgroup.presenceTopic);
     }
-    if (this.peer.subscribe(talkgroup.eventTopic))
-      talkgroup.roster?.joined(presentOf(this.session, membership));
-    if (mode === 'events') return;
-    // What waits there was relayed before it came.
-    if (hold !== null) flushHeld(talkgroup);
+    if (this.peer.subscribe(talkgroup.eventTopic)) came(this.session, membership);
+    if (!isHeard(mode)) return;
     if (this.behind === null) this.enterAudio(talkgroup);
-    else if (!this.behind.heard.has(talkgroup)) this.behind.heard.set(talkgroup, this.passedIn(talkgroup));
+    else if (!this.behind.heard.has(talkgroup)) this.behind.heard.set(talkgroup, this.relayedIn(talkgroup));
   }
 
   private enterAudio(talkgroup: Talkgroup): void {
     const { hold } = this.subscriptionTo(talkgroup);
-    this.peer?.subscribe(hold === null ? talkgroup.audioTopic : this.house.holding.open(talkgroup, hold));
-    if (hold === null) talkgroup.enter(this);
+    if (hold !== null) return this.house.holding.open(talkgroup, hold).enter(this);
+    this.peer?.subscribe(talkgroup.audioTopic);
+    talkgroup.enter(this);
+  }
+
+  /** What waited as it entered a window has left. */
+  arrive(topic: string): void {
+    this.peer?.subscribe(topic);
   }
 
   private exitAudio(talkgroup: Talkgroup): void {
-    this.peer?.unsubscribe(topicOf(talkgroup, this.subscriptionTo(talkgroup).hold));
+    const { hold } = this.subscriptionTo(talkgroup);
+    this.peer?.unsubscribe(topicOf(talkgroup, hold));
+    heldBy(talkgroup, hold)?.forget(this);
     talkgroup.exit(this);
   }
 
@@ -158,18 +170,21 @@ export class Reception {
     if (this.peer === null || this.subscriptionTo(talkgroup).mode === 'none') return;
     this.exitAudio(talkgroup);
     this.peer.unsubscribe(talkgroup.presenceTopic);
-    if (this.peer.unsubscribe(talkgroup.eventTopic))
-      talkgroup.roster?.left(presentOf(this.session, membership));
+    if (this.peer.unsubscribe(talkgroup.eventTopic)) went(this.session, membership);
   }
 
-  /** Frames of others ever relayed there and passed on to receivers like this one: what is held for them is not yet. */
+  /** Frames of others ever relayed there. */
+  private relayedIn(talkgroup: Talkgroup): number {
+    return talkgroup.relayed - this.ownIn(talkgroup);
+  }
+
+  /** The same without those that are held for it. */
   private passedIn(talkgroup: Talkgroup): number {
     const { hold } = this.subscriptionTo(talkgroup);
-    const waiting = heldBy(talkgroup, hold)?.waitingFor(this.session) ?? 0;
-    return talkgroup.relayed - this.ownIn(talkgroup) - waiting;
+    return this.relayedIn(talkgroup) - (heldBy(talkgroup, hold)?.waitingFor(this) ?? 0);
   }
 
-  /** The same at the last pulse or a little before it, less its own since. */
+  /** The same at the last pulse or a little before it; never more than it was given. */
   private passedAtMark(talkgroup: Talkgroup): number {
     const { hold } = this.subscriptionTo(talkgroup);
     const passed = heldBy(talkgroup, hold)?.passedAtMark ?? talkgroup.relayedAtMark;
@@ -204,8 +219,7 @@ export class Reception {
   private hearsAudio(nowMs: number): boolean {
     for (const { talkgroup, granted } of this.session.user.memberships.values()) {
       if (!granted || nowMs - talkgroup.heardAtMs > HEARD_MS || this.talksAlone(talkgroup)) continue;
-      const { mode } = this.subscriptionTo(talkgroup);
-      if (mode === 'talk' || mode === 'listen') return true;
+      if (isHeard(this.subscriptionTo(talkgroup).mode)) return true;
     }
     return false;
   }
@@ -228,18 +242,20 @@ export class Reception {
   }
 
   /** A frame at once, unless it is its own; one that the engine has no room for is dropped, as in a publish. */
-  give(frame: ArrayBuffer, from: Peer): void {
+  give(frame: ArrayBuffer, from: Peer | null): void {
     if (this.peer !== from) this.peer?.send(frame, true);
   }
 
   /** false: it answers no ping of ours. */
   pong(payload: ArrayBuffer, nowMs: number): boolean {
     const fairMs = this.house.fair.at(nowMs);
-    const answered = this.lag.answered(readDecimal(payload), fairMs, this.house.fair.stoodAtMs);
+    const sentAtMs = readDecimal(payload);
+    const answered = this.lag.answered(sentAtMs, fairMs, this.house.fair.stoodAtMs);
     if (answered === 'stray') return false;
     if (answered === 'newest') this.house.unanswered.delete(this.session);
     this.judge(fairMs);
     if (answered === 'newest' && this.behind !== null) this.ping(String(fairMs));
+    this.session.telling.answered(sentAtMs);
     return true;
   }
 
@@ -253,21 +269,25 @@ export class Reception {
     if (this.lag.oldestOpenMs(fairMs) >= UNANSWERED_MS_MAX) return this.session.close(closes.slow_consumer);
     const change = this.lag.judge(fairMs, { backlogMs: this.house.limits.backlogMs, backMs: BACK_MS });
     if (change === 'slow') {
-      this.fallBehind((talkgroup) => this.passedIn(talkgroup));
+      this.fallBehind((talkgroup) => this.passedIn(talkgroup), false);
       this.leaveAudio();
     } else if (change === 'caught_up') this.catchUp();
   }
 
   /**
-   * The engine dropped something meant for this socket, and says not what. What was relayed since the last mark may
-   * be part of it. The topics are left in a moment: not in the middle of the engine's own walk through them.
+   * The engine dropped something meant for this socket. What was relayed since the last mark may be part of it.
+   * `lostText`: a text may be, too. The topics are left in a moment: not in the middle of the engine's own walk through
+   * them.
    */
-  overrun(): void {
+  overrun(lostText: boolean): void {
     const { peer } = this;
     if (peer === null) return;
     this.lag.overrun(this.fairMs());
-    if (this.behind !== null) return;
-    this.fallBehind((talkgroup) => this.passedAtMark(talkgroup));
+    if (this.behind !== null) {
+      this.behind.lostText ||= lostText;
+      return;
+    }
+    this.fallBehind((talkgroup) => this.passedAtMark(talkgroup), lostText);
     this.house.later(this.session, () => {
       if (this.peer === peer) this.leaveAudio();
     });
@@ -279,14 +299,14 @@ export class Reception {
   }
 
   /** From here on audio is missed, and counted. */
-  private fallBehind(passed: (talkgroup: Talkgroup) => number): void {
+  private fallBehind(passed: (talkgroup: Talkgroup) => number, lostText: boolean): void {
     const heard = new Map<Talkgroup, number>();
     for (const { talkgroup, granted } of this.session.user.memberships.values()) {
       const { mode } = this.subscriptionTo(talkgroup);
-      if (!granted || mode === 'events' || mode === 'none') continue;
+      if (!granted || !isHeard(mode)) continue;
       heard.set(talkgroup, passed(talkgroup));
     }
-    this.behind = { sinceMs: this.house.nowMs(), heard, counted: new Map() };
+    this.behind = { sinceMs: this.house.nowMs(), lostText, heard, counted: new Map() };
     this.house.counts.lagging++;
     this.house.counts.behind++;
     this.house.log.info({ session: this.session.number }, 'slow: out of the audio');
@@ -306,7 +326,8 @@ export class Reception {
     const missed = this.countMissed(behind);
     const sinceMs = Math.round(this.house.nowMs() - behind.sinceMs);
     this.session.send(say.lag(missed, sinceMs));
-    this.session.resync();
+    // Who left by time was sent every text.
+    if (behind.lostText) this.session.telling.resync();
     const { memberships } = this.session.user;
     for (const talkgroup of behind.heard.keys()) {
       // A right withdrawn meanwhile is not given back here: `hear` comes with the read that confirms it.
@@ -319,7 +340,7 @@ export class Reception {
   private countMissed(behind: Behind): LagOf[] {
     const missed: LagOf[] = [];
     for (const [talkgroup, heard] of behind.heard) {
-      const frames = this.passedIn(talkgroup) - heard;
+      const frames = this.relayedIn(talkgroup) - heard; // also what is held: it enters behind that
       if (frames <= 0) continue;
       missed.push({ talkgroup_id: talkgroup.id, missed: frames });
       this.house.counts.missed += frames - (behind.counted.get(talkgroup) ?? 0);

@@ -1,7 +1,6 @@
 // The relay: sessions, their rights and their talk, put together behind one listener.
 import type { VerifyToken } from '../auth/tokens.js';
 import type { Notice } from '../db/notices.js';
-import type { TalkgroupId } from '../ids.js';
 import { createAsking } from './asking.js';
 import { type Close, closes } from './closes.js';
 import { type Counts, countClose, countHandshake, newCounts } from './counts.js';
@@ -16,7 +15,6 @@ import { createFloors } from './floors.js';
 import { createHolding } from './holding.js';
 import type { House } from './house.js';
 import { FairClock } from './lag.js';
-import { createLookup, type Lookup } from './lookup.js';
 import type { User } from './members.js';
 import { say } from './messages.js';
 import { createParking } from './parking.js';
@@ -44,10 +42,6 @@ export interface RelayOptions {
   };
   readonly emergencyWrites: EmergencyWrites;
   readonly storeFix: House['storeFix'];
-  /** Those of the ids that talkgroups have. */
-  readonly talkgroupsExisting: Lookup<TalkgroupId>;
-  /** The same of their numbers. */
-  readonly numbersExisting: Lookup<number>;
   readonly log: House['log'];
   /** Monotonic milliseconds; passed in by tests. */
   readonly nowMs?: () => number;
@@ -161,7 +155,6 @@ export function createRelay(options: RelayOptions): Relay {
     log,
   });
 
-  const numbersExisting = createLookup(options.numbersExisting);
   const house: House = {
     limits,
     fanout,
@@ -179,8 +172,6 @@ export function createRelay(options: RelayOptions): Relay {
     nowMs,
     fair,
     storeFix: options.storeFix,
-    numberExists: async (number) => rights.hasNumber(number) || (await numbersExisting([number])).has(number),
-    existing: createLookup(options.talkgroupsExisting),
     fail,
     later,
     ended(session) {

@@ -13,7 +13,11 @@ import { createSettler, type RightsEffects } from './settle.js';
 
 /** The questions this module asks; each may be repeated, each may fail. */
 export interface RightsReads {
-  readonly accountsOf: (users: readonly UserId[]) => Promise<readonly Account[]>;
+  /** Without the emergencies of talkgroups that are held. */
+  readonly accountsOf: (
+    users: readonly UserId[],
+    isHeld: (talkgroup: TalkgroupId) => boolean,
+  ) => Promise<readonly Account[]>;
   readonly talkgroupsOf: (ids: readonly TalkgroupId[]) => Promise<readonly TalkgroupRow[]>;
 }
 
@@ -215,7 +219,7 @@ export function createRights({ reads, effects, nowMs, batch, waitingMax, log, pa
   ): Promise<void> {
     // One after the other: what the first read says is gone cannot come back in the second.
     const rows = ids.length === 0 ? [] : await reads.talkgroupsOf(ids);
-    const accounts = people.length === 0 ? [] : await reads.accountsOf(people);
+    const accounts = people.length === 0 ? [] : await reads.accountsOf(people, (id) => talkgroups.has(id));
     if (closed) return;
     due.shown({ talkgroups: ids, users: people });
     settleTalkgroups(ids, rows, touched);
@@ -268,16 +272,24 @@ export function createRights({ reads, effects, nowMs, batch, waitingMax, log, pa
   const causeOf = (id: UserId): Cause => (users.has(id) ? 'changed' : 'arriving');
 
   function isTouched(id: UserId, account: Account | null, touched: ReadonlySet<string>): boolean {
-    if (touched.size === 0) return false;
     if (touched.has(id)) return true;
     if (account === null) return false;
     if (account.device_id !== null && touched.has(account.device_id)) return true;
-    return account.memberships.some((membership) => touched.has(membership.id));
+    return isStale(account) || account.memberships.some((membership) => touched.has(membership.id));
   }
+
+  /** A talkgroup was held as the read began, and its last member went since: its emergencies are not known any more. */
+  const isStale = ({ memberships }: Account) =>
+    memberships.some(({ id, emergencies }) => emergencies === null && !talkgroups.has(id));
 
   function settleUser(id: UserId, account: Account | null): void {
     const user = users.get(id);
     if (user !== undefined) ofUser(user, () => settler.user(user, account));
+    // With the sessions that this ended, the user's talkgroups may have gone.
+    if (account !== null && waiters.has(id) && isStale(account)) {
+      due.user(id, causeOf(id));
+      return;
+    }
     const queue = waiters.get(id) ?? [];
     waiters.delete(id);
     waiting -= queue.length;
@@ -303,7 +315,6 @@ export function createRights({ reads, effects, nowMs, batch, waitingMax, log, pa
     expire,
     users,
     talkgroups,
-    hasNumber: members.hasNumber,
     close(): void {
       closed = true;
       reading.stop();

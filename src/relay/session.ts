@@ -26,6 +26,7 @@ import { type ErrorAbout, type ErrorCode, say, snapshotOf, type TextRefusal } fr
 import { Reception, type Subscription } from './reception.js';
 import { Refusals } from './refusals.js';
 import { Talk } from './talk.js';
+import { Telling } from './telling.js';
 
 /** A dispatcher's multi-select: each frame is sent once per talkgroup. */
 const TALKGROUPS_TALKING_MAX = 8;
@@ -49,6 +50,7 @@ export class Session {
   /** When its socket last sent anything (monotonic ms). */
   heardAtMs: number;
   readonly reception: Reception;
+  readonly telling: Telling;
   /** By which parking finds it; null: nothing resumes it. */
   resumeKey: string | null = null;
   private readonly house: House;
@@ -69,6 +71,7 @@ export class Session {
     this.user = user;
     this.heardAtMs = house.nowMs();
     this.reception = new Reception(this, house);
+    this.telling = new Telling(this, house);
   }
 
   /**
@@ -101,7 +104,7 @@ export class Session {
       if (!this.beginBurst(talk, view, flags, nowMs)) return false;
       started = START;
     }
-    const exceeded = talk.spend(message.byteLength - HEADER_BYTES, nowMs);
+    const exceeded = talk.spend(message.byteLength - HEADER_BYTES, arrivedAtMs ?? nowMs);
     if (exceeded !== null) return this.refuseExcess(talk, exceeded, flags, nowMs);
     const { talkgroup } = talk;
     talk.relayed++;
@@ -242,13 +245,7 @@ export class Session {
 
   private tellRefusal(code: ErrorCode, number: number): void {
     const talkgroup_id = this.talks?.get(number)?.talkgroup.id;
-    if (code !== 'not_member') return this.send(say.error(code, { talkgroup_id }));
-    // Far from the hot path: once per stream, and only for somebody who is no member.
-    this.house
-      .numberExists(number)
-      .catch(() => true) // expected while the database is away: that he is no member is true at least
-      .then((exists) => this.send(say.error(exists ? 'not_member' : 'unknown_talkgroup', { number })))
-      .catch((error) => this.house.fail(this, error));
+    this.send(say.error(code, code === 'not_member' ? { number } : { talkgroup_id }));
   }
 
   /** Whether one more message on its own account is within its rate: who does not listen must not make us talk. */
@@ -291,8 +288,8 @@ export class Session {
     const nowMs = house.nowMs();
     this.heardAtMs = nowMs;
     const resume = { resume_token: house.parking.tokenFor(this), resumed: isResumed };
-    this.send(say.welcome(this, resume, house.limits, this.snapshots()));
-    this.reception.ping(String(house.fair.at(nowMs)));
+    this.send(say.welcome(this, resume, house.limits, this.telling.begin()));
+    this.telling.ask();
     // Behind WELCOME: what it is told of floor and queue concerns the session named there.
     for (const talk of this.talks?.values() ?? []) house.floors.returned(talk, nowMs);
   }
@@ -304,19 +301,6 @@ export class Session {
     countClose(this.house.counts, closes.resumed.code);
     countOurClose(this.house.counts, closes.resumed);
     old.end(closes.resumed.code, closes.resumed.reason);
-  }
-
-  /** Fresh snapshots of everything, for a client that missed events. */
-  resync(): void {
-    this.send(say.subscribed(this.snapshots(), [], undefined));
-  }
-
-  /** Of every talkgroup it hears. */
-  snapshots() {
-    const granted = [...this.user.memberships.values()].filter((membership) => membership.granted);
-    return granted
-      .filter(({ talkgroup }) => this.reception.subscriptionTo(talkgroup).mode !== 'none')
-      .map(({ talkgroup }) => this.snapshot(talkgroup));
   }
 
   /** The talkgroup as it is now. */
@@ -423,6 +407,7 @@ export class Session {
   private detach(): void {
     if (this.peer === null) return;
     this.peer = null;
+    this.telling.stop();
     this.reception.detach();
   }
 

@@ -54,7 +54,7 @@ export function createSettler(members: Members, effects: RightsEffects): Settler
   }
 
   /** The counter only grows, so a row read earlier than the one we hold changes nothing. */
-  function follow(held: Talkgroup, row: TalkgroupRow): void {
+  function follow(held: Talkgroup, row: Pick<TalkgroupRow, 'rotation_counter'>): void {
     if (row.rotation_counter <= held.rotationCounter) return;
     held.rotationCounter = row.rotation_counter;
     effects.rotated(held);

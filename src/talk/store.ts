@@ -1,6 +1,6 @@
 // What the relay asks the database: who a user is, where he may talk and who is in distress there, and numbers for
 // sessions.
-import type { Database, Sql } from '../db/client.js';
+import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import type { DeviceId, TalkgroupId, UserId } from '../ids.js';
 
@@ -32,7 +32,9 @@ export interface EmergencyRow {
   readonly raised_at: string;
 }
 
-export interface MembershipRow extends TalkgroupRow {
+export interface MembershipRow extends Omit<TalkgroupRow, 'emergencies'> {
+  /** null: not read, for the talkgroup was held. */
+  readonly emergencies: TalkgroupRow['emergencies'] | null;
   readonly site: string;
 }
 
@@ -51,20 +53,19 @@ export interface Account {
 /** The array in PostgreSQL's own spelling; ids need no quoting. */
 const arrayOf = (ids: readonly (string | number)[]) => `{${ids.join(',')}}`;
 
-/** Each of the users that exists, with all memberships; the order is the database's. */
-export function accountsOf(
+/**
+ * Each of the users that exists, with all memberships; the order is the database's. Emergencies are read only where the
+ * talkgroup is not held: all that are open anywhere must not be read again with every handshake.
+ */
+export async function accountsOf(
   database: Database,
-  deadline: Deadline,
+  deadline: () => Deadline,
   users: readonly UserId[],
+  isHeld: (talkgroup: TalkgroupId) => boolean = () => false,
 ): Promise<Account[]> {
-  // The lists are made once for each talkgroup: in a storm of reconnects most memberships are in the same few.
-  return database.read<Account>(
-    deadline,
+  const accounts = await database.read<Account>(
+    deadline(),
     (sql) => sql`
-      with open as materialized (${openEmergencies(
-        sql,
-        sql`e.talkgroup_id in (select talkgroup_id from memberships where user_id = any(${arrayOf(users)}::uuid[]))`,
-      )})
       select u.id, u.username, u.role, u.valid_from, u.device_id, coalesce(d.active, true) as device_active,
              coalesce(m.memberships, '[]') as memberships
         from users u
@@ -72,74 +73,87 @@ export function accountsOf(
         left join lateral (
           select json_agg(json_build_object(
                    'id', t.id, 'number', t.number, 'name', t.name, 'rotation_counter', t.rotation_counter,
-                   'floor_mode', t.floor_mode, 'max_talk_ms', t.max_talk_ms, 'site', m.site,
-                   'emergencies', coalesce(o.emergencies, '[]'))) as memberships
+                   'floor_mode', t.floor_mode, 'max_talk_ms', t.max_talk_ms, 'site', m.site)) as memberships
             from memberships m
             join talkgroups t on t.id = m.talkgroup_id
-            left join open o on o.talkgroup_id = t.id
            where m.user_id = u.id
         ) m on true
        where u.id = any(${arrayOf(users)}::uuid[])`,
   );
+  const ids = new Set(accounts.flatMap(({ memberships }) => memberships.map(({ id }) => id)));
+  const unheld = [...ids].filter((id) => !isHeld(id));
+  const open = await openEmergencies(database, deadline, unheld);
+  return accounts.map((account) => ({
+    ...account,
+    memberships: account.memberships.map((row) => ({ ...row, emergencies: open.get(row.id) ?? null })),
+  }));
 }
-
-type Fragment = ReturnType<Sql>;
-
-/** Per talkgroup with open emergencies, for those that `which` names by `e.talkgroup_id`: the list of them. */
-const openEmergencies = (sql: Sql, which: Fragment) => sql`
-  select e.talkgroup_id,
-         json_agg(json_build_object(
-           'id', e.id, 'user_id', e.user_id, 'username', r.username, 'state', e.state,
-           'lat', e.lat, 'lng', e.lng, 'alt', e.alt,
-           'raised_at', to_char(e.raised_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
-           order by e.raised_at, e.id) as emergencies
-    from emergencies e
-    join users r on r.id = e.user_id
-   where e.state <> 'cleared' and ${which}
-   group by e.talkgroup_id`;
 
 /** Each of the talkgroups that exists. */
-export function talkgroupsOf(
+export async function talkgroupsOf(
   database: Database,
-  deadline: Deadline,
+  deadline: () => Deadline,
   ids: readonly TalkgroupId[],
 ): Promise<TalkgroupRow[]> {
-  return database.read<TalkgroupRow>(
-    deadline,
+  const rows = await database.read<Omit<TalkgroupRow, 'emergencies'>>(
+    deadline(),
     (sql) => sql`
-      select t.id, t.number, t.name, t.rotation_counter, t.floor_mode, t.max_talk_ms,
-             coalesce(o.emergencies, '[]') as emergencies
+      select t.id, t.number, t.name, t.rotation_counter, t.floor_mode, t.max_talk_ms
         from talkgroups t
-        left join (${openEmergencies(sql, sql`e.talkgroup_id = any(${arrayOf(ids)}::uuid[])`)}) o
-          on o.talkgroup_id = t.id
        where t.id = any(${arrayOf(ids)}::uuid[])`,
   );
+  const open = await openEmergencies(database, deadline, ids);
+  return rows.map((row) => ({ ...row, emergencies: open.get(row.id) ?? [] }));
 }
 
-/** Those of the ids that talkgroups have. */
-export async function existingTalkgroups(
+/** Rows in one read: some 5 ms on the relay's thread. */
+const EMERGENCIES_READ_MAX = 1000;
+const NOBODY = '00000000-0000-0000-0000-000000000000';
+
+/**
+ * Of each of these talkgroups the open emergencies, the oldest first. However many are stored, each statement reads a
+ * bounded number and has a deadline of its own, and audio goes on in between.
+ */
+async function openEmergencies(
   database: Database,
-  deadline: Deadline,
+  deadline: () => Deadline,
   ids: readonly TalkgroupId[],
-): Promise<TalkgroupId[]> {
-  const rows = await database.read<{ id: TalkgroupId }>(
-    deadline,
-    (sql) => sql`select id from talkgroups where id = any(${arrayOf(ids)}::uuid[])`,
-  );
-  return rows.map(({ id }) => id);
+): Promise<Map<TalkgroupId, EmergencyRow[]>> {
+  const open = new Map<TalkgroupId, EmergencyRow[]>(ids.map((id) => [id, []]));
+  let left = [...open.keys()].sort(); // as PostgreSQL orders them
+  let after: { readonly talkgroup_id: string; readonly user_id: string } = {
+    talkgroup_id: NOBODY,
+    user_id: NOBODY,
+  };
+  while (left.length > 0) {
+    const ids = left;
+    const { talkgroup_id, user_id } = after;
+    const rows = await database.read<EmergencyRow & { readonly talkgroup_id: TalkgroupId }>(
+      deadline(),
+      (sql) => sql`
+        select e.talkgroup_id, e.id, e.user_id, r.username, e.state, e.lat, e.lng, e.alt,
+               to_char(e.raised_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as raised_at
+          from emergencies e
+          join users r on r.id = e.user_id
+         where e.state <> 'cleared' and e.talkgroup_id = any(${arrayOf(ids)}::uuid[])
+           and (e.talkgroup_id, e.user_id) > (${talkgroup_id}::uuid, ${user_id}::uuid)
+         order by e.talkgroup_id, e.user_id
+         limit ${EMERGENCIES_READ_MAX}`,
+    );
+    for (const { talkgroup_id, ...row } of rows) open.get(talkgroup_id)?.push(row);
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < EMERGENCIES_READ_MAX) break;
+    after = last;
+    left = left.filter((id) => id >= last.talkgroup_id);
+  }
+  for (const rows of open.values()) rows.sort(byAge);
+  return open;
 }
 
-/** Those of the numbers that talkgroups have. */
-export async function existingNumbers(
-  database: Database,
-  deadline: Deadline,
-  numbers: readonly number[],
-): Promise<number[]> {
-  const rows = await database.read<{ number: number }>(
-    deadline,
-    (sql) => sql`select number from talkgroups where number = any(${arrayOf(numbers)}::bigint[])`,
-  );
-  return rows.map(({ number }) => number);
+/** ISO 8601 in UTC, all of one length: texts in their order are times in theirs. */
+function byAge(one: EmergencyRow, other: EmergencyRow): number {
+  if (one.raised_at === other.raised_at) return one.id < other.id ? -1 : 1;
+  return one.raised_at < other.raised_at ? -1 : 1;
 }
 
 /** Session numbers in one block of the sequence; the migration that makes the sequence says the same. */

@@ -319,7 +319,6 @@ const TYPES = new Set([
 const CODES: Readonly<Record<ErrorCode, true>> = {
   bad_message: true,
   unknown_type: true,
-  unknown_talkgroup: true,
   not_member: true,
   listen_only: true,
   not_holder: true,

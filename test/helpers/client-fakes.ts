@@ -102,7 +102,7 @@ export function fakeNetwork(): { WebSocket: new (address: string) => RadioSocket
           ...{ user_bytes_per_second: 65_536, talks_per_user: 2, talkers_max: 32 },
           ...{ text_bytes: 8192, backlog_ms: 1000 },
         },
-        talkgroups: [ALPHA],
+        ...{ talkgroups: [ALPHA], talkgroups_total: over.talkgroups?.length ?? 1 },
         ...over,
       });
     }
@@ -151,6 +151,7 @@ export const ALPHA: Snapshot = {
   talkers: [],
   talkers_total: 0,
   emergencies: [],
+  emergencies_total: 0,
   online: 1,
 };
 

@@ -39,8 +39,6 @@ export const relayAlone = (
     },
     emergencyWrites: { raise: async () => null, acknowledge: async () => null, clear: async () => 'unknown' },
     storeFix: async () => true,
-    talkgroupsExisting: async () => new Set(),
-    numbersExisting: async () => new Set(),
     log: { info() {}, error: (_fields, message) => t.fail(message) },
     ...needed,
   });

@@ -87,7 +87,7 @@ for (const threads of ['1', '0']) {
         t.match(await radio.hears('TALK_ENDED'), { session: a.session, code: 'deleted' });
       }
       a.speaks(group.number, 'two', { start: true });
-      t.match(await a.hears('ERROR'), { code: 'unknown_talkgroup' });
+      t.match(await a.hears('ERROR'), { code: 'not_member' });
     });
 
     t.test('a disabled device ends its sockets and its burst; enabled again, it comes back', async (t) => {

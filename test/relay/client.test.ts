@@ -264,7 +264,7 @@ t.test('what was chosen to hear is heard so, and again in a new session', async 
   t.same(await b.subscribe({ talkgroupIds: [fire.id], mode: 'events' }), []);
   await b.unsubscribe([police.id]);
   t.match(await b.subscribe({ talkgroupIds: ['00000000-0000-4000-8000-000000000000'] }), [
-    { code: 'unknown_talkgroup' },
+    { code: 'not_member' },
   ]);
   const heard: string[] = [];
   b.on('audio', () => heard.push('audio'));

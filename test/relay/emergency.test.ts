@@ -102,8 +102,8 @@ t.test('only a member can raise', async (t) => {
   const group = await s.crew(t, 1, { name: 'others' });
   const stranger = await (await s.person('others-stranger')).radio();
   t.match(await raise(stranger, group), { type: 'ERROR', code: 'not_member', talkgroup_id: group.id });
-  t.match(await raise(stranger, { id: NOBODY }), { type: 'ERROR', code: 'unknown_talkgroup' });
-  t.match(await raise(stranger, { id: 'no id' }), { type: 'ERROR', code: 'unknown_talkgroup' });
+  t.match(await raise(stranger, { id: NOBODY }), { type: 'ERROR', code: 'not_member' });
+  t.match(await raise(stranger, { id: 'no id' }), { type: 'ERROR', code: 'not_member' });
   await group.radios[0].settled();
   t.equal(count(group.radios[0], 'EMERGENCY'), 0);
 });
@@ -347,7 +347,7 @@ t.test('what the database does not know yet is not undone by what it says meanwh
   t.same(states, ['raised', 'raised', 'cleared', 'acknowledged']);
 });
 
-t.test('open emergencies stand in every snapshot, the oldest first, until they are cleared', async (t) => {
+t.test('a snapshot lists open emergencies, the newest first, until they are cleared', async (t) => {
   const group = await s.crew(t, 2, { name: 'shown' });
   const [a, b] = group.radios;
   const cid = await s.person('shown-cid');
@@ -357,10 +357,10 @@ t.test('open emergencies stand in every snapshot, the oldest first, until they a
     ((snapshot?.emergencies ?? []) as Json[]).map(({ emergency_id }) => emergency_id);
   const c = await cid.radio();
   await cid.post(`/talkgroups/${group.id}/join`);
-  t.same(shown(await c.hears('TALKGROUP_JOINED')), [first, second]);
-  t.same(shown(await sync(c, group)), [first, second]);
+  t.same(shown(await c.hears('TALKGROUP_JOINED')), [second, first]);
+  t.same(shown(await sync(c, group)), [second, first]);
   const late = await cid.radio();
-  t.same(shown(late.welcome?.talkgroups[0]), [first, second]);
+  t.same(shown(late.welcome?.talkgroups[0]), [second, first]);
   await clear(a, first);
   await late.hears('EMERGENCY');
   const subscribed = await late.asks({ type: 'SUBSCRIBE', talkgroup_ids: [group.id] });

@@ -691,7 +691,7 @@ function createStage({ s, cast, model, clock, story }: StageOptions) {
     player.socket = 'lost';
     const left = ears.filter(({ socket, member }) => socket === 'open' && member.isMember).length;
     for (let online = Number.NaN; online !== left; ) {
-      listener.radio.says({ type: 'SUBSCRIBE', talkgroup_ids: [] });
+      listener.radio.says({ type: 'SUBSCRIBE', talkgroup_ids: [group.id] });
       const { talkgroups } = await listener.radio.hears('SUBSCRIBED');
       online = Number((talkgroups as Json[])[0]?.online);
     }

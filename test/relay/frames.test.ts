@@ -90,14 +90,20 @@ t.test('frames', { timeout: 120_000 }, async (t) => {
     cid.speaks(number, 'again', { start: true });
     t.match(await cid.hears('ERROR'), { code: 'not_member' }, 'a START is another stream');
     cid.speaks(4_000_000_000, 'nowhere', { start: true });
-    t.match(await cid.hears('ERROR'), { code: 'unknown_talkgroup' });
+    t.match(await cid.hears('ERROR'), { code: 'not_member', number: 4_000_000_000 });
   });
 
-  t.test('a talkgroup that exists and has nobody here is not called unknown', async (t) => {
+  t.test('a stranger cannot tell a talkgroup of others from a number that names none', async (t) => {
     const empty = await s.talkgroup('empty');
     const cid = await (await s.person('empty-cid')).radio();
-    cid.speaks(empty.number, 'hello', { start: true });
-    t.match(await cid.hears('ERROR'), { code: 'not_member' });
+    const answers = [];
+    for (const number of [empty.number, 4_000_000_001]) {
+      cid.speaks(number, 'hello', { start: true });
+      const { number: named, ...answer } = await cid.hears('ERROR');
+      t.equal(named, number);
+      answers.push(answer);
+    }
+    t.same(answers[0], answers[1]);
   });
 
   t.test('a flood is cut at its rate, told once, and harms nobody else', async (t) => {

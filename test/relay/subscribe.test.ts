@@ -47,6 +47,7 @@ t.test('WELCOME says who one is, what one may send, and how one comes back', asy
       ...{ user_bytes_per_second: 65_536, talks_per_user: 2, talkers_max: 32 },
       ...{ text_bytes: 8192, backlog_ms: 1000 },
     },
+    talkgroups_total: 1,
   });
   t.ok(Number.isInteger(session));
   t.ok(typeof resume_token === 'string' && Buffer.from(resume_token, 'base64url').length === 16, '128 bits');
@@ -63,6 +64,7 @@ t.test('WELCOME says who one is, what one may send, and how one comes back', asy
       talkers: [],
       talkers_total: 0,
       emergencies: [],
+      emergencies_total: 0,
       online: 1,
     },
   ]);
@@ -123,6 +125,7 @@ t.test('the same snapshot comes with WELCOME, SUBSCRIBED, SYNCED and TALKGROUP_J
         raised_at,
       },
     ],
+    emergencies_total: 1,
     online: 4,
   });
   for (const at of [started_at, raised_at]) t.equal(new Date(at as string).toISOString(), at);
@@ -296,9 +299,9 @@ t.test('what cannot be subscribed to is refused by its own code, and the rest go
   );
   t.same(answer.refused, [
     { talkgroup_id: others.id, code: 'not_member' },
-    { talkgroup_id: NOBODY, code: 'unknown_talkgroup' },
-    { talkgroup_id: 'no id', code: 'unknown_talkgroup' },
-    { talkgroup_id: '', code: 'unknown_talkgroup' },
+    { talkgroup_id: NOBODY, code: 'not_member' },
+    { talkgroup_id: 'no id', code: 'not_member' },
+    { talkgroup_id: '', code: 'not_member' },
   ]);
   t.match(await subscribe(a, []), { type: 'SUBSCRIBED', talkgroups: [], refused: [] });
 });
@@ -356,16 +359,16 @@ t.test('SYNC is answered once a second for each talkgroup', async (t) => {
   t.ok(tookMs >= 1000 && tookMs < 2000, `${Math.round(tookMs)} ms`);
 });
 
-t.test('SYNC of a talkgroup of others, or of none, says which', async (t) => {
+t.test('SYNC answers not_member for a talkgroup of others and for an id that names none', async (t) => {
   const radio = await (await s.person('sync-cid')).radio();
   const others = await s.talkgroup('sync others');
   t.match(await sync(radio, others), { type: 'ERROR', code: 'not_member', talkgroup_id: others.id });
   t.match(await sync(radio, { id: NOBODY }), {
     type: 'ERROR',
-    code: 'unknown_talkgroup',
+    code: 'not_member',
     talkgroup_id: NOBODY,
   });
-  t.match(await sync(radio, { id: 'no id' }), { type: 'ERROR', code: 'unknown_talkgroup' });
+  t.match(await sync(radio, { id: 'no id' }), { type: 'ERROR', code: 'not_member' });
   t.match(await radio.asks({ type: 'SYNC' }), { type: 'ERROR', code: 'bad_message' });
 });
 

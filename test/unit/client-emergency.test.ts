@@ -137,15 +137,43 @@ t.test('what was raised and cleared while the radio was away is told when it is 
   t.equal(radio.emergencies.size, 2, 'the last known');
   clock.pass(0);
   const now = [
-    emergency({ emergency_id: 'em-2', state: 'acknowledged' }),
     emergency({ emergency_id: 'em-3' }),
+    emergency({ emergency_id: 'em-2', state: 'acknowledged' }),
   ];
   socket().welcomes({ talkgroups: [{ ...ALPHA, emergencies: now }] });
   t.same(told, ['em-1 raised', 'em-2 raised', 'em-1 cleared', 'em-2 acknowledged', 'em-3 raised']);
   t.same([...radio.emergencies.keys()], ['em-2', 'em-3']);
   const toldBefore = told.length;
-  socket().says({ type: 'SUBSCRIBED', talkgroups: [{ ...ALPHA, emergencies: now }], refused: [] });
+  socket().says({
+    type: 'SUBSCRIBED',
+    more: false,
+    talkgroups: [{ ...ALPHA, emergencies: now }],
+    refused: [],
+  });
   t.equal(told.length, toldBefore, 'no state is told twice');
+});
+
+t.test('a snapshot with room for the newest alone clears those of its time, and no older ones', async (t) => {
+  const { radio, socket, told } = setUp();
+  const at = (second: number) => ({
+    emergency_id: `em-${second}`,
+    raised_at: `2026-01-01T00:00:0${second}.000Z`,
+  });
+  for (const second of [1, 2, 3])
+    socket().says({ type: 'EMERGENCY', event: second, ...emergency(at(second)) });
+  const shows = (emergencies_total: number, ...seconds: number[]) =>
+    socket().says({
+      type: 'SYNCED',
+      ...{ ...ALPHA, event: 3, emergencies_total },
+      emergencies: seconds.map((second) => emergency(at(second))),
+    });
+  told.length = 0;
+  shows(3, 4, 2);
+  t.same(told, ['em-3 cleared', 'em-4 raised'], 'of em-1 nothing is said');
+  t.same([...radio.emergencies.keys()].sort(), ['em-1', 'em-2', 'em-4']);
+  t.match(radio.talkgroups.get(id), { emergencies_total: 3 });
+  shows(1, 4);
+  t.same([...radio.emergencies.keys()], ['em-4'], 'that is all there is');
 });
 
 t.test(

@@ -70,7 +70,12 @@ t.test(
   async (t) => {
     const ends: ((world: ReturnType<typeof setUp>) => void)[] = [
       ({ socket }) =>
-        socket().says({ type: 'SUBSCRIBED', talkgroups: [{ ...ALPHA, event: 12 }], refused: [] }),
+        socket().says({
+          type: 'SUBSCRIBED',
+          more: false,
+          talkgroups: [{ ...ALPHA, event: 12 }],
+          refused: [],
+        }),
       ({ socket }) => socket().says({ type: 'TALKGROUP_LEFT', talkgroup_id: id, reason: 'left' }),
       ({ socket, clock }) => {
         socket().closes(1006);
@@ -110,7 +115,7 @@ t.test('a refusal that comes when a snapshot has come by itself asks for nothing
   const { clock, socket, rotates, syncs } = setUp();
   rotates(12);
   clock.pass(1_000);
-  socket().says({ type: 'SUBSCRIBED', talkgroups: [{ ...ALPHA, event: 12 }], refused: [] });
+  socket().says({ type: 'SUBSCRIBED', more: false, talkgroups: [{ ...ALPHA, event: 12 }], refused: [] });
   socket().says({ type: 'ERROR', ref: syncs()[0]?.ref as number, code: 'rate_limited', message: '' });
   await turn();
   clock.pass(5_000);

@@ -45,10 +45,46 @@ t.test('joins, leaves, changes and rotations show at once', async (t) => {
   });
   socket().says({ type: 'TALKGROUP_LEFT', talkgroup_id: 'tg-alpha', reason: 'left' });
   t.same([...radio.talkgroups.keys()], ['tg-bravo']);
-  socket().says({ type: 'SUBSCRIBED', talkgroups: [ALPHA], refused: [] });
-  t.same([...radio.talkgroups.keys()], ['tg-alpha'], 'one that is not in it is gone');
+  socket().says({ type: 'SUBSCRIBED', more: false, talkgroups: [ALPHA], refused: [] });
+  t.same([...radio.talkgroups.keys()], ['tg-bravo', 'tg-alpha'], 'one that is not in it stays');
   t.equal(changes, 6);
 });
+
+t.test(
+  'talkgroups that follow WELCOME in parts are known as they come, and others then forgotten',
+  async (t) => {
+    const { clock, radio, socket, heard, relays } = setUp();
+    const charlie = { ...ALPHA, talkgroup_id: 'tg-charlie', number: 3 };
+    socket().welcomes({ talkgroups: [ALPHA], talkgroups_total: 3 });
+    socket().says({ type: 'TALK_STARTED', ...talker({ talkgroup_id: 'tg-bravo' }) });
+    socket().says({ type: 'SUBSCRIBED', more: true, talkgroups: [BRAVO], refused: [] });
+    t.same([...radio.talkgroups.keys()], ['tg-alpha', 'tg-bravo']);
+    socket().says({ type: 'SUBSCRIBED', more: false, talkgroups: [charlie], refused: [] });
+    t.same([...radio.talkgroups.keys()], ['tg-alpha', 'tg-bravo', 'tg-charlie']);
+    socket().says({ type: 'TALK_STARTED', ...talker() });
+    t.same(heard.splice(0), ['started 20/1'], 'an event before the snapshot is nothing yet');
+
+    socket().closes(1006);
+    clock.pass(0);
+    socket().welcomes({ talkgroups: [BRAVO], talkgroups_total: 2 });
+    t.same(
+      [...radio.talkgroups.keys()],
+      ['tg-alpha', 'tg-bravo', 'tg-charlie'],
+      'the last known, until all came',
+    );
+    socket().says({ type: 'TALK_STARTED', ...talker({ session: 21, event: 7 }) });
+    clock.pass(5000);
+    t.same([heard, socket().texts, radio.gaps], [[], [], 0], 'numbers of another connection are no gap');
+    const running = { ...talker(), frames: 4, sequence: 3 };
+    socket().says({
+      ...{ type: 'SUBSCRIBED', more: false, refused: [] },
+      talkgroups: [{ ...ALPHA, event: 7, talkers: [running], talkers_total: 1 }],
+    });
+    t.same([...radio.talkgroups.keys()], ['tg-alpha', 'tg-bravo'], 'charlie was left meanwhile');
+    relays(4);
+    t.same(heard, ['20/1 #4'], 'known to talk already: not begun twice');
+  },
+);
 
 t.test('talkers are known from their first word to their last', async (t) => {
   const { radio, socket, heard, relays, ended } = setUp();

@@ -28,6 +28,7 @@ function setUp() {
   const renews = (sequence: number) =>
     socket.says({
       type: 'SUBSCRIBED',
+      more: false,
       talkgroups: [
         { ...ALPHA, event: 1, talkers: [{ ...talker(), frames: sequence + 1, sequence }], talkers_total: 1 },
         BRAVO,

@@ -198,7 +198,7 @@ t.test('talkers heard before are the same talkers after, resumed or not', async 
 t.test('the end of a burst that did not get through is seen in the next snapshot', async (t) => {
   const { socket, sent, talk, starts } = setUp();
   const snapshot = (over: Partial<typeof ALPHA>) =>
-    socket().says({ type: 'SUBSCRIBED', talkgroups: [{ ...ALPHA, ...over }], refused: [] });
+    socket().says({ type: 'SUBSCRIBED', more: false, talkgroups: [{ ...ALPHA, ...over }], refused: [] });
   const burst = talk();
   burst.send(packet(0));
   snapshot({});

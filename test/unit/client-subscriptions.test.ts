@@ -11,7 +11,7 @@ function setUp() {
   socket().welcomes({ talkgroups: both });
   const ref = (index = -1) => socket().texts.at(index)?.ref as number;
   const subscribed = (talkgroups: (typeof ALPHA)[], over: { ref?: number; refused?: [] } = {}) =>
-    socket().says({ type: 'SUBSCRIBED', ref: ref(), talkgroups, refused: [], ...over });
+    socket().says({ type: 'SUBSCRIBED', more: false, ref: ref(), talkgroups, refused: [], ...over });
   const returns = (resumed: boolean, talkgroups = both) => {
     socket().closes(1006);
     clock.pass(0);
@@ -27,7 +27,7 @@ t.test('a choice is asked for as it was made, and told what of it was refused', 
     { type: 'SUBSCRIBE', talkgroup_ids: [alpha, 'tg-other'], mode: 'events', presence: true },
   ]);
   socket().says({
-    ...{ type: 'SUBSCRIBED', ref: ref(), talkgroups: [{ ...ALPHA, name: 'Alpha 2' }] },
+    ...{ type: 'SUBSCRIBED', more: false, ref: ref(), talkgroups: [{ ...ALPHA, name: 'Alpha 2' }] },
     refused: [{ talkgroup_id: 'tg-other', code: 'not_member' }],
   });
   t.same(await refused, [{ talkgroup_id: 'tg-other', code: 'not_member' }]);
@@ -73,10 +73,22 @@ t.test('unsubscribed is out of sight: no talkgroup, no talkers, no talk', async 
   t.same([...radio.talkgroups.keys()].sort(), [alpha, bravo]);
 });
 
-t.test('an unasked SUBSCRIBED replaces everything held', async (t) => {
+t.test('an unasked SUBSCRIBED renews what it holds', async (t) => {
   const { radio, socket } = setUp();
-  socket().says({ type: 'SUBSCRIBED', talkgroups: [BRAVO], refused: [] });
-  t.same([...radio.talkgroups.keys()], [bravo]);
+  socket().says({ type: 'SUBSCRIBED', more: false, talkgroups: [{ ...BRAVO, event: 5 }], refused: [] });
+  t.same([...radio.talkgroups.keys()], [alpha, bravo]);
+  t.equal(radio.talkgroups.get(bravo)?.event, 5);
+});
+
+t.test('a choice for a talkgroup that WELCOME had no room for is asked for again', async (t) => {
+  const { clock, radio, socket, subscribed } = setUp();
+  const done = radio.subscribe({ talkgroupIds: [bravo], mode: 'listen' });
+  subscribed([BRAVO]);
+  await done;
+  socket().closes(1006);
+  clock.pass(0);
+  socket().welcomes({ talkgroups: [ALPHA], talkgroups_total: 2 });
+  t.match(socket().texts, [{ type: 'SUBSCRIBE', talkgroup_ids: [bravo], mode: 'listen' }]);
 });
 
 t.test('a resumed session keeps its modes, a new one is asked for them again, together', async (t) => {
@@ -136,7 +148,7 @@ t.test('of two choices under way the later one counts, in whatever order they ar
   const first = radio.subscribe({ talkgroupIds: [alpha], mode: 'events' });
   const second = radio.subscribe({ talkgroupIds: [alpha], mode: 'listen' });
   const refused = [{ talkgroup_id: alpha, code: 'not_member' }] as const;
-  socket().says({ type: 'SUBSCRIBED', ref: ref(0), talkgroups: [], refused: [...refused] });
+  socket().says({ type: 'SUBSCRIBED', more: false, ref: ref(0), talkgroups: [], refused: [...refused] });
   t.same(await first, refused);
   returns(true);
   await t.rejects(second, { code: 'disconnected' });
@@ -177,7 +189,7 @@ t.test('more talkgroups than one message takes go in several', async (t) => {
   for (const { ref, talkgroup_ids } of socket().texts) {
     const [talkgroup_id = ''] = talkgroup_ids as string[];
     socket().says({
-      ...{ type: 'SUBSCRIBED', ref: ref as number, talkgroups: [] },
+      ...{ type: 'SUBSCRIBED', more: false, ref: ref as number, talkgroups: [] },
       refused: [{ talkgroup_id, code: 'not_member' }],
     });
   }
@@ -207,7 +219,7 @@ t.test(
     const { radio, socket, ref, returns } = setUp();
     const chooses = (mode: 'listen' | 'events' | 'talk') => radio.subscribe({ talkgroupIds: [alpha], mode });
     const [first, second, third] = [chooses('listen'), chooses('events'), chooses('talk')];
-    socket().says({ type: 'SUBSCRIBED', ref: ref(0), talkgroups: [ALPHA], refused: [] });
+    socket().says({ type: 'SUBSCRIBED', more: false, ref: ref(0), talkgroups: [ALPHA], refused: [] });
     for (const index of [1, 2])
       socket().says({ type: 'ERROR', ref: ref(index), code: 'rate_limited', message: '' });
     t.same(await first, []);
@@ -237,10 +249,16 @@ t.test('a choice refused right after a reconnect leaves the one that is being as
 t.test('each message of a choice too large for one stands for itself', async (t) => {
   const { radio, socket, returns } = setUp();
   const many = Array.from({ length: 201 }, (_, i) => ({ ...ALPHA, talkgroup_id: `tg-${i}`, number: i + 10 }));
-  socket().says({ type: 'SUBSCRIBED', talkgroups: many, refused: [] });
+  socket().says({ type: 'SUBSCRIBED', more: false, talkgroups: many, refused: [] });
   const choice = radio.subscribe({ talkgroupIds: many.map((one) => one.talkgroup_id), mode: 'listen' });
   const [full, last] = socket().texts.map(({ ref }) => ref as number);
-  socket().says({ type: 'SUBSCRIBED', ref: full ?? 0, talkgroups: many.slice(0, 200), refused: [] });
+  socket().says({
+    type: 'SUBSCRIBED',
+    more: false,
+    ref: full ?? 0,
+    talkgroups: many.slice(0, 200),
+    refused: [],
+  });
   socket().says({ type: 'ERROR', ref: last ?? 0, code: 'rate_limited', message: '' });
   await t.rejects(choice, { code: 'rate_limited' });
   returns(false, many);

@@ -71,7 +71,7 @@ t.test(
           }
           const all = waiting.flat().length;
           for (const [index, { session }] of talks.entries())
-            assert.equal(held.waitingFor(session), all - (waiting[index]?.length ?? 0));
+            assert.equal(held.waitingFor({ session, arrive() {} }), all - (waiting[index]?.length ?? 0));
         }
         held.flush();
         assert.deepEqual(left, said);
@@ -308,6 +308,54 @@ t.test(
     );
     await Promise.all(closing);
     t.pass('for any acts');
+  },
+);
+
+t.test(
+  'receivers that enter and leave windows do not change when another one is given its audio',
+  async (t) => {
+    const { all, pass, close } = await radios(t, 5);
+    const [a, b, c, d, e] = all as [Radio, Radio, Radio, Radio, Radio];
+    const sequencesOf = (radio: Radio) => radio.heard().get(a.session.number) ?? [];
+    const { coalesce_ms, bundle_ms } = HOLDS;
+    b.asks(bundle_ms[60]);
+    e.asks(coalesce_ms[20]);
+    a.says();
+    for (const hold of [bundle_ms[60], null, coalesce_ms[20], bundle_ms[60]]) c.asks(hold);
+    e.session.subscribe(e.membership, { mode: 'events', presence: false, hold: bundle_ms[60] }, 0);
+    pass(10);
+    a.says();
+    d.asks(bundle_ms[60]);
+    e.session.subscribe(e.membership, { mode: 'none', presence: false, hold: null }, 0);
+    t.same(sequencesOf(b), [], 'its window is not over');
+    t.same([sequencesOf(c), sequencesOf(d)], [[0], [0, 1]], 'heard live before they entered');
+    t.same(sequencesOf(e), [0], 'given as it left; in mode `events` and afterwards nothing');
+    pass(10);
+    a.says();
+    t.same(sequencesOf(b), [0, 1, 2], 'a full bundle');
+    t.same(
+      [sequencesOf(c), sequencesOf(d)],
+      [
+        [0, 1, 2],
+        [0, 1, 2],
+      ],
+      'each the rest of it',
+    );
+    t.same(sequencesOf(e), [0]);
+    a.says();
+    b.asks(null);
+    t.same(
+      [b, c, d].map(sequencesOf),
+      [
+        [0, 1, 2, 3],
+        [0, 1, 2],
+        [0, 1, 2],
+      ],
+      'who leaves is given what waits',
+    );
+    pass(60);
+    t.same([b, c, d].map(sequencesOf), Array(3).fill([0, 1, 2, 3]));
+    await close();
   },
 );
 

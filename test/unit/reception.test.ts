@@ -46,7 +46,7 @@ function receiver() {
     user,
     talkAt: () => undefined,
     send: (text: string) => said.push(JSON.parse(text).type),
-    resync: () => said.push('SUBSCRIBED'),
+    telling: { resync: () => said.push('SUBSCRIBED'), answered() {} },
     close: ({ reason }: Close) => said.push(reason),
   } as unknown as Session; // all of a session that its reception uses
   const counts = newCounts();
@@ -97,7 +97,7 @@ t.test('who has no room for any ping is closed 10 s after the first of them', as
   const { reception, said, pass } = receiver();
   const { peer, topics } = socket(false);
   reception.attach(peer);
-  reception.overrun();
+  reception.overrun(true);
   await nextTurn();
   t.notOk(topics.has(talkgroup.audioTopic));
   pass(10_900);
@@ -111,7 +111,7 @@ t.test(
   async (t) => {
     const { reception, said, now } = receiver();
     reception.attach(socket(true).peer);
-    reception.overrun();
+    reception.overrun(true);
     reception.detach();
     const { peer, topics } = socket(true);
     reception.attach(peer);
@@ -120,10 +120,32 @@ t.test(
     reception.ping(now());
     const answer = new Uint8Array(Buffer.from(now())).buffer;
     t.ok(reception.pong(answer, Number(now())));
-    t.same(said, ['LAG', 'SUBSCRIBED']);
+    t.same(said, ['LAG'], 'its WELCOME there showed what is so');
     t.ok(topics.has(talkgroup.audioTopic));
   },
 );
+
+t.test('fresh snapshots follow LAG when a text may be lost, and only then', async (t) => {
+  const { reception, said, now, pass } = receiver();
+  reception.attach(socket(true).peer);
+  const catchesUp = () => {
+    pass(TICK_MS);
+    reception.ping(now());
+    reception.pong(new Uint8Array(Buffer.from(now())).buffer, Number(now()));
+    return said.splice(0);
+  };
+  t.same(catchesUp(), []);
+  reception.ping(now());
+  pass(1500);
+  t.same(catchesUp(), ['LAG'], 'slow by time');
+  reception.overrun(false);
+  t.same(catchesUp(), ['LAG'], 'a ping was dropped');
+  reception.overrun(true);
+  t.same(catchesUp(), ['LAG', 'SUBSCRIBED']);
+  reception.overrun(false);
+  reception.overrun(true);
+  t.same(catchesUp(), ['LAG', 'SUBSCRIBED'], 'later, while it was slow already');
+});
 
 t.test('a pong that is not the digits of a ping answers nothing', async (t) => {
   const { reception, now, pass } = receiver();
@@ -149,7 +171,7 @@ t.test('a pong that is not the digits of a ping answers nothing', async (t) => {
 t.test('what went by a slow receiver is counted once, whether or not it comes back', async (t) => {
   const { reception, counts, now } = receiver();
   reception.attach(socket(true).peer);
-  reception.overrun();
+  reception.overrun(true);
   await nextTurn();
   talkgroup.relayed += 30;
   reception.detach();
@@ -161,7 +183,7 @@ t.test('what went by a slow receiver is counted once, whether or not it comes ba
   t.equal(counts.missed, 42);
 
   talkgroup.relayedAtMark = talkgroup.relayed;
-  reception.overrun();
+  reception.overrun(true);
   talkgroup.relayed += 5;
   reception.forget(membership);
   t.equal(counts.missed, 47, 'what it missed where it is no member any more');

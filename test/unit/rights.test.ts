@@ -12,7 +12,7 @@ import { Membership, mayTalk, Talkgroup, User } from '../../src/relay/members.js
 import { createRights, type Loaded, type Rights } from '../../src/relay/rights.js';
 import type { Session } from '../../src/relay/session.js';
 import type { RightsEffects } from '../../src/relay/settle.js';
-import type { Account, TalkgroupRow } from '../../src/talk/store.js';
+import type { Account, EmergencyRow, TalkgroupRow } from '../../src/talk/store.js';
 
 const userIds = ['ann', 'bob', 'cid'] as UserId[];
 const talkgroupIds = ['fire', 'rail'] as TalkgroupId[];
@@ -81,7 +81,23 @@ const rowOf = (id: TalkgroupId, number: number): TalkgroupRow => ({
   rotation_counter: 0,
   floor_mode: 'open',
   max_talk_ms: 0,
-  emergencies: [],
+  emergencies: [open],
+});
+
+/** One in each talkgroup, all the time. */
+const open: EmergencyRow = {
+  id: 'e1',
+  user_id: 'dan' as UserId,
+  username: 'dan',
+  state: 'raised',
+  ...{ lat: null, lng: null, alt: null },
+  raised_at: '2026-01-01T00:00:00.000Z',
+};
+
+/** As the relay reads it: of talkgroups that are held it has them already. */
+const withoutEmergencies = (account: Account, held: ReadonlySet<TalkgroupId>): Account => ({
+  ...account,
+  memberships: account.memberships.map((row) => (held.has(row.id) ? { ...row, emergencies: null } : row)),
 });
 
 /** A relay's rights over that database, with sockets reduced to what rights know of them. */
@@ -92,7 +108,12 @@ function newRelay(
 ) {
   const rights: Rights = createRights({
     reads: {
-      accountsOf: (users) => readLater(() => database.accountsOf(users)),
+      accountsOf: (users, isHeld) => {
+        const held = new Set(talkgroupIds.filter(isHeld));
+        return readLater(() =>
+          database.accountsOf(users).map((account) => withoutEmergencies(account, held)),
+        );
+      },
       talkgroupsOf: (ids) => readLater(() => database.talkgroupsOf(ids)),
     },
     effects: {
@@ -279,6 +300,7 @@ function assertAsTheDatabaseSays(rights: Rights, database: ReturnType<typeof new
     if (row?.rotation_counter !== held.rotationCounter)
       throw new Error(`${held.id}: rotation ${held.rotationCounter}`);
     if (held.memberships.size === 0) throw new Error(`${held.id} is held without a member`);
+    if (held.emergencies.size !== 1) throw new Error(`${held.id}: its emergencies are not known`);
   }
 }
 
@@ -437,8 +459,8 @@ function threeSockets() {
       done.add(number);
     };
     const reception = { hear: act, unhear: act };
-    const session = { number, issuedAt: 0, reception, forget: act, resync: act, close: act };
-    const answers = { talkAt() {}, snapshot: () => ({}), send() {} };
+    const session = { number, issuedAt: 0, reception, forget: act, close: act };
+    const answers = { talkAt() {}, snapshot: () => ({}), send() {}, telling: { resync: act } };
     user.sessions.add({ ...session, ...answers } as unknown as Session); // all that effects use of it
   }
   const effectsWith = (floors: object, fanout: object) =>

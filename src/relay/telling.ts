@@ -1,0 +1,127 @@
+// Tells one session of its talkgroups: snapshots in parts of bounded size, one part under way at a time.
+
+import type { Ref } from './asks.js';
+import { hasPart } from './floors.js';
+import type { House } from './house.js';
+import type { Membership } from './members.js';
+import { type Part, type RefusedId, type Snapshot, say } from './messages.js';
+import type { Session } from './session.js';
+
+/** Of snapshots in one message; with what stands around them it stays below 32 KiB. */
+const PART_BYTES_MAX = 30 * 1024;
+/** In all snapshots of one message. */
+const EMERGENCIES_MAX = 32;
+
+/**
+ * The first part leaves at once, each other one when the client has answered a ping behind the part before. An empty
+ * buffer of the engine would not do: the kernel takes megabytes for a narrow link, and audio would wait behind them.
+ */
+export class Telling {
+  private readonly session: Session;
+  private readonly house: House;
+  /** Of these it is still to be told, each once: never more than the user's memberships. null: nothing is. */
+  private owed: Set<Membership> | null = null;
+  /** The clock in the ping behind the last part; null: none is under way. */
+  private askedAtMs: number | null = null;
+
+  constructor(session: Session, house: House) {
+    this.session = session;
+    this.house = house;
+  }
+
+  /** For WELCOME: the first part of all that the session hears. `ask` must follow it. */
+  begin(): Part & { readonly total: number } {
+    this.stop();
+    const heard = this.heard();
+    const snapshots = this.take(heard);
+    return { total: snapshots.length + heard.size, snapshots, more: this.owe(heard) };
+  }
+
+  /** Answers SUBSCRIBE: as many of these as fit; the others follow. */
+  subscribed(memberships: readonly Membership[], refused: readonly RefusedId[], ref: Ref | undefined): void {
+    const asked = new Set(memberships);
+    const snapshots = this.take(asked);
+    this.session.send(say.subscribed({ snapshots, more: this.owe(asked) }, refused, ref));
+    if (this.owed !== null) this.ask();
+  }
+
+  /** Fresh snapshots of all that it hears, for a client that may have missed events. */
+  resync(): void {
+    this.owe(this.heard());
+    if (this.askedAtMs === null) this.next(); // else behind the part under way
+  }
+
+  /** The client has read everything that was sent before this clock's ping. */
+  answered(sentAtMs: number): void {
+    if (this.askedAtMs === null || sentAtMs < this.askedAtMs) return;
+    this.askedAtMs = null;
+    if (this.owed !== null) this.next();
+  }
+
+  /** Its socket is gone; the next WELCOME begins anew. */
+  stop(): void {
+    this.owed = null;
+    this.askedAtMs = null;
+  }
+
+  /** A ping behind what was sent. */
+  ask(): void {
+    const fairMs = this.house.fair.at(this.house.nowMs());
+    this.askedAtMs ??= fairMs;
+    this.session.reception.ping(String(fairMs));
+  }
+
+  /** Also when all that was owed is heard no longer: the part before said that there is more. */
+  private next(): void {
+    const owed = this.owed ?? new Set();
+    this.owed = null;
+    const snapshots = this.take(owed);
+    this.session.send(say.subscribed({ snapshots, more: this.owe(owed) }, [], undefined));
+    if (this.owed !== null) this.ask();
+  }
+
+  /** Whether anything is still to be told. */
+  private owe(memberships: ReadonlySet<Membership>): boolean {
+    if (memberships.size > 0) this.owed = new Set([...(this.owed ?? []), ...memberships]);
+    return this.owed !== null;
+  }
+
+  /** As many of them as one message has room for, and at least one. They are taken as it is sent, so none is stale. */
+  private take(memberships: Set<Membership>): string[] {
+    const snapshots: string[] = [];
+    let bytes = 0;
+    let emergencies = 0;
+    for (const membership of memberships) {
+      const snapshot = this.show(membership);
+      if (snapshot !== null) {
+        const text = JSON.stringify(snapshot);
+        bytes += Buffer.byteLength(text) + 1;
+        emergencies += snapshot.emergencies.length;
+        const isFull = bytes > PART_BYTES_MAX || emergencies > EMERGENCIES_MAX;
+        if (isFull && snapshots.length > 0) break;
+        snapshots.push(text);
+      }
+      memberships.delete(membership);
+    }
+    return snapshots;
+  }
+
+  /** null: left, in doubt or unsubscribed. */
+  private show({ user, talkgroup, granted }: Membership): Snapshot | null {
+    const isHeard = granted && this.session.reception.subscriptionTo(talkgroup).mode !== 'none';
+    return isHeard && user.memberships.has(talkgroup.number) ? this.session.snapshot(talkgroup) : null;
+  }
+
+  /** First those where it talks or waits: a client that resumes goes on there. */
+  private heard(): Set<Membership> {
+    const { session } = this;
+    const heard = [...session.user.memberships.values()].filter(
+      ({ granted, talkgroup }) => granted && session.reception.subscriptionTo(talkgroup).mode !== 'none',
+    );
+    const isFirst = ({ talkgroup }: Membership) => {
+      const talk = session.talkAt(talkgroup);
+      return talk !== undefined && hasPart(talk);
+    };
+    return new Set([...heard.filter(isFirst), ...heard]);
+  }
+}
