@@ -1,5 +1,5 @@
 // A start of the embedded database that shares a folder with others and nothing else, as a container does.
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
@@ -24,7 +24,13 @@ export interface Instance {
 
 // The first process outlives the launcher, as `docker run --init` has it, and holds its standard error.
 const FIRST_PROCESS = '"$@" & wait; echo "launcher ended" >&2; exec sleep 1000';
-const UNSHARE = ['unshare', '--pid', '--ipc', '--mount', '--mount-proc', '--fork', '--kill-child'];
+// `unchanged`: in a chroot the root is no mount, and cannot be made private. /proc, the only new mount, is private.
+const UNSHARE = 'unshare --pid --ipc --mount --propagation unchanged --mount-proc --fork --kill-child'.split(
+  ' ',
+);
+
+/** Whether we may isolate processes; root in a container may not. */
+export const canIsolate = () => spawnSync('unshare', [...UNSHARE.slice(1), 'true']).status === 0;
 
 /**
  * Starts the database of `dataDir` with a temporary folder of its own below `tmp`; `isolated` also with process numbers,
