@@ -8,7 +8,7 @@ import { authOverflow, authRoutes } from './auth/routes.js';
 import { keptSecret } from './auth/secret.js';
 import { ensureAdmin } from './auth/store.js';
 import { createTokenVerifier, type TokenKeys } from './auth/tokens.js';
-import { type Config, ConfigError, checkHost } from './config.js';
+import { type Config, ConfigError, checkHost, checkOpenFiles } from './config.js';
 import { type Database, openDatabase } from './db/client.js';
 import { deadlineIn, REQUEST_MS } from './db/deadline.js';
 import { startEmbedded } from './db/embedded.js';
@@ -60,6 +60,7 @@ export async function compose(
   }
 
   async function build(): Promise<Service> {
+    checkOpenFiles(config); // not in readConfig: the command line works with fewer
     await checkHost(config.HOST);
     const url = config.DATABASE_URL ?? (await embedded());
     const tokenKeys: TokenKeys = [

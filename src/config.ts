@@ -302,12 +302,9 @@ export function readConfig(
   );
   const env = readEnvironment(given);
   checkTogether(env);
-  const shares = shareDescriptors(env, openFilesMax, MANY);
-  const excess = excessOf(shares, openFilesMax);
-  if (excess !== null) throw new ConfigError(`SOCKETS_MAX: ${excess}`);
   return Object.freeze({
     ...env,
-    ...shares,
+    ...shareDescriptors(env, openFilesMax, MANY),
     ADMIN_USERNAME: normalizeUsername(env.ADMIN_USERNAME),
     CORS_ORIGINS: env.CORS_ORIGINS === undefined ? null : readOrigins(env.CORS_ORIGINS),
     TRUST_PROXY: readRanges(env.TRUST_PROXY),
@@ -398,6 +395,12 @@ function isDatabaseUrl(text: string): boolean {
 
 /** What follows the first host: PostgreSQL's addresses may name several, `one:5432,two:5432`, which no URL may. */
 const MORE_HOSTS = /(?<=^\w+:\/\/([^@/?]*@)?[^@,/?]*),[^@/?]*(?=[/?]|$)/;
+
+/** Throws ConfigError when the connections that the settings allow exceed the limit of open files. */
+export function checkOpenFiles(shares: Shares, openFilesMax = descriptorsMax()): void {
+  const excess = excessOf(shares, openFilesMax);
+  if (excess !== null) throw new ConfigError(`SOCKETS_MAX: ${excess}`);
+}
 
 /** Throws ConfigError when `host` is no address of this machine: the engine would call its port taken. */
 export async function checkHost(host: string): Promise<void> {

@@ -6,9 +6,10 @@ import { type FileHandle, open, readdir, readFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { eventually } from '../helpers/eventually.js';
-import { type ServiceProcess, serviceProcess } from '../helpers/service.js';
+import { SECRET, type ServiceProcess, serviceProcess } from '../helpers/service.js';
 import { handshake } from '../helpers/wire.js';
 
 t.setTimeout(300_000);
@@ -20,8 +21,18 @@ const CUTS = Number(process.env.CONNECTION_CUTS ?? 300);
 /** To the database, opened meanwhile or not. */
 const CONNECTIONS = 8;
 
+const limit = ['sh', '-c', `ulimit -n ${DESCRIPTORS} && exec "$@"`, 'sh'];
+
+t.test('a start with more sockets than open files is refused, and says both numbers', async (t) => {
+  const env = { SOCKETS_MAX: '1000', DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none', JWT_SECRET: SECRET };
+  const main = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+  const [command = '', ...args] = [...limit, process.execPath, main];
+  const { status, stderr } = spawnSync(command, args, { env, encoding: 'utf8', timeout: 60_000 });
+  t.equal(status, 1);
+  t.match(stderr, /^ended: SOCKETS_MAX: 1000 sockets, .* limit \(ulimit -n\) is 400\./m);
+});
+
 t.test('the process with few descriptors', { skip: isLinux ? false : 'reads /proc' }, async (t) => {
-  const limit = ['sh', '-c', `ulimit -n ${DESCRIPTORS} && exec "$@"`, 'sh'];
   const s = await serviceProcess(t, { DATABASE_POOL: '2', LOG_LEVEL: 'error' }, limit);
 
   t.test(`${CUTS} requests whose clients go before the answer leave nothing behind`, async (t) => {
@@ -155,18 +166,21 @@ async function stranger(t: Test, address: string, first: string): Promise<Socket
   socket.on('error', () => {}); // a reset; 'close' follows
   t.teardown(() => socket.destroy());
   socket.write(first);
-  await Promise.race([once(socket, 'connect'), once(socket, 'close')]);
+  await anyOf(socket, 'connect', 'close');
   return socket;
+}
+
+/** The first of these events. */
+function anyOf<Event extends string>(socket: Socket, ...events: Event[]): Promise<Event> {
+  return new Promise((resolve) => {
+    for (const event of events) socket.once(event, () => resolve(event));
+  });
 }
 
 /** Whether the server answers a new connection; it closes those that it has no room for. */
 async function isLetIn(t: Test, address: string): Promise<boolean> {
   const socket = await stranger(t, address, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n');
-  const answered = await Promise.race([
-    once(socket, 'data').then(() => true),
-    once(socket, 'end').then(() => false),
-    once(socket, 'close').then(() => false),
-  ]);
+  const answered = (await anyOf(socket, 'data', 'end', 'close')) === 'data';
   socket.destroy();
   return answered;
 }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { inspect } from 'node:util';
 import t from 'tap';
-import { ConfigError, Environment, readConfig } from '../../src/config.js';
+import { ConfigError, checkOpenFiles, Environment, readConfig } from '../../src/config.js';
 
 t.test('an empty environment is a service for this machine alone', async (t) => {
   t.match(readConfig({}), {
@@ -217,7 +217,7 @@ t.test('settings beyond the limit of open files are refused with the numbers', a
     [{}, 201, ['202', '201']],
   ] as const) {
     try {
-      readConfig(environment, files);
+      checkOpenFiles(readConfig(environment, files), files);
       t.fail('not refused');
     } catch (error) {
       const { message } = error as Error;
@@ -226,6 +226,7 @@ t.test('settings beyond the limit of open files are refused with the numbers', a
       for (const number of numbers) t.match(message, new RegExp(`\\b${number}\\b`));
     }
   }
+  checkOpenFiles(readConfig({ SOCKETS_MAX: '600' }, FILES), FILES);
 });
 
 t.test('lists are split, trimmed and without empty places', async (t) => {
