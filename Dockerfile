@@ -1,4 +1,4 @@
-# Build: everything, then only what runs. `.ci/run` carries out these RUN lines without Docker.
+# Build: everything, then only what runs. `.ci/run` carries out these instructions without Docker.
 FROM node:24-trixie-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json tsconfig.json ./

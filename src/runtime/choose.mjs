@@ -1,16 +1,19 @@
 // Chooses the Node for this machine: its own, or one of pins.json. It has no I/O. It is plain JavaScript because `make`
 // runs it before anything is installed or built, and its syntax stays that of Node 12.
 
-/** What the tests prove. Releases beside these have no engine binary (23, 26) or no security fixes (21, 25). */
+/**
+ * What the tests prove: the oldest minor release, and the glibc that it needs here. The other releases have no binary of
+ * uWebSockets.js (23, 26) or get no security fixes (21, 25).
+ */
 export const supported = [
   { major: 24, minor: 0, abi: 137, glibc: '2.38' },
   { major: 22, minor: 12, abi: 127, glibc: '2.38' },
   { major: 20, minor: 19, abi: 115, glibc: '2.28' },
 ];
 
-/** From here on the pinned Node of release 24 is taken. It needs 2.28, the binary of uWebSockets.js for it 2.38. */
+/** The binary of uWebSockets.js for Node 24 needs it. Below it a pinned Node 20 is taken. */
 const GLIBC_NEW = '2.38';
-/** Node 20.20.2 needs it. */
+/** Every pinned Node for Linux needs it. */
 const GLIBC_OLDEST = '2.28';
 
 /**

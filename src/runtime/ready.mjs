@@ -8,12 +8,13 @@ import { chooseNode } from './choose.mjs';
 const FOLDER = resolve('.node');
 const LINK = join(FOLDER, 'bin');
 
-// Inside a make that has chosen already.
+// Inside another make, which has chosen already, there is nothing to do.
 if (!process.execPath.startsWith(FOLDER + sep)) ready().catch((error) => refuse(error.message));
 
 async function ready() {
-  const { version, platform, arch } = { ...process, version: process.versions.node };
-  const choice = chooseNode({ version, platform, arch, glibc: platform === 'linux' ? glibc() : null });
+  const { versions, platform, arch } = process;
+  const libc = platform === 'linux' ? glibc() : null;
+  const choice = chooseNode({ version: versions.node, platform, arch, glibc: libc });
   if (choice.kind === 'none') return refuse(choice.why);
   if (choice.kind === 'own') return unlink();
 

@@ -22,8 +22,8 @@ export function takeNode({ pin, folder, announce = () => {} }) {
     }
     const unpacked = join(incoming, name);
     mkdirSync(unpacked);
-    const wantedFiles = ['package/bin/node', 'package/LICENSE'];
-    run('tar', ['-xzf', tarball, '-C', unpacked, '--strip-components=1', ...wantedFiles]);
+    const files = ['package/bin/node', 'package/LICENSE'];
+    run('tar', ['-xzf', tarball, '-C', unpacked, '--strip-components=1', ...files]);
     const says = run(join(unpacked, 'bin/node'), ['--version']);
     if (says !== `v${pin.version}`) throw new Error(`${wanted} says that it is ${says}`);
     put(unpacked, join(folder, name));
