@@ -1,5 +1,4 @@
 // Decides which process owns the database of a data folder, also between containers that share only the volume.
-
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
