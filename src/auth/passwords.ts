@@ -18,7 +18,7 @@ const NOBODY = '$2y$10$g59EauHKIigWGv91.WVRou3SovWfMQslxrBOPsYbgL5mmxhDUM746';
 export interface Passwords {
   /**
    * True when an attempt from this address would be refused now. An address may hold as many places as are free, which
-   * is at most half of them; of what it leaves free, the next address may take half again. Without an address: true
+   * is at most half of them. Of what it leaves free, the next address may take half again. Without an address: true
    * when no place is free.
    */
   isFull(address?: string): boolean;

@@ -10,7 +10,8 @@ export function addDocs(app: FastifyInstance): void {
       openapi: '3.1.0',
       info: {
         title: 'Talkgroup Radio Service',
-        description: 'Accounts, talkgroups, devices and positions. Audio travels over the WebSocket relay.',
+        description:
+          'Accounts, talkgroups, devices and positions. Audio travels over the WebSocket relay. In a body, null for an optional field counts as absent.',
         version: '1.0.0',
       },
       components: { securitySchemes: { token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } } },

@@ -6,7 +6,8 @@ export type Named = 'talkgroup' | 'device' | 'emergency' | 'user';
 
 export interface Parameter {
   readonly name: string;
-  readonly named: Named;
+  /** `count`: a number of items. */
+  readonly named: Named | 'count';
 }
 
 export interface Route {
@@ -74,8 +75,10 @@ const COLLECTIONS: Readonly<Record<string, Named>> = {
   members: 'user',
 };
 
-/** `talkgroup_id` names a talkgroup. */
-export function namedAs(name: string): Named {
+/** `talkgroup_id` names a talkgroup. A page may begin behind any id. */
+export function namedAs(name: string): Named | 'count' {
+  if (name === 'limit') return 'count';
+  if (name === 'after') return 'talkgroup';
   const named = /^(talkgroup|device|emergency|user)_id$/.exec(name)?.[1];
   if (named === undefined) throw new Error(`what ${name} names is not known here: add it`);
   return named as Named;

@@ -91,10 +91,13 @@ function rightTarget({ path, parameters, query }: Route): fc.Arbitrary<string> {
   return fc
     .array(ids, { minLength: parameters.length + query.length, maxLength: parameters.length + query.length })
     .map((indexes) => {
-      const named = [...parameters, ...query].map(({ named }, at) => `<${named} ${indexes[at]}>`);
-      return targetWith({ path, parameters, query }, named);
+      const right = [...parameters, ...query].map((parameter, at) => rightValue(parameter, indexes[at] ?? 0));
+      return targetWith({ path, parameters, query }, right);
     });
 }
+
+const rightValue = ({ named }: Parameter, index: number) =>
+  named === 'count' ? String(1 + index) : `<${named} ${index}>`;
 
 /** The values of the parameters first, then of the query. */
 function targetWith(
@@ -205,9 +208,9 @@ function targetNear(route: Route): fc.Arbitrary<Partial<Request>> {
   );
 }
 
-const oddId = ({ named }: Parameter): fc.Arbitrary<string> =>
+const oddId = (parameter: Parameter): fc.Arbitrary<string> =>
   fc.oneof(
-    { weight: 2, arbitrary: ids.map((index) => `<${named} ${index}>`) },
+    { weight: 2, arbitrary: ids.map((index) => rightValue(parameter, index)) },
     {
       weight: 2,
       arbitrary: fc

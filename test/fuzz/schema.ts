@@ -3,7 +3,7 @@ import fc from 'fast-check';
 
 /** The part of JSON Schema that the document uses; a keyword beyond it limits nothing here. */
 export interface Schema {
-  readonly type?: 'object' | 'array' | 'string' | 'number' | 'integer' | 'boolean';
+  readonly type?: 'object' | 'array' | 'string' | 'number' | 'integer' | 'boolean' | 'null';
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
   readonly items?: Schema;
@@ -17,7 +17,10 @@ export interface Schema {
   readonly format?: string;
 }
 
-/** Where and why `value` does not keep to `schema`, or null. Strict: a key the schema does not name is a fault. */
+/**
+ * Where and why `value` does not keep to `schema`, or null. Strict, as for an answer: a key the schema does not name is a
+ * fault. Otherwise, as for a body: null for an optional field is none.
+ */
 export function faultOf(schema: Schema, value: unknown, isStrict: boolean, at = ''): string | null {
   if (schema.enum !== undefined) return schema.enum.includes(value) ? null : `${at} is none of the values`;
   if (schema.anyOf !== undefined) {
@@ -34,6 +37,8 @@ export function faultOf(schema: Schema, value: unknown, isStrict: boolean, at = 
     case 'number':
     case 'integer':
       return faultOfNumber(schema, value, at);
+    case 'null':
+      return value === null ? null : `${at} is not null`;
     case 'boolean':
       return typeof value === 'boolean' ? null : `${at} is no boolean`;
     default:
@@ -46,6 +51,7 @@ function faultOfObject(schema: Schema, value: unknown, isStrict: boolean, at: st
   const { properties = {}, required = [] } = schema;
   for (const key of required) if (!Object.hasOwn(value, key)) return `${at}/${key} is missing`;
   for (const [key, inner] of Object.entries(value)) {
+    if (!isStrict && inner === null && !required.includes(key)) continue;
     const property = Object.hasOwn(properties, key) ? properties[key] : undefined;
     const fault =
       property === undefined
@@ -156,4 +162,5 @@ const ALWAYS: Readonly<Record<NonNullable<Schema['type']>, readonly unknown[]>> 
     1e21,
   ],
   boolean: [true, false],
+  null: [],
 };
