@@ -164,6 +164,7 @@ t.test("WELCOME tells who one is and all of one's talkgroups, with these keys an
       ...{ user_bytes_per_second: 65_536, talks_per_user: 2, talkers_max: 32 },
       ...{ text_bytes: 8192, backlog_ms: 1000 },
     },
+    talkgroups_total: 2,
   });
   t.match(resume_token, /^[\w-]{22}$/, '128 bits');
   t.ok(Number.isInteger(session) && session > 0 && session < 2 ** 32);
@@ -176,6 +177,7 @@ t.test("WELCOME tells who one is and all of one's talkgroups, with these keys an
     talkers: [],
     talkers_total: 0,
     emergencies: [],
+    emergencies_total: 0,
   };
   t.strictSame(
     talkgroups.toSorted((a, b) => Number(a.number) - Number(b.number)),

@@ -401,7 +401,7 @@ function createModel({ listener, players }: Cast, { mode, maxTalkMs }: Settings,
     max_talk_ms: settings.maxTalkMs,
     event,
     talkers: talking.map((player) => ({ ...bodyOf(player), frames: player.frames })),
-    emergencies: calling.map(({ person }) => ({ username: person.name, state: 'raised' })),
+    emergencies: calling.toReversed().map(({ person }) => ({ username: person.name, state: 'raised' })),
   });
 
   /** Everything that happened was heard by whom it concerns, in this order, and nothing else was. */

@@ -606,7 +606,7 @@ t.test('the floor', async (t) => {
       d.speaks(group.number, 'before', { start: true });
       await b.hearsText('before');
       await s.sql.begin(async (sql) => {
-        await sql`lock table emergencies in access exclusive mode`; // the read that would confirm the right waits
+        await sql`lock table memberships in access exclusive mode`; // the read that would confirm the right waits
         await s.admin.patch(`/devices/${dan.device}/status`, { active: true });
         d.speaks(group.number, 'meanwhile');
         const denial = await request(d, group);
