@@ -256,7 +256,6 @@ t.test('another window is a bad message, and so are both', async (t) => {
     { coalesce_ms: 15 },
     { coalesce_ms: 40 },
     { coalesce_ms: '10' },
-    { coalesce_ms: null },
     { bundle_ms: 0 },
     { bundle_ms: 20 },
     { bundle_ms: 59.9 },
