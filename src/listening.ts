@@ -1,7 +1,6 @@
 // Says where REST listens on this machine, and whether it answers there.
 //
 // Apart from config.ts, which takes 0.35 s of CPU to load: the image's health check starts a process every 10 s.
-import type { RequestOptions } from 'node:http';
 import { isIPv6 } from 'node:net';
 
 /** Of HOST and PORT. */
@@ -30,8 +29,8 @@ function reachable(host: string): string {
 
 /** True when REST answers 200 there within 2 s. */
 export async function isAlive({ host, port, secure }: Address): Promise<boolean> {
-  const { get } = await import(secure ? 'node:https' : 'node:http');
-  const options: RequestOptions & { rejectUnauthorized: boolean } = {
+  const { get } = secure ? await import('node:https') : await import('node:http');
+  const options = {
     host,
     port,
     path: '/healthz',
@@ -39,7 +38,7 @@ export async function isAlive({ host, port, secure }: Address): Promise<boolean>
     rejectUnauthorized: false, // a certificate for the public name
   };
   return new Promise((resolve) => {
-    const request = get(options, (response: { statusCode: number; resume(): void }) => {
+    const request = get(options, (response) => {
       response.resume();
       resolve(response.statusCode === 200);
     });

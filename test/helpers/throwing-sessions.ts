@@ -14,7 +14,7 @@ export const sessionMethods = [
   'closed',
   'end',
 ] as const;
-export const receptionMethods = ['pulse', 'judge', 'hear', 'unhear', 'overrun', 'drained'] as const;
+export const receptionMethods = ['askBehindFrame', 'judge', 'hear', 'unhear', 'overrun', 'drained'] as const;
 
 const ofSession = (session: unknown) => (session as Session).user.username;
 for (const method of sessionMethods) breakFor(Session.prototype as unknown as Methods, method, ofSession);

@@ -211,10 +211,8 @@ t.test('a page has 100 by default and 200 at most', { buffered: true }, async (t
     { limit: 201 },
     { limit: 1.5 },
     { limit: '5' },
-    { limit: null },
     { after: -1 },
     { after: 2 ** 32 },
-    { after: null },
   ])
     t.match(await members(a, group, bad), { type: 'ERROR', code: 'bad_message' });
   for (const radio of radios) radio.socket.terminate();
