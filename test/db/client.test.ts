@@ -284,7 +284,7 @@ t.test('of two sessions in a deadlock, ours tries again and succeeds', async (t)
   await sql`select pg_advisory_lock(1)`;
   // Holds row 1 and waits at the advisory lock before it takes row 2.
   const ours = database.write(
-    deadlineIn(REQUEST_MS),
+    deadlineIn(4 * REQUEST_MS),
     (sql) => sql`
       with tried as (select nextval('tries'))
       update balances set n = n + 1 from tried

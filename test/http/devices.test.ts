@@ -131,7 +131,7 @@ t.test('a fix of an unknown device is refused and stored nowhere', async (t) => 
 t.test(
   'of fixes that come together an unknown device refuses its own, and the others are stored',
   async (t) => {
-    const s = await service(t);
+    const s = await service(t, { settings: { REQUESTS_PER_USER: '120' } });
     const fixes = Array.from({ length: 60 }, (_, n) => ({ lat: 1 / (n + 3), lng: -n, alt: n }));
     const answers = await Promise.all(
       fixes.flatMap((fix) => [
