@@ -13,7 +13,7 @@ export interface AskingOptions {
   readonly fair: FairClock;
   readonly sessions: ReadonlyMap<number, Session>;
   readonly unanswered: ReadonlySet<Session>;
-  /** Milliseconds between two pings of a receiver; 0: only one that lags is pinged, when its buffer empties. */
+  /** Milliseconds between two pings of a receiver; 0: no receiver is pinged for hearing audio. */
   readonly pingMs: number;
   /** A look at this session threw: only this session ends. */
   readonly fail: (session: Session, error: unknown) => void;
@@ -100,7 +100,10 @@ export function createAsking(options: AskingOptions): Asking {
   function walkOn(now: number, heardAtMs: number): void {
     const isQuiet = now - heardAtMs > HEARD_MS && unanswered.size === 0;
     // Else the first frame after a silence would find all of them due.
-    if (isQuiet) walkedAtMs = now;
+    if (isQuiet) {
+      walkedAtMs = now;
+      walk = sessions.values(); // a half-used iterator keeps the sessions that ended since
+    }
     if (isQuiet || pingMs === 0) return;
     // Turns are longer than the timer's period: what is left of the last one goes at once, or ever more would be left.
     if (isWalking) walkDue(now, due);

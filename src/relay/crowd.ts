@@ -42,7 +42,7 @@ const SHARE = 1 / 4;
 
 /**
  * Does `act` for each item in the order they came, from the next turn on, a hundred in each, or a quarter of those who
- * wait. How many may wait is not bounded here: they are open sockets, as many as there are descriptors.
+ * wait. How many may wait is not bounded here: they are open sockets, of which SOCKETS_MAX bounds the number.
  */
 export function byTurns<T>(act: (item: T) => void): (item: T) => void {
   const waiting = new Set<T>();

@@ -115,6 +115,8 @@ export class Talkgroup {
   /** Not any more, if it was. */
   exit(hearer: Reception): void {
     this.hearers.delete(hearer);
+    // A half-used iterator keeps what left the set since; the walk begins anew.
+    this.walked = null;
     this.count();
   }
 
@@ -181,8 +183,17 @@ export interface Members {
   drop(id: UserId): void;
 }
 
+/** Users whose spent budgets are remembered; one more, and the one who left first is forgotten. */
+const SPENT_MAX = 10_000;
+
+/** What a user who is held no longer has spent: a new connection gives no new budgets. */
+interface Spent extends Pick<User, 'budget' | 'snapshots'> {
+  readonly budgets: ReadonlyMap<TalkgroupId, Budget>;
+}
+
 export function createMembers(): Members {
   const users = new Map<UserId, User>();
+  const spent = new Map<UserId, Spent>();
   const talkgroups = new Map<TalkgroupId, Talkgroup>();
   const byDevice = new Map<DeviceId, Set<User>>();
 
@@ -194,8 +205,22 @@ export function createMembers(): Members {
       if (others === undefined) byDevice.set(user.deviceId, new Set([user]));
       else others.add(user);
     }
-    for (const row of account.memberships) admit(user, row);
+    const before = spent.get(user.id);
+    spent.delete(user.id);
+    user.budget = before?.budget ?? null;
+    user.snapshots = before?.snapshots ?? null;
+    for (const row of account.memberships) admit(user, row).budget = before?.budgets.get(row.id) ?? null;
     return user;
+  }
+
+  function remember({ id, budget, snapshots, memberships }: User): void {
+    if (budget === null && snapshots === null) return;
+    const budgets = [...memberships.values()].flatMap(({ talkgroup, budget }) =>
+      budget === null ? [] : [[talkgroup.id, budget] as const],
+    );
+    spent.set(id, { budget, snapshots, budgets: new Map(budgets) });
+    const [first] = spent.keys();
+    if (spent.size > SPENT_MAX && first !== undefined) spent.delete(first);
   }
 
   function admit(user: User, row: MembershipRow): Membership {
@@ -222,6 +247,7 @@ export function createMembers(): Members {
     const user = users.get(id);
     if (user === undefined || user.sessions.size > 0) return;
     users.delete(id);
+    remember(user);
     for (const membership of user.memberships.values()) release(membership);
     if (user.deviceId === null) return;
     const others = byDevice.get(user.deviceId);

@@ -95,16 +95,16 @@ export class Session {
       if (talk === null) return this.refuseFrame('not_member', number, flags, nowMs);
       this.lastTalk = talk;
     }
-    if (!talk.bucket.take(arrivedAtMs ?? nowMs))
-      return this.refuseFrame('rate_limited', number, flags, nowMs);
+    const sentAtMs = arrivedAtMs ?? nowMs;
+    if (!talk.bucket.take(sentAtMs)) return this.refuseTooMany(talk, flags, nowMs);
     if (!mayTalk(talk.membership)) return this.drop('withdrawn');
 
     let started = 0;
     if (!talk.isTalking || (flags & START) !== 0) {
-      if (!this.beginBurst(talk, view, flags, nowMs)) return false;
+      if (!this.beginBurst(talk, view, flags, nowMs, sentAtMs)) return false;
       started = START;
     }
-    const exceeded = talk.spend(message.byteLength - HEADER_BYTES, arrivedAtMs ?? nowMs);
+    const exceeded = talk.spend(message.byteLength - HEADER_BYTES, sentAtMs);
     if (exceeded !== null) return this.refuseExcess(talk, exceeded, flags, nowMs);
     const { talkgroup } = talk;
     talk.relayed++;
@@ -147,7 +147,7 @@ export class Session {
   }
 
   /** false: no burst begins with this frame, and the talker was told why if there was something to tell. */
-  private beginBurst(talk: Talk, view: DataView, flags: number, nowMs: number): boolean {
+  private beginBurst(talk: Talk, view: DataView, flags: number, nowMs: number, sentAtMs: number): boolean {
     const { floors, limits } = this.house;
     const { talkgroup } = talk;
     const isStart = (flags & START) !== 0;
@@ -163,7 +163,7 @@ export class Session {
       talk.lastFrameAtMs = nowMs;
       return this.drop('muted');
     }
-    const exceeded = talk.exceeded(view.byteLength - HEADER_BYTES, nowMs);
+    const exceeded = talk.exceeded(view.byteLength - HEADER_BYTES, sentAtMs);
     if (exceeded !== null) return this.refuseExcess(talk, exceeded, flags, nowMs);
     talk.isMuted = false;
     talk.lastFrameAtMs = nowMs;
@@ -215,11 +215,18 @@ export class Session {
 
   /** All sockets of the user together send too much; when that goes on, the burst that one of them began last ends. */
   private refuseExcess(talk: Talk, exceeded: Budget, flags: number, nowMs: number): false {
+    if (talk.isTalking) talk.lastFrameAtMs = nowMs; // refused, but not silent: T1 does not end the burst
     if (exceeded.isExceededForLong(nowMs)) {
       const memberships = exceeded === talk.budget ? [talk.membership] : this.user.memberships.values();
       this.house.floors.endNewest(memberships, nowMs);
     }
-    return this.refuseFrame('rate_limited', talk.talkgroup.number, flags, nowMs, 'over_budget');
+    return this.refuseTooMany(talk, flags, nowMs, 'over_budget');
+  }
+
+  /** Beyond a rate. An END ends its burst all the same, or the others would wait for T1 to talk. */
+  private refuseTooMany(talk: Talk, flags: number, nowMs: number, reason?: DropReason): false {
+    if ((flags & END) !== 0 && talk.isTalking) this.house.floors.release(talk, 'released', nowMs);
+    return this.refuseFrame('rate_limited', talk.talkgroup.number, flags, nowMs, reason);
   }
 
   /** Drops the frame; its stream, until its next START or 2 s of silence, hears of it once. */

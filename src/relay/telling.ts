@@ -23,6 +23,8 @@ export class Telling {
   private owed: Set<Membership> | null = null;
   /** The clock in the ping behind the last part; null: none is under way. */
   private askedAtMs: number | null = null;
+  /** Bytes of snapshots sent since a ping was answered. */
+  private underWay = 0;
 
   constructor(session: Session, house: House) {
     this.session = session;
@@ -37,12 +39,12 @@ export class Telling {
     return { total: snapshots.length + heard.size, snapshots, more: this.owe(heard) };
   }
 
-  /** Answers SUBSCRIBE: as many of these as fit; the others follow. */
+  /** Answers SUBSCRIBE: as many of these as fit beside what is under way; the others follow. */
   subscribed(memberships: readonly Membership[], refused: readonly RefusedId[], ref: Ref | undefined): void {
     const asked = new Set(memberships);
     const snapshots = this.take(asked);
-    this.session.send(say.subscribed({ snapshots, more: this.owe(asked) }, refused, ref));
-    if (this.owed !== null) this.ask();
+    this.session.send(say.subscribed({ snapshots, more: this.owe(asked, true) }, refused, ref));
+    if (this.owed !== null || this.underWay > PART_BYTES_MAX / 2) this.ask();
   }
 
   /** Fresh snapshots of all that it hears, for a client that may have missed events. */
@@ -55,6 +57,7 @@ export class Telling {
   answered(sentAtMs: number): void {
     if (this.askedAtMs === null || sentAtMs < this.askedAtMs) return;
     this.askedAtMs = null;
+    this.underWay = 0;
     if (this.owed !== null) this.next();
   }
 
@@ -62,6 +65,7 @@ export class Telling {
   stop(): void {
     this.owed = null;
     this.askedAtMs = null;
+    this.underWay = 0;
   }
 
   /** A ping behind what was sent. */
@@ -80,16 +84,21 @@ export class Telling {
     if (this.owed !== null) this.ask();
   }
 
-  /** Whether anything is still to be told. */
-  private owe(memberships: ReadonlySet<Membership>): boolean {
-    if (memberships.size > 0) this.owed = new Set([...(this.owed ?? []), ...memberships]);
+  /** These follow behind what was owed before, or before it. Answers whether anything is still to be told. */
+  private owe(memberships: ReadonlySet<Membership>, isFirst = false): boolean {
+    const before = this.owed ?? [];
+    if (memberships.size > 0)
+      this.owed = new Set(isFirst ? [...memberships, ...before] : [...before, ...memberships]);
     return this.owed !== null;
   }
 
-  /** As many of them as one message has room for, and at least one. They are taken as it is sent, so none is stale. */
+  /**
+   * As many of them as there is room for beside what is under way, and at least one where nothing is. They are taken as
+   * the message is sent, so none is stale.
+   */
   private take(memberships: Set<Membership>): string[] {
     const snapshots: string[] = [];
-    let bytes = 0;
+    let bytes = this.underWay;
     let emergencies = 0;
     for (const membership of memberships) {
       const snapshot = this.show(membership);
@@ -98,8 +107,9 @@ export class Telling {
         bytes += Buffer.byteLength(text) + 1;
         emergencies += snapshot.emergencies.length;
         const isFull = bytes > PART_BYTES_MAX || emergencies > EMERGENCIES_MAX;
-        if (isFull && snapshots.length > 0) break;
+        if (isFull && (snapshots.length > 0 || this.underWay > 0)) break;
         snapshots.push(text);
+        this.underWay = bytes;
       }
       memberships.delete(membership);
     }

@@ -155,3 +155,16 @@ t.test('talkers at once in an open talkgroup', async (t) => {
     t.match(await refused.hears('FLOOR_DENIED'), { code: 'busy' });
   });
 });
+
+t.test('an END beyond the budget ends its burst at once, and the floor is free', async (t) => {
+  const s = await service(t, { USER_BYTES_PER_SECOND: '16384', TALK_SILENCE_MS: '60000' });
+  const [ann, bob] = [await s.person('ann'), await s.person('bob')];
+  const { number } = await s.talkgroupWith({ name: 'one at a time', floor_mode: 'single' }, ann, bob);
+  const [a, b] = [await ann.radio(), await bob.radio()];
+  for (let frame = 0; frame < 30; frame++) a.speaks(number, 'x'.repeat(1000), { start: frame === 0 });
+  a.speaks(number, 'x'.repeat(1000), { end: true });
+  t.match(await b.hears('TALK_ENDED'), { session: a.session, code: 'released' });
+  t.ok(b.frames.length < 30, `${b.frames.length} frames were within it`);
+  b.speaks(number, 'me', { start: true });
+  await a.hearsText('me');
+});

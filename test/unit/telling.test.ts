@@ -179,12 +179,18 @@ t.test('what SUBSCRIBE asks for is answered first, the rest of it and of WELCOME
   one.ask();
   const asked = [3, 4, 5, 6, 7].flatMap((number) => user.memberships.get(number) ?? []);
   one.subscribed(asked, [], 'ref');
-  t.same(numbers(), [[true, [3, 4, 5, 6]]]);
-  one.answered(now());
-  one.answered(now());
+  const [[more, atOnce] = []] = numbers();
+  t.equal(more, true);
+  for (let parts = 0; parts < 3; parts++) one.answered(now());
   const later = numbers();
-  t.same(later.at(-1)?.[0], false);
-  t.same(new Set(later.flatMap(([, told]) => told as number[])), new Set([5, 6, 7, 8, 9]));
+  t.equal(later.at(-1)?.[0], false);
+  const told = [atOnce, ...later.map(([, snapshots]) => snapshots)].flat();
+  t.same(
+    told.slice(0, 5),
+    [3, 4, 5, 6, 7],
+    'what fits beside WELCOME at once, the rest before what WELCOME left',
+  );
+  t.same(told.slice(5), [8, 9]);
 });
 
 t.test('with its socket all that is owed is forgotten', async (t) => {
@@ -194,4 +200,23 @@ t.test('with its socket all that is owed is forgotten', async (t) => {
   one.stop();
   one.answered(now());
   t.same(numbers(), []);
+});
+
+t.test('answers to many SUBSCRIBEs carry together no more at once than one part', async (t) => {
+  const { telling: one, user, numbers, now } = telling(12);
+  const memberships = [...user.memberships.values()];
+  for (let first = 0; first < 12; first += 3) one.subscribed(memberships.slice(first, first + 3), [], first);
+  const answers = numbers();
+  t.equal(answers.length, 4);
+  const atOnce = answers.flatMap(([, snapshots]) => snapshots as number[]);
+  const bytes =
+    atOnce.length * Buffer.byteLength(JSON.stringify(snapshotOf(talkgroupOf(1, { emergencies: 8 }), 1)));
+  t.ok(bytes > PART_BYTES_MAX / 2 && bytes <= PART_BYTES_MAX, `${bytes} bytes`);
+  t.same(answers.at(-1), [true, []], 'the last one waits for the answer to a ping');
+  for (let parts = 0; parts < 4; parts++) one.answered(now());
+  const later = numbers();
+  t.equal(later.at(-1)?.[0], false);
+  const all = [...atOnce, ...later.flatMap(([, snapshots]) => snapshots as number[])];
+  t.same(new Set(all), new Set(memberships.map(({ talkgroup }) => talkgroup.number)));
+  t.equal(all.length, 12, 'each once');
 });

@@ -1,0 +1,62 @@
+// The users and talkgroups that a relay holds, and what it remembers of those it holds no longer.
+import t from 'tap';
+import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
+import { Bucket } from '../../src/relay/bucket.js';
+import { Budget } from '../../src/relay/budget.js';
+import { createMembers } from '../../src/relay/members.js';
+
+const fire = {
+  id: 'fire' as TalkgroupId,
+  number: 1,
+  name: 'fire',
+  site: 'depot',
+  rotation_counter: 0,
+  floor_mode: 'open' as const,
+  max_talk_ms: 0,
+  emergencies: [],
+};
+const accountOf = (id: string) => ({
+  id: id as UserId,
+  username: id,
+  role: 'user' as const,
+  valid_from: 0,
+  device_id: null as DeviceId | null,
+  device_active: true,
+  memberships: [fire],
+});
+const budget = () => new Budget({ framesPerSecond: 220, bytesPerSecond: 65_536 }, 0);
+
+t.test('a user who comes back finds the budgets as they were left', async (t) => {
+  const members = createMembers();
+  const ann = members.hold(accountOf('ann'));
+  const [inFire, inAll, snapshots] = [budget(), budget(), new Bucket(100, 2000, 0)];
+  const membership = ann.memberships.get(fire.number);
+  t.ok(membership);
+  Object.assign(membership ?? {}, { budget: inFire });
+  Object.assign(ann, { budget: inAll, snapshots });
+  members.drop(ann.id);
+  t.equal(members.users.size, 0);
+
+  const again = members.hold(accountOf('ann'));
+  t.not(again, ann);
+  t.equal(again.budget, inAll);
+  t.equal(again.snapshots, snapshots);
+  t.equal(again.memberships.get(fire.number)?.budget, inFire);
+});
+
+t.test(
+  'the budgets of 10,000 users who left are remembered, the longest gone is forgotten first',
+  async (t) => {
+    const members = createMembers();
+    const comes = (id: string) => members.hold(accountOf(id));
+    for (let number = 0; number <= 10_000; number++) {
+      comes(`user ${number}`).budget = budget();
+      members.drop(`user ${number}` as UserId);
+    }
+    t.equal(comes('user 0').budget, null);
+    t.not(comes('user 1').budget, null);
+    comes('only listened');
+    members.drop('only listened' as UserId);
+    t.not(comes('user 2').budget, null, 'who spent nothing takes no place');
+  },
+);
