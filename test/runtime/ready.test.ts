@@ -9,6 +9,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
@@ -109,6 +110,17 @@ t.test('a make inside a make keeps the Node that was chosen', async (t) => {
   const inner = await make(folder, '24.99.0', { PATH });
   t.strictSame(inner, { code: 0, lines: ['v24.99.0'], calls: 1 });
   t.equal(readlinkSync(join(folder, '.node/bin')), 'a-node-24.99.0/bin');
+});
+
+t.test('a download removes what killed downloads left, and nothing that is under way', async (t) => {
+  const folder = await project(t);
+  const killed = join(folder, '.node/incoming-killed');
+  const underWay = join(folder, '.node/incoming-under-way');
+  for (const path of [killed, underWay]) mkdirSync(path, { recursive: true });
+  const twoHoursAgo = Date.now() / 1000 - 7200;
+  utimesSync(killed, twoHoursAgo, twoHoursAgo);
+  t.equal((await make(folder, '26.10.0')).code, 0);
+  t.strictSame(readdirSync(join(folder, '.node')).sort(), ['a-node-24.99.0', 'bin', 'incoming-under-way']);
 });
 
 t.test('a tarball with another hash is refused, and nothing of it is unpacked', async (t) => {
