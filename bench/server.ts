@@ -102,11 +102,6 @@ export function withPeer<T>(
   );
 }
 
-/** The engine alone (peers/bare.ts). */
-export function withBare<T>(options: ServerOptions, use: (bare: Server) => Promise<T>): Promise<T> {
-  return withPeer('bare', options, use);
-}
-
 /** A file of peers/, on our Node: its libraries' versions are those of the lock file. */
 function nodePeer(file: string, library: string) {
   return {

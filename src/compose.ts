@@ -42,11 +42,15 @@ export interface Service {
   close(): Promise<void>;
 }
 
-/** `onDeath` hears that the relay's thread ended by itself; the caller ends the process. */
+/**
+ * `onDeath` hears that the relay's thread ended by itself; the caller ends the process. When `signal` is aborted while
+ * it waits for another process to end, it rejects.
+ */
 export async function compose(
   config: Config,
   log: Logger,
   onDeath: (error: Error) => void,
+  signal?: AbortSignal,
 ): Promise<Service> {
   const closers: (() => Promise<void>)[] = [];
   const close = async () => {
@@ -177,7 +181,7 @@ export async function compose(
   }
 
   async function embedded(): Promise<string> {
-    const postgres = await startEmbedded({ dataDir: config.DATA_DIR, log });
+    const postgres = await startEmbedded({ dataDir: config.DATA_DIR, log, signal });
     closers.push(() => postgres.stop());
     return postgres.url;
   }

@@ -171,7 +171,7 @@ export const Environment = Type.Object({
     Type.Integer({
       minimum: 1,
       maximum: MANY,
-      description: `connections to the REST port, ${upTo(MANY)}, one address at most three quarters of them; more are closed. Unset: 10000, at most a quarter of the open files`,
+      description: `connections to the REST port, ${upTo(MANY)}, one address at most three quarters of them; more are closed. Unset: 10000, at most a quarter of the open files beyond 200`,
     }),
   ),
   // 64 answers of 10,000 members are 100 MB while their client does not read them.

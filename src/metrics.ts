@@ -1,5 +1,5 @@
-// GET /metrics on an address of its own: the numbers that the house keeps anyway, in Prometheus' text. Nothing here runs
-// between two scrapes, and nobody else knows of Prometheus.
+// Serves GET /metrics on an address of its own, with the numbers that the service keeps anyway, in the text format of
+// exposition.ts. Nothing here runs between two scrapes.
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';

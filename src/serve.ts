@@ -11,11 +11,14 @@ const closeMsMax = config.DRAIN_MS + 15_000;
 const log = createLog(config.LOG_LEVEL);
 let service: Service | null = null;
 let failed = false;
+/** Aborted by the signal to close; what composes the service then waits for no other process. */
+const closing = new AbortController();
 
 // Also the rejections nobody handled.
 process.on('uncaughtException', (error) => void end(error));
 try {
-  service = await compose(config, log, (error) => void end(error));
+  const composing = compose(config, log, (error) => void end(error), closing.signal);
+  // Before the first wait: as the first process of a container we have no default handler for a signal.
   closeWithGrace(
     {
       delay: closeMsMax,
@@ -27,14 +30,18 @@ try {
     },
     async ({ signal }) => {
       log.info({ signal }, 'closing');
-      await service?.close();
+      closing.abort();
+      const composed = await composing.catch(() => null); // it closed what it had opened, and is logged below
+      await composed?.close();
       await flushed(log);
       if (failed) throw new Error('exit code 1');
     },
   );
-  await serve(service);
+  service = await composing;
+  if (!closing.signal.aborted) await serve(service);
 } catch (error) {
-  await end(error as Error);
+  if (closing.signal.aborted && service === null) log.info({ err: error }, 'start ended by the signal');
+  else await end(error as Error);
 }
 
 async function serve(service: Service): Promise<void> {

@@ -8,7 +8,7 @@ import { createShares } from '../shares.js';
 const COST = 10;
 /** bcrypt reads no further (72 bytes of UTF-8); a longer password would match its own prefix. */
 export const PASSWORD_BYTES_MAX = 72;
-/** Nobody waits longer for a hash; 30 logins a second on two cores make this about 70 callers. */
+/** A login waits no longer for its hash. Of 50 ms each, hashed one at a time, 50 fit; LOGIN_QUEUE bounds them, too. */
 const WAIT_MS_MAX = 2500;
 /** First guess at one hash, until the first was measured. */
 const HASH_MS_GUESS = 60;

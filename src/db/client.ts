@@ -68,8 +68,12 @@ const CONFLICT_PAUSE_MS = 20;
 const PROBE_PAUSE_MS = 200;
 const PROBE_MS_MAX = 1000;
 
-/** Of one user: with ten connections two statements at once, which is where the reads of a large list end as well. */
-const SHARE = { placesOfCaller: 0.2, callsOfCaller: 0.25, callsOfAddress: 0.75 };
+/**
+ * Of one user. Two places whatever the pool has: the answers to large lists are written on one thread, which more of
+ * them at once would keep from others. Below six connections it is one.
+ */
+const SHARE = { callsOfCaller: 0.25, callsOfAddress: 0.75 };
+const placesOfCaller = (places: number) => Math.min(2, Math.ceil(0.2 * places));
 
 /** Opens the guarded client. It starts closed to callers and opens with the first successful probe. */
 export function openDatabase({
@@ -81,7 +85,9 @@ export function openDatabase({
   after = Promise.resolve(),
 }: DatabaseOptions): Database {
   const kept = Math.min(reserved, connections - 1);
-  const gate = createGate({ places: connections - kept, reserved: kept, callsMax, share: SHARE });
+  const places = connections - kept;
+  const share = { ...SHARE, placesOfCaller: placesOfCaller(places) };
+  const gate = createGate({ places, reserved: kept, callsMax, share });
   const retired = new Set<Pool>();
   const failed = newFailures();
   let refusedAway = 0;

@@ -7,7 +7,7 @@ export interface Deadline extends Caller {
 
 /** Whose work it is; the service's own work has neither. */
 export interface Caller {
-  /** An id. undefined while the user is not known. */
+  /** An id, or a key of the token whose user is looked up. undefined while neither is known. */
   readonly user?: string;
   /** A key of `addressKey` (http/address.ts). */
   readonly address?: string;

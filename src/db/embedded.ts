@@ -37,6 +37,8 @@ export interface EmbeddedOptions {
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   /** PostgreSQL settings beyond or instead of ours. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Ends the wait for the server of an earlier start, with a rejection. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**

@@ -14,16 +14,16 @@ export interface GateOptions {
   readonly share?: Share;
 }
 
-/** Each part is above 0 and at most 1. */
+/** The parts of `callsMax` are above 0 and at most 1. */
 interface Share {
-  /** Of the places, also while others are free: the rest is there for others, however slow this caller's calls are. */
+  /** How many, also while others are free: the rest is there for others, however slow this caller's calls are. */
   readonly placesOfCaller: number;
   readonly callsOfCaller: number;
   /** Large, because a fleet behind a carrier has one address. */
   readonly callsOfAddress: number;
 }
 
-const WHOLE: Share = { placesOfCaller: 1, callsOfCaller: 1, callsOfAddress: 1 };
+const WHOLE: Share = { placesOfCaller: Number.POSITIVE_INFINITY, callsOfCaller: 1, callsOfAddress: 1 };
 
 /**
  * Callers take turns: one with forty waiting calls is served once in each round, like one with a single call. The calls
@@ -32,7 +32,7 @@ const WHOLE: Share = { placesOfCaller: 1, callsOfCaller: 1, callsOfAddress: 1 };
 export function createGate({ places, reserved = 0, callsMax, share = WHOLE }: GateOptions) {
   /** By caller: what admits each waiting call, oldest first. The first caller is the next to be served. */
   const waiting = new Map<Caller, Set<() => void>>();
-  const insideOf = createShares<Caller>(Math.ceil(share.placesOfCaller * places));
+  const insideOf = createShares<Caller>(share.placesOfCaller);
   const callsOf = createShares<Caller>(Math.ceil(share.callsOfCaller * callsMax));
   const callsFrom = createShares<string | undefined>(Math.ceil(share.callsOfAddress * callsMax));
   let inside = 0;

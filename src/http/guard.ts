@@ -32,12 +32,15 @@ export function addGuard(
     const token = tokenOf(app, request);
     const caller = token === null ? null : verifyToken(token);
     if (caller === null) throw new AppError('invalid_token');
+    // A revoked token must not use up what its owner may have under way: until the answer it counts for itself.
+    const asToken = `${caller.sub} ${caller.iat}`;
+    limit(request, reply, asToken);
+    const standing = await accountStanding(database, { ...request.deadline, user: asToken }, caller.sub);
+    if (standing === null || caller.iat < standing.valid_from) throw new AppError('invalid_token');
+    if (!standing.device_active) throw new AppError('device_disabled');
     limit(request, reply, caller.sub);
     request.user = caller;
     request.deadline = { ...request.deadline, user: caller.sub };
-    const standing = await accountStanding(database, request.deadline, caller.sub);
-    if (standing === null || caller.iat < standing.valid_from) throw new AppError('invalid_token');
-    if (!standing.device_active) throw new AppError('device_disabled');
     if (access !== 'user' && caller.role !== 'admin') throw new AppError('admin_only');
   });
 }

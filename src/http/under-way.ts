@@ -7,11 +7,12 @@ import { createShares } from '../shares.js';
 import { addressKey } from './address.js';
 
 /**
- * Counts each request of a user until its answer has left, which bounds the memory of answers that are not read.
- * Throws `too_many_requests`.
+ * Counts each request of an owner (a user, or a token until its user is known to stand behind it) until its answer has
+ * left, which bounds the memory of answers that are not read. A request may count for several owners. Throws
+ * `too_many_requests`.
  */
 export function limitRequests({ REQUESTS_PER_USER }: Config) {
-  const users = createShares<string>(REQUESTS_PER_USER);
+  const owners = createShares<string>(REQUESTS_PER_USER);
   /** By connection: what ends the count of each of its requests. Node reports no close for a pipelined one. */
   const underWay = new WeakMap<Socket, Set<() => void>>();
 
@@ -26,13 +27,13 @@ export function limitRequests({ REQUESTS_PER_USER }: Config) {
     return requests;
   }
 
-  return ({ raw: { socket } }: FastifyRequest, reply: FastifyReply, user: string): void => {
-    if (!users.hasRoom(user)) throw new AppError('too_many_requests');
+  return ({ raw: { socket } }: FastifyRequest, reply: FastifyReply, owner: string): void => {
+    if (!owners.hasRoom(owner)) throw new AppError('too_many_requests');
     if (socket.destroyed) return; // its close was perhaps reported already
-    users.take(user);
+    owners.take(owner);
     const requests = requestsOf(socket);
     const end = () => {
-      if (requests.delete(end)) users.giveBack(user);
+      if (requests.delete(end)) owners.giveBack(owner);
     };
     requests.add(end);
     reply.raw.once('close', end);

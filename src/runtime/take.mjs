@@ -1,7 +1,16 @@
 // Takes a pinned Node from npm into a folder. Nothing is unpacked unless its SHA-512 is the pinned one.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { join } from 'node:path';
 
 /** The folder's name inside `folder`, whose bin/node is the pinned one; `announce` is called before a download. */
@@ -10,7 +19,8 @@ export function takeNode({ pin, folder, announce = () => {} }) {
   if (existsSync(join(folder, name))) return name;
   announce();
   mkdirSync(folder, { recursive: true });
-  const incoming = mkdtempSync(join(folder, 'incoming-'));
+  removeAbandoned(folder);
+  const incoming = mkdtempSync(join(folder, INCOMING));
   try {
     // npm's own client: the user's registry, mirror, proxy and certificates apply, and its cache.
     const wanted = `${pin.package}@${pin.version}`;
@@ -31,6 +41,20 @@ export function takeNode({ pin, folder, announce = () => {} }) {
     rmSync(incoming, { recursive: true, force: true });
   }
   return name;
+}
+
+const INCOMING = 'incoming-';
+/** By age and not by process: one in another container that shares the folder has no number here. */
+const ABANDONED_MS = 3_600_000;
+
+/** Removes what a download that was killed left behind. */
+function removeAbandoned(folder) {
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name);
+    const { mtimeMs } = statSync(path, { throwIfNoEntry: false }) ?? {};
+    if (name.startsWith(INCOMING) && Date.now() - mtimeMs > ABANDONED_MS)
+      rmSync(path, { recursive: true, force: true });
+  }
 }
 
 /** Whole or not at all, also where two take it at once. */

@@ -1,4 +1,5 @@
 // One user or address that asks for much does not keep others waiting.
+import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import t from 'tap';
 import { eventually } from '../helpers/eventually.js';
@@ -30,6 +31,18 @@ t.test(
   },
 );
 
+t.test('one user has at most two statements in work, however large DATABASE_POOL is', async (t) => {
+  const s = await service(t, { settings: { DATABASE_POOL: '20' } });
+  const unlock = await s.lock('memberships');
+  const lists = Array.from({ length: 40 }, () => s.radio.get('/talkgroups'));
+  await eventually(() => {
+    const { inside, waiting } = s.database.figures().gate;
+    assert.deepEqual({ inside, waiting }, { inside: 2, waiting: 38 });
+  });
+  await unlock();
+  for (const { status } of await Promise.all(lists)) t.equal(status, 200);
+});
+
 t.test('one user has at most REQUESTS_PER_USER requests under way, and other users are served', async (t) => {
   const s = await service(t, { settings: { REQUESTS_PER_USER: '3' } });
   const other = await s.account({ serial: 'other' });
@@ -50,7 +63,36 @@ t.test('one user has at most REQUESTS_PER_USER requests under way, and other use
     (await Promise.all(lists.slice(0, 3))).map(({ status }) => status),
     [200, 200, 200],
   );
-  await eventually(async () => t.equal((await s.radio.get('/talkgroups')).status, 200));
+  await eventually(async () => assert.equal((await s.radio.get('/talkgroups')).status, 200));
+});
+
+t.test('requests with a revoked token take nothing from what the owner may have under way', async (t) => {
+  const s = await service(t, { settings: { REQUESTS_PER_USER: '3' } });
+  const { userId: sub, username } = s.radio;
+  const now = Math.floor(Date.now() / 1000);
+  await s.sql((sql) => sql`update users set valid_from = ${now - 50} where id = ${sub}`);
+  const revoked = s.withToken(s.sign({ sub, username, iat: now - 100 }));
+  const unlock = await s.lock('users');
+  const refused = Array.from({ length: 10 }, () => revoked.get('/talkgroups'));
+  await eventually(() => {
+    if (s.server.counts.refused.too_many_requests < 7) throw new Error('not all have come');
+  });
+  const places = s.database.figures().gate.inside;
+  const served = [1, 2, 3].map(() => s.radio.get('/talkgroups'));
+  await eventually(() => {
+    if (s.database.figures().gate.inside === places) throw new Error('the owner waits for the revoked token');
+  });
+  await unlock();
+  const statuses = async (answers: Promise<{ status: number }>[]) =>
+    (await Promise.all(answers)).map(({ status }) => status);
+  t.strictSame(await statuses(served), [200, 200, 200]);
+  t.strictSame((await statuses(refused)).sort(), [...Array(3).fill(401), ...Array(7).fill(429)]);
+  await eventually(async () => {
+    const again = await statuses(
+      [1, 2, 3].flatMap(() => [revoked, s.radio]).map((of) => of.get('/talkgroups')),
+    );
+    assert.deepEqual(again, [401, 200, 401, 200, 401, 200], 'all are given back');
+  });
 });
 
 t.test('requests that were pipelined and abandoned are no longer counted', async (t) => {

@@ -2,7 +2,10 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +13,8 @@ import { pino } from 'pino';
 import t, { type Test } from 'tap';
 import { compose } from '../../src/compose.js';
 import { ConfigError, readConfig } from '../../src/config.js';
+import { ourAccount } from '../../src/db/embedded/account.js';
+import { tryLock } from '../../src/db/embedded/lock.js';
 import { NewerDatabaseError } from '../../src/db/migrate.js';
 import { createLog } from '../../src/log.js';
 import { freshDatabase } from '../helpers/cluster.js';
@@ -150,6 +155,31 @@ t.test('a service whose addresses nobody reads starts, serves and ends like any 
   child.kill('SIGTERM');
   t.same(await exited, [0, null]);
 });
+
+t.test(
+  'SIGTERM while the start waits for an earlier database server ends it cleanly and at once',
+  async (t) => {
+    const folder = await realpath(await mkdtemp(join(tmpdir(), 'talkgroup-radio-test-')));
+    await chmod(folder, 0o755);
+    t.teardown(() => rm(folder, { recursive: true, force: true }));
+    const lock = await tryLock(join(folder, 'server.lock'), ourAccount());
+    assert(lock);
+    t.teardown(() => lock.release());
+    const child = spawn(process.execPath, [MAIN], {
+      env: { ...settings, DATA_DIR: folder, LOG_LEVEL: 'warn' },
+    });
+    const exited = once(child, 'close');
+    t.teardown(() => child.kill('SIGKILL'));
+    let output = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+      const waits = output.includes('waiting for the database server of an earlier start');
+      if (waits && !child.killed) child.kill('SIGTERM');
+    });
+    t.same(await exited, [0, null]);
+    t.notMatch(output, 'cannot start', 'it does not wait to the end');
+  },
+);
 
 t.test('the admin exists after the start, keeps its password, and is never a promoted user', async (t) => {
   const s = await service(t, { ADMIN_USERNAME: 'chief', ADMIN_PASSWORD: 'first' });

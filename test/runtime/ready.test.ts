@@ -9,6 +9,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
@@ -20,11 +21,15 @@ import t, { type Test } from 'tap';
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const run = promisify(execFile);
 
+/** It says what it is, and runs scripts by the Node beside it, where a test puts one. */
+const PINNED =
+  '#!/bin/sh\nif [ "$1" = --version ]; then echo v24.99.0; else exec "$(dirname "$0")/real-node" "$@"; fi\n';
+
 /** A folder with the Makefile and what it starts first, and the npm of its machine. */
 async function project(t: Test, { integrity }: { integrity?: string } = {}) {
   const folder = t.testdir({
     npm: {},
-    package: { bin: { node: '#!/bin/sh\necho v24.99.0\n' }, LICENSE: '' },
+    package: { bin: { node: PINNED }, LICENSE: '' },
     // A plain command, which make starts without a shell.
     'probe.mk': 'include Makefile\nprobe: node\n\tenv node --version\n',
   });
@@ -99,9 +104,23 @@ t.test('a Node that can run the service is used, and nothing is taken', async (t
 t.test('a make inside a make keeps the Node that was chosen', async (t) => {
   const folder = await project(t);
   await make(folder, '26.10.0');
+  // Where it lies shows that it was chosen: by its version it would be the machine's own.
+  cpSync(process.execPath, join(folder, '.node/bin/real-node'));
   const PATH = [join(folder, '.node/bin'), process.env.PATH].join(delimiter);
-  t.match(await make(folder, '26.10.0', { PATH }), { code: 0, lines: ['v24.99.0'] });
+  const inner = await make(folder, '24.99.0', { PATH });
+  t.strictSame(inner, { code: 0, lines: ['v24.99.0'], calls: 1 });
   t.equal(readlinkSync(join(folder, '.node/bin')), 'a-node-24.99.0/bin');
+});
+
+t.test('a download removes what killed downloads left, and nothing that is under way', async (t) => {
+  const folder = await project(t);
+  const killed = join(folder, '.node/incoming-killed');
+  const underWay = join(folder, '.node/incoming-under-way');
+  for (const path of [killed, underWay]) mkdirSync(path, { recursive: true });
+  const twoHoursAgo = Date.now() / 1000 - 7200;
+  utimesSync(killed, twoHoursAgo, twoHoursAgo);
+  t.equal((await make(folder, '26.10.0')).code, 0);
+  t.strictSame(readdirSync(join(folder, '.node')).sort(), ['a-node-24.99.0', 'bin', 'incoming-under-way']);
 });
 
 t.test('a tarball with another hash is refused, and nothing of it is unpacked', async (t) => {

@@ -61,7 +61,7 @@ t.test('a call of another user overtakes forty waiting calls of one user', async
 t.test(
   'one caller holds no more than its share of the places, and the rest serve others at once',
   async (t) => {
-    const share = { placesOfCaller: 0.2, callsOfCaller: 1, callsOfAddress: 1 };
+    const share = { placesOfCaller: 2, callsOfCaller: 1, callsOfAddress: 1 };
     const gate = namedGate({ places: 10, callsMax: 100, share });
     for (let index = 0; index < 40; index++) void gate.call(`a${index}`, { user: 'a' });
     await settled();
@@ -121,8 +121,8 @@ t.test(
         fc.array(step, { maxLength: 60 }),
         fc.integer({ min: 1, max: 10 }),
         async (steps, places) => {
-          const share = { placesOfCaller: 0.3, callsOfCaller: 1, callsOfAddress: 1 };
           const most = Math.ceil(0.3 * places);
+          const share = { placesOfCaller: most, callsOfCaller: 1, callsOfAddress: 1 };
           const gate = namedGate({ places, callsMax: 1000, share });
           const asked: string[] = [];
           const ofUser = (names: readonly string[], user: string) => names.filter((name) => name[0] === user);

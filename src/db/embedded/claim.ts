@@ -51,15 +51,16 @@ export async function claim(place: Place): Promise<Claim | Taken> {
 
 /**
  * Locks out every other server, once the one before has ended. Only for the owner of the claim. The new server must
- * inherit the lock's file. Throws when the server before does not end within 10 s.
+ * inherit the lock's file. Throws when the server before does not end within 10 s, or when `signal` is aborted.
  */
 export async function lockServer(job: {
   place: Place;
   /** Socket folder. */
   sockets: string;
   log: Pick<Logger, 'warn'>;
+  signal?: AbortSignal | undefined;
 }): Promise<Lock> {
-  const { place, sockets, log } = job;
+  const { place, sockets, log, signal } = job;
   const path = join(dirname(place.cluster), SERVER_LOCK);
   const startMs = performance.now();
   for (let attempt = 1; ; attempt++) {
@@ -71,7 +72,7 @@ export async function lockServer(job: {
     const waitedMs = performance.now() - startMs;
     if (waitedMs > PREDECESSOR_MS_MAX) throw new Error(stillRunning(place));
     if (waitedMs > ORPHAN_MS) await interruptOrphan(place.cluster, sockets);
-    await delay(100);
+    await delay(100, undefined, { signal });
   }
 }
 
