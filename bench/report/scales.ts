@@ -29,7 +29,8 @@ export function logScale(values: readonly number[]): Scale {
   const least = positive.length > 0 ? Math.min(...positive) : 1;
   const most = positive.length > 0 ? Math.max(...positive) : 10;
   const digits = most / least > 1000 ? [1] : [1, 2, 5];
-  const decades = range(Math.floor(Math.log10(least)), Math.ceil(Math.log10(most)) + 1);
+  // One more below: the logarithm of a number just below a power of ten may be rounded up to it.
+  const decades = range(Math.floor(Math.log10(least)) - 1, Math.ceil(Math.log10(most)) + 1);
   const written = decades.flatMap((decade) => digits.map((digit) => digit * 10 ** decade));
   const first = written.findLastIndex((value) => value <= least);
   const last = written.findIndex((value) => value > least && value >= most);
