@@ -75,7 +75,8 @@ export function createAsking(options: AskingOptions): Asking {
     const now = nowMs();
     const receivers = talkgroup.live.size;
     if (pingMs === 0 || receivers === 0) {
-      talkgroup.askAtMs = now + LATE_MS_MAX;
+      // Each look costs a turn of the loop.
+      talkgroup.askAtMs = pingMs === 0 ? Number.POSITIVE_INFINITY : now + LATE_MS_MAX;
       return 0;
     }
     const eachMs = pingMs / receivers;
