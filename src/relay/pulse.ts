@@ -1,4 +1,5 @@
-// The relay's one timer: the pings that no frame brought, talk that ended by time, receivers that are late, and what else is due now and then.
+// The relay's one timer: the pings that no frame brought, talk that ended by time, receivers that are late, and what
+// else is due now and then.
 import { type Histogram, newHistogram, observe } from '../histogram.js';
 import type { Asking } from './asking.js';
 import type { Fanout } from './fanout.js';

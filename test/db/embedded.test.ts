@@ -21,13 +21,13 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import postgres from 'postgres';
 import t, { type Test } from 'tap';
 import { databaseAccount } from '../../src/db/embedded/account.js';
 import { usableBinaries } from '../../src/db/embedded/binaries.js';
 import { makeDraft } from '../../src/db/embedded/files.js';
 import { borrowEmbedded, runningEmbedded, startEmbedded } from '../../src/db/embedded.js';
 import { eventually } from '../helpers/eventually.js';
+import { query } from '../helpers/query.js';
 
 const silent = { info() {}, warn() {}, error() {} };
 const root = process.geteuid?.() === 0;
@@ -391,15 +391,6 @@ async function startChild(
     await rm(socketFolderOf(url), { recursive: true, force: true });
   });
   return { child, url, server };
-}
-
-async function query<T>(url: string, ask: (sql: postgres.Sql) => Promise<T>): Promise<T> {
-  const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {} });
-  try {
-    return await ask(sql);
-  } finally {
-    await sql.end({ timeout: 1 });
-  }
 }
 
 /** Inserts 0, 1, 2... one by one, kills the process on the way, and returns how many inserts were acknowledged. */

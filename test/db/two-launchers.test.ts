@@ -3,10 +3,10 @@ import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import postgres from 'postgres';
 import t, { type Test } from 'tap';
 import { eventually } from '../helpers/eventually.js';
 import { canIsolate, type Instance, type Kill, startInstance } from '../helpers/instance.js';
+import { query } from '../helpers/query.js';
 
 /** `make prove` runs 20; every fourth has the same kill. */
 const ROUNDS = Number(process.env.TWO_LAUNCHERS ?? 3);
@@ -127,15 +127,6 @@ function writeFrom(url: string, start: number) {
 async function holds(url: string, count: number): Promise<void> {
   const rows = await query(url, (sql) => sql`select count(*)::int as found from ledger where n < ${count}`);
   if (rows[0]?.found !== count) throw new Error(`${rows[0]?.found} of ${count}`);
-}
-
-async function query<T>(url: string, ask: (sql: postgres.Sql) => Promise<T>): Promise<T> {
-  const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {} });
-  try {
-    return await ask(sql);
-  } finally {
-    await sql.end({ timeout: 1 });
-  }
 }
 
 function assertTrue(condition: boolean): void {
