@@ -2,7 +2,7 @@
 //
 // Around postgres.js stand, from the outside in: a circuit breaker (a database known to be away costs nothing),
 // a gate (a bounded number of statements in flight, a bounded queue before it), a deadline for each statement,
-// one retry where the database itself asks for it, and a pool that is thrown away whole when it misbehaves.
+// one retry where the database itself asks for it, and a pool that is thrown away whole when nothing in it answers.
 import { setTimeout as pause } from 'node:timers/promises';
 import postgres from 'postgres';
 import { AppError } from '../errors.js';
@@ -44,7 +44,7 @@ export interface DatabaseFigures {
   readonly refusedAway: number;
   /** Statements that failed, each of two attempts. */
   readonly failed: Readonly<Record<Failure, number>>;
-  /** Pools thrown away after a deadline, a lost connection or a failed probe. */
+  /** Pools thrown away after a lost connection, a failed probe, or a deadline while nothing was answered. */
   readonly poolsReplaced: number;
 }
 
@@ -60,8 +60,13 @@ export interface DatabaseOptions {
   readonly log: { warn(fields: object, message: string): void; info(fields: object, message: string): void };
 }
 
-/** Who waited this long for nothing has found the pool bad; a caller with less time left proves nothing. */
+/**
+ * Who waited this long for nothing has found the pool bad, unless it answered somebody else within this time. A caller
+ * with less time left proves nothing.
+ */
 const PATIENCE_MS = 500;
+/** From its start; the server ends a statement after REQUEST_MS. */
+const SILENT_MS_MAX = REQUEST_MS + PATIENCE_MS;
 /** Whoever won a conflict needs a moment to get on: tried again at once, we would be in his way a second time. */
 const CONFLICT_PAUSE_MS = 20;
 /** Between two probes of a database that is away: back within 2 s of its coming, and no hammering meanwhile. */
@@ -107,12 +112,15 @@ export function openDatabase({
     refuseWhileAway();
     const isReserved = mayUseReserved && gate.takeReserved();
     if (!isReserved) await gate.enter(deadline);
+    const leave = () => (isReserved ? gate.leaveReserved() : gate.leave(deadline));
+    const call: Call<Row> = { kind, deadline, isReserved, statement, released: null };
     try {
       refuseWhileAway(); // gone while we waited
-      return await attempt(kind, deadline, isReserved, statement, true);
+      return await attempt(call, true);
     } finally {
-      if (isReserved) gate.leaveReserved();
-      else gate.leave(deadline);
+      // A place stands for a connection: another statement would wait behind the one that still runs there.
+      if (call.released === null) leave();
+      else void call.released.then(leave);
     }
   }
 
@@ -122,36 +130,61 @@ export function openDatabase({
     throw new AppError('database_unavailable');
   }
 
-  async function attempt<Row extends object>(
-    kind: 'read' | 'write',
-    deadline: Deadline,
-    isReserved: boolean,
-    statement: Statement<Row>,
-    mayRetry: boolean,
-  ): Promise<Row[]> {
+  async function attempt<Row extends object>(call: Call<Row>, mayRetry: boolean): Promise<Row[]> {
+    const { kind, deadline, isReserved, statement } = call;
     const used = pool;
     const startedAt = performance.now();
     const at = kind === 'read' ? Math.min(deadline.at, startedAt + READ_MS_MAX) : deadline.at;
     if (at <= startedAt) throw new AppError('database_unavailable');
+    const answer = statement(isReserved ? used.reserved : used.sql);
     try {
-      return answered(await within(at, statement(isReserved ? used.reserved : used.sql)));
+      const rows = answered(await within(at, answer));
+      used.answeredAt = performance.now();
+      return rows;
     } catch (error) {
       const fault = faultOf(error);
       if (fault === 'statement') throw error;
       if (fault === 'invalid_text')
         throw new AppError('bad_request', 'a text holds characters that cannot be stored');
       failed[fault]++;
-      const hasty = error instanceof DeadlineError && at - startedAt < PATIENCE_MS;
-      if (suspicious.has(fault) && !hasty) distrust(used, error);
+      const isLate = error instanceof DeadlineError;
+      const isHasty = at - startedAt < PATIENCE_MS;
+      const answersOthers = performance.now() - used.answeredAt < PATIENCE_MS;
+      if (suspicious.has(fault) && !(isLate && (isHasty || answersOthers))) distrust(used, error);
+      if (isLate) call.released = released(used, answer, startedAt);
       if (mayRetry && (fault === 'conflict' || fault === 'read_only')) {
         if (fault === 'conflict') await pause(CONFLICT_PAUSE_MS);
-        return attempt(kind, deadline, isReserved, statement, false);
+        return attempt(call, false);
       }
       throw new AppError(kind === 'write' && fault === 'lost' ? 'outcome_unknown' : 'database_unavailable');
     }
   }
 
-  /** After a deadline or a connection error no connection of that pool is worth a second try. */
+  /**
+   * Resolves when the connection of a statement that nobody waits for is free again, or its pool replaced. The server
+   * ends each statement in time; a connection that stays silent beyond that is broken, whatever the others answer.
+   */
+  function released(used: Pool, answer: Promise<unknown>, startedAt: number): Promise<void> {
+    if (used !== pool) return Promise.resolve();
+    return new Promise((resolve) => {
+      const release = () => {
+        clearTimeout(overdue);
+        used.abandoned.delete(release);
+        resolve();
+      };
+      const overdue = setTimeout(
+        () => distrust(used, new DeadlineError('no answer from a connection')),
+        Math.max(0, startedAt + SILENT_MS_MAX - performance.now()),
+      ).unref();
+      used.abandoned.add(release);
+      answer.then(release, release);
+    });
+  }
+
+  /**
+   * After a connection error, or a deadline while nothing was answered, no connection of that pool is worth a second
+   * try. postgres.js 3.4.9 cannot drop one connection of several: which of them runs a statement it does not tell.
+   */
   function distrust(used: Pool, error: unknown): void {
     if (used !== pool || closed) return;
     log.warn({ reason: reasonOf(error) }, 'database pool replaced');
@@ -164,6 +197,7 @@ export function openDatabase({
     const old = pool;
     pool = createPool(url, connections - kept, kept);
     poolsReplaced++;
+    for (const release of [...old.abandoned]) release();
     retired.add(old);
     void old.end(REQUEST_MS).then(() => retired.delete(old));
   }
@@ -227,7 +261,21 @@ export interface Client<S = postgres.Sql> {
   end(ms: number): Promise<void>;
 }
 
+/** One statement on its way through the gate. */
+interface Call<Row extends object> {
+  readonly kind: 'read' | 'write';
+  readonly deadline: Deadline;
+  readonly isReserved: boolean;
+  readonly statement: Statement<Row>;
+  /** Settles when the connection of a statement whose caller gave up is free again; null: no caller gave up. */
+  released: Promise<void> | null;
+}
+
 interface Pool extends Client<Sql> {
+  /** When a statement was last answered (ms, monotonic). */
+  answeredAt: number;
+  /** What gives back the places of statements that still run although nobody waits for them. */
+  readonly abandoned: Set<() => void>;
   /** On connections of its own: a statement whose caller gave up occupies one of the others until the server ends it. */
   readonly reserved: Sql;
 }
@@ -238,6 +286,8 @@ function createPool(url: string, connections: number, reserved: number): Pool {
   return {
     sql: ordinary.sql,
     reserved: kept.sql,
+    answeredAt: Number.NEGATIVE_INFINITY,
+    abandoned: new Set(),
     async end(ms) {
       await Promise.all([...new Set([ordinary, kept])].map((client) => client.end(ms)));
     },

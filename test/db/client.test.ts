@@ -152,6 +152,63 @@ t.test('who needs a locked table is refused by his deadline, and nobody else not
   t.same(await sql`select n from locked`, [], 'what was refused did not happen later');
 });
 
+t.test('a user whose statements run into their deadlines costs nobody the pool', async (t) => {
+  const url = await freshDatabase(t);
+  const sql = raw(t, url);
+  await sql`create table locked as select 1 as n`;
+  const { database, lines } = await opened(t, url);
+  await sql.unsafe('begin; select n from locked for update');
+  const others = keepCalling({ read: () => one(database), write: () => one(database) });
+  for (let round = 0; round < 2; round++) {
+    // The lock would be refused after 1.2 s, the sleep at the deadline of a read.
+    const late = [
+      timed(() =>
+        database.write(deadlineIn(800, { user: 'bob' }), (sql) => sql`update locked set n = 2 returning n`),
+      ),
+      timed(() => database.read(deadlineIn(REQUEST_MS, { user: 'eve' }), (sql) => sql`select pg_sleep(9)`)),
+    ];
+    const outcomes = (await Promise.all(late)).map(({ outcome }) => outcome);
+    t.strictSame(outcomes, ['outcome_unknown', 'database_unavailable']);
+  }
+  await others.stop();
+  t.ok(others.outcomes.every(({ outcome }) => outcome === 'answered'));
+  t.strictSame(lines, [], 'no pool was replaced');
+});
+
+t.test('a statement whose caller gave up holds the place of its user until the server ends it', async (t) => {
+  const url = await freshDatabase(t);
+  const sql = raw(t, url);
+  await sql`create table locked (n int)`;
+  const { database, lines } = await opened(t, url);
+  await sql.unsafe('begin; lock table locked in access exclusive mode');
+  const others = keepCalling({ read: () => one(database), write: () => one(database) });
+  // Of four connections one user has one. A statement waits 1.2 s for the lock, its caller 0.1 s: of 30 callers some
+  // come when the first statement has ended.
+  const hasty = () =>
+    timed(() => database.read(deadlineIn(100, { user: 'eve' }), (sql) => sql`select n from locked`));
+  for (let round = 0; round < 30; round++) t.equal((await hasty()).outcome, 'database_unavailable');
+  await others.stop();
+  const slowest = Math.max(...others.outcomes.map(({ ms }) => ms));
+  t.ok(slowest < 500, `the slowest of the others took ${slowest} ms`);
+  t.strictSame(lines, []);
+});
+
+t.test('one silent connection is found while the others answer, and its place is given back', async (t) => {
+  const { database, lines } = await opened(t, await freshDatabase(t));
+  const others = keepCalling({ read: () => one(database), write: () => one(database) });
+  const eve = { user: 'eve' }; // of four connections she has one
+  const { outcome } = await timed(() =>
+    database.read(deadlineIn(REQUEST_MS, eve), () => new Promise<never[]>(() => {})),
+  );
+  t.equal(outcome, 'database_unavailable');
+  t.strictSame(lines, [], 'the others are answered');
+  const next = () => timed(() => database.read(deadlineIn(REQUEST_MS, eve), (sql) => sql`select 1 as n`));
+  t.equal((await next()).outcome, 'answered');
+  t.strictSame(lines, ['database pool replaced']);
+  await others.stop();
+  t.ok(others.outcomes.every(({ outcome }) => outcome === 'answered'));
+});
+
 t.test('the 577th call at once is refused at once, the 576 before it are answered', async (t) => {
   const url = await freshDatabase(t);
   const sql = raw(t, url);
