@@ -167,6 +167,12 @@ export const Environment = Type.Object({
     'headers must have arrived within so long, 1 to 60 seconds, at most REQUEST_TIMEOUT_S',
   ),
   REQUEST_TIMEOUT_S: count(10, 1, 60, 'a whole request must have arrived within so long, 1 to 60 seconds'),
+  ANSWER_TIMEOUT_S: count(
+    30,
+    1,
+    600,
+    'an answer of which nothing leaves for so long ends with its connection, 1 to 600 seconds; within twice that',
+  ),
   REST_CONNECTIONS: Type.Optional(
     Type.Integer({
       minimum: 1,

@@ -323,6 +323,11 @@ export const families: readonly Family[] = [
     'Connections beyond REST_CONNECTIONS or the share of an address, closed unanswered',
     ({ http }) => http.connectionsDropped,
   ),
+  counter(
+    'talkgroup_http_answers_stalled_total',
+    'Connections closed because nothing of an answer left for ANSWER_TIMEOUT_S',
+    ({ http }) => http.answersStalled,
+  ),
   gauge(
     'talkgroup_login_queue_length',
     'Passwords being hashed or waiting',

@@ -8,6 +8,8 @@ export interface HttpCounts {
   readonly refused: Record<RefusalCode, number>;
   /** Connections beyond REST_CONNECTIONS, closed unanswered. */
   connectionsDropped: number;
+  /** Connections closed because nothing of an answer left for ANSWER_TIMEOUT_S. */
+  answersStalled: number;
   /** By method and route. */
   readonly routes: Map<string, RouteCounts>;
 }
@@ -28,6 +30,7 @@ export const newHttpCounts = (): HttpCounts => ({
   // Every code from the start, so that a series begins at 0 and not with its first event.
   refused: Object.fromEntries(refusalCodes.map((code) => [code, 0])) as HttpCounts['refused'],
   connectionsDropped: 0,
+  answersStalled: 0,
   routes: new Map(),
 });
 

@@ -1,7 +1,9 @@
 // HTTP below the routes: what is no request, comes too slowly or asks for another protocol gets an answer all the same.
+import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import t, { type Test } from 'tap';
+import { eventually } from '../helpers/eventually.js';
 import { exchange, type RawAnswer } from '../helpers/raw.js';
 import { assertRefusal, PASSWORD_HASH, type Service, service } from '../helpers/rest.js';
 
@@ -247,6 +249,60 @@ t.test(
     }
   },
 );
+
+t.test('a client that does not read its answer is disconnected, a slow one gets all of it', async (t) => {
+  const answer = 'x'.repeat(24 << 20); // more than the kernel takes for a socket
+  const s = await service(t, {
+    settings: { ANSWER_TIMEOUT_S: '2', REQUESTS_PER_USER: '2' },
+    moreRoutes: [async (app) => void app.get('/large', { config: { access: 'user' } }, async () => answer)],
+  });
+  const large = ({ token }: { token: string }) =>
+    `GET /large HTTP/1.1\r\n${HOST}authorization: Bearer ${token}\r\n\r\n`;
+  const [silent, dripping, slow] = [await s.account(), await s.account(), await s.account()];
+
+  const startedAt = performance.now();
+  // At most 4 MB/s. On the loopback the kernel takes more only after about 4 MB were read.
+  const slowly = readSlowly(t, s.port, { request: large(slow), bytesPerTurn: 40_000, turnMs: 10 });
+  readSlowly(t, s.port, { request: large(silent).repeat(2), bytesPerTurn: 0, turnMs: 1000 });
+  readSlowly(t, s.port, { request: large(dripping).repeat(2), bytesPerTurn: 1, turnMs: 1000 });
+  for (const caller of [silent, dripping]) {
+    await eventually(async () => assert.equal((await caller.get('/talkgroups')).status, 429));
+  }
+  await eventually(() => assert.equal(s.server.counts.answersStalled, 2), 10_000);
+  for (const caller of [silent, dripping]) {
+    t.equal((await caller.get('/talkgroups')).status, 200, 'its requests are no longer counted');
+  }
+  await eventually(() => assert.ok(slowly.received() > answer.length), 20_000);
+  t.ok(performance.now() - startedAt > 4000, 'slower than an unread answer ends');
+  t.equal(s.server.counts.answersStalled, 2);
+});
+
+/** Reads so many bytes of the answers in each turn; what is not read fills the kernel's buffers. */
+function readSlowly(
+  t: Test,
+  port: number,
+  { request, bytesPerTurn, turnMs }: { request: string; bytesPerTurn: number; turnMs: number },
+): { received(): number } {
+  const socket = connect(port, '127.0.0.1');
+  let received = 0;
+  socket.on('readable', () => {}); // read by the timer alone
+  socket.on('error', () => {}); // the server resets it
+  socket.write(request);
+  const timer = setInterval(() => {
+    let left = bytesPerTurn;
+    while (left > 0) {
+      const bytes: Buffer | null = socket.read(Math.min(left, socket.readableLength || left));
+      if (bytes === null) break;
+      left -= bytes.length;
+      received += bytes.length;
+    }
+  }, turnMs);
+  t.teardown(() => {
+    clearInterval(timer);
+    socket.destroy();
+  });
+  return { received: () => received };
+}
 
 t.test('200 clients that hang up in the middle of everything leave nothing behind', async (t) => {
   const s = await service(t);
