@@ -2,7 +2,15 @@
 import { decodeFrames } from '../relay/frame.js';
 import type { Emergency, Snapshot } from './bodies.js';
 import { type Channel, type ChannelOwner, createChannel, type Talkgroup } from './channel.js';
-import type { MessageOf, Presence, PresenceBody, Ref, ServerMessage, Welcome } from './messages.js';
+import {
+  isWhole,
+  type MessageOf,
+  type Presence,
+  type PresenceBody,
+  type Ref,
+  type ServerMessage,
+  type Welcome,
+} from './messages.js';
 
 /** So many frames of a talkgroup were skipped in so long, for this radio was too slow: what comes next is live. */
 export type Lag = { talkgroupId: string; missed: number; sinceMs: number };
@@ -26,6 +34,8 @@ export type HearingOwner = ChannelOwner & {
 
 export type Hearing = {
   readonly talkgroups: ReadonlyMap<string, Talkgroup>;
+  /** The talkgroup is not known, and the server has not yet sent all parts of the snapshots. */
+  isAwaited(talkgroupId: string): boolean;
   /** A connection begins: what it does not tell of, in WELCOME and the parts behind it, is none of ours any more. */
   connected(welcome: Welcome): void;
   message(message: ServerMessage): void;
@@ -45,9 +55,12 @@ export function createHearing(owner: HearingOwner): Hearing {
   const talkgroups = new Map<string, Talkgroup>();
   /** Known from an earlier connection, and not yet told of by this one. */
   const untold = new Set<string>();
+  /** Another part of the snapshots follows (PROTOCOL.md, section 3, Snapshots in parts). */
+  let hasMore = false;
 
   return {
     talkgroups,
+    isAwaited: (talkgroupId) => hasMore && !channels.has(talkgroupId),
     connected,
     message,
     frame,
@@ -66,8 +79,9 @@ export function createHearing(owner: HearingOwner): Hearing {
         follow(message, channels.get(message.talkgroup_id));
         break;
       case 'SUBSCRIBED':
+        hasMore = message.more;
         takeAll(message.talkgroups);
-        if (!message.more) completed();
+        if (!hasMore) completed();
         break;
       case 'SYNCED':
       case 'TALKGROUP_JOINED':
@@ -131,8 +145,9 @@ export function createHearing(owner: HearingOwner): Hearing {
 
   function connected(welcome: Welcome): void {
     for (const id of channels.keys()) untold.add(id);
+    hasMore = !isWhole(welcome);
     takeAll(welcome.talkgroups);
-    if (welcome.talkgroups.length >= welcome.talkgroups_total) completed();
+    if (!hasMore) completed();
   }
 
   /** Nothing more is to be told of for now. */

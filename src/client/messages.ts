@@ -144,6 +144,10 @@ export type ClientMessage =
   | { type: 'MEMBERS'; talkgroup_id: string; after?: number; limit?: number }
   | ({ type: 'GPS_UPDATE' } & Fix);
 
+/** Whether it had room for all talkgroups; else the others follow (PROTOCOL.md, section 3, Snapshots in parts). */
+export const isWhole = ({ talkgroups, talkgroups_total }: Welcome): boolean =>
+  talkgroups.length >= talkgroups_total;
+
 /** A text frame as a message, or null for what is no JSON object with a `type`. */
 export function parseMessage(text: string): ServerMessage | null {
   let parsed: unknown;

@@ -12,6 +12,8 @@ export type Uplink = {
   readonly session: number | null;
   readonly bufferedBytes: number;
   numberOf(talkgroupId: string): number | null;
+  /** Its number is not known, but may be in a part of the snapshots that has not come yet. */
+  isAwaited(talkgroupId: string): boolean;
   send(data: string | Uint8Array<ArrayBuffer>): boolean;
   /** Sends what will be answered. */
   ask(text: string): boolean;
@@ -38,6 +40,8 @@ export type Outgoing = {
   clear(): void;
   /** The next frame begins another burst. */
   restart(): void;
+  /** Sends what is held, as far as it may leave now. */
+  flush(): void;
 };
 
 type Held = { payload: Uint8Array; period: number; capturedAtMs: number; isEnd: boolean };
@@ -79,6 +83,7 @@ export function createOutgoing(
     restart() {
       startPeriod = null;
     },
+    flush,
   };
 
   function clear(): void {
@@ -88,19 +93,21 @@ export function createOutgoing(
 
   function flush(): void {
     cancelRetry();
-    if (owner.mayLeave()) drain();
-    else leaveOut();
+    if (!owner.mayLeave()) return leaveOut();
+    held = held.filter((frame) => frame.isEnd || !isOld(frame));
+    if (!uplink.isAwaited(talkgroupId)) drain();
+    // An END alone: nothing was sent that it could end.
+    else if (!held.some(isSpeech)) leaveOut();
+    if (held.length > 0) cancelRetry = clock.after(RETRY_MS, flush);
   }
 
   function drain(): void {
-    held = held.filter((frame) => frame.isEnd || !isOld(frame));
     while (uplink.bufferedBytes <= BUFFERED_BYTES_MAX) {
       const next = held.shift();
       if (!next) return;
       if (next.isEnd) transmitEnd(next);
       else transmit(next, next.payload, 0);
     }
-    if (held.length > 0) cancelRetry = clock.after(RETRY_MS, flush);
   }
 
   function leaveOut(): void {
@@ -112,6 +119,10 @@ export function createOutgoing(
   /** Too old for a listener, or from before this connection: what was said while nobody could hear it stays unsaid. */
   function isOld({ capturedAtMs }: Held): boolean {
     return clock.nowMs() - capturedAtMs > AGE_MS_MAX || capturedAtMs < uplink.openedAtMs;
+  }
+
+  function isSpeech(frame: Held): boolean {
+    return frame.payload.length > 0 && !isOld(frame);
   }
 
   function transmitEnd(frame: Held): void {

@@ -91,9 +91,15 @@ export type Radio = Listenable<RadioEvents> & {
   readonly emergencies: ReadonlyMap<string, Emergency>;
   /** How often events were found missing; each time a fresh snapshot was asked for. */
   readonly gaps: number;
-  /** Begins a talk, ending an earlier one there; throws RadioError `not_member` when connected and it is none of ours. */
+  /**
+   * Begins a talk, ending an earlier one there. Throws RadioError `not_member` when connected and it is none of ours.
+   * While talkgroups are still to come after `open`, a talk in one that is not known waits for it (see TalkOptions).
+   */
   talk(options: TalkOptions): Talk;
-  /** Resolves with those that were refused; it is chosen again in every later session. Rejects with RadioError. */
+  /**
+   * Resolves with those that were refused; it is chosen again in every later session, until the relay takes it. Rejects
+   * with RadioError.
+   */
   subscribe(options: SubscribeOptions): Promise<Refused[]>;
   unsubscribe(talkgroupIds: readonly string[]): Promise<void>;
   /** Who is there: `limit` sessions (100, at most 200) behind the number `after`; one question per 2 s. */
@@ -152,7 +158,7 @@ export function createRadio(options: RadioOptions): Radio {
   const isOpen = () => connection.state === 'open';
   const requests = createRequests(connection.ask, clock);
   const syncing = createSyncing(requests, clock, random);
-  const subscriptions = createSubscriptions(requests, hearing.leave);
+  const subscriptions = createSubscriptions(requests, clock, random, hearing.leave);
   const raising = createRaising(requests, clock, isOpen);
   const uplink: Uplink = {
     get isOpen() {
@@ -168,6 +174,7 @@ export function createRadio(options: RadioOptions): Radio {
       return session;
     },
     numberOf: (talkgroupId) => hearing.talkgroups.get(talkgroupId)?.number ?? null,
+    isAwaited: hearing.isAwaited,
     send: connection.send,
     ask: connection.ask,
   };
@@ -239,6 +246,7 @@ export function createRadio(options: RadioOptions): Radio {
     session = null;
     requests.disconnected();
     syncing.disconnected();
+    subscriptions.disconnected();
     talks.connectionLost();
   }
 

@@ -17,6 +17,11 @@ export class RadioError extends Error {
   }
 }
 
+const PASSING = new Set<RadioError['code']>(['rate_limited', 'unavailable', 'internal', 'timeout']);
+
+/** Whether the same question is worth asking again later. */
+export const isPassing = ({ code }: RadioError): boolean => PASSING.has(code);
+
 export type Requests = {
   /** Resolves with the answer, rejects with RadioError. */
   ask(request: ClientMessage): Promise<ServerMessage>;

@@ -1,7 +1,8 @@
-// Which talkgroups the user chose to hear, and how; chosen again in every new session.
+// Which talkgroups the user chose to hear, and how; asks for it in every new session, until the relay has answered.
 import type { Mode } from './bodies.js';
-import type { Refused, Welcome } from './messages.js';
-import type { RadioError, Requests } from './requests.js';
+import type { Clock } from './clock.js';
+import { isWhole, type Refused, type Welcome } from './messages.js';
+import { isPassing, type RadioError, type Requests } from './requests.js';
 
 /** `mode` is `talk` and `presence` false when left out; without a window audio is live. */
 export type SubscribeOptions = {
@@ -21,12 +22,16 @@ export type HoldOptions =
 export type Subscriptions = {
   /**
    * Resolves with those that were refused. Rejects with RadioError. After `disconnected` and `timeout`, when the relay
-   * may not have heard it, the choice stands and the next connection asks for it; else the choice before it counts.
+   * may not have heard it, the choice stands and the next connection asks for it; else the choice before it counts. A
+   * choice that the relay took once is asked for in every session, every 1 to 2 s while it is refused for now.
    */
   subscribe(options: SubscribeOptions): Promise<Refused[]>;
   /** Nothing more of these, until subscribed again; rejects likewise. */
   unsubscribe(talkgroupIds: readonly string[]): Promise<void>;
+  /** Asks for what the session does not have, and again while the relay refuses it for now. */
   connected(welcome: Welcome): void;
+  /** The next connection asks. */
+  disconnected(): void;
   /** The membership ended; joined again, it begins as every other. */
   left(talkgroupId: string): void;
 };
@@ -36,10 +41,15 @@ type Choice = { mode: Mode | null; presence: boolean } & HoldOptions;
 
 // What the server takes in one message.
 const IDS_MAX = 200;
+// 1 to 2 s after a refusal: what was refused to one radio is refused to many, and they must not all ask at once.
+const AGAIN_MS_MIN = 1_000;
+const AGAIN_SPREAD_MS = 1_000;
 
-/** Nothing chosen: every talkgroup in mode `talk`. `unsubscribed` is told when it is done. */
+/** Nothing chosen: every talkgroup in mode `talk`. `random` is in [0, 1). `unsubscribed` is told when it is done. */
 export function createSubscriptions(
   requests: Requests,
+  clock: Clock,
+  random: () => number,
   unsubscribed: (talkgroupIds: string[]) => void,
 ): Subscriptions {
   const choices = new Map<string, Choice>();
@@ -47,6 +57,11 @@ export function createSubscriptions(
   const before = new Map<string, Choice | undefined>();
   /** What the present session is known to have. */
   const held = new Map<string, Choice>();
+  /** Of talkgroups for which a question is open on this connection: the ids of the last one. */
+  const asked = new Map<string, readonly string[]>();
+  let isConnected = false;
+  /** Takes back the question that is due; null when none is. */
+  let cancelAgain: (() => void) | null = null;
 
   return {
     subscribe: ({ talkgroupIds, mode = 'talk', presence = false, ...hold }) =>
@@ -55,6 +70,11 @@ export function createSubscriptions(
       await choose(talkgroupIds, { mode: null, presence: false });
     },
     connected,
+    disconnected() {
+      isConnected = false;
+      cancelAgain?.();
+      cancelAgain = null;
+    },
     left: forget,
   };
 
@@ -72,6 +92,7 @@ export function createSubscriptions(
     failed: (ids: readonly string[], choice: Choice, error: RadioError) => void,
   ): Promise<Refused[]> {
     const answers = batchesOf(ids).map(async (batch) => {
+      for (const id of batch) asked.set(id, batch);
       try {
         const refused = await askFor(batch, choice);
         for (const id of batch) answered(id, choice, refused);
@@ -79,6 +100,8 @@ export function createSubscriptions(
       } catch (error) {
         failed(batch, choice, error as RadioError); // requests reject with nothing else
         throw error;
+      } finally {
+        for (const id of batch) if (asked.get(id) === batch) asked.delete(id);
       }
     });
     return (await Promise.all(answers)).flat();
@@ -105,8 +128,13 @@ export function createSubscriptions(
       const earlier = before.get(id);
       before.delete(id);
       if (isUnknown) continue;
-      if (earlier === undefined) forget(id);
-      else choices.set(id, earlier);
+      if (earlier === undefined) {
+        forget(id);
+      } else {
+        choices.set(id, earlier);
+        // It was refused meanwhile as well, or never answered.
+        if (held.get(id) !== earlier) askLater();
+      }
     }
   }
 
@@ -125,28 +153,49 @@ export function createSubscriptions(
     return [];
   }
 
-  function connected({ resumed, talkgroups, talkgroups_total }: Welcome): void {
+  function connected(welcome: Welcome): void {
+    const { resumed, talkgroups } = welcome;
+    isConnected = true;
+    asked.clear();
     if (!resumed) {
       held.clear();
       // A new session begins with all memberships: what is not among them was left. Where WELCOME has no room for all,
       // it is asked for, and refused.
       const members = new Set(talkgroups.map(({ talkgroup_id }) => talkgroup_id));
-      const isWhole = talkgroups.length >= talkgroups_total;
-      for (const id of choices.keys()) if (isWhole && !members.has(id)) forget(id);
+      for (const id of choices.keys()) if (isWhole(welcome) && !members.has(id)) forget(id);
     }
+    askOpen();
+  }
+
+  function askOpen(): void {
     for (const [choice, ids] of openByKind()) {
       for (const id of ids) choices.set(id, choice);
-      // Expected: RadioError. Then the next connection asks again.
-      askAll(ids, choice, () => {}).catch(() => {});
+      // A message that is refused for good is asked by the next connection only.
+      const failed = (_ids: unknown, _choice: unknown, error: RadioError) => {
+        if (isPassing(error)) askLater();
+      };
+      askAll(ids, choice, failed).catch(() => {}); // RadioError, told already
     }
   }
 
-  /** Together, for one who chose each by itself would else ask more than the server takes at once. */
+  /** One question is due at most; it takes what is still chosen and missing by then. */
+  function askLater(): void {
+    if (!isConnected || cancelAgain) return;
+    cancelAgain = clock.after(AGAIN_MS_MIN + random() * AGAIN_SPREAD_MS, () => {
+      cancelAgain = null;
+      askOpen();
+    });
+  }
+
+  /**
+   * Chosen, not held by the session, and not being asked for. Together, for one who chose each by itself would else ask
+   * more than the server takes at once.
+   */
   function openByKind(): Map<Choice, string[]> {
     const kinds = new Map<string, Choice>();
     const open = new Map<Choice, string[]>();
     for (const [id, choice] of choices) {
-      if (held.get(id) === choice) continue;
+      if (held.get(id) === choice || asked.has(id)) continue;
       const name = `${choice.mode} ${choice.presence} ${choice.coalesceMs} ${choice.bundleMs}`;
       const kind = kinds.get(name) ?? choice;
       kinds.set(name, kind);

@@ -1,6 +1,6 @@
 // Makes up for missed events: asks for a fresh snapshot of the talkgroup, not at once and not often.
 import type { Clock } from './clock.js';
-import type { RadioError, Requests } from './requests.js';
+import { isPassing, type RadioError, type Requests } from './requests.js';
 
 export type Syncing = {
   /** How often events were found missing. */
@@ -16,8 +16,6 @@ export type Syncing = {
 // What one radio missed, many may have missed: they must not all ask at once.
 const WAIT_MS_MAX = 2_000;
 const APART_MS_MIN = 1_000;
-/** After these the question is worth asking again. */
-const PASSING = new Set<RadioError['code']>(['rate_limited', 'unavailable', 'internal', 'timeout']);
 
 /** Nothing missed yet; `random` is in [0, 1). */
 export function createSyncing(requests: Requests, clock: Clock, random: () => number): Syncing {
@@ -58,10 +56,10 @@ export function createSyncing(requests: Requests, clock: Clock, random: () => nu
     const asked = () => {};
     pending.set(talkgroupId, asked);
     askedAtMs.set(talkgroupId, clock.nowMs());
-    requests.askFor('SYNCED', { type: 'SYNC', talkgroup_id: talkgroupId }).catch(({ code }: RadioError) => {
+    requests.askFor('SYNCED', { type: 'SYNC', talkgroup_id: talkgroupId }).catch((error: RadioError) => {
       // Unless a snapshot came by itself; a refusal for good means that the talkgroup is none of ours any more.
       if (pending.get(talkgroupId) !== asked) return;
-      if (PASSING.has(code)) askLater(talkgroupId);
+      if (isPassing(error)) askLater(talkgroupId);
       else pending.delete(talkgroupId);
     });
   }

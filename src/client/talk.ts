@@ -3,6 +3,11 @@ import type { Codec, DenyCode, EndCode, ErrorCode, RevokeCode, Talker } from './
 import type { Listenable } from './events.js';
 import type { TalkEnded } from './messages.js';
 
+/**
+ * The server tells of very many talkgroups in parts. A talk in a talkgroup of a later part is `idle` until that part
+ * comes. Then it asks, or sends at most the last 500 ms of its speech. When all parts are there without the talkgroup, it
+ * ends as `denied` with the code `not_member`.
+ */
 export type TalkOptions = {
   talkgroupId: string;
   /** 0 to 7, else 1; from 4 on it preempts whoever is lower, and needs an admin or an open emergency. */

@@ -14,6 +14,8 @@ export type TalkHandle = Talk & {
   message(message: ServerMessage): boolean;
   /** What the server says of the talkgroup, events being missed or not. */
   snapshot(snapshot: Snapshot): void;
+  /** A part of the snapshots came: the talkgroup may be known now, or be known to be none of ours. */
+  partCame(): void;
   connectionLost(): void;
   /** There is a connection again; `resumed` is the talkgroup as the resumed session finds it, null in a new session. */
   connected(resumed: Snapshot | null): void;
@@ -60,10 +62,10 @@ export function createTalk(
     mayLeave: () => uplink.isOpen && (!asksFirst || state.kind === 'granted' || state.kind === 'talking'),
     begins,
     closed,
-    notMember: () => finish({ kind: 'denied', code: 'not_member' }),
+    notMember,
   });
 
-  if (asksFirst && uplink.isOpen) ask();
+  if (uplink.isOpen) askFirst();
   return {
     talkgroupId,
     floor,
@@ -86,10 +88,16 @@ export function createTalk(
     },
     message,
     snapshot,
+    partCame,
     connectionLost,
     connected,
     stop: () => finish(otherwise),
   };
+
+  /** A grant is of use only when frames can follow: while the number is awaited nothing is asked. */
+  function askFirst(): void {
+    if (asksFirst && state.kind === 'idle' && !uplink.isAwaited(talkgroupId)) ask();
+  }
 
   function ask(): void {
     const question = { type: 'FLOOR_REQUEST', talkgroup_id: talkgroupId, queue: floor === 'queue', ref };
@@ -230,6 +238,17 @@ export function createTalk(
     }
   }
 
+  function partCame(): void {
+    if (isOver || uplink.isAwaited(talkgroupId)) return;
+    if (state.kind === 'idle' && uplink.numberOf(talkgroupId) === null) return notMember();
+    askFirst();
+    outgoing.flush();
+  }
+
+  function notMember(): void {
+    finish({ kind: 'denied', code: 'not_member' });
+  }
+
   function connectionLost(): void {
     outgoing.clear();
     if (isEnding) finish(otherwise);
@@ -239,7 +258,7 @@ export function createTalk(
     const running = resumed?.talkers.find(isOurs);
     if (running) return started(running);
     restart();
-    if (asksFirst) ask();
+    askFirst();
   }
 
   function restart(): void {

@@ -7,7 +7,10 @@ import type { Talk, TalkOptions } from './talk.js';
 import { createTalk, type TalkHandle } from './talking.js';
 
 export type Talks = {
-  /** Ends an earlier talk there; throws RadioError `not_member` when connected and not subscribed to the talkgroup. */
+  /**
+   * Ends an earlier talk there. Throws RadioError `not_member` when connected and not subscribed to the talkgroup. When
+   * the talkgroup may be in a part of the snapshots that has not come yet, the talk waits for it.
+   */
   begin(options: TalkOptions): Talk;
   message(message: ServerMessage): void;
   connected(welcome: Welcome): void;
@@ -23,10 +26,13 @@ export function createTalks(uplink: Uplink, clock: Clock): Talks {
 
   return {
     begin(options) {
-      if (uplink.isOpen && uplink.numberOf(options.talkgroupId) === null) {
+      // LIMIT: in the last of many parts it waits a round trip for each; a SYNC of the talkgroup would end that.
+      const { talkgroupId } = options;
+      const isKnown = uplink.numberOf(talkgroupId) !== null;
+      if (uplink.isOpen && !isKnown && !uplink.isAwaited(talkgroupId)) {
         throw new RadioError('not_member', 'not a member of this talkgroup, or not subscribed to it');
       }
-      for (const earlier of talksIn(options.talkgroupId)) earlier.end();
+      for (const earlier of talksIn(talkgroupId)) earlier.end();
       asked += 1;
       const talk = createTalk({ ...options, ref: `talk-${asked}` }, uplink, clock);
       talks = [...talks.filter((earlier) => !earlier.isOver), talk];
@@ -50,6 +56,7 @@ export function createTalks(uplink: Uplink, clock: Clock): Talks {
     if (message.type === 'SUBSCRIBED') {
       for (const snapshot of message.talkgroups)
         for (const talk of talksIn(snapshot.talkgroup_id)) talk.snapshot(snapshot);
+      for (const talk of talks) talk.partCame();
     } else if (message.type === 'ERROR' && message.talkgroup_id === undefined) {
       // Names at most the question that it refuses.
       talks.some((talk) => talk.message(message));

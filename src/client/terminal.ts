@@ -1,5 +1,6 @@
 // The radio in a terminal: speaks a file into a talkgroup, or writes what is heard to a file. Node only.
 import { PAYLOAD_BYTES_MAX } from '../relay/frame.js';
+import { isWhole } from './messages.js';
 import { createRadio, type Radio, RadioError, type Talkgroup, type TalkOutcome } from './node.js';
 import { createOpusWriter, readOpus } from './ogg.js';
 import { createRecorder, type Recorded } from './recorder.js';
@@ -15,8 +16,8 @@ export type TerminalOptions = {
 
 /**
  * Speaks an Ogg Opus file in real time and tells how the talk ended, `released` when all went well; with `queue` it
- * waits for the floor. Rejects when the file cannot be spoken, the relay refuses the token, or the user is not in the
- * talkgroup.
+ * waits for the floor. It begins when the relay has told of all talkgroups. Rejects when the file cannot be spoken, the
+ * relay refuses the token, or the user is not in the talkgroup.
  */
 export async function talkFile(
   options: TerminalOptions & { talkgroup: string; file: string; priority?: number; queue?: boolean },
@@ -28,7 +29,7 @@ export async function talkFile(
   }
   const radio = openRadio(options);
   try {
-    await until(radio, { event: 'open', signal });
+    await until(radio, { event: 'told', signal });
     if (signal?.aborted) return { kind: 'ended', code: 'unsent' };
     const { talkgroup_id, name } = findTalkgroup(radio, options.talkgroup);
     const talk = radio.talk({
@@ -73,7 +74,7 @@ export async function listenToFile(
     onFailure: () => enough.abort(),
   });
   try {
-    await until(radio, { event: 'open', signal });
+    await until(radio, { event: 'told', signal });
     if (talkgroup !== undefined && !signal.aborted) findTalkgroup(radio, talkgroup);
     report(`listening to ${talkgroup ?? `${radio.talkgroups.size} talkgroups`}`);
     await until(radio, { signal });
@@ -119,19 +120,25 @@ function openRadio({ url, token, report = () => {} }: TerminalOptions): Radio {
   return radio;
 }
 
-/** Resolves at the event or when aborted; rejects when the relay turned us away for good. */
+/** Resolves when the relay has told of all talkgroups, or when aborted; rejects when it turned us away for good. */
 function until(
   radio: Radio,
-  { event, signal }: { event?: 'open'; signal: AbortSignal | undefined },
+  { event, signal }: { event?: 'told'; signal: AbortSignal | undefined },
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) resolve();
     signal?.addEventListener('abort', () => resolve(), { once: true });
-    if (event) radio.on(event, () => resolve());
+    if (event) onTold(radio, resolve);
     radio.on('stopped', ({ code, reason }) =>
       reject(new RadioError('stopped', `the relay closed the connection: ${reason || code}`)),
     );
   });
+}
+
+/** WELCOME has no room for very many talkgroups; the others follow (PROTOCOL.md, section 3, Snapshots in parts). */
+function onTold(radio: Radio, told: () => void): void {
+  radio.on('open', (welcome) => isWhole(welcome) && told());
+  radio.on('message', (message) => message.type === 'SUBSCRIBED' && !message.more && told());
 }
 
 function findTalkgroup(radio: Radio, nameOrId: string): Talkgroup {

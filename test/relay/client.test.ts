@@ -256,6 +256,54 @@ t.test('an admin who asks with priority takes the floor, and both are told', asy
   t.match(await order.ended, { kind: 'ended', code: 'released', frames: 2 });
 });
 
+t.test('a talk begun at once in a talkgroup of a later part of WELCOME is relayed', async (t) => {
+  const s = await service(t);
+  const bob = await s.person('bob');
+  const ids = await s.talkgroups(bob, 200);
+  const b = createRadio({ url: s.ws, token: bob.token });
+  t.teardown(() => b.close());
+  const { talkgroups, talkgroups_total } = await event(b, 'open');
+  const told = new Set(talkgroups.map(({ talkgroup_id }) => talkgroup_id));
+  const [first = '', second = ''] = ids.filter((id) => !told.has(id));
+  t.same([talkgroups_total, b.talkgroups.has(first)], [200, false]);
+
+  const [spoken, asked, elsewhere] = [
+    b.talk({ talkgroupId: first }),
+    b.talk({ talkgroupId: second, floor: 'queue' }),
+    b.talk({ talkgroupId: '00000000-0000-4000-8000-000000000000' }),
+  ];
+  spoken.end(packet);
+  t.match(await spoken.ended, { code: 'released', frames: 1 });
+  await reaches(asked, 'granted');
+  asked.end(packet);
+  t.match(await asked.ended, { code: 'released', frames: 1 });
+  t.same(await elsewhere.ended, { kind: 'denied', code: 'not_member' });
+  t.equal(b.talkgroups.size, 200);
+  t.throws(() => b.talk({ talkgroupId: elsewhere.talkgroupId }), { code: 'not_member' });
+});
+
+t.test('a new session that is refused its choices as too many gets them a moment later', async (t) => {
+  const s = await service(t, { RESUME_MS: '0' });
+  const bob = await s.person('bob');
+  const ids = await s.talkgroups(bob, 200);
+  const [other, b] = [await bob.radio(), await radioOf(t, s, bob)];
+  await b.subscribe({ talkgroupIds: ids, mode: 'listen' });
+  const isAnswer = (message: { type: string }) => message.type === 'ERROR' || 'ref' in message;
+  let refused: unknown;
+  // The budget of snapshots is the user's: spent by one socket, it is missing to the other until it has grown again.
+  while (refused !== 'rate_limited') {
+    while ((await other.asks({ type: 'SUBSCRIBE', talkgroup_ids: ids })).type === 'SUBSCRIBED');
+    const answer = event(b, 'message', isAnswer);
+    b.reconnect();
+    const told = await answer;
+    refused = told.type === 'ERROR' && told.code;
+  }
+  await event(b, 'message', (message) => message.type === 'SUBSCRIBED' && message.ref !== undefined);
+  const talk = b.talk({ talkgroupId: ids[0] ?? '' });
+  talk.end(packet);
+  t.same(await talk.ended, { kind: 'denied', code: 'listen_only' });
+});
+
 t.test('what was chosen to hear is heard so, and again in a new session', async (t) => {
   const s = await service(t, { RESUME_MS: '0' });
   const [ann, bob] = [await s.person('ann'), await s.person('bob')];

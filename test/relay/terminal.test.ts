@@ -60,6 +60,24 @@ t.test('what is spoken into a talkgroup is, packet for packet, in the file of a 
   ]);
 });
 
+t.test('a talkgroup of a later part of WELCOME is found by the talker and the listener', async (t) => {
+  const { s, ann, bob, talker, listener, spoken, file, out } = await setUp(t);
+  const ids = await s.talkgroups(ann, 200);
+  const told = (await ann.radio()).welcome?.talkgroups as { talkgroup_id: string }[];
+  const id = ids.find((one) => !told.some(({ talkgroup_id }) => talkgroup_id === one)) ?? '';
+  await bob.post(`/talkgroups/${id}/join`);
+  const { done, ready } = listen({ ...listener, out, talkgroup: id, bursts: 1 });
+  await ready;
+  t.match(await talkFile({ ...talker, talkgroup: id, file }), { code: 'released', frames: spoken.length });
+  t.match(await done, { bursts: 1, packets: spoken.length });
+
+  const interrupt = new AbortController();
+  const own = listen({ ...talker, out, talkgroup: id, signal: interrupt.signal });
+  await own.ready;
+  interrupt.abort();
+  t.match(await own.done, { bursts: 0 });
+});
+
 t.test('an interrupted listener leaves a whole file of what it heard so far', async (t) => {
   const { talker, listener, spoken, file, out } = await setUp(t);
   const interrupt = new AbortController();

@@ -246,6 +246,109 @@ t.test('a choice refused right after a reconnect leaves the one that is being as
   t.match(socket().texts, [{ type: 'SUBSCRIBE', talkgroup_ids: [alpha], mode: 'listen' }]);
 });
 
+t.test(
+  'a choice that a new session refuses for now is asked for again, every second, until taken',
+  async (t) => {
+    for (const code of ['rate_limited', 'unavailable'] as const) {
+      const { clock, radio, socket, ref, subscribed, returns } = setUp();
+      const done = radio.subscribe({ talkgroupIds: [alpha, bravo], mode: 'listen' });
+      subscribed(both);
+      await done;
+      returns(false);
+      for (const asked of [1, 2]) {
+        t.equal(socket().texts.length, asked);
+        socket().says({ type: 'ERROR', ref: ref(), code, message: '' });
+        await turn();
+        clock.pass(999);
+        t.equal(socket().texts.length, asked, 'not at once');
+        clock.pass(1);
+      }
+      const wanted = { type: 'SUBSCRIBE', talkgroup_ids: [alpha, bravo], mode: 'listen' };
+      t.match(socket().texts, [wanted, wanted, wanted]);
+      subscribed(both);
+      await turn();
+      clock.pass(5_000);
+      t.equal(socket().texts.length, 3, 'taken');
+    }
+  },
+);
+
+t.test('an unsubscribed talkgroup is left again by a session that refused it for now', async (t) => {
+  const { clock, radio, socket, ref, returns } = setUp();
+  const done = radio.unsubscribe([alpha]);
+  socket().says({ type: 'OK', ref: ref() });
+  await done;
+  returns(false);
+  socket().says({ type: 'ERROR', ref: ref(), code: 'rate_limited', message: '' });
+  await turn();
+  clock.pass(1_000);
+  const left = { type: 'UNSUBSCRIBE', talkgroup_ids: [alpha] };
+  t.match(socket().texts, [left, left]);
+});
+
+t.test(
+  'a refused re-subscription is dropped when it is pointless, or the user chose otherwise',
+  async (t) => {
+    type World = ReturnType<typeof setUp>;
+    const scenes: Record<string, (world: World) => unknown> = {
+      'the membership ended': ({ socket }) =>
+        socket().says({ type: 'TALKGROUP_LEFT', talkgroup_id: alpha, reason: 'left' }),
+      async 'another choice was taken'({ radio, subscribed }) {
+        const other = radio.subscribe({ talkgroupIds: [alpha], mode: 'events' });
+        subscribed([ALPHA]);
+        await other;
+      },
+      'another choice is under way': ({ radio }) => {
+        radio.subscribe({ talkgroupIds: [alpha], mode: 'events' }).catch(() => {});
+      },
+      'the radio is closed': ({ radio }) => radio.close(),
+    };
+    for (const [name, happens] of Object.entries(scenes)) {
+      const world = setUp();
+      const { clock, radio, socket, ref, subscribed, returns } = world;
+      const done = radio.subscribe({ talkgroupIds: [alpha], mode: 'listen' });
+      subscribed([ALPHA]);
+      await done;
+      returns(false);
+      socket().says({ type: 'ERROR', ref: ref(), code: 'rate_limited', message: '' });
+      await turn();
+      await happens(world);
+      const asked = socket().texts.length;
+      clock.pass(5_000);
+      t.equal(socket().texts.length, asked, name);
+      if (radio.state === 'stopped') t.equal(clock.pending, 0, name);
+    }
+  },
+);
+
+t.test('a re-subscription that is refused for good waits for the next connection', async (t) => {
+  const { clock, radio, socket, ref, subscribed, returns } = setUp();
+  const done = radio.subscribe({ talkgroupIds: [alpha], mode: 'listen' });
+  subscribed([ALPHA]);
+  await done;
+  returns(false);
+  socket().says({ type: 'ERROR', ref: ref(), code: 'bad_message', message: '' });
+  await turn();
+  clock.pass(5_000);
+  t.equal(socket().texts.length, 1);
+  returns(true);
+  t.match(socket().texts, [{ type: 'SUBSCRIBE', talkgroup_ids: [alpha], mode: 'listen' }]);
+});
+
+t.test('the choice before a refused one is asked for again when the session does not have it', async (t) => {
+  const { clock, radio, socket, ref, subscribed, returns } = setUp();
+  const done = radio.subscribe({ talkgroupIds: [alpha], mode: 'listen' });
+  subscribed([ALPHA]);
+  await done;
+  returns(false);
+  const refused = radio.subscribe({ talkgroupIds: [alpha], mode: 'events' });
+  socket().says({ type: 'ERROR', ref: ref(0), code: 'bad_message', message: '' });
+  socket().says({ type: 'ERROR', ref: ref(1), code: 'rate_limited', message: '' });
+  await t.rejects(refused, { code: 'rate_limited' });
+  clock.pass(1_000);
+  t.match(socket().texts.slice(2), [{ type: 'SUBSCRIBE', talkgroup_ids: [alpha], mode: 'listen' }]);
+});
+
 t.test('each message of a choice too large for one stands for itself', async (t) => {
   const { radio, socket, returns } = setUp();
   const many = Array.from({ length: 201 }, (_, i) => ({ ...ALPHA, talkgroup_id: `tg-${i}`, number: i + 10 }));

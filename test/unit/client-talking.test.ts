@@ -2,7 +2,7 @@
 import t from 'tap';
 import { speak } from '../../src/client/speak.js';
 import { END, START } from '../../src/relay/frame.js';
-import { ALPHA, fakeWorld, OWN, talkEnd, talker, turn } from '../helpers/client-fakes.js';
+import { ALPHA, BRAVO, fakeWorld, OWN, talkEnd, talker, turn } from '../helpers/client-fakes.js';
 
 const packet = (n: number) => Uint8Array.of(0x08, n);
 
@@ -234,6 +234,100 @@ t.test('a second burst in a talkgroup ends the first, and each hears of its own 
 t.test('talking where one is no member is refused at once', async (t) => {
   const { radio } = setUp();
   t.throws(() => radio.talk({ talkgroupId: 'tg-elsewhere' }), { code: 'not_member' });
+});
+
+/** WELCOME had room for Alpha alone; Bravo and Charlie are in the parts that follow. */
+function setUpInParts() {
+  const world = setUp({ connected: false });
+  const { radio, socket } = world;
+  socket().welcomes({ talkgroups: [ALPHA], talkgroups_total: 3 });
+  const part = (talkgroup: typeof ALPHA, more: boolean) =>
+    socket().says({ type: 'SUBSCRIBED', more, talkgroups: [talkgroup], refused: [] });
+  return {
+    ...world,
+    talkIn: (talkgroupId: string, floor?: 'request' | 'queue') =>
+      radio.talk({ talkgroupId, ...(floor && { floor }) }),
+    bravoComes: () => part(BRAVO, true),
+    lastComes: () => part({ ...ALPHA, talkgroup_id: 'tg-charlie', number: 3 }, false),
+  };
+}
+
+t.test('a talk in a talkgroup of a later part waits for it, and sends its last half second', async (t) => {
+  const { clock, talkIn, bravoComes, lastComes, sent, socket } = setUpInParts();
+  const burst = talkIn('tg-bravo');
+  for (let n = 0; n < 30; n++) {
+    burst.send(packet(n));
+    clock.pass(20);
+  }
+  t.same([sent(), burst.state.kind], [[], 'idle']);
+  bravoComes();
+  t.equal(socket().frames[0]?.talkgroup, BRAVO.number);
+  const sequences = socket().frames.map(({ sequence }) => sequence);
+  t.same(
+    sequences,
+    Array.from({ length: 25 }, (_, i) => i),
+  );
+  t.same(sent()[0], [START, 0, 0x08, 5]);
+  burst.end();
+  t.same(sent().at(-1), [END, 25]);
+  lastComes();
+  t.equal(burst.state.kind, 'requested');
+});
+
+t.test('a talk that asks first asks when the part of its talkgroup is there', async (t) => {
+  for (const floor of ['request', 'queue'] as const) {
+    const { talkIn, bravoComes, socket } = setUpInParts();
+    const [kept, dropped] = [talkIn('tg-bravo', floor), talkIn('tg-charlie', floor)];
+    dropped.end();
+    t.same(await dropped.ended, { kind: 'ended', code: 'unsent' });
+    t.same([socket().texts, kept.state.kind], [[], 'idle']);
+    bravoComes();
+    t.match(socket().texts, [{ type: 'FLOOR_REQUEST', talkgroup_id: 'tg-bravo', queue: floor === 'queue' }]);
+    t.equal(socket().texts.length, 1);
+  }
+});
+
+t.test('a talk in a talkgroup of no part is denied with the last one, from then on at once', async (t) => {
+  const { radio, talkIn, bravoComes, lastComes, sent, socket } = setUpInParts();
+  const talks = [talkIn('tg-a'), talkIn('tg-b', 'request'), talkIn('tg-c')];
+  talks[2]?.send(packet(0));
+  bravoComes();
+  t.same(
+    talks.map(({ state }) => state.kind),
+    ['idle', 'idle', 'idle'],
+  );
+  lastComes();
+  for (const { ended } of talks) t.same(await ended, { kind: 'denied', code: 'not_member' });
+  t.same([sent(), socket().texts], [[], []]);
+  t.throws(() => radio.talk({ talkgroupId: 'tg-elsewhere' }), { code: 'not_member' });
+});
+
+t.test('a talk that is let go before its part comes is unsent half a second later', async (t) => {
+  const { clock, talkIn, bravoComes, sent } = setUpInParts();
+  const [late, silent] = [talkIn('tg-bravo'), talkIn('tg-charlie')];
+  late.send(packet(0));
+  late.end(packet(1));
+  silent.end();
+  t.same([late.state.kind, silent.state.kind], ['idle', 'ended']);
+  clock.pass(520);
+  t.same(await late.ended, { kind: 'ended', code: 'unsent' });
+  bravoComes();
+  t.same(sent(), []);
+  t.equal(clock.pending, 1, 'only the connection is watched on');
+});
+
+t.test('a short talk and the one behind it are sent in their order when the part comes', async (t) => {
+  const { talkIn, bravoComes, sent } = setUpInParts();
+  const first = talkIn('tg-bravo');
+  first.send(packet(0));
+  talkIn('tg-bravo').send(packet(1));
+  t.equal(first.state.kind, 'idle');
+  bravoComes();
+  t.same(sent(), [
+    [START, 0, 0x08, 0],
+    [END, 1],
+    [START, 0, 0x08, 1],
+  ]);
 });
 
 t.test('speaking keeps to the schedule of its start, also after a stall', async (t) => {
