@@ -12,7 +12,10 @@ const STEP_MS = 20;
  */
 const IDLE_MS = 1;
 
-/** How long the drain that begins now may last. */
+/**
+ * How long the drain that begins now may last (ms): with a talker `msMax`, else what the idle sockets take. A burst that
+ * begins later does not prolong it, because clients are told this number before.
+ */
 export function drainMsMax(sessions: Sessions, msMax: number): number {
   const { idle, talkers } = split(sessions);
   return talkers.length > 0 ? msMax : Math.min(msMax, IDLE_MS * idle.length);

@@ -58,7 +58,7 @@ export function createEffects({
         if (talk !== undefined) discard(talk);
       }),
     granted: (membership) => each(membership.user, ({ reception }) => reception.hear(membership)),
-    missed: (user) => each(user, ({ telling }) => telling.resync()),
+    missed: (user, memberships) => each(user, ({ telling }) => telling.resync(memberships)),
     joined: (membership) =>
       each(membership.user, (session) => {
         session.reception.hear(membership);

@@ -1,7 +1,7 @@
 // Fan-out: one topic for a talkgroup's audio, one for its events; the engine copies to each subscriber.
 import type { Crowd } from './crowd.js';
 import { flushHeld } from './held.js';
-import type { Talkgroup } from './members.js';
+import type { Talkgroup, User } from './members.js';
 import type { Session } from './session.js';
 
 /** What of the engine publishes; the listener hands it over, and encodes text. */
@@ -56,11 +56,23 @@ export interface Fanout {
   watchers(talkgroup: Talkgroup): number;
   /** To every session of this relay. */
   all(message: string): void;
+  /** false: the engine has written, or dropped, every text published so far to the user's talkgroups and to all. */
+  mayDropText(user: User): boolean;
   /** Sessions that hear the talkgroup's events. */
   online(talkgroup: Talkgroup): number;
 }
 
 export function createFanout(publisher: Publisher, crowd: Pick<Crowd, 'isThick'>): Fanout {
+  const all = { textsUnwritten: 0 };
+
+  function publishText(topic: string, message: string, to: { textsUnwritten: number }): void {
+    // Before the engine has it: a big one is written, or dropped, at once.
+    to.textsUnwritten++;
+    // Node runs it behind the engine's own part of a turn of the loop, in which everything published is written.
+    setImmediate(written, to);
+    publisher.publish(topic, message, false);
+  }
+
   return {
     audio(from, talkgroup, frame, nowMs) {
       if (!crowd.isThick(nowMs)) from.publish(talkgroup.audioTopic, frame, true);
@@ -75,19 +87,29 @@ export function createFanout(publisher: Publisher, crowd: Pick<Crowd, 'isThick'>
     event(talkgroup, make) {
       flushHeld(talkgroup);
       talkgroup.event++;
-      publisher.publish(talkgroup.eventTopic, make(talkgroup.event), false);
+      publishText(talkgroup.eventTopic, make(talkgroup.event), talkgroup);
     },
     tell(talkgroup, message) {
       flushHeld(talkgroup);
-      publisher.publish(talkgroup.eventTopic, message, false);
+      publishText(talkgroup.eventTopic, message, talkgroup);
     },
     presence(talkgroup, message) {
-      publisher.publish(talkgroup.presenceTopic, message, false);
+      publishText(talkgroup.presenceTopic, message, talkgroup);
     },
     watchers: (talkgroup) => publisher.numSubscribers(talkgroup.presenceTopic),
     all(message) {
-      publisher.publish(SERVICE_TOPIC, message, false);
+      publishText(SERVICE_TOPIC, message, all);
+    },
+    mayDropText({ memberships }) {
+      if (all.textsUnwritten > 0) return true;
+      // Also those withdrawn or unsubscribed: a text may have been published before that, in the same turn.
+      for (const { talkgroup } of memberships.values()) if (talkgroup.textsUnwritten > 0) return true;
+      return false;
     },
     online: (talkgroup) => publisher.numSubscribers(talkgroup.eventTopic),
   };
+}
+
+function written(to: { textsUnwritten: number }): void {
+  to.textsUnwritten--;
 }

@@ -237,7 +237,7 @@ function routes(app: TemplatedApp, relay: Relay, options: RoutesOptions): void {
       const { session } = ws.getUserData();
       if (session === null) return;
       try {
-        session.reception.overrun(mayBeText(message, isBinary));
+        session.reception.overrun(isText(message, isBinary));
       } catch (error) {
         // Not in the middle of the engine's own walk through its topics: the end of a socket frees what it stands on.
         setImmediate(relay.fail, session, error);
@@ -335,13 +335,9 @@ function seat(ws: WebSocket<SocketData>, data: SocketData, admission: Admission,
   data.early = null;
 }
 
-/**
- * Whether a text may be lost with what the engine dropped. Of a batch of published messages it names only the first
- * that had no room, and a text may stand behind a frame; a ping by itself is named as if it were a text. (Tried on both
- * releases of the engine.)
- */
-const mayBeText = (message: ArrayBuffer, isBinary: boolean) =>
-  isBinary || new Uint8Array(message)[0] === OPENING_BRACE;
+/** Whether the engine dropped one of our texts. It names a ping, too, as if it were a text. (Tried on both releases.) */
+const isText = (message: ArrayBuffer, isBinary: boolean) =>
+  !isBinary && new Uint8Array(message)[0] === OPENING_BRACE;
 
 const OPENING_BRACE = 0x7b;
 

@@ -26,6 +26,8 @@ export class Talkgroup {
   maxTalkMs: number;
   /** Number of the last event published here; a client that sees a gap missed one. */
   event = 0;
+  /** Texts published here that the engine may not have written to the sockets yet. */
+  textsUnwritten = 0;
   /** Its deletion was announced and not yet read: nothing goes in or out. */
   withdrawn = false;
   /** Memberships of connected users, granted or withdrawn. */
@@ -50,7 +52,6 @@ export class Talkgroup {
   /** The only one who is given its audio as it comes; null: there are more, or none. */
   onlyHearer: Reception | null = null;
   private readonly hearers = new Set<Reception>();
-  private walked: Iterator<Reception> | null = null;
   /** When the next of its live receivers is due to be pinged behind a frame (monotonic ms). */
   askAtMs = 0;
   /** Its audio for receivers that are not live; null while there are none, which is all the hot path asks. */
@@ -93,17 +94,15 @@ export class Talkgroup {
     return this.newest;
   }
 
-  /** Who is given its audio as it comes. */
+  /** Who is given its audio as it comes, in the order in which they are pinged behind its frames. */
   get live(): ReadonlySet<Reception> {
     return this.hearers;
   }
 
-  /** Its live receivers one after the other, and again from the first; null while there are none. */
-  nextLive(): Reception | null {
-    const next = this.walked?.next();
-    if (next !== undefined && next.done !== true) return next.value;
-    this.walked = this.hearers.values();
-    return this.walked.next().value ?? null;
+  /** It had its turn: this live receiver is now the last of them. */
+  toTheEnd(hearer: Reception): void {
+    this.hearers.delete(hearer);
+    this.hearers.add(hearer);
   }
 
   /** From here on it is given the audio. */
@@ -115,8 +114,6 @@ export class Talkgroup {
   /** Not any more, if it was. */
   exit(hearer: Reception): void {
     this.hearers.delete(hearer);
-    // A half-used iterator keeps what left the set since; the walk begins anew.
-    this.walked = null;
     this.count();
   }
 

@@ -68,9 +68,9 @@ export interface Limits extends TalkLimits {
 
 // So that one snapshot fits into one message of 32 KiB whatever is stored, with names and codecs of the greatest length.
 /** Running bursts in a snapshot; `talkers_total` says how many there are. */
-const TALKERS_MAX = 32;
+const SNAPSHOT_TALKERS_MAX = 32;
 /** Of these, as JSON: 32 without `codec` always fit. */
-const TALKERS_BYTES_MAX = 22 * 1024;
+const SNAPSHOT_TALKERS_BYTES_MAX = 22 * 1024;
 
 /** What a client needs to take part in a talkgroup from here on; `online` counts sessions. */
 export function snapshotOf(talkgroup: Talkgroup, online: number) {
@@ -100,7 +100,7 @@ function talkersOf({ talking }: Talkgroup) {
   for (const talk of talking) {
     const talker = { ...talkBody(talk), frames: talk.frames, sequence: talk.sequence };
     bytes += Buffer.byteLength(JSON.stringify(talker));
-    if (talkers.length === TALKERS_MAX || bytes > TALKERS_BYTES_MAX) break;
+    if (talkers.length === SNAPSHOT_TALKERS_MAX || bytes > SNAPSHOT_TALKERS_BYTES_MAX) break;
     talkers.push(talker);
   }
   return talkers;

@@ -276,13 +276,14 @@ export class Reception implements Hearer {
 
   /**
    * The engine dropped something meant for this socket. What was relayed since the last mark may be part of it.
-   * `lostText`: a text may be, too. The topics are left in a moment: not in the middle of the engine's own walk through
-   * them.
+   * `isText`: it named a text. The engine names the first message that it drops of a batch, not those behind it. The
+   * topics are left in a moment: not in the middle of the engine's own walk through them.
    */
-  overrun(lostText: boolean): void {
-    const { peer } = this;
+  overrun(isText: boolean): void {
+    const { peer, session, house } = this;
     if (peer === null) return;
     this.lag.overrun(this.fairMs());
+    const lostText = isText || house.fanout.mayDropText(session.user);
     if (this.behind !== null) {
       this.behind.lostText ||= lostText;
       return;

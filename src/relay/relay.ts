@@ -321,10 +321,11 @@ export function createRelay(options: RelayOptions): Relay {
     gap: rights.gap,
     async close() {
       closing = true;
-      fanout.all(say.goaway(drainMsMax(sessions, limits.drainMs) + RECONNECT_AFTER_MS));
+      const msMax = drainMsMax(sessions, limits.drainMs);
+      fanout.all(say.goaway(msMax + RECONNECT_AFTER_MS));
       await drain({
         sessions,
-        msMax: limits.drainMs,
+        msMax,
         close: (session) => attempt(session, () => session.close(closes.restart)),
       });
       rights.close();

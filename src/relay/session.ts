@@ -122,7 +122,7 @@ export class Session {
     // What nobody but its talker would hear is not handed to the engine.
     if (talkgroup.onlyHearer !== this.reception) {
       house.fanout.audio(peer, talkgroup, message, nowMs);
-      if (nowMs >= talkgroup.askAtMs) house.asking.behindFrame(talkgroup);
+      if (nowMs >= talkgroup.askAtMs) house.asking.behindFrame(talkgroup, nowMs);
     }
     if (talkgroup.held !== null) house.holding.keep(talk, message, nowMs);
     if ((flags & END) !== 0) house.floors.release(talk, 'released', nowMs);

@@ -7,8 +7,8 @@ export interface RightsEffects {
   /** Nothing of the talkgroup goes to this user's sockets any more, until `granted`. */
   withdrawn(membership: Membership): void;
   granted(membership: Membership): void;
-  /** Something was withdrawn for a while: the user's sockets need fresh snapshots of all they hear. */
-  missed(user: User): void;
+  /** These were withdrawn for a while: the user's sockets need fresh snapshots of them. */
+  missed(user: User, memberships: ReadonlySet<Membership>): void;
   joined(membership: Membership): void;
   left(membership: Membership): void;
   deleted(talkgroup: Talkgroup): void;
@@ -66,18 +66,18 @@ export function createSettler(members: Members, effects: RightsEffects): Settler
     held.withdrawn = false;
     held.isAdmin = account.role === 'admin';
     const rows = new Map(account.memberships.map((row) => [row.id, row]));
-    let missed = false;
+    const missed = new Set<Membership>();
     for (const membership of held.memberships.values()) {
       const row = rows.get(membership.talkgroup.id);
       rows.delete(membership.talkgroup.id);
       if (row === undefined) dismiss(membership);
-      else missed = renew(membership, row) || missed;
+      else if (renew(membership, row)) missed.add(membership);
     }
     for (const row of rows.values()) {
       if (isOver(held)) return;
       effects.joined(admit(held, row));
     }
-    if (missed) effects.missed(held);
+    if (missed.size > 0) effects.missed(held, missed);
   }
 
   /** An effect may close the last session, when its socket is full; then the user is held no longer. */

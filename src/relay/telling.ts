@@ -47,9 +47,10 @@ export class Telling {
     if (this.owed !== null || this.underWay > PART_BYTES_MAX / 2) this.ask();
   }
 
-  /** Fresh snapshots of all that it hears, for a client that may have missed events. */
-  resync(): void {
-    this.owe(this.heard());
+  /** Fresh snapshots of all that it hears, or of these, for a client that may have missed events there. */
+  resync(missed?: ReadonlySet<Membership>): void {
+    const heard = this.heard();
+    this.owe(missed === undefined ? heard : new Set([...heard].filter((each) => missed.has(each))));
     if (this.askedAtMs === null) this.next(); // else behind the part under way
   }
 

@@ -208,6 +208,18 @@ async function peopleOf(t: Test, { rest, ws, url }: Addresses) {
     return { id, number: row?.number as number, name };
   }
 
+  /** Talkgroups `crowded 1` to `crowded COUNT` of one member, written to the database while the relay holds none of them. */
+  async function talkgroups(member: { readonly id: UserId }, count: number): Promise<string[]> {
+    const rows = await sql<{ id: string }[]>`
+      insert into talkgroups (name, master_secret)
+      select 'crowded ' || n, decode(repeat('00', 32), 'hex') from generate_series(1, ${count}) n
+      returning id`;
+    const ids = rows.map(({ id }) => id);
+    await sql`insert into memberships (user_id, talkgroup_id, site)
+      select ${member.id}, unnest(${`{${ids}}`}::uuid[]), 'depot'`;
+    return ids;
+  }
+
   return {
     rest,
     ws,
@@ -225,6 +237,7 @@ async function peopleOf(t: Test, { rest, ws, url }: Addresses) {
     radioOf: ({ token }: { token: string }) => connect(t, `${ws}/ws?token=${token}`),
     admin,
     talkgroupWith,
+    talkgroups,
     /** A talkgroup of these members. */
     talkgroup: (name: string, ...members: readonly { readonly id: UserId }[]) =>
       talkgroupWith({ name }, ...members),

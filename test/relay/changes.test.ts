@@ -1,4 +1,5 @@
 // Changes made by REST reach live sockets: what everybody hears of them, and that no frame slips through afterwards.
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
 import { eventually } from '../helpers/eventually.js';
@@ -73,6 +74,21 @@ for (const threads of ['1', '0']) {
         ['of another'],
         'who left hears no more',
       );
+    });
+
+    t.test('a right that was in doubt and stands brings snapshots of its talkgroups alone', async (t) => {
+      const [ann] = await people(s, 'doubt', 1);
+      const [fire, rail] = [await s.talkgroup('doubt-fire', ann), await s.talkgroup('doubt-rail', ann)];
+      const [a] = await radios([ann]);
+      const inDoubt = async (notice: object) => {
+        await s.sql`select pg_notify('talkgroup_radio', ${JSON.stringify({ ...notice, id: randomUUID() })})`;
+        const { talkgroups, ...told } = await a.hears('SUBSCRIBED');
+        t.same(told, { type: 'SUBSCRIBED', more: false, refused: [] });
+        return new Set((talkgroups as { talkgroup_id: string }[]).map(({ talkgroup_id }) => talkgroup_id));
+      };
+      t.same(await inDoubt({ kind: 'left', user: ann.id, talkgroup: fire.id }), new Set([fire.id]));
+      const all = new Set([fire.id, rail.id]);
+      t.same(await inDoubt({ kind: 'user_revoked', user: ann.id }), all, 'all rights of the user');
     });
 
     t.test('a deleted talkgroup is gone for everybody, each burst ended first', async (t) => {

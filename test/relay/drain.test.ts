@@ -63,6 +63,28 @@ t.test(
   },
 );
 
+t.test(
+  'a burst that begins after GOAWAY keeps no socket open for longer than GOAWAY says',
+  { buffered: true },
+  async (t) => {
+    const s = await serviceProcess(t, { ...TALKING, DRAIN_MS: '600000', SOCKETS_PER_USER: '1000' });
+    const [ann, bob] = [await s.person('ann'), await s.person('bob')];
+    const group = await s.talkgroup('late', ann, bob);
+    // They are closed first, which gives the last one the time to begin.
+    const sockets = 500;
+    await Promise.all(Array.from({ length: sockets - 1 }, () => bob.radio()));
+    const late = await ann.radio();
+    late.socket.on('message', (data) => {
+      if (String(data).includes('GOAWAY')) late.speaks(group.number, 'without an end', { start: true });
+    });
+    s.signal('SIGTERM');
+    t.match(await late.hears('GOAWAY'), { reconnect_after_ms: sockets + 1000 });
+    t.match(await late.hears('TALK_STARTED'), { session: late.session });
+    t.same(await late.closes(), RESTART);
+    t.equal(await s.exit(), 0);
+  },
+);
+
 t.test('whoever asks is told at once, and REST answers to the end', { buffered: true }, async (t) => {
   const s = await serviceProcess(t, { ...TALKING, DRAIN_MS: '60000' });
   const group = await s.crew(t, 2, { name: 'meanwhile' });

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { type ChaosProxy, startChaosProxy } from '../helpers/chaos-proxy.js';
 import { eventually } from '../helpers/eventually.js';
+import { readExposition } from '../helpers/exposition.js';
 import {
   around,
   exactLagsIn,
@@ -432,6 +433,57 @@ t.test("the engine's own buffer is full before time tells", { timeout: 160_000 }
   });
 });
 
+t.test('what the engine dropped is known to be audio, or made good', { timeout: 160_000 }, async (t) => {
+  const s = await service(t, {
+    ...{ FRAME_BYTES: '16384', FRAMES_PER_SECOND: '10000', USER_BYTES_PER_SECOND: '1000000000' },
+    ...{ BACKLOG_MS: '60000', TALK_SILENCE_MS: '60000' },
+  });
+
+  t.test('receivers that lost audio and no text are told LAG, and no snapshots', async (t) => {
+    const { talkgroup, radios } = await group(s, 'audio', 10);
+    const [a, b, ...deaf] = radios;
+    a.speaks(talkgroup.number, 'begins', { start: true });
+    for (const radio of deaf) await radio.hearsText('begins');
+    for (const radio of deaf) radio.socket.pause();
+    // 10 MB, of which kernel and engine hold less than half for each.
+    for (let frames = 0; frames < 1200; frames += 20) {
+      for (let frame = 0; frame < 20; frame++) a.speaks(talkgroup.number, 'x'.repeat(8000));
+      await until('all heard', () => b.frames.length > frames + 20);
+    }
+    for (const radio of deaf) {
+      radio.socket.resume();
+      await radio.hears('LAG');
+      await radio.settled(); // SUBSCRIBED would have come before that
+    }
+    const told = deaf.filter(({ arrivals }) => arrivals.some(isResync));
+    t.equal(told.length, 0, `${told.length} of ${deaf.length} were told all their talkgroups`);
+  });
+
+  t.test('a text that was dropped behind a frame is made good', async (t) => {
+    const { talkgroup, radios } = await group(s, 'hidden', 10);
+    const [a, b, deaf, ...clickers] = radios;
+    const before = await overruns(s);
+    deaf.socket.pause();
+    let turn = 0;
+    // In each turn of the relay frames, and behind them a burst of a single one.
+    while ((await overruns(s)) === before) {
+      for (let frame = 0; frame < 20; frame++)
+        a.speaks(talkgroup.number, 'x'.repeat(8000), { start: turn + frame === 0 });
+      const clicker = clickers[turn % clickers.length] as Radio;
+      clicker.speaks(talkgroup.number, 'click', { start: true, end: true });
+      turn++;
+      await b.hears('TALK_ENDED', ({ session }) => session === clicker.session);
+    }
+    deaf.socket.resume();
+    await deaf.hears('LAG');
+    await deaf.settled();
+    const ends = ({ arrivals }: Radio) =>
+      arrivals.filter((one) => !isFrame(one) && one.type === 'TALK_ENDED');
+    t.ok(ends(deaf).length < turn, 'it lost the last text');
+    t.ok(deaf.arrivals.some(isResync), 'and was told all its talkgroups');
+  });
+});
+
 t.test(
   'a right withdrawn while its radio lags is not given back with LAG',
   {
@@ -517,6 +569,12 @@ const hasJoined = (onlooker: Radio, { session }: Radio, talkgroupId: string) =>
       talkgroup_id === talkgroupId &&
       (joined as { session: number }[]).some((present) => present.session === session),
   );
+
+/** Times that the engine had no room for something. */
+async function overruns({ metrics }: Service): Promise<number> {
+  const { series } = readExposition(await (await fetch(metrics)).text());
+  return series.get('talkgroup_relay_overruns_total') ?? Number.NaN;
+}
 
 /** Whether it was told that the other is gone. */
 const hasLeft = (onlooker: Radio, { session }: Radio) =>

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { lagCount } from '../helpers/hearing.js';
 import { narrowLink } from '../helpers/narrow-link.js';
-import { connect, type Json, type Person, type Radio, type Service, service } from '../helpers/service.js';
+import { connect, type Json, type Radio, type Service, service } from '../helpers/service.js';
 import { FRAMES_PER_SECOND, speech, until } from '../helpers/speech.js';
 
 /** `make prove` takes 1,000. */
@@ -18,7 +18,7 @@ t.test('a radio at 1 Mbit/s is told of all talkgroups while it hears speech, wit
   const s = await service(t);
   const [ann, bob] = [await s.person('ann'), await s.person('bob')];
   const fire = await s.talkgroup('fire', ann, bob);
-  const ids = await talkgroups(s, bob, TALKGROUPS);
+  const ids = await s.talkgroups(bob, TALKGROUPS);
   await openEmergencies(s, ids);
   const a = await ann.radio();
   const talk = speech(t, a, fire);
@@ -68,7 +68,7 @@ t.test('a radio at 1 Mbit/s is told of all talkgroups while it hears speech, wit
 t.test('the answer to SUBSCRIBE comes in parts as well, each once', async (t) => {
   const s = await service(t);
   const bob = await s.person('bob');
-  const ids = await talkgroups(s, bob, 200);
+  const ids = await s.talkgroups(bob, 200);
   const b = await bob.radio();
   await partsOf(b);
   b.messages.length = 0;
@@ -96,7 +96,7 @@ t.test(
   async (t) => {
     const s = await service(t);
     const bob = await s.person('bob');
-    const ids = await talkgroups(s, bob, 200);
+    const ids = await s.talkgroups(bob, 200);
     const b = await bob.radio();
     const told = ((b.welcome?.talkgroups ?? []) as Json[]).map(({ talkgroup_id }) => talkgroup_id);
     const untold = ids.filter((id) => !told.includes(id));
@@ -114,7 +114,7 @@ t.test(
   async (t) => {
     const s = await service(t);
     const [ann, bob] = [await s.person('ann'), await s.person('bob')];
-    const ids = await talkgroups(s, bob, 200);
+    const ids = await s.talkgroups(bob, 200);
     const fire = await s.talkgroup('fire', ann);
     const sockets = [await bob.radio(), await bob.radio(), await bob.radio()];
     const ask = (radio: Radio) => radio.asks({ type: 'SUBSCRIBE', talkgroup_ids: ids });
@@ -155,18 +155,6 @@ const emergenciesIn = ({ talkgroups }: Json) =>
 const sorted = (texts: readonly string[]) => [...texts].sort();
 const portOf = ({ ws }: { ws: string }) => Number(new URL(ws).port);
 const atSecond = (second: number) => `2026-01-01T00:00:${String(second).padStart(2, '0')}.000Z`;
-
-/** So many talkgroups of one member, written to the database while the relay holds none of them. */
-async function talkgroups({ sql }: Service, member: Person, count: number): Promise<string[]> {
-  const rows = await sql<{ id: string }[]>`
-    insert into talkgroups (name, master_secret)
-    select 'crowded ' || n, decode(repeat('00', 32), 'hex') from generate_series(1, ${count}) n
-    returning id`;
-  const ids = rows.map(({ id }) => id);
-  await sql`insert into memberships (user_id, talkgroup_id, site)
-    select ${member.id}, unnest(${`{${ids}}`}::uuid[]), 'depot'`;
-  return ids;
-}
 
 /** In each of them 40, of as many users, one a second. */
 async function openEmergencies({ sql }: Service, ids: readonly string[]): Promise<void> {

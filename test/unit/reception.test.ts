@@ -4,7 +4,7 @@ import t from 'tap';
 import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
 import type { Close } from '../../src/relay/closes.js';
 import { newCounts } from '../../src/relay/counts.js';
-import { DROPPED, type Peer } from '../../src/relay/fanout.js';
+import { createFanout, DROPPED, type Peer } from '../../src/relay/fanout.js';
 import type { House } from '../../src/relay/house.js';
 import { FairClock } from '../../src/relay/lag.js';
 import { Membership, Talkgroup, User } from '../../src/relay/members.js';
@@ -22,15 +22,16 @@ const user = new User({
   device_active: true,
   memberships: [],
 });
-const talkgroup = new Talkgroup({
+const fire = {
   id: 'fire' as TalkgroupId,
   number: 1,
   name: 'fire',
   rotation_counter: 0,
-  floor_mode: 'open',
+  floor_mode: 'open' as const,
   max_talk_ms: 0,
   emergencies: [],
-});
+};
+const talkgroup = new Talkgroup(fire);
 const membership = new Membership(user, talkgroup, 'depot');
 user.memberships.set(talkgroup.number, membership);
 
@@ -50,8 +51,11 @@ function receiver() {
     close: ({ reason }: Close) => said.push(reason),
   } as unknown as Session; // all of a session that its reception uses
   const counts = newCounts();
+  const publisher = { publish: () => true, numSubscribers: () => 1 };
+  const fanout = createFanout(publisher, { isThick: () => false });
   const house = {
     nowMs: () => nowMs,
+    fanout,
     fair,
     unanswered,
     counts,
@@ -63,6 +67,7 @@ function receiver() {
 
   return {
     reception,
+    fanout,
     counts,
     said,
     now: () => String(fair.at(nowMs)),
@@ -145,6 +150,52 @@ t.test('fresh snapshots follow LAG when a text may be lost, and only then', asyn
   reception.overrun(false);
   reception.overrun(true);
   t.same(catchesUp(), ['LAG', 'SUBSCRIBED'], 'later, while it was slow already');
+});
+
+t.test('a text published in the turn of a drop may be lost, in one of the turns before not', async (t) => {
+  const { reception, fanout, said, now, pass } = receiver();
+  reception.attach(socket(true).peer);
+  const rail = new Talkgroup({ ...fire, id: 'rail' as TalkgroupId, number: 2, name: 'rail' });
+  const catchesUp = async () => {
+    pass(TICK_MS);
+    reception.ping(now());
+    reception.pong(new Uint8Array(Buffer.from(now())).buffer, Number(now()));
+    await nextTurn();
+    return said.splice(0);
+  };
+  const ways: Record<string, () => void> = {
+    event: () => fanout.event(talkgroup, () => ''),
+    tell: () => fanout.tell(talkgroup, ''),
+    presence: () => fanout.presence(talkgroup, ''),
+    all: () => fanout.all(''),
+  };
+  for (const [way, tellIt] of Object.entries(ways)) {
+    tellIt();
+    reception.overrun(false);
+    t.same(await catchesUp(), ['LAG', 'SUBSCRIBED'], way);
+    tellIt();
+    await nextTurn();
+    reception.overrun(false);
+    t.same(await catchesUp(), ['LAG'], `${way}, a turn before`);
+    reception.overrun(false);
+    tellIt();
+    reception.overrun(false);
+    t.same(await catchesUp(), ['LAG', 'SUBSCRIBED'], `${way}, and it was slow already`);
+  }
+  fanout.tell(rail, '');
+  t.notOk(fanout.mayDropText(user), 'of a talkgroup that it is not in');
+  await nextTurn();
+});
+
+t.test('a text published by an immediate may be lost until the next turn is over', async (t) => {
+  const { fanout } = receiver();
+  const may: boolean[] = [];
+  setImmediate(() => fanout.tell(talkgroup, ''));
+  fanout.tell(talkgroup, ''); // counted out behind that immediate
+  setImmediate(() => may.push(fanout.mayDropText(user)));
+  await nextTurn();
+  await nextTurn();
+  t.same([...may, fanout.mayDropText(user)], [true, false]);
 });
 
 t.test('a pong that is not the digits of a ping answers nothing', async (t) => {

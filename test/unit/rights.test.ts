@@ -483,7 +483,7 @@ const broken = () => {
 const ofSockets: Record<string, (effects: RightsEffects, held: ReturnType<typeof threeSockets>) => void> = {
   withdrawn: (effects, { membership }) => effects.withdrawn(membership),
   granted: (effects, { membership }) => effects.granted(membership),
-  missed: (effects, { user }) => effects.missed(user),
+  missed: (effects, { user, membership }) => effects.missed(user, new Set([membership])),
   joined: (effects, { membership }) => effects.joined(membership),
   left: (effects, { membership }) => effects.left(membership),
   deleted: (effects, { talkgroup }) => effects.deleted(talkgroup),
