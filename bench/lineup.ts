@@ -7,6 +7,7 @@ import { enlist, type FleetOptions, type Member } from './users.js';
 export const RELAY = 'relay';
 export const QUIET_RELAY = 'relay, no lag pings';
 export const BARE = 'bare engine';
+export const PINGING = 'engine that pings as often';
 
 /** The relay's settings beyond its defaults: no limit is raised. A line for each connection says nothing here. */
 const RELAYS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -15,6 +16,7 @@ const RELAYS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 const PEER_NAMES: Readonly<Record<string, PeerName>> = {
   [BARE]: 'bare',
+  [PINGING]: 'bare-pinging',
   ws: 'ws',
   '@fastify/websocket': 'fastify-websocket',
   'socket.io': 'socket.io',

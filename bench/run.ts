@@ -18,6 +18,7 @@ import { manyGroups } from './scenarios/many-groups.js';
 import { monitor } from './scenarios/monitor.js';
 import { oneTalker1000, oneTalker5000 } from './scenarios/one-talker.js';
 import { reconnectStorm } from './scenarios/reconnect-storm.js';
+import { restNeighbour } from './scenarios/rest-neighbour.js';
 import { restRead } from './scenarios/rest-read.js';
 import { restUnderAudio } from './scenarios/rest-under-audio.js';
 import { restWrite } from './scenarios/rest-write.js';
@@ -46,6 +47,7 @@ const SCENARIOS: Readonly<Record<string, Entry>> = {
   'slow-listeners': { play: slowListeners, takesS: 220 },
   flood: { play: flood, takesS: 165 },
   'rest-under-audio': { play: restUnderAudio, takesS: 115 },
+  'rest-neighbour': { play: restNeighbour, takesS: 60 },
   'login-storm': { play: loginStorm, takesS: 40 },
   'silent-database': { play: silentDatabase, takesS: 140 },
   'gps-tide': { play: gpsTide, takesS: 70 },

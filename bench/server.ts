@@ -56,6 +56,8 @@ interface Peer {
 export const PEERS = {
   /** The engine inside our relay, alone. */
   bare: nodePeer('bare', 'uWebSockets.js'),
+  /** The same, which pings whoever hears a frame as often as the relay does. */
+  'bare-pinging': nodePeer('bare', 'uWebSockets.js', '1000'),
   /** With frames built once. */
   ws: nodePeer('ws', 'ws'),
   'fastify-websocket': nodePeer('fastify-websocket', '@fastify/websocket'),
@@ -103,11 +105,11 @@ export function withPeer<T>(
 }
 
 /** A file of peers/, on our Node: its libraries' versions are those of the lock file. */
-function nodePeer(file: string, library: string) {
+function nodePeer(file: string, library: string, ...args: readonly string[]) {
   return {
     dialect: 'websocket',
     version: () => versionOf(library),
-    start: () => startOfNode(new URL(`./peers/${file}.js`, import.meta.url)),
+    start: () => startOfNode(new URL(`./peers/${file}.js`, import.meta.url), [], args),
   } as const;
 }
 
@@ -144,9 +146,9 @@ function programPeer<const Name extends DialectName>(
 }
 
 /** Ours, and the peers on Node, print `WebSocket  ws://...` and then `Ready`. */
-function startOfNode(file: URL, flags: readonly string[] = []): Start {
+function startOfNode(file: URL, flags: readonly string[] = [], args: readonly string[] = []): Start {
   return {
-    command: [process.execPath, ...flags, file.pathname],
+    command: [process.execPath, ...flags, file.pathname, ...args],
     readUrl(output) {
       const url = /^WebSocket +(\S+)$/m.exec(output)?.[1];
       return url !== undefined && /^Ready$/m.test(output) ? url : null;

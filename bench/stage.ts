@@ -56,6 +56,8 @@ export interface Turn extends Heard {
   /** Measured frames that were sent, and all that listeners received of them. */
   readonly frames: number;
   readonly delivered: number;
+  /** How late the latest measured frame left: so long the generator itself stood still, or the machine did. */
+  readonly lateMs: number;
   /** All that was sent was relayed within the turn: nothing of it is charged to the next. */
   readonly isWhole: boolean;
 }
@@ -174,7 +176,12 @@ async function playTurn({ server, pid, talkers: side, crowds, late }: Players, p
   await side.speak({ talkers, frames: leadFrames, begins: isBurst });
   const isClear = await settle();
   const before = { us: cpuUs(pid), atMs: nowMs() };
-  await side.speak({ talkers, frames, late });
+  let lateMs = 0;
+  const noteLate = (ms: number) => {
+    lateMs = Math.max(lateMs, ms);
+    late(ms);
+  };
+  await side.speak({ talkers, frames, late: noteLate });
   const isDone = await settle();
   const { atMs } = before;
   const measured = { cpuUs: cpuUs(pid) - before.us, atMs, durationMs: nowMs() - atMs };
@@ -188,6 +195,7 @@ async function playTurn({ server, pid, talkers: side, crowds, late }: Players, p
     server,
     talkers,
     ...measured,
+    lateMs,
     frames: frames * talkers,
     delivered: heard.received - (expected * unmeasured) / (unmeasured + frames),
     isWhole: isClear && isDone && isOver,

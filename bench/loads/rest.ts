@@ -4,13 +4,16 @@ import { type Busy, type Performance, perform } from '../players.js';
 import { createSender, encodeRequest, type Sent } from '../requests.js';
 import type { Member } from '../users.js';
 
-/** `reads`: talkgroups and positions; `writes`: positions, joins and leaves; `mixed`: four reads, a position. */
-export type Mix = 'reads' | 'writes' | 'mixed';
+/**
+ * `reads`: talkgroups and positions; `writes`: positions, joins and leaves; `mixed`: four reads, a position; the others ask
+ * for one thing.
+ */
+export type Mix = 'reads' | 'writes' | 'mixed' | 'talkgroups' | 'members' | 'health';
 
 export interface RestSetup {
   readonly url: string;
   readonly connectionsMax: number;
-  /** Who asks, in turns: each with a device, and a talkgroup to join and leave. */
+  /** Who asks, in turns: each with what its mix asks of, a device or a talkgroup. */
   readonly users: readonly Member[];
   readonly mix: Mix;
 }
@@ -60,6 +63,11 @@ async function prepare(setup: RestSetup): Promise<Performance<RestPiece, RestPla
 
 const listTalkgroups: Ask = ({ token }) => encodeRequest({ method: 'GET', path: '/talkgroups', token });
 
+const listMembers: Ask = ({ token, talkgroups }) =>
+  encodeRequest({ method: 'GET', path: `/talkgroups/${talkgroups[0]?.id}/members`, token });
+
+const askHealth: Ask = () => encodeRequest({ method: 'GET', path: '/healthz' });
+
 const readPosition: Ask = ({ token, deviceId }) =>
   encodeRequest({ method: 'GET', path: `/devices/${deviceId}/gps`, token });
 
@@ -84,4 +92,7 @@ const MIXES: Readonly<Record<Mix, readonly Ask[]>> = {
   reads: READS,
   writes: [...FOUR_POSITIONS, leave, ...FOUR_POSITIONS, join],
   mixed: [...READS, ...READS, reportPosition],
+  talkgroups: [listTalkgroups],
+  members: [listMembers],
+  health: [askHealth],
 };

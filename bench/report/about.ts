@@ -43,6 +43,10 @@ export const ABOUT: Readonly<Record<string, About>> = {
     title: 'REST beside audio',
     what: 'One radio talks to 200 while requests fall on the REST door in every second phase: p99 of the audio with them over p99 without.',
   },
+  'rest-neighbour': {
+    title: 'One user asks for much',
+    what: 'One user lists a talkgroup of 10,000 members on 40 connections, each asking again when it is answered: how long another user waits for its talkgroups meanwhile, and the health check.',
+  },
   'login-storm': {
     title: 'Everybody logs in at once',
     what: 'One radio talks to 200, and in every second phase 1,000 users log in within a second, each login a bcrypt hash: what the audio notices, and how soon those are turned away who cannot be served.',
