@@ -19,6 +19,7 @@ import { emergencyRoutes } from './emergencies/routes.js';
 import { AppError } from './errors.js';
 import { openFixIntake } from './gps/counts.js';
 import { gpsRoutes } from './gps/routes.js';
+import { createLists } from './http/lists.js';
 import { createHttpServer } from './http/server.js';
 import { keyRoutes } from './keys/routes.js';
 import { checkSecrets } from './keys/secrets.js';
@@ -105,6 +106,7 @@ export async function compose(
       return because('database', database.trouble()) ?? because('relay', relay.trouble());
     };
     const shared = { database, tell: relay.tell };
+    const listing = { ...shared, lists: createLists() };
     const fixes = openFixIntake(database);
     const http = createHttpServer({
       config,
@@ -121,11 +123,11 @@ export async function compose(
           passwordLengthMin: config.PASSWORD_MIN_LENGTH,
           registration: config.REGISTRATION,
         }),
-        talkgroupRoutes({ ...shared, wrap, directory: config.TALKGROUP_DIRECTORY }),
-        deviceRoutes(shared),
+        talkgroupRoutes({ ...listing, wrap, directory: config.TALKGROUP_DIRECTORY }),
+        deviceRoutes(listing),
         gpsRoutes({ database, storeFix: fixes.storeFix }),
         keyRoutes(shared),
-        emergencyRoutes(shared),
+        emergencyRoutes(listing),
       ],
     });
     const metrics = createMetricsServer({ config, log }, async () => ({

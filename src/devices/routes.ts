@@ -4,8 +4,8 @@ import type { Database } from '../db/client.js';
 import { noticeOf, type Tell } from '../db/notices.js';
 import { AppError } from '../errors.js';
 import { confirm } from '../http/confirm.js';
-import { inPieces } from '../http/long-list.js';
-import { PageQuery, pageOf, readPage } from '../http/paging.js';
+import type { Lists } from '../http/lists.js';
+import { PageQuery } from '../http/paging.js';
 import { readDeviceId } from '../http/paths.js';
 import { answers, IdInPath, Ok, ok } from '../http/schemas.js';
 import { DeviceList, DeviceStatus, Me } from './schemas.js';
@@ -14,11 +14,12 @@ import * as store from './store.js';
 export interface DeviceOptions {
   readonly database: Database;
   readonly tell: Tell;
+  readonly lists: Lists;
 }
 
 /** GET /devices, GET /me and PATCH /devices/:id/status. */
 export const deviceRoutes =
-  ({ database, tell }: DeviceOptions): FastifyPluginAsyncTypebox =>
+  ({ database, tell, lists }: DeviceOptions): FastifyPluginAsyncTypebox =>
   async (app) => {
     const tags = ['devices'];
 
@@ -27,12 +28,13 @@ export const deviceRoutes =
       schema: { tags, querystring: PageQuery, response: answers(DeviceList) },
     } as const;
 
-    app.get('/devices', list, async ({ query, deadline }, reply) => {
-      const page = readPage(query);
-      const rows = await store.allDevices(database, deadline, page);
-      if (page === null) return inPieces(reply, 'devices', rows);
-      return pageOf(page, 'devices', { rows, idOf: ({ id }) => id });
-    });
+    app.get('/devices', list, async ({ query, deadline }, reply) =>
+      lists.answer(reply, query, {
+        name: 'devices',
+        read: (page) => store.allDevices(database, deadline, page),
+        idOf: ({ id }) => id,
+      }),
+    );
 
     const readMe = { config: { access: 'user' }, schema: { tags, response: answers(Me) } } as const;
 

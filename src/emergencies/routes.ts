@@ -4,8 +4,8 @@ import type { Database } from '../db/client.js';
 import type { Tell } from '../db/notices.js';
 import { AppError } from '../errors.js';
 import { confirm } from '../http/confirm.js';
-import { inPieces } from '../http/long-list.js';
-import { PageQuery, pageOf, readPage } from '../http/paging.js';
+import type { Lists } from '../http/lists.js';
+import { PageQuery } from '../http/paging.js';
 import { answers, IdInPath, Ok, ok } from '../http/schemas.js';
 import { readId } from '../ids.js';
 import { EmergencyList } from './schemas.js';
@@ -14,11 +14,12 @@ import * as store from './store.js';
 export interface EmergencyOptions {
   readonly database: Database;
   readonly tell: Tell;
+  readonly lists: Lists;
 }
 
 /** The routes under /emergencies. */
 export const emergencyRoutes =
-  ({ database, tell }: EmergencyOptions): FastifyPluginAsyncTypebox =>
+  ({ database, tell, lists }: EmergencyOptions): FastifyPluginAsyncTypebox =>
   async (app) => {
     const tags = ['emergencies'];
 
@@ -28,11 +29,12 @@ export const emergencyRoutes =
     } as const;
 
     app.get('/emergencies', list, async ({ user, query, deadline }, reply) => {
-      const page = readPage(query);
       const whose = { user: user.sub, isAdmin: user.role === 'admin' };
-      const rows = await store.openEmergencies(database, deadline, { ...whose, page });
-      if (page === null) return inPieces(reply, 'emergencies', rows);
-      return pageOf(page, 'emergencies', { rows, idOf: ({ emergency_id }) => emergency_id });
+      return lists.answer(reply, query, {
+        name: 'emergencies',
+        read: (page) => store.openEmergencies(database, deadline, { ...whose, page }),
+        idOf: ({ emergency_id }) => emergency_id,
+      });
     });
 
     const acknowledge = {

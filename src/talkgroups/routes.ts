@@ -2,10 +2,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { Database } from '../db/client.js';
 import { noticeOf, type Tell } from '../db/notices.js';
+import type { Page } from '../db/pages.js';
 import { AppError } from '../errors.js';
 import { confirm } from '../http/confirm.js';
-import { inPieces } from '../http/long-list.js';
-import { firstOrNext, PageQuery, pageOf, readPage, SmallPageQuery } from '../http/paging.js';
+import type { Lists } from '../http/lists.js';
+import { firstOrNext, PageQuery, pageOf, SmallPageQuery } from '../http/paging.js';
 import { readTalkgroupId } from '../http/paths.js';
 import { answers, IdInPath, Ok, ok } from '../http/schemas.js';
 import { readId, type UserId } from '../ids.js';
@@ -23,6 +24,7 @@ import * as store from './store.js';
 export interface TalkgroupOptions {
   readonly database: Database;
   readonly tell: Tell;
+  readonly lists: Lists;
   readonly wrap: store.WrapSecret;
   /** Who may read GET /talkgroups/directory. */
   readonly directory: 'all' | 'admin';
@@ -30,7 +32,7 @@ export interface TalkgroupOptions {
 
 /** The routes under /talkgroups. */
 export const talkgroupRoutes =
-  ({ database, tell, wrap, directory }: TalkgroupOptions): FastifyPluginAsyncTypebox =>
+  ({ database, tell, lists, wrap, directory }: TalkgroupOptions): FastifyPluginAsyncTypebox =>
   async (app) => {
     const tags = ['talkgroups'];
 
@@ -40,11 +42,15 @@ export const talkgroupRoutes =
     } as const;
 
     app.get('/talkgroups', list, async ({ user, query, deadline }, reply) => {
-      const page = readPage(query);
-      const found = await store.talkgroupsOf(database, deadline, { user: user.sub, page });
-      const rows = found.map((talkgroup) => ({ talkgroup_id: talkgroup.id, talkgroup }));
-      if (page === null) return inPieces(reply, 'talkgroups', rows);
-      return pageOf(page, 'talkgroups', { rows, idOf: ({ talkgroup_id }) => talkgroup_id });
+      const read = async (page: Page | null) => {
+        const found = await store.talkgroupsOf(database, deadline, { user: user.sub, page });
+        return found.map((talkgroup) => ({ talkgroup_id: talkgroup.id, talkgroup }));
+      };
+      return lists.answer(reply, query, {
+        name: 'talkgroups',
+        read,
+        idOf: ({ talkgroup_id }) => talkgroup_id,
+      });
     });
 
     const readDirectory = {
@@ -111,11 +117,12 @@ export const talkgroupRoutes =
 
     app.get('/talkgroups/:id/members', members, async ({ params, query, deadline }, reply) => {
       const talkgroup = readTalkgroupId(params.id);
-      const page = readPage(query);
-      const rows = await store.membersOf(database, deadline, { talkgroup, page });
-      if (rows === null) throw new AppError('talkgroup_not_found');
-      if (page === null) return inPieces(reply, 'members', rows);
-      return pageOf(page, 'members', { rows, idOf: ({ user_id }) => user_id });
+      const read = async (page: Page | null) => {
+        const members = await store.membersOf(database, deadline, { talkgroup, page });
+        if (members === null) throw new AppError('talkgroup_not_found');
+        return members;
+      };
+      return lists.answer(reply, query, { name: 'members', read, idOf: ({ user_id }) => user_id });
     });
 
     const remove = {

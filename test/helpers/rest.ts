@@ -18,6 +18,7 @@ import { deviceRoutes } from '../../src/devices/routes.js';
 import { emergencyRoutes } from '../../src/emergencies/routes.js';
 import { openFixIntake } from '../../src/gps/counts.js';
 import { gpsRoutes } from '../../src/gps/routes.js';
+import { createLists } from '../../src/http/lists.js';
 import { createHttpServer, type HttpServer } from '../../src/http/server.js';
 import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
 import { keyRoutes } from '../../src/keys/routes.js';
@@ -159,6 +160,7 @@ async function start({
   const limits = createLimits(limitsIn(config));
   const { DATABASE_POOL: connections, DATABASE_CALLS: callsMax } = config;
   const database = openDatabase({ url: databaseUrl, connections, callsMax, log });
+  const listing = { database, tell, lists: createLists() };
   const server = createHttpServer({
     config,
     tokenKeys: [SECRET],
@@ -175,15 +177,14 @@ async function start({
         registration: config.REGISTRATION,
       }),
       talkgroupRoutes({
-        database,
-        tell,
+        ...listing,
         wrap: createKeyring(config.SECRETS_KEY).wrap,
         directory: config.TALKGROUP_DIRECTORY,
       }),
-      deviceRoutes({ database, tell }),
+      deviceRoutes(listing),
       gpsRoutes({ database, storeFix: openFixIntake(database).storeFix }),
       keyRoutes({ database, tell }),
-      emergencyRoutes({ database, tell }),
+      emergencyRoutes(listing),
       ...moreRoutes,
     ],
   });

@@ -8,39 +8,65 @@ import { PASSWORD, service } from '../helpers/rest.js';
 t.setTimeout(60_000);
 
 t.test(
-  'a request of another user overtakes forty lists of one user that wait for the database',
+  'a request of another user overtakes forty pages of one user that wait for the database',
   async (t) => {
     const s = await service(t);
     const talkgroup = await s.talkgroup();
     const other = await s.account({ serial: 'other' });
     const unlock = await s.lock('memberships');
     const answered: string[] = [];
-    const lists = Array.from({ length: 40 }, async () => {
-      const { status } = await s.radio.get(`/talkgroups/${talkgroup}/members`);
-      answered.push(`list ${status}`);
+    const pages = Array.from({ length: 40 }, async () => {
+      const { status } = await s.radio.get(`/talkgroups/${talkgroup}/members?limit=10`);
+      answered.push(`page ${status}`);
     });
     await eventually(() => {
-      if (s.database.figures().gate.inside < 2) throw new Error('no list is in work');
+      if (s.database.figures().gate.inside < 2) throw new Error('no page is in work');
     });
     const { status } = await other.get(`/devices/${other.deviceId}/gps`); // no fix was recorded
     answered.push(`other ${status}`);
     t.strictSame(answered, ['other 404']);
     await unlock();
-    await Promise.all(lists);
-    t.equal(answered.filter((answer) => answer === 'list 200').length, 40);
+    await Promise.all(pages);
+    t.equal(answered.filter((answer) => answer === 'page 200').length, 40);
   },
 );
+
+t.test('one user has one whole list in work; its pages and the lists of others go on', async (t) => {
+  const s = await service(t);
+  const other = await s.account({ serial: 'other' });
+  const unlock = await s.lock('memberships');
+  const lists = Array.from({ length: 10 }, () => s.radio.get('/talkgroups'));
+  const statements = () => s.database.figures().gate;
+  await eventually(() => assert.equal(statements().inside, 1));
+  t.equal((await s.radio.get('/talkgroups/directory')).status, 200, 'a page does not wait for the list');
+  const ofOther = other.get('/talkgroups');
+  await eventually(() => assert.deepEqual([statements().inside, statements().waiting], [2, 0]));
+  await unlock();
+  for (const { status } of await Promise.all([...lists, ofOther])) t.equal(status, 200);
+});
+
+t.test('whole lists that wait behind one that takes too long are refused', async (t) => {
+  const s = await service(t);
+  const unlock = await s.lock('memberships');
+  const lists = await Promise.all([1, 2, 3].map(() => s.radio.get('/talkgroups')));
+  t.strictSame(
+    lists.map(({ status, body }) => [status, body]),
+    Array(3).fill([503, { error: 'database unavailable' }]),
+  );
+  await unlock();
+  t.equal((await s.radio.get('/talkgroups')).status, 200, 'the place is free again');
+});
 
 t.test('one user has at most two statements in work, however large DATABASE_POOL is', async (t) => {
   const s = await service(t, { settings: { DATABASE_POOL: '20' } });
   const unlock = await s.lock('memberships');
-  const lists = Array.from({ length: 40 }, () => s.radio.get('/talkgroups'));
+  const pages = Array.from({ length: 40 }, () => s.radio.get('/talkgroups?limit=10'));
   await eventually(() => {
     const { inside, waiting } = s.database.figures().gate;
     assert.deepEqual({ inside, waiting }, { inside: 2, waiting: 38 });
   });
   await unlock();
-  for (const { status } of await Promise.all(lists)) t.equal(status, 200);
+  for (const { status } of await Promise.all(pages)) t.equal(status, 200);
 });
 
 t.test('one user has at most REQUESTS_PER_USER requests under way, and other users are served', async (t) => {
