@@ -124,8 +124,6 @@ async function story(t: Test, s: Service): Promise<void> {
   t.equal(value('talkgroup_relay_sessions{state="live"}'), 1);
   t.equal(value('talkgroup_relay_talkgroups'), 1);
   t.equal(value('talkgroup_relay_bursts'), 0);
-  const latencies = value('talkgroup_relay_latency_seconds_count') ?? 0;
-  t.ok(latencies >= 1 && latencies <= 3, `${latencies} of three frames were timed`);
   t.ok((value('process_resident_memory_bytes') ?? 0) > 10e6);
 
   const labels = [...after.labelValues].join('\n');
@@ -139,6 +137,15 @@ async function story(t: Test, s: Service): Promise<void> {
     /[0-9a-f]{8}-[0-9a-f]{4}/,
   ])
     t.notMatch(labels, untold);
+
+  // None of a turn in which the relay judges receivers, so perhaps not the three above.
+  const timed = await eventually(async () => {
+    talker.speaks(group.number, 'more', { start: true, end: true });
+    const count = (await scrape(s)).series.get('talkgroup_relay_latency_seconds_count') ?? 0;
+    assert.ok(count > 0);
+    return count;
+  });
+  t.ok(timed > 0, `${timed} frames were timed`);
 }
 
 for (const RELAY_THREADS of ['0', '1']) {
