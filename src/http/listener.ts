@@ -10,13 +10,13 @@ import {
   STATUS_CODES,
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Config } from '../config.js';
 import { AppError, type RefusalCode } from '../errors.js';
 import type { HttpCounts } from './counts.js';
 import { bodyOf, httpErrorOf } from './failures.js';
 import { addressReader, limitConnections } from './under-way.js';
+import { endUnread } from './unread.js';
 
 /** After refusing a connection's bytes we read on so long, for closing at once would reset the answer away. */
 const LINGER_MS_MAX = 1000;
@@ -49,13 +49,11 @@ export function createListener({ config, counts, overflow, commonHeaders }: List
   /** Connections that had their last answer; what still arrives on them is discarded. */
   const refused = new WeakSet<Duplex>();
   const addressOf = addressReader(config.TRUST_PROXY);
-  const answerMsMax = 1000 * config.ANSWER_TIMEOUT_S;
 
   function serve(handle: RequestListener): Server {
     const receive = (request: IncomingMessage, response: ServerResponse, fault = faultOf(request)) => {
       if (refused.has(request.socket)) return;
       newest.set(request.socket, response);
-      limitStall(request.socket, response);
       // Behind an Upgrade that nobody takes, Node's parser stays silent about headers that are too large.
       if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
       if (fault === null) handle(request, response);
@@ -66,28 +64,17 @@ export function createListener({ config, counts, overflow, commonHeaders }: List
     const countDrop = () => counts.connectionsDropped++;
     server.on('drop', countDrop);
     limitConnections(server, { connections: config.REST_CONNECTIONS, addressOf, onDropped: countDrop });
+    endUnread(server, {
+      event: config.TLS_CERT_FILE === undefined ? 'connection' : 'secureConnection',
+      msMax: 1000 * config.ANSWER_TIMEOUT_S,
+      onEnded: () => counts.answersStalled++,
+    });
     server.on('error', () => {}); // an accept that failed, for want of memory say: the next one may not
     server.on('request', (request, response) => receive(request, response));
     // Node answers these two without a body, or not at all.
     server.on('checkExpectation', (request, response) => receive(request, response, 'expectation_failed'));
     server.on('connect', (_request, socket) => refuseInTurn(socket, 'method_not_allowed'));
     return server;
-  }
-
-  /**
-   * Ends a connection whose client does not read its answer. Node fires the timer after `answerMsMax` without a read or
-   * write, and again for another such time when part of the answer has left since.
-   * LIMIT: progress is what the kernel takes from us, which is a large part of its buffers at a time (4 MB on the
-   * loopback). A client that reads a little more slowly than that in twice the time is closed, one that reads just as
-   * much keeps the answer in memory. A limit of the average rate would lift it.
-   */
-  function limitStall(socket: Socket, response: ServerResponse): void {
-    response.setTimeout(answerMsMax); // until the answer has left; then Node sets its keepAliveTimeout
-    response.on('timeout', () => {
-      if (socket.writableLength === 0) return; // still on its way to us, or being worked on: both have limits of their own
-      counts.answersStalled++;
-      socket.destroy();
-    });
   }
 
   function faultOf(request: IncomingMessage): RefusalCode | null {

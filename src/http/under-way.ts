@@ -8,7 +8,7 @@ import { addressKey } from './address.js';
 
 /**
  * Counts each request of an owner (a user, or a token until its user is known to stand behind it) until its answer has
- * left, which bounds the memory of answers that are not read; listener.ts bounds their time. A request may count for
+ * left, which bounds the memory of answers that are not read; unread.ts bounds their time. A request may count for
  * several owners. Throws `too_many_requests`.
  */
 export function limitRequests({ REQUESTS_PER_USER }: Config) {

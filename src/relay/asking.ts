@@ -25,7 +25,7 @@ export interface AskingOptions {
 export interface Asking {
   /**
    * A frame of the talkgroup was published and `talkgroup.askAtMs` has come: pings those of its live receivers that have
-   * become due, at most EACH_TURN.
+   * become due, at most PINGS_MAX.
    */
   behindFrame(talkgroup: Talkgroup, nowMs: number): void;
   /**
@@ -36,10 +36,13 @@ export interface Asking {
   stop(): void;
 }
 
-/** After a long silence or stall the pings that it left out are not sent all at once. */
+/**
+ * After a long silence or stall the pings that it left out are not sent all at once: those of so long at most, which is a
+ * tenth of the receivers, behind the frames that waited with them.
+ */
 const LATE_MS_MAX = 100;
-/** Pings behind a frame or in a turn of the loop, at 10 µs each: when more are due, frames do not wait for all of them. */
-const EACH_TURN = 100;
+/** Pings behind one frame or in a turn of the walk, at 10 µs each. */
+const PINGS_MAX = 100;
 /** Shares of `pingMs`: a receiver that was pinged behind a frame within the longer one is left to the frames. */
 const LEFT_TO_FRAMES = 1.25;
 /**
@@ -66,7 +69,7 @@ export function createAsking(options: AskingOptions): Asking {
     const eachMs = pingMs / receivers;
     const lateMs = Math.min(now - talkgroup.askAtMs, LATE_MS_MAX);
     // Those beyond it are due behind the next frame; what frames cannot bring, the walk does.
-    const count = Math.min(1 + Math.floor(lateMs / eachMs), receivers, EACH_TURN);
+    const count = Math.min(1 + Math.floor(lateMs / eachMs), receivers, PINGS_MAX);
     talkgroup.askAtMs = now - lateMs + count * eachMs;
     const fairMs = fair.at(now);
     const text = String(fairMs);
@@ -99,7 +102,7 @@ export function createAsking(options: AskingOptions): Asking {
 
   function walkSome(): void {
     isWalking = false; // also if one throws
-    walkDue(nowMs(), EACH_TURN);
+    walkDue(nowMs(), PINGS_MAX);
     if (due < 1) return;
     isWalking = true;
     setImmediate(guarded, walkSome);

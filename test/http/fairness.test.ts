@@ -48,9 +48,12 @@ t.test('one user has one whole list in work; its pages and the lists of others g
 t.test('whole lists that wait behind one that takes too long are refused', async (t) => {
   const s = await service(t);
   const unlock = await s.lock('memberships');
-  const lists = await Promise.all([1, 2, 3].map(() => s.radio.get('/talkgroups')));
+  const lists = [1, 2, 3].map(() => s.radio.get('/talkgroups'));
+  await eventually(() => assert.equal(s.database.figures().gate.inside, 1));
+  t.equal((await s.radio.get('/talkgroups/directory')).status, 200, 'by now all three have come');
+  t.equal(s.database.figures().gate.inside, 1, 'only the first is at the database');
   t.strictSame(
-    lists.map(({ status, body }) => [status, body]),
+    (await Promise.all(lists)).map(({ status, body }) => [status, body]),
     Array(3).fill([503, { error: 'database unavailable' }]),
   );
   await unlock();

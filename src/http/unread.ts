@@ -1,0 +1,47 @@
+// Closes connections whose client does not read its answer, which waits in memory meanwhile.
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** What had left of a connection at the last look: bytes of whole writes, and bytes of the write under way to come. */
+interface Look {
+  readonly written: number;
+  readonly queued: number;
+}
+
+/**
+ * Looks at all connections every `msMax` and ends those of which bytes wait, and of which none has left since the look
+ * before: after `msMax` to twice that. What the client sends meanwhile changes nothing, as it would for the socket's
+ * own timer.
+ * LIMIT: progress is what the kernel takes from us, which is a large part of its buffers at a time (4 MB on the
+ * loopback). A client that reads a little more slowly than that in twice the time is closed, one that reads just as
+ * much keeps the answer in memory. A limit of the average rate would lift it.
+ */
+export function endUnread(
+  server: Server,
+  { event, msMax, onEnded }: { event: 'connection' | 'secureConnection'; msMax: number; onEnded: () => void },
+): void {
+  const looks = new Map<Socket, Look>();
+  server.on(event, (socket: Socket) => {
+    looks.set(socket, { written: 0, queued: 0 });
+    socket.once('close', () => looks.delete(socket));
+  });
+
+  const timer = setInterval(() => {
+    for (const [socket, last] of looks) {
+      const now = lookAt(socket);
+      looks.set(socket, now);
+      const isWaiting = socket.writableLength > 0;
+      if (!isWaiting || now.written !== last.written || now.queued !== last.queued) continue;
+      onEnded();
+      socket.destroy();
+    }
+  }, msMax);
+  timer.unref();
+  server.once('close', () => clearInterval(timer));
+}
+
+function lookAt(socket: Socket): Look {
+  // Nothing else tells how far a write is. Node's own timer of a socket reads it, too.
+  const { _handle: handle } = socket as unknown as { readonly _handle?: { readonly writeQueueSize: number } };
+  return { written: socket.bytesWritten - socket.writableLength, queued: handle?.writeQueueSize ?? 0 };
+}
