@@ -503,12 +503,16 @@ async function race(options: {
       await delay(1);
     }
   })();
-  await listener.hearsFrame();
-  await change();
-  const answeredAt = sent;
-  for (let more = 0; more < 20; more++) speak();
-  changing = false;
-  await talking;
+  let answeredAt: number;
+  try {
+    await listener.hearsFrame();
+    await change();
+    answeredAt = sent;
+    for (let more = 0; more < 20; more++) speak();
+  } finally {
+    changing = false;
+    await talking;
+  }
   // What the relay had of the talker before this is handled, and what it published to the listener has arrived.
   await talker.settled().catch(() => {}); // closed by the change, as it should be
   await listener.settled();

@@ -16,23 +16,41 @@ t.test(
     const quiet = await s.talkgroup('quiet', bob);
     const [a, b, c] = [await ann.radio(), await bob.radio(), await cid.radio()];
 
-    b.socket.pause();
-    for (let sent = 0; sent < FRAMES; sent += 200) {
-      for (let frame = 0; frame < 200; frame++) a.speaks(loud.number, PAYLOAD, { start: sent + frame === 0 });
-      await a.settled();
+    /** The unasked SUBSCRIBED and the event before it; null: all events came, for the kernel took more in the end. */
+    async function overrun(): Promise<{ told: Json; rotated: Json } | null> {
+      b.socket.pause();
+      for (let sent = 0; sent < FRAMES; sent += 200) {
+        for (let frame = 0; frame < 200; frame++)
+          a.speaks(loud.number, PAYLOAD, { start: sent + frame === 0 });
+        await a.settled();
+      }
+      a.speaks(loud.number, 'over', { end: true });
+      await c.hears('TALK_ENDED');
+      await s.admin.post('/keys/rotate', { talkgroup_id: loud.id });
+      const rotated = await c.hears('KEY_ROTATED');
+      b.socket.resume();
+      await b.hears('LAG');
+      await b.settled();
+      const isTold = b.messages.some(({ type }) => type === 'SUBSCRIBED');
+      const hasHeard = (type: string) => b.messages.some((message) => message.type === type);
+      if (!isTold) t.ok(hasHeard('TALK_ENDED') && hasHeard('KEY_ROTATED'), 'nothing was lost but audio');
+      return isTold ? { told: await b.hears('SUBSCRIBED'), rotated } : null;
     }
-    a.speaks(loud.number, 'over', { end: true });
-    await c.hears('TALK_ENDED');
-    await s.admin.post('/keys/rotate', { talkgroup_id: loud.id });
-    await c.hears('KEY_ROTATED');
 
-    b.socket.resume();
-    const told = await b.hears('SUBSCRIBED');
+    let lost = await overrun();
+    for (let tries = 1; lost === null && tries < 5; tries++) {
+      b.messages.length = 0;
+      b.frames.length = 0;
+      c.frames.length = 0;
+      lost = await overrun();
+    }
+    if (lost === null) throw new Error('no event was ever lost');
+    const { told, rotated } = lost;
     const snapshots = told.talkgroups as Json[];
     t.same(new Set(snapshots.map(({ talkgroup_id }) => talkgroup_id)), new Set([loud.id, quiet.id]));
     t.match(
       snapshots.find(({ name }) => name === 'loud'),
-      { event: 3, rotation_counter: 1, talkers: [] },
+      { event: rotated.event, rotation_counter: rotated.rotation_counter, talkers: [] },
     );
     t.ok(b.frames.length < FRAMES, `${FRAMES - b.frames.length} of ${FRAMES} frames were lost`);
     const order = b.frames.map(({ sequence }) => sequence);
