@@ -41,7 +41,7 @@ const SCENARIOS: Readonly<Record<string, Entry>> = {
   [CANONICAL]: { play: oneTalker1000, takesS: 160 },
   'one-talker-5000': { play: oneTalker5000, takesS: 110 },
   'many-groups': { play: manyGroups, takesS: 430 },
-  'lag-pings': { play: lagPings, takesS: 240 },
+  'lag-pings': { play: lagPings, takesS: 480 },
   'floor-access': { play: floorAccess, takesS: 65 },
   'late-entry': { play: lateEntry, takesS: 50 },
   'slow-listeners': { play: slowListeners, takesS: 220 },
