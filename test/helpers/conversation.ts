@@ -1,4 +1,4 @@
-// An example of PROTOCOL.md held as a conversation with the real service, line by line.
+// An example of docs/protocol.md held as a conversation with the real service, line by line.
 import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';

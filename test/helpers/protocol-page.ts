@@ -1,4 +1,4 @@
-// PROTOCOL.md as data: its examples as lines to be said and heard, its tables as cells, the messages its tables list.
+// docs/protocol.md as data: its examples as lines to be said and heard, its tables as cells, the messages its tables list.
 import { readFileSync } from 'node:fs';
 import type { Json } from './service.js';
 
@@ -34,9 +34,9 @@ export interface Table {
 }
 
 // From dist/test/helpers.
-const page = readFileSync(new URL('../../../src/relay/PROTOCOL.md', import.meta.url), 'utf8').split('\n');
+const page = readFileSync(new URL('../../../docs/protocol.md', import.meta.url), 'utf8').split('\n');
 
-/** Every fenced block. */
+/** Every block that is fenced as `wire`. */
 export const examples = readExamples();
 export const tables = readTables();
 
@@ -76,6 +76,8 @@ function readExamples(): Example[] {
   const fences = page.flatMap((line, index) => (line.startsWith('```') ? [index] : []));
   return fences.flatMap((from, index) => {
     if (index % 2 === 1) return [];
+    if (page[from] === '```') throw new Error(`the fence in line ${from + 1} has no language`);
+    if (page[from] !== '```wire') return [];
     const [scene = '', ...lines] = page.slice(from + 1, fences[index + 1]);
     return { at: from + 1, ...readScene(scene), lines: readLines(lines) };
   });

@@ -1,4 +1,4 @@
-// PROTOCOL.md is true: its examples are held with the real service, its lists are those of the code.
+// docs/protocol.md is true: its examples are held with the real service, its lists are those of the code.
 import t, { type Test } from 'tap';
 import { hold } from '../helpers/conversation.js';
 import {

@@ -153,7 +153,7 @@ t.test('no key or password that stands in a document is one that the service tak
     'src/README.md',
     'sql/README.md',
     'bench/README.md',
-    'src/relay/PROTOCOL.md',
+    'docs/protocol.md',
     'test/chaos/README.md',
     'test/fuzz/README.md',
     'Makefile',
