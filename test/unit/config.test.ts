@@ -154,6 +154,7 @@ t.test('no key or password that stands in a document is one that the service tak
     'sql/README.md',
     'bench/README.md',
     'docs/protocol.md',
+    'docs/protocol-examples.md',
     'test/chaos/README.md',
     'test/fuzz/README.md',
     'Makefile',
