@@ -73,27 +73,38 @@ export function table(head: string): Table {
   return found;
 }
 
-/** What stands in backticks. */
+/** The texts in backticks. */
 export function codesIn(cell = ''): string[] {
   return [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
 }
 
-/** '' or what of this message is not as the tables say. */
-export function faultOf({ type, ...fields }: Json, messages: Messages): string {
+/** '' or what of this message is not as the tables say, names and types. */
+export const faultOf = (message: Json, messages: Messages) => compare(message, messages, faultsIn);
+
+/** The same by names alone, for messages that an example shows because their values are wrong. */
+export const misnamedIn = (message: Json, messages: Messages) => compare(message, messages, namesIn);
+
+function compare(
+  { type, ...fields }: Json,
+  messages: Messages,
+  look: (object: Json, known: Fields) => string[],
+): string {
   const known = messages.get(String(type));
   if (known === undefined) return `${type} is in no table`;
-  const wrong = faultsIn(fields, known);
+  const wrong = look(fields, known);
   return wrong.length === 0 ? '' : `${type}: ${wrong.join(', ')}`;
 }
 
-/** The fields of an object that are unknown, of another type, or absent although they are required. */
+/** The fields of an object that are unknown, absent although they are required, or of another type. */
 function faultsIn(object: Json, known: Fields): string[] {
-  const wrong = Object.keys(object).filter((field) => {
-    const type = known.get(field)?.type;
-    return type === undefined || !isOf(type, object[field]);
-  });
+  const mistyped = [...known].filter(([field, { type }]) => field in object && !isOf(type, object[field]));
+  return [...namesIn(object, known), ...mistyped.map(([field]) => field)];
+}
+
+function namesIn(object: Json, known: Fields): string[] {
+  const unknown = Object.keys(object).filter((field) => !known.has(field));
   const absent = [...known].filter(([field, { isRequired }]) => isRequired && !(field in object));
-  return [...wrong, ...absent.map(([field]) => field)];
+  return [...unknown, ...absent.map(([field]) => field)];
 }
 
 /** Whether the value is what the page calls a type, such as `array of id, at most 200` or `time or null`. */
@@ -113,12 +124,12 @@ function isOf(type: string, value: unknown): boolean {
 const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Of the pages' words for types; ids and times as in JSON, ids also abbreviated as in the examples. */
+/** What the pages call a type, apart from objects and lists of values. */
 const kinds: Readonly<Record<string, (value: unknown) => boolean>> = {
   null: (value) => value === null,
   boolean: (value) => typeof value === 'boolean',
   string: (value) => typeof value === 'string',
-  id: (value) => /^([\da-f]{8}-[\da-f-]{27}|.+…)$/i.test(String(value)),
+  id: (value) => /^[\da-f]{8}-[\da-f-]{27}$/.test(String(value)),
   time: (value) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(String(value)),
   number: (value) => typeof value === 'number',
   integer: (value) => Number.isSafeInteger(value),

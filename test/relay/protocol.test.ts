@@ -15,7 +15,7 @@ import {
   codesIn,
   type Example,
   examples,
-  faultOf,
+  misnamedIn,
   notShown,
   serverMessages,
   table,
@@ -68,7 +68,7 @@ t.test('every message of the code stands in a table and, with every field, in an
     // A client's may be unknown to the relay, to show what it says to that.
     const messages = messagesIn(shown(isHeard)).filter(({ type }) => listed.has(String(type)) || isHeard);
     t.same(
-      messages.map((message) => faultOf(message, listed)).filter((fault) => fault !== ''),
+      messages.map((message) => misnamedIn(message, listed)).filter((fault) => fault !== ''),
       [],
     );
     const fields = new Set(
