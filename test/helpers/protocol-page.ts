@@ -231,7 +231,9 @@ function fieldsOf(side: Side): Messages {
     if (name !== '') named.set(name.slice(0, -` (${side})`.length), fields);
     const [key = ''] = codesIn(field);
     if (key !== '') fields.set(key, { type, isRequired: required === 'yes', preset });
-    else for (const [other, known] of wholeOf(field, side === 'object' ? named : objects)) fields.set(other, known);
+    else
+      for (const [other, known] of wholeOf(field, side === 'object' ? named : objects))
+        fields.set(other, known);
   }
   return named;
 }

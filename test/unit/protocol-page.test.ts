@@ -53,11 +53,14 @@ function rowsOf({ properties = {}, required = [] }: Schema): Record<string, stri
   return Object.fromEntries(rows);
 }
 
-const rowOf = (type: string, isRequired: boolean) => `${type} | ${isRequired ? 'yes' : 'no'}`;
+function rowOf(type: string, isRequired: boolean): string {
+  return `${type} | ${isRequired ? 'yes' : 'no'}`;
+}
 
 function typeOf(field: string, schema: Schema): string {
   const { type = '', anyOf, items, maxItems } = schema;
-  if (anyOf?.every((one) => one.const !== undefined)) return anyOf.map((one) => `\`${one.const}\``).join(', ');
+  if (anyOf?.every((one) => one.const !== undefined))
+    return anyOf.map((one) => `\`${one.const}\``).join(', ');
   if (anyOf !== undefined) return anyOf.map((one) => typeOf(field, one)).join(' or ');
   if (items !== undefined) return `array of ${typeOf(field.slice(0, -1), items)}, at most ${maxItems}`;
   if (type === 'object') return field;
