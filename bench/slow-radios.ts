@@ -24,7 +24,7 @@ export async function createSlowRadios(
   const told = ({ type, talkgroups }: Said) => {
     if (type !== 'LAG') return;
     lags++;
-    for (const talkgroup of talkgroups as { missed: number }[]) missed += talkgroup.missed; // as PROTOCOL.md has it
+    for (const talkgroup of talkgroups as { missed: number }[]) missed += talkgroup.missed; // as docs/protocol.md has it
   };
   const lost = ({ code, message }: ConnectionLost) =>
     ends.push({ code, message, told: [], afterMs: nowMs() - sinceMs, framesSent: 0 });

@@ -1,4 +1,5 @@
-// The same audio given live and held (PROTOCOL.md, section 2), in turns on one relay: what a delivery costs, how late it is.
+// The same audio given live and held (docs/protocol.md, section 2), in turns on one relay: what a delivery costs, and
+// how late it is.
 import type { Audience } from './channel.js';
 import { linesOfConditions } from './conditions.js';
 import type { Heard } from './crowd.js';

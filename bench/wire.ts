@@ -26,7 +26,7 @@ export interface Target {
   readonly room?: number;
 }
 
-/** A text message of the server; what it holds is taken from PROTOCOL.md on trust. */
+/** A text message of the server; what it holds is taken from docs/protocol.md on trust. */
 export type Said = Readonly<Record<string, unknown>>;
 
 export interface RadioOptions {

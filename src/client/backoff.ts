@@ -1,4 +1,4 @@
-// What a close code tells the client to do next (PROTOCOL.md, sections 4 and 6).
+// What a close code tells the client to do next (docs/protocol.md, sections 4 and 6).
 
 /** How a connection ended; 1006 when it broke without a close frame. */
 export type Close = { code: number; reason: string };

@@ -1,4 +1,4 @@
-// The objects that the relay's messages carry (PROTOCOL.md, section 3), as they stand on the wire.
+// The objects that the relay's messages carry (docs/protocol.md, section 3), as they stand on the wire.
 
 /** How a talker's payloads are to be decoded; without one: Opus, 48 kHz, mono, 20 ms. */
 export type Codec = { name: string; sample_rate: number; frame_ms: number };

@@ -55,7 +55,7 @@ export function createHearing(owner: HearingOwner): Hearing {
   const talkgroups = new Map<string, Talkgroup>();
   /** Known from an earlier connection, and not yet told of by this one. */
   const untold = new Set<string>();
-  /** Another part of the snapshots follows (PROTOCOL.md, section 3, Snapshots in parts). */
+  /** Another part of the snapshots follows (docs/protocol.md, section 3, Snapshots in parts). */
   let hasMore = false;
 
   return {

@@ -1,4 +1,4 @@
-// The JSON messages of both sides as types (PROTOCOL.md, section 3); what a newer server adds passes through untyped.
+// The JSON messages of both sides as types (docs/protocol.md, section 3); what a newer server adds passes through untyped.
 import type {
   Codec,
   DenyCode,
@@ -144,7 +144,7 @@ export type ClientMessage =
   | { type: 'MEMBERS'; talkgroup_id: string; after?: number; limit?: number }
   | ({ type: 'GPS_UPDATE' } & Fix);
 
-/** Whether it had room for all talkgroups; else the others follow (PROTOCOL.md, section 3, Snapshots in parts). */
+/** Whether it had room for all talkgroups; else the others follow (docs/protocol.md, section 3, Snapshots in parts). */
 export const isWhole = ({ talkgroups, talkgroups_total }: Welcome): boolean =>
   talkgroups.length >= talkgroups_total;
 

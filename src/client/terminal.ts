@@ -135,7 +135,7 @@ function until(
   });
 }
 
-/** WELCOME has no room for very many talkgroups; the others follow (PROTOCOL.md, section 3, Snapshots in parts). */
+/** WELCOME has no room for very many talkgroups; the others follow (docs/protocol.md, section 3, Snapshots in parts). */
 function onTold(radio: Radio, told: () => void): void {
   radio.on('open', (welcome) => isWhole(welcome) && told());
   radio.on('message', (message) => message.type === 'SUBSCRIBED' && !message.more && told());

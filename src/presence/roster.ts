@@ -13,7 +13,7 @@ export type Announcement =
   | { readonly joined: readonly Present[]; readonly left: readonly number[]; readonly online: number }
   | { readonly online: number };
 
-/** PROTOCOL.md, section 3: an announcement names so many at most, joined and left together. */
+/** docs/protocol.md, section 3: an announcement names so many at most, joined and left together. */
 const ENTRIES_MAX = 32;
 
 /** What a session looked like when it was last announced, and looks like now; null: not there. */

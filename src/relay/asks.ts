@@ -66,13 +66,20 @@ export type Ask<Type extends AskType> = Static<(typeof asks)[Type]> & {
 };
 export type ClientMessage = { [Type in AskType]: Ask<Type> }[AskType];
 
+/** Each message by its type, with `ref` and without `type`. */
+export const schemas: Readonly<Record<string, TObject>> = Object.fromEntries(
+  Object.entries(asks).map(([type, { properties }]) => [
+    type,
+    Type.Object({ ...properties, ref: Type.Optional(Ref) }),
+  ]),
+);
+
 const readers = Object.fromEntries(
-  Object.entries(asks).map(([type, schema]) => {
-    const whole = Type.Object({ ...schema.properties, ref: Type.Optional(Ref) });
-    const validator = Compile(whole);
+  Object.entries(schemas).map(([type, schema]) => {
+    const validator = Compile(schema);
     return [
       type,
-      { removeNulls: nullsRemover(whole), isValid: (value: object): boolean => validator.Check(value) },
+      { removeNulls: nullsRemover(schema), isValid: (value: object): boolean => validator.Check(value) },
     ];
   }),
 );

@@ -7,7 +7,7 @@ export interface Close {
   readonly isResumable?: boolean;
 }
 
-/** RFC 6455 section 7.4.1 and the IANA registry (1012, 1013); what a client does with each stands in PROTOCOL.md. */
+/** RFC 6455 section 7.4.1 and the IANA registry (1012, 1013); what a client does with each is listed in docs/protocol.md. */
 export const closes = {
   normal: { code: 1000, reason: '' },
   /** Of a socket whose session goes on over another one. */

@@ -1,5 +1,5 @@
-// Audio held back for receivers that asked for fewer writes or fewer messages (PROTOCOL.md, section 2): what waits in one
-// talkgroup for one kind of them. It knows no clock and no engine.
+// Audio held back for receivers that asked for fewer writes or fewer messages (docs/protocol.md, section 2): what waits
+// in one talkgroup for one kind of them. It knows no clock and no engine.
 import type { Talkgroup } from './members.js';
 import type { Session } from './session.js';
 import type { Talk } from './talk.js';

@@ -1,4 +1,4 @@
-// How late one receiver is, by pings that queue behind its audio (PROTOCOL.md, section 4), and the clock that judges it.
+// How late one receiver is, by pings that queue behind its audio (docs/protocol.md, section 4), and the clock that judges it.
 
 /** Lag above `backlogMs` is slow (1,000 in section 4), lag under `backMs` has caught up (250). */
 export interface LagLimits {

@@ -167,7 +167,7 @@ export interface FloorDenial {
   readonly retryMs?: number | undefined;
 }
 
-/** The texts of the relay's messages; each function is one message of PROTOCOL.md. */
+/** The texts of the relay's messages; each function is one message of docs/protocol.md. */
 export const say = {
   welcome: (
     { number, user }: Session,

@@ -15,7 +15,7 @@ const message = (properties: Record<string, Schema>, ...required: string[]): Sch
   required,
 });
 
-/** Without `type`; limits as PROTOCOL.md has them. */
+/** Without `type`; limits as docs/protocol.md has them. */
 export const commands: Readonly<Record<AskType, Schema>> = {
   PING: message({ t: safe }, 't'),
   GPS_UPDATE: message({ device_id: string, lat, lng, alt }, 'lat', 'lng', 'alt'),

@@ -1,4 +1,4 @@
-// An example of PROTOCOL.md held as a conversation with the real service, line by line.
+// An example of the protocol pages held as a conversation with the real service, line by line.
 import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -86,14 +86,14 @@ export async function hold(t: Test, s: Service, example: Example): Promise<reado
 /** The accounts and talkgroups that the page introduces, by the names it has for them. */
 async function cast({ s, madeUp, tokens }: Stage, { at, groups }: Example): Promise<void> {
   const people = new Map<string, { readonly id: UserId }>();
-  for (const [name = '', who, id] of table('name | who').rows) {
+  for (const [name = '', who, id] of table('name | account').rows) {
     if (id === '') {
       const stranger = { sub: randomUUID() as UserId, username: name, role: 'user' } as const;
       tokens.set(name, s.sign({ ...stranger, iat: Math.floor(Date.now() / 1000) }));
       continue;
     }
     const [device] = codesIn(who);
-    const username = `${name} of line ${at}`;
+    const username = `${name} of ${at}`;
     const role = who?.includes('administrator') ? 'admin' : 'user';
     const person = await s.person(username, { role, ...(device !== undefined && { serial: username }) });
     people.set(name, person);
@@ -130,7 +130,7 @@ async function follow(stage: Stage, { at, lines }: Example): Promise<void> {
         const wrong = isHeard
           ? await hear(stage, playerOf(stage, name), text)
           : await act(stage, name, text, { time, isInOneGo: apartMs === 0 && time < times - 1 });
-        if (wrong !== '') throw new Error(`${name}: ${wrong}\nbelow line ${at}: ${text}`);
+        if (wrong !== '') throw new Error(`${name}: ${wrong}\nbelow ${at}: ${text}`);
         if (apartMs > 0) await pause(apartMs);
       }
     }
@@ -201,7 +201,7 @@ function connect(stage: Stage, player: Player, query: string): void {
 
 /** What the page calls his first session, and its token. */
 function introduce({ madeUp }: Stage, { name }: Player, { session, resume_token }: Json): void {
-  const row = table('name | who').rows.find(([first]) => first === name);
+  const row = table('name | account').rows.find(([first]) => first === name);
   if (row === undefined) return;
   madeUp.bind('session', row[3] ?? '', session);
   madeUp.bind('id', codesIn(row[4])[0] ?? '', resume_token);
@@ -238,11 +238,11 @@ async function act(stage: Stage, name: string, text: string, turn: Turn): Promis
 const tokenOf = ({ tokens }: Stage, { name }: Player) => tokens.get(name.replace(/\d$/, '')) ?? '';
 
 async function direct({ s, undo, ending }: Stage, text: string): Promise<string> {
-  if (text === 'ends') {
+  if (text === 'shuts down') {
     ending.push(s.close());
     return '';
   }
-  if (text !== 'is without its database') return 'no such direction';
+  if (text !== 'loses its database') return 'no such direction';
   await new Promise<void>((locked) => {
     const held = s.sql.begin(async (sql) => {
       await sql`lock table memberships, gps_fixes in access exclusive mode`;

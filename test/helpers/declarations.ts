@@ -62,4 +62,19 @@ export const readsOf = (path: string, object: string): Set<string> =>
       .map(({ name }) => name.text),
   );
 
+/** By name the defaults of what the file destructures, as they are written; of a constant its value. */
+export function defaultsOf(path: string): Map<string, string> {
+  const nodes = nodesIn(path);
+  const constants = new Map(
+    nodes.filter(ts.isVariableDeclaration).map((one) => [one.name.getText(), one.initializer?.getText()]),
+  );
+  return new Map(
+    nodes.filter(ts.isBindingElement).flatMap(({ name, initializer }) => {
+      if (initializer === undefined) return [];
+      const text = initializer.getText();
+      return [[name.getText(), stringIn(initializer) || (constants.get(text) ?? text)]];
+    }),
+  );
+}
+
 const stringIn = (node: ts.Node) => (ts.isStringLiteral(node) ? node.text : '');

@@ -1,4 +1,5 @@
-// PROTOCOL.md as data: its examples as lines to be said and heard, its tables as cells, the messages its tables list.
+// docs/protocol.md and docs/protocol-examples.md as data: their examples as lines to send and receive, their tables as
+// cells, and the messages and objects that the tables list, with type, required and default of each field.
 import { readFileSync } from 'node:fs';
 import type { Json } from './service.js';
 
@@ -12,8 +13,8 @@ export interface Line {
 }
 
 export interface Example {
-  /** The line of the page in which it begins. */
-  readonly at: number;
+  /** The page and the line in which it begins, such as `protocol.md:40`. */
+  readonly at: string;
   readonly groups: readonly Group[];
   /** Of the server. */
   readonly settings: Readonly<Record<string, string>>;
@@ -33,51 +34,132 @@ export interface Table {
   readonly rows: readonly (readonly string[])[];
 }
 
-// From dist/test/helpers.
-const page = readFileSync(new URL('../../../src/relay/PROTOCOL.md', import.meta.url), 'utf8').split('\n');
+interface Page {
+  readonly name: string;
+  readonly lines: readonly string[];
+}
 
-/** Every fenced block. */
-export const examples = readExamples();
-export const tables = readTables();
+const pages = ['protocol.md', 'protocol-examples.md'].map(readPage);
 
-/** By type the fields of each message; true: it may be left out. */
-export type Messages = ReadonlyMap<string, ReadonlyMap<string, boolean>>;
-export const serverMessages = messagesFrom('server');
-export const clientMessages = messagesFrom('client');
+/** Every block that is fenced as `wire`. */
+export const examples = pages.flatMap(readExamples);
+export const tables = pages.flatMap(readTables);
+
+/** One row of a table of fields. */
+export interface Field {
+  /** As the page writes it, such as `integer, 0 to 7`. */
+  readonly type: string;
+  readonly isRequired: boolean;
+  /** The cell of the default. */
+  readonly preset: string;
+}
+
+export type Fields = ReadonlyMap<string, Field>;
+/** By type the fields of each message, and by name those of each object. */
+export type Messages = ReadonlyMap<string, Fields>;
+export const objects = fieldsOf('object');
+export const serverMessages = fieldsOf('server');
+export const clientMessages = clientFields();
 
 /** The closes of which the page says that no example shows them, and why. */
-export const notShown = [...page.join('\n').matchAll(/Not shown in an example: (\d+ `[^`]+`), for \w+/g)].map(
-  ([, close = '']) => close.replaceAll('`', ''),
-);
+export const notShown = pages
+  .flatMap(({ lines }) => [...lines.join('\n').matchAll(/No example shows (\d+ `[^`]+`), because \w+/g)])
+  .map(([, close = '']) => close.replaceAll('`', ''));
 
 /** The table whose first columns are headed so. */
 export function table(head: string): Table {
   const found = tables.find((one) => one.head.startsWith(`${head} |`));
-  if (found === undefined) throw new Error(`the page has no table of ${head}`);
+  if (found === undefined) throw new Error(`no page has a table of ${head}`);
   return found;
 }
 
-/** What stands in backticks. */
+/** The texts in backticks. */
 export function codesIn(cell = ''): string[] {
   return [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
 }
 
-/** '' or what of this message is not as the tables say. */
-export function faultOf({ type, ...fields }: Json, messages: Messages): string {
+/** '' or what of this message is not as the tables say, names and types. */
+export const faultOf = (message: Json, messages: Messages) => compare(message, messages, faultsIn);
+
+/** The same by names alone, for messages that an example shows because their values are wrong. */
+export const misnamedIn = (message: Json, messages: Messages) => compare(message, messages, namesIn);
+
+function compare(
+  { type, ...fields }: Json,
+  messages: Messages,
+  look: (object: Json, known: Fields) => string[],
+): string {
   const known = messages.get(String(type));
-  if (known === undefined) return `${type} stands in no table`;
-  const unknown = Object.keys(fields).filter((field) => !known.has(field));
-  const absent = [...known].filter(([field, isOptional]) => !isOptional && !(field in fields));
-  const wrong = [...unknown, ...absent.map(([field]) => field)];
+  if (known === undefined) return `${type} is in no table`;
+  const wrong = look(fields, known);
   return wrong.length === 0 ? '' : `${type}: ${wrong.join(', ')}`;
 }
 
-function readExamples(): Example[] {
-  const fences = page.flatMap((line, index) => (line.startsWith('```') ? [index] : []));
+/** The fields of an object that are unknown, absent although they are required, or of another type. */
+function faultsIn(object: Json, known: Fields): string[] {
+  const mistyped = [...known].filter(([field, { type }]) => field in object && !isOf(type, object[field]));
+  return [...namesIn(object, known), ...mistyped.map(([field]) => field)];
+}
+
+function namesIn(object: Json, known: Fields): string[] {
+  const unknown = Object.keys(object).filter((field) => !known.has(field));
+  const absent = [...known].filter(([field, { isRequired }]) => isRequired && !(field in object));
+  return [...unknown, ...absent.map(([field]) => field)];
+}
+
+/** Whether the value is what the page calls a type, such as `array of id, at most 200` or `time or null`. */
+function isOf(type: string, value: unknown): boolean {
+  if (type.startsWith('`')) return codesIn(type).includes(String(value));
+  if (type.includes(' or ')) return type.split(' or ').some((one) => isOf(one, value));
+  const [, item] = /^array of ([\w ]+)/.exec(type) ?? [];
+  if (item !== undefined) return Array.isArray(value) && value.every((one) => isOf(item, one));
+  const [kind = ''] = type.split(', ');
+  const fields = objects.get(kind);
+  if (fields !== undefined) return isObject(value) && faultsIn(value, fields).length === 0;
+  const isKind = kinds[kind];
+  if (isKind === undefined) throw new Error(`no page has a type ${kind}`);
+  return isKind(value) && isWithin(type, Number(value));
+}
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** What the pages call a type, apart from objects and lists of values. */
+const kinds: Readonly<Record<string, (value: unknown) => boolean>> = {
+  null: (value) => value === null,
+  boolean: (value) => typeof value === 'boolean',
+  string: (value) => typeof value === 'string',
+  id: (value) => /^[\da-f]{8}-[\da-f-]{27}$/.test(String(value)),
+  time: (value) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(String(value)),
+  number: (value) => typeof value === 'number',
+  integer: (value) => Number.isSafeInteger(value),
+  u32: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) < 2 ** 32,
+};
+
+/** As `integer, 0 to 7` has it; true where the type has no bounds. */
+function isWithin(type: string, value: number): boolean {
+  const [, least, most] = /, (-?[\d,]+) to ([\d,]+)$/.exec(type) ?? [];
+  if (least === undefined || most === undefined) return true;
+  return value >= numberIn(least) && value <= numberIn(most);
+}
+
+const numberIn = (text: string) => Number(text.replaceAll(',', ''));
+
+// From dist/test/helpers.
+function readPage(name: string): Page {
+  const text = readFileSync(new URL(`../../../docs/${name}`, import.meta.url), 'utf8');
+  return { name, lines: text.split('\n') };
+}
+
+function readExamples({ name, lines }: Page): Example[] {
+  const fences = lines.flatMap((line, index) => (line.startsWith('```') ? [index] : []));
   return fences.flatMap((from, index) => {
     if (index % 2 === 1) return [];
-    const [scene = '', ...lines] = page.slice(from + 1, fences[index + 1]);
-    return { at: from + 1, ...readScene(scene), lines: readLines(lines) };
+    const at = `${name}:${from + 1}`;
+    if (lines[from] === '```') throw new Error(`the fence in ${at} has no language`);
+    if (lines[from] !== '```wire') return [];
+    const [scene = '', ...spoken] = lines.slice(from + 1, fences[index + 1]);
+    return { at, ...readScene(scene), lines: readLines(spoken) };
   });
 }
 
@@ -122,12 +204,12 @@ function readLine(line: string): Line {
   };
 }
 
-function readTables(): Table[] {
-  return page.flatMap((line, index) => {
+function readTables({ lines }: Page): Table[] {
+  return lines.flatMap((line, index) => {
     if (!line.startsWith('|---')) return [];
-    const end = page.findIndex((other, at) => at > index && !other.startsWith('|'));
-    const rows = page.slice(index + 1, end < 0 ? undefined : end).map(cellsOf);
-    return { head: cellsOf(page[index - 1] ?? '').join(' | '), rows };
+    const end = lines.findIndex((other, at) => at > index && !other.startsWith('|'));
+    const rows = lines.slice(index + 1, end < 0 ? undefined : end).map(cellsOf);
+    return { head: cellsOf(lines[index - 1] ?? '').join(' | '), rows };
   });
 }
 
@@ -136,15 +218,40 @@ function cellsOf(line: string): string[] {
   return cells.map((cell) => cell.trim());
 }
 
-function messagesFrom(side: string): Messages {
-  const snapshot = table('snapshot').rows.flatMap(([field]) => codesIn(field));
-  const rows = tables.flatMap(({ head, rows }) => (head === 'type | from | fields | meaning' ? rows : []));
-  return new Map(
-    rows
-      .filter(([, from]) => from?.startsWith(side))
-      .map(([type = '', , fields = '']) => {
-        const listed = [...codesIn(fields), ...(fields.includes('a snapshot') ? snapshot : [])];
-        return [type, new Map(listed.map((field) => [field.replace('?', ''), field.endsWith('?')]))];
-      }),
-  );
+/** Whose fields a row of the tables lists. */
+type Side = 'client' | 'server' | 'object';
+
+/** What the tables of fields list as `NAME (side)`; a row without a name belongs to the one above. */
+function fieldsOf(side: Side): Messages {
+  const named = new Map<string, Map<string, Field>>();
+  let fields: Map<string, Field> | null = null;
+  for (const [name = '', field = '', type = '', required, preset = ''] of fieldRows()) {
+    if (name !== '') fields = name.endsWith(` (${side})`) ? new Map<string, Field>() : null;
+    if (fields === null) continue;
+    if (name !== '') named.set(name.slice(0, -` (${side})`.length), fields);
+    const [key = ''] = codesIn(field);
+    if (key !== '') fields.set(key, { type, isRequired: required === 'yes', preset });
+    else
+      for (const [other, known] of wholeOf(field, side === 'object' ? named : objects))
+        fields.set(other, known);
+  }
+  return named;
+}
+
+function fieldRows(): Table['rows'] {
+  const head = 'message or object | field | type | required | default | meaning';
+  return tables.flatMap((one) => (one.head === head ? one.rows : []));
+}
+
+/** `fields of snapshot`: all of that object. */
+function wholeOf(cell: string, known: Messages): Fields {
+  const fields = known.get(cell.replace('fields of ', ''));
+  if (fields === undefined) throw new Error(`no table has the ${cell}`);
+  return fields;
+}
+
+/** What the page says of every message, it says of each. */
+function clientFields(): Messages {
+  const { 'every message': common = new Map(), ...named } = Object.fromEntries(fieldsOf('client'));
+  return new Map(Object.entries(named).map(([type, fields]) => [type, new Map([...fields, ...common])]));
 }

@@ -205,7 +205,7 @@ t.test('frames', { timeout: 120_000 }, async (t) => {
   });
 });
 
-/** What PROTOCOL.md says a listener hears of these messages, as hexadecimal text; written apart from the relay's code. */
+/** What docs/protocol.md says a listener hears of these messages, as hexadecimal text; written apart from the relay's code. */
 function relayedOf(
   sent: readonly Uint8Array[],
   { talkgroup, session }: { talkgroup: number; session: number },

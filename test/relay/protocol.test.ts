@@ -1,4 +1,5 @@
-// PROTOCOL.md is true: its examples are held with the real service, its lists are those of the code.
+// docs/protocol.md is true: its examples, and those beside it, are held with the real service, its lists are those of
+// the code. What it says of the fields that clients send is compared in test/unit/protocol-page.test.ts.
 import t, { type Test } from 'tap';
 import { hold } from '../helpers/conversation.js';
 import {
@@ -14,7 +15,7 @@ import {
   codesIn,
   type Example,
   examples,
-  faultOf,
+  misnamedIn,
   notShown,
   serverMessages,
   table,
@@ -32,7 +33,7 @@ const serve = (t: Test, settings: Example['settings'] = {}) =>
 const shared = serve(t);
 
 for (const example of examples) {
-  const name = `the example in line ${example.at} is what happens, and nothing else does`;
+  const name = `the example at ${example.at} is what happens, and nothing else does`;
   t.test(name, { buffered: true, timeout: 60_000 }, async (t) => {
     // Before any other, for the longest example is held with it.
     let s = await shared;
@@ -67,7 +68,7 @@ t.test('every message of the code stands in a table and, with every field, in an
     // A client's may be unknown to the relay, to show what it says to that.
     const messages = messagesIn(shown(isHeard)).filter(({ type }) => listed.has(String(type)) || isHeard);
     t.same(
-      messages.map((message) => faultOf(message, listed)).filter((fault) => fault !== ''),
+      messages.map((message) => misnamedIn(message, listed)).filter((fault) => fault !== ''),
       [],
     );
     const fields = new Set(

@@ -27,7 +27,7 @@ import {
   VERSION_1,
 } from '../../src/relay/frame.js';
 
-// Written by hand from the table in PROTOCOL.md, section 2.
+// Written by hand from the table in docs/protocol.md, section 2.
 const HAND_WRITTEN = Uint8Array.of(
   0x4d,
   0xfe,
