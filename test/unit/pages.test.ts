@@ -33,7 +33,7 @@ t.test('figures are drawn from valid full runs only', async (t) => {
 t.test('every decision has its number, date, status and four parts, and is listed', async (t) => {
   const index = readFileSync(`${DECISIONS}/README.md`, 'utf8');
   t.ok(decisions.length >= 21);
-  decisions.sort().forEach((file, at) => {
+  for (const [at, file] of decisions.sort().entries()) {
     const number = String(at + 1).padStart(3, '0');
     const text = readFileSync(`${DECISIONS}/${file}`, 'utf8');
     const [, title = ''] = /^# \d{3}: (.+)$/m.exec(text) ?? [];
@@ -42,7 +42,7 @@ t.test('every decision has its number, date, status and four parts, and is liste
     t.ok(text.startsWith(`# ${number}: `), file);
     t.strictSame(text.match(/^## .+$/gm), ['## Context', '## Choice', '## Rejected', '## Measurement'], file);
     t.ok(index.includes(`| [${number}](${file}) | ${title} | ${date} |`), `${file} is in the index`);
-  });
+  }
 });
 
 t.test('every file of ours that architecture, decisions and security name exists', async (t) => {
