@@ -45,7 +45,7 @@ const ANSWERS: readonly (readonly [question: string, scenario: string, goal: str
   ['10,000 radios reconnect: the last hears after', 'reconnect-storm', 'last of 10000 radios hears again'],
   ['meanwhile, radios that stay: p99', 'reconnect-storm', 'p99 of those who stayed, during the storm'],
   ['CPU of a handshake', 'idle-memory', 'CPU per handshake beyond the signature check'],
-  ['memory of an idle radio, `RELAY_THREADS=0`', MEMORY[0], `${MEMORY[1]}, RELAY_THREADS=0`],
+  ['server memory of an idle radio', ...MEMORY],
   ['positions stored per second, in time', 'gps-tide', 'positions per second acknowledged in time'],
   ['REST reads per second, p99 within 50 ms', 'rest-read', 'REST reads per second with p99 at most 50 ms'],
   ['REST writes per second, p99 within 50 ms', 'rest-write', 'REST writes per second with p99 at most 50 ms'],
