@@ -44,7 +44,7 @@ const ANSWERS: readonly (readonly [question: string, scenario: string, goal: str
   ['connect to first audio: p99', 'late-entry', 'connecting: first frame p99, 1,000 talkgroups'],
   ['10,000 radios reconnect: the last hears after', 'reconnect-storm', 'last of 10000 radios hears again'],
   ['meanwhile, radios that stay: p99', 'reconnect-storm', 'p99 of those who stayed, during the storm'],
-  ['CPU of a handshake', 'idle-memory', 'CPU per handshake beyond the signature check'],
+  ['CPU of a handshake, less the signature', 'idle-memory', 'CPU per handshake beyond the signature check'],
   ['server memory of an idle radio', ...MEMORY],
   ['positions stored per second, in time', 'gps-tide', 'positions per second acknowledged in time'],
   ['REST reads per second, p99 within 50 ms', 'rest-read', 'REST reads per second with p99 at most 50 ms'],

@@ -7,10 +7,13 @@ import { type Result, readResults } from '../../bench/report/results.js';
 const DECISIONS = 'docs/decisions';
 const decisions = readdirSync(DECISIONS).filter((file) => file !== 'README.md');
 
-t.test('the figures of docs/performance.md are those of the result files; else run `make docs`', async (t) => {
-  const page = readFileSync(PAGE, 'utf8');
-  t.equal(withFigures(page, await readResults(RESULTS)), page);
-});
+t.test(
+  'the figures of docs/performance.md are those of the result files; else run `make docs`',
+  async (t) => {
+    const page = readFileSync(PAGE, 'utf8');
+    t.equal(withFigures(page, await readResults(RESULTS)), page);
+  },
+);
 
 t.test('figures are drawn from valid full runs only', async (t) => {
   const draw = (results: readonly Result[], part: string) =>
@@ -22,7 +25,10 @@ t.test('figures are drawn from valid full runs only', async (t) => {
   t.match(draw([capacity, bundles], 'one-core'), '| 60 ms bundles, plain text | 4,000 | 2,400 |');
   // 400 talkers, 19,600 streams, of which a node is planned to carry 1,200
   t.match(draw([capacity, bundles], 'fleets'), '| 20,000 | 2 % | 400 | 19,600 | 17 | 22 | 9 | 11 |');
-  for (const spoiled of [{ ...capacity, faults: ['lost'] }, { ...capacity, isQuick: true }]) {
+  for (const spoiled of [
+    { ...capacity, faults: ['lost'] },
+    { ...capacity, isQuick: true },
+  ]) {
     t.match(draw([spoiled, bundles], 'one-core'), 'this table is empty');
     t.match(draw([spoiled, bundles], 'answers'), /on one core, p99 within 20 ms \| no valid run \|/);
   }
@@ -37,7 +43,8 @@ t.test('every decision has its number, date, status and four parts, and is liste
     const number = String(at + 1).padStart(3, '0');
     const text = readFileSync(`${DECISIONS}/${file}`, 'utf8');
     const [, title = ''] = /^# \d{3}: (.+)$/m.exec(text) ?? [];
-    const [, date = ''] = /^Date: (\d{4}-\d\d-\d\d)\. Status: (?:accepted|replaced by \d{3})\.$/m.exec(text) ?? [];
+    const [, date = ''] =
+      /^Date: (\d{4}-\d\d-\d\d)\. Status: (?:accepted|replaced by \d{3})\.$/m.exec(text) ?? [];
     t.match(file, new RegExp(`^${number}-[a-z0-9-]+\\.md$`));
     t.ok(text.startsWith(`# ${number}: `), file);
     t.strictSame(text.match(/^## .+$/gm), ['## Context', '## Choice', '## Rejected', '## Measurement'], file);
@@ -46,16 +53,29 @@ t.test('every decision has its number, date, status and four parts, and is liste
 });
 
 t.test('every file of ours that architecture, decisions and security name exists', async (t) => {
-  const pages = ['docs/architecture.md', 'docs/security.md', ...decisions.map((file) => `${DECISIONS}/${file}`)];
+  const pages = [
+    'docs/architecture.md',
+    'docs/security.md',
+    ...decisions.map((file) => `${DECISIONS}/${file}`),
+  ];
   for (const page of pages) {
     const text = readFileSync(page, 'utf8');
     for (const [, path = ''] of text.matchAll(/`((?:[a-z-]+\/)+[a-z-]+(?:\.test)?\.(?:ts|mjs|json))`/g))
       t.ok(existsSync(path) || existsSync(`src/${path}`), `${page}: ${path}`);
-    for (const [, path = ''] of text.matchAll(/\]\(\.\.\/(test\/[^)]+)\)/g)) t.ok(existsSync(path), `${page}: ${path}`);
+    for (const [, path = ''] of text.matchAll(/\]\(\.\.\/(test\/[^)]+)\)/g))
+      t.ok(existsSync(path), `${page}: ${path}`);
   }
 });
 
 function result(scenario: string, name: string, value: number): Result {
   const goals = [{ name, value, unit: '', isMet: null }];
-  return { scenario, startedAt: '2026-01-01T00:00:00Z', isQuick: false, faults: [], goals, plots: [], rest: {} };
+  return {
+    scenario,
+    startedAt: '2026-01-01T00:00:00Z',
+    isQuick: false,
+    faults: [],
+    goals,
+    plots: [],
+    rest: {},
+  };
 }
