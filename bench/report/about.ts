@@ -9,90 +9,90 @@ export interface About {
 export const ABOUT: Readonly<Record<string, About>> = {
   'one-talker-1000': {
     title: 'One talker, 1,000 listeners',
-    what: 'The canonical load: one radio talks 50 frames a second, 1,000 listen. The relay and all other servers take turns in one run, so that whatever the machine does, it does to each of them.',
+    what: 'The canonical load: one radio talks 50 frames a second, 1,000 listen. The relay and all other servers take turns in one run, so that each meets the same conditions of the machine.',
   },
   'one-talker-5000': {
     title: 'One talker, 5,000 listeners',
-    what: 'Five times the listeners at a fifth of the rate, for 250,000 deliveries a second are more than one core carries: what grows with the audience, and what does not.',
+    what: 'Five times the listeners at a fifth of the rate, because 250,000 deliveries a second are more than one core carries. It shows which costs grow with the audience.',
   },
   'many-groups': {
-    title: 'A hundred talkgroups at once',
-    what: '100 talkgroups of 50 members. The number of those talked in at once rises until 99 of 100 deliveries are no longer there within a frame period of 20 ms, or one is lost. The step before is the capacity.',
+    title: '100 active talkgroups',
+    what: '100 talkgroups of 50 members. The number of active ones rises until fewer than 99 of 100 deliveries arrive within a frame period of 20 ms, or one is lost. The step before is the capacity.',
   },
   'lag-pings': {
-    title: 'Asking every listener whether it keeps up',
-    what: '100 talkgroups of 50, all talked in at 10 frames a second. The relay with and without its pings to every listener takes turns with the bare engine: what the pings add to latency and to CPU time, also right after everybody has connected.',
+    title: 'Lag pings to every listener',
+    what: '100 talkgroups of 50, all active at 10 frames a second. The relay with and without its pings to every listener takes turns with the bare engine. It shows how much latency and CPU time the pings add, also directly after all radios have connected.',
   },
   'floor-access': {
-    title: 'How soon may one talk?',
-    what: 'Bursts begin at a steady rate in talkgroups with a single floor, every second one with a request: the time to the grant, and the time from a first frame to every listener.',
+    title: 'Time to the floor',
+    what: 'Bursts begin at a steady rate in talkgroups with a single floor, every second one with a request. It shows the time to the grant, and the time from a first frame to every listener.',
   },
   'late-entry': {
-    title: 'How soon does a latecomer hear?',
-    what: 'A burst runs in every talkgroup, and radios come into the middle of it, connecting or subscribing: the time to the first frame in hand. Up to 20 ms of it is the frame clock.',
+    title: 'Late entry',
+    what: 'A burst runs in every talkgroup, and radios enter in the middle of it, connecting or subscribing. It shows the time to the first frame. Up to 20 ms of it is the frame clock.',
   },
   'slow-listeners': {
     title: 'Listeners that do not keep up',
-    what: 'Some radios stop reading or read too slowly. What do the others notice? Phases with and without alternate in one run, and the ratio of pairs is taken.',
+    what: 'Some radios stop reading or read too slowly. Phases with and without them alternate in one run. It shows the effect on the other radios as the ratio of pairs.',
   },
   flood: {
-    title: 'A sender without measure',
-    what: 'One radio sends a hundred times what is allowed, next door or in the same talkgroup, until it is closed. What do the others notice?',
+    title: 'A flooding client',
+    what: 'One radio sends a hundred times its limit, in another talkgroup or in the same, until it is closed. It shows the effect on the other radios.',
   },
   'rest-under-audio': {
     title: 'REST beside audio',
-    what: 'One radio talks to 200 while requests fall on the REST door in every second phase: p99 of the audio with them over p99 without.',
+    what: 'One radio talks to 200 while requests come to the REST API in every second phase. It shows p99 of the audio with them over p99 without.',
   },
   'rest-neighbour': {
-    title: 'One user asks for much',
-    what: 'One user lists a talkgroup of 10,000 members on 40 connections, each asking again when it is answered: how long another user waits for its talkgroups meanwhile, and the health check.',
+    title: 'One user with long lists',
+    what: 'One user lists a talkgroup of 10,000 members on 40 connections, each asking again after its answer. It shows how long another user waits for its talkgroups meanwhile, and the health check.',
   },
   'login-storm': {
-    title: 'Everybody logs in at once',
-    what: 'One radio talks to 200, and in every second phase 1,000 users log in within a second, each login a bcrypt hash: what the audio notices, and how soon those are turned away who cannot be served.',
+    title: '1,000 logins at once',
+    what: 'One radio talks to 200, and in every second phase 1,000 users log in within a second, each login a bcrypt hash. It shows the effect on the audio, and how soon excess logins are rejected.',
   },
   'silent-database': {
-    title: 'A database that falls silent',
-    what: 'One radio talks to 200, and a few requests a second come to the REST door. In every second phase PostgreSQL is stopped: its connections stay open, and nothing answers. What does the audio notice, and how long does anybody wait for an answer?',
+    title: 'A database that stops answering',
+    what: 'One radio talks to 200, and a few requests a second come to the REST API. In every second phase PostgreSQL is stopped: its connections stay open, and nothing answers. It shows the effect on the audio, and the longest wait for an answer.',
   },
   'reconnect-storm': {
-    title: 'Everybody reconnects at once',
-    what: '10,000 radios lose their connection at the same moment and come back, while others talk on: how long until the last one hears again, and what those notice who had stayed.',
+    title: 'A mass reconnect',
+    what: '10,000 radios lose their connection at the same moment and come back, while others talk on. It shows how long it takes until the last one hears again, and the effect on radios that stayed.',
   },
   'gps-tide': {
-    title: 'A tide of positions',
-    what: 'Radios and phones report where they are, beside live audio, at a rate that rises step by step. The number is the highest rate that is acknowledged, after the commit, in time: bare commits beside it tell what the disk takes.',
+    title: 'Position ingest',
+    what: 'Radios and phones report positions, beside live audio, at a rate that rises step by step. The number is the highest rate that is acknowledged in time, after the commit. Bare commits beside it show the share of the disk.',
   },
   'rest-read': {
     title: 'Reading over REST',
-    what: 'Reads arrive by the clock, whether or not earlier ones are answered, at a rate that rises step by step. The number is the highest rate at which 99 of 100 answers are there within 50 ms. Beside it stands what a closed loop claims of the same server.',
+    what: 'Reads arrive by the clock, whether or not earlier ones are answered, at a rate that rises step by step. The number is the highest rate with 99 of 100 answers within 50 ms. The claim of a closed loop about the same server is shown beside it.',
   },
   'rest-write': {
     title: 'Writing over REST',
     what: 'The same with positions, joins and leaves, each answered after its commit.',
   },
   'idle-memory': {
-    title: 'What an idle radio costs',
-    what: 'Radios connect and say nothing: what each adds to the memory of the server, and the CPU time of its handshake.',
+    title: 'Cost of an idle radio',
+    what: 'Radios connect and say nothing. It shows the memory of the server that each adds, and the CPU time of its handshake.',
   },
   garbage: {
-    title: 'What a frame leaves behind',
+    title: 'Garbage of a frame',
     what: 'Memory allocated for each frame that passes through the relay, and the pauses of its collection.',
   },
   'where-time-goes': {
-    title: 'Where the time goes',
-    what: 'One radio talks to 1,000 under a profiler: how much of what a delivery costs is the kernel, how much is which function, and how many system calls it takes.',
+    title: 'CPU time by function',
+    what: 'One radio talks to 1,000 under a profiler. It shows the share of the kernel, the share of each function, and the number of system calls in a delivery.',
   },
   soak: {
     title: 'Half an hour',
-    what: 'A steady mixed load for 30 minutes: does memory, latency or anything else drift?',
+    what: 'A steady mixed load for 30 minutes. It shows whether memory or descriptors grow.',
   },
   monitor: {
     title: 'Monitors of ten talkgroups',
-    what: 'A hundred dispatchers hear ten talkers at once, live and with `coalesce_ms` 10, in turns on one relay: what a delivered frame costs when those of 10 ms leave in one write.',
+    what: '200 dispatchers hear ten talkers at once, live and with `coalesce_ms` 10, in turns on one relay. It shows the cost of a delivered frame when the frames of 10 ms leave in one write.',
   },
   bundles: {
     title: 'Frames in bundles',
-    what: 'One talker and 1,000 listeners, live and with `bundle_ms` 60, in turns on one relay: what three frames in a message save, and how much later they come.',
+    what: 'One talker and 1,000 listeners, live and with `bundle_ms` 60, in turns on one relay. It shows the saving of three frames in a message, and the added latency.',
   },
 };

@@ -5,16 +5,16 @@ import { type Results, readResults, verdictOf } from './results.js';
 import { spreadOf, targetOf, withUnit } from './wording.js';
 
 /**
- * A line for the first goal of each scenario and for all with a target, or where there is none for the first few; the
- * first is linked to the file they come from. Quick runs are none of them.
+ * A line for the first goal of each scenario and for all with a target. A scenario without targets gets its first four
+ * goals. The first line links to the file below `base`. Quick runs are left out.
  */
-export function tableOf({ results }: Results): string[] {
+export function tableOf({ results }: Results, base = 'results/'): string[] {
   const rows = results
     .filter(({ isQuick }) => !isQuick)
     .flatMap((result) =>
       shownOf(result.goals).map((goal, i) => {
         const { scenario } = result;
-        const source = i === 0 ? `[${scenario}](results/${scenario}.json)` : '';
+        const source = i === 0 ? `[${scenario}](${base}${scenario}.json)` : '';
         const figure = [withUnit(goal.value, goal.unit), spreadOf(goal)].filter(Boolean).join(', ');
         return `| ${source} | ${goal.name} | ${figure} | ${targetOf(goal)} | ${verdictOf(goal, result)} |`;
       }),

@@ -1,0 +1,81 @@
+// Pages of docs/ that follow from code and results: their figures, the files they name, the shape of the decisions.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import t from 'tap';
+import { PAGE, RESULTS, withFigures } from '../../bench/report/performance.js';
+import { type Result, readResults } from '../../bench/report/results.js';
+
+const DECISIONS = 'docs/decisions';
+const decisions = readdirSync(DECISIONS).filter((file) => file !== 'README.md');
+
+t.test(
+  'the figures of docs/performance.md are those of the result files; else run `make docs`',
+  async (t) => {
+    const page = readFileSync(PAGE, 'utf8');
+    t.equal(withFigures(page, await readResults(RESULTS)), page);
+  },
+);
+
+t.test('figures are drawn from valid full runs only', async (t) => {
+  const draw = (results: readonly Result[], part: string) =>
+    withFigures(`<!-- results: ${part} -->\nold\n<!-- end -->\n`, { results, unreadable: [] });
+  const capacity = result('many-groups', 'capacity, relay', 100_000);
+  const bundles = result('bundles', 'CPU per delivered frame, bundles of 60 ms / live', 0.5);
+
+  t.match(draw([capacity, bundles], 'one-core'), '| live, plain text | 2,000 | 1,200 |');
+  t.match(draw([capacity, bundles], 'one-core'), '| 60 ms bundles, plain text | 4,000 | 2,400 |');
+  // 400 talkers, 19,600 streams, of which a node is planned to carry 1,200
+  t.match(draw([capacity, bundles], 'fleets'), '| 20,000 | 2 % | 400 | 19,600 | 17 | 22 | 9 | 11 |');
+  for (const spoiled of [
+    { ...capacity, faults: ['lost'] },
+    { ...capacity, isQuick: true },
+  ]) {
+    t.match(draw([spoiled, bundles], 'one-core'), 'this table is empty');
+    t.match(draw([spoiled, bundles], 'answers'), /on one core, p99 within 20 ms \| no valid run \|/);
+  }
+  t.notMatch(draw([capacity, bundles], 'fleets'), 'old');
+  t.throws(() => draw([], 'no-such-part'), /no-such-part/);
+});
+
+t.test('every decision has its number, date, status and four parts, and is listed', async (t) => {
+  const index = readFileSync(`${DECISIONS}/README.md`, 'utf8');
+  t.ok(decisions.length >= 21);
+  for (const [at, file] of decisions.sort().entries()) {
+    const number = String(at + 1).padStart(3, '0');
+    const text = readFileSync(`${DECISIONS}/${file}`, 'utf8');
+    const [, title = ''] = /^# \d{3}: (.+)$/m.exec(text) ?? [];
+    const [, date = ''] =
+      /^Date: (\d{4}-\d\d-\d\d)\. Status: (?:accepted|replaced by \d{3})\.$/m.exec(text) ?? [];
+    t.match(file, new RegExp(`^${number}-[a-z0-9-]+\\.md$`));
+    t.ok(text.startsWith(`# ${number}: `), file);
+    t.strictSame(text.match(/^## .+$/gm), ['## Context', '## Choice', '## Rejected', '## Measurement'], file);
+    t.ok(index.includes(`| [${number}](${file}) | ${title} | ${date} |`), `${file} is in the index`);
+  }
+});
+
+t.test('every file of ours that architecture, decisions and security name exists', async (t) => {
+  const pages = [
+    'docs/architecture.md',
+    'docs/security.md',
+    ...decisions.map((file) => `${DECISIONS}/${file}`),
+  ];
+  for (const page of pages) {
+    const text = readFileSync(page, 'utf8');
+    for (const [, path = ''] of text.matchAll(/`((?:[a-z-]+\/)+[a-z-]+(?:\.test)?\.(?:ts|mjs|json))`/g))
+      t.ok(existsSync(path) || existsSync(`src/${path}`), `${page}: ${path}`);
+    for (const [, path = ''] of text.matchAll(/\]\(\.\.\/(test\/[^)]+)\)/g))
+      t.ok(existsSync(path), `${page}: ${path}`);
+  }
+});
+
+function result(scenario: string, name: string, value: number): Result {
+  const goals = [{ name, value, unit: '', isMet: null }];
+  return {
+    scenario,
+    startedAt: '2026-01-01T00:00:00Z',
+    isQuick: false,
+    faults: [],
+    goals,
+    plots: [],
+    rest: {},
+  };
+}
