@@ -61,7 +61,11 @@ t.test(
     t.equal(await second.end(), 0);
 
     const { NODE_EXTRA_CA_CERTS: _, ...unaware } = settings;
-    await t.rejects(startWithin(t, unaware), /not ready/, 'verify-full rejects a certificate of an unknown CA');
+    await t.rejects(
+      startWithin(t, unaware),
+      /not ready/,
+      'verify-full rejects a certificate of an unknown CA',
+    );
   },
 );
 

@@ -46,11 +46,21 @@ const seriesNames = new Set(
 );
 const metricsIn = (text: string) => [...text.matchAll(/\b(?:talkgroup|process)_\w+/g)].map(([name]) => name);
 
+const anchorOf = (title: string) =>
+  title
+    .toLowerCase()
+    .replaceAll(/[^\w\s-]/g, '')
+    .replaceAll(' ', '-');
+
+/** Variables of other programs and of the files beside the page. */
+const OTHERS = ['NODE_EXTRA_CA_CERTS', 'UWS_HTTP_MAX_HEADERS_SIZE', 'RADIO_SITE'];
+
 t.test('the page is about the service as it is', async (t) => {
   for (const [, path = ''] of page.matchAll(/\]\((deploy\/[^)#]*|\.\.\/[^)#]*)/g))
     t.ok(existsSync(join('docs', path)), path);
   const anchors = [...page.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) => anchorOf(title));
-  for (const [, anchor = ''] of page.matchAll(/\]\(#([^)]*)\)/g)) t.ok(anchors.includes(anchor), `#${anchor}`);
+  for (const [, anchor = ''] of page.matchAll(/\]\(#([^)]*)\)/g))
+    t.ok(anchors.includes(anchor), `#${anchor}`);
 
   const known = new Set(families.map(({ name }) => name));
   for (const name of metricsIn(page)) t.ok(known.has(name), name);
@@ -64,15 +74,6 @@ t.test('the page is about the service as it is', async (t) => {
   for (const [, name = ''] of page.matchAll(/`([A-Z]+_[A-Z_]+)\b/g))
     t.ok(name in Environment.properties || OTHERS.includes(name), `setting ${name}`);
 });
-
-/** Variables of other programs and of the files beside the page, and messages of the protocol. */
-const OTHERS = ['NODE_EXTRA_CA_CERTS', 'UWS_HTTP_MAX_HEADERS_SIZE', 'RADIO_SITE'];
-
-const anchorOf = (title: string) =>
-  title
-    .toLowerCase()
-    .replaceAll(/[^\w\s-]/g, '')
-    .replaceAll(' ', '-');
 
 t.test('alerts and dashboard ask for metrics and labels that the service has', async (t) => {
   const { metrics, person, call } = await serviceProcess(t);
@@ -98,9 +99,12 @@ t.test('alerts and dashboard ask for metrics and labels that the service has', a
     for (const name of names) t.ok(seriesNames.has(name), `${where}: ${name}`);
     for (const [, name = '', matchers = ''] of query.matchAll(/(\w+)\{([^}]*)\}/g)) {
       for (const [, label = '', value = ''] of matchers.matchAll(/(\w+)="([^"]*)"/g))
-        if (label !== 'job') t.ok(labelled.has(`${name}{${label}="${value}"}`), `${where}: ${label}=${value}`);
+        if (label !== 'job')
+          t.ok(labelled.has(`${name}{${label}="${value}"}`), `${where}: ${label}=${value}`);
     }
-    const grouped = [...query.matchAll(/\b(?:by|on) \(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(', '));
+    const grouped = [...query.matchAll(/\b(?:by|on) \(([^)]*)\)/g)].flatMap(([, list = '']) =>
+      list.split(', '),
+    );
     const quoted = [...shown.matchAll(/\{\{ ?(?:\$labels\.)?(\w+) ?\}\}/g)].map(([, label = '']) => label);
     for (const label of [...grouped, ...quoted]) t.ok(labels.has(label), `${where}: label ${label}`);
   }
@@ -112,7 +116,10 @@ t.test('Prometheus accepts every query', { skip: unless('promtool') }, async (t)
       groups: [
         {
           name: 'dashboard',
-          rules: queries.map(({ query }, index) => ({ record: `query_${index}`, expr: withVariables(query) })),
+          rules: queries.map(({ query }, index) => ({
+            record: `query_${index}`,
+            expr: withVariables(query),
+          })),
         },
       ],
     }),
@@ -206,7 +213,10 @@ t.test('compose.yaml fits the image, the settings and the files beside it', asyn
   t.equal(radio.build, '../..');
   for (const volume of [...(db.volumes ?? []), ...(proxy.volumes ?? [])]) {
     const [source = ''] = volume.split(':');
-    t.ok(source.startsWith('.') ? existsSync(join('docs/deploy', source)) : source in compose.volumes, volume);
+    t.ok(
+      source.startsWith('.') ? existsSync(join('docs/deploy', source)) : source in compose.volumes,
+      volume,
+    );
   }
   t.equal(radio.environment.TRUST_PROXY, compose.networks.inside.ipam.config[0]?.subnet);
 
@@ -228,7 +238,10 @@ t.test('compose.yaml fits the image, the settings and the files beside it', asyn
   const settings = Object.entries(radio.environment).map(([name, value]) => [name, filled(value)]);
   const config = readConfig(Object.fromEntries(settings));
   t.equal(config.SECRETS_KEY.length, 1);
-  t.equal(config.DATABASE_URL, `postgres://talkgroup:${filled(db.environment.POSTGRES_PASSWORD ?? '')}@db:5432/talkgroup`);
+  t.equal(
+    config.DATABASE_URL,
+    `postgres://talkgroup:${filled(db.environment.POSTGRES_PASSWORD ?? '')}@db:5432/talkgroup`,
+  );
 });
 
 /** What the step of the page writes for compose. */

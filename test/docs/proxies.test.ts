@@ -6,7 +6,7 @@ import { eventually } from '../helpers/eventually.js';
 import { deployed } from '../helpers/operations-page.js';
 import { unless } from '../helpers/programs.js';
 import { connect, service } from '../helpers/service.js';
-import { type Proxy, startCaddy, startNginx } from '../helpers/tls-proxy.js';
+import { startCaddy, startNginx, type TlsProxy } from '../helpers/tls-proxy.js';
 
 t.setTimeout(120_000);
 t.jobs = 4; // they mostly wait
@@ -46,7 +46,7 @@ for (const [name, start] of [
       await s.close();
       t.same(await listener.closes(), { code: 1012, reason: 'restart' });
 
-      function radioOf({ ws, ca }: Proxy, token: string) {
+      function radioOf({ ws, ca }: TlsProxy, token: string) {
         // Cookies beyond what the relay reads of a request.
         const headers = { cookie: `large=${'x'.repeat(5000)}` };
         return connect(t, `${ws}/ws?token=${token}`, { ca, headers });
@@ -103,8 +103,7 @@ for (const [name, start] of [
 
 t.test('nginx keeps radios that are silent', { buffered: true, skip: unlessProxy('nginx') }, async (t) => {
   const { IDLE_TIMEOUT_S } = readConfig({});
-  const [, timeoutS] =
-    /location = \/ws \{[^}]*proxy_read_timeout (\d+)s/.exec(deployed('nginx.conf')) ?? [];
+  const [, timeoutS] = /location = \/ws \{[^}]*proxy_read_timeout (\d+)s/.exec(deployed('nginx.conf')) ?? [];
   t.ok(Number(timeoutS) > IDLE_TIMEOUT_S, `${timeoutS} s, longer than IDLE_TIMEOUT_S`);
 
   // The same in short: pinged within 8 s, and cut off after 10 s without a byte.

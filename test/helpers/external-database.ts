@@ -28,7 +28,12 @@ export async function startExternal(t: Test) {
   };
   await own(folder, 0o700);
   const cluster = join(folder, 'cluster');
-  await runAs(account, programPath('initdb') ?? 'initdb', ['-D', cluster, '--username=postgres', '--no-sync']);
+  await runAs(account, programPath('initdb') ?? 'initdb', [
+    '-D',
+    cluster,
+    '--username=postgres',
+    '--no-sync',
+  ]);
   await writeFile(join(cluster, 'pg_hba.conf'), ACCESS);
   for (const file of ['tls-cert.pem', 'tls-key.pem']) {
     await copyFile(join('test/helpers', file), join(cluster, file));

@@ -25,7 +25,7 @@ interface Behind {
   readonly ws: string;
 }
 
-export interface Proxy {
+export interface TlsProxy {
   /** For radios: `wss://...`. */
   readonly ws: string;
   /** For sockets: trusts the certificate. */
@@ -58,7 +58,11 @@ function edited(text: string, edits: readonly Edit[]): string {
   }, text);
 }
 
-export async function startNginx(t: Test, { rest, ws }: Behind, edits: readonly Edit[] = []): Promise<Proxy> {
+export async function startNginx(
+  t: Test,
+  { rest, ws }: Behind,
+  edits: readonly Edit[] = [],
+): Promise<TlsProxy> {
   const { folder, port, httpPort } = await place(t);
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${folder}/${name};`,
@@ -95,7 +99,7 @@ export async function startNginx(t: Test, { rest, ws }: Behind, edits: readonly 
   };
 }
 
-export async function startCaddy(t: Test, { rest, ws }: Behind): Promise<Proxy> {
+export async function startCaddy(t: Test, { rest, ws }: Behind): Promise<TlsProxy> {
   const { folder, port, httpPort } = await place(t);
   const adminPort = await freePort();
   const text = edited(deployed('Caddyfile'), [
