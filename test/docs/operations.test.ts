@@ -1,0 +1,262 @@
+// docs/operations.md and the files of docs/deploy: what they name exists, and the programs they are for accept them.
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { parse } from 'yaml';
+import { Environment, readConfig } from '../../src/config.js';
+import { families } from '../../src/metric-families.js';
+import { readExposition } from '../helpers/exposition.js';
+import { carryOut, deployed, page } from '../helpers/operations-page.js';
+import { run, unless } from '../helpers/programs.js';
+import { serviceProcess } from '../helpers/service.js';
+
+interface Alert {
+  readonly alert: string;
+  readonly expr: string;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+interface Panel {
+  readonly title: string;
+  readonly targets?: readonly { readonly expr: string; readonly legendFormat: string }[];
+}
+
+const rules = (parse(deployed('prometheus-rules.yml')) as { groups: { rules: Alert[] }[] }).groups.flatMap(
+  (group) => group.rules,
+);
+const { panels } = JSON.parse(deployed('grafana.json')) as { panels: Panel[] };
+
+/** Every query of the two files, with the text that quotes its labels. */
+const queries = [
+  ...rules.map(({ alert, expr, annotations }) => ({
+    where: alert,
+    query: expr,
+    shown: Object.values(annotations).join(' '),
+  })),
+  ...panels.flatMap(({ title, targets = [] }) =>
+    targets.map(({ expr, legendFormat }) => ({ where: title, query: expr, shown: legendFormat })),
+  ),
+];
+
+/** Names of series: a histogram has no series of its own name. */
+const seriesNames = new Set(
+  families.flatMap(({ name, type }) =>
+    type === 'histogram' ? ['bucket', 'sum', 'count'].map((part) => `${name}_${part}`) : [name],
+  ),
+);
+const metricsIn = (text: string) => [...text.matchAll(/\b(?:talkgroup|process)_\w+/g)].map(([name]) => name);
+
+const anchorOf = (title: string) =>
+  title
+    .toLowerCase()
+    .replaceAll(/[^\w\s-]/g, '')
+    .replaceAll(' ', '-');
+
+/** Variables of other programs and of the files beside the page. */
+const OTHERS = ['NODE_EXTRA_CA_CERTS', 'UWS_HTTP_MAX_HEADERS_SIZE', 'RADIO_SITE'];
+
+t.test('the page is about the service as it is', async (t) => {
+  for (const [, path = ''] of page.matchAll(/\]\((deploy\/[^)#]*|\.\.\/[^)#]*)/g))
+    t.ok(existsSync(join('docs', path)), path);
+  const anchors = [...page.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) => anchorOf(title));
+  for (const [, anchor = ''] of page.matchAll(/\]\(#([^)]*)\)/g))
+    t.ok(anchors.includes(anchor), `#${anchor}`);
+
+  const known = new Set(families.map(({ name }) => name));
+  for (const name of metricsIn(page)) t.ok(known.has(name), name);
+  const named = [...page.matchAll(/^\| `(Radio\w+)` \|/gm)].map(([, name]) => name);
+  t.same(
+    named,
+    rules.map(({ alert }) => alert),
+    'every alert, in its order',
+  );
+
+  for (const [, name = ''] of page.matchAll(/`([A-Z]+_[A-Z_]+)\b/g))
+    t.ok(name in Environment.properties || OTHERS.includes(name), `setting ${name}`);
+});
+
+t.test('alerts and dashboard ask for metrics and labels that the service has', async (t) => {
+  const { metrics, person, call } = await serviceProcess(t);
+  const radio = await (await person('ann')).radio(); // some labels come with the first of a kind
+  radio.socket.close(1000);
+  await radio.closes();
+  await call('GET', '/talkgroups', null);
+  const { series } = readExposition(await (await fetch(metrics)).text());
+  /** `name{label="value"}` and `name{label}`. */
+  const labelled = new Set<string>();
+  const labels = new Set(['instance', 'job', 'le']);
+  for (const key of series.keys()) {
+    const [name = '', rest = ''] = key.split(/\{(.*)\}$/s);
+    for (const [, label = '', value = ''] of rest.matchAll(/(\w+)="([^"]*)"/g)) {
+      labelled.add(`${name}{${label}="${value}"}`);
+      labels.add(label);
+    }
+  }
+  t.ok(queries.length > 30, 'the files are read');
+  for (const { where, query, shown } of queries) {
+    const names = metricsIn(query);
+    t.ok(names.length > 0 || /^up\{/.test(query), where);
+    for (const name of names) t.ok(seriesNames.has(name), `${where}: ${name}`);
+    for (const [, name = '', matchers = ''] of query.matchAll(/(\w+)\{([^}]*)\}/g)) {
+      for (const [, label = '', value = ''] of matchers.matchAll(/(\w+)="([^"]*)"/g))
+        if (label !== 'job')
+          t.ok(labelled.has(`${name}{${label}="${value}"}`), `${where}: ${label}=${value}`);
+    }
+    const grouped = [...query.matchAll(/\b(?:by|on) \(([^)]*)\)/g)].flatMap(([, list = '']) =>
+      list.split(', '),
+    );
+    const quoted = [...shown.matchAll(/\{\{ ?(?:\$labels\.)?(\w+) ?\}\}/g)].map(([, label = '']) => label);
+    for (const label of [...grouped, ...quoted]) t.ok(labels.has(label), `${where}: label ${label}`);
+  }
+});
+
+t.test('Prometheus accepts every query', { skip: unless('promtool') }, async (t) => {
+  const folder = t.testdir({
+    'dashboard.json': JSON.stringify({
+      groups: [
+        {
+          name: 'dashboard',
+          rules: queries.map(({ query }, index) => ({
+            record: `query_${index}`,
+            expr: withVariables(query),
+          })),
+        },
+      ],
+    }),
+    'test.yml': ALERT_TESTS.replace('RULES', join(process.cwd(), 'docs/deploy/prometheus-rules.yml')),
+  });
+  for (const file of ['docs/deploy/prometheus-rules.yml', join(folder, 'dashboard.json')]) {
+    const { code, output } = await run('promtool', ['check', 'rules', file]);
+    t.equal(code, 0, output);
+  }
+  const { code, output } = await run('promtool', ['test', 'rules', join(folder, 'test.yml')]);
+  t.equal(code, 0, output);
+});
+
+/** As Grafana fills them in. */
+const withVariables = (query: string) =>
+  query.replaceAll('$__rate_interval', '5m').replaceAll('$instance', '.*');
+
+/** Those whose parts have different labels: they must still meet. */
+const ALERT_TESTS = `
+rule_files: ['RULES']
+evaluation_interval: 1m
+tests:
+  - interval: 1m
+    input_series:
+      - { series: 'talkgroup_not_ready{instance="a", job="talkgroup-radio", reason="database"}', values: '1x20' }
+      - { series: 'talkgroup_relay_receivers_lagging{instance="a", job="talkgroup-radio"}', values: '20x20' }
+      - { series: 'talkgroup_relay_sessions{instance="a", job="talkgroup-radio", state="live"}', values: '300x20' }
+      - { series: 'talkgroup_relay_receivers_lagging{instance="b", job="talkgroup-radio"}', values: '20x20' }
+      - { series: 'talkgroup_relay_sessions{instance="b", job="talkgroup-radio", state="live"}', values: '3000x20' }
+      - { series: 'talkgroup_relay_connections{instance="a", job="talkgroup-radio"}', values: '90x20' }
+      - { series: 'talkgroup_relay_connections_max{instance="a", job="talkgroup-radio"}', values: '100x20' }
+    alert_rule_test:
+      - eval_time: 10m
+        alertname: RadioNotReady
+        exp_alerts:
+          - exp_labels: { severity: critical, instance: a, job: talkgroup-radio, reason: database }
+            exp_annotations: { summary: 'a does not serve: database' }
+      - eval_time: 10m
+        alertname: RadioReceiversLagging
+        exp_alerts:
+          - exp_labels: { severity: warning, instance: a, job: talkgroup-radio }
+            exp_annotations: { summary: '20 receivers of a lag, more than 5 % of the radios' }
+      - eval_time: 10m
+        alertname: RadioConnectionsNearLimit
+        exp_alerts:
+          - exp_labels: { severity: warning, instance: a, job: talkgroup-radio }
+            exp_annotations: { summary: 'a uses more than 80 % of its connections or open files' }
+`;
+
+t.test('systemd accepts the unit', { skip: unless('systemd-analyze') }, async (t) => {
+  const unit = deployed('talkgroup-radio.service');
+  t.match(unit, 'ExecStart=/usr/bin/node ');
+  const folder = t.testdir({
+    'talkgroup-radio.service': unit.replace('ExecStart=/usr/bin/node ', `ExecStart=${process.execPath} `),
+  });
+  const { code, output } = await run('systemd-analyze', [
+    'verify',
+    '--man=no',
+    join(folder, 'talkgroup-radio.service'),
+  ]);
+  t.equal(code, 0, output);
+  t.notMatch(output, /talkgroup-radio\.service:\d+/, 'nor does it ignore a line');
+});
+
+t.test('the unit lets the service end by itself', async (t) => {
+  const unit = deployed('talkgroup-radio.service');
+  const { DRAIN_MS } = readConfig({});
+  const [, stopS] = /^TimeoutStopSec=(\d+)$/m.exec(unit) ?? [];
+  t.ok(Number(stopS) * 1000 > DRAIN_MS + 15_000);
+  t.match(unit, /^KillMode=mixed$/m);
+  for (const [, name = ''] of unit.matchAll(/^Environment=(\w+)=/gm))
+    t.ok(name === 'NODE_ENV' || name in Environment.properties, name);
+});
+
+interface Compose {
+  readonly services: Readonly<Record<'radio' | 'db' | 'proxy', ComposeService>>;
+  readonly volumes: Readonly<Record<string, unknown>>;
+  readonly networks: { readonly inside: { readonly ipam: { readonly config: { subnet: string }[] } } };
+}
+
+interface ComposeService {
+  readonly build?: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly volumes?: readonly string[];
+  readonly stop_grace_period?: string;
+}
+
+t.test('compose.yaml fits the image, the settings and the files beside it', async (t) => {
+  const compose: Compose = parse(deployed('compose.yaml'));
+  const { radio, db, proxy } = compose.services;
+  t.equal(radio.build, '../..');
+  for (const volume of [...(db.volumes ?? []), ...(proxy.volumes ?? [])]) {
+    const [source = ''] = volume.split(':');
+    t.ok(
+      source.startsWith('.') ? existsSync(join('docs/deploy', source)) : source in compose.volumes,
+      volume,
+    );
+  }
+  t.equal(radio.environment.TRUST_PROXY, compose.networks.inside.ipam.config[0]?.subnet);
+
+  const caddyfile = deployed('Caddyfile');
+  for (const name of Object.keys(proxy.environment)) t.match(caddyfile, `{$${name}:`);
+  const image = readFileSync('Dockerfile', 'utf8');
+  for (const [, port = ''] of Object.values(proxy.environment).map((value) => value.split(':')))
+    if (/^\d+$/.test(port)) t.match(image, new RegExp(`^EXPOSE .*\\b${port}\\b`, 'm'));
+  const graceS = Number.parseInt(radio.stop_grace_period ?? '', 10);
+  t.ok(graceS * 1000 >= readConfig({}).DRAIN_MS + 5000);
+
+  const written = await writtenEnvironment(t);
+  const filled = (text: string) =>
+    text.replaceAll(/\$\{(\w+)(?::\?[^}]*)?\}/g, (_, name: string) => written.get(name) ?? '');
+  for (const [name, value] of Object.entries(radio.environment)) {
+    t.ok(name in Environment.properties, name);
+    t.notMatch(filled(value), /^$|\$/, `${name} is filled in`);
+  }
+  const settings = Object.entries(radio.environment).map(([name, value]) => [name, filled(value)]);
+  const config = readConfig(Object.fromEntries(settings));
+  t.equal(config.SECRETS_KEY.length, 1);
+  t.equal(
+    config.DATABASE_URL,
+    `postgres://talkgroup:${filled(db.environment.POSTGRES_PASSWORD ?? '')}@db:5432/talkgroup`,
+  );
+});
+
+/** What the step of the page writes for compose. */
+async function writtenEnvironment(t: Test): Promise<ReadonlyMap<string, string>> {
+  const folder = t.testdir({});
+  mkdirSync(join(folder, 'docs/deploy'), { recursive: true });
+  await carryOut('compose-environment', {}, folder);
+  const lines = readFileSync(join(folder, 'docs/deploy/.env'), 'utf8').trimEnd().split('\n');
+  return new Map(lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]));
+}
+
+t.test('SIGHUP ends the service like SIGTERM, with exit code 0', async (t) => {
+  const s = await serviceProcess(t);
+  const radio = await (await s.person('ann')).radio();
+  s.signal('SIGHUP');
+  t.same(await radio.closes(), { code: 1012, reason: 'restart' });
+  t.equal(await s.exit(), 0);
+});
