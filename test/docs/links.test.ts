@@ -1,0 +1,100 @@
+// The pages of the repository: their links and commands, and the bounds and numbers of the README.
+import { existsSync, readFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import t from 'tap';
+import { anchorsOf, codeOf, linksOf, markdownFiles, ROOT, readPage } from '../helpers/pages.js';
+
+const pages = markdownFiles();
+
+t.test('every relative link leads to a file, and its anchor to a heading', async (t) => {
+  t.ok(pages.includes('README.md'));
+  for (const path of pages) t.strictSame(linksOf(readPage(path)).flatMap(faultOf(path)), [], path);
+});
+
+t.test('a link that leads nowhere, to no heading or out of the repository is found', async (t) => {
+  const broken = [
+    ['README.md', 'docs/nothing.md', 'no such file'],
+    ['docs/README.md', 'README.md', null],
+    ['docs/README.md', '../README.md#nothing', 'no such heading'],
+    ['docs/README.md', '#nothing', 'no such heading'],
+    ['docs/README.md', '../../etc/passwd', 'outside of the repository'],
+    ['docs/README.md', 'https://example.org/nothing', null],
+  ] as const;
+  for (const [path, target, fault] of broken) {
+    t.strictSame(faultOf(path)(target), fault === null ? [] : [`${target}: ${fault}`]);
+  }
+  t.strictSame([...anchorsOf('## `a` & [b](c.md)!\n## One\n```\n## no heading\n```\n## One')], [
+    'a--b',
+    'one',
+    'one-1',
+  ]);
+});
+
+t.test('every make command of a page is a target of the Makefile', async (t) => {
+  const targets = new Set([...readPage('Makefile').matchAll(/^([a-z-]+):/gm)].map(([, name]) => name));
+  for (const path of pages) {
+    const named = codeOf(readPage(path)).flatMap((code) => [
+      ...code.matchAll(/(?:^|[\s;&|(])make(?: -\w+)* ([a-z][a-z-]*)/g),
+    ]);
+    const unknown = named.map(([, target]) => target).filter((target) => !targets.has(target));
+    t.strictSame(unknown, [], path);
+  }
+});
+
+t.test('the README is a front page: 120 lines, 700 words, and the commands that a newcomer needs', async (t) => {
+  const readme = readPage('README.md');
+  const words = readme.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word));
+  t.ok(readme.trimEnd().split('\n').length <= 120, 'lines');
+  t.ok(words.length <= 700, `${words.length} words`);
+  for (const command of ['make run', 'make test', 'make demo']) t.ok(readme.includes(command), command);
+});
+
+t.test('the README has the numbers of the results', async (t) => {
+  const readme = readPage('README.md');
+  const [latency] = goals('one-talker-1000', 'p99 relay latency');
+  const [capacity = 0] = goals('many-groups', 'capacity, relay');
+  const [back] = goals('reconnect-storm', 'last of 10000 radios hears again');
+  const [toTalk] = goals('floor-access', 'access time p99, 1,000 talkgroups');
+  const comma = (value: number) => value.toLocaleString('en-US');
+  for (const row of [
+    `| ${latency?.toFixed(1)} ms |`,
+    `| ${comma(capacity)}, about ${comma(Math.round(capacity / FRAMES_PER_SECOND / 100) * 100)} listeners |`,
+    `| ${toTalk?.toFixed(1)} ms |`,
+    `| ${back?.toFixed(1)} s |`,
+    '| below 2 KiB |',
+  ]) {
+    t.ok(readme.includes(row), row);
+  }
+  const within = Math.ceil(latency ?? Number.NaN);
+  t.match(readme, new RegExp(`99 % of deliveries arrive\\s+within ${within} ms`));
+  const memory = goals('idle-memory', 'server memory per idle radio, 10000 radios');
+  t.equal(memory.length, 2, 'with one thread and with two');
+  t.ok(
+    memory.every((kib) => kib < 2),
+    `${memory}`,
+  );
+});
+
+/** Of a talker. */
+const FRAMES_PER_SECOND = 50;
+
+/** The figures of a scenario whose name is this, or this and a setting. */
+function goals(scenario: string, name: string): number[] {
+  const result: { readonly goals: readonly { readonly name: string; readonly value: number }[] } =
+    JSON.parse(readFileSync(join(ROOT, 'bench/results', `${scenario}.json`), 'utf8'));
+  return result.goals
+    .filter((goal) => goal.name === name || goal.name.startsWith(`${name}, RELAY_THREADS=`))
+    .map(({ value }) => value);
+}
+
+const faultOf =
+  (path: string) =>
+  (link: string): string[] => {
+    if (/^[a-z][a-z+.-]*:/i.test(link)) return []; // an address outside; no test leaves this machine
+    const [target = '', anchor] = link.split('#', 2);
+    const file = target === '' ? path : posix.join(posix.dirname(path), decodeURIComponent(target));
+    if (file.startsWith('..') || posix.isAbsolute(target)) return [`${link}: outside of the repository`];
+    if (!existsSync(join(ROOT, file))) return [`${link}: no such file`];
+    const isThere = anchor === undefined || !file.endsWith('.md') || anchorsOf(readPage(file)).has(anchor);
+    return isThere ? [] : [`${link}: no such heading`];
+  };
