@@ -4,6 +4,9 @@ import { join, posix } from 'node:path';
 import t from 'tap';
 import { anchorsOf, codeOf, linksOf, markdownFiles, ROOT, readPage } from '../helpers/pages.js';
 
+/** Of a talker. */
+const FRAMES_PER_SECOND = 50;
+
 const pages = markdownFiles();
 
 t.test('every relative link leads to a file, and its anchor to a heading', async (t) => {
@@ -75,9 +78,6 @@ t.test('the README has the numbers of the results', async (t) => {
   );
 });
 
-/** Of a talker. */
-const FRAMES_PER_SECOND = 50;
-
 /** The figures of a scenario whose name is this, or this and a setting. */
 function goals(scenario: string, name: string): number[] {
   const result: { readonly goals: readonly { readonly name: string; readonly value: number }[] } =
@@ -87,10 +87,10 @@ function goals(scenario: string, name: string): number[] {
     .map(({ value }) => value);
 }
 
-const faultOf =
-  (path: string) =>
-  (link: string): string[] => {
-    if (/^[a-z][a-z+.-]*:/i.test(link)) return []; // an address outside; no test leaves this machine
+/** What is wrong with a link of that page, if anything. */
+function faultOf(path: string): (link: string) => string[] {
+  return (link) => {
+    if (/^[a-z][a-z+.-]*:/i.test(link)) return []; // an address outside: no test leaves this machine
     const [target = '', anchor] = link.split('#', 2);
     const file = target === '' ? path : posix.join(posix.dirname(path), decodeURIComponent(target));
     if (file.startsWith('..') || posix.isAbsolute(target)) return [`${link}: outside of the repository`];
@@ -98,3 +98,4 @@ const faultOf =
     const isThere = anchor === undefined || !file.endsWith('.md') || anchorsOf(readPage(file)).has(anchor);
     return isThere ? [] : [`${link}: no such heading`];
   };
+}
