@@ -44,7 +44,8 @@ t.test('every step of the tutorial prints what the page shows', { timeout: 150_0
     ['http://127.0.0.1:9464/metrics', service.metrics],
     ['.data/', `${folder}/`],
   ];
-  const asOnPage = (text: string) => addresses.reduce((all, [page, here]) => all.replaceAll(here, page), text);
+  const asOnPage = (text: string) =>
+    addresses.reduce((all, [page, here]) => all.replaceAll(here, page), text);
   const asHere = (text: string) => addresses.reduce((all, [page, here]) => all.replaceAll(page, here), text);
 
   const banner = service.output();

@@ -26,11 +26,10 @@ t.test('a link that leads nowhere, to no heading or out of the repository is fou
   for (const [path, target, fault] of broken) {
     t.strictSame(faultOf(path)(target), fault === null ? [] : [`${target}: ${fault}`]);
   }
-  t.strictSame([...anchorsOf('## `a` & [b](c.md)!\n## One\n```\n## no heading\n```\n## One')], [
-    'a--b',
-    'one',
-    'one-1',
-  ]);
+  t.strictSame(
+    [...anchorsOf('## `a` & [b](c.md)!\n## One\n```\n## no heading\n```\n## One')],
+    ['a--b', 'one', 'one-1'],
+  );
 });
 
 t.test('every make command of a page is a target of the Makefile', async (t) => {
@@ -44,13 +43,16 @@ t.test('every make command of a page is a target of the Makefile', async (t) => 
   }
 });
 
-t.test('the README is a front page: 120 lines, 700 words, and the commands that a newcomer needs', async (t) => {
-  const readme = readPage('README.md');
-  const words = readme.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word));
-  t.ok(readme.trimEnd().split('\n').length <= 120, 'lines');
-  t.ok(words.length <= 700, `${words.length} words`);
-  for (const command of ['make run', 'make test', 'make demo']) t.ok(readme.includes(command), command);
-});
+t.test(
+  'the README is a front page: 120 lines, 700 words, and the commands that a newcomer needs',
+  async (t) => {
+    const readme = readPage('README.md');
+    const words = readme.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word));
+    t.ok(readme.trimEnd().split('\n').length <= 120, 'lines');
+    t.ok(words.length <= 700, `${words.length} words`);
+    for (const command of ['make run', 'make test', 'make demo']) t.ok(readme.includes(command), command);
+  },
+);
 
 t.test('the README has the numbers of the results', async (t) => {
   const readme = readPage('README.md');
@@ -72,8 +74,9 @@ t.test('the README has the numbers of the results', async (t) => {
 });
 
 function figure(scenario: string, name: string): number {
-  const result: { readonly goals: readonly { readonly name: string; readonly value: number }[] } =
-    JSON.parse(readFileSync(join(ROOT, 'bench/results', `${scenario}.json`), 'utf8'));
+  const result: { readonly goals: readonly { readonly name: string; readonly value: number }[] } = JSON.parse(
+    readFileSync(join(ROOT, 'bench/results', `${scenario}.json`), 'utf8'),
+  );
   return result.goals.find((goal) => goal.name === name)?.value ?? Number.NaN;
 }
 
