@@ -32,6 +32,16 @@ t.test('a link that leads nowhere, to no heading or out of the repository is fou
   );
 });
 
+t.test('the index lists every page of docs', async (t) => {
+  const listed = new Set(linksOf(readPage('docs/README.md')).map((link) => posix.join('docs', link)));
+  const isListed = (path: string) => listed.has(path) || posix.basename(posix.dirname(path)) === 'decisions';
+  const others = pages.filter((path) => path.startsWith('docs/') && path !== 'docs/README.md');
+  t.strictSame(
+    others.filter((path) => !isListed(path)),
+    [],
+  );
+});
+
 t.test('every make command of a page is a target of the Makefile', async (t) => {
   const targets = new Set([...readPage('Makefile').matchAll(/^([a-z-]+):/gm)].map(([, name]) => name));
   for (const path of pages) {
