@@ -16,7 +16,7 @@ const placeholders = [
   'aym1sysppbydfgzld3umj1qzkobwvmkoqqestjqlrt1qs0gzh75aktmn3yj0ips4hcguutwjazzr1z9caow', // RFC 7515, A.1
 ];
 
-/** The first words of every list of stolen passwords, and those of our own README. */
+/** The most common passwords of leaked lists, and those of docs/getting-started.md. */
 const passwords = new Set([
   'admin',
   'administrator',
