@@ -78,6 +78,7 @@ fuzz: build ## generated bad input at both doors: make fuzz N=1000000 SEED=n
 
 docs: build ## write the generated pages and parts of pages under docs/
 	@$(NODE) dist/bench/report/performance.js
+	@$(NODE) dist/src/docs/write.js
 
 lint: install ## formatter and linter
 	$(BIN)/biome check --error-on-warnings

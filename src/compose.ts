@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { createHashing } from './auth/hashing.js';
 import { createLimits, limitsIn } from './auth/limits.js';
 import { createPasswords, type Passwords } from './auth/passwords.js';
-import { authOverflow, authRoutes } from './auth/routes.js';
+import { authOverflow } from './auth/routes.js';
 import { keptSecret } from './auth/secret.js';
 import { ensureAdmin } from './auth/store.js';
 import { createTokenVerifier, type TokenKeys } from './auth/tokens.js';
@@ -14,20 +14,16 @@ import { deadlineIn, REQUEST_MS } from './db/deadline.js';
 import { startEmbedded } from './db/embedded.js';
 import { faultOf, reasonOf, suspicious } from './db/faults.js';
 import { migrate } from './db/migrate.js';
-import { deviceRoutes } from './devices/routes.js';
-import { emergencyRoutes } from './emergencies/routes.js';
 import { AppError } from './errors.js';
 import { openFixIntake } from './gps/counts.js';
-import { gpsRoutes } from './gps/routes.js';
 import { createLists } from './http/lists.js';
 import { createHttpServer } from './http/server.js';
-import { keyRoutes } from './keys/routes.js';
 import { checkSecrets } from './keys/secrets.js';
 import { createKeyring, type Keyring } from './keys/wrapping.js';
 import { createMetricsServer } from './metrics.js';
 import { composeRelay, type RelaySide } from './relay/compose.js';
 import { startRelayThread } from './relay/host.js';
-import { talkgroupRoutes } from './talkgroups/routes.js';
+import { restRoutes } from './rest.js';
 
 /** A service that is built and not yet listening. */
 export interface Service {
@@ -105,8 +101,7 @@ export async function compose(
       if (phase !== 'serving') return phase;
       return because('database', database.trouble()) ?? because('relay', relay.trouble());
     };
-    const shared = { database, tell: relay.tell };
-    const listing = { ...shared, lists: createLists() };
+    const listing = { database, tell: relay.tell, lists: createLists() };
     const fixes = openFixIntake(database);
     const http = createHttpServer({
       config,
@@ -115,20 +110,7 @@ export async function compose(
       ready,
       log,
       overflow: authOverflow(passwords),
-      routes: [
-        authRoutes({
-          database,
-          passwords,
-          limits,
-          passwordLengthMin: config.PASSWORD_MIN_LENGTH,
-          registration: config.REGISTRATION,
-        }),
-        talkgroupRoutes({ ...listing, wrap, directory: config.TALKGROUP_DIRECTORY }),
-        deviceRoutes(listing),
-        gpsRoutes({ database, storeFix: fixes.storeFix }),
-        keyRoutes(shared),
-        emergencyRoutes(listing),
-      ],
+      routes: restRoutes({ ...listing, config, passwords, limits, wrap, storeFix: fixes.storeFix }),
     });
     const metrics = createMetricsServer({ config, log }, async () => ({
       notReady: ready(),

@@ -55,13 +55,35 @@ export const authRoutes =
   async (app) => {
     const lookups = createGate({ places: LOOKUPS_MAX, callsMax: Number.POSITIVE_INFINITY }); // bounded by the places
 
+    const tags = ['auth'];
+
     const register = {
-      config: { access: 'public' },
+      config: {
+        access: 'public',
+        refusals: [
+          'registration_closed',
+          'username_taken',
+          'device_disabled',
+          'too_many_registrations',
+          'too_many_requests',
+          'login_queue_full',
+          'database_unavailable',
+          'outcome_unknown',
+        ],
+      },
       // Before the body: a 403 comes before a 400.
       onRequest: async () => {
         if (registration === 'closed') throw new AppError('registration_closed');
       },
-      schema: { tags: ['auth'], body: Registration, response: answers(Registered) },
+      schema: {
+        operationId: 'register',
+        summary: 'Register an account',
+        description:
+          'Creates a user with role `user` and returns a token. With `deviceSerial`, the service links the device with that serial to the user, or creates it. An existing device keeps its site. Several users may share a device. 401 means that the device is disabled.',
+        tags,
+        body: Registration,
+        response: answers(Registered),
+      },
     } as const;
 
     app.post('/auth/register', register, async (request) => {
@@ -91,8 +113,26 @@ export const authRoutes =
     }
 
     const login = {
-      config: { access: 'public' },
-      schema: { tags: ['auth'], body: Login, response: answers(LoggedIn) },
+      config: {
+        access: 'public',
+        refusals: [
+          'invalid_credentials',
+          'device_disabled',
+          'too_many_wrong_passwords',
+          'too_many_requests',
+          'login_queue_full',
+          'database_unavailable',
+        ],
+      },
+      schema: {
+        operationId: 'login',
+        summary: 'Log in',
+        description:
+          'Returns a new token. Earlier tokens stay valid. The answer is the same for an unknown username and a wrong password.',
+        tags,
+        body: Login,
+        response: answers(LoggedIn),
+      },
     } as const;
 
     app.post('/auth/login', login, async (request) => {
@@ -113,8 +153,18 @@ export const authRoutes =
     });
 
     const change = {
-      config: { access: 'user' },
-      schema: { tags: ['auth'], body: PasswordChange, response: answers(Ok) },
+      config: {
+        access: 'user',
+        refusals: ['invalid_credentials', 'too_many_wrong_passwords', 'login_queue_full', 'outcome_unknown'],
+      },
+      schema: {
+        operationId: 'changePassword',
+        summary: "Change the caller's password",
+        description: "Needs the old password. The caller's tokens stay valid.",
+        tags,
+        body: PasswordChange,
+        response: answers(Ok),
+      },
     } as const;
 
     app.post('/auth/changepassword', change, async (request) => {

@@ -1,17 +1,24 @@
 // Accounts as clients see them: what they send to register, log in and change a password, and what they get.
 import { type Static, Type } from 'typebox';
+import { EXAMPLE } from '../examples.js';
 import { Id, Text } from '../http/schemas.js';
 import { PASSWORD_BYTES_MAX } from './passwords.js';
 import { isUsername } from './usernames.js';
 
 const Username = Type.Refine(
-  Type.String({ minLength: 1, description: '1 to 64 characters, no control characters; case-sensitive' }),
+  Type.String({
+    minLength: 1,
+    description: '1 to 64 characters without control characters. Case-sensitive.',
+  }),
   isUsername,
   () => 'must be 1 to 64 characters without control characters',
 );
 
 const NewPassword = Type.Refine(
-  Type.String({ minLength: 1, description: '1 to 72 bytes of UTF-8, no NUL' }),
+  Type.String({
+    minLength: 1,
+    description: '1 to 72 bytes of UTF-8 without NUL. The operator may set a minimum length.',
+  }),
   isPassword,
   () => `must be 1 to ${PASSWORD_BYTES_MAX} bytes of UTF-8 without NUL`,
 );
@@ -26,20 +33,47 @@ export function isPassword(text: string): boolean {
 }
 
 export type Registration = Static<typeof Registration>;
-export const Registration = Type.Object({
-  username: Username,
-  password: NewPassword,
-  deviceSerial: Type.Optional(Text('Links the device with this serial, or creates it')),
-  site: Type.Optional(Text('Site of a device created here; else unused')),
-});
+export const Registration = Type.Object(
+  {
+    username: Username,
+    password: NewPassword,
+    deviceSerial: Type.Optional(Text('Serial of the device to link. The service creates an unknown device.')),
+    site: Type.Optional(Text('Site of a device that this registration creates. Otherwise unused.')),
+  },
+  {
+    title: 'Registration',
+    examples: [{ username: 'ann', password: 'ann-secret', deviceSerial: 'SN-1', site: 'Depot' }],
+  },
+);
 
-export const Registered = Type.Object({ jwt: Type.String(), userId: Id });
+const Token = Type.String({ description: 'The token for the `Authorization` header. It does not expire.' });
+
+export const Registered = Type.Object(
+  { jwt: Token, userId: Id },
+  {
+    title: 'Registered',
+    description: 'The new account and its token.',
+    examples: [{ jwt: EXAMPLE.jwt, userId: EXAMPLE.user }],
+  },
+);
 
 export type Login = Static<typeof Login>;
 /** Any text: what cannot be a name or a password is simply not the right one. */
-export const Login = Type.Object({ username: Type.String(), password: Type.String() });
+export const Login = Type.Object(
+  { username: Type.String(), password: Type.String() },
+  { title: 'Login', examples: [{ username: 'ann', password: 'ann-secret' }] },
+);
 
-export const LoggedIn = Type.Object({ jwt: Type.String() });
+export const LoggedIn = Type.Object(
+  { jwt: Token },
+  { title: 'LoggedIn', description: 'A new token.', examples: [{ jwt: EXAMPLE.jwt }] },
+);
 
 export type PasswordChange = Static<typeof PasswordChange>;
-export const PasswordChange = Type.Object({ oldPassword: Type.String(), newPassword: NewPassword });
+export const PasswordChange = Type.Object(
+  { oldPassword: Type.String(), newPassword: NewPassword },
+  {
+    title: 'PasswordChange',
+    examples: [{ oldPassword: 'ann-secret', newPassword: 'correct horse battery' }],
+  },
+);

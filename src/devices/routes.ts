@@ -3,11 +3,12 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { Database } from '../db/client.js';
 import { noticeOf, type Tell } from '../db/notices.js';
 import { AppError } from '../errors.js';
+import { EXAMPLE } from '../examples.js';
 import { confirm } from '../http/confirm.js';
 import type { Lists } from '../http/lists.js';
 import { PageQuery } from '../http/paging.js';
 import { readDeviceId } from '../http/paths.js';
-import { answers, IdInPath, Ok, ok } from '../http/schemas.js';
+import { answers, idInPath, Ok, ok } from '../http/schemas.js';
 import { DeviceList, DeviceStatus, Me } from './schemas.js';
 import * as store from './store.js';
 
@@ -25,7 +26,15 @@ export const deviceRoutes =
 
     const list = {
       config: { access: 'admin' },
-      schema: { tags, querystring: PageQuery, response: answers(DeviceList) },
+      schema: {
+        operationId: 'listDevices',
+        summary: 'List all devices',
+        description:
+          'With `limit` or `after` the answer is one page in the order of ids. Otherwise it is the whole list.',
+        tags,
+        querystring: PageQuery,
+        response: answers(DeviceList),
+      },
     } as const;
 
     app.get('/devices', list, async ({ query, deadline }, reply) =>
@@ -36,7 +45,16 @@ export const deviceRoutes =
       }),
     );
 
-    const readMe = { config: { access: 'user' }, schema: { tags, response: answers(Me) } } as const;
+    const readMe = {
+      config: { access: 'user' },
+      schema: {
+        operationId: 'getMe',
+        summary: 'Read the caller and its device',
+        description: 'Tells an app its user id and its device id.',
+        tags,
+        response: answers(Me),
+      },
+    } as const;
 
     app.get('/me', readMe, async ({ user: { sub: id, username, role }, deadline }) => ({
       user: { id, username, role },
@@ -44,8 +62,17 @@ export const deviceRoutes =
     }));
 
     const setStatus = {
-      config: { access: 'admin' },
-      schema: { tags, params: IdInPath, body: DeviceStatus, response: answers(Ok) },
+      config: { access: 'admin', refusals: ['device_not_found', 'outcome_unknown', 'relay_unconfirmed'] },
+      schema: {
+        operationId: 'setDeviceStatus',
+        summary: 'Enable or disable a device',
+        description:
+          'Users of a disabled device cannot log in, and their tokens get 401. The relay stops their audio before the service answers, and closes their sockets with 1008 `device disabled`. Enabling the device makes the same tokens valid again.',
+        tags,
+        params: idInPath('Id of the device.', EXAMPLE.device),
+        body: DeviceStatus,
+        response: answers(Ok),
+      },
     } as const;
 
     app.patch('/devices/:id/status', setStatus, async ({ params, body, deadline }) => {

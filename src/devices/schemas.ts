@@ -1,31 +1,63 @@
 // Devices as administrators see them.
 import { Type } from 'typebox';
+import { EXAMPLE } from '../examples.js';
 import { InPages } from '../http/paging.js';
 import { Id, Timestamp } from '../http/schemas.js';
 
-export const Device = Type.Object({
-  id: Id,
-  name: Type.String(),
-  site: Type.String(),
-  serial: Type.String(),
-  active: Type.Boolean(),
-  created_at: Timestamp,
-});
+export const Device = Type.Object(
+  {
+    id: Id,
+    name: Type.String({ description: 'The service sets it to the serial.' }),
+    site: Type.String({ description: '`unknown` when the registration that created the device named none.' }),
+    serial: Type.String(),
+    active: Type.Boolean({ description: 'false: users of this device cannot authenticate.' }),
+    created_at: Timestamp,
+  },
+  { title: 'Device' },
+);
 
-export const DeviceList = InPages({ devices: Type.Array(Device) });
+const exampleDevice = {
+  id: EXAMPLE.device,
+  name: 'SN-1',
+  site: 'Depot',
+  serial: 'SN-1',
+  active: true,
+  created_at: EXAMPLE.at,
+};
+
+export const DeviceList = InPages(
+  { devices: Type.Array(Device) },
+  {
+    title: 'DeviceList',
+    description: 'The devices.',
+    examples: [{ devices: [exampleDevice], next: null }],
+  },
+);
 
 /** The caller as its token names it, and the device that is linked to it. */
-export const Me = Type.Object({
-  user: Type.Object({
-    id: Id,
-    username: Type.String(),
-    role: Type.Enum(['admin', 'user'], {
-      description: 'As the token has it, which is what every route applies',
+export const Me = Type.Object(
+  {
+    user: Type.Object({
+      id: Id,
+      username: Type.String(),
+      role: Type.Enum(['admin', 'user'], {
+        description: 'The role in the token. Every route applies this role.',
+      }),
     }),
-  }),
-  device: Type.Union([Device, Type.Null()]),
-});
+    device: Type.Union([Device, Type.Null()], { description: 'null when the user has no linked device.' }),
+  },
+  {
+    title: 'Me',
+    description: 'The caller.',
+    examples: [{ user: { id: EXAMPLE.user, username: 'ann', role: 'user' }, device: exampleDevice }],
+  },
+);
 
-export const DeviceStatus = Type.Object({
-  active: Type.Boolean({ description: 'false: its users cannot log in, and their tokens and sockets end' }),
-});
+export const DeviceStatus = Type.Object(
+  {
+    active: Type.Boolean({
+      description: 'false: users of this device cannot log in, and their tokens and sockets are rejected.',
+    }),
+  },
+  { title: 'DeviceStatus', examples: [{ active: false }] },
+);

@@ -3,10 +3,11 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { Database } from '../db/client.js';
 import type { Tell } from '../db/notices.js';
 import { AppError } from '../errors.js';
+import { EXAMPLE } from '../examples.js';
 import { confirm } from '../http/confirm.js';
 import type { Lists } from '../http/lists.js';
 import { PageQuery } from '../http/paging.js';
-import { answers, IdInPath, Ok, ok } from '../http/schemas.js';
+import { answers, idInPath, Ok, ok } from '../http/schemas.js';
 import { readId } from '../ids.js';
 import { EmergencyList } from './schemas.js';
 import * as store from './store.js';
@@ -25,7 +26,15 @@ export const emergencyRoutes =
 
     const list = {
       config: { access: 'user' },
-      schema: { tags, querystring: PageQuery, response: answers(EmergencyList) },
+      schema: {
+        operationId: 'listEmergencies',
+        summary: 'List the open emergencies',
+        description:
+          "An administrator gets all of them, a user those of the user's talkgroups. Radios raise emergencies over the WebSocket. With `limit` or `after` the answer is one page in the order of ids. Otherwise it is the whole list.",
+        tags,
+        querystring: PageQuery,
+        response: answers(EmergencyList),
+      },
     } as const;
 
     app.get('/emergencies', list, async ({ user, query, deadline }, reply) => {
@@ -37,9 +46,19 @@ export const emergencyRoutes =
       });
     });
 
+    const params = idInPath('Id of the emergency.', EXAMPLE.emergency);
+
     const acknowledge = {
-      config: { access: 'admin' },
-      schema: { tags, params: IdInPath, response: answers(Ok) },
+      config: { access: 'admin', refusals: ['emergency_not_found', 'outcome_unknown', 'relay_unconfirmed'] },
+      schema: {
+        operationId: 'acknowledgeEmergency',
+        summary: 'Acknowledge an emergency',
+        description:
+          'Connected members of the talkgroup receive EMERGENCY. Acknowledging it again keeps the first acknowledgement.',
+        tags,
+        params,
+        response: answers(Ok),
+      },
     } as const;
 
     app.post('/emergencies/:id/ack', acknowledge, async ({ params, user, deadline }) => {
@@ -50,7 +69,21 @@ export const emergencyRoutes =
       return ok;
     });
 
-    const clear = { ...acknowledge, config: { access: 'user' } } as const;
+    const clear = {
+      config: {
+        access: 'user',
+        refusals: ['not_your_emergency', 'emergency_not_found', 'outcome_unknown', 'relay_unconfirmed'],
+      },
+      schema: {
+        operationId: 'clearEmergency',
+        summary: 'Clear an emergency',
+        description:
+          'An administrator may clear any emergency. Another user may clear only their own, also after leaving the talkgroup. Connected members receive EMERGENCY.',
+        tags,
+        params,
+        response: answers(Ok),
+      },
+    } as const;
 
     app.post('/emergencies/:id/clear', clear, async ({ params, user, deadline }) => {
       const id = readEmergencyId(params.id);

@@ -2,8 +2,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { Database } from '../db/client.js';
 import { AppError } from '../errors.js';
+import { EXAMPLE } from '../examples.js';
 import { readDeviceId } from '../http/paths.js';
-import { answers, IdInPath, Ok, ok } from '../http/schemas.js';
+import { answers, idInPath, Ok, ok } from '../http/schemas.js';
 import type { StoreFix } from './intake.js';
 import { GpsFix, LatestFix } from './schemas.js';
 import { latestFix } from './store.js';
@@ -13,10 +14,19 @@ export const gpsRoutes =
   ({ database, storeFix }: { database: Database; storeFix: StoreFix }): FastifyPluginAsyncTypebox =>
   async (app) => {
     const tags = ['gps'];
+    const params = idInPath('Id of the device.', EXAMPLE.device);
 
     const read = {
-      config: { access: 'user' },
-      schema: { tags, params: IdInPath, response: answers(LatestFix) },
+      config: { access: 'user', refusals: ['device_not_found', 'gps_not_found'] },
+      schema: {
+        operationId: 'getPosition',
+        summary: 'Read the latest position of a device',
+        description:
+          'Every user may read the position of every device. An unknown id gets the answer of a device without a position.',
+        tags,
+        params,
+        response: answers(LatestFix),
+      },
     } as const;
 
     app.get('/devices/:id/gps', read, async ({ params, deadline }) => {
@@ -26,8 +36,17 @@ export const gpsRoutes =
     });
 
     const report = {
-      config: { access: 'user' },
-      schema: { tags, params: IdInPath, body: GpsFix, response: answers(Ok) },
+      config: { access: 'user', refusals: ['device_not_found', 'outcome_unknown'] },
+      schema: {
+        operationId: 'reportPosition',
+        summary: 'Report a position of a device',
+        description:
+          'The answer comes after the commit. A device keeps its latest position only. When several reports for a device wait together, the service stores the last one. Every user may report for every device.',
+        tags,
+        params,
+        body: GpsFix,
+        response: answers(Ok),
+      },
     } as const;
 
     app.post('/devices/:id/gps', report, async ({ params, body, deadline }) => {

@@ -1,25 +1,25 @@
-// The REST reference: generated from the schemas, shown at /docs, machine-readable at /openapi.json.
+// The REST reference: generated from the routes, shown at /docs, machine-readable at /openapi.json.
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { type FastifyInstance, fastify } from 'fastify';
+import { validatorCompiler } from './body.js';
+import { healthRoutes } from './health.js';
+import { complete, type Declared, type Document, preamble } from './openapi.js';
 
-/** Collects the schemas of all routes registered after it and serves them. */
+/** Collects all routes registered after it and serves their description. */
 export function addDocs(app: FastifyInstance): void {
+  const declared = new Map<string, Declared>();
   app.register(swagger, {
-    openapi: {
-      openapi: '3.1.0',
-      info: {
-        title: 'Talkgroup Radio Service',
-        description:
-          'Accounts, talkgroups, devices and positions. Audio travels over the WebSocket relay. In a body, null for an optional field counts as absent.',
-        version: '1.0.0',
-      },
-      components: { securitySchemes: { token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } } },
+    openapi: preamble,
+    transform: ({ schema, url, route: { method, config } }) => {
+      const { access = 'admin', refusals = [] } = config ?? {};
+      declared.set(`${method} ${url.replaceAll(/:(\w+)/g, '{$1}')}`, { access, refusals });
+      return { url, schema: { ...schema, security: access === 'public' ? [] : [{ token: [] }] } };
     },
-    transform: ({ schema, url, route }) => ({
-      url,
-      schema: route.config?.access === 'public' ? schema : { ...schema, security: [{ token: [] }] },
-    }),
+    // The plugin knows more of OpenAPI than we write.
+    transformObject: (generated) =>
+      complete((generated as { openapiObject: unknown }).openapiObject as Document, declared) as object,
   });
 
   app.register(async (docs) => {
@@ -28,8 +28,27 @@ export function addDocs(app: FastifyInstance): void {
       route.schema = { ...route.schema, hide: true };
     });
     docs.get('/openapi.json', async () => docs.swagger());
-    await docs.register(swaggerUi, { routePrefix: '/docs', staticCSP: PAGE_POLICY });
+    await docs.register(swaggerUi, {
+      routePrefix: '/docs',
+      staticCSP: PAGE_POLICY,
+      theme: { title: `${preamble.info.title}: REST API` },
+    });
   });
+}
+
+/** The document of a server with these routes; no handler of theirs is called. */
+export async function documentOf(routes: readonly FastifyPluginAsyncTypebox[]): Promise<Document> {
+  const app = fastify();
+  app.setValidatorCompiler(validatorCompiler);
+  addDocs(app);
+  app.register(healthRoutes({ ready: () => null }));
+  for (const feature of routes) app.register(feature);
+  await app.ready();
+  try {
+    return app.swagger() as unknown as Document; // as `complete` made it
+  } finally {
+    await app.close();
+  }
 }
 
 /** Everything the page needs comes from this server; its styles are set by script. */

@@ -12,14 +12,34 @@ export interface HealthOptions {
 export const healthRoutes =
   ({ ready }: HealthOptions): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const options = {
+    const tags = ['health'];
+
+    const alive = {
       config: { access: 'public' },
-      schema: { tags: ['health'], response: answers(Ok) },
+      schema: {
+        operationId: 'getHealth',
+        summary: 'Check that the process answers',
+        description: 'Does not use the database.',
+        tags,
+        response: answers(Ok),
+      },
     } as const;
 
-    app.get('/healthz', options, async () => ok);
+    app.get('/healthz', alive, async () => ok);
 
-    app.get('/readyz', options, async () => {
+    const able = {
+      config: { access: 'public', refusals: ['not_ready'] },
+      schema: {
+        operationId: 'getReadiness',
+        summary: 'Check that the service can serve',
+        description:
+          'The text of a 503 is the reason: `starting`, `draining`, `database: ...` or `relay: ...`. Does not use the database.',
+        tags,
+        response: answers(Ok),
+      },
+    } as const;
+
+    app.get('/readyz', able, async () => {
       const reason = ready();
       if (reason !== null) throw new AppError('not_ready', reason);
       return ok;

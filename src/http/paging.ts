@@ -2,25 +2,30 @@
 import { type Static, type TProperties, type TSchema, Type } from 'typebox';
 import type { Page } from '../db/pages.js';
 import { readId } from '../ids.js';
-import { Id } from './schemas.js';
+import { Id, SHOWN_AS } from './schemas.js';
 
 /** Items of a page whose size was not asked for. */
 const LIMIT_PRESET = 100;
 
 /** The query of a list. Both are texts, because a coercion to numbers would also take 1e3 and 5.7. */
 export type PageQuery = Static<typeof PageQuery>;
-export const PageQuery = pageQuery('^([1-9]\\d{0,2}|1000)$', '1 to 1000');
+export const PageQuery = pageQuery('^([1-9]\\d{0,2}|1000)$', 1000);
 
 /** The query of a list whose pages are smaller. */
-export const SmallPageQuery = pageQuery('^([1-9]\\d?|1\\d\\d|200)$', '1 to 200');
+export const SmallPageQuery = pageQuery('^([1-9]\\d?|1\\d\\d|200)$', 200);
 
-function pageQuery(pattern: string, range: string) {
-  const limit = `Items of a page, ${range}. Default: ${LIMIT_PRESET}`;
+function pageQuery(pattern: string, maximum: number) {
+  const description = `Number of items in a page, 1 to ${maximum}. A page has ${LIMIT_PRESET} when this is left out.`;
+  const limit = { type: 'integer', minimum: 1, maximum };
   return Type.Object({
-    limit: Type.Optional(Type.String({ pattern, description: limit })),
+    limit: Type.Optional(Type.String({ pattern, description, [SHOWN_AS]: limit })),
     after: Type.Optional(
       Type.Refine(
-        Type.String({ description: 'The page begins behind this id, which need not exist any more' }),
+        Type.String({
+          description:
+            'The page begins after this id, which need not exist any more. Send `next` of the last page.',
+          [SHOWN_AS]: { type: 'string', format: 'uuid' },
+        }),
         (text) => readId(text) !== null,
         () => 'must be an id',
       ),
@@ -30,16 +35,23 @@ function pageQuery(pattern: string, range: string) {
 
 const Next = Type.Union([Id, Type.Null()], {
   description:
-    'Value of after for the next page, null on the last page. Only present when limit or after is given',
+    'Value of `after` for the next page, null on the last page. Present only in an answer that is a page.',
 });
 
 /** The answer of a list that may be read in pages. */
-export const InPages = <List extends TProperties>(list: List) =>
-  Type.Object({ ...list, next: Type.Optional(Next) });
+export const InPages = <List extends TProperties>(list: List, options: Shown) =>
+  Type.Object({ ...list, next: Type.Optional(Next) }, options);
 
 /** The answer of a list that is read in pages only. */
-export const OnePage = <List extends Record<string, TSchema>>(list: List) =>
-  Type.Object({ ...list, next: Next });
+export const OnePage = <List extends Record<string, TSchema>>(list: List, options: Shown) =>
+  Type.Object({ ...list, next: Next }, options);
+
+/** How the reference shows it. */
+type Shown = {
+  readonly title: string;
+  readonly description: string;
+  readonly examples: object[];
+};
 
 /** null: no page was asked for, but the whole list. */
 export function readPage(query: PageQuery): Page | null {

@@ -1,6 +1,6 @@
 // Which routes there are and whom each admits, and what a request gets that meets none of them.
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
-import { AppError } from '../errors.js';
+import { AppError, type RefusalCode } from '../errors.js';
 
 /** `user` is anybody with a valid token, `admin` one whose token says so. */
 export type Access = 'public' | 'user' | 'admin';
@@ -8,6 +8,8 @@ export type Access = 'public' | 'user' | 'admin';
 declare module 'fastify' {
   interface FastifyContextConfig {
     access?: Access;
+    /** What this route refuses beyond what every route of its access and method does (openapi.ts); for the reference. */
+    refusals?: readonly RefusalCode[];
   }
 }
 

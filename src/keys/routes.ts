@@ -6,7 +6,7 @@ import { AppError } from '../errors.js';
 import { confirm } from '../http/confirm.js';
 import { readTalkgroupId } from '../http/paths.js';
 import { answers } from '../http/schemas.js';
-import { OfTalkgroup, Rotation } from './schemas.js';
+import { OfTalkgroup, Rotation, TalkgroupQuery } from './schemas.js';
 import { rotate, rotationOf } from './store.js';
 
 export interface KeyOptions {
@@ -21,8 +21,15 @@ export const keyRoutes =
     const tags = ['keys'];
 
     const read = {
-      config: { access: 'user' },
-      schema: { tags, querystring: OfTalkgroup, response: answers(Rotation) },
+      config: { access: 'user', refusals: ['talkgroup_not_found'] },
+      schema: {
+        operationId: 'getRotation',
+        summary: 'Read the rotation counter of a talkgroup',
+        description: 'Every user may read it, member or not.',
+        tags,
+        querystring: TalkgroupQuery,
+        response: answers(Rotation),
+      },
     } as const;
 
     app.get('/keys/rotation', read, async ({ query, deadline }) => {
@@ -32,8 +39,16 @@ export const keyRoutes =
     });
 
     const advance = {
-      config: { access: 'admin' },
-      schema: { tags, body: OfTalkgroup, response: answers(Rotation) },
+      config: { access: 'admin', refusals: ['talkgroup_not_found', 'outcome_unknown', 'relay_unconfirmed'] },
+      schema: {
+        operationId: 'rotateKey',
+        summary: 'Advance the rotation counter of a talkgroup',
+        description:
+          'Adds 1 and returns the new value. Each request that is carried out adds 1. Connected members receive KEY_ROTATED.',
+        tags,
+        body: OfTalkgroup,
+        response: answers(Rotation),
+      },
     } as const;
 
     app.post('/keys/rotate', advance, async ({ body, deadline }) => {

@@ -8,7 +8,7 @@ import { confirm } from '../http/confirm.js';
 import type { Lists } from '../http/lists.js';
 import { firstOrNext, PageQuery, pageOf, SmallPageQuery } from '../http/paging.js';
 import { readTalkgroupId } from '../http/paths.js';
-import { answers, IdInPath, Ok, ok } from '../http/schemas.js';
+import { answers, Ok, ok } from '../http/schemas.js';
 import { readId, type UserId } from '../ids.js';
 import {
   MemberInPath,
@@ -16,6 +16,7 @@ import {
   NewTalkgroup,
   OneTalkgroup,
   TalkgroupDirectory,
+  TalkgroupInPath,
   TalkgroupList,
   TalkgroupSettings,
 } from './schemas.js';
@@ -38,7 +39,15 @@ export const talkgroupRoutes =
 
     const list = {
       config: { access: 'user' },
-      schema: { tags, querystring: PageQuery, response: answers(TalkgroupList) },
+      schema: {
+        operationId: 'listTalkgroups',
+        summary: "List the caller's talkgroups",
+        description:
+          'Only talkgroups of which the caller is a member, also for administrators. With `limit` or `after` the answer is one page in the order of ids. Otherwise it is the whole list.',
+        tags,
+        querystring: PageQuery,
+        response: answers(TalkgroupList),
+      },
     } as const;
 
     app.get('/talkgroups', list, async ({ user, query, deadline }, reply) => {
@@ -54,8 +63,16 @@ export const talkgroupRoutes =
     });
 
     const readDirectory = {
-      config: { access: directory === 'all' ? 'user' : 'admin' },
-      schema: { tags, querystring: SmallPageQuery, response: answers(TalkgroupDirectory) },
+      config: { access: directory === 'all' ? 'user' : 'admin', refusals: ['admin_only'] },
+      schema: {
+        operationId: 'listTalkgroupDirectory',
+        summary: 'List all talkgroups',
+        description:
+          'Shows what the caller could join. The answer is always one page in the order of ids. The operator may restrict it to administrators with `TALKGROUP_DIRECTORY=admin`.',
+        tags,
+        querystring: SmallPageQuery,
+        response: answers(TalkgroupDirectory),
+      },
     } as const;
 
     app.get('/talkgroups/directory', readDirectory, async ({ query, deadline }) => {
@@ -65,17 +82,37 @@ export const talkgroupRoutes =
     });
 
     const create = {
-      config: { access: 'admin' },
-      schema: { tags, body: NewTalkgroup, response: answers(OneTalkgroup) },
+      config: { access: 'admin', refusals: ['outcome_unknown'] },
+      schema: {
+        operationId: 'createTalkgroup',
+        summary: 'Create a talkgroup',
+        description:
+          'Creates it with rotation counter 0 and a random master secret, which no operation returns. The caller does not become a member. The default of `floor_mode` is `open`.',
+        tags,
+        body: NewTalkgroup,
+        response: answers(OneTalkgroup),
+      },
     } as const;
 
     app.post('/talkgroups', create, async ({ body, deadline }) => ({
       talkgroup: await store.createTalkgroup(database, deadline, { ...body, wrap }),
     }));
 
+    /** Of every route that changes a talkgroup that exists. */
+    const refusals = ['talkgroup_not_found', 'outcome_unknown', 'relay_unconfirmed'] as const;
+
     const set = {
-      config: { access: 'admin' },
-      schema: { tags, params: IdInPath, body: TalkgroupSettings, response: answers(OneTalkgroup) },
+      config: { access: 'admin', refusals },
+      schema: {
+        operationId: 'changeTalkgroup',
+        summary: 'Change the name, the floor mode or the talk limit',
+        description:
+          'A field that is left out keeps its value. A new floor mode is in force when the service answers. Connected members receive TALKGROUP_CHANGED.',
+        tags,
+        params: TalkgroupInPath,
+        body: TalkgroupSettings,
+        response: answers(OneTalkgroup),
+      },
     } as const;
 
     app.patch('/talkgroups/:id', set, async ({ params, body, deadline }) => {
@@ -87,12 +124,20 @@ export const talkgroupRoutes =
       return { talkgroup: changed };
     });
 
-    const change = {
-      config: { access: 'user' },
-      schema: { tags, params: IdInPath, response: answers(Ok) },
+    const join = {
+      config: { access: 'user', refusals },
+      schema: {
+        operationId: 'joinTalkgroup',
+        summary: 'Join a talkgroup',
+        description:
+          "Every user may join every talkgroup. The membership keeps the site of the caller's device, or `unknown`. Joining again changes nothing. When the service answers, connected radios of the caller hear the talkgroup and may talk in it.",
+        tags,
+        params: TalkgroupInPath,
+        response: answers(Ok),
+      },
     } as const;
 
-    app.post('/talkgroups/:id/join', change, async ({ params, user, deadline }) => {
+    app.post('/talkgroups/:id/join', join, async ({ params, user, deadline }) => {
       const talkgroup = readTalkgroupId(params.id);
       const notice = noticeOf({ kind: 'joined', user: user.sub, talkgroup });
       const found = await store.join(database, deadline, { user: user.sub, talkgroup, notice });
@@ -101,7 +146,20 @@ export const talkgroupRoutes =
       return ok;
     });
 
-    app.delete('/talkgroups/:id/leave', change, async ({ params, user, deadline }) => {
+    const leave = {
+      config: { access: 'user', refusals },
+      schema: {
+        operationId: 'leaveTalkgroup',
+        summary: 'Leave a talkgroup',
+        description:
+          "After the answer, the caller's radios hear no frame that is sent later. The answer is the same when the caller is not a member.",
+        tags,
+        params: TalkgroupInPath,
+        response: answers(Ok),
+      },
+    } as const;
+
+    app.delete('/talkgroups/:id/leave', leave, async ({ params, user, deadline }) => {
       const talkgroup = readTalkgroupId(params.id);
       const notice = noticeOf({ kind: 'left', user: user.sub, talkgroup });
       const found = await store.leave(database, deadline, { user: user.sub, talkgroup, notice });
@@ -111,8 +169,17 @@ export const talkgroupRoutes =
     });
 
     const members = {
-      config: { access: 'user' },
-      schema: { tags, params: IdInPath, querystring: PageQuery, response: answers(MemberList) },
+      config: { access: 'user', refusals: ['talkgroup_not_found'] },
+      schema: {
+        operationId: 'listMembers',
+        summary: 'List the members of a talkgroup',
+        description:
+          'Every user may read it, member or not. With `limit` or `after` the answer is one page in the order of user ids. Otherwise it is the whole list.',
+        tags,
+        params: TalkgroupInPath,
+        querystring: PageQuery,
+        response: answers(MemberList),
+      },
     } as const;
 
     app.get('/talkgroups/:id/members', members, async ({ params, query, deadline }, reply) => {
@@ -125,12 +192,20 @@ export const talkgroupRoutes =
       return lists.answer(reply, query, { name: 'members', read, idOf: ({ user_id }) => user_id });
     });
 
-    const remove = {
-      config: { access: 'admin' },
-      schema: { tags, params: MemberInPath, response: answers(Ok) },
+    const removeMember = {
+      config: { access: 'admin', refusals: ['user_not_found', ...refusals] },
+      schema: {
+        operationId: 'removeMember',
+        summary: 'Remove a member from a talkgroup',
+        description:
+          "After the answer, the user's radios hear no frame that is sent later. The answer is the same when the user is not a member or does not exist. The user may join again.",
+        tags,
+        params: MemberInPath,
+        response: answers(Ok),
+      },
     } as const;
 
-    app.delete('/talkgroups/:id/members/:user_id', remove, async ({ params, deadline }) => {
+    app.delete('/talkgroups/:id/members/:user_id', removeMember, async ({ params, deadline }) => {
       const talkgroup = readTalkgroupId(params.id);
       const user = readId<UserId>(params.user_id);
       if (user === null) throw new AppError('user_not_found');
@@ -141,16 +216,24 @@ export const talkgroupRoutes =
       return ok;
     });
 
-    app.delete(
-      '/talkgroups/:id',
-      { ...change, config: { access: 'admin' } },
-      async ({ params, deadline }) => {
-        const talkgroup = readTalkgroupId(params.id);
-        const notice = noticeOf({ kind: 'talkgroup_deleted', talkgroup });
-        const found = await store.deleteTalkgroup(database, deadline, { talkgroup, notice });
-        if (!found) throw new AppError('talkgroup_not_found');
-        await confirm(tell, notice, deadline);
-        return ok;
+    const remove = {
+      config: { access: 'admin', refusals },
+      schema: {
+        operationId: 'deleteTalkgroup',
+        summary: 'Delete a talkgroup',
+        description: 'Deletes all its memberships too. Connected members receive TALKGROUP_LEFT.',
+        tags,
+        params: TalkgroupInPath,
+        response: answers(Ok),
       },
-    );
+    } as const;
+
+    app.delete('/talkgroups/:id', remove, async ({ params, deadline }) => {
+      const talkgroup = readTalkgroupId(params.id);
+      const notice = noticeOf({ kind: 'talkgroup_deleted', talkgroup });
+      const found = await store.deleteTalkgroup(database, deadline, { talkgroup, notice });
+      if (!found) throw new AppError('talkgroup_not_found');
+      await confirm(tell, notice, deadline);
+      return ok;
+    });
   };

@@ -1,61 +1,112 @@
 // Talkgroups and memberships as clients see them. The master secret is in none of these shapes.
 import { type Static, Type } from 'typebox';
+import { EXAMPLE } from '../examples.js';
 import { InPages, OnePage } from '../http/paging.js';
-import { Id, IdInPath, Text, Timestamp } from '../http/schemas.js';
+import { Id, idInPath, shownId, Text, Timestamp } from '../http/schemas.js';
 
-const Name = Text('Name of the talkgroup; need not be unique');
+const Name = Text('1 to 128 characters without control characters. Need not be unique.');
 
 export type FloorMode = Static<typeof FloorMode>;
 const FloorMode = Type.Enum(['open', 'single', 'broadcast'], {
   description:
-    'open: everybody may talk at once; single: one talker; broadcast: one talker, an admin or who is in an emergency',
+    'open: several talkers at once. single: one talker. broadcast: one talker, an administrator or in an emergency.',
 });
 
 const MaxTalkMs = Type.Refine(
   Type.Integer({
     minimum: 0,
     maximum: 3_600_000,
-    description: 'Longest talk in single and broadcast, in ms: at least 1000, or 0 for no limit',
+    description: 'Longest talk burst in single and broadcast, in ms: 0 for no limit, or 1000 to 3600000.',
   }),
   (ms) => ms === 0 || ms >= 1000,
   () => 'must be 0 or >= 1000',
 );
 
-export const NewTalkgroup = Type.Object({ name: Name, floor_mode: Type.Optional(FloorMode) });
+export const NewTalkgroup = Type.Object(
+  { name: Name, floor_mode: Type.Optional(FloorMode) },
+  { title: 'NewTalkgroup', examples: [{ name: 'Fire 1', floor_mode: 'single' }] },
+);
 
 /** What is left out stays as it is. */
 export type TalkgroupSettings = Static<typeof TalkgroupSettings>;
 export const TalkgroupSettings = Type.Partial(
   Type.Object({ name: Name, floor_mode: FloorMode, max_talk_ms: MaxTalkMs }),
+  { title: 'TalkgroupSettings', examples: [{ floor_mode: 'broadcast', max_talk_ms: 60_000 }] },
 );
 
-export const Talkgroup = Type.Object({
-  id: Id,
-  name: Type.String(),
-  rotation_counter: Type.Integer(),
-  created_at: Timestamp,
-});
+export const Talkgroup = Type.Object(
+  {
+    id: Id,
+    name: Type.String(),
+    rotation_counter: Type.Integer({ description: 'Clients derive the current key from it. Starts at 0.' }),
+    created_at: Timestamp,
+  },
+  { title: 'Talkgroup' },
+);
 
-export const OneTalkgroup = Type.Object({ talkgroup: Talkgroup });
+const example = { id: EXAMPLE.talkgroup, name: 'Fire 1', rotation_counter: 0, created_at: EXAMPLE.at };
 
-export const TalkgroupList = InPages({
-  talkgroups: Type.Array(Type.Object({ talkgroup_id: Id, talkgroup: Talkgroup })),
-});
+export const OneTalkgroup = Type.Object(
+  { talkgroup: Talkgroup },
+  { title: 'OneTalkgroup', description: 'The talkgroup.', examples: [{ talkgroup: example }] },
+);
+
+export const TalkgroupList = InPages(
+  { talkgroups: Type.Array(Type.Object({ talkgroup_id: Id, talkgroup: Talkgroup })) },
+  {
+    title: 'TalkgroupList',
+    description: "The caller's talkgroups.",
+    examples: [{ talkgroups: [{ talkgroup_id: EXAMPLE.talkgroup, talkgroup: example }], next: null }],
+  },
+);
 
 /** All talkgroups, with or without the caller as a member. */
-export const TalkgroupDirectory = OnePage({ talkgroups: Type.Array(Talkgroup) });
+export const TalkgroupDirectory = OnePage(
+  { talkgroups: Type.Array(Talkgroup) },
+  {
+    title: 'TalkgroupDirectory',
+    description: 'One page of all talkgroups.',
+    examples: [{ talkgroups: [example], next: EXAMPLE.talkgroup }],
+  },
+);
 
-export const Member = Type.Object({
-  user_id: Id,
-  site: Type.String(),
-  user: Type.Object({
-    id: Id,
-    username: Type.String(),
-    role: Type.Union([Type.Literal('admin'), Type.Literal('user')]),
-  }),
+export const Member = Type.Object(
+  {
+    user_id: Id,
+    site: Type.String({ description: "Site of the user's device at the time of joining, else `unknown`." }),
+    user: Type.Object({
+      id: Id,
+      username: Type.String(),
+      role: Type.Union([Type.Literal('admin'), Type.Literal('user')]),
+    }),
+  },
+  { title: 'Member' },
+);
+
+export const TalkgroupInPath = idInPath('Id of the talkgroup.', EXAMPLE.talkgroup);
+
+/** As in TalkgroupInPath, a malformed one names nothing. */
+export const MemberInPath = Type.Object({
+  ...TalkgroupInPath.properties,
+  user_id: shownId('Id of the user.', EXAMPLE.user),
 });
 
-/** As in IdInPath, a malformed one names nothing. */
-export const MemberInPath = Type.Object({ ...IdInPath.properties, user_id: Type.String() });
-
-export const MemberList = InPages({ members: Type.Array(Member) });
+export const MemberList = InPages(
+  { members: Type.Array(Member) },
+  {
+    title: 'MemberList',
+    description: 'The members of the talkgroup.',
+    examples: [
+      {
+        members: [
+          {
+            user_id: EXAMPLE.user,
+            site: 'Depot',
+            user: { id: EXAMPLE.user, username: 'ann', role: 'user' },
+          },
+        ],
+        next: null,
+      },
+    ],
+  },
+);

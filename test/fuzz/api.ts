@@ -33,31 +33,55 @@ interface Operation {
   >;
 }
 
-/** All routes of the document; throws at what the generators would have no input for. */
-export function routesOf(document: {
+interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-}): Route[] {
-  return Object.entries(document.paths).flatMap(([path, operations]) =>
-    Object.entries(operations).map(([method, operation]) => routeOf(method.toUpperCase(), path, operation)),
+  readonly components?: { readonly schemas: Schemas };
+}
+
+type Schemas = Readonly<Record<string, Schema>>;
+
+/** All routes of the document; throws at what the generators would have no input for. */
+export function routesOf({ paths, components: { schemas } = { schemas: {} } }: Document): Route[] {
+  return Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, operation]) =>
+      routeOf({ method: method.toUpperCase(), path, operation, schemas }),
+    ),
   );
 }
 
-function routeOf(method: string, path: string, operation: Operation): Route {
+interface Documented extends Pick<Route, 'method' | 'path'> {
+  readonly operation: Operation;
+  readonly schemas: Schemas;
+}
+
+function routeOf({ method, path, operation, schemas }: Documented): Route {
   const answer = operation.responses['200']?.content?.['application/json']?.schema;
   if (answer === undefined) throw new Error(`${method} ${path} documents no answer`);
   const body = operation.requestBody?.content['application/json']?.schema ?? null;
-  const fields = Object.keys(body?.properties ?? {});
+  const fields = Object.keys((body && resolved(body, schemas))?.properties ?? {});
   const named = (place: string) => (operation.parameters ?? []).filter((one) => one.in === place);
   return {
     method,
     path,
     parameters: named('path').map(({ name }) => ({ name, named: namedIn(path, name) })),
     query: named('query').map(({ name }) => ({ name, named: namedAs(name) })),
-    body,
-    answer,
-    needsToken: operation.security !== undefined,
+    body: body && resolved(body, schemas),
+    answer: resolved(answer, schemas),
+    needsToken: (operation.security ?? []).length > 0,
     hashes: fields.some((field) => /password/i.test(field)),
   };
+}
+
+/** The schema with what its references name in their place. None of them refers to itself. */
+function resolved(schema: Schema, schemas: Schemas): Schema {
+  const text = JSON.stringify(schema, (_key, part: unknown) => {
+    const { $ref } = (part ?? {}) as Schema; // of a text or a number it is undefined
+    if ($ref === undefined) return part;
+    const named = schemas[$ref.replace('#/components/schemas/', '')];
+    if (named === undefined) throw new Error(`${$ref} names nothing`);
+    return named;
+  });
+  return JSON.parse(text);
 }
 
 /** `/talkgroups/{id}` names a talkgroup. */

@@ -3,6 +3,8 @@ import fc from 'fast-check';
 
 /** The part of JSON Schema that the document uses; a keyword beyond it limits nothing here. */
 export interface Schema {
+  /** Resolved before anything is generated (api.ts). */
+  readonly $ref?: string;
   readonly type?: 'object' | 'array' | 'string' | 'number' | 'integer' | 'boolean' | 'null';
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];

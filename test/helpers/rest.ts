@@ -8,24 +8,21 @@ import postgres from 'postgres';
 import type { Test } from 'tap';
 import { createLimits, limitsIn } from '../../src/auth/limits.js';
 import { createPasswords, type Passwords } from '../../src/auth/passwords.js';
-import { authOverflow, authRoutes } from '../../src/auth/routes.js';
+import { authOverflow } from '../../src/auth/routes.js';
 import { type Claims, type Role, signing } from '../../src/auth/tokens.js';
 import { readConfig } from '../../src/config.js';
 import { type Database, openDatabase, type Sql } from '../../src/db/client.js';
 import { deadlineIn } from '../../src/db/deadline.js';
 import { listenForNotices, type Notice, type NoticeListener, type Tell } from '../../src/db/notices.js';
-import { deviceRoutes } from '../../src/devices/routes.js';
-import { emergencyRoutes } from '../../src/emergencies/routes.js';
 import { openFixIntake } from '../../src/gps/counts.js';
-import { gpsRoutes } from '../../src/gps/routes.js';
 import { createLists } from '../../src/http/lists.js';
 import { createHttpServer, type HttpServer } from '../../src/http/server.js';
 import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
-import { keyRoutes } from '../../src/keys/routes.js';
 import { createKeyring } from '../../src/keys/wrapping.js';
 import { traceOf } from '../../src/log.js';
-import { talkgroupRoutes } from '../../src/talkgroups/routes.js';
+import { restRoutes } from '../../src/rest.js';
 import { migratedDatabase } from './cluster.js';
+import { assertDocumented } from './documented.js';
 
 export const SECRET = 'a key for tests only, longer than 32 bytes';
 /** The password of every account made by `accounts`, and its bcrypt hash. */
@@ -39,7 +36,7 @@ export interface Answer {
   readonly headers: Headers;
 }
 
-/** Somebody with a token, or without. Every refusal is checked to be exactly `{error: string}`. */
+/** A client with a token or without. Every refusal must be exactly `{error: string}` and be listed in the reference. */
 export interface Caller {
   get(path: string): Promise<Answer>;
   post(path: string, body?: unknown): Promise<Answer>;
@@ -169,22 +166,14 @@ async function start({
     log,
     overflow: authOverflow(passwords),
     routes: [
-      authRoutes({
-        database,
+      ...restRoutes({
+        ...listing,
+        config,
         passwords,
         limits,
-        passwordLengthMin: config.PASSWORD_MIN_LENGTH,
-        registration: config.REGISTRATION,
-      }),
-      talkgroupRoutes({
-        ...listing,
         wrap: createKeyring(config.SECRETS_KEY).wrap,
-        directory: config.TALKGROUP_DIRECTORY,
+        storeFix: openFixIntake(database).storeFix,
       }),
-      deviceRoutes(listing),
-      gpsRoutes({ database, storeFix: openFixIntake(database).storeFix }),
-      keyRoutes({ database, tell }),
-      emergencyRoutes(listing),
       ...moreRoutes,
     ],
   });
@@ -284,7 +273,10 @@ function callerOf(baseUrl: string, token: string | null): Caller {
       body: isJson && text !== '' ? JSON.parse(text) : text,
       headers: response.headers,
     };
-    if (response.status >= 400 && method !== 'HEAD') assertRefusal(answer.body, `${method} ${path}: ${text}`);
+    if (response.status >= 400 && method !== 'HEAD') {
+      assertRefusal(answer.body, `${method} ${path}: ${text}`);
+      assertDocumented({ method, path, status: response.status, text: answer.body.error });
+    }
     return answer;
   }
   const json = (method: string, path: string, body: unknown) =>

@@ -203,22 +203,6 @@ function passBy(t: Test, ms: number): () => void {
   return back;
 }
 
-t.test('the reference lists every route, with its answers and whether it needs a token', async (t) => {
-  const s = await service(t);
-  const { body, status } = await s.nobody.get('/openapi.json');
-  t.equal(status, 200);
-  type Operation = { security?: object[]; responses: Record<string, unknown> };
-  const { paths } = body as { paths: Record<string, Record<string, Operation>> };
-  const listed = s.server.routes.filter(({ url, method }) => method !== 'HEAD' && !/docs|openapi/.test(url));
-  for (const { method, url, access } of listed) {
-    const operation = paths[url.replaceAll(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()];
-    t.match(Object.keys(operation?.responses ?? {}), ['200', '4XX', '5XX'], `${method} ${url}`);
-    t.strictSame(operation?.security, access === 'public' ? undefined : [{ token: [] }], `${method} ${url}`);
-  }
-  t.equal(Object.values(paths).flatMap(Object.keys).length, listed.length, 'and nothing else');
-  t.notMatch(JSON.stringify(body), /refine|master_secret|password_hash/);
-});
-
 t.test('the reference page loads everything from this server, under a policy that lets it', async (t) => {
   const s = await service(t);
   const page = await s.nobody.get('/docs');

@@ -1,0 +1,25 @@
+// All generated pages of the documentation.
+import { readFile } from 'node:fs/promises';
+import type { Page } from './page.js';
+import { openApiPage, restApiPage } from './rest-api.js';
+
+export const pages: readonly Page[] = [openApiPage, restApiPage];
+
+/** From dist/src/docs. */
+const root = new URL('../../../', import.meta.url);
+
+/** Where the page lies, its text now, and its text as it should be. */
+export async function compared({ path, write }: Page) {
+  const file = new URL(path, root);
+  const present = await readIfThere(file);
+  return { file, present, wanted: await write(present) };
+}
+
+async function readIfThere(file: URL): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw error;
+  }
+}

@@ -1,0 +1,146 @@
+// What a client does about each refusal: for the reference and the table in docs/rest-api.md.
+import { AppError, type RefusalCode } from '../errors.js';
+
+export interface Advice {
+  /** What happened, at most 12 words. */
+  readonly means: string;
+  /** Whether and when the same request may be sent again, at most 12 words. */
+  readonly retry: string;
+  /** One of the texts, where they differ from the catalogue's. */
+  readonly sample?: string;
+}
+
+const LATER = 'Yes, after `Retry-After` seconds.';
+const NO = 'No.';
+const FIX = 'No. Correct the request.';
+
+export const advice: Readonly<Record<RefusalCode, Advice>> = {
+  bad_request: {
+    means: 'A field, a parameter or the JSON is not valid.',
+    retry: FIX,
+    sample: 'body/lat must be <= 90',
+  },
+  invalid_token: {
+    means: 'The token is missing, not valid or revoked.',
+    retry: 'After a new login. When the login fails, stop.',
+  },
+  invalid_credentials: {
+    means: 'The username or the password is wrong.',
+    retry: 'No. Ask the user.',
+  },
+  device_disabled: {
+    means: 'An administrator disabled the device.',
+    retry: 'Yes, at most once a minute.',
+  },
+  admin_only: {
+    means: 'The role in the token is not `admin`.',
+    retry: 'No. After a promotion, log in again.',
+  },
+  registration_closed: {
+    means: 'The operator set `REGISTRATION=closed`.',
+    retry: 'No. The operator adds accounts.',
+  },
+  not_your_emergency: {
+    means: 'Another user raised the emergency.',
+    retry: NO,
+  },
+  unknown_path: {
+    means: 'No operation has this path.',
+    retry: FIX,
+  },
+  talkgroup_not_found: {
+    means: 'No talkgroup has this id.',
+    retry: 'No. Read the list of talkgroups again.',
+  },
+  user_not_found: {
+    means: 'The user id in the path is not a UUID.',
+    retry: FIX,
+  },
+  device_not_found: {
+    means: 'No device has this id.',
+    retry: 'No. Read the id again.',
+  },
+  gps_not_found: {
+    means: 'The device has not reported a position.',
+    retry: 'Yes, when the device may have reported one.',
+  },
+  emergency_not_found: {
+    means: 'No open emergency has this id.',
+    retry: 'No. It may have been cleared.',
+  },
+  method_not_allowed: {
+    means: 'The path does not have this method. `Allow` lists its methods.',
+    retry: FIX,
+  },
+  request_timeout: {
+    means: 'The request arrived too slowly and was not carried out.',
+    retry: 'Yes, on a new connection.',
+  },
+  username_taken: {
+    means: 'An account has this name.',
+    retry: 'No. Choose another name.',
+  },
+  body_too_large: {
+    means: 'The body is larger than `BODY_BYTES`.',
+    retry: FIX,
+  },
+  uri_too_long: {
+    means: 'Path and query are longer than `URL_BYTES`.',
+    retry: FIX,
+  },
+  unsupported_media_type: {
+    means: 'The body is compressed, not JSON or not UTF-8.',
+    retry: FIX,
+  },
+  expectation_failed: {
+    means: 'The service supports no such `Expect` header.',
+    retry: 'Yes, without the header.',
+  },
+  too_many_wrong_passwords: {
+    means: 'Too many passwords were wrong. This one was not checked.',
+    retry: LATER,
+  },
+  too_many_registrations: {
+    means: 'Too many registrations came from this address.',
+    retry: LATER,
+  },
+  too_many_requests: {
+    means: 'Too many requests of this user or address are unanswered.',
+    retry: LATER,
+  },
+  headers_too_large: {
+    means: 'The headers are larger than `HEADER_BYTES`.',
+    retry: FIX,
+  },
+  internal: {
+    means: 'The service has a defect. Its log has the details.',
+    retry: 'No. Report it.',
+  },
+  database_unavailable: {
+    means: 'The database is not available. Nothing was changed.',
+    retry: LATER,
+  },
+  outcome_unknown: {
+    means: 'The change was sent to the database, which did not answer.',
+    retry: 'Read first, then decide.',
+  },
+  relay_unconfirmed: {
+    means: 'The change is stored. Live sockets may follow later.',
+    retry: 'No. The change is stored.',
+  },
+  login_queue_full: {
+    means: 'Too many passwords wait to be hashed. Nothing was changed.',
+    retry: LATER,
+  },
+  not_ready: {
+    means: 'The service cannot serve. The text is the reason.',
+    retry: LATER,
+    sample: 'draining',
+  },
+};
+
+/** The status of a refusal and the text that the catalogue gives it. */
+export function textOf(code: RefusalCode): { readonly status: number; readonly text: string } {
+  const { status, message } = new AppError(code);
+  return { status, text: message };
+}

@@ -1,0 +1,39 @@
+// The routes of the REST API: the one list of them, for the service and for its reference.
+import type { Limits } from './auth/limits.js';
+import type { Passwords } from './auth/passwords.js';
+import { authRoutes } from './auth/routes.js';
+import type { Config } from './config.js';
+import type { Database } from './db/client.js';
+import type { Tell } from './db/notices.js';
+import { deviceRoutes } from './devices/routes.js';
+import { emergencyRoutes } from './emergencies/routes.js';
+import type { StoreFix } from './gps/intake.js';
+import { gpsRoutes } from './gps/routes.js';
+import type { Lists } from './http/lists.js';
+import { keyRoutes } from './keys/routes.js';
+import type { Keyring } from './keys/wrapping.js';
+import { talkgroupRoutes } from './talkgroups/routes.js';
+
+export interface RestParts {
+  readonly config: Pick<Config, 'PASSWORD_MIN_LENGTH' | 'REGISTRATION' | 'TALKGROUP_DIRECTORY'>;
+  readonly database: Database;
+  readonly tell: Tell;
+  readonly lists: Lists;
+  readonly passwords: Passwords;
+  readonly limits: Limits;
+  readonly wrap: Keyring['wrap'];
+  readonly storeFix: StoreFix;
+}
+
+/** The routes of all features. Until one is called, they use only the settings. */
+export function restRoutes({ config, database, tell, lists, passwords, limits, wrap, storeFix }: RestParts) {
+  const { PASSWORD_MIN_LENGTH: passwordLengthMin, REGISTRATION: registration } = config;
+  return [
+    authRoutes({ database, passwords, limits, passwordLengthMin, registration }),
+    talkgroupRoutes({ database, tell, lists, wrap, directory: config.TALKGROUP_DIRECTORY }),
+    deviceRoutes({ database, tell, lists }),
+    gpsRoutes({ database, storeFix }),
+    keyRoutes({ database, tell }),
+    emergencyRoutes({ database, tell, lists }),
+  ];
+}

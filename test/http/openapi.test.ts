@@ -1,0 +1,191 @@
+// The reference of the REST API: complete, the one the service serves, and good enough to generate a client from.
+import { execFile } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import t, { type Test } from 'tap';
+import ts from 'typescript';
+import { compared } from '../../src/docs/pages.js';
+import { openApiPage, restApiPage } from '../../src/docs/rest-api.js';
+import { refusalCodes } from '../../src/errors.js';
+import { textOf } from '../../src/http/advice.js';
+import type { Operation, Response } from '../../src/http/openapi.js';
+import { reference } from '../helpers/documented.js';
+import { service } from '../helpers/rest.js';
+
+t.setTimeout(120_000);
+
+/** The project, from dist/test/http. */
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const run = promisify(execFile);
+const operations = Object.entries(reference.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({
+    name: `${method.toUpperCase()} ${path}`,
+    ...operation,
+  })),
+);
+
+t.test('docs/openapi.json is the document that the service serves, at both its addresses', async (t) => {
+  const s = await service(t);
+  for (const address of ['/openapi.json', '/docs/json']) {
+    const { status, body } = await s.nobody.get(address);
+    t.equal(status, 200);
+    t.strictSame(body, reference, address);
+  }
+  t.notMatch(JSON.stringify(reference), /refine|x-shown-as|master_secret|password_hash/);
+});
+
+for (const page of [openApiPage, restApiPage]) {
+  t.test(`${page.path} is as make docs writes it`, async (t) => {
+    const { present, wanted } = await compared(page);
+    t.equal(present, wanted, 'run make docs');
+  });
+}
+
+t.test('the reference lists every route with its callers, and nothing else', async (t) => {
+  const s = await service(t);
+  const routes = s.server.routes.filter(({ url, method }) => method !== 'HEAD' && !/docs|openapi/.test(url));
+  for (const { method, url, access } of routes) {
+    const operation = reference.paths[url.replaceAll(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()];
+    t.equal(operation?.['x-access'], access, `${method} ${url}`);
+    t.strictSame(operation?.security, access === 'public' ? [] : [{ token: [] }], `${method} ${url}`);
+    t.match(operation?.description, /^\w.+\n\nWho may call it: (everyone|every user|administrators)\b/);
+  }
+  t.equal(operations.length, routes.length);
+});
+
+t.test('every operation has an id, a summary, and examples of what is sent and answered', async (t) => {
+  const ids = operations.map(({ operationId }) => operationId);
+  t.equal(new Set(ids).size, ids.length);
+  for (const { name, operationId, summary, parameters = [], requestBody, responses } of operations) {
+    t.match(operationId, /^[a-z][A-Za-z]+$/, name);
+    t.match(summary, /^[A-Z].*[^.]$/, name);
+    t.ok(
+      parameters.every(({ description = '' }) => description.endsWith('.')),
+      `${name}: parameters`,
+    );
+    const bodies = [requestBody, responses[200] as Response].filter((one) => one !== undefined); // success is no reference
+    for (const { content } of bodies) t.type(content['application/json'].example, 'object', name);
+  }
+});
+
+t.test('every operation lists its own statuses, with the texts of the catalogue', async (t) => {
+  const texts = new Map(refusalCodes.map((code) => [code, textOf(code)]));
+  for (const { name, responses } of operations) {
+    const statuses = Object.keys(responses);
+    t.ok(
+      statuses.every((status) => /^\d{3}$/.test(status)),
+      `${name}: ${statuses}`,
+    );
+    for (const status of statuses.filter((one) => one !== '200')) {
+      const { headers = {}, content } = refusalOf(responses[status]);
+      for (const [code, { value }] of Object.entries(content['application/json'].examples ?? {})) {
+        const known = texts.get(code as (typeof refusalCodes)[number]); // or it is undefined
+        t.equal(String(known?.status), status, `${name} ${code}`);
+        const varies = code === 'bad_request' || code === 'not_ready';
+        t.equal(value.error === known?.text, !varies, `${name} ${code}`);
+      }
+      t.equal('Retry-After' in headers, status === '429' || status === '503', `${name} ${status}`);
+      t.equal('WWW-Authenticate' in headers, status === '401', `${name} ${status}`);
+    }
+  }
+});
+
+function refusalOf(response: Operation['responses'][string] | undefined) {
+  const name = response !== undefined && '$ref' in response ? response.$ref.split('/').at(-1) : '';
+  const found = reference.components.responses[name ?? ''];
+  if (found === undefined) throw new Error(`no response ${name}`);
+  return found as Response & { readonly headers?: object };
+}
+
+t.test('the version of the document is that of the package', async (t) => {
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  t.equal(reference.info.version, version);
+});
+
+t.test('redocly lint has no error and no warning', async (t) => {
+  const env = {
+    ...process.env,
+    REDOCLY_TELEMETRY: 'off',
+    REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
+    CI: 'true',
+  };
+  const bin = join(ROOT, 'node_modules/.bin/redocly');
+  const { stdout } = await run(bin, ['lint', '--format=json', 'docs/openapi.json'], { cwd: ROOT, env });
+  const { totals, problems } = JSON.parse(stdout);
+  t.match(totals, { errors: 0, warnings: 0 }, JSON.stringify(problems));
+});
+
+t.test('the program of the page registers a radio, joins, and reports a position', async (t) => {
+  const s = await service(t);
+  const talkgroup = await s.talkgroup();
+  const [program = ''] = codeIn('js');
+  const file = join(t.testdir({ 'radio.mjs': at(s.baseUrl, program) }), 'radio.mjs');
+  const { stdout } = await run(process.execPath, [file]);
+  t.match(stdout, /gps: \{[^}]*lat: 52\.52,\s+lng: 13\.405,\s+alt: 34/);
+  t.strictSame(await membersOf(s, talkgroup), ['ann']);
+});
+
+t.test('a client generated from the document compiles, and does the same', async (t) => {
+  const s = await service(t);
+  const talkgroup = await s.talkgroup();
+  const folder = folderOf(t);
+  const [program = ''] = codeIn('ts');
+  writeFileSync(join(folder, 'client.ts'), at(s.baseUrl, program));
+  const generator = join(ROOT, 'node_modules/.bin/openapi-typescript');
+  await run(generator, ['docs/openapi.json', '--output', join(folder, 'api.d.ts')], { cwd: ROOT });
+  t.strictSame(compile(join(folder, 'client.ts')), []);
+  const { stdout } = await run(process.execPath, [join(folder, 'client.js')]);
+  t.equal(stdout, 'bob is in fire brigade\n');
+  t.strictSame(await membersOf(s, talkgroup), ['bob']);
+  const [fix] = await s.sql<{ lat: number }>((sql) => sql`select lat from gps_fixes`);
+  t.equal(fix?.lat, 52.52);
+
+  writeFileSync(join(folder, 'wrong.ts'), program.replace('lng: 13.405', 'lon: 13.405'));
+  t.match(compile(join(folder, 'wrong.ts')).join(), /lon/, 'control: a wrong field does not compile');
+});
+
+/** The fenced blocks of docs/rest-api.md in that language. */
+function codeIn(language: string): string[] {
+  const page = readFileSync(join(ROOT, 'docs/rest-api.md'), 'utf8');
+  return [...page.matchAll(/^```(\w+)\n(.*?)^```$/gms)]
+    .filter(([, found]) => found === language)
+    .map(([, , code = '']) => code);
+}
+
+function at(baseUrl: string, program: string): string {
+  const there = program.replace('http://127.0.0.1:3000', baseUrl);
+  if (there === program) throw new Error('the program names no server');
+  return there;
+}
+
+/** An empty folder below the project, so that what is in it finds the project's packages. */
+function folderOf(t: Test): string {
+  const folder = t.testdir({ 'package.json': '{"type":"module"}' });
+  mkdirSync(folder, { recursive: true });
+  return folder;
+}
+
+/** Writes the JavaScript beside it. What the compiler has against it, one sentence each. */
+function compile(file: string): string[] {
+  const program = ts.createProgram([file], {
+    module: ts.ModuleKind.NodeNext,
+    moduleResolution: ts.ModuleResolutionKind.NodeNext,
+    target: ts.ScriptTarget.ES2022,
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    types: ['node'],
+    typeRoots: [join(ROOT, 'node_modules/@types')],
+  });
+  const { diagnostics } = program.emit();
+  return [...ts.getPreEmitDiagnostics(program), ...diagnostics].map(({ messageText }) =>
+    ts.flattenDiagnosticMessageText(messageText, ' '),
+  );
+}
+
+async function membersOf(s: Awaited<ReturnType<typeof service>>, talkgroup: string): Promise<string[]> {
+  const { body } = await s.admin.get(`/talkgroups/${talkgroup}/members`);
+  return (body as { members: { user: { username: string } }[] }).members.map(({ user }) => user.username);
+}
