@@ -1,7 +1,7 @@
 # The two commands are `make run` and `make test`; each installs and builds what it needs.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help node install build run test prove chaos fuzz demo bench bench-compare admin lint
+.PHONY: help node install build run test prove chaos fuzz demo bench bench-compare admin docs lint
 
 # The Node of every command below: the machine's own, or a pinned one in .node where that cannot run the service.
 export OWN_PATH := $(PATH)
@@ -75,6 +75,9 @@ chaos: build ## faults under load, every invariant judged: make chaos SEED=n MIN
 # Without N ten thousand inputs, without SEED a random one, which is printed; REPLAY tries one failure alone.
 fuzz: build ## generated bad input at both doors: make fuzz N=1000000 SEED=n
 	@N='$(N)' SEED='$(SEED)' REPLAY='$(REPLAY)' $(NODE) dist/test/fuzz/run.js
+
+docs: build ## write the generated pages and parts of pages under docs/
+	@$(NODE) dist/src/docs/write.js
 
 lint: install ## formatter and linter
 	$(BIN)/biome check --error-on-warnings

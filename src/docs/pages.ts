@@ -1,0 +1,26 @@
+// All generated pages of the documentation.
+import { readFile } from 'node:fs/promises';
+import { configurationPage } from './configuration.js';
+import { metricsPage } from './metrics.js';
+import type { Page } from './page.js';
+
+export const pages: readonly Page[] = [configurationPage, metricsPage];
+
+/** From dist/src/docs. */
+const root = new URL('../../../', import.meta.url);
+
+/** Where the page lies, its text now, and its text as it should be. */
+export async function compared({ path, write }: Page) {
+  const file = new URL(path, root);
+  const present = await readIfThere(file);
+  return { file, present, wanted: await write(present) };
+}
+
+async function readIfThere(file: URL): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw error;
+  }
+}
