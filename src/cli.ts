@@ -2,7 +2,7 @@
 // The command line: accounts that no public route makes, migrations, and a radio in the terminal.
 //
 // Each command loads what it needs when it runs: `health` runs every 10 s beside the audio.
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 
 const commands = () => import('./commands.js');
 
@@ -50,6 +50,19 @@ program
   .command('rotate')
   .description('wrap all of them with the first key of SECRETS_KEY; safe beside running nodes and to repeat')
   .action(async () => (await commands()).rotateSecretsCommand());
+
+program
+  .command('config')
+  .description('print the settings in force, with secrets masked')
+  .addOption(
+    new Option(
+      '--format <format>',
+      'print the settings that exist instead: md for reading, env as a commented .env file, json as JSON Schema',
+    ).choices(['md', 'env', 'json']),
+  )
+  .action(async ({ format }: { format?: 'md' | 'env' | 'json' }) => {
+    (await commands()).configCommand(format);
+  });
 
 program
   .command('health')

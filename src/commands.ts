@@ -6,7 +6,9 @@ import { isSamplePassword } from './auth/samples.js';
 import { isPassword } from './auth/schemas.js';
 import { addAdmin, register, revokeUser } from './auth/store.js';
 import { isUsername, normalizeUsername } from './auth/usernames.js';
-import { readConfig } from './config.js';
+import { effectiveSettings } from './config/effective.js';
+import { settingsAsEnvFile, settingsAsJsonSchema, settingsAsMarkdown } from './config/reference.js';
+import { namesSet, readConfig } from './config.js';
 import { type Database, openDatabase } from './db/client.js';
 import { deadlineIn } from './db/deadline.js';
 import { borrowEmbedded } from './db/embedded.js';
@@ -71,6 +73,13 @@ export async function rotateSecretsCommand(): Promise<void> {
   if (unreadable.length > 0) fail(`damaged, left as they are: talkgroups ${unreadable.join(', ')}`);
   if (left > 0) fail(`left: ${left}, made meanwhile by nodes with another first key; run it again`);
 }
+
+/** The settings in force, or all settings in one of the formats of the reference. */
+export function configCommand(format?: keyof typeof references): void {
+  console.log(format === undefined ? effectiveSettings(readConfig(), namesSet()) : references[format]());
+}
+
+const references = { md: settingsAsMarkdown, env: settingsAsEnvFile, json: settingsAsJsonSchema };
 
 /** Throws for the setting that is wrong. */
 export const checkSettings = (): void => void readConfig();

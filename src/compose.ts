@@ -21,7 +21,7 @@ import { createHttpServer } from './http/server.js';
 import { checkSecrets } from './keys/secrets.js';
 import { createKeyring, type Keyring } from './keys/wrapping.js';
 import { createMetricsServer } from './metrics.js';
-import { composeRelay, type RelaySide } from './relay/compose.js';
+import { composeRelay, HANDSHAKES, type Handshakes, type RelaySide } from './relay/compose.js';
 import { startRelayThread } from './relay/host.js';
 import { restRoutes } from './rest.js';
 
@@ -39,15 +39,19 @@ export interface Service {
   close(): Promise<void>;
 }
 
-/**
- * `onDeath` hears that the relay's thread ended by itself; the caller ends the process. When `signal` is aborted while
- * it waits for another process to end, it rejects.
- */
+export interface ComposeOptions {
+  /** When it is aborted while `compose` waits for another process to end, `compose` rejects. */
+  readonly signal?: AbortSignal | undefined;
+  /** For tests. */
+  readonly handshakes?: Handshakes;
+}
+
+/** `onDeath` hears that the relay's thread ended by itself; the caller ends the process. */
 export async function compose(
   config: Config,
   log: Logger,
   onDeath: (error: Error) => void,
-  signal?: AbortSignal,
+  { signal, handshakes = HANDSHAKES }: ComposeOptions = {},
 ): Promise<Service> {
   const closers: (() => Promise<void>)[] = [];
   const close = async () => {
@@ -69,7 +73,9 @@ export async function compose(
       ...(config.JWT_SECRET_PREVIOUS === undefined ? [] : [config.JWT_SECRET_PREVIOUS]),
     ];
     if (tokenKeys[0] === tokenKeys[1])
-      throw new ConfigError('JWT_SECRET_PREVIOUS: is the key in use; the new one belongs into JWT_SECRET');
+      throw new ConfigError(
+        'JWT_SECRET_PREVIOUS must differ from JWT_SECRET (here: the key in jwt.secret). Set the new key as JWT_SECRET.',
+      );
     const keyring = createKeyring(config.SECRETS_KEY);
     let mayWrap = false;
     // A key that was not yet compared with those in use wraps nothing: the next start would miss it.
@@ -81,10 +87,10 @@ export async function compose(
     const migrated = new Promise<void>((resolve) => {
       openDoors = resolve;
     });
-    const { DATABASE_POOL: connections, DATABASE_CALLS: callsMax } = config;
+    const { DATABASE_POOL: connections } = config;
     // The relay on this thread reads rights with it, too.
     const reserved = config.RELAY_THREADS === 0 ? 1 : 0;
-    const database = openDatabase({ url, connections, reserved, callsMax, log, after: migrated });
+    const database = openDatabase({ url, connections, reserved, log, after: migrated });
     closers.push(() => database.close());
     const hashing = createHashing({ log });
     closers.push(() => hashing.close());
@@ -92,8 +98,15 @@ export async function compose(
     const limits = createLimits(limitsIn(config));
     const relay: RelaySide =
       config.RELAY_THREADS === 0
-        ? composeRelay({ config, url, database, verifyToken: createTokenVerifier(tokenKeys), log })
-        : startRelayThread({ config: { ...config, SECRETS_KEY: [] }, url, tokenKeys }, onDeath);
+        ? composeRelay({
+            config,
+            handshakes,
+            url,
+            database,
+            verifyToken: createTokenVerifier(tokenKeys),
+            log,
+          })
+        : startRelayThread({ config: { ...config, SECRETS_KEY: [] }, handshakes, url, tokenKeys }, onDeath);
 
     let phase: 'starting' | 'serving' | 'draining' = 'starting';
     const waiting = () => phase === 'starting';
@@ -232,7 +245,7 @@ async function makeAdmin({ config, database, passwords, log }: AdminParts): Prom
   });
   if (outcome === 'plain_user') {
     throw new ConfigError(
-      `ADMIN_USERNAME: ${config.ADMIN_USERNAME} is the name of a plain user; choose another or promote it with 'admin add --promote'`,
+      `ADMIN_USERNAME must not be the name of a plain user, got "${config.ADMIN_USERNAME}". Choose another name, or promote the user with 'admin add --promote'.`,
     );
   }
   return outcome === 'created' && generated ? password : null;

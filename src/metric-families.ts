@@ -43,12 +43,15 @@ export type Family =
       readonly type: 'counter' | 'gauge';
       readonly name: string;
       readonly help: string;
+      /** The names of the labels of its samples. */
+      readonly labels: readonly string[];
       readonly read: (now: Snapshot) => number | null | readonly Sample<number>[];
     }
   | {
       readonly type: 'histogram';
       readonly name: string;
       readonly help: string;
+      readonly labels: readonly string[];
       readonly read: (now: Snapshot) => readonly Sample<Histogram>[];
     };
 
@@ -57,16 +60,20 @@ export const families: readonly Family[] = [
   gauge('talkgroup_ready', '1: able to serve, as /readyz says', ({ notReady }) =>
     notReady === null ? 1 : 0,
   ),
-  gauge('talkgroup_not_ready', '1: what keeps it from serving', hindrances),
-  gauge('talkgroup_build_info', 'Always 1; the version stands in the labels', ({ process: { version } }) => [
-    [{ version, node: process.version }, 1],
-  ]),
+  gauge('talkgroup_not_ready', '1: what keeps it from serving', hindrances, ['reason']),
+  gauge(
+    'talkgroup_build_info',
+    'Always 1; the version stands in the labels',
+    ({ process: { version } }) => [[{ version, node: process.version }, 1]],
+    ['version', 'node'],
+  ),
 
   // Sessions and handshakes.
   gauge(
     'talkgroup_relay_sessions',
     'Sessions with a socket (live) and kept for their return (parked)',
     ofRelay(({ present }) => by('state', { live: present.sessions, parked: present.parked })),
+    ['state'],
   ),
   gauge(
     'talkgroup_relay_users',
@@ -107,6 +114,7 @@ export const families: readonly Family[] = [
     'talkgroup_relay_handshakes_refused_total',
     'Handshakes answered with a close, by its reason',
     ofRelay(({ counts }) => by('reason', counts.handshakes.refused)),
+    ['reason'],
   ),
   counter(
     'talkgroup_relay_sessions_resumed_total',
@@ -127,11 +135,13 @@ export const families: readonly Family[] = [
     'talkgroup_relay_sockets_closed_total',
     'Closed sockets of sessions, by close code; 1006 is a connection that broke or that the engine dropped',
     ofRelay(({ counts }) => by('code', counts.closed)),
+    ['code'],
   ),
   counter(
     'talkgroup_relay_closes_total',
     'Sockets of sessions closed by the relay or dropped by its engine, by reason',
     ofRelay(({ counts }) => by('reason', counts.closes)),
+    ['reason'],
   ),
   counter(
     'talkgroup_relay_messages_received_total',
@@ -142,16 +152,19 @@ export const families: readonly Family[] = [
     'talkgroup_relay_messages_dropped_total',
     'Text messages that reached no session, by reason',
     ofRelay(({ counts }) => by('reason', counts.textsDropped)),
+    ['reason'],
   ),
   counter(
     'talkgroup_relay_messages_refused_total',
     'Text messages refused, by the code of ERROR',
     ofRelay(({ counts }) => by('reason', counts.textsRefused)),
+    ['reason'],
   ),
   counter(
     'talkgroup_relay_http_refusals_total',
     'Requests on the relay’s port that became no socket, by status',
     ofRelay(({ counts }) => by('status', counts.notUpgraded)),
+    ['status'],
   ),
 
   // Audio.
@@ -169,6 +182,7 @@ export const families: readonly Family[] = [
     'talkgroup_relay_bursts_ended_total',
     'Talk bursts ended, by the code of TALK_ENDED',
     ofRelay(({ counts }) => by('reason', counts.floor.ended)),
+    ['reason'],
   ),
   counter(
     'talkgroup_relay_frames_received_total',
@@ -184,6 +198,7 @@ export const families: readonly Family[] = [
     'talkgroup_relay_frames_dropped_total',
     'Audio frames received and not relayed, by reason',
     ofRelay(({ counts }) => by('reason', counts.dropped)),
+    ['reason'],
   ),
   counter(
     'talkgroup_relay_frames_sent_total',
@@ -263,6 +278,7 @@ export const families: readonly Family[] = [
     'talkgroup_floor_denied_total',
     'Requests and first frames denied by the floor, by code',
     ofRelay(({ counts }) => by('reason', counts.floor.denied)),
+    ['reason'],
   ),
   gauge(
     'talkgroup_floor_waiting',
@@ -280,43 +296,60 @@ export const families: readonly Family[] = [
     'talkgroup_database_up',
     '0: the breaker refuses all statements',
     ofPools(({ isUp }) => (isUp ? 1 : 0)),
+    ['pool'],
   ),
   gauge(
     'talkgroup_database_connections',
     'Connections of the pool',
     ofPools(({ connections }) => connections),
+    ['pool'],
   ),
   gauge(
     'talkgroup_database_running',
     'Statements under way',
     ofPools(({ gate }) => gate.inside),
+    ['pool'],
   ),
   gauge(
     'talkgroup_database_waiting',
     'Statements that wait for a connection',
     ofPools(({ gate }) => gate.waiting),
+    ['pool'],
   ),
   counter(
     'talkgroup_database_refused_total',
     'Statements not sent: no connection in time (gate), or known to be away (breaker)',
     ofPools(({ gate, refusedAway }) => by('reason', { gate: gate.refused, breaker: refusedAway })),
+    ['pool', 'reason'],
   ),
   counter(
     'talkgroup_database_failed_total',
     'Statements that failed other than by a mistake of the caller, by what went wrong',
     ofPools(({ failed }) => by('reason', failed)),
+    ['pool', 'reason'],
   ),
   counter(
     'talkgroup_database_pools_replaced_total',
     'Times all connections were thrown away',
     ofPools(({ poolsReplaced }) => poolsReplaced),
+    ['pool'],
   ),
 
   // REST.
-  counter('talkgroup_http_requests_total', 'Requests answered, by route and class of status', requests),
-  histogram('talkgroup_http_request_duration_seconds', 'From a request to the end of its answer', durations),
-  counter('talkgroup_http_refusals_total', 'Requests refused, by code', ({ http }) =>
-    by('reason', http.refused),
+  counter('talkgroup_http_requests_total', 'Requests answered, by route and class of status', requests, [
+    'method',
+    'route',
+    'status',
+  ]),
+  histogram('talkgroup_http_request_duration_seconds', 'From a request to the end of its answer', durations, [
+    'method',
+    'route',
+  ]),
+  counter(
+    'talkgroup_http_refusals_total',
+    'Requests refused, by code',
+    ({ http }) => by('reason', http.refused),
+    ['reason'],
   ),
   counter(
     'talkgroup_http_connections_dropped_total',
@@ -342,39 +375,49 @@ export const families: readonly Family[] = [
     'talkgroup_login_limit_refused_total',
     'Logins and registrations refused by a limit',
     ({ limits }) => by('limit', limits.counts),
+    ['limit'],
   ),
   counter(
     'talkgroup_login_limit_forgotten_total',
     'Tries counted, and places where a name had logged in or registered (owners), forgotten for want of room',
     ({ limits }) => by('what', limits.forgotten),
+    ['what'],
   ),
-  counter('talkgroup_gps_fixes_total', 'Positions reported, by door and result', fixesByDoor),
+  counter('talkgroup_gps_fixes_total', 'Positions reported, by door and result', fixesByDoor, [
+    'way',
+    'result',
+  ]),
 
   // Threads and process.
   histogram(
     'talkgroup_event_loop_delay_seconds',
     'How late what was due came: the 50 ms pulse of the relay, its beat of 250 ms on the main thread',
     loopDelays,
+    ['thread'],
   ),
   counter(
     'talkgroup_event_loop_busy_seconds_total',
     'Time a thread was at work; its rate is the share of the core it needs',
     ofThreads(({ busyMs }) => busyMs / 1000),
+    ['thread'],
   ),
   gauge(
     'talkgroup_heap_bytes',
     'Heap in use',
     ofThreads(({ heapBytes }) => heapBytes),
+    ['thread'],
   ),
   gauge(
     'talkgroup_external_bytes',
     'Memory of buffers outside of the heap',
     ofThreads(({ externalBytes }) => externalBytes),
+    ['thread'],
   ),
   counter(
     'talkgroup_log_lines_lost_total',
     'Log lines that nobody took',
     ofThreads(({ linesLost }) => linesLost),
+    ['thread'],
   ),
   counter('process_cpu_seconds_total', 'CPU time of all threads', ({ process }) => process.cpuS),
   gauge('process_resident_memory_bytes', 'Memory in RAM', ({ process }) => process.residentBytes),
@@ -386,16 +429,16 @@ export const families: readonly Family[] = [
 type Numbers = Extract<Family, { type: 'counter' | 'gauge' }>['read'];
 type Times = Extract<Family, { type: 'histogram' }>['read'];
 
-function counter(name: string, help: string, read: Numbers): Family {
-  return { type: 'counter', name, help, read };
+function counter(name: string, help: string, read: Numbers, labels: readonly string[] = []): Family {
+  return { type: 'counter', name, help, labels, read };
 }
 
-function gauge(name: string, help: string, read: Numbers): Family {
-  return { type: 'gauge', name, help, read };
+function gauge(name: string, help: string, read: Numbers, labels: readonly string[] = []): Family {
+  return { type: 'gauge', name, help, labels, read };
 }
 
-function histogram(name: string, help: string, read: Times): Family {
-  return { type: 'histogram', name, help, read };
+function histogram(name: string, help: string, read: Times, labels: readonly string[] = []): Family {
+  return { type: 'histogram', name, help, labels, read };
 }
 
 /** Of the relay; nothing is shown before its thread has told. */

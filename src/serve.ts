@@ -17,7 +17,7 @@ const closing = new AbortController();
 // Also the rejections nobody handled.
 process.on('uncaughtException', (error) => void end(error));
 try {
-  const composing = compose(config, log, (error) => void end(error), closing.signal);
+  const composing = compose(config, log, (error) => void end(error), { signal: closing.signal });
   // Before the first wait: as the first process of a container we have no default handler for a signal.
   closeWithGrace(
     {

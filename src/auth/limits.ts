@@ -1,13 +1,12 @@
 // How often a password may be wrong, and how many may register: buckets by name and address, of bounded memory.
-import type { Config } from '../config.js';
+import type { Config, Rate } from '../config.js';
 import { AppError, type RefusalCode } from '../errors.js';
 import type { Guess } from './passwords.js';
 
-/** So many at once, and when these are used up so many a minute. */
-export interface Rate {
-  readonly atOnce: number;
-  readonly perMinute: number;
-}
+export type { Rate };
+
+/** Pairs of name and address remembered for a login, and as many for a registration. */
+const REMEMBERED = 100_000;
 
 export interface LimitsOptions {
   /** Wrong passwords for one name from one address. */
@@ -27,11 +26,11 @@ export interface LimitsOptions {
 /** The limits as the settings have them. */
 export function limitsIn(config: Config): LimitsOptions {
   return {
-    pair: { atOnce: config.LOGIN_FAILURES_PAIR, perMinute: config.LOGIN_FAILURES_PAIR_PER_MINUTE },
-    name: { atOnce: config.LOGIN_FAILURES_NAME, perMinute: config.LOGIN_FAILURES_NAME_PER_MINUTE },
-    address: { atOnce: config.LOGIN_FAILURES_ADDRESS, perMinute: config.LOGIN_FAILURES_ADDRESS_PER_MINUTE },
+    pair: config.LOGIN_FAILURES_PAIR,
+    name: config.LOGIN_FAILURES_NAME,
+    address: config.LOGIN_FAILURES_ADDRESS,
     registrations: { atOnce: config.REGISTRATIONS_PER_MINUTE, perMinute: config.REGISTRATIONS_PER_MINUTE },
-    remembered: config.LOGINS_REMEMBERED,
+    remembered: REMEMBERED,
   };
 }
 

@@ -1,9 +1,11 @@
 // All generated pages of the documentation.
 import { readFile } from 'node:fs/promises';
+import { configurationPage } from './configuration.js';
+import { metricsPage } from './metrics.js';
 import type { Page } from './page.js';
 import { openApiPage, restApiPage } from './rest-api.js';
 
-export const pages: readonly Page[] = [openApiPage, restApiPage];
+export const pages: readonly Page[] = [configurationPage, metricsPage, openApiPage, restApiPage];
 
 /** From dist/src/docs. */
 const root = new URL('../../../', import.meta.url);

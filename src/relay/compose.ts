@@ -32,6 +32,17 @@ interface RelayHere extends RelaySide {
   figures(): Promise<RelayFigures>;
 }
 
+/** How many handshakes may wait for their memberships. */
+export interface Handshakes {
+  /** Loaded by one query. */
+  readonly loading: number;
+  /** Beyond these; one more is closed with 1013. */
+  readonly waiting: number;
+}
+
+/** After a lost network 10,000 radios come back at once. */
+export const HANDSHAKES: Handshakes = { loading: 50, waiting: 10_000 };
+
 /** Descriptors that the database, the log or a restart of either may still need once all else is taken. */
 const DESCRIPTORS_OF_OTHERS = 64;
 
@@ -43,13 +54,15 @@ interface Log {
 
 export interface RelaySideOptions {
   readonly config: Config;
+  readonly handshakes: Handshakes;
   readonly url: string;
   readonly database: Database;
   readonly verifyToken: VerifyToken;
   readonly log: Log;
 }
 
-export function composeRelay({ config, url, database, verifyToken, log }: RelaySideOptions): RelayHere {
+export function composeRelay(options: RelaySideOptions): RelayHere {
+  const { config, handshakes, url, database, verifyToken, log } = options;
   const read = () => deadlineIn(READ_MS_MAX);
   const write = () => deadlineIn(REQUEST_MS);
   // What clients ask for must not refuse the reads of handshakes and notices.
@@ -89,16 +102,16 @@ export function composeRelay({ config, url, database, verifyToken, log }: RelayS
       talksPerUser: config.TALKS_PER_USER,
       talkersMax: config.TALKERS_MAX,
       textBytes: config.TEXT_BYTES,
-      controlPerSecond: config.CONTROL_PER_SECOND,
+      controlPerSecond: config.TEXTS_PER_SECOND,
       talkSilenceMs: config.TALK_SILENCE_MS,
       backlogMs: config.BACKLOG_MS,
       lagPingMs: config.LAG_PING_MS,
       resumeMs: config.RESUME_MS,
-      sessionsParked: config.SESSIONS_PARKED,
+      sessionsParked: config.RESUMABLE_SESSIONS,
       drainMs: config.DRAIN_MS,
       socketsPerUser: config.SOCKETS_PER_USER,
-      upgradesLoading: config.UPGRADES_LOADING,
-      upgradesWaiting: config.UPGRADES_WAITING,
+      upgradesLoading: handshakes.loading,
+      upgradesWaiting: handshakes.waiting,
     },
     emergencyWrites: {
       async raise(talkgroup, { id, user_id, raised_at, lat, lng, alt }) {

@@ -7,13 +7,14 @@ import type { DatabaseFigures } from '../db/client.js';
 import type { Notice } from '../db/notices.js';
 import { newHistogram, observe } from '../histogram.js';
 import type { ThreadFigures } from '../thread-figures.js';
-import type { RelaySide } from './compose.js';
+import type { Handshakes, RelaySide } from './compose.js';
 import type { RelayFigures } from './figures.js';
 import { LOOP_DELAYS_MS } from './pulse.js';
 
 /** What the thread is born with; all of it plain data. */
 export interface ThreadData {
   readonly config: Config;
+  readonly handshakes: Handshakes;
   readonly url: string;
   readonly tokenKeys: TokenKeys;
 }

@@ -11,10 +11,17 @@ import { BEAT_MS, type FromThread, sharedNowMs, type ThreadData, type ToThread }
 const CONNECTIONS = 4;
 const RESERVED = 1;
 
-const { config, url, tokenKeys } = workerData as ThreadData;
+const { config, handshakes, url, tokenKeys } = workerData as ThreadData;
 const log = createLog(config.LOG_LEVEL);
 const database = openDatabase({ url, connections: CONNECTIONS, reserved: RESERVED, log });
-const relay = composeRelay({ config, url, database, verifyToken: createTokenVerifier(tokenKeys), log });
+const relay = composeRelay({
+  config,
+  handshakes,
+  url,
+  database,
+  verifyToken: createTokenVerifier(tokenKeys),
+  log,
+});
 
 const port = parentPort;
 if (port === null) throw new Error('the relay thread is started by host.ts');

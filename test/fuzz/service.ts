@@ -18,7 +18,7 @@ export interface Service {
 /** Rates so high that they hide little, receivers that are never slow, sessions that are not kept for long. */
 const SETTINGS = {
   LOG_LEVEL: 'error',
-  CONTROL_PER_SECOND: '1000',
+  TEXTS_PER_SECOND: '1000',
   FRAMES_PER_SECOND: '10000',
   USER_BYTES_PER_SECOND: '1000000000',
   TALKS_PER_USER: '1000',
@@ -27,9 +27,9 @@ const SETTINGS = {
   RESUME_MS: '1000',
   DRAIN_MS: '0',
   REGISTRATIONS_PER_MINUTE: '1000000',
-  LOGIN_FAILURES_PAIR: '1000000',
-  LOGIN_FAILURES_NAME: '1000000',
-  LOGIN_FAILURES_ADDRESS: '1000000',
+  LOGIN_FAILURES_PAIR: '1000000/20',
+  LOGIN_FAILURES_NAME: '1000000/60',
+  LOGIN_FAILURES_ADDRESS: '1000000/300',
 };
 /** Known to the runner, for it signs tokens that are right and tokens that are not. */
 const SECRET = 'a secret of more than thirty-two bytes';

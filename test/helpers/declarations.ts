@@ -44,14 +44,18 @@ export function literalsOf(path: string, name: string): string[] {
   return declared === undefined ? [] : nodesOf(declared).filter(ts.isStringLiteral).map(stringIn);
 }
 
-/** The first argument, a number, of every property that is a call of this function. */
-export const numbersOf = (path: string, callee: string): [key: string, value: number][] =>
-  nodesIn(path)
-    .filter(ts.isPropertyAssignment)
-    .flatMap(({ name, initializer }) => {
-      if (!ts.isCallExpression(initializer) || initializer.expression.getText() !== callee) return [];
-      return [[name.getText(), Number(initializer.arguments[0]?.getText().replaceAll('_', ''))]];
-    });
+/** The default of every setting in these files that is a number. */
+export const presetsOf = (...paths: readonly string[]): [name: string, preset: number][] =>
+  paths.flatMap(nodesIn).flatMap((node): [string, number][] => {
+    if (!ts.isPropertyAssignment(node) || !ts.isCallExpression(node.initializer)) return [];
+    const [about] = node.initializer.arguments;
+    if (about === undefined || !ts.isObjectLiteralExpression(about)) return [];
+    const preset = about.properties
+      .filter(ts.isPropertyAssignment)
+      .find(({ name }) => name.getText() === 'default')?.initializer;
+    if (preset === undefined || !ts.isNumericLiteral(preset)) return [];
+    return [[node.name.getText(), Number(preset.text)]];
+  });
 
 /** The properties of `object` that the file reads. */
 export const readsOf = (path: string, object: string): Set<string> =>

@@ -155,8 +155,7 @@ async function start({
   const own = createPasswords({ waitingMax: config.LOGIN_QUEUE });
   const passwords = { ...own, ...(replaced && NO_QUEUE), ...replaced };
   const limits = createLimits(limitsIn(config));
-  const { DATABASE_POOL: connections, DATABASE_CALLS: callsMax } = config;
-  const database = openDatabase({ url: databaseUrl, connections, callsMax, log });
+  const database = openDatabase({ url: databaseUrl, connections: config.DATABASE_POOL, log });
   const listing = { database, tell, lists: createLists() };
   const server = createHttpServer({
     config,

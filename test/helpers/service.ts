@@ -10,7 +10,7 @@ import postgres from 'postgres';
 import type { Test } from 'tap';
 import { WebSocket } from 'ws';
 import { type Claims, type Role, signing } from '../../src/auth/tokens.js';
-import { compose } from '../../src/compose.js';
+import { type ComposeOptions, compose } from '../../src/compose.js';
 import { readConfig } from '../../src/config.js';
 import type { UserId } from '../../src/ids.js';
 import { createLog } from '../../src/log.js';
@@ -41,12 +41,19 @@ const settings = {
 /**
  * Starts a service of its own for `t`; `environment` overrides settings by their names. The relay shares this thread: one
  * of its own takes a second of CPU to start, and is what the tests of processes, of talk and of changes have. `around`
- * leads the test's own statements to the database when DATABASE_URL leads through a link that breaks.
+ * leads the test's own statements to the database when DATABASE_URL leads through a link that breaks. `constants` replace
+ * numbers that are no settings.
  */
-export async function service(t: Test, environment: Record<string, string> = {}, around?: string) {
+export async function service(
+  t: Test,
+  environment: Record<string, string> = {},
+  around?: string,
+  constants: Pick<ComposeOptions, 'handshakes'> = {},
+) {
   const url = environment.DATABASE_URL ?? (await migratedDatabase(t));
   const config = readConfig({ ...settings, RELAY_THREADS: '0', ...environment, DATABASE_URL: url });
-  const running = await compose(config, createLog(config.LOG_LEVEL), (error) => t.fail(error.message));
+  const log = createLog(config.LOG_LEVEL);
+  const running = await compose(config, log, (error) => t.fail(error.message), constants);
   t.teardown(() => running.close());
   const { port, wsPort, metricsPort } = await running.listen();
   await running.start();

@@ -1,4 +1,6 @@
 // The command line: what no public route does.
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import t from 'tap';
 import { runCommand, service } from '../helpers/service.js';
 
@@ -91,10 +93,61 @@ t.test('migrate says the version; health says whether somebody serves', async (t
 
 t.test('a setting that is wrong is named, and a command that is wrong explains itself', async (t) => {
   const s = await service(t);
-  t.match(await run(s.url, ['health'], { PORT: 'x' }), { code: 1, output: /^PORT: / });
+  t.match(await run(s.url, ['health'], { PORT: 'x' }), { code: 1, output: /^PORT must / });
   t.match(await run(s.url, ['admin']), { code: 1, output: /Usage: / });
   t.match(await run('postgres://nobody@127.0.0.1:1/nothing', ['migrate']), {
     code: 1,
     output: /ECONNREFUSED/,
   });
+});
+
+t.test('config prints the settings in force, where each comes from, and no secret', async (t) => {
+  const KEY = 'a test secret of more than thirty-two bytes';
+  const { code, output } = await runCommand(['config'], {
+    DATABASE_URL: 'postgres://ann:hunter2@db.example:5432/radio?password=hunter2',
+    JWT_SECRET: KEY,
+    ADMIN_PASSWORD: 'hunter2 of the admin',
+    SECRETS_KEY: createHash('sha256').update('hunter2').digest('base64'),
+    TALK_SILENCE_MS: '3000',
+    CORS_ORIGINS: 'https://a.example, https://b.example',
+    LOGIN_FAILURES_PAIR: '30/10',
+  });
+  t.equal(code, 0);
+  for (const line of [
+    /^TALK_SILENCE_MS=3000 +# set$/m,
+    /^PORT=3000 +# default$/m,
+    /^LOGIN_FAILURES_PAIR=30\/10 +# set$/m,
+    /^LOGIN_FAILURES_NAME=200\/60 +# default$/m,
+    /^CORS_ORIGINS=https:\/\/a\.example,https:\/\/b\.example +# set$/m,
+    /^TRUST_PROXY= +# not set$/m,
+    /^SOCKETS_MAX=\d+ +# computed$/m,
+    /^DATABASE_URL=postgres:\/\/\*{8}@db\.example:5432\/radio +# set$/m,
+    /^JWT_SECRET=\*{8} +# set$/m,
+    /^JWT_SECRET_PREVIOUS= +# not set$/m,
+    /^SECRETS_KEY=\*{8} +# set$/m,
+    /^ADMIN_PASSWORD=\*{8} +# set$/m,
+  ])
+    t.match(output, line);
+  t.notMatch(output, /hunter2/);
+  t.notOk(output.includes(KEY));
+
+  const unusual = { JWT_SECRET: KEY, DATABASE_URL: 'postgres://ann/hunter2@db.example/radio' };
+  t.match((await runCommand(['config'], unusual)).output, /^DATABASE_URL=\*{8} +# set$/m);
+
+  const wrong = await runCommand(['config'], { TALK_SILENCE_MS: '5' });
+  t.match(wrong, {
+    code: 1,
+    output: /^TALK_SILENCE_MS must be an integer from 200 to 60000 \(ms\), got "5"$/m,
+  });
+});
+
+t.test('config --format prints the reference, whatever the environment holds', async (t) => {
+  const print = (format: string) => runCommand(['config', '--format', format], { TALK_SILENCE_MS: '5' });
+  const page = await readFile(new URL('../../../docs/configuration.md', import.meta.url), 'utf8');
+  const markdown = await print('md');
+  t.equal(markdown.code, 0);
+  t.ok(page.includes(`\n\n${markdown.output}\n`), 'the part of the page between its markers');
+  t.match((await print('env')).output, /^#TALK_SILENCE_MS=2000$/m);
+  t.equal(JSON.parse((await print('json')).output).properties.TALK_SILENCE_MS.minimum, 200);
+  t.equal((await print('yaml')).code, 1);
 });

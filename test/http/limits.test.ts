@@ -46,12 +46,9 @@ t.test('behind a proxy that is trusted', async (t) => {
   const { passwords, hashed } = instantBcrypt();
   const settings = {
     TRUST_PROXY: '127.0.0.0/8',
-    LOGIN_FAILURES_PAIR: '3',
-    LOGIN_FAILURES_PAIR_PER_MINUTE: '2',
-    LOGIN_FAILURES_NAME: '5',
-    LOGIN_FAILURES_NAME_PER_MINUTE: '1',
-    LOGIN_FAILURES_ADDRESS: '8',
-    LOGIN_FAILURES_ADDRESS_PER_MINUTE: '1',
+    LOGIN_FAILURES_PAIR: '3/2',
+    LOGIN_FAILURES_NAME: '5/1',
+    LOGIN_FAILURES_ADDRESS: '8/1',
     REGISTRATIONS_PER_MINUTE: '3',
   };
   const s = await service(t, { passwords, settings });

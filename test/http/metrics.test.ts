@@ -6,6 +6,7 @@ import t, { type Test } from 'tap';
 import { compose } from '../../src/compose.js';
 import { readConfig } from '../../src/config.js';
 import { createLog } from '../../src/log.js';
+import { families } from '../../src/metric-families.js';
 import { eventually } from '../helpers/eventually.js';
 import { type Exposition, readExposition } from '../helpers/exposition.js';
 import { proxiedDatabase } from '../helpers/proxied-database.js';
@@ -118,6 +119,16 @@ async function story(t: Test, s: Service): Promise<void> {
     return now;
   });
   t.pass('every counter moved by exactly what happened, and no other');
+
+  for (const key of after.series.keys()) {
+    const [, name = '', labels = ''] = /^([^{]+)(?:\{(.*)\})?$/.exec(key) ?? [];
+    const family = families.find((one) =>
+      [name, name.replace(/_(bucket|sum|count)$/, '')].includes(one.name),
+    );
+    const shown = [...labels.matchAll(/(\w+)="(?:[^"\\]|\\.)*"/g)].map(([, label = '']) => label);
+    const declared = shown.filter((label) => label !== 'le');
+    assert.deepEqual(declared, family?.labels, `${key} has the labels that its family declares`);
+  }
 
   const value = (name: string) => after.series.get(name);
   t.equal(value('talkgroup_ready'), 1);

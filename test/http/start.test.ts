@@ -83,7 +83,7 @@ t.test('an address that is not of this machine is named before anything starts',
     // Nobody asks this database, whose folder could not be made either.
     await t.rejects(build(t, { HOST, DATA_DIR: '/dev/null/data' }), {
       name: 'ConfigError',
-      message: /^HOST: /,
+      message: /^HOST must /,
     });
   }
 });
@@ -134,7 +134,7 @@ t.test('a bad DATABASE_URL is named and not repeated, on neither stream', async 
   const outputs = Promise.all([text(child.stdout), text(child.stderr)]);
   t.same(await once(child, 'exit'), [1, null]);
   const output = (await outputs).join('');
-  t.match(output, /^refusing to start: DATABASE_URL: /m);
+  t.match(output, /^refusing to start: DATABASE_URL must /m);
   t.notMatch(output, 'TOPSECRET');
 });
 

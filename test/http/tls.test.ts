@@ -37,7 +37,7 @@ for (const other of ['test/helpers/missing.pem', certificate]) {
   t.test(`${other} in place of the key refuses to start`, async (t) => {
     t.throws(
       () => readConfig({ TLS_CERT_FILE: certificate, TLS_KEY_FILE: other }),
-      /^TLS_CERT_FILE, TLS_KEY_FILE: /,
+      /^TLS_CERT_FILE and TLS_KEY_FILE must /,
     );
   });
 }

@@ -825,7 +825,7 @@ interface Failure {
 t.test(`${RUNS} histories: what a radio hears is what the model says`, async (t) => {
   const s = await service(t, {
     TALK_SILENCE_MS: String(SILENCE_MS),
-    CONTROL_PER_SECOND: '1000', // every act is settled by a question to each radio
+    TEXTS_PER_SECOND: '1000', // every act is settled by a question to each radio
     BACKLOG_MS: '60000', // nobody here is slow, whatever the machine does
   });
   const seen = new Set<string>();

@@ -17,7 +17,7 @@ const TRIALS = Number(process.env.HELD_TRIALS ?? 8);
 const s = await service(t, {
   FRAMES_PER_SECOND: '10000',
   USER_BYTES_PER_SECOND: '1000000000',
-  CONTROL_PER_SECOND: '1000',
+  TEXTS_PER_SECOND: '1000',
   TALK_SILENCE_MS: '60000',
   BACKLOG_MS: '300',
 });

@@ -62,7 +62,7 @@ for (const RELAY_THREADS of ['0', '1']) {
 }
 
 t.test('every control message with ref is answered, however many come', async (t) => {
-  const s = await service(t, { CONTROL_PER_SECOND: '1' });
+  const s = await service(t, { TEXTS_PER_SECOND: '1' });
   const radio = await (await s.person('ann')).radio();
   for (let ref = 0; ref < 15; ref++) radio.says({ type: 'PING', t: 1, ref });
   await radio.settled();
@@ -186,7 +186,7 @@ t.test('while the database is silent a fix is refused in time, and speech goes o
 });
 
 t.test('of two newcomers, with room for one to wait, the other is refused at once', waiting(), async (t) => {
-  const s = await service(t, { UPGRADES_LOADING: '1', UPGRADES_WAITING: '0' });
+  const s = await service(t, {}, undefined, { handshakes: { loading: 1, waiting: 0 } });
   const people = [await s.person('ann'), await s.person('bob')];
   await s.sql.begin(async (sql) => {
     await sql`lock table memberships in access exclusive mode`;

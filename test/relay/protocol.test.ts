@@ -5,7 +5,7 @@ import { hold } from '../helpers/conversation.js';
 import {
   entriesOf,
   literalsOf,
-  numbersOf,
+  presetsOf,
   readsOf,
   stringsUnder,
   valuesOf,
@@ -109,7 +109,7 @@ t.test('the codes of errors, denials and ends are those of the code', async (t) 
 
 t.test('the limits are those of the configuration, with its defaults', async (t) => {
   const relays = readsOf('src/relay/compose.ts', 'config');
-  const coded = numbersOf('src/config.ts', 'count').filter(([name]) => relays.has(name));
+  const coded = presetsOf('src/config/relay.ts').filter(([name]) => relays.has(name));
   const rows = table('limit | variable').rows.map(([, name, preset]) => [codesIn(name)[0], Number(preset)]);
   t.same(rows.sort(), coded.sort());
 });

@@ -506,7 +506,7 @@ t.test('with RESUME_MS=0 no session is kept', { buffered: true }, async (t) => {
 });
 
 t.test('with room for few: who is kept, and who counts', { buffered: true }, async (t) => {
-  const few = await service(t, { DATABASE_URL: s.url, SESSIONS_PARKED: '2', SOCKETS_PER_USER: '2' });
+  const few = await service(t, { DATABASE_URL: s.url, RESUMABLE_SESSIONS: '2', SOCKETS_PER_USER: '2' });
 
   t.test('beyond the number of sessions kept the one kept longest goes', async (t) => {
     const group = await few.crew(t, 4, { name: 'parked' });

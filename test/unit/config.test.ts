@@ -1,9 +1,12 @@
-// Settings: what is refused, with which words, and that the README lists them all.
+// Settings: what is refused, with which words, and that their page lists them all.
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { inspect } from 'node:util';
 import t from 'tap';
-import { ConfigError, checkOpenFiles, Environment, readConfig } from '../../src/config.js';
+import { settings } from '../../src/config/environment.js';
+import { settingsAsEnvFile, settingsAsJsonSchema } from '../../src/config/reference.js';
+import { groups, levels } from '../../src/config/setting.js';
+import { ConfigError, checkOpenFiles, readConfig } from '../../src/config.js';
 
 t.test('an empty environment is a service for this machine alone', async (t) => {
   t.match(readConfig({}), {
@@ -91,6 +94,11 @@ const refused: [variable: string, environment: Record<string, string>][] = [
   ['TRUST_PROXY', { TRUST_PROXY: '10.0.0.1, 2001:db8::/129' }],
   ['TRUST_PROXY', { TRUST_PROXY: 'fe80::1%eth0' }],
   ['LOGIN_FAILURES_PAIR', { LOGIN_FAILURES_PAIR: '0' }],
+  ['LOGIN_FAILURES_PAIR', { LOGIN_FAILURES_PAIR: '20' }],
+  ['LOGIN_FAILURES_PAIR', { LOGIN_FAILURES_PAIR: '0/20' }],
+  ['LOGIN_FAILURES_NAME', { LOGIN_FAILURES_NAME: '200/0' }],
+  ['LOGIN_FAILURES_ADDRESS', { LOGIN_FAILURES_ADDRESS: '500/1000001' }],
+  ['LOGIN_FAILURES_ADDRESS', { LOGIN_FAILURES_ADDRESS: '500/300/100' }],
   ['HEADERS_TIMEOUT_S', { HEADERS_TIMEOUT_S: '11' }],
 ];
 
@@ -98,10 +106,54 @@ for (const [variable, environment] of refused) {
   t.test(`${JSON.stringify(environment)} is refused, naming ${variable}`, async (t) => {
     t.throws(() => readConfig(environment), {
       name: ConfigError.prototype.name,
-      message: new RegExp(`^${variable}: .+`),
+      message: new RegExp(`^${variable} (and TLS_KEY_FILE )?must .+`),
     });
   });
 }
+
+t.test('a refusal says the range, the unit and the value', async (t) => {
+  for (const [environment, message] of [
+    [{ TALK_SILENCE_MS: '5' }, 'TALK_SILENCE_MS must be an integer from 200 to 60000 (ms), got "5"'],
+    [{ TALK_SILENCE_MS: '1e3' }, 'TALK_SILENCE_MS must be an integer from 200 to 60000 (ms), got "1e3"'],
+    [{ REGISTRATION: 'no' }, 'REGISTRATION must be one of open, closed, got "no"'],
+    [
+      { LOGIN_FAILURES_NAME: '200' },
+      'LOGIN_FAILURES_NAME must be burst/minute, two integers from 1 to 1000000 such as 200/60, got "200"',
+    ],
+    [{ HEADERS_TIMEOUT_S: '11' }, 'HEADERS_TIMEOUT_S must be at most REQUEST_TIMEOUT_S (10 s), got "11"'],
+    [{ JWT_SECRET: 'short' }, 'JWT_SECRET must be at least 32 bytes and no well-known or repeated text'],
+  ] as const) {
+    t.throws(() => readConfig(environment), { name: 'ConfigError', message });
+  }
+});
+
+t.test('a name of an earlier version is refused, with the new name or that there is none', async (t) => {
+  for (const [former, told] of [
+    ['SESSIONS_PARKED', /RESUMABLE_SESSIONS/],
+    ['CONTROL_PER_SECOND', /TEXTS_PER_SECOND/],
+    ['LOGIN_FAILURES_PAIR_PER_MINUTE', /LOGIN_FAILURES_PAIR now, written burst\/minute/],
+    ['LOGIN_FAILURES_NAME_PER_MINUTE', /LOGIN_FAILURES_NAME now, written burst\/minute/],
+    ['LOGIN_FAILURES_ADDRESS_PER_MINUTE', /LOGIN_FAILURES_ADDRESS now, written burst\/minute/],
+    ['DATABASE_CALLS', /not a setting/],
+    ['LOGINS_REMEMBERED', /not a setting/],
+    ['UPGRADES_LOADING', /not a setting/],
+    ['UPGRADES_WAITING', /not a setting/],
+  ] as const) {
+    t.throws(() => readConfig({ [former]: '20' }), {
+      name: 'ConfigError',
+      message: new RegExp(`^${former} is`),
+    });
+    t.throws(() => readConfig({ [former]: '20' }), { message: told });
+    t.ok(readConfig({ [former]: '' }), 'an empty variable counts as unset');
+    t.notOk(former in settings);
+  }
+});
+
+t.test('a rate is read as its burst and its refill', async (t) => {
+  const { LOGIN_FAILURES_PAIR, LOGIN_FAILURES_NAME } = readConfig({ LOGIN_FAILURES_NAME: '1000000/1' });
+  t.same(LOGIN_FAILURES_PAIR, { atOnce: 20, perMinute: 20 });
+  t.same(LOGIN_FAILURES_NAME, { atOnce: 1_000_000, perMinute: 1 });
+});
 
 t.test('a refusal does not repeat a secret', async (t) => {
   for (const environment of [
@@ -148,23 +200,11 @@ t.test(
 );
 
 t.test('no key or password that stands in a document is one that the service takes', async (t) => {
-  const documents = [
-    'README.md',
-    'docs/architecture.md',
-    'docs/security.md',
-    'docs/performance.md',
-    'sql/README.md',
-    'bench/README.md',
-    'docs/protocol.md',
-    'docs/protocol-examples.md',
-    'test/chaos/README.md',
-    'test/fuzz/README.md',
-    'Makefile',
-    'Dockerfile',
-  ];
-  const text = documents.map((path) => readFileSync(path, 'utf8')).join('\n');
+  const text = documents()
+    .map((path) => readFileSync(path, 'utf8'))
+    .join('\n');
   for (const [, name = '', value = ''] of text.matchAll(/\b([A-Z_]*(?:SECRET|KEY|PASSWORD)\w*)=([^\s`]*)/g)) {
-    if (!(name in Environment.properties)) continue;
+    if (!(name in settings)) continue;
     t.match(value, /^("?\$|\.\.\.|$)/, `${name} is drawn, or left to the reader`);
   }
   for (const [word] of text.matchAll(/[\w+/-]{32,}={0,2}/g)) {
@@ -243,14 +283,76 @@ t.test('a proxy is an address or a range, of either family; without any, nobody 
   t.same(readConfig({}).TRUST_PROXY, []);
 });
 
-t.test('the README lists every variable with its default', async (t) => {
-  const readme = readFileSync('README.md', 'utf8');
-  const table = readme.slice(readme.indexOf('## Configuration'), readme.indexOf('## Limits'));
-  for (const [name, { default: preset }] of Object.entries(
-    Environment.properties as Record<string, { default?: unknown }>,
-  )) {
-    const row = table.split('\n').find((line) => line.startsWith('|') && line.includes(`\`${name}\``));
-    t.ok(row, `${name} stands in the table`);
-    if (preset !== undefined) t.ok(row?.includes(String(preset)), `${name} is ${preset}`);
-  }
+t.test(
+  'every setting has a description, a group, a level and a unit, and a limit says what is beyond it',
+  async (t) => {
+    const limitless = ['PORT', 'WS_PORT', 'METRICS_PORT', 'LAG_PING_MS', 'RELAY_THREADS'];
+    for (const [name, setting] of Object.entries(settings)) {
+      const { description, group, level, unit, beyond = '', notes = '', unset = '' } = setting;
+      t.match(description, /^[^.]+\.$/, `${name}: one sentence`);
+      t.ok(group in groups, `${name}: ${group}`);
+      t.ok(levels.includes(level), `${name}: ${level}`);
+      t.match(unit, /\w/, `${name}: ${unit}`);
+      for (const text of [beyond, notes, unset]) t.match(text, /^$|\.$/, `${name}: ${text}`);
+      t.equal(setting.type === 'integer' && beyond === '', limitless.includes(name), `${name}: ${beyond}`);
+      t.equal(
+        setting.default === undefined,
+        unset !== '',
+        `${name} has a default, or says what its absence means`,
+      );
+      t.ok(setting.enum ?? setting.must ?? setting.maximum, `${name} says what it takes`);
+    }
+  },
+);
+
+const page = readFileSync('docs/configuration.md', 'utf8');
+
+t.test(
+  'the page lists every setting with its default, and the basic ones in the table as well',
+  async (t) => {
+    const table = page.slice(page.indexOf('## Basic settings'), page.indexOf('## Earlier names'));
+    const reference = page.slice(page.indexOf('## Reference'));
+    const rows = new Map(
+      [...table.matchAll(/^\| `(\w+)` \|(.*?)\|/gm)].map(([, name, preset]) => [name, preset]),
+    );
+    for (const [name, { default: preset, level }] of Object.entries(settings)) {
+      const [, entry = ''] = new RegExp(`^#### \`${name}\`$([^#]+)`, 'm').exec(reference) ?? [];
+      t.ok(
+        entry.includes(preset === undefined ? 'no default' : `default \`${preset}\``),
+        `${name} is ${preset}`,
+      );
+      const inTable = level === 'basic' ? (preset === undefined ? '' : `\`${preset}\``) : undefined;
+      t.equal(rows.get(name)?.trim(), inTable, `${name} is ${level}`);
+      rows.delete(name);
+    }
+    t.same([...rows.keys()], [], 'the table lists nothing else');
+  },
+);
+
+t.test('the .env file shows every setting, commented out, with its default', async (t) => {
+  const lines = settingsAsEnvFile().split('\n');
+  for (const line of lines) t.match(line, /^(#.*)?$/);
+  const shown = lines.filter((line) => /^#[A-Z]/.test(line));
+  const environment = Object.fromEntries(shown.map((line) => line.slice(1).split(/=(.*)/s).slice(0, 2)));
+  t.same(Object.keys(environment).sort(), Object.keys(settings).sort());
+  t.same(readConfig(environment), readConfig({}), 'uncommented it changes nothing');
 });
+
+t.test('the JSON Schema has a property for every setting, with its range', async (t) => {
+  const { properties } = JSON.parse(settingsAsJsonSchema());
+  t.same(Object.keys(properties).sort(), Object.keys(settings).sort());
+  t.match(properties.TALK_SILENCE_MS, { type: 'integer', minimum: 200, maximum: 60_000, default: 2000 });
+});
+
+/** Everything that somebody may copy a key from. */
+function documents(): string[] {
+  const inDocs = readdirSync('docs', { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.(md|ya?ml|conf|json|service|sh|svg)$|^[^.]+$/.test(entry.name))
+    .map(({ parentPath, name }) => `${parentPath}/${name}`);
+  const beside = ['src', 'sql', 'bench', 'test/chaos', 'test/fuzz', 'src/relay'].flatMap((folder) =>
+    readdirSync(folder)
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => `${folder}/${name}`),
+  );
+  return ['README.md', 'Makefile', 'Dockerfile', ...beside, ...inDocs];
+}

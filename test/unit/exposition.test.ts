@@ -11,6 +11,7 @@ const gauge = (help: string, label: string, value: number): Family => ({
   type: 'gauge',
   name: 'made_up',
   help,
+  labels: ['label'],
   read: () => [[{ label }, value]],
 });
 
@@ -35,6 +36,7 @@ t.test('a histogram is shown in seconds, each bucket with what is in those below
     type: 'histogram',
     name: 'waits',
     help: 'Waits',
+    labels: ['of'],
     read: () => [[{ of: 'a' }, times]],
   };
   t.equal(
@@ -51,6 +53,6 @@ waits_count{of="a"} 7
 });
 
 t.test('a family that has nothing to show now is there with its type and without a sample', async (t) => {
-  const family: Family = { type: 'counter', name: 'nothing', help: 'Nothing', read: () => null };
+  const family: Family = { type: 'counter', name: 'nothing', help: 'Nothing', labels: [], read: () => null };
   t.equal(expose([family], NOW), '# HELP nothing Nothing\n# TYPE nothing counter\n');
 });

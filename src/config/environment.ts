@@ -1,0 +1,58 @@
+// The table of all settings, in the order of the reference.
+import { type Static, Type } from 'typebox';
+import { accountSettings, loginSettings } from './access.js';
+import { databaseSettings, networkSettings } from './network.js';
+import { audioSettings, logSettings, sessionSettings } from './relay.js';
+import { restSettings } from './rest.js';
+import type { About, Group } from './setting.js';
+
+/** Every variable that the service reads. */
+export const Environment = Type.Object({
+  ...networkSettings,
+  ...databaseSettings,
+  ...accountSettings,
+  ...loginSettings,
+  ...restSettings,
+  ...audioSettings,
+  ...sessionSettings,
+  ...logSettings,
+});
+
+/** The values as the table types them. */
+export type Env = Static<typeof Environment>;
+
+/** The schema of one setting with all its keywords. */
+export interface Setting extends About {
+  readonly group: Group;
+  readonly type?: 'string' | 'integer';
+  readonly enum?: readonly string[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly default?: string | number;
+  readonly pattern?: string;
+  readonly must?: string;
+  readonly secret?: true;
+}
+
+/** All settings by name. TypeBox keeps keywords that it does not know, but its types forget them. */
+export const settings = Environment.properties as unknown as Readonly<Record<string, Setting>>;
+
+/** Names of earlier versions. The value says what to do instead. */
+const FORMER: Readonly<Record<string, string>> = {
+  SESSIONS_PARKED: 'is called RESUMABLE_SESSIONS now',
+  CONTROL_PER_SECOND: 'is called TEXTS_PER_SECOND now',
+  LOGIN_FAILURES_PAIR_PER_MINUTE: 'is part of LOGIN_FAILURES_PAIR now, written burst/minute such as 20/20',
+  LOGIN_FAILURES_NAME_PER_MINUTE: 'is part of LOGIN_FAILURES_NAME now, written burst/minute such as 200/60',
+  LOGIN_FAILURES_ADDRESS_PER_MINUTE:
+    'is part of LOGIN_FAILURES_ADDRESS now, written burst/minute such as 500/300',
+  DATABASE_CALLS: 'is not a setting any more: remove it',
+  LOGINS_REMEMBERED: 'is not a setting any more: remove it',
+  UPGRADES_LOADING: 'is not a setting any more: remove it',
+  UPGRADES_WAITING: 'is not a setting any more: remove it',
+};
+
+/** Why one of these names is refused; null: none of them is a former setting. */
+export function formerOf(names: readonly string[]): string | null {
+  const name = names.find((name) => Object.hasOwn(FORMER, name));
+  return name === undefined ? null : `${name} ${FORMER[name]}`;
+}

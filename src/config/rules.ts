@@ -1,0 +1,54 @@
+// Checks what no schema says: rules between settings, and values that only the code beside them understands.
+import { readFileSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
+import { isSampleKey, isSamplePassword } from '../auth/samples.js';
+import { isPassword } from '../auth/schemas.js';
+import { isUsername } from '../auth/usernames.js';
+import type { Env } from './environment.js';
+import { ConfigError, refuse } from './refusal.js';
+import { readDatabaseUrl } from './values.js';
+
+/** RFC 7518, section 3.2: a key for HS256 is no shorter than its hash. */
+export const JWT_SECRET_BYTES_MIN = 32;
+
+/** Throws ConfigError for the first rule that is broken. */
+export function checkRules(env: Env): void {
+  const { DATABASE_URL, JWT_SECRET, JWT_SECRET_PREVIOUS, HEADERS_TIMEOUT_S, REQUEST_TIMEOUT_S } = env;
+  if (DATABASE_URL !== undefined && readDatabaseUrl(DATABASE_URL) === null) refuse('DATABASE_URL');
+  checkCertificate(env);
+  for (const name of ['JWT_SECRET', 'JWT_SECRET_PREVIOUS'] as const) {
+    const key = env[name];
+    if (key === undefined) continue;
+    if (Buffer.byteLength(key) < JWT_SECRET_BYTES_MIN || isSampleKey(key)) refuse(name);
+  }
+  if (JWT_SECRET === undefined && DATABASE_URL !== undefined)
+    throw new ConfigError('JWT_SECRET must be set when DATABASE_URL is set: all nodes need the same key');
+  if (JWT_SECRET_PREVIOUS !== undefined && JWT_SECRET_PREVIOUS === JWT_SECRET)
+    throw new ConfigError('JWT_SECRET_PREVIOUS must differ from JWT_SECRET');
+  if (HEADERS_TIMEOUT_S > REQUEST_TIMEOUT_S) {
+    // Node would not start.
+    const got = `REQUEST_TIMEOUT_S (${REQUEST_TIMEOUT_S} s), got "${HEADERS_TIMEOUT_S}"`;
+    throw new ConfigError(`HEADERS_TIMEOUT_S must be at most ${got}`);
+  }
+  if (!isUsername(env.ADMIN_USERNAME)) refuse('ADMIN_USERNAME', env.ADMIN_USERNAME);
+  if (env.ADMIN_PASSWORD !== undefined && !isAdminPassword(env.ADMIN_PASSWORD, env)) refuse('ADMIN_PASSWORD');
+}
+
+function isAdminPassword(text: string, env: Pick<Env, 'ADMIN_USERNAME' | 'PASSWORD_MIN_LENGTH'>): boolean {
+  const isLongEnough = isPassword(text) && [...text].length >= env.PASSWORD_MIN_LENGTH;
+  return isLongEnough && !isSamplePassword(text, env.ADMIN_USERNAME);
+}
+
+/** Here, because the relay's engine only says that it could not start. */
+function checkCertificate({ TLS_CERT_FILE, TLS_KEY_FILE }: Env): void {
+  if (TLS_CERT_FILE === undefined && TLS_KEY_FILE === undefined) return;
+  if (TLS_CERT_FILE === undefined)
+    throw new ConfigError('TLS_CERT_FILE must be set when TLS_KEY_FILE is set');
+  if (TLS_KEY_FILE === undefined) throw new ConfigError('TLS_KEY_FILE must be set when TLS_CERT_FILE is set');
+  try {
+    createSecureContext({ cert: readFileSync(TLS_CERT_FILE), key: readFileSync(TLS_KEY_FILE) });
+  } catch (error) {
+    const reason = (error as Error).message;
+    throw new ConfigError(`TLS_CERT_FILE and TLS_KEY_FILE must be a certificate and its key: ${reason}`);
+  }
+}

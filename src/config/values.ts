@@ -1,0 +1,64 @@
+// Reads the values that are more than a text or a number: keys, lists, rates.
+import type { KeyObject } from 'node:crypto';
+import { isIP } from 'node:net';
+import { readKeys } from '../keys/wrapping.js';
+import { refuse } from './refusal.js';
+
+/** A bucket: so many at once, and when these are used up so many per minute. */
+export interface Rate {
+  readonly atOnce: number;
+  readonly perMinute: number;
+}
+
+/** Of `burst/minute`, which the schema has checked. */
+export function readRate(text: string): Rate {
+  const [atOnce = 0, perMinute = 0] = text.split('/').map(Number);
+  return { atOnce, perMinute };
+}
+
+export function readSecretsKey(text: string): readonly KeyObject[] {
+  return readKeys(text) ?? refuse('SECRETS_KEY');
+}
+
+/** Fastify takes the same ranges, but its error would not name the variable. */
+export function readRanges(text: string | undefined): readonly string[] {
+  const ranges = splitList(text);
+  for (const range of ranges) {
+    const [address = '', bits] = range.split(/\/(.*)/s);
+    const bitsMax = isIP(address) === 6 ? 128 : 32;
+    const isRange = bits === undefined || (/^[1-9]\d{0,2}$/.test(bits) && Number(bits) <= bitsMax);
+    if (isIP(address) === 0 || address.includes('%') || !isRange) refuse('TRUST_PROXY', range);
+  }
+  return ranges;
+}
+
+export function readOrigins(text: string): readonly string[] {
+  const origins = splitList(text);
+  for (const origin of origins) {
+    // URL.origin is what browsers send: scheme, host and port, nothing behind.
+    if (!URL.canParse(origin) || new URL(origin).origin !== origin) refuse('CORS_ORIGINS', origin);
+  }
+  return origins;
+}
+
+function splitList(text: string | undefined): readonly string[] {
+  return (text ?? '')
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+}
+
+/** Null: not the address of a database. postgres.js would only say that some URL is not valid, and quote it. */
+export function readDatabaseUrl(text: string): URL | null {
+  try {
+    const url = new URL(text.replace(MORE_HOSTS, ''));
+    decodeURIComponent(url.username + url.password + url.hostname);
+    return url.hostname !== '' || url.pathname.length > 1 ? url : null;
+  } catch {
+    // Expected: what URL and decodeURIComponent throw at a text they cannot read.
+    return null;
+  }
+}
+
+/** What follows the first host. An address of PostgreSQL may name several, `one:5432,two:5432`, and a URL may not. */
+const MORE_HOSTS = /(?<=^\w+:\/\/([^@/?]*@)?[^@,/?]*),[^@/?]*(?=[/?]|$)/;
