@@ -50,7 +50,9 @@ export type RadioOptions = {
   /** The JWT from POST /auth/login or /auth/register. */
   token: string;
   /** Default: the global WebSocket, and in Node the one of the package `ws`. */
-  WebSocket?: new (address: string) => RadioSocket;
+  WebSocket?: new (
+    address: string,
+  ) => RadioSocket;
   /** Default: the clock of the browser or of Node. Tests pass their own. */
   clock?: Clock;
   /** A number in [0, 1). The client uses it to spread reconnects and requests in time. Default: Math.random. */
