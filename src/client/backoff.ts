@@ -1,6 +1,6 @@
 // What a close code tells the client to do next (docs/protocol.md, sections 4 and 6).
 
-/** How a connection ended; 1006 when it broke without a close frame. */
+/** How a connection ended. Code 1006: it broke without a close frame. */
 export type Close = { code: number; reason: string };
 
 export type NextStep = { kind: 'stop' } | { kind: 'wait'; delayMs: number };
@@ -12,8 +12,8 @@ const RATE_LIMITED_MS_MIN = 30_000;
 const DISABLED_MS = 60_000;
 
 /**
- * Whether and when to come back. `attempt` counts from 0 since the last stable connection; `reconnectAfterMs` is what
- * is left of the wait that GOAWAY asked for, else 0; `wasSlow`: this radio lately did not keep up; `random` is in [0, 1).
+ * Whether and when to reconnect. `attempt`: failed attempts since the last stable connection, from 0. `reconnectAfterMs`:
+ * the rest of the wait that GOAWAY requested, else 0. `wasSlow`: this radio received LAG recently. `random`: in [0, 1).
  */
 export function nextStep({
   close: { code, reason },

@@ -1,12 +1,15 @@
 // The objects that the relay's messages carry (docs/protocol.md, section 3), as they stand on the wire.
 
-/** How a talker's payloads are to be decoded; without one: Opus, 48 kHz, mono, 20 ms. */
+/** How to decode a talker's payloads. Without one: Opus, 48 kHz, mono, 20 ms. */
 export type Codec = { name: string; sample_rate: number; frame_ms: number };
 
-/** `open`: everybody may talk at once; `single`: one at a time; `broadcast`: one at a time, of those who may. */
+/**
+ * `open`: several talkers at once. `single`: one at a time. `broadcast`: one at a time, for administrators and users with
+ * an open emergency.
+ */
 export type FloorMode = 'open' | 'single' | 'broadcast';
 
-/** A running burst and its talker. `(session, burst)` names the burst in the whole cluster. */
+/** A running burst and its talker. The pair of `session` and `burst` is never used again. */
 export type Talker = {
   talkgroup_id: string;
   session: number;
@@ -20,7 +23,7 @@ export type Talker = {
   started_at: string;
 };
 
-/** Somebody's call for help; `lat` and `lng` in degrees and `alt` in metres, as far as they were given. */
+/** An emergency that a user raised. `lat` and `lng` in degrees and `alt` in metres, if the user gave them. */
 export type Emergency = {
   emergency_id: string;
   talkgroup_id: string;
@@ -33,7 +36,7 @@ export type Emergency = {
   raised_at: string;
 };
 
-/** What the server says of a talkgroup; `sequence` is the unwrapped last one relayed of that talker. */
+/** The state of a talkgroup as the server sends it. A talker's `sequence` is that of the last relayed frame, unwrapped. */
 export type Snapshot = {
   talkgroup_id: string;
   number: number;
@@ -42,14 +45,14 @@ export type Snapshot = {
   floor_mode: FloorMode;
   /** 0: no limit. */
   max_talk_ms: number;
-  /** Number of the last event; the next one's is one higher. */
+  /** Number of the last event. The next one is one higher. */
   event: number;
   talkers: (Talker & { frames: number; sequence: number })[];
-  /** More than there are `talkers` when more talk than a snapshot has room for. */
+  /** Number of running bursts. Greater than the length of `talkers` if the snapshot has no room for all. */
   talkers_total: number;
-  /** The newest open ones, the newest first. */
+  /** The newest open emergencies, newest first. */
   emergencies: Emergency[];
-  /** Open ones when this was sent; more than there are `emergencies` when a snapshot has no room for all. */
+  /** Number of open emergencies. Greater than the length of `emergencies` if the snapshot has no room for all. */
   emergencies_total: number;
   /** Sessions subscribed in any mode. */
   online: number;
@@ -58,10 +61,10 @@ export type Snapshot = {
 /** One session subscribed to a talkgroup. */
 export type Member = { session: number; user_id: string; username: string; site: string };
 
-/** What a subscription brings: `talk` everything and the right to talk, `listen` not that right, `events` no audio. */
+/** What a subscription includes. `talk`: audio, events and permission to talk. `listen`: audio and events. `events`: events. */
 export type Mode = 'talk' | 'listen' | 'events';
 
-/** Why the server refuses a message, or a frame outside of floor control. */
+/** Why the server rejected a message, or a frame for a reason other than floor control. */
 export type ErrorCode =
   | 'bad_message'
   | 'unknown_type'
@@ -76,10 +79,10 @@ export type ErrorCode =
   | 'forbidden'
   | 'unavailable';
 
-/** Why the floor is not given. */
+/** Why the server denied the floor. */
 export type DenyCode = 'busy' | 'queue_full' | 'not_member' | 'listen_only' | 'forbidden' | 'retry_later';
 
-/** Why the server took a grant or a burst back. */
+/** Why the server revoked a grant or a burst. */
 export type RevokeCode =
   | 'preempted'
   | 'too_long'

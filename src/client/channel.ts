@@ -1,24 +1,27 @@
-// One talkgroup as this radio knows it: what the server says of it, who talks there, and how far each was heard.
+// Keeps the state of one talkgroup: its properties, its talkers, and how much of each the radio received.
 import type { Frame } from '../relay/frame.js';
 import type { Emergency, EndCode, Snapshot, Talker } from './bodies.js';
 import { createHeard } from './heard.js';
 import type { TalkEnded } from './messages.js';
 
-/** A talkgroup we are subscribed to, as it is now; the object lives as long as the subscription and is kept current. */
+/** A talkgroup that the radio is subscribed to. The object stays current as long as the subscription lasts. */
 export type Talkgroup = Readonly<Properties> & {
-  /** By session number; the server names 32 at most to one that comes late. */
+  /** By session number. To a radio that connects while they talk, the server names at most 32. */
   readonly talkers: ReadonlyMap<number, Talker>;
   /**
-   * Frames relayed here while this radio was too slow for them, as the relay counted them (LAG), and nothing else: a
-   * jump of the sequence is a pause or the talker's own loss. What was said while the radio was disconnected is counted
-   * only when it was too slow as its connection was lost and it resumed the session.
+   * Frames that the relay skipped because this radio was too slow, as counted in LAG. Gaps in the sequence do not count:
+   * they are pauses, or losses on the talker's side. Frames relayed while the radio was disconnected count only if it was
+   * too slow when it lost the connection, and resumed the session.
    */
   readonly missed: number;
 };
 
 type Properties = Omit<Snapshot, 'talkers' | 'talkers_total' | 'emergencies'>;
 
-/** One frame of somebody else; `sequence` is unwrapped, `receivedAtMs` monotonic, `payload` the caller's to keep. */
+/**
+ * One frame of another radio. `sequence` is unwrapped. `receivedAtMs` is monotonic. `flags`: START 8, END 4, EMERGENCY 2,
+ * ENCRYPTED 1. The caller may keep `payload`, which may be empty in a frame with END.
+ */
 export type HeardFrame = {
   talkgroupId: string;
   session: number;
@@ -30,15 +33,15 @@ export type HeardFrame = {
 };
 
 /**
- * The end of a burst: `heard` of its `frames` reached this radio, 0 of its own; the others were missed or spoken before
- * it came. Code `lost` and no counts of the relay when we ceased to hear of it before it ended.
+ * The end of a burst. `heard` of its `frames` reached this radio (0 of its own burst). The radio missed the others, or
+ * connected after them. If the radio did not receive the end, the code is `lost` and the relay's counts are absent.
  */
 export type HeardEnd = Pick<TalkEnded, 'talkgroup_id' | 'session' | 'burst'> & {
   code: EndCode | 'lost';
   heard: number;
 } & Partial<Pick<TalkEnded, 'duration_ms' | 'frames'>>;
 
-/** Where a channel reports. */
+/** Receives the events of a channel. */
 export type ChannelOwner = {
   audio(frame: HeardFrame): void;
   /** A burst began, or was found running on arrival. */
@@ -62,7 +65,7 @@ export type Channel = {
   close(): void;
 };
 
-/** A talkgroup as a first snapshot tells it; `take` still has to tell of its talkers. */
+/** Creates the channel of a talkgroup from its first snapshot. The caller then passes the snapshot to `take`. */
 export function createChannel(first: Snapshot, owner: ChannelOwner): Channel {
   const heard = createHeard();
   const talkers = new Map<number, Talker>();

@@ -1,6 +1,6 @@
-// Time as the client sees it: monotonic, and handed in so that tests can own it.
+// Provides monotonic time and timers to the client. Tests pass their own.
 
-/** Monotonic milliseconds (any origin) and one-shot timers; `after` returns what cancels it. */
+/** Monotonic milliseconds (any origin) and one-shot timers. `after` returns a function that cancels the timer. */
 export type Clock = {
   nowMs(): number;
   after(delayMs: number, run: () => void): () => void;

@@ -1,9 +1,9 @@
-// One radio's connection: opens the socket, notices when it is dead, and comes back as the close code asks.
+// Opens a radio's connection, detects a dead link, and reconnects as the close code requires.
 import { type Close, nextStep } from './backoff.js';
 import type { Clock } from './clock.js';
 import { parseMessage, type ServerMessage, type Welcome } from './messages.js';
 
-/** The part of the WebSocket interface that is used: the browser's own and that of `ws` both have it. */
+/** The part of the WebSocket interface that the client uses. The browser's WebSocket and that of `ws` both have it. */
 export type RadioSocket = {
   binaryType: string;
   readonly bufferedAmount: number;
@@ -14,10 +14,10 @@ export type RadioSocket = {
   close(code?: number): void;
 };
 
-/** `connecting` until WELCOME, `waiting` between two attempts, `stopped` for good. */
+/** `connecting`: until WELCOME. `waiting`: between two attempts. `stopped`: for good. */
 export type ConnectionState = 'connecting' | 'open' | 'waiting' | 'stopped';
 
-/** Where a connection reports; every `opened` is followed by one `waiting` or `stopped`. */
+/** Receives the events of a connection. One `waiting` or `stopped` follows every `opened`. */
 export type ConnectionOwner = {
   opened(welcome: Welcome): void;
   message(message: ServerMessage): void;
@@ -49,7 +49,7 @@ const QUIET_MS_MAX = 15_000;
 // A connection that breaks so soon after LAG was most likely closed for being slow again, after 10 s without a pong.
 const SLOW_MS = 30_000;
 
-/** Starts connecting at once, and goes on until `close` or a close code that says stop. */
+/** Starts to connect immediately, and reconnects until `close` or a close code that means stop. */
 export function createConnection(
   options: {
     /** The address that asks for the session of this token, or for a new one. */

@@ -1,4 +1,4 @@
-// The open emergencies of a radio's talkgroups, kept by snapshots and events.
+// Keeps the open emergencies of a radio's talkgroups up to date from snapshots and events.
 import type { Emergency, Snapshot } from './bodies.js';
 
 export type Emergencies = {
@@ -11,7 +11,7 @@ export type Emergencies = {
   left(talkgroupId: string): void;
 };
 
-/** None yet; `changed` is told of every new state, `cleared` included, also of those found on arrival. */
+/** Creates an empty list. Calls `changed` for every new state, `cleared` included, and for emergencies of snapshots. */
 export function createEmergencies(changed: (emergency: Emergency) => void): Emergencies {
   const open = new Map<string, Emergency>();
   return {

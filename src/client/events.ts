@@ -1,17 +1,17 @@
-// Typed events, small enough for a browser.
+// Emits typed events.
 
-/** Subscribes to events of the map `Events` (name to value). */
+/** The side that listens to events of the map `Events` (name to value). */
 export type Listenable<Events> = {
-  /** Calls `listener` at every such event until the returned function is called; what a listener throws is not caught. */
+  /** Calls `listener` at every such event. Returns a function that stops this. Does not catch errors of listeners. */
   on<Name extends keyof Events>(name: Name, listener: (event: Events[Name]) => void): () => void;
 };
 
-/** The side that emits; listeners run synchronously, in the order they were added. */
+/** The side that emits. Listeners run synchronously, in the order in which they were added. */
 export type Emitter<Events> = Listenable<Events> & {
   emit<Name extends keyof Events>(name: Name, event: Events[Name]): void;
 };
 
-/** An emitter nobody listens to yet. */
+/** Creates an emitter without listeners. */
 export function createEmitter<Events>(): Emitter<Events> {
   const listeners: { [Name in keyof Events]?: Set<(event: Events[Name]) => void> } = {};
   return {

@@ -1,4 +1,4 @@
-// How far each talker of one talkgroup was heard: running sequences, and what came of each burst.
+// Tracks how much of each burst of a talkgroup the radio received: sequence numbers and frame counts.
 import { unwrapSequence } from '../relay/frame.js';
 
 export type Heard = {
@@ -10,7 +10,7 @@ export type Heard = {
   ended(talker: { session: number; burst: number }): number;
 };
 
-/** Nothing heard yet. */
+/** Creates an empty record. */
 export function createHeard(): Heard {
   /** By session: the burst it last spoke in. */
   const bursts = new Map<number, { burst: number; sequence: number; frames: number }>();

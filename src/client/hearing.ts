@@ -1,4 +1,4 @@
-// What one radio knows and hears: its talkgroups, kept by what the server says of them.
+// Keeps a radio's talkgroups up to date from snapshots and events, and passes received frames on.
 import { decodeFrames } from '../relay/frame.js';
 import type { Emergency, Snapshot } from './bodies.js';
 import { type Channel, type ChannelOwner, createChannel, type Talkgroup } from './channel.js';
@@ -12,10 +12,10 @@ import {
   type Welcome,
 } from './messages.js';
 
-/** So many frames of a talkgroup were skipped in so long, for this radio was too slow: what comes next is live. */
+/** The relay skipped `missed` frames of a talkgroup within `sinceMs`, because this radio was too slow. */
 export type Lag = { talkgroupId: string; missed: number; sinceMs: number };
 
-/** Where what is heard is reported. */
+/** Receives the events of all talkgroups. */
 export type HearingOwner = ChannelOwner & {
   lagged(lag: Lag): void;
   /** Open emergencies of the talkgroup: all, or the newest. */
@@ -48,7 +48,7 @@ export type Hearing = {
 
 type NumberedEvent = MessageOf<'TALK_STARTED' | 'TALK_ENDED' | 'KEY_ROTATED' | 'EMERGENCY'>;
 
-/** A radio that knows no talkgroup yet. */
+/** Creates the state of a radio that knows no talkgroup yet. */
 export function createHearing(owner: HearingOwner): Hearing {
   const channels = new Map<string, Channel>();
   const byNumber = new Map<number, Channel>();

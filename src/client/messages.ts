@@ -12,7 +12,7 @@ import type {
   Talker,
 } from './bodies.js';
 
-/** What names a question, repeated in its answer. */
+/** Identifies a request. The answer repeats it. */
 export type Ref = string | number;
 
 export type Welcome = {
@@ -22,9 +22,9 @@ export type Welcome = {
   user_id: string;
   username: string;
   device_id: string | null;
-  /** Brings this session back, once, within a minute of its end. */
+  /** Resumes this session once, within RESUME_MS (default 60 s) of its end. */
   resume_token: string;
-  /** It is the session that was asked for: same number, subscriptions, and what was left of floors and queue places. */
+  /** True if this is the requested session, with the same number, subscriptions, floors and queue places. */
   resumed: boolean;
   server_time: number;
   limits: {
@@ -42,7 +42,7 @@ export type Welcome = {
     text_bytes: number;
     backlog_ms: number;
   };
-  /** How many talkgroups there are: those that are not in this message follow as SUBSCRIBED. */
+  /** Number of the user's talkgroups. Those that are not in this message follow in SUBSCRIBED. */
   talkgroups_total: number;
   talkgroups: Snapshot[];
 };
@@ -51,7 +51,7 @@ export type Refusal = {
   type: 'ERROR';
   ref?: Ref;
   talkgroup_id?: string;
-  /** The talkgroup's number, in place of its id, for a frame whose talkgroup is not the user's. */
+  /** The talkgroup's number instead of its id, for a frame to a talkgroup that the user is not a member of. */
   number?: number;
   code: ErrorCode;
   message: string;
@@ -68,7 +68,7 @@ export type TalkEnded = {
   frames: number;
 };
 
-/** What answers a FLOOR_REQUEST, or the first frame of a burst; FLOOR_QUEUED comes again whenever the place changes. */
+/** The answer to FLOOR_REQUEST or to the first frame of a burst. FLOOR_QUEUED is repeated when the position changes. */
 export type FloorAnswer = { ref?: Ref; talkgroup_id: string } & (
   | { type: 'FLOOR_GRANTED'; burst: number; priority: number; max_talk_ms: number }
   | { type: 'FLOOR_DENIED'; code: DenyCode; talker?: Talker; retry_ms?: number }
@@ -76,8 +76,8 @@ export type FloorAnswer = { ref?: Ref; talkgroup_id: string } & (
 );
 
 /**
- * Sessions that came and went in the last second. `isIncomplete`: they were more than the server names, so both lists
- * are empty; `members` has them all.
+ * Sessions that came and went in the last second. `isIncomplete`: there were more than the server names, so both lists
+ * are empty. `members` returns all sessions.
  */
 export type Presence = {
   talkgroup_id: string;
@@ -87,7 +87,7 @@ export type Presence = {
   isIncomplete: boolean;
 };
 
-/** The same on the wire: both lists are left out when they would be too long. */
+/** The same on the wire. The server omits both lists if they are too long. */
 export type PresenceBody = { talkgroup_id: string; joined?: Member[]; left?: number[]; online: number };
 
 export type ServerMessage =
@@ -111,19 +111,19 @@ export type ServerMessage =
   | ({ type: 'PRESENCE' } & PresenceBody)
   | ({ type: 'MEMBERS'; ref?: Ref } & MemberPage);
 
-/** A talkgroup that could not be subscribed to. */
+/** A talkgroup that the server rejected in SUBSCRIBE. */
 export type Refused = { talkgroup_id: string; code: ErrorCode };
 
-/** Some of a talkgroup's sessions in the order of their numbers; `next` is the `after` of the next page, null at the end. */
+/** Some of a talkgroup's sessions, ordered by number. `next` is the `after` of the next page, null at the end. */
 export type MemberPage = { talkgroup_id: string; online: number; members: Member[]; next: number | null };
 
 /** The server's message of this type. */
 export type MessageOf<Type extends ServerMessage['type']> = Extract<ServerMessage, { type: Type }>;
 
-/** `lat` -90 to 90, `lng` -180 to 180 degrees, `alt` metres; without `device_id` the user's linked device. */
+/** A position: `lat` -90 to 90 and `lng` -180 to 180 degrees, `alt` in metres. Default device: the user's linked one. */
 export type Fix = { lat: number; lng: number; alt: number; device_id?: string };
 
-/** What a radio says; `ref` is added by who waits for the answer. */
+/** A message of a radio, without `ref`. */
 export type ClientMessage =
   | { type: 'PING'; t: number }
   | {

@@ -1,4 +1,4 @@
-// The radio client for Node: the same radio over the `ws` package, whose sockets every supported Node can open.
+// The entry of the package for Node: the client of radio.ts over the package `ws`, because Node 20 has no WebSocket.
 import { WebSocket } from 'ws';
 import { createRadio as createAnyRadio, type Radio, type RadioOptions } from './radio.js';
 
@@ -11,7 +11,7 @@ class UncompressedWebSocket extends WebSocket {
   }
 }
 
-/** As createRadio of radio.ts, with a WebSocket where none is given. */
+/** Same as createRadio of radio.ts. The option WebSocket defaults to the one of `ws`. */
 export function createRadio(options: RadioOptions): Radio {
   return createAnyRadio({ WebSocket: UncompressedWebSocket, ...options });
 }

@@ -1,4 +1,4 @@
-// Ogg Opus files, packet by packet: what was spoken and what was heard, never decoded on the way.
+// Reads and writes Ogg Opus files packet by packet, without decoding.
 import {
   BufferSource,
   BufferTarget,
@@ -16,7 +16,7 @@ import {
 } from 'mediabunny';
 import { opusMs } from './opus.js';
 
-/** The contents of an Ogg Opus file; `preSkip` in samples of 48 kHz, the part of the start a player cuts off. */
+/** The contents of an Ogg Opus file. `preSkip`: number of samples at 48 kHz that a player skips at the start. */
 export type OpusRecording = {
   channels: number;
   preSkip: number;
@@ -24,7 +24,7 @@ export type OpusRecording = {
   packets: Uint8Array[];
 };
 
-/** An Ogg Opus file being written: `write` refuses what is no Opus packet, `close` completes the file. */
+/** An open Ogg Opus file. `write` throws TypeError if the bytes are not an Opus packet. `close` completes the file. */
 export type OpusWriter = {
   write(packet: Uint8Array): Promise<void>;
   close(): Promise<void>;
@@ -36,7 +36,7 @@ const SAMPLE_RATE = 48_000;
 // RFC 7845 section 6 wants pages of at most a second, and so much at most is lost when the process is killed.
 const PAGE_SECONDS_MAX = 1;
 
-/** Reads a whole file, from memory or (in Node) from a path; throws when it is no Ogg Opus or its packets differ in length. */
+/** Reads a whole file from memory or, in Node, from a path. Throws if it is not Ogg Opus or its packets differ in duration. */
 export async function readOpus(file: Uint8Array | string): Promise<OpusRecording> {
   const source: Source = typeof file === 'string' ? new FilePathSource(file) : new BufferSource(file);
   using input = new Input({ source, formats: [OGG] });
@@ -55,7 +55,7 @@ export async function readOpus(file: Uint8Array | string): Promise<OpusRecording
   return { ...readHead(header), packetMs, packets };
 }
 
-/** Opens a file for packets as they are heard: in memory (`BufferTarget`), or a path in Node. */
+/** Opens a file for packets as they arrive: in memory (`BufferTarget`), or at a path in Node. */
 export async function createOpusWriter(
   target: Target | string,
   { channels = 1, preSkip = PRE_SKIP_OF_LIBOPUS }: Partial<Pick<OpusRecording, 'channels' | 'preSkip'>> = {},
@@ -90,7 +90,7 @@ export async function createOpusWriter(
   };
 }
 
-/** A whole file in memory, holding exactly these packets and this pre-skip. */
+/** Returns a whole file with exactly these packets and this pre-skip. */
 export async function writeOpus(
   recording: Pick<OpusRecording, 'channels' | 'preSkip' | 'packets'>,
 ): Promise<Uint8Array> {

@@ -1,4 +1,4 @@
-// What an Opus packet says about itself in its first two bytes (RFC 6716 section 3.1), without decoding it.
+// Reads the duration of an Opus packet from its first two bytes (RFC 6716 section 3.1), without decoding it.
 
 // One frame's length by the upper five bits of the first byte, RFC 6716 table 2.
 const FRAME_MS = [
@@ -10,7 +10,7 @@ const CODE_MASK = 0x03;
 const COUNTED = 3;
 const COUNT_MASK = 0x3f;
 
-/** Milliseconds of sound in a packet, or null when it is too short to say or longer than the 120 ms Opus allows. */
+/** Duration of a packet (ms). Null if it is too short to tell, or longer than the 120 ms that Opus allows. */
 export function opusMs(packet: Uint8Array): number | null {
   const [toc] = packet;
   const frames = framesIn(packet);
@@ -19,7 +19,7 @@ export function opusMs(packet: Uint8Array): number | null {
   return ms > 0 && ms <= 120 ? ms : null;
 }
 
-/** A packet as long as `packet` without a sound in it: decoders conceal it like a lost one (RFC 7845 section 4.1). */
+/** An empty packet of the same duration. Decoders conceal it like a lost one (RFC 7845 section 4.1). */
 export function concealment(packet: Uint8Array): Uint8Array {
   const [toc = 0] = packet;
   const frames = framesIn(packet) ?? 1;

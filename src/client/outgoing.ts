@@ -1,10 +1,9 @@
-// The frames of one talk on their way out: numbered as they were spoken, held for a moment when the network does, never
-// sent when old.
+// Sends the frames of one talk: numbers them by frame period, holds them while the network is slow, drops old ones.
 import { END, encodeFrame } from '../relay/frame.js';
 import type { Clock } from './clock.js';
 import type { SendOptions } from './talk.js';
 
-/** The way out: what still sits in the socket, and the talkgroup's number on the wire. */
+/** The connection as a talk sees it. */
 export type Uplink = {
   readonly isOpen: boolean;
   /** When the connection opened, by the clock. */
@@ -19,7 +18,7 @@ export type Uplink = {
   ask(text: string): boolean;
 };
 
-/** Whom the frames belong to. */
+/** The talk that the frames belong to. */
 export type OutgoingOwner = {
   /** Whether frames may leave now; those that may not are left out, for later they would be old. */
   mayLeave(): boolean;
@@ -54,7 +53,7 @@ const BUFFERED_BYTES_MAX = 2_048;
 const RETRY_MS = 20;
 const NOTHING = new Uint8Array();
 
-/** Nothing said yet. */
+/** Creates an empty queue. */
 export function createOutgoing(
   talkgroupId: string,
   uplink: Uplink,

@@ -1,5 +1,5 @@
-// The radio client for browser and Node: connects and resumes, talks, hears, calls for help, reports positions.
-// In Node, import node.ts instead: it brings the WebSocket that Node 20 lacks.
+// The radio client: connects, resumes, talks, listens, raises emergencies and reports positions. This is the entry of
+// the package for browsers; node.ts is the one for Node, with the WebSocket that Node 20 lacks.
 import type { Close } from './backoff.js';
 import type { Emergency, Talker } from './bodies.js';
 import type { HeardEnd, HeardFrame, Talkgroup } from './channel.js';
@@ -40,90 +40,97 @@ export type {
 } from './messages.js';
 export type { EmergencyCall } from './raising.js';
 export { RadioError } from './requests.js';
+export { type Spoken, speak } from './speak.js';
 export type { SubscribeOptions } from './subscriptions.js';
 export type { Talk, TalkOptions, TalkOutcome, TalkState } from './talk.js';
 
 export type RadioOptions = {
-  /** Where the relay listens, `ws://host:port`; `/ws` is appended when it is not there. */
+  /** Address of the relay, `ws://host:port` or `wss://host`. The client appends `/ws` if it is missing. */
   url: string;
-  /** The JWT of the REST login. */
+  /** The JWT from POST /auth/login or /auth/register. */
   token: string;
-  WebSocket?: new (address: string) => RadioSocket;
+  /** Default: the global WebSocket, and in Node the one of the package `ws`. */
+  WebSocket?: new (
+    address: string,
+  ) => RadioSocket;
+  /** Default: the clock of the browser or of Node. Tests pass their own. */
   clock?: Clock;
-  /** In [0, 1), for the jitter of reconnects and of questions that many radios may have at once. */
+  /** A number in [0, 1). The client uses it to spread reconnects and requests in time. Default: Math.random. */
   random?: () => number;
 };
 
 export type RadioEvents = {
-  /** Connected, or connected again; `resumed` tells whether in the same session. */
+  /** The radio is connected. `resumed` is true if it continues its earlier session. */
   open: Welcome;
-  /** The connection ended; the next attempt comes after `delayMs`. */
+  /** The connection ended. The radio makes its next attempt after `delayMs`. */
   waiting: Close & { delayMs: number };
-  /** Over for good: closed here (code 1000), or refused by the server (1008 with its reason). */
+  /** The radio has stopped for good: `close` was called (code 1000), or the server rejected it (1008 with a reason). */
   stopped: Close;
+  /** One frame of another radio. */
   audio: HeardFrame;
-  /** A burst began, ours included, or was found running on arrival. */
+  /** A burst began, on this radio or another one, or was already running when the radio connected. */
   talk_started: Talker;
-  /** Every talk_started gets exactly one. */
+  /** A burst ended. Exactly one follows each talk_started. */
   talk_ended: HeardEnd;
-  /** Drop what of this talkgroup is not played yet: what comes next is live. */
+  /** The relay skipped frames of this talkgroup. Drop the audio that is not played yet: the next frames are live. */
   lag: Lag;
-  /** A new state of an emergency, those found on arrival included; `cleared` ones are not kept. */
+  /** An emergency has a new state, or was already open when the radio connected. */
   emergency: Emergency;
-  /** Where `subscribe` asked for presence. */
+  /** Sessions came or went, in a talkgroup for which `subscribe` requested presence. */
   presence: Presence;
-  /** The set of talkgroups changed, or what is known of one other than its talkers. */
+  /** The set of talkgroups changed, or a property of one. Talkers have their own events. */
   talkgroups: ReadonlyMap<string, Talkgroup>;
-  /** Every JSON message but WELCOME, after its effect. */
+  /** Every JSON message except WELCOME, after the radio has processed it. */
   message: ServerMessage;
 };
 
 export type Radio = Listenable<RadioEvents> & {
   readonly state: ConnectionState;
-  /** Our session number on the relay, null while not connected. */
+  /** The radio's session number on the relay, null while it is not connected. */
   readonly session: number | null;
   /**
-   * Those we are subscribed to, by UUID; after a lost connection the last known until the next one tells of them. Of
-   * very many some come a moment after `open`, each time with a `talkgroups` event.
+   * The talkgroups that the radio is subscribed to, by UUID. While it is disconnected, the map keeps the last known
+   * state. If there are very many, some arrive after `open`, each time with a `talkgroups` event.
    */
   readonly talkgroups: ReadonlyMap<string, Talkgroup>;
-  /** The open ones of our talkgroups, by id; of more than 8 in one talkgroup those that were open before we came may be missing. */
+  /** Open emergencies of these talkgroups, by id. If one has more than 8, the oldest may be missing. */
   readonly emergencies: ReadonlyMap<string, Emergency>;
-  /** How often events were found missing; each time a fresh snapshot was asked for. */
+  /** Number of times that the radio missed events. Each time it requested a new snapshot. */
   readonly gaps: number;
   /**
-   * Begins a talk, ending an earlier one there. Throws RadioError `not_member` when connected and it is none of ours.
-   * While talkgroups are still to come after `open`, a talk in one that is not known waits for it (see TalkOptions).
+   * Begins a talk and ends an earlier one in the same talkgroup. Throws RadioError `not_member` if the radio is
+   * connected and not subscribed to the talkgroup. See TalkOptions for talkgroups that arrive after `open`.
    */
   talk(options: TalkOptions): Talk;
   /**
-   * Resolves with those that were refused; it is chosen again in every later session, until the relay takes it. Rejects
-   * with RadioError.
+   * Resolves with the talkgroups that the relay rejected. Rejects with RadioError. The radio repeats the choice in
+   * every later session.
    */
   subscribe(options: SubscribeOptions): Promise<Refused[]>;
   unsubscribe(talkgroupIds: readonly string[]): Promise<void>;
-  /** Who is there: `limit` sessions (100, at most 200) behind the number `after`; one question per 2 s. */
+  /** A page of connected sessions: at most `limit` (default 100, at most 200) with numbers above `after`. Once per 2 s. */
   members(talkgroupId: string, page?: { after?: number; limit?: number }): Promise<MemberPage>;
   readonly emergency: {
-    /** Resolves with the id once it is announced, however long that takes: see Raising in raising.ts. */
+    /** Resolves with the id after the relay has announced it. Repeats the request until then: see Raising. */
     raise(call: EmergencyCall): Promise<string>;
-    /** Admins only. */
+    /** For administrators. */
     ack(emergencyId: string): Promise<void>;
-    /** Whoever raised it, and admins. */
+    /** For the user that raised it, and for administrators. */
     clear(emergencyId: string): Promise<void>;
   };
-  /** Resolves when the fix is stored; rejects with RadioError. */
+  /** Resolves when the position is stored. Rejects with RadioError. */
   gps(fix: Fix): Promise<void>;
-  /** Round trip of a control message in milliseconds, and the server's Unix milliseconds. */
+  /** Round-trip time of a control message (ms), and the server's Unix time (ms). */
   ping(): Promise<{ rttMs: number; server_time: number }>;
-  /** Any message that is answered; rejects with RadioError. */
+  /** Sends any message that the relay answers. Rejects with RadioError. */
   request(message: ClientMessage): Promise<ServerMessage>;
-  /** Connects anew at once, resuming the session: for an app that learns of another network before the radio does. */
+  /** Connects again immediately and resumes the session. For an app that learns of a network change first. */
   reconnect(): void;
+  /** Disconnects for good. The relay does not keep the session. */
   close(): void;
 };
 
-/** A radio that is already connecting; throws when `url` is no address or there is no WebSocket to use. */
+/** Starts to connect and returns the radio. Throws if `url` is not an address, or if there is no WebSocket to use. */
 export function createRadio(options: RadioOptions): Radio {
   const { clock = systemClock, random = Math.random, WebSocket = globalWebSocket() } = options;
   const events = createEmitter<RadioEvents>();
@@ -270,6 +277,6 @@ function addressOf({ url, token }: RadioOptions): string {
 
 function globalWebSocket(): new (address: string) => RadioSocket {
   const { WebSocket } = globalThis as { WebSocket?: new (address: string) => RadioSocket };
-  if (!WebSocket) throw new Error('this Node has no WebSocket of its own: use client/node.ts');
+  if (!WebSocket) throw new Error('there is no global WebSocket: pass one as the option WebSocket');
   return WebSocket;
 }

@@ -1,9 +1,12 @@
-// Calls for help: the one message that is sent until the relay has taken it.
+// Raises emergencies: repeats the request until the relay has accepted it.
 import type { Clock } from './clock.js';
 import type { MessageOf } from './messages.js';
 import { RadioError, type Requests } from './requests.js';
 
-/** `lat` -90 to 90 and `lng` -180 to 180 degrees, `alt` metres; `signal` takes the call back while it is not announced. */
+/**
+ * The emergency to raise: `lat` -90 to 90 and `lng` -180 to 180 degrees, `alt` in metres, all optional. `signal` cancels
+ * the call as long as the relay has not announced it.
+ */
 export type EmergencyCall = {
   talkgroupId: string;
   lat?: number;
@@ -14,10 +17,10 @@ export type EmergencyCall = {
 
 export type Raising = {
   /**
-   * Resolves with the emergency's id once it is announced. Without a connection it waits for one, and it asks again
-   * after a lost connection, a missing answer, or `rate_limited`: the relay keeps one open emergency per user and
-   * talkgroup, so that a second call raises no second one. Rejects with RadioError when it is refused (`not_member`),
-   * `cancelled` by the signal, or the radio `stopped`.
+   * Resolves with the emergency's id after the relay has announced it. Without a connection it waits for one. It repeats
+   * the request after a lost connection, a missing answer, or an error that may pass, such as `rate_limited`. The relay
+   * keeps one open emergency per user and talkgroup, so a repeated request raises no second one. Rejects with RadioError
+   * if the relay rejects the call (`not_member`), the signal cancels it (`cancelled`), or the radio stops (`stopped`).
    */
   raise(call: EmergencyCall): Promise<string>;
   connected(): void;
@@ -31,7 +34,7 @@ const RETRY_MS = 1_000;
 /** The call as such is refused; asking again would not help. */
 const FINAL = new Set<RadioError['code']>(['not_member', 'forbidden', 'bad_message']);
 
-/** No call yet; `isOpen` says whether there is a connection. */
+/** Creates the emergency calls of one radio. `isOpen` returns whether there is a connection. */
 export function createRaising(requests: Requests, clock: Clock, isOpen: () => boolean): Raising {
   const waiting = new Set<Waiting>();
 

@@ -1,16 +1,16 @@
-// Writes what a radio hears into one Ogg Opus file: burst after burst, each in order of its sequence.
+// Writes the audio that a radio receives to one Ogg Opus file, one burst after the other, each in order of its sequence.
 import { ENCRYPTED } from '../relay/frame.js';
 import type { HeardEnd, HeardFrame } from './channel.js';
 import type { OpusWriter } from './ogg.js';
 import { concealment, opusMs } from './opus.js';
 import type { Radio } from './radio.js';
 
-/** Counts of packets and bursts; `concealed` stands for frames never heard, `leftOut` for what could not be written. */
+/** Counts of bursts and packets. `concealed`: packets written for missing frames. `leftOut`: packets not written. */
 export type Recorded = { bursts: number; packets: number; concealed: number; leftOut: number };
 
 export type Recorder = {
   readonly recorded: Readonly<Recorded>;
-  /** Writes what was heard so far and completes the file; rejects when the file could not be written. */
+  /** Writes all packets received so far and completes the file. Rejects if the file could not be written. */
   close(): Promise<void>;
 };
 
@@ -30,8 +30,8 @@ const WAITING_PACKETS_MAX = 15_000;
 const GAP_MS_MAX = 2_000;
 
 /**
- * Records from now on. Silence between bursts is not written; of bursts that overlap the later ones follow the first.
- * `wants` picks the talkgroups, `onBurst` tells of each burst that ended, `onFailure` that the file cannot be written.
+ * Records from now on. It does not write silence between bursts. If bursts overlap, the later ones follow the first.
+ * `wants` selects the talkgroups. It calls `onBurst` after each burst, and `onFailure` if the file cannot be written.
  */
 export function createRecorder({
   radio,

@@ -1,11 +1,11 @@
-// Questions to the relay and their answers, matched by `ref`.
+// Sends requests to the relay and matches the answers by `ref`.
 import type { ErrorCode } from './bodies.js';
 import type { Clock } from './clock.js';
 import type { ClientMessage, MessageOf, ServerMessage } from './messages.js';
 
 /**
- * Why a request was not done: the server's ERROR code, or the radio's own `disconnected` and `timeout` (the outcome is
- * unknown then), `internal` (the answer is not one to this request), `stopped`, `cancelled`.
+ * Why a request failed. `code` is that of the server's ERROR, or one of the radio's own: `disconnected` and `timeout`
+ * (the outcome is unknown), `internal` (the answer does not fit the request), `stopped`, `cancelled`.
  */
 export class RadioError extends Error {
   constructor(
@@ -19,7 +19,7 @@ export class RadioError extends Error {
 
 const PASSING = new Set<RadioError['code']>(['rate_limited', 'unavailable', 'internal', 'timeout']);
 
-/** Whether the same question is worth asking again later. */
+/** True if the same request may succeed later. */
 export const isPassing = ({ code }: RadioError): boolean => PASSING.has(code);
 
 export type Requests = {
@@ -38,7 +38,7 @@ type Open = { resolve(answer: ServerMessage): void; reject(reason: RadioError): 
 // The server answers everything within 5 s; the rest is the way there and back.
 const ANSWER_MS_MAX = 10_000;
 
-/** No question asked yet; `send` says false when there is no connection. */
+/** Creates the requests of one radio. `send` returns false if there is no connection. */
 export function createRequests(send: (text: string) => boolean, clock: Clock): Requests {
   const open = new Map<number, Open>();
   let lastRef = 0;

@@ -1,16 +1,16 @@
-// Speaks packets in time, as a microphone would deliver them.
+// Sends prepared packets at the speed of live speech, as a microphone would deliver them.
 import { type Clock, systemClock } from './clock.js';
 import type { Talk } from './talk.js';
 
-/** When packet `i` was due: `startedAtMs + i * packetMs`, by the clock given. */
+/** Packet `i` was due at `startedAtMs + i * packetMs`, by the given clock. */
 export type Spoken = { startedAtMs: number; packetMs: number; packetsDue: number };
 
 const ASKING = new Set<Talk['state']['kind']>(['idle', 'requested', 'queued']);
 
 /**
- * Sends each packet at its own deadline and ends the talk with the last; one that asks first is spoken from its grant
- * on. Stops early when the talk is over or `signal` aborts, ending the talk. Packets half a second late are left out by
- * the talk itself.
+ * Sends each packet at its due time and ends the talk with the last one. If the talk requests the floor first, the first
+ * packet is due at the grant. Stops early when the talk ends or `signal` aborts. The talk drops packets that are more
+ * than 500 ms late.
  */
 export async function speak({
   talk,

@@ -1,10 +1,10 @@
-// Which talkgroups the user chose to hear, and how; asks for it in every new session, until the relay has answered.
+// Keeps the user's choice of talkgroups and modes, and requests it in every new session until the relay has answered.
 import type { Mode } from './bodies.js';
 import type { Clock } from './clock.js';
 import { isWhole, type Refused, type Welcome } from './messages.js';
 import { isPassing, type RadioError, type Requests } from './requests.js';
 
-/** `mode` is `talk` and `presence` false when left out; without a window audio is live. */
+/** Defaults: mode `talk`, no presence, live audio. */
 export type SubscribeOptions = {
   talkgroupIds: readonly string[];
   mode?: Mode;
@@ -12,8 +12,8 @@ export type SubscribeOptions = {
 } & HoldOptions;
 
 /**
- * Audio may come so much later: `coalesceMs` saves the relay writes where several talk at once, `bundleMs` messages, for
- * poor links and batteries. One of them at most.
+ * How much later audio may arrive (ms). `coalesceMs` reduces the relay's writes when several radios talk at once.
+ * `bundleMs` reduces the number of messages, for poor links and batteries. At most one of the two.
  */
 export type HoldOptions =
   | { coalesceMs?: 10 | 20; bundleMs?: never }
@@ -21,12 +21,13 @@ export type HoldOptions =
 
 export type Subscriptions = {
   /**
-   * Resolves with those that were refused. Rejects with RadioError. After `disconnected` and `timeout`, when the relay
-   * may not have heard it, the choice stands and the next connection asks for it; else the choice before it counts. A
-   * choice that the relay took once is asked for in every session, every 1 to 2 s while it is refused for now.
+   * Resolves with the talkgroups that the relay rejected. Rejects with RadioError. After `disconnected` and `timeout` the
+   * relay may not have received the request: the choice stays, and the next connection requests it. After other errors
+   * the earlier choice counts. The radio requests an accepted choice in every session, and repeats the request every 1
+   * to 2 s while the relay rejects it for the moment.
    */
   subscribe(options: SubscribeOptions): Promise<Refused[]>;
-  /** Nothing more of these, until subscribed again; rejects likewise. */
+  /** Ends the subscription of these talkgroups until the next `subscribe`. Rejects in the same way. */
   unsubscribe(talkgroupIds: readonly string[]): Promise<void>;
   /** Asks for what the session does not have, and again while the relay refuses it for now. */
   connected(welcome: Welcome): void;
@@ -45,7 +46,7 @@ const IDS_MAX = 200;
 const AGAIN_MS_MIN = 1_000;
 const AGAIN_SPREAD_MS = 1_000;
 
-/** Nothing chosen: every talkgroup in mode `talk`. `random` is in [0, 1). `unsubscribed` is told when it is done. */
+/** Creates an empty choice: every talkgroup in mode `talk`. Calls `unsubscribed` after each successful unsubscribe. */
 export function createSubscriptions(
   requests: Requests,
   clock: Clock,

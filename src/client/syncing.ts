@@ -1,4 +1,4 @@
-// Makes up for missed events: asks for a fresh snapshot of the talkgroup, not at once and not often.
+// Requests a new snapshot of a talkgroup after missed events, with a random delay and a minimum interval.
 import type { Clock } from './clock.js';
 import { isPassing, type RadioError, type Requests } from './requests.js';
 
@@ -17,7 +17,7 @@ export type Syncing = {
 const WAIT_MS_MAX = 2_000;
 const APART_MS_MIN = 1_000;
 
-/** Nothing missed yet; `random` is in [0, 1). */
+/** Creates the state of a radio that has missed no event. `random`: in [0, 1). */
 export function createSyncing(requests: Requests, clock: Clock, random: () => number): Syncing {
   let gaps = 0;
   const askedAtMs = new Map<string, number>();

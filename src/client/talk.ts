@@ -1,32 +1,36 @@
-// What a talker sees of a talk: how it is asked for, which way it goes, how it ends.
+// The types of a talk as an app sees it: options, states, events and outcome.
 import type { Codec, DenyCode, EndCode, ErrorCode, RevokeCode, Talker } from './bodies.js';
 import type { Listenable } from './events.js';
 import type { TalkEnded } from './messages.js';
 
 /**
- * The server tells of very many talkgroups in parts. A talk in a talkgroup of a later part is `idle` until that part
- * comes. Then it asks, or sends at most the last 500 ms of its speech. When all parts are there without the talkgroup, it
- * ends as `denied` with the code `not_member`.
+ * If a user has very many talkgroups, the server sends them in parts. A talk in a talkgroup of a later part is `idle`
+ * until that part arrives. Then it requests the floor, or sends at most the last 500 ms of its speech. If the talkgroup
+ * is in no part, the talk ends as `denied` with the code `not_member`.
  */
 export type TalkOptions = {
   talkgroupId: string;
-  /** 0 to 7, else 1; from 4 on it preempts whoever is lower, and needs an admin or an open emergency. */
+  /**
+   * 0 to 7, default 1. From 4 on it takes the floor from a lower priority. 4 to 7 need the role admin, else they count
+   * as 3. While the user has an open emergency in the talkgroup, every priority counts as 7.
+   */
   priority?: number;
-  /** How the payloads are to be decoded, told to every hearer. */
+  /** How to decode the payloads. The relay passes it on to every listener. Default: Opus, 48 kHz, mono, 20 ms. */
   codec?: Codec;
   /**
-   * `first_frame` (when left out): the first frame is the request, nothing is clipped. `request`: asks at once and
-   * sends nothing before the grant; to be used within 2 s. `queue`: the same, and waits where somebody talks.
+   * `first_frame` (default): the first frame is the request, so that no speech is lost. `request`: the talk requests the
+   * floor and sends no frame before the grant. Its first frame must follow within 2 s. `queue`: same as `request`, and
+   * it waits in the queue while another radio has the floor.
    */
   floor?: 'first_frame' | 'request' | 'queue';
 };
 
-/** What the relay counted of the burst, its last one when silence had cut the talk in several. */
+/** The relay's counts of the burst. If silence split the talk into several bursts, those of the last one. */
 type Counts = Partial<Pick<TalkEnded, 'frames' | 'duration_ms'>>;
 
 /**
- * How a talk ended. `ended`: by itself, with the server's code; `lost` when we never heard how, `unsent` when no frame
- * ever left. `denied`: it never had the floor; `talker` has it. `revoked`: the server took the floor back.
+ * How a talk ended. `ended`: with the server's code, with `lost` if the radio received none, or with `unsent` if it sent
+ * no frame. `denied`: it never had the floor, `talker` has it. `revoked`: the server took the floor back.
  */
 export type TalkOutcome =
   | ({ kind: 'ended'; code: EndCode | 'lost' | 'unsent' } & Counts)
@@ -34,9 +38,10 @@ export type TalkOutcome =
   | ({ kind: 'revoked'; code: RevokeCode } & Counts);
 
 /**
- * As the relay tells it: `requested` from the question or the first frame on, `granted` when the floor is ours (told
- * where floors are controlled, and to those who asked), `talking` when the listeners heard of it. `idle` again after a
- * pause that ended the burst; the next frame begins another. `max_talk_ms` 0: no limit; `position` 1 is next.
+ * `requested`: from the request or the first frame on. `granted`: the radio has the floor. The relay sends this after a
+ * request, and in `single` and `broadcast`. `talking`: the relay has announced the burst to the listeners. `idle`: before
+ * the request, and after a pause that ended the burst; the next frame then begins another one. `max_talk_ms` 0: no
+ * limit. `position` 1: next in the queue.
  */
 export type TalkState =
   | { kind: 'idle' }
@@ -48,21 +53,21 @@ export type TalkState =
 
 export type TalkEvents = { state: TalkState };
 
-/** `capturedAtMs`: when the sound was recorded, by the radio's clock; now, when left out. */
+/** `capturedAtMs`: when the sound was recorded, by the radio's clock. Default: now. */
 export type SendOptions = { capturedAtMs?: number };
 
-/** A talk in one talkgroup. Calls never throw and never wait; what cannot be sent in time is left out. */
+/** A talk in one talkgroup. Calls never throw and never wait. Frames that cannot be sent within 500 ms are dropped. */
 export type Talk = Listenable<TalkEvents> & {
   readonly talkgroupId: string;
-  /** How it asks. */
+  /** How it requests the floor. */
   readonly floor: NonNullable<TalkOptions['floor']>;
   readonly state: TalkState;
-  /** One packet, one frame period. */
+  /** Sends one packet, which takes one frame period. */
   send(payload: Uint8Array, options?: SendOptions): void;
-  /** A pause of so many frame periods (DTX): nothing is sent, the sequence runs on. */
+  /** A pause of `periods` frame periods (DTX): the talk sends nothing, and the sequence continues. */
   skip(periods: number): void;
-  /** The last packet, or none; gives back a floor that was not used, and leaves the queue. */
+  /** Ends the talk, with a last packet or without one. Returns an unused floor and leaves the queue. */
   end(payload?: Uint8Array, options?: SendOptions): void;
-  /** Resolves when the talk is over for the server too; never rejects. */
+  /** Resolves when the talk has ended on the server too. Never rejects. */
   readonly ended: Promise<TalkOutcome>;
 };

@@ -1,4 +1,4 @@
-// One talk from the question for the floor to its end, following what the relay says of it.
+// Runs one talk from the floor request to its end, following the relay's messages.
 import { START } from '../relay/frame.js';
 import type { ErrorCode, RevokeCode, Snapshot, Talker } from './bodies.js';
 import type { Clock } from './clock.js';
@@ -7,7 +7,7 @@ import type { FloorAnswer, Ref, Refusal, ServerMessage, TalkEnded } from './mess
 import { createOutgoing, type Uplink } from './outgoing.js';
 import type { Talk, TalkEvents, TalkOptions, TalkOutcome, TalkState } from './talk.js';
 
-/** What the radio tells a talk. */
+/** A talk as the radio sees it. */
 export type TalkHandle = Talk & {
   readonly isOver: boolean;
   /** True when the message was for this talk and no other. */
@@ -37,7 +37,7 @@ const REFUSALS = new Set<ErrorCode>([
   'rate_limited',
 ]);
 
-/** A talk of which nothing was sent yet, but the question for the floor where it asks first. `ref` names its questions. */
+/** Creates a talk. If it requests the floor first, it does so now. `ref` identifies its requests. */
 export function createTalk(
   { talkgroupId, floor = 'first_frame', priority, codec, ref }: TalkOptions & { ref: Ref },
   uplink: Uplink,

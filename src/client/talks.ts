@@ -1,4 +1,4 @@
-// All talks of one radio: at most one runs in a talkgroup, and each hears what concerns it.
+// Keeps all talks of one radio, at most one per talkgroup, and passes each the messages that concern it.
 import type { Clock } from './clock.js';
 import type { ServerMessage, Welcome } from './messages.js';
 import type { Uplink } from './outgoing.js';
@@ -19,7 +19,7 @@ export type Talks = {
   stop(): void;
 };
 
-/** No talk yet. */
+/** Creates an empty list of talks. */
 export function createTalks(uplink: Uplink, clock: Clock): Talks {
   let talks: TalkHandle[] = [];
   let asked = 0;

@@ -1,4 +1,4 @@
-// The radio in a terminal: speaks a file into a talkgroup, or writes what is heard to a file. Node only.
+// Runs a radio in a terminal: sends a file into a talkgroup, or writes received audio to a file. For Node only.
 import { PAYLOAD_BYTES_MAX } from '../relay/frame.js';
 import { isWhole } from './messages.js';
 import { createRadio, type Radio, RadioError, type Talkgroup, type TalkOutcome } from './node.js';
@@ -6,7 +6,7 @@ import { createOpusWriter, readOpus } from './ogg.js';
 import { createRecorder, type Recorded } from './recorder.js';
 import { speak } from './speak.js';
 
-/** `url` of the relay, the JWT, a `signal` that ends it early, and where the lines for the human go. */
+/** `url` of the relay, the JWT, a `signal` that ends the command early, and a function that prints a line. */
 export type TerminalOptions = {
   url: string;
   token: string;
@@ -15,9 +15,9 @@ export type TerminalOptions = {
 };
 
 /**
- * Speaks an Ogg Opus file in real time and tells how the talk ended, `released` when all went well; with `queue` it
- * waits for the floor. It begins when the relay has told of all talkgroups. Rejects when the file cannot be spoken, the
- * relay refuses the token, or the user is not in the talkgroup.
+ * Sends an Ogg Opus file at the speed of live speech. Resolves with the outcome of the talk, `released` if all went well.
+ * With `queue` it waits for the floor. It begins after the relay has sent all talkgroups. Rejects if the file cannot be
+ * sent, the relay rejects the token, or the user is not a member of the talkgroup.
  */
 export async function talkFile(
   options: TerminalOptions & { talkgroup: string; file: string; priority?: number; queue?: boolean },
@@ -51,8 +51,9 @@ export async function talkFile(
 }
 
 /**
- * Writes every burst heard to an Ogg Opus file until `bursts` of them ended or `signal` aborts; all talkgroups, or one
- * by name or id. Rejects when the relay refuses the token or the file cannot be written; the file is closed either way.
+ * Writes every received burst to an Ogg Opus file until `bursts` of them have ended or `signal` aborts. Records all
+ * talkgroups, or one by name or id. Rejects if the relay rejects the token or the file cannot be written. It closes the
+ * file in every case.
  */
 export async function listenToFile(
   options: TerminalOptions & { out: string; talkgroup?: string; bursts?: number },
