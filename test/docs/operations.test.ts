@@ -3,7 +3,8 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { parse } from 'yaml';
-import { Environment, readConfig } from '../../src/config.js';
+import { settings } from '../../src/config/environment.js';
+import { readConfig } from '../../src/config.js';
 import { families } from '../../src/metric-families.js';
 import { readExposition } from '../helpers/exposition.js';
 import { carryOut, deployed, page } from '../helpers/operations-page.js';
@@ -72,7 +73,7 @@ t.test('the page is about the service as it is', async (t) => {
   );
 
   for (const [, name = ''] of page.matchAll(/`([A-Z]+_[A-Z_]+)\b/g))
-    t.ok(name in Environment.properties || OTHERS.includes(name), `setting ${name}`);
+    t.ok(name in settings || OTHERS.includes(name), `setting ${name}`);
 });
 
 t.test('alerts and dashboard ask for metrics and labels that the service has', async (t) => {
@@ -191,7 +192,7 @@ t.test('the unit lets the service end by itself', async (t) => {
   t.ok(Number(stopS) * 1000 > DRAIN_MS + 15_000);
   t.match(unit, /^KillMode=mixed$/m);
   for (const [, name = ''] of unit.matchAll(/^Environment=(\w+)=/gm))
-    t.ok(name === 'NODE_ENV' || name in Environment.properties, name);
+    t.ok(name === 'NODE_ENV' || name in settings, name);
 });
 
 interface Compose {
@@ -232,7 +233,7 @@ t.test('compose.yaml fits the image, the settings and the files beside it', asyn
   const filled = (text: string) =>
     text.replaceAll(/\$\{(\w+)(?::\?[^}]*)?\}/g, (_, name: string) => written.get(name) ?? '');
   for (const [name, value] of Object.entries(radio.environment)) {
-    t.ok(name in Environment.properties, name);
+    t.ok(name in settings, name);
     t.notMatch(filled(value), /^$|\$/, `${name} is filled in`);
   }
   const settings = Object.entries(radio.environment).map(([name, value]) => [name, filled(value)]);
