@@ -236,8 +236,8 @@ t.test('compose.yaml fits the image, the settings and the files beside it', asyn
     t.ok(name in settings, name);
     t.notMatch(filled(value), /^$|\$/, `${name} is filled in`);
   }
-  const settings = Object.entries(radio.environment).map(([name, value]) => [name, filled(value)]);
-  const config = readConfig(Object.fromEntries(settings));
+  const filledIn = Object.entries(radio.environment).map(([name, value]) => [name, filled(value)]);
+  const config = readConfig(Object.fromEntries(filledIn));
   t.equal(config.SECRETS_KEY.length, 1);
   t.equal(
     config.DATABASE_URL,
