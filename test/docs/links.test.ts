@@ -73,7 +73,7 @@ t.test('the README has the numbers of the results', async (t) => {
   const memoryKib = figure('idle-memory', 'server memory per idle radio, 10000 radios');
   for (const cell of [
     `| ${latencyMs.toFixed(1)} ms |`,
-    `| ${capacity.toLocaleString('en-US')}, about ${listeners.toLocaleString('en-US')} listeners |`,
+    `| ${capacity.toLocaleString('en-US')}, or ${listeners.toLocaleString('en-US')} listeners at ${FRAMES_PER_SECOND} a second |`,
     `| ${backS.toFixed(1)} s |`,
     `| ${memoryKib.toFixed(1)} KiB |`,
   ]) {
