@@ -39,8 +39,11 @@ function socketOf({ DATA_DIR, PORT }: Place): string {
 
 export function createReloadServer({ config, look, log }: Options): ReloadServer {
   const path = socketOf(config);
+  const askers = new Set<Socket>();
   const server = createServer((socket) => {
     let received = '';
+    askers.add(socket);
+    socket.on('close', () => askers.delete(socket));
     socket.setTimeout(ANSWER_MS_MAX, () => socket.destroy());
     socket.on('error', () => {}); // the asker is gone
     socket.setEncoding('utf8').on('data', (part: string) => {
@@ -74,6 +77,7 @@ export function createReloadServer({ config, look, log }: Options): ReloadServer
       if (!server.listening) return;
       const closed = once(server, 'close');
       server.close(); // removes the file, too
+      for (const socket of askers) socket.destroy();
       await closed;
     },
   };

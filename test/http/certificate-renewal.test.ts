@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
+import { connect as connectTo } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
 import { askToReload } from '../../src/reload.js';
@@ -218,9 +219,13 @@ t.test('reload says what became of the pair, and one that cannot be used is logg
 
   const { token } = await s.person('ann');
   const radio = await connect(t, `${s.ws}/ws?token=${token}`, named('localhost', other));
+  const idle = connectTo(join(settings.DATA_DIR, 'reload-0.sock')); // it asks nothing, and holds up nothing
+  await once(idle, 'connect');
   s.signal('SIGHUP');
   t.same(await radio.closes(), { code: 1012, reason: 'restart' });
+  const signalledAt = performance.now();
   t.equal(await s.exit(), 0, 'SIGHUP ends the service');
+  t.ok(performance.now() - signalledAt < 8000);
   t.notOk(existsSync(join(settings.DATA_DIR, 'reload-0.sock')));
   t.match(await reload(), { code: 1, output: /^no service with TLS answers at .*reload-0\.sock/ });
 });
