@@ -46,8 +46,6 @@ export function createCertificateRenewal(options: Options): CertificateRenewal {
   const { files, first, rest, relay, everyMs = LOOK_MS, nowMs = Date.now, log } = options;
   let onRest = first;
   let onRelay = first;
-  /** What the relay said of the pair that it did not take last; it says the same again until it is restarted. */
-  let refused: { readonly digest: string; readonly renewal: 'no name left' | 'rejected' } | null = null;
   /** Logged last; the same state of the files is logged once. */
   let logged = '';
   let timer: NodeJS.Timeout | null = null;
@@ -63,7 +61,8 @@ export function createCertificateRenewal(options: Options): CertificateRenewal {
   }
 
   async function present(pair: Certificate): Promise<Look> {
-    const renewal = await onRelayToo(pair);
+    // First, because only the relay may reject the pair.
+    const renewal = pair.digest === onRelay.digest ? 'presented' : await relay.present(pair);
     if (renewal === 'changed' || renewal === 'rejected') return keep(pair.digest, reasons[renewal]);
     const fields = { expires: isoOf(pair.expiresAtMs), names: pair.names };
     if (pair.digest !== onRest.digest) {
@@ -92,14 +91,6 @@ export function createCertificateRenewal(options: Options): CertificateRenewal {
         );
     }
     return done(pair, 'renewed');
-  }
-
-  async function onRelayToo(pair: Certificate): Promise<Renewal> {
-    if (pair.digest === onRelay.digest) return 'presented';
-    if (pair.digest === refused?.digest) return refused.renewal;
-    const renewal = await relay.present(pair);
-    if (renewal === 'no name left' || renewal === 'rejected') refused = { digest: pair.digest, renewal };
-    return renewal;
   }
 
   function done(pair: Certificate, what: 'renewed' | 'unchanged'): Look {
