@@ -65,6 +65,13 @@ program
   });
 
 program
+  .command('reload')
+  .description(
+    'let the running service read its TLS certificate and key again; says whether it presents them',
+  )
+  .action(async () => (await commands()).reloadCommand());
+
+program
   .command('health')
   .description('whether the service answers at HOST and PORT; exit code 1 when not')
   .action(async () => {

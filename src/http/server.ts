@@ -1,6 +1,7 @@
 // The REST door: what happens to one request, from its first byte to its answer, in this order.
 import type { IncomingMessage } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import type { Server as TlsServer } from 'node:tls';
 import cors from '@fastify/cors';
 import helmet from '@fastify/helmet';
 import sensible from '@fastify/sensible';
@@ -53,6 +54,8 @@ export interface HttpServerOptions {
 export interface HttpServer {
   /** Resolves with the port once it accepts. Rejects when the port is taken or a route declares no access. */
   listen(): Promise<{ port: number }>;
+  /** New connections get this certificate; only for a server with TLS. Open ones go on as they are. */
+  present(pair: { readonly cert: Buffer; readonly key: Buffer }): void;
   /** From now on every answer carries `Connection: close`; requests are still taken. */
   drain(): void;
   /**
@@ -167,6 +170,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     async listen() {
       await app.listen({ host: config.HOST, port: config.PORT, backlog: BACKLOG });
       return { port: (app.server.address() as AddressInfo).port }; // a string only for pipes
+    },
+    present({ cert, key }) {
+      (app.server as unknown as TlsServer).setSecureContext({ cert, key }); // listener.ts made it
     },
     drain() {
       drainedAt ??= performance.now();
