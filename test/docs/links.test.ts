@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import t from 'tap';
+import { VERSION_1 } from '../../src/relay/frame.js';
 import { anchorsOf, codeOf, linksOf, markdownFiles, ROOT, readPage } from '../helpers/pages.js';
 
 /** Of a talker. */
@@ -63,6 +64,16 @@ t.test(
     for (const command of ['make run', 'make test', 'make demo']) t.ok(readme.includes(command), command);
   },
 );
+
+t.test('the versions of package, README, changelog, REST document and protocol agree', async (t) => {
+  const { version } = JSON.parse(readPage('package.json'));
+  t.match(readPage('README.md'), `Version ${version}, `);
+  t.match(readPage('CHANGELOG.md'), `# Changelog\n\n## ${version}`);
+  t.equal(JSON.parse(readPage('docs/openapi.json')).info.version, version);
+  const protocol = VERSION_1 >> 6;
+  t.match(readPage('CHANGELOG.md'), `WebSocket protocol ${protocol}.`);
+  t.match(readPage('docs/protocol.md'), `# WebSocket protocol, version ${protocol}\n`);
+});
 
 t.test('the README has the numbers of the results', async (t) => {
   const readme = readPage('README.md');
