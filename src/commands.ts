@@ -27,13 +27,13 @@ export async function addAdminCommand(
 ): Promise<void> {
   const name = readUsername(username);
   const password = await readNewPassword();
-  if (isSamplePassword(password, name)) fail('the password is one of those that are tried first');
+  if (isSamplePassword(password, name)) fail('this password is too common: choose another one');
   const passwordHash = await createPasswords().hash(password);
   const outcome = await withDatabase((database) =>
     addAdmin(database, deadlineIn(COMMAND_MS), { username: name, passwordHash, promote }),
   );
-  if (outcome === 'kept') fail(`${name} is an admin already, and keeps its password`);
-  if (outcome === 'plain_user') fail(`${name} is a plain user; --promote makes it an admin`);
+  if (outcome === 'kept') fail(`${name} is already an admin: nothing was changed`);
+  if (outcome === 'plain_user') fail(`${name} is a plain user: use --promote to make it an admin`);
   console.log(`${name}: ${outcome}`);
 }
 
@@ -52,7 +52,7 @@ export async function addUserCommand(username: string): Promise<void> {
 export async function revokeCommand(username: string): Promise<void> {
   const name = normalizeUsername(username);
   const known = await withDatabase((database) => revokeUser(database, deadlineIn(COMMAND_MS), name));
-  if (!known) fail('no such user');
+  if (!known) fail(`no such user: ${name}`);
   console.log(`${name}: revoked`);
 }
 
@@ -64,14 +64,14 @@ export async function migrateCommand(): Promise<void> {
 export async function rotateSecretsCommand(): Promise<void> {
   const keyring = createKeyring(readConfig().SECRETS_KEY);
   const { wrapsWith } = keyring;
-  if (wrapsWith === null) fail('SECRETS_KEY is not set: there is no key to wrap with');
+  if (wrapsWith === null) fail('SECRETS_KEY is not set: no key to encrypt with');
   const { wrapped, unreadable, left } = await withDatabase(async (database) => {
     await checkSecrets(database, deadlineIn(COMMAND_MS), keyring);
     return rewrapSecrets(database, keyring);
   });
-  console.log(`wrapped with key ${wrapsWith}: ${wrapped}`);
-  if (unreadable.length > 0) fail(`damaged, left as they are: talkgroups ${unreadable.join(', ')}`);
-  if (left > 0) fail(`left: ${left}, made meanwhile by nodes with another first key; run it again`);
+  console.log(`secrets encrypted with key ${wrapsWith}: ${wrapped}`);
+  if (unreadable.length > 0) fail(`cannot decrypt the secrets of these talkgroups: ${unreadable.join(', ')}`);
+  if (left > 0) fail(`${left} secrets were added by nodes with a different first key: run the command again`);
 }
 
 /** The settings in force, or all settings in one of the formats of the reference. */
@@ -114,13 +114,13 @@ function withDatabase<T>(work: (database: Database) => Promise<T>): Promise<T> {
 }
 
 function readUsername(text: string): string {
-  if (!isUsername(text)) fail('the username must have 1 to 64 characters, none of them a control character');
+  if (!isUsername(text)) fail('the username must have 1 to 64 characters without control characters');
   return normalizeUsername(text);
 }
 
 async function readNewPassword(): Promise<string> {
   const password = await askPassword();
-  if (!isPassword(password)) fail('the password must have 1 to 72 bytes and no NUL');
+  if (!isPassword(password)) fail('the password must have 1 to 72 bytes of UTF-8 without NUL');
   const lengthMin = readConfig().PASSWORD_MIN_LENGTH;
   if ([...password].length < lengthMin) fail(`the password must have at least ${lengthMin} characters`);
   return password;

@@ -11,7 +11,7 @@ import { MANY, ownKeywords } from './config/setting.js';
 import { type Rate, readOrigins, readRanges, readRate, readSecretsKey } from './config/values.js';
 import { descriptorsMax, excessOf, type Shares, shareDescriptors } from './descriptors.js';
 
-export { ConfigError } from './config/refusal.js';
+export { ConfigError, portError } from './config/refusal.js';
 export { JWT_SECRET_BYTES_MIN } from './config/rules.js';
 export type { Rate } from './config/values.js';
 

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Config, ConfigError } from './config.js';
+import { type Config, ConfigError, portError } from './config.js';
 import { descriptorsMax } from './descriptors.js';
 import { AppError, type RefusalCode } from './errors.js';
 import { CONTENT_TYPE, expose } from './exposition.js';
@@ -73,9 +73,10 @@ function refuse(response: ServerResponse, code: RefusalCode): void {
 }
 
 function asConfigError(error: NodeJS.ErrnoException, { host, port }: { host: string; port: number }): Error {
-  if (error.code === 'EADDRINUSE' || error.code === 'EACCES')
-    return new ConfigError(`METRICS_PORT: ${host}:${port} is taken or not ours to take`);
-  return new ConfigError(`METRICS_HOST: no address of this machine (${error.message})`);
+  return (
+    portError(error, { name: 'METRICS_PORT', host, port }) ??
+    new ConfigError(`METRICS_HOST must be an address of this machine (${error.message})`)
+  );
 }
 
 function createScrape(sources: Sources): () => Promise<string> {

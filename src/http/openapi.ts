@@ -157,9 +157,9 @@ const OF_ACCESS: Readonly<Record<Access, readonly RefusalCode[]>> = {
 };
 
 const CALLERS: Readonly<Record<Access, string>> = {
-  public: 'Who may call it: everyone. It needs no token.',
-  user: 'Who may call it: every user with a valid token.',
-  admin: 'Who may call it: administrators.',
+  public: 'Access: everyone, without a token.',
+  user: 'Access: every user with a valid token.',
+  admin: 'Access: administrators.',
 };
 
 /**

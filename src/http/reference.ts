@@ -32,7 +32,7 @@ export function referenceOf(document: Document): string {
   ]);
   const tags = [...new Set(operations.flatMap(({ tags }) => tags))];
   return [
-    table(['operation', 'request', 'who may call it'], overview),
+    table(['operation', 'request', 'access'], overview),
     'Every operation may also answer with these errors. They are not repeated below.',
     table(['status', 'text'], everywhere.map(cellsOfError)),
     ...tags.flatMap((tag) => [

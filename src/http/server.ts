@@ -14,7 +14,7 @@ import {
   LogController,
 } from 'fastify';
 import type { TokenKeys } from '../auth/tokens.js';
-import type { Config } from '../config.js';
+import { type Config, portError } from '../config.js';
 import type { Database } from '../db/client.js';
 import { type Deadline, deadlineIn, REQUEST_MS } from '../db/deadline.js';
 import { AppError } from '../errors.js';
@@ -165,7 +165,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     counts,
     routes: registered,
     async listen() {
-      await app.listen({ host: config.HOST, port: config.PORT, backlog: BACKLOG });
+      const { HOST: host, PORT: port } = config;
+      await app.listen({ host, port, backlog: BACKLOG }).catch((error) => {
+        throw portError(error, { name: 'PORT', host, port }) ?? error;
+      });
       return { port: (app.server.address() as AddressInfo).port }; // a string only for pipes
     },
     drain() {
@@ -261,5 +264,8 @@ function describeFirst(faults: { instancePath: string; message?: string }[], par
 function logAnswer(request: FastifyRequest, reply: FastifyReply): void {
   const { method, routeOptions } = request;
   const tookMs = Math.round(reply.elapsedTime);
-  request.log.debug({ method, route: routeOptions.url, status: reply.statusCode, tookMs }, 'answered');
+  request.log.debug(
+    { method, route: routeOptions.url, status: reply.statusCode, tookMs },
+    'request answered',
+  );
 }

@@ -122,7 +122,8 @@ function bind(app: TemplatedApp, { host, port }: { host: string; port: number })
   return new Promise((resolve, reject) => {
     const listen = app.listen.bind(app) as unknown as Listen;
     listen(host, port, LISTEN_EXCLUSIVE_PORT, (socket) => {
-      if (socket === false) reject(new Error(`WebSocket port ${host}:${port} is taken or not ours to take`));
+      if (socket === false)
+        reject(new Error(`cannot listen on WS_PORT ${port} of ${host}: in use, or permission denied`));
       else
         resolve({ port: uWS.us_socket_local_port(socket), close: () => uWS.us_listen_socket_close(socket) });
     });
@@ -148,11 +149,11 @@ interface RoutesOptions extends ListenerOptions {
 
 function routes(app: TemplatedApp, relay: Relay, options: RoutesOptions): void {
   const { cap } = options;
-  const guarded = (what: string, act: () => void) => {
+  const guarded = (callback: string, act: () => void) => {
     try {
       act();
     } catch (error) {
-      options.log.error({ err: error }, `${what} failed`);
+      options.log.error({ callback, err: error }, 'relay callback failed');
     }
   };
   /** A throw ends the one session it met. */
