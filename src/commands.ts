@@ -1,4 +1,4 @@
-// The commands that need the settings or the database. In a file of its own, loaded when one of them runs.
+// Runs the commands that need the settings or the database. cli.ts loads it when one of them runs.
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { createPasswords } from './auth/passwords.js';
@@ -17,10 +17,10 @@ import { checkSecrets, rewrapSecrets } from './keys/secrets.js';
 import { createKeyring } from './keys/wrapping.js';
 import { createLog } from './log.js';
 
-/** A command has no request behind it: it may wait for a database that is just coming up. */
+/** Time limit of a command (ms). No request waits for it, so it can wait for a database that is starting. */
 const COMMAND_MS = 10_000;
 
-/** The password is asked for. */
+/** Adds an administrator. Asks for the password. */
 export async function addAdminCommand(
   username: string,
   { promote = false }: { promote?: boolean },
@@ -37,7 +37,7 @@ export async function addAdminCommand(
   console.log(`${name}: ${outcome}`);
 }
 
-/** Also while REGISTRATION is closed; the password is asked for. */
+/** Adds a user, also while REGISTRATION is closed. Asks for the password. */
 export async function addUserCommand(username: string): Promise<void> {
   const name = readUsername(username);
   const passwordHash = await createPasswords().hash(await readNewPassword());
@@ -48,7 +48,7 @@ export async function addUserCommand(username: string): Promise<void> {
   console.log(`${name}: created`);
 }
 
-/** Refuses the tokens issued so far. */
+/** Revokes all tokens issued so far to a user. */
 export async function revokeCommand(username: string): Promise<void> {
   const name = normalizeUsername(username);
   const known = await withDatabase((database) => revokeUser(database, deadlineIn(COMMAND_MS), name));
@@ -56,11 +56,12 @@ export async function revokeCommand(username: string): Promise<void> {
   console.log(`${name}: revoked`);
 }
 
+/** Migrates the database to the schema version of this release. */
 export async function migrateCommand(): Promise<void> {
   console.log(`database at version ${await withDatabaseUrl(migrate)}`);
 }
 
-/** Wraps the master secrets with the first key of SECRETS_KEY. */
+/** Encrypts the master secrets with the first key of SECRETS_KEY. */
 export async function rotateSecretsCommand(): Promise<void> {
   const keyring = createKeyring(readConfig().SECRETS_KEY);
   const { wrapsWith } = keyring;
@@ -74,21 +75,21 @@ export async function rotateSecretsCommand(): Promise<void> {
   if (left > 0) fail(`${left} secrets were added by nodes with a different first key: run the command again`);
 }
 
-/** The settings in force, or all settings in one of the formats of the reference. */
+/** Prints the effective settings, or with a format the reference of all settings. */
 export function configCommand(format?: keyof typeof references): void {
   console.log(format === undefined ? effectiveSettings(readConfig(), namesSet()) : references[format]());
 }
 
 const references = { md: settingsAsMarkdown, env: settingsAsEnvFile, json: settingsAsJsonSchema };
 
-/** Throws for the setting that is wrong. */
+/** Throws ConfigError when a setting is wrong. */
 export const checkSettings = (): void => void readConfig();
 
 function fail(message: string): never {
   throw new Error(message);
 }
 
-/** The running service's database, or the embedded one started for this command alone. */
+/** Uses the database of the running service, or starts the embedded one for this command alone. */
 async function withDatabaseUrl<T>(work: (url: string) => Promise<T>): Promise<T> {
   const config = readConfig();
   if (config.DATABASE_URL !== undefined) return work(config.DATABASE_URL);
@@ -126,7 +127,7 @@ async function readNewPassword(): Promise<string> {
   return password;
 }
 
-/** From the terminal without echo, else the first line of standard input. */
+/** Reads from the terminal without echo, else the first line of standard input. */
 async function askPassword(): Promise<string> {
   const { stdin, stderr } = process;
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });

@@ -1,4 +1,4 @@
-// Reads the environment into a frozen Config. Beside listening.ts it is the only reader of process.env.
+// Reads the environment into a frozen Config. Only this file and listening.ts read process.env.
 import type { KeyObject } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -98,7 +98,7 @@ export function checkOpenFiles(shares: Shares, openFilesMax = descriptorsMax()):
   if (excess !== null) throw new ConfigError(`SOCKETS_MAX: ${excess}`);
 }
 
-/** Throws ConfigError when `host` is no address of this machine: the engine would call its port taken. */
+/** Throws ConfigError when `host` is not an address of this machine. uWebSockets.js would report a port in use. */
 export async function checkHost(host: string): Promise<void> {
   const probe = createServer().listen(0, host);
   try {

@@ -1,4 +1,4 @@
-// The catalogue of refusals: every code a client can be refused with, its HTTP status and the sentence it reads.
+// Lists every error that a client can receive over REST: its code, its HTTP status and its text.
 
 const refusals = {
   bad_request: [400, 'the request is not valid'],
@@ -26,11 +26,11 @@ const refusals = {
   too_many_requests: [429, 'too many requests at once'],
   headers_too_large: [431, 'request headers too large'],
   internal: [500, 'internal error'],
-  /** Nothing was done. */
+  /** The service changed nothing. */
   database_unavailable: [503, 'database unavailable'],
-  /** The statement was sent and not answered: it may or may not have happened. */
+  /** The statement was sent and not answered. The change may be stored or not. */
   outcome_unknown: [503, 'the database did not answer in time: the outcome is unknown'],
-  /** The change is stored; the relay did not confirm that live sockets follow it. */
+  /** The change is stored. The relay did not confirm that live sockets follow it. */
   relay_unconfirmed: [503, 'the change is stored, but the relay has not confirmed it'],
   login_queue_full: [503, 'too many logins at once'],
   not_ready: [503, 'not ready'],
@@ -38,14 +38,14 @@ const refusals = {
 
 export type RefusalCode = keyof typeof refusals;
 
-/** All of them. */
+/** All codes, in the order of the reference. */
 export const refusalCodes = Object.keys(refusals) as readonly RefusalCode[];
 
-/** A refusal: thrown once where it is decided, mapped once in http/failures.ts or relay/closes.ts. */
+/** An expected error of a request. http/failures.ts turns it into an HTTP answer, relay/closes.ts into a close code. */
 export class AppError extends Error {
   readonly code: RefusalCode;
   readonly status: number;
-  /** Seconds after which another try makes sense; sent as Retry-After with every 429 and 503. */
+  /** Seconds after which a client may try again, sent as Retry-After. null unless the status is 429 or 503. */
   readonly retryAfterS: number | null;
 
   constructor(code: RefusalCode, detail?: string, retryAfterS = 1) {

@@ -1,4 +1,4 @@
-// Settings of the keys, of accounts and of what protects logins.
+// Declares the settings of keys, accounts and login protection.
 import { Type } from 'typebox';
 import { MANY, settingsOf } from './setting.js';
 

@@ -1,4 +1,4 @@
-// The table of all settings, in the order of the reference.
+// Collects all settings in one table, in the order of the reference.
 import { type Static, Type } from 'typebox';
 import { accountSettings, loginSettings } from './access.js';
 import { databaseSettings, networkSettings } from './network.js';
@@ -51,7 +51,7 @@ const FORMER: Readonly<Record<string, string>> = {
   UPGRADES_WAITING: 'is no longer a setting: remove it',
 };
 
-/** Why one of these names is refused; null: none of them is a former setting. */
+/** The error for the first name that an earlier version used. null: no name is a former setting. */
 export function formerOf(names: readonly string[]): string | null {
   const name = names.find((name) => Object.hasOwn(FORMER, name));
   return name === undefined ? null : `${name} ${FORMER[name]}`;

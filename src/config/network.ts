@@ -1,4 +1,4 @@
-// Settings of the addresses, of TLS and of the database.
+// Declares the settings of addresses, TLS and the database.
 import { Type } from 'typebox';
 import { REST_HOST, REST_PORT } from '../listening.js';
 import { settingsOf } from './setting.js';

@@ -22,7 +22,8 @@ export function portError(
 ): ConfigError | null {
   const { code } = error as NodeJS.ErrnoException;
   if (code !== 'EADDRINUSE' && code !== 'EACCES') return null;
-  return new ConfigError(`cannot listen on ${name} ${port} of ${host}: in use, or permission denied`);
+  const reason = code === 'EACCES' ? 'permission denied' : 'in use';
+  return new ConfigError(`cannot listen on ${name} ${port} of ${host}: ${reason} (${code})`);
 }
 
 function requirementOf({

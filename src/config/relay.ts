@@ -1,4 +1,4 @@
-// Settings of the relay: audio, talk bursts, sessions and the end of the service; and the log.
+// Declares the settings of the relay (audio, talk bursts, sessions, shutdown) and of the log.
 import { Type } from 'typebox';
 import { MANY, settingsOf } from './setting.js';
 

@@ -1,11 +1,11 @@
-// The OpenAPI document: what the schemas of the routes say, completed by the errors that each operation answers.
+// Completes the OpenAPI document that the schemas of the routes give with the callers and errors of each operation.
 import { readFileSync } from 'node:fs';
 import { type RefusalCode, refusalCodes } from '../errors.js';
 import { advice, textOf } from './advice.js';
 import type { Access } from './router.js';
 import { SHOWN_AS } from './schemas.js';
 
-/** The parts of OpenAPI 3.1 that we write. */
+/** The parts of OpenAPI 3.1 that the service uses. */
 export interface Document {
   readonly openapi: string;
   readonly info: { readonly title: string; readonly version: string };
@@ -70,7 +70,7 @@ export interface Schema {
   readonly maxLength?: number;
 }
 
-/** What a route declares in its `config`. */
+/** The declarations in the `config` of a route. */
 export interface Declared {
   readonly access: Access;
   readonly refusals: readonly RefusalCode[];
@@ -90,7 +90,7 @@ const DESCRIPTION = `Accounts, talkgroups, devices, positions and emergencies. A
 - Times are ISO 8601 in UTC.
 - A request whose client reads the answer is answered within 5 s.`;
 
-/** The document without its operations. */
+/** The document without operations. */
 export const preamble = {
   openapi: '3.1.0',
   info: {
@@ -163,8 +163,8 @@ const CALLERS: Readonly<Record<Access, string>> = {
 };
 
 /**
- * Completes the document that was generated from the routes. Adds to each operation its callers and the responses to
- * its refusals, and names each schema that has a title. `declared` is by method and path, as in `GET /talkgroups/{id}`.
+ * Completes the generated document. Adds the callers and the error responses to each operation, and names each schema
+ * that has a title. The keys of `declared` are method and path, as in `GET /talkgroups/{id}`.
  */
 export function complete(generated: Document, declared: ReadonlyMap<string, Declared>): Document {
   const responses: Record<string, object> = {};

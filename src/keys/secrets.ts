@@ -20,7 +20,7 @@ export async function checkSecrets(
   if (foreign.length > 0) {
     const keys = foreign.map(({ wrapped_by: id, talkgroups }) => `${id} (${talkgroups})`).join(', ');
     throw new ConfigError(
-      `SECRETS_KEY must include every key that encrypts a stored secret. Missing, with talkgroups: ${keys}`,
+      `SECRETS_KEY must include every key that encrypts a stored secret. Missing, by id (talkgroups): ${keys}`,
     );
   }
   return kinds

@@ -207,11 +207,7 @@ t.test(
     t.teardown(() => holder.close());
     const taken = String((holder.address() as AddressInfo).port);
     for (const [variable, value, message] of [
-      [
-        'METRICS_PORT',
-        taken,
-        `cannot listen on METRICS_PORT ${taken} of 127.0.0.1: in use, or permission denied`,
-      ],
+      ['METRICS_PORT', taken, `cannot listen on METRICS_PORT ${taken} of 127.0.0.1: in use (EADDRINUSE)`],
       ['METRICS_HOST', '192.0.2.1', /^METRICS_HOST must be an address of this machine /],
     ] as const) {
       const running = await unready(t, { METRICS_PORT: '0', [variable]: value });

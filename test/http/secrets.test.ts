@@ -194,7 +194,7 @@ t.test(
       const { port } = await running.listen();
       await t.rejects(running.start(), {
         name: 'ConfigError',
-        message: new RegExp(`^SECRETS_KEY: .*${ringOf(OLD).wrapsWith} \\(1\\)$`),
+        message: new RegExp(`^SECRETS_KEY must include every key .*: ${ringOf(OLD).wrapsWith} \\(1\\)$`),
       });
       t.equal((await fetch(`http://127.0.0.1:${port}/readyz`)).status, 503);
     }

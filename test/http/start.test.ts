@@ -71,9 +71,12 @@ t.test('a second service on the same ports refuses to start and leaves the first
   t.teardown(() => holder.close());
   const taken = String((holder.address() as AddressInfo).port);
   const DATABASE_URL = await freshDatabase(t);
-  for (const name of ['PORT', 'WS_PORT']) {
+  for (const [name, reason] of [
+    ['PORT', 'in use (EADDRINUSE)'],
+    ['WS_PORT', 'in use, or permission denied'],
+  ] as const) {
     await t.rejects((await build(t, { DATABASE_URL, [name]: taken })).listen(), {
-      message: `cannot listen on ${name} ${taken} of 127.0.0.1: in use, or permission denied`,
+      message: `cannot listen on ${name} ${taken} of 127.0.0.1: ${reason}`,
     });
   }
 });
