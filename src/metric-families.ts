@@ -73,7 +73,7 @@ export const families: readonly Family[] = [
   // Sessions and handshakes.
   gauge(
     'talkgroup_relay_sessions',
-    'Sessions with a socket (live) and detached sessions that can be resumed (parked)',
+    'Sessions with a socket (`live`) and detached sessions that can be resumed (`parked`)',
     ofRelay(({ present }) => by('state', { live: present.sessions, parked: present.parked })),
     ['state'],
   ),
@@ -320,7 +320,7 @@ export const families: readonly Family[] = [
   ),
   counter(
     'talkgroup_database_refused_total',
-    'Statements not sent, because no connection was free in time (gate) or the circuit breaker was open (breaker)',
+    'Statements not sent, because no connection was free in time (`gate`) or the circuit breaker was open (`breaker`)',
     ofPools(({ gate, refusedAway }) => by('reason', { gate: gate.refused, breaker: refusedAway })),
     ['pool', 'reason'],
   ),
@@ -383,7 +383,7 @@ export const families: readonly Family[] = [
   ),
   counter(
     'talkgroup_login_limit_forgotten_total',
-    'Entries dropped for lack of room: failures (tries), or addresses where a user logged in or registered (owners)',
+    'Entries dropped for lack of room: failures (`tries`), or addresses where a user logged in or registered (`owners`)',
     ({ limits }) => by('what', limits.forgotten),
     ['what'],
   ),

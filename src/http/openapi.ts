@@ -88,7 +88,7 @@ const DESCRIPTION = `Accounts, talkgroups, devices, positions and emergencies. A
 - An unknown field is ignored. \`null\` for an optional field counts as absent. Types are not converted.
 - Ids are UUIDs. A malformed id in a path or a body names nothing and gets 404.
 - Times are ISO 8601 in UTC.
-- A request whose client reads the answer is answered within 5 s.`;
+- The service answers each request within 5 s, if the client reads the answer.`;
 
 /** The document without operations. */
 export const preamble = {
@@ -143,7 +143,7 @@ const OF_ANY: readonly RefusalCode[] = [
   'internal',
 ];
 const OF_BODIES: readonly RefusalCode[] = ['body_too_large', 'unsupported_media_type'];
-/** The guard refuses these (guard.ts). */
+/** Errors of guard.ts. */
 const OF_TOKENS: readonly RefusalCode[] = [
   'invalid_token',
   'device_disabled',

@@ -13,12 +13,12 @@ const SENTENCE_WORDS_MAX = 30;
 /** Words of this project's own, each with a standard term. Only those that a pattern can tell from the common use. */
 const PRIVATE_WORDS = [
   /\bdoors?\b/,
-  /\b(?:tide|crowd|flood|storm)s?\b/,
+  /(?<!-)\b(?:tide|crowd|flood|storm)s?\b/,
   /\bheld (?:audio|frames)\b|\basks? for less\b/,
   /\bparked\b|\bkept for (?:its|their) return\b|\bgiven up\b/,
   /\b(?:out of|back in) the audio\b/,
   /\b(?:is|are|was|were|be) told\b|\bhears? of it\b/,
-  /\bwithdrawn\b|\bin doubt\b/,
+  /\bwithdrawn\b|\b(?:is|are|stays?) in doubt\b/,
   /\bpulses?\b/,
   /\b(?:a|the|its|last|latest|newest|GPS|every) fix\b|\bfixes\b/,
   /\bnotices?\b/,
@@ -74,7 +74,8 @@ export function blocksOf(page: string): Block[] {
 
 export const wordsIn = (text: string): number => text.match(/\S*[\p{L}\p{N}]\S*/gu)?.length ?? 0;
 
-const sentencesOf = (text: string) => text.split(/(?<=[.!?]["')*_]*)\s+(?=["'(*_]*[\p{Lu}\p{N}])/u);
+const sentencesOf = (text: string) =>
+  text.split(/(?<=[.!?]["')*_]*)\s+(?=["'(*_]*(?:[\p{Lu}\p{N}]|uWebSockets))/u);
 
 /** A code span becomes the word Code, which can begin a sentence. */
 function plain(text: string): string {

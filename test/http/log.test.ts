@@ -105,7 +105,7 @@ t.test(
     let text = pipe.read();
     await eventually(() => {
       text += pipe.read();
-      assert.equal(text.match(/"connected"/g)?.length, 21);
+      assert.equal(text.match(/"session connected"/g)?.length, 21);
       assert.match(text, /answered/);
     });
     t.pass('once it is read, the lines that waited come');
