@@ -1,63 +1,65 @@
 #!/usr/bin/env node
-// The command line: accounts that no public route makes, migrations, and a radio in the terminal.
+// Runs the commands of talkgroup-radio: accounts, tokens, migrations, secrets, settings, and a radio in the terminal.
 //
-// Each command loads what it needs when it runs: `health` runs every 10 s beside the audio.
+// Each command loads its modules when it runs, because `health` runs every 10 s beside the audio.
 import { Command, Option } from 'commander';
 
 const commands = () => import('./commands.js');
 
 const program = new Command('talkgroup-radio').description(
-  'Talkgroup Radio Service: administration and a radio in the terminal',
+  'Administers the Talkgroup Radio Service, and runs a radio in the terminal.',
 );
 
 program
   .command('admin')
-  .description('administrator accounts')
+  .description('manage administrator accounts')
   .command('add')
   .argument('<username>', 'name of the account')
-  .option('--promote', 'make an existing plain user an admin; it keeps its password')
-  .description('add an administrator; the password is asked for, or read from standard input')
+  .option('--promote', 'make an existing plain user an admin, who keeps the password')
+  .description('add an administrator, with a password from the prompt or from standard input')
   .action(async (username: string, options: { promote?: boolean }) => {
     await (await commands()).addAdminCommand(username, options);
   });
 
 program
   .command('user')
-  .description('user accounts')
+  .description('manage user accounts')
   .command('add')
   .argument('<username>', 'name of the account')
-  .description('add a user, also while REGISTRATION is closed; the password is read as by admin add')
+  .description(
+    'add a user, also while REGISTRATION is closed, with a password from the prompt or from standard input',
+  )
   .action(async (username: string) => {
     await (await commands()).addUserCommand(username);
   });
 
 program
   .command('revoke')
-  .argument('<username>', 'whose phone was lost')
-  .description(
-    "refuse all of a user's tokens issued so far and close the user's live sockets; a new login works at once",
-  )
+  .argument('<username>', 'user whose tokens are revoked')
+  .description("revoke all earlier tokens of a user and close the user's sockets. A new login works at once.")
   .action(async (username: string) => (await commands()).revokeCommand(username));
 
 program
   .command('migrate')
-  .description('bring the database to the version of this code')
+  .description('migrate the database to the schema version of this release')
   .action(async () => (await commands()).migrateCommand());
 
 program
   .command('secrets')
-  .description("the talkgroups' master secrets")
+  .description('manage the master secrets of talkgroups')
   .command('rotate')
-  .description('wrap all of them with the first key of SECRETS_KEY; safe beside running nodes and to repeat')
+  .description(
+    'encrypt all master secrets with the first key of SECRETS_KEY. It is safe to repeat and beside running nodes.',
+  )
   .action(async () => (await commands()).rotateSecretsCommand());
 
 program
   .command('config')
-  .description('print the settings in force, with secrets masked')
+  .description('print the effective settings, with secrets masked')
   .addOption(
     new Option(
       '--format <format>',
-      'print the settings that exist instead: md for reading, env as a commented .env file, json as JSON Schema',
+      'print the reference of all settings instead: Markdown, a commented .env file, or JSON Schema',
     ).choices(['md', 'env', 'json']),
   )
   .action(async ({ format }: { format?: 'md' | 'env' | 'json' }) => {
@@ -66,32 +68,39 @@ program
 
 program
   .command('reload')
-  .description(
-    'let the running service read its TLS certificate and key again; says whether it presents them',
-  )
+  .description('make the running service read its TLS certificate and key again')
   .action(async () => (await commands()).reloadCommand());
 
 program
   .command('health')
-  .description('whether the service answers at HOST and PORT; exit code 1 when not')
+  .description('check that the service answers at HOST and PORT. The exit code is 1 when it does not.')
   .action(async () => {
     const { isAlive, restAddress } = await import('./listening.js');
     const address = restAddress();
-    if (address === null) (await commands()).checkSettings();
-    if (address === null || !(await isAlive(address))) fail('not alive');
+    if (address === null) {
+      (await commands()).checkSettings();
+      return fail('PORT must be a port number');
+    }
+    const { host, port } = address;
+    if (!(await isAlive(address)))
+      fail(`the service at ${host}, port ${port}, did not answer 200 within 2 s`);
   });
 
-const radio = program.command('radio').description('a radio in the terminal');
+const radio = program.command('radio').description('run a radio in the terminal');
 
 radio
   .command('talk')
-  .description('speak an Ogg Opus file into a talkgroup, in real time')
+  .description('send an Ogg Opus file to a talkgroup at the speed of live speech')
   .requiredOption('--url <url>', 'address of the relay, such as ws://127.0.0.1:3001')
   .requiredOption('--token <jwt>', 'access token from POST /auth/login')
-  .requiredOption('--talkgroup <name or id>', 'a talkgroup the user is a member of')
-  .requiredOption('--file <path>', 'what to say')
-  .option('--priority <0..7>', 'from 4 on it preempts others, for admins and in an emergency', readPriority)
-  .option('--queue', 'wait for the floor where somebody else talks')
+  .requiredOption('--talkgroup <name or id>', 'talkgroup of which the user is a member')
+  .requiredOption('--file <path>', 'Ogg Opus file to send')
+  .option(
+    '--priority <0..7>',
+    'priority of the burst. From 4 on it pre-empts others: for admins and in an emergency only.',
+    readPriority,
+  )
+  .option('--queue', 'wait for the floor while another user talks')
   .action(
     async (options: {
       url: string;
@@ -113,12 +122,12 @@ radio
 
 radio
   .command('listen')
-  .description('write what is heard to an Ogg Opus file, until Ctrl-C or so many bursts')
+  .description('write received audio to an Ogg Opus file until Ctrl-C or --bursts')
   .requiredOption('--url <url>', 'address of the relay, such as ws://127.0.0.1:3001')
   .requiredOption('--token <jwt>', 'access token from POST /auth/login')
-  .requiredOption('--out <path>', 'file to write')
-  .option('--talkgroup <name or id>', 'only this talkgroup')
-  .option('--bursts <n>', 'end after so many talk bursts', readCount)
+  .requiredOption('--out <path>', 'Ogg Opus file to write')
+  .option('--talkgroup <name or id>', 'write this talkgroup only')
+  .option('--bursts <n>', 'exit after this number of talk bursts', readCount)
   .action(
     async (options: { url: string; token: string; out: string; talkgroup?: string; bursts?: number }) => {
       const { listenToFile } = await import('./client/terminal.js');
@@ -143,11 +152,11 @@ function fail(message: string): never {
 }
 
 function readCount(text: string): number {
-  return /^[1-9]\d{0,5}$/.test(text) ? Number(text) : fail('--bursts takes a number from 1 on');
+  return /^[1-9]\d{0,5}$/.test(text) ? Number(text) : fail('--bursts must be an integer from 1 to 999999');
 }
 
 function readPriority(text: string): number {
-  return /^[0-7]$/.test(text) ? Number(text) : fail('--priority takes a number from 0 to 7');
+  return /^[0-7]$/.test(text) ? Number(text) : fail('--priority must be an integer from 0 to 7');
 }
 
 function interrupted(): AbortSignal {

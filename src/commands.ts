@@ -1,4 +1,4 @@
-// The commands that need the settings or the database. In a file of its own, loaded when one of them runs.
+// Runs the commands that need the settings or the database. cli.ts loads it when one of them runs.
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { createPasswords } from './auth/passwords.js';
@@ -19,27 +19,27 @@ import { createKeyring } from './keys/wrapping.js';
 import { createLog } from './log.js';
 import { askToReload } from './reload.js';
 
-/** A command has no request behind it: it may wait for a database that is just coming up. */
+/** Time limit of a command (ms). No request waits for it, so it can wait for a database that is starting. */
 const COMMAND_MS = 10_000;
 
-/** The password is asked for. */
+/** Adds an administrator. Asks for the password. */
 export async function addAdminCommand(
   username: string,
   { promote = false }: { promote?: boolean },
 ): Promise<void> {
   const name = readUsername(username);
   const password = await readNewPassword();
-  if (isSamplePassword(password, name)) fail('the password is one of those that are tried first');
+  if (isSamplePassword(password, name)) fail('this password is too common: choose another one');
   const passwordHash = await createPasswords().hash(password);
   const outcome = await withDatabase((database) =>
     addAdmin(database, deadlineIn(COMMAND_MS), { username: name, passwordHash, promote }),
   );
-  if (outcome === 'kept') fail(`${name} is an admin already, and keeps its password`);
-  if (outcome === 'plain_user') fail(`${name} is a plain user; --promote makes it an admin`);
+  if (outcome === 'kept') fail(`${name} is already an admin: nothing was changed`);
+  if (outcome === 'plain_user') fail(`${name} is a plain user: use --promote to make it an admin`);
   console.log(`${name}: ${outcome}`);
 }
 
-/** Also while REGISTRATION is closed; the password is asked for. */
+/** Adds a user, also while REGISTRATION is closed. Asks for the password. */
 export async function addUserCommand(username: string): Promise<void> {
   const name = readUsername(username);
   const passwordHash = await createPasswords().hash(await readNewPassword());
@@ -50,33 +50,34 @@ export async function addUserCommand(username: string): Promise<void> {
   console.log(`${name}: created`);
 }
 
-/** Refuses the tokens issued so far. */
+/** Revokes all tokens issued so far to a user. */
 export async function revokeCommand(username: string): Promise<void> {
   const name = normalizeUsername(username);
   const known = await withDatabase((database) => revokeUser(database, deadlineIn(COMMAND_MS), name));
-  if (!known) fail('no such user');
+  if (!known) fail(`no such user: ${name}`);
   console.log(`${name}: revoked`);
 }
 
+/** Migrates the database to the schema version of this release. */
 export async function migrateCommand(): Promise<void> {
   console.log(`database at version ${await withDatabaseUrl(migrate)}`);
 }
 
-/** Wraps the master secrets with the first key of SECRETS_KEY. */
+/** Encrypts the master secrets with the first key of SECRETS_KEY. */
 export async function rotateSecretsCommand(): Promise<void> {
   const keyring = createKeyring(readConfig().SECRETS_KEY);
   const { wrapsWith } = keyring;
-  if (wrapsWith === null) fail('SECRETS_KEY is not set: there is no key to wrap with');
+  if (wrapsWith === null) fail('SECRETS_KEY is not set: no key to encrypt with');
   const { wrapped, unreadable, left } = await withDatabase(async (database) => {
     await checkSecrets(database, deadlineIn(COMMAND_MS), keyring);
     return rewrapSecrets(database, keyring);
   });
-  console.log(`wrapped with key ${wrapsWith}: ${wrapped}`);
-  if (unreadable.length > 0) fail(`damaged, left as they are: talkgroups ${unreadable.join(', ')}`);
-  if (left > 0) fail(`left: ${left}, made meanwhile by nodes with another first key; run it again`);
+  console.log(`secrets encrypted with key ${wrapsWith}: ${wrapped}`);
+  if (unreadable.length > 0) fail(`cannot decrypt the secrets of these talkgroups: ${unreadable.join(', ')}`);
+  if (left > 0) fail(`${left} secrets were added by nodes with a different first key: run the command again`);
 }
 
-/** The running service looks at its certificate now. */
+/** Makes the running service read its certificate now. */
 export async function reloadCommand(): Promise<void> {
   const config = readSettings();
   if (certificateFiles(config) === null) fail('TLS_CERT_FILE is not set: there is no certificate to reload');
@@ -85,21 +86,21 @@ export async function reloadCommand(): Promise<void> {
   console.log(text);
 }
 
-/** The settings in force, or all settings in one of the formats of the reference. */
+/** Prints the effective settings, or with a format the reference of all settings. */
 export function configCommand(format?: keyof typeof references): void {
   console.log(format === undefined ? effectiveSettings(readConfig(), namesSet()) : references[format]());
 }
 
 const references = { md: settingsAsMarkdown, env: settingsAsEnvFile, json: settingsAsJsonSchema };
 
-/** Throws for the setting that is wrong. */
+/** Throws ConfigError when a setting is wrong. */
 export const checkSettings = (): void => void readConfig();
 
 function fail(message: string): never {
   throw new Error(message);
 }
 
-/** The running service's database, or the embedded one started for this command alone. */
+/** Uses the database of the running service, or starts the embedded one for this command alone. */
 async function withDatabaseUrl<T>(work: (url: string) => Promise<T>): Promise<T> {
   const config = readConfig();
   if (config.DATABASE_URL !== undefined) return work(config.DATABASE_URL);
@@ -125,19 +126,19 @@ function withDatabase<T>(work: (database: Database) => Promise<T>): Promise<T> {
 }
 
 function readUsername(text: string): string {
-  if (!isUsername(text)) fail('the username must have 1 to 64 characters, none of them a control character');
+  if (!isUsername(text)) fail('the username must have 1 to 64 characters without control characters');
   return normalizeUsername(text);
 }
 
 async function readNewPassword(): Promise<string> {
   const password = await askPassword();
-  if (!isPassword(password)) fail('the password must have 1 to 72 bytes and no NUL');
+  if (!isPassword(password)) fail('the password must have 1 to 72 bytes of UTF-8 without NUL');
   const lengthMin = readConfig().PASSWORD_MIN_LENGTH;
   if ([...password].length < lengthMin) fail(`the password must have at least ${lengthMin} characters`);
   return password;
 }
 
-/** From the terminal without echo, else the first line of standard input. */
+/** Reads from the terminal without echo, else the first line of standard input. */
 async function askPassword(): Promise<string> {
   const { stdin, stderr } = process;
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });

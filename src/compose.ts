@@ -245,7 +245,11 @@ const isAway = (error: unknown) =>
 async function lookAtSecrets({ database, keyring, log }: SecretParts): Promise<void> {
   await database.up(deadlineIn(REQUEST_MS)); // it has only just been let in
   const unwrapped = await checkSecrets(database, deadlineIn(REQUEST_MS), keyring);
-  if (unwrapped > 0) log.warn({ talkgroups: unwrapped }, "not wrapped by SECRETS_KEY: run 'secrets rotate'");
+  if (unwrapped > 0)
+    log.warn(
+      { talkgroups: unwrapped },
+      "secrets not encrypted with the first key of SECRETS_KEY: run 'secrets rotate'",
+    );
 }
 
 interface SecretParts {
@@ -266,7 +270,7 @@ async function makeAdmin({ config, database, passwords, log }: AdminParts): Prom
   const generated = config.ADMIN_PASSWORD === undefined && config.DATABASE_URL === undefined;
   const password = config.ADMIN_PASSWORD ?? (generated ? randomBytes(12).toString('base64url') : null);
   if (password === null) {
-    log.warn({ username: config.ADMIN_USERNAME }, 'ADMIN_PASSWORD is not set: an admin is not made at start');
+    log.warn({ username: config.ADMIN_USERNAME }, 'no admin created: ADMIN_PASSWORD is not set');
     return null;
   }
   const passwordHash = await passwords.hash(password);

@@ -1,4 +1,4 @@
-// Reads the environment into a frozen Config. Beside listening.ts it is the only reader of process.env.
+// Reads the environment into a frozen Config. Only this file and listening.ts read process.env.
 import type { KeyObject } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -11,7 +11,7 @@ import { MANY, ownKeywords } from './config/setting.js';
 import { type Rate, readOrigins, readRanges, readRate, readSecretsKey } from './config/values.js';
 import { descriptorsMax, excessOf, type Shares, shareDescriptors } from './descriptors.js';
 
-export { ConfigError } from './config/refusal.js';
+export { ConfigError, portError } from './config/refusal.js';
 export { JWT_SECRET_BYTES_MIN } from './config/rules.js';
 export type { Rate } from './config/values.js';
 
@@ -103,7 +103,7 @@ export function checkOpenFiles(shares: Shares, openFilesMax = descriptorsMax()):
   if (excess !== null) throw new ConfigError(`SOCKETS_MAX: ${excess}`);
 }
 
-/** Throws ConfigError when `host` is no address of this machine: the engine would call its port taken. */
+/** Throws ConfigError when `host` is not an address of this machine. uWebSockets.js would report a port in use. */
 export async function checkHost(host: string): Promise<void> {
   const probe = createServer().listen(0, host);
   try {

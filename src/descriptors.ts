@@ -51,6 +51,6 @@ export function excessOf({ SOCKETS_MAX, REST_CONNECTIONS }: Shares, max: number)
   return (
     `${SOCKETS_MAX} sockets, ${REST_CONNECTIONS} REST connections and ${DESCRIPTORS_RESERVED} other files are ` +
     `${needed} open files, and the limit (ulimit -n) is ${max}. ` +
-    'Raise the limit, or set SOCKETS_MAX and REST_CONNECTIONS lower'
+    'Raise the limit, or lower SOCKETS_MAX and REST_CONNECTIONS.'
   );
 }

@@ -1,4 +1,4 @@
-// The catalogue of refusals: every code a client can be refused with, its HTTP status and the sentence it reads.
+// Lists every error that a client can receive over REST: its code, its HTTP status and its text.
 
 const refusals = {
   bad_request: [400, 'the request is not valid'],
@@ -7,45 +7,45 @@ const refusals = {
   device_disabled: [401, 'device disabled'],
   admin_only: [403, 'admin role required'],
   registration_closed: [403, 'registration is closed'],
-  not_your_emergency: [403, 'only an admin or whoever raised it may clear an emergency'],
+  not_your_emergency: [403, 'only an admin or the user who raised the emergency may clear it'],
   unknown_path: [404, 'no such path'],
   talkgroup_not_found: [404, 'talkgroup not found'],
   user_not_found: [404, 'user not found'],
   device_not_found: [404, 'device not found'],
-  gps_not_found: [404, 'no GPS fix recorded for this device'],
+  gps_not_found: [404, 'no GPS position recorded for this device'],
   emergency_not_found: [404, 'no such open emergency'],
   method_not_allowed: [405, 'method not allowed'],
-  request_timeout: [408, 'the request took too long to arrive'],
+  request_timeout: [408, 'request not received in time'],
   username_taken: [409, 'username taken'],
   body_too_large: [413, 'request body too large'],
   uri_too_long: [414, 'request target too long'],
-  unsupported_media_type: [415, 'the body must be application/json in UTF-8, not packed'],
+  unsupported_media_type: [415, 'request body must be uncompressed application/json in UTF-8'],
   expectation_failed: [417, 'expectation not supported'],
   too_many_wrong_passwords: [429, 'too many wrong passwords'],
   too_many_registrations: [429, 'too many registrations'],
   too_many_requests: [429, 'too many requests at once'],
   headers_too_large: [431, 'request headers too large'],
   internal: [500, 'internal error'],
-  /** Nothing was done. */
+  /** The service changed nothing. */
   database_unavailable: [503, 'database unavailable'],
-  /** The statement was sent and not answered: it may or may not have happened. */
-  outcome_unknown: [503, 'the database did not answer in time; the outcome is unknown'],
-  /** The change is stored; the relay did not confirm that live sockets follow it. */
-  relay_unconfirmed: [503, 'stored, but live connections have not confirmed the change'],
+  /** The statement was sent and not answered. The change may be stored or not. */
+  outcome_unknown: [503, 'the database did not answer in time: the outcome is unknown'],
+  /** The change is stored. The relay did not confirm that live sockets follow it. */
+  relay_unconfirmed: [503, 'the change is stored, but the relay has not confirmed it'],
   login_queue_full: [503, 'too many logins at once'],
   not_ready: [503, 'not ready'],
 } as const satisfies Record<string, readonly [status: number, sentence: string]>;
 
 export type RefusalCode = keyof typeof refusals;
 
-/** All of them. */
+/** All codes, in the order of the reference. */
 export const refusalCodes = Object.keys(refusals) as readonly RefusalCode[];
 
-/** A refusal: thrown once where it is decided, mapped once in http/failures.ts or relay/closes.ts. */
+/** An expected error of a request. http/failures.ts turns it into an HTTP answer, relay/closes.ts into a close code. */
 export class AppError extends Error {
   readonly code: RefusalCode;
   readonly status: number;
-  /** Seconds after which another try makes sense; sent as Retry-After with every 429 and 503. */
+  /** Seconds after which a client may try again, sent as Retry-After. null unless the status is 429 or 503. */
   readonly retryAfterS: number | null;
 
   constructor(code: RefusalCode, detail?: string, retryAfterS = 1) {

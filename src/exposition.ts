@@ -1,4 +1,4 @@
-// Prometheus' text exposition format 0.0.4, written from the table of families; it has no state of its own.
+// Writes metrics in Prometheus' text exposition format 0.0.4. It keeps no state.
 // https://prometheus.io/docs/instrumenting/exposition_formats/
 import type { Histogram } from './histogram.js';
 import type { Family, Snapshot } from './metric-families.js';
@@ -7,7 +7,7 @@ export const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** The text of all families at the moment of `now`; a family without a sample is only its HELP and TYPE lines. */
+/** The text of all families. A family without a sample has only its HELP and TYPE lines. */
 export function expose(families: readonly Family[], now: Snapshot): string {
   const lines = families.flatMap((family) => [
     `# HELP ${family.name} ${escaped(family.help)}`,

@@ -1,4 +1,4 @@
-// The metrics: what each is called, what it says, and where its numbers stand when they are asked for.
+// Declares every metric: its name, its help text, its labels and how a scrape reads its value.
 import type { Limits } from './auth/limits.js';
 import type { Passwords } from './auth/passwords.js';
 import type { Presented } from './certificate-renewal.js';
@@ -9,17 +9,17 @@ import type { HttpCounts } from './http/counts.js';
 import type { RelayFigures } from './relay/figures.js';
 import type { ThreadFigures } from './thread-figures.js';
 
-/** All numbers at the moment of a scrape. */
+/** The numbers of one scrape. */
 export interface Snapshot {
-  /** null: able to serve, else why not, as /readyz says it. */
+  /** The reason that /readyz gives. null: the service can serve. */
   readonly notReady: string | null;
-  /** null: its thread did not tell in time. */
+  /** null: the relay thread did not answer in time. */
   readonly relay: RelayFigures | null;
   readonly database: DatabaseFigures;
   readonly http: HttpCounts;
   readonly passwords: ReturnType<Passwords['figures']>;
   readonly limits: Pick<Limits, 'counts' | 'forgotten'>;
-  /** By REST. */
+  /** Positions reported by REST. */
   readonly fixes: FixCounts;
   /** In Unix time (ms); null without TLS. */
   readonly certificateExpiries: Readonly<Record<Presented, number>> | null;
@@ -27,7 +27,7 @@ export interface Snapshot {
   readonly process: ProcessFigures;
 }
 
-/** Of the whole process; what the system does not tell is null. */
+/** Figures of the whole process. null: the system does not report this figure. */
 export interface ProcessFigures {
   readonly version: string;
   readonly cpuS: number;
@@ -37,16 +37,16 @@ export interface ProcessFigures {
   readonly descriptorsMax: number | null;
 }
 
-/** One line of a family, or for a histogram its lines. */
+/** One line of a family. For a histogram, all lines of one set of labels. */
 type Sample<Value> = readonly [labels: Readonly<Record<string, string>>, value: Value];
 
-/** What a family shows: its samples, or a number without labels, or, with null, nothing. */
+/** One metric. `read` returns its samples, a number for a metric without labels, or null to show nothing. */
 export type Family =
   | {
       readonly type: 'counter' | 'gauge';
       readonly name: string;
       readonly help: string;
-      /** The names of the labels of its samples. */
+      /** Label names of the samples. */
       readonly labels: readonly string[];
       readonly read: (now: Snapshot) => number | null | readonly Sample<number>[];
     }
@@ -58,15 +58,17 @@ export type Family =
       readonly read: (now: Snapshot) => readonly Sample<Histogram>[];
     };
 
-/** Labels hold what the code names, such as a reason or a route's template; never a name, an id or a text of a client. */
+/** All metrics. Label values come from the code, such as a reason or a route template, never from a client. */
 export const families: readonly Family[] = [
-  gauge('talkgroup_ready', '1: able to serve, as /readyz says', ({ notReady }) =>
+  gauge('talkgroup_ready', '1 when the service can serve (/readyz answers 200), else 0', ({ notReady }) =>
     notReady === null ? 1 : 0,
   ),
-  gauge('talkgroup_not_ready', '1: what keeps it from serving', hindrances, ['reason']),
+  gauge('talkgroup_not_ready', '1 for the reason why the service cannot serve, else 0', hindrances, [
+    'reason',
+  ]),
   gauge(
     'talkgroup_build_info',
-    'Always 1; the version stands in the labels',
+    'Always 1. The labels hold the versions of the service and of Node.js',
     ({ process: { version } }) => [[{ version, node: process.version }, 1]],
     ['version', 'node'],
   ),
@@ -74,18 +76,18 @@ export const families: readonly Family[] = [
   // Sessions and handshakes.
   gauge(
     'talkgroup_relay_sessions',
-    'Sessions with a socket (live) and kept for their return (parked)',
+    'Sessions with a socket (`live`) and detached sessions that can be resumed (`parked`)',
     ofRelay(({ present }) => by('state', { live: present.sessions, parked: present.parked })),
     ['state'],
   ),
   gauge(
     'talkgroup_relay_users',
-    'Users with a session',
+    'Users with a session, live or detached',
     ofRelay(({ present }) => present.users),
   ),
   gauge(
     'talkgroup_relay_talkgroups',
-    'Talkgroups of users with a session',
+    'Talkgroups of which a user with a session is a member',
     ofRelay(({ present }) => present.talkgroups),
   ),
   gauge(
@@ -95,54 +97,54 @@ export const families: readonly Family[] = [
   ),
   counter(
     'talkgroup_relay_handshakes_admitted_total',
-    'Handshakes that became or resumed a session',
+    'Handshakes that opened or resumed a session',
     ofRelay(({ counts }) => counts.handshakes.admitted),
   ),
   gauge(
     'talkgroup_relay_connections',
-    'Connections to the relay’s port, those before their handshake included',
+    'Connections to WS_PORT, including those before their handshake',
     ofRelay(({ connections }) => connections.open),
   ),
   gauge(
     'talkgroup_relay_connections_max',
-    'SOCKETS_MAX, or its default',
+    'Maximum number of connections to WS_PORT (SOCKETS_MAX)',
     ofRelay(({ connections }) => connections.max),
   ),
   counter(
     'talkgroup_relay_connections_dropped_total',
-    'Connections to the relay’s port beyond SOCKETS_MAX or without a file descriptor, closed without an answer',
+    'Connections to WS_PORT closed without an answer, above SOCKETS_MAX or for lack of a file descriptor',
     ofRelay(({ connections }) => connections.dropped),
   ),
   counter(
     'talkgroup_relay_handshakes_refused_total',
-    'Handshakes answered with a close, by its reason',
+    'Handshakes answered with a close, by close reason',
     ofRelay(({ counts }) => by('reason', counts.handshakes.refused)),
     ['reason'],
   ),
   counter(
     'talkgroup_relay_sessions_resumed_total',
-    'Sessions that went on over another socket',
+    'Sessions resumed on another socket',
     ofRelay(({ counts }) => counts.resumed),
   ),
   counter(
     'talkgroup_relay_sessions_forgotten_total',
-    'Sessions kept for their return that were given up before their time, for want of room',
+    'Detached sessions evicted before RESUME_MS, for lack of room',
     ofRelay(({ counts }) => counts.forgotten),
   ),
   counter(
     'talkgroup_relay_sessions_failed_total',
-    'Sessions closed 1011 by a fault of the server',
+    'Sessions closed with 1011 because of a server error',
     ofRelay(({ counts }) => counts.failed),
   ),
   counter(
     'talkgroup_relay_sockets_closed_total',
-    'Closed sockets of sessions, by close code; 1006 is a connection that broke or that the engine dropped',
+    'Closed sockets of sessions, by close code. 1006 is a connection that was lost or dropped',
     ofRelay(({ counts }) => by('code', counts.closed)),
     ['code'],
   ),
   counter(
     'talkgroup_relay_closes_total',
-    'Sockets of sessions closed by the relay or dropped by its engine, by reason',
+    'Sockets of sessions that the relay closed or dropped, by reason',
     ofRelay(({ counts }) => by('reason', counts.closes)),
     ['reason'],
   ),
@@ -153,19 +155,19 @@ export const families: readonly Family[] = [
   ),
   counter(
     'talkgroup_relay_messages_dropped_total',
-    'Text messages that reached no session, by reason',
+    'Text messages received and not delivered to a session, by reason',
     ofRelay(({ counts }) => by('reason', counts.textsDropped)),
     ['reason'],
   ),
   counter(
     'talkgroup_relay_messages_refused_total',
-    'Text messages refused, by the code of ERROR',
+    'Text messages answered with ERROR, by its code',
     ofRelay(({ counts }) => by('reason', counts.textsRefused)),
     ['reason'],
   ),
   counter(
     'talkgroup_relay_http_refusals_total',
-    'Requests on the relay’s port that became no socket, by status',
+    'Requests to WS_PORT answered without an upgrade, by HTTP status',
     ofRelay(({ counts }) => by('status', counts.notUpgraded)),
     ['status'],
   ),
@@ -173,12 +175,12 @@ export const families: readonly Family[] = [
   // Audio.
   gauge(
     'talkgroup_relay_bursts',
-    'Talk bursts running',
+    'Running talk bursts',
     ofRelay(({ present }) => present.bursts),
   ),
   counter(
     'talkgroup_relay_bursts_started_total',
-    'Talk bursts begun',
+    'Talk bursts started',
     ofRelay(({ counts }) => counts.bursts),
   ),
   counter(
@@ -205,99 +207,99 @@ export const families: readonly Family[] = [
   ),
   counter(
     'talkgroup_relay_frames_sent_total',
-    'Relayed frames times their receivers, as counted every 50 ms',
+    'Audio frames sent to receivers, from the number of receivers counted every 50 ms',
     ofRelay(({ sampled }) => sampled.framesOut),
   ),
   counter(
     'talkgroup_relay_frames_discarded_total',
-    'Relayed frames that were held for some receivers when their burst was taken back',
+    'Buffered audio frames discarded because their burst was revoked',
     ofRelay(({ counts }) => counts.discarded),
   ),
   counter(
     'talkgroup_relay_received_bytes_total',
-    'Bytes of relayed frames, estimated by one frame every 50 ms',
+    'Bytes of relayed frames, estimated from one frame every 50 ms',
     ofRelay(({ sampled }) => sampled.bytesIn),
   ),
   counter(
     'talkgroup_relay_sent_bytes_total',
-    'Bytes of relayed frames times their receivers, estimated by one frame every 50 ms',
+    'Bytes of relayed frames sent to receivers, estimated from one frame every 50 ms',
     ofRelay(({ sampled }) => sampled.bytesOut),
   ),
   histogram(
     'talkgroup_relay_latency_seconds',
-    'From the receipt of a frame until it was written to its receivers, of one frame every 50 ms',
+    'Time from the receipt of a frame to its write to the receivers, for one frame every 50 ms',
     timesOfRelay(({ sampled }) => sampled.latency),
   ),
 
   // Receivers that do not keep up.
   gauge(
     'talkgroup_relay_receivers_lagging',
-    'Receivers out of the audio until they have caught up',
+    'Receivers with audio paused because they lag',
     ofRelay(({ counts }) => counts.behind),
   ),
   counter(
     'talkgroup_relay_receivers_lagged_total',
-    'Times a receiver was taken out of the audio',
+    'Number of times the relay paused the audio of a receiver',
     ofRelay(({ counts }) => counts.lagging),
   ),
   counter(
     'talkgroup_relay_frames_missed_total',
-    'Frames that went by receivers which were out of the audio, by frame and receiver',
+    'Frames that receivers missed while their audio was paused, counted per receiver',
     ofRelay(({ counts }) => counts.missed),
   ),
   gauge(
     'talkgroup_relay_backlog_seconds',
-    'Audio on its way to the slowest receiver that owes the answer to a ping',
+    'Largest lag of a receiver with an unanswered ping',
     ofRelay(({ pulse }) => pulse.lagMsMax / 1000),
   ),
   counter(
     'talkgroup_relay_overruns_total',
-    'Times the buffer of a receiver was full and something for it was dropped',
+    'Number of times a full send buffer of a receiver dropped a message',
     ofRelay(({ counts }) => counts.overruns),
   ),
   counter(
     'talkgroup_relay_stray_pongs_total',
-    'Pongs that answer no ping',
+    'Pongs that match no ping',
     ofRelay(({ counts }) => counts.strayPongs),
   ),
 
   // The floor.
   counter(
     'talkgroup_floor_requests_total',
-    'FLOOR_REQUESTs',
+    'FLOOR_REQUEST messages received',
     ofRelay(({ counts }) => counts.floor.requests),
   ),
   counter(
     'talkgroup_floor_queued_total',
-    'FLOOR_REQUESTs that had to wait',
+    'FLOOR_REQUEST messages queued',
     ofRelay(({ counts }) => counts.floor.queued),
   ),
   counter(
     'talkgroup_floor_granted_total',
-    'Floors granted, to requests and to first frames',
+    'Floor grants, to requests and to first frames',
     ofRelay(({ counts }) => counts.floor.granted),
   ),
   counter(
     'talkgroup_floor_denied_total',
-    'Requests and first frames denied by the floor, by code',
+    'Requests and first frames denied, by code',
     ofRelay(({ counts }) => by('reason', counts.floor.denied)),
     ['reason'],
   ),
   gauge(
     'talkgroup_floor_waiting',
-    'Places in the queues of all floors',
+    'Queued sessions, summed over all talkgroups',
     ofRelay(({ present }) => present.queued),
   ),
   histogram(
     'talkgroup_floor_wait_seconds',
-    'From a place in the queue to the grant',
+    'Time from queuing to the grant',
     timesOfRelay(({ counts }) => counts.floor.waits),
   ),
 
-  // The database, with a pool for each of the two doors.
+  // The database. REST and the relay each have a connection pool.
   gauge(
     'talkgroup_database_up',
-    '0: the breaker refuses all statements',
+    '1 when the pool accepts statements, 0 while the circuit breaker is open',
     ofPools(({ isUp }) => (isUp ? 1 : 0)),
     ['pool'],
   ),
@@ -309,84 +311,86 @@ export const families: readonly Family[] = [
   ),
   gauge(
     'talkgroup_database_running',
-    'Statements under way',
+    'Running statements',
     ofPools(({ gate }) => gate.inside),
     ['pool'],
   ),
   gauge(
     'talkgroup_database_waiting',
-    'Statements that wait for a connection',
+    'Statements waiting for a connection',
     ofPools(({ gate }) => gate.waiting),
     ['pool'],
   ),
   counter(
     'talkgroup_database_refused_total',
-    'Statements not sent: no connection in time (gate), or known to be away (breaker)',
+    'Statements not sent, because no connection was free in time (`gate`) or the circuit breaker was open (`breaker`)',
     ofPools(({ gate, refusedAway }) => by('reason', { gate: gate.refused, breaker: refusedAway })),
     ['pool', 'reason'],
   ),
   counter(
     'talkgroup_database_failed_total',
-    'Statements that failed other than by a mistake of the caller, by what went wrong',
+    'Failed statements, by cause, without errors of the caller',
     ofPools(({ failed }) => by('reason', failed)),
     ['pool', 'reason'],
   ),
   counter(
     'talkgroup_database_pools_replaced_total',
-    'Times all connections were thrown away',
+    'Number of times the connection pool was replaced',
     ofPools(({ poolsReplaced }) => poolsReplaced),
     ['pool'],
   ),
 
   // REST.
-  counter('talkgroup_http_requests_total', 'Requests answered, by route and class of status', requests, [
+  counter('talkgroup_http_requests_total', 'Requests answered, by method, route and status class', requests, [
     'method',
     'route',
     'status',
   ]),
-  histogram('talkgroup_http_request_duration_seconds', 'From a request to the end of its answer', durations, [
-    'method',
-    'route',
-  ]),
+  histogram(
+    'talkgroup_http_request_duration_seconds',
+    'Time from a request to the end of its answer',
+    durations,
+    ['method', 'route'],
+  ),
   counter(
     'talkgroup_http_refusals_total',
-    'Requests refused, by code',
+    'Requests answered with an error, by code',
     ({ http }) => by('reason', http.refused),
     ['reason'],
   ),
   counter(
     'talkgroup_http_connections_dropped_total',
-    'Connections beyond REST_CONNECTIONS or the share of an address, closed unanswered',
+    'Connections closed without an answer, above REST_CONNECTIONS or the share of an address',
     ({ http }) => http.connectionsDropped,
   ),
   counter(
     'talkgroup_http_answers_stalled_total',
-    'Connections closed because nothing of an answer left for ANSWER_TIMEOUT_S',
+    'Connections closed because no byte of an answer could be sent for ANSWER_TIMEOUT_S',
     ({ http }) => http.answersStalled,
   ),
   gauge(
     'talkgroup_login_queue_length',
-    'Passwords being hashed or waiting',
+    'Passwords in the hash queue, including the one being hashed',
     ({ passwords }) => passwords.jobs,
   ),
   gauge(
     'talkgroup_login_queue_wait_seconds',
-    'How long one more login would wait and work',
+    'Estimated time that one more login would take, waiting and hashing',
     ({ passwords }) => passwords.waitMs / 1000,
   ),
   counter(
     'talkgroup_login_limit_refused_total',
-    'Logins and registrations refused by a limit',
+    'Logins and registrations rejected by a limit',
     ({ limits }) => by('limit', limits.counts),
     ['limit'],
   ),
   counter(
     'talkgroup_login_limit_forgotten_total',
-    'Tries counted, and places where a name had logged in or registered (owners), forgotten for want of room',
+    'Entries dropped for lack of room: failures (`tries`), or addresses where a user logged in or registered (`owners`)',
     ({ limits }) => by('what', limits.forgotten),
     ['what'],
   ),
-  counter('talkgroup_gps_fixes_total', 'Positions reported, by door and result', fixesByDoor, [
+  counter('talkgroup_gps_fixes_total', 'Positions reported, by interface and result', fixesByDoor, [
     'way',
     'result',
   ]),
@@ -394,31 +398,31 @@ export const families: readonly Family[] = [
   // Threads and process.
   histogram(
     'talkgroup_event_loop_delay_seconds',
-    'How late what was due came: the 50 ms pulse of the relay, its beat of 250 ms on the main thread',
+    'Delay of the event loop: of the 50 ms timer of the relay, or of a message to the main thread every 250 ms',
     loopDelays,
     ['thread'],
   ),
   counter(
     'talkgroup_event_loop_busy_seconds_total',
-    'Time a thread was at work; its rate is the share of the core it needs',
+    'Time a thread was busy. Its rate is the share of one core',
     ofThreads(({ busyMs }) => busyMs / 1000),
     ['thread'],
   ),
   gauge(
     'talkgroup_heap_bytes',
-    'Heap in use',
+    'JavaScript heap in use',
     ofThreads(({ heapBytes }) => heapBytes),
     ['thread'],
   ),
   gauge(
     'talkgroup_external_bytes',
-    'Memory of buffers outside of the heap',
+    'Memory of buffers outside the heap',
     ofThreads(({ externalBytes }) => externalBytes),
     ['thread'],
   ),
   counter(
     'talkgroup_log_lines_lost_total',
-    'Log lines that nobody took',
+    'Log lines dropped because the log output stalled',
     ofThreads(({ linesLost }) => linesLost),
     ['thread'],
   ),
@@ -429,10 +433,18 @@ export const families: readonly Family[] = [
     ['listener'],
   ),
   counter('process_cpu_seconds_total', 'CPU time of all threads', ({ process }) => process.cpuS),
-  gauge('process_resident_memory_bytes', 'Memory in RAM', ({ process }) => process.residentBytes),
-  gauge('process_start_time_seconds', 'Start, in Unix time', ({ process }) => process.startedAtS),
-  gauge('process_open_fds', 'Open files and sockets', ({ process }) => process.descriptors),
-  gauge('process_max_fds', 'How many it may open', ({ process }) => process.descriptorsMax),
+  gauge('process_resident_memory_bytes', 'Resident memory', ({ process }) => process.residentBytes),
+  gauge(
+    'process_start_time_seconds',
+    'Start time, in seconds since the Unix epoch',
+    ({ process }) => process.startedAtS,
+  ),
+  gauge('process_open_fds', 'Open file descriptors', ({ process }) => process.descriptors),
+  gauge(
+    'process_max_fds',
+    'Maximum number of open file descriptors',
+    ({ process }) => process.descriptorsMax,
+  ),
 ];
 
 type Numbers = Extract<Family, { type: 'counter' | 'gauge' }>['read'];

@@ -1,25 +1,25 @@
-// Serves GET /metrics on an address of its own, with the numbers that the service keeps anyway, in the text format of
-// exposition.ts. Nothing here runs between two scrapes.
+// Serves GET /metrics on an address of its own. Nothing here runs between two scrapes.
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Config, ConfigError } from './config.js';
+import { type Config, ConfigError, portError } from './config.js';
 import { descriptorsMax } from './descriptors.js';
 import { AppError, type RefusalCode } from './errors.js';
 import { CONTENT_TYPE, expose } from './exposition.js';
 import { families, type ProcessFigures, type Snapshot } from './metric-families.js';
 import { threadFigures } from './thread-figures.js';
 
-/** Where the numbers stand; those of thread and process are read here. */
+/** Returns the numbers of a scrape, without those of the main thread and the process. */
 export type Sources = () => Promise<Omit<Snapshot, 'thread' | 'process'>>;
 
 export interface MetricsServer {
-  /** Resolves with the port. Rejects with ConfigError, naming the variable, when the address cannot be had. */
+  /** Resolves with the port. Rejects with a ConfigError that names the variable when the address cannot be bound. */
   listen(): Promise<number>;
   close(): Promise<void>;
 }
 
+/** Creates the server. It listens after `listen`. */
 export function createMetricsServer(
   { config, log }: { config: Config; log: { error(fields: object, message: string): void } },
   sources: Sources,
@@ -55,14 +55,14 @@ export function createMetricsServer(
   };
 }
 
-/** As the other doors have it; a scraper keeps its connection from one minute to the next. */
+/** The time limits of REST. A scraper can keep its connection from one minute to the next. */
 const LIMITS = {
   headersTimeout: 5000,
   requestTimeout: 10_000,
   connectionsCheckingInterval: 500,
   keepAliveTimeout: 65_000,
 };
-/** Scrapers are few. */
+/** Connections at once. There are few scrapers. */
 const CONNECTIONS_MAX = 100;
 
 function refuse(response: ServerResponse, code: RefusalCode): void {
@@ -73,9 +73,10 @@ function refuse(response: ServerResponse, code: RefusalCode): void {
 }
 
 function asConfigError(error: NodeJS.ErrnoException, { host, port }: { host: string; port: number }): Error {
-  if (error.code === 'EADDRINUSE' || error.code === 'EACCES')
-    return new ConfigError(`METRICS_PORT: ${host}:${port} is taken or not ours to take`);
-  return new ConfigError(`METRICS_HOST: no address of this machine (${error.message})`);
+  return (
+    portError(error, { name: 'METRICS_PORT', host, port }) ??
+    new ConfigError(`METRICS_HOST must be an address of this machine (${error.message})`)
+  );
 }
 
 function createScrape(sources: Sources): () => Promise<string> {

@@ -29,7 +29,7 @@ try {
       skip: ['uncaughtException', 'unhandledRejection'],
     },
     async ({ signal }) => {
-      log.info({ signal }, 'closing');
+      log.info({ signal }, 'shutdown started');
       closing.abort();
       const composed = await composing.catch(() => null); // it closed what it had opened, and is logged below
       await composed?.close();
@@ -40,7 +40,7 @@ try {
   service = await composing;
   if (!closing.signal.aborted) await serve(service);
 } catch (error) {
-  if (closing.signal.aborted && service === null) log.info({ err: error }, 'start ended by the signal');
+  if (closing.signal.aborted && service === null) log.info({ err: error }, 'start interrupted by a signal');
   else await end(error as Error);
 }
 
@@ -78,9 +78,9 @@ function readOrRefuse() {
  * until then. It is logged, and the close goes on.
  */
 async function end(error: Error): Promise<void> {
-  if (failed) return log.error({ err: error }, 'another error while closing');
+  if (failed) return log.error({ err: error }, 'another error during shutdown');
   failed = true;
-  log.fatal({ err: error }, 'ending');
+  log.fatal({ err: error }, 'service failed, shutdown started');
   console.error(`ended: ${error.message}`);
   setTimeout(endAtOnce, closeMsMax).unref();
   await service?.close();

@@ -47,10 +47,10 @@ export function createHashing({ log, script = SCRIPT }: HashingOptions): Hashing
     });
     worker.on('error', (error) => {
       // A bug, or no descriptor or memory for a thread.
-      log.error({ err: error }, 'the hashing thread failed');
+      log.error({ err: error }, 'hashing thread failed');
     });
     worker.on('exit', (code) => {
-      if (!isClosing) log.error({ code, jobs: pending.length }, 'the hashing thread ended');
+      if (!isClosing) log.error({ code, jobs: pending.length }, 'hashing thread exited');
       if (thread === started) thread = null;
       for (const { reject } of pending.splice(0)) reject(new AppError('login_queue_full'));
     });
@@ -62,7 +62,7 @@ export function createHashing({ log, script = SCRIPT }: HashingOptions): Hashing
       return start();
     } catch (error) {
       // Expected when the machine has no thread to give.
-      log.error({ err: error }, 'no hashing thread');
+      log.error({ err: error }, 'hashing thread not started');
       throw new AppError('login_queue_full');
     }
   }

@@ -15,7 +15,7 @@ export async function keptSecret(dataDir: string): Promise<string> {
   const secret = (await readIfThere(file)) ?? (await make(file));
   if (Buffer.byteLength(secret) < JWT_SECRET_BYTES_MIN)
     throw new ConfigError(
-      `${file}: holds fewer than ${JWT_SECRET_BYTES_MIN} bytes; removed, it is made anew`,
+      `${file} must hold at least ${JWT_SECRET_BYTES_MIN} bytes. Remove it: the next start generates a new key.`,
     );
   return secret;
 }

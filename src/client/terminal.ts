@@ -25,7 +25,7 @@ export async function talkFile(
   const { report = () => {}, signal, priority, queue = false } = options;
   const { packets, packetMs } = await readOpus(options.file);
   if (packets.some((packet) => packet.length > PAYLOAD_BYTES_MAX)) {
-    throw new Error(`a packet of the file is longer than the ${PAYLOAD_BYTES_MAX} bytes a frame holds`);
+    throw new Error(`the packets of the file must have at most ${PAYLOAD_BYTES_MAX} bytes`);
   }
   const radio = openRadio(options);
   try {
@@ -99,7 +99,7 @@ function reportHeard(
     if (wants(talkgroup_id)) report(`heard ${seconds(duration_ms)} in ${nameOf(talkgroup_id)}: ${code}`);
   });
   radio.on('lag', ({ talkgroupId, missed }) => {
-    if (wants(talkgroupId)) report(`too slow: ${missed} packets missed in ${nameOf(talkgroupId)}`);
+    if (wants(talkgroupId)) report(`connection too slow: ${missed} packets missed in ${nameOf(talkgroupId)}`);
   });
   radio.on('emergency', ({ talkgroup_id, username, state, lat, lng }) => {
     const where = lat === undefined || lng === undefined ? '' : ` at ${lat}, ${lng}`;
@@ -109,14 +109,14 @@ function reportHeard(
 
 function describe(outcome: TalkOutcome, packets: number): string {
   if (outcome.kind !== 'denied')
-    return `${outcome.code}: ${outcome.frames ?? 0} of ${packets} packets were relayed`;
+    return `${outcome.code}: ${outcome.frames ?? 0} of ${packets} packets relayed`;
   return `not talking: ${outcome.code}${outcome.talker ? `, ${outcome.talker.username} talks` : ''}`;
 }
 
 function openRadio({ url, token, report = () => {} }: TerminalOptions): Radio {
   const radio = createRadio({ url, token });
   radio.on('waiting', ({ code, reason, delayMs }) =>
-    report(`not connected (${code}${reason && ` ${reason}`}), again in ${seconds(delayMs)}`),
+    report(`not connected (${code}${reason && ` ${reason}`}), retry in ${seconds(delayMs)}`),
   );
   return radio;
 }
@@ -145,7 +145,7 @@ function onTold(radio: Radio, told: () => void): void {
 function findTalkgroup(radio: Radio, nameOrId: string): Talkgroup {
   const named = [...radio.talkgroups.values()].filter((talkgroup) => isNamed(talkgroup, nameOrId));
   const [found] = named;
-  if (!found) throw new RadioError('not_member', `not a member of a talkgroup ${nameOrId}`);
+  if (!found) throw new RadioError('not_member', `not a member of talkgroup ${nameOrId}`);
   // Names are not unique.
   if (named.length > 1) throw new Error(`several talkgroups are named ${nameOrId}: give the id`);
   return found;

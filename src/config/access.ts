@@ -1,4 +1,4 @@
-// Settings of the keys, of accounts and of what protects logins.
+// Declares the settings of keys, accounts and login protection.
 import { Type } from 'typebox';
 import { MANY, settingsOf } from './setting.js';
 
@@ -17,7 +17,7 @@ export const accountSettings = {
       must: 'be at least 32 bytes and no well-known or repeated text',
       notes: 'Generate one with `openssl rand -base64 32`.',
       unset:
-        'The service generates a key and stores it in `DATA_DIR/jwt.secret` (mode 0600). With `DATABASE_URL` it refuses to start.',
+        'The service generates a key and stores it in `DATA_DIR/jwt.secret` (mode 0600). With `DATABASE_URL` it exits.',
     }),
   ),
   JWT_SECRET_PREVIOUS: Type.Optional(
@@ -25,7 +25,7 @@ export const accountSettings = {
       level: 'basic',
       unit: 'key',
       secret: true,
-      description: 'Second key whose tokens the service accepts, for a rotation of `JWT_SECRET`.',
+      description: 'Second key that the service accepts in tokens, for a rotation of `JWT_SECRET`.',
       must: 'be at least 32 bytes and no well-known or repeated text',
       notes: 'It must differ from `JWT_SECRET`. The service signs no token with it.',
       unset: 'The service accepts only tokens of `JWT_SECRET`.',

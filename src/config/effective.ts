@@ -1,4 +1,4 @@
-// Prints the settings in force, with secrets masked, for an operator who looks for a mistake or asks for help.
+// Prints the effective settings, with secrets masked, for an operator who looks for a mistake or asks for help.
 import type { Config } from '../config.js';
 import { type Setting, settings } from './environment.js';
 import { settingsByGroup } from './reference.js';

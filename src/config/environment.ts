@@ -1,4 +1,4 @@
-// The table of all settings, in the order of the reference.
+// Collects all settings in one table, in the order of the reference.
 import { type Static, Type } from 'typebox';
 import { accountSettings, loginSettings } from './access.js';
 import { databaseSettings, networkSettings } from './network.js';
@@ -39,19 +39,19 @@ export const settings = Environment.properties as unknown as Readonly<Record<str
 
 /** Names of earlier versions. The value says what to do instead. */
 const FORMER: Readonly<Record<string, string>> = {
-  SESSIONS_PARKED: 'is called RESUMABLE_SESSIONS now',
-  CONTROL_PER_SECOND: 'is called TEXTS_PER_SECOND now',
-  LOGIN_FAILURES_PAIR_PER_MINUTE: 'is part of LOGIN_FAILURES_PAIR now, written burst/minute such as 20/20',
-  LOGIN_FAILURES_NAME_PER_MINUTE: 'is part of LOGIN_FAILURES_NAME now, written burst/minute such as 200/60',
+  SESSIONS_PARKED: 'is now called RESUMABLE_SESSIONS',
+  CONTROL_PER_SECOND: 'is now called TEXTS_PER_SECOND',
+  LOGIN_FAILURES_PAIR_PER_MINUTE: 'is now part of LOGIN_FAILURES_PAIR, written burst/minute such as 20/20',
+  LOGIN_FAILURES_NAME_PER_MINUTE: 'is now part of LOGIN_FAILURES_NAME, written burst/minute such as 200/60',
   LOGIN_FAILURES_ADDRESS_PER_MINUTE:
-    'is part of LOGIN_FAILURES_ADDRESS now, written burst/minute such as 500/300',
-  DATABASE_CALLS: 'is not a setting any more: remove it',
-  LOGINS_REMEMBERED: 'is not a setting any more: remove it',
-  UPGRADES_LOADING: 'is not a setting any more: remove it',
-  UPGRADES_WAITING: 'is not a setting any more: remove it',
+    'is now part of LOGIN_FAILURES_ADDRESS, written burst/minute such as 500/300',
+  DATABASE_CALLS: 'is no longer a setting: remove it',
+  LOGINS_REMEMBERED: 'is no longer a setting: remove it',
+  UPGRADES_LOADING: 'is no longer a setting: remove it',
+  UPGRADES_WAITING: 'is no longer a setting: remove it',
 };
 
-/** Why one of these names is refused; null: none of them is a former setting. */
+/** The error for the first name that an earlier version used. null: no name is a former setting. */
 export function formerOf(names: readonly string[]): string | null {
   const name = names.find((name) => Object.hasOwn(FORMER, name));
   return name === undefined ? null : `${name} ${FORMER[name]}`;

@@ -1,4 +1,4 @@
-// Settings of the addresses, of TLS and of the database.
+// Declares the settings of addresses, TLS and the database.
 import { Type } from 'typebox';
 import { REST_HOST, REST_PORT } from '../listening.js';
 import { settingsOf } from './setting.js';
@@ -64,7 +64,7 @@ export const networkSettings = {
     network.text({
       level: 'basic',
       unit: 'comma-separated addresses or CIDR ranges',
-      description: 'Proxies whose `X-Forwarded-For` header the service uses.',
+      description: 'Proxies from which the service accepts `X-Forwarded-For`.',
       must: 'be a comma-separated list of IP addresses or CIDR ranges such as 10.0.0.0/8, each at least /1',
       notes: 'Each proxy must append the address of its client, without a port.',
       unset:

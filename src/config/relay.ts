@@ -1,4 +1,4 @@
-// Settings of the relay: audio, talk bursts, sessions and the end of the service; and the log.
+// Declares the settings of the relay (audio, talk bursts, sessions, shutdown) and of the log.
 import { Type } from 'typebox';
 import { MANY, settingsOf } from './setting.js';
 
@@ -121,7 +121,7 @@ export const sessionSettings = {
       description: 'Connections to the WebSocket port.',
       beyond:
         'The relay closes the next handshakes with 1013 `overloaded`. It closes connections beyond 32 of these without an answer.',
-      unset: `What the limit of open files leaves after 200 files and \`REST_CONNECTIONS\`, at most ${MANY}.`,
+      unset: `The limit of open files minus 200 and minus \`REST_CONNECTIONS\`, at most ${MANY}.`,
     }),
   ),
   SOCKETS_PER_USER: sessions.whole({
@@ -149,7 +149,7 @@ export const sessionSettings = {
     minimum: 0,
     maximum: 600_000,
     default: 60_000,
-    description: 'Time for which the relay keeps a session whose socket is closed.',
+    description: 'Time for which the relay keeps a session after its socket has closed.',
     beyond: 'A client that returns later gets a new session (`resumed` is false).',
     notes: 'At 0 the relay keeps no session.',
   }),

@@ -1,4 +1,4 @@
-// Settings that limit what REST takes from its clients.
+// Declares the limits of the REST API.
 import { Type } from 'typebox';
 import { MANY, settingsOf } from './setting.js';
 

@@ -1,4 +1,4 @@
-// Checks what no schema says: rules between settings, and values that only the code beside them understands.
+// Checks the rules that a schema cannot state: rules between settings, and values that only other code can read.
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { isSampleKey, isSamplePassword } from '../auth/samples.js';
@@ -8,10 +8,10 @@ import type { Env } from './environment.js';
 import { ConfigError, refuse } from './refusal.js';
 import { readDatabaseUrl } from './values.js';
 
-/** RFC 7518, section 3.2: a key for HS256 is no shorter than its hash. */
+/** RFC 7518, section 3.2: a key for HS256 has at least the length of its hash, 32 bytes. */
 export const JWT_SECRET_BYTES_MIN = 32;
 
-/** Throws ConfigError for the first rule that is broken. */
+/** Throws ConfigError for the first broken rule. */
 export function checkRules(env: Env): void {
   const { DATABASE_URL, JWT_SECRET, JWT_SECRET_PREVIOUS, HEADERS_TIMEOUT_S, REQUEST_TIMEOUT_S } = env;
   if (DATABASE_URL !== undefined && readDatabaseUrl(DATABASE_URL) === null) refuse('DATABASE_URL');

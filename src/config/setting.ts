@@ -1,5 +1,5 @@
-// Makes the schema of one setting: its values, and beside them the fields from which page, refusal and .env file are
-// composed.
+// Creates the schema of one setting: its values, and the fields from which the page, the errors and the .env file are
+// generated.
 import { Type } from 'typebox';
 
 /** The groups in the order of the reference. */
@@ -21,7 +21,7 @@ export type Group = keyof typeof groups;
 /** basic: set in most deployments. tuning: has a good default. expert: change it only after a measurement. */
 export const levels = ['basic', 'tuning', 'expert'] as const;
 
-/** What every setting says of itself. All texts are sentences of Markdown. */
+/** The description of a setting. All texts are sentences in Markdown. */
 export interface About {
   /** One sentence: what it does. */
   readonly description: string;
@@ -53,7 +53,7 @@ interface Whole extends About {
 /** The keywords of a setting that JSON Schema does not know. */
 export const ownKeywords = ['group', 'level', 'unit', 'beyond', 'notes', 'unset', 'must', 'secret'] as const;
 
-/** For a limit that an operator may want to lift. */
+/** Maximum for a limit that an operator may want to lift. */
 export const MANY = 1_000_000;
 
 /** Both parts of `burst/minute`, from 1 to MANY. */

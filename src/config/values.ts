@@ -1,16 +1,16 @@
-// Reads the values that are more than a text or a number: keys, lists, rates.
+// Reads the values that are not a plain text or number: keys, lists, rates.
 import type { KeyObject } from 'node:crypto';
 import { isIP } from 'node:net';
 import { readKeys } from '../keys/wrapping.js';
 import { refuse } from './refusal.js';
 
-/** A bucket: so many at once, and when these are used up so many per minute. */
+/** A token bucket: `atOnce` tokens at most, refilled with `perMinute`. */
 export interface Rate {
   readonly atOnce: number;
   readonly perMinute: number;
 }
 
-/** Of `burst/minute`, which the schema has checked. */
+/** Reads `burst/minute`, which the schema has checked. */
 export function readRate(text: string): Rate {
   const [atOnce = 0, perMinute = 0] = text.split('/').map(Number);
   return { atOnce, perMinute };
@@ -48,7 +48,7 @@ function splitList(text: string | undefined): readonly string[] {
     .filter((item) => item !== '');
 }
 
-/** Null: not the address of a database. postgres.js would only say that some URL is not valid, and quote it. */
+/** Null when the text is not the address of a database. postgres.js would quote the invalid URL in its error. */
 export function readDatabaseUrl(text: string): URL | null {
   try {
     const url = new URL(text.replace(MORE_HOSTS, ''));

@@ -132,7 +132,7 @@ async function start(job: Job): Promise<EmbeddedPostgres> {
 }
 
 function notStarted({ dataDir }: Place, words: string): Error {
-  return new Error(`The embedded database in ${dataDir} does not start: ${words}`);
+  return new Error(`cannot start the embedded database in ${dataDir}: ${words}`);
 }
 
 async function keep(

@@ -115,7 +115,7 @@ export function listenForNotices({
   }
 
   function listenAnew(): void {
-    log.warn({ silentMs: silenceMsMax }, 'notices silent: listening anew');
+    log.warn({ silentMs: silenceMsMax }, 'database notifications silent, reconnecting');
     void client?.end(END_MS_MAX);
     listen();
   }
@@ -123,7 +123,7 @@ export function listenForNotices({
   function receive(payload: string): void {
     if (payload.startsWith(VOICE)) return; // another node's
     const notice = readNotice(payload);
-    if (notice === null) log.warn({ bytes: payload.length }, 'notice not understood');
+    if (notice === null) log.warn({ bytes: payload.length }, 'malformed database notification ignored');
     else onNotice(notice);
   }
 

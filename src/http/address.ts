@@ -1,12 +1,12 @@
-// What counts as one address where requests are limited by where they come from.
+// Turns a client address into the key that limits per address count by.
 import { isIPv4, isIPv6 } from 'node:net';
 
-/** Of an address that is none, as only a proxy can report; they share what one address may. */
+/** Key of all texts that are not an address, which only a proxy can report. They share one set of limits. */
 const UNREADABLE = 'unreadable';
 
 /**
- * An IPv4 address as it is; of an IPv6 address the first 64 bits, for the rest is its user's to choose. undefined: of a
- * connection that was reset meanwhile.
+ * The whole IPv4 address, or the first 64 bits of an IPv6 address, because a client chooses the rest. `ip` is undefined
+ * when the connection was reset.
  */
 export function addressKey(ip: string | undefined): string {
   const address = (ip ?? '').replace(/^::ffff:(?=[\d.]+$)/i, ''); // how a socket for both families shows IPv4

@@ -1,12 +1,13 @@
-// What a client does about each refusal: for the reference and the table in docs/rest-api.md.
+// Describes for each error what it means and whether to try again, for the OpenAPI document and docs/rest-api.md.
 import { AppError, type RefusalCode } from '../errors.js';
 
+/** The description of one error. */
 export interface Advice {
-  /** What happened, at most 12 words. */
+  /** Cause, at most 12 words. */
   readonly means: string;
   /** Whether and when the same request may be sent again, at most 12 words. */
   readonly retry: string;
-  /** One of the texts, where they differ from the catalogue's. */
+  /** An example, when the text differs from that of errors.ts. */
   readonly sample?: string;
 }
 
@@ -139,7 +140,7 @@ export const advice: Readonly<Record<RefusalCode, Advice>> = {
   },
 };
 
-/** The status of a refusal and the text that the catalogue gives it. */
+/** The status and the text of an error in errors.ts. */
 export function textOf(code: RefusalCode): { readonly status: number; readonly text: string } {
   const { status, message } = new AppError(code);
   return { status, text: message };

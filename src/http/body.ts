@@ -1,11 +1,11 @@
-// Reading a request's body: JSON in strict UTF-8, or nothing.
+// Parses request bodies: JSON in strict UTF-8, or no body.
 import type { IncomingHttpHeaders } from 'node:http';
 import { TypeBoxValidatorCompiler } from '@fastify/type-provider-typebox';
 import type { FastifyInstance } from 'fastify';
 import { AppError } from '../errors.js';
 import { nullsRemover } from '../nulls.js';
 
-/** Replaces fastify's parsers. An empty body is no body, whatever type it claims: many stacks send that on DELETE. */
+/** Replaces fastify's parsers. An empty body with a content type counts as no body: many stacks send that on DELETE. */
 export function addBodyParsers(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
@@ -25,7 +25,7 @@ export function addBodyParsers(app: FastifyInstance): void {
   });
 }
 
-/** Checks each part of a request; an optional field of the body that is null counts as absent. */
+/** Checks each part of a request. In a body, null for an optional field counts as absent. */
 export const validatorCompiler: typeof TypeBoxValidatorCompiler = (route) => {
   const validate = TypeBoxValidatorCompiler(route);
   if (route.httpPart !== 'body') return validate;
@@ -36,7 +36,7 @@ export const validatorCompiler: typeof TypeBoxValidatorCompiler = (route) => {
   };
 };
 
-/** JSON is UTF-8 (RFC 8259, 8.1); who says that he sends something else is believed. */
+/** JSON is UTF-8 (RFC 8259, 8.1). A body that declares another charset is rejected. */
 function isPlainUtf8({
   'content-type': type = '',
   'content-encoding': packing = 'identity',

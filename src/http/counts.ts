@@ -1,14 +1,14 @@
-// What the REST door counts: plain numbers, read when metrics are scraped.
+// Counts the answers of the REST API as plain numbers, which a scrape of the metrics reads.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type RefusalCode, refusalCodes } from '../errors.js';
 import { type Histogram, newHistogram, observe } from '../histogram.js';
 
 export interface HttpCounts {
-  /** Answers that refused, by their reason; also those given before a request had a route. */
+  /** Answers with an error, by code, including answers to requests without a route. */
   readonly refused: Record<RefusalCode, number>;
-  /** Connections beyond REST_CONNECTIONS, closed unanswered. */
+  /** Connections above REST_CONNECTIONS or the share of an address, closed without an answer. */
   connectionsDropped: number;
-  /** Connections closed because nothing of an answer left for ANSWER_TIMEOUT_S. */
+  /** Connections closed because no byte of an answer could be sent for ANSWER_TIMEOUT_S. */
   answersStalled: number;
   /** By method and route. */
   readonly routes: Map<string, RouteCounts>;
@@ -16,16 +16,17 @@ export interface HttpCounts {
 
 export interface RouteCounts {
   readonly method: string;
-  /** As it is declared, such as `/talkgroups/:id`; never what was asked for. */
+  /** The declared path, such as `/talkgroups/:id`, never the requested one. */
   readonly route: string;
-  /** By the class of the status, `2xx` to `5xx`. */
+  /** Answers by status class, `2xx` to `5xx`. */
   readonly answered: Record<string, number>;
   readonly took: Histogram;
 }
 
-/** A read takes a few milliseconds, a login 50, and nothing more than 5 s. */
+/** Bounds of the histogram (ms). A read takes a few milliseconds, a login 50 ms, no request more than 5 s. */
 const TOOK_MS = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000];
 
+/** Creates the counts, all 0. */
 export const newHttpCounts = (): HttpCounts => ({
   // Every code from the start, so that a series begins at 0 and not with its first event.
   refused: Object.fromEntries(refusalCodes.map((code) => [code, 0])) as HttpCounts['refused'],
@@ -34,7 +35,7 @@ export const newHttpCounts = (): HttpCounts => ({
   routes: new Map(),
 });
 
-/** An answer of a route, when it was sent. */
+/** Counts an answer when it has been sent. */
 export function countAnswer({ routes }: HttpCounts, request: FastifyRequest, reply: FastifyReply): void {
   const counts = routeOf(routes, request);
   const status = `${Math.floor(reply.statusCode / 100)}xx`;

@@ -1,4 +1,4 @@
-// The REST reference: generated from the routes, shown at /docs, machine-readable at /openapi.json.
+// Serves the REST reference, generated from the routes: a page at /docs, and OpenAPI at /openapi.json.
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
@@ -36,7 +36,7 @@ export function addDocs(app: FastifyInstance): void {
   });
 }
 
-/** The document of a server with these routes; no handler of theirs is called. */
+/** The document of a server with these routes. It calls none of their handlers. */
 export async function documentOf(routes: readonly FastifyPluginAsyncTypebox[]): Promise<Document> {
   const app = fastify();
   app.setValidatorCompiler(validatorCompiler);

@@ -1,10 +1,10 @@
-// Every failure leaves as `{error: string}`: the one place where an error becomes a status and a sentence.
+// Turns every error into a status and a body `{error: string}`.
 import { httpErrors } from '@fastify/sensible';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, type RefusalCode } from '../errors.js';
 import type { HttpCounts } from './counts.js';
 
-/** The error handler of all routes, and of the router before them. Refusals are told, bugs are logged and hidden. */
+/** Creates the error handler of routes and router. It sends expected errors, and logs all others as `internal`. */
 export const failureAnswerer =
   (counts: HttpCounts) =>
   (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
@@ -18,7 +18,7 @@ export const failureAnswerer =
     void reply.code(statusCode).headers(headers).send(bodyOf(message));
   };
 
-/** The refusal an error stands for; anything nobody planned is `internal`. */
+/** The AppError for any error. An unexpected error becomes `internal`. */
 export function refusalOf(error: unknown): AppError {
   if (error instanceof AppError) return error;
   const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
@@ -37,10 +37,10 @@ const meanings = new Map<unknown, RefusalCode>([
   [415, 'unsupported_media_type'],
 ]);
 
-/** The contract's only shape of an error. */
+/** The body of every error. */
 export const bodyOf = (message: string) => ({ error: message });
 
-/** The refusal as it goes over HTTP. Its message is for the client also where http-errors hides one, as in a 503. */
+/** The error with its HTTP headers. The client also gets the message of a 503, which http-errors would hide. */
 export const httpErrorOf = (refusal: AppError) =>
   httpErrors.createError(refusal.status, refusal.message, { headers: headersOf(refusal), expose: true });
 

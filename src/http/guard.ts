@@ -1,4 +1,4 @@
-// Who may pass: one hook for every route that is not public, before a byte of the body is read.
+// Checks the token of every request to a route that is not public, before the body is read.
 import jwt from '@fastify/jwt';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { accountStanding } from '../auth/store.js';
@@ -11,12 +11,12 @@ import { limitRequests } from './under-way.js';
 declare module '@fastify/jwt' {
   interface FastifyJWT {
     payload: Claims;
-    /** The caller; there is none on public routes. */
+    /** The caller. Unset on public routes. */
     user: Claims;
   }
 }
 
-/** Guards the routes registered on `app` from now on by their `config.access`; without one only admins pass. */
+/** Guards the routes registered on `app` from now on by their `config.access`. Without one it admits admins only. */
 export function addGuard(
   app: FastifyInstance,
   { config, tokenKeys, database }: { config: Config; tokenKeys: TokenKeys; database: Database },

@@ -1,14 +1,14 @@
-// Two questions a supervisor asks: is the process alive, and is it able to serve.
+// Answers the two checks of a supervisor: the process is alive, the service can serve.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { AppError } from '../errors.js';
 import { answers, Ok, ok } from './schemas.js';
 
 export interface HealthOptions {
-  /** null when able to serve, else why not. */
+  /** The reason for 503. null: the service can serve. */
   readonly ready: () => string | null;
 }
 
-/** GET /healthz and GET /readyz. Neither touches the database. */
+/** GET /healthz and GET /readyz. They do not use the database. */
 export const healthRoutes =
   ({ ready }: HealthOptions): FastifyPluginAsyncTypebox =>
   async (app) => {

@@ -1,4 +1,4 @@
-// Below fastify: the Node server, its time limits, and an answer for whatever never becomes a request of a route.
+// Creates the Node server below fastify, with its time limits, and answers the requests that no route receives.
 import { readFileSync } from 'node:fs';
 import {
   createServer,
@@ -18,13 +18,12 @@ import { bodyOf, httpErrorOf } from './failures.js';
 import { addressReader, limitConnections } from './under-way.js';
 import { endUnread } from './unread.js';
 
-/** After refusing a connection's bytes we read on so long, for closing at once would reset the answer away. */
+/** Time (ms) to read on after a rejected connection's answer. An immediate close would reset the answer. */
 const LINGER_MS_MAX = 1000;
 
 /**
- * By method and path, routes that can tell before anything else is known of a request that they have no room for it, at
- * most the address it comes from: undefined when that is a proxy's.
- * In a storm of new connections that halves the CPU each costs; what is left is Node's, for the connection itself.
+ * By method and path, functions that reject a request before it is read, because the route is full. They know at most
+ * the client's address, which is undefined behind a trusted proxy. For a burst of connections this halves the CPU of each.
  */
 export type Overflow = ReadonlyMap<string, (address?: string) => RefusalCode | null>;
 
@@ -32,17 +31,18 @@ export interface ListenerOptions {
   readonly config: Config;
   readonly counts: HttpCounts;
   readonly overflow: Overflow;
-  /** Headers that answers from here have in common with those of the routes. */
+  /** Headers that these answers share with the answers of the routes. */
   readonly commonHeaders: (request: IncomingMessage) => Record<string, string>;
 }
 
 export interface Listener {
-  /** The server for the settings, TLS or plain; `handle` gets every request that is fit for routing. */
+  /** Creates the server, with TLS if it is set. `handle` receives every request that can be routed. */
   serve(handle: RequestListener): Server;
-  /** For Node's `clientError`: bytes that are no HTTP, or that came too slowly. */
+  /** Handles Node's `clientError`: bytes that are not HTTP, or that arrived too slowly. */
   answerClientError(error: Error & { code?: string }, socket: Duplex): void;
 }
 
+/** Creates the part of the server below fastify. */
 export function createListener({ config, counts, overflow, commonHeaders }: ListenerOptions): Listener {
   /** The newest response of each connection, finished or not. */
   const newest = new WeakMap<Duplex, ServerResponse>();

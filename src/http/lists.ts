@@ -1,23 +1,24 @@
-// Answers the routes that send a list, in a page or whole, so that a long list does not keep others waiting.
+// Answers the routes that send a list, as a page or as a whole, without blocking other requests.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
 import { createGate } from '../db/gate.js';
 import type { Page } from '../db/pages.js';
 import { type PageQuery, pageOf, readPage } from './paging.js';
 
+/** The whole lists under way on a server. */
 export type Lists = ReturnType<typeof createLists>;
 
 interface List<Name extends string, Item> {
-  /** The key of the answer under which the items stand. */
+  /** The key of the items in the answer. */
   readonly name: Name;
-  /** The items of one page, and one more where others follow; null reads all. */
+  /** Reads the items of one page, plus one if more follow. null: reads all items. */
   readonly read: (page: Page | null) => Promise<readonly Item[]>;
   readonly idOf: (item: Item) => string;
 }
 
 type Answer<Name extends string, Item> = { [name in Name]: Item[] } & { next?: string | null };
 
-/** Whole lists in work and waiting. One more is refused at once. */
+/** Whole lists in progress and waiting. Above it a request is rejected immediately. */
 const LISTS_MAX = 1024;
 
 /**
@@ -30,7 +31,7 @@ const SHARE = { placesOfCaller: 1, callsOfCaller: 1 / 16, callsOfAddress: 3 / 4 
 /** Items serialised in one turn of the event loop: about 1 ms. The 10,000 members of a talkgroup would take 10 to 20. */
 const ITEMS_PER_TURN = 500;
 
-/** One for all routes of a server. */
+/** Creates the one instance of a server. */
 export function createLists() {
   const { enter, leave } = createGate({
     places: Number.POSITIVE_INFINITY, // the database's gate bounds the statements of all users
@@ -39,7 +40,7 @@ export function createLists() {
   });
 
   return {
-    /** The answer to be returned by the handler of a route that sends one list. */
+    /** Returns the answer of a route that sends one list. */
     async answer<const Name extends string, Item>(
       reply: FastifyReply,
       query: PageQuery,

@@ -1,11 +1,11 @@
-// The OpenAPI document: what the schemas of the routes say, completed by the errors that each operation answers.
+// Completes the OpenAPI document that the schemas of the routes give with the callers and errors of each operation.
 import { readFileSync } from 'node:fs';
 import { type RefusalCode, refusalCodes } from '../errors.js';
 import { advice, textOf } from './advice.js';
 import type { Access } from './router.js';
 import { SHOWN_AS } from './schemas.js';
 
-/** The parts of OpenAPI 3.1 that we write. */
+/** The parts of OpenAPI 3.1 that the service uses. */
 export interface Document {
   readonly openapi: string;
   readonly info: { readonly title: string; readonly version: string };
@@ -70,7 +70,7 @@ export interface Schema {
   readonly maxLength?: number;
 }
 
-/** What a route declares in its `config`. */
+/** The declarations in the `config` of a route. */
 export interface Declared {
   readonly access: Access;
   readonly refusals: readonly RefusalCode[];
@@ -88,9 +88,9 @@ const DESCRIPTION = `Accounts, talkgroups, devices, positions and emergencies. A
 - An unknown field is ignored. \`null\` for an optional field counts as absent. Types are not converted.
 - Ids are UUIDs. A malformed id in a path or a body names nothing and gets 404.
 - Times are ISO 8601 in UTC.
-- A request whose client reads the answer is answered within 5 s.`;
+- The service answers each request within 5 s, if the client reads the answer.`;
 
-/** The document without its operations. */
+/** The document without operations. */
 export const preamble = {
   openapi: '3.1.0',
   info: {
@@ -143,7 +143,7 @@ const OF_ANY: readonly RefusalCode[] = [
   'internal',
 ];
 const OF_BODIES: readonly RefusalCode[] = ['body_too_large', 'unsupported_media_type'];
-/** The guard refuses these (guard.ts). */
+/** Errors of guard.ts. */
 const OF_TOKENS: readonly RefusalCode[] = [
   'invalid_token',
   'device_disabled',
@@ -157,14 +157,14 @@ const OF_ACCESS: Readonly<Record<Access, readonly RefusalCode[]>> = {
 };
 
 const CALLERS: Readonly<Record<Access, string>> = {
-  public: 'Who may call it: everyone. It needs no token.',
-  user: 'Who may call it: every user with a valid token.',
-  admin: 'Who may call it: administrators.',
+  public: 'Access: everyone, without a token.',
+  user: 'Access: every user with a valid token.',
+  admin: 'Access: administrators.',
 };
 
 /**
- * Completes the document that was generated from the routes. Adds to each operation its callers and the responses to
- * its refusals, and names each schema that has a title. `declared` is by method and path, as in `GET /talkgroups/{id}`.
+ * Completes the generated document. Adds the callers and the error responses to each operation, and names each schema
+ * that has a title. The keys of `declared` are method and path, as in `GET /talkgroups/{id}`.
  */
 export function complete(generated: Document, declared: ReadonlyMap<string, Declared>): Document {
   const responses: Record<string, object> = {};

@@ -1,17 +1,17 @@
-// Pages of a list: `limit` and `after` in the query, `next` in the answer.
+// Declares and reads pages of a list: `limit` and `after` in the query, `next` in the answer.
 import { type Static, type TProperties, type TSchema, Type } from 'typebox';
 import type { Page } from '../db/pages.js';
 import { readId } from '../ids.js';
 import { Id, SHOWN_AS } from './schemas.js';
 
-/** Items of a page whose size was not asked for. */
+/** Items of a page without `limit`. */
 const LIMIT_PRESET = 100;
 
-/** The query of a list. Both are texts, because a coercion to numbers would also take 1e3 and 5.7. */
+/** The query of a list. Both fields are texts, because a conversion to numbers would also accept 1e3 and 5.7. */
 export type PageQuery = Static<typeof PageQuery>;
 export const PageQuery = pageQuery('^([1-9]\\d{0,2}|1000)$', 1000);
 
-/** The query of a list whose pages are smaller. */
+/** The query of a list with smaller pages. */
 export const SmallPageQuery = pageQuery('^([1-9]\\d?|1\\d\\d|200)$', 200);
 
 function pageQuery(pattern: string, maximum: number) {
@@ -53,17 +53,17 @@ type Shown = {
   readonly examples: object[];
 };
 
-/** null: no page was asked for, but the whole list. */
+/** The requested page. null: the client requested the whole list. */
 export function readPage(query: PageQuery): Page | null {
   return query.limit === undefined && query.after === undefined ? null : firstOrNext(query);
 }
 
-/** For a list that is read in pages only. */
+/** The requested page, for a list that is read in pages only. */
 export function firstOrNext({ limit, after }: PageQuery): Page {
   return { limit: limit === undefined ? LIMIT_PRESET : Number(limit), after: readId(after) };
 }
 
-/** The answer of a list for one page, made of the rows that were read for it (db/pages.ts). */
+/** The answer with one page, from the rows that db/pages.ts read for it. */
 export function pageOf<Name extends string, Item>(
   { limit }: Page,
   name: Name,

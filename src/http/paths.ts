@@ -1,11 +1,11 @@
-// Ids as clients write them, in paths and bodies: one that is malformed names nothing, like an unknown one.
+// Reads the ids in paths and bodies. A malformed id is answered like an unknown one.
 import { AppError, type RefusalCode } from '../errors.js';
 import { type DeviceId, readId, type TalkgroupId } from '../ids.js';
 
-/** Throws `talkgroup_not_found`. Called after validation: a bad body is told first. */
+/** Throws `talkgroup_not_found` for a malformed id. Called after validation, which reports an invalid body first. */
 export const readTalkgroupId = (text: string) => readOrRefuse<TalkgroupId>(text, 'talkgroup_not_found');
 
-/** Throws `device_not_found`. */
+/** Throws `device_not_found` for a malformed id. */
 export const readDeviceId = (text: string) => readOrRefuse<DeviceId>(text, 'device_not_found');
 
 function readOrRefuse<Id extends TalkgroupId | DeviceId>(text: string, refusal: RefusalCode): Id {

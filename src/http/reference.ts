@@ -1,10 +1,10 @@
-// The reference of docs/rest-api.md, as Markdown made of the OpenAPI document.
+// Writes the reference of docs/rest-api.md from the OpenAPI document.
 import { refusalCodes } from '../errors.js';
 import { advice, textOf } from './advice.js';
 import type { Document, Operation, Parameter, Reference, Response, Schema } from './openapi.js';
 import type { Access } from './router.js';
 
-/** All texts of errors, with what a client does about each. */
+/** The table of all errors: status, text, meaning and whether to try again. */
 export function errorTable(): string {
   const rows = refusalCodes.map((code) => {
     const { status, text } = textOf(code);
@@ -19,7 +19,7 @@ interface Described extends Operation {
   readonly path: string;
 }
 
-/** All operations by tag: callers, parameters, body, answer and errors. */
+/** All operations by tag, with callers, parameters, body, answer and errors. */
 export function referenceOf(document: Document): string {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, one]) => ({ ...one, method: method.toUpperCase(), path })),
@@ -32,7 +32,7 @@ export function referenceOf(document: Document): string {
   ]);
   const tags = [...new Set(operations.flatMap(({ tags }) => tags))];
   return [
-    table(['operation', 'request', 'who may call it'], overview),
+    table(['operation', 'request', 'access'], overview),
     'Every operation may also answer with these errors. They are not repeated below.',
     table(['status', 'text'], everywhere.map(cellsOfError)),
     ...tags.flatMap((tag) => [

@@ -1,14 +1,14 @@
-// Which routes there are and whom each admits, and what a request gets that meets none of them.
+// Lists the routes with their access, and rejects a request for an unknown path or a wrong method.
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { AppError, type RefusalCode } from '../errors.js';
 
-/** `user` is anybody with a valid token, `admin` one whose token says so. */
+/** `user`: a caller with a valid token. `admin`: a caller with the role admin in the token. */
 export type Access = 'public' | 'user' | 'admin';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     access?: Access;
-    /** What this route refuses beyond what every route of its access and method does (openapi.ts); for the reference. */
+    /** Errors of this route in the reference, beyond those that openapi.ts adds for its access and method. */
     refusals?: readonly RefusalCode[];
   }
 }
@@ -19,12 +19,12 @@ export interface RegisteredRoute {
   readonly access: Access;
 }
 
-/** The one route @fastify/cors registers, for OPTIONS alone; a preflight is answered before it is reached. */
+/** The route that @fastify/cors registers for OPTIONS. The plugin answers a preflight before this route. */
 const PREFLIGHT_URL = '*';
 
 /**
- * The list of all routes registered on `app` from now on; complete when the server is ready. A route that does not
- * declare its access keeps it from starting.
+ * Lists the routes registered on `app` from now on. The list is complete when the server is ready. The server does not
+ * start with a route that declares no access.
  */
 export function listRoutes(app: FastifyInstance): readonly RegisteredRoute[] {
   const routes: RegisteredRoute[] = [];
@@ -44,7 +44,7 @@ export function listRoutes(app: FastifyInstance): readonly RegisteredRoute[] {
   return routes;
 }
 
-/** Answers 404 to an unknown path and 405 to a wrong method, whoever asks and whatever the body holds. */
+/** Answers 404 to an unknown path and 405 to a wrong method, for every caller and body. */
 export function refuseUnknown(app: FastifyInstance, routes: readonly RegisteredRoute[]): void {
   function methodsOf(url: string): string[] {
     const ofThatPath = routes.filter((route) => route.url === pathOf(url));

@@ -1,7 +1,7 @@
-// The shapes and texts every feature's schemas are made of.
+// Declares the schemas that all features share.
 import { type TSchema, Type } from 'typebox';
 
-/** Names, sites and serials. */
+/** Maximum length of names, sites and serials (code points). */
 export const TEXT_CHARACTERS_MAX = 128;
 
 /** `{ok: true}`, the seed's answer to a change. */
@@ -15,13 +15,15 @@ export const ok = { ok: true } as const;
 export const Failure = Type.Object({ error: Type.String() });
 
 /**
- * A route's answers. They are allow-lists: a key that is not in the schema is not sent. Which statuses a failure may
- * have, and with which texts, is told by the route's `config.refusals`.
+ * The answers of a route. A key that is not in the schema is not sent. `config.refusals` of the route lists the statuses
+ * and texts of its errors.
  */
 export const answers = <Success extends TSchema>(success: Success) =>
   ({ 200: success, '4xx': Failure, '5xx': Failure }) as const;
 
+/** A UUID. */
 export const Id = Type.String({ format: 'uuid' });
+/** A time in ISO 8601. */
 export const Timestamp = Type.String({ format: 'date-time', description: 'ISO 8601, UTC' });
 
 /**
@@ -31,11 +33,11 @@ export const Timestamp = Type.String({ format: 'date-time', description: 'ISO 86
 export const idInPath = (description: string, example: string) =>
   Type.Object({ id: shownId(description, example) });
 
-/** An id as a client sends it in a path or a query. */
+/** An id in a path or a query, as the reference shows it. */
 export const shownId = (description: string, example: string) =>
   Type.String({ description, examples: [example], [SHOWN_AS]: { type: 'string', format: 'uuid' } });
 
-/** Keyword of a parameter: the schema that the reference shows instead of the one that is checked. */
+/** Keyword of a parameter: the schema that the reference shows instead of the checked one. */
 export const SHOWN_AS = 'x-shown-as';
 
 /** A name, site or serial as a client may send it: 1 to 128 characters, no control characters. */
@@ -46,5 +48,5 @@ export const Text = (description: string) =>
     () => 'must not hold control characters or unpaired surrogates',
   );
 
-/** No C0, DEL or C1 control character and no unpaired surrogate: can be stored, and shown on one line. */
+/** True without control characters (C0, DEL, C1) and unpaired surrogates: the text can be stored and fits one line. */
 export const isPrintable = (text: string) => !/[\p{Cc}\p{Cs}]/u.test(text);

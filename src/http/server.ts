@@ -1,4 +1,4 @@
-// The REST door: what happens to one request, from its first byte to its answer, in this order.
+// Assembles the REST API: the steps of a request, in order, from its first byte to its answer.
 import type { IncomingMessage } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Server as TlsServer } from 'node:tls';
@@ -15,7 +15,7 @@ import {
   LogController,
 } from 'fastify';
 import type { TokenKeys } from '../auth/tokens.js';
-import type { Config } from '../config.js';
+import { type Config, portError } from '../config.js';
 import type { Database } from '../db/client.js';
 import { type Deadline, deadlineIn, REQUEST_MS } from '../db/deadline.js';
 import { AppError } from '../errors.js';
@@ -31,9 +31,9 @@ import { listRoutes, type RegisteredRoute, refuseUnknown } from './router.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** When this request's work must be done; it stands still while its body arrives. */
+    /** Time limit of this request. It does not run while the body arrives. */
     deadline: Deadline;
-    /** What was left of it (ms) when we began to wait for the body. */
+    /** Time left (ms) when the service began to wait for the body. */
     leftMs: number;
   }
 }
@@ -42,33 +42,33 @@ export interface HttpServerOptions {
   readonly config: Config;
   readonly tokenKeys: TokenKeys;
   readonly database: Database;
-  /** null when able to serve, else the reason /readyz gives. */
+  /** The reason that /readyz gives. null: the service can serve. */
   readonly ready: () => string | null;
   readonly log: FastifyBaseLogger;
-  /** Routes that may be full. */
+  /** Routes that can reject a request before it is read. */
   readonly overflow?: Overflow;
-  /** The features' routes; each declares `config.access`. */
+  /** The routes of the features. Each declares `config.access`. */
   readonly routes: readonly FastifyPluginAsyncTypebox[];
 }
 
 export interface HttpServer {
-  /** Resolves with the port once it accepts. Rejects when the port is taken or a route declares no access. */
+  /** Resolves with the port when it accepts connections. Rejects when the port is in use or a route has no access. */
   listen(): Promise<{ port: number }>;
-  /** New connections get this certificate; only for a server with TLS. Open ones go on as they are. */
+  /** Presents this certificate to new connections. Open connections keep theirs. Only for a server with TLS. */
   present(pair: { readonly cert: Buffer; readonly key: Buffer }): void;
-  /** From now on every answer carries `Connection: close`; requests are still taken. */
+  /** Adds `Connection: close` to every answer from now on. The server still accepts requests. */
   drain(): void;
   /**
-   * Stops accepting and resolves when everything accepted is answered; a request that is not whole within
-   * `unfinishedMsMax` is cut off, any other after `answersMsMax`.
+   * Stops accepting. Resolves when every accepted request is answered. Closes the connection of an incomplete request
+   * after `unfinishedMsMax`, and every other connection after `answersMsMax`.
    */
   close(): Promise<void>;
   readonly counts: HttpCounts;
-  /** Every route with whom it admits; complete after `listen`. */
+  /** Every route with its access. Complete after `listen`. */
   readonly routes: readonly RegisteredRoute[];
 }
 
-/** What arrived whole is answered within this time; the longest wait is that of a login, in its queue. */
+/** Time limit for answers to complete requests (ms). A login in the hash queue takes longest. */
 const CLOSE_MS_MAX = 5000;
 
 /**
@@ -78,25 +78,26 @@ const CLOSE_MS_MAX = 5000;
 const DRAINED_MS_MAX = 8500;
 
 /**
- * The time (ms) that a close gives to requests that have not arrived whole, when the drain began `drainedMs` before it:
- * 5 s, but not beyond DRAINED_MS_MAX, and 2 s in any case.
+ * Time (ms) for incomplete requests after `close`, when the drain began `drainedMs` earlier: 5 s, less when that exceeds
+ * DRAINED_MS_MAX, at least 2 s.
  */
 export const unfinishedMsMax = (drainedMs: number): number =>
   Math.min(CLOSE_MS_MAX, Math.max(2000, DRAINED_MS_MAX - drainedMs));
 
 /**
- * The same for the answers to requests that have arrived whole, but 3 s in any case: the database has 2.5 s. With the
- * default DRAIN_MS, a talker to the end and passwords waiting to be hashed, the last of those get no answer.
+ * The same for answers to complete requests, but at least 3 s, because a statement has 2.5 s. When a talker uses all of
+ * the default DRAIN_MS and passwords wait to be hashed, the last of these logins get no answer.
  */
 export const answersMsMax = (drainedMs: number): number =>
   Math.min(CLOSE_MS_MAX, Math.max(3000, DRAINED_MS_MAX - drainedMs));
 
 /**
- * Connections the kernel keeps for us until we accept them, at most its own net.core.somaxconn. With Node's 511 a storm
- * of a thousand loses some, and who is lost there tries again only after a second.
+ * Connections that the kernel keeps until the service accepts them, at most net.core.somaxconn. With Node's 511, some of
+ * 1,000 simultaneous connections are lost, and their clients try again only after a second.
  */
 const BACKLOG = 4096;
 
+/** Creates the server with its routes. It listens after `listen`. */
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { config, tokenKeys, database, ready, log, routes, overflow = new Map() } = options;
   const counts = newHttpCounts();
@@ -168,7 +169,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     counts,
     routes: registered,
     async listen() {
-      await app.listen({ host: config.HOST, port: config.PORT, backlog: BACKLOG });
+      const { HOST: host, PORT: port } = config;
+      await app.listen({ host, port, backlog: BACKLOG }).catch((error) => {
+        throw portError(error, { name: 'PORT', host, port }) ?? error;
+      });
       return { port: (app.server.address() as AddressInfo).port }; // a string only for pipes
     },
     present({ cert, key }) {
@@ -267,5 +271,8 @@ function describeFirst(faults: { instancePath: string; message?: string }[], par
 function logAnswer(request: FastifyRequest, reply: FastifyReply): void {
   const { method, routeOptions } = request;
   const tookMs = Math.round(reply.elapsedTime);
-  request.log.debug({ method, route: routeOptions.url, status: reply.statusCode, tookMs }, 'answered');
+  request.log.debug(
+    { method, route: routeOptions.url, status: reply.statusCode, tookMs },
+    'request answered',
+  );
 }

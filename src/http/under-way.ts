@@ -1,4 +1,4 @@
-// Bounds how many requests a user has under way at once, and how many connections an address holds.
+// Limits the unanswered requests of a user and the connections of an address.
 import { BlockList, isIPv6, type Server, type Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../config.js';
@@ -7,9 +7,9 @@ import { createShares } from '../shares.js';
 import { addressKey } from './address.js';
 
 /**
- * Counts each request of an owner (a user, or a token until its user is known to stand behind it) until its answer has
- * left, which bounds the memory of answers that are not read; unread.ts bounds their time. A request may count for
- * several owners. Throws `too_many_requests`.
+ * Counts each request of an owner until its answer has been sent. This limits the memory of unread answers, while
+ * unread.ts limits their time. An owner is a user, or a token until its user is verified. A request can count for several
+ * owners. Throws `too_many_requests`.
  */
 export function limitRequests({ REQUESTS_PER_USER }: Config) {
   const owners = createShares<string>(REQUESTS_PER_USER);
@@ -66,7 +66,7 @@ export function limitConnections(
   });
 }
 
-/** The key of a connection's address; undefined for a trusted proxy, whose clients have addresses of their own. */
+/** Reads the address key of a connection. undefined: it comes from a trusted proxy, which reports the addresses. */
 export function addressReader(trustedProxies: readonly string[]) {
   const proxies = blockListOf(trustedProxies);
   return ({ remoteAddress: ip = '' }: Socket): string | undefined =>

@@ -1,4 +1,4 @@
-// Closes connections whose client does not read its answer, which waits in memory meanwhile.
+// Closes connections with a client that does not read its answer.
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
@@ -9,12 +9,11 @@ interface Look {
 }
 
 /**
- * Looks at all connections every `msMax` and ends those of which bytes wait, and of which none has left since the look
- * before: after `msMax` to twice that. What the client sends meanwhile changes nothing, as it would for the socket's
- * own timer.
- * LIMIT: progress is what the kernel takes from us, which is a large part of its buffers at a time (4 MB on the
- * loopback). A client that reads a little more slowly than that in twice the time is closed, one that reads just as
- * much keeps the answer in memory. A limit of the average rate would lift it.
+ * Checks all connections every `msMax`. Closes those with waiting bytes of which none was sent since the last check, so
+ * after `msMax` to twice that. Bytes from the client do not count, unlike with the socket's own timer.
+ * LIMIT: a byte counts as sent when the kernel takes it, and the kernel takes a large part of its buffer at once (4 MB
+ * on the loopback). A client that reads less than that in twice the time is closed. A client that reads slightly more
+ * keeps the answer in memory. A limit on the average rate would lift it.
  */
 export function endUnread(
   server: Server,

@@ -20,7 +20,7 @@ export async function checkSecrets(
   if (foreign.length > 0) {
     const keys = foreign.map(({ wrapped_by: id, talkgroups }) => `${id} (${talkgroups})`).join(', ');
     throw new ConfigError(
-      `SECRETS_KEY: lacks keys that wrap stored secrets; their ids, and of how many talkgroups: ${keys}`,
+      `SECRETS_KEY must include every key that encrypts a stored secret. Missing, by id (talkgroups): ${keys}`,
     );
   }
   return kinds
@@ -48,7 +48,7 @@ const BATCH_MS_MAX = 10_000;
  */
 export async function rewrapSecrets(database: Database, keyring: Keyring, batch = BATCH): Promise<Rewrapped> {
   const { wrapsWith } = keyring;
-  if (wrapsWith === null) throw new Error('no key to wrap with');
+  if (wrapsWith === null) throw new Error('SECRETS_KEY is not set: no key to encrypt with');
   const unreadable: TalkgroupId[] = [];
   let wrapped = 0;
   let after: TalkgroupId | null = null;

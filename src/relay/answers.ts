@@ -209,7 +209,7 @@ async function behindDatabase(asker: Asker, ref: Ref | undefined, act: () => Pro
   } catch (error) {
     // Expected: the database is away or late. Anything else is a bug, and is logged as one.
     if (!(error instanceof AppError))
-      asker.house.log.error({ session: asker.session.number, err: error }, 'a control message failed');
+      asker.house.log.error({ session: asker.session.number, err: error }, 'control message failed');
     refuse(asker, 'unavailable', ref);
   }
 }

@@ -66,7 +66,7 @@ export function createCap({ connectionsMax, descriptorMax, nextDescriptor = next
     const nowMs = performance.now();
     if (nowMs - loggedAtMs < LOG_EVERY_MS) return;
     loggedAtMs = nowMs;
-    log.error({ connections: open, connectionsMax, dropped, hasDescriptors }, 'connections refused');
+    log.error({ connections: open, connectionsMax, dropped, hasDescriptors }, 'connections rejected');
   }
 
   return {

@@ -146,7 +146,7 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
         url,
         database,
         onNotice: (notice) => {
-          relay.notice(notice).catch((error) => log.error({ err: error }, 'notice failed'));
+          relay.notice(notice).catch((error) => log.error({ err: error }, 'change notification failed'));
         },
         onGap: relay.gap,
         log,

@@ -46,7 +46,7 @@ export function createEffects({
     try {
       act();
     } catch (error) {
-      log.error({ talkgroup: talkgroup.id, err: error }, 'change of a talkgroup failed');
+      log.error({ talkgroup: talkgroup.id, err: error }, 'talkgroup change failed');
     }
   }
 

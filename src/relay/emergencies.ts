@@ -239,7 +239,7 @@ export function createEmergencies(options: EmergenciesOptions) {
       for (let left = LAST_TRIES; left > 0 && unsaved.length > 0; left--)
         await new Promise((resolve) => setTimeout(resolve, LAST_MS / LAST_TRIES));
       closed = true;
-      for (const { id } of unsaved) log.error({ emergency: id }, 'emergency not stored: the relay ends');
+      for (const { id } of unsaved) log.error({ emergency: id }, 'emergency lost, relay closed');
     },
   };
 }

@@ -282,7 +282,7 @@ export function createFloors(options: FloorsOptions) {
           expireIn(talkgroup, nowMs);
         } catch (error) {
           // A bug: the timers of the other talkgroups go on.
-          log.error({ talkgroup: talkgroup.id, err: error }, 'timers of a talkgroup failed');
+          log.error({ talkgroup: talkgroup.id, err: error }, 'talkgroup timers failed');
         }
       }
     },

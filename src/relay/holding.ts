@@ -108,7 +108,7 @@ function createClock({ ms }: Hold, { hears, nowMs, log }: ClockOptions): Clock {
     try {
       expire(nowMs() + EARLY_MS);
     } catch (error) {
-      log.error({ err: error }, 'held audio failed');
+      log.error({ err: error }, 'delivery of buffered audio failed');
     }
   }
 

@@ -112,7 +112,7 @@ export function startRelayThread(data: ThreadData, onDeath: (error: Error) => vo
   });
   worker.on('error', onDeath);
   worker.on('exit', (code) => {
-    if (!closing) onDeath(new Error(`the relay thread ended with code ${code}`));
+    if (!closing) onDeath(new Error(`the relay thread exited with code ${code}`));
   });
 
   return {

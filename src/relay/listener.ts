@@ -155,7 +155,8 @@ function bind(app: TemplatedApp, { host, port }: { host: string; port: number })
   return new Promise((resolve, reject) => {
     const listen = app.listen.bind(app) as unknown as Listen;
     listen(host, port, LISTEN_EXCLUSIVE_PORT, (socket) => {
-      if (socket === false) reject(new Error(`WebSocket port ${host}:${port} is taken or not ours to take`));
+      if (socket === false)
+        reject(new Error(`cannot listen on WS_PORT ${port} of ${host}: in use, or permission denied`));
       else
         resolve({ port: uWS.us_socket_local_port(socket), close: () => uWS.us_listen_socket_close(socket) });
     });
@@ -179,15 +180,15 @@ interface RoutesOptions extends ListenerOptions {
   readonly told: (session: Session | null) => void;
 }
 
-type Guarded = (what: string, act: () => void) => void;
+type Guarded = (callback: string, act: () => void) => void;
 
 const guardedBy =
   (log: CapLog): Guarded =>
-  (what, act) => {
+  (callback, act) => {
     try {
       act();
     } catch (error) {
-      log.error({ err: error }, `${what} failed`);
+      log.error({ callback, err: error }, 'relay callback failed');
     }
   };
 

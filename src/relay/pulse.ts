@@ -80,7 +80,7 @@ export function startPulse(options: PulseOptions): Pulse {
     try {
       act(nowMs());
     } catch (error) {
-      log.error({ err: error }, 'pulse failed');
+      log.error({ err: error }, 'housekeeping failed');
     }
   }
 

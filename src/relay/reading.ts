@@ -55,7 +55,7 @@ export function createReading({ due, read, isWanted, gatherMs, log, pause = slee
       return true;
     } catch (error) {
       // Expected while the database is away: what was withdrawn stays withdrawn until it answers.
-      if (!(error instanceof AppError)) log.error({ err: error }, 'read of rights failed');
+      if (!(error instanceof AppError)) log.error({ err: error }, 'permission read failed');
       due.failed(batch);
       return false;
     } finally {

@@ -310,7 +310,7 @@ export class Reception implements Hearer {
     this.behind = { sinceMs: this.house.nowMs(), lostText, heard, counted: new Map() };
     this.house.counts.lagging++;
     this.house.counts.behind++;
-    this.house.log.info({ session: this.session.number }, 'slow: out of the audio');
+    this.house.log.info({ session: this.session.number }, 'receiver lagging, audio paused');
   }
 
   /** No more audio for it until it has caught up; control messages go on. */
@@ -334,7 +334,7 @@ export class Reception implements Hearer {
       // A right withdrawn meanwhile is not given back here: `hear` comes with the read that confirms it.
       if (memberships.get(talkgroup.number)?.granted) this.enterAudio(talkgroup);
     }
-    this.house.log.info({ session: this.session.number, sinceMs }, 'caught up');
+    this.house.log.info({ session: this.session.number, sinceMs }, 'receiver caught up, audio resumed');
   }
 
   /** What LAG says; each frame is counted once, though the socket may have died in between. */

@@ -238,7 +238,7 @@ export function createRelay(options: RelayOptions): Relay {
     if (!session.isLive) makeRoom(user);
     session.open(peer, isResumed);
     counts.handshakes.admitted++;
-    log.info({ session: session.number, user: session.user.id, isResumed }, 'connected');
+    log.info({ session: session.number, user: session.user.id, isResumed }, 'session connected');
   }
 
   function fail(session: Session, error: unknown): void {
@@ -247,7 +247,7 @@ export function createRelay(options: RelayOptions): Relay {
     try {
       session.close(closes.internal);
     } catch (again) {
-      log.error({ session: session.number, err: again }, 'end of a failed session failed');
+      log.error({ session: session.number, err: again }, 'failed session not closed');
     }
     if (sessions.has(session.number)) abandon(session);
   }
@@ -264,7 +264,7 @@ export function createRelay(options: RelayOptions): Relay {
       try {
         forget();
       } catch (error) {
-        log.error({ session: session.number, err: error }, 'a failed session left something behind');
+        log.error({ session: session.number, err: error }, 'failed session not cleaned up');
       }
     }
   }

@@ -193,7 +193,7 @@ export function createRights({ reads, effects, nowMs, batch, waitingMax, log, pa
     try {
       act();
     } catch (error) {
-      log.error({ ...about, err: error }, 'change of rights failed');
+      log.error({ ...about, err: error }, 'permission change failed');
       failed?.(error);
     }
   }

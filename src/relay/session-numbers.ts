@@ -32,7 +32,7 @@ export function createSessionNumbers(
         left += size;
       } catch (error) {
         // Expected while the database is away. Anything else, such as a sequence at its end, somebody must hear of.
-        if (!(error instanceof AppError)) log.error({ err: error }, 'no session numbers');
+        if (!(error instanceof AppError)) log.error({ err: error }, 'session number allocation failed');
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }
     }

@@ -386,7 +386,7 @@ export class Session {
     try {
       if (close.isResumable) this.park();
       else this.end(talkEnd);
-      this.house.log.info({ session: this.number, user: this.user.id, code, reason }, 'closed');
+      this.house.log.info({ session: this.number, user: this.user.id, code, reason }, 'session closed');
     } finally {
       peer?.end(code, reason); // after a throw nobody else knows the socket
     }
@@ -399,7 +399,7 @@ export class Session {
     // 1000: the client said that it will not come back.
     if (code === closes.normal.code) this.end('disconnected');
     else this.park();
-    this.house.log.info({ session: this.number, user: this.user.id, code }, 'gone');
+    this.house.log.info({ session: this.number, user: this.user.id, code }, 'connection lost');
   }
 
   private park(): void {

@@ -48,7 +48,7 @@ port.on('message', (message: ToThread) => {
     case 'notice':
       relay.tell(message.notice).then(
         () => say({ kind: 'acknowledged', id: message.notice.id }),
-        (error) => log.error({ err: error }, 'notice failed'), // not acknowledged: the route says so
+        (error) => log.error({ err: error }, 'change notification failed'), // not acknowledged: the route says so
       );
       return;
     case 'figures':

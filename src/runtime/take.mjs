@@ -28,14 +28,14 @@ export function takeNode({ pin, folder, announce = () => {} }) {
     const tarball = join(incoming, `${name}.tgz`);
     const integrity = `sha512-${createHash('sha512').update(readFileSync(tarball)).digest('base64')}`;
     if (integrity !== pin.integrity) {
-      throw new Error(`${wanted} is refused: its hash is ${integrity}, pinned is ${pin.integrity}`);
+      throw new Error(`cannot use ${wanted}: its hash is ${integrity}, the pinned one is ${pin.integrity}`);
     }
     const unpacked = join(incoming, name);
     mkdirSync(unpacked);
     const files = ['package/bin/node', 'package/LICENSE'];
     run('tar', ['-xzf', tarball, '-C', unpacked, '--strip-components=1', ...files]);
     const says = run(join(unpacked, 'bin/node'), ['--version']);
-    if (says !== `v${pin.version}`) throw new Error(`${wanted} says that it is ${says}`);
+    if (says !== `v${pin.version}`) throw new Error(`cannot use ${wanted}: it reports version ${says}`);
     put(unpacked, join(folder, name));
   } finally {
     rmSync(incoming, { recursive: true, force: true });

@@ -295,7 +295,7 @@ t.test('when the linked files are gone it refuses, rather than begin with an emp
   await symlink(join(dataDir, 'unmounted', 'cluster'), join(dataDir, 'postgres'));
   t.match(
     (await rejection(startEmbedded({ dataDir, log: silent }))).message,
-    "The database's files are gone",
+    'cannot find the database files',
   );
 });
 

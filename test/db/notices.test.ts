@@ -83,7 +83,7 @@ t.test('what is no notice of ours is passed over, and listening goes on', async 
   await database.write(deadlineIn(REQUEST_MS), (sql) => sql`select ${notify(sql, notice)}`);
   await eventually(() => assertTrue(heard.length >= 1));
   t.strictSame(heard, [notice]);
-  t.strictSame(lines, Array(7).fill('notice not understood'));
+  t.strictSame(lines, Array(7).fill('malformed database notification ignored'));
 });
 
 t.test('the first LISTEN is a gap, and silence without changes is none', async (t) => {
@@ -103,7 +103,7 @@ t.test(
     await eventually(() => assertTrue(gaps.length === 2));
     const ms = (gaps[1] ?? Number.NaN) - holeAt;
     t.ok(ms < SILENCE_MS_MAX + RELISTEN_MS_MAX, `a gap after ${Math.round(ms)} ms`);
-    t.strictSame(lines, ['notices silent: listening anew']);
+    t.strictSame(lines, ['database notifications silent, reconnecting']);
   },
 );
 

@@ -125,7 +125,7 @@ for (const first of ['error', 'signal'] as const) {
       for (const radio of radios) t.same(await radio.closes(), { code: 1012, reason: 'restart' });
       t.equal(await s.exit(), 1);
       t.match(s.output(), 'ended: an error that repeats');
-      t.match(s.output(), 'another error while closing');
+      t.match(s.output(), 'another error during shutdown');
     },
   );
 }

@@ -22,10 +22,10 @@ export interface Import {
 // From dist/test/helpers.
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** Every .ts file below one of the project's folders. */
-export function sourceFiles(folder: string): SourceFile[] {
+/** Every file below one of the project's folders with this ending. */
+export function sourceFiles(folder: string, ending = '.ts'): SourceFile[] {
   return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
+    .filter((name) => name.endsWith(ending))
     .sort()
     .map((name) => posix.join(folder, name.replaceAll('\\', '/')))
     .map((path) => readSource(path, readFileSync(join(ROOT, path), 'utf8')));

@@ -34,12 +34,14 @@ t.test('health speaks TLS when the service does, whatever name the certificate h
   const { PORT } = await answering(t, { HOST: '127.0.0.1', secure: true });
   const tls = { TLS_CERT_FILE: certificate, TLS_KEY_FILE: key };
   t.equal((await runCommand(['health'], { PORT, ...tls })).code, 0);
-  t.match(await runCommand(['health'], { PORT }), { code: 1, output: 'not alive\n' });
+  t.match(await runCommand(['health'], { PORT }), { code: 1, output: notAlive(PORT) });
 });
+
+const notAlive = (port: string) => `the service at 127.0.0.1, port ${port}, did not answer 200 within 2 s\n`;
 
 t.test('health fails when the answer is not 200', async (t) => {
   const { PORT } = await answering(t, { HOST: '127.0.0.1', status: 503 });
-  t.match(await runCommand(['health'], { PORT }), { code: 1, output: 'not alive\n' });
+  t.match(await runCommand(['health'], { PORT }), { code: 1, output: notAlive(PORT) });
 });
 
 t.test('an empty variable counts as unset, and a PORT that is no port is named', async (t) => {

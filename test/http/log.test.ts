@@ -105,7 +105,7 @@ t.test(
     let text = pipe.read();
     await eventually(() => {
       text += pipe.read();
-      assert.equal(text.match(/"connected"/g)?.length, 21);
+      assert.equal(text.match(/"session connected"/g)?.length, 21);
       assert.match(text, /answered/);
     });
     t.pass('once it is read, the lines that waited come');
@@ -175,11 +175,11 @@ t.test('the last lines of both threads come out before the process ends', async 
   const own = await serviceProcess(t, { LOG_LEVEL: 'info' });
   own.signal('SIGTERM');
   t.equal(await own.exit(), 0);
-  t.match(own.output(), /"signal":"SIGTERM".*"closing"/);
+  t.match(own.output(), /"signal":"SIGTERM".*"shutdown started"/);
   t.match(own.output(), /"relay closed"/);
 
   const taken = new URL(s.rest).port;
   const ending = await serviceProcess(t, { DATABASE_URL: s.url, LOG_LEVEL: 'info', PORT: taken });
   t.equal(await ending.exit(), 1);
-  t.match(ending.output(), /"level":60.*EADDRINUSE.*"ending"/);
+  t.match(ending.output(), /"level":60.*EADDRINUSE.*"service failed, shutdown started"/);
 });

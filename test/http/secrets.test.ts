@@ -84,7 +84,7 @@ t.test(
       await writeFile(join(folder, 'jwt.secret'), broken);
       await t.rejects(keptSecret(folder), {
         name: 'ConfigError',
-        message: /jwt\.secret: holds fewer than 32 bytes/,
+        message: /jwt\.secret must hold at least 32 bytes/,
       });
     }
   },
@@ -137,7 +137,7 @@ t.test('rotation wraps what lies open and what the old key wrapped, and changes 
   const command = { DATABASE_URL: open.url, JWT_SECRET: SECRET, SECRETS_KEY: NEW };
   t.match(await runCommand(['secrets', 'rotate'], command), {
     code: 0,
-    output: `wrapped with key ${ringOf(NEW).wrapsWith}: 1\n`,
+    output: `secrets encrypted with key ${ringOf(NEW).wrapsWith}: 1\n`,
   });
 
   const [mine = '', foreign = ''] = before.keys();
@@ -194,7 +194,7 @@ t.test(
       const { port } = await running.listen();
       await t.rejects(running.start(), {
         name: 'ConfigError',
-        message: new RegExp(`^SECRETS_KEY: .*${ringOf(OLD).wrapsWith} \\(1\\)$`),
+        message: new RegExp(`^SECRETS_KEY must include every key .*: ${ringOf(OLD).wrapsWith} \\(1\\)$`),
       });
       t.equal((await fetch(`http://127.0.0.1:${port}/readyz`)).status, 503);
     }

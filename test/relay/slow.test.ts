@@ -526,7 +526,7 @@ function talkativeService(t: Test, environment: Record<string, string> = {}) {
 /** Waits until the relay has taken the radio out of the audio, for the so manieth time. */
 const leavesAudio = (s: ServiceProcess, { session }: Radio, times = 1) =>
   until(`session ${session} is slow`, () => {
-    const told = [...s.output().matchAll(/"session":(\d+),"msg":"slow: out of the audio"/g)];
+    const told = [...s.output().matchAll(/"session":(\d+),"msg":"receiver lagging, audio paused"/g)];
     return told.filter(([, number]) => Number(number) === session).length >= times;
   });
 

@@ -166,10 +166,7 @@ t.test(
     await t.rejects(talkFile({ ...nobody, talkgroup: 'Alpha', file }), /invalid token/);
     await t.rejects(listenToFile({ ...nobody, out }), /invalid token/);
     t.ok((await stat(out)).size > 0, 'the file is closed and holds its header');
-    await t.rejects(
-      talkFile({ ...talker, talkgroup: 'Nowhere', file }),
-      /not a member of a talkgroup Nowhere/,
-    );
+    await t.rejects(talkFile({ ...talker, talkgroup: 'Nowhere', file }), /not a member of talkgroup Nowhere/);
     await t.rejects(listenToFile({ ...listener, talkgroup: 'Nowhere', out }), /not a member/);
     await writeFile(out, 'RIFF');
     await t.rejects(talkFile({ ...talker, talkgroup: 'Alpha', file: out }), /Ogg|format/i);

@@ -395,7 +395,7 @@ t.test('a user whose change throws ends, keeps no newcomer out and is not read a
   await revoked;
   await settled();
   t.same(relay.failed, [ann]);
-  t.same(relay.logged, ['change of rights failed']);
+  t.same(relay.logged, ['permission change failed']);
   t.same(relay.read.filter((id) => id === ann).length, 1);
   t.same([...relay.rights.users.keys()], [bob]);
 });
@@ -428,7 +428,7 @@ t.test('a talkgroup whose change throws is read once, and the change of it is an
   await relay.connect(ann);
   await relay.rights.notice(noticeOf({ kind: 'talkgroup_changed', talkgroup: fire }));
   t.equal(await relay.connect(bob), 'loaded');
-  t.same(relay.logged, ['change of rights failed']);
+  t.same(relay.logged, ['permission change failed']);
   t.same(relay.failed, []);
 });
 
@@ -440,7 +440,7 @@ t.test('an admission that throws is the only one that does not come', async (t) 
   });
   t.equal(await relay.connect(ann), 'loaded');
   t.equal(await before, 'loaded');
-  t.same(relay.logged, ['change of rights failed']);
+  t.same(relay.logged, ['permission change failed']);
   t.same(relay.read, [bob, ann]);
 });
 
@@ -512,5 +512,5 @@ t.test('what throws for a whole talkgroup is logged, and the rest of its change 
   effects.emergencies(talkgroup, []);
   effects.deleted(talkgroup);
   t.same([...done], [1, 3], 'its members are dismissed');
-  t.same(failed, [...Array(4).fill('change of a talkgroup failed'), 2]);
+  t.same(failed, [...Array(4).fill('talkgroup change failed'), 2]);
 });

@@ -25,8 +25,8 @@ export async function databaseAccount(): Promise<Account> {
     if (uid !== undefined && gid !== undefined) return { uid: Number(uid), gid: Number(gid) };
   }
   throw new Error(
-    'PostgreSQL does not run as root, and /etc/passwd has neither "postgres" nor "nobody" to run it: ' +
-      'start the service as another user, or set DATABASE_URL to a running server',
+    'cannot start the embedded database: PostgreSQL does not run as root, and /etc/passwd has no user ' +
+      `${ACCOUNTS_FOR_ROOT.join(' or ')}. Start the service as another user, or set DATABASE_URL to a running server.`,
   );
 }
 
@@ -35,7 +35,7 @@ export function ourAccount(): Account {
   const uid = process.geteuid?.();
   const gid = process.getegid?.();
   if (uid === undefined || gid === undefined) {
-    throw new Error(`No embedded database on ${process.platform}: set DATABASE_URL to a running server`);
+    throw new Error(`no embedded database on ${process.platform}: set DATABASE_URL to a running server`);
   }
   return { uid, gid };
 }

@@ -27,7 +27,7 @@ export async function usableBinaries(options: {
   const reason = await whyUnusable(copy, account);
   if (reason === null) return copy;
   throw new Error(
-    `The PostgreSQL binaries do not run here (${reason}): set DATABASE_URL to a running server instead`,
+    `cannot run the PostgreSQL binaries (${reason}). Set DATABASE_URL to a running server instead.`,
   );
 }
 
@@ -39,8 +39,8 @@ function installedPackage(): string {
   } catch (error) {
     if (!hasCode(error, 'ERR_MODULE_NOT_FOUND')) throw error;
     throw new Error(
-      `No embedded database here: ${name} is not installed (Linux and macOS on x64 and arm64 have it, ` +
-        'unless npm left out optional packages). Set DATABASE_URL to a running server instead',
+      `cannot start the embedded database: ${name} is not installed. npm installs it on Linux and macOS, x64 and ` +
+        'arm64, unless it omits optional packages. Set DATABASE_URL to a running server instead.',
     );
   }
 }

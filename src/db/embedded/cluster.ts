@@ -45,7 +45,10 @@ export async function settle(configured: string): Promise<Place> {
 
   const account = await accountFor(link);
   if (await opens(dataDir, account)) return { dataDir, cluster: link, account };
-  if (await exists(link)) throw new Error(`${link} is closed to its owner: open the folders above it`);
+  if (await exists(link))
+    throw new Error(
+      `cannot enter ${link}: user ${account.uid} has no permission on a parent directory. Grant x on it, or set DATA_DIR.`,
+    );
   await settleElsewhere(link);
   return settle(configured);
 }
@@ -55,7 +58,7 @@ async function linkTarget(link: string): Promise<string | null> {
     const target = resolve(dirname(link), await readlink(link));
     if (await exists(dirname(target))) return target;
     throw new Error(
-      `The database's files are gone: ${link} points to ${target}. Bring them back, or remove the link`,
+      `cannot find the database files: ${link} points to ${target}. Restore them, or remove the link to start with an empty database.`,
     );
   } catch (error) {
     if (hasCode(error, 'ENOENT', 'EINVAL')) return null; // nothing there yet, or a plain folder
@@ -69,7 +72,7 @@ async function accountFor(cluster: string): Promise<Account> {
   const owner = await stat(cluster);
   if (us.uid !== 0 && owner.uid !== us.uid) {
     throw new Error(
-      `${cluster} belongs to user ${owner.uid}: start the service as that user, or set another DATA_DIR`,
+      `cannot use ${cluster}: it belongs to user ${owner.uid}. Start the service as that user, or set another DATA_DIR.`,
     );
   }
   return owner.uid === 0 ? databaseAccount() : { uid: owner.uid, gid: owner.gid };

@@ -63,7 +63,7 @@ async function flock(fd: number, path: string): Promise<boolean> {
     if (code === 0) return true;
     // Exit code 1 without a word: somebody else has the lock.
     if (code === 1 && message === '') return false;
-    throw new Error(`cannot lock ${path}: ${message.trim() || `flock ended with ${code}`}`);
+    throw new Error(`cannot lock ${path}: ${message.trim() || `flock exited with ${code}`}`);
   } catch (error) {
     if (!hasCode(error, 'ENOENT')) throw error;
     throw new Error(

@@ -68,7 +68,9 @@ async function privateFolder(path: string, account: Account): Promise<void> {
   try {
     const owner = (await folder?.stat())?.uid;
     if (folder === null || (owner !== account.uid && owner !== ourAccount().uid)) {
-      throw new Error(`${path}, where the database's sockets go, is not a folder of ours: remove it`);
+      throw new Error(
+        `cannot use the socket directory ${path}: it is not a directory of this user. Remove it.`,
+      );
     }
     await folder.chmod(0o700);
     await folder.chown(account.uid, account.gid);

@@ -31,14 +31,14 @@ export function supervise(options: {
 
   async function restart(): Promise<boolean> {
     try {
-      log.warn({ said: await postmaster.lastWords() }, 'embedded database ended, starting it again');
+      log.warn({ said: await postmaster.lastWords() }, 'embedded database exited, restarting');
       postmaster = await launch();
       if (stopping) await postmaster.stop();
       const ready = await postmaster.ready();
-      if (ready) log.info('embedded database runs again');
+      if (ready) log.info('embedded database restarted');
       return ready;
     } catch (error) {
-      log.error({ err: error }, 'embedded database cannot be started'); // out of descriptors, memory or disk
+      log.error({ err: error }, 'embedded database restart failed'); // out of descriptors, memory or disk
       return false;
     }
   }
