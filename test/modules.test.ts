@@ -1,0 +1,155 @@
+// The modules of src and bench: which may import which, no circles, and how large a file or a folder may be. Each wall
+// is tried on made-up files that break it. The breaches that the code still has are listed in test/helpers/module-debts.ts.
+import t from 'tap';
+import { acrossModules, inCircles, modulesInCircles, tooLarge } from './helpers/module-debts.js';
+import { readSource, type SourceFile, sourceFiles } from './helpers/source-files.js';
+
+/**
+ * The modules, and what each may import, types included. A module is a folder with the file of the same name beside it.
+ * What belongs to no module is ground: any module may import it, and it builds the program from the modules.
+ */
+const modules: Readonly<Record<string, readonly string[]>> = {
+  'src/auth': ['src/db', 'src/http'],
+  'src/client': [],
+  'src/config': ['src/keys'],
+  'src/db': [],
+  'src/devices': ['src/db', 'src/http'],
+  'src/docs': ['src/config', 'src/http'],
+  'src/emergencies': ['src/db', 'src/http'],
+  'src/gps': ['src/db', 'src/http'],
+  'src/http': ['src/db'],
+  'src/keys': ['src/db', 'src/http'],
+  'src/presence': [],
+  'src/relay': ['src/db', 'src/presence', 'src/talk'],
+  'src/talk': ['src/db'],
+  'src/talkgroups': ['src/db', 'src/http'],
+  bench: ['src/client'],
+};
+
+const LINES_MAX = 300;
+const FILES_MAX = 25;
+
+const files = [...sourceFiles('src'), ...sourceFiles('bench')];
+
+t.test('a module imports only the modules that the table allows', async (t) => {
+  t.strictSame(files.flatMap(breachesOf).sort(), [...acrossModules]);
+  const made = readSource('src/db/pages.ts', `import type { Page } from '../http/paging.js';`);
+  t.strictSame(breachesOf(made), ['src/db/pages.ts -> src/http/paging.ts']);
+  t.strictSame(breachesOf(readSource('src/db/pages.ts', `import './gate.js'; import '../ids.js';`)), []);
+});
+
+t.test('the table names only modules that exist, and its own rules make no circle', async (t) => {
+  const found = new Set(files.map(({ path }) => moduleOf(path)));
+  t.strictSame(
+    Object.keys(modules).filter((module) => !found.has(module)),
+    [],
+  );
+  t.strictSame(circlesIn(new Map(Object.entries(modules))), []);
+});
+
+t.test('no file imports itself by way of others, not even for a type', async (t) => {
+  t.strictSame(circlesIn(importsOf(files)), inCircles);
+  const made = [
+    readSource('src/a.ts', `import type { B } from './b.js';`),
+    readSource('src/b.ts', `export * from './c.js';`),
+    readSource('src/c.ts', `type A = import('./a.js').A;`),
+    readSource('src/d.ts', `import './a.js';`),
+  ];
+  t.strictSame(circlesIn(importsOf(made)), ['src/a.ts', 'src/b.ts', 'src/c.ts']);
+});
+
+t.test('no module imports itself by way of others, not even for a type', async (t) => {
+  t.strictSame(circlesIn(byModule(files)), modulesInCircles);
+  const made = [
+    readSource('src/auth/tokens.ts', `import '../settings.js';`),
+    readSource('src/settings.ts', `import type { Page } from './http/paging.js';`),
+    readSource('src/http/guard.ts', `import '../auth/store.js';`),
+  ];
+  t.strictSame(circlesIn(importsOf(made)), [], 'the files themselves make none');
+  t.strictSame(circlesIn(byModule(made)), ['src/auth', 'src/http', 'src/settings.ts']);
+});
+
+t.test(`no file has more than ${LINES_MAX} lines, no folder more than ${FILES_MAX} files`, async (t) => {
+  t.strictSame(sizesAbove(files, tooLarge), [], 'not larger than they may be');
+  const still = new Set(sizesAbove(files, {}).map(({ path }) => path));
+  t.strictSame(
+    Object.keys(tooLarge).filter((path) => !still.has(path)),
+    [],
+    'those that have become smaller are off the list',
+  );
+  const long = readSource('src/long.ts', '\n'.repeat(LINES_MAX + 1));
+  const many = Array.from({ length: FILES_MAX + 1 }, (_, index) => readSource(`src/many/${index}.ts`, ''));
+  const enough = many.slice(1).map(({ path }) => readSource(path.replace('many', 'enough'), ''));
+  t.strictSame(sizesAbove([long, ...many, ...enough], { 'src/long.ts': LINES_MAX }), [
+    { path: 'src/long.ts', size: LINES_MAX + 1 },
+    { path: 'src/many', size: FILES_MAX + 1 },
+  ]);
+  t.strictSame(sizesAbove([long], { 'src/long.ts': LINES_MAX + 1 }), [], 'a debt is allowed its size');
+});
+
+/** The module that the file belongs to; undefined: the ground. */
+function moduleOf(path: string): string | undefined {
+  return Object.keys(modules)
+    .filter((module) => path === `${module}.ts` || path.startsWith(`${module}/`))
+    .sort((one, other) => other.length - one.length)[0];
+}
+
+/** As `file -> file`, each once. */
+function breachesOf({ path, imports }: SourceFile): string[] {
+  const own = moduleOf(path);
+  if (own === undefined) return [];
+  const wrong = imports.filter(({ from }) => {
+    const other = moduleOf(from);
+    return other !== undefined && other !== own && !modules[own]?.includes(other);
+  });
+  return [...new Set(wrong.map(({ from }) => `${path} -> ${from}`))];
+}
+
+/** By name the names it imports. */
+type Graph = ReadonlyMap<string, Iterable<string>>;
+
+const importsOf = (some: readonly SourceFile[]): Graph =>
+  new Map(some.map(({ path, imports }) => [path, imports.map(({ from }) => from)]));
+
+/** Modules as one node each, and files of the ground as one each. */
+function byModule(some: readonly SourceFile[]): Graph {
+  const nodeOf = (path: string) => moduleOf(path) ?? path;
+  const graph = new Map<string, Set<string>>();
+  for (const { path, imports } of some) {
+    const node = nodeOf(path);
+    const used = graph.get(node) ?? new Set();
+    graph.set(node, used);
+    for (const { from } of imports) if (nodeOf(from) !== node) used.add(nodeOf(from));
+  }
+  return graph;
+}
+
+/** Those from which a way leads back to themselves. */
+function circlesIn(graph: Graph): string[] {
+  const names = [...graph.keys()].sort();
+  return names.filter((name) => {
+    const reached = new Set(graph.get(name));
+    for (const one of reached) for (const next of graph.get(one) ?? []) reached.add(next); // a Set goes on to what is added
+    return reached.has(name);
+  });
+}
+
+interface Size {
+  readonly path: string;
+  /** Lines of a file, files of a folder. */
+  readonly size: number;
+}
+
+/** Those above their ceiling, which is the common one unless it stands in `ceilings`. */
+function sizesAbove(some: readonly SourceFile[], ceilings: Readonly<Record<string, number>>): Size[] {
+  const lines = some.map(({ path, text }) => ({ path, size: text.split('\n').length - 1, most: LINES_MAX }));
+  const folders = some.map(({ path }) => path.slice(0, path.lastIndexOf('/')));
+  const counts = [...new Set(folders)].map((path) => ({
+    path,
+    size: folders.filter((folder) => folder === path).length,
+    most: FILES_MAX,
+  }));
+  return [...lines, ...counts]
+    .filter(({ path, size, most }) => size > (ceilings[path] ?? most))
+    .map(({ path, size }) => ({ path, size }));
+}
