@@ -1,5 +1,5 @@
 // One talker and its listeners in one talkgroup of one server, by the frame.
-import { END, START } from '../src/relay/frame.js';
+import { END, START } from '../src/protocol/frame.js';
 import { around, exactly, nowMs, until } from './clock.js';
 import { fail } from './generator.js';
 import { connectSwarm, FRAMES_MAX, roomOf } from './swarm.js';

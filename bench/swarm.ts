@@ -1,5 +1,5 @@
 // Mass listeners: a few probes that read at once and time each frame, and sinks that read rarely; all check sequences.
-import { SEQUENCE_AT } from '../src/relay/frame.js';
+import { SEQUENCE_AT } from '../src/protocol/frame.js';
 import { nowMs } from './clock.js';
 import type { Receive } from './dialects/dialect.js';
 import { COUNTED, dueMsAt, isUntimedAt } from './timed-frame.js';

@@ -1,5 +1,5 @@
 // The talkers of one server, one in each talkgroup: as many of them as asked for talk at once, on the beat of the clock.
-import { END, START } from '../src/relay/frame.js';
+import { END, START } from '../src/protocol/frame.js';
 import type { Audience } from './channel.js';
 import { around, exactly, nowMs } from './clock.js';
 import type { Sent } from './crowd.js';

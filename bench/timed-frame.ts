@@ -1,5 +1,5 @@
 // What the bench's talkers say: audio frames that carry the time at which they should have left.
-import { encodeFrame, HEADER_BYTES } from '../src/relay/frame.js';
+import { encodeFrame, HEADER_BYTES } from '../src/protocol/frame.js';
 
 /** A due time for frames that nobody times and listeners do not count. */
 export const UNTIMED = Number.NaN;

@@ -41,7 +41,7 @@ export type RefusalCode = keyof typeof refusals;
 /** All codes, in the order of the reference. */
 export const refusalCodes = Object.keys(refusals) as readonly RefusalCode[];
 
-/** An expected error of a request. http/failures.ts turns it into an HTTP answer, relay/closes.ts into a close code. */
+/** An expected error of a request. http/failures.ts turns it into an HTTP answer, protocol/closes.ts into a close code. */
 export class AppError extends Error {
   readonly code: RefusalCode;
   readonly status: number;

@@ -45,7 +45,7 @@ const bench = sourceFiles('bench');
 const test = sourceFiles('test');
 
 /** The folders of src that serve the features; every other one is a feature. */
-const ground = new Set(['bus', 'client', 'console', 'db', 'http']);
+const ground = new Set(['bus', 'client', 'console', 'db', 'http', 'protocol']);
 
 const walls: Wall[] = [
   only('uWebSockets.js is imported by relay/listener.ts alone', {
@@ -147,19 +147,28 @@ const walls: Wall[] = [
     breaches: (file) => importing(file, ({ from, isType }) => isForeign({ path: file.path, from, isType })),
   },
   {
-    name: 'client/ imports the frame layout and itself, so that a browser can load it',
+    name: 'client/ imports itself and the protocol, of whose messages only the types, so that a browser can load it',
     broken: [
       'src/client/radio.ts',
       `import { randomUUID } from 'node:crypto';`,
       `import { speak } from './terminal.js';`,
+      `import { Snapshot } from '../protocol/bodies.js';`,
+      `import type { Talkgroup } from '../talkgroups/schemas.js';`,
     ],
     breaches: (file) =>
       isForBrowsers(file.path) || onlyNode.has(file.path)
-        ? importing(file, ({ from }) => {
+        ? importing(file, ({ from, isType }) => {
             if (from.startsWith('src/client/')) return onlyNode.has(from) && !onlyNode.has(file.path);
-            return from !== 'src/relay/frame.ts' && !clientPackages(file.path).includes(from);
+            if (from.startsWith('src/protocol/')) return !isType && !loadedByBrowsers.has(from);
+            return !clientPackages(file.path).includes(from);
           })
         : [],
+  },
+  {
+    name: 'what a browser loads of the protocol needs nothing else',
+    broken: ['src/protocol/closes.ts', `import { Type } from 'typebox';`, `import './bodies.js';`],
+    breaches: (file) =>
+      loadedByBrowsers.has(file.path) ? importing(file, ({ from }) => !loadedByBrowsers.has(from)) : [],
   },
   {
     name: 'what a browser loads uses nothing that only Node has',
@@ -167,12 +176,12 @@ const walls: Wall[] = [
     breaches: (file) => (isForBrowsers(file.path) ? nodeGlobalsIn(file) : []),
   },
   {
-    name: 'bench/ speaks the wire: of src it imports the frame layout and the client',
+    name: 'bench/ speaks the wire: of src it imports the protocol and the client',
     broken: ['bench/swarm.ts', `import { createRelay } from '../src/relay/relay.js';`],
     breaches: (file) => (file.path.startsWith('bench/') ? importing(file, isBehindTheWire) : []),
   },
   {
-    name: 'test/relay speaks the wire: of src it imports the frame layout, the client and ids',
+    name: 'test/relay speaks the wire: of src it imports the protocol, the client and ids',
     broken: ['test/relay/talk.test.ts', `import { createFanout } from '../../src/relay/fanout.js';`],
     breaches: (file) =>
       file.path.startsWith('test/relay/')
@@ -286,11 +295,14 @@ function isForeign({ path, from, isType }: Import & { path: string }): boolean {
   const [own, other] = [path, from].map((file) => /^src\/([^/]+)\//.exec(file)?.[1]);
   if (own === undefined || other === undefined || own === other || ground.has(other)) return false;
   if (own === 'relay' && (other === 'talk' || other === 'presence')) return !isType;
-  return !(own === 'client' && from === 'src/relay/frame.ts');
+  return true;
 }
 
 /** The client's parts that need Node or a package; the rest runs in a browser as it is. */
 const onlyNode = new Set(['src/client/node.ts', 'src/client/terminal.ts']);
+
+/** Of the protocol; all else there loads TypeBox. */
+const loadedByBrowsers = new Set(['frame', 'bundle', 'closes'].map((name) => `src/protocol/${name}.ts`));
 
 function clientPackages(path: string): string[] {
   if (path === 'src/client/node.ts') return ['ws']; // browsers have their own WebSocket
@@ -299,11 +311,11 @@ function clientPackages(path: string): string[] {
 }
 
 function isForBrowsers(path: string): boolean {
-  return path === 'src/relay/frame.ts' || (path.startsWith('src/client/') && !onlyNode.has(path));
+  return loadedByBrowsers.has(path) || (path.startsWith('src/client/') && !onlyNode.has(path));
 }
 
 function isBehindTheWire({ from }: Import): boolean {
-  return from.startsWith('src/') && from !== 'src/relay/frame.ts' && !from.startsWith('src/client/');
+  return /^src\/(?!client\/|protocol\/)/.test(from);
 }
 
 const healthCheck = new Set(['src/cli.ts', 'src/listening.ts']);

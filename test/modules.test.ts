@@ -10,20 +10,21 @@ import { readSource, type SourceFile, sourceFiles } from './helpers/source-files
  */
 const modules: Readonly<Record<string, readonly string[]>> = {
   'src/auth': ['src/db', 'src/http'],
-  'src/client': [],
+  'src/client': ['src/protocol'],
   'src/config': ['src/keys'],
   'src/db': [],
   'src/devices': ['src/db', 'src/http'],
   'src/docs': ['src/config', 'src/http'],
   'src/emergencies': ['src/db', 'src/http'],
-  'src/gps': ['src/db', 'src/http'],
+  'src/gps': ['src/db', 'src/http', 'src/protocol'],
   'src/http': ['src/db'],
   'src/keys': ['src/db', 'src/http'],
-  'src/presence': [],
-  'src/relay': ['src/db', 'src/presence', 'src/talk'],
-  'src/talk': ['src/db'],
-  'src/talkgroups': ['src/db', 'src/http'],
-  bench: ['src/client'],
+  'src/presence': ['src/protocol'],
+  'src/protocol': [],
+  'src/relay': ['src/db', 'src/presence', 'src/protocol', 'src/talk'],
+  'src/talk': ['src/db', 'src/protocol'],
+  'src/talkgroups': ['src/db', 'src/http', 'src/protocol'],
+  bench: ['src/client', 'src/protocol'],
 };
 
 const LINES_MAX = 300;

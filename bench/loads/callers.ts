@@ -1,5 +1,5 @@
 // A little talk in many talkgroups, for whoever comes there to hear that he is back: a frame each second and talkgroup.
-import { START } from '../../src/relay/frame.js';
+import { START } from '../../src/protocol/frame.js';
 import { around, nowMs } from '../clock.js';
 import { fail } from '../generator.js';
 import { createRecorder, type Latency } from '../histogram.js';

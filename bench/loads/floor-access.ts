@@ -1,5 +1,5 @@
 // Bursts in many talkgroups with a single floor: how soon a talker may speak, and how soon a listener hears the first frame.
-import { END, START } from '../../src/relay/frame.js';
+import { END, START } from '../../src/protocol/frame.js';
 import { exactly, nowMs, until } from '../clock.js';
 import { type Conditions, readUsage, sharesOf, spent } from '../conditions.js';
 import { answer, fail } from '../generator.js';

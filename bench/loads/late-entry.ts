@@ -1,5 +1,5 @@
 // Radios that come into the middle of a burst: how soon they hear it, connecting anew or joining by SUBSCRIBE.
-import { START } from '../../src/relay/frame.js';
+import { START } from '../../src/protocol/frame.js';
 import { around, exactly, nowMs, until } from '../clock.js';
 import { type Conditions, readUsage, sharesOf, spent } from '../conditions.js';
 import { answer, fail } from '../generator.js';

@@ -1,6 +1,6 @@
 // A long day of a fleet, shortened: radios that listen, some that talk in turns, some that leave and come back.
 import { readdirSync } from 'node:fs';
-import { END, SEQUENCE_AT, START } from '../../src/relay/frame.js';
+import { END, SEQUENCE_AT, START } from '../../src/protocol/frame.js';
 import { arrive } from '../arrivals.js';
 import { around, nowMs, until } from '../clock.js';
 import { readUsage, sharesOf, spent } from '../conditions.js';

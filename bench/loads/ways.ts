@@ -6,7 +6,7 @@ import {
   KIND_MASK,
   SEQUENCE_AT,
   TALKGROUP_AT,
-} from '../../src/relay/frame.js';
+} from '../../src/protocol/frame.js';
 import type { Audience } from '../channel.js';
 import { around, nowMs, until } from '../clock.js';
 import { type Conditions, readUsage, sharesOf, spent } from '../conditions.js';

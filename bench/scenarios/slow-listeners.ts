@@ -1,5 +1,5 @@
 // Do radios that do not keep up disturb the others? One talker; some stop reading or read too slowly, phase by phase.
-import { HEADER_BYTES } from '../../src/relay/frame.js';
+import { HEADER_BYTES } from '../../src/protocol/frame.js';
 import type { DisturbanceKind } from '../disturbances.js';
 import type { Load, Played } from '../loads/disturbance.js';
 import { type Account, type Case, playPhases } from '../phases.js';

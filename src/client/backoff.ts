@@ -1,4 +1,5 @@
 // What a close code tells the client to do next (docs/protocol.md, sections 4 and 6).
+import { closes } from '../protocol/closes.js';
 
 /** How a connection ended. Code 1006: it broke without a close frame. */
 export type Close = { code: number; reason: string };
@@ -31,15 +32,15 @@ export function nextStep({
   // Full jitter: of a fleet that lost its server, no two radios agree when to come back.
   const jitterMs = random() * Math.min(BACKOFF_MS_MAX, BACKOFF_MS_FIRST * 2 ** attempt);
   switch (code) {
-    case 1000:
+    case closes.normal.code:
       return { kind: 'stop' };
-    case 1008:
-      if (reason !== 'device disabled') return { kind: 'stop' };
+    case closes.device_disabled.code:
+      if (reason !== closes.device_disabled.reason) return { kind: 'stop' };
       return { kind: 'wait', delayMs: DISABLED_MS * (0.75 + random() / 2) };
-    case 1013: {
-      const leastMs = reason === 'rate_limited' ? RATE_LIMITED_MS_MIN : OVERLOADED_MS_MIN;
+    case closes.overloaded.code: {
+      const leastMs = reason === closes.rate_limited.reason ? RATE_LIMITED_MS_MIN : OVERLOADED_MS_MIN;
       // A wave that was refused must not come back as one: spread over as long again.
-      const spreadMs = reason === 'overloaded' ? random() * leastMs : 0;
+      const spreadMs = reason === closes.overloaded.reason ? random() * leastMs : 0;
       return { kind: 'wait', delayMs: leastMs + Math.max(jitterMs, spreadMs) };
     }
     default: {

@@ -1,5 +1,5 @@
 // Keeps the state of one talkgroup: its properties, its talkers, and how much of each the radio received.
-import type { Frame } from '../relay/frame.js';
+import type { Frame } from '../protocol/frame.js';
 import type { Emergency, EndCode, Snapshot, Talker } from './bodies.js';
 import { createHeard } from './heard.js';
 import type { TalkEnded } from './messages.js';

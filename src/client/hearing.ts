@@ -1,5 +1,5 @@
 // Keeps a radio's talkgroups up to date from snapshots and events, and passes received frames on.
-import { decodeFrames } from '../relay/frame.js';
+import { decodeFrames } from '../protocol/bundle.js';
 import type { Emergency, Snapshot } from './bodies.js';
 import { type Channel, type ChannelOwner, createChannel, type Talkgroup } from './channel.js';
 import {

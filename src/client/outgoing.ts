@@ -1,5 +1,5 @@
 // Sends the frames of one talk: numbers them by frame period, holds them while the network is slow, drops old ones.
-import { END, encodeFrame } from '../relay/frame.js';
+import { END, encodeFrame } from '../protocol/frame.js';
 import type { Clock } from './clock.js';
 import type { SendOptions } from './talk.js';
 

@@ -1,5 +1,5 @@
 // Writes the audio that a radio receives to one Ogg Opus file, one burst after the other, each in order of its sequence.
-import { ENCRYPTED } from '../relay/frame.js';
+import { ENCRYPTED } from '../protocol/frame.js';
 import type { HeardEnd, HeardFrame } from './channel.js';
 import type { OpusWriter } from './ogg.js';
 import { concealment, opusMs } from './opus.js';

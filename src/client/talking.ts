@@ -1,5 +1,5 @@
 // Runs one talk from the floor request to its end, following the relay's messages.
-import { START } from '../relay/frame.js';
+import { START } from '../protocol/frame.js';
 import type { ErrorCode, RevokeCode, Snapshot, Talker } from './bodies.js';
 import type { Clock } from './clock.js';
 import { createEmitter } from './events.js';

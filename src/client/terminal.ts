@@ -1,5 +1,5 @@
 // Runs a radio in a terminal: sends a file into a talkgroup, or writes received audio to a file. For Node only.
-import { PAYLOAD_BYTES_MAX } from '../relay/frame.js';
+import { PAYLOAD_BYTES_MAX } from '../protocol/frame.js';
 import { isWhole } from './messages.js';
 import { createRadio, type Radio, RadioError, type Talkgroup, type TalkOutcome } from './node.js';
 import { createOpusWriter, readOpus } from './ogg.js';

@@ -1,9 +1,9 @@
 // The control messages of one session: how often it may ask, and who answers.
 
+import { closes } from '../protocol/closes.js';
 import { answers } from './answers.js';
 import { type AskType, type ClientMessage, type Ref, readMessage } from './asks.js';
 import { Bucket } from './bucket.js';
-import { closes } from './closes.js';
 import { Flood } from './flood.js';
 import type { House } from './house.js';
 import type { TextRefusal } from './messages.js';

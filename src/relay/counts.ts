@@ -1,5 +1,5 @@
 // What the relay counts: plain numbers, because the hot path increments them.
-import { type Close, closes } from './closes.js';
+import { type Close, closes } from '../protocol/closes.js';
 import { type FloorCounts, newFloorCounts } from './floor-counts.js';
 import type { TextRefusal } from './messages.js';
 import type { Admission } from './relay.js';

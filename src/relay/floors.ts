@@ -1,6 +1,7 @@
 // Floor control of live sessions: steps the pure machine of each talkgroup and carries out what it says.
 
 import type { UserId } from '../ids.js';
+import { EMERGENCY } from '../protocol/frame.js';
 import {
   type EndCode,
   type FloorEvent,
@@ -17,7 +18,6 @@ import type { Ref } from './asks.js';
 import type { Counts } from './counts.js';
 import type { Fanout } from './fanout.js';
 import { countStep, type Denial } from './floor-counts.js';
-import { EMERGENCY } from './frame.js';
 import { isInEmergency, type Membership, type Talkgroup } from './members.js';
 import { say } from './messages.js';
 import type { Session } from './session.js';

@@ -2,9 +2,10 @@
 //
 // The engine joins what is published to a socket within one turn of the loop into one write. So who hears ten talkgroups
 // gets what waited in all of them in one.
+
+import { encodeBundle } from '../protocol/bundle.js';
 import type { Counts } from './counts.js';
 import type { Fanout } from './fanout.js';
-import { encodeBundle } from './frame.js';
 import { type Hearer, Held, type Hold, heldBy } from './held.js';
 import { mayTalk, type Talkgroup } from './members.js';
 import type { Talk } from './talk.js';

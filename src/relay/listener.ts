@@ -4,13 +4,13 @@
 import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type WebSocket } from 'uWebSockets.js';
 import { setTimeout } from 'node:timers/promises';
 import type { CertificateFiles } from '../certificate.js';
+import { closes } from '../protocol/closes.js';
+import { HEADER_BYTES } from '../protocol/frame.js';
 import { type Cap, type CapLog, type ConnectionFigures, createCap } from './cap.js';
-import { closes } from './closes.js';
 import { countEngineDrop, countNotUpgraded, countRefused, type EngineDrop } from './counts.js';
 import { byTurns } from './crowd.js';
 import type { Early } from './early.js';
 import type { Publisher } from './fanout.js';
-import { HEADER_BYTES } from './frame.js';
 import type { Admission, Relay, Verified } from './relay.js';
 import type { Session } from './session.js';
 

@@ -1,5 +1,5 @@
 // What one session hears: its subscriptions, and whether its socket keeps up with them.
-import { closes } from './closes.js';
+import { closes } from '../protocol/closes.js';
 import type { Peer } from './fanout.js';
 import { type Hearer, type Hold, heldBy, topicOf } from './held.js';
 import type { House } from './house.js';

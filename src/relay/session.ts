@@ -1,12 +1,6 @@
 // A session: one radio from WELCOME to its end, over one socket or, resumed, several. The hot path comes first.
 import assert from 'node:assert/strict';
-import type { Budget } from './budget.js';
-import { type Close, closes } from './closes.js';
-import { Control } from './control.js';
-import { countClose, countOurClose, type DropReason } from './counts.js';
-import { DROPPED, type Peer, SERVICE_TOPIC } from './fanout.js';
-import { Flood } from './flood.js';
-import { hasPart } from './floors.js';
+import { type Close, closes } from '../protocol/closes.js';
 import {
   checkFrame,
   ENCRYPTED,
@@ -19,7 +13,13 @@ import {
   stampFrame,
   unwrapSequence,
   VERSION_1,
-} from './frame.js';
+} from '../protocol/frame.js';
+import type { Budget } from './budget.js';
+import { Control } from './control.js';
+import { countClose, countOurClose, type DropReason } from './counts.js';
+import { DROPPED, type Peer, SERVICE_TOPIC } from './fanout.js';
+import { Flood } from './flood.js';
+import { hasPart } from './floors.js';
 import type { House } from './house.js';
 import { type Membership, mayTalk, type Talkgroup, type User } from './members.js';
 import { type ErrorAbout, type ErrorCode, say, snapshotOf, type TextRefusal } from './messages.js';

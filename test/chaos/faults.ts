@@ -2,7 +2,7 @@
 // had again, before anything happens; what a fault breaks it mends at its end.
 import { setTimeout as pause } from 'node:timers/promises';
 import postgres from 'postgres';
-import { END } from '../../src/relay/frame.js';
+import { END } from '../../src/protocol/frame.js';
 import { eventually } from '../helpers/eventually.js';
 import { anyRadio, existing, type Fault, type Mend, type Plan, repeat } from './fault.js';
 import { databaseLinkFaults, relayLinkFaults } from './link-faults.js';

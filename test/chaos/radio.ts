@@ -6,7 +6,8 @@ import { WebSocket } from 'ws';
 import type { Snapshot } from '../../src/client/bodies.js';
 import { parseMessage, type ServerMessage } from '../../src/client/messages.js';
 import { createRadio } from '../../src/client/radio.js';
-import { decodeFrames, END, encodeFrame, START } from '../../src/relay/frame.js';
+import { decodeFrames } from '../../src/protocol/bundle.js';
+import { END, encodeFrame, START } from '../../src/protocol/frame.js';
 import type { Arrival, Line } from './history.js';
 
 /** Somebody with an account, a device, and the right to be in some talkgroups. */

@@ -1,5 +1,5 @@
 // When everything is mended: the service is ready, every radio is connected, and each hears each again.
-import { END, START } from '../../src/relay/frame.js';
+import { END, START } from '../../src/protocol/frame.js';
 import { eventually } from '../helpers/eventually.js';
 import type { CrewRadio, Talkgroup } from './radio.js';
 import type { Scene } from './scene.js';

@@ -1,6 +1,6 @@
 // Rights that are taken while they are used: members put out, devices disabled.
 import { setTimeout as pause } from 'node:timers/promises';
-import { END, START } from '../../src/relay/frame.js';
+import { END, START } from '../../src/protocol/frame.js';
 import { eventually } from '../helpers/eventually.js';
 import { anyRadio, existing, type Fault, type Mend, repeat } from './fault.js';
 import { type CrewRadio, FRAME_MS, type Talkgroup } from './radio.js';

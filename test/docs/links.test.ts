@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import t from 'tap';
-import { VERSION_1 } from '../../src/relay/frame.js';
+import { VERSION_1 } from '../../src/protocol/frame.js';
 import { anchorsOf, codeOf, linksOf, markdownFiles, ROOT, readPage } from '../helpers/pages.js';
 
 /** Of a talker. */

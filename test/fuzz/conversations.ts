@@ -1,8 +1,8 @@
 // Conversations as no radio should hold them: each begins as the protocol says, and goes wrong in words, audio or bytes.
 import { isUtf8 } from 'node:buffer';
 import fc from 'fast-check';
+import { END, encodeFrame, PAYLOAD_BYTES_MAX, START } from '../../src/protocol/frame.js';
 import type { AskType } from '../../src/relay/asks.js';
-import { END, encodeFrame, PAYLOAD_BYTES_MAX, START } from '../../src/relay/frame.js';
 import { BINARY, TEXT, wireFrame } from '../helpers/wire-frames.js';
 import { damage, jsonNear, seldom } from './bad-values.js';
 import { commands } from './commands.js';

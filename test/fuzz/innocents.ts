@@ -1,7 +1,8 @@
 // Radios that do nothing wrong while others do: one talks in two talkgroups, two listen, and none may miss a frame.
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
-import { decodeFrames, END, encodeFrame, type Frame, START } from '../../src/relay/frame.js';
+import { decodeFrames } from '../../src/protocol/bundle.js';
+import { END, encodeFrame, type Frame, START } from '../../src/protocol/frame.js';
 import type { Person, Scene } from './scene.js';
 
 /** In payloads that no rule lets through: who hears it has found a fault. */

@@ -1,7 +1,7 @@
 // The WebSocket side of a run: holds the conversations that were generated and judges what the relay makes of them.
 import { connect, type Socket } from 'node:net';
 import fc from 'fast-check';
-import { decodeFrames } from '../../src/relay/frame.js';
+import { decodeFrames } from '../../src/protocol/bundle.js';
 import type { ErrorCode } from '../../src/relay/messages.js';
 import {
   BINARY,

@@ -4,7 +4,7 @@ import type { Clock } from '../../src/client/clock.js';
 import type { RadioSocket } from '../../src/client/connection.js';
 import type { ServerMessage, TalkEnded, Welcome } from '../../src/client/messages.js';
 import { createRadio } from '../../src/client/radio.js';
-import { decodeFrame, encodeFrame, type Frame } from '../../src/relay/frame.js';
+import { decodeFrame, encodeFrame, type Frame } from '../../src/protocol/frame.js';
 
 /** A clock that stands still until `pass`; timers run in order, each at its own time. */
 export function manualClock(): Clock & { pass(ms: number): void; readonly pending: number } {

@@ -18,7 +18,7 @@ import {
   SEQUENCE_AT,
   START,
   TALKGROUP_AT,
-} from '../../src/relay/frame.js';
+} from '../../src/protocol/frame.js';
 import { createMadeUp, type MadeUp } from './made-up.js';
 import { codesIn, type Example, faultOf, serverMessages, table } from './protocol-page.js';
 import type { Json, Service } from './service.js';

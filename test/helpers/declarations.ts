@@ -21,14 +21,6 @@ function propertiesOf(path: string, name: string): ts.PropertyAssignment[] {
 export const entriesOf = (path: string, name: string): [key: string, value: string][] =>
   propertiesOf(path, name).map((one) => [one.name.getText(), stringIn(one.initializer)]);
 
-/** The same of an object of objects: of each value its own values, as they are written. */
-export const valuesOf = (path: string, name: string): string[][] =>
-  propertiesOf(path, name).map(({ initializer }) =>
-    nodesOf(initializer)
-      .filter(ts.isPropertyAssignment)
-      .map(({ initializer: value }) => stringIn(value) || value.getText()),
-  );
-
 /** Every string that stands under this key anywhere in the file. */
 export const stringsUnder = (path: string, key: string): string[] =>
   nodesIn(path)

@@ -14,7 +14,8 @@ import { type ComposeOptions, compose } from '../../src/compose.js';
 import { readConfig } from '../../src/config.js';
 import type { UserId } from '../../src/ids.js';
 import { createLog } from '../../src/log.js';
-import { decodeFrames, END, encodeFrame, type Frame, START } from '../../src/relay/frame.js';
+import { decodeFrames } from '../../src/protocol/bundle.js';
+import { END, encodeFrame, type Frame, START } from '../../src/protocol/frame.js';
 import { freshDatabase, migratedDatabase } from './cluster.js';
 
 export const SECRET = 'a test secret of more than thirty-two bytes';

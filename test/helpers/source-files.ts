@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 
 export interface SourceFile {
-  /** From the project's root, with forward slashes: `src/relay/frame.ts`. */
+  /** From the project's root, with forward slashes: `src/protocol/frame.ts`. */
   readonly path: string;
   readonly text: string;
   readonly tree: ts.SourceFile;

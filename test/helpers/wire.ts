@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Test } from 'tap';
-import { END, encodeFrame, START } from '../../src/relay/frame.js';
+import { END, encodeFrame, START } from '../../src/protocol/frame.js';
 import { eventually } from './eventually.js';
 import { service } from './service.js';
 import {

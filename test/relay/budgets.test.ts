@@ -1,7 +1,7 @@
 // One account on many sockets, and those who share a talkgroup with it.
 import assert from 'node:assert/strict';
 import t from 'tap';
-import { HEADER_BYTES } from '../../src/relay/frame.js';
+import { HEADER_BYTES } from '../../src/protocol/frame.js';
 import { eventually } from '../helpers/eventually.js';
 import { readExposition } from '../helpers/exposition.js';
 import { type Json, type Radio, service } from '../helpers/service.js';

@@ -1,6 +1,6 @@
 // Talk bursts: how they begin and end, what late comers are told, and that no event is missed.
 import t, { type Test } from 'tap';
-import { END } from '../../src/relay/frame.js';
+import { END } from '../../src/protocol/frame.js';
 import { type Json, type Radio, service } from '../helpers/service.js';
 
 const SILENCE_MS = 300;

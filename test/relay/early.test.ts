@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { WebSocket } from 'ws';
-import { END, encodeFrame, START } from '../../src/relay/frame.js';
+import { END, encodeFrame, START } from '../../src/protocol/frame.js';
 import { eventually } from '../helpers/eventually.js';
 import { readExposition } from '../helpers/exposition.js';
 import { connect, type Json, type Person, type Radio, type Service, service } from '../helpers/service.js';

@@ -1,7 +1,7 @@
 // Emergencies over the wire: announced at once, heard above everybody, stored when the database allows, cleared once.
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { EMERGENCY, START } from '../../src/relay/frame.js';
+import { EMERGENCY, START } from '../../src/protocol/frame.js';
 import { eventually } from '../helpers/eventually.js';
 import { throughProxy } from '../helpers/proxied-database.js';
 import { type Json, type Person, type Radio, service } from '../helpers/service.js';

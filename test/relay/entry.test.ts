@@ -3,7 +3,7 @@ import { createHmac, generateKeyPairSync, randomUUID, sign as signWith } from 'n
 import postgres from 'postgres';
 import t from 'tap';
 import type { UserId } from '../../src/ids.js';
-import { encodeFrame, START } from '../../src/relay/frame.js';
+import { encodeFrame, START } from '../../src/protocol/frame.js';
 import { clusterUrl } from '../helpers/cluster.js';
 import { exchange } from '../helpers/raw.js';
 import { connect, SECRET, service, serviceProcess } from '../helpers/service.js';

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { EMERGENCY, END, START } from '../../src/relay/frame.js';
+import { EMERGENCY, END, START } from '../../src/protocol/frame.js';
 import {
   type FloorEvent,
   type FloorMode,

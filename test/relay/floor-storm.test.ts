@@ -1,7 +1,7 @@
 // Radios doing anything at any time: whatever an onlooker hears of it must make sense.
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
-import { START } from '../../src/relay/frame.js';
+import { START } from '../../src/protocol/frame.js';
 import { type Heard, type Json, type Radio, type Service, service } from '../helpers/service.js';
 
 const RUNS = Number(process.env.PROVE_RUNS ?? 3000) / 100;

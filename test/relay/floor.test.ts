@@ -1,6 +1,6 @@
 // Floor control over the wire: who may talk, who is told what, and that nobody keeps or takes a floor that is not his.
 import t, { type Test } from 'tap';
-import { END, START } from '../../src/relay/frame.js';
+import { END, START } from '../../src/protocol/frame.js';
 import { eventually } from '../helpers/eventually.js';
 import { type Json, type Radio, service } from '../helpers/service.js';
 

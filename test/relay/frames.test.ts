@@ -1,7 +1,7 @@
 // Frames: what is relayed unchanged, what the server writes, what is dropped, and who hears of it.
 import fc from 'fast-check';
 import t from 'tap';
-import { EMERGENCY, ENCRYPTED, END, encodeFrame, HEADER_BYTES, START } from '../../src/relay/frame.js';
+import { EMERGENCY, ENCRYPTED, END, encodeFrame, HEADER_BYTES, START } from '../../src/protocol/frame.js';
 import { type Radio, service } from '../helpers/service.js';
 
 const FUZZ_RUNS = Number(process.env.PROVE_RUNS ?? 3000) / 100;

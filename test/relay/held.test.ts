@@ -2,7 +2,8 @@
 // same order, but later; and nothing that may not be heard any more.
 import type { Socket } from 'node:net';
 import t, { type Test } from 'tap';
-import { decodeFrames, END, KIND_BUNDLE } from '../../src/relay/frame.js';
+import { decodeFrames } from '../../src/protocol/bundle.js';
+import { END, KIND_BUNDLE } from '../../src/protocol/frame.js';
 import { exactLagsIn, hearsAgain, isFrame, lagCount } from '../helpers/hearing.js';
 import { type Json, type Person, type Radio, service } from '../helpers/service.js';
 import { FRAMES_PER_SECOND, speech, until } from '../helpers/speech.js';

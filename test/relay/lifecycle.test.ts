@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect as connectTcp } from 'node:net';
 import t from 'tap';
-import { encodeFrame } from '../../src/relay/frame.js';
+import { encodeFrame } from '../../src/protocol/frame.js';
 import { freshDatabase } from '../helpers/cluster.js';
 import { eventually } from '../helpers/eventually.js';
 import { throughProxy } from '../helpers/proxied-database.js';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import t from 'tap';
-import { encodeFrame } from '../../src/relay/frame.js';
+import { encodeFrame } from '../../src/protocol/frame.js';
 import { freshDatabase } from '../helpers/cluster.js';
 import { eventually } from '../helpers/eventually.js';
 import { readExposition } from '../helpers/exposition.js';

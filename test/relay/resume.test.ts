@@ -1,7 +1,7 @@
 // Coming back: a session that goes on over another socket, what it keeps meanwhile and for how long, and who may not.
 import { once } from 'node:events';
 import t, { type Test } from 'tap';
-import { encodeFrame } from '../../src/relay/frame.js';
+import { encodeFrame } from '../../src/protocol/frame.js';
 import { readExposition } from '../helpers/exposition.js';
 import { dies } from '../helpers/lost-sockets.js';
 import { throughProxy } from '../helpers/proxied-database.js';

@@ -1,6 +1,6 @@
 // Speech between radios: what is relayed, to whom, and what everybody hears about it.
 import t from 'tap';
-import { END, START } from '../../src/relay/frame.js';
+import { END, START } from '../../src/protocol/frame.js';
 import { service } from '../helpers/service.js';
 
 for (const threads of ['1', '0']) {

@@ -2,7 +2,7 @@
 // What no WebSocket library would send ends at worst the connection that sent it.
 import fc from 'fast-check';
 import t from 'tap';
-import { START } from '../../src/relay/frame.js';
+import { START } from '../../src/protocol/frame.js';
 import {
   ask,
   BINARY,

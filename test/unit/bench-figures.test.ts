@@ -95,7 +95,7 @@ t.test('of profiles only functions seen within the span count, each until the ne
     startTime: 1_000_000,
     nodes: [
       node(1, '(program)', ''),
-      node(2, 'stampFrame', 'file:///somewhere/dist/src/relay/frame.js'),
+      node(2, 'stampFrame', 'file:///somewhere/dist/src/protocol/frame.js'),
       node(3, 'publish', ''),
       node(4, 'handle', 'file:///somewhere/node_modules/postgres/src/connection.js'),
     ],
@@ -108,7 +108,7 @@ t.test('of profiles only functions seen within the span count, each until the ne
     [
       ['handle, postgres', 10],
       ['publish, native', 8],
-      ['stampFrame, relay/frame', 6],
+      ['stampFrame, protocol/frame', 6],
     ],
   );
   t.end();

@@ -1,8 +1,8 @@
 // What all sockets of one user together may send, on a clock of the test's own.
 import t, { type Test } from 'tap';
 import type { TalkgroupId, UserId } from '../../src/ids.js';
+import { END, encodeFrame, START } from '../../src/protocol/frame.js';
 import type { Peer } from '../../src/relay/fanout.js';
-import { END, encodeFrame, START } from '../../src/relay/frame.js';
 import { relayAlone, seated } from '../helpers/relay-alone.js';
 
 /** All that a radio is told: its own messages, and what is published to the talkgroups. */

@@ -2,7 +2,7 @@
 import t from 'tap';
 import type { TalkOptions } from '../../src/client/radio.js';
 import { speak } from '../../src/client/speak.js';
-import { END, START } from '../../src/relay/frame.js';
+import { END, START } from '../../src/protocol/frame.js';
 import { ALPHA, fakeWorld, OWN, talkEnd, talker, turn } from '../helpers/client-fakes.js';
 
 const talkgroup_id = ALPHA.talkgroup_id;

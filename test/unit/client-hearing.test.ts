@@ -1,6 +1,7 @@
 // What a radio knows of its talkgroups and talkers, and how it counts what it hears.
 import t from 'tap';
-import { encodeBundle, encodeFrame } from '../../src/relay/frame.js';
+import { encodeBundle } from '../../src/protocol/bundle.js';
+import { encodeFrame } from '../../src/protocol/frame.js';
 import { ALPHA, BRAVO, fakeWorld, talkEnd, talker } from '../helpers/client-fakes.js';
 
 const payload = Uint8Array.of(0x08, 1);

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { opusMs } from '../../src/client/opus.js';
 import { createRecorder } from '../../src/client/recorder.js';
-import { ENCRYPTED } from '../../src/relay/frame.js';
+import { ENCRYPTED } from '../../src/protocol/frame.js';
 import { ALPHA, fakeWorld, talkEnd, talker } from '../helpers/client-fakes.js';
 
 // 20 ms of SILK each; the second byte tells them apart.

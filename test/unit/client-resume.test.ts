@@ -1,6 +1,6 @@
 // What a radio keeps over a lost connection when the relay gives it its session back, and what when not.
 import t from 'tap';
-import { END, START } from '../../src/relay/frame.js';
+import { END, START } from '../../src/protocol/frame.js';
 import { ALPHA, fakeWorld, OWN, talkEnd, talker } from '../helpers/client-fakes.js';
 
 const id = ALPHA.talkgroup_id;

@@ -1,7 +1,7 @@
 // What a talker's frames carry, which of them are sent, and how the talker learns that the burst is over.
 import t from 'tap';
 import { speak } from '../../src/client/speak.js';
-import { END, START } from '../../src/relay/frame.js';
+import { END, START } from '../../src/protocol/frame.js';
 import { ALPHA, BRAVO, fakeWorld, OWN, talkEnd, talker, turn } from '../helpers/client-fakes.js';
 
 const packet = (n: number) => Uint8Array.of(0x08, n);

@@ -2,9 +2,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
+import { encodeFrame, START } from '../../src/protocol/frame.js';
 import { byTurns, createCrowd } from '../../src/relay/crowd.js';
 import type { Peer } from '../../src/relay/fanout.js';
-import { encodeFrame, START } from '../../src/relay/frame.js';
 import { relayAlone, seated } from '../helpers/relay-alone.js';
 
 t.test('a hundred within 50 ms are a crowd, and it is one for a second more', async (t) => {

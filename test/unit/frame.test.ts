@@ -2,15 +2,13 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
+import { BUNDLE_FRAMES_MAX, decodeFrames, encodeBundle } from '../../src/protocol/bundle.js';
 import {
-  BUNDLE_FRAMES_MAX,
   checkFrame,
   decodeFrame,
-  decodeFrames,
   EMERGENCY,
   ENCRYPTED,
   END,
-  encodeBundle,
   encodeFrame,
   type Frame,
   HEADER_BYTES,
@@ -25,7 +23,7 @@ import {
   stampFrame,
   unwrapSequence,
   VERSION_1,
-} from '../../src/relay/frame.js';
+} from '../../src/protocol/frame.js';
 
 // Written by hand from the table in docs/protocol.md, section 2.
 const HAND_WRITTEN = Uint8Array.of(

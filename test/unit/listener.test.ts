@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import type { UserId } from '../../src/ids.js';
-import { closes } from '../../src/relay/closes.js';
+import { closes } from '../../src/protocol/closes.js';
 import { createEngine } from '../../src/relay/listener.js';
 import { relayAlone } from '../helpers/relay-alone.js';
 import { connect } from '../helpers/service.js';

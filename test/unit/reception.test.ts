@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
 import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
-import type { Close } from '../../src/relay/closes.js';
+import type { Close } from '../../src/protocol/closes.js';
 import { newCounts } from '../../src/relay/counts.js';
 import { createFanout, DROPPED, type Peer } from '../../src/relay/fanout.js';
 import type { House } from '../../src/relay/house.js';
