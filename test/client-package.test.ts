@@ -15,8 +15,8 @@ import { type Person, type Service, service } from './helpers/service.js';
 
 const run = promisify(execFile);
 const NAME = 'talkgroup-radio-service';
-/** What the client needs from the registry. */
-const DEPENDENCIES = ['ws', 'mediabunny'];
+/** What the client needs from the registry; of `typebox`, the types alone. */
+const DEPENDENCIES = ['ws', 'mediabunny', 'typebox'];
 
 const folder = await mkdtemp(join(tmpdir(), 'client-package-'));
 t.teardown(() => rm(folder, { recursive: true, force: true }));
@@ -186,16 +186,23 @@ t.test('the types of the package check an app, in Node and with a bundler', asyn
   const app = join(packed.app, 'typed.ts');
   await writeFile(
     app,
-    `import { createRadio, type HeardFrame, type Radio, type TalkOutcome } from '${NAME}/client';
+    `import { type ClientMessage, createRadio, type HeardFrame, type Radio, type ServerMessage, type Snapshot, type TalkOutcome } from '${NAME}/client';
 import { type OpusRecording, readOpus } from '${NAME}/client/ogg';
 const radio: Radio = createRadio({ url: 'ws://127.0.0.1:3001', token: 'x' });
 radio.on('audio', ({ talkgroupId, payload }: HeardFrame) => console.log(talkgroupId.length, payload.byteLength));
+radio.on('message', (message: ServerMessage) => message.type === 'LAG' && message.since_ms.toFixed());
+radio.request({ type: 'SYNC', talkgroup_id: 'x' } satisfies ClientMessage);
+radio.gps({ lat: 52.25, lng: 5.5, alt: 12 });
 export const outcome: Promise<TalkOutcome> = radio.talk({ talkgroupId: 'x', floor: 'queue' }).ended;
 export const recording: Promise<OpusRecording> = readOpus('speech.ogg');
 // @ts-expect-error: without a token
 createRadio({ url: 'ws://127.0.0.1:3001' });
 // @ts-expect-error: no such event
 radio.on('music', () => {});
+// @ts-expect-error: no such message
+radio.request({ type: 'SING' });
+// @ts-expect-error: no such floor mode
+export const mode: Snapshot['floor_mode'] = 'closed';
 `,
   );
   const { NodeNext, Bundler } = ts.ModuleResolutionKind;

@@ -1,8 +1,10 @@
 // Keeps the state of one talkgroup: its properties, its talkers, and how much of each the radio received.
+
+import type { Emergency, Snapshot, Talker } from '../protocol/bodies.js';
+import type { EndCode } from '../protocol/codes.js';
 import type { Frame } from '../protocol/frame.js';
-import type { Emergency, EndCode, Snapshot, Talker } from './bodies.js';
+import type { TalkEnded } from '../protocol/server-messages.js';
 import { createHeard } from './heard.js';
-import type { TalkEnded } from './messages.js';
 
 /** A talkgroup that the radio is subscribed to. The object stays current as long as the subscription lasts. */
 export type Talkgroup = Readonly<Properties> & {

@@ -1,19 +1,25 @@
 // Keeps a radio's talkgroups up to date from snapshots and events, and passes received frames on.
+
+import type { Emergency, Member, Ref, Snapshot } from '../protocol/bodies.js';
 import { decodeFrames } from '../protocol/bundle.js';
-import type { Emergency, Snapshot } from './bodies.js';
+import type { ServerMessage, ServerMessageOf, Welcome } from '../protocol/server-messages.js';
 import { type Channel, type ChannelOwner, createChannel, type Talkgroup } from './channel.js';
-import {
-  isWhole,
-  type MessageOf,
-  type Presence,
-  type PresenceBody,
-  type Ref,
-  type ServerMessage,
-  type Welcome,
-} from './messages.js';
+import { isWhole } from './parse.js';
 
 /** The relay skipped `missed` frames of a talkgroup within `sinceMs`, because this radio was too slow. */
 export type Lag = { talkgroupId: string; missed: number; sinceMs: number };
+
+/**
+ * Sessions that came and went in the last second. `isIncomplete`: there were more than the server names, so both lists
+ * are empty. `members` returns all sessions.
+ */
+export type Presence = {
+  talkgroup_id: string;
+  joined: Member[];
+  left: number[];
+  online: number;
+  isIncomplete: boolean;
+};
 
 /** Receives the events of all talkgroups. */
 export type HearingOwner = ChannelOwner & {
@@ -46,7 +52,7 @@ export type Hearing = {
   stop(): void;
 };
 
-type NumberedEvent = MessageOf<'TALK_STARTED' | 'TALK_ENDED' | 'KEY_ROTATED' | 'EMERGENCY'>;
+type NumberedEvent = ServerMessageOf<'TALK_STARTED' | 'TALK_ENDED' | 'KEY_ROTATED' | 'EMERGENCY'>;
 
 /** Creates the state of a radio that knows no talkgroup yet. */
 export function createHearing(owner: HearingOwner): Hearing {
@@ -136,7 +142,7 @@ export function createHearing(owner: HearingOwner): Hearing {
     for (const frame of frames) byNumber.get(frame.talkgroup)?.frame(frame, receivedAtMs);
   }
 
-  function lag({ talkgroups, since_ms: sinceMs }: MessageOf<'LAG'>): void {
+  function lag({ talkgroups, since_ms: sinceMs }: ServerMessageOf<'LAG'>): void {
     for (const { talkgroup_id: talkgroupId, missed } of talkgroups) {
       channels.get(talkgroupId)?.missed(missed);
       owner.lagged({ talkgroupId, missed, sinceMs });
@@ -191,7 +197,7 @@ export function createHearing(owner: HearingOwner): Hearing {
   }
 }
 
-const presenceIn = ({ joined, left, ...presence }: PresenceBody): Presence => ({
+const presenceIn = ({ joined, left, ...presence }: Omit<ServerMessageOf<'PRESENCE'>, 'type'>): Presence => ({
   ...presence,
   joined: joined ?? [],
   left: left ?? [],

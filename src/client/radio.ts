@@ -1,47 +1,33 @@
 // The radio client: connects, resumes, talks, listens, raises emergencies and reports positions. This is the entry of
 // the package for browsers; node.ts is the one for Node, with the WebSocket that Node 20 lacks.
+
+import type { Emergency, Refused, Talker } from '../protocol/bodies.js';
+import type { MemberPage, ServerMessage, Welcome } from '../protocol/server-messages.js';
 import type { Close } from './backoff.js';
-import type { Emergency, Talker } from './bodies.js';
 import type { HeardEnd, HeardFrame, Talkgroup } from './channel.js';
 import { type Clock, systemClock } from './clock.js';
 import { type ConnectionState, createConnection, type RadioSocket } from './connection.js';
 import { createEmergencies } from './emergencies.js';
 import { createEmitter, type Listenable } from './events.js';
-import { createHearing, type Lag } from './hearing.js';
-import type {
-  ClientMessage,
-  Fix,
-  MemberPage,
-  Presence,
-  Refused,
-  ServerMessage,
-  Welcome,
-} from './messages.js';
+import { createHearing, type Lag, type Presence } from './hearing.js';
 import type { Uplink } from './outgoing.js';
 import { createRaising, type EmergencyCall } from './raising.js';
-import { createRequests } from './requests.js';
+import { type ClientMessage, createRequests, type Fix } from './requests.js';
 import { createSubscriptions, type SubscribeOptions } from './subscriptions.js';
 import { createSyncing } from './syncing.js';
 import type { Talk, TalkOptions } from './talk.js';
 import { createTalks } from './talks.js';
 
+export type { Codec, Emergency, Member, Refused, Snapshot, Talker } from '../protocol/bodies.js';
+export type { FloorMode, Mode } from '../protocol/codes.js';
+export type { MemberPage, ServerMessage, Welcome } from '../protocol/server-messages.js';
 export type { Close } from './backoff.js';
-export type { Codec, Emergency, FloorMode, Member, Mode, Snapshot, Talker } from './bodies.js';
 export type { HeardEnd, HeardFrame, Talkgroup } from './channel.js';
 export type { Clock } from './clock.js';
 export type { ConnectionState, RadioSocket } from './connection.js';
-export type { Lag } from './hearing.js';
-export type {
-  ClientMessage,
-  Fix,
-  MemberPage,
-  Presence,
-  Refused,
-  ServerMessage,
-  Welcome,
-} from './messages.js';
+export type { Lag, Presence } from './hearing.js';
 export type { EmergencyCall } from './raising.js';
-export { RadioError } from './requests.js';
+export { type ClientMessage, type Fix, RadioError } from './requests.js';
 export { type Spoken, speak } from './speak.js';
 export type { SubscribeOptions } from './subscriptions.js';
 export type { SendOptions, Talk, TalkOptions, TalkOutcome, TalkState } from './talk.js';

@@ -1,6 +1,7 @@
 // Raises emergencies: repeats the request until the relay has accepted it.
+
+import type { ServerMessageOf } from '../protocol/server-messages.js';
 import type { Clock } from './clock.js';
-import type { MessageOf } from './messages.js';
 import { RadioError, type Requests } from './requests.js';
 
 /**
@@ -52,7 +53,7 @@ export function createRaising(requests: Requests, clock: Clock, isOpen: () => bo
     },
   };
 
-  function untilTaken({ talkgroupId, signal, ...position }: EmergencyCall): Promise<MessageOf<'OK'>> {
+  function untilTaken({ talkgroupId, signal, ...position }: EmergencyCall): Promise<ServerMessageOf<'OK'>> {
     return new Promise((resolve, reject) => {
       let cancelRetry = () => {};
       const settle = () => {

@@ -1,7 +1,17 @@
 // Sends requests to the relay and matches the answers by `ref`.
-import type { ErrorCode } from './bodies.js';
+
+import type { ClientMessageOf, ClientMessage as Sent } from '../protocol/client-messages.js';
+import type { ErrorCode } from '../protocol/codes.js';
+import type { ServerMessage, ServerMessageOf } from '../protocol/server-messages.js';
 import type { Clock } from './clock.js';
-import type { ClientMessage, MessageOf, ServerMessage } from './messages.js';
+
+/** A message of a radio, without `ref`. */
+export type ClientMessage = WithoutRef<Sent>;
+
+type WithoutRef<Message> = Message extends object ? Omit<Message, 'ref'> : never;
+
+/** A position: `lat` -90 to 90 and `lng` -180 to 180 degrees, `alt` in metres. Default device: the user's linked one. */
+export type Fix = Omit<ClientMessageOf<'GPS_UPDATE'>, 'type' | 'ref'>;
 
 /**
  * Why a request failed. `code` is that of the server's ERROR, or one of the radio's own: `disconnected` and `timeout`
@@ -26,7 +36,10 @@ export type Requests = {
   /** Resolves with the answer, rejects with RadioError. */
   ask(request: ClientMessage): Promise<ServerMessage>;
   /** The same for the one type of message that answers it. */
-  askFor<Type extends ServerMessage['type']>(type: Type, request: ClientMessage): Promise<MessageOf<Type>>;
+  askFor<Type extends ServerMessage['type']>(
+    type: Type,
+    request: ClientMessage,
+  ): Promise<ServerMessageOf<Type>>;
   /** Settles the question this message answers, if any. */
   answer(message: ServerMessage): void;
   /** Rejects all that is open. */
@@ -85,7 +98,7 @@ export function createRequests(send: (text: string) => boolean, clock: Clock): R
 function isOf<Type extends ServerMessage['type']>(
   type: Type,
   message: ServerMessage,
-): message is MessageOf<Type> {
+): message is ServerMessageOf<Type> {
   return message.type === type;
 }
 

@@ -1,7 +1,11 @@
 // Keeps the user's choice of talkgroups and modes, and requests it in every new session until the relay has answered.
-import type { Mode } from './bodies.js';
+
+import type { Refused } from '../protocol/bodies.js';
+import type { TALKGROUP_IDS_MAX } from '../protocol/client-messages.js';
+import type { Mode } from '../protocol/codes.js';
+import type { Welcome } from '../protocol/server-messages.js';
 import type { Clock } from './clock.js';
-import { isWhole, type Refused, type Welcome } from './messages.js';
+import { isWhole } from './parse.js';
 import { isPassing, type RadioError, type Requests } from './requests.js';
 
 /** Defaults: mode `talk`, no presence, live audio. */
@@ -40,8 +44,8 @@ export type Subscriptions = {
 /** `mode` null: not subscribed. */
 type Choice = { mode: Mode | null; presence: boolean } & HoldOptions;
 
-// What the server takes in one message.
-const IDS_MAX = 200;
+// What the server takes in one message: its type holds the number that a browser does not load.
+const IDS_MAX: typeof TALKGROUP_IDS_MAX = 200;
 // 1 to 2 s after a refusal: what was refused to one radio is refused to many, and they must not all ask at once.
 const AGAIN_MS_MIN = 1_000;
 const AGAIN_SPREAD_MS = 1_000;

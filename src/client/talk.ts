@@ -1,7 +1,8 @@
 // The types of a talk as an app sees it: options, states, events and outcome.
-import type { Codec, DenyCode, EndCode, ErrorCode, RevokeCode, Talker } from './bodies.js';
+import type { Codec, Talker } from '../protocol/bodies.js';
+import type { DenyCode, EndCode, ErrorCode, RevokeCode } from '../protocol/codes.js';
+import type { TalkEnded } from '../protocol/server-messages.js';
 import type { Listenable } from './events.js';
-import type { TalkEnded } from './messages.js';
 
 /**
  * If a user has very many talkgroups, the server sends them in parts. A talk in a talkgroup of a later part is `idle`

@@ -1,9 +1,11 @@
 // Runs one talk from the floor request to its end, following the relay's messages.
+
+import type { Ref, Snapshot, Talker } from '../protocol/bodies.js';
+import type { ErrorCode, RevokeCode } from '../protocol/codes.js';
 import { START } from '../protocol/frame.js';
-import type { ErrorCode, RevokeCode, Snapshot, Talker } from './bodies.js';
+import type { FloorAnswer, ServerMessage, ServerMessageOf, TalkEnded } from '../protocol/server-messages.js';
 import type { Clock } from './clock.js';
 import { createEmitter } from './events.js';
-import type { FloorAnswer, Ref, Refusal, ServerMessage, TalkEnded } from './messages.js';
 import { createOutgoing, type Uplink } from './outgoing.js';
 import type { Talk, TalkEvents, TalkOptions, TalkOutcome, TalkState } from './talk.js';
 
@@ -160,7 +162,7 @@ export function createTalk(
     return state.kind === 'queued' || isFirstFrameOpen();
   }
 
-  function isRefused(message: Refusal): boolean {
+  function isRefused(message: ServerMessageOf<'ERROR'>): boolean {
     if (message.ref !== undefined) return message.ref === ref;
     return message.talkgroup_id !== undefined && isFirstFrameOpen() && REFUSALS.has(message.code);
   }
@@ -189,7 +191,7 @@ export function createTalk(
     }
   }
 
-  function deny(refusal: (FloorAnswer & { type: 'FLOOR_DENIED' }) | Refusal): void {
+  function deny(refusal: ServerMessageOf<'FLOOR_DENIED' | 'ERROR'>): void {
     const { code } = refusal;
     if (refusal.type === 'ERROR') return finish({ kind: 'denied', code });
     const { talker, retry_ms } = refusal;

@@ -1,6 +1,7 @@
 // Keeps all talks of one radio, at most one per talkgroup, and passes each the messages that concern it.
+
+import type { ServerMessage, Welcome } from '../protocol/server-messages.js';
 import type { Clock } from './clock.js';
-import type { ServerMessage, Welcome } from './messages.js';
 import type { Uplink } from './outgoing.js';
 import { RadioError } from './requests.js';
 import type { Talk, TalkOptions } from './talk.js';

@@ -1,8 +1,8 @@
 // Runs a radio in a terminal: sends a file into a talkgroup, or writes received audio to a file. For Node only.
 import { PAYLOAD_BYTES_MAX } from '../protocol/frame.js';
-import { isWhole } from './messages.js';
 import { createRadio, type Radio, RadioError, type Talkgroup, type TalkOutcome } from './node.js';
 import { createOpusWriter, readOpus } from './ogg.js';
+import { isWhole } from './parse.js';
 import { createRecorder, type Recorded } from './recorder.js';
 import { speak } from './speak.js';
 

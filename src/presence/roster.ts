@@ -1,16 +1,9 @@
 // Who came and who went in one talkgroup between two announcements, and the pages of who is there.
-
-/** One session in a talkgroup, as PRESENCE and MEMBERS show it. */
-export interface Present {
-  readonly session: number;
-  readonly user_id: string;
-  readonly username: string;
-  readonly site: string;
-}
+import type { Member } from '../protocol/bodies.js';
 
 /** What PRESENCE says; without entries when they were too many. Who was there and is in `joined` has changed. */
 export type Announcement =
-  | { readonly joined: readonly Present[]; readonly left: readonly number[]; readonly online: number }
+  | { readonly joined: readonly Member[]; readonly left: readonly number[]; readonly online: number }
   | { readonly online: number };
 
 /** docs/protocol.md, section 3: an announcement names so many at most, joined and left together. */
@@ -18,8 +11,8 @@ const ENTRIES_MAX = 32;
 
 /** What a session looked like when it was last announced, and looks like now; null: not there. */
 interface Change {
-  readonly before: Present | null;
-  readonly now: Present | null;
+  readonly before: Member | null;
+  readonly now: Member | null;
 }
 
 /**
@@ -32,14 +25,14 @@ export class Roster {
   private isFull = false;
 
   /** A session that was not there came; one that only was away within the period is no news, unless it changed. */
-  joined(now: Present): void {
+  joined(now: Member): void {
     const before = this.changes.get(now.session)?.before ?? null;
     if (before !== null && isSame(before, now)) this.changes.delete(now.session);
     else this.keep(now.session, { before, now });
   }
 
   /** A session that had joined went; `was` is what it looked like. */
-  left(was: Present): void {
+  left(was: Member): void {
     const change = this.changes.get(was.session);
     if (change === undefined) this.keep(was.session, { before: was, now: null });
     else if (change.before === null) this.changes.delete(was.session);
@@ -72,7 +65,7 @@ export class Roster {
   }
 }
 
-function isSame(one: Present, other: Present): boolean {
+function isSame(one: Member, other: Member): boolean {
   return one.user_id === other.user_id && one.username === other.username && one.site === other.site;
 }
 

@@ -1,13 +1,15 @@
 // What the relay does on each message a client may send, and how it answers.
 import { AppError } from '../errors.js';
 import { type DeviceId, readId, type TalkgroupId } from '../ids.js';
-import type { Ask, AskType, Ref } from './asks.js';
+import type { Ref } from '../protocol/bodies.js';
+import type { ClientMessageOf, ClientMessageType } from '../protocol/client-messages.js';
+import type { TextRefusal } from '../protocol/codes.js';
 import { Bucket } from './bucket.js';
 import { hasPart } from './floors.js';
 import { HOLDS, type Hold } from './held.js';
 import type { House } from './house.js';
 import { type Membership, mayTalk } from './members.js';
-import { say, type TextRefusal } from './messages.js';
+import { say } from './messages.js';
 import type { Subscription } from './reception.js';
 import type { Session } from './session.js';
 
@@ -22,7 +24,7 @@ interface Asker {
 
 /** By type of message; each answers at once, or behind the database. */
 export const answers: {
-  readonly [Type in AskType]: (asker: Asker, asked: Ask<Type>) => void | Promise<void>;
+  readonly [Type in ClientMessageType]: (asker: Asker, asked: ClientMessageOf<Type>) => void | Promise<void>;
 } = {
   PING: ({ session }, { t, ref }) => session.send(say.pong(t, ref)),
   GPS_UPDATE: storeFix,
@@ -41,7 +43,10 @@ const MEMBERS_LIMIT = 100;
 const UNSUBSCRIBED: Subscription = { mode: 'none', presence: false, hold: null };
 
 /** About ten at a time at most: what the bucket lets in until the database's deadline. */
-async function storeFix(asker: Asker, { device_id, lat, lng, alt, ref }: Ask<'GPS_UPDATE'>): Promise<void> {
+async function storeFix(
+  asker: Asker,
+  { device_id, lat, lng, alt, ref }: ClientMessageOf<'GPS_UPDATE'>,
+): Promise<void> {
   const { session, house } = asker;
   const deviceId = device_id === undefined ? session.user.deviceId : readId<DeviceId>(device_id);
   if (deviceId === null) return refuse(asker, 'unknown_device', ref);
@@ -52,7 +57,7 @@ async function storeFix(asker: Asker, { device_id, lat, lng, alt, ref }: Ask<'GP
   });
 }
 
-function subscribe(asker: Asker, asked: Ask<'SUBSCRIBE'>): void {
+function subscribe(asker: Asker, asked: ClientMessageOf<'SUBSCRIBE'>): void {
   const { session, house, nowMs } = asker;
   const { talkgroup_ids, mode = 'talk', presence = false, ref } = asked;
   const subscription = { mode, presence, hold: holdOf(asked) };
@@ -79,12 +84,12 @@ function paysFor({ session: { user }, arrivedAtMs }: Asker, snapshots: number): 
 }
 
 /** How its audio is to be held; null: not at all. */
-function holdOf({ coalesce_ms, bundle_ms }: Ask<'SUBSCRIBE'>): Hold | null {
+function holdOf({ coalesce_ms, bundle_ms }: ClientMessageOf<'SUBSCRIBE'>): Hold | null {
   if (coalesce_ms !== undefined) return HOLDS.coalesce_ms[coalesce_ms];
   return bundle_ms === undefined ? null : HOLDS.bundle_ms[bundle_ms];
 }
 
-function unsubscribe(asker: Asker, { talkgroup_ids, ref }: Ask<'UNSUBSCRIBE'>): void {
+function unsubscribe(asker: Asker, { talkgroup_ids, ref }: ClientMessageOf<'UNSUBSCRIBE'>): void {
   const { session, house, nowMs } = asker;
   for (const id of talkgroup_ids) {
     const membership = membershipOf(session, house, id);
@@ -93,7 +98,7 @@ function unsubscribe(asker: Asker, { talkgroup_ids, ref }: Ask<'UNSUBSCRIBE'>): 
   confirm(asker, ref);
 }
 
-function sync(asker: Asker, { talkgroup_id, ref }: Ask<'SYNC'>): void {
+function sync(asker: Asker, { talkgroup_id, ref }: ClientMessageOf<'SYNC'>): void {
   const { session, house, arrivedAtMs } = asker;
   const membership = membershipOf(session, house, talkgroup_id);
   if (membership === null) return refuseStranger(asker, talkgroup_id, ref);
@@ -105,7 +110,7 @@ function sync(asker: Asker, { talkgroup_id, ref }: Ask<'SYNC'>): void {
 
 function members(
   asker: Asker,
-  { talkgroup_id, after = 0, limit = MEMBERS_LIMIT, ref }: Ask<'MEMBERS'>,
+  { talkgroup_id, after = 0, limit = MEMBERS_LIMIT, ref }: ClientMessageOf<'MEMBERS'>,
 ): void {
   const { session, house } = asker;
   const membership = membershipOf(session, house, talkgroup_id);
@@ -115,7 +120,7 @@ function members(
   session.send(say.members(talkgroup, house.presence.page(talkgroup, after, limit), ref));
 }
 
-function requestFloor(asker: Asker, asked: Ask<'FLOOR_REQUEST'>): void {
+function requestFloor(asker: Asker, asked: ClientMessageOf<'FLOOR_REQUEST'>): void {
   const { session, house, nowMs } = asker;
   const { talkgroup_id, priority = 1, queue = false, codec = null, ref } = asked;
   const membership = membershipOf(session, house, talkgroup_id);
@@ -131,7 +136,7 @@ function requestFloor(asker: Asker, asked: Ask<'FLOOR_REQUEST'>): void {
   session.send(say.floorDenied(talkgroup_id, { code, ref, retryMs }));
 }
 
-function releaseFloor(asker: Asker, { talkgroup_id, ref }: Ask<'FLOOR_RELEASE'>): void {
+function releaseFloor(asker: Asker, { talkgroup_id, ref }: ClientMessageOf<'FLOOR_RELEASE'>): void {
   const { session, house, nowMs } = asker;
   const membership = membershipOf(session, house, talkgroup_id);
   const talk = membership && session.talkAt(membership.talkgroup);
@@ -141,7 +146,7 @@ function releaseFloor(asker: Asker, { talkgroup_id, ref }: Ask<'FLOOR_RELEASE'>)
   confirm(asker, ref);
 }
 
-function raise(asker: Asker, { talkgroup_id, lat, lng, alt, ref }: Ask<'EMERGENCY_RAISE'>): void {
+function raise(asker: Asker, { talkgroup_id, lat, lng, alt, ref }: ClientMessageOf<'EMERGENCY_RAISE'>): void {
   const { session, house, arrivedAtMs } = asker;
   const membership = membershipOf(session, house, talkgroup_id);
   if (membership === null) return refuseStranger(asker, talkgroup_id, ref);
@@ -156,7 +161,10 @@ function raise(asker: Asker, { talkgroup_id, lat, lng, alt, ref }: Ask<'EMERGENC
   if (ref !== undefined) session.send(say.ok(ref, { emergency_id: raised.id }));
 }
 
-async function acknowledge(asker: Asker, { emergency_id, ref }: Ask<'EMERGENCY_ACK'>): Promise<void> {
+async function acknowledge(
+  asker: Asker,
+  { emergency_id, ref }: ClientMessageOf<'EMERGENCY_ACK'>,
+): Promise<void> {
   const { user } = asker.session;
   const id = readId(emergency_id);
   if (!user.isAdmin) return refuse(asker, 'forbidden', ref);
@@ -169,7 +177,7 @@ async function acknowledge(asker: Asker, { emergency_id, ref }: Ask<'EMERGENCY_A
   });
 }
 
-async function clear(asker: Asker, { emergency_id, ref }: Ask<'EMERGENCY_CLEAR'>): Promise<void> {
+async function clear(asker: Asker, { emergency_id, ref }: ClientMessageOf<'EMERGENCY_CLEAR'>): Promise<void> {
   const { user } = asker.session;
   const id = readId(emergency_id);
   if (id === null) return refuse(asker, 'unknown_emergency', ref);

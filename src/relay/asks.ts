@@ -1,81 +1,11 @@
-// What clients may say: the JSON messages of the protocol from their side, and how a text is read as one.
-import { type Static, type TObject, Type } from 'typebox';
+// Reads the text of a client as a message, or says why it is none.
 import { Compile } from 'typebox/compile';
-import { GpsFix } from '../gps/schemas.js';
 import { nullsRemover } from '../nulls.js';
-
-/** Repeated in the answer, so that a client can have several questions under way. */
-const Ref = Type.Union([
-  Type.String({ maxLength: 64 }),
-  Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }),
-]);
-export type Ref = Static<typeof Ref>;
-
-/** Ids are read where they are used: a malformed one names nothing, which is not a bad message. */
-const Id = Type.String();
-const Ids = Type.Array(Id, { maxItems: 200 });
-const { lat, lng, alt } = GpsFix.properties;
-
-const asks = {
-  PING: Type.Object({
-    t: Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }),
-  }),
-  GPS_UPDATE: Type.Object({ device_id: Type.Optional(Id), lat, lng, alt }),
-  SUBSCRIBE: Type.Object({
-    talkgroup_ids: Ids,
-    mode: Type.Optional(Type.Union([Type.Literal('talk'), Type.Literal('listen'), Type.Literal('events')])),
-    presence: Type.Optional(Type.Boolean()),
-    coalesce_ms: Type.Optional(Type.Union([Type.Literal(10), Type.Literal(20)])),
-    bundle_ms: Type.Optional(Type.Union([Type.Literal(40), Type.Literal(60)])),
-  }),
-  UNSUBSCRIBE: Type.Object({ talkgroup_ids: Ids }),
-  SYNC: Type.Object({ talkgroup_id: Id }),
-  MEMBERS: Type.Object({
-    talkgroup_id: Id,
-    after: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 32 - 1 })),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
-  }),
-  FLOOR_REQUEST: Type.Object({
-    talkgroup_id: Id,
-    priority: Type.Optional(Type.Integer({ minimum: 0, maximum: 7 })),
-    queue: Type.Optional(Type.Boolean()),
-    codec: Type.Optional(
-      Type.Object({
-        name: Type.String(),
-        sample_rate: Type.Integer({ minimum: 1 }),
-        frame_ms: Type.Number({ exclusiveMinimum: 0 }),
-      }),
-    ),
-  }),
-  FLOOR_RELEASE: Type.Object({ talkgroup_id: Id }),
-  EMERGENCY_RAISE: Type.Object({
-    talkgroup_id: Id,
-    lat: Type.Optional(lat),
-    lng: Type.Optional(lng),
-    alt: Type.Optional(alt),
-  }),
-  EMERGENCY_ACK: Type.Object({ emergency_id: Id }),
-  EMERGENCY_CLEAR: Type.Object({ emergency_id: Id }),
-} as const satisfies Record<string, TObject>;
-
-export type AskType = keyof typeof asks;
-/** A message of this type as a client may send it. */
-export type Ask<Type extends AskType> = Static<(typeof asks)[Type]> & {
-  readonly type: Type;
-  readonly ref?: Ref;
-};
-export type ClientMessage = { [Type in AskType]: Ask<Type> }[AskType];
-
-/** Each message by its type, with `ref` and without `type`. */
-export const schemas: Readonly<Record<string, TObject>> = Object.fromEntries(
-  Object.entries(asks).map(([type, { properties }]) => [
-    type,
-    Type.Object({ ...properties, ref: Type.Optional(Ref) }),
-  ]),
-);
+import type { Ref } from '../protocol/bodies.js';
+import { type ClientMessage, clientMessages } from '../protocol/client-messages.js';
 
 const readers = Object.fromEntries(
-  Object.entries(schemas).map(([type, schema]) => {
+  Object.entries(clientMessages).map(([type, schema]) => {
     const validator = Compile(schema);
     return [
       type,

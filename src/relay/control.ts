@@ -1,12 +1,14 @@
 // The control messages of one session: how often it may ask, and who answers.
 
+import type { Ref } from '../protocol/bodies.js';
+import type { ClientMessage, ClientMessageType } from '../protocol/client-messages.js';
 import { closes } from '../protocol/closes.js';
+import type { TextRefusal } from '../protocol/codes.js';
 import { answers } from './answers.js';
-import { type AskType, type ClientMessage, type Ref, readMessage } from './asks.js';
+import { readMessage } from './asks.js';
 import { Bucket } from './bucket.js';
 import { Flood } from './flood.js';
 import type { House } from './house.js';
-import type { TextRefusal } from './messages.js';
 import type { Session } from './session.js';
 import { Window } from './window.js';
 
@@ -16,7 +18,7 @@ export const ENGINE_PINGS_PER_SECOND = 5;
 const BAD_TEXTS_MAX = 20;
 const BAD_TEXTS_WINDOW_MS = 10_000;
 /** A second and at once, of the kinds that cost more than their bytes. */
-const RATES: { readonly [type in AskType]?: readonly [perSecond: number, burst: number] } = {
+const RATES: { readonly [type in ClientMessageType]?: readonly [perSecond: number, burst: number] } = {
   PING: [2, 5],
   GPS_UPDATE: [2, 5],
   MEMBERS: [1 / 2, 1],
@@ -26,7 +28,7 @@ const RATES: { readonly [type in AskType]?: readonly [perSecond: number, burst: 
 const UNKNOWN_RATE = [1, 5] as const;
 
 /** Answered also while the user's rights are in doubt: FLOOR_REQUEST with retry_later. */
-const HARMLESS: ReadonlySet<AskType> = new Set(['PING', 'FLOOR_REQUEST', 'FLOOR_RELEASE']);
+const HARMLESS: ReadonlySet<ClientMessageType> = new Set(['PING', 'FLOOR_REQUEST', 'FLOOR_RELEASE']);
 
 /** Monotonic milliseconds; what came before WELCOME arrived earlier than now. */
 interface Times {
@@ -41,7 +43,7 @@ export class Control {
   private readonly texts: Flood;
   private readonly enginePings = new Flood(ENGINE_PINGS_PER_SECOND);
   private readonly all: Bucket;
-  private readonly own = new Map<AskType, Bucket>();
+  private readonly own = new Map<ClientMessageType, Bucket>();
   private unknown: Bucket | null = null;
   private readonly badTexts = new Window(BAD_TEXTS_MAX - 1, BAD_TEXTS_WINDOW_MS);
 
@@ -90,7 +92,7 @@ export class Control {
     return this.unknown.take(nowMs);
   }
 
-  private takeOwn(type: AskType, nowMs: number): boolean {
+  private takeOwn(type: ClientMessageType, nowMs: number): boolean {
     const rate = RATES[type];
     if (rate === undefined) return true;
     let bucket = this.own.get(type);

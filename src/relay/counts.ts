@@ -1,7 +1,7 @@
 // What the relay counts: plain numbers, because the hot path increments them.
 import { type Close, closes } from '../protocol/closes.js';
+import type { TextRefusal } from '../protocol/codes.js';
 import { type FloorCounts, newFloorCounts } from './floor-counts.js';
-import type { TextRefusal } from './messages.js';
 import type { Admission } from './relay.js';
 
 export type DropReason =

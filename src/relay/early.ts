@@ -1,6 +1,7 @@
 // Keeps what a client sends between the 101 and WELCOME, within bounds, and carries it out behind WELCOME in order.
 import type { UserId } from '../ids.js';
-import { type Ref, readMessage } from './asks.js';
+import type { Ref } from '../protocol/bodies.js';
+import { readMessage } from './asks.js';
 import { ENGINE_PINGS_PER_SECOND } from './control.js';
 import type { Counts } from './counts.js';
 import { Flood } from './flood.js';

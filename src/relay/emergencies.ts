@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { type Notice, noticeOf } from '../db/notices.js';
 import { AppError } from '../errors.js';
 import type { TalkgroupId, UserId } from '../ids.js';
+import type { EmergencyState } from '../protocol/codes.js';
 import type { EmergencyRow } from '../talk/store.js';
 import type { Fanout } from './fanout.js';
 import type { Floors } from './floors.js';
@@ -68,11 +69,7 @@ export function createEmergencies(options: EmergenciesOptions) {
   let saving = false;
   let closed = false;
 
-  function announce(
-    talkgroup: Talkgroup,
-    emergency: EmergencyRow,
-    state: EmergencyRow['state'] | 'cleared',
-  ): void {
+  function announce(talkgroup: Talkgroup, emergency: EmergencyRow, state: EmergencyState): void {
     fanout.event(talkgroup, (event) => say.emergency(talkgroup, emergency, state, event));
   }
 

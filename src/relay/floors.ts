@@ -1,9 +1,10 @@
 // Floor control of live sessions: steps the pure machine of each talkgroup and carries out what it says.
 
 import type { UserId } from '../ids.js';
+import type { Ref } from '../protocol/bodies.js';
+import type { EndCode, RevokeCode } from '../protocol/codes.js';
 import { EMERGENCY } from '../protocol/frame.js';
 import {
-  type EndCode,
   type FloorEvent,
   FRAME_PRIORITY,
   holderOf,
@@ -14,7 +15,6 @@ import {
   type TalkLimits,
   waitingOf,
 } from '../talk/floor.js';
-import type { Ref } from './asks.js';
 import type { Counts } from './counts.js';
 import type { Fanout } from './fanout.js';
 import { countStep, type Denial } from './floor-counts.js';
@@ -136,7 +136,7 @@ export function createFloors(options: FloorsOptions) {
     talk.mute(nowMs);
   }
 
-  function revoke(talk: Talk, code: EndCode | 'unused', nowMs: number): void {
+  function revoke(talk: Talk, code: RevokeCode, nowMs: number): void {
     const { talkgroup } = talk;
     // Before it is told: what it sent must not be heard afterwards. Silence takes nothing that was said.
     if (code !== 'silence') discard(talk);

@@ -1,8 +1,9 @@
 // Whom this relay holds: users with live sessions, their memberships, and the talkgroups they are members of.
 import type { DeviceId, TalkgroupId, UserId } from '../ids.js';
 import type { Listing, Roster } from '../presence/roster.js';
+import type { FloorMode } from '../protocol/codes.js';
 import { emptyFloor, type Floor } from '../talk/floor.js';
-import type { Account, EmergencyRow, FloorMode, MembershipRow } from '../talk/store.js';
+import type { Account, EmergencyRow, MembershipRow } from '../talk/store.js';
 import type { Bucket } from './bucket.js';
 import type { Budget } from './budget.js';
 import type { Held } from './held.js';

@@ -1,35 +1,30 @@
 // What the relay says: the JSON messages of the protocol from its side.
-import type { Announcement, Present } from '../presence/roster.js';
-import type { EndCode, TalkLimits } from '../talk/floor.js';
+import type { Announcement } from '../presence/roster.js';
+import type {
+  Emergency,
+  Member,
+  MissedAudio,
+  Ref,
+  Refused,
+  RunningTalker,
+  Snapshot,
+  Talker,
+} from '../protocol/bodies.js';
+import {
+  type DenyCode,
+  type EmergencyState,
+  type EndCode,
+  type ErrorCode,
+  errors,
+  type RevokeCode,
+} from '../protocol/codes.js';
+import { type Draft, type ServerMessageOf, textOf } from '../protocol/server-messages.js';
+import type { TalkLimits } from '../talk/floor.js';
 import type { EmergencyRow } from '../talk/store.js';
-import type { Ref } from './asks.js';
 import { budgetIn } from './budget.js';
 import type { Talkgroup } from './members.js';
 import type { Session } from './session.js';
 import type { Talk } from './talk.js';
-
-export type ErrorCode =
-  | 'bad_message'
-  | 'unknown_type'
-  | 'not_member'
-  | 'listen_only'
-  | 'not_holder'
-  | 'too_many_talkgroups'
-  | 'bad_frame'
-  | 'rate_limited'
-  | 'unknown_device'
-  | 'unknown_emergency'
-  | 'forbidden'
-  | 'unavailable';
-
-/** What answers a frame alone has no place here. */
-export type TextRefusal = Exclude<ErrorCode, 'bad_frame' | 'listen_only'>;
-
-/** What LAG says of one talkgroup. */
-export interface LagOf {
-  readonly talkgroup_id: string;
-  readonly missed: number;
-}
 
 /** What of the asked is named in an ERROR. */
 export interface ErrorAbout {
@@ -37,21 +32,6 @@ export interface ErrorAbout {
   readonly talkgroup_id?: string | undefined;
   readonly number?: number;
 }
-
-const sentences: Readonly<Record<ErrorCode, string>> = {
-  bad_message: 'the message is not valid',
-  unknown_type: 'unknown message type',
-  not_member: 'not a member of this talkgroup',
-  listen_only: 'not subscribed to this talkgroup for talking',
-  not_holder: 'neither holding the floor nor waiting for it',
-  too_many_talkgroups: 'talking in too many talkgroups at once',
-  bad_frame: 'the frame is not valid',
-  rate_limited: 'too many, slow down',
-  unknown_device: 'no such device',
-  unknown_emergency: 'no such open emergency',
-  forbidden: 'not allowed',
-  unavailable: 'not possible right now, try again',
-};
 
 export interface Limits extends TalkLimits {
   readonly frameBytes: number;
@@ -73,7 +53,7 @@ const SNAPSHOT_TALKERS_MAX = 32;
 const SNAPSHOT_TALKERS_BYTES_MAX = 22 * 1024;
 
 /** What a client needs to take part in a talkgroup from here on; `online` counts sessions. */
-export function snapshotOf(talkgroup: Talkgroup, online: number) {
+export function snapshotOf(talkgroup: Talkgroup, online: number): Draft<Snapshot> {
   return {
     talkgroup_id: talkgroup.id,
     number: talkgroup.number,
@@ -91,11 +71,10 @@ export function snapshotOf(talkgroup: Talkgroup, online: number) {
     online,
   };
 }
-export type Snapshot = ReturnType<typeof snapshotOf>;
 
 /** The oldest bursts, as many as there is room for. */
-function talkersOf({ talking }: Talkgroup) {
-  const talkers = [];
+function talkersOf({ talking }: Talkgroup): Draft<RunningTalker>[] {
+  const talkers: Draft<RunningTalker>[] = [];
   let bytes = 0;
   for (const talk of talking) {
     const talker = { ...talkBody(talk), frames: talk.frames, sequence: talk.sequence };
@@ -114,17 +93,16 @@ export interface Part {
   readonly more: boolean;
 }
 
+type Welcome = ServerMessageOf<'WELCOME'>;
+type Subscribed = ServerMessageOf<'SUBSCRIBED'>;
+
 /** The message with its snapshots behind all else. */
-const withSnapshots = (message: object, { snapshots }: Part) =>
-  `${JSON.stringify(message).slice(0, -1)},"talkgroups":[${snapshots.join(',')}]}`;
+const withSnapshots = (
+  message: Draft<Omit<Welcome, 'talkgroups'> | Omit<Subscribed, 'talkgroups'>>,
+  { snapshots }: Part,
+) => `${JSON.stringify(message).slice(0, -1)},"talkgroups":[${snapshots.join(',')}]}`;
 
-/** What SUBSCRIBE asked for and did not get. */
-export interface RefusedId {
-  readonly talkgroup_id: string;
-  readonly code: 'not_member';
-}
-
-function talkBody(talk: Talk) {
+function talkBody(talk: Talk): Draft<Talker> {
   const { session, membership } = talk;
   return {
     talkgroup_id: membership.talkgroup.id,
@@ -139,9 +117,7 @@ function talkBody(talk: Talk) {
   };
 }
 
-type EmergencyState = EmergencyRow['state'] | 'cleared';
-
-function emergencyBody(talkgroup: Talkgroup, emergency: EmergencyRow, state: EmergencyState) {
+function emergencyBody(talkgroup: Talkgroup, emergency: EmergencyRow, state: EmergencyState): Emergency {
   const { id, user_id, username, lat, lng, alt, raised_at } = emergency;
   return {
     emergency_id: id,
@@ -161,7 +137,7 @@ type MaybeRef = Ref | undefined;
 
 /** Why FLOOR_REQUEST or a first frame was not granted; `talker` has the floor. */
 export interface FloorDenial {
-  readonly code: 'busy' | 'queue_full' | 'not_member' | 'listen_only' | 'forbidden' | 'retry_later';
+  readonly code: DenyCode;
   readonly ref: MaybeRef;
   readonly talker?: Talk | undefined;
   readonly retryMs?: number | undefined;
@@ -199,23 +175,21 @@ export const say = {
       },
       first,
     ),
-  pong: (t: number, ref: MaybeRef) => JSON.stringify({ type: 'PONG', ref, t, server_time: Date.now() }),
-  ok: (ref: Ref, more: { readonly emergency_id?: string } = {}) =>
-    JSON.stringify({ type: 'OK', ref, ...more }),
+  pong: (t: number, ref: MaybeRef) => textOf({ type: 'PONG', ref, t, server_time: Date.now() }),
+  ok: (ref: Ref, more: { readonly emergency_id?: string } = {}) => textOf({ type: 'OK', ref, ...more }),
   error: (code: ErrorCode, about: ErrorAbout) =>
-    JSON.stringify({ type: 'ERROR', ...about, code, message: sentences[code] }),
-  goaway: (reconnectAfterMs: number) =>
-    JSON.stringify({ type: 'GOAWAY', reconnect_after_ms: reconnectAfterMs }),
-  lag: (talkgroups: readonly LagOf[], sinceMs: number) =>
-    JSON.stringify({ type: 'LAG', talkgroups, since_ms: sinceMs }),
-  subscribed: (part: Part, refused: readonly RefusedId[], ref: MaybeRef) =>
+    textOf({ type: 'ERROR', ...about, code, message: errors[code] }),
+  goaway: (reconnectAfterMs: number) => textOf({ type: 'GOAWAY', reconnect_after_ms: reconnectAfterMs }),
+  lag: (talkgroups: readonly MissedAudio[], sinceMs: number) =>
+    textOf({ type: 'LAG', talkgroups, since_ms: sinceMs }),
+  subscribed: (part: Part, refused: readonly Refused[], ref: MaybeRef) =>
     withSnapshots({ type: 'SUBSCRIBED', ref, more: part.more, refused }, part),
-  synced: (snapshot: Snapshot, ref: MaybeRef) => JSON.stringify({ type: 'SYNCED', ref, ...snapshot }),
-  talkgroupJoined: (snapshot: Snapshot) => JSON.stringify({ type: 'TALKGROUP_JOINED', ...snapshot }),
+  synced: (snapshot: Draft<Snapshot>, ref: MaybeRef) => textOf({ type: 'SYNCED', ref, ...snapshot }),
+  talkgroupJoined: (snapshot: Draft<Snapshot>) => textOf({ type: 'TALKGROUP_JOINED', ...snapshot }),
   talkgroupLeft: (talkgroup: Talkgroup, reason: 'left' | 'deleted') =>
-    JSON.stringify({ type: 'TALKGROUP_LEFT', talkgroup_id: talkgroup.id, reason }),
+    textOf({ type: 'TALKGROUP_LEFT', talkgroup_id: talkgroup.id, reason }),
   talkgroupChanged: ({ id, name, floorMode, maxTalkMs }: Talkgroup) =>
-    JSON.stringify({
+    textOf({
       type: 'TALKGROUP_CHANGED',
       talkgroup_id: id,
       name,
@@ -223,14 +197,14 @@ export const say = {
       max_talk_ms: maxTalkMs,
     }),
   presence: (talkgroup: Talkgroup, announcement: Announcement) =>
-    JSON.stringify({ type: 'PRESENCE', talkgroup_id: talkgroup.id, ...announcement }),
+    textOf({ type: 'PRESENCE', talkgroup_id: talkgroup.id, ...announcement }),
   members: (
     talkgroup: Talkgroup,
-    page: { readonly online: number; readonly members: readonly Present[]; readonly next: number | null },
+    page: { readonly online: number; readonly members: readonly Member[]; readonly next: number | null },
     ref: MaybeRef,
-  ) => JSON.stringify({ type: 'MEMBERS', ref, talkgroup_id: talkgroup.id, ...page }),
+  ) => textOf({ type: 'MEMBERS', ref, talkgroup_id: talkgroup.id, ...page }),
   floorGranted: ({ membership, burst, priority }: Talk, talkMsMax: number, ref: MaybeRef) =>
-    JSON.stringify({
+    textOf({
       type: 'FLOOR_GRANTED',
       ref,
       talkgroup_id: membership.talkgroup.id,
@@ -239,7 +213,7 @@ export const say = {
       max_talk_ms: talkMsMax,
     }),
   floorDenied: (talkgroupId: string, { code, ref, talker, retryMs }: FloorDenial) =>
-    JSON.stringify({
+    textOf({
       type: 'FLOOR_DENIED',
       ref,
       talkgroup_id: talkgroupId,
@@ -251,15 +225,14 @@ export const say = {
     { membership }: Talk,
     { position, size }: { readonly position: number; readonly size: number },
     ref: MaybeRef,
-  ) => JSON.stringify({ type: 'FLOOR_QUEUED', ref, talkgroup_id: membership.talkgroup.id, position, size }),
-  floorRevoked: ({ membership, burst }: Talk, code: EndCode | 'unused') =>
-    JSON.stringify({ type: 'FLOOR_REVOKED', talkgroup_id: membership.talkgroup.id, burst, code }),
+  ) => textOf({ type: 'FLOOR_QUEUED', ref, talkgroup_id: membership.talkgroup.id, position, size }),
+  floorRevoked: ({ membership, burst }: Talk, code: RevokeCode) =>
+    textOf({ type: 'FLOOR_REVOKED', talkgroup_id: membership.talkgroup.id, burst, code }),
   emergency: (talkgroup: Talkgroup, emergency: EmergencyRow, state: EmergencyState, event: number) =>
-    JSON.stringify({ type: 'EMERGENCY', event, ...emergencyBody(talkgroup, emergency, state) }),
-  talkStarted: (talk: Talk, event: number) =>
-    JSON.stringify({ type: 'TALK_STARTED', event, ...talkBody(talk) }),
+    textOf({ type: 'EMERGENCY', event, ...emergencyBody(talkgroup, emergency, state) }),
+  talkStarted: (talk: Talk, event: number) => textOf({ type: 'TALK_STARTED', event, ...talkBody(talk) }),
   talkEnded: (talk: Talk, event: number, code: EndCode, durationMs: number) =>
-    JSON.stringify({
+    textOf({
       type: 'TALK_ENDED',
       talkgroup_id: talk.talkgroup.id,
       event,
@@ -270,7 +243,7 @@ export const say = {
       frames: talk.frames,
     }),
   keyRotated: (talkgroup: Talkgroup, event: number) =>
-    JSON.stringify({
+    textOf({
       type: 'KEY_ROTATED',
       talkgroup_id: talkgroup.id,
       event,

@@ -1,5 +1,6 @@
 // Who is there: told once a second to those who asked to be told, and page by page to whoever asks.
-import { Listing, type Present, Roster } from '../presence/roster.js';
+import { Listing, Roster } from '../presence/roster.js';
+import type { Member } from '../protocol/bodies.js';
 import type { Fanout } from './fanout.js';
 import type { Membership, Talkgroup } from './members.js';
 import { say } from './messages.js';
@@ -81,7 +82,7 @@ export function went(session: Session, membership: Membership): void {
 }
 
 /** The session as PRESENCE and MEMBERS show it. */
-const presentOf = ({ number, user }: Session, { site }: Membership): Present => ({
+const presentOf = ({ number, user }: Session, { site }: Membership): Member => ({
   session: number,
   user_id: user.id,
   username: user.username,

@@ -1,19 +1,19 @@
 // What one session hears: its subscriptions, and whether its socket keeps up with them.
+import type { MissedAudio } from '../protocol/bodies.js';
 import { closes } from '../protocol/closes.js';
+import type { Mode } from '../protocol/codes.js';
 import type { Peer } from './fanout.js';
 import { type Hearer, type Hold, heldBy, topicOf } from './held.js';
 import type { House } from './house.js';
 import { Lag } from './lag.js';
 import type { Membership, Talkgroup } from './members.js';
-import { type LagOf, say } from './messages.js';
+import { say } from './messages.js';
 import { came, went } from './presence.js';
 import type { Session } from './session.js';
 
-/** `events`: no audio; `none`: after UNSUBSCRIBE. Only in `talk` may it talk, too. */
-export type Mode = 'talk' | 'listen' | 'events' | 'none';
-
 export interface Subscription {
-  readonly mode: Mode;
+  /** `none`: after UNSUBSCRIBE. */
+  readonly mode: Mode | 'none';
   /** Whether it is told who comes and goes. */
   readonly presence: boolean;
   /** How its audio is held; null: it is live. */
@@ -42,7 +42,7 @@ interface Behind {
 }
 
 /** Whether audio comes with it. */
-const isHeard = (mode: Mode) => mode === 'talk' || mode === 'listen';
+const isHeard = (mode: Subscription['mode']) => mode === 'talk' || mode === 'listen';
 
 /** One for each session; it outlives the socket, the lag does not. */
 export class Reception implements Hearer {
@@ -338,8 +338,8 @@ export class Reception implements Hearer {
   }
 
   /** What LAG says; each frame is counted once, though the socket may have died in between. */
-  private countMissed(behind: Behind): LagOf[] {
-    const missed: LagOf[] = [];
+  private countMissed(behind: Behind): MissedAudio[] {
+    const missed: MissedAudio[] = [];
     for (const [talkgroup, heard] of behind.heard) {
       const frames = this.relayedIn(talkgroup) - heard; // also what is held: it enters behind that
       if (frames <= 0) continue;

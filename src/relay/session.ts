@@ -1,6 +1,7 @@
 // A session: one radio from WELCOME to its end, over one socket or, resumed, several. The hot path comes first.
 import assert from 'node:assert/strict';
 import { type Close, closes } from '../protocol/closes.js';
+import type { ErrorCode, FrameRefusal, TextRefusal } from '../protocol/codes.js';
 import {
   checkFrame,
   ENCRYPTED,
@@ -22,7 +23,7 @@ import { Flood } from './flood.js';
 import { hasPart } from './floors.js';
 import type { House } from './house.js';
 import { type Membership, mayTalk, type Talkgroup, type User } from './members.js';
-import { type ErrorAbout, type ErrorCode, say, snapshotOf, type TextRefusal } from './messages.js';
+import { type ErrorAbout, say, snapshotOf } from './messages.js';
 import { Reception, type Subscription } from './reception.js';
 import { Refusals } from './refusals.js';
 import { Talk } from './talk.js';
@@ -37,9 +38,6 @@ const RETRY_WITHDRAWN_MS = 200;
 
 /** The engine pings a silent socket only, seconds apart. */
 const EMPTY_PONGS_MS_MIN = 1000;
-
-/** Why a frame is refused, as far as its talker is told with ERROR. */
-type FrameRefusal = 'bad_frame' | 'not_member' | 'listen_only' | 'rate_limited' | 'too_many_talkgroups';
 
 /** Thousands live at once: one class, its rarely used parts made when first needed. */
 export class Session {

@@ -1,4 +1,5 @@
 // One session's talk in one talkgroup: the grant or burst it has there, and what bounds the next.
+import type { Codec } from '../protocol/bodies.js';
 import { Bucket } from './bucket.js';
 import { Budget, budgetIn, budgetInAll } from './budget.js';
 import type { Membership, Talkgroup } from './members.js';
@@ -7,7 +8,6 @@ import type { Session } from './session.js';
 import { Window } from './window.js';
 
 /** How the talker's payloads are to be decoded, kept as it was given; null: Opus, 48 kHz, mono, 20 ms. */
-export type Codec = Readonly<Record<string, unknown>> | null;
 
 /** At most so many new bursts in so long; a button hammered faster is a fault, not speech. */
 const BURSTS_MAX = 8;
@@ -29,7 +29,7 @@ export class Talk {
   isTalking = false;
   /** FLOOR_REQUEST came before the first frame: the grant is told in every floor mode. */
   hasAsked = false;
-  codec: Codec = null;
+  codec: Codec | null = null;
   priority = 1;
   /** EMERGENCY or 0, as every frame of the burst is stamped. */
   emergencyFlag = 0;

@@ -1,10 +1,10 @@
 // Tells one session of its talkgroups: snapshots in parts of bounded size, one part under way at a time.
-
-import type { Ref } from './asks.js';
+import type { Ref, Refused, Snapshot } from '../protocol/bodies.js';
+import type { Draft } from '../protocol/server-messages.js';
 import { hasPart } from './floors.js';
 import type { House } from './house.js';
 import type { Membership } from './members.js';
-import { type Part, type RefusedId, type Snapshot, say } from './messages.js';
+import { type Part, say } from './messages.js';
 import type { Session } from './session.js';
 
 /** Of snapshots in one message; with what stands around them it stays below 32 KiB. */
@@ -40,7 +40,7 @@ export class Telling {
   }
 
   /** Answers SUBSCRIBE: as many of these as fit beside what is under way; the others follow. */
-  subscribed(memberships: readonly Membership[], refused: readonly RefusedId[], ref: Ref | undefined): void {
+  subscribed(memberships: readonly Membership[], refused: readonly Refused[], ref: Ref | undefined): void {
     const asked = new Set(memberships);
     const snapshots = this.take(asked);
     this.session.send(say.subscribed({ snapshots, more: this.owe(asked, true) }, refused, ref));
@@ -118,7 +118,7 @@ export class Telling {
   }
 
   /** null: left, in doubt or unsubscribed. */
-  private show({ user, talkgroup, granted }: Membership): Snapshot | null {
+  private show({ user, talkgroup, granted }: Membership): Draft<Snapshot> | null {
     const isHeard = granted && this.session.reception.subscriptionTo(talkgroup).mode !== 'none';
     return isHeard && user.memberships.has(talkgroup.number) ? this.session.snapshot(talkgroup) : null;
   }

@@ -1,6 +1,6 @@
 // What somebody asks for the floor with, and how claims stand to each other.
 import type { UserId } from '../ids.js';
-import type { FloorMode } from './store.js';
+import type { FloorMode } from '../protocol/codes.js';
 
 /** A first frame asks with this. */
 export const FRAME_PRIORITY = 1;

@@ -3,10 +3,11 @@
 // It knows sessions by their numbers, and neither sockets nor a clock. The frames of a running burst never come here:
 // only its edges do, so nothing of this is on the hot path. Nobody who is there waits for what a request of his would
 // get him now: every step ends with that.
+
+import type { EndCode, FloorMode, RevokeCode } from '../protocol/codes.js';
 import { type Claim, FRAME_PRIORITY, mayTalkIn, preempts, priorityOf } from './claim.js';
 import { inOrder, placesToTell, queued, type Waiting } from './queue.js';
 import { inTurn, mayWait, roomFor, type TalkLimits } from './room.js';
-import type { FloorMode } from './store.js';
 
 export { type Claim, FRAME_PRIORITY, priorityOf } from './claim.js';
 export { WAITING_MAX, type Waiting } from './queue.js';
@@ -62,19 +63,6 @@ export const waitingOf = (floor: Floor, session: number) =>
 /** Nobody has it and nobody waits for it: no tick would change it. */
 export const isIdle = ({ holders, waiting }: Floor) => holders.length === 0 && waiting.length === 0;
 
-/** Why a burst ended. */
-export type EndCode =
-  | 'released'
-  | 'silence'
-  | 'too_long'
-  | 'preempted'
-  | 'disconnected'
-  | 'left'
-  | 'deleted'
-  | 'disabled'
-  | 'rate_limited'
-  | 'mode';
-
 export type FloorEvent =
   /** FLOOR_REQUEST, with `queue` when it would wait. */
   | { readonly kind: 'request'; readonly claim: Claim; readonly queue: boolean }
@@ -110,7 +98,7 @@ export type Outcome =
   /** The place of one who waits and is there: a new one, or an answer to a request or a return. */
   | { readonly kind: 'queued'; readonly session: number; readonly position: number; readonly size: number }
   /** Of a grant taken back by the server; `ended` follows when a burst was running. */
-  | { readonly kind: 'revoked'; readonly session: number; readonly code: EndCode | 'unused' }
+  | { readonly kind: 'revoked'; readonly session: number; readonly code: RevokeCode }
   /** Of a burst that had begun. */
   | { readonly kind: 'ended'; readonly session: number; readonly code: EndCode }
   /** An emergency began or ended, and with it the priority of this grant. */
@@ -240,7 +228,7 @@ function talkMsMaxOf({ mode, maxTalkMs }: Floor, { inEmergency }: Claim): number
 }
 
 /** The server takes a grant back. */
-function takenFrom(holder: Holder, code: EndCode | 'unused'): Outcome[] {
+function takenFrom(holder: Holder, code: RevokeCode): Outcome[] {
   const revoked: Outcome = { kind: 'revoked', session: holder.claim.session, code };
   return code === 'unused' ? [revoked] : [revoked, ...endOf(holder, code)];
 }
@@ -391,7 +379,7 @@ function expire(holder: Holder, nowMs: number): Outcome[] {
   return code === 'disconnected' ? endOf(holder, code) : takenFrom(holder, code);
 }
 
-function dueOf(holder: Holder, nowMs: number): EndCode | 'unused' | null {
+function dueOf(holder: Holder, nowMs: number): RevokeCode | 'disconnected' | null {
   const { startedAtMs, grantedAtMs, toldAgainAtMs, talkMsMax } = holder;
   if (isGone(holder, nowMs)) return 'disconnected';
   if (startedAtMs === null) return nowMs - (toldAgainAtMs ?? grantedAtMs) >= UNUSED_MS_MAX ? 'unused' : null;

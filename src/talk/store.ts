@@ -3,8 +3,7 @@
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import type { DeviceId, TalkgroupId, UserId } from '../ids.js';
-
-export type FloorMode = 'open' | 'single' | 'broadcast';
+import type { EmergencyState, FloorMode } from '../protocol/codes.js';
 
 export interface TalkgroupRow {
   readonly id: TalkgroupId;
@@ -23,7 +22,7 @@ export interface EmergencyRow {
   readonly id: string;
   readonly user_id: UserId;
   readonly username: string;
-  readonly state: 'raised' | 'acknowledged';
+  readonly state: Exclude<EmergencyState, 'cleared'>;
   /** Degrees in WGS 84 and metres above it, null where the radio did not know. */
   readonly lat: number | null;
   readonly lng: number | null;

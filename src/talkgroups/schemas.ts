@@ -3,11 +3,11 @@ import { type Static, Type } from 'typebox';
 import { EXAMPLE } from '../examples.js';
 import { InPages, OnePage } from '../http/paging.js';
 import { Id, idInPath, shownId, Text, Timestamp } from '../http/schemas.js';
+import { floorModes } from '../protocol/codes.js';
 
 const Name = Text('1 to 128 characters without control characters. Need not be unique.');
 
-export type FloorMode = Static<typeof FloorMode>;
-const FloorMode = Type.Enum(['open', 'single', 'broadcast'], {
+const FloorMode = Type.Enum(floorModes, {
   description:
     'open: several talkers at once. single: one talker. broadcast: one talker, an administrator or in an emergency.',
 });

@@ -7,7 +7,8 @@ import type { Deadline } from '../db/deadline.js';
 import { type Notice, notify } from '../db/notices.js';
 import { type Page, pageBy } from '../db/pages.js';
 import type { TalkgroupId, UserId } from '../ids.js';
-import type { FloorMode, Member, Talkgroup, TalkgroupSettings } from './schemas.js';
+import type { FloorMode } from '../protocol/codes.js';
+import type { Member, Talkgroup, TalkgroupSettings } from './schemas.js';
 
 /** Seed, Talkgroup. */
 const MASTER_SECRET_BYTES = 32;

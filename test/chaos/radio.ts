@@ -3,11 +3,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { WebSocket } from 'ws';
-import type { Snapshot } from '../../src/client/bodies.js';
-import { parseMessage, type ServerMessage } from '../../src/client/messages.js';
+import { parseMessage } from '../../src/client/parse.js';
 import { createRadio } from '../../src/client/radio.js';
+import type { Snapshot } from '../../src/protocol/bodies.js';
 import { decodeFrames } from '../../src/protocol/bundle.js';
 import { END, encodeFrame, START } from '../../src/protocol/frame.js';
+import type { ServerMessage } from '../../src/protocol/server-messages.js';
 import type { Arrival, Line } from './history.js';
 
 /** Somebody with an account, a device, and the right to be in some talkgroups. */

@@ -1,5 +1,5 @@
 // What radios say, as schemas: every message of the protocol from the client's side, by the compiler's word.
-import type { AskType } from '../../src/relay/asks.js';
+import type { ClientMessageType } from '../../src/protocol/client-messages.js';
 import type { Schema } from './schema.js';
 
 const string: Schema = { type: 'string' };
@@ -16,7 +16,7 @@ const message = (properties: Record<string, Schema>, ...required: string[]): Sch
 });
 
 /** Without `type`; limits as docs/protocol.md has them. */
-export const commands: Readonly<Record<AskType, Schema>> = {
+export const commands: Readonly<Record<ClientMessageType, Schema>> = {
   PING: message({ t: safe }, 't'),
   GPS_UPDATE: message({ device_id: string, lat, lng, alt }, 'lat', 'lng', 'alt'),
   SUBSCRIBE: message(

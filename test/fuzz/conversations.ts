@@ -1,8 +1,8 @@
 // Conversations as no radio should hold them: each begins as the protocol says, and goes wrong in words, audio or bytes.
 import { isUtf8 } from 'node:buffer';
 import fc from 'fast-check';
+import type { ClientMessageType } from '../../src/protocol/client-messages.js';
 import { END, encodeFrame, PAYLOAD_BYTES_MAX, START } from '../../src/protocol/frame.js';
-import type { AskType } from '../../src/relay/asks.js';
 import { BINARY, TEXT, wireFrame } from '../helpers/wire-frames.js';
 import { damage, jsonNear, seldom } from './bad-values.js';
 import { commands } from './commands.js';
@@ -100,7 +100,7 @@ const IDS = [
 ];
 
 const text: fc.Arbitrary<Step> = fc
-  .constantFrom(...(Object.keys(commands) as AskType[]))
+  .constantFrom(...(Object.keys(commands) as ClientMessageType[]))
   .chain((type) => {
     const schema = commands[type];
     return fc.tuple(
@@ -130,7 +130,7 @@ const withType = (schema: Schema, type: string): Schema => ({
   properties: { type: { enum: [type] }, ...schema.properties },
 });
 
-function rightCommand(type: AskType, schema: Schema): fc.Arbitrary<object> {
+function rightCommand(type: ClientMessageType, schema: Schema): fc.Arbitrary<object> {
   const fields = Object.keys(schema.properties ?? {});
   const ids: Record<string, fc.Arbitrary<unknown>> = {
     talkgroup_id: fc.constantFrom(...IDS),

@@ -2,7 +2,8 @@
 import { connect, type Socket } from 'node:net';
 import fc from 'fast-check';
 import { decodeFrames } from '../../src/protocol/bundle.js';
-import type { ErrorCode } from '../../src/relay/messages.js';
+import { closes } from '../../src/protocol/closes.js';
+import { faultIn } from '../helpers/heard-message.js';
 import {
   BINARY,
   CLOSE,
@@ -260,21 +261,15 @@ function endOf(received: readonly Received[]): string {
 }
 
 /** Every other reason is an echo of the client's. */
-const REASONS = new Set([
-  'invalid token',
-  'unknown user',
-  'device disabled',
-  'message too big',
-  'internal error',
-  'restart',
-  'slow consumer',
-  'overloaded',
-  'rate_limited',
-  'replaced',
-  'resumed',
-]);
+const REASONS = new Set<string>(
+  Object.values(closes)
+    .map(({ reason }) => reason)
+    .filter((reason) => reason !== ''),
+);
 /** None of them may be needed here: 'overloaded' alone tells of the machine. */
-const BAD_REASONS = new Set(['internal error', 'restart', 'slow consumer']);
+const BAD_REASONS = new Set<string>(
+  [closes.internal, closes.restart, closes.slow_consumer].map(({ reason }) => reason),
+);
 
 function judge(received: readonly Received[], abuser: Abuser): void {
   for (const one of received) {
@@ -286,51 +281,12 @@ function judge(received: readonly Received[], abuser: Abuser): void {
 }
 
 function judgeMessage(message: Record<string, unknown>, abuser: Abuser): void {
-  const { type, code, resume_token, emergency_id } = message;
-  if (typeof type !== 'string' || !TYPES.has(type))
-    throw new Error(`the relay said ${JSON.stringify(message)}`);
-  if (type === 'ERROR' && !Object.hasOwn(CODES, String(code))) throw new Error(`ERROR ${code}`);
+  const { type, resume_token, emergency_id } = message;
+  const fault = faultIn(message);
+  if (fault !== null) throw new Error(fault);
   if (type === 'WELCOME') abuser.resume = String(resume_token);
   if (typeof emergency_id === 'string') abuser.emergency = emergency_id;
 }
-
-const TYPES = new Set([
-  'WELCOME',
-  'PONG',
-  'OK',
-  'ERROR',
-  'LAG',
-  'SUBSCRIBED',
-  'SYNCED',
-  'TALKGROUP_JOINED',
-  'TALKGROUP_LEFT',
-  'TALKGROUP_CHANGED',
-  'PRESENCE',
-  'MEMBERS',
-  'FLOOR_GRANTED',
-  'FLOOR_DENIED',
-  'FLOOR_QUEUED',
-  'FLOOR_REVOKED',
-  'EMERGENCY',
-  'TALK_STARTED',
-  'TALK_ENDED',
-  'KEY_ROTATED',
-]);
-
-const CODES: Readonly<Record<ErrorCode, true>> = {
-  bad_message: true,
-  unknown_type: true,
-  not_member: true,
-  listen_only: true,
-  not_holder: true,
-  too_many_talkgroups: true,
-  bad_frame: true,
-  rate_limited: true,
-  unknown_device: true,
-  unknown_emergency: true,
-  forbidden: true,
-  unavailable: true,
-};
 
 function judgeAudio(bytes: Buffer, { numbers }: Abuser): void {
   const frames = decodeFrames(bytes);

@@ -1,10 +1,12 @@
 // A world for one radio, without time and network: a clock turned by hand and sockets answered by hand.
-import type { Emergency, Snapshot, Talker } from '../../src/client/bodies.js';
+
 import type { Clock } from '../../src/client/clock.js';
 import type { RadioSocket } from '../../src/client/connection.js';
-import type { ServerMessage, TalkEnded, Welcome } from '../../src/client/messages.js';
 import { createRadio } from '../../src/client/radio.js';
+import type { Emergency, Snapshot, Talker } from '../../src/protocol/bodies.js';
 import { decodeFrame, encodeFrame, type Frame } from '../../src/protocol/frame.js';
+import type { ServerMessage, TalkEnded, Welcome } from '../../src/protocol/server-messages.js';
+import { faultIn } from './heard-message.js';
 
 /** A clock that stands still until `pass`; timers run in order, each at its own time. */
 export function manualClock(): Clock & { pass(ms: number): void; readonly pending: number } {
@@ -91,11 +93,20 @@ export function fakeNetwork(): { WebSocket: new (address: string) => RadioSocket
       this.closedWith = code ?? null;
     }
     says(message: ServerMessage): void {
+      const fault = faultIn(message);
+      if (fault !== null) throw new Error(fault);
       this.delivers(JSON.stringify(message));
     }
     welcomes(over: Partial<Welcome> = {}): void {
       this.says({
-        ...{ type: 'WELCOME', protocol: 1, session: OWN, user_id: 'u-own', username: 'own', device_id: null },
+        ...{
+          type: 'WELCOME',
+          protocol: 1,
+          session: OWN,
+          user_id: idOf('u-own'),
+          username: 'own',
+          device_id: null,
+        },
         ...{ resume_token: `token-${sockets.length}`, resumed: false, server_time: 0 },
         limits: {
           ...{ frame_bytes: 1024, frames_per_second: 110, user_frames_per_second: 220 },
@@ -137,11 +148,21 @@ export function fakeWorld({ random = () => 0, ...options }: { random?: () => num
 /** Lets promises settle that nothing but promises holds up. */
 export const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
+/** A UUID that always stands for this name. */
+export function idOf(name: string): string {
+  const hex = Buffer.from(name).toString('hex').padStart(32, '0');
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+}
+
+/** The name again. */
+export const nameOf = (id: string) =>
+  Buffer.from(id.replaceAll('-', ''), 'hex').toString().replace(/^\0+/, '');
+
 /** The session number of the radio under test. */
 export const OWN = 7;
 
 export const ALPHA: Snapshot = {
-  talkgroup_id: 'tg-alpha',
+  talkgroup_id: idOf('tg-alpha'),
   number: 1,
   name: 'Alpha',
   rotation_counter: 0,
@@ -155,20 +176,25 @@ export const ALPHA: Snapshot = {
   online: 1,
 };
 
-export const BRAVO: Snapshot = { ...ALPHA, talkgroup_id: 'tg-bravo', number: 2, name: 'Bravo' };
+export const BRAVO: Snapshot = { ...ALPHA, talkgroup_id: idOf('tg-bravo'), number: 2, name: 'Bravo' };
 
-/** Somebody else talking in Alpha, as TALK_STARTED tells it. */
-export const talker = (over: Partial<Talker & { event: number }> = {}) => ({
+/** Somebody else talking in Alpha. */
+export const talker = (over: Partial<Talker> = {}): Talker => ({
   talkgroup_id: ALPHA.talkgroup_id,
-  event: 1,
   session: 20,
   burst: 1,
-  user_id: 'u-other',
+  user_id: idOf('u-other'),
   username: 'other',
   priority: 1,
   emergency: false,
   started_at: '2026-01-01T00:00:00.000Z',
   ...over,
+});
+
+/** The beginning of the burst of `talker()`. */
+export const talkStart = ({ event = 1, ...over }: Partial<Talker & { event: number }> = {}) => ({
+  ...{ type: 'TALK_STARTED' as const, event },
+  ...talker(over),
 });
 
 /** The end of the burst of `talker()`. */
@@ -180,7 +206,12 @@ export const talkEnd = (over: Partial<TalkEnded> = {}): TalkEnded => ({
 
 /** Somebody else's call for help in Alpha. */
 export const emergency = (over: Partial<Emergency> = {}): Emergency => ({
-  ...{ emergency_id: 'em-1', talkgroup_id: ALPHA.talkgroup_id, user_id: 'u-other', username: 'other' },
+  ...{
+    emergency_id: idOf('em-1'),
+    talkgroup_id: ALPHA.talkgroup_id,
+    user_id: idOf('u-other'),
+    username: 'other',
+  },
   ...{ state: 'raised', raised_at: '2026-01-01T00:00:00.000Z' },
   ...over,
 });

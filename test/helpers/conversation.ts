@@ -19,8 +19,9 @@ import {
   START,
   TALKGROUP_AT,
 } from '../../src/protocol/frame.js';
+import { messageIn } from './heard-message.js';
 import { createMadeUp, type MadeUp } from './made-up.js';
-import { codesIn, type Example, faultOf, serverMessages, table } from './protocol-page.js';
+import { codesIn, type Example, table } from './protocol-page.js';
 import type { Json, Service } from './service.js';
 
 /** The longest wait in the page is that for a slow receiver to be closed, 10 s. */
@@ -182,9 +183,7 @@ function connect(stage: Stage, player: Player, query: string): void {
       player.framesHeard += isBundle(data) ? framesIn(data).length : 1;
       return arrives(frameOf(data));
     }
-    const message = JSON.parse(data.toString()) as Json;
-    const fault = faultOf(message, serverMessages);
-    if (fault !== '') faults.push(fault);
+    const message = messageIn(data.toString(), (fault) => faults.push(fault));
     if (message.type === 'WELCOME' && message.resumed === false) introduce(stage, player, message);
     arrives(message);
   });

@@ -8,34 +8,6 @@ const ROOT = new URL('../../../', import.meta.url);
 
 const nodesIn = (path: string) => nodesOf(readSource(path, readFileSync(new URL(path, ROOT), 'utf8')).tree);
 
-/** The properties of a constant that is made as an object literal, or around one. */
-function propertiesOf(path: string, name: string): ts.PropertyAssignment[] {
-  const declared = nodesIn(path).filter(ts.isVariableDeclaration);
-  const made = declared.find((one) => one.name.getText() === name)?.initializer;
-  const object = made && nodesOf(made).find(ts.isObjectLiteralExpression);
-  if (object === undefined) throw new Error(`${path} declares no object ${name}`);
-  return object.properties.filter(ts.isPropertyAssignment);
-}
-
-/** Its keys, each with its value where that is a string. */
-export const entriesOf = (path: string, name: string): [key: string, value: string][] =>
-  propertiesOf(path, name).map((one) => [one.name.getText(), stringIn(one.initializer)]);
-
-/** Every string that stands under this key anywhere in the file. */
-export const stringsUnder = (path: string, key: string): string[] =>
-  nodesIn(path)
-    .filter(ts.isPropertyAssignment)
-    .filter(({ name, initializer }) => name.getText() === key && ts.isStringLiteral(initializer))
-    .map(({ initializer }) => stringIn(initializer));
-
-/** The strings that a declared type is made of. */
-export function literalsOf(path: string, name: string): string[] {
-  const isIt = (node: ts.Node) =>
-    (ts.isTypeAliasDeclaration(node) || ts.isInterfaceDeclaration(node)) && node.name.text === name;
-  const declared = nodesIn(path).find(isIt);
-  return declared === undefined ? [] : nodesOf(declared).filter(ts.isStringLiteral).map(stringIn);
-}
-
 /** The default of every setting in these files that is a number. */
 export const presetsOf = (...paths: readonly string[]): [name: string, preset: number][] =>
   paths.flatMap(nodesIn).flatMap((node): [string, number][] => {

@@ -4,8 +4,8 @@
 // each radio was told with what is.
 import assert from 'node:assert/strict';
 import type { UserId } from '../../src/ids.js';
+import type { EndCode, FloorMode } from '../../src/protocol/codes.js';
 import {
-  type EndCode,
   emptyFloor,
   type Floor,
   type FloorEvent,
@@ -15,11 +15,10 @@ import {
   step,
   type TalkLimits,
 } from '../../src/talk/floor.js';
-import type { FloorMode } from '../../src/talk/store.js';
 
+export type { FloorMode } from '../../src/protocol/codes.js';
 /** The words of the floor, for those who speak the wire alone. */
 export { type FloorEvent, FRAME_PRIORITY, type Outcome, type TalkLimits } from '../../src/talk/floor.js';
-export type { FloorMode } from '../../src/talk/store.js';
 
 /** A radio as it sees itself. */
 export interface Radio {

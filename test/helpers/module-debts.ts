@@ -17,7 +17,6 @@ export const acrossModules: readonly string[] = [
   'src/http/server.ts -> src/config.ts',
   'src/http/under-way.ts -> src/config.ts',
   'src/keys/secrets.ts -> src/config.ts',
-  'src/relay/asks.ts -> src/gps/schemas.ts',
   'src/relay/compose.ts -> src/auth/tokens.ts',
   'src/relay/compose.ts -> src/config.ts',
   'src/relay/compose.ts -> src/emergencies/store.ts',

@@ -57,9 +57,9 @@ export interface Field {
 export type Fields = ReadonlyMap<string, Field>;
 /** By type the fields of each message, and by name those of each object. */
 export type Messages = ReadonlyMap<string, Fields>;
-export const objects = fieldsOf('object');
-export const serverMessages = fieldsOf('server');
-export const clientMessages = clientFields();
+const objects = fieldsOf('object');
+/** The tables of fields. */
+export const page = { objects, serverMessages: fieldsOf('server'), clientMessages: clientFields() };
 
 /** The closes of which the page says that no example shows them, and why. */
 export const notShown = pages
@@ -78,72 +78,15 @@ export function codesIn(cell = ''): string[] {
   return [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
 }
 
-/** '' or what of this message is not as the tables say, names and types. */
-export const faultOf = (message: Json, messages: Messages) => compare(message, messages, faultsIn);
-
-/** The same by names alone, for messages that an example shows because their values are wrong. */
-export const misnamedIn = (message: Json, messages: Messages) => compare(message, messages, namesIn);
-
-function compare(
-  { type, ...fields }: Json,
-  messages: Messages,
-  look: (object: Json, known: Fields) => string[],
-): string {
+/** '' or which fields of this message the tables do not name, or require in vain. */
+export function misnamedIn({ type, ...fields }: Json, messages: Messages): string {
   const known = messages.get(String(type));
   if (known === undefined) return `${type} is in no table`;
-  const wrong = look(fields, known);
+  const unknown = Object.keys(fields).filter((field) => !known.has(field));
+  const absent = [...known].filter(([field, { isRequired }]) => isRequired && !(field in fields));
+  const wrong = [...unknown, ...absent.map(([field]) => field)];
   return wrong.length === 0 ? '' : `${type}: ${wrong.join(', ')}`;
 }
-
-/** The fields of an object that are unknown, absent although they are required, or of another type. */
-function faultsIn(object: Json, known: Fields): string[] {
-  const mistyped = [...known].filter(([field, { type }]) => field in object && !isOf(type, object[field]));
-  return [...namesIn(object, known), ...mistyped.map(([field]) => field)];
-}
-
-function namesIn(object: Json, known: Fields): string[] {
-  const unknown = Object.keys(object).filter((field) => !known.has(field));
-  const absent = [...known].filter(([field, { isRequired }]) => isRequired && !(field in object));
-  return [...unknown, ...absent.map(([field]) => field)];
-}
-
-/** Whether the value is what the page calls a type, such as `array of id, at most 200` or `time or null`. */
-function isOf(type: string, value: unknown): boolean {
-  if (type.startsWith('`')) return codesIn(type).includes(String(value));
-  if (type.includes(' or ')) return type.split(' or ').some((one) => isOf(one, value));
-  const [, item] = /^array of ([\w ]+)/.exec(type) ?? [];
-  if (item !== undefined) return Array.isArray(value) && value.every((one) => isOf(item, one));
-  const [kind = ''] = type.split(', ');
-  const fields = objects.get(kind);
-  if (fields !== undefined) return isObject(value) && faultsIn(value, fields).length === 0;
-  const isKind = kinds[kind];
-  if (isKind === undefined) throw new Error(`no page has a type ${kind}`);
-  return isKind(value) && isWithin(type, Number(value));
-}
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** What the pages call a type, apart from objects and lists of values. */
-const kinds: Readonly<Record<string, (value: unknown) => boolean>> = {
-  null: (value) => value === null,
-  boolean: (value) => typeof value === 'boolean',
-  string: (value) => typeof value === 'string',
-  id: (value) => /^[\da-f]{8}-[\da-f-]{27}$/.test(String(value)),
-  time: (value) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(String(value)),
-  number: (value) => typeof value === 'number',
-  integer: (value) => Number.isSafeInteger(value),
-  u32: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) < 2 ** 32,
-};
-
-/** As `integer, 0 to 7` has it; true where the type has no bounds. */
-function isWithin(type: string, value: number): boolean {
-  const [, least, most] = /, (-?[\d,]+) to ([\d,]+)$/.exec(type) ?? [];
-  if (least === undefined || most === undefined) return true;
-  return value >= numberIn(least) && value <= numberIn(most);
-}
-
-const numberIn = (text: string) => Number(text.replaceAll(',', ''));
 
 // From dist/test/helpers.
 function readPage(name: string): Page {

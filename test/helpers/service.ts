@@ -17,6 +17,7 @@ import { createLog } from '../../src/log.js';
 import { decodeFrames } from '../../src/protocol/bundle.js';
 import { END, encodeFrame, type Frame, START } from '../../src/protocol/frame.js';
 import { freshDatabase, migratedDatabase } from './cluster.js';
+import { messageIn } from './heard-message.js';
 
 export const SECRET = 'a test secret of more than thirty-two bytes';
 
@@ -323,7 +324,7 @@ export async function connect(
       frames.push(...heard);
       arrivals.push(...heard);
     } else {
-      const message = JSON.parse(data.toString());
+      const message = messageIn(data.toString(), (fault) => t.fail(fault));
       messages.push(message);
       arrivals.push(message);
     }

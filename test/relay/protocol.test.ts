@@ -1,17 +1,20 @@
 // docs/protocol.md is true: its examples, and those beside it, are held with the real service, its lists are those of
-// the code. What it says of the fields that clients send is compared in test/unit/protocol-page.test.ts.
+// the code. Its tables of fields are compared with the
+// schemas in test/unit/protocol-page.test.ts.
 import t, { type Test } from 'tap';
+import { clientMessages } from '../../src/protocol/client-messages.js';
 import { closes } from '../../src/protocol/closes.js';
+import { denials, ends, errors, revocations } from '../../src/protocol/codes.js';
+import { serverMessages } from '../../src/protocol/server-messages.js';
 import { hold } from '../helpers/conversation.js';
-import { entriesOf, literalsOf, presetsOf, readsOf, stringsUnder } from '../helpers/declarations.js';
+import { presetsOf, readsOf } from '../helpers/declarations.js';
 import {
-  clientMessages,
   codesIn,
   type Example,
   examples,
   misnamedIn,
   notShown,
-  serverMessages,
+  page,
   table,
 } from '../helpers/protocol-page.js';
 import { type Json, service } from '../helpers/service.js';
@@ -51,14 +54,14 @@ const messagesIn = (texts: Iterable<string>) =>
 t.test('every message of the code stands in a table and, with every field, in an example', async (t) => {
   const sides = [
     {
-      listed: clientMessages,
-      coded: entriesOf('src/relay/asks.ts', 'asks').map(([type]) => type),
+      listed: page.clientMessages,
+      coded: Object.keys(clientMessages),
       isHeard: false,
     },
-    { listed: serverMessages, coded: stringsUnder('src/relay/messages.ts', 'type'), isHeard: true },
+    { listed: page.serverMessages, coded: Object.keys(serverMessages), isHeard: true },
   ];
   for (const { listed, coded, isHeard } of sides) {
-    t.same([...listed.keys()].sort(), [...new Set(coded)].sort());
+    t.same([...listed.keys()].sort(), coded.sort());
     // A client's may be unknown to the relay, to show what it says to that.
     const messages = messagesIn(shown(isHeard)).filter(({ type }) => listed.has(String(type)) || isHeard);
     t.same(
@@ -94,11 +97,19 @@ t.test(
 
 t.test('the codes of errors, denials and ends are those of the code', async (t) => {
   const rows = table('`ERROR.code` | `message`').rows.map(([code, message]) => [codesIn(code)[0], message]);
-  t.same(rows, entriesOf('src/relay/messages.ts', 'sentences'));
-  const codesOf = (head: string) => table(head).rows.flatMap(([code]) => codesIn(code));
-  t.same(codesOf('`FLOOR_DENIED.code`').sort(), literalsOf('src/relay/messages.ts', 'FloorDenial').sort());
-  const ends = [...literalsOf('src/talk/floor.ts', 'EndCode'), 'unused'];
-  t.same(codesOf('code of an end').sort(), ends.sort());
+  t.same(rows, Object.entries(errors));
+  t.same(
+    codesIn(
+      table('`FLOOR_DENIED.code`')
+        .rows.map(([code]) => code)
+        .join(),
+    ).sort(),
+    [...denials].sort(),
+  );
+  const codes = (column: number) =>
+    table('code of an end').rows.flatMap((row) => (row[column] === '' ? [] : codesIn(row[0])));
+  t.same(codes(1).sort(), [...revocations].sort());
+  t.same(codes(2).sort(), [...ends].sort());
 });
 
 t.test('the limits are those of the configuration, with its defaults', async (t) => {

@@ -1,6 +1,15 @@
 // Calls for help: raised whatever the connection does, and known to everybody until they are cleared.
 import t from 'tap';
-import { ALPHA, BRAVO, emergency, fakeWorld, talker, turn } from '../helpers/client-fakes.js';
+import {
+  ALPHA,
+  BRAVO,
+  emergency,
+  fakeWorld,
+  idOf,
+  nameOf,
+  talkStart,
+  turn,
+} from '../helpers/client-fakes.js';
 
 const id = ALPHA.talkgroup_id;
 
@@ -9,10 +18,10 @@ function setUp({ connected = true } = {}) {
   const { clock, radio, socket } = world;
   if (connected) socket().welcomes();
   const told: string[] = [];
-  radio.on('emergency', ({ emergency_id, state }) => told.push(`${emergency_id} ${state}`));
+  radio.on('emergency', ({ emergency_id, state }) => told.push(`${nameOf(emergency_id)} ${state}`));
   const ref = () => socket().texts.at(-1)?.ref as number;
   const raises = () => socket().texts.filter(({ type }) => type === 'EMERGENCY_RAISE').length;
-  const taken = () => socket().says({ type: 'OK', ref: ref(), emergency_id: 'em-9' });
+  const taken = () => socket().says({ type: 'OK', ref: ref(), emergency_id: idOf('em-9') });
   const refused = (code: 'rate_limited' | 'not_member' | 'unavailable') =>
     socket().says({ type: 'ERROR', ref: ref(), code, message: '' });
   const returns = () => {
@@ -28,7 +37,7 @@ t.test('a call is taken when the relay has announced it, with its id', async (t)
   const call = radio.emergency.raise({ talkgroupId: id, lat: 52.25, lng: 5.5, alt: 12 });
   t.match(socket().texts, [{ type: 'EMERGENCY_RAISE', talkgroup_id: id, lat: 52.25, lng: 5.5, alt: 12 }]);
   taken();
-  t.equal(await call, 'em-9');
+  t.equal(await call, idOf('em-9'));
 });
 
 t.test('a call without a connection is the first thing that is said on the next', async (t) => {
@@ -40,8 +49,8 @@ t.test('a call without a connection is the first thing that is said on the next'
   socket().welcomes();
   const [first] = socket().texts;
   t.match(first, { type: 'EMERGENCY_RAISE' });
-  socket().says({ type: 'OK', ref: first?.ref as number, emergency_id: 'em-9' });
-  t.equal(await call, 'em-9');
+  socket().says({ type: 'OK', ref: first?.ref as number, emergency_id: idOf('em-9') });
+  t.equal(await call, idOf('em-9'));
   taken();
 });
 
@@ -70,7 +79,7 @@ t.test(
     t.equal(sockets.length, 3, 'a dead link is left as soon as that');
     socket().welcomes();
     taken();
-    t.equal(await call, 'em-9');
+    t.equal(await call, idOf('em-9'));
     clock.pass(9_000);
     t.equal(raises(), 1, 'and no more once it is taken');
   },
@@ -78,7 +87,7 @@ t.test(
 
 t.test('a call that is refused for good, taken back, or left over is told so', async (t) => {
   const { clock, radio, refused, returns, raises } = setUp();
-  const stranger = radio.emergency.raise({ talkgroupId: 'tg-other' });
+  const stranger = radio.emergency.raise({ talkgroupId: idOf('tg-other') });
   refused('not_member');
   await t.rejects(stranger, { code: 'not_member' });
 
@@ -100,49 +109,53 @@ t.test('a call that is refused for good, taken back, or left over is told so', a
 
 t.test('acknowledging and clearing are ordinary questions: without a connection they fail', async (t) => {
   const { radio, socket, ref } = setUp();
-  const acked = radio.emergency.ack('em-1');
-  t.match(socket().texts.at(-1), { type: 'EMERGENCY_ACK', emergency_id: 'em-1' });
+  const acked = radio.emergency.ack(idOf('em-1'));
+  t.match(socket().texts.at(-1), { type: 'EMERGENCY_ACK', emergency_id: idOf('em-1') });
   socket().says({ type: 'OK', ref: ref() });
   await acked;
-  const cleared = radio.emergency.clear('em-1');
-  t.match(socket().texts.at(-1), { type: 'EMERGENCY_CLEAR', emergency_id: 'em-1' });
+  const cleared = radio.emergency.clear(idOf('em-1'));
+  t.match(socket().texts.at(-1), { type: 'EMERGENCY_CLEAR', emergency_id: idOf('em-1') });
   socket().says({ type: 'ERROR', ref: ref(), code: 'unknown_emergency', message: '' });
   await t.rejects(cleared, { code: 'unknown_emergency' });
   socket().closes(1006);
-  await t.rejects(radio.emergency.clear('em-1'), { code: 'disconnected' });
+  await t.rejects(radio.emergency.clear(idOf('em-1')), { code: 'disconnected' });
 });
 
 t.test('emergencies are known from arrival, by events, and until they are cleared', async (t) => {
   const { radio, socket, told } = setUp({ connected: false });
   socket().welcomes({ talkgroups: [{ ...ALPHA, emergencies: [emergency()] }, BRAVO] });
-  socket().says({ type: 'EMERGENCY', event: 1, ...emergency({ emergency_id: 'em-2', lat: 1, lng: 2 }) });
+  socket().says({
+    type: 'EMERGENCY',
+    event: 1,
+    ...emergency({ emergency_id: idOf('em-2'), lat: 1, lng: 2 }),
+  });
   socket().says({ type: 'EMERGENCY', event: 2, ...emergency({ state: 'acknowledged' }) });
   t.match(
     [...radio.emergencies.values()],
     [
-      { emergency_id: 'em-1', state: 'acknowledged' },
-      { emergency_id: 'em-2', state: 'raised', lat: 1, lng: 2 },
+      { emergency_id: idOf('em-1'), state: 'acknowledged' },
+      { emergency_id: idOf('em-2'), state: 'raised', lat: 1, lng: 2 },
     ],
   );
   socket().says({ type: 'EMERGENCY', event: 3, ...emergency({ state: 'cleared' }) });
-  t.same([...radio.emergencies.keys()], ['em-2']);
+  t.same([...radio.emergencies.keys()], [idOf('em-2')]);
   t.same(told, ['em-1 raised', 'em-2 raised', 'em-1 acknowledged', 'em-1 cleared']);
 });
 
 t.test('what was raised and cleared while the radio was away is told when it is back', async (t) => {
   const { clock, radio, socket, told } = setUp();
   socket().says({ type: 'EMERGENCY', event: 1, ...emergency() });
-  socket().says({ type: 'EMERGENCY', event: 2, ...emergency({ emergency_id: 'em-2' }) });
+  socket().says({ type: 'EMERGENCY', event: 2, ...emergency({ emergency_id: idOf('em-2') }) });
   socket().closes(1006);
   t.equal(radio.emergencies.size, 2, 'the last known');
   clock.pass(0);
   const now = [
-    emergency({ emergency_id: 'em-3' }),
-    emergency({ emergency_id: 'em-2', state: 'acknowledged' }),
+    emergency({ emergency_id: idOf('em-3') }),
+    emergency({ emergency_id: idOf('em-2'), state: 'acknowledged' }),
   ];
   socket().welcomes({ talkgroups: [{ ...ALPHA, emergencies: now }] });
   t.same(told, ['em-1 raised', 'em-2 raised', 'em-1 cleared', 'em-2 acknowledged', 'em-3 raised']);
-  t.same([...radio.emergencies.keys()], ['em-2', 'em-3']);
+  t.same([...radio.emergencies.keys()], [idOf('em-2'), idOf('em-3')]);
   const toldBefore = told.length;
   socket().says({
     type: 'SUBSCRIBED',
@@ -156,7 +169,7 @@ t.test('what was raised and cleared while the radio was away is told when it is 
 t.test('a snapshot with room for the newest alone clears those of its time, and no older ones', async (t) => {
   const { radio, socket, told } = setUp();
   const at = (second: number) => ({
-    emergency_id: `em-${second}`,
+    emergency_id: idOf(`em-${second}`),
     raised_at: `2026-01-01T00:00:0${second}.000Z`,
   });
   for (const second of [1, 2, 3])
@@ -170,10 +183,10 @@ t.test('a snapshot with room for the newest alone clears those of its time, and 
   told.length = 0;
   shows(3, 4, 2);
   t.same(told, ['em-3 cleared', 'em-4 raised'], 'of em-1 nothing is said');
-  t.same([...radio.emergencies.keys()].sort(), ['em-1', 'em-2', 'em-4']);
+  t.same([...radio.emergencies.keys()].sort(), [idOf('em-1'), idOf('em-2'), idOf('em-4')]);
   t.match(radio.talkgroups.get(id), { emergencies_total: 3 });
   shows(1, 4);
-  t.same([...radio.emergencies.keys()], ['em-4'], 'that is all there is');
+  t.same([...radio.emergencies.keys()], [idOf('em-4')], 'that is all there is');
 });
 
 t.test(
@@ -189,8 +202,8 @@ t.test(
 
 t.test('the burst of one in an emergency is known as such, from the raise to the clear', async (t) => {
   const { radio, socket } = setUp();
-  socket().says({ type: 'TALK_STARTED', ...talker() });
-  socket().says({ type: 'TALK_STARTED', ...talker({ event: 2, session: 21, user_id: 'u-third' }) });
+  socket().says(talkStart());
+  socket().says(talkStart({ event: 2, session: 21, user_id: idOf('u-third') }));
   const talkers = radio.talkgroups.get(id)?.talkers;
   socket().says({ type: 'EMERGENCY', event: 3, ...emergency() });
   t.match(talkers?.get(20), { emergency: true, priority: 7 });

@@ -1,7 +1,7 @@
 // A radio that missed events notices, and makes up for it without being one of a thousand that ask at once.
 import fc from 'fast-check';
 import t from 'tap';
-import { ALPHA, BRAVO, fakeWorld, talkEnd, talker, turn } from '../helpers/client-fakes.js';
+import { ALPHA, BRAVO, fakeWorld, talkEnd, talker, talkStart, turn } from '../helpers/client-fakes.js';
 
 const id = ALPHA.talkgroup_id;
 
@@ -29,7 +29,7 @@ t.test('after a gap the radio waits its turn, asks once, and takes the answer fo
   const heard: string[] = [];
   radio.on('talk_started', ({ session }) => heard.push(`started ${session}`));
   radio.on('talk_ended', ({ session, code }) => heard.push(`ended ${session} ${code}`));
-  socket().says({ type: 'TALK_STARTED', ...talker({ event: 11 }) });
+  socket().says(talkStart({ event: 11 }));
   rotates(14);
   rotates(16);
   t.equal(radio.gaps, 2);
@@ -56,11 +56,11 @@ t.test('what a snapshot has told already is not told again', async (t) => {
   const { radio, socket } = setUp();
   let started = 0;
   radio.on('talk_started', () => started++);
-  socket().says({ type: 'TALK_STARTED', ...talker({ event: 10 }) });
-  socket().says({ type: 'TALK_STARTED', ...talker({ event: 3 }) });
+  socket().says(talkStart({ event: 10 }));
+  socket().says(talkStart({ event: 3 }));
   t.equal(started, 0);
   t.equal(radio.gaps, 0);
-  socket().says({ type: 'TALK_STARTED', ...talker({ event: 11 }) });
+  socket().says(talkStart({ event: 11 }));
   socket().says(talkEnd({ event: 11 }));
   t.equal(radio.talkgroups.get(id)?.talkers.size, 1);
 });

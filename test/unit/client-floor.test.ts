@@ -3,7 +3,7 @@ import t from 'tap';
 import type { TalkOptions } from '../../src/client/radio.js';
 import { speak } from '../../src/client/speak.js';
 import { END, START } from '../../src/protocol/frame.js';
-import { ALPHA, fakeWorld, OWN, talkEnd, talker, turn } from '../helpers/client-fakes.js';
+import { ALPHA, fakeWorld, OWN, talkEnd, talker, talkStart, turn } from '../helpers/client-fakes.js';
 
 const talkgroup_id = ALPHA.talkgroup_id;
 const packet = (n: number) => Uint8Array.of(0x08, n);
@@ -33,7 +33,7 @@ function setUp(options: Omit<TalkOptions, 'talkgroupId'> = {}) {
       socket.says({ type: 'FLOOR_DENIED', talkgroup_id, code: 'busy', talker: talker(), ...over }),
     revoked: (code: 'preempted' | 'unused' | 'silence', burst = 1) =>
       socket.says({ type: 'FLOOR_REVOKED', talkgroup_id, burst, code }),
-    started: (burst = 1) => socket.says({ type: 'TALK_STARTED', ...talker({ session: OWN, burst }) }),
+    started: (burst = 1) => socket.says(talkStart({ session: OWN, burst })),
     ended: (code: 'released' | 'preempted' | 'silence', burst = 1) =>
       socket.says(talkEnd({ session: OWN, burst, code })),
   };

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { encodeBundle } from '../../src/protocol/bundle.js';
 import { encodeFrame } from '../../src/protocol/frame.js';
-import { ALPHA, BRAVO, fakeWorld, talkEnd, talker } from '../helpers/client-fakes.js';
+import { ALPHA, BRAVO, fakeWorld, idOf, talkEnd, talker, talkStart } from '../helpers/client-fakes.js';
 
 const payload = Uint8Array.of(0x08, 1);
 
@@ -25,12 +25,12 @@ t.test('joins, leaves, changes and rotations show at once', async (t) => {
   radio.on('talkgroups', () => changes++);
   socket().welcomes();
   socket().says({ type: 'TALKGROUP_JOINED', ...BRAVO });
-  const bravo = radio.talkgroups.get('tg-bravo');
-  socket().says({ type: 'KEY_ROTATED', talkgroup_id: 'tg-bravo', event: 1, rotation_counter: 3 });
+  const bravo = radio.talkgroups.get(idOf('tg-bravo'));
+  socket().says({ type: 'KEY_ROTATED', talkgroup_id: idOf('tg-bravo'), event: 1, rotation_counter: 3 });
   socket().says({
     ...{
       type: 'TALKGROUP_CHANGED',
-      talkgroup_id: 'tg-bravo',
+      talkgroup_id: idOf('tg-bravo'),
       name: 'Bravo 2',
       floor_mode: 'single',
       max_talk_ms: 0,
@@ -44,10 +44,10 @@ t.test('joins, leaves, changes and rotations show at once', async (t) => {
     rotation_counter: 3,
     event: 1,
   });
-  socket().says({ type: 'TALKGROUP_LEFT', talkgroup_id: 'tg-alpha', reason: 'left' });
-  t.same([...radio.talkgroups.keys()], ['tg-bravo']);
+  socket().says({ type: 'TALKGROUP_LEFT', talkgroup_id: idOf('tg-alpha'), reason: 'left' });
+  t.same([...radio.talkgroups.keys()], [idOf('tg-bravo')]);
   socket().says({ type: 'SUBSCRIBED', more: false, talkgroups: [ALPHA], refused: [] });
-  t.same([...radio.talkgroups.keys()], ['tg-bravo', 'tg-alpha'], 'one that is not in it stays');
+  t.same([...radio.talkgroups.keys()], [idOf('tg-bravo'), idOf('tg-alpha')], 'one that is not in it stays');
   t.equal(changes, 6);
 });
 
@@ -55,14 +55,14 @@ t.test(
   'talkgroups that follow WELCOME in parts are known as they come, and others then forgotten',
   async (t) => {
     const { clock, radio, socket, heard, relays } = setUp();
-    const charlie = { ...ALPHA, talkgroup_id: 'tg-charlie', number: 3 };
+    const charlie = { ...ALPHA, talkgroup_id: idOf('tg-charlie'), number: 3 };
     socket().welcomes({ talkgroups: [ALPHA], talkgroups_total: 3 });
-    socket().says({ type: 'TALK_STARTED', ...talker({ talkgroup_id: 'tg-bravo' }) });
+    socket().says(talkStart({ talkgroup_id: idOf('tg-bravo') }));
     socket().says({ type: 'SUBSCRIBED', more: true, talkgroups: [BRAVO], refused: [] });
-    t.same([...radio.talkgroups.keys()], ['tg-alpha', 'tg-bravo']);
+    t.same([...radio.talkgroups.keys()], [idOf('tg-alpha'), idOf('tg-bravo')]);
     socket().says({ type: 'SUBSCRIBED', more: false, talkgroups: [charlie], refused: [] });
-    t.same([...radio.talkgroups.keys()], ['tg-alpha', 'tg-bravo', 'tg-charlie']);
-    socket().says({ type: 'TALK_STARTED', ...talker() });
+    t.same([...radio.talkgroups.keys()], [idOf('tg-alpha'), idOf('tg-bravo'), idOf('tg-charlie')]);
+    socket().says(talkStart());
     t.same(heard.splice(0), ['started 20/1'], 'an event before the snapshot is nothing yet');
 
     socket().closes(1006);
@@ -70,10 +70,10 @@ t.test(
     socket().welcomes({ talkgroups: [BRAVO], talkgroups_total: 2 });
     t.same(
       [...radio.talkgroups.keys()],
-      ['tg-alpha', 'tg-bravo', 'tg-charlie'],
+      [idOf('tg-alpha'), idOf('tg-bravo'), idOf('tg-charlie')],
       'the last known, until all came',
     );
-    socket().says({ type: 'TALK_STARTED', ...talker({ session: 21, event: 7 }) });
+    socket().says(talkStart({ session: 21, event: 7 }));
     clock.pass(5000);
     t.same([heard, socket().texts, radio.gaps], [[], [], 0], 'numbers of another connection are no gap');
     const running = { ...talker(), frames: 4, sequence: 3 };
@@ -81,7 +81,7 @@ t.test(
       ...{ type: 'SUBSCRIBED', more: false, refused: [] },
       talkgroups: [{ ...ALPHA, event: 7, talkers: [running], talkers_total: 1 }],
     });
-    t.same([...radio.talkgroups.keys()], ['tg-alpha', 'tg-bravo'], 'charlie was left meanwhile');
+    t.same([...radio.talkgroups.keys()], [idOf('tg-alpha'), idOf('tg-bravo')], 'charlie was left meanwhile');
     relays(4);
     t.same(heard, ['20/1 #4'], 'known to talk already: not begun twice');
   },
@@ -91,7 +91,7 @@ t.test('talkers are known from their first word to their last', async (t) => {
   const { radio, socket, heard, relays, ended } = setUp();
   socket().welcomes();
   const alpha = radio.talkgroups.get(ALPHA.talkgroup_id);
-  socket().says({ type: 'TALK_STARTED', ...talker() });
+  socket().says(talkStart());
   t.match(alpha?.talkers.get(20), { username: 'other', burst: 1 });
   relays(0);
   relays(1);
@@ -110,7 +110,7 @@ t.test('a frame says who, where, when and what', async (t) => {
   socket().relays({ flags: 0x08, talkgroup: 1, sender: 20, burst: 3, sequence: 0, payload });
   const receivedAtMs = clock.nowMs();
   t.same(frames, [
-    { talkgroupId: 'tg-alpha', session: 20, burst: 3, sequence: 0, flags: 0x08, payload, receivedAtMs },
+    { talkgroupId: idOf('tg-alpha'), session: 20, burst: 3, sequence: 0, flags: 0x08, payload, receivedAtMs },
   ]);
 });
 
@@ -159,8 +159,8 @@ t.test('one that comes late counts from where the talker is', async (t) => {
 t.test('over a reconnect a burst that still runs goes on, and one that is gone is lost', async (t) => {
   const { clock, socket, heard, relays } = setUp();
   socket().welcomes();
-  socket().says({ type: 'TALK_STARTED', ...talker() });
-  socket().says({ type: 'TALK_STARTED', ...talker({ session: 21, event: 2 }) });
+  socket().says(talkStart());
+  socket().says(talkStart({ session: 21, event: 2 }));
   relays(0);
   socket().closes(1006);
   clock.pass(0);
@@ -183,14 +183,14 @@ t.test('over a reconnect a burst that still runs goes on, and one that is gone i
 t.test('whatever began ends once: by leaving, by a burst that follows, by stopping', async (t) => {
   const { radio, socket, heard, ended } = setUp();
   socket().welcomes();
-  socket().says({ type: 'TALK_STARTED', ...talker() });
+  socket().says(talkStart());
   socket().says({ type: 'TALKGROUP_LEFT', talkgroup_id: ALPHA.talkgroup_id, reason: 'left' });
   ended();
   t.same(heard.splice(0), ['started 20/1', 'ended 20/1 lost']);
 
   socket().says({ type: 'TALKGROUP_JOINED', ...ALPHA });
-  socket().says({ type: 'TALK_STARTED', ...talker() });
-  socket().says({ type: 'TALK_STARTED', ...talker({ burst: 2, event: 2 }) });
+  socket().says(talkStart());
+  socket().says(talkStart({ burst: 2, event: 2 }));
   t.same(heard.splice(0), ['started 20/1', 'ended 20/1 lost', 'started 20/2']);
   radio.close();
   t.same(heard, ['ended 20/2 lost']);
@@ -208,7 +208,7 @@ t.test('the end of a burst tells how much of it was heard, of its own a talker n
   for (const sequence of [121, 122, 130]) relays(sequence);
   ended({ event: 5, frames: 93 });
   const own = radio.session ?? 0;
-  socket().says({ type: 'TALK_STARTED', ...talker({ event: 6, session: own }) });
+  socket().says(talkStart({ event: 6, session: own }));
   ended({ event: 7, session: own, frames: 50 });
   t.same(ends, [
     [20, 93, 3],
@@ -223,7 +223,7 @@ t.test('hearers are told how to decode the talker, those that come late as well'
   radio.on('talk_started', (talker) => told.push(talker.codec));
   const running = { ...talker({ session: 21, codec }), frames: 1, sequence: 0 };
   socket().welcomes({ talkgroups: [{ ...ALPHA, talkers: [running], talkers_total: 1 }] });
-  socket().says({ type: 'TALK_STARTED', ...talker({ codec }) });
+  socket().says(talkStart({ codec }));
   t.same(told, [codec, codec]);
 });
 

@@ -1,6 +1,6 @@
 // A radio that was too slow: what it is told, what it counts, and what it plays next.
 import t from 'tap';
-import { ALPHA, BRAVO, fakeWorld, talkEnd, talker } from '../helpers/client-fakes.js';
+import { ALPHA, BRAVO, fakeWorld, nameOf, talkEnd, talker, talkStart } from '../helpers/client-fakes.js';
 
 const payload = Uint8Array.of(0x08, 1);
 
@@ -11,7 +11,7 @@ function setUp() {
   socket.welcomes({ talkgroups: [ALPHA, BRAVO] });
   const order: string[] = [];
   radio.on('lag', ({ talkgroupId, missed, sinceMs }) =>
-    order.push(`lag ${talkgroupId} ${missed} ${sinceMs}`),
+    order.push(`lag ${nameOf(talkgroupId)} ${missed} ${sinceMs}`),
   );
   radio.on('audio', ({ session, sequence }) => order.push(`${session} #${sequence}`));
   const relays = (sequence: number) =>
@@ -40,7 +40,7 @@ function setUp() {
 
 t.test('a player is told to drop its queue before the first live frame, for each talkgroup', async (t) => {
   const { socket, order, relays, lags, renews } = setUp();
-  socket.says({ type: 'TALK_STARTED', ...talker() });
+  socket.says(talkStart());
   relays(0);
   lags(500);
   renews(500);
@@ -52,7 +52,7 @@ t.test('the burst goes on over a lag, and live frames count on from where the ta
   const { radio, socket, order, relays, lags, renews } = setUp();
   const ends: unknown[] = [];
   radio.on('talk_ended', (end) => ends.push(end));
-  socket.says({ type: 'TALK_STARTED', ...talker() });
+  socket.says(talkStart());
   relays(0);
   lags(69_998);
   renews(69_998);
@@ -67,7 +67,7 @@ t.test(
   async (t) => {
     const { radio, socket, relays, lags, renews } = setUp();
     const alpha = radio.talkgroups.get(ALPHA.talkgroup_id);
-    socket.says({ type: 'TALK_STARTED', ...talker() });
+    socket.says(talkStart());
     relays(0);
     relays(300);
     t.equal(alpha?.missed, 0, 'a pause');

@@ -3,7 +3,7 @@ import t from 'tap';
 import { opusMs } from '../../src/client/opus.js';
 import { createRecorder } from '../../src/client/recorder.js';
 import { ENCRYPTED } from '../../src/protocol/frame.js';
-import { ALPHA, fakeWorld, talkEnd, talker } from '../helpers/client-fakes.js';
+import { ALPHA, fakeWorld, talkEnd, talker, talkStart } from '../helpers/client-fakes.js';
 
 // 20 ms of SILK each; the second byte tells them apart.
 const packet = (n: number) => Uint8Array.of(0x08, n);
@@ -33,8 +33,7 @@ function setUp({ write = async () => {} }: { write?: (packet: Uint8Array) => Pro
     event += 1;
     return event;
   };
-  const starts = (session: number) =>
-    socket.says({ type: 'TALK_STARTED', ...talker({ event: next(), session }) });
+  const starts = (session: number) => socket.says(talkStart({ event: next(), session }));
   const says = (session: number, sequence: number, payload: Uint8Array, flags = 0) =>
     socket.relays({ talkgroup: ALPHA.number, sender: session, burst: 1, sequence, payload, flags });
   const ends = (session: number) => socket.says(talkEnd({ event: next(), session }));

@@ -1,7 +1,7 @@
 // Questions of the radio get their own answer, a refusal, or the news that nobody will answer.
 import t from 'tap';
 import { RadioError } from '../../src/client/radio.js';
-import { fakeWorld } from '../helpers/client-fakes.js';
+import { fakeWorld, idOf } from '../helpers/client-fakes.js';
 
 const FIX = { lat: 52.1, lng: 5.3, alt: 12 };
 
@@ -13,10 +13,10 @@ function setUp() {
 
 t.test('a position is stored when the relay says so, and each answer finds its own question', async (t) => {
   const { radio, socket } = setUp();
-  const [first, second] = [radio.gps(FIX), radio.gps({ ...FIX, device_id: 'd-1' })];
+  const [first, second] = [radio.gps(FIX), radio.gps({ ...FIX, device_id: idOf('d-1') })];
   t.match(socket.texts, [
     { type: 'GPS_UPDATE', ...FIX },
-    { type: 'GPS_UPDATE', ...FIX, device_id: 'd-1' },
+    { type: 'GPS_UPDATE', ...FIX, device_id: idOf('d-1') },
   ]);
   const [ref1, ref2] = socket.texts.map(({ ref }) => ref as number);
   t.not(ref1, ref2);

@@ -1,7 +1,7 @@
 // What a radio keeps over a lost connection when the relay gives it its session back, and what when not.
 import t from 'tap';
 import { END, START } from '../../src/protocol/frame.js';
-import { ALPHA, fakeWorld, OWN, talkEnd, talker } from '../helpers/client-fakes.js';
+import { ALPHA, fakeWorld, OWN, talkEnd, talker, talkStart } from '../helpers/client-fakes.js';
 
 const id = ALPHA.talkgroup_id;
 const packet = (n: number) => Uint8Array.of(0x08, n);
@@ -25,8 +25,7 @@ function setUp() {
   };
   const talk = (floor: 'first_frame' | 'request' | 'queue' = 'first_frame') =>
     radio.talk({ talkgroupId: id, floor });
-  const starts = (burst: number) =>
-    socket().says({ type: 'TALK_STARTED', ...talker({ session: OWN, burst }) });
+  const starts = (burst: number) => socket().says(talkStart({ session: OWN, burst }));
   return { ...world, sent, running, returns, talk, starts };
 }
 
@@ -184,7 +183,7 @@ t.test('talkers heard before are the same talkers after, resumed or not', async 
       heard.push(`ended ${session}/${burst} ${frames}`),
     );
     radio.on('audio', ({ sequence }) => heard.push(`#${sequence}`));
-    socket().says({ type: 'TALK_STARTED', ...talker({ burst: 9 }) });
+    socket().says(talkStart({ burst: 9 }));
     const relays = (sequence: number) =>
       socket().relays({ talkgroup: ALPHA.number, sender: 20, burst: 9, sequence, payload: packet(0) });
     relays(0);

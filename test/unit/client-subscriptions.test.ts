@@ -1,6 +1,6 @@
 // What the user chose to hear, over refusals and reconnects, and who else is there.
 import t from 'tap';
-import { ALPHA, BRAVO, fakeWorld, talker, turn } from '../helpers/client-fakes.js';
+import { ALPHA, BRAVO, fakeWorld, idOf, talkStart, turn } from '../helpers/client-fakes.js';
 
 const [alpha, bravo] = [ALPHA.talkgroup_id, BRAVO.talkgroup_id];
 const both = [ALPHA, BRAVO];
@@ -22,15 +22,19 @@ function setUp() {
 
 t.test('a choice is asked for as it was made, and told what of it was refused', async (t) => {
   const { radio, socket, ref } = setUp();
-  const refused = radio.subscribe({ talkgroupIds: [alpha, 'tg-other'], mode: 'events', presence: true });
+  const refused = radio.subscribe({
+    talkgroupIds: [alpha, idOf('tg-other')],
+    mode: 'events',
+    presence: true,
+  });
   t.match(socket().texts, [
-    { type: 'SUBSCRIBE', talkgroup_ids: [alpha, 'tg-other'], mode: 'events', presence: true },
+    { type: 'SUBSCRIBE', talkgroup_ids: [alpha, idOf('tg-other')], mode: 'events', presence: true },
   ]);
   socket().says({
     ...{ type: 'SUBSCRIBED', more: false, ref: ref(), talkgroups: [{ ...ALPHA, name: 'Alpha 2' }] },
-    refused: [{ talkgroup_id: 'tg-other', code: 'not_member' }],
+    refused: [{ talkgroup_id: idOf('tg-other'), code: 'not_member' }],
   });
-  t.same(await refused, [{ talkgroup_id: 'tg-other', code: 'not_member' }]);
+  t.same(await refused, [{ talkgroup_id: idOf('tg-other'), code: 'not_member' }]);
   t.equal(radio.talkgroups.get(alpha)?.name, 'Alpha 2');
   t.equal(radio.talkgroups.get(bravo)?.name, 'Bravo', 'the others are as they were');
 });
@@ -57,7 +61,7 @@ t.test('unsubscribed is out of sight: no talkgroup, no talkers, no talk', async 
   const { radio, socket, ref, subscribed } = setUp();
   const ends: string[] = [];
   radio.on('talk_ended', ({ code }) => ends.push(code));
-  socket().says({ type: 'TALK_STARTED', ...talker() });
+  socket().says(talkStart());
   const done = radio.unsubscribe([alpha]);
   t.match(socket().texts, [{ type: 'UNSUBSCRIBE', talkgroup_ids: [alpha] }]);
   socket().says({ type: 'OK', ref: ref() });
@@ -182,7 +186,7 @@ t.test('what was refused, and what was left, is chosen no more', async (t) => {
 
 t.test('more talkgroups than one message takes go in several', async (t) => {
   const { radio, socket } = setUp();
-  const talkgroupIds = Array.from({ length: 401 }, (_, i) => `tg-${i}`);
+  const talkgroupIds = Array.from({ length: 401 }, (_, i) => idOf(`tg-${i}`));
   const refused = radio.subscribe({ talkgroupIds });
   const sizes = socket().texts.map(({ talkgroup_ids }) => (talkgroup_ids as string[]).length);
   t.same(sizes, [200, 200, 1]);
@@ -351,7 +355,11 @@ t.test('the choice before a refused one is asked for again when the session does
 
 t.test('each message of a choice too large for one stands for itself', async (t) => {
   const { radio, socket, returns } = setUp();
-  const many = Array.from({ length: 201 }, (_, i) => ({ ...ALPHA, talkgroup_id: `tg-${i}`, number: i + 10 }));
+  const many = Array.from({ length: 201 }, (_, i) => ({
+    ...ALPHA,
+    talkgroup_id: idOf(`tg-${i}`),
+    number: i + 10,
+  }));
   socket().says({ type: 'SUBSCRIBED', more: false, talkgroups: many, refused: [] });
   const choice = radio.subscribe({ talkgroupIds: many.map((one) => one.talkgroup_id), mode: 'listen' });
   const [full, last] = socket().texts.map(({ ref }) => ref as number);
@@ -385,7 +393,7 @@ t.test('who comes and goes is told, and how many are there is known', async (t) 
   const { radio, socket, ref } = setUp();
   const told: unknown[] = [];
   radio.on('presence', (presence) => told.push(presence));
-  const member = { session: 21, user_id: 'u-2', username: 'ann', site: 'depot' };
+  const member = { session: 21, user_id: idOf('u-2'), username: 'ann', site: 'depot' };
   const presence = { talkgroup_id: alpha, joined: [member], left: [20], online: 4 };
   socket().says({ type: 'PRESENCE', ...presence });
   t.same(told, [{ ...presence, isIncomplete: false }]);

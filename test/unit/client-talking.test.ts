@@ -2,7 +2,7 @@
 import t from 'tap';
 import { speak } from '../../src/client/speak.js';
 import { END, START } from '../../src/protocol/frame.js';
-import { ALPHA, BRAVO, fakeWorld, OWN, talkEnd, talker, turn } from '../helpers/client-fakes.js';
+import { ALPHA, BRAVO, fakeWorld, idOf, OWN, talkEnd, talkStart, turn } from '../helpers/client-fakes.js';
 
 const packet = (n: number) => Uint8Array.of(0x08, n);
 
@@ -14,8 +14,7 @@ function setUp({ connected = true } = {}) {
   const sent = () => socket().frames.map(({ flags, sequence, payload }) => [flags, sequence, ...payload]);
   const ends = (burst: number, code: 'released' | 'silence' | 'too_long') =>
     socket().says(talkEnd({ session: OWN, burst, code }));
-  const starts = (burst: number) =>
-    socket().says({ type: 'TALK_STARTED', ...talker({ session: OWN, burst }) });
+  const starts = (burst: number) => socket().says(talkStart({ session: OWN, burst }));
   return { ...world, talk, sent, starts, ends };
 }
 
@@ -236,7 +235,7 @@ t.test('a second burst in a talkgroup ends the first, and each hears of its own 
 
 t.test('talking where one is no member is refused at once', async (t) => {
   const { radio } = setUp();
-  t.throws(() => radio.talk({ talkgroupId: 'tg-elsewhere' }), { code: 'not_member' });
+  t.throws(() => radio.talk({ talkgroupId: idOf('tg-elsewhere') }), { code: 'not_member' });
 });
 
 /** WELCOME had room for Alpha alone; Bravo and Charlie are in the parts that follow. */
@@ -251,13 +250,13 @@ function setUpInParts() {
     talkIn: (talkgroupId: string, floor?: 'request' | 'queue') =>
       radio.talk({ talkgroupId, ...(floor && { floor }) }),
     bravoComes: () => part(BRAVO, true),
-    lastComes: () => part({ ...ALPHA, talkgroup_id: 'tg-charlie', number: 3 }, false),
+    lastComes: () => part({ ...ALPHA, talkgroup_id: idOf('tg-charlie'), number: 3 }, false),
   };
 }
 
 t.test('a talk in a talkgroup of a later part waits for it, and sends its last half second', async (t) => {
   const { clock, talkIn, bravoComes, lastComes, sent, socket } = setUpInParts();
-  const burst = talkIn('tg-bravo');
+  const burst = talkIn(idOf('tg-bravo'));
   for (let n = 0; n < 30; n++) {
     burst.send(packet(n));
     clock.pass(20);
@@ -280,19 +279,21 @@ t.test('a talk in a talkgroup of a later part waits for it, and sends its last h
 t.test('a talk that asks first asks when the part of its talkgroup is there', async (t) => {
   for (const floor of ['request', 'queue'] as const) {
     const { talkIn, bravoComes, socket } = setUpInParts();
-    const [kept, dropped] = [talkIn('tg-bravo', floor), talkIn('tg-charlie', floor)];
+    const [kept, dropped] = [talkIn(idOf('tg-bravo'), floor), talkIn(idOf('tg-charlie'), floor)];
     dropped.end();
     t.same(await dropped.ended, { kind: 'ended', code: 'unsent' });
     t.same([socket().texts, kept.state.kind], [[], 'idle']);
     bravoComes();
-    t.match(socket().texts, [{ type: 'FLOOR_REQUEST', talkgroup_id: 'tg-bravo', queue: floor === 'queue' }]);
+    t.match(socket().texts, [
+      { type: 'FLOOR_REQUEST', talkgroup_id: idOf('tg-bravo'), queue: floor === 'queue' },
+    ]);
     t.equal(socket().texts.length, 1);
   }
 });
 
 t.test('a talk in a talkgroup of no part is denied with the last one, from then on at once', async (t) => {
   const { radio, talkIn, bravoComes, lastComes, sent, socket } = setUpInParts();
-  const talks = [talkIn('tg-a'), talkIn('tg-b', 'request'), talkIn('tg-c')];
+  const talks = [talkIn(idOf('tg-a')), talkIn(idOf('tg-b'), 'request'), talkIn(idOf('tg-c'))];
   talks[2]?.send(packet(0));
   bravoComes();
   t.same(
@@ -302,12 +303,12 @@ t.test('a talk in a talkgroup of no part is denied with the last one, from then 
   lastComes();
   for (const { ended } of talks) t.same(await ended, { kind: 'denied', code: 'not_member' });
   t.same([sent(), socket().texts], [[], []]);
-  t.throws(() => radio.talk({ talkgroupId: 'tg-elsewhere' }), { code: 'not_member' });
+  t.throws(() => radio.talk({ talkgroupId: idOf('tg-elsewhere') }), { code: 'not_member' });
 });
 
 t.test('a talk that is let go before its part comes is unsent half a second later', async (t) => {
   const { clock, talkIn, bravoComes, sent } = setUpInParts();
-  const [late, silent] = [talkIn('tg-bravo'), talkIn('tg-charlie')];
+  const [late, silent] = [talkIn(idOf('tg-bravo')), talkIn(idOf('tg-charlie'))];
   late.send(packet(0));
   late.end(packet(1));
   silent.end();
@@ -321,9 +322,9 @@ t.test('a talk that is let go before its part comes is unsent half a second late
 
 t.test('a short talk and the one behind it are sent in their order when the part comes', async (t) => {
   const { talkIn, bravoComes, sent } = setUpInParts();
-  const first = talkIn('tg-bravo');
+  const first = talkIn(idOf('tg-bravo'));
   first.send(packet(0));
-  talkIn('tg-bravo').send(packet(1));
+  talkIn(idOf('tg-bravo')).send(packet(1));
   t.equal(first.state.kind, 'idle');
   bravoComes();
   t.same(sent(), [

@@ -1,8 +1,8 @@
 // Floor control over random histories: whatever happens in whatever order, an onlooker sees no promise broken.
 import fc from 'fast-check';
 import t from 'tap';
+import type { FloorMode } from '../../src/protocol/codes.js';
 import { emptyFloor, type FloorEvent, type Outcome, step } from '../../src/talk/floor.js';
-import type { FloorMode } from '../../src/talk/store.js';
 import { type Radio, TALK_LIMITS, userIdOf, type Watching, watchFloor } from '../helpers/floor-onlooker.js';
 
 type Act =

@@ -1,9 +1,10 @@
 // What PRESENCE tells, against a roster that remembers everything; and the pages of MEMBERS against a sort.
 import fc from 'fast-check';
 import t from 'tap';
-import { type Announcement, Listing, type Present, Roster } from '../../src/presence/roster.js';
+import { type Announcement, Listing, Roster } from '../../src/presence/roster.js';
+import type { Member } from '../../src/protocol/bodies.js';
 
-const present = (session: number, site = 'depot'): Present => ({
+const present = (session: number, site = 'depot'): Member => ({
   session,
   user_id: `user ${session}`,
   username: `radio${session}`,
@@ -85,19 +86,19 @@ t.test('whatever happens, what is told is the difference of two moments', async 
 
 /** Remembers everybody, then and now. */
 function newNaiveRoster() {
-  const now = new Map<number, Present>();
-  let then = new Map<number, Present>();
+  const now = new Map<number, Member>();
+  let then = new Map<number, Member>();
   let most = 0;
 
-  function difference(): Announcement & { joined: readonly Present[]; left: readonly number[] } {
+  function difference(): Announcement & { joined: readonly Member[]; left: readonly number[] } {
     const joined = [...now.values()].filter(({ session, site }) => then.get(session)?.site !== site);
     const left = [...then.keys()].filter((session) => !now.has(session));
     return { joined, left, online: now.size };
   }
 
   return {
-    now: now as ReadonlyMap<number, Present>,
-    toggle(entry: Present): void {
+    now: now as ReadonlyMap<number, Member>,
+    toggle(entry: Member): void {
       if (!now.delete(entry.session)) now.set(entry.session, entry);
       const { joined, left } = difference();
       most = Math.max(most, joined.length + left.length);
