@@ -9,6 +9,7 @@ import type { Snapshot } from '../../src/protocol/bodies.js';
 import { decodeFrames } from '../../src/protocol/bundle.js';
 import { END, encodeFrame, START } from '../../src/protocol/frame.js';
 import type { ServerMessage } from '../../src/protocol/server-messages.js';
+import { faultIn } from '../helpers/heard-message.js';
 import type { Arrival, Line } from './history.js';
 
 /** Somebody with an account, a device, and the right to be in some talkgroups. */
@@ -156,6 +157,8 @@ function openLineBook(person: Person, onSession: (session: number) => void) {
         return;
       }
       const message = parseMessage(data.toString());
+      const fault = faultIn(message);
+      if (fault !== null) throw new Error(`the relay said what is ${fault}`);
       if (message?.type === 'WELCOME') {
         line = newLine(socket, message.session);
         lines.push(line);

@@ -82,7 +82,7 @@ export interface Head {
 }
 
 /** Takes apart what a server sends: unmasked, and ours never fragments. `answered` is so with the first frame, a refusal in HTTP, or the end. */
-export function createReader(socket: Socket) {
+export function createReader(socket: Socket, onText: (text: string) => void = () => {}) {
   const received: Received[] = [];
   let bytes = Buffer.alloc(0);
   let head: Head | null = null;
@@ -116,10 +116,12 @@ export function createReader(socket: Socket) {
     const length =
       short < 126 ? short : short === 126 ? bytes.readUInt16BE(2) : Number(bytes.readBigUInt64BE(2));
     if (bytes.length < at + length) return false;
-    received.push({
+    const frame = {
       opcode: bytes.readUInt8(0) & 0xf,
       payload: Buffer.from(bytes.subarray(at, at + length)),
-    });
+    };
+    received.push(frame);
+    if (frame.opcode === TEXT) onText(frame.payload.toString());
     bytes = bytes.subarray(at + length);
     return true;
   }

@@ -6,6 +6,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Test } from 'tap';
 import { END, encodeFrame, START } from '../../src/protocol/frame.js';
 import { eventually } from './eventually.js';
+import { messageIn } from './heard-message.js';
 import { service } from './service.js';
 import {
   BINARY,
@@ -37,7 +38,7 @@ export async function open(t: Test, address: string, pieces: readonly Uint8Array
   const socket = connect(Number(port), hostname).setNoDelay(true);
   t.teardown(() => socket.destroy());
   socket.on('error', () => {}); // a reset is an end; 'close' follows
-  const reader = createReader(socket);
+  const reader = createReader(socket, (text) => messageIn(text, (fault) => t.fail(fault)));
   await once(socket, 'connect'); // what is written before goes out as one
   await writeEach(socket, pieces);
   await reader.answered;
