@@ -1,5 +1,4 @@
 // Sends requests to the relay and matches the answers by `ref`.
-
 import type { ClientMessageOf, ClientMessage as Sent } from '../protocol/client-messages.js';
 import type { ErrorCode } from '../protocol/codes.js';
 import type { ServerMessage, ServerMessageOf } from '../protocol/server-messages.js';

@@ -1,5 +1,4 @@
 // What floor control counts, told by a step of the pure machine: what was before it, what happened, what came of it.
-
 import { type Histogram, newHistogram, observe } from '../histogram.js';
 import type { EndCode } from '../protocol/codes.js';
 import { type Floor, type FloorEvent, holderOf, type Outcome, type Step, waitingOf } from '../talk/floor.js';

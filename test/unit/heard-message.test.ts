@@ -1,5 +1,6 @@
-// The check of what tests hear finds what is not as the schemas have it.
+// The check of what tests hear finds what is not as the schemas have it; what the relay says is typed by them.
 import t from 'tap';
+import { textOf } from '../../src/protocol/server-messages.js';
 import { faultIn } from '../helpers/heard-message.js';
 
 const presence = { type: 'PRESENCE', talkgroup_id: '00000000-0000-0000-0000-000000000001', online: 2 };
@@ -47,3 +48,16 @@ t.test(
     }
   },
 );
+
+t.test('a message is written without its undefined fields, of which none is required', async (t) => {
+  const pong = textOf({ type: 'PONG', ref: undefined, t: 1, server_time: 2 });
+  t.equal(pong, '{"type":"PONG","t":1,"server_time":2}');
+  t.equal(faultIn(JSON.parse(pong)), null);
+  // @ts-expect-error: required
+  const ok = textOf({ type: 'OK', ref: undefined });
+  t.not(faultIn(JSON.parse(ok)), null);
+  // @ts-expect-error: an entry of a list cannot be undefined either
+  textOf({ type: 'PRESENCE', talkgroup_id: '', left: [undefined], online: 0 });
+  // @ts-expect-error: no such field
+  textOf({ type: 'GOAWAY', reconnect_after_ms: 1, reason: 'restart' });
+});
