@@ -123,7 +123,7 @@ t.test(
     const lines: string[] = [];
     const asking = { ...talker, talkgroup: 'Alpha', file, report: (line: string) => lines.push(line) };
     t.match(await talkFile(asking), { kind: 'denied', code: 'busy' });
-    t.equal(lines.at(-1), 'not talking: busy, bob talks');
+    t.equal(lines.at(-1), 'floor denied: busy, bob talks');
 
     const outcome = talkFile({
       ...asking,
@@ -131,11 +131,11 @@ t.test(
       priority: 2,
       report(line) {
         lines.push(line);
-        if (line.startsWith('waiting')) talk.end();
+        if (line.startsWith('queued')) talk.end();
       },
     });
     t.match(await outcome, { code: 'released', frames: spoken.length });
-    t.match(lines.slice(-3), ['waiting for Alpha: 1 of 1', /^talking in Alpha/, /^released/]);
+    t.match(lines.slice(-3), ['queued in Alpha: 1 of 1', /^talking in Alpha/, /^released/]);
   },
 );
 

@@ -55,7 +55,7 @@ t.test('a file on disk plays before it was closed, and reads the same from its p
 
 t.test('a file into which nobody spoke is still a file, and what is no Opus is refused', async (t) => {
   const silent = await writeOpus({ packets: [], channels: 1, preSkip: 312 });
-  await t.rejects(readOpus(silent), { message: 'the Ogg Opus file holds no sound' });
+  await t.rejects(readOpus(silent), { message: 'the Ogg Opus file contains no audio' });
   await t.rejects(readOpus(new Uint8Array(64)));
   await t.rejects(writeOpus({ packets: [new Uint8Array()], channels: 1, preSkip: 312 }), TypeError);
 });
