@@ -134,8 +134,8 @@ function report({
   const percentile = (share: number) => ordered[Math.ceil(share * ordered.length) - 1] ?? Number.NaN;
   const ms = (value: number) => `${value.toFixed(2)} ms`;
   console.log(`heard      ${HEARD}, burst ended: ${code}`);
-  console.log(`packets    ${same ? 'byte for byte those spoken' : 'NOT those spoken'}`);
-  console.log(`access     ${ms(access)} from the first packet due to the first heard`);
+  console.log(`packets    ${same ? 'identical to those sent' : 'NOT identical to those sent'}`);
+  console.log(`access     ${ms(access)} from the start of the talk to the first packet heard`);
   console.log(
     `latency    p50 ${ms(percentile(0.5))}, p99 ${ms(percentile(0.99))}, one way, ${frames.length} packets`,
   );

@@ -67,6 +67,11 @@ program
   });
 
 program
+  .command('reload')
+  .description('make the running service read its TLS certificate and key again')
+  .action(async () => (await commands()).reloadCommand());
+
+program
   .command('health')
   .description('check that the service answers at HOST and PORT. The exit code is 1 when it does not.')
   .action(async () => {

@@ -6,9 +6,10 @@ import { isSamplePassword } from './auth/samples.js';
 import { isPassword } from './auth/schemas.js';
 import { addAdmin, register, revokeUser } from './auth/store.js';
 import { isUsername, normalizeUsername } from './auth/usernames.js';
+import { certificateFiles } from './certificate.js';
 import { effectiveSettings } from './config/effective.js';
 import { settingsAsEnvFile, settingsAsJsonSchema, settingsAsMarkdown } from './config/reference.js';
-import { namesSet, readConfig } from './config.js';
+import { namesSet, readConfig, readSettings } from './config.js';
 import { type Database, openDatabase } from './db/client.js';
 import { deadlineIn } from './db/deadline.js';
 import { borrowEmbedded } from './db/embedded.js';
@@ -16,6 +17,7 @@ import { migrate } from './db/migrate.js';
 import { checkSecrets, rewrapSecrets } from './keys/secrets.js';
 import { createKeyring } from './keys/wrapping.js';
 import { createLog } from './log.js';
+import { askToReload } from './reload.js';
 
 /** Time limit of a command (ms). No request waits for it, so it can wait for a database that is starting. */
 const COMMAND_MS = 10_000;
@@ -73,6 +75,15 @@ export async function rotateSecretsCommand(): Promise<void> {
   console.log(`secrets encrypted with key ${wrapsWith}: ${wrapped}`);
   if (unreadable.length > 0) fail(`cannot decrypt the secrets of these talkgroups: ${unreadable.join(', ')}`);
   if (left > 0) fail(`${left} secrets were added by nodes with a different first key: run the command again`);
+}
+
+/** Makes the running service read its certificate now. */
+export async function reloadCommand(): Promise<void> {
+  const config = readSettings();
+  if (certificateFiles(config) === null) fail('TLS_CERT_FILE is not set: there is no certificate to reload');
+  const { isPresented, text } = await askToReload(config);
+  if (!isPresented) fail(text);
+  console.log(text);
 }
 
 /** Prints the effective settings, or with a format the reference of all settings. */

@@ -8,6 +8,8 @@ import { authOverflow } from './auth/routes.js';
 import { keptSecret } from './auth/secret.js';
 import { ensureAdmin } from './auth/store.js';
 import { createTokenVerifier, type TokenKeys } from './auth/tokens.js';
+import { certificateFiles, readCertificate } from './certificate.js';
+import { type CertificateRenewal, createCertificateRenewal } from './certificate-renewal.js';
 import { type Config, ConfigError, checkHost, checkOpenFiles } from './config.js';
 import { type Database, openDatabase } from './db/client.js';
 import { deadlineIn, REQUEST_MS } from './db/deadline.js';
@@ -23,6 +25,7 @@ import { createKeyring, type Keyring } from './keys/wrapping.js';
 import { createMetricsServer } from './metrics.js';
 import { composeRelay, HANDSHAKES, type Handshakes, type RelaySide } from './relay/compose.js';
 import { startRelayThread } from './relay/host.js';
+import { createReloadServer } from './reload.js';
 import { restRoutes } from './rest.js';
 
 /** A service that is built and not yet listening. */
@@ -44,6 +47,8 @@ export interface ComposeOptions {
   readonly signal?: AbortSignal | undefined;
   /** For tests. */
   readonly handshakes?: Handshakes;
+  /** For tests: time between two looks at the TLS files (ms). */
+  readonly certificateLookMs?: number;
 }
 
 /** `onDeath` hears that the relay's thread ended by itself; the caller ends the process. */
@@ -51,7 +56,7 @@ export async function compose(
   config: Config,
   log: Logger,
   onDeath: (error: Error) => void,
-  { signal, handshakes = HANDSHAKES }: ComposeOptions = {},
+  { signal, handshakes = HANDSHAKES, certificateLookMs }: ComposeOptions = {},
 ): Promise<Service> {
   const closers: (() => Promise<void>)[] = [];
   const close = async () => {
@@ -125,6 +130,7 @@ export async function compose(
       overflow: authOverflow(passwords),
       routes: restRoutes({ ...listing, config, passwords, limits, wrap, storeFix: fixes.storeFix }),
     });
+    const renewal = await renewalOf({ rest: http, relay });
     const metrics = createMetricsServer({ config, log }, async () => ({
       notReady: ready(),
       relay: await relay.figures(),
@@ -133,11 +139,17 @@ export async function compose(
       passwords: passwords.figures(),
       limits,
       fixes: fixes.counts,
+      certificateExpiries: renewal?.expiries() ?? null,
     }));
     closers.push(() => metrics.close());
     // The relay's sockets go first; REST answers on, says that the connection ends, and its port closes last.
     closers.push(() => http.close());
     closers.push(() => relay.close());
+    const reload = renewal && createReloadServer({ config, look: renewal.look, log });
+    closers.push(async () => {
+      renewal?.close();
+      await reload?.close();
+    });
 
     let closed: Promise<void> | null = null;
     async function drainAndClose(): Promise<void> {
@@ -151,6 +163,8 @@ export async function compose(
         const wsPort = await relay.listen();
         const { port } = await http.listen();
         const metricsPort = await metrics.listen();
+        renewal?.start();
+        await reload?.listen();
         return { port, wsPort, metricsPort };
       },
       async start() {
@@ -175,6 +189,23 @@ export async function compose(
         return closed;
       },
     };
+  }
+
+  /** Null without TLS. */
+  async function renewalOf(
+    listeners: Pick<Parameters<typeof createCertificateRenewal>[0], 'rest' | 'relay'>,
+  ): Promise<CertificateRenewal | null> {
+    const files = certificateFiles(config);
+    if (files === null) return null;
+    const first = await readCertificate(files);
+    if (first.kind === 'unusable') throw new ConfigError(first.reason);
+    return createCertificateRenewal({
+      files,
+      first: first.pair,
+      ...listeners,
+      everyMs: certificateLookMs,
+      log,
+    });
   }
 
   async function embedded(): Promise<string> {

@@ -50,6 +50,11 @@ export function readConfig(source: Source = process.env, openFilesMax = descript
   });
 }
 
+/** The settings as they are written, each checked alone. The TLS files, which may be replaced right now, stay closed. */
+export function readSettings(source: Source = process.env): Env {
+  return readEnvironment(givenIn(source));
+}
+
 /** The names of the settings that the environment sets. */
 export function namesSet(source: Source = process.env): ReadonlySet<string> {
   return new Set(Object.keys(givenIn(source)).filter((name) => Object.hasOwn(settings, name)));

@@ -1,6 +1,7 @@
 // Declares every metric: its name, its help text, its labels and how a scrape reads its value.
 import type { Limits } from './auth/limits.js';
 import type { Passwords } from './auth/passwords.js';
+import type { Presented } from './certificate-renewal.js';
 import type { DatabaseFigures } from './db/client.js';
 import type { FixCounts } from './gps/counts.js';
 import type { Histogram } from './histogram.js';
@@ -20,6 +21,8 @@ export interface Snapshot {
   readonly limits: Pick<Limits, 'counts' | 'forgotten'>;
   /** Positions reported by REST. */
   readonly fixes: FixCounts;
+  /** In Unix time (ms); null without TLS. */
+  readonly certificateExpiries: Readonly<Record<Presented, number>> | null;
   readonly thread: ThreadFigures;
   readonly process: ProcessFigures;
 }
@@ -423,6 +426,12 @@ export const families: readonly Family[] = [
     ofThreads(({ linesLost }) => linesLost),
     ['thread'],
   ),
+  gauge(
+    'talkgroup_tls_certificate_remaining_seconds',
+    'Time until the certificate of new connections expires, negative after that: REST, relay, and relay for clients without SNI',
+    untilExpiry,
+    ['listener'],
+  ),
   counter('process_cpu_seconds_total', 'CPU time of all threads', ({ process }) => process.cpuS),
   gauge('process_resident_memory_bytes', 'Resident memory', ({ process }) => process.residentBytes),
   gauge(
@@ -480,6 +489,14 @@ function ofThreads(read: (thread: ThreadFigures) => number): Numbers {
     const threads = { main: thread, ...(relay?.own && { relay: relay.own.thread }) };
     return Object.entries(threads).map(([name, figures]) => [{ thread: name }, read(figures)] as const);
   };
+}
+
+/** Negative afterwards. */
+function untilExpiry({ certificateExpiries }: Snapshot): readonly Sample<number>[] {
+  return Object.entries(certificateExpiries ?? {}).map(([listener, atMs]) => [
+    { listener },
+    Math.round((atMs - Date.now()) / 1000),
+  ]);
 }
 
 function by(label: string, counts: Readonly<Record<string, number>>): readonly Sample<number>[] {

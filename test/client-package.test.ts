@@ -187,9 +187,11 @@ t.test('the types of the package check an app, in Node and with a bundler', asyn
   await writeFile(
     app,
     `import { createRadio, type HeardFrame, type Radio, type TalkOutcome } from '${NAME}/client';
+import { type OpusRecording, readOpus } from '${NAME}/client/ogg';
 const radio: Radio = createRadio({ url: 'ws://127.0.0.1:3001', token: 'x' });
 radio.on('audio', ({ talkgroupId, payload }: HeardFrame) => console.log(talkgroupId.length, payload.byteLength));
 export const outcome: Promise<TalkOutcome> = radio.talk({ talkgroupId: 'x', floor: 'queue' }).ended;
+export const recording: Promise<OpusRecording> = readOpus('speech.ogg');
 // @ts-expect-error: without a token
 createRadio({ url: 'ws://127.0.0.1:3001' });
 // @ts-expect-error: no such event

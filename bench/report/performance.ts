@@ -114,28 +114,46 @@ function goalOf({ results }: Results, [scenario, name]: readonly [string, string
   return goal === undefined || !Number.isFinite(goal.value) ? null : goal;
 }
 
-function oneCoreOf(results: Results): string[] {
+/** Listener streams of one core, for each way to send the audio; null without a valid run. */
+function waysOf(results: Results): readonly Way[] | null {
   const capacity = goalOf(results, CAPACITY);
   const bundled = goalOf(results, BUNDLED);
-  if (capacity === null || bundled === null) return [NO_SIZING];
+  if (capacity === null || bundled === null) return null;
   const streams = capacity.value / FRAMES_PER_SECOND;
-  const row = (way: string, most: number) =>
-    `| ${way} | ${rounded(most)} | ${rounded(PLANNED_SHARE * most)} |`;
+  const way = (name: string, cost: number) => ({
+    name,
+    most: twoDigits(streams / cost),
+    planned: twoDigits((PLANNED_SHARE * streams) / cost),
+  });
+  return [
+    way('live, plain text', 1),
+    way('live, TLS', TLS_FACTOR),
+    way('60 ms bundles, plain text', bundled.value),
+    way('60 ms bundles, TLS', bundled.value * TLS_FACTOR),
+  ];
+}
+
+interface Way {
+  readonly name: string;
+  readonly most: number;
+  readonly planned: number;
+}
+
+function oneCoreOf(results: Results): string[] {
+  const ways = waysOf(results);
+  if (ways === null) return [NO_SIZING];
   return [
     '| audio | listener streams at most | plan with |',
     '|---|---|---|',
-    row('live, plain text', streams),
-    row('live, TLS', streams / TLS_FACTOR),
-    row('60 ms bundles, plain text', streams / bundled.value),
-    row('60 ms bundles, TLS', streams / bundled.value / TLS_FACTOR),
+    ...ways.map(({ name, most, planned }) => `| ${name} | ${figure(most, '')} | ${figure(planned, '')} |`),
     ...memoryLines(results),
   ];
 }
 
 const NO_SIZING = `There is no valid run of ${CAPACITY[0]} and ${BUNDLED[0]}, so this table is empty.`;
 
-/** Two digits: more would say that it is known. */
-const rounded = (value: number) => figure(Number(value.toPrecision(2)), '');
+/** More would say that it is known. */
+const twoDigits = (value: number) => Number(value.toPrecision(2));
 
 function memoryLines(results: Results): string[] {
   const perRadio = goalOf(results, MEMORY)?.atMost;
@@ -144,7 +162,7 @@ function memoryLines(results: Results): string[] {
   const radios = (GIB - start) / (perRadio * KIB);
   return [
     '',
-    `One GiB of memory: the service starts with ${rounded(start / KIB / KIB)} MiB. With the promised bound of ${perRadio} KiB for an idle radio, the rest is enough for ${rounded(radios)} radios.`,
+    `One GiB of memory: the service starts with ${figure(twoDigits(start / KIB / KIB), '')} MiB. With ${perRadio} KiB for an idle radio, the target of the bench, the rest is enough for ${figure(twoDigits(radios), '')} radios.`,
   ];
 }
 
@@ -160,10 +178,8 @@ interface Run {
 }
 
 function fleetsOf(results: Results): string[] {
-  const capacity = goalOf(results, CAPACITY);
-  const bundled = goalOf(results, BUNDLED);
-  if (capacity === null || bundled === null) return [NO_SIZING];
-  const planned = (PLANNED_SHARE * capacity.value) / FRAMES_PER_SECOND;
+  const ways = waysOf(results);
+  if (ways === null) return [NO_SIZING];
   const rows = FLEETS.map(({ radios, talkingShare }) => {
     const talkers = radios * talkingShare;
     const streams = talkers * (MEMBERS - 1);
@@ -172,9 +188,7 @@ function fleetsOf(results: Results): string[] {
       `${100 * talkingShare} %`,
       figure(talkers, ''),
       figure(streams, ''),
-      ...[1, TLS_FACTOR, bundled.value, bundled.value * TLS_FACTOR].map((cost) =>
-        String(Math.ceil((streams * cost) / planned)),
-      ),
+      ...ways.map(({ planned }) => String(Math.ceil(streams / planned))),
     ];
     return `| ${cells.join(' | ')} |`;
   });

@@ -24,6 +24,8 @@ export type OpusRecording = {
   packets: Uint8Array[];
 };
 
+type Head = Pick<OpusRecording, 'channels' | 'preSkip'>;
+
 /** An open Ogg Opus file. `write` throws TypeError if the bytes are not an Opus packet. `close` completes the file. */
 export type OpusWriter = {
   write(packet: Uint8Array): Promise<void>;
@@ -55,16 +57,20 @@ export async function readOpus(file: Uint8Array | string): Promise<OpusRecording
   return { ...readHead(header), packetMs, packets };
 }
 
-/** Opens a file for packets as they arrive: in memory (`BufferTarget`), or at a path in Node. */
-export async function createOpusWriter(
-  target: Target | string,
-  { channels = 1, preSkip = PRE_SKIP_OF_LIBOPUS }: Partial<Pick<OpusRecording, 'channels' | 'preSkip'>> = {},
+/** Opens a file at a path for packets as they arrive. In Node only. */
+export function createOpusWriter(path: string, head: Partial<Head> = {}): Promise<OpusWriter> {
+  // Unchunked: pages reach the disk as they fill, so a killed process leaves a file that plays.
+  return openWriter(new FilePathTarget(path, { chunked: false }), head);
+}
+
+async function openWriter(
+  target: Target,
+  { channels = 1, preSkip = PRE_SKIP_OF_LIBOPUS }: Partial<Head>,
 ): Promise<OpusWriter> {
   const track = new EncodedAudioPacketSource('opus');
   const output = new Output({
     format: new OggOutputFormat({ maximumPageDuration: PAGE_SECONDS_MAX }),
-    // Unchunked: pages reach the disk as they fill, so a killed process leaves a file that plays.
-    target: typeof target === 'string' ? new FilePathTarget(target, { chunked: false }) : target,
+    target,
   });
   // Given here rather than with the first packet, the header is written even when nothing is ever heard.
   output.addAudioTrack(track, {
@@ -95,7 +101,7 @@ export async function writeOpus(
   recording: Pick<OpusRecording, 'channels' | 'preSkip' | 'packets'>,
 ): Promise<Uint8Array> {
   const target = new BufferTarget();
-  const writer = await createOpusWriter(target, recording);
+  const writer = await openWriter(target, recording);
   for (const packet of recording.packets) await writer.write(packet);
   await writer.close();
   if (!target.buffer) throw new Error('the writer closed without a file');
@@ -119,7 +125,7 @@ function writeHead(channels: number, preSkip: number): Uint8Array {
   return head;
 }
 
-function readHead(head: ArrayBufferView | ArrayBufferLike): Pick<OpusRecording, 'channels' | 'preSkip'> {
+function readHead(head: ArrayBufferView | ArrayBufferLike): Head {
   const view = ArrayBuffer.isView(head)
     ? new DataView(head.buffer, head.byteOffset, head.byteLength)
     : new DataView(head);

@@ -33,6 +33,8 @@ export type OutgoingOwner = {
 export type Outgoing = {
   /** A frame of the present burst has left. */
   readonly hasBegun: boolean;
+  /** Number of frames with speech that never left. */
+  readonly dropped: number;
   push(payload: Uint8Array, isEnd: boolean, options?: SendOptions): void;
   skip(periods: number): void;
   /** Forgets what has not left. */
@@ -64,11 +66,15 @@ export function createOutgoing(
   let period = 0;
   /** The period of the burst's first frame, null until it left. */
   let startPeriod: number | null = null;
+  let dropped = 0;
   let cancelRetry = () => {};
 
   return {
     get hasBegun() {
       return startPeriod !== null;
+    },
+    get dropped() {
+      return dropped;
     },
     push(payload, isEnd, { capturedAtMs = clock.nowMs() } = {}) {
       held.push({ payload, period, capturedAtMs, isEnd });
@@ -86,14 +92,20 @@ export function createOutgoing(
   };
 
   function clear(): void {
-    held = [];
+    keep(() => false);
     cancelRetry();
+  }
+
+  function keep(isKept: (frame: Held) => boolean): void {
+    const left = held.filter(isKept);
+    dropped += speechIn(held) - speechIn(left);
+    held = left;
   }
 
   function flush(): void {
     cancelRetry();
     if (!owner.mayLeave()) return leaveOut();
-    held = held.filter((frame) => frame.isEnd || !isOld(frame));
+    keep((frame) => frame.isEnd || !isOld(frame));
     if (!uplink.isAwaited(talkgroupId)) drain();
     // An END alone: nothing was sent that it could end.
     else if (!held.some(isSpeech)) leaveOut();
@@ -111,7 +123,7 @@ export function createOutgoing(
 
   function leaveOut(): void {
     const hadEnd = held.some(({ isEnd }) => isEnd);
-    held = [];
+    keep(() => false);
     if (hadEnd) owner.closed(false);
   }
 
@@ -126,6 +138,7 @@ export function createOutgoing(
 
   function transmitEnd(frame: Held): void {
     const payload = isOld(frame) ? NOTHING : frame.payload;
+    if (payload !== frame.payload) dropped += speechIn([frame]);
     const isNeeded = payload.length > 0 || startPeriod !== null;
     if (isNeeded) transmit(frame, payload, END);
     owner.closed(isNeeded);
@@ -139,3 +152,5 @@ export function createOutgoing(
     uplink.send(encodeFrame({ flags: flags | start, sequence: period - startPeriod, talkgroup, payload }));
   }
 }
+
+const speechIn = (frames: readonly Held[]) => frames.filter(({ payload }) => payload.length > 0).length;

@@ -28,6 +28,8 @@ import { createTalks } from './talks.js';
 export type { Close } from './backoff.js';
 export type { Codec, Emergency, FloorMode, Member, Mode, Snapshot, Talker } from './bodies.js';
 export type { HeardEnd, HeardFrame, Talkgroup } from './channel.js';
+export type { Clock } from './clock.js';
+export type { ConnectionState, RadioSocket } from './connection.js';
 export type { Lag } from './hearing.js';
 export type {
   ClientMessage,
@@ -42,7 +44,7 @@ export type { EmergencyCall } from './raising.js';
 export { RadioError } from './requests.js';
 export { type Spoken, speak } from './speak.js';
 export type { SubscribeOptions } from './subscriptions.js';
-export type { Talk, TalkOptions, TalkOutcome, TalkState } from './talk.js';
+export type { SendOptions, Talk, TalkOptions, TalkOutcome, TalkState } from './talk.js';
 
 export type RadioOptions = {
   /** Address of the relay, `ws://host:port` or `wss://host`. The client appends `/ws` if it is missing. */
@@ -111,7 +113,7 @@ export type Radio = Listenable<RadioEvents> & {
   /** A page of connected sessions: at most `limit` (default 100, at most 200) with numbers above `after`. Once per 2 s. */
   members(talkgroupId: string, page?: { after?: number; limit?: number }): Promise<MemberPage>;
   readonly emergency: {
-    /** Resolves with the id after the relay has announced it. Repeats the request until then: see Raising. */
+    /** Resolves with the id after the relay has announced it. Repeats the request until then, or until its `signal`. */
     raise(call: EmergencyCall): Promise<string>;
     /** For administrators. */
     ack(emergencyId: string): Promise<void>;
@@ -272,6 +274,7 @@ export function createRadio(options: RadioOptions): Radio {
 }
 
 function addressOf({ url, token }: RadioOptions): string {
+  if (!url) throw new TypeError('url must be the address of the relay, such as wss://radio.example');
   return `${url.replace(/\/(ws\/?)?$/, '')}/ws?token=${encodeURIComponent(token)}`;
 }
 

@@ -56,12 +56,17 @@ export type TalkEvents = { state: TalkState };
 /** `capturedAtMs`: when the sound was recorded, by the radio's clock. Default: now. */
 export type SendOptions = { capturedAtMs?: number };
 
-/** A talk in one talkgroup. Calls never throw and never wait. Frames that cannot be sent within 500 ms are dropped. */
+/**
+ * A talk in one talkgroup. Calls never throw and never wait. The radio drops frames that it cannot send within 500 ms, and
+ * frames from a time when it was not connected. So wait for the radio's `open` before the first talk.
+ */
 export type Talk = Listenable<TalkEvents> & {
   readonly talkgroupId: string;
   /** How it requests the floor. */
   readonly floor: NonNullable<TalkOptions['floor']>;
   readonly state: TalkState;
+  /** Number of packets with speech that the radio dropped instead of sending them late. */
+  readonly dropped: number;
   /** Sends one packet, which takes one frame period. */
   send(payload: Uint8Array, options?: SendOptions): void;
   /** A pause of `periods` frame periods (DTX): the talk sends nothing, and the sequence continues. */

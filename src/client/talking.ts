@@ -77,6 +77,9 @@ export function createTalk(
     get isOver() {
       return isOver;
     },
+    get dropped() {
+      return outgoing.dropped;
+    },
     send(payload, options) {
       if (!isEnding) outgoing.push(payload, false, options);
     },

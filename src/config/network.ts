@@ -33,7 +33,8 @@ export const networkSettings = {
       unit: 'path of a PEM file',
       description: 'File with the certificate chain of REST and WebSocket.',
       must: 'be the path of a PEM file',
-      notes: 'Set it together with `TLS_KEY_FILE`.',
+      notes:
+        'Set it together with `TLS_KEY_FILE`. The service looks at the content of both files once a minute.',
       unset:
         'REST and WebSocket use plain text. Use that only on loopback or behind a proxy that terminates TLS.',
     }),
@@ -89,7 +90,8 @@ export const databaseSettings = {
     level: 'basic',
     unit: 'path of a directory',
     default: '.data',
-    description: 'Directory of the embedded database and of the generated token key.',
+    description:
+      'Directory of the embedded database, of the generated token key and of the socket of the command `reload`.',
     must: 'be the path of a directory',
     notes: 'The image sets `/data`.',
   }),

@@ -1,6 +1,7 @@
 // Assembles the REST API: the steps of a request, in order, from its first byte to its answer.
 import type { IncomingMessage } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import type { Server as TlsServer } from 'node:tls';
 import cors from '@fastify/cors';
 import helmet from '@fastify/helmet';
 import sensible from '@fastify/sensible';
@@ -53,6 +54,8 @@ export interface HttpServerOptions {
 export interface HttpServer {
   /** Resolves with the port when it accepts connections. Rejects when the port is in use or a route has no access. */
   listen(): Promise<{ port: number }>;
+  /** Presents this certificate to new connections. Open connections keep theirs. Only for a server with TLS. */
+  present(pair: { readonly cert: Buffer; readonly key: Buffer }): void;
   /** Adds `Connection: close` to every answer from now on. The server still accepts requests. */
   drain(): void;
   /**
@@ -171,6 +174,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
         throw portError(error, { name: 'PORT', host, port }) ?? error;
       });
       return { port: (app.server.address() as AddressInfo).port }; // a string only for pipes
+    },
+    present({ cert, key }) {
+      (app.server as unknown as TlsServer).setSecureContext({ cert, key }); // listener.ts made it
     },
     drain() {
       drainedAt ??= performance.now();

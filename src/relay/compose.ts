@@ -1,5 +1,6 @@
 // The relay's half of the composition: builds it from its instances of verifier, SQL client and listener.
 import type { VerifyToken } from '../auth/tokens.js';
+import { certificateFiles } from '../certificate.js';
 import type { Config } from '../config.js';
 import type { Database } from '../db/client.js';
 import { deadlineIn, READ_MS_MAX, REQUEST_MS } from '../db/deadline.js';
@@ -11,6 +12,7 @@ import { accountsOf, nextSessionBlock, SESSION_BLOCK, talkgroupsOf } from '../ta
 import type { RelayFigures } from './figures.js';
 import { createEngine } from './listener.js';
 import { createRelay } from './relay.js';
+import { createRenewals, type Renewal, type RenewedCertificate } from './renewals.js';
 import { createSessionNumbers, type SessionNumbers } from './session-numbers.js';
 
 /** The relay as the rest of the house sees it, on this thread or another. */
@@ -24,6 +26,8 @@ export interface RelaySide {
   trouble(): string | null;
   /** For the metrics; null when its thread did not tell in time. */
   figures(): Promise<RelayFigures | null>;
+  /** After `listen`, one at a time. */
+  present(certificate: RenewedCertificate): Promise<Renewal>;
   close(): Promise<void>;
 }
 
@@ -71,13 +75,11 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
   let numbers: SessionNumbers | null = null;
   let notices: NoticeListener | null = null;
 
+  const files = certificateFiles(config);
   const engine = createEngine({
     host: config.HOST,
     port: config.WS_PORT,
-    tls:
-      config.TLS_CERT_FILE === undefined || config.TLS_KEY_FILE === undefined
-        ? null
-        : { certFile: config.TLS_CERT_FILE, keyFile: config.TLS_KEY_FILE },
+    tls: files,
     frameBytes: config.FRAME_BYTES,
     textBytes: config.TEXT_BYTES,
     idleTimeoutS: config.IDLE_TIMEOUT_S,
@@ -86,6 +88,7 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
     descriptorMax: descriptorsMax() - config.REST_CONNECTIONS - DESCRIPTORS_OF_OTHERS,
     log,
   });
+  const renewals = createRenewals({ files, addServerNames: engine.addServerNames });
   const relay = createRelay({
     verifyToken,
     started: () => numbers !== null,
@@ -160,6 +163,7 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
       connections: engine.connections(),
       own: null,
     }),
+    present: async (certificate) => renewals.present(certificate),
     async close() {
       await relay.close();
       numbers?.close();

@@ -10,6 +10,7 @@ import type { ThreadFigures } from '../thread-figures.js';
 import type { Handshakes, RelaySide } from './compose.js';
 import type { RelayFigures } from './figures.js';
 import { LOOP_DELAYS_MS } from './pulse.js';
+import type { Renewal, RenewedCertificate } from './renewals.js';
 
 /** What the thread is born with; all of it plain data. */
 export interface ThreadData {
@@ -21,7 +22,8 @@ export interface ThreadData {
 
 export type ToThread =
   | { readonly kind: 'listen' | 'start' | 'figures' | 'close' }
-  | { readonly kind: 'notice'; readonly notice: Notice };
+  | { readonly kind: 'notice'; readonly notice: Notice }
+  | { readonly kind: 'present'; readonly certificate: RenewedCertificate };
 
 export type FromThread =
   | { readonly kind: 'listening'; readonly port: number }
@@ -29,7 +31,8 @@ export type FromThread =
   | { readonly kind: 'acknowledged'; readonly id: string }
   | Beat
   | ThreadTold
-  | { readonly kind: 'started' };
+  | { readonly kind: 'started' }
+  | { readonly kind: 'presented'; readonly renewal: Renewal };
 
 /** How the thread is. */
 interface Beat {
@@ -78,6 +81,7 @@ export function startRelayThread(data: ThreadData, onDeath: (error: Error) => vo
   let closing = false;
   let answerListen: { resolve: (port: number) => void; reject: (error: Error) => void } | null = null;
   let answerStart: (() => void) | null = null;
+  let answerPresent: ((renewal: Renewal) => void) | null = null;
 
   const say = (message: ToThread) => worker.postMessage(message);
 
@@ -102,6 +106,8 @@ export function startRelayThread(data: ThreadData, onDeath: (error: Error) => vo
         return;
       case 'started':
         return answerStart?.();
+      case 'presented':
+        return answerPresent?.(message.renewal);
     }
   });
   worker.on('error', onDeath);
@@ -144,6 +150,11 @@ export function startRelayThread(data: ThreadData, onDeath: (error: Error) => vo
         };
         waitingForFigures.add(answer);
         say({ kind: 'figures' });
+      }),
+    present: (certificate) =>
+      new Promise((resolve) => {
+        answerPresent = resolve;
+        say({ kind: 'present', certificate });
       }),
     async close() {
       closing = true;

@@ -3,6 +3,7 @@
 
 import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type WebSocket } from 'uWebSockets.js';
 import { setTimeout } from 'node:timers/promises';
+import type { CertificateFiles } from '../certificate.js';
 import { type Cap, type CapLog, type ConnectionFigures, createCap } from './cap.js';
 import { closes } from './closes.js';
 import { countEngineDrop, countNotUpgraded, countRefused, type EngineDrop } from './counts.js';
@@ -17,7 +18,7 @@ export interface ListenerOptions {
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
-  readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
+  readonly tls: CertificateFiles | null;
   readonly frameBytes: number;
   readonly textBytes: number;
   /** Seconds; the engine pings before. */
@@ -39,6 +40,12 @@ export interface Engine {
   /** Another connection would be refused. */
   isFull(): boolean;
   connections(): ConnectionFigures;
+  /**
+   * Reads the files of `tls` again: new connections to names that fit a pattern get what is in them now. Open sockets
+   * go on as they are, and topics are shared. False: TLS cannot use the files, or the port is closed.
+   * LIMIT: a client that names no server gets the certificate of the start; the engine cannot replace that one.
+   */
+  addServerNames(patterns: readonly string[]): boolean;
   /** Stops accepting; whoever had asked for its upgrade is told, and has time to read it, before what is open is dropped. */
   close(): Promise<void>;
 }
@@ -73,6 +80,7 @@ export function createEngine(options: ListenerOptions): Engine {
   // Made when it listens: an app of the engine that never did ends the process with a fault.
   let app: TemplatedApp | null = null;
   let bound: Bound | null = null;
+  let addRoutes = (_app: TemplatedApp) => {};
   const cap = createCap({ ...options, connectionsMax: options.socketsMax });
   /** Until then a socket that was told that the server ends has time to read it. */
   let lingersUntilMs = Number.NEGATIVE_INFINITY;
@@ -91,15 +99,25 @@ export function createEngine(options: ListenerOptions): Engine {
     },
     async listen(relay) {
       const { tls, host, port } = options;
-      const made =
-        tls === null ? uWS.App() : uWS.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile });
+      const made = tls === null ? uWS.App() : uWS.SSLApp(engineFiles(tls));
       app = made;
-      routes(made, relay, { ...options, told, cap });
+      countConnections(made, { ...options, cap });
+      addRoutes = (to) => routes(to, relay, { ...options, told, cap });
+      addRoutes(made);
       bound = await bind(made, { host, port });
       return bound.port;
     },
     isFull: cap.isFull,
     connections: cap.figures,
+    addServerNames(patterns) {
+      const { tls } = options;
+      if (app === null || tls === null || !isUsable(tls)) return false;
+      for (const pattern of patterns) {
+        app.addServerName(pattern, engineFiles(tls));
+        addRoutes(app.domain(pattern)); // each name has routes of its own
+      }
+      return true;
+    },
     async close() {
       bound?.close();
       bound = null;
@@ -110,6 +128,21 @@ export function createEngine(options: ListenerOptions): Engine {
       app = null;
     },
   };
+}
+
+const engineFiles = ({ certFile, keyFile }: CertificateFiles) => ({
+  cert_file_name: certFile,
+  key_file_name: keyFile,
+});
+
+/** Tried with an app of its own: a server name whose files the engine cannot use is left out without a word. */
+function isUsable(files: CertificateFiles): boolean {
+  try {
+    uWS.SSLApp(engineFiles(files)).close();
+    return true;
+  } catch {
+    return false; // it says no more than that it failed
+  }
 }
 
 /** A socket that listens. */
@@ -147,15 +180,32 @@ interface RoutesOptions extends ListenerOptions {
   readonly told: (session: Session | null) => void;
 }
 
-function routes(app: TemplatedApp, relay: Relay, options: RoutesOptions): void {
-  const { cap } = options;
-  const guarded = (callback: string, act: () => void) => {
+type Guarded = (callback: string, act: () => void) => void;
+
+const guardedBy =
+  (log: CapLog): Guarded =>
+  (callback, act) => {
     try {
       act();
     } catch (error) {
-      options.log.error({ callback, err: error }, 'relay callback failed');
+      log.error({ callback, err: error }, 'relay callback failed');
     }
   };
+
+/** Each connection when it was accepted (1), and when it ends without having become a WebSocket (-1). */
+function countConnections(app: TemplatedApp, { cap, log }: Pick<RoutesOptions, 'cap' | 'log'>): void {
+  const guarded = guardedBy(log);
+  app.filter((res, change) =>
+    guarded('accept', () => {
+      if (Number(change) < 0) cap.leaves();
+      else if (!cap.enters()) res.close();
+    }),
+  );
+}
+
+function routes(app: TemplatedApp, relay: Relay, options: RoutesOptions): void {
+  const { cap } = options;
+  const guarded = guardedBy(options.log);
   /** A throw ends the one session it met. */
   const ofSession = (ws: WebSocket<SocketData>, act: (session: Session) => void) => {
     const { session } = ws.getUserData();
@@ -193,13 +243,6 @@ function routes(app: TemplatedApp, relay: Relay, options: RoutesOptions): void {
     const { claims, resume } = data;
     relay.admit({ claims, resume }, (admission) => guarded('seat', () => seat(ws, data, admission, relay)));
   };
-  // Each connection when it was accepted (1), and when it ends without having become a WebSocket (-1).
-  app.filter((res, change) =>
-    guarded('accept', () => {
-      if (Number(change) < 0) cap.leaves();
-      else if (!cap.enters()) res.close();
-    }),
-  );
   app.ws<SocketData>('/ws', {
     compression: uWS.DISABLED,
     // One number for both kinds; the session holds each to its own.

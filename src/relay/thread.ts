@@ -58,6 +58,9 @@ port.on('message', (message: ToThread) => {
           say({ kind: 'figures', figures, thread: threadFigures(), database: database.figures() }),
         );
       return;
+    case 'present':
+      void relay.present(message.certificate).then((renewal) => say({ kind: 'presented', renewal }));
+      return;
     case 'close':
       // It goes on telling how it is while it drains.
       void relay

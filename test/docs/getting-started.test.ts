@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { eventually } from '../helpers/eventually.js';
 import { fencesOf, ROOT, readPage } from '../helpers/pages.js';
+import { unless } from '../helpers/programs.js';
 import { serviceProcess } from '../helpers/service.js';
 
 /** Commands, and the lines they print. */
@@ -28,7 +29,9 @@ const AWAITED: readonly (readonly [commands: RegExp, printed: RegExp])[] = [
 const PACKETS = 387;
 const PACKETS_LATE_MAX = 50;
 
-t.test('every step of the tutorial prints what the page shows', { timeout: 150_000 }, async (t) => {
+const page = { skip: unless('curl'), timeout: 150_000 };
+
+t.test('every step of the tutorial prints what the page shows', page, async (t) => {
   const [start, ...steps] = stepsOf(readPage('docs/getting-started.md'));
   t.equal(start?.commands, 'make run');
   t.ok(steps.length > 8);

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import t from 'tap';
+import { VERSION_1 } from '../../src/relay/frame.js';
 import { anchorsOf, codeOf, linksOf, markdownFiles, ROOT, readPage } from '../helpers/pages.js';
 
 /** Of a talker. */
@@ -64,6 +65,16 @@ t.test(
   },
 );
 
+t.test('the versions of package, README, changelog, REST document and protocol agree', async (t) => {
+  const { version } = JSON.parse(readPage('package.json'));
+  t.match(readPage('README.md'), `Version ${version}, `);
+  t.match(readPage('CHANGELOG.md'), `# Changelog\n\n## ${version}`);
+  t.equal(JSON.parse(readPage('docs/openapi.json')).info.version, version);
+  const protocol = VERSION_1 >> 6;
+  t.match(readPage('CHANGELOG.md'), `WebSocket protocol ${protocol}.`);
+  t.match(readPage('docs/protocol.md'), `# WebSocket protocol, version ${protocol}\n`);
+});
+
 t.test('the README has the numbers of the results', async (t) => {
   const readme = readPage('README.md');
   const latencyMs = figure('one-talker-1000', 'p99 relay latency');
@@ -73,7 +84,7 @@ t.test('the README has the numbers of the results', async (t) => {
   const memoryKib = figure('idle-memory', 'server memory per idle radio, 10000 radios');
   for (const cell of [
     `| ${latencyMs.toFixed(1)} ms |`,
-    `| ${capacity.toLocaleString('en-US')}, about ${listeners.toLocaleString('en-US')} listeners |`,
+    `| ${capacity.toLocaleString('en-US')}, or ${listeners.toLocaleString('en-US')} listeners at ${FRAMES_PER_SECOND} a second |`,
     `| ${backS.toFixed(1)} s |`,
     `| ${memoryKib.toFixed(1)} KiB |`,
   ]) {

@@ -9,7 +9,10 @@ import { families } from '../../src/metric-families.js';
 import { readExposition } from '../helpers/exposition.js';
 import { carryOut, deployed, page } from '../helpers/operations-page.js';
 import { run, unless } from '../helpers/programs.js';
-import { serviceProcess } from '../helpers/service.js';
+import { service, serviceProcess } from '../helpers/service.js';
+
+/** Some metrics are about certificates. */
+const TLS = { TLS_CERT_FILE: 'test/helpers/tls-cert.pem', TLS_KEY_FILE: 'test/helpers/tls-key.pem' };
 
 interface Alert {
   readonly alert: string;
@@ -82,11 +85,15 @@ t.test('alerts and dashboard ask for metrics and labels that the service has', a
   radio.socket.close(1000);
   await radio.closes();
   await call('GET', '/talkgroups', null);
-  const { series } = readExposition(await (await fetch(metrics)).text());
+  const secure = await service(t, TLS);
+  const texts = await Promise.all(
+    [metrics, secure.metrics].map(async (address) => (await fetch(address)).text()),
+  );
+  const samples = texts.flatMap((text) => [...readExposition(text).series.keys()]);
   /** `name{label="value"}` and `name{label}`. */
   const labelled = new Set<string>();
   const labels = new Set(['instance', 'job', 'le']);
-  for (const key of series.keys()) {
+  for (const key of samples) {
     const [name = '', rest = ''] = key.split(/\{(.*)\}$/s);
     for (const [, label = '', value = ''] of rest.matchAll(/(\w+)="([^"]*)"/g)) {
       labelled.add(`${name}{${label}="${value}"}`);

@@ -48,7 +48,7 @@ export async function service(
   t: Test,
   environment: Record<string, string> = {},
   around?: string,
-  constants: Pick<ComposeOptions, 'handshakes'> = {},
+  constants: Pick<ComposeOptions, 'handshakes' | 'certificateLookMs'> = {},
 ) {
   const url = environment.DATABASE_URL ?? (await migratedDatabase(t));
   const config = readConfig({ ...settings, RELAY_THREADS: '0', ...environment, DATABASE_URL: url });

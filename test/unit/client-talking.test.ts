@@ -98,6 +98,7 @@ t.test('a frame recorded too long ago is not sent, even where the network is wel
   burst.send(packet(0), { capturedAtMs: now - 501 });
   burst.send(packet(1), { capturedAtMs: now - 500 });
   t.same(sent(), [[START, 0, 0x08, 1]], 'the first one sent starts the burst');
+  t.equal(burst.dropped, 1);
 });
 
 t.test('what was recorded before the connection is not sent on it, however young', async (t) => {
@@ -111,6 +112,7 @@ t.test('what was recorded before the connection is not sent on it, however young
   burst.send(packet(1), { capturedAtMs: beforeMs });
   burst.send(packet(2));
   t.same(sent(), [[START, 0, 0x08, 2]]);
+  t.equal(burst.dropped, 1, 'packet 0 left on the connection before');
 });
 
 t.test('speech from before a reconnect is never sent, and what follows is a new burst', async (t) => {
@@ -130,6 +132,7 @@ t.test('speech from before a reconnect is never sent, and what follows is a new 
     [START, 0, 0x08, 3],
     [END, 1],
   ]);
+  t.equal(burst.dropped, 2);
 });
 
 t.test('a burst begun before the first connection starts when there is one', async (t) => {
