@@ -121,7 +121,7 @@ function openRadio({ url, token, report = () => {} }: TerminalOptions): Radio {
   return radio;
 }
 
-/** Resolves when the relay has told of all talkgroups, or when aborted; rejects when it turned us away for good. */
+/** Resolves when the relay has sent all talkgroups, or when aborted. Rejects when the relay closes the session for good. */
 function until(
   radio: Radio,
   { event, signal }: { event?: 'told'; signal: AbortSignal | undefined },
