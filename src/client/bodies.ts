@@ -1,4 +1,4 @@
-// The objects that the relay's messages carry (docs/protocol.md, section 3), as they stand on the wire.
+// Declares the objects in the relay's messages (docs/protocol.md, section 3).
 
 /** How to decode a talker's payloads. Without one: Opus, 48 kHz, mono, 20 ms. */
 export type Codec = { name: string; sample_rate: number; frame_ms: number };

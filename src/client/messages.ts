@@ -1,4 +1,4 @@
-// The JSON messages of both sides as types (docs/protocol.md, section 3); what a newer server adds passes through untyped.
+// Declares the JSON messages of both sides (docs/protocol.md, section 3). Additions of a newer server pass untyped.
 import type {
   Codec,
   DenyCode,

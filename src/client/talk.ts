@@ -1,4 +1,4 @@
-// The types of a talk as an app sees it: options, states, events and outcome.
+// Declares a talk as an app sees it: options, states, events and outcome.
 import type { Codec, DenyCode, EndCode, ErrorCode, RevokeCode, Talker } from './bodies.js';
 import type { Listenable } from './events.js';
 import type { TalkEnded } from './messages.js';
