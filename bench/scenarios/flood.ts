@@ -49,7 +49,7 @@ function accountOf({ disturbed: { ends } }: Played, { turns }: Load): Account {
       '  frames sent until then': all(({ framesSent }) => framesSent),
     },
     goals: [
-      { name: 'flooding radios not closed', value: floods - ends.length, unit: '', atMost: 0 },
+      { name: 'floods not closed', value: floods - ends.length, unit: '', atMost: 0 },
       { name: 'a flood is closed after', value: last, unit: 'ms' },
     ],
   };

@@ -258,7 +258,7 @@ function goalsOf({ rungs, quiet, wrong }: Measured, faults: readonly string[]): 
   const goals: Goal[] = [
     watched('positions per second acknowledged in time', highestOf(rungs), '/s'),
     {
-      name: 'devices with a stored position older than an acknowledged one',
+      name: 'devices whose stored position is older than an acknowledged one',
       value: wrong,
       unit: '',
       atMost: 0,

@@ -143,7 +143,7 @@ function reportOf({ phases, surroundings, delivered }: Measured): Report {
       line('  longest', ms(summary.loggedIn.maxMs)),
       line('  with a wrong token', `${summary.wrong}`),
       ...Object.entries(summary.refusals).map(([refusal, count]) => line(refusal, `${count}`)),
-      line('without an answer', `${summary.lost}`),
+      line('neither let in nor turned away', `${summary.lost}`),
       ...linesOfSurroundings(surroundings, 'frames and logins'),
       'limits raised: none; the limit that is hit is the password queue (64 waiting, or 2.5 s of them)',
     ],
@@ -183,17 +183,17 @@ function goalsOf(summary: Summary, audio: Audio, faults: readonly string[]): Goa
   });
   const audioMsMax = Math.max(AUDIO_P99_MS_MAX, AUDIO_P99_TIMES_MAX * audio.without.p99Ms);
   return [
-    promised('audio p99 during a login burst', audio.with.p99Ms, 'ms', audioMsMax),
-    promised('rejected logins, p99', summary.turnedAway.p99Ms, 'ms', TURNED_AWAY_P99_MS_MAX),
+    promised('audio p99 during a login storm', audio.with.p99Ms, 'ms', audioMsMax),
+    promised('logins turned away, p99', summary.turnedAway.p99Ms, 'ms', TURNED_AWAY_P99_MS_MAX),
     promised('logins answered with a wrong token', summary.wrong, '', 0),
-    promised('logins without an answer', summary.lost, '', 0),
-    { name: 'logins per second in a login burst', value: summary.perSecond, unit: '/s', isMet: null },
+    promised('logins neither let in nor turned away', summary.lost, '', 0),
+    { name: 'logins per second in a storm', value: summary.perSecond, unit: '/s', isMet: null },
   ];
 }
 
 const plotOf = (audio: Audio): Plot => ({
   kind: 'percentiles',
-  title: 'Audio during a login burst',
+  title: 'Audio during a login storm',
   note: 'Phases of 3 s with and without 1,000 logins within a second; the closer the lines, the better.',
   series: [
     { name: 'without', points: percentilePoints(audio.without) },

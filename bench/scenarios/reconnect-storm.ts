@@ -250,7 +250,7 @@ function goalsOf(plan: Plan, figures: Figures, faults: readonly string[]): Goal[
       isMet: verdict(isBack && backS <= BACK_S_MAX),
     },
     {
-      name: 'p99 of the radios that stay, during the reconnect',
+      name: 'p99 of those who stayed, during the storm',
       value: survivorsP99Ms,
       unit: 'ms',
       atMost: P99_MS_MAX,
@@ -258,7 +258,7 @@ function goalsOf(plan: Plan, figures: Figures, faults: readonly string[]): Goal[
     },
     ...(transactions === null
       ? []
-      : [{ name: 'database transactions in the reconnect', value: transactions, unit: '', ...watched }]),
+      : [{ name: 'database transactions in the storm', value: transactions, unit: '', ...watched }]),
     {
       name: 'CPU of PostgreSQL per returning radio',
       value: (1000 * surroundings.databaseShare * endMs) / radios,

@@ -71,7 +71,7 @@ function accountOf({ disturbed, delivered }: Played, { disturbing }: Load): Acco
       '  closed': `${ends.length}`,
     },
     goals: [
-      { name: 'frames that a slow radio missed and no LAG counted', value: untold, unit: '', atMost: 0 },
+      { name: 'frames that a slow radio neither heard nor was told of', value: untold, unit: '', atMost: 0 },
     ],
   };
 }
