@@ -33,7 +33,7 @@ node_modules/.package-lock.json: package.json package-lock.json | node
 build: install
 	$(BIN)/tsc
 
-run: build ## install, build and start everything; settings come from the environment
+run: build ## install, build and start everything with settings from the environment
 	@exec $(NODE) dist/src/main.js
 
 test: lint build ## install, build, type-check, lint and run every test
@@ -53,32 +53,32 @@ prove: export KILLS_NODE = 50
 prove: export TWO_LAUNCHERS = 20
 prove: export LEDGER_WRITES = 100000
 prove: export STOPPED_S = 5
-prove: lint build ## the tests with the full counts: races, cuts, kills (takes long)
+prove: lint build ## run the tests with the full counts of races, cuts and kills (takes long)
 	$(RUN_TESTS)
 
-demo: build ## two radios, real speech: what was said is what was heard
+demo: build ## send real speech between two radios, print latency and loss
 	$(NODE) dist/bench/demo.js
 
-bench: build ## relay latency and CPU per delivered frame, beside the bare engine
+bench: build ## measure relay latency and CPU per delivered frame, beside other servers
 	$(NODE) dist/bench/run.js $(SCENARIO)
 
-bench-compare: build ## what changed between two results: make bench-compare A=before.json B=bench/results
+bench-compare: build ## compare two results: make bench-compare A=before.json B=bench/results
 	@$(NODE) dist/bench/report/compare.js '$(A)' '$(B)'
 
 admin: build ## add an administrator: make admin NAME=ann (asks for the password)
 	@$(NODE) dist/src/cli.js admin add $(if $(PROMOTE),--promote) '$(NAME)'
 
 # Settings come from the command line or the environment; without SEED a random one, which is printed.
-chaos: build ## faults under load, every invariant judged: make chaos SEED=n MINUTES=m
+chaos: build ## inject faults under load and check every invariant: make chaos SEED=n MINUTES=m
 	$(NODE) dist/test/helpers/run.js $(NODE) dist/test/chaos/run.js
 
 # Without N ten thousand inputs, without SEED a random one, which is printed; REPLAY tries one failure alone.
-fuzz: build ## generated bad input at both doors: make fuzz N=1000000 SEED=n
+fuzz: build ## send generated bad input to REST and the relay: make fuzz N=1000000 SEED=n
 	@N='$(N)' SEED='$(SEED)' REPLAY='$(REPLAY)' $(NODE) dist/test/fuzz/run.js
 
 docs: build ## write the generated pages and parts of pages under docs/
 	@$(NODE) dist/bench/report/performance.js
 	@$(NODE) dist/src/docs/write.js
 
-lint: install ## formatter and linter
+lint: install ## run the formatter and the linter in check mode
 	$(BIN)/biome check --error-on-warnings

@@ -121,7 +121,7 @@ export function createCertificateRenewal(options: Options): CertificateRenewal {
   return {
     start() {
       timer = setInterval(() => {
-        lookInTurn().catch((error: Error) => log.warn({ err: error }, 'look at the certificate failed'));
+        lookInTurn().catch((error: Error) => log.warn({ err: error }, 'certificate check failed'));
       }, everyMs);
     },
     look: lookInTurn,

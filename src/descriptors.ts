@@ -1,9 +1,9 @@
-// The limit of open files (ulimit -n), and its shares: connections to the relay, connections to REST, everything else.
+// Divides the limit of open files (ulimit -n) between connections to the relay, connections to REST and the rest.
 import { readFileSync } from 'node:fs';
 
 /**
- * File descriptors kept for everything but the two kinds of connections: database, log, threads and metrics, about 60
- * once started, and those connections that are just being refused.
+ * File descriptors for everything but these connections: database, log, threads and metrics (about 60 after the start),
+ * and connections that are being rejected.
  */
 export const DESCRIPTORS_RESERVED = 200;
 /** More than any number of phones of one service needs at once. */
@@ -11,7 +11,7 @@ const REST_CONNECTIONS_PRESET = 10_000;
 /** Where the limit is low, radios get three times as much as REST: they stay connected. */
 const REST_SHARE = 1 / 4;
 
-/** How many files and sockets this process may have open; Infinity where the system sets or tells no limit. */
+/** The limit of open files and sockets of this process. Infinity when the system sets or reports no limit. */
 export function descriptorsMax(): number {
   try {
     const [, max] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
@@ -29,7 +29,7 @@ export interface Shares {
   readonly REST_CONNECTIONS: number;
 }
 
-/** The settings as given; one that is undefined gets what the limit leaves, at most `most`. */
+/** The settings as given. An undefined one gets the rest of the limit, at most `most`. */
 export function shareDescriptors(
   given: { readonly SOCKETS_MAX?: number; readonly REST_CONNECTIONS?: number },
   max: number,
@@ -44,7 +44,7 @@ export function shareDescriptors(
   };
 }
 
-/** Why the shares exceed the limit, and what to do; null: they do not. */
+/** The error text when the shares exceed the limit, else null. */
 export function excessOf({ SOCKETS_MAX, REST_CONNECTIONS }: Shares, max: number): string | null {
   const needed = SOCKETS_MAX + REST_CONNECTIONS + DESCRIPTORS_RESERVED;
   if (needed <= max) return null;

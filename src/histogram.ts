@@ -1,20 +1,22 @@
-// A histogram of durations as plain numbers: filled where things happen, on any thread, and shown by metrics.ts.
+// Keeps histograms of durations as plain numbers, which any thread fills and a scrape of the metrics reads.
 
+/** A histogram of durations. */
 export interface Histogram {
-  /** Upper bounds of the buckets (ms), ascending; a last one takes what is longer. */
+  /** Upper bounds of the buckets (ms), ascending. One more bucket counts longer durations. */
   readonly boundsMs: readonly number[];
-  /** One for each bound and the last; each duration stands in one of them. */
+  /** Durations in each bucket. Each duration counts in one bucket. */
   readonly counts: number[];
   sumMs: number;
 }
 
+/** Creates an empty histogram. */
 export const newHistogram = (boundsMs: readonly number[]): Histogram => ({
   boundsMs,
   counts: new Array<number>(boundsMs.length + 1).fill(0),
   sumMs: 0,
 });
 
-/** One duration (ms); what a clock read backwards makes negative counts as 0. */
+/** Adds one duration (ms). A negative one, from a clock that was set back, counts as 0. */
 export function observe(histogram: Histogram, ms: number): void {
   const { boundsMs, counts } = histogram;
   let index = 0;

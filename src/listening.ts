@@ -1,9 +1,9 @@
-// Says where REST listens on this machine, and whether it answers there.
+// Finds the address of REST on this machine, and checks whether it answers.
 //
-// Apart from config.ts, which takes 0.35 s of CPU to load: the image's health check starts a process every 10 s.
+// It does not import config.ts, which takes 0.35 s of CPU to load: the image's health check starts a process every 10 s.
 import { isIPv6 } from 'node:net';
 
-/** Of HOST and PORT. */
+/** Defaults of HOST and PORT. */
 export const REST_HOST = '127.0.0.1';
 export const REST_PORT = 3000;
 
@@ -13,7 +13,7 @@ interface Address {
   readonly secure: boolean;
 }
 
-/** Where this machine reaches REST, as the environment says; null when config.ts would reject PORT. */
+/** The address of REST from the environment. null when config.ts would reject PORT. */
 export function restAddress(): Address | null {
   const { HOST, PORT, TLS_CERT_FILE } = process.env;
   const port = PORT || String(REST_PORT);
@@ -27,7 +27,7 @@ function reachable(host: string): string {
   return isIPv6(host) && /^[0:]+$/.test(host) ? '::1' : host;
 }
 
-/** True when REST answers 200 there within 2 s. */
+/** True when /healthz answers 200 within 2 s. */
 export async function isAlive({ host, port, secure }: Address): Promise<boolean> {
   const { get } = secure ? await import('node:https') : await import('node:http');
   const options = {

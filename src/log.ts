@@ -1,20 +1,20 @@
-// One logger for a thread: JSON lines on standard error, so that standard output stays readable for people. Nobody
-// waits for them: when they are not taken, because the reader sleeps or the disk is full, lines are lost.
+// Creates the logger of a thread. It writes JSON lines to standard error and never blocks: it drops new lines while the
+// reader stalls or the disk is full.
 import { write } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 import { type DestinationStream, type Logger, pino } from 'pino';
 
-/** Lines that wait; beyond, the newest are dropped and counted. Some 5,000 sessions that come or go. */
+/** Bytes of waiting lines. Above it new lines are dropped and counted. It holds about 5,000 session events. */
 const WAITING_BYTES_MAX = 1024 * 1024;
-/** A pipe that is full, or a disk, is tried again after so long. */
+/** Time (ms) until the next try after a full pipe or disk. */
 const AGAIN_MS = 100;
-/** An end waits no longer for the last lines. */
+/** Longest wait (ms) for the last lines at exit. */
 const FLUSH_MS_MAX = 1000;
 
-/** Of this thread: lines that were dropped. */
+/** Dropped lines of this thread. */
 export const lines = { lost: 0 };
 
-/** Objects first, then a sentence; errors under `err`. Never a token, a key or audio. */
+/** Calls take fields first, then a fixed event phrase. Errors are in `err`. No log line has a token, a key or audio. */
 export function createLog(level: string, fd = 2): Logger {
   if (isMainThread) unblockStandardError();
   const options = {
@@ -42,13 +42,13 @@ function unblockStandardError(): void {
 /** Of what others write to that stream, such as Node's warnings. */
 const ignore = () => {};
 
-/** Not the error whole: Node's `input` may be a URL with its password, PostgreSQL's `detail` a row with its secret. */
+/** The loggable part of an error. Node's `input` may hold a URL with a password, PostgreSQL's `detail` a secret. */
 export function traceOf(error: unknown) {
   const { message, stack, code } = error as { message?: unknown; stack?: unknown; code?: unknown };
   return { message, stack, code };
 }
 
-/** Resolves when everything logged so far is written, or after FLUSH_MS_MAX. For before process.exit. */
+/** Resolves when all log lines are written, or after FLUSH_MS_MAX. Call it before process.exit. */
 export const flushed = (log: Logger) => new Promise<void>((resolve) => log.flush(() => resolve()));
 
 /**

@@ -462,7 +462,7 @@ function histogram(name: string, help: string, read: Times, labels: readonly str
   return { type: 'histogram', name, help, labels, read };
 }
 
-/** Of the relay; nothing is shown before its thread has told. */
+/** Reads a figure of the relay. Shows nothing until the relay thread has answered. */
 function ofRelay<T>(read: (relay: RelayFigures) => T): (now: Snapshot) => T | null {
   return ({ relay }) => relay && read(relay);
 }

@@ -39,7 +39,7 @@ export function createMetricsServer(
     );
   });
   server.maxConnections = CONNECTIONS_MAX;
-  server.on('error', () => {}); // an accept that failed: the next one may not; `listen` hears of its own
+  server.on('error', () => {}); // an accept failed, and the next one may not. `listen` has its own handler
   return {
     listen: () =>
       new Promise((resolve, reject) => {

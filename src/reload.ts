@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { chmod, mkdir, rm } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { join, relative } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import type { Look } from './certificate-renewal.js';
 
 /** What names the socket, the same for service and command. */
@@ -113,7 +113,7 @@ export async function askToReload(config: Place): Promise<Look> {
     await once(socket, 'connect');
   } catch (error) {
     throw new Error(
-      `no service with TLS answers at ${path} (${(error as Error).message}). Run the command with the DATA_DIR and PORT of the service, as its user.`,
+      `no service with TLS answers at ${resolve(path)} (${(error as NodeJS.ErrnoException).code}). Run the command with the DATA_DIR and PORT of the service, as its user.`,
     );
   }
   socket.setTimeout(ANSWER_MS_MAX, () => socket.destroy(new Error('no answer from the service within 10 s')));

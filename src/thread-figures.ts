@@ -1,18 +1,19 @@
-// What a thread shows of itself: its loop, its heap and its log.
+// Reads the figures of the current thread: event loop, heap and log.
 import { performance } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
 import { lines } from './log.js';
 
+/** Figures of one thread. */
 export interface ThreadFigures {
-  /** How long its loop has not been waiting for something to do (ms). */
+  /** Time that the event loop was busy (ms). */
   readonly busyMs: number;
   readonly heapBytes: number;
-  /** Buffers and the like, outside of the heap. */
+  /** Memory of buffers outside the heap. */
   readonly externalBytes: number;
   readonly linesLost: number;
 }
 
-/** Of the thread that calls it; takes some microseconds. */
+/** Reads the figures of the calling thread. Takes some microseconds. */
 export function threadFigures(): ThreadFigures {
   const { active } = performance.eventLoopUtilization();
   const { used_heap_size, external_memory } = getHeapStatistics();

@@ -1,4 +1,4 @@
-// What a close code tells the client to do next (docs/protocol.md, sections 4 and 6).
+// Decides from a close code whether and when the client reconnects (docs/protocol.md, sections 4 and 6).
 import { closes } from '../protocol/closes.js';
 
 /** How a connection ended. Code 1006: it broke without a close frame. */

@@ -54,7 +54,7 @@ export type ChannelOwner = {
 
 export type Channel = {
   readonly talkgroup: Talkgroup;
-  /** How many events were missed before this one; null when it is none, for a snapshot has told it already. */
+  /** Number of events missed before this one. null: a snapshot already included this event. */
   follow(event: number): number | null;
   change(properties: Partial<Properties>): void;
   take(snapshot: Snapshot): void;

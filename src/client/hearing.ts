@@ -32,7 +32,7 @@ export type HearingOwner = ChannelOwner & {
   talkgroupsChanged(): void;
   /** Events of the talkgroup were missed. */
   gap(talkgroupId: string): void;
-  /** A snapshot told all of the talkgroup. */
+  /** A snapshot arrived with the state of the talkgroup. */
   renewed(talkgroupId: string): void;
   /** We are not subscribed to the talkgroup any more. */
   left(talkgroupId: string): void;
@@ -59,7 +59,7 @@ export function createHearing(owner: HearingOwner): Hearing {
   const channels = new Map<string, Channel>();
   const byNumber = new Map<number, Channel>();
   const talkgroups = new Map<string, Talkgroup>();
-  /** Known from an earlier connection, and not yet told of by this one. */
+  /** Known from an earlier connection, and not yet in a snapshot of this one. */
   const untold = new Set<string>();
   /** Another part of the snapshots follows (docs/protocol.md, section 3, Snapshots in parts). */
   let hasMore = false;
@@ -156,7 +156,7 @@ export function createHearing(owner: HearingOwner): Hearing {
     if (!hasMore) completed();
   }
 
-  /** Nothing more is to be told of for now. */
+  /** No further snapshot is expected for now. */
   function completed(): void {
     if (untold.size > 0) leave([...untold]);
   }

@@ -1,4 +1,4 @@
-// The entry of the package for Node: the client of radio.ts over the package `ws`, because Node 20 has no WebSocket.
+// Exports the client for Node: radio.ts over the package `ws`, because Node 20 has no WebSocket.
 import { WebSocket } from 'ws';
 import { createRadio as createAnyRadio, type Radio, type RadioOptions } from './radio.js';
 

@@ -50,10 +50,10 @@ export async function readOpus(file: Uint8Array | string): Promise<OpusRecording
   for await (const packet of new EncodedPacketSink(track).packets()) packets.push(packet.data);
   const [first] = packets;
   const packetMs = first ? opusMs(first) : null;
-  if (packetMs === null) throw new Error('the Ogg Opus file holds no sound');
+  if (packetMs === null) throw new Error('the Ogg Opus file contains no audio');
   // The sequence on the wire counts periods, so one burst has packets of one length.
   if (packets.some((packet) => opusMs(packet) !== packetMs))
-    throw new Error('the Opus packets differ in length');
+    throw new Error('all Opus packets must have the same duration');
   return { ...readHead(header), packetMs, packets };
 }
 

@@ -23,7 +23,7 @@ export function opusMs(packet: Uint8Array): number | null {
 export function concealment(packet: Uint8Array): Uint8Array {
   const [toc = 0] = packet;
   const frames = framesIn(packet) ?? 1;
-  // The same mode with empty frames: one needs no count, several are told by a count byte.
+  // The same mode with empty frames. One frame needs no count, several need a count byte.
   return frames === 1 ? Uint8Array.of(toc & ~CODE_MASK) : Uint8Array.of(toc | COUNTED, frames);
 }
 

@@ -127,7 +127,7 @@ export function createOutgoing(
     if (hadEnd) owner.closed(false);
   }
 
-  /** Too old for a listener, or from before this connection: what was said while nobody could hear it stays unsaid. */
+  /** Too old for a listener, or recorded before this connection. */
   function isOld({ capturedAtMs }: Held): boolean {
     return clock.nowMs() - capturedAtMs > AGE_MS_MAX || capturedAtMs < uplink.openedAtMs;
   }

@@ -42,7 +42,8 @@ export function createRaising(requests: Requests, clock: Clock, isOpen: () => bo
   return {
     async raise(call) {
       const answer = await untilTaken(call);
-      if (answer.emergency_id === undefined) throw new RadioError('internal', 'the relay gave no id');
+      if (answer.emergency_id === undefined)
+        throw new RadioError('internal', 'the relay answered without an emergency_id');
       return answer.emergency_id;
     },
     connected() {
@@ -82,7 +83,7 @@ export function createRaising(requests: Requests, clock: Clock, isOpen: () => bo
           reject(reason);
         },
       };
-      const cancel = () => call.reject(new RadioError('cancelled', 'the call was taken back'));
+      const cancel = () => call.reject(new RadioError('cancelled', 'the call was cancelled'));
 
       waiting.add(call);
       signal?.addEventListener('abort', cancel);

@@ -145,7 +145,7 @@ export function createRecorder({
   function write(packet: Uint8Array): void {
     recorded.packets += 1;
     written = written.then(() => writer.write(packet));
-    // The reason itself is told by close().
+    // close() gives the reason.
     written.catch(onFailure);
   }
 }

@@ -60,7 +60,7 @@ export function createRequests(send: (text: string) => boolean, clock: Clock): R
     async askFor(type, request) {
       const answer = await ask(request);
       if (isOf(type, answer)) return answer;
-      throw new RadioError('internal', `${request.type} was answered ${answer.type}`);
+      throw new RadioError('internal', `unexpected answer to ${request.type}: ${answer.type}`);
     },
     answer(message) {
       const waiting = 'ref' in message && typeof message.ref === 'number' ? open.get(message.ref) : undefined;
@@ -101,4 +101,4 @@ function isOf<Type extends ServerMessage['type']>(
   return message.type === type;
 }
 
-const disconnected = () => new RadioError('disconnected', 'there is no connection to the relay');
+const disconnected = () => new RadioError('disconnected', 'not connected to the relay');

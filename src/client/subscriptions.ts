@@ -179,7 +179,7 @@ export function createSubscriptions(
       const failed = (_ids: unknown, _choice: unknown, error: RadioError) => {
         if (isPassing(error)) askLater();
       };
-      askAll(ids, choice, failed).catch(() => {}); // RadioError, told already
+      askAll(ids, choice, failed).catch(() => {}); // RadioError, reported already
     }
   }
 

@@ -1,4 +1,4 @@
-// The types of a talk as an app sees it: options, states, events and outcome.
+// Declares a talk as an app sees it: options, states, events and outcome.
 import type { Codec, Talker } from '../protocol/bodies.js';
 import type { DenyCode, EndCode, ErrorCode, RevokeCode } from '../protocol/codes.js';
 import type { TalkEnded } from '../protocol/server-messages.js';

@@ -46,7 +46,7 @@ export function createTalk(
   clock: Clock,
 ): TalkHandle {
   const asksFirst = floor !== 'first_frame';
-  // A first frame has priority 1 and no codec: whoever wants others says so right before it.
+  // A first frame has priority 1 and no codec. Other values need a request before it.
   const asksAlong = !asksFirst && (priority !== undefined || codec !== undefined);
   const events = createEmitter<TalkEvents>();
   let state: TalkState = { kind: 'idle' };

@@ -69,7 +69,7 @@ export function createTalks(uplink: Uplink, clock: Clock): Talks {
     }
   }
 
-  /** A floor for a talk that was ended while nobody could be told goes back at once, and so does its place in the queue. */
+  /** Releases the floor, or the place in the queue, of a talk that ended while there was no connection. */
   function decline(message: ServerMessage, concerned: TalkHandle[]): void {
     if (message.type !== 'FLOOR_GRANTED' && message.type !== 'FLOOR_QUEUED') return;
     if (message.ref === undefined && concerned.length === 0) release(message.talkgroup_id);

@@ -38,7 +38,7 @@ export async function talkFile(
       ...(priority !== undefined && { priority }),
     });
     talk.on('state', (state) => {
-      if (state.kind === 'queued') report(`waiting for ${name}: ${state.position} of ${state.size}`);
+      if (state.kind === 'queued') report(`queued in ${name}: ${state.position} of ${state.size}`);
       if (state.kind === 'talking') report(`talking in ${name} for ${seconds(packets.length * packetMs)}`);
     });
     await speak({ talk, packets, packetMs, signal });
@@ -110,7 +110,7 @@ function reportHeard(
 function describe(outcome: TalkOutcome, packets: number): string {
   if (outcome.kind !== 'denied')
     return `${outcome.code}: ${outcome.frames ?? 0} of ${packets} packets relayed`;
-  return `not talking: ${outcome.code}${outcome.talker ? `, ${outcome.talker.username} talks` : ''}`;
+  return `floor denied: ${outcome.code}${outcome.talker ? `, ${outcome.talker.username} talks` : ''}`;
 }
 
 function openRadio({ url, token, report = () => {} }: TerminalOptions): Radio {
@@ -121,7 +121,7 @@ function openRadio({ url, token, report = () => {} }: TerminalOptions): Radio {
   return radio;
 }
 
-/** Resolves when the relay has told of all talkgroups, or when aborted; rejects when it turned us away for good. */
+/** Resolves when the relay has sent all talkgroups, or when aborted. Rejects when the relay closes the session for good. */
 function until(
   radio: Radio,
   { event, signal }: { event?: 'told'; signal: AbortSignal | undefined },
@@ -147,7 +147,7 @@ function findTalkgroup(radio: Radio, nameOrId: string): Talkgroup {
   const [found] = named;
   if (!found) throw new RadioError('not_member', `not a member of talkgroup ${nameOrId}`);
   // Names are not unique.
-  if (named.length > 1) throw new Error(`several talkgroups are named ${nameOrId}: give the id`);
+  if (named.length > 1) throw new Error(`several talkgroups are named ${nameOrId}: use the id`);
   return found;
 }
 

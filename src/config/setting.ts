@@ -74,7 +74,7 @@ export function settingsOf(group: Group) {
         notes: 'At 0 the service takes a free port and prints it.',
         ...about,
       }),
-    /** So many at once, and then so many per minute. */
+    /** A burst, and a refill per minute. */
     rate: (about: About & { readonly default: string }) =>
       Type.String({
         pattern: RATE_PATTERN,

@@ -145,7 +145,7 @@ export function openDatabase({
       const fault = faultOf(error);
       if (fault === 'statement') throw error;
       if (fault === 'invalid_text')
-        throw new AppError('bad_request', 'a text holds characters that cannot be stored');
+        throw new AppError('bad_request', 'a text contains characters that cannot be stored');
       failed[fault]++;
       const isLate = error instanceof DeadlineError;
       const isHasty = at - startedAt < PATIENCE_MS;

@@ -1,4 +1,4 @@
-// The page docs/configuration.md: its introduction is written by hand, its reference by the settings themselves.
+// Generates the reference in docs/configuration.md from the settings. The introduction is written by hand.
 import { settingsAsMarkdown } from '../config/reference.js';
 import { type Page, replaceGenerated } from './page.js';
 

@@ -1,4 +1,4 @@
-// The page docs/metrics.md: every metric with its type, its labels and its HELP text, in groups by name.
+// Generates docs/metrics.md: every metric with its type, its labels and its HELP text, in groups by name.
 import { type Family, families } from '../metric-families.js';
 import { type Page, replaceGenerated } from './page.js';
 

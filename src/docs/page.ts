@@ -1,4 +1,4 @@
-// What a generated page is, and how a part of a page is generated between two markers.
+// Replaces the generated part of a page, between two markers.
 
 export interface Page {
   /** From the root of the repository. */

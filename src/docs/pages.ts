@@ -1,4 +1,4 @@
-// All generated pages of the documentation.
+// Lists all generated pages, and compares each with its file.
 import { readFile } from 'node:fs/promises';
 import { configurationPage } from './configuration.js';
 import { metricsPage } from './metrics.js';

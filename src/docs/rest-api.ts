@@ -1,4 +1,4 @@
-// The pages about REST: docs/openapi.json, and the reference at the end of docs/rest-api.md.
+// Generates docs/openapi.json and the reference at the end of docs/rest-api.md.
 import { documentOf } from '../http/docs.js';
 import { errorTable, referenceOf } from '../http/reference.js';
 import { type RestParts, restRoutes } from '../rest.js';

@@ -47,7 +47,7 @@ export function addGuard(
 
 /** What stands behind `Authorization: Bearer`, or null. */
 function tokenOf(app: FastifyInstance, request: FastifyRequest): string | null {
-  // Node keeps the first of several; whoever sends two means neither.
+  // Node keeps only the first Authorization header. Reject requests that send more than one.
   if ((request.raw.headersDistinct.authorization?.length ?? 0) > 1) return null;
   try {
     return app.jwt.lookupToken(request);

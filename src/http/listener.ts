@@ -54,7 +54,7 @@ export function createListener({ config, counts, overflow, commonHeaders }: List
     const receive = (request: IncomingMessage, response: ServerResponse, fault = faultOf(request)) => {
       if (refused.has(request.socket)) return;
       newest.set(request.socket, response);
-      // Behind an Upgrade that nobody takes, Node's parser stays silent about headers that are too large.
+      // After an Upgrade without a handler, Node's parser does not report headers that are too large.
       if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
       if (fault === null) handle(request, response);
       else refuseRequest(request, response, fault);
@@ -90,7 +90,7 @@ export function createListener({ config, counts, overflow, commonHeaders }: List
   function refuseRequest(request: IncomingMessage, response: ServerResponse, code: RefusalCode): void {
     counts.refused[code]++;
     const { status, headers, body } = answerOf(code);
-    // The connection stays: whoever tries again need not connect again, which costs more than this answer.
+    // The connection stays open, because a client that tries again would otherwise pay for another connection.
     response.writeHead(status, { ...headers, ...commonHeaders(request) }).end(body);
   }
 

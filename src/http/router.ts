@@ -66,7 +66,7 @@ export function refuseUnknown(app: FastifyInstance, routes: readonly RegisteredR
     reply.header('allow', allowed.sort().join(', '));
     throw new AppError('method_not_allowed');
   };
-  // In a hook, before the body of a request nobody wants is parsed; plugins that look for files use the handler.
+  // In a hook, before the body of such a request is parsed. Plugins that look for files use the handler.
   app.addHook('onRequest', async (request, reply) => {
     const { is404, routeOptions, params } = request;
     const isUnknown = is404 || routeOptions.url === PREFLIGHT_URL;

@@ -45,7 +45,7 @@ export const Text = (description: string) =>
   Type.Refine(
     Type.String({ minLength: 1, maxLength: TEXT_CHARACTERS_MAX, description }),
     isPrintable,
-    () => 'must not hold control characters or unpaired surrogates',
+    () => 'must not contain control characters or unpaired surrogates',
   );
 
 /** True without control characters (C0, DEL, C1) and unpaired surrogates: the text can be stored and fits one line. */

@@ -1,4 +1,4 @@
-// What messages carry (docs/protocol.md, section 3). A title is the name that the page gives to the object.
+// Declares what messages carry, as schemas (docs/protocol.md, section 3). A title is the name of the object there.
 import { type Static, Type } from 'typebox';
 import { emergencyStates, floorModes } from './codes.js';
 

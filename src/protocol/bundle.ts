@@ -1,4 +1,4 @@
-// Several frames of one burst in one message, as a receiver with a `bundle_ms` gets them.
+// Packs several frames of one burst into one message, and unpacks it (docs/protocol.md, section 2).
 import {
   decodeFrame,
   FLAGS_AT,

@@ -1,4 +1,4 @@
-// What clients may say: a schema for each message (docs/protocol.md, section 3). The relay checks every text with them.
+// Declares the messages of clients as schemas (docs/protocol.md, section 3). The relay checks every text with them.
 import { type Static, type TObject, Type } from 'typebox';
 import { Codec, Int, Position, Priority, Ref, U32 } from './bodies.js';
 import { modes } from './codes.js';

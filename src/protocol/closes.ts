@@ -1,4 +1,4 @@
-// How a session ends from our side: WebSocket close codes and reasons, each telling the client what to do next.
+// Declares the WebSocket close codes and reasons of the server. Each tells the client what to do next.
 
 export interface Close {
   readonly code: number;

@@ -1,4 +1,4 @@
-// The codes in messages (docs/protocol.md, sections 3 and 6). Each list is a value, and its type follows from it.
+// Declares the codes in messages (docs/protocol.md, sections 3 and 6). Each list is a value. Its type follows from it.
 
 /** By ERROR.code the text in ERROR.message. */
 export const errors = {

@@ -1,5 +1,5 @@
-// What the relay says: a schema for each message (docs/protocol.md, section 3), and the text of one. The relay is typed
-// by these schemas. Tests check with them what they hear.
+// Declares the messages of the relay as schemas (docs/protocol.md, section 3). The relay is typed by them, and tests
+// check with them what they receive.
 import { type Static, type TObject, Type } from 'typebox';
 import {
   Emergency,

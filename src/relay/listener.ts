@@ -344,7 +344,7 @@ function upgrade(
   // The engine answers 101 to any Upgrade, version and key; RFC 6455 section 4.2.1 asks for websocket, 13 and 16 bytes.
   if (!isUpgrade(req)) return answerNoUpgrade(relay, res);
   if (req.getHeader('sec-websocket-version') !== '13') {
-    return answer(relay, res, '426 Upgrade Required', 'WebSocket version 13 is needed', [
+    return answer(relay, res, '426 Upgrade Required', 'WebSocket version must be 13', [
       'Sec-WebSocket-Version',
       '13',
     ]);
@@ -408,7 +408,7 @@ function readOnly(query: URLSearchParams, name: string): string | null {
 }
 
 const answerNoUpgrade = (relay: Relay, res: HttpResponse) =>
-  answer(relay, res, '426 Upgrade Required', 'this path speaks WebSocket', ['Upgrade', 'websocket']);
+  answer(relay, res, '426 Upgrade Required', 'WebSocket handshake required', ['Upgrade', 'websocket']);
 
 const answerBadKey = (relay: Relay, res: HttpResponse) =>
   answer(relay, res, '400 Bad Request', 'Sec-WebSocket-Key is not valid');

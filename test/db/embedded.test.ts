@@ -1,4 +1,4 @@
-// The embedded database with real processes: started, killed, started again, in odd places.
+// Starts, kills and restarts the embedded database with real processes and unusual directories.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -78,7 +78,7 @@ t.test('no process of the database has a TCP socket', { skip: linux ? false : 'r
   }
 });
 
-t.test('the connection string is for its owner alone, and gone after stop', async (t) => {
+t.test('only the owner can read the connection string, and stop removes it', async (t) => {
   const dataDir = await usedFolder();
   const database = await start(t, dataDir);
   const path = join(dataDir, 'postgres.url');
@@ -92,7 +92,7 @@ t.test('the connection string is for its owner alone, and gone after stop', asyn
   t.equal(await runningEmbedded(dataDir), null);
 });
 
-t.test('who borrows the database leaves a running one alone, and stops one started for it', async (t) => {
+t.test('borrowEmbedded does not stop a running database, and stops one that it started', async (t) => {
   const dataDir = await usedFolder();
   const lender = await start(t, dataDir);
   const borrowed = await borrowEmbedded({ dataDir, log: silent });
@@ -107,7 +107,7 @@ t.test('who borrows the database leaves a running one alone, and stops one start
   t.equal(await runningEmbedded(dataDir), null);
 });
 
-t.test('a second launcher is refused by name of the folder, and the first goes on', async (t) => {
+t.test('a second launcher fails and names DATA_DIR, and the first goes on', async (t) => {
   const dataDir = await usedFolder();
   const { url } = await start(t, dataDir);
   const refused = await rejection(startEmbedded({ dataDir, log: silent }));
@@ -120,7 +120,7 @@ t.test('a second launcher is refused by name of the folder, and the first goes o
   t.same(await query(url, (sql) => sql`select 1 as one`), [{ one: 1 }]);
 });
 
-t.test('of three processes that start a new database at once, exactly one gets it', async (t) => {
+t.test('exactly one of three processes that start a new database at once gets it', async (t) => {
   const dataDir = await folder(t);
   const outcomes = await Promise.allSettled([1, 2, 3].map(() => startChild(t, dataDir)));
   const started = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
@@ -154,19 +154,16 @@ t.test(
   },
 );
 
-t.test(
-  'a server that is killed is back under the same connection string with every committed row',
-  async (t) => {
-    const dataDir = await usedFolder();
-    const { url } = await start(t, dataDir);
-    await query(url, (sql) => sql`create table kept as select 'kept' as text`);
-    process.kill(await postmasterPid(dataDir), 'SIGKILL');
-    t.same(await eventually(() => query(url, (sql) => sql`select text from kept`)), [{ text: 'kept' }]);
-  },
-);
+t.test('a killed server returns with the same connection string and every committed row', async (t) => {
+  const dataDir = await usedFolder();
+  const { url } = await start(t, dataDir);
+  await query(url, (sql) => sql`create table kept as select 'kept' as text`);
+  process.kill(await postmasterPid(dataDir), 'SIGKILL');
+  t.same(await eventually(() => query(url, (sql) => sql`select text from kept`)), [{ text: 'kept' }]);
+});
 
 t.test(
-  'a killed guard takes its server along, and both are replaced',
+  'a killed guard ends its server, and both are replaced',
   { skip: linux ? false : 'reads /proc' },
   async (t) => {
     const dataDir = await usedFolder();
@@ -197,7 +194,7 @@ t.test(
 );
 
 t.test(
-  'lock files of a dead server whose process number is now another program or a zombie prevent no start',
+  'stale lock files prevent no start when their process id belongs to another program or a zombie',
   { skip: linux ? false : 'reads /proc' },
   async (t) => {
     const dataDir = await usedFolder();
@@ -231,7 +228,7 @@ t.test(
   },
 );
 
-t.test('a process killed while it creates the database leaves nothing half made', async (t) => {
+t.test('a process killed while it creates the database leaves no partial database', async (t) => {
   const dataDir = await folder(t);
   const child = spawnChild(dataDir);
   await eventually(async () => {
@@ -244,22 +241,25 @@ t.test('a process killed while it creates the database leaves nothing half made'
   t.same(await query(url, (sql) => sql`select 1 as one`), [{ one: 1 }]);
 });
 
-t.test('what a dead process had begun is removed though somebody still writes into it', async (t) => {
-  const dataDir = await folder(t);
-  const { pid } = spawnSync(process.execPath, ['-e', '']);
-  const draft = join(dataDir, `postgres.draft-${pid}-x`);
-  await mkdir(join(draft, 'cluster'), { recursive: true });
-  const write = async (writer: number) => {
-    for (let file = 0; file < 2000; file++)
-      await writeFile(join(draft, 'cluster', `${writer}.${file}`), '').catch(() => {}); // it may be gone
-  };
-  const writers = [write(1), write(2), write(3)];
-  const made = await makeDraft(join(dataDir, 'postgres'));
-  await Promise.all(writers);
-  t.same(await readdir(dataDir), [basename(made)]);
-});
+t.test(
+  'a partial database of a dead process is removed while another process still writes into it',
+  async (t) => {
+    const dataDir = await folder(t);
+    const { pid } = spawnSync(process.execPath, ['-e', '']);
+    const draft = join(dataDir, `postgres.draft-${pid}-x`);
+    await mkdir(join(draft, 'cluster'), { recursive: true });
+    const write = async (writer: number) => {
+      for (let file = 0; file < 2000; file++)
+        await writeFile(join(draft, 'cluster', `${writer}.${file}`), '').catch(() => {}); // it may be gone
+    };
+    const writers = [write(1), write(2), write(3)];
+    const made = await makeDraft(join(dataDir, 'postgres'));
+    await Promise.all(writers);
+    t.same(await readdir(dataDir), [basename(made)]);
+  },
+);
 
-t.test('SIGTERM to a process that stops its database on it ends both', async (t) => {
+t.test('SIGTERM to a process that handles it by stopping its database ends both', async (t) => {
   const dataDir = await usedFolder();
   const { child, server } = await startChild(t, dataDir);
   child.kill('SIGTERM');
@@ -267,13 +267,13 @@ t.test('SIGTERM to a process that stops its database on it ends both', async (t)
   t.notOk(lives(server));
 });
 
-t.test('a folder whose path has 200 characters will do', async (t) => {
+t.test('a directory with a path of 200 characters works', async (t) => {
   const { url } = await start(t, join(await folder(t), 'x'.repeat(100), 'y'.repeat(100)));
   t.same(await query(url, (sql) => sql`select 1 as one`), [{ one: 1 }]);
 });
 
 t.test(
-  'below a folder that only root may enter, a second start finds the rows of the first',
+  'below a directory that only root can enter, a second start finds the rows of the first',
   { skip: root ? false : 'needs root' },
   async (t) => {
     const closed = await folder(t);
@@ -290,7 +290,7 @@ t.test(
   },
 );
 
-t.test('when the linked files are gone it refuses, rather than begin with an empty database', async (t) => {
+t.test('the start fails when the linked files are missing, and creates no empty database', async (t) => {
   const dataDir = await folder(t);
   await symlink(join(dataDir, 'unmounted', 'cluster'), join(dataDir, 'postgres'));
   t.match(
@@ -299,7 +299,7 @@ t.test('when the linked files are gone it refuses, rather than begin with an emp
   );
 });
 
-t.test('a socket folder that somebody else put there is refused', async (t) => {
+t.test('the start fails when a symbolic link is in place of the socket directory', async (t) => {
   const dataDir = await usedFolder();
   const database = await start(t, dataDir);
   await database.stop();
@@ -309,14 +309,14 @@ t.test('a socket folder that somebody else put there is refused', async (t) => {
   t.match((await rejection(startEmbedded({ dataDir, log: silent }))).message, sockets);
 });
 
-t.test('a setting PostgreSQL does not know is refused in its words', async (t) => {
+t.test('the error for an unknown PostgreSQL setting has the text of PostgreSQL', async (t) => {
   const refused = rejection(
     startEmbedded({ dataDir: await usedFolder(), log: silent, settings: { max_konnections: '1' } }),
   );
   t.match((await refused).message, 'max_konnections');
 });
 
-t.test('missing library links are made, by two processes at once, too', async (t) => {
+t.test('missing library links are created, also by two processes at once', async (t) => {
   const installed = await packageWithoutLinks(t);
   const account = await databaseAccount();
   const home = await folder(t);
@@ -326,7 +326,7 @@ t.test('missing library links are made, by two processes at once, too', async (t
   t.strictSame(await readdir(home), []);
 });
 
-t.test('binaries that cannot be used where they lie are copied to the database, once', async (t) => {
+t.test('binaries in a closed directory are copied beside the database, once', async (t) => {
   const installed = await packageWithoutLinks(t);
   // Root may make the links but PostgreSQL's account may not enter; others may not make the links.
   const obstacle = root ? installed : join(installed, 'native', 'lib');

@@ -1,4 +1,4 @@
-// Notices over a real PostgreSQL: heard when the statement commits, and never missed without a gap being called.
+// Sends change notifications over a real PostgreSQL: each arrives after the commit, or a gap is reported.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
@@ -20,7 +20,7 @@ const RELISTEN_MS_MAX = 500;
 
 t.setTimeout(120_000);
 
-t.test('a notice is heard when its statement commits and not before', async (t) => {
+t.test('a notification arrives after its statement commits and not before', async (t) => {
   const { database, heard, sql } = await listening(t);
   await sql`create table rows (n int)`;
   const late = noticeOf({ kind: 'key_rotated', talkgroup: someTalkgroup() });
@@ -44,7 +44,7 @@ t.test('a notice is heard when its statement commits and not before', async (t) 
   t.strictSame(heard, [inReturning, inSelect, late]);
 });
 
-t.test('a notice of a statement that fails, or changes nothing, is never heard', async (t) => {
+t.test('a statement that fails or changes nothing sends no notification', async (t) => {
   const { database, heard, sql } = await listening(t);
   await sql`create table rows (n int unique)`;
   const notice = () => noticeOf({ kind: 'key_rotated', talkgroup: someTalkgroup() });
@@ -66,7 +66,7 @@ t.test('a notice of a statement that fails, or changes nothing, is never heard',
   t.strictSame(heard, [marker]);
 });
 
-t.test('what is no notice of ours is passed over, and listening goes on', async (t) => {
+t.test('a malformed notification is ignored, and the connection goes on', async (t) => {
   const { database, heard, sql, lines } = await listening(t);
   for (const payload of [
     '',
@@ -86,28 +86,25 @@ t.test('what is no notice of ours is passed over, and listening goes on', async 
   t.strictSame(lines, Array(7).fill('malformed database notification ignored'));
 });
 
-t.test('the first LISTEN is a gap, and silence without changes is none', async (t) => {
+t.test('the first LISTEN reports a gap, and silence without changes does not', async (t) => {
   const { gaps, lines } = await listening(t);
   await delay(2 * SILENCE_MS_MAX); // nothing may happen, however long
   t.equal(gaps.length, 1);
   t.strictSame(lines, []);
 });
 
-t.test(
-  'a listening connection that goes half-open while the pool is well is found by its silence',
-  async (t) => {
-    const { gaps, lines, proxy } = await listening(t);
-    proxy.hole();
-    const holeAt = performance.now();
-    proxy.heal(); // for new connections; the old one has lost bytes
-    await eventually(() => assertTrue(gaps.length === 2));
-    const ms = (gaps[1] ?? Number.NaN) - holeAt;
-    t.ok(ms < SILENCE_MS_MAX + RELISTEN_MS_MAX, `a gap after ${Math.round(ms)} ms`);
-    t.strictSame(lines, ['database notifications silent, reconnecting']);
-  },
-);
+t.test('a half-open listening connection is detected by its silence while the pool works', async (t) => {
+  const { gaps, lines, proxy } = await listening(t);
+  proxy.hole();
+  const holeAt = performance.now();
+  proxy.heal(); // for new connections; the old one has lost bytes
+  await eventually(() => assertTrue(gaps.length === 2));
+  const ms = (gaps[1] ?? Number.NaN) - holeAt;
+  t.ok(ms < SILENCE_MS_MAX + RELISTEN_MS_MAX, `a gap after ${Math.round(ms)} ms`);
+  t.strictSame(lines, ['database notifications silent, reconnecting']);
+});
 
-t.test('with the defaults it is found after 3 s of silence', async (t) => {
+t.test('with the defaults a half-open connection is detected after 3 s of silence', async (t) => {
   const { gaps, proxy } = await listening(t, { defaults: true });
   proxy.hole();
   const holeAt = performance.now();
@@ -153,7 +150,7 @@ t.test('commits that stall for 1.5 s replace no pool and cause no gap', async (t
 });
 
 t.test(
-  'while the way to the database stays half-open no connections pile up, and the end is a gap',
+  'while the link to the database is half-open no connections pile up, and its return reports a gap',
   async (t) => {
     const { gaps, proxy } = await listening(t);
     proxy.hole();
@@ -168,20 +165,23 @@ t.test(
   },
 );
 
-t.test('a killed listening connection is a gap at once, and notices are heard again', async (t) => {
-  const { gaps, database, heard, sql } = await listening(t);
-  const killedAt = performance.now();
-  await killListener(sql);
-  await eventually(() => assertTrue(gaps.length === 2));
-  const ms = (gaps[1] ?? Number.NaN) - killedAt;
-  t.ok(ms < SILENCE_MS_MAX, `a gap after ${Math.round(ms)} ms`);
-  const notice = noticeOf({ kind: 'key_rotated', talkgroup: someTalkgroup() });
-  await database.write(deadlineIn(REQUEST_MS), (sql) => sql`select ${notify(sql, notice)}`);
-  await eventually(() => assertTrue(heard.length >= 1));
-  t.strictSame(heard, [notice]);
-});
+t.test(
+  'a killed listening connection reports a gap immediately, and later notifications arrive',
+  async (t) => {
+    const { gaps, database, heard, sql } = await listening(t);
+    const killedAt = performance.now();
+    await killListener(sql);
+    await eventually(() => assertTrue(gaps.length === 2));
+    const ms = (gaps[1] ?? Number.NaN) - killedAt;
+    t.ok(ms < SILENCE_MS_MAX, `a gap after ${Math.round(ms)} ms`);
+    const notice = noticeOf({ kind: 'key_rotated', talkgroup: someTalkgroup() });
+    await database.write(deadlineIn(REQUEST_MS), (sql) => sql`select ${notify(sql, notice)}`);
+    await eventually(() => assertTrue(heard.length >= 1));
+    t.strictSame(heard, [notice]);
+  },
+);
 
-t.test('through kills, holes and resets every notice is heard or followed by a gap', async (t) => {
+t.test('after kills, holes and resets every notification has arrived or a gap was reported', async (t) => {
   const direct = await freshDatabase(t);
   const pause = fc.nat(150).map((ms) => ({ fault: 'pause' as const, ms }));
   const broken = fc.record({
@@ -214,7 +214,7 @@ t.test('through kills, holes and resets every notice is heard or followed by a g
   );
 });
 
-t.test('close leaves nothing behind, also in the midst of a new attempt', async (t) => {
+t.test('close leaves no connection or timer, also during a new attempt', async (t) => {
   for (const fault of ['none', 'kill', 'refuse'] as const) {
     const { notices, sql, proxy, gaps } = await listening(t);
     if (fault === 'kill') await killListener(sql);

@@ -57,7 +57,7 @@ const anchorOf = (title: string) =>
     .replaceAll(' ', '-');
 
 /** Variables of other programs and of the files beside the page. */
-const OTHERS = ['NODE_EXTRA_CA_CERTS', 'UWS_HTTP_MAX_HEADERS_SIZE', 'RADIO_SITE'];
+const OTHERS = ['NODE_ENV', 'NODE_EXTRA_CA_CERTS', 'UWS_HTTP_MAX_HEADERS_SIZE', 'RADIO_SITE'];
 
 t.test('the page is about the service as it is', async (t) => {
   for (const [, path = ''] of page.matchAll(/\]\((deploy\/[^)#]*|\.\.\/[^)#]*)/g))

@@ -85,6 +85,11 @@ for (const [name, start] of [
       await s.close();
       await radio.closes();
       t.equal((await connect(t, address, { ca: proxy.ca })).welcome, null);
+      t.equal(
+        (await proxy.ask('GET', `/ws/?token=${ann.token}`)).status,
+        502,
+        'a client with a slash too many',
+      );
       t.equal((await proxy.ask('GET', '/healthz')).status, 502);
 
       const log = await eventually(async () => {
@@ -105,7 +110,7 @@ for (const [name, start] of [
 
 t.test('nginx keeps radios that are silent', { buffered: true, skip: unlessProxy('nginx') }, async (t) => {
   const { IDLE_TIMEOUT_S } = readConfig({});
-  const [, timeoutS] = /location = \/ws \{[^}]*proxy_read_timeout (\d+)s/.exec(deployed('nginx.conf')) ?? [];
+  const [, timeoutS] = /location \/ws \{[^}]*proxy_read_timeout (\d+)s/.exec(deployed('nginx.conf')) ?? [];
   t.ok(Number(timeoutS) > IDLE_TIMEOUT_S, `${timeoutS} s, longer than IDLE_TIMEOUT_S`);
 
   // The same in short: pinged within 8 s, and cut off after 10 s without a byte.

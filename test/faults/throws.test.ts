@@ -1,4 +1,4 @@
-// A bug in any callback of the relay: it ends the session it met, and nothing else.
+// Throws in each callback of the relay: the error ends one session and nothing else.
 import t from 'tap';
 import { type Person, type Radio, serviceProcess } from '../helpers/service.js';
 import { receptionMethods, sessionMethods } from '../helpers/throwing-sessions.js';
@@ -29,7 +29,7 @@ interface Victim {
   readonly id: string;
 }
 
-t.test('a throw in a callback ends that one session, and all others go on', async (t) => {
+t.test('a throw in a callback ends its session, and all others go on', async (t) => {
   const s = await serviceProcess(t, { NODE_OPTIONS: `--import=${PRELOAD}`, LOG_LEVEL: 'info' });
   const methods = [...sessionMethods, ...receptionMethods];
   // Before any other: its timers are due first, and throw each time as long as it talks.

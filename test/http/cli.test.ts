@@ -1,4 +1,4 @@
-// The command line: what no public route does.
+// Runs the commands that manage accounts, tokens, the schema and settings.
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import t from 'tap';
@@ -8,7 +8,7 @@ import { runCommand, service } from '../helpers/service.js';
 const run = (DATABASE_URL: string, args: readonly string[], { input = '', PORT = '1' } = {}) =>
   runCommand(args, { DATABASE_URL, PORT, JWT_SECRET: 'a test secret of more than thirty-two bytes' }, input);
 
-t.test('admin add makes an admin who can log in, and nobody else', async (t) => {
+t.test('admin add creates an admin who can log in, and changes no other account', async (t) => {
   const s = await service(t);
   const login = (username: string, password: string) =>
     s.call('POST', '/auth/login', null, { username, password });
@@ -40,7 +40,7 @@ t.test('admin add makes an admin who can log in, and nobody else', async (t) => 
   t.equal((await run(s.url, ['admin', 'add', 'boss'], { input: '' })).code, 1, 'no password');
 });
 
-t.test('user add makes a user who can log in while registration is closed', async (t) => {
+t.test('user add creates a user who can log in while registration is closed', async (t) => {
   const s = await service(t, { REGISTRATION: 'closed' });
   const bob = { username: 'bob', password: 'of bob' };
   const closed = { status: 403, body: { error: 'registration is closed' } };
@@ -68,7 +68,7 @@ t.test('user add makes a user who can log in while registration is closed', asyn
   t.equal((await run(s.url, ['user', 'add', 'ann'], { input: '' })).code, 1, 'no password');
 });
 
-t.test('revoke ends the tokens so far, on live sockets too, and a new login works at once', async (t) => {
+t.test('revoke ends all earlier tokens and live sockets, and a new login works immediately', async (t) => {
   const s = await service(t);
   const registered = await s.call('POST', '/auth/register', null, { username: 'ann', password: 'of ann' });
   const old = registered.body.jwt as string;
@@ -84,14 +84,14 @@ t.test('revoke ends the tokens so far, on live sockets too, and a new login work
   t.match(await run(s.url, ['revoke', 'nobody']), { code: 1, output: /no such user/ });
 });
 
-t.test('migrate says the version; health says whether somebody serves', async (t) => {
+t.test('migrate prints the version, and health checks whether the service answers', async (t) => {
   const s = await service(t);
   t.match(await run(s.url, ['migrate']), { code: 0, output: /^database at version \d+\n$/ });
   t.equal((await run(s.url, ['health'], { PORT: new URL(s.rest).port })).code, 0);
   t.equal((await run(s.url, ['health'])).code, 1);
 });
 
-t.test('a setting that is wrong is named, and a command that is wrong explains itself', async (t) => {
+t.test('an error names a wrong setting, and a wrong command prints its usage', async (t) => {
   const s = await service(t);
   t.match(await run(s.url, ['health'], { PORT: 'x' }), { code: 1, output: /^PORT must / });
   t.match(await run(s.url, ['admin']), { code: 1, output: /Usage: / });
@@ -101,7 +101,7 @@ t.test('a setting that is wrong is named, and a command that is wrong explains i
   });
 });
 
-t.test('config prints the settings in force, where each comes from, and no secret', async (t) => {
+t.test('config prints the effective settings with their origin, and no secret', async (t) => {
   const KEY = 'a test secret of more than thirty-two bytes';
   const { code, output } = await runCommand(['config'], {
     DATABASE_URL: 'postgres://ann:hunter2@db.example:5432/radio?password=hunter2',
@@ -141,7 +141,7 @@ t.test('config prints the settings in force, where each comes from, and no secre
   });
 });
 
-t.test('config --format prints the reference, whatever the environment holds', async (t) => {
+t.test('config --format prints the reference also with a wrong environment', async (t) => {
   const print = (format: string) => runCommand(['config', '--format', format], { TALK_SILENCE_MS: '5' });
   const page = await readFile(new URL('../../../docs/configuration.md', import.meta.url), 'utf8');
   const markdown = await print('md');

@@ -252,7 +252,7 @@ t.test('a change the relay does not confirm is stored and answered 503', async (
   const talkgroup = await s.talkgroup();
   const id = randomUUID();
   await raise(s, s.radio, talkgroup, { id });
-  const unconfirmed = { status: 503, body: { error: /^stored, / } };
+  const unconfirmed = { status: 503, body: { error: /^the change is stored, / } };
   t.match(await s.admin.post(`/emergencies/${id}/ack`), unconfirmed);
   t.match(await listFor(s.admin), [{ state: 'acknowledged' }]);
   t.match(await s.radio.post(`/emergencies/${id}/clear`), unconfirmed);

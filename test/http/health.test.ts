@@ -1,4 +1,4 @@
-// `cli health`, which the image's HEALTHCHECK runs: it asks where REST listens.
+// Runs `cli health`, the HEALTHCHECK of the image, against servers at several addresses.
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
@@ -30,7 +30,7 @@ for (const { HOST, skip } of cases) {
   });
 }
 
-t.test('health speaks TLS when the service does, whatever name the certificate has', async (t) => {
+t.test('health uses TLS when the service does, for any name in the certificate', async (t) => {
   const { PORT } = await answering(t, { HOST: '127.0.0.1', secure: true });
   const tls = { TLS_CERT_FILE: certificate, TLS_KEY_FILE: key };
   t.equal((await runCommand(['health'], { PORT, ...tls })).code, 0);
@@ -44,7 +44,7 @@ t.test('health fails when the answer is not 200', async (t) => {
   t.match(await runCommand(['health'], { PORT }), { code: 1, output: notAlive(PORT) });
 });
 
-t.test('an empty variable counts as unset, and a PORT that is no port is named', async (t) => {
+t.test('an empty variable counts as unset, and an error names an invalid PORT', async (t) => {
   const { PORT } = await answering(t, { HOST: '127.0.0.1' });
   t.equal((await runCommand(['health'], { HOST: '', TLS_CERT_FILE: '', PORT })).code, 0);
   t.match(await runCommand(['health'], { PORT: '65536' }), {

@@ -1,4 +1,4 @@
-// The log when nobody takes it: what is lost then is lines, never audio, and never the way out.
+// Stalls the output of the log: the service loses log lines, never audio or its exit.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -93,62 +93,65 @@ async function worksOn(t: Test, { rest, ws }: { rest: string; ws: string }): Pro
   t.equal((await fetch(`${rest}/auth/login`, init)).status, 200);
 }
 
+t.test('an unread log delays neither audio nor logins nor the exit', { timeout: 30_000 }, async (t) => {
+  const pipe = unreadPipe(t);
+  const deaf = await node(t, pipe.stderr);
+  pipe.fill();
+  await worksOn(t, deaf);
+
+  let text = pipe.read();
+  await eventually(() => {
+    text += pipe.read();
+    assert.equal(text.match(/"session connected"/g)?.length, 21);
+    assert.match(text, /answered/);
+  });
+  t.pass('once it is read, the lines that waited come');
+
+  pipe.fill();
+  await worksOn(t, deaf);
+  t.equal(await deaf.ends(), 0);
+});
+
+if (process.platform === 'linux') {
+  t.test(
+    'a log on a full disk delays neither audio nor logins nor the exit',
+    { timeout: 30_000 },
+    async (t) => {
+      const full = openSync('/dev/full', 'w');
+      t.teardown(() => closeSync(full));
+      const deaf = await node(t, full);
+      await worksOn(t, deaf);
+      t.equal(await deaf.ends(), 0);
+    },
+  );
+}
+
 t.test(
-  'a log that nobody reads stops neither audio nor logins nor the end',
-  { timeout: 30_000 },
+  'lines above the buffer are dropped and counted, and the number is logged when there is room again',
   async (t) => {
     const pipe = unreadPipe(t);
-    const deaf = await node(t, pipe.stderr);
+    const log = createLog('info', openSync(pipe.path, constants.O_WRONLY | constants.O_NONBLOCK));
     pipe.fill();
-    await worksOn(t, deaf);
+    const line = 'x'.repeat(100_000);
+    for (let i = 0; i < 25; i++) log.info({ i, line }, 'long');
 
-    let text = pipe.read();
+    let text = '';
     await eventually(() => {
       text += pipe.read();
-      assert.equal(text.match(/"session connected"/g)?.length, 21);
-      assert.match(text, /answered/);
+      assert.match(text, /"lost":\d+/);
     });
-    t.pass('once it is read, the lines that waited come');
-
-    pipe.fill();
-    await worksOn(t, deaf);
-    t.equal(await deaf.ends(), 0);
+    const lines = text.split('\n').filter((each) => each !== '');
+    const { lost, level } = JSON.parse(lines.at(-1) ?? '');
+    t.equal(level, 40);
+    t.equal(lines.length - 1 + lost, 25);
+    t.ok(lost > 0 && lost < 25);
+    lines.slice(0, -1).forEach((each, i) => {
+      t.equal(JSON.parse(each).i, i, 'the oldest are kept, in order and whole');
+    });
   },
 );
 
-if (process.platform === 'linux') {
-  t.test('a log on a full disk does the same', { timeout: 30_000 }, async (t) => {
-    const full = openSync('/dev/full', 'w');
-    t.teardown(() => closeSync(full));
-    const deaf = await node(t, full);
-    await worksOn(t, deaf);
-    t.equal(await deaf.ends(), 0);
-  });
-}
-
-t.test('lines beyond what may wait are dropped, counted, and told when there is room again', async (t) => {
-  const pipe = unreadPipe(t);
-  const log = createLog('info', openSync(pipe.path, constants.O_WRONLY | constants.O_NONBLOCK));
-  pipe.fill();
-  const line = 'x'.repeat(100_000);
-  for (let i = 0; i < 25; i++) log.info({ i, line }, 'long');
-
-  let text = '';
-  await eventually(() => {
-    text += pipe.read();
-    assert.match(text, /"lost":\d+/);
-  });
-  const lines = text.split('\n').filter((each) => each !== '');
-  const { lost, level } = JSON.parse(lines.at(-1) ?? '');
-  t.equal(level, 40);
-  t.equal(lines.length - 1 + lost, 25);
-  t.ok(lost > 0 && lost < 25);
-  lines.slice(0, -1).forEach((each, i) => {
-    t.equal(JSON.parse(each).i, i, 'the oldest are kept, in order and whole');
-  });
-});
-
-t.test('an error is logged with its message, stack and code, and with nothing else it carries', async (t) => {
+t.test('an error is logged with its message, stack and code, and with no other property', async (t) => {
   const path = join(t.testdir(), 'log');
   const log = createLog('info', openSync(path, 'w'));
   const error = Object.assign(new TypeError('Invalid URL'), {
@@ -171,7 +174,7 @@ t.test('an error is logged with its message, stack and code, and with nothing el
   }
 });
 
-t.test('the last lines of both threads come out before the process ends', async (t) => {
+t.test('the last lines of both threads are written before the process exits', async (t) => {
   const own = await serviceProcess(t, { LOG_LEVEL: 'info' });
   own.signal('SIGTERM');
   t.equal(await own.exit(), 0);

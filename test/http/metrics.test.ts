@@ -1,4 +1,4 @@
-// The metrics over the real wire: what is counted is what happened, and who it happened to stays untold.
+// Scrapes the metrics of a running service: they count the events, and name no user.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
@@ -160,29 +160,26 @@ async function story(t: Test, s: Service): Promise<void> {
 }
 
 for (const RELAY_THREADS of ['0', '1']) {
-  t.test(
-    `with RELAY_THREADS=${RELAY_THREADS} the counters move by what happened and name nobody`,
-    async (t) => {
-      const s = await service(t, { RELAY_THREADS });
-      await story(t, s);
-      const dan = await s.person('dan', { serial: 'dans-radio' });
-      const radio = await dan.radio();
-      await s.admin.patch(`/devices/${dan.device}/status`, { active: false });
-      await radio.closes();
-      const { series } = await eventually(async () => {
-        const now = await scrape(s);
-        assert.equal(now.series.get('talkgroup_relay_closes_total{reason="device disabled"}'), 1);
-        return now;
-      });
-      const threads = [...series.keys()].filter((key) => key.startsWith('talkgroup_heap_bytes'));
-      t.equal(threads.length, 1 + Number(RELAY_THREADS));
-      const pools = [...series.keys()].filter((key) => key.startsWith('talkgroup_database_up'));
-      t.equal(pools.length, 1 + Number(RELAY_THREADS));
-    },
-  );
+  t.test(`with RELAY_THREADS=${RELAY_THREADS} the counters count the events and name no user`, async (t) => {
+    const s = await service(t, { RELAY_THREADS });
+    await story(t, s);
+    const dan = await s.person('dan', { serial: 'dans-radio' });
+    const radio = await dan.radio();
+    await s.admin.patch(`/devices/${dan.device}/status`, { active: false });
+    await radio.closes();
+    const { series } = await eventually(async () => {
+      const now = await scrape(s);
+      assert.equal(now.series.get('talkgroup_relay_closes_total{reason="device disabled"}'), 1);
+      return now;
+    });
+    const threads = [...series.keys()].filter((key) => key.startsWith('talkgroup_heap_bytes'));
+    t.equal(threads.length, 1 + Number(RELAY_THREADS));
+    const pools = [...series.keys()].filter((key) => key.startsWith('talkgroup_database_up'));
+    t.equal(pools.length, 1 + Number(RELAY_THREADS));
+  });
 }
 
-t.test('the metrics are at their own address, and nothing else is', async (t) => {
+t.test('METRICS_PORT serves the metrics and nothing else', async (t) => {
   const s = await service(t);
   const { origin } = new URL(s.metrics);
   for (const door of [s.rest, s.ws.replace('ws:', 'http:')])
@@ -237,7 +234,7 @@ async function hindrance({ rest, metrics }: { rest: string; metrics: string }) {
   return { status: readyz.status, error, ready: series.get('talkgroup_ready'), reasons };
 }
 
-t.test('/readyz and the metrics say alike why it cannot serve: starting', async (t) => {
+t.test('/readyz and the metrics give the same reason: starting', async (t) => {
   const running = await unready(t, { METRICS_PORT: '0' });
   const { port, metricsPort } = await running.listen();
   void running.start(); // never ends here
@@ -245,7 +242,7 @@ t.test('/readyz and the metrics say alike why it cannot serve: starting', async 
   t.same(await hindrance(addresses), { status: 503, error: 'starting', ready: 0, reasons: ['starting'] });
 });
 
-t.test('the same: a database that is away, and a drain', async (t) => {
+t.test('/readyz and the metrics give the same reason: database and draining', async (t) => {
   const { url, proxy, direct } = await proxiedDatabase(t);
   const s = await service(t, { DATABASE_URL: url, DRAIN_MS: '60000', TALK_SILENCE_MS: '60000' }, direct);
   const ann = await s.person('ann');

@@ -99,6 +99,21 @@ function refusalOf(response: Operation['responses'][string] | undefined) {
   return found as Response & { readonly headers?: object };
 }
 
+t.test(
+  'the guide quotes texts of the catalogue, and its program stops at those that may have changed something',
+  async (t) => {
+    const guide = readFileSync(join(ROOT, 'docs/rest-api.md'), 'utf8');
+    const quoted = [...guide.matchAll(/\b(?:After|On \d+) `([^`]+ [^`]+)`/g)].map(([, text = '']) => text);
+    const texts = refusalCodes.map((code) => textOf(code).text);
+    t.ok(quoted.length >= 3);
+    for (const text of quoted) t.ok(texts.includes(text), text);
+
+    const [, pattern = ''] = /maybeDone = \/(.+)\/\.test/.exec(guide) ?? [];
+    const stopsAt = refusalCodes.filter((code) => new RegExp(pattern).test(textOf(code).text));
+    t.strictSame(stopsAt, ['outcome_unknown', 'relay_unconfirmed']);
+  },
+);
+
 t.test('the version of the document is that of the package', async (t) => {
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
   t.equal(reference.info.version, version);

@@ -1,4 +1,4 @@
-// Keys that change: tokens and master secrets over a rotation, on nodes that share a database, and what is refused.
+// Rotates the keys of tokens and master secrets on nodes that share a database.
 import { randomBytes, randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -22,19 +22,22 @@ t.setTimeout(120_000);
 const drawn = () => randomBytes(32).toString('base64');
 const ringOf = (text: string) => createKeyring(readKeys(text) ?? []);
 
-t.test('a token outlives the rotation of its key on both doors, and not the end of it', async (t) => {
-  const NEW = drawn();
-  const during = await service(t, { JWT_SECRET: NEW, JWT_SECRET_PREVIOUS: SECRET });
-  const after = await service(t, { DATABASE_URL: during.url, JWT_SECRET: NEW });
-  const { token: old } = await during.person('ann'); // signed with SECRET, as before the rotation
-  const { body } = await during.call('POST', '/auth/login', null, ADMIN);
-  const fresh = body.jwt as string;
+t.test(
+  'both interfaces accept a token during the rotation of its key, and reject it afterwards',
+  async (t) => {
+    const NEW = drawn();
+    const during = await service(t, { JWT_SECRET: NEW, JWT_SECRET_PREVIOUS: SECRET });
+    const after = await service(t, { DATABASE_URL: during.url, JWT_SECRET: NEW });
+    const { token: old } = await during.person('ann'); // signed with SECRET, as before the rotation
+    const { body } = await during.call('POST', '/auth/login', null, ADMIN);
+    const fresh = body.jwt as string;
 
-  t.same(await doors(during, old), OPEN);
-  t.same(await doors(during, fresh), OPEN);
-  t.same(await doors(after, old), { rest: 401, relay: 'invalid token' }, 'with the old key its tokens go');
-  t.same(await doors(after, fresh), OPEN, 'new tokens are signed with the new key');
-});
+    t.same(await doors(during, old), OPEN);
+    t.same(await doors(during, fresh), OPEN);
+    t.same(await doors(after, old), { rest: 401, relay: 'invalid token' }, 'with the old key its tokens go');
+    t.same(await doors(after, fresh), OPEN, 'new tokens are signed with the new key');
+  },
+);
 
 const ADMIN = { username: 'admin', password: 'admin password' };
 const OPEN = { rest: 200, relay: 'open' };
@@ -48,7 +51,7 @@ async function doors(node: Service, token: string) {
   return { rest: status, relay };
 }
 
-t.test('a token that no verifier should take is not taken by way of the previous key either', async (t) => {
+t.test('a token that JWT_SECRET would reject is rejected with the previous key as well', async (t) => {
   const PREVIOUS = drawn();
   const node = await service(t, { JWT_SECRET_PREVIOUS: PREVIOUS });
   const ann = await node.person('ann');
@@ -73,24 +76,21 @@ t.test('a token that no verifier should take is not taken by way of the previous
   }
 });
 
-t.test(
-  'the key that is kept beside the database is made once, and is no key when it is too short',
-  async (t) => {
-    const folder = t.testdir();
-    const made = await keptSecret(folder);
-    t.ok(Buffer.from(made, 'base64').length === 32);
-    t.equal(await keptSecret(folder), made);
-    for (const broken of ['', 'abc', 'x'.repeat(31)]) {
-      await writeFile(join(folder, 'jwt.secret'), broken);
-      await t.rejects(keptSecret(folder), {
-        name: 'ConfigError',
-        message: /jwt\.secret must hold at least 32 bytes/,
-      });
-    }
-  },
-);
+t.test('the generated key is created once, and the start fails when it is too short', async (t) => {
+  const folder = t.testdir();
+  const made = await keptSecret(folder);
+  t.ok(Buffer.from(made, 'base64').length === 32);
+  t.equal(await keptSecret(folder), made);
+  for (const broken of ['', 'abc', 'x'.repeat(31)]) {
+    await writeFile(join(folder, 'jwt.secret'), broken);
+    await t.rejects(keptSecret(folder), {
+      name: 'ConfigError',
+      message: /jwt\.secret must hold at least 32 bytes/,
+    });
+  }
+});
 
-t.test('a secret is wrapped as it is made, beside those that nodes without keys insert', async (t) => {
+t.test('a new secret is encrypted, beside unencrypted ones of nodes without keys', async (t) => {
   const ring = ringOf(drawn());
   const node = await service(t);
   const database = await databaseOf(t, node);
@@ -115,70 +115,76 @@ t.test('a secret is wrapped as it is made, beside those that nodes without keys 
     insert into talkgroups (name, master_secret, wrapped_by) values ('x', ${randomBytes(32)}, ${'0'.repeat(16)})`);
 });
 
-t.test('rotation wraps what lies open and what the old key wrapped, and changes no secret', async (t) => {
-  const [OLD, NEW] = [drawn(), randomBytes(32).toString('hex')];
-  const open = await service(t);
-  const database = await databaseOf(t, open);
-  for (const name of ['a', 'b']) await open.talkgroup(name);
-  for (const name of ['c', 'd', 'e'])
-    await createTalkgroup(database, deadlineIn(10_000), { name, wrap: ringOf(OLD).wrap });
-  const before = await unwrapped(open, OLD);
-  const both = ringOf(`${NEW},${OLD}`);
+t.test(
+  'secrets rotate encrypts unencrypted secrets and those of the old key, and changes no secret',
+  async (t) => {
+    const [OLD, NEW] = [drawn(), randomBytes(32).toString('hex')];
+    const open = await service(t);
+    const database = await databaseOf(t, open);
+    for (const name of ['a', 'b']) await open.talkgroup(name);
+    for (const name of ['c', 'd', 'e'])
+      await createTalkgroup(database, deadlineIn(10_000), { name, wrap: ringOf(OLD).wrap });
+    const before = await unwrapped(open, OLD);
+    const both = ringOf(`${NEW},${OLD}`);
 
-  t.same(await rewrapSecrets(database, both, 2), { wrapped: 5, unreadable: [], left: 0 });
-  t.same(
-    await rewrapSecrets(database, both, 2),
-    { wrapped: 0, unreadable: [], left: 0 },
-    'nothing is left to do',
-  );
-  t.strictSame(await unwrapped(open, NEW), before, 'the old key is needed no more');
+    t.same(await rewrapSecrets(database, both, 2), { wrapped: 5, unreadable: [], left: 0 });
+    t.same(
+      await rewrapSecrets(database, both, 2),
+      { wrapped: 0, unreadable: [], left: 0 },
+      'nothing is left to do',
+    );
+    t.strictSame(await unwrapped(open, NEW), before, 'the old key is needed no more');
 
-  await open.talkgroup('f');
-  const command = { DATABASE_URL: open.url, JWT_SECRET: SECRET, SECRETS_KEY: NEW };
-  t.match(await runCommand(['secrets', 'rotate'], command), {
-    code: 0,
-    output: `secrets encrypted with key ${ringOf(NEW).wrapsWith}: 1\n`,
-  });
+    await open.talkgroup('f');
+    const command = { DATABASE_URL: open.url, JWT_SECRET: SECRET, SECRETS_KEY: NEW };
+    t.match(await runCommand(['secrets', 'rotate'], command), {
+      code: 0,
+      output: `secrets encrypted with key ${ringOf(NEW).wrapsWith}: 1\n`,
+    });
 
-  const [mine = '', foreign = ''] = before.keys();
-  await open.sql`
+    const [mine = '', foreign = ''] = before.keys();
+    await open.sql`
     update talkgroups set master_secret = (select master_secret from talkgroups where id = ${mine})
     where id = ${foreign}`;
-  const outcome = await rewrapSecrets(database, ringOf(`${drawn()},${NEW}`), 2);
-  t.same(
-    outcome,
-    { wrapped: 5, unreadable: [foreign], left: 1 },
-    'a secret of another talkgroup is left alone',
-  );
-});
-
-t.test('two rotations at once, while talkgroups are made and deleted, lose and double none', async (t) => {
-  const keys = `${drawn()},${drawn()}`;
-  const node = await service(t, { SECRETS_KEY: keys });
-  await node.sql`
-    insert into talkgroups (name, master_secret)
-    select 'many', sha256(int4send(n)) from generate_series(1, 300) as n`;
-  const before = await unwrapped(node, keys);
-  const [gone = ''] = before.keys();
-  const databases = [await databaseOf(t, node), await databaseOf(t, node)];
-  const rotations = databases.map((database) => rewrapSecrets(database, ringOf(keys), 20));
-  await node.admin.delete(`/talkgroups/${gone}`);
-  for (const name of ['x', 'y', 'z']) await node.talkgroup(name);
-  const outcomes = await Promise.all(rotations);
-
-  const after = await unwrapped(node, keys.slice(0, keys.indexOf(',')));
-  t.equal(after.size, 302);
-  for (const [id, secret] of before) if (id !== gone && after.get(id) !== secret) t.fail(id);
-  const wrapped = outcomes.reduce((sum, each) => sum + each.wrapped, 0);
-  t.ok(wrapped === 299 || wrapped === 300, `each by one of the two: ${wrapped}`);
-  t.same(
-    outcomes.flatMap(({ unreadable }) => unreadable),
-    [],
-  );
-});
+    const outcome = await rewrapSecrets(database, ringOf(`${drawn()},${NEW}`), 2);
+    t.same(
+      outcome,
+      { wrapped: 5, unreadable: [foreign], left: 1 },
+      'a secret of another talkgroup is left alone',
+    );
+  },
+);
 
 t.test(
-  'a node whose keys do not unwrap what is stored refuses to start and says which it lacks',
+  'two rotations at once lose and duplicate no secret while talkgroups are created and deleted',
+  async (t) => {
+    const keys = `${drawn()},${drawn()}`;
+    const node = await service(t, { SECRETS_KEY: keys });
+    await node.sql`
+    insert into talkgroups (name, master_secret)
+    select 'many', sha256(int4send(n)) from generate_series(1, 300) as n`;
+    const before = await unwrapped(node, keys);
+    const [gone = ''] = before.keys();
+    const databases = [await databaseOf(t, node), await databaseOf(t, node)];
+    const rotations = databases.map((database) => rewrapSecrets(database, ringOf(keys), 20));
+    await node.admin.delete(`/talkgroups/${gone}`);
+    for (const name of ['x', 'y', 'z']) await node.talkgroup(name);
+    const outcomes = await Promise.all(rotations);
+
+    const after = await unwrapped(node, keys.slice(0, keys.indexOf(',')));
+    t.equal(after.size, 302);
+    for (const [id, secret] of before) if (id !== gone && after.get(id) !== secret) t.fail(id);
+    const wrapped = outcomes.reduce((sum, each) => sum + each.wrapped, 0);
+    t.ok(wrapped === 299 || wrapped === 300, `each by one of the two: ${wrapped}`);
+    t.same(
+      outcomes.flatMap(({ unreadable }) => unreadable),
+      [],
+    );
+  },
+);
+
+t.test(
+  'a node that lacks the key of a stored secret does not start and names the key by its id',
   async (t) => {
     const [OLD, NEW] = [drawn(), drawn()];
     const node = await service(t, { SECRETS_KEY: OLD });
@@ -201,7 +207,7 @@ t.test(
   },
 );
 
-t.test('a process with all of these keys prints none of them, however much it logs', async (t) => {
+t.test('a process with all of these keys prints none of them at any log level', async (t) => {
   const keys = { JWT_SECRET: drawn(), JWT_SECRET_PREVIOUS: drawn(), SECRETS_KEY: `${drawn()},${drawn()}` };
   const node = await serviceProcess(t, { ...keys, LOG_LEVEL: 'trace' });
   const { body } = await node.call('POST', '/auth/login', null, ADMIN);

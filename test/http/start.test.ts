@@ -1,4 +1,4 @@
-// Starting without a database, beside another process, and on a database that is not ours to use.
+// Starts the service without a database, beside another process, and on a database that it must not use.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -41,7 +41,7 @@ async function build(t: Test, environment: Record<string, string>, log = createL
 }
 
 t.test(
-  'without its database the service lives, says that it is not ready, and refuses at once',
+  'without its database the service runs, reports that it is not ready, and answers 503 immediately',
   async (t) => {
     const running = await build(t, { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing' });
     const { port, wsPort } = await running.listen();
@@ -65,7 +65,7 @@ t.test(
   },
 );
 
-t.test('a second service on the same ports refuses to start and leaves the first alone', async (t) => {
+t.test('a second service on the same ports does not start, and the first is not affected', async (t) => {
   const holder = createServer().listen(0, '127.0.0.1');
   await once(holder, 'listening');
   t.teardown(() => holder.close());
@@ -81,7 +81,7 @@ t.test('a second service on the same ports refuses to start and leaves the first
   }
 });
 
-t.test('an address that is not of this machine is named before anything starts', async (t) => {
+t.test('startup fails and names HOST when it is not an address of this machine', async (t) => {
   for (const HOST of ['nosuch.invalid', '192.0.2.1', '2001:db8::1']) {
     // Nobody asks this database, whose folder could not be made either.
     await t.rejects(build(t, { HOST, DATA_DIR: '/dev/null/data' }), {
@@ -91,7 +91,7 @@ t.test('an address that is not of this machine is named before anything starts',
   }
 });
 
-t.test('a database that is waited for is mentioned once for each reason', async (t) => {
+t.test('the wait for a database is logged once for each reason', async (t) => {
   const reasons = ['57P03', '57P03', '57P03', '53300', '53300', '57P03', '57P03'];
   let asked = 0;
   let enough = () => {};
@@ -130,7 +130,7 @@ t.test('a database that is waited for is mentioned once for each reason', async 
   );
 });
 
-t.test('a bad DATABASE_URL is named and not repeated, on neither stream', async (t) => {
+t.test('startup fails and names DATABASE_URL when it is not valid, without printing its value', async (t) => {
   const DATABASE_URL = 'postgres://ann:TOPSECRET@host:notaport/name';
   const env = { ...settings, DATABASE_URL, LOG_LEVEL: 'trace' };
   const child = spawn(process.execPath, [MAIN], { env });
@@ -141,7 +141,7 @@ t.test('a bad DATABASE_URL is named and not repeated, on neither stream', async 
   t.notMatch(output, 'TOPSECRET');
 });
 
-t.test('a service whose addresses nobody reads starts, serves and ends like any other', async (t) => {
+t.test('a service with an unread standard output starts, serves and exits', async (t) => {
   const env = { ...settings, DATABASE_URL: await freshDatabase(t), LOG_LEVEL: 'info' };
   const child = spawn(process.execPath, [MAIN], { env });
   const exited = once(child, 'exit');
@@ -160,7 +160,7 @@ t.test('a service whose addresses nobody reads starts, serves and ends like any 
 });
 
 t.test(
-  'SIGTERM while the start waits for an earlier database server ends it cleanly and at once',
+  'SIGTERM ends a start that waits for an earlier database server, cleanly and immediately',
   async (t) => {
     const folder = await realpath(await mkdtemp(join(tmpdir(), 'talkgroup-radio-test-')));
     await chmod(folder, 0o755);
@@ -184,7 +184,7 @@ t.test(
   },
 );
 
-t.test('the admin exists after the start, keeps its password, and is never a promoted user', async (t) => {
+t.test('the start creates the admin, keeps an existing password, and never promotes a user', async (t) => {
   const s = await service(t, { ADMIN_USERNAME: 'chief', ADMIN_PASSWORD: 'first' });
   const login = (password: string) => s.call('POST', '/auth/login', null, { username: 'chief', password });
   t.equal((await login('first')).status, 200);
@@ -201,7 +201,7 @@ t.test('the admin exists after the start, keeps its password, and is never a pro
   await t.rejects(refused.start(), ConfigError);
 });
 
-t.test('a database that is newer than the code is refused', async (t) => {
+t.test('the service does not start with a database that is newer than the code', async (t) => {
   const s = await service(t);
   await s.sql`insert into schema_version (version, name) values (999, 'from the future')`;
   const older = await build(t, { DATABASE_URL: s.url });
@@ -210,14 +210,14 @@ t.test('a database that is newer than the code is refused', async (t) => {
 });
 
 for (const RELAY_THREADS of ['0', '1']) {
-  t.test(`closed before it listened, with RELAY_THREADS=${RELAY_THREADS}, it just ends`, async (t) => {
+  t.test(`closed before it listened, with RELAY_THREADS=${RELAY_THREADS}, the service exits`, async (t) => {
     await build(t, { DATABASE_URL: await freshDatabase(t), RELAY_THREADS });
     t.pass('the teardown closes it');
   });
 }
 
 t.test(
-  'closed at any moment of its start it ends without an error, and whoever else closes it waits',
+  'a service that is closed during its start exits without an error, and a second close waits',
   async (t) => {
     for (const afterMs of [0, 40, 80, 120, 160, 240]) {
       const service = await build(t, { DATABASE_URL: await freshDatabase(t) });

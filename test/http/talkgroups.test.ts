@@ -279,7 +279,7 @@ t.test('a change the relay does not confirm is stored and answered 503', async (
       const id = await s.talkgroup();
       const startedAt = performance.now();
       const answer = await s.radio.post(`/talkgroups/${id}/join`);
-      t.match(answer, { status: 503, body: { error: /^stored, / } });
+      t.match(answer, { status: 503, body: { error: /^the change is stored, / } });
       t.equal(answer.headers.get('retry-after'), '1');
       t.ok(performance.now() - startedAt < 2000);
       t.match((await s.radio.get('/talkgroups')).body, { talkgroups: [{ talkgroup_id: id }] });

@@ -380,7 +380,7 @@ t.test('a token never stands in the log, however it arrives and however much is 
 t.test('a WebSocket port that is taken refuses to start and takes no connection away', async (t) => {
   const second = await serviceProcess(t, { DATABASE_URL: s.url, WS_PORT: String(portOf(s.ws)) });
   t.equal(await second.exit(), 1);
-  t.match(second.output(), `port 127.0.0.1:${portOf(s.ws)} is taken`);
+  t.match(second.output(), `cannot listen on WS_PORT ${portOf(s.ws)} of 127.0.0.1: in use`);
   for (let i = 0; i < 10; i++) {
     const radio = await (await s.person(`after-${i}`)).radio();
     t.ok(radio.welcome);

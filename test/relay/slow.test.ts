@@ -1,4 +1,4 @@
-// Receivers that do not keep up: what they hear, what they are told, and that nobody else notices.
+// Receivers that do not keep up: the audio and messages that they get, and the effect on others.
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
@@ -47,7 +47,7 @@ t.test('receivers that do not keep up', { timeout: 160_000 }, async (t) => {
   const s = await talkativeService(t);
 
   t.test(
-    'a radio that stops reading hears 2.5 s at most of what goes on, LAG, and live speech',
+    'a radio that stops reading hears at most 2.5 s of old audio, then LAG, then live speech',
     async (t) => {
       const [ann, rob, eve, ...people] = await persons(s, 'stops', 8);
       const fire = await s.talkgroup('stops: fire', ann, rob, eve, ...people);
@@ -87,7 +87,7 @@ t.test('receivers that do not keep up', { timeout: 160_000 }, async (t) => {
     },
   );
 
-  t.test('one that stops for 3 s again and again is told each time what it missed', async (t) => {
+  t.test('a radio that stops for 3 s repeatedly gets the number of missed frames each time', async (t) => {
     const { talkgroup, radios } = await group(s, 'again', 3);
     const [a, b, c] = radios;
     const talk = speech(t, a, talkgroup);
@@ -106,7 +106,7 @@ t.test('receivers that do not keep up', { timeout: 160_000 }, async (t) => {
     }
   });
 
-  t.test('one that reads half as fast as we talk is never further behind than 2.5 s of speech', async (t) => {
+  t.test('a radio that reads at half the rate never lags more than 2.5 s of speech', async (t) => {
     const { people, talkgroup, radios } = await group(s, 'half', 2);
     const link = await narrowLink(t, portOf(s));
     const half = await connect(t, `ws://127.0.0.1:${link.port}/ws?token=${people[1].token}`);
@@ -133,7 +133,7 @@ t.test('receivers that do not keep up', { timeout: 160_000 }, async (t) => {
     }
   });
 
-  t.test('a way of 1.5 s is not slow; a radio at its end that stops reading is', async (t) => {
+  t.test('a link of 1.5 s does not count as lag, and a radio on it that stops reading does', async (t) => {
     const { people, talkgroup, radios } = await group(s, 'far', 2);
     const link = await chaosProxy(t, s);
     link.delay(750);
@@ -155,7 +155,7 @@ t.test('receivers that do not keep up', { timeout: 160_000 }, async (t) => {
     t.equal(exactLagsIn(t, far.arrivals, talkgroup).length, before + 1);
   });
 
-  t.test('one that answers nothing for 10 s is closed, and resumes with a LAG', async (t) => {
+  t.test('a radio that answers nothing for 10 s is closed, and resumes with a LAG', async (t) => {
     const { people, talkgroup, radios } = await group(s, 'dead', 3);
     const [a, b, c] = radios;
     await c.asks({ type: 'SUBSCRIBE', talkgroup_ids: [talkgroup.id], presence: true });
@@ -181,7 +181,7 @@ t.test('receivers that do not keep up', { timeout: 160_000 }, async (t) => {
     t.equal(exactLagsIn(t, [...b.arrivals, ...back.arrivals], talkgroup).length, 1);
   });
 
-  t.test('who lags and resumes on another socket is told there what it missed, then hears', async (t) => {
+  t.test('a lagging radio that resumes on another socket gets LAG there, then audio', async (t) => {
     const { people, talkgroup, radios } = await group(s, 'moves', 2);
     const [a, b] = radios;
     const talk = speech(t, a, talkgroup);
@@ -199,37 +199,40 @@ t.test('receivers that do not keep up', { timeout: 160_000 }, async (t) => {
     t.equal(exactLagsIn(t, [...b.arrivals, ...back.arrivals], talkgroup).length, 1);
   });
 
-  t.test('who subscribes or joins while it lags hears nothing before LAG, which counts it', async (t) => {
-    const [ann, bob, cid] = await persons(s, 'later', 3);
-    const fire = await s.talkgroup('later: fire', ann, bob, cid);
-    const rail = await s.talkgroup('later: rail', ann, bob, cid);
-    const port = await s.talkgroup('later: port', ann, cid);
-    const [a, b, c] = [await ann.radio(), await bob.radio(), await cid.radio()];
-    await c.asks({ type: 'SUBSCRIBE', talkgroup_ids: [rail.id, port.id], presence: true });
-    await b.asks({ type: 'UNSUBSCRIBE', talkgroup_ids: [rail.id] });
-    const inFire = speech(t, a, fire);
-    await inFire.goesOn(FRAMES_PER_SECOND);
-    b.socket.pause();
-    await leavesAudio(s, b);
+  t.test(
+    'a lagging radio that subscribes or joins hears nothing there before LAG, which counts it',
+    async (t) => {
+      const [ann, bob, cid] = await persons(s, 'later', 3);
+      const fire = await s.talkgroup('later: fire', ann, bob, cid);
+      const rail = await s.talkgroup('later: rail', ann, bob, cid);
+      const port = await s.talkgroup('later: port', ann, cid);
+      const [a, b, c] = [await ann.radio(), await bob.radio(), await cid.radio()];
+      await c.asks({ type: 'SUBSCRIBE', talkgroup_ids: [rail.id, port.id], presence: true });
+      await b.asks({ type: 'UNSUBSCRIBE', talkgroup_ids: [rail.id] });
+      const inFire = speech(t, a, fire);
+      await inFire.goesOn(FRAMES_PER_SECOND);
+      b.socket.pause();
+      await leavesAudio(s, b);
 
-    b.says({ type: 'SUBSCRIBE', talkgroup_ids: [rail.id], mode: 'listen', ref: 'while it lags' });
-    await until('it is in rail', () => hasJoined(c, b, rail.id));
-    await bob.post(`/talkgroups/${port.id}/join`);
-    await until('it is in port', () => hasJoined(c, b, port.id));
-    const [inRail, inPort] = [speech(t, a, rail), speech(t, a, port)];
-    await inPort.goesOn(20);
-    b.socket.resume();
-    await hearsAgain(b, [inFire, inRail, inPort]);
-    const [early] = runsOf(b.arrivals);
-    t.same(new Set(early?.map(({ talkgroup }) => talkgroup)), new Set([fire.number]));
-    for (const talkgroup of [fire, rail, port]) {
-      const [lag, ...more] = exactLagsIn(t, b.arrivals, talkgroup);
-      t.ok((lag?.missed ?? 0) >= 20 && more.length === 0, `${talkgroup.name}: ${lag?.missed}`);
-    }
-  });
+      b.says({ type: 'SUBSCRIBE', talkgroup_ids: [rail.id], mode: 'listen', ref: 'while it lags' });
+      await until('it is in rail', () => hasJoined(c, b, rail.id));
+      await bob.post(`/talkgroups/${port.id}/join`);
+      await until('it is in port', () => hasJoined(c, b, port.id));
+      const [inRail, inPort] = [speech(t, a, rail), speech(t, a, port)];
+      await inPort.goesOn(20);
+      b.socket.resume();
+      await hearsAgain(b, [inFire, inRail, inPort]);
+      const [early] = runsOf(b.arrivals);
+      t.same(new Set(early?.map(({ talkgroup }) => talkgroup)), new Set([fire.number]));
+      for (const talkgroup of [fire, rail, port]) {
+        const [lag, ...more] = exactLagsIn(t, b.arrivals, talkgroup);
+        t.ok((lag?.missed ?? 0) >= 20 && more.length === 0, `${talkgroup.name}: ${lag?.missed}`);
+      }
+    },
+  );
 
   t.test(
-    'who hears audio is pinged once a second, and neither in silence nor while he alone talks',
+    'a receiver of audio is pinged once a second, but not in silence or while it alone talks',
     async (t) => {
       const { talkgroup, radios } = await group(s, 'pings', 2);
       const [a, b] = radios;
@@ -251,7 +254,7 @@ t.test('receivers that do not keep up', { timeout: 160_000 }, async (t) => {
   );
 });
 
-t.test('nobody is late because the server stood still for 2 s', { timeout: 160_000 }, async (t) => {
+t.test('a server stall of 2 s makes no receiver lag', { timeout: 160_000 }, async (t) => {
   const s = await serviceProcess(t);
   const { people, talkgroup, radios } = await group(s, 'stall', 4);
   const link = await chaosProxy(t, s);
@@ -281,39 +284,43 @@ t.test('nobody is late because the server stood still for 2 s', { timeout: 160_0
   }
 });
 
-t.test('a tenth of the listeners stops reading: the others lose nothing', { timeout: 160_000 }, async (t) => {
-  const s = await talkativeService(t, { SOCKETS_PER_USER: '1000' });
-  const [ann, bob] = await persons(s, 'many', 2);
-  const talkgroup = await s.talkgroup('many', ann, bob);
-  const a = await ann.radio();
-  const listeners = await Promise.all(Array.from({ length: LISTENERS }, () => bob.radio()));
-  const stopping = listeners.filter((_radio, index) => index % 10 === 0);
-  const others = listeners.filter((radio) => !stopping.includes(radio));
-  const talk = speech(t, a, talkgroup);
-  const [before, after] = await undisturbed(talk, async () => {
-    const before = others.map(lagCount);
-    for (const radio of stopping) radio.socket.pause();
-    await Promise.all(stopping.map((radio) => leavesAudio(s, radio, lagCount(radio) + 1)));
-    await talk.goesOn(20);
-    for (const radio of stopping) radio.socket.resume();
-    for (const radio of stopping) await hearsAgain(radio, [talk]);
-    return [before, others.map(lagCount)];
-  });
-  t.same(after, before, 'nor are they told LAG');
+t.test(
+  'when a tenth of the listeners stops reading, the others lose no frame',
+  { timeout: 160_000 },
+  async (t) => {
+    const s = await talkativeService(t, { SOCKETS_PER_USER: '1000' });
+    const [ann, bob] = await persons(s, 'many', 2);
+    const talkgroup = await s.talkgroup('many', ann, bob);
+    const a = await ann.radio();
+    const listeners = await Promise.all(Array.from({ length: LISTENERS }, () => bob.radio()));
+    const stopping = listeners.filter((_radio, index) => index % 10 === 0);
+    const others = listeners.filter((radio) => !stopping.includes(radio));
+    const talk = speech(t, a, talkgroup);
+    const [before, after] = await undisturbed(talk, async () => {
+      const before = others.map(lagCount);
+      for (const radio of stopping) radio.socket.pause();
+      await Promise.all(stopping.map((radio) => leavesAudio(s, radio, lagCount(radio) + 1)));
+      await talk.goesOn(20);
+      for (const radio of stopping) radio.socket.resume();
+      for (const radio of stopping) await hearsAgain(radio, [talk]);
+      return [before, others.map(lagCount)];
+    });
+    t.same(after, before, 'nor are they told LAG');
 
-  talk.stop();
-  const said = talk.said();
-  for (const radio of listeners) await until('the last frame', () => newestOf(radio) === said - 1);
-  for (const radio of listeners) {
-    const missed = exactLagsIn(t, radio.arrivals, talkgroup).map((lag) => lag.missed);
-    const sum = missed.reduce((sum, one) => sum + one, 0);
-    t.equal(radio.frames.length + sum, said, 'every frame came or was counted');
-    if (stopping.includes(radio)) t.ok(sum > 0);
-  }
-});
+    talk.stop();
+    const said = talk.said();
+    for (const radio of listeners) await until('the last frame', () => newestOf(radio) === said - 1);
+    for (const radio of listeners) {
+      const missed = exactLagsIn(t, radio.arrivals, talkgroup).map((lag) => lag.missed);
+      const sum = missed.reduce((sum, one) => sum + one, 0);
+      t.equal(radio.frames.length + sum, said, 'every frame came or was counted');
+      if (stopping.includes(radio)) t.ok(sum > 0);
+    }
+  },
+);
 
 t.test(
-  'fifty radios that read nothing fill no memory and keep no descriptor',
+  'fifty radios that read nothing use bounded memory and keep no descriptor',
   {
     timeout: 160_000,
   },
@@ -348,7 +355,7 @@ t.test(
   },
 );
 
-t.test("the engine's own buffer is full before time tells", { timeout: 160_000 }, async (t) => {
+t.test('a full send buffer pauses the audio before BACKLOG_MS does', { timeout: 160_000 }, async (t) => {
   t.jobs = 4;
   const s = await service(t, {
     ...{ FRAME_BYTES: '16384', FRAMES_PER_SECOND: '10000', USER_BYTES_PER_SECOND: '1000000000' },
@@ -403,7 +410,7 @@ t.test("the engine's own buffer is full before time tells", { timeout: 160_000 }
     });
   }
 
-  t.test('what was heard of bursts shorter than a tick of the timer is not counted as missed', async (t) => {
+  t.test('heard frames of bursts shorter than a timer period are not counted as missed', async (t) => {
     const [ann, bob, cid] = await persons(s, 'click', 3);
     const clicks = await s.talkgroup('clicks', ann, bob, cid);
     const talkgroup = await s.talkgroup('speech', ann, bob, cid);
@@ -420,7 +427,7 @@ t.test("the engine's own buffer is full before time tells", { timeout: 160_000 }
     t.equal((talkgroups as Json[]).length, 1);
   });
 
-  t.test('who reads nothing is closed after 10 s, though its buffers are full', async (t) => {
+  t.test('a radio that reads nothing is closed after 10 s, also with full buffers', async (t) => {
     const [ann, bob, cid] = await persons(s, 'stuffed', 3);
     const talkgroup = await s.talkgroup('stuffed', ann, bob, cid);
     const [a, b, c] = [await ann.radio(), await bob.radio(), await cid.radio()];
@@ -433,59 +440,63 @@ t.test("the engine's own buffer is full before time tells", { timeout: 160_000 }
   });
 });
 
-t.test('what the engine dropped is known to be audio, or made good', { timeout: 160_000 }, async (t) => {
-  const s = await service(t, {
-    ...{ FRAME_BYTES: '16384', FRAMES_PER_SECOND: '10000', USER_BYTES_PER_SECOND: '1000000000' },
-    ...{ BACKLOG_MS: '60000', TALK_SILENCE_MS: '60000' },
-  });
+t.test(
+  'a dropped message is known to be audio, or the state is sent again',
+  { timeout: 160_000 },
+  async (t) => {
+    const s = await service(t, {
+      ...{ FRAME_BYTES: '16384', FRAMES_PER_SECOND: '10000', USER_BYTES_PER_SECOND: '1000000000' },
+      ...{ BACKLOG_MS: '60000', TALK_SILENCE_MS: '60000' },
+    });
 
-  t.test('receivers that lost audio and no text are told LAG, and no snapshots', async (t) => {
-    const { talkgroup, radios } = await group(s, 'audio', 10);
-    const [a, b, ...deaf] = radios;
-    a.speaks(talkgroup.number, 'begins', { start: true });
-    for (const radio of deaf) await radio.hearsText('begins');
-    for (const radio of deaf) radio.socket.pause();
-    // 10 MB, of which kernel and engine hold less than half for each.
-    for (let frames = 0; frames < 1200; frames += 20) {
-      for (let frame = 0; frame < 20; frame++) a.speaks(talkgroup.number, 'x'.repeat(8000));
-      await until('all heard', () => b.frames.length > frames + 20);
-    }
-    for (const radio of deaf) {
-      radio.socket.resume();
-      await radio.hears('LAG');
-      await radio.settled(); // SUBSCRIBED would have come before that
-    }
-    const told = deaf.filter(({ arrivals }) => arrivals.some(isResync));
-    t.equal(told.length, 0, `${told.length} of ${deaf.length} were told all their talkgroups`);
-  });
+    t.test('receivers that lost audio and no text get LAG and no snapshots', async (t) => {
+      const { talkgroup, radios } = await group(s, 'audio', 10);
+      const [a, b, ...deaf] = radios;
+      a.speaks(talkgroup.number, 'begins', { start: true });
+      for (const radio of deaf) await radio.hearsText('begins');
+      for (const radio of deaf) radio.socket.pause();
+      // 10 MB, of which kernel and engine hold less than half for each.
+      for (let frames = 0; frames < 1200; frames += 20) {
+        for (let frame = 0; frame < 20; frame++) a.speaks(talkgroup.number, 'x'.repeat(8000));
+        await until('all heard', () => b.frames.length > frames + 20);
+      }
+      for (const radio of deaf) {
+        radio.socket.resume();
+        await radio.hears('LAG');
+        await radio.settled(); // SUBSCRIBED would have come before that
+      }
+      const told = deaf.filter(({ arrivals }) => arrivals.some(isResync));
+      t.equal(told.length, 0, `${told.length} of ${deaf.length} were told all their talkgroups`);
+    });
 
-  t.test('a text that was dropped behind a frame is made good', async (t) => {
-    const { talkgroup, radios } = await group(s, 'hidden', 10);
-    const [a, b, deaf, ...clickers] = radios;
-    const before = await overruns(s);
-    deaf.socket.pause();
-    let turn = 0;
-    // In each turn of the relay frames, and behind them a burst of a single one.
-    while ((await overruns(s)) === before) {
-      for (let frame = 0; frame < 20; frame++)
-        a.speaks(talkgroup.number, 'x'.repeat(8000), { start: turn + frame === 0 });
-      const clicker = clickers[turn % clickers.length] as Radio;
-      clicker.speaks(talkgroup.number, 'click', { start: true, end: true });
-      turn++;
-      await b.hears('TALK_ENDED', ({ session }) => session === clicker.session);
-    }
-    deaf.socket.resume();
-    await deaf.hears('LAG');
-    await deaf.settled();
-    const ends = ({ arrivals }: Radio) =>
-      arrivals.filter((one) => !isFrame(one) && one.type === 'TALK_ENDED');
-    t.ok(ends(deaf).length < turn, 'it lost the last text');
-    t.ok(deaf.arrivals.some(isResync), 'and was told all its talkgroups');
-  });
-});
+    t.test('a text that was dropped after a frame is followed by new snapshots', async (t) => {
+      const { talkgroup, radios } = await group(s, 'hidden', 10);
+      const [a, b, deaf, ...clickers] = radios;
+      const before = await overruns(s);
+      deaf.socket.pause();
+      let turn = 0;
+      // In each turn of the relay frames, and behind them a burst of a single one.
+      while ((await overruns(s)) === before) {
+        for (let frame = 0; frame < 20; frame++)
+          a.speaks(talkgroup.number, 'x'.repeat(8000), { start: turn + frame === 0 });
+        const clicker = clickers[turn % clickers.length] as Radio;
+        clicker.speaks(talkgroup.number, 'click', { start: true, end: true });
+        turn++;
+        await b.hears('TALK_ENDED', ({ session }) => session === clicker.session);
+      }
+      deaf.socket.resume();
+      await deaf.hears('LAG');
+      await deaf.settled();
+      const ends = ({ arrivals }: Radio) =>
+        arrivals.filter((one) => !isFrame(one) && one.type === 'TALK_ENDED');
+      t.ok(ends(deaf).length < turn, 'it lost the last text');
+      t.ok(deaf.arrivals.some(isResync), 'and was told all its talkgroups');
+    });
+  },
+);
 
 t.test(
-  'a right withdrawn while its radio lags is not given back with LAG',
+  'a permission that is suspended while the radio lags does not return with LAG',
   {
     timeout: 160_000,
   },

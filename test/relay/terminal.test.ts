@@ -1,4 +1,4 @@
-// The radio in a terminal against the real relay: what one speaks is in the file of the other.
+// Runs two radios in terminals against the relay: the file of the listener has the audio of the talker.
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -41,7 +41,7 @@ function listen(options: Parameters<typeof listenToFile>[0]) {
   return { done, ready, lines };
 }
 
-t.test('what is spoken into a talkgroup is, packet for packet, in the file of a listener', async (t) => {
+t.test('the file of a listener has every packet that was sent to the talkgroup', async (t) => {
   const { group, talker, listener, spoken, file, out } = await setUp(t);
   const { done, ready, lines } = listen({ ...listener, out, bursts: 2 });
   await ready;
@@ -60,7 +60,7 @@ t.test('what is spoken into a talkgroup is, packet for packet, in the file of a 
   ]);
 });
 
-t.test('a talkgroup of a later part of WELCOME is found by the talker and the listener', async (t) => {
+t.test('talker and listener find a talkgroup that comes in a later part of WELCOME', async (t) => {
   const { s, ann, bob, talker, listener, spoken, file, out } = await setUp(t);
   const ids = await s.talkgroups(ann, 200);
   const told = (await ann.radio()).welcome?.talkgroups as { talkgroup_id: string }[];
@@ -78,7 +78,7 @@ t.test('a talkgroup of a later part of WELCOME is found by the talker and the li
   t.match(await own.done, { bursts: 0 });
 });
 
-t.test('an interrupted listener leaves a whole file of what it heard so far', async (t) => {
+t.test('an interrupted listener leaves a complete file of the audio until then', async (t) => {
   const { talker, listener, spoken, file, out } = await setUp(t);
   const interrupt = new AbortController();
   const { done, ready } = listen({
@@ -94,7 +94,7 @@ t.test('an interrupted listener leaves a whole file of what it heard so far', as
   t.same((await readOpus(out)).packets, spoken);
 });
 
-t.test('an interrupted talker ends its burst properly', async (t) => {
+t.test('an interrupted talker ends its burst with END', async (t) => {
   const { talker, listener, spoken, file } = await setUp(t);
   const interrupt = new AbortController();
   const radio = createRadio(listener);
@@ -107,7 +107,7 @@ t.test('an interrupted talker ends its burst properly', async (t) => {
 });
 
 t.test(
-  'where somebody talks, one who queues waits and is heard, and one who does not is told who',
+  'while a user talks, a talker with --queue waits and is heard, and one without gets the name of the user',
   async (t) => {
     const { s, group, talker, listener, spoken, file } = await setUp(t);
     await s.admin.patch(`/talkgroups/${group.id}`, { floor_mode: 'single' });
@@ -123,7 +123,7 @@ t.test(
     const lines: string[] = [];
     const asking = { ...talker, talkgroup: 'Alpha', file, report: (line: string) => lines.push(line) };
     t.match(await talkFile(asking), { kind: 'denied', code: 'busy' });
-    t.equal(lines.at(-1), 'not talking: busy, bob talks');
+    t.equal(lines.at(-1), 'floor denied: busy, bob talks');
 
     const outcome = talkFile({
       ...asking,
@@ -131,15 +131,15 @@ t.test(
       priority: 2,
       report(line) {
         lines.push(line);
-        if (line.startsWith('waiting')) talk.end();
+        if (line.startsWith('queued')) talk.end();
       },
     });
     t.match(await outcome, { code: 'released', frames: spoken.length });
-    t.match(lines.slice(-3), ['waiting for Alpha: 1 of 1', /^talking in Alpha/, /^released/]);
+    t.match(lines.slice(-3), ['queued in Alpha: 1 of 1', /^talking in Alpha/, /^released/]);
   },
 );
 
-t.test('a listener reads of calls for help', async (t) => {
+t.test('a listener prints emergencies', async (t) => {
   const { group, talker, listener, out } = await setUp(t);
   const interrupt = new AbortController();
   const radio = createRadio(talker);
@@ -159,7 +159,7 @@ t.test('a listener reads of calls for help', async (t) => {
 });
 
 t.test(
-  'a bad token, a talkgroup one is not in, and a file that is no Ogg Opus are told as such',
+  'a bad token, a foreign talkgroup and a file that is not Ogg Opus each have their own error',
   async (t) => {
     const { talker, listener, file, out } = await setUp(t);
     const nobody = { ...talker, token: 'bad' };

@@ -80,19 +80,22 @@ const calls = (folder: string) =>
     ? readFileSync(join(folder, 'npm.calls'), 'utf8').trim().split('\n').length
     : 0;
 
-t.test('a Node that cannot run the service is replaced by the pinned one, which is taken once', async (t) => {
-  const folder = await project(t);
-  t.match(await make(folder, '26.10.0'), {
-    code: 0,
-    lines: [/^Node 26\.10\.0 is not supported: taking Node 24\.99\.0 from npm into \.node/, 'v24.99.0'],
-    calls: 1,
-  });
-  t.strictSame(readdirSync(join(folder, '.node')).sort(), ['a-node-24.99.0', 'bin']);
-  const again = await make(folder, '26.11.0');
-  t.strictSame(again, { code: 0, lines: ['v24.99.0'], calls: 1 }, 'no second download, and no second line');
-});
+t.test(
+  'a Node that cannot run the service is replaced by the pinned one, which is downloaded once',
+  async (t) => {
+    const folder = await project(t);
+    t.match(await make(folder, '26.10.0'), {
+      code: 0,
+      lines: [/^Node 26\.10\.0 is not supported: taking Node 24\.99\.0 from npm into \.node/, 'v24.99.0'],
+      calls: 1,
+    });
+    t.strictSame(readdirSync(join(folder, '.node')).sort(), ['a-node-24.99.0', 'bin']);
+    const again = await make(folder, '26.11.0');
+    t.strictSame(again, { code: 0, lines: ['v24.99.0'], calls: 1 }, 'no second download, and no second line');
+  },
+);
 
-t.test('a Node that can run the service is used, and nothing is taken', async (t) => {
+t.test('a Node that can run the service is used, and nothing is downloaded', async (t) => {
   const folder = await project(t);
   t.strictSame(await make(folder, '24.21.0'), { code: 0, lines: [process.version], calls: 0 });
   t.notOk(readdirSync(folder).includes('.node'));
@@ -112,7 +115,7 @@ t.test('a make inside a make keeps the Node that was chosen', async (t) => {
   t.equal(readlinkSync(join(folder, '.node/bin')), 'a-node-24.99.0/bin');
 });
 
-t.test('a download removes what killed downloads left, and nothing that is under way', async (t) => {
+t.test('a download removes the files of killed downloads, and not those of running ones', async (t) => {
   const folder = await project(t);
   const killed = join(folder, '.node/incoming-killed');
   const underWay = join(folder, '.node/incoming-under-way');
@@ -123,7 +126,7 @@ t.test('a download removes what killed downloads left, and nothing that is under
   t.strictSame(readdirSync(join(folder, '.node')).sort(), ['a-node-24.99.0', 'bin', 'incoming-under-way']);
 });
 
-t.test('a tarball with another hash is refused, and nothing of it is unpacked', async (t) => {
+t.test('a tarball with another hash is rejected and not unpacked', async (t) => {
   const folder = await project(t, { integrity: `sha512-${'A'.repeat(86)}==` });
   const { code, lines } = await make(folder, '26.10.0');
   t.equal(code, 2);
@@ -134,7 +137,7 @@ t.test('a tarball with another hash is refused, and nothing of it is unpacked', 
   t.strictSame(readdirSync(join(folder, '.node')), []);
 });
 
-t.test('a machine whose Node is too old, or that has none, gets one sentence', async (t) => {
+t.test('make prints one sentence when Node is too old or missing', async (t) => {
   const folder = await project(t);
   const old = await make(folder, '18.20.8');
   t.match(old, { code: 2, lines: [/^make: Node 18\.20\.8 is too old/, /\*\*\*/], calls: 0 });

@@ -1,4 +1,4 @@
-// Settings: what is refused, with which words, and that their page lists them all.
+// Reads settings: values that are rejected, their error texts, and the page that lists all settings.
 
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { groups, levels } from '../../src/config/setting.js';
 import { readSecretsKey } from '../../src/config/values.js';
 import { ConfigError, checkOpenFiles, readConfig } from '../../src/config.js';
 
-t.test('an empty environment is a service for this machine alone', async (t) => {
+t.test('an empty environment gives a service that listens on the loopback only', async (t) => {
   t.match(readConfig({}), {
     HOST: '127.0.0.1',
     PORT: 3000,
@@ -105,7 +105,7 @@ const refused: [variable: string, environment: Record<string, string>][] = [
 ];
 
 for (const [variable, environment] of refused) {
-  t.test(`${JSON.stringify(environment)} is refused, naming ${variable}`, async (t) => {
+  t.test(`${JSON.stringify(environment)} is rejected with the name ${variable}`, async (t) => {
     t.throws(() => readConfig(environment), {
       name: ConfigError.prototype.name,
       message: new RegExp(`^${variable} (and TLS_KEY_FILE )?must .+`),
@@ -113,7 +113,7 @@ for (const [variable, environment] of refused) {
   });
 }
 
-t.test('a refusal says the range, the unit and the value', async (t) => {
+t.test('an error has the range, the unit and the value', async (t) => {
   for (const [environment, message] of [
     [{ TALK_SILENCE_MS: '5' }, 'TALK_SILENCE_MS must be an integer from 200 to 60000 (ms), got "5"'],
     [{ TALK_SILENCE_MS: '1e3' }, 'TALK_SILENCE_MS must be an integer from 200 to 60000 (ms), got "1e3"'],
@@ -129,27 +129,30 @@ t.test('a refusal says the range, the unit and the value', async (t) => {
   }
 });
 
-t.test('a name of an earlier version is refused, with the new name or that there is none', async (t) => {
-  for (const [former, told] of [
-    ['SESSIONS_PARKED', /RESUMABLE_SESSIONS/],
-    ['CONTROL_PER_SECOND', /TEXTS_PER_SECOND/],
-    ['LOGIN_FAILURES_PAIR_PER_MINUTE', /LOGIN_FAILURES_PAIR, written burst\/minute/],
-    ['LOGIN_FAILURES_NAME_PER_MINUTE', /LOGIN_FAILURES_NAME, written burst\/minute/],
-    ['LOGIN_FAILURES_ADDRESS_PER_MINUTE', /LOGIN_FAILURES_ADDRESS, written burst\/minute/],
-    ['DATABASE_CALLS', /no longer a setting/],
-    ['LOGINS_REMEMBERED', /no longer a setting/],
-    ['UPGRADES_LOADING', /no longer a setting/],
-    ['UPGRADES_WAITING', /no longer a setting/],
-  ] as const) {
-    t.throws(() => readConfig({ [former]: '20' }), {
-      name: 'ConfigError',
-      message: new RegExp(`^${former} is`),
-    });
-    t.throws(() => readConfig({ [former]: '20' }), { message: told });
-    t.ok(readConfig({ [former]: '' }), 'an empty variable counts as unset');
-    t.notOk(former in settings);
-  }
-});
+t.test(
+  'a name of an earlier version is rejected with the new name, or the advice to remove it',
+  async (t) => {
+    for (const [former, told] of [
+      ['SESSIONS_PARKED', /RESUMABLE_SESSIONS/],
+      ['CONTROL_PER_SECOND', /TEXTS_PER_SECOND/],
+      ['LOGIN_FAILURES_PAIR_PER_MINUTE', /LOGIN_FAILURES_PAIR, written burst\/minute/],
+      ['LOGIN_FAILURES_NAME_PER_MINUTE', /LOGIN_FAILURES_NAME, written burst\/minute/],
+      ['LOGIN_FAILURES_ADDRESS_PER_MINUTE', /LOGIN_FAILURES_ADDRESS, written burst\/minute/],
+      ['DATABASE_CALLS', /no longer a setting/],
+      ['LOGINS_REMEMBERED', /no longer a setting/],
+      ['UPGRADES_LOADING', /no longer a setting/],
+      ['UPGRADES_WAITING', /no longer a setting/],
+    ] as const) {
+      t.throws(() => readConfig({ [former]: '20' }), {
+        name: 'ConfigError',
+        message: new RegExp(`^${former} is`),
+      });
+      t.throws(() => readConfig({ [former]: '20' }), { message: told });
+      t.ok(readConfig({ [former]: '' }), 'an empty variable counts as unset');
+      t.notOk(former in settings);
+    }
+  },
+);
 
 t.test('a rate is read as its burst and its refill', async (t) => {
   const { LOGIN_FAILURES_PAIR, LOGIN_FAILURES_NAME } = readConfig({ LOGIN_FAILURES_NAME: '1000000/1' });
@@ -157,7 +160,7 @@ t.test('a rate is read as its burst and its refill', async (t) => {
   t.same(LOGIN_FAILURES_NAME, { atOnce: 1_000_000, perMinute: 1 });
 });
 
-t.test('a refusal does not repeat a secret', async (t) => {
+t.test('an error does not repeat a secret', async (t) => {
   for (const environment of [
     { DATABASE_URL: 'mysql://user:hunter2@host/name' },
     { DATABASE_URL: 'postgres://user:hunter2@host:notaport/name' },
@@ -177,12 +180,12 @@ t.test('a refusal does not repeat a secret', async (t) => {
   }
 });
 
-t.test('32 bytes of key are enough, counted as bytes', async (t) => {
+t.test('a key of 32 bytes is long enough, counted in bytes', async (t) => {
   t.ok(readConfig({ JWT_SECRET: 'äöüßåøæœéèêëàâçñ' }).JWT_SECRET);
 });
 
 t.test(
-  'keys of secrets come one or several, in base64 or hexadecimal, and show themselves to nobody',
+  'SECRETS_KEY takes one or several keys in base64 or hexadecimal, and printing shows none of them',
   async (t) => {
     const keys = [drawn('a'), drawn('b'), drawn('c')] as const;
     const [a, b, c] = [keys[0].toString('base64'), keys[1].toString('hex'), keys[2].toString('hex')];
@@ -201,7 +204,7 @@ t.test(
   },
 );
 
-t.test('no key or password that stands in a document is one that the service takes', async (t) => {
+t.test('the service accepts no key or password that a document shows', async (t) => {
   const text = documents()
     .map((path) => readFileSync(path, 'utf8'))
     .join('\n');
@@ -217,7 +220,7 @@ t.test('no key or password that stands in a document is one that the service tak
   }
 });
 
-t.test('every form of address that leads to a database is taken', async (t) => {
+t.test('DATABASE_URL accepts every form of address that reaches a database', async (t) => {
   for (const DATABASE_URL of [
     'postgres://ann:secret@host:5432/name?sslmode=require',
     'postgresql://host',
@@ -231,11 +234,11 @@ t.test('every form of address that leads to a database is taken', async (t) => {
   }
 });
 
-t.test('the name of the admin is kept in the form in which a login looks it up', async (t) => {
+t.test('ADMIN_USERNAME is normalised like the username of a login', async (t) => {
   t.equal(readConfig({ ADMIN_USERNAME: 'Zoe\u0308' }).ADMIN_USERNAME, 'Zo\u00eb');
 });
 
-t.test('a password of the shortest length allowed is long enough, counted as characters', async (t) => {
+t.test('ADMIN_PASSWORD may have the minimum length, counted in characters', async (t) => {
   t.ok(readConfig({ ADMIN_PASSWORD: '📻🚒🚓🚑', PASSWORD_MIN_LENGTH: '4' }).ADMIN_PASSWORD);
 });
 
@@ -254,7 +257,7 @@ t.test('sockets and REST connections share the limit of open files', async (t) =
   t.same(shares({ SOCKETS_MAX: '790', REST_CONNECTIONS: '10' }), [790, 10]);
 });
 
-t.test('settings beyond the limit of open files are refused with the numbers', async (t) => {
+t.test('settings above the limit of open files are rejected with the numbers', async (t) => {
   for (const [environment, files, numbers] of [
     [{ SOCKETS_MAX: '601' }, FILES, ['601', '1001', '1000']],
     [{ REST_CONNECTIONS: '800' }, FILES, ['800', '1001', '1000']],
@@ -274,19 +277,22 @@ t.test('settings beyond the limit of open files are refused with the numbers', a
   checkOpenFiles(readConfig({ SOCKETS_MAX: '600' }, FILES), FILES);
 });
 
-t.test('lists are split, trimmed and without empty places', async (t) => {
+t.test('lists are split and trimmed, and empty items are dropped', async (t) => {
   const { CORS_ORIGINS } = readConfig({ CORS_ORIGINS: 'https://a.example, ,http://b.example:8080' });
   t.same(CORS_ORIGINS, ['https://a.example', 'http://b.example:8080']);
 });
 
-t.test('a proxy is an address or a range, of either family; without any, nobody is believed', async (t) => {
-  const { TRUST_PROXY } = readConfig({ TRUST_PROXY: '10.0.0.0/8, 192.0.2.1,2001:db8::/32,::1' });
-  t.same(TRUST_PROXY, ['10.0.0.0/8', '192.0.2.1', '2001:db8::/32', '::1']);
-  t.same(readConfig({}).TRUST_PROXY, []);
-});
+t.test(
+  'a proxy is an IPv4 or IPv6 address or range, and without proxies X-Forwarded-For is ignored',
+  async (t) => {
+    const { TRUST_PROXY } = readConfig({ TRUST_PROXY: '10.0.0.0/8, 192.0.2.1,2001:db8::/32,::1' });
+    t.same(TRUST_PROXY, ['10.0.0.0/8', '192.0.2.1', '2001:db8::/32', '::1']);
+    t.same(readConfig({}).TRUST_PROXY, []);
+  },
+);
 
 t.test(
-  'every setting has a description, a group, a level and a unit, and a limit says what is beyond it',
+  'every setting has a description, a group, a level and a unit, and a limit has the effect of exceeding it',
   async (t) => {
     const limitless = ['PORT', 'WS_PORT', 'METRICS_PORT', 'LAG_PING_MS', 'RELAY_THREADS'];
     for (const [name, setting] of Object.entries(settings)) {

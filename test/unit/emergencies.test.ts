@@ -57,8 +57,8 @@ t.test(
   },
 );
 
-t.test('what it does not take is said to be lost, each of it', async (t) => {
+t.test('each emergency that the database does not take is logged as lost', async (t) => {
   const { emergencies, logged } = calling(() => new Promise(() => {}));
   await emergencies.close();
-  t.strictSame(logged, Array(2).fill('emergency not stored: the relay ends'));
+  t.strictSame(logged, Array(2).fill('emergency lost, relay closed'));
 });

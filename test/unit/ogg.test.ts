@@ -1,4 +1,4 @@
-// Ogg Opus in and out: what a file held is what goes on the air, and what was heard is what a file holds.
+// Reads and writes Ogg Opus files: every packet survives both.
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,12 +16,12 @@ t.test('the committed recording is 20 ms mono Opus of six to eight seconds', asy
   t.ok(seconds >= 6 && seconds <= 8, `${seconds} s`);
 });
 
-t.test('a recording written again holds the very same packets and pre-skip', async (t) => {
+t.test('a recording that is read and written again has the same packets and pre-skip', async (t) => {
   const spoken = await readOpus(SPEECH);
   t.same(await readOpus(await writeOpus(spoken)), spoken);
 });
 
-t.test('any packets that are Opus survive a file, however long or short they are', async (t) => {
+t.test('all Opus packets survive a file, at every length', async (t) => {
   const packet = fc.uint8Array({ minLength: 1, maxLength: 1024 }).map((bytes) => {
     bytes[0] = (1 << 3) | 0; // SILK, 20 ms, one frame
     return bytes;
@@ -40,7 +40,7 @@ t.test('any packets that are Opus survive a file, however long or short they are
   );
 });
 
-t.test('a file on disk plays before it was closed, and reads the same from its path', async (t) => {
+t.test('a file on disk plays before it is closed, and reads the same from its path', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'ogg-'));
   t.teardown(() => rm(folder, { recursive: true }));
   const path = join(folder, 'heard.ogg');
@@ -53,14 +53,14 @@ t.test('a file on disk plays before it was closed, and reads the same from its p
   t.same((await readOpus(path)).packets, packets);
 });
 
-t.test('a file into which nobody spoke is still a file, and what is no Opus is refused', async (t) => {
+t.test('a file without audio is valid, and packets that are not Opus are rejected', async (t) => {
   const silent = await writeOpus({ packets: [], channels: 1, preSkip: 312 });
-  await t.rejects(readOpus(silent), { message: 'the Ogg Opus file holds no sound' });
+  await t.rejects(readOpus(silent), { message: 'the Ogg Opus file contains no audio' });
   await t.rejects(readOpus(new Uint8Array(64)));
   await t.rejects(writeOpus({ packets: [new Uint8Array()], channels: 1, preSkip: 312 }), TypeError);
 });
 
-t.test('the length of a packet stands in its first two bytes', async (t) => {
+t.test('the first two bytes of a packet give its duration', async (t) => {
   t.equal(opusMs(Uint8Array.of(0x08)), 20);
   t.equal(opusMs(Uint8Array.of(0x18, 1, 2)), 60);
   t.equal(opusMs(Uint8Array.of(0x80)), 2.5);
@@ -69,7 +69,7 @@ t.test('the length of a packet stands in its first two bytes', async (t) => {
   for (const bad of [[], [0x0b], [0x0b, 0], [0x0b, 7]]) t.equal(opusMs(Uint8Array.from(bad)), null);
 });
 
-t.test('a concealed packet is exactly as long as the one it stands for', async (t) => {
+t.test('a concealed packet has the duration of the packet that it replaces', async (t) => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 2, maxLength: 4 }), (packet) => {
       if (opusMs(packet) !== null) t.equal(opusMs(concealment(packet)), opusMs(packet));
