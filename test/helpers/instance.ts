@@ -75,7 +75,7 @@ function killer({ child, outer }: { child: ChildProcess; outer: number }): Insta
     for (const pid of descendants(child.pid ?? 0)) known.set(pid, stat(pid).startedAt);
     const end = (pid: number, signal: NodeJS.Signals = 'SIGKILL') => {
       const { startedAt } = stat(pid);
-      if (startedAt !== '' && startedAt === known.get(pid)) process.kill(pid, signal);
+      if (startedAt !== '' && startedAt === known.get(pid)) killIfThere(pid, signal);
     };
     const [launcher = 0, ...below] = [...known.keys()].slice(outer);
     if (kind === 'term') end(launcher, 'SIGTERM');
@@ -87,6 +87,14 @@ function killer({ child, outer }: { child: ChildProcess; outer: number }): Insta
     }
     if (kind === 'container') for (const pid of known.keys()) end(pid);
   };
+}
+
+function killIfThere(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error; // it has exited since it was looked at
+  }
 }
 
 /** The process itself first, then its children, then theirs. */
