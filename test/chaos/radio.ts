@@ -3,7 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { WebSocket } from 'ws';
-import { parseMessage } from '../../src/client/parse.js';
+import { parseMessage } from '../../src/client/connection/parse.js';
 import { createRadio } from '../../src/client/radio.js';
 import type { Snapshot } from '../../src/protocol/bodies.js';
 import { decodeFrames } from '../../src/protocol/bundle.js';

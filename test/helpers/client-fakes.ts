@@ -1,7 +1,7 @@
 // A world for one radio, without time and network: a clock turned by hand and sockets answered by hand.
 
 import type { Clock } from '../../src/client/clock.js';
-import type { RadioSocket } from '../../src/client/connection.js';
+import type { RadioSocket } from '../../src/client/connection/connection.js';
 import { createRadio } from '../../src/client/radio.js';
 import type { Emergency, Snapshot, Talker } from '../../src/protocol/bodies.js';
 import { decodeFrame, encodeFrame, type Frame } from '../../src/protocol/frame.js';

@@ -3,9 +3,9 @@ import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { readOpus, writeOpus } from '../../src/client/audio/ogg.js';
 import { createRadio } from '../../src/client/node.js';
-import { readOpus, writeOpus } from '../../src/client/ogg.js';
-import { listenToFile, talkFile } from '../../src/client/terminal.js';
+import { listenToFile, talkFile } from '../../src/client/terminal/terminal.js';
 import { service } from '../helpers/service.js';
 
 async function setUp(t: Test) {

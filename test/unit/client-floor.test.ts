@@ -1,7 +1,7 @@
 // Asking for the floor: what is sent when, which way a talk goes, and how it ends.
 import t from 'tap';
+import { speak } from '../../src/client/audio/speak.js';
 import type { TalkOptions } from '../../src/client/radio.js';
-import { speak } from '../../src/client/speak.js';
 import { END, START } from '../../src/protocol/frame.js';
 import { ALPHA, fakeWorld, OWN, talkEnd, talker, talkStart, turn } from '../helpers/client-fakes.js';
 

@@ -1,7 +1,7 @@
 // What ends up in the file of one that listens.
 import t from 'tap';
-import { opusMs } from '../../src/client/opus.js';
-import { createRecorder } from '../../src/client/recorder.js';
+import { opusMs } from '../../src/client/audio/opus.js';
+import { createRecorder } from '../../src/client/terminal/recorder.js';
 import { ENCRYPTED } from '../../src/protocol/frame.js';
 import { ALPHA, fakeWorld, talkEnd, talker, talkStart } from '../helpers/client-fakes.js';
 

@@ -1,6 +1,6 @@
 // What a talker's frames carry, which of them are sent, and how the talker learns that the burst is over.
 import t from 'tap';
-import { speak } from '../../src/client/speak.js';
+import { speak } from '../../src/client/audio/speak.js';
 import { END, START } from '../../src/protocol/frame.js';
 import { ALPHA, BRAVO, fakeWorld, idOf, OWN, talkEnd, talkStart, turn } from '../helpers/client-fakes.js';
 

@@ -1,6 +1,6 @@
 // Requests a new snapshot of a talkgroup after missed events, with a random delay and a minimum interval.
-import type { Clock } from './clock.js';
-import { isPassing, type RadioError, type Requests } from './requests.js';
+import type { Clock } from '../clock.js';
+import { isPassing, type RadioError, type Requests } from '../connection/requests.js';
 
 export type Syncing = {
   /** How often events were found missing. */

@@ -1,9 +1,9 @@
 // Writes the audio that a radio receives to one Ogg Opus file, one burst after the other, each in order of its sequence.
-import { ENCRYPTED } from '../protocol/frame.js';
-import type { HeardEnd, HeardFrame } from './channel.js';
-import type { OpusWriter } from './ogg.js';
-import { concealment, opusMs } from './opus.js';
-import type { Radio } from './radio.js';
+import { ENCRYPTED } from '../../protocol/frame.js';
+import type { OpusWriter } from '../audio/ogg.js';
+import { concealment, opusMs } from '../audio/opus.js';
+import type { HeardEnd, HeardFrame } from '../hearing/channel.js';
+import type { Radio } from '../radio.js';
 
 /** Counts of bursts and packets. `concealed`: packets written for missing frames. `leftOut`: packets not written. */
 export type Recorded = { bursts: number; packets: number; concealed: number; leftOut: number };

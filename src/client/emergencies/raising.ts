@@ -1,8 +1,8 @@
 // Raises emergencies: repeats the request until the relay has accepted it.
 
-import type { ServerMessageOf } from '../protocol/server-messages.js';
-import type { Clock } from './clock.js';
-import { RadioError, type Requests } from './requests.js';
+import type { ServerMessageOf } from '../../protocol/server-messages.js';
+import type { Clock } from '../clock.js';
+import { RadioError, type Requests } from '../connection/requests.js';
 
 /**
  * The emergency to raise: `lat` -90 to 90 and `lng` -180 to 180 degrees, `alt` in metres, all optional. `signal` cancels

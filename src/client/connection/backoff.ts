@@ -1,5 +1,5 @@
 // Decides from a close code whether and when the client reconnects (docs/protocol.md, sections 4 and 6).
-import { closes } from '../protocol/closes.js';
+import { closes } from '../../protocol/closes.js';
 
 /** How a connection ended. Code 1006: it broke without a close frame. */
 export type Close = { code: number; reason: string };

@@ -1,10 +1,10 @@
 // Runs a radio in a terminal: sends a file into a talkgroup, or writes received audio to a file. For Node only.
-import { PAYLOAD_BYTES_MAX } from '../protocol/frame.js';
-import { createRadio, type Radio, RadioError, type Talkgroup, type TalkOutcome } from './node.js';
-import { createOpusWriter, readOpus } from './ogg.js';
-import { isWhole } from './parse.js';
+import { PAYLOAD_BYTES_MAX } from '../../protocol/frame.js';
+import { createOpusWriter, readOpus } from '../audio/ogg.js';
+import { speak } from '../audio/speak.js';
+import { isWhole } from '../connection/parse.js';
+import { createRadio, type Radio, RadioError, type Talkgroup, type TalkOutcome } from '../node.js';
 import { createRecorder, type Recorded } from './recorder.js';
-import { speak } from './speak.js';
 
 /** `url` of the relay, the JWT, a `signal` that ends the command early, and a function that prints a line. */
 export type TerminalOptions = {

@@ -1,8 +1,8 @@
 // Opens a radio's connection, detects a dead link, and reconnects as the close code requires.
 
-import type { ServerMessage, Welcome } from '../protocol/server-messages.js';
+import type { ServerMessage, Welcome } from '../../protocol/server-messages.js';
+import type { Clock } from '../clock.js';
 import { type Close, nextStep } from './backoff.js';
-import type { Clock } from './clock.js';
 import { parseMessage } from './parse.js';
 
 /** The part of the WebSocket interface that the client uses. The browser's WebSocket and that of `ws` both have it. */

@@ -1,11 +1,11 @@
 // Keeps all talks of one radio, at most one per talkgroup, and passes each the messages that concern it.
 
-import type { ServerMessage, Welcome } from '../protocol/server-messages.js';
-import type { Clock } from './clock.js';
-import type { Uplink } from './outgoing.js';
-import { RadioError } from './requests.js';
-import type { Talk, TalkOptions } from './talk.js';
-import { createTalk, type TalkHandle } from './talking.js';
+import type { ServerMessage, Welcome } from '../../protocol/server-messages.js';
+import type { Clock } from '../clock.js';
+import { RadioError } from '../connection/requests.js';
+import type { Talk, TalkHandle, TalkOptions } from './talk.js';
+import { createTalk } from './talking.js';
+import type { Uplink } from './uplink.js';
 
 export type Talks = {
   /**

@@ -1,5 +1,5 @@
 // Tracks how much of each burst of a talkgroup the radio received: sequence numbers and frame counts.
-import { unwrapSequence } from '../protocol/frame.js';
+import { unwrapSequence } from '../../protocol/frame.js';
 
 export type Heard = {
   /** Counts a frame and unwraps its sequence. */

@@ -1,8 +1,8 @@
-// Declares a talk as an app sees it: options, states, events and outcome.
-import type { Codec, Talker } from '../protocol/bodies.js';
-import type { DenyCode, EndCode, ErrorCode, RevokeCode } from '../protocol/codes.js';
-import type { TalkEnded } from '../protocol/server-messages.js';
-import type { Listenable } from './events.js';
+// Declares a talk as an app sees it (options, states, events, outcome), and as the radio drives it.
+import type { Codec, Snapshot, Talker } from '../../protocol/bodies.js';
+import type { DenyCode, EndCode, ErrorCode, RevokeCode } from '../../protocol/codes.js';
+import type { ServerMessage, TalkEnded } from '../../protocol/server-messages.js';
+import type { Listenable } from '../events.js';
 
 /**
  * If a user has very many talkgroups, the server sends them in parts. A talk in a talkgroup of a later part is `idle`
@@ -76,4 +76,20 @@ export type Talk = Listenable<TalkEvents> & {
   end(payload?: Uint8Array, options?: SendOptions): void;
   /** Resolves when the talk has ended on the server too. Never rejects. */
   readonly ended: Promise<TalkOutcome>;
+};
+
+/** A talk as the radio sees it. */
+export type TalkHandle = Talk & {
+  readonly isOver: boolean;
+  /** True when the message was for this talk and no other. */
+  message(message: ServerMessage): boolean;
+  /** What the server says of the talkgroup, events being missed or not. */
+  snapshot(snapshot: Snapshot): void;
+  /** A part of the snapshots came: the talkgroup may be known now, or be known to be none of ours. */
+  partCame(): void;
+  connectionLost(): void;
+  /** There is a connection again; `resumed` is the talkgroup as the resumed session finds it, null in a new session. */
+  connected(resumed: Snapshot | null): void;
+  /** There will be no connection any more. */
+  stop(): void;
 };

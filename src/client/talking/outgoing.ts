@@ -1,22 +1,8 @@
 // Sends the frames of one talk: numbers them by frame period, holds them while the network is slow, drops old ones.
-import { END, encodeFrame } from '../protocol/frame.js';
-import type { Clock } from './clock.js';
+import { END, encodeFrame } from '../../protocol/frame.js';
+import type { Clock } from '../clock.js';
 import type { SendOptions } from './talk.js';
-
-/** The connection as a talk sees it. */
-export type Uplink = {
-  readonly isOpen: boolean;
-  /** When the connection opened, by the clock. */
-  readonly openedAtMs: number;
-  readonly session: number | null;
-  readonly bufferedBytes: number;
-  numberOf(talkgroupId: string): number | null;
-  /** Its number is not known, but may be in a part of the snapshots that has not come yet. */
-  isAwaited(talkgroupId: string): boolean;
-  send(data: string | Uint8Array<ArrayBuffer>): boolean;
-  /** Sends what will be answered. */
-  ask(text: string): boolean;
-};
+import type { Uplink } from './uplink.js';
 
 /** The talk that the frames belong to. */
 export type OutgoingOwner = {

@@ -1,6 +1,6 @@
 // Sends prepared packets at the speed of live speech, as a microphone would deliver them.
-import { type Clock, systemClock } from './clock.js';
-import type { Talk } from './talk.js';
+import { type Clock, systemClock } from '../clock.js';
+import type { Talk } from '../talking/talk.js';
 
 /** Packet `i` was due at `startedAtMs + i * packetMs`, by the given clock. */
 export type Spoken = { startedAtMs: number; packetMs: number; packetsDue: number };

@@ -1,8 +1,8 @@
 // Sends requests to the relay and matches the answers by `ref`.
-import type { ClientMessageOf, ClientMessage as Sent } from '../protocol/client-messages.js';
-import type { ErrorCode } from '../protocol/codes.js';
-import type { ServerMessage, ServerMessageOf } from '../protocol/server-messages.js';
-import type { Clock } from './clock.js';
+import type { ClientMessageOf, ClientMessage as Sent } from '../../protocol/client-messages.js';
+import type { ErrorCode } from '../../protocol/codes.js';
+import type { ServerMessage, ServerMessageOf } from '../../protocol/server-messages.js';
+import type { Clock } from '../clock.js';
 
 /** A message of a radio, without `ref`. */
 export type ClientMessage = WithoutRef<Sent>;

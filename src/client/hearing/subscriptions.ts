@@ -1,12 +1,12 @@
 // Keeps the user's choice of talkgroups and modes, and requests it in every new session until the relay has answered.
 
-import type { Refused } from '../protocol/bodies.js';
-import type { TALKGROUP_IDS_MAX } from '../protocol/client-messages.js';
-import type { Mode } from '../protocol/codes.js';
-import type { Welcome } from '../protocol/server-messages.js';
-import type { Clock } from './clock.js';
-import { isWhole } from './parse.js';
-import { isPassing, type RadioError, type Requests } from './requests.js';
+import type { Refused } from '../../protocol/bodies.js';
+import type { TALKGROUP_IDS_MAX } from '../../protocol/client-messages.js';
+import type { Mode } from '../../protocol/codes.js';
+import type { Welcome } from '../../protocol/server-messages.js';
+import type { Clock } from '../clock.js';
+import { isWhole } from '../connection/parse.js';
+import { isPassing, type RadioError, type Requests } from '../connection/requests.js';
 
 /** Defaults: mode `talk`, no presence, live audio. */
 export type SubscribeOptions = {

@@ -1,29 +1,19 @@
 // Runs one talk from the floor request to its end, following the relay's messages.
 
-import type { Ref, Snapshot, Talker } from '../protocol/bodies.js';
-import type { ErrorCode, RevokeCode } from '../protocol/codes.js';
-import { START } from '../protocol/frame.js';
-import type { FloorAnswer, ServerMessage, ServerMessageOf, TalkEnded } from '../protocol/server-messages.js';
-import type { Clock } from './clock.js';
-import { createEmitter } from './events.js';
-import { createOutgoing, type Uplink } from './outgoing.js';
-import type { Talk, TalkEvents, TalkOptions, TalkOutcome, TalkState } from './talk.js';
-
-/** A talk as the radio sees it. */
-export type TalkHandle = Talk & {
-  readonly isOver: boolean;
-  /** True when the message was for this talk and no other. */
-  message(message: ServerMessage): boolean;
-  /** What the server says of the talkgroup, events being missed or not. */
-  snapshot(snapshot: Snapshot): void;
-  /** A part of the snapshots came: the talkgroup may be known now, or be known to be none of ours. */
-  partCame(): void;
-  connectionLost(): void;
-  /** There is a connection again; `resumed` is the talkgroup as the resumed session finds it, null in a new session. */
-  connected(resumed: Snapshot | null): void;
-  /** There will be no connection any more. */
-  stop(): void;
-};
+import type { Ref, Snapshot, Talker } from '../../protocol/bodies.js';
+import type { ErrorCode, RevokeCode } from '../../protocol/codes.js';
+import { START } from '../../protocol/frame.js';
+import type {
+  FloorAnswer,
+  ServerMessage,
+  ServerMessageOf,
+  TalkEnded,
+} from '../../protocol/server-messages.js';
+import type { Clock } from '../clock.js';
+import { createEmitter } from '../events.js';
+import { createOutgoing } from './outgoing.js';
+import type { TalkEvents, TalkHandle, TalkOptions, TalkOutcome, TalkState } from './talk.js';
+import type { Uplink } from './uplink.js';
 
 // The server ends a silent burst after 2 s by itself; one it never accepted gets no TALK_ENDED at all.
 const ANSWER_MS_MAX = 5_000;
