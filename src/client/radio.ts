@@ -1,8 +1,7 @@
 // The radio client: connects, resumes, talks, listens, raises emergencies and reports positions. This is the entry of
 // the package for browsers; node.ts is the one for Node, with the WebSocket that Node 20 lacks.
 
-import type { Emergency, Refused, Talker } from '../protocol/bodies.js';
-import type { MemberPage, ServerMessage, Welcome } from '../protocol/server-messages.js';
+import type { Emergency, MemberPage, Refused, ServerMessage, Talker, Welcome } from '../protocol/types.js';
 import { type Clock, systemClock } from './clock.js';
 import type { Close } from './connection/backoff.js';
 import { type ConnectionState, createConnection, type RadioSocket } from './connection/connection.js';
@@ -18,9 +17,18 @@ import type { Talk, TalkOptions } from './talking/talk.js';
 import { createTalks } from './talking/talks.js';
 import type { Uplink } from './talking/uplink.js';
 
-export type { Codec, Emergency, Member, Refused, Snapshot, Talker } from '../protocol/bodies.js';
 export type { FloorMode, Mode } from '../protocol/codes.js';
-export type { MemberPage, ServerMessage, Welcome } from '../protocol/server-messages.js';
+export type {
+  Codec,
+  Emergency,
+  Member,
+  MemberPage,
+  Refused,
+  ServerMessage,
+  Snapshot,
+  Talker,
+  Welcome,
+} from '../protocol/types.js';
 export { type Spoken, speak } from './audio/speak.js';
 export type { Clock } from './clock.js';
 export type { Close } from './connection/backoff.js';

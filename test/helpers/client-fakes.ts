@@ -3,9 +3,15 @@
 import type { Clock } from '../../src/client/clock.js';
 import type { RadioSocket } from '../../src/client/connection/connection.js';
 import { createRadio } from '../../src/client/radio.js';
-import type { Emergency, Snapshot, Talker } from '../../src/protocol/bodies.js';
 import { decodeFrame, encodeFrame, type Frame } from '../../src/protocol/frame.js';
-import type { ServerMessage, TalkEnded, Welcome } from '../../src/protocol/server-messages.js';
+import type {
+  Emergency,
+  ServerMessage,
+  Snapshot,
+  TalkEnded,
+  Talker,
+  Welcome,
+} from '../../src/protocol/types.js';
 import { faultIn } from './heard-message.js';
 
 /** A clock that stands still until `pass`; timers run in order, each at its own time. */

@@ -1,6 +1,6 @@
 // Opens a radio's connection, detects a dead link, and reconnects as the close code requires.
 
-import type { ServerMessage, Welcome } from '../../protocol/server-messages.js';
+import type { ServerMessage, Welcome } from '../../protocol/types.js';
 import type { Clock } from '../clock.js';
 import { type Close, nextStep } from './backoff.js';
 import { parseMessage } from './parse.js';

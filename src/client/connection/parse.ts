@@ -1,5 +1,5 @@
 // Reads the texts of the server as messages. Fields and types that a newer server adds pass through.
-import type { ServerMessage, Welcome } from '../../protocol/server-messages.js';
+import type { ServerMessage, Welcome } from '../../protocol/types.js';
 
 /** A text frame as a message, or null for what is no JSON object with a `type`. */
 export function parseMessage(text: string): ServerMessage | null {

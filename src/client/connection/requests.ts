@@ -1,7 +1,12 @@
 // Sends requests to the relay and matches the answers by `ref`.
-import type { ClientMessageOf, ClientMessage as Sent } from '../../protocol/client-messages.js';
+
 import type { ErrorCode } from '../../protocol/codes.js';
-import type { ServerMessage, ServerMessageOf } from '../../protocol/server-messages.js';
+import type {
+  ClientMessageOf,
+  ClientMessage as Sent,
+  ServerMessage,
+  ServerMessageOf,
+} from '../../protocol/types.js';
 import type { Clock } from '../clock.js';
 
 /** A message of a radio, without `ref`. */

@@ -1,5 +1,5 @@
 // Keeps the open emergencies of a radio's talkgroups up to date from snapshots and events.
-import type { Emergency, Snapshot } from '../../protocol/bodies.js';
+import type { Emergency, Snapshot } from '../../protocol/types.js';
 
 export type Emergencies = {
   /** The open ones by id. */

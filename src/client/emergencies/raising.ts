@@ -1,6 +1,6 @@
 // Raises emergencies: repeats the request until the relay has accepted it.
 
-import type { ServerMessageOf } from '../../protocol/server-messages.js';
+import type { ServerMessageOf } from '../../protocol/types.js';
 import type { Clock } from '../clock.js';
 import { RadioError, type Requests } from '../connection/requests.js';
 

@@ -1,9 +1,8 @@
 // Keeps the state of one talkgroup: its properties, its talkers, and how much of each the radio received.
 
-import type { Emergency, Snapshot, Talker } from '../../protocol/bodies.js';
 import type { EndCode } from '../../protocol/codes.js';
 import type { Frame } from '../../protocol/frame.js';
-import type { TalkEnded } from '../../protocol/server-messages.js';
+import type { Emergency, Snapshot, TalkEnded, Talker } from '../../protocol/types.js';
 import { createHeard } from './heard.js';
 
 /** A talkgroup that the radio is subscribed to. The object stays current as long as the subscription lasts. */

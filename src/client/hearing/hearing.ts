@@ -1,8 +1,15 @@
 // Keeps a radio's talkgroups up to date from snapshots and events, and passes received frames on.
 
-import type { Emergency, Member, Ref, Snapshot } from '../../protocol/bodies.js';
 import { decodeFrames } from '../../protocol/bundle.js';
-import type { ServerMessage, ServerMessageOf, Welcome } from '../../protocol/server-messages.js';
+import type {
+  Emergency,
+  Member,
+  Ref,
+  ServerMessage,
+  ServerMessageOf,
+  Snapshot,
+  Welcome,
+} from '../../protocol/types.js';
 import { isWhole } from '../connection/parse.js';
 import { type Channel, type ChannelOwner, createChannel, type Talkgroup } from './channel.js';
 

@@ -1,9 +1,8 @@
 // Keeps the user's choice of talkgroups and modes, and requests it in every new session until the relay has answered.
 
-import type { Refused } from '../../protocol/bodies.js';
 import type { TALKGROUP_IDS_MAX } from '../../protocol/client-messages.js';
 import type { Mode } from '../../protocol/codes.js';
-import type { Welcome } from '../../protocol/server-messages.js';
+import type { Refused, Welcome } from '../../protocol/types.js';
 import type { Clock } from '../clock.js';
 import { isWhole } from '../connection/parse.js';
 import { isPassing, type RadioError, type Requests } from '../connection/requests.js';

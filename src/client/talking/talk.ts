@@ -1,7 +1,7 @@
 // Declares a talk as an app sees it (options, states, events, outcome), and as the radio drives it.
-import type { Codec, Snapshot, Talker } from '../../protocol/bodies.js';
+
 import type { DenyCode, EndCode, ErrorCode, RevokeCode } from '../../protocol/codes.js';
-import type { ServerMessage, TalkEnded } from '../../protocol/server-messages.js';
+import type { Codec, ServerMessage, Snapshot, TalkEnded, Talker } from '../../protocol/types.js';
 import type { Listenable } from '../events.js';
 
 /**

@@ -1,14 +1,16 @@
 // Runs one talk from the floor request to its end, following the relay's messages.
 
-import type { Ref, Snapshot, Talker } from '../../protocol/bodies.js';
 import type { ErrorCode, RevokeCode } from '../../protocol/codes.js';
 import { START } from '../../protocol/frame.js';
 import type {
   FloorAnswer,
+  Ref,
   ServerMessage,
   ServerMessageOf,
+  Snapshot,
   TalkEnded,
-} from '../../protocol/server-messages.js';
+  Talker,
+} from '../../protocol/types.js';
 import type { Clock } from '../clock.js';
 import { createEmitter } from '../events.js';
 import { createOutgoing } from './outgoing.js';

@@ -1,6 +1,6 @@
 // Keeps all talks of one radio, at most one per talkgroup, and passes each the messages that concern it.
 
-import type { ServerMessage, Welcome } from '../../protocol/server-messages.js';
+import type { ServerMessage, Welcome } from '../../protocol/types.js';
 import type { Clock } from '../clock.js';
 import { RadioError } from '../connection/requests.js';
 import type { Talk, TalkHandle, TalkOptions } from './talk.js';
