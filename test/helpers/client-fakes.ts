@@ -151,6 +151,13 @@ export function fakeWorld({ random = () => 0, ...options }: { random?: () => num
   };
 }
 
+/** A packet of Opus, 20 ms, told apart from others by `n`. */
+export const packet = (n: number) => Uint8Array.of(0x08, n);
+
+/** What the radio sent on this socket: of each frame the flags, the sequence and the bytes of the payload. */
+export const sentBy = ({ frames }: FakeSocket) =>
+  frames.map(({ flags, sequence, payload }) => [flags, sequence, ...payload]);
+
 /** Lets promises settle that nothing but promises holds up. */
 export const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 

@@ -3,10 +3,9 @@ import t from 'tap';
 import { opusMs } from '../../src/client/audio/opus.js';
 import { createRecorder } from '../../src/client/terminal/recorder.js';
 import { ENCRYPTED } from '../../src/protocol/frame.js';
-import { ALPHA, fakeWorld, talkEnd, talker, talkStart } from '../helpers/client-fakes.js';
+import { ALPHA, fakeWorld, packet, talkEnd, talker, talkStart } from '../helpers/client-fakes.js';
 
 // 20 ms of SILK each; the second byte tells them apart.
-const packet = (n: number) => Uint8Array.of(0x08, n);
 
 function setUp({ write = async () => {} }: { write?: (packet: Uint8Array) => Promise<void> } = {}) {
   const { radio, ...world } = fakeWorld();

@@ -2,16 +2,25 @@
 import t from 'tap';
 import { speak } from '../../src/client/audio/speak.js';
 import { END, START } from '../../src/protocol/frame.js';
-import { ALPHA, BRAVO, fakeWorld, idOf, OWN, talkEnd, talkStart, turn } from '../helpers/client-fakes.js';
-
-const packet = (n: number) => Uint8Array.of(0x08, n);
+import {
+  ALPHA,
+  BRAVO,
+  fakeWorld,
+  idOf,
+  OWN,
+  packet,
+  sentBy,
+  talkEnd,
+  talkStart,
+  turn,
+} from '../helpers/client-fakes.js';
 
 function setUp({ connected = true } = {}) {
   const world = fakeWorld();
   const { radio, socket } = world;
   if (connected) socket().welcomes();
   const talk = () => radio.talk({ talkgroupId: ALPHA.talkgroup_id });
-  const sent = () => socket().frames.map(({ flags, sequence, payload }) => [flags, sequence, ...payload]);
+  const sent = () => sentBy(socket());
   const ends = (burst: number, code: 'released' | 'silence' | 'too_long') =>
     socket().says(talkEnd({ session: OWN, burst, code }));
   const starts = (burst: number) => socket().says(talkStart({ session: OWN, burst }));
