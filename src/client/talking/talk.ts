@@ -78,18 +78,18 @@ export type Talk = Listenable<TalkEvents> & {
   readonly ended: Promise<TalkOutcome>;
 };
 
-/** A talk as the radio sees it. */
+/** A talk as the radio drives it. */
 export type TalkHandle = Talk & {
   readonly isOver: boolean;
-  /** True when the message was for this talk and no other. */
+  /** Returns true if the message was for this talk only. */
   message(message: ServerMessage): boolean;
-  /** What the server says of the talkgroup, events being missed or not. */
+  /** Applies a snapshot of the talkgroup, whether or not the radio missed events. */
   snapshot(snapshot: Snapshot): void;
-  /** A part of the snapshots came: the talkgroup may be known now, or be known to be none of ours. */
+  /** A part of the snapshots arrived. The talkgroup may be in it, or be in none of the parts. */
   partCame(): void;
   connectionLost(): void;
-  /** There is a connection again; `resumed` is the talkgroup as the resumed session finds it, null in a new session. */
+  /** The radio is connected again. `resumed`: the talkgroup's state in the resumed session, null in a new session. */
   connected(resumed: Snapshot | null): void;
-  /** There will be no connection any more. */
+  /** The radio has stopped for good. */
   stop(): void;
 };

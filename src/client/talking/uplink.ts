@@ -3,14 +3,14 @@
 /** The connection as a talk sees it. */
 export type Uplink = {
   readonly isOpen: boolean;
-  /** When the connection opened, by the clock. */
+  /** When the connection opened (ms, by the radio's clock). */
   readonly openedAtMs: number;
   readonly session: number | null;
   readonly bufferedBytes: number;
   numberOf(talkgroupId: string): number | null;
-  /** Its number is not known, but may be in a part of the snapshots that has not come yet. */
+  /** True if the talkgroup's number is not known and may be in a part of the snapshots that has not arrived. */
   isAwaited(talkgroupId: string): boolean;
   send(data: string | Uint8Array<ArrayBuffer>): boolean;
-  /** Sends what will be answered. */
+  /** Sends a message that the server answers. */
   ask(text: string): boolean;
 };
