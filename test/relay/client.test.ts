@@ -1,4 +1,4 @@
-// The client library against the real relay: what REST changes shows on a live radio, and what the radio says arrives.
+// The client library with the real relay: changes by REST reach connected radios, and their messages take effect.
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
 import {
@@ -22,7 +22,7 @@ async function annAndBob(t: Test, settings: Parameters<typeof service>[1] = {}) 
   return { s, ann, bob, group: await s.talkgroup('fire', ann, bob) };
 }
 
-/** Connected. */
+/** Resolves when the radio is connected. */
 async function radioOf(t: Test, s: Service, { token }: Pick<Person, 'token'>, options: Options = {}) {
   const radio = createRadio({ url: s.ws, token, ...options });
   t.teardown(() => radio.close());
@@ -44,7 +44,7 @@ function event<Name extends keyof RadioEvents>(
   });
 }
 
-/** Resolves when the talk is in that state, or was in it already. */
+/** Resolves when the talk is in that state. */
 function reaches(talk: Talk, kind: TalkState['kind']): Promise<TalkState> {
   return new Promise((resolve) => {
     if (talk.state.kind === kind) resolve(talk.state);

@@ -23,7 +23,7 @@ async function setUp(t: Test) {
   return { s, ann, bob, group, talker, listener, spoken, file, out: join(folder, 'heard.ogg') };
 }
 
-/** Starts to listen; `ready` resolves when it hears. */
+/** Starts to listen. `ready` resolves when the listener is connected. */
 function listen(options: Parameters<typeof listenToFile>[0]) {
   const lines: string[] = [];
   let done: ReturnType<typeof listenToFile> | undefined;

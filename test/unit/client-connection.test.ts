@@ -1,4 +1,4 @@
-// When the radio comes back, when it does not, and how it notices that nobody is there.
+// When the radio reconnects, when it stops, and how it detects a dead link.
 import fc from 'fast-check';
 import t from 'tap';
 import { nextStep } from '../../src/client/connection/backoff.js';

@@ -1,4 +1,4 @@
-// Asking for the floor: what is sent when, which way a talk goes, and how it ends.
+// Floor requests of the client: its messages, the states of a talk, and the outcomes.
 import t from 'tap';
 import { speak } from '../../src/client/audio/speak.js';
 import type { TalkOptions } from '../../src/client/radio.js';

@@ -1,11 +1,9 @@
-// What ends up in the file of one that listens.
+// The recorder: the packets that it writes, conceals and leaves out.
 import t from 'tap';
 import { opusMs } from '../../src/client/audio/opus.js';
 import { createRecorder } from '../../src/client/terminal/recorder.js';
 import { ENCRYPTED } from '../../src/protocol/frame.js';
 import { ALPHA, fakeWorld, packet, talkEnd, talker, talkStart } from '../helpers/client-fakes.js';
-
-// 20 ms of SILK each; the second byte tells them apart.
 
 function setUp({ write = async () => {} }: { write?: (packet: Uint8Array) => Promise<void> } = {}) {
   const { radio, ...world } = fakeWorld();

@@ -1,4 +1,4 @@
-// What a radio keeps over a lost connection when the relay gives it its session back, and what when not.
+// What a radio keeps over a lost connection, in a resumed session and in a new one.
 import t from 'tap';
 import { END, START } from '../../src/protocol/frame.js';
 import {

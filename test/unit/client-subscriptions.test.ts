@@ -1,4 +1,4 @@
-// What the user chose to hear, over refusals and reconnects, and who else is there.
+// The user's choice of talkgroups and modes over rejections and reconnects, and presence.
 import t from 'tap';
 import { ALPHA, BRAVO, fakeWorld, idOf, talkStart, turn } from '../helpers/client-fakes.js';
 

@@ -1,4 +1,4 @@
-// What a talker's frames carry, which of them are sent, and how the talker learns that the burst is over.
+// The frames of a talk: their flags and sequence, when they are dropped, and how the talk ends.
 import t from 'tap';
 import { speak } from '../../src/client/audio/speak.js';
 import { END, START } from '../../src/protocol/frame.js';
@@ -247,7 +247,7 @@ t.test('talking where one is no member is refused at once', async (t) => {
   t.throws(() => radio.talk({ talkgroupId: idOf('tg-elsewhere') }), { code: 'not_member' });
 });
 
-/** WELCOME had room for Alpha alone; Bravo and Charlie are in the parts that follow. */
+/** WELCOME has only Alpha. Bravo and Charlie are in the parts that follow. */
 function setUpInParts() {
   const world = setUp({ connected: false });
   const { radio, socket } = world;
