@@ -1,5 +1,5 @@
 // A radio that loses its connection and comes back with its resume token, after the waits of the client library.
-import { nextStep } from '../src/client/backoff.js';
+import { nextStep } from '../src/client/connection/backoff.js';
 import { nowMs } from './clock.js';
 import { type ConnectionLost, type RadioOptions, RawRadio, type Said } from './wire.js';
 

@@ -10,7 +10,32 @@ import { readSource, type SourceFile, sourceFiles } from './helpers/source-files
  */
 const modules: Readonly<Record<string, readonly string[]>> = {
   'src/auth': ['src/db', 'src/http'],
-  'src/client': ['src/protocol'],
+  'src/client/audio': ['src/client/clock', 'src/client/talking'],
+  'src/client/clock': [],
+  'src/client/connection': ['src/client/clock', 'src/protocol'],
+  'src/client/emergencies': ['src/client/clock', 'src/client/connection', 'src/protocol'],
+  'src/client/events': [],
+  'src/client/hearing': ['src/client/clock', 'src/client/connection', 'src/protocol'],
+  'src/client/node': ['src/client/radio'],
+  'src/client/radio': [
+    'src/client/audio',
+    'src/client/clock',
+    'src/client/connection',
+    'src/client/emergencies',
+    'src/client/events',
+    'src/client/hearing',
+    'src/client/talking',
+    'src/protocol',
+  ],
+  'src/client/talking': ['src/client/clock', 'src/client/connection', 'src/client/events', 'src/protocol'],
+  'src/client/terminal': [
+    'src/client/audio',
+    'src/client/connection',
+    'src/client/hearing',
+    'src/client/node',
+    'src/client/radio',
+    'src/protocol',
+  ],
   'src/config': ['src/keys'],
   'src/db': [],
   'src/devices': ['src/db', 'src/http'],
@@ -24,7 +49,13 @@ const modules: Readonly<Record<string, readonly string[]>> = {
   'src/relay': ['src/db', 'src/presence', 'src/protocol', 'src/talk'],
   'src/talk': ['src/db', 'src/protocol'],
   'src/talkgroups': ['src/db', 'src/http', 'src/protocol'],
-  bench: ['src/client', 'src/protocol'],
+  bench: [
+    'src/client/audio',
+    'src/client/connection',
+    'src/client/node',
+    'src/client/terminal',
+    'src/protocol',
+  ],
 };
 
 const LINES_MAX = 300;
