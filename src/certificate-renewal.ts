@@ -14,7 +14,7 @@ export interface Look {
 export type Presented = 'rest' | 'relay' | 'relay_without_sni';
 
 export interface CertificateRenewal {
-  /** From now on looks once per `everyMs`. */
+  /** Looks now, for what has changed since `first`, and from now on once per `everyMs`. */
   start(): void;
   /** Looks now, or right after a look that is under way. */
   look(): Promise<Look>;
@@ -120,9 +120,11 @@ export function createCertificateRenewal(options: Options): CertificateRenewal {
 
   return {
     start() {
-      timer = setInterval(() => {
+      const check = () => {
         lookInTurn().catch((error: Error) => log.warn({ err: error }, 'certificate check failed'));
-      }, everyMs);
+      };
+      timer = setInterval(check, everyMs);
+      check();
     },
     look: lookInTurn,
     expiries: () => ({

@@ -59,6 +59,7 @@ function examine(cert: Buffer, key: Buffer): CertificateReading {
   } catch (error) {
     return unusable(`TLS_CERT_FILE must be a certificate in PEM: ${(error as Error).message}`);
   }
+  if (!isWhole(cert)) return unusable('TLS_CERT_FILE must end with a whole certificate in PEM');
   try {
     if (!x509.checkPrivateKey(createPrivateKey(key)))
       return unusable('TLS_KEY_FILE must be the key of TLS_CERT_FILE');
@@ -82,6 +83,12 @@ function examine(cert: Buffer, key: Buffer): CertificateReading {
       isForAddress: x509.subjectAltName?.includes('IP Address:') ?? false,
     },
   };
+}
+
+/** A file that is half-written may hold the first certificate alone, and the beginning of the next one. */
+function isWhole(cert: Buffer): boolean {
+  const [behind = ''] = cert.toString('latin1').split('-----END CERTIFICATE-----').slice(1).slice(-1);
+  return cert.includes('-----END CERTIFICATE-----') && !/^-/m.test(behind);
 }
 
 export function digestOf(cert: Buffer, key: Buffer): string {

@@ -199,6 +199,7 @@ export async function compose(
     if (files === null) return null;
     const first = await readCertificate(files);
     if (first.kind === 'unusable') throw new ConfigError(first.reason);
+    listeners.rest.present(first.pair); // it has read the files before, and they may have changed
     return createCertificateRenewal({
       files,
       first: first.pair,

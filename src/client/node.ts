@@ -13,5 +13,5 @@ class UncompressedWebSocket extends WebSocket {
 
 /** Same as createRadio of radio.ts. The option WebSocket defaults to the one of `ws`. */
 export function createRadio(options: RadioOptions): Radio {
-  return createAnyRadio({ WebSocket: UncompressedWebSocket, ...options });
+  return createAnyRadio({ ...options, WebSocket: options.WebSocket ?? UncompressedWebSocket });
 }

@@ -30,13 +30,17 @@ function printed(name: string, { secret }: Setting, value: Config[keyof Config])
   return String(value);
 }
 
-/** Host and database stay readable; username, password and options are left out. */
+/** Host, database and sslmode stay readable. Username, password, further hosts and options are left out. */
 function maskedUrl(text: string): string {
   const url = readDatabaseUrl(text);
-  // A path of more than a name may be the rest of a password with a slash in it.
-  return url !== null && /^(\/[\w.-]*)?$/.test(url.pathname)
-    ? `${url.protocol}//${MASK}@${url.host}${url.pathname}`
-    : MASK;
+  if (url === null || mayHoldPassword(url)) return MASK;
+  const sslmode = /^[a-z-]+$/.exec(url.searchParams.get('sslmode') ?? '')?.[0];
+  return `${url.protocol}//${MASK}@${url.host}${url.pathname}${sslmode ? `?sslmode=${sslmode}` : ''}`;
+}
+
+/** A password with `/`, `?` or `#` in it ends the authority early: its rest is then read as path, query or fragment. */
+function mayHoldPassword({ pathname, search, hash }: URL): boolean {
+  return !/^(\/[\w.-]*)?$/.test(pathname) || search.includes('@') || hash !== '';
 }
 
 function originOf(name: string, { value, isSet }: { value: string; isSet: boolean }): string {

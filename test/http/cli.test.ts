@@ -133,6 +133,10 @@ t.test('config prints the effective settings with their origin, and no secret', 
 
   const unusual = { JWT_SECRET: KEY, DATABASE_URL: 'postgres://ann/hunter2@db.example/radio' };
   t.match((await runCommand(['config'], unusual)).output, /^DATABASE_URL=\*{8} +# set$/m);
+  for (const mark of ['#', '?']) {
+    const cut = { ...unusual, DATABASE_URL: `postgres://radio:2024${mark}Secret@db/x` };
+    t.match((await runCommand(['config'], cut)).output, /^DATABASE_URL=\*{8} +# set$/m, mark);
+  }
 
   const wrong = await runCommand(['config'], { TALK_SILENCE_MS: '5' });
   t.match(wrong, {

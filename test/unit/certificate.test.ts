@@ -44,6 +44,22 @@ t.test('every renewal is found before the earlier ones, whatever names the certi
   t.equal(serverNames(['a.b.c.d.e.f.g.h.i.j.k'], 0), null, 'the engine reads 10 labels');
 });
 
+t.test('a chain that is cut off behind its first certificate is not used', async (t) => {
+  const { cert, key } = issue({ names: ['radio.example.test'], addresses: [], expiresInS: 3600 });
+  const folder = t.testdir({ 'key.pem': key });
+  const files = { certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') };
+  const leaf = cert.trimEnd();
+  const chain = `${leaf}\n${leaf}\n`;
+  const kindOf = async (length: number) => {
+    writeFileSync(files.certFile, chain.slice(0, length));
+    return (await readCertificate(files)).kind;
+  };
+  t.equal(await kindOf(chain.length), 'pair');
+  t.equal(await kindOf(leaf.length), 'pair', 'nothing shows that more was to follow');
+  for (const more of [-1, 2, 10, 26, 27, 28, 100])
+    t.equal(await kindOf(leaf.length + more), 'unusable', `${more}`);
+});
+
 t.test('a pair is read with its names, its dates and a digest of both contents', async (t) => {
   const folder = t.testdir({});
   const files = { certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') };
