@@ -242,11 +242,7 @@ function goalsOf({ figures, shipped, ws, bare, faults, plan: { radios } }: Judge
   ];
 }
 
-interface Told {
-  readonly plan: Plan;
-  readonly faults: readonly string[];
-  readonly goals: readonly Goal[];
-}
+type Told = Pick<Judged, 'plan' | 'faults'> & Pick<Report, 'goals'>;
 
 function linesOf(figures: readonly Figures[], { plan, faults, goals }: Told): string[] {
   const { load, radios, bound } = plan;

@@ -80,8 +80,6 @@ export const tooLarge: Readonly<Record<string, number>> = {
   'src/relay/rights.ts': 327,
   'src/relay/session.ts': 459,
   'src/talk/floor.ts': 402,
-  'bench/scenarios/gps-tide.ts': 349,
-  'bench/scenarios/reconnect-storm.ts': 367,
   'src/relay': 47,
   bench: 42,
 };
