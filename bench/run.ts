@@ -1,7 +1,7 @@
 // `make bench`: runs scenarios, prints them and keeps each in bench/results. `run.js [SCENARIO]`, or SCENARIO=... and QUICK=1.
 import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { choosePins, describeMachine, type Pins } from './processes.js';
+import { choosePins, describeMachine, type Pins } from './machine/processes.js';
 import { showProgress } from './progress.js';
 import { writePage } from './report/page.js';
 import type { Scenario } from './scenario.js';
@@ -26,7 +26,7 @@ import { silentDatabase } from './scenarios/silent-database.js';
 import { slowListeners } from './scenarios/slow-listeners.js';
 import { soak } from './scenarios/soak.js';
 import { whereTimeGoes } from './scenarios/where-time-goes.js';
-import { PEERS } from './server.js';
+import { PEERS } from './servers/server.js';
 
 interface Entry {
   readonly play: Scenario;

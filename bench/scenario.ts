@@ -1,6 +1,6 @@
 // What a scenario is given and what it hands back.
-import type { Pins } from './processes.js';
-import type { Goal, Plot } from './result.js';
+import type { Goal, Plot } from './figures/result.js';
+import type { Pins } from './machine/processes.js';
 
 export interface Bench {
   readonly cores: Pins;

@@ -1,14 +1,14 @@
 // How soon may one talk? Floor control in 1, 100 and 1,000 talkgroups: access time, and the first frame of a burst.
-import { linesOfRuns } from '../conditions.js';
-import { columns, ms } from '../figures.js';
-import { generate } from '../generator.js';
-import { type Latency, percentilePoints } from '../histogram.js';
-import type { FloorAccess, FloorAccessTask, Load } from '../loads/floor-access.js';
-import type { Goal, Plot } from '../result.js';
+import { columns, ms } from '../figures/figures.js';
+import { type Latency, percentilePoints } from '../figures/histogram.js';
+import { faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import type { Goal, Plot } from '../figures/result.js';
+import type { FloorAccess, FloorAccessTask, Load } from '../generator/loads/floor-access.js';
+import { generate } from '../generator/task.js';
+import { linesOfRuns } from '../machine/conditions.js';
 import type { Bench, Report } from '../scenario.js';
-import { withRelay } from '../server.js';
-import { enlist } from '../users.js';
-import { faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../verdict.js';
+import { withRelay } from '../servers/server.js';
+import { enlist } from '../servers/users.js';
 
 const PAYLOAD_BYTES = 60;
 /** One talkgroup needs many members, for a radio may begin 8 bursts in 10 s, and has one floor for all of them. */
@@ -74,7 +74,7 @@ function measure({ cores, signal, progress }: Bench, load: Load): Promise<Run> {
     });
     const { url, dialect, pid } = relay;
     const measured = await generate<FloorAccessTask, FloorAccess>(
-      new URL('../loads/floor-access.js', import.meta.url),
+      new URL('../generator/loads/floor-access.js', import.meta.url),
       { server: { url, dialect, pid }, users, load },
       { cores: cores.generator, signal },
     );

@@ -1,14 +1,14 @@
 // What the relay leaves to the garbage collector while one talks to a thousand: collections, and bytes for each frame.
-import { allocatedBytes, type Collection, createCollectionLog } from '../collections.js';
-import { linesOfConditions } from '../conditions.js';
-import { columns, ms } from '../figures.js';
-import { generateTogether } from '../generator.js';
-import type { Contest, ContestTask } from '../loads/contest.js';
-import type { Goal, Plot } from '../result.js';
+import { columns, ms } from '../figures/figures.js';
+import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import type { Goal, Plot } from '../figures/result.js';
+import type { Contest, ContestTask } from '../generator/loads/contest.js';
+import { generateTogether } from '../generator/task.js';
+import { allocatedBytes, type Collection, createCollectionLog } from '../machine/collections.js';
+import { linesOfConditions } from '../machine/conditions.js';
 import type { Bench, Report } from '../scenario.js';
-import { withRelay } from '../server.js';
-import { enlist } from '../users.js';
-import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../verdict.js';
+import { withRelay } from '../servers/server.js';
+import { enlist } from '../servers/users.js';
 
 const AUDIENCE = { probeEvery: 20, framesPerSecond: 50, payloadBytes: 60 };
 const LISTENERS = 1_000;
@@ -29,7 +29,7 @@ export function garbage({ isQuick, ...bench }: Bench): Promise<Report> {
     const users = await enlist(relay, { users: LISTENERS + 1 });
     bench.progress(`${piece.frames / AUDIENCE.framesPerSecond} s of talk`);
     const contest = await generateTogether<ContestTask, Contest>(
-      new URL('../loads/contest.js', import.meta.url),
+      new URL('../generator/loads/contest.js', import.meta.url),
       {
         servers: [{ target: { url, dialect }, pid, users }],
         audience: AUDIENCE,

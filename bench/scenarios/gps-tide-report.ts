@@ -1,16 +1,16 @@
 // Says what a run of gps-tide came to: its goals, its table of rates, its plots.
-import { AUDIENCE, linesOfSurroundings, type Surroundings } from '../beside.js';
-import type { Delivered } from '../channel.js';
-import { COMMITS_PER_SECOND } from '../commits.js';
-import { columns, ms, percent, us } from '../figures.js';
-import type { Latency } from '../histogram.js';
-import { highestOf, type Rung, seriesOf, wordsOf } from '../ladder.js';
-import type { AudienceHeard } from '../loads/audience.js';
-import type { PositionsPlayed } from '../loads/positions.js';
-import { failuresOf } from '../requests.js';
-import type { Goal, Plot } from '../result.js';
+import { AUDIENCE, linesOfSurroundings, type Surroundings } from '../experiments/beside.js';
+import { highestOf, type Rung, seriesOf, wordsOf } from '../experiments/ladder.js';
+import { columns, ms, percent, us } from '../figures/figures.js';
+import type { Latency } from '../figures/histogram.js';
+import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import type { Goal, Plot } from '../figures/result.js';
+import type { AudienceHeard } from '../generator/loads/audience.js';
+import type { PositionsPlayed } from '../generator/loads/positions.js';
+import { failuresOf } from '../generator/requests.js';
+import type { Delivered } from '../radios/channel.js';
 import type { Report } from '../scenario.js';
-import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../verdict.js';
+import { COMMITS_PER_SECOND } from '../servers/commits.js';
 
 export const LISTENERS = 100;
 export const PHONES = 200;

@@ -3,19 +3,24 @@
 // radios, phones, their shares and the audio. The number is the highest rate that is acknowledged, which is after the
 // commit, in time; bare commits beside it show how long the disk takes for one, and that is forgiven. Afterwards the
 // database must hold what was acknowledged.
-import { type AudiencePlayer, targetOf, watch, withAudience } from '../beside.js';
-import { nowMs } from '../clock.js';
-import { type Commits, withCommits } from '../commits.js';
-import { connectTo, descendantsCpuUs } from '../database.js';
-import { ms } from '../figures.js';
-import { climb, every, RATES } from '../ladder.js';
-import type { Account, PositionsPiece, PositionsPlayed, PositionsSetup } from '../loads/positions.js';
-import { type Player, soon, withPlayer } from '../players.js';
-import { cpuUs } from '../processes.js';
+import { type AudiencePlayer, targetOf, watch, withAudience } from '../experiments/beside.js';
+import { climb, every, RATES } from '../experiments/ladder.js';
+import { CONNECTIONS } from '../experiments/throughput.js';
+import { ms } from '../figures/figures.js';
+import type {
+  Account,
+  PositionsPiece,
+  PositionsPlayed,
+  PositionsSetup,
+} from '../generator/loads/positions.js';
+import { type Player, soon, withPlayer } from '../generator/player.js';
+import { nowMs } from '../machine/clock.js';
+import { cpuUs } from '../machine/processes.js';
 import type { Bench, Report } from '../scenario.js';
-import { type Relay, withRelay } from '../server.js';
-import { CONNECTIONS } from '../throughput.js';
-import { enlist } from '../users.js';
+import { type Commits, withCommits } from '../servers/commits.js';
+import { connectTo, descendantsCpuUs } from '../servers/database.js';
+import { type Relay, withRelay } from '../servers/server.js';
+import { enlist } from '../servers/users.js';
 import {
   BEYOND_COMMITS_MS_MAX,
   type Clocks,
@@ -117,7 +122,7 @@ async function withPositions<T>(
 ): Promise<T> {
   const users = await enlist(relay, { users: radios + PHONES, hasDevices: true });
   return withPlayer<PositionsSetup, PositionsPiece, PositionsPlayed, readonly Account[], T>(
-    new URL('../loads/positions.js', import.meta.url),
+    new URL('../generator/loads/positions.js', import.meta.url),
     {
       server: targetOf(relay),
       restUrl: relay.restUrl,

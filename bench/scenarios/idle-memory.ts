@@ -3,15 +3,15 @@
 // of arrivals, the members of a talkgroup and the waits before memory is taken; the servers run one after the other.
 import { readFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
-import { COUNTED_MS, countTransactions } from '../database.js';
-import { columns, kib, mib, percent, us } from '../figures.js';
-import { generate } from '../generator.js';
-import type { Idle, IdleTask, Load, Step } from '../loads/idle.js';
-import type { Goal, Plot } from '../result.js';
+import { columns, kib, mib, percent, us } from '../figures/figures.js';
+import { faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import type { Goal, Plot } from '../figures/result.js';
+import type { Idle, IdleTask, Load, Step } from '../generator/loads/idle.js';
+import { generate } from '../generator/task.js';
 import type { Bench, Report } from '../scenario.js';
-import { type Server, withPeer, withRelay } from '../server.js';
-import { enlist } from '../users.js';
-import { faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../verdict.js';
+import { COUNTED_MS, countTransactions } from '../servers/database.js';
+import { type Server, withPeer, withRelay } from '../servers/server.js';
+import { enlist } from '../servers/users.js';
 
 /** The number of radios that the goals speak of. */
 const RADIOS = 10_000;
@@ -122,7 +122,7 @@ function measurePeer(bench: Bench, plan: Plan, fleet: Fleet, peer: 'ws' | 'bare'
 
 function measure({ cores, signal }: Bench, { load }: Plan, server: Server, fleet: Fleet): Promise<Idle> {
   return generate<IdleTask, Idle>(
-    new URL('../loads/idle.js', import.meta.url),
+    new URL('../generator/loads/idle.js', import.meta.url),
     { server, ...fleet, load },
     { cores: cores.generator, signal },
   );

@@ -1,14 +1,23 @@
 // A hundred talkgroups of 50, all talked in at once: what do the lag pings add to latency and to CPU time?
-import { type Claim, type Comparison, compare, linesOfSides, plotsOf } from '../comparison.js';
-import { type Conditions, linesOfRuns } from '../conditions.js';
-import { columns, ms, pairedRatios, quartiles, ratio, us } from '../figures.js';
-import { generateTogether } from '../generator.js';
-import { BARE, cast, type Lineup, PINGING, QUIET_RELAY, RELAY, settingsOf, withLineup } from '../lineup.js';
-import type { Contest, ContestTask, Played } from '../loads/contest.js';
-import type { Goal } from '../result.js';
+import { type Claim, type Comparison, compare, linesOfSides, plotsOf } from '../experiments/comparison.js';
+import {
+  BARE,
+  cast,
+  type Lineup,
+  PINGING,
+  QUIET_RELAY,
+  RELAY,
+  settingsOf,
+  withLineup,
+} from '../experiments/lineup.js';
+import { columns, ms, pairedRatios, quartiles, ratio, us } from '../figures/figures.js';
+import { faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import type { Goal } from '../figures/result.js';
+import type { Contest, ContestTask, Played } from '../generator/loads/contest.js';
+import type { Contender } from '../generator/stage.js';
+import { generateTogether } from '../generator/task.js';
+import { type Conditions, linesOfRuns } from '../machine/conditions.js';
 import type { Bench, Report } from '../scenario.js';
-import type { Contender } from '../stage.js';
-import { faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../verdict.js';
 
 interface Plan {
   readonly talkgroups: number;
@@ -104,7 +113,7 @@ type Order = Pick<ContestTask, 'piece' | 'rounds' | 'warmUpRounds'>;
 
 const contend = (bench: Bench, { audience }: Plan, servers: readonly Contender[], order: Order) =>
   generateTogether<ContestTask, Contest>(
-    new URL('../loads/contest.js', import.meta.url),
+    new URL('../generator/loads/contest.js', import.meta.url),
     { servers, audience, ...order },
     bench,
   );

@@ -1,14 +1,14 @@
 // How soon does one who comes late hear the burst that is running? In 1, 100 and 1,000 talkgroups with a burst each.
-import { linesOfRuns } from '../conditions.js';
-import { columns, ms } from '../figures.js';
-import { generate } from '../generator.js';
-import { type Latency, percentilePoints } from '../histogram.js';
-import type { Entry, LateEntry, LateEntryTask, Load } from '../loads/late-entry.js';
-import type { Goal, Plot } from '../result.js';
+import { columns, ms } from '../figures/figures.js';
+import { type Latency, percentilePoints } from '../figures/histogram.js';
+import { faultsOfGenerator, linesOfFaults } from '../figures/judge.js';
+import type { Goal, Plot } from '../figures/result.js';
+import type { Entry, LateEntry, LateEntryTask, Load } from '../generator/loads/late-entry.js';
+import { generate } from '../generator/task.js';
+import { linesOfRuns } from '../machine/conditions.js';
 import type { Bench, Report } from '../scenario.js';
-import { withRelay } from '../server.js';
-import { enlist } from '../users.js';
-import { faultsOfGenerator, linesOfFaults } from '../verdict.js';
+import { withRelay } from '../servers/server.js';
+import { enlist } from '../servers/users.js';
 
 /** In each a burst of 50 frames a second runs all the time. */
 const TALKGROUPS = [1, 100, 1000];
@@ -66,7 +66,7 @@ function measure({ cores, signal, progress }: Bench, { talkgroups, entries }: Si
     });
     const { url, dialect, pid } = relay;
     const measured = await generate<LateEntryTask, LateEntry>(
-      new URL('../loads/late-entry.js', import.meta.url),
+      new URL('../generator/loads/late-entry.js', import.meta.url),
       {
         server: { url, dialect, pid },
         talkers: users.slice(0, talking.length),

@@ -12,17 +12,17 @@ import {
   type Surroundings,
   watch,
   withAudience,
-} from '../beside.js';
-import type { Delivered } from '../channel.js';
-import { columns, ms, ratio } from '../figures.js';
-import { type Latency, mergeLatencies, percentilePoints } from '../histogram.js';
-import type { LoginsPiece, LoginsPlayed, LoginsSetup } from '../loads/logins.js';
-import { type Player, withPlayer } from '../players.js';
-import type { Goal, Plot } from '../result.js';
+} from '../experiments/beside.js';
+import { columns, ms, ratio } from '../figures/figures.js';
+import { type Latency, mergeLatencies, percentilePoints } from '../figures/histogram.js';
+import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import type { Goal, Plot } from '../figures/result.js';
+import type { LoginsPiece, LoginsPlayed, LoginsSetup } from '../generator/loads/logins.js';
+import { type Player, withPlayer } from '../generator/player.js';
+import type { Delivered } from '../radios/channel.js';
 import type { Bench, Report } from '../scenario.js';
-import { type Relay, withRelay } from '../server.js';
-import { enlist } from '../users.js';
-import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../verdict.js';
+import { type Relay, withRelay } from '../servers/server.js';
+import { enlist } from '../servers/users.js';
 
 const LISTENERS = 200;
 const LOGINS = 1_000;
@@ -73,7 +73,7 @@ async function withLogins<T>(
   const users = await enlist(relay, { users: LOGINS, passwordHash: await hash(PASSWORD, COST) });
   const { restUrl: url, jwtSecret } = relay;
   return withPlayer<LoginsSetup, LoginsPiece, LoginsPlayed, null, T>(
-    new URL('../loads/logins.js', import.meta.url),
+    new URL('../generator/loads/logins.js', import.meta.url),
     { url, connectionsMax: LOGINS, users, password: PASSWORD, jwtSecret },
     { cores: cores.generator, signal },
     use,

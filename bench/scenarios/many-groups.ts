@@ -1,14 +1,22 @@
 // A hundred talkgroups of 50, a talker in each: in how many may be talked at once before whoever listens hears late?
-import { type Claim, type Comparison, compare, linesOfSides } from '../comparison.js';
-import { type Conditions, linesOfRuns } from '../conditions.js';
-import { columns, pairedRatios, quartiles, us } from '../figures.js';
-import { generateTogether } from '../generator.js';
-import { BARE, cast, type Lineup, QUIET_RELAY, RELAY, settingsOf, withLineup } from '../lineup.js';
-import type { Capacity, CapacityTask } from '../loads/capacity.js';
-import type { Contest, ContestTask } from '../loads/contest.js';
-import type { Goal, Plot, Series } from '../result.js';
+import { type Claim, type Comparison, compare, linesOfSides } from '../experiments/comparison.js';
+import {
+  BARE,
+  cast,
+  type Lineup,
+  QUIET_RELAY,
+  RELAY,
+  settingsOf,
+  withLineup,
+} from '../experiments/lineup.js';
+import { columns, pairedRatios, quartiles, us } from '../figures/figures.js';
+import { faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import type { Goal, Plot, Series } from '../figures/result.js';
+import type { Capacity, CapacityTask } from '../generator/loads/capacity.js';
+import type { Contest, ContestTask } from '../generator/loads/contest.js';
+import { generateTogether } from '../generator/task.js';
+import { type Conditions, linesOfRuns } from '../machine/conditions.js';
 import type { Bench, Report } from '../scenario.js';
-import { faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../verdict.js';
 
 interface Plan {
   readonly talkgroups: number;
@@ -96,7 +104,7 @@ async function contend(bench: Bench, lineup: Lineup, plan: Plan): Promise<Modera
   const names = lineup.map(({ name }) => name);
   const forth = [...names.keys()];
   const contest = await generateTogether<ContestTask, Contest>(
-    new URL('../loads/contest.js', import.meta.url),
+    new URL('../generator/loads/contest.js', import.meta.url),
     {
       servers: await seat(lineup, plan),
       audience: plan.audience,
@@ -117,7 +125,7 @@ interface Heat extends Capacity {
 async function findLimits(bench: Bench, lineup: Lineup, plan: Plan, repeats: number): Promise<Heat> {
   const { audience, piece, talkersFirst, talkgroups } = plan;
   const capacity = await generateTogether<CapacityTask, Capacity>(
-    new URL('../loads/capacity.js', import.meta.url),
+    new URL('../generator/loads/capacity.js', import.meta.url),
     {
       servers: await seat(lineup, plan),
       audience,

@@ -1,14 +1,22 @@
 // One radio talks and very many listen: our relay beside the bare engine and, with 1,000, beside all else that fans out.
-import { type Claim, type Comparison, compare, linesOfSides, plotsOf } from '../comparison.js';
-import { linesOfConditions } from '../conditions.js';
-import { ms, us } from '../figures.js';
-import { generateTogether } from '../generator.js';
-import { BARE, cast, type Lineup, QUIET_RELAY, RELAY, settingsOf, withLineup } from '../lineup.js';
-import type { Contest, ContestTask } from '../loads/contest.js';
-import type { Goal } from '../result.js';
+import { type Claim, type Comparison, compare, linesOfSides, plotsOf } from '../experiments/comparison.js';
+import {
+  BARE,
+  cast,
+  type Lineup,
+  QUIET_RELAY,
+  RELAY,
+  settingsOf,
+  withLineup,
+} from '../experiments/lineup.js';
+import { ms, us } from '../figures/figures.js';
+import { linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import type { Goal } from '../figures/result.js';
+import type { Contest, ContestTask } from '../generator/loads/contest.js';
+import type { Contender, Piece } from '../generator/stage.js';
+import { generateTogether } from '../generator/task.js';
+import { linesOfConditions } from '../machine/conditions.js';
 import type { Bench, Report } from '../scenario.js';
-import type { Contender, Piece } from '../stage.js';
-import { linesOfFaults, linesOfGoals } from '../verdict.js';
 
 interface Plan {
   /** Ours first. */
@@ -173,7 +181,11 @@ const deaf = ({ target, ...server }: Contender): Contender => ({
 });
 
 const playContest = (bench: Bench, task: Omit<ContestTask, 'helperCores'>) =>
-  generateTogether<ContestTask, Contest>(new URL('../loads/contest.js', import.meta.url), task, bench);
+  generateTogether<ContestTask, Contest>(
+    new URL('../generator/loads/contest.js', import.meta.url),
+    task,
+    bench,
+  );
 
 function reportOf(plan: Plan, lineup: Lineup, outcomes: readonly [Outcome, ...Outcome[]]): Report {
   const [outcome] = outcomes;

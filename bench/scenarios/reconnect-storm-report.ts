@@ -1,14 +1,14 @@
 // Says what a run of reconnect-storm came to: its faults and goals, its tables, its plots.
-import { AUDIENCE, linesOfSurroundings, type Surroundings } from '../beside.js';
-import type { Delivered } from '../channel.js';
-import { columns, ms } from '../figures.js';
-import { type Latency, mergeLatencies, percentilePoints } from '../histogram.js';
-import type { AudienceHeard } from '../loads/audience.js';
-import type { CallersEnded } from '../loads/callers.js';
-import type { StormPlayed } from '../loads/storm.js';
-import type { Goal, Plot } from '../result.js';
+import { AUDIENCE, linesOfSurroundings, type Surroundings } from '../experiments/beside.js';
+import { columns, ms } from '../figures/figures.js';
+import { type Latency, mergeLatencies, percentilePoints } from '../figures/histogram.js';
+import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import type { Goal, Plot } from '../figures/result.js';
+import type { AudienceHeard } from '../generator/loads/audience.js';
+import type { CallersEnded } from '../generator/loads/callers.js';
+import type { StormPlayed } from '../generator/loads/storm.js';
+import type { Delivered } from '../radios/channel.js';
 import type { Report } from '../scenario.js';
-import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../verdict.js';
 
 export interface Plan {
   readonly radios: number;

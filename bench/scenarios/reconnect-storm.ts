@@ -2,15 +2,15 @@
 // a frame each second in each, and one talkgroup of 100 listeners with 50 frames/s that is not cut. Constant are who
 // talks and the client library's waits. The numbers: until the last one hears again, and p99 of those who stayed.
 import { setTimeout } from 'node:timers/promises';
-import { AUDIENCE, type AudiencePlayer, targetOf, watch, withAudience } from '../beside.js';
-import { around } from '../clock.js';
-import { COUNTED_MS, countTransactions } from '../database.js';
-import type { CallersEnded, CallersSetup } from '../loads/callers.js';
-import type { StormPiece, StormPlayed, StormSetup } from '../loads/storm.js';
-import { type Player, soon, withPlayer } from '../players.js';
+import { AUDIENCE, type AudiencePlayer, targetOf, watch, withAudience } from '../experiments/beside.js';
+import type { CallersEnded, CallersSetup } from '../generator/loads/callers.js';
+import type { StormPiece, StormPlayed, StormSetup } from '../generator/loads/storm.js';
+import { type Player, soon, withPlayer } from '../generator/player.js';
+import { around } from '../machine/clock.js';
 import type { Bench, Report } from '../scenario.js';
-import { type Relay, withRelay } from '../server.js';
-import { enlist, type Member } from '../users.js';
+import { COUNTED_MS, countTransactions } from '../servers/database.js';
+import { type Relay, withRelay } from '../servers/server.js';
+import { enlist, type Member } from '../servers/users.js';
 import { LISTENERS, MEMBERS, type Plan, type Played, report, SETTINGS } from './reconnect-storm-report.js';
 
 const PLAN: Plan = { radios: 10_000, calmMs: COUNTED_MS, windowsMs: [5_000, 17_000] };
@@ -83,7 +83,7 @@ function withPlayers<T>(
     if (users.length === 0) return then(others);
     progress(`${users.length} radios join`);
     return withPlayer<StormSetup, StormPiece, StormPlayed, null, T>(
-      new URL('../loads/storm.js', import.meta.url),
+      new URL('../generator/loads/storm.js', import.meta.url),
       { server, users, firstIndex, arrivalsPerSecond: ARRIVALS_PER_SECOND },
       options,
       (storm) => withStorms(firstIndex + each, [...others, storm], then),
@@ -92,7 +92,7 @@ function withPlayers<T>(
 
   return withAudience(bench, { relay, listeners: LISTENERS }, (audience) =>
     withPlayer<CallersSetup, never, never, CallersEnded, T>(
-      new URL('../loads/callers.js', import.meta.url),
+      new URL('../generator/loads/callers.js', import.meta.url),
       { server, callers, payloadBytes: AUDIENCE.payloadBytes },
       options,
       (callers) => withStorms(0, [], (storms) => use({ audience, callers, storms })),

@@ -1,18 +1,18 @@
 // Does one user's REST traffic keep others waiting? The load: one user lists a talkgroup of 10,000 members on 40
 // connections, each asking again when it is answered. Constant are list and connections. The numbers are how long another
 // user waits for GET /talkgroups meanwhile, and anybody for /healthz, each asked ten times a second.
-import { linesOfSurroundings, type Surroundings, watch } from '../beside.js';
-import { columns, ms } from '../figures.js';
-import { percentilePoints } from '../histogram.js';
-import type { Mix, RestPlayed } from '../loads/rest.js';
-import { soon } from '../players.js';
-import { failuresOf } from '../requests.js';
-import type { Goal } from '../result.js';
+import { linesOfSurroundings, type Surroundings, watch } from '../experiments/beside.js';
+import { type RestPlayer, withRest } from '../experiments/throughput.js';
+import { columns, ms } from '../figures/figures.js';
+import { percentilePoints } from '../figures/histogram.js';
+import { faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import type { Goal } from '../figures/result.js';
+import type { Mix, RestPlayed } from '../generator/loads/rest.js';
+import { soon } from '../generator/player.js';
+import { failuresOf } from '../generator/requests.js';
 import type { Bench, Report } from '../scenario.js';
-import { withRelay } from '../server.js';
-import { type RestPlayer, withRest } from '../throughput.js';
-import { enlist, type Member } from '../users.js';
-import { faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../verdict.js';
+import { withRelay } from '../servers/server.js';
+import { enlist, type Member } from '../servers/users.js';
 
 const MEMBERS = 10_000;
 const CONNECTIONS = 40;

@@ -12,19 +12,19 @@ import {
   type Surroundings,
   watch,
   withAudience,
-} from '../beside.js';
-import type { Delivered } from '../channel.js';
-import { columns, ms, type Quartiles } from '../figures.js';
-import { type Latency, mergeLatencies, percentilePoints } from '../histogram.js';
-import { climb, every, highestOf, RATES } from '../ladder.js';
-import type { RestPlayed } from '../loads/rest.js';
-import { soon } from '../players.js';
-import { failuresOf } from '../requests.js';
-import type { Goal, Plot } from '../result.js';
+} from '../experiments/beside.js';
+import { climb, every, highestOf, RATES } from '../experiments/ladder.js';
+import { CONNECTIONS, enlistAskers, type RestPlayer, withRest } from '../experiments/throughput.js';
+import { columns, ms, type Quartiles } from '../figures/figures.js';
+import { type Latency, mergeLatencies, percentilePoints } from '../figures/histogram.js';
+import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import type { Goal, Plot } from '../figures/result.js';
+import type { RestPlayed } from '../generator/loads/rest.js';
+import { soon } from '../generator/player.js';
+import { failuresOf } from '../generator/requests.js';
+import type { Delivered } from '../radios/channel.js';
 import type { Bench, Report } from '../scenario.js';
-import { withRelay } from '../server.js';
-import { CONNECTIONS, enlistAskers, type RestPlayer, withRest } from '../throughput.js';
-import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../verdict.js';
+import { withRelay } from '../servers/server.js';
 
 const LISTENERS = 200;
 const DELIVERIES_PER_SECOND = LISTENERS * AUDIENCE.framesPerSecond;

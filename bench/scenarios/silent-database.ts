@@ -14,20 +14,20 @@ import {
   ratiosOf,
   watch,
   withAudience,
-} from '../beside.js';
-import type { Delivered } from '../channel.js';
-import { around, nowMs } from '../clock.js';
-import { type Conditions, linesOfConditions } from '../conditions.js';
-import { whileSilent } from '../database.js';
-import { columns, ms, percent, type Quartiles, quartiles, ratio } from '../figures.js';
-import { type Latency, mergeLatencies, percentilePoints } from '../histogram.js';
-import type { RestPlayed } from '../loads/rest.js';
-import { soon } from '../players.js';
-import type { Goal, Plot } from '../result.js';
+} from '../experiments/beside.js';
+import { enlistAskers, type RestPlayer, withRest } from '../experiments/throughput.js';
+import { columns, ms, percent, type Quartiles, quartiles, ratio } from '../figures/figures.js';
+import { type Latency, mergeLatencies, percentilePoints } from '../figures/histogram.js';
+import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import type { Goal, Plot } from '../figures/result.js';
+import type { RestPlayed } from '../generator/loads/rest.js';
+import { soon } from '../generator/player.js';
+import { around, nowMs } from '../machine/clock.js';
+import { type Conditions, linesOfConditions } from '../machine/conditions.js';
+import type { Delivered } from '../radios/channel.js';
 import type { Bench, Report } from '../scenario.js';
-import { type Relay, withRelay } from '../server.js';
-import { enlistAskers, type RestPlayer, withRest } from '../throughput.js';
-import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../verdict.js';
+import { whileSilent } from '../servers/database.js';
+import { type Relay, withRelay } from '../servers/server.js';
 
 const LISTENERS = 200;
 const DELIVERIES_PER_SECOND = LISTENERS * AUDIENCE.framesPerSecond;

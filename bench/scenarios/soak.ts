@@ -2,19 +2,19 @@
 // radios in talkgroups of 20, somebody talking in five of them at any time, 5 % of the radios leaving and coming back each
 // minute, half of them resumed, and ten REST writes a second. Constant are all of these rates; the first minutes warm up.
 import { setTimeout } from 'node:timers/promises';
-import { columns, mib, ms, percent } from '../figures.js';
-import { type Memory, readMemory } from '../held-memory.js';
-import type { RestPlayed } from '../loads/rest.js';
-import type { Load, Sample, SoakPiece, SoakPlayed, SoakSetup } from '../loads/soak.js';
-import { soon, withPlayer } from '../players.js';
-import { residentBytes } from '../processes.js';
-import { failuresOf } from '../requests.js';
-import type { Goal, Plot } from '../result.js';
+import { enlistAskers, withRest } from '../experiments/throughput.js';
+import { columns, mib, ms, percent } from '../figures/figures.js';
+import { faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import type { Goal, Plot } from '../figures/result.js';
+import type { RestPlayed } from '../generator/loads/rest.js';
+import type { Load, Sample, SoakPiece, SoakPlayed, SoakSetup } from '../generator/loads/soak.js';
+import { soon, withPlayer } from '../generator/player.js';
+import { failuresOf } from '../generator/requests.js';
+import { type Memory, readMemory } from '../machine/held-memory.js';
+import { residentBytes } from '../machine/processes.js';
 import type { Bench, Report } from '../scenario.js';
-import { withRelay } from '../server.js';
-import { enlistAskers, withRest } from '../throughput.js';
-import { enlist } from '../users.js';
-import { faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../verdict.js';
+import { withRelay } from '../servers/server.js';
+import { enlist } from '../servers/users.js';
 
 interface Plan {
   readonly ms: number;
@@ -77,7 +77,7 @@ export async function soak(bench: Bench): Promise<Report> {
     const { url, dialect, pid } = relay;
     return withRest(bench, { relay, users: askers, mix: 'writes' }, (rest) =>
       withPlayer<SoakSetup, SoakPiece, SoakPlayed, null, Played>(
-        new URL('../loads/soak.js', import.meta.url),
+        new URL('../generator/loads/soak.js', import.meta.url),
         { server: { url, dialect, pid }, users, load: LOAD },
         { cores: bench.cores.generator, signal: bench.signal },
         async (fleet) => {

@@ -4,21 +4,21 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type AudiencePlayer, targetOf } from '../beside.js';
-import type { Delivered } from '../channel.js';
-import { around } from '../clock.js';
-import { type Collection, createCollectionLog } from '../collections.js';
-import { columns, percent, us } from '../figures.js';
-import type { AudienceHeard, AudiencePiece, AudienceSetup } from '../loads/audience.js';
-import { soon, withPlayer } from '../players.js';
-import { type ModeTimes, modeTimes } from '../processes.js';
-import { readProfiles, selfTimes } from '../profile.js';
-import type { Bar, Goal, Plot } from '../result.js';
+import { type AudiencePlayer, targetOf } from '../experiments/beside.js';
+import { columns, percent, us } from '../figures/figures.js';
+import { faultsOfDelivery, faultsOfGenerator, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import type { Bar, Goal, Plot } from '../figures/result.js';
+import type { AudienceHeard, AudiencePiece, AudienceSetup } from '../generator/loads/audience.js';
+import { soon, withPlayer } from '../generator/player.js';
+import { around } from '../machine/clock.js';
+import { type Collection, createCollectionLog } from '../machine/collections.js';
+import { type ModeTimes, modeTimes } from '../machine/processes.js';
+import { readProfiles, selfTimes } from '../machine/profile.js';
+import { countSystemCalls } from '../machine/system-calls.js';
+import type { Delivered } from '../radios/channel.js';
 import type { Bench, Report } from '../scenario.js';
-import { type Relay, type ServerOptions, withRelay } from '../server.js';
-import { countSystemCalls } from '../system-calls.js';
-import { enlist } from '../users.js';
-import { faultsOfDelivery, faultsOfGenerator, linesOfFaults, linesOfGoals } from '../verdict.js';
+import { type Relay, type ServerOptions, withRelay } from '../servers/server.js';
+import { enlist } from '../servers/users.js';
 
 const AUDIENCE = { probeEvery: 20, framesPerSecond: 50, payloadBytes: 60 };
 const SETTINGS = { LOG_LEVEL: 'warn' };
@@ -129,7 +129,7 @@ function withListeners<T>(
   return withRelay({ cores: cores.server, signal, settings: SETTINGS, ...options }, async (relay) => {
     const users = await enlist(relay, { users: listeners + 1 });
     return withPlayer<AudienceSetup, AudiencePiece, AudienceHeard, Delivered, T>(
-      new URL('../loads/audience.js', import.meta.url),
+      new URL('../generator/loads/audience.js', import.meta.url),
       { server: targetOf(relay), users, audience: AUDIENCE },
       { cores: cores.generator, signal },
       (audience) => use(audience, relay),

@@ -1,13 +1,13 @@
 // What the bench's figures rest on: histograms of several processes become one, and turns are compared in pairs.
 import fc from 'fast-check';
 import t from 'tap';
-import { allocatedBytes, createCollectionLog } from '../../bench/collections.js';
-import { compare } from '../../bench/comparison.js';
-import { pairedRatios } from '../../bench/figures.js';
-import { createRecorder, mergeLatencies, percentilePoints } from '../../bench/histogram.js';
-import { climb, highestOf } from '../../bench/ladder.js';
-import { selfTimes } from '../../bench/profile.js';
-import { callsIn } from '../../bench/system-calls.js';
+import { compare } from '../../bench/experiments/comparison.js';
+import { climb, highestOf } from '../../bench/experiments/ladder.js';
+import { pairedRatios } from '../../bench/figures/figures.js';
+import { createRecorder, mergeLatencies, percentilePoints } from '../../bench/figures/histogram.js';
+import { allocatedBytes, createCollectionLog } from '../../bench/machine/collections.js';
+import { selfTimes } from '../../bench/machine/profile.js';
+import { callsIn } from '../../bench/machine/system-calls.js';
 
 const latencyOf = (values: readonly number[]) => {
   const recorder = createRecorder();

@@ -1,0 +1,8 @@
+// A further process of a contest's generator: a crowd that the process with the talkers leads (stage.ts).
+import { type Answer, assembleCrowd, type CrowdSetup, type Cue, follow } from '../../radios/listeners.js';
+import { perform } from '../player.js';
+
+perform<CrowdSetup, Cue, Answer, null>(async (setup) => {
+  const crowd = await assembleCrowd(setup);
+  return { play: (cue) => follow(crowd, cue), end: () => Promise.resolve(null) };
+});
