@@ -1,8 +1,9 @@
 // Who plays in a contest: our relay as shipped and without lag pings, the bare engine, and what else is installed.
 import type { Contender } from '../generator/stage.js';
+import type { Member } from '../radios/member.js';
 import type { Bench } from '../scenario.js';
 import { PEERS, type PeerName, type Relay, type Server, withPeer, withRelay } from '../servers/server.js';
-import { enlist, type FleetOptions, type Member } from '../servers/users.js';
+import { enlist, type FleetOptions } from '../servers/users.js';
 
 export const RELAY = 'relay';
 export const QUIET_RELAY = 'relay, no lag pings';

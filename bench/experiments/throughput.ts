@@ -6,9 +6,10 @@ import type { Goal, Plot } from '../figures/result.js';
 import type { Mix, RestPiece, RestPlayed, RestSetup } from '../generator/loads/rest.js';
 import { type Player, soon, withPlayer } from '../generator/player.js';
 import { failuresOf } from '../generator/requests.js';
+import type { Member } from '../radios/member.js';
 import type { Bench, Report } from '../scenario.js';
 import { type Relay, withRelay } from '../servers/server.js';
-import { enlist, type Member } from '../servers/users.js';
+import { enlist } from '../servers/users.js';
 import { linesOfSurroundings, type Surroundings, watch } from './beside.js';
 import { climb, every, highestOf, RATES, type Rung, seriesOf, wordsOf } from './ladder.js';
 

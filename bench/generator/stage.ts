@@ -13,10 +13,10 @@ import {
   farCrowd,
   type Heard,
 } from '../radios/listeners.js';
+import type { Member } from '../radios/member.js';
 import type { Target } from '../radios/raw-radio.js';
 import { roomOf } from '../radios/swarm.js';
 import { seatTalkers, type Talkers } from '../radios/talkers.js';
-import type { Member } from '../servers/users.js';
 import { withPlayer } from './player.js';
 
 /** Plain data. */

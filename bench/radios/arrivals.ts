@@ -1,6 +1,6 @@
 // Radios that arrive at a steady rate, by the clock, from as many source addresses as their number takes.
 import { around, nowMs } from '../machine/clock.js';
-import type { Member } from '../servers/users.js';
+import type { Member } from './member.js';
 
 export interface Arrivals<Radio> {
   readonly users: readonly Member[];

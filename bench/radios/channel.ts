@@ -2,7 +2,7 @@
 import { END, START } from '../../src/protocol/frame.js';
 import { fail } from '../generator/task.js';
 import { around, exactly, nowMs, until } from '../machine/clock.js';
-import type { Member } from '../servers/users.js';
+import type { Member } from './member.js';
 import { RawRadio, type Target } from './raw-radio.js';
 import { connectSwarm, FRAMES_MAX, roomOf } from './swarm.js';
 import { timedFrame } from './timed-frame.js';

@@ -1,6 +1,6 @@
 // What may disturb a channel: radios that do not read what they asked for, and one that sends without measure.
-import type { Member } from '../servers/users.js';
 import { createFlooder } from './flooder.js';
+import type { Member } from './member.js';
 import type { Target } from './raw-radio.js';
 import { createSlowRadios } from './slow-radios.js';
 

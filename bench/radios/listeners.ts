@@ -3,7 +3,7 @@ import { createRecorder, type Latency } from '../figures/histogram.js';
 import type { Player } from '../generator/player.js';
 import { fail } from '../generator/task.js';
 import { around, nowMs } from '../machine/clock.js';
-import type { Member } from '../servers/users.js';
+import type { Member } from './member.js';
 import type { Target } from './raw-radio.js';
 import { connectSwarm, probing, roomOf, type Tally } from './swarm.js';
 

@@ -1,8 +1,8 @@
 // Mass listeners: a few probes that read at once and time each frame, and sinks that read rarely; all check sequences.
 import { SEQUENCE_AT } from '../../src/protocol/frame.js';
 import { nowMs } from '../machine/clock.js';
-import type { Member } from '../servers/users.js';
 import type { Receive } from './dialects/dialect.js';
+import type { Member } from './member.js';
 import { type ConnectionLost, RawRadio, type Target } from './raw-radio.js';
 import { COUNTED, dueMsAt, isUntimedAt } from './timed-frame.js';
 

@@ -2,9 +2,9 @@
 import { END, START } from '../../src/protocol/frame.js';
 import { fail } from '../generator/task.js';
 import { around, exactly, nowMs } from '../machine/clock.js';
-import type { Member } from '../servers/users.js';
 import type { Audience } from './channel.js';
 import type { Sent } from './listeners.js';
+import type { Member } from './member.js';
 import { RawRadio, type Target } from './raw-radio.js';
 import { FRAMES_MAX, roomOf } from './swarm.js';
 import { COUNTED, timedFrame } from './timed-frame.js';

@@ -7,10 +7,11 @@ import type { CallersEnded, CallersSetup } from '../generator/loads/callers.js';
 import type { StormPiece, StormPlayed, StormSetup } from '../generator/loads/storm.js';
 import { type Player, soon, withPlayer } from '../generator/player.js';
 import { around } from '../machine/clock.js';
+import type { Member } from '../radios/member.js';
 import type { Bench, Report } from '../scenario.js';
 import { COUNTED_MS, countTransactions } from '../servers/database.js';
 import { type Relay, withRelay } from '../servers/server.js';
-import { enlist, type Member } from '../servers/users.js';
+import { enlist } from '../servers/users.js';
 import { LISTENERS, MEMBERS, type Plan, type Played, report, SETTINGS } from './reconnect-storm-report.js';
 
 const PLAN: Plan = { radios: 10_000, calmMs: COUNTED_MS, windowsMs: [5_000, 17_000] };

@@ -10,9 +10,10 @@ import type { Goal } from '../figures/result.js';
 import type { Mix, RestPlayed } from '../generator/loads/rest.js';
 import { soon } from '../generator/player.js';
 import { failuresOf } from '../generator/requests.js';
+import type { Member } from '../radios/member.js';
 import type { Bench, Report } from '../scenario.js';
 import { withRelay } from '../servers/server.js';
-import { enlist, type Member } from '../servers/users.js';
+import { enlist } from '../servers/users.js';
 
 const MEMBERS = 10_000;
 const CONNECTIONS = 40;

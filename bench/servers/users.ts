@@ -4,22 +4,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createSigner } from 'fast-jwt';
 import postgres from 'postgres';
+import type { Member } from '../radios/member.js';
 import type { Relay } from './server.js';
-
-/** A talkgroup's id, as control messages name it, and its number, as frames carry it. */
-export interface Talkgroup {
-  readonly id: string;
-  readonly number: number;
-}
-
-/** A user; plain data. */
-export interface Member {
-  readonly token: string;
-  readonly username: string;
-  /** null: it has none. */
-  readonly deviceId: string | null;
-  readonly talkgroups: readonly Talkgroup[];
-}
 
 export interface FleetOptions {
   readonly users: number;

@@ -3,8 +3,8 @@ import { createRecorder, type Latency } from '../../figures/histogram.js';
 import { around, nowMs, until } from '../../machine/clock.js';
 import { readUsage, sharesOf, spent } from '../../machine/conditions.js';
 import { type Audience, type Delivered, openChannel } from '../../radios/channel.js';
+import type { Member } from '../../radios/member.js';
 import type { Target } from '../../radios/raw-radio.js';
-import type { Member } from '../../servers/users.js';
 import { type Busy, type Performance, perform } from '../player.js';
 
 export interface AudienceSetup {

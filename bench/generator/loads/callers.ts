@@ -2,10 +2,10 @@
 import { START } from '../../../src/protocol/frame.js';
 import { createRecorder, type Latency } from '../../figures/histogram.js';
 import { around, nowMs } from '../../machine/clock.js';
+import type { Member } from '../../radios/member.js';
 import { RawRadio, type Target } from '../../radios/raw-radio.js';
 import { joinAll } from '../../radios/swarm.js';
 import { timedFrame, UNTIMED } from '../../radios/timed-frame.js';
-import type { Member } from '../../servers/users.js';
 import { type Performance, perform } from '../player.js';
 import { fail } from '../task.js';
 

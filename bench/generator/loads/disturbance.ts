@@ -5,8 +5,8 @@ import { type Conditions, readUsage, sharesOf, spent } from '../../machine/condi
 import { residentBytes } from '../../machine/processes.js';
 import { type Audience, type Delivered, openChannel } from '../../radios/channel.js';
 import { createDisturbance, type DisturbanceKind, type Disturbed } from '../../radios/disturbance.js';
+import type { Member } from '../../radios/member.js';
 import type { Target } from '../../radios/raw-radio.js';
-import type { Member } from '../../servers/users.js';
 import { answer } from '../task.js';
 
 export interface Load extends Audience {

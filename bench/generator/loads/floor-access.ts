@@ -3,10 +3,10 @@ import { END, START } from '../../../src/protocol/frame.js';
 import { createRecorder, type Latency } from '../../figures/histogram.js';
 import { exactly, nowMs, until } from '../../machine/clock.js';
 import { type Conditions, readUsage, sharesOf, spent } from '../../machine/conditions.js';
+import type { Member } from '../../radios/member.js';
 import { RawRadio, type Said, type Target } from '../../radios/raw-radio.js';
 import { joinAll } from '../../radios/swarm.js';
 import { readDueMs, timedFrame, UNTIMED } from '../../radios/timed-frame.js';
-import type { Member } from '../../servers/users.js';
 import { answer, fail } from '../task.js';
 
 /** Bursts of two frame periods, each in the next talkgroup, by the next of its members. */

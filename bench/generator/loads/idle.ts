@@ -4,9 +4,9 @@ import { around, nowMs } from '../../machine/clock.js';
 import { readUsage, sharesOf, spent } from '../../machine/conditions.js';
 import { residentBytes } from '../../machine/processes.js';
 import { arrive } from '../../radios/arrivals.js';
+import type { Member } from '../../radios/member.js';
 import { RawRadio, type Target } from '../../radios/raw-radio.js';
 import { descendantsCpuUs } from '../../servers/database.js';
-import type { Member } from '../../servers/users.js';
 import { answer, fail } from '../task.js';
 
 export interface Load {

@@ -3,10 +3,10 @@ import { START } from '../../../src/protocol/frame.js';
 import { createRecorder, type Latency } from '../../figures/histogram.js';
 import { around, exactly, nowMs, until } from '../../machine/clock.js';
 import { type Conditions, readUsage, sharesOf, spent } from '../../machine/conditions.js';
+import type { Member } from '../../radios/member.js';
 import { RawRadio, type Said, type Target } from '../../radios/raw-radio.js';
 import { joinAll } from '../../radios/swarm.js';
 import { timedFrame } from '../../radios/timed-frame.js';
-import type { Member } from '../../servers/users.js';
 import { answer, fail } from '../task.js';
 
 export interface Load {

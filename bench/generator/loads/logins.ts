@@ -1,7 +1,7 @@
 // Logins by the clock, each from a connection of its own if need be; every token that comes back is verified.
 import { createVerifier } from 'fast-jwt';
 import { readUsage, sharesOf, spent } from '../../machine/conditions.js';
-import type { Member } from '../../servers/users.js';
+import type { Member } from '../../radios/member.js';
 import { type Busy, type Performance, perform } from '../player.js';
 import { type Answer, createSender, encodeRequest, type Sent } from '../requests.js';
 

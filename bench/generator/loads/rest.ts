@@ -1,6 +1,6 @@
 // Apps and dispatchers at the REST door: reads, writes or both, by the clock.
 import { readUsage, sharesOf, spent } from '../../machine/conditions.js';
-import type { Member } from '../../servers/users.js';
+import type { Member } from '../../radios/member.js';
 import { type Busy, type Performance, perform } from '../player.js';
 import { createSender, encodeRequest, type Sent } from '../requests.js';
 

@@ -6,9 +6,9 @@ import { readUsage, sharesOf, spent } from '../../machine/conditions.js';
 import { residentBytes } from '../../machine/processes.js';
 import { onSchedule } from '../../machine/schedule.js';
 import { arrive } from '../../radios/arrivals.js';
+import type { Member } from '../../radios/member.js';
 import { RawRadio, type Target } from '../../radios/raw-radio.js';
 import { COUNTED, timedFrame } from '../../radios/timed-frame.js';
-import type { Member } from '../../servers/users.js';
 import { type Busy, type Performance, perform } from '../player.js';
 import { fail } from '../task.js';
 

@@ -4,9 +4,9 @@ import { createRecorder, type Latency } from '../../figures/histogram.js';
 import { around, nowMs, until } from '../../machine/clock.js';
 import { readUsage, sharesOf, spent } from '../../machine/conditions.js';
 import { arrive } from '../../radios/arrivals.js';
+import type { Member } from '../../radios/member.js';
 import type { Target } from '../../radios/raw-radio.js';
 import { type ReturningOptions, ReturningRadio } from '../../radios/returning-radio.js';
-import type { Member } from '../../servers/users.js';
 import { type Busy, type Performance, perform } from '../player.js';
 
 export interface StormSetup {

@@ -14,11 +14,11 @@ import { cpuUs } from '../../machine/processes.js';
 import type { Audience } from '../../radios/channel.js';
 import type { Receive } from '../../radios/dialects/dialect.js';
 import type { Heard } from '../../radios/listeners.js';
+import type { Member } from '../../radios/member.js';
 import { RawRadio, type Said, type Target } from '../../radios/raw-radio.js';
 import { joinAll, probing } from '../../radios/swarm.js';
 import { seatTalkers } from '../../radios/talkers.js';
 import { COUNTED, dueMsAt } from '../../radios/timed-frame.js';
-import type { Member } from '../../servers/users.js';
 import { answer, fail } from '../task.js';
 
 /** Plain data. */
