@@ -18,6 +18,7 @@ import type { Target } from '../radios/raw-radio.js';
 import { roomOf } from '../radios/swarm.js';
 import { seatTalkers, type Talkers } from '../radios/talkers.js';
 import { withPlayer } from './player.js';
+import { fail } from './task.js';
 
 /** Plain data. */
 export interface StageSetup {
@@ -76,9 +77,11 @@ export async function withStage<T>(setup: StageSetup, use: (stage: Stage) => Pro
   const [own, ...others] = crowdsOf(casts, setup);
   if (own === undefined) throw new RangeError('the first process has a crowd, too');
   return withHelpers(others, setup.helperCores, async (helpers) => {
-    const crowds = [await assembleCrowd(own), ...helpers];
+    const crowds = [await assembleCrowd(own, fail), ...helpers];
     const sides = await Promise.all(
-      casts.map(({ target, talkers }) => seatTalkers(target, talkers, setup.audience)),
+      casts.map(({ target, talkers }) =>
+        seatTalkers({ target, users: talkers, audience: setup.audience, lost: fail }),
+      ),
     );
     return use(createStage(setup, sides, crowds));
   });

@@ -1,9 +1,8 @@
 // One talker and its listeners in one talkgroup of one server, by the frame.
 import { END, START } from '../../src/protocol/frame.js';
-import { fail } from '../generator/task.js';
 import { around, exactly, nowMs, until } from '../machine/clock.js';
 import type { Member } from './member.js';
-import { RawRadio, type Target } from './raw-radio.js';
+import { type ConnectionLost, RawRadio, type Target } from './raw-radio.js';
 import { connectSwarm, FRAMES_MAX, roomOf } from './swarm.js';
 import { timedFrame } from './timed-frame.js';
 
@@ -26,6 +25,8 @@ export interface ChannelOptions {
   readonly frames: number;
   /** Called by probes: the frame's number, and milliseconds from when it was due to heard. */
   readonly heard: (sequence: number, latencyMs: number) => void;
+  /** The talker or a listener lost its connection. */
+  readonly lost: (loss: ConnectionLost) => void;
 }
 
 /** Over all frames and all listeners. */
@@ -51,24 +52,18 @@ const ARRIVAL_MS_MAX = 2_000;
 
 /** Resolves when all have joined. */
 export async function openChannel(options: ChannelOptions): Promise<Channel> {
-  const { target, audience, frames, heard } = options;
+  const { target, audience, frames, heard, lost } = options;
   const { probeEvery, framesPerSecond, payloadBytes } = audience;
   const [talking, ...listening] = options.users;
   const talkgroup = talking?.talkgroups[0]?.number ?? 0;
   if (talking === undefined) throw new RangeError('a channel has a talker');
   if (frames >= FRAMES_MAX) throw new RangeError(`a run has at most ${FRAMES_MAX} frames`);
-  const swarm = await connectSwarm({
-    target,
-    users: listening,
-    probeEvery,
-    heard,
-    lost: fail,
-  });
+  const swarm = await connectSwarm({ target, users: listening, probeEvery, heard, lost });
   const talker = new RawRadio({
     target: { ...target, room: roomOf(talking) },
     token: talking.token,
     receive: () => {},
-    lost: fail,
+    lost,
     isTalker: true,
   });
   await talker.joined;

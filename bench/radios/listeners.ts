@@ -1,10 +1,9 @@
 // The listeners of one generator process, on all servers of a contest: turn by turn they say what they heard.
 import { createRecorder, type Latency } from '../figures/histogram.js';
 import type { Player } from '../generator/player.js';
-import { fail } from '../generator/task.js';
 import { around, nowMs } from '../machine/clock.js';
 import type { Member } from './member.js';
-import type { Target } from './raw-radio.js';
+import type { ConnectionLost, Target } from './raw-radio.js';
 import { connectSwarm, probing, roomOf, type Tally } from './swarm.js';
 
 export interface CrowdSetup {
@@ -48,11 +47,14 @@ const ARRIVAL_MS_MAX = 4_000;
 /** Sinks are looked after so often then. */
 const LOOK_MS = 2;
 
-/** Resolves when all have joined; ends the process when one cannot, or cannot stay. */
-export async function assembleCrowd({ servers, probeEvery, periodMs }: CrowdSetup): Promise<Crowd> {
+/** Resolves when all have joined; rejects when one cannot. */
+export async function assembleCrowd(
+  { servers, probeEvery, periodMs }: CrowdSetup,
+  lost: (loss: ConnectionLost) => void,
+): Promise<Crowd> {
   const sides: Side[] = [];
   for (const { target, listeners } of servers) {
-    sides.push(await seat({ target, users: listeners, probeEvery, periodMs }));
+    sides.push(await seat({ target, users: listeners, probeEvery, periodMs, lost }));
   }
   const at = (server: number): Side => {
     const side = sides[server];
@@ -118,16 +120,18 @@ interface SideOptions {
   readonly users: readonly Member[];
   readonly probeEvery: number;
   readonly periodMs: number;
+  /** A listener lost its connection. */
+  readonly lost: (loss: ConnectionLost) => void;
 }
 
-async function seat({ target, users, probeEvery, periodMs }: SideOptions): Promise<Side> {
+async function seat({ target, users, probeEvery, periodMs, lost }: SideOptions): Promise<Side> {
   const probed = createCounter(ARRIVAL_MS_MAX);
   let recorder = createRecorder();
   const heard = (_: number, latencyMs: number) => {
     if (!Number.isNaN(latencyMs)) recorder.record(latencyMs);
     probed.count();
   };
-  const swarm = await connectSwarm({ target, users, probeEvery, heard, lost: fail });
+  const swarm = await connectSwarm({ target, users, probeEvery, heard, lost });
   swarm.flow();
   const { tally } = swarm;
   const sipPeriods = Math.max(1, Math.round(SIP_MS / periodMs));
@@ -138,7 +142,7 @@ async function seat({ target, users, probeEvery, periodMs }: SideOptions): Promi
   let phase = 0;
   let before: Tally = { ...tally };
   // Given up for lost, by all and by probes: nobody waits for it in the next turn.
-  let lost = 0;
+  let givenUp = 0;
   let missed = 0;
 
   /** Reads from a part of the sinks in each frame period, by the clock, for frames leave by the same. */
@@ -162,16 +166,16 @@ async function seat({ target, users, probeEvery, periodMs }: SideOptions): Promi
       swarm.flow();
       const expected = deliveries(sent, listeners);
       const givenUpMs = nowMs() + ARRIVAL_MS_MAX;
-      while (tally.received < expected - lost && nowMs() < givenUpMs) await around(nowMs() + LOOK_MS);
+      while (tally.received < expected - givenUp && nowMs() < givenUpMs) await around(nowMs() + LOOK_MS);
       const { received, duplicated, outOfOrder } = tally;
       const heard = {
         received: received - before.received,
-        lost: expected - received - lost,
+        lost: expected - received - givenUp,
         duplicated: duplicated - before.duplicated,
         outOfOrder: outOfOrder - before.outOfOrder,
         latency: recorder.latency(),
       };
-      lost = expected - received;
+      givenUp = expected - received;
       missed = deliveries(sent, probes) - probed.counted();
       before = { ...tally };
       recorder = createRecorder();

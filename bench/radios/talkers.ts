@@ -1,11 +1,10 @@
 // The talkers of one server, one in each talkgroup: as many of them as asked for talk at once, on the beat of the clock.
 import { END, START } from '../../src/protocol/frame.js';
-import { fail } from '../generator/task.js';
 import { around, exactly, nowMs } from '../machine/clock.js';
 import type { Audience } from './channel.js';
 import type { Sent } from './listeners.js';
 import type { Member } from './member.js';
-import { RawRadio, type Target } from './raw-radio.js';
+import { type ConnectionLost, RawRadio, type Target } from './raw-radio.js';
 import { FRAMES_MAX, roomOf } from './swarm.js';
 import { COUNTED, timedFrame } from './timed-frame.js';
 
@@ -26,13 +25,17 @@ export interface Talkers {
   sent(): Sent;
 }
 
+export interface TalkersOptions {
+  readonly target: Target;
+  readonly users: readonly Member[];
+  readonly audience: Audience;
+  /** A talker lost its connection. */
+  readonly lost: (loss: ConnectionLost) => void;
+}
+
 /** Resolves when all have joined. */
-export async function seatTalkers(
-  target: Target,
-  users: readonly Member[],
-  audience: Audience,
-): Promise<Talkers> {
-  const talkers = users.map((user) => seat({ ...target, room: roomOf(user) }, user));
+export async function seatTalkers({ target, users, audience, lost }: TalkersOptions): Promise<Talkers> {
+  const talkers = users.map((user) => seat({ ...target, room: roomOf(user) }, user, lost));
   await Promise.all(talkers.map(({ radio }) => radio.joined));
   return {
     count: talkers.length,
@@ -48,8 +51,8 @@ interface Talker {
   sent: number;
 }
 
-function seat(target: Target, { token }: Member): Talker {
-  const radio = new RawRadio({ target, token, receive: () => {}, lost: fail, isTalker: true });
+function seat(target: Target, { token }: Member, lost: TalkersOptions['lost']): Talker {
+  const radio = new RawRadio({ target, token, receive: () => {}, lost, isTalker: true });
   return { radio, room: target.room ?? 0, sent: 0 };
 }
 

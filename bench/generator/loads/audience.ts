@@ -6,6 +6,7 @@ import { type Audience, type Delivered, openChannel } from '../../radios/channel
 import type { Member } from '../../radios/member.js';
 import type { Target } from '../../radios/raw-radio.js';
 import { type Busy, type Performance, perform } from '../player.js';
+import { fail } from '../task.js';
 
 export interface AudienceSetup {
   readonly server: Target;
@@ -51,6 +52,7 @@ async function prepare({
     users,
     audience,
     frames: TALK_S_MAX * audience.framesPerSecond,
+    lost: fail,
     heard(sequence, latencyMs) {
       if (piece?.has(firstMs + sequence * periodMs)) piece.heard(latencyMs);
     },

@@ -7,7 +7,7 @@ import { type Audience, type Delivered, openChannel } from '../../radios/channel
 import { createDisturbance, type DisturbanceKind, type Disturbed } from '../../radios/disturbance.js';
 import type { Member } from '../../radios/member.js';
 import type { Target } from '../../radios/raw-radio.js';
-import { answer } from '../task.js';
+import { answer, fail } from '../task.js';
 
 export interface Load extends Audience {
   /** Those that are heard of in the result; who disturbs is none of them. */
@@ -62,7 +62,7 @@ async function play({ server, users, disturbing, load }: DisturbanceTask): Promi
   const record = createRecord(plan, load);
   const frames = plan.reduce((sum, step) => sum + step.frames, 0);
   const { heard } = record;
-  const channel = await openChannel({ target: server, users, audience: load, frames, heard });
+  const channel = await openChannel({ target: server, users, audience: load, frames, heard, lost: fail });
   const { payloadBytes } = load;
   const options = { target: server, users: disturbing, payloadBytes };
   const disturbance = await createDisturbance(options, load.disturbance);

@@ -105,7 +105,7 @@ async function seat(
   for (const radio of radios)
     radio.say({ type: 'SUBSCRIBE', talkgroup_ids: ids, mode: 'listen', ...subscribe, ref: 1 });
   await until(() => ears.subscribed() === radios.length, ARRIVAL_MS_MAX);
-  const talkers = await seatTalkers(target, way.talkers, audience);
+  const talkers = await seatTalkers({ target, users: way.talkers, audience, lost: fail });
   const sinks = radios.filter((_, i) => !isProbe(i));
   const perFrame = talkers.count * radios.length;
   const perFrameProbed = talkers.count * (radios.length - sinks.length);
