@@ -4,20 +4,13 @@ import { around, nowMs } from '../machine/clock.js';
 import { type Conditions, readUsage, sharesOf, spent } from '../machine/conditions.js';
 import { cpuUs } from '../machine/processes.js';
 import type { Audience } from '../radios/channel.js';
-import {
-  type Answer,
-  assembleCrowd,
-  type Crowd,
-  type CrowdSetup,
-  type Cue,
-  farCrowd,
-  type Heard,
-} from '../radios/listeners.js';
+import { type Heard, joinListeners, type Listeners, type ListenersSetup } from '../radios/listeners.js';
 import type { Member } from '../radios/member.js';
 import type { Target } from '../radios/raw-radio.js';
-import { roomOf } from '../radios/swarm.js';
+import { talkgroupNumberOf } from '../radios/swarm.js';
 import { seatTalkers, type Talkers } from '../radios/talkers.js';
 import { withPlayer } from './player.js';
+import { type Answer, type Cue, remoteListeners } from './remote-listeners.js';
 import { fail } from './task.js';
 
 /** Plain data. */
@@ -74,16 +67,16 @@ export interface Stage {
 /** Calls `use` when all have joined. */
 export async function withStage<T>(setup: StageSetup, use: (stage: Stage) => Promise<T>): Promise<T> {
   const casts = setup.servers.map(castOf);
-  const [own, ...others] = crowdsOf(casts, setup);
-  if (own === undefined) throw new RangeError('the first process has a crowd, too');
+  const [own, ...others] = setupsOf(casts, setup);
+  if (own === undefined) throw new RangeError('the first process has listeners, too');
   return withHelpers(others, setup.helperCores, async (helpers) => {
-    const crowds = [await assembleCrowd(own, fail), ...helpers];
+    const groups = [await joinListeners(own, fail), ...helpers];
     const sides = await Promise.all(
       casts.map(({ target, talkers }) =>
         seatTalkers({ target, users: talkers, audience: setup.audience, lost: fail }),
       ),
     );
-    return use(createStage(setup, sides, crowds));
+    return use(createStage(setup, sides, groups));
   });
 }
 
@@ -94,18 +87,19 @@ interface Cast {
 }
 
 function castOf({ target, users }: Contender): Cast {
-  const rooms = new Set<number>();
+  const talkgroups = new Set<number>();
   const talkers: Member[] = [];
   const listeners: Member[] = [];
   for (const user of users) {
-    (rooms.has(roomOf(user)) ? listeners : talkers).push(user);
-    rooms.add(roomOf(user));
+    const talkgroup = talkgroupNumberOf(user);
+    (talkgroups.has(talkgroup) ? listeners : talkers).push(user);
+    talkgroups.add(talkgroup);
   }
   return { target, talkers, listeners };
 }
 
 /** Listeners are dealt out one by one. */
-function crowdsOf(casts: readonly Cast[], { audience, helperCores }: StageSetup): CrowdSetup[] {
+function setupsOf(casts: readonly Cast[], { audience, helperCores }: StageSetup): ListenersSetup[] {
   const processes = helperCores.length + 1;
   return Array.from({ length: processes }, (_, process) => ({
     probeEvery: audience.probeEvery,
@@ -117,28 +111,32 @@ function crowdsOf(casts: readonly Cast[], { audience, helperCores }: StageSetup)
   }));
 }
 
-/** Each crowd in a process of its own. */
+/** The listeners of each setup in a process of their own. */
 async function withHelpers<T>(
-  [setup, ...others]: readonly CrowdSetup[],
+  [setup, ...others]: readonly ListenersSetup[],
   [cores = null, ...otherCores]: readonly (string | null)[],
-  use: (crowds: readonly Crowd[]) => Promise<T>,
+  use: (groups: readonly Listeners[]) => Promise<T>,
 ): Promise<T> {
   if (setup === undefined) return use([]);
   const { signal } = new AbortController(); // they end with this process
-  return withPlayer<CrowdSetup, Cue, Answer, null, T>(
+  return withPlayer<ListenersSetup, Cue, Answer, null, T>(
     new URL('./loads/listeners.js', import.meta.url),
     setup,
     { cores, signal },
-    (player) => withHelpers(others, otherCores, (crowds) => use([farCrowd(player), ...crowds])),
+    (player) => withHelpers(others, otherCores, (groups) => use([remoteListeners(player), ...groups])),
   );
 }
 
 /** Behind the last frame that a probe has heard: by then the server has written the same to the others. */
 const CALM_MS = 2;
 
-function createStage({ servers }: StageSetup, sides: readonly Talkers[], crowds: readonly Crowd[]): Stage {
+function createStage(
+  { servers }: StageSetup,
+  sides: readonly Talkers[],
+  groups: readonly Listeners[],
+): Stage {
   const pids = servers.map(({ pid }) => pid);
-  const helpersUsedUs = () => Promise.all(crowds.slice(1).map((crowd) => crowd.usedUs()));
+  const helpersUsedUs = () => Promise.all(groups.slice(1).map((group) => group.usedUs()));
   let late = createRecorder();
   let usage = readUsage(pids);
   let helpersUs: readonly number[] = [];
@@ -148,7 +146,7 @@ function createStage({ servers }: StageSetup, sides: readonly Talkers[], crowds:
       const side = sides[server];
       const pid = pids[server];
       if (side === undefined || pid === undefined) throw new RangeError(`no server ${server}`);
-      return playTurn({ server, pid, talkers: side, crowds, late: late.record }, piece);
+      return playTurn({ server, pid, talkers: side, groups, late: late.record }, piece);
     },
     async start() {
       late = createRecorder();
@@ -167,15 +165,15 @@ interface Players {
   readonly server: number;
   readonly pid: number;
   readonly talkers: Talkers;
-  readonly crowds: readonly Crowd[];
+  readonly groups: readonly Listeners[];
   readonly late: (ms: number) => void;
 }
 
-async function playTurn({ server, pid, talkers: side, crowds, late }: Players, piece: Piece): Promise<Turn> {
+async function playTurn({ server, pid, talkers: side, groups, late }: Players, piece: Piece): Promise<Turn> {
   const { leadFrames, frames, isBurst } = piece;
   const endFrames = isBurst ? 1 : 0;
   const talkers = Math.min(piece.talkers, side.count);
-  await Promise.all(crowds.map((crowd) => crowd.begin(server)));
+  await Promise.all(groups.map((group) => group.begin(server)));
   await side.speak({ talkers, frames: leadFrames, begins: isBurst });
   const isClear = await settle();
   const before = { us: cpuUs(pid), atMs: nowMs() };
@@ -190,7 +188,7 @@ async function playTurn({ server, pid, talkers: side, crowds, late }: Players, p
   const measured = { cpuUs: cpuUs(pid) - before.us, atMs, durationMs: nowMs() - atMs };
   await side.speak({ talkers, frames: endFrames, ends: true });
   const isOver = await settle();
-  const heard = sumOf(await Promise.all(crowds.map((crowd) => crowd.end(server, side.sent()))));
+  const heard = sumOf(await Promise.all(groups.map((group) => group.end(server, side.sent()))));
   // What was lost counts as lost of the measured frames: no figure is better for it.
   const unmeasured = leadFrames + endFrames;
   const expected = heard.received + heard.lost;
@@ -207,13 +205,13 @@ async function playTurn({ server, pid, talkers: side, crowds, late }: Players, p
 
   /** false: something did not arrive in time. */
   async function settle(): Promise<boolean> {
-    const arrived = await Promise.all(crowds.map((crowd) => crowd.settle(server, side.sent())));
+    const arrived = await Promise.all(groups.map((group) => group.settle(server, side.sent())));
     await around(nowMs() + CALM_MS);
     return arrived.every(Boolean);
   }
 }
 
-/** What several crowds heard, or one in several turns. */
+/** What several groups of listeners heard, or one in several turns. */
 export function sumOf(parts: readonly Heard[]): Heard {
   const sum = (of: (part: Heard) => number) => parts.reduce((total, part) => total + of(part), 0);
   return {

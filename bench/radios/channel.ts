@@ -3,7 +3,7 @@ import { END, START } from '../../src/protocol/frame.js';
 import { around, exactly, nowMs, until } from '../machine/clock.js';
 import type { Member } from './member.js';
 import { type ConnectionLost, RawRadio, type Target } from './raw-radio.js';
-import { connectSwarm, FRAMES_MAX, roomOf } from './swarm.js';
+import { connectSwarm, FRAMES_MAX, talkgroupNumberOf } from './swarm.js';
 import { timedFrame } from './timed-frame.js';
 
 /** What is said and who hears it. */
@@ -60,7 +60,7 @@ export async function openChannel(options: ChannelOptions): Promise<Channel> {
   if (frames >= FRAMES_MAX) throw new RangeError(`a run has at most ${FRAMES_MAX} frames`);
   const swarm = await connectSwarm({ target, users: listening, probeEvery, heard, lost });
   const talker = new RawRadio({
-    target: { ...target, room: roomOf(talking) },
+    target: { ...target, room: talkgroupNumberOf(talking) },
     token: talking.token,
     receive: () => {},
     lost,

@@ -1,19 +1,18 @@
 // The listeners of one generator process, on all servers of a contest: turn by turn they say what they heard.
 import { createRecorder, type Latency } from '../figures/histogram.js';
-import type { Player } from '../generator/player.js';
 import { around, nowMs } from '../machine/clock.js';
 import type { Member } from './member.js';
 import type { ConnectionLost, Target } from './raw-radio.js';
-import { connectSwarm, probing, roomOf, type Tally } from './swarm.js';
+import { connectSwarm, probing, type Tally, talkgroupNumberOf } from './swarm.js';
 
-export interface CrowdSetup {
+export interface ListenersSetup {
   readonly servers: readonly { readonly target: Target; readonly listeners: readonly Member[] }[];
   readonly probeEvery: number;
   readonly periodMs: number;
 }
 
-/** Frames that were sent into each room since the beginning. */
-export type Sent = readonly (readonly [room: number, frames: number])[];
+/** Frames that were sent into each talkgroup since the beginning. */
+export type Sent = readonly (readonly [talkgroup: number, frames: number])[];
 
 /** In one turn, or several of them. */
 export interface Heard {
@@ -27,7 +26,7 @@ export interface Heard {
 }
 
 /** Servers are named by their place in the setup; one turn at a time. */
-export interface Crowd {
+export interface Listeners {
   /** A turn begins: from now on sinks read a few times a second. */
   begin(server: number): Promise<void>;
   /** Resolves when the probes have heard all that was sent; false: they never did. */
@@ -48,10 +47,10 @@ const ARRIVAL_MS_MAX = 4_000;
 const LOOK_MS = 2;
 
 /** Resolves when all have joined; rejects when one cannot. */
-export async function assembleCrowd(
-  { servers, probeEvery, periodMs }: CrowdSetup,
+export async function joinListeners(
+  { servers, probeEvery, periodMs }: ListenersSetup,
   lost: (loss: ConnectionLost) => void,
-): Promise<Crowd> {
+): Promise<Listeners> {
   const sides: Side[] = [];
   for (const { target, listeners } of servers) {
     sides.push(await seat({ target, users: listeners, probeEvery, periodMs, lost }));
@@ -74,41 +73,7 @@ export async function assembleCrowd(
   };
 }
 
-/** A call of a crowd in another process, and what it answers; plain data. */
-export type Cue =
-  | { readonly do: 'begin'; readonly server: number }
-  | { readonly do: 'settle' | 'end'; readonly server: number; readonly sent: Sent }
-  | { readonly do: 'used' };
-export type Answer = Heard | number | boolean | null;
-
-/** The crowd of a player that runs loads/listeners.ts. */
-export function farCrowd({ play }: Player<Cue, Answer, null>): Crowd {
-  return {
-    async begin(server) {
-      await play({ do: 'begin', server });
-    },
-    settle: (server, sent) => play({ do: 'settle', server, sent }) as Promise<boolean>, // as `follow` has it
-    end: (server, sent) => play({ do: 'end', server, sent }) as Promise<Heard>,
-    usedUs: () => play({ do: 'used' }) as Promise<number>,
-  };
-}
-
-/** The other side: does what it is told. */
-export async function follow(crowd: Crowd, cue: Cue): Promise<Answer> {
-  switch (cue.do) {
-    case 'begin':
-      await crowd.begin(cue.server);
-      return null;
-    case 'settle':
-      return crowd.settle(cue.server, cue.sent);
-    case 'end':
-      return crowd.end(cue.server, cue.sent);
-    case 'used':
-      return crowd.usedUs();
-  }
-}
-
-/** All listeners of one server; as in Crowd. */
+/** All listeners of one server; as in Listeners. */
 interface Side {
   begin(): void;
   settle(sent: Sent): Promise<boolean>;
@@ -136,8 +101,8 @@ async function seat({ target, users, probeEvery, periodMs, lost }: SideOptions):
   const { tally } = swarm;
   const sipPeriods = Math.max(1, Math.round(SIP_MS / periodMs));
   const isProbe = probing({ users, probeEvery });
-  const listeners = countRooms(users);
-  const probes = countRooms(users.filter((_, i) => isProbe(i)));
+  const listeners = countByTalkgroup(users);
+  const probes = countByTalkgroup(users.filter((_, i) => isProbe(i)));
   /** Changes when sinks begin to sip, and when they are done with it. */
   let phase = 0;
   let before: Tally = { ...tally };
@@ -184,15 +149,18 @@ async function seat({ target, users, probeEvery, periodMs, lost }: SideOptions):
   };
 }
 
-function countRooms(users: readonly Member[]): ReadonlyMap<number, number> {
-  const rooms = new Map<number, number>();
-  for (const user of users) rooms.set(roomOf(user), (rooms.get(roomOf(user)) ?? 0) + 1);
-  return rooms;
+function countByTalkgroup(users: readonly Member[]): ReadonlyMap<number, number> {
+  const counts = new Map<number, number>();
+  for (const user of users) {
+    const talkgroup = talkgroupNumberOf(user);
+    counts.set(talkgroup, (counts.get(talkgroup) ?? 0) + 1);
+  }
+  return counts;
 }
 
-/** Of what was sent, to so many in each room. */
+/** Deliveries that what was sent makes to these listeners of each talkgroup. */
 const deliveries = (sent: Sent, hearers: ReadonlyMap<number, number>): number =>
-  sent.reduce((sum, [room, frames]) => sum + frames * (hearers.get(room) ?? 0), 0);
+  sent.reduce((sum, [talkgroup, frames]) => sum + frames * (hearers.get(talkgroup) ?? 0), 0);
 
 interface Counter {
   count(): void;

@@ -46,7 +46,7 @@ export async function connectSwarm(options: SwarmOptions): Promise<Swarm> {
   const isProbe = probing(options);
   const radios = await joinAll(users, (token, i) => {
     const receive = listener(options, tally, isProbe(i));
-    return new RawRadio({ target: { ...target, room: roomOf(users[i]) }, token, lost, receive });
+    return new RawRadio({ target: { ...target, room: talkgroupNumberOf(users[i]) }, token, lost, receive });
   });
   const sinks = radios.filter((_, i) => !isProbe(i));
   const hold = () => {
@@ -72,7 +72,7 @@ export const probing =
     (users.length - 1 - index) % probeEvery === 0;
 
 /** Where a server has rooms, a user's is its first talkgroup. */
-export const roomOf = (user: Member | undefined): number => user?.talkgroups[0]?.number ?? 0;
+export const talkgroupNumberOf = (user: Member | undefined): number => user?.talkgroups[0]?.number ?? 0;
 
 /** Connections under way at once: below the server's bounds and the kernel's listen backlog. */
 const JOINING_MAX = 64;

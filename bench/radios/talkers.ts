@@ -5,7 +5,7 @@ import type { Audience } from './channel.js';
 import type { Sent } from './listeners.js';
 import type { Member } from './member.js';
 import { type ConnectionLost, RawRadio, type Target } from './raw-radio.js';
-import { FRAMES_MAX, roomOf } from './swarm.js';
+import { FRAMES_MAX, talkgroupNumberOf } from './swarm.js';
 import { COUNTED, timedFrame } from './timed-frame.js';
 
 /** What each of the first `talkers` says. */
@@ -35,25 +35,26 @@ export interface TalkersOptions {
 
 /** Resolves when all have joined. */
 export async function seatTalkers({ target, users, audience, lost }: TalkersOptions): Promise<Talkers> {
-  const talkers = users.map((user) => seat({ ...target, room: roomOf(user) }, user, lost));
+  const talkers = users.map((user) => seat({ ...target, room: talkgroupNumberOf(user) }, user, lost));
   await Promise.all(talkers.map(({ radio }) => radio.joined));
   return {
     count: talkers.length,
     speak: (words) => speak(talkers.slice(0, words.talkers), words, audience),
-    sent: () => talkers.map(({ room, sent }) => [room, sent]),
+    sent: () => talkers.map(({ talkgroup, sent }) => [talkgroup, sent]),
   };
 }
 
 interface Talker {
   readonly radio: RawRadio;
-  readonly room: number;
+  /** Where it talks. */
+  readonly talkgroup: number;
   /** Frames so far, which is the number of the next. */
   sent: number;
 }
 
 function seat(target: Target, { token }: Member, lost: TalkersOptions['lost']): Talker {
   const radio = new RawRadio({ target, token, receive: () => {}, lost, isTalker: true });
-  return { radio, room: target.room ?? 0, sent: 0 };
+  return { radio, talkgroup: target.room ?? 0, sent: 0 };
 }
 
 /** Several talkers send spread over the frame period, as far as timers are exact. */
@@ -88,7 +89,7 @@ async function soonAfter(dueMs: number): Promise<void> {
 
 function say(talker: Talker | undefined, flags: number, dueMs: number, { payloadBytes }: Audience): void {
   if (talker === undefined) return;
-  const { radio, room: talkgroup, sent: sequence } = talker;
+  const { radio, talkgroup, sent: sequence } = talker;
   if (sequence >= FRAMES_MAX) throw new RangeError(`a talker has at most ${FRAMES_MAX} frames`);
   radio.send(timedFrame({ flags, sequence, talkgroup, payloadBytes, dueMs }));
   talker.sent++;

@@ -1,9 +1,10 @@
-// A further process of a contest's generator: a crowd that the process with the talkers leads (stage.ts).
-import { type Answer, assembleCrowd, type CrowdSetup, type Cue, follow } from '../../radios/listeners.js';
+// Runs listeners of a contest in a further process of its generator; the process with the talkers leads it (stage.ts).
+import { joinListeners, type ListenersSetup } from '../../radios/listeners.js';
 import { perform } from '../player.js';
+import { type Answer, type Cue, follow } from '../remote-listeners.js';
 import { fail } from '../task.js';
 
-perform<CrowdSetup, Cue, Answer, null>(async (setup) => {
-  const crowd = await assembleCrowd(setup, fail);
-  return { play: (cue) => follow(crowd, cue), end: () => Promise.resolve(null) };
+perform<ListenersSetup, Cue, Answer, null>(async (setup) => {
+  const listeners = await joinListeners(setup, fail);
+  return { play: (cue) => follow(listeners, cue), end: () => Promise.resolve(null) };
 });
