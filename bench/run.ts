@@ -26,7 +26,7 @@ import { silentDatabase } from './scenarios/silent-database.js';
 import { slowListeners } from './scenarios/slow-listeners.js';
 import { soak } from './scenarios/soak.js';
 import { whereTimeGoes } from './scenarios/where-time-goes.js';
-import { PEERS } from './servers/server.js';
+import { PEERS } from './servers/peers.js';
 
 interface Entry {
   readonly play: Scenario;

@@ -9,7 +9,7 @@ import type { Delivered } from '../radios/channel.js';
 import type { Target } from '../radios/raw-radio.js';
 import type { Bench } from '../scenario.js';
 import { descendantsCpuUs } from '../servers/database.js';
-import type { Relay } from '../servers/server.js';
+import type { Relay } from '../servers/relay.js';
 import { enlist } from '../servers/users.js';
 
 /** A frame of 76 bytes each 20 ms; a quarter of the listeners are probes. */

@@ -2,7 +2,9 @@
 import type { Contender } from '../generator/stage.js';
 import type { Member } from '../radios/member.js';
 import type { Bench } from '../scenario.js';
-import { PEERS, type PeerName, type Relay, type Server, withPeer, withRelay } from '../servers/server.js';
+import { PEERS, type PeerName, withPeer } from '../servers/peers.js';
+import { type Relay, withRelay } from '../servers/relay.js';
+import type { Server } from '../servers/start.js';
 import { enlist, type FleetOptions } from '../servers/users.js';
 
 export const RELAY = 'relay';

@@ -7,7 +7,7 @@ import type { DisturbanceTask, Load, Phase, Played } from '../generator/loads/di
 import { generate } from '../generator/task.js';
 import { linesOfRuns } from '../machine/conditions.js';
 import type { Bench, Report } from '../scenario.js';
-import { type Relay, withRelay } from '../servers/server.js';
+import { type Relay, withRelay } from '../servers/relay.js';
 import { enlist } from '../servers/users.js';
 
 /** One kind of disturbance, with a talkgroup and radios of its own. */

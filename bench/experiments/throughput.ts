@@ -8,7 +8,7 @@ import { type Player, soon, withPlayer } from '../generator/player.js';
 import { failuresOf } from '../generator/requests.js';
 import type { Member } from '../radios/member.js';
 import type { Bench, Report } from '../scenario.js';
-import { type Relay, withRelay } from '../servers/server.js';
+import { type Relay, withRelay } from '../servers/relay.js';
 import { enlist } from '../servers/users.js';
 import { linesOfSurroundings, type Surroundings, watch } from './beside.js';
 import { climb, every, highestOf, RATES, type Rung, seriesOf, wordsOf } from './ladder.js';

@@ -11,7 +11,7 @@ import { linesOfConditions } from '../machine/conditions.js';
 import type { Audience } from '../radios/channel.js';
 import type { Heard } from '../radios/listeners.js';
 import type { Bench, Report } from '../scenario.js';
-import { type Relay, withRelay } from '../servers/server.js';
+import { type Relay, withRelay } from '../servers/relay.js';
 import { enlist } from '../servers/users.js';
 
 export interface Plan {

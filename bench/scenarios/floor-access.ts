@@ -7,7 +7,7 @@ import type { FloorAccess, FloorAccessTask, Load } from '../generator/loads/floo
 import { generate } from '../generator/task.js';
 import { linesOfRuns } from '../machine/conditions.js';
 import type { Bench, Report } from '../scenario.js';
-import { withRelay } from '../servers/server.js';
+import { withRelay } from '../servers/relay.js';
 import { enlist } from '../servers/users.js';
 
 const PAYLOAD_BYTES = 60;

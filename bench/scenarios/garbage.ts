@@ -7,7 +7,7 @@ import { generateTogether } from '../generator/task.js';
 import { allocatedBytes, type Collection, createCollectionLog } from '../machine/collections.js';
 import { linesOfConditions } from '../machine/conditions.js';
 import type { Bench, Report } from '../scenario.js';
-import { withRelay } from '../servers/server.js';
+import { withRelay } from '../servers/relay.js';
 import { enlist } from '../servers/users.js';
 
 const AUDIENCE = { probeEvery: 20, framesPerSecond: 50, payloadBytes: 60 };

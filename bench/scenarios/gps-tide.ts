@@ -19,7 +19,7 @@ import { cpuUs } from '../machine/processes.js';
 import type { Bench, Report } from '../scenario.js';
 import { type Commits, withCommits } from '../servers/commits.js';
 import { connectTo, descendantsCpuUs } from '../servers/database.js';
-import { type Relay, withRelay } from '../servers/server.js';
+import { type Relay, withRelay } from '../servers/relay.js';
 import { enlist } from '../servers/users.js';
 import {
   BEYOND_COMMITS_MS_MAX,

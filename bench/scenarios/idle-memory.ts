@@ -10,7 +10,9 @@ import type { Idle, IdleTask, Load, Step } from '../generator/loads/idle.js';
 import { generate } from '../generator/task.js';
 import type { Bench, Report } from '../scenario.js';
 import { COUNTED_MS, countTransactions } from '../servers/database.js';
-import { type Server, withPeer, withRelay } from '../servers/server.js';
+import { withPeer } from '../servers/peers.js';
+import { withRelay } from '../servers/relay.js';
+import type { Server } from '../servers/start.js';
 import { enlist } from '../servers/users.js';
 
 /** The number of radios that the goals speak of. */

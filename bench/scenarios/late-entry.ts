@@ -7,7 +7,7 @@ import type { Entry, LateEntry, LateEntryTask, Load } from '../generator/loads/l
 import { generate } from '../generator/task.js';
 import { linesOfRuns } from '../machine/conditions.js';
 import type { Bench, Report } from '../scenario.js';
-import { withRelay } from '../servers/server.js';
+import { withRelay } from '../servers/relay.js';
 import { enlist } from '../servers/users.js';
 
 /** In each a burst of 50 frames a second runs all the time. */

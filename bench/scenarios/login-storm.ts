@@ -21,7 +21,7 @@ import type { LoginsPiece, LoginsPlayed, LoginsSetup } from '../generator/loads/
 import { type Player, withPlayer } from '../generator/player.js';
 import type { Delivered } from '../radios/channel.js';
 import type { Bench, Report } from '../scenario.js';
-import { type Relay, withRelay } from '../servers/server.js';
+import { type Relay, withRelay } from '../servers/relay.js';
 import { enlist } from '../servers/users.js';
 
 const LISTENERS = 200;

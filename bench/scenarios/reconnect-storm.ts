@@ -10,7 +10,7 @@ import { around } from '../machine/clock.js';
 import type { Member } from '../radios/member.js';
 import type { Bench, Report } from '../scenario.js';
 import { COUNTED_MS, countTransactions } from '../servers/database.js';
-import { type Relay, withRelay } from '../servers/server.js';
+import { type Relay, withRelay } from '../servers/relay.js';
 import { enlist } from '../servers/users.js';
 import { LISTENERS, MEMBERS, type Plan, type Played, report, SETTINGS } from './reconnect-storm-report.js';
 

@@ -12,7 +12,7 @@ import { soon } from '../generator/player.js';
 import { failuresOf } from '../generator/requests.js';
 import type { Member } from '../radios/member.js';
 import type { Bench, Report } from '../scenario.js';
-import { withRelay } from '../servers/server.js';
+import { withRelay } from '../servers/relay.js';
 import { enlist } from '../servers/users.js';
 
 const MEMBERS = 10_000;

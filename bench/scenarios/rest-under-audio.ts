@@ -24,7 +24,7 @@ import { soon } from '../generator/player.js';
 import { failuresOf } from '../generator/requests.js';
 import type { Delivered } from '../radios/channel.js';
 import type { Bench, Report } from '../scenario.js';
-import { withRelay } from '../servers/server.js';
+import { withRelay } from '../servers/relay.js';
 
 const LISTENERS = 200;
 const DELIVERIES_PER_SECOND = LISTENERS * AUDIENCE.framesPerSecond;

@@ -27,7 +27,7 @@ import { type Conditions, linesOfConditions } from '../machine/conditions.js';
 import type { Delivered } from '../radios/channel.js';
 import type { Bench, Report } from '../scenario.js';
 import { whileSilent } from '../servers/database.js';
-import { type Relay, withRelay } from '../servers/server.js';
+import { type Relay, withRelay } from '../servers/relay.js';
 
 const LISTENERS = 200;
 const DELIVERIES_PER_SECOND = LISTENERS * AUDIENCE.framesPerSecond;

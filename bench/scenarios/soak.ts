@@ -13,7 +13,7 @@ import { failuresOf } from '../generator/requests.js';
 import { type Memory, readMemory } from '../machine/held-memory.js';
 import { residentBytes } from '../machine/processes.js';
 import type { Bench, Report } from '../scenario.js';
-import { withRelay } from '../servers/server.js';
+import { withRelay } from '../servers/relay.js';
 import { enlist } from '../servers/users.js';
 
 interface Plan {

@@ -17,7 +17,8 @@ import { readProfiles, selfTimes } from '../machine/profile.js';
 import { countSystemCalls } from '../machine/system-calls.js';
 import type { Delivered } from '../radios/channel.js';
 import type { Bench, Report } from '../scenario.js';
-import { type Relay, type ServerOptions, withRelay } from '../servers/server.js';
+import { type Relay, withRelay } from '../servers/relay.js';
+import type { ServerOptions } from '../servers/start.js';
 import { enlist } from '../servers/users.js';
 
 const AUDIENCE = { probeEvery: 20, framesPerSecond: 50, payloadBytes: 60 };

@@ -4,7 +4,7 @@ import { createRecorder, type Latency } from '../figures/histogram.js';
 import { nowMs } from '../machine/clock.js';
 import { onSchedule } from '../machine/schedule.js';
 import { connectTo } from './database.js';
-import type { Relay } from './server.js';
+import type { Relay } from './relay.js';
 
 export interface Commits {
   /** Commits at COMMITS_PER_SECOND from `fromMs` on; from when each was due to its end. */

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import postgres from 'postgres';
 import { cpuUs } from '../machine/processes.js';
-import type { Relay } from './server.js';
+import type { Relay } from './relay.js';
 
 /** A connection of the bench's own; whoever asked ends it. */
 export async function connectTo({ dataDir }: Pick<Relay, 'dataDir'>): Promise<postgres.Sql> {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createSigner } from 'fast-jwt';
 import postgres from 'postgres';
 import type { Member } from '../radios/member.js';
-import type { Relay } from './server.js';
+import type { Relay } from './relay.js';
 
 export interface FleetOptions {
   readonly users: number;

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { printed } from '../../machine/processes.js';
-import type { Start } from '../server.js';
+import type { Start } from '../start.js';
 
 /** The installed version, such as `2.0.11`. */
 export const mosquittoVersion = (program: string): string | null =>

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { printed } from '../../machine/processes.js';
-import type { Start } from '../server.js';
+import type { Start } from '../start.js';
 
 /** The installed version, such as `2.9.10`. */
 export const natsVersion = (program: string): string | null =>
