@@ -1,8 +1,6 @@
 // What may disturb a channel: radios that do not read what they asked for, and one that sends without measure.
-import { createFlooder } from './flooder.js';
 import type { Member } from './member.js';
 import type { Target } from './raw-radio.js';
-import { createSlowRadios } from './slow-radios.js';
 
 /** Plain data; how many radios it has is up to the load. */
 export type DisturbanceKind = Slowness | Flooding;
@@ -54,14 +52,4 @@ export interface DisturbanceOptions {
   readonly target: Target;
   readonly users: readonly Member[];
   readonly payloadBytes: number;
-}
-
-/** Resolves when its radios have joined. */
-export function createDisturbance(
-  options: DisturbanceOptions,
-  disturbance: DisturbanceKind,
-): Promise<Disturbance> {
-  return disturbance.kind === 'flood'
-    ? Promise.resolve(createFlooder(options, disturbance.framesPerSecond))
-    : createSlowRadios(options, disturbance);
 }

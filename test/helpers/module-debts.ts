@@ -30,9 +30,6 @@ export const acrossModules: readonly string[] = [
 
 /** Files that import each other in a circle. */
 export const inCircles: readonly string[] = [
-  'bench/radios/disturbance.ts',
-  'bench/radios/flooder.ts',
-  'bench/radios/slow-radios.ts',
   'src/relay/answers.ts',
   'src/relay/asking.ts',
   'src/relay/budget.ts',
