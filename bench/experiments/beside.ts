@@ -5,10 +5,10 @@ import type { AudienceHeard, AudiencePiece, AudienceSetup } from '../generator/l
 import { type Busy, type Player, soon, withPlayer } from '../generator/player.js';
 import { around, nowMs } from '../machine/clock.js';
 import { type Conditions, linesOfConditions, readUsage, sharesOf, spent } from '../machine/conditions.js';
+import { descendantsCpuUs } from '../machine/descendants.js';
 import type { Delivered } from '../radios/channel.js';
 import type { Target } from '../radios/raw-radio.js';
 import type { Bench } from '../scenario.js';
-import { descendantsCpuUs } from '../servers/database.js';
 import type { Relay } from '../servers/relay.js';
 import { enlist } from '../servers/users.js';
 

@@ -1,6 +1,4 @@
 // Whether a run may be believed, and whether a target is met.
-import type { Conditions } from '../machine/conditions.js';
-import type { Delivered } from '../radios/channel.js';
 import { percent } from './figures.js';
 import type { Goal } from './result.js';
 import { spreadOf, targetOf, withUnit } from './wording.js';
@@ -10,17 +8,22 @@ const GENERATOR_SHARE_MAX = 0.85;
 
 /** What makes a run say nothing about speed; `name` tells one run or server from another. */
 export function faultsOfGenerator(
-  { generatorShare }: Pick<Conditions, 'generatorShare'>,
+  { generatorShare }: { readonly generatorShare: number },
   name?: string,
 ): string[] {
   if (generatorShare <= GENERATOR_SHARE_MAX) return [];
   return [`${name === undefined ? '' : `${name}: `}the generator used ${percent(generatorShare)} of a core`];
 }
 
-export function faultsOfDelivery(
-  { lost, duplicated, outOfOrder }: Omit<Delivered, 'sent'>,
-  name: string,
-): string[] {
+/** What became of all deliveries of a run. */
+interface Received {
+  readonly lost: number;
+  /** Heard twice, or never sent. */
+  readonly duplicated: number;
+  readonly outOfOrder: number;
+}
+
+export function faultsOfDelivery({ lost, duplicated, outOfOrder }: Received, name: string): string[] {
   if (lost + duplicated + outOfOrder === 0) return [];
   return [
     `${name}: ${lost} deliveries lost, ${duplicated} heard twice or never sent, ${outOfOrder} out of order`,

@@ -15,10 +15,11 @@ import type {
 } from '../generator/loads/positions.js';
 import { type Player, soon, withPlayer } from '../generator/player.js';
 import { nowMs } from '../machine/clock.js';
+import { descendantsCpuUs } from '../machine/descendants.js';
 import { cpuUs } from '../machine/processes.js';
 import type { Bench, Report } from '../scenario.js';
 import { type Commits, withCommits } from '../servers/commits.js';
-import { connectTo, descendantsCpuUs } from '../servers/database.js';
+import { connectTo } from '../servers/database.js';
 import { type Relay, withRelay } from '../servers/relay.js';
 import { enlist } from '../servers/users.js';
 import {

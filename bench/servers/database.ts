@@ -1,9 +1,8 @@
-// A relay's database from outside: its transactions, the CPU time of PostgreSQL's processes, and how to silence them.
-import { readdirSync, readFileSync } from 'node:fs';
+// Counts the transactions of a relay's database from outside, and stops its processes for a while.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import postgres from 'postgres';
-import { cpuUs } from '../machine/processes.js';
+import { commandOf, descendantsOf } from '../machine/descendants.js';
 import type { Relay } from './relay.js';
 
 /** A connection of the bench's own; whoever asked ends it. */
@@ -24,11 +23,6 @@ export async function countTransactions(relay: Pick<Relay, 'dataDir'>): Promise<
   } finally {
     await sql.end();
   }
-}
-
-/** CPU microseconds of all processes that a process has started, and they in turn: of a relay, its PostgreSQL. */
-export function descendantsCpuUs(pid: number): number {
-  return descendantsOf(pid).reduce((sum, one) => sum + (unlessGone(() => cpuUs(one)) ?? 0), 0);
 }
 
 /**
@@ -61,8 +55,7 @@ export async function whileSilent<T>({ pid }: Pick<Relay, 'pid'>, use: () => Pro
 }
 
 /** Not the shell that guards it. */
-const isPostgres = (pid: number): boolean =>
-  unlessGone(() => readFileSync(`/proc/${pid}/comm`, 'utf8')) === 'postgres\n';
+const isPostgres = (pid: number): boolean => commandOf(pid) === 'postgres';
 
 function signal(pid: number, name: 'SIGSTOP' | 'SIGCONT'): void {
   try {
@@ -70,32 +63,5 @@ function signal(pid: number, name: 'SIGSTOP' | 'SIGCONT'): void {
   } catch (error) {
     // Expected: the process ended since it was listed.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
-}
-
-/** Parents before their children. */
-function descendantsOf(pid: number): readonly number[] {
-  const childrenOf = new Map<number, number[]>();
-  for (const name of readdirSync('/proc')) {
-    const parent = /^\d+$/.test(name) ? parentOf(name) : null;
-    if (parent !== null) childrenOf.set(parent, [...(childrenOf.get(parent) ?? []), Number(name)]);
-  }
-  const all = [...(childrenOf.get(pid) ?? [])];
-  for (const one of all) all.push(...(childrenOf.get(one) ?? []));
-  return all;
-}
-
-/** The fields behind the command's name, which may hold anything, are state and parent. */
-function parentOf(pid: string): number | null {
-  const stat = unlessGone(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  return stat === null ? null : Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
-}
-
-function unlessGone<T>(read: () => T): T | null {
-  try {
-    return read();
-  } catch {
-    // Expected: the process ended between the listing and the reading.
-    return null;
   }
 }

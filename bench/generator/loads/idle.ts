@@ -2,11 +2,11 @@
 import { createVerifier } from 'fast-jwt';
 import { around, nowMs } from '../../machine/clock.js';
 import { readUsage, sharesOf, spent } from '../../machine/conditions.js';
+import { descendantsCpuUs } from '../../machine/descendants.js';
 import { residentBytes } from '../../machine/processes.js';
 import { arrive } from '../../radios/arrivals.js';
 import type { Member } from '../../radios/member.js';
 import { RawRadio, type Target } from '../../radios/raw-radio.js';
-import { descendantsCpuUs } from '../../servers/database.js';
 import { answer, fail } from '../task.js';
 
 export interface Load {
