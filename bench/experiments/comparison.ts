@@ -1,7 +1,7 @@
 // From a contest to figures: what a delivery costs on each server, held against each other turn by turn.
 import { columns, ms, pairedRatios, percent, type Quartiles, quartiles, us } from '../figures/figures.js';
-import { percentilePoints } from '../figures/histogram.js';
 import { faultsOfDelivery, faultsOfGenerator, judge } from '../figures/judge.js';
+import { percentilesOf } from '../figures/plots.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { Contest, Played } from '../generator/loads/contest.js';
 import type { Heard } from '../radios/listeners.js';
@@ -120,12 +120,11 @@ export function linesOfSides({ sides }: Comparison, per: ComparisonOptions['per'
 
 export function plotsOf({ sides }: Comparison, title: string): Plot[] {
   return [
-    {
-      kind: 'percentiles',
-      title: `Relay latency: ${title}`,
-      note: 'From when a frame should have left the talker to when a listener had it in hand. A server that needs more than a core shows here only how far it fell behind within a turn.',
-      series: sides.map(({ name, latency }) => ({ name, points: percentilePoints(latency) })),
-    },
+    percentilesOf(
+      `Relay latency: ${title}`,
+      'From when a frame should have left the talker to when a listener had it in hand. A server that needs more than a core shows here only how far it fell behind within a turn.',
+      sides.map(({ name, latency }) => [name, latency]),
+    ),
     {
       kind: 'bars',
       title: `CPU per delivery: ${title}`,

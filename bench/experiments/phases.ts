@@ -1,7 +1,7 @@
 // From phases with and without a disturbance to ratios of pairs, and whether the others were left in peace.
 import { columns, mib, ms, type Quartiles, quartiles } from '../figures/figures.js';
-import { percentilePoints } from '../figures/histogram.js';
 import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import { percentilesOf } from '../figures/plots.js';
 import type { Bar, Goal, Plot } from '../figures/result.js';
 import type { DisturbanceTask, Load, Phase, Played } from '../generator/loads/disturbance.js';
 import { generate } from '../generator/task.js';
@@ -139,15 +139,15 @@ function plotsOf(runs: readonly Run[]): Plot[] {
       bars,
     },
     ...runs.map(
-      (run): Plot => ({
-        kind: 'percentiles',
-        title: `The others: ${run.name}`,
-        note: 'All phases with and all without; the nearer the lines, the better.',
-        series: [
-          { name: 'with', points: percentilePoints(run.with) },
-          { name: 'without', points: percentilePoints(run.without) },
-        ],
-      }),
+      (run): Plot =>
+        percentilesOf(
+          `The others: ${run.name}`,
+          'All phases with and all without; the nearer the lines, the better.',
+          [
+            ['with', run.with],
+            ['without', run.without],
+          ],
+        ),
     ),
     {
       kind: 'curve',

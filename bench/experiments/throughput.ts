@@ -1,7 +1,7 @@
 // How much the REST door takes: the rate is stepped up until answers come late, whatever is asked for.
 import { columns, ms, percent } from '../figures/figures.js';
-import { percentilePoints } from '../figures/histogram.js';
 import { faultsOfGenerator, linesOfFaults } from '../figures/judge.js';
+import { percentilesOf } from '../figures/plots.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { Mix, RestPiece, RestPlayed, RestSetup } from '../generator/loads/rest.js';
 import { type Player, soon, withPlayer } from '../generator/player.js';
@@ -192,12 +192,12 @@ const curveOf = (name: string, rungs: readonly Rung<Step>[]): Plot => ({
   ],
 });
 
-const plotOfLoops = (name: string, { perSecond, closed, open }: NonNullable<Measured['loops']>): Plot => ({
-  kind: 'percentiles',
-  title: `${name}: the same rate in closed and in open loop`,
-  note: `Both are ${perSecond}/s on the same server. A generator that waits for answers never sees the queue it should have made.`,
-  series: [
-    { name: 'closed loop', points: percentilePoints(closed.sent.latency) },
-    { name: 'open loop', points: percentilePoints(open.sent.latency) },
-  ],
-});
+const plotOfLoops = (name: string, { perSecond, closed, open }: NonNullable<Measured['loops']>): Plot =>
+  percentilesOf(
+    `${name}: the same rate in closed and in open loop`,
+    `Both are ${perSecond}/s on the same server. A generator that waits for answers never sees the queue it should have made.`,
+    [
+      ['closed loop', closed.sent.latency],
+      ['open loop', open.sent.latency],
+    ],
+  );

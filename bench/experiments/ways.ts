@@ -1,8 +1,8 @@
 // The same audio given live and held (docs/protocol.md, section 2), in turns on one relay: what a delivery costs, and
 // how late it is.
 import { columns, ms, pairedRatios, quartiles, us } from '../figures/figures.js';
-import { percentilePoints } from '../figures/histogram.js';
 import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import { percentilesOf } from '../figures/plots.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { WaysPlayed, WaysTask, WayTurn } from '../generator/loads/ways.js';
 import { sumOf } from '../generator/stage.js';
@@ -164,10 +164,9 @@ const plotsOf = (title: string, sides: readonly Side[]): Plot[] => [
       return { name, value: median, low, high };
     }),
   },
-  {
-    kind: 'percentiles',
-    title: `Relay latency: ${title}`,
-    note: 'From when a frame should have left the talker to when a listener had it in hand; what is held waits for its window, or for the rest of its bundle.',
-    series: sides.map(({ name, sum }) => ({ name, points: percentilePoints(sum.latency) })),
-  },
+  percentilesOf(
+    `Relay latency: ${title}`,
+    'From when a frame should have left the talker to when a listener had it in hand; what is held waits for its window, or for the rest of its bundle.',
+    sides.map(({ name, sum }) => [name, sum.latency]),
+  ),
 ];

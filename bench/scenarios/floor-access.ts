@@ -1,7 +1,8 @@
 // How soon may one talk? Floor control in 1, 100 and 1,000 talkgroups: access time, and the first frame of a burst.
 import { columns, ms } from '../figures/figures.js';
-import { type Latency, percentilePoints } from '../figures/histogram.js';
+import type { Latency } from '../figures/histogram.js';
 import { faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import { percentilesOf } from '../figures/plots.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { FloorAccess, FloorAccessTask, Load } from '../generator/loads/floor-access.js';
 import { generate } from '../generator/task.js';
@@ -114,10 +115,12 @@ interface Told {
   readonly latency: (run: Run) => Latency;
 }
 
-function plotOf(runs: readonly Run[], { latency, ...told }: Told): Plot {
-  const series = runs.map((run) => ({ name: run.name, points: percentilePoints(latency(run)) }));
-  return { kind: 'percentiles', ...told, series };
-}
+const plotOf = (runs: readonly Run[], { title, note, latency }: Told): Plot =>
+  percentilesOf(
+    title,
+    note,
+    runs.map((run) => [run.name, latency(run)]),
+  );
 
 function linesOf(runs: readonly Run[], faults: readonly string[], goals: readonly Goal[]): string[] {
   const line = columns(24, 18);

@@ -1,7 +1,8 @@
 // How soon does one who comes late hear the burst that is running? In 1, 100 and 1,000 talkgroups with a burst each.
 import { columns, ms } from '../figures/figures.js';
-import { type Latency, percentilePoints } from '../figures/histogram.js';
+import type { Latency } from '../figures/histogram.js';
 import { faultsOfGenerator, linesOfFaults } from '../figures/judge.js';
+import { percentilesOf } from '../figures/plots.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { Entry, LateEntry, LateEntryTask, Load } from '../generator/loads/late-entry.js';
 import { generate } from '../generator/task.js';
@@ -117,12 +118,12 @@ function goalsOf({ name, connecting, subscribing }: Run): Goal[] {
 }
 
 function plotsOf(runs: readonly Run[]): Plot[] {
-  const plot = (title: string, note: string, of: (run: Run) => Latency): Plot => ({
-    kind: 'percentiles',
-    title,
-    note,
-    series: runs.map((run) => ({ name: run.name, points: percentilePoints(of(run)) })),
-  });
+  const plot = (title: string, note: string, of: (run: Run) => Latency): Plot =>
+    percentilesOf(
+      title,
+      note,
+      runs.map((run) => [run.name, of(run)]),
+    );
   const clock = 'Up to 20 ms of it is the wait for the next frame.';
   return [
     plot(

@@ -14,8 +14,9 @@ import {
   withAudience,
 } from '../experiments/beside.js';
 import { columns, ms, ratio } from '../figures/figures.js';
-import { type Latency, mergeLatencies, percentilePoints } from '../figures/histogram.js';
+import { type Latency, mergeLatencies } from '../figures/histogram.js';
 import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import { percentilesOf } from '../figures/plots.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { LoginsPiece, LoginsPlayed, LoginsSetup } from '../generator/loads/logins.js';
 import { type Player, withPlayer } from '../generator/player.js';
@@ -191,12 +192,12 @@ function goalsOf(summary: Summary, audio: Audio, faults: readonly string[]): Goa
   ];
 }
 
-const plotOf = (audio: Audio): Plot => ({
-  kind: 'percentiles',
-  title: 'Audio during a login storm',
-  note: 'Phases of 3 s with and without 1,000 logins within a second; the closer the lines, the better.',
-  series: [
-    { name: 'without', points: percentilePoints(audio.without) },
-    { name: 'with', points: percentilePoints(audio.with) },
-  ],
-});
+const plotOf = (audio: Audio): Plot =>
+  percentilesOf(
+    'Audio during a login storm',
+    'Phases of 3 s with and without 1,000 logins within a second; the closer the lines, the better.',
+    [
+      ['without', audio.without],
+      ['with', audio.with],
+    ],
+  );

@@ -1,8 +1,9 @@
 // Says what a run of reconnect-storm came to: its faults and goals, its tables, its plots.
 import { AUDIENCE, linesOfSurroundings, type Surroundings } from '../experiments/beside.js';
 import { columns, ms } from '../figures/figures.js';
-import { type Latency, mergeLatencies, percentilePoints } from '../figures/histogram.js';
+import { type Latency, mergeLatencies } from '../figures/histogram.js';
 import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import { percentilesOf } from '../figures/plots.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { AudienceHeard } from '../generator/loads/audience.js';
 import type { CallersEnded } from '../generator/loads/callers.js';
@@ -222,14 +223,9 @@ function plotsOf({ welcomedMs, heardMs, calm, windows }: Figures): Plot[] {
         { name: 'first frame', points: back(heardMs) },
       ],
     },
-    {
-      kind: 'percentiles',
-      title: 'Latency of those who stayed',
-      note: 'In the calm before the cut, and from the cut on.',
-      series: [
-        { name: 'calm', points: percentilePoints(calm.latency) },
-        { name: 'storm', points: percentilePoints(storm) },
-      ],
-    },
+    percentilesOf('Latency of those who stayed', 'In the calm before the cut, and from the cut on.', [
+      ['calm', calm.latency],
+      ['storm', storm],
+    ]),
   ];
 }

@@ -4,8 +4,8 @@
 import { linesOfSurroundings, type Surroundings, watch } from '../experiments/beside.js';
 import { type RestPlayer, withRest } from '../experiments/throughput.js';
 import { columns, ms } from '../figures/figures.js';
-import { percentilePoints } from '../figures/histogram.js';
 import { faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import { percentilesOf } from '../figures/plots.js';
 import type { Goal } from '../figures/result.js';
 import type { Mix, RestPlayed } from '../generator/loads/rest.js';
 import { soon } from '../generator/player.js';
@@ -139,16 +139,15 @@ function reportOf({ plan, alone, beside, lists, surroundings }: Told): Report {
     faults,
     goals,
     plots: [
-      {
-        kind: 'percentiles',
-        title: 'Others beside one user that lists 10,000 members',
-        note: 'Latency counts from when a request was due.',
-        series: [
-          { name: 'GET /talkgroups, alone', points: percentilePoints(alone.other.sent.latency) },
-          { name: 'GET /talkgroups, beside', points: percentilePoints(beside.other.sent.latency) },
-          { name: '/healthz, beside', points: percentilePoints(beside.health.sent.latency) },
+      percentilesOf(
+        'Others beside one user that lists 10,000 members',
+        'Latency counts from when a request was due.',
+        [
+          ['GET /talkgroups, alone', alone.other.sent.latency],
+          ['GET /talkgroups, beside', beside.other.sent.latency],
+          ['/healthz, beside', beside.health.sent.latency],
         ],
-      },
+      ),
     ],
     details: {
       settings: SETTINGS,

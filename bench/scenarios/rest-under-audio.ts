@@ -16,8 +16,9 @@ import {
 import { climb, every, highestOf, RATES } from '../experiments/ladder.js';
 import { CONNECTIONS, enlistAskers, type RestPlayer, withRest } from '../experiments/throughput.js';
 import { columns, ms, type Quartiles } from '../figures/figures.js';
-import { type Latency, mergeLatencies, percentilePoints } from '../figures/histogram.js';
+import { type Latency, mergeLatencies } from '../figures/histogram.js';
 import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import { percentilesOf } from '../figures/plots.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { RestPlayed } from '../generator/loads/rest.js';
 import { soon } from '../generator/player.js';
@@ -219,12 +220,12 @@ function goalsOf(own: Run, shared: Run | null, isMet: boolean | null): Goal[] {
   ];
 }
 
-const plotOf = (runs: readonly Run[]): Plot => ({
-  kind: 'percentiles',
-  title: 'Audio with and without REST beside it',
-  note: 'The closer the two lines of a server, the less its listeners notice of REST.',
-  series: runs.flatMap((run) => [
-    { name: `${run.name}, without`, points: percentilePoints(run.without) },
-    { name: `${run.name}, with`, points: percentilePoints(run.with) },
-  ]),
-});
+const plotOf = (runs: readonly Run[]): Plot =>
+  percentilesOf(
+    'Audio with and without REST beside it',
+    'The closer the two lines of a server, the less its listeners notice of REST.',
+    runs.flatMap((run) => [
+      [`${run.name}, without`, run.without] as const,
+      [`${run.name}, with`, run.with] as const,
+    ]),
+  );

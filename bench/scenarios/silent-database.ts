@@ -17,8 +17,9 @@ import {
 } from '../experiments/beside.js';
 import { enlistAskers, type RestPlayer, withRest } from '../experiments/throughput.js';
 import { columns, ms, percent, type Quartiles, quartiles, ratio } from '../figures/figures.js';
-import { type Latency, mergeLatencies, percentilePoints } from '../figures/histogram.js';
+import { type Latency, mergeLatencies } from '../figures/histogram.js';
 import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import { percentilesOf } from '../figures/plots.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { RestPlayed } from '../generator/loads/rest.js';
 import { soon } from '../generator/player.js';
@@ -271,22 +272,22 @@ function goalsOf(plan: Plan, summary: Summary, faults: readonly string[]): Goal[
   ];
 }
 
-const plotOfAudio = ({ audio }: Summary): Plot => ({
-  kind: 'percentiles',
-  title: 'Audio beside a silent database',
-  note: 'Phases of both kinds have the same requests beside them; the closer the lines, the better.',
-  series: [
-    { name: 'answering', points: percentilePoints(audio.answering) },
-    { name: 'silent', points: percentilePoints(audio.silent) },
-  ],
-});
+const plotOfAudio = ({ audio }: Summary): Plot =>
+  percentilesOf(
+    'Audio beside a silent database',
+    'Phases of both kinds have the same requests beside them; the closer the lines, the better.',
+    [
+      ['answering', audio.answering],
+      ['silent', audio.silent],
+    ],
+  );
 
-const plotOfAnswers = ({ rest }: Summary): Plot => ({
-  kind: 'percentiles',
-  title: 'Answers to requests beside a silent database',
-  note: 'Refusals count like any answer. The step is where the service knows that its database is away, and refuses at once; the end is the longest that anybody waited.',
-  series: [
-    { name: 'answering', points: percentilePoints(rest.answering.latency) },
-    { name: 'silent', points: percentilePoints(rest.silent.latency) },
-  ],
-});
+const plotOfAnswers = ({ rest }: Summary): Plot =>
+  percentilesOf(
+    'Answers to requests beside a silent database',
+    'Refusals count like any answer. The step is where the service knows that its database is away, and refuses at once; the end is the longest that anybody waited.',
+    [
+      ['answering', rest.answering.latency],
+      ['silent', rest.silent.latency],
+    ],
+  );
