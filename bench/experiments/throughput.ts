@@ -1,8 +1,9 @@
 // How much the REST door takes: the rate is stepped up until answers come late, whatever is asked for.
 import { columns, ms, percent } from '../figures/figures.js';
+import { watched } from '../figures/goals.js';
 import { faultsOfGenerator, linesOfFaults } from '../figures/judge.js';
 import { percentilesOf } from '../figures/plots.js';
-import type { Goal, Plot } from '../figures/result.js';
+import type { Plot } from '../figures/result.js';
 import type { Mix, RestPiece, RestPlayed, RestSetup } from '../generator/loads/rest.js';
 import { type Player, soon, withPlayer } from '../generator/player.js';
 import { failuresOf } from '../generator/requests.js';
@@ -129,14 +130,7 @@ interface Measured extends ThroughputOptions {
 
 function reportOf({ name, load, mix, plan, rungs, loops }: Measured): Report {
   const faults = rungs.flatMap(({ perSecond, played }) => faultsOfGenerator(played, `${perSecond}/s`));
-  const goals: Goal[] = [
-    {
-      name: `${name} per second with p99 at most ${P99_MS_MAX} ms`,
-      value: highestOf(rungs),
-      unit: '/s',
-      isMet: null,
-    },
-  ];
+  const goals = [watched(`${name} per second with p99 at most ${P99_MS_MAX} ms`, highestOf(rungs), '/s')];
   const settings = { connections: CONNECTIONS, users: USERS, p99MsMax: P99_MS_MAX, ...plan, mix };
   return {
     lines: [

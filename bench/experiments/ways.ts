@@ -1,7 +1,8 @@
 // The same audio given live and held (docs/protocol.md, section 2), in turns on one relay: what a delivery costs, and
 // how late it is.
 import { columns, ms, pairedRatios, quartiles, us } from '../figures/figures.js';
-import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import { atMost, watched, watchedMedian } from '../figures/goals.js';
+import { faultsOfDelivery, faultsOfGenerator, linesOfFaults, linesOfGoals } from '../figures/judge.js';
 import { percentilesOf } from '../figures/plots.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { WaysPlayed, WaysTask, WayTurn } from '../generator/loads/ways.js';
@@ -126,19 +127,11 @@ function reportOf(plan: Plan, played: WaysPlayed): Report {
 
 function goalsOf(plan: Plan, [first]: readonly Side[], side: Side, faults: readonly string[]): Goal[] {
   const { name, costs, sum } = side;
-  const { low, median, high } = quartiles(pairedRatios(costs, first?.costs ?? new Map()));
-  const ratio = {
-    name: `CPU per delivered frame, ${name} / ${first?.name}`,
-    value: median,
-    low,
-    high,
-    unit: '',
-  };
-  const p99 = { name: `p99 relay latency, ${name}`, value: sum.latency.p99Ms, unit: 'ms' };
-  const judged = (goal: Omit<Goal, 'isMet'>, atMost: number | undefined): Goal =>
-    atMost === undefined
-      ? { ...goal, isMet: null }
-      : { ...goal, atMost, isMet: judge(faults, goal.value <= atMost) };
+  const ratios = quartiles(pairedRatios(costs, first?.costs ?? new Map()));
+  const ratio = watchedMedian(`CPU per delivered frame, ${name} / ${first?.name}`, ratios, '');
+  const p99 = watched(`p99 relay latency, ${name}`, sum.latency.p99Ms, 'ms');
+  const judged = (goal: Goal, most: number | undefined) =>
+    most === undefined ? goal : atMost(goal, most, faults);
   return [judged(ratio, plan.ratioAtMost[name]), judged(p99, plan.p99MsAtMost[name])];
 }
 

@@ -1,7 +1,8 @@
 // How soon may one talk? Floor control in 1, 100 and 1,000 talkgroups: access time, and the first frame of a burst.
 import { columns, ms } from '../figures/figures.js';
+import { atMost, watched } from '../figures/goals.js';
 import type { Latency } from '../figures/histogram.js';
-import { faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import { faultsOfGenerator, linesOfFaults, linesOfGoals } from '../figures/judge.js';
 import { percentilesOf } from '../figures/plots.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { FloorAccess, FloorAccessTask, Load } from '../generator/loads/floor-access.js';
@@ -96,13 +97,7 @@ function faultsOf(run: Run): string[] {
 }
 
 function goalsOf(runs: readonly Run[], faults: readonly string[]): Goal[] {
-  const goal = (name: string, value: number): Goal => ({
-    name,
-    value,
-    unit: 'ms',
-    atMost: TARGET_MS,
-    isMet: judge(faults, value <= TARGET_MS),
-  });
+  const goal = (name: string, value: number) => atMost(watched(name, value, 'ms'), TARGET_MS, faults);
   return runs.flatMap(({ name, access, firstFrame }) => [
     goal(`access time p99, ${name}`, access.p99Ms),
     goal(`first frame p99, ${name}`, firstFrame.p99Ms),

@@ -1,6 +1,7 @@
 // What the relay leaves to the garbage collector while one talks to a thousand: collections, and bytes for each frame.
 import { columns, ms } from '../figures/figures.js';
-import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import { atMost, watched } from '../figures/goals.js';
+import { faultsOfDelivery, faultsOfGenerator, linesOfFaults, linesOfGoals } from '../figures/judge.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { Contest, ContestTask } from '../generator/loads/contest.js';
 import { generateTogether } from '../generator/task.js';
@@ -90,21 +91,19 @@ function goalsOf(own: readonly Collection[], faults: readonly string[]): Goal[] 
   const caused = own.filter((one) => isMajor(one) && !one.isReducing).length;
   const seconds = ((own.at(-1)?.atMs ?? 0) - (own[0]?.atMs ?? 0)) / 1000;
   const goals: Goal[] = [
-    {
-      name: "major collections of the relay's thread, but those that give memory back",
-      value: caused,
-      unit: '',
-      atMost: 0,
-      isMet: judge(faults, caused === 0),
-    },
-    { name: "minor collections of the relay's thread", value: own.length - major, unit: '', isMet: null },
+    atMost(
+      watched("major collections of the relay's thread, but those that give memory back", caused, ''),
+      0,
+      faults,
+    ),
+    watched("minor collections of the relay's thread", own.length - major, ''),
   ];
   // One collection alone does not say what was allocated before it.
   if (own.length < 2) return goals;
   const frames = seconds * AUDIENCE.framesPerSecond;
   // With what 1,000 listeners are pinged and answer, twenty times for a frame.
   const name = "allocated on the relay's thread, for each frame that comes in";
-  return [...goals, { name, value: allocatedBytes(own) / frames, unit: 'bytes', isMet: null }];
+  return [...goals, watched(name, allocatedBytes(own) / frames, 'bytes')];
 }
 
 /** Saw-teeth: before and after each collection. */

@@ -2,8 +2,9 @@
 import { AUDIENCE, linesOfSurroundings, type Surroundings } from '../experiments/beside.js';
 import { highestOf, type Rung, seriesOf, wordsOf } from '../experiments/ladder.js';
 import { columns, ms, percent, us } from '../figures/figures.js';
+import { atMost, watched } from '../figures/goals.js';
 import type { Latency } from '../figures/histogram.js';
-import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import { faultsOfDelivery, faultsOfGenerator, linesOfFaults, linesOfGoals } from '../figures/judge.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { AudienceHeard } from '../generator/loads/audience.js';
 import type { PositionsPlayed } from '../generator/loads/positions.js';
@@ -98,16 +99,9 @@ export function reportOf(measured: Measured): Report {
 }
 
 function goalsOf({ rungs, quiet, wrong }: Measured, faults: readonly string[]): Goal[] {
-  const watched = (name: string, value: number, unit: string): Goal => ({ name, value, unit, isMet: null });
   const goals: Goal[] = [
     watched('positions per second acknowledged in time', highestOf(rungs), '/s'),
-    {
-      name: 'devices whose stored position is older than an acknowledged one',
-      value: wrong,
-      unit: '',
-      atMost: 0,
-      isMet: judge(faults, wrong === 0),
-    },
+    atMost(watched('devices whose stored position is older than an acknowledged one', wrong, ''), 0, faults),
     watched('audio p99 without positions', quiet.heard.latency.p99Ms, 'ms'),
   ];
   const best = rungs.findLast(({ isGood }) => isGood)?.played;

@@ -4,7 +4,8 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { columns, kib, mib, percent, us } from '../figures/figures.js';
-import { faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import { atMost, watched } from '../figures/goals.js';
+import { faultsOfGenerator, linesOfFaults, linesOfGoals } from '../figures/judge.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { Idle, IdleTask, Load, Step } from '../generator/loads/idle.js';
 import { generate } from '../generator/task.js';
@@ -210,37 +211,26 @@ function goalsOf({ figures, shipped, ws, bare, faults, plan: { radios } }: Judge
   const handshakeUs = shipped.handshakeUs - shipped.signatureUs;
   const ratioToWs = shipped.handshakeUs / ws.handshakeUs;
   // What a server that has just started still learns and allocates weighs too much on a few.
-  const isSmall = radios < RADIOS;
-  const watched = { isMet: null };
+  const judged = radios < RADIOS ? null : faults;
   return [
-    {
-      name: `server memory per idle radio, ${radios} radios`,
-      value: memoryKib,
-      unit: 'KiB',
-      atMost: KIB_MAX,
-      isMet: isSmall ? null : judge(faults, memoryKib <= KIB_MAX),
-    },
-    {
-      name: 'CPU per handshake, relay / ws without a login',
-      value: ratioToWs,
-      unit: '',
-      atMost: HANDSHAKE_RATIO_MAX,
-      isMet: isSmall ? null : judge(faults, ratioToWs <= HANDSHAKE_RATIO_MAX),
-    },
-    { name: 'CPU per handshake beyond the signature check', value: handshakeUs, unit: 'µs', ...watched },
-    {
-      name: 'CPU per handshake beyond the signature check and the bare engine',
-      value: handshakeUs - bare.handshakeUs,
-      unit: 'µs',
-      ...watched,
-    },
-    { name: 'CPU of PostgreSQL per handshake', value: shipped.databaseUs, unit: 'µs', ...watched },
-    ...figures.slice(1).map(({ name, bytesPerRadio }) => ({
-      name: `server memory per idle radio, ${radios} radios, ${name}`,
-      value: bytesPerRadio / 1024,
-      unit: 'KiB',
-      ...watched,
-    })),
+    atMost(watched(`server memory per idle radio, ${radios} radios`, memoryKib, 'KiB'), KIB_MAX, judged),
+    atMost(
+      watched('CPU per handshake, relay / ws without a login', ratioToWs, ''),
+      HANDSHAKE_RATIO_MAX,
+      judged,
+    ),
+    watched('CPU per handshake beyond the signature check', handshakeUs, 'µs'),
+    watched(
+      'CPU per handshake beyond the signature check and the bare engine',
+      handshakeUs - bare.handshakeUs,
+      'µs',
+    ),
+    watched('CPU of PostgreSQL per handshake', shipped.databaseUs, 'µs'),
+    ...figures
+      .slice(1)
+      .map(({ name, bytesPerRadio }) =>
+        watched(`server memory per idle radio, ${radios} radios, ${name}`, bytesPerRadio / 1024, 'KiB'),
+      ),
   ];
 }
 

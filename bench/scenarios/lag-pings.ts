@@ -11,7 +11,8 @@ import {
   withLineup,
 } from '../experiments/lineup.js';
 import { columns, ms, pairedRatios, quartiles, ratio, us } from '../figures/figures.js';
-import { faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import { atMost, watchedMedian } from '../figures/goals.js';
+import { faultsOfGenerator, linesOfFaults, linesOfGoals } from '../figures/judge.js';
 import type { Goal } from '../figures/result.js';
 import type { Contest, ContestTask, Played } from '../generator/loads/contest.js';
 import type { Contender } from '../generator/stage.js';
@@ -260,9 +261,8 @@ function freshP99(fresh: readonly Fresh[]): Pair {
 
 function p99Goal(name: string, [withPings, without]: Pair, faults: readonly string[]): Goal {
   const ratios = pairedRatios(withPings, without);
-  const { low, median, high } = quartiles(ratios);
-  const isMet = ratios.length < PAIRS_MIN ? null : judge(faults, median <= P99_RATIO_MAX);
-  return { name, value: median, low, high, unit: '', atMost: P99_RATIO_MAX, isMet };
+  const goal = watchedMedian(name, quartiles(ratios), '');
+  return atMost(goal, P99_RATIO_MAX, ratios.length < PAIRS_MIN ? null : faults);
 }
 
 function linesOfFresh(fresh: readonly Fresh[]): string[] {

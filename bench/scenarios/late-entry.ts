@@ -1,5 +1,6 @@
 // How soon does one who comes late hear the burst that is running? In 1, 100 and 1,000 talkgroups with a burst each.
 import { columns, ms } from '../figures/figures.js';
+import { watched } from '../figures/goals.js';
 import type { Latency } from '../figures/histogram.js';
 import { faultsOfGenerator, linesOfFaults } from '../figures/judge.js';
 import { percentilesOf } from '../figures/plots.js';
@@ -103,17 +104,12 @@ function faultsOf(run: Run): string[] {
 
 /** Only watched: the radio link has most of the time that a system is given. */
 function goalsOf({ name, connecting, subscribing }: Run): Goal[] {
-  const watched = (what: string, value: number): Goal => ({
-    name: `${what} p99, ${name}`,
-    value,
-    unit: 'ms',
-    isMet: null,
-  });
+  const p99 = (what: string, value: number) => watched(`${what} p99, ${name}`, value, 'ms');
   return [
-    watched('connecting: first frame', connecting.heard.p99Ms),
-    watched('connecting: WELCOME', connecting.ready.p99Ms),
-    watched('subscribing: first frame', subscribing.heard.p99Ms),
-    watched('subscribing: SUBSCRIBED', subscribing.ready.p99Ms),
+    p99('connecting: first frame', connecting.heard.p99Ms),
+    p99('connecting: WELCOME', connecting.ready.p99Ms),
+    p99('subscribing: first frame', subscribing.heard.p99Ms),
+    p99('subscribing: SUBSCRIBED', subscribing.ready.p99Ms),
   ];
 }
 

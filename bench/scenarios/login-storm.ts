@@ -14,8 +14,9 @@ import {
   withAudience,
 } from '../experiments/beside.js';
 import { columns, ms, ratio } from '../figures/figures.js';
+import { atMost, watched } from '../figures/goals.js';
 import { type Latency, mergeLatencies } from '../figures/histogram.js';
-import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import { faultsOfDelivery, faultsOfGenerator, linesOfFaults, linesOfGoals } from '../figures/judge.js';
 import { percentilesOf } from '../figures/plots.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { LoginsPiece, LoginsPlayed, LoginsSetup } from '../generator/loads/logins.js';
@@ -175,20 +176,17 @@ interface Audio {
 }
 
 function goalsOf(summary: Summary, audio: Audio, faults: readonly string[]): Goal[] {
-  const promised = (name: string, value: number, unit: string, atMost: number): Goal => ({
-    name,
-    value,
-    unit,
-    atMost,
-    isMet: judge(faults, value <= atMost),
-  });
   const audioMsMax = Math.max(AUDIO_P99_MS_MAX, AUDIO_P99_TIMES_MAX * audio.without.p99Ms);
   return [
-    promised('audio p99 during a login storm', audio.with.p99Ms, 'ms', audioMsMax),
-    promised('logins turned away, p99', summary.turnedAway.p99Ms, 'ms', TURNED_AWAY_P99_MS_MAX),
-    promised('logins answered with a wrong token', summary.wrong, '', 0),
-    promised('logins neither let in nor turned away', summary.lost, '', 0),
-    { name: 'logins per second in a storm', value: summary.perSecond, unit: '/s', isMet: null },
+    atMost(watched('audio p99 during a login storm', audio.with.p99Ms, 'ms'), audioMsMax, faults),
+    atMost(
+      watched('logins turned away, p99', summary.turnedAway.p99Ms, 'ms'),
+      TURNED_AWAY_P99_MS_MAX,
+      faults,
+    ),
+    atMost(watched('logins answered with a wrong token', summary.wrong, ''), 0, faults),
+    atMost(watched('logins neither let in nor turned away', summary.lost, ''), 0, faults),
+    watched('logins per second in a storm', summary.perSecond, '/s'),
   ];
 }
 

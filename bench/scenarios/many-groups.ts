@@ -10,7 +10,8 @@ import {
   withLineup,
 } from '../experiments/lineup.js';
 import { columns, pairedRatios, quartiles, us } from '../figures/figures.js';
-import { faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import { atLeast, watchedMedian } from '../figures/goals.js';
+import { faultsOfGenerator, linesOfFaults, linesOfGoals } from '../figures/judge.js';
 import type { Goal, Plot, Series } from '../figures/result.js';
 import type { Capacity, CapacityTask } from '../generator/loads/capacity.js';
 import type { Contest, ContestTask } from '../generator/loads/contest.js';
@@ -215,16 +216,7 @@ function capacityOf(
   const limits = heats.flatMap((heat) =>
     [...limitsOf(heat, name).values()].map((talkers) => talkers * perTalker),
   );
-  const { low, median, high } = quartiles(limits);
-  return {
-    server: name,
-    name: `capacity, ${name}`,
-    value: median,
-    low,
-    high,
-    unit: 'deliveries/s',
-    isMet: null,
-  };
+  return { server: name, ...watchedMedian(`capacity, ${name}`, quartiles(limits), 'deliveries/s') };
 }
 
 /** A limit that the load never reached, or that was below a single talker, is none. */
@@ -238,15 +230,14 @@ function faultsOfLimits({ names, limits }: Heat, { talkgroups }: Plan): string[]
 
 function goalsOf(
   heats: readonly Heat[],
-  { of, to, ...target }: (typeof CAPACITY_CLAIMS)[number],
+  { of, to, atLeast: least }: (typeof CAPACITY_CLAIMS)[number],
   faults: readonly string[],
 ): Goal[] {
   const heat = heats.find(({ names }) => names.includes(of) && names.includes(to));
   if (heat === undefined) return [];
-  const { low, median, high } = quartiles(pairedRatios(limitsOf(heat, of), limitsOf(heat, to)));
-  const { atLeast } = target;
-  const isMet = atLeast === undefined ? null : judge(faults, median >= atLeast);
-  return [{ name: `capacity, ${of} / ${to}`, value: median, low, high, unit: '', ...target, isMet }];
+  const ratios = quartiles(pairedRatios(limitsOf(heat, of), limitsOf(heat, to)));
+  const goal = watchedMedian(`capacity, ${of} / ${to}`, ratios, '');
+  return [least === undefined ? goal : atLeast(goal, least, faults)];
 }
 
 /** p99 of each number of talkers: the median of its steps. */

@@ -10,8 +10,8 @@ import {
   withLineup,
 } from '../experiments/lineup.js';
 import { ms, us } from '../figures/figures.js';
+import { watched, watchedMedian } from '../figures/goals.js';
 import { linesOfFaults, linesOfGoals } from '../figures/judge.js';
-import type { Goal } from '../figures/result.js';
 import type { Contest, ContestTask } from '../generator/loads/contest.js';
 import type { Contender, Piece } from '../generator/stage.js';
 import { generateTogether } from '../generator/task.js';
@@ -191,16 +191,9 @@ function reportOf(plan: Plan, lineup: Lineup, outcomes: readonly [Outcome, ...Ou
   const [outcome] = outcomes;
   const [ours] = outcome.sides;
   if (ours === undefined) throw new RangeError('ours is the first');
-  const watched: Goal[] = [
-    { name: 'p99 relay latency', value: ours.latency.p99Ms, unit: 'ms', isMet: null },
-    {
-      name: 'CPU per delivery',
-      value: ours.cpuUs.median,
-      low: ours.cpuUs.low,
-      high: ours.cpuUs.high,
-      unit: 'µs',
-      isMet: null,
-    },
+  const own = [
+    watched('p99 relay latency', ours.latency.p99Ms, 'ms'),
+    watchedMedian('CPU per delivery', ours.cpuUs, 'µs'),
   ];
   const promised = outcomes.flatMap(({ goals }) => goals);
   const faults = outcomes.flatMap((one) => one.faults);
@@ -218,7 +211,7 @@ function reportOf(plan: Plan, lineup: Lineup, outcomes: readonly [Outcome, ...Ou
       'limits raised: none',
     ],
     faults,
-    goals: [...watched, ...promised],
+    goals: [...own, ...promised],
     plots: plotsOf(outcome, titleOf(plan)),
     details: {
       load: plan,

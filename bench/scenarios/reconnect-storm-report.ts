@@ -1,6 +1,7 @@
 // Says what a run of reconnect-storm came to: its faults and goals, its tables, its plots.
 import { AUDIENCE, linesOfSurroundings, type Surroundings } from '../experiments/beside.js';
 import { columns, ms } from '../figures/figures.js';
+import { atMost, watched } from '../figures/goals.js';
 import { type Latency, mergeLatencies } from '../figures/histogram.js';
 import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../figures/judge.js';
 import { percentilesOf } from '../figures/plots.js';
@@ -108,33 +109,24 @@ function goalsOf(plan: Plan, figures: Figures, faults: readonly string[]): Goal[
   const endMs = windowsMs[0] + windowsMs[1];
   const backS = (isBack ? (heardMs.at(-1) ?? 0) : endMs) / 1000;
   const isRehearsal = transactions === null;
-  const verdict = (isGood: boolean) => (isRehearsal ? null : judge(faults, isGood));
-  const watched = { isMet: null };
   return [
     {
-      name: `last of ${radios} radios hears again`,
-      value: backS,
-      unit: 's',
+      ...watched(`last of ${radios} radios hears again`, backS, 's'),
       atMost: BACK_S_MAX,
-      isMet: verdict(isBack && backS <= BACK_S_MAX),
+      isMet: isRehearsal ? null : judge(faults, isBack && backS <= BACK_S_MAX),
     },
-    {
-      name: 'p99 of those who stayed, during the storm',
-      value: survivorsP99Ms,
-      unit: 'ms',
-      atMost: P99_MS_MAX,
-      isMet: verdict(survivorsP99Ms <= P99_MS_MAX),
-    },
-    ...(transactions === null
-      ? []
-      : [{ name: 'database transactions in the storm', value: transactions, unit: '', ...watched }]),
-    {
-      name: 'CPU of PostgreSQL per returning radio',
-      value: (1000 * surroundings.databaseShare * endMs) / radios,
-      unit: 'µs',
-      ...watched,
-    },
-    { name: 'attempts closed with 1013', value: refused.get('1013') ?? 0, unit: '', ...watched },
+    atMost(
+      watched('p99 of those who stayed, during the storm', survivorsP99Ms, 'ms'),
+      P99_MS_MAX,
+      isRehearsal ? null : faults,
+    ),
+    ...(transactions === null ? [] : [watched('database transactions in the storm', transactions, '')]),
+    watched(
+      'CPU of PostgreSQL per returning radio',
+      (1000 * surroundings.databaseShare * endMs) / radios,
+      'µs',
+    ),
+    watched('attempts closed with 1013', refused.get('1013') ?? 0, ''),
   ];
 }
 

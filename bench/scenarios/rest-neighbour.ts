@@ -4,9 +4,9 @@
 import { linesOfSurroundings, type Surroundings, watch } from '../experiments/beside.js';
 import { type RestPlayer, withRest } from '../experiments/throughput.js';
 import { columns, ms } from '../figures/figures.js';
-import { faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import { atMost, watched } from '../figures/goals.js';
+import { faultsOfGenerator, linesOfFaults, linesOfGoals } from '../figures/judge.js';
 import { percentilesOf } from '../figures/plots.js';
-import type { Goal } from '../figures/result.js';
 import type { Mix, RestPlayed } from '../generator/loads/rest.js';
 import { soon } from '../generator/player.js';
 import { failuresOf } from '../generator/requests.js';
@@ -104,16 +104,13 @@ function reportOf({ plan, alone, beside, lists, surroundings }: Told): Report {
       .map(([name, { sent }]) => `${name}: ${failuresOf(sent)} of ${sent.requests} requests failed`),
     ...(answered < CONNECTIONS ? [`only ${answered} lists were answered: little was beside the others`] : []),
   ];
-  const goal = (name: string, value: number, atMost: number): Goal => ({
-    name,
-    value,
-    unit: 'ms',
-    atMost,
-    isMet: judge(faults, value <= atMost),
-  });
   const goals = [
-    goal('median of GET /talkgroups by another user', beside.other.sent.latency.p50Ms, MEDIAN_MS_MAX),
-    goal('p99 of /healthz', beside.health.sent.latency.p99Ms, HEALTH_P99_MS_MAX),
+    atMost(
+      watched('median of GET /talkgroups by another user', beside.other.sent.latency.p50Ms, 'ms'),
+      MEDIAN_MS_MAX,
+      faults,
+    ),
+    atMost(watched('p99 of /healthz', beside.health.sent.latency.p99Ms, 'ms'), HEALTH_P99_MS_MAX, faults),
   ];
   const line = columns(38, 13);
   const row = (name: string, { sent: { latency, requests } }: RestPlayed) =>

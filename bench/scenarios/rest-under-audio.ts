@@ -16,6 +16,7 @@ import {
 import { climb, every, highestOf, RATES } from '../experiments/ladder.js';
 import { CONNECTIONS, enlistAskers, type RestPlayer, withRest } from '../experiments/throughput.js';
 import { columns, ms, type Quartiles } from '../figures/figures.js';
+import { watched, watchedMedian } from '../figures/goals.js';
 import { type Latency, mergeLatencies } from '../figures/histogram.js';
 import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../figures/judge.js';
 import { percentilesOf } from '../figures/plots.js';
@@ -204,15 +205,11 @@ function linesOf(plan: Plan, runs: readonly Run[]): string[] {
 }
 
 function goalsOf(own: Run, shared: Run | null, isMet: boolean | null): Goal[] {
-  const watched = (name: string, value: number, unit: string): Goal => ({ name, value, unit, isMet: null });
-  const ratio = (name: string, { ratio: { low, median, high } }: Run) => ({
-    ...watched(name, median, ''),
-    low,
-    high,
-  });
   return [
-    { ...ratio('audio p99, with REST / without', own), atMost: RATIO_MAX, isMet },
-    ...(shared === null ? [] : [ratio('audio p99, with REST / without, on one thread', shared)]),
+    { ...watchedMedian('audio p99, with REST / without', own.ratio, ''), atMost: RATIO_MAX, isMet },
+    ...(shared === null
+      ? []
+      : [watchedMedian('audio p99, with REST / without, on one thread', shared.ratio, '')]),
     watched('audio p99 with REST', own.with.p99Ms, 'ms'),
     watched('audio p99 without REST', own.without.p99Ms, 'ms'),
     watched('requests per second beside the audio', own.perSecond, '/s'),

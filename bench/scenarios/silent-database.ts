@@ -17,8 +17,9 @@ import {
 } from '../experiments/beside.js';
 import { enlistAskers, type RestPlayer, withRest } from '../experiments/throughput.js';
 import { columns, ms, percent, type Quartiles, quartiles, ratio } from '../figures/figures.js';
+import { atMost, watched, watchedMedian } from '../figures/goals.js';
 import { type Latency, mergeLatencies } from '../figures/histogram.js';
-import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import { faultsOfDelivery, faultsOfGenerator, linesOfFaults, linesOfGoals } from '../figures/judge.js';
 import { percentilesOf } from '../figures/plots.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { RestPlayed } from '../generator/loads/rest.js';
@@ -247,26 +248,16 @@ function linesOf({ audio, rest, ratio: ofPairs }: Summary): string[] {
 function goalsOf(plan: Plan, summary: Summary, faults: readonly string[]): Goal[] {
   const { ratio: ofPairs, audio, rest, recoveryMs } = summary;
   const longestMs = rest.silent.latency.maxMs;
-  const watched = (name: string, value: number, unit: string): Goal => ({ name, value, unit, isMet: null });
-  const spread = (name: string, { low, median, high }: Quartiles, unit: string): Goal => ({
-    ...watched(name, median, unit),
-    low,
-    high,
-  });
   return [
-    {
-      ...spread('audio p99, silent / answering database', ofPairs, ''),
-      atMost: RATIO_MAX,
-      // A single pair is decided by a frame or two.
-      isMet: plan === QUICK ? null : judge(faults, ofPairs.median <= RATIO_MAX),
-    },
-    {
-      ...watched('longest answer while the database is silent', longestMs, 'ms'),
-      atMost: ANSWER_MS_MAX,
-      isMet: judge(faults, longestMs <= ANSWER_MS_MAX),
-    },
+    // A single pair is decided by a frame or two.
+    atMost(
+      watchedMedian('audio p99, silent / answering database', ofPairs, ''),
+      RATIO_MAX,
+      plan === QUICK ? null : faults,
+    ),
+    atMost(watched('longest answer while the database is silent', longestMs, 'ms'), ANSWER_MS_MAX, faults),
     watched('share of requests refused while the database is silent', refusedShareOf(rest.silent), ''),
-    spread('first 200 after the database answers again', recoveryMs, 'ms'),
+    watchedMedian('first 200 after the database answers again', recoveryMs, 'ms'),
     watched('audio p99 with a silent database', audio.silent.p99Ms, 'ms'),
     watched('audio p99 with an answering database', audio.answering.p99Ms, 'ms'),
   ];

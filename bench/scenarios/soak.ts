@@ -4,7 +4,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { enlistAskers, withRest } from '../experiments/throughput.js';
 import { columns, mib, ms, percent } from '../figures/figures.js';
-import { faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import { atMost, watched } from '../figures/goals.js';
+import { faultsOfGenerator, linesOfFaults, linesOfGoals } from '../figures/judge.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { RestPlayed } from '../generator/loads/rest.js';
 import type { Load, Sample, SoakPiece, SoakPlayed, SoakSetup } from '../generator/loads/soak.js';
@@ -188,24 +189,15 @@ function goalsOf(
   faults: readonly string[],
   isRehearsal: boolean,
 ): Goal[] {
-  const verdict = (isGood: boolean) => (isRehearsal ? null : judge(faults, isGood));
-  const kibPerMinute = bytes / 1024;
+  const judged = isRehearsal ? null : faults;
   return [
-    {
-      name: 'growth of server memory, garbage collected',
-      value: kibPerMinute,
-      unit: 'KiB/min',
-      atMost: KIB_PER_MINUTE_MAX,
-      isMet: verdict(kibPerMinute <= KIB_PER_MINUTE_MAX),
-    },
-    { name: 'of it, what JavaScript holds', value: heldBytes / 1024, unit: 'KiB/min', isMet: null },
-    {
-      name: 'growth of descriptors',
-      value: descriptors,
-      unit: '/min',
-      atMost: DESCRIPTORS_PER_MINUTE_MAX,
-      isMet: verdict(descriptors <= DESCRIPTORS_PER_MINUTE_MAX),
-    },
+    atMost(
+      watched('growth of server memory, garbage collected', bytes / 1024, 'KiB/min'),
+      KIB_PER_MINUTE_MAX,
+      judged,
+    ),
+    watched('of it, what JavaScript holds', heldBytes / 1024, 'KiB/min'),
+    atMost(watched('growth of descriptors', descriptors, '/min'), DESCRIPTORS_PER_MINUTE_MAX, judged),
   ];
 }
 

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type AudiencePlayer, targetOf } from '../experiments/beside.js';
 import { columns, percent, us } from '../figures/figures.js';
+import { watched } from '../figures/goals.js';
 import { faultsOfDelivery, faultsOfGenerator, linesOfFaults, linesOfGoals } from '../figures/judge.js';
 import type { Bar, Goal, Plot } from '../figures/result.js';
 import type { AudienceHeard, AudiencePiece, AudienceSetup } from '../generator/loads/audience.js';
@@ -190,7 +191,6 @@ function reportOf(plan: Plan, profiled: Profiled, traced: Traced): Report {
 
 function goalsOf(profiled: Profiled, traced: Traced): Goal[] {
   const { times, deliveries, collections, seconds } = profiled;
-  const watched = (name: string, value: number, unit: string): Goal => ({ name, value, unit, isMet: null });
   const pausesMs = collections.reduce((sum, { pauseMs }) => sum + pauseMs, 0);
   return [
     watched('CPU per delivery in the kernel', times.kernelUs / deliveries, 'µs'),
