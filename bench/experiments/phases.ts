@@ -4,7 +4,7 @@ import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals
 import { percentilesOf } from '../figures/plots.js';
 import type { Bar, Goal, Plot } from '../figures/result.js';
 import type { DisturbanceTask, Load, Phase, Played } from '../generator/loads/disturbance.js';
-import { generate } from '../generator/task.js';
+import { generate } from '../generator/player.js';
 import { linesOfRuns } from '../machine/conditions.js';
 import type { Bench, Report } from '../scenario.js';
 import { type Relay, withRelay } from '../servers/relay.js';

@@ -6,8 +6,8 @@ import { faultsOfDelivery, faultsOfGenerator, linesOfFaults, linesOfGoals } from
 import { percentilesOf } from '../figures/plots.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { WaysPlayed, WaysTask, WayTurn } from '../generator/loads/ways.js';
+import { generate } from '../generator/player.js';
 import { sumOf } from '../generator/stage.js';
-import { generate } from '../generator/task.js';
 import { linesOfConditions } from '../machine/conditions.js';
 import type { Audience } from '../radios/channel.js';
 import type { Heard } from '../radios/listeners.js';

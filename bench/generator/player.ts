@@ -1,8 +1,13 @@
-// A load generator that stays: set up once, it plays one piece after another as the scenario asks, beside others.
+// Runs a load generator as a process of its own: set up once, it plays one piece after another, or a single task.
 import { once } from 'node:events';
 import { nowMs } from '../machine/clock.js';
-import { startNode } from '../machine/processes.js';
-import type { GeneratorOptions } from './task.js';
+import { generatorCores, type Pins, startNode } from '../machine/processes.js';
+import type { ConnectionLost } from '../radios/raw-radio.js';
+
+export interface GeneratorOptions {
+  readonly cores: string | null;
+  readonly signal: AbortSignal;
+}
 
 /** A generator's process, as the scenario sees it. Rejects when that ended: a radio could not stay, or the run is over. */
 export interface Player<Piece extends object, Played, Ended> {
@@ -69,6 +74,25 @@ export async function withPlayer<Setup extends object, Piece extends object, Pla
   }
 }
 
+/** Runs a compiled file of loads/ that has a single piece; rejects when a radio could not join or lost its connection. */
+export function generate<Task extends object, Result>(
+  load: URL,
+  task: Task,
+  options: GeneratorOptions,
+): Promise<Result> {
+  return withPlayer<object, Task, Result, null, Result>(load, {}, options, ({ play }) => play(task));
+}
+
+/** The same for a load that shares its listeners among as many processes as the generator has cores. */
+export function generateTogether<Task extends { readonly helperCores: readonly (string | null)[] }, Result>(
+  load: URL,
+  task: Omit<Task, 'helperCores'>,
+  { cores, signal }: { readonly cores: Pins; readonly signal: AbortSignal },
+): Promise<Result> {
+  const [own = null, ...helperCores] = generatorCores(cores);
+  return generate(load, { ...task, helperCores }, { cores: own, signal });
+}
+
 /** The other side: what a file of loads/ does. A rejection ends the process. */
 export function perform<Setup, Piece, Played, Ended>(
   prepare: (setup: Setup) => Promise<Performance<Piece, Played, Ended>>,
@@ -84,4 +108,15 @@ export function perform<Setup, Piece, Played, Ended>(
       process.send?.(await ('piece' in question ? performance?.play(question.piece) : performance?.end()));
     }
   });
+}
+
+/** The other side of `generate`: a file of loads/ plays the one task that it is given. */
+export function answer<Task, Result>(play: (task: Task) => Promise<Result>): void {
+  perform<object, Task, Result, null>(async () => ({ play, end: () => Promise.resolve(null) }));
+}
+
+/** For a radio that must stay: a run without it measures nothing. */
+export function fail(loss: ConnectionLost): never {
+  console.error(`a radio of the bench: ${loss.message}`);
+  process.exit(1);
 }

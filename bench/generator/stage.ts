@@ -9,9 +9,8 @@ import type { Member } from '../radios/member.js';
 import type { Target } from '../radios/raw-radio.js';
 import { talkgroupNumberOf } from '../radios/swarm.js';
 import { seatTalkers, type Talkers } from '../radios/talkers.js';
-import { withPlayer } from './player.js';
+import { fail, withPlayer } from './player.js';
 import { type Answer, type Cue, remoteListeners } from './remote-listeners.js';
-import { fail } from './task.js';
 
 /** Plain data. */
 export interface StageSetup {

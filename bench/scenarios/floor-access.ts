@@ -6,7 +6,7 @@ import { faultsOfGenerator, linesOfFaults, linesOfGoals } from '../figures/judge
 import { percentilesOf } from '../figures/plots.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { FloorAccess, FloorAccessTask, Load } from '../generator/loads/floor-access.js';
-import { generate } from '../generator/task.js';
+import { generate } from '../generator/player.js';
 import { linesOfRuns } from '../machine/conditions.js';
 import type { Bench, Report } from '../scenario.js';
 import { withRelay } from '../servers/relay.js';

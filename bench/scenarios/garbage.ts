@@ -4,7 +4,7 @@ import { atMost, watched } from '../figures/goals.js';
 import { faultsOfDelivery, faultsOfGenerator, linesOfFaults, linesOfGoals } from '../figures/judge.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { Contest, ContestTask } from '../generator/loads/contest.js';
-import { generateTogether } from '../generator/task.js';
+import { generateTogether } from '../generator/player.js';
 import { allocatedBytes, type Collection, createCollectionLog } from '../machine/collections.js';
 import { linesOfConditions } from '../machine/conditions.js';
 import type { Bench, Report } from '../scenario.js';

@@ -8,7 +8,7 @@ import { atMost, watched } from '../figures/goals.js';
 import { faultsOfGenerator, linesOfFaults, linesOfGoals } from '../figures/judge.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { Idle, IdleTask, Load, Step } from '../generator/loads/idle.js';
-import { generate } from '../generator/task.js';
+import { generate } from '../generator/player.js';
 import type { Bench, Report } from '../scenario.js';
 import { COUNTED_MS, countTransactions } from '../servers/database.js';
 import { withPeer } from '../servers/peers.js';

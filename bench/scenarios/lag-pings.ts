@@ -15,8 +15,8 @@ import { atMost, watchedMedian } from '../figures/goals.js';
 import { faultsOfGenerator, linesOfFaults, linesOfGoals } from '../figures/judge.js';
 import type { Goal } from '../figures/result.js';
 import type { Contest, ContestTask, Played } from '../generator/loads/contest.js';
+import { generateTogether } from '../generator/player.js';
 import type { Contender } from '../generator/stage.js';
-import { generateTogether } from '../generator/task.js';
 import { type Conditions, linesOfRuns } from '../machine/conditions.js';
 import type { Bench, Report } from '../scenario.js';
 

@@ -6,7 +6,7 @@ import { faultsOfGenerator, linesOfFaults } from '../figures/judge.js';
 import { percentilesOf } from '../figures/plots.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { Entry, LateEntry, LateEntryTask, Load } from '../generator/loads/late-entry.js';
-import { generate } from '../generator/task.js';
+import { generate } from '../generator/player.js';
 import { linesOfRuns } from '../machine/conditions.js';
 import type { Bench, Report } from '../scenario.js';
 import { withRelay } from '../servers/relay.js';

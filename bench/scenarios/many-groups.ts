@@ -15,7 +15,7 @@ import { faultsOfGenerator, linesOfFaults, linesOfGoals } from '../figures/judge
 import type { Goal, Plot, Series } from '../figures/result.js';
 import type { Capacity, CapacityTask } from '../generator/loads/capacity.js';
 import type { Contest, ContestTask } from '../generator/loads/contest.js';
-import { generateTogether } from '../generator/task.js';
+import { generateTogether } from '../generator/player.js';
 import { type Conditions, linesOfRuns } from '../machine/conditions.js';
 import type { Bench, Report } from '../scenario.js';
 

@@ -13,8 +13,8 @@ import { ms, us } from '../figures/figures.js';
 import { watched, watchedMedian } from '../figures/goals.js';
 import { linesOfFaults, linesOfGoals } from '../figures/judge.js';
 import type { Contest, ContestTask } from '../generator/loads/contest.js';
+import { generateTogether } from '../generator/player.js';
 import type { Contender, Piece } from '../generator/stage.js';
-import { generateTogether } from '../generator/task.js';
 import { linesOfConditions } from '../machine/conditions.js';
 import type { Bench, Report } from '../scenario.js';
 

@@ -5,8 +5,7 @@ import { readUsage, sharesOf, spent } from '../../machine/conditions.js';
 import { type Audience, type Delivered, openChannel } from '../../radios/channel.js';
 import type { Member } from '../../radios/member.js';
 import type { Target } from '../../radios/raw-radio.js';
-import { type Busy, type Performance, perform } from '../player.js';
-import { fail } from '../task.js';
+import { type Busy, fail, type Performance, perform } from '../player.js';
 
 export interface AudienceSetup {
   readonly server: Target;

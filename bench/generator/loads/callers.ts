@@ -6,8 +6,7 @@ import type { Member } from '../../radios/member.js';
 import { RawRadio, type Target } from '../../radios/raw-radio.js';
 import { joinAll } from '../../radios/swarm.js';
 import { timedFrame, UNTIMED } from '../../radios/timed-frame.js';
-import { type Performance, perform } from '../player.js';
-import { fail } from '../task.js';
+import { fail, type Performance, perform } from '../player.js';
 
 export interface CallersSetup {
   readonly server: Target;

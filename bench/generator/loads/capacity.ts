@@ -1,7 +1,7 @@
 // How much each server relays before it falls behind: talkgroup after talkgroup begins to talk, until one is too many.
 import type { Conditions } from '../../machine/conditions.js';
+import { answer } from '../player.js';
 import { type Piece, type Stage, type StageSetup, withStage } from '../stage.js';
-import { answer } from '../task.js';
 
 export interface CapacityTask extends StageSetup {
   readonly piece: Omit<Piece, 'talkers'>;
@@ -38,7 +38,7 @@ export interface Capacity extends Conditions {
   readonly limits: readonly Limit[];
 }
 
-await answer(play);
+answer(play);
 
 function play({ talkersFirst, repeats, talkersMax, ...task }: CapacityTask): Promise<Capacity> {
   return withStage(task, async (stage) => {

@@ -1,8 +1,8 @@
 // A contest: the same load on several servers in turns, from one generator, so that what the machine does hits all alike.
 import type { Conditions } from '../../machine/conditions.js';
 import type { Heard } from '../../radios/listeners.js';
+import { answer } from '../player.js';
 import { type Piece, type StageSetup, sumOf, type Turn, withStage } from '../stage.js';
-import { answer } from '../task.js';
 
 export interface ContestTask extends StageSetup {
   readonly piece: Piece;
@@ -24,7 +24,7 @@ export interface Contest extends Conditions {
   readonly heard: readonly Heard[];
 }
 
-await answer(play);
+answer(play);
 
 function play({ piece, rounds, warmUpRounds, ...setup }: ContestTask): Promise<Contest> {
   return withStage(setup, async (stage) => {

@@ -8,7 +8,7 @@ import type { DisturbanceKind, Disturbed } from '../../radios/disturbance.js';
 import { createDisturbance } from '../../radios/disturbers.js';
 import type { Member } from '../../radios/member.js';
 import type { Target } from '../../radios/raw-radio.js';
-import { answer, fail } from '../task.js';
+import { answer, fail } from '../player.js';
 
 export interface Load extends Audience {
   /** Those that are heard of in the result; who disturbs is none of them. */
@@ -56,7 +56,7 @@ export interface Played extends Conditions {
 /** Before the first phase. */
 const WARM_UP_FRAMES = 50;
 
-await answer(play);
+answer(play);
 
 async function play({ server, users, disturbing, load }: DisturbanceTask): Promise<Played> {
   const plan = planOf(load);

@@ -7,7 +7,7 @@ import type { Member } from '../../radios/member.js';
 import { RawRadio, type Said, type Target } from '../../radios/raw-radio.js';
 import { joinAll } from '../../radios/swarm.js';
 import { readDueMs, timedFrame, UNTIMED } from '../../radios/timed-frame.js';
-import { answer, fail } from '../task.js';
+import { answer, fail } from '../player.js';
 
 /** Bursts of two frame periods, each in the next talkgroup, by the next of its members. */
 export interface Load {
@@ -53,7 +53,7 @@ interface Burst {
   readonly isTimed: boolean;
 }
 
-await answer(play);
+answer(play);
 
 async function play({ server, users, load }: FloorAccessTask): Promise<FloorAccess> {
   const score = createScore();

@@ -7,7 +7,7 @@ import { residentBytes } from '../../machine/processes.js';
 import { arrive } from '../../radios/arrivals.js';
 import type { Member } from '../../radios/member.js';
 import { RawRadio, type Target } from '../../radios/raw-radio.js';
-import { answer, fail } from '../task.js';
+import { answer, fail } from '../player.js';
 
 export interface Load {
   /** Numbers of radios, growing: at each the memory is taken. */
@@ -54,7 +54,7 @@ const TAIL_MS = 500;
 /** Signatures checked, behind as many that warm it up. */
 const CHECKS = 20_000;
 
-await answer(play);
+answer(play);
 
 async function play({ server, users, jwtSecret, load }: IdleTask): Promise<Idle> {
   const signatureUs = signatureCheckUs(users, jwtSecret);

@@ -1,8 +1,7 @@
 // Runs listeners of a contest in a further process of its generator; the process with the talkers leads it (stage.ts).
 import { joinListeners, type ListenersSetup } from '../../radios/listeners.js';
-import { perform } from '../player.js';
+import { fail, perform } from '../player.js';
 import { type Answer, type Cue, follow } from '../remote-listeners.js';
-import { fail } from '../task.js';
 
 perform<ListenersSetup, Cue, Answer, null>(async (setup) => {
   const listeners = await joinListeners(setup, fail);

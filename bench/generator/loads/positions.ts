@@ -6,9 +6,8 @@ import { countOf, onSchedule, type Schedule } from '../../machine/schedule.js';
 import type { Member } from '../../radios/member.js';
 import { RawRadio, type Said, type Target } from '../../radios/raw-radio.js';
 import { joinAll } from '../../radios/swarm.js';
-import { type Busy, type Performance, perform } from '../player.js';
+import { type Busy, fail, type Performance, perform } from '../player.js';
 import { createSender, encodeRequest, type Sent } from '../requests.js';
-import { fail } from '../task.js';
 
 export interface PositionsSetup {
   readonly server: Target;

@@ -9,8 +9,7 @@ import { arrive } from '../../radios/arrivals.js';
 import type { Member } from '../../radios/member.js';
 import { RawRadio, type Target } from '../../radios/raw-radio.js';
 import { COUNTED, timedFrame } from '../../radios/timed-frame.js';
-import { type Busy, type Performance, perform } from '../player.js';
-import { fail } from '../task.js';
+import { type Busy, fail, type Performance, perform } from '../player.js';
 
 export interface Load {
   /** In each talkgroup; the first half of them stays and talks in turns, the others leave and come back in turns. */

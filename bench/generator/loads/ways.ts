@@ -19,7 +19,7 @@ import { RawRadio, type Said, type Target } from '../../radios/raw-radio.js';
 import { joinAll, probing } from '../../radios/swarm.js';
 import { seatTalkers } from '../../radios/talkers.js';
 import { COUNTED, dueMsAt } from '../../radios/timed-frame.js';
-import { answer, fail } from '../task.js';
+import { answer, fail } from '../player.js';
 
 /** Plain data. */
 export interface WaysTask {
@@ -63,7 +63,7 @@ const ARRIVAL_MS_MAX = 4_000;
 /** Behind the last frame that a probe heard: by then the server has written the same to the others. */
 const CALM_MS = 2;
 
-await answer(play);
+answer(play);
 
 async function play({ rounds, warmUpRounds, ...task }: WaysTask): Promise<WaysPlayed> {
   const late = createRecorder();
