@@ -4,7 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { choosePins, describeMachine, type Pins } from './machine/processes.js';
 import { showProgress } from './progress.js';
 import { writePage } from './report/page.js';
-import type { Scenario } from './scenario.js';
+import { createBench, type Scenario } from './scenario.js';
 import { bundles } from './scenarios/bundles.js';
 import { flood } from './scenarios/flood.js';
 import { floorAccess } from './scenarios/floor-access.js';
@@ -107,13 +107,8 @@ async function run(name: string, isQuick: boolean, interrupt: AbortSignal): Prom
   const tookS = stopwatch();
   const progress = showProgress(name, takesS, process.stdout);
   try {
-    const played = await scenario.play({
-      cores,
-      isQuick,
-      signal,
-      progress: progress.tell,
-      note: progress.note,
-    });
+    const { tell, note } = progress;
+    const played = await scenario.play(createBench({ cores, isQuick, signal, progress: tell, note }));
     progress.end();
     const { lines, details, ...said } = played;
     const files = await keep(name, isQuick, {

@@ -2,11 +2,11 @@
 import { percent, type Quartiles, quartiles } from '../figures/figures.js';
 import { type Latency, mergeLatencies } from '../figures/histogram.js';
 import type { AudienceHeard, AudiencePiece, AudienceSetup } from '../generator/loads/audience.js';
-import { type Busy, type Player, soon, withPlayer } from '../generator/player.js';
+import { type Busy, type Player, soon } from '../generator/player.js';
 import { around, nowMs } from '../machine/clock.js';
 import { type Conditions, linesOfConditions, readUsage, sharesOf, spent } from '../machine/conditions.js';
 import { descendantsCpuUs } from '../machine/descendants.js';
-import type { Delivered } from '../radios/channel.js';
+import type { Audience, Delivered } from '../radios/channel.js';
 import type { Target } from '../radios/raw-radio.js';
 import type { Bench } from '../scenario.js';
 import type { Relay } from '../servers/relay.js';
@@ -17,17 +17,23 @@ export const AUDIENCE = { probeEvery: 4, framesPerSecond: 50, payloadBytes: 60 }
 
 export type AudiencePlayer = Player<AudiencePiece, AudienceHeard, Delivered>;
 
+export interface AudienceOptions {
+  readonly relay: Relay;
+  readonly listeners: number;
+  /** Without it AUDIENCE. */
+  readonly audience?: Audience;
+}
+
 /** Listeners in a talkgroup of their own, and one who talks to them from here on. */
 export async function withAudience<T>(
-  { cores, signal }: Bench,
-  { relay, listeners }: { readonly relay: Relay; readonly listeners: number },
+  bench: Bench,
+  { relay, listeners, audience = AUDIENCE }: AudienceOptions,
   use: (audience: AudiencePlayer) => Promise<T>,
 ): Promise<T> {
   const users = await enlist(relay, { users: listeners + 1 });
-  return withPlayer<AudienceSetup, AudiencePiece, AudienceHeard, Delivered, T>(
+  return bench.withPlayer<AudienceSetup, AudiencePiece, AudienceHeard, Delivered, T>(
     new URL('../generator/loads/audience.js', import.meta.url),
-    { server: targetOf(relay), users, audience: AUDIENCE },
-    { cores: cores.generator, signal },
+    { server: targetOf(relay), users, audience },
     use,
   );
 }

@@ -4,10 +4,9 @@ import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals
 import { percentilesOf } from '../figures/plots.js';
 import type { Bar, Goal, Plot } from '../figures/result.js';
 import type { DisturbanceTask, Load, Phase, Played } from '../generator/loads/disturbance.js';
-import { generate } from '../generator/player.js';
 import { linesOfRuns } from '../machine/conditions.js';
 import type { Bench, Report } from '../scenario.js';
-import { type Relay, withRelay } from '../servers/relay.js';
+import type { Relay } from '../servers/relay.js';
 import { enlist } from '../servers/users.js';
 
 /** One kind of disturbance, with a talkgroup and radios of its own. */
@@ -46,12 +45,11 @@ interface Run extends Case, Played {
 
 /** Plays the cases one after the other on one server. */
 export function playPhases(bench: Bench, options: PhasesOptions): Promise<Report> {
-  const { cores, signal, progress } = bench;
   const { cases, settings } = options;
-  return withRelay({ cores: cores.server, signal, settings }, async (relay) => {
+  return bench.withRelay(settings, async (relay) => {
     const runs: Run[] = [];
     for (const one of cases) {
-      progress(one.name);
+      bench.progress(one.name);
       const played = await play(bench, relay, one);
       runs.push({ ...one, ratios: ratiosOf(played.phases, one.load), ...played });
     }
@@ -71,7 +69,7 @@ export function playPhases(bench: Bench, options: PhasesOptions): Promise<Report
   });
 }
 
-async function play({ cores, signal }: Bench, relay: Relay, { load, ...one }: Case): Promise<Played> {
+async function play(bench: Bench, relay: Relay, { load, ...one }: Case): Promise<Played> {
   const speaking = load.listeners + 1;
   const users = await enlist(relay, {
     users: speaking + load.disturbing,
@@ -79,7 +77,7 @@ async function play({ cores, signal }: Bench, relay: Relay, { load, ...one }: Ca
     memberOf: (user) => [user >= speaking && one.isElsewhere ? 1 : 0],
   });
   const { url, dialect, pid } = relay;
-  return generate<DisturbanceTask, Played>(
+  return bench.generate<DisturbanceTask, Played>(
     new URL('../generator/loads/disturbance.js', import.meta.url),
     {
       server: { url, dialect, pid },
@@ -87,7 +85,6 @@ async function play({ cores, signal }: Bench, relay: Relay, { load, ...one }: Ca
       disturbing: users.slice(speaking),
       load,
     },
-    { cores: cores.generator, signal },
   );
 }
 

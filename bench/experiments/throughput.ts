@@ -5,11 +5,11 @@ import { faultsOfGenerator, linesOfFaults } from '../figures/judge.js';
 import { percentilesOf } from '../figures/plots.js';
 import type { Plot } from '../figures/result.js';
 import type { Mix, RestPiece, RestPlayed, RestSetup } from '../generator/loads/rest.js';
-import { type Player, soon, withPlayer } from '../generator/player.js';
+import { type Player, soon } from '../generator/player.js';
 import { failuresOf } from '../generator/requests.js';
 import type { Member } from '../radios/member.js';
 import type { Bench, Report } from '../scenario.js';
-import { type Relay, withRelay } from '../servers/relay.js';
+import type { Relay } from '../servers/relay.js';
 import { enlist } from '../servers/users.js';
 import { linesOfSurroundings, type Surroundings, watch } from './beside.js';
 import { climb, every, highestOf, RATES, type Rung, seriesOf, wordsOf } from './ladder.js';
@@ -56,7 +56,7 @@ interface Step extends RestPlayed {
 
 export function measureThroughput(bench: Bench, options: ThroughputOptions): Promise<Report> {
   const plan = bench.isQuick ? QUICK : FULL;
-  return withRelay({ cores: bench.cores.server, signal: bench.signal, settings: SETTINGS }, async (relay) => {
+  return bench.withRelay(SETTINGS, async (relay) => {
     const users = await enlistAskers(relay, USERS);
     return withRest(bench, { relay, users, mix: options.mix }, async (rest) => {
       const play = playOn(relay, rest, bench.progress);
@@ -92,14 +92,13 @@ export interface RestOptions {
 
 /** A generator of REST requests for as long as `use` runs. */
 export function withRest<T>(
-  { cores, signal }: Bench,
+  bench: Bench,
   { relay, users, mix, connectionsMax = CONNECTIONS }: RestOptions,
   use: (rest: RestPlayer) => Promise<T>,
 ): Promise<T> {
-  return withPlayer<RestSetup, RestPiece, RestPlayed, null, T>(
+  return bench.withPlayer<RestSetup, RestPiece, RestPlayed, null, T>(
     new URL('../generator/loads/rest.js', import.meta.url),
     { url: relay.restUrl, connectionsMax, users, mix },
-    { cores: cores.generator, signal },
     use,
   );
 }

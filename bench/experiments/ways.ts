@@ -6,13 +6,12 @@ import { faultsOfDelivery, faultsOfGenerator, linesOfFaults, linesOfGoals } from
 import { percentilesOf } from '../figures/plots.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { WaysPlayed, WaysTask, WayTurn } from '../generator/loads/ways.js';
-import { generate } from '../generator/player.js';
 import { sumOf } from '../generator/stage.js';
 import { linesOfConditions } from '../machine/conditions.js';
 import type { Audience } from '../radios/channel.js';
 import type { Heard } from '../radios/listeners.js';
 import type { Bench, Report } from '../scenario.js';
-import { type Relay, withRelay } from '../servers/relay.js';
+import type { Relay } from '../servers/relay.js';
 import { enlist } from '../servers/users.js';
 
 export interface Plan {
@@ -34,12 +33,12 @@ export interface Plan {
 
 const SETTINGS = { LOG_LEVEL: 'warn' };
 
-export function playWays({ cores, signal, progress }: Bench, plan: Plan): Promise<Report> {
-  return withRelay({ cores: cores.server, signal, settings: SETTINGS }, async (relay) => {
-    progress(`${plan.title}: ${Object.keys(plan.ways).join(', ')}`);
+export function playWays(bench: Bench, plan: Plan): Promise<Report> {
+  return bench.withRelay(SETTINGS, async (relay) => {
+    bench.progress(`${plan.title}: ${Object.keys(plan.ways).join(', ')}`);
     const load = new URL('../generator/loads/ways.js', import.meta.url);
     const task = await taskOf(relay, plan);
-    const played = await generate<WaysTask, WaysPlayed>(load, task, { cores: cores.generator, signal });
+    const played = await bench.generate<WaysTask, WaysPlayed>(load, task);
     return reportOf(plan, played);
   });
 }

@@ -6,10 +6,8 @@ import { faultsOfGenerator, linesOfFaults, linesOfGoals } from '../figures/judge
 import { percentilesOf } from '../figures/plots.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { FloorAccess, FloorAccessTask, Load } from '../generator/loads/floor-access.js';
-import { generate } from '../generator/player.js';
 import { linesOfRuns } from '../machine/conditions.js';
 import type { Bench, Report } from '../scenario.js';
-import { withRelay } from '../servers/relay.js';
 import { enlist } from '../servers/users.js';
 
 const PAYLOAD_BYTES = 60;
@@ -64,21 +62,20 @@ export async function floorAccess(bench: Bench): Promise<Report> {
   };
 }
 
-function measure({ cores, signal, progress }: Bench, load: Load): Promise<Run> {
+function measure(bench: Bench, load: Load): Promise<Run> {
   const { talkgroups, members } = load;
   const name = talkgroups === 1 ? '1 talkgroup' : `${talkgroups.toLocaleString('en')} talkgroups`;
-  progress(name);
-  return withRelay({ cores: cores.server, signal, settings: SETTINGS }, async (relay) => {
+  bench.progress(name);
+  return bench.withRelay(SETTINGS, async (relay) => {
     const users = await enlist(relay, {
       users: talkgroups * members,
       talkgroups: Array.from({ length: talkgroups }, () => 'single' as const),
       memberOf: (user) => [Math.floor(user / members)],
     });
     const { url, dialect, pid } = relay;
-    const measured = await generate<FloorAccessTask, FloorAccess>(
+    const measured = await bench.generate<FloorAccessTask, FloorAccess>(
       new URL('../generator/loads/floor-access.js', import.meta.url),
       { server: { url, dialect, pid }, users, load },
-      { cores: cores.generator, signal },
     );
     return { name, load, ...measured };
   });

@@ -8,7 +8,7 @@ import { generateTogether } from '../generator/player.js';
 import { allocatedBytes, type Collection, createCollectionLog } from '../machine/collections.js';
 import { linesOfConditions } from '../machine/conditions.js';
 import type { Bench, Report } from '../scenario.js';
-import { withRelay } from '../servers/relay.js';
+import type { Relay } from '../servers/relay.js';
 import { enlist } from '../servers/users.js';
 
 const AUDIENCE = { probeEvery: 20, framesPerSecond: 50, payloadBytes: 60 };
@@ -24,8 +24,8 @@ const RELAY_THREAD = 1;
 export function garbage({ isQuick, ...bench }: Bench): Promise<Report> {
   const log = createCollectionLog();
   const piece = isQuick ? QUICK_PIECE : PIECE;
-  const options = { settings: SETTINGS, nodeFlags: ['--trace-gc'], onOutput: log.take };
-  return withRelay({ cores: bench.cores.server, signal: bench.signal, ...options }, async (relay) => {
+  const options = { nodeFlags: ['--trace-gc'], onOutput: log.take };
+  const play = async (relay: Relay) => {
     const { url, dialect, pid } = relay;
     const users = await enlist(relay, { users: LISTENERS + 1 });
     bench.progress(`${piece.frames / AUDIENCE.framesPerSecond} s of talk`);
@@ -41,7 +41,8 @@ export function garbage({ isQuick, ...bench }: Bench): Promise<Report> {
       bench,
     );
     return reportOf(contest, log.collections);
-  });
+  };
+  return bench.withRelay(SETTINGS, play, options);
 }
 
 function reportOf(contest: Contest, all: readonly Collection[]): Report {

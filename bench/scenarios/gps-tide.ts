@@ -13,14 +13,14 @@ import type {
   PositionsPlayed,
   PositionsSetup,
 } from '../generator/loads/positions.js';
-import { type Player, soon, withPlayer } from '../generator/player.js';
+import { type Player, soon } from '../generator/player.js';
 import { nowMs } from '../machine/clock.js';
 import { descendantsCpuUs } from '../machine/descendants.js';
 import { cpuUs } from '../machine/processes.js';
 import type { Bench, Report } from '../scenario.js';
 import { type Commits, withCommits } from '../servers/commits.js';
 import { connectTo } from '../servers/database.js';
-import { type Relay, withRelay } from '../servers/relay.js';
+import type { Relay } from '../servers/relay.js';
 import { enlist } from '../servers/users.js';
 import {
   BEYOND_COMMITS_MS_MAX,
@@ -55,8 +55,7 @@ type PositionsPlayer = Player<PositionsPiece, PositionsPlayed, readonly Account[
 
 export function gpsTide(bench: Bench): Promise<Report> {
   const plan = bench.isQuick ? QUICK : FULL;
-  const { cores, signal } = bench;
-  return withRelay({ cores: cores.server, signal, settings: SETTINGS }, (relay) =>
+  return bench.withRelay(SETTINGS, (relay) =>
     withAudience(bench, { relay, listeners: LISTENERS }, (audience) =>
       withPositions(bench, { relay, radios: plan.radios }, (positions) =>
         withCommits(relay, async (commits) =>
@@ -117,12 +116,12 @@ const passed = (before: Clocks, after: Clocks): Clocks => ({
 });
 
 async function withPositions<T>(
-  { cores, signal }: Bench,
+  bench: Bench,
   { relay, radios }: { readonly relay: Relay; readonly radios: number },
   use: (positions: PositionsPlayer) => Promise<T>,
 ): Promise<T> {
   const users = await enlist(relay, { users: radios + PHONES, hasDevices: true });
-  return withPlayer<PositionsSetup, PositionsPiece, PositionsPlayed, readonly Account[], T>(
+  return bench.withPlayer<PositionsSetup, PositionsPiece, PositionsPlayed, readonly Account[], T>(
     new URL('../generator/loads/positions.js', import.meta.url),
     {
       server: targetOf(relay),
@@ -132,7 +131,6 @@ async function withPositions<T>(
       phones: users.slice(radios),
       phonesShare: PHONES_SHARE,
     },
-    { cores: cores.generator, signal },
     use,
   );
 }

@@ -8,11 +8,9 @@ import { atMost, watched } from '../figures/goals.js';
 import { faultsOfGenerator, linesOfFaults, linesOfGoals } from '../figures/judge.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { Idle, IdleTask, Load, Step } from '../generator/loads/idle.js';
-import { generate } from '../generator/player.js';
 import type { Bench, Report } from '../scenario.js';
 import { COUNTED_MS, countTransactions } from '../servers/database.js';
 import { withPeer } from '../servers/peers.js';
-import { withRelay } from '../servers/relay.js';
 import type { Server } from '../servers/start.js';
 import { enlist } from '../servers/users.js';
 
@@ -92,11 +90,11 @@ interface Measured {
 }
 
 function measureRelay(bench: Bench, plan: Plan, relayThreads: string): Promise<Measured> {
-  const { cores, signal, isQuick } = bench;
+  const { signal, isQuick } = bench;
   const name = `RELAY_THREADS=${relayThreads}`;
   bench.progress(name);
   const settings = { ...SETTINGS, RELAY_THREADS: relayThreads };
-  return withRelay({ cores: cores.server, signal, settings }, async (relay) => {
+  return bench.withRelay(settings, async (relay) => {
     const count = plan.load.steps.at(-1) ?? 0;
     const users = await enlist(relay, {
       users: count,
@@ -123,12 +121,12 @@ function measurePeer(bench: Bench, plan: Plan, fleet: Fleet, peer: 'ws' | 'bare'
   }));
 }
 
-function measure({ cores, signal }: Bench, { load }: Plan, server: Server, fleet: Fleet): Promise<Idle> {
-  return generate<IdleTask, Idle>(
-    new URL('../generator/loads/idle.js', import.meta.url),
-    { server, ...fleet, load },
-    { cores: cores.generator, signal },
-  );
+function measure(bench: Bench, { load }: Plan, server: Server, fleet: Fleet): Promise<Idle> {
+  return bench.generate<IdleTask, Idle>(new URL('../generator/loads/idle.js', import.meta.url), {
+    server,
+    ...fleet,
+    load,
+  });
 }
 
 /** What the lines, the goals and the plots say of one server. */

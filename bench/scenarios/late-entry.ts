@@ -6,10 +6,8 @@ import { faultsOfGenerator, linesOfFaults } from '../figures/judge.js';
 import { percentilesOf } from '../figures/plots.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { Entry, LateEntry, LateEntryTask, Load } from '../generator/loads/late-entry.js';
-import { generate } from '../generator/player.js';
 import { linesOfRuns } from '../machine/conditions.js';
 import type { Bench, Report } from '../scenario.js';
-import { withRelay } from '../servers/relay.js';
 import { enlist } from '../servers/users.js';
 
 /** In each a burst of 50 frames a second runs all the time. */
@@ -55,10 +53,10 @@ interface Size {
   readonly entries: number;
 }
 
-function measure({ cores, signal, progress }: Bench, { talkgroups, entries }: Size): Promise<Run> {
+function measure(bench: Bench, { talkgroups, entries }: Size): Promise<Run> {
   const name = talkgroups === 1 ? '1 talkgroup' : `${talkgroups.toLocaleString('en')} talkgroups`;
-  progress(name);
-  return withRelay({ cores: cores.server, signal, settings: SETTINGS }, async (relay) => {
+  bench.progress(name);
+  return bench.withRelay(SETTINGS, async (relay) => {
     const talking = talkersIn(talkgroups);
     const memberships = [...talking, ...spread(entries, talkgroups), ...spread(SUBSCRIBING, talkgroups)];
     const users = await enlist(relay, {
@@ -67,7 +65,7 @@ function measure({ cores, signal, progress }: Bench, { talkgroups, entries }: Si
       memberOf: (user) => memberships[user] ?? [],
     });
     const { url, dialect, pid } = relay;
-    const measured = await generate<LateEntryTask, LateEntry>(
+    const measured = await bench.generate<LateEntryTask, LateEntry>(
       new URL('../generator/loads/late-entry.js', import.meta.url),
       {
         server: { url, dialect, pid },
@@ -76,7 +74,6 @@ function measure({ cores, signal, progress }: Bench, { talkgroups, entries }: Si
         subscribing: users.slice(-SUBSCRIBING),
         load: LOAD,
       },
-      { cores: cores.generator, signal },
     );
     return { name, talkgroups, ...measured };
   });

@@ -20,10 +20,10 @@ import { faultsOfDelivery, faultsOfGenerator, linesOfFaults, linesOfGoals } from
 import { percentilesOf } from '../figures/plots.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { LoginsPiece, LoginsPlayed, LoginsSetup } from '../generator/loads/logins.js';
-import { type Player, withPlayer } from '../generator/player.js';
+import type { Player } from '../generator/player.js';
 import type { Delivered } from '../radios/channel.js';
 import type { Bench, Report } from '../scenario.js';
-import { type Relay, withRelay } from '../servers/relay.js';
+import type { Relay } from '../servers/relay.js';
 import { enlist } from '../servers/users.js';
 
 const LISTENERS = 200;
@@ -49,8 +49,7 @@ interface Measured {
 }
 
 export function loginStorm(bench: Bench): Promise<Report> {
-  const { cores, signal } = bench;
-  return withRelay({ cores: cores.server, signal, settings: SETTINGS }, async (relay) => {
+  return bench.withRelay(SETTINGS, async (relay) => {
     const measured = await withAudience(bench, { relay, listeners: LISTENERS }, (audience) =>
       withLogins(bench, relay, async (logins) => {
         const watched = watch(relay);
@@ -68,16 +67,15 @@ export function loginStorm(bench: Bench): Promise<Report> {
 }
 
 async function withLogins<T>(
-  { cores, signal }: Bench,
+  bench: Bench,
   relay: Relay,
   use: (logins: Player<LoginsPiece, LoginsPlayed, null>) => Promise<T>,
 ): Promise<T> {
   const users = await enlist(relay, { users: LOGINS, passwordHash: await hash(PASSWORD, COST) });
   const { restUrl: url, jwtSecret } = relay;
-  return withPlayer<LoginsSetup, LoginsPiece, LoginsPlayed, null, T>(
+  return bench.withPlayer<LoginsSetup, LoginsPiece, LoginsPlayed, null, T>(
     new URL('../generator/loads/logins.js', import.meta.url),
     { url, connectionsMax: LOGINS, users, password: PASSWORD, jwtSecret },
-    { cores: cores.generator, signal },
     use,
   );
 }

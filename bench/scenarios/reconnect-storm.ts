@@ -5,12 +5,12 @@ import { setTimeout } from 'node:timers/promises';
 import { AUDIENCE, type AudiencePlayer, targetOf, watch, withAudience } from '../experiments/beside.js';
 import type { CallersEnded, CallersSetup } from '../generator/loads/callers.js';
 import type { StormPiece, StormPlayed, StormSetup } from '../generator/loads/storm.js';
-import { type Player, soon, withPlayer } from '../generator/player.js';
+import { type Player, soon } from '../generator/player.js';
 import { around } from '../machine/clock.js';
 import type { Member } from '../radios/member.js';
 import type { Bench, Report } from '../scenario.js';
 import { COUNTED_MS, countTransactions } from '../servers/database.js';
-import { type Relay, withRelay } from '../servers/relay.js';
+import type { Relay } from '../servers/relay.js';
 import { enlist } from '../servers/users.js';
 import { LISTENERS, MEMBERS, type Plan, type Played, report, SETTINGS } from './reconnect-storm-report.js';
 
@@ -31,8 +31,7 @@ interface Fleet {
 
 export async function reconnectStorm(bench: Bench): Promise<Report> {
   const plan = bench.isQuick ? QUICK : PLAN;
-  const options = { cores: bench.cores.server, signal: bench.signal, settings: SETTINGS };
-  const played = await withRelay(options, async (relay) => {
+  const played = await bench.withRelay(SETTINGS, async (relay) => {
     const fleet = await enlistFleet(relay, plan);
     return withPlayers(bench, relay, fleet, (players) => play(bench, plan, relay, players));
   });
@@ -69,9 +68,7 @@ function withPlayers<T>(
   { radios, callers }: Fleet,
   use: (players: Players) => Promise<T>,
 ): Promise<T> {
-  const { cores, signal, progress } = bench;
   const server = targetOf(relay);
-  const options = { cores: cores.generator, signal };
   const each = Math.ceil(radios.length / GENERATORS);
 
   /** Those from `firstIndex` on, beside others. */
@@ -82,20 +79,18 @@ function withPlayers<T>(
   ): Promise<T> {
     const users = radios.slice(firstIndex, firstIndex + each);
     if (users.length === 0) return then(others);
-    progress(`${users.length} radios join`);
-    return withPlayer<StormSetup, StormPiece, StormPlayed, null, T>(
+    bench.progress(`${users.length} radios join`);
+    return bench.withPlayer<StormSetup, StormPiece, StormPlayed, null, T>(
       new URL('../generator/loads/storm.js', import.meta.url),
       { server, users, firstIndex, arrivalsPerSecond: ARRIVALS_PER_SECOND },
-      options,
       (storm) => withStorms(firstIndex + each, [...others, storm], then),
     );
   }
 
   return withAudience(bench, { relay, listeners: LISTENERS }, (audience) =>
-    withPlayer<CallersSetup, never, never, CallersEnded, T>(
+    bench.withPlayer<CallersSetup, never, never, CallersEnded, T>(
       new URL('../generator/loads/callers.js', import.meta.url),
       { server, callers, payloadBytes: AUDIENCE.payloadBytes },
-      options,
       (callers) => withStorms(0, [], (storms) => use({ audience, callers, storms })),
     ),
   );

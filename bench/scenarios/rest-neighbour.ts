@@ -12,7 +12,6 @@ import { soon } from '../generator/player.js';
 import { failuresOf } from '../generator/requests.js';
 import type { Member } from '../radios/member.js';
 import type { Bench, Report } from '../scenario.js';
-import { withRelay } from '../servers/relay.js';
 import { enlist } from '../servers/users.js';
 
 const MEMBERS = 10_000;
@@ -53,8 +52,7 @@ interface Told {
 
 export function restNeighbour(bench: Bench): Promise<Report> {
   const plan = bench.isQuick ? QUICK : FULL;
-  const { cores, signal } = bench;
-  return withRelay({ cores: cores.server, signal, settings: SETTINGS }, async (relay) => {
+  return bench.withRelay(SETTINGS, async (relay) => {
     const users = await enlist(relay, { users: MEMBERS });
     const [neighbour, someone] = users.map((user) => [user] as const);
     if (neighbour === undefined || someone === undefined)

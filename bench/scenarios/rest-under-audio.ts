@@ -26,7 +26,6 @@ import { soon } from '../generator/player.js';
 import { failuresOf } from '../generator/requests.js';
 import type { Delivered } from '../radios/channel.js';
 import type { Bench, Report } from '../scenario.js';
-import { withRelay } from '../servers/relay.js';
 
 const LISTENERS = 200;
 const DELIVERIES_PER_SECOND = LISTENERS * AUDIENCE.framesPerSecond;
@@ -86,8 +85,7 @@ const settingsOf = (relayThreads: 0 | 1) => ({ LOG_LEVEL: 'warn', RELAY_THREADS:
 function measure(bench: Bench, { plan, relayThreads, perSecond }: Subject): Promise<Run> {
   const name = `RELAY_THREADS=${relayThreads}`;
   bench.progress(name);
-  const { cores, signal } = bench;
-  return withRelay({ cores: cores.server, signal, settings: settingsOf(relayThreads) }, async (relay) => {
+  return bench.withRelay(settingsOf(relayThreads), async (relay) => {
     const users = await enlistAskers(relay, USERS);
     return withAudience(bench, { relay, listeners: LISTENERS }, (audience) =>
       withRest(bench, { relay, users, mix: 'mixed' }, async (rest) => {

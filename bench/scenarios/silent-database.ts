@@ -29,7 +29,7 @@ import { type Conditions, linesOfConditions } from '../machine/conditions.js';
 import type { Delivered } from '../radios/channel.js';
 import type { Bench, Report } from '../scenario.js';
 import { whileSilent } from '../servers/database.js';
-import { type Relay, withRelay } from '../servers/relay.js';
+import type { Relay } from '../servers/relay.js';
 
 const LISTENERS = 200;
 const DELIVERIES_PER_SECOND = LISTENERS * AUDIENCE.framesPerSecond;
@@ -71,9 +71,9 @@ interface Measured {
 }
 
 export function silentDatabase(bench: Bench): Promise<Report> {
-  const { cores, signal, isQuick } = bench;
+  const { signal, isQuick } = bench;
   const plan = isQuick ? QUICK : FULL;
-  return withRelay({ cores: cores.server, signal, settings: SETTINGS }, async (relay) => {
+  return bench.withRelay(SETTINGS, async (relay) => {
     const users = await enlistAskers(relay, USERS);
     const measured = await withAudience(bench, { relay, listeners: LISTENERS }, (audience) =>
       withRest(bench, { relay, users, mix: 'mixed', connectionsMax: CONNECTIONS }, async (rest) => {

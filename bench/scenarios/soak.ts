@@ -9,12 +9,12 @@ import { faultsOfGenerator, linesOfFaults, linesOfGoals } from '../figures/judge
 import type { Goal, Plot } from '../figures/result.js';
 import type { RestPlayed } from '../generator/loads/rest.js';
 import type { Load, Sample, SoakPiece, SoakPlayed, SoakSetup } from '../generator/loads/soak.js';
-import { soon, withPlayer } from '../generator/player.js';
+import { soon } from '../generator/player.js';
 import { failuresOf } from '../generator/requests.js';
 import { type Memory, readMemory } from '../machine/held-memory.js';
 import { residentBytes } from '../machine/processes.js';
 import type { Bench, Report } from '../scenario.js';
-import { withRelay } from '../servers/relay.js';
+import type { Relay } from '../servers/relay.js';
 import { enlist } from '../servers/users.js';
 
 interface Plan {
@@ -61,14 +61,8 @@ interface Collected extends Memory {
 export async function soak(bench: Bench): Promise<Report> {
   const plan = bench.isQuick ? QUICK : PLAN;
   const inspector = createInspectorLog();
-  const options = {
-    cores: bench.cores.server,
-    signal: bench.signal,
-    settings: SETTINGS,
-    nodeFlags: ['--inspect=127.0.0.1:0'],
-    onOutput: inspector.take,
-  };
-  const played = await withRelay(options, async (relay): Promise<Played> => {
+  const options = { nodeFlags: ['--inspect=127.0.0.1:0'], onOutput: inspector.take };
+  const play = async (relay: Relay): Promise<Played> => {
     const users = await enlist(relay, {
       users: RADIOS,
       talkgroups: Array.from({ length: RADIOS / LOAD.members }, () => 'open' as const),
@@ -77,10 +71,9 @@ export async function soak(bench: Bench): Promise<Report> {
     const askers = await enlistAskers(relay, REST_USERS);
     const { url, dialect, pid } = relay;
     return withRest(bench, { relay, users: askers, mix: 'writes' }, (rest) =>
-      withPlayer<SoakSetup, SoakPiece, SoakPlayed, null, Played>(
+      bench.withPlayer<SoakSetup, SoakPiece, SoakPlayed, null, Played>(
         new URL('../generator/loads/soak.js', import.meta.url),
         { server: { url, dialect, pid }, users, load: LOAD },
-        { cores: bench.cores.generator, signal: bench.signal },
         async (fleet) => {
           bench.progress(`${RADIOS} radios have joined: ${plan.ms / 60_000} min`);
           const [soaked, asked, collected] = await Promise.all([
@@ -92,7 +85,8 @@ export async function soak(bench: Bench): Promise<Report> {
         },
       ),
     );
-  });
+  };
+  const played = await bench.withRelay(SETTINGS, play, options);
   return report(plan, played, bench.isQuick);
 }
 

@@ -4,13 +4,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type AudiencePlayer, targetOf } from '../experiments/beside.js';
+import { type AudiencePlayer, withAudience } from '../experiments/beside.js';
 import { columns, percent, us } from '../figures/figures.js';
 import { watched } from '../figures/goals.js';
 import { faultsOfDelivery, faultsOfGenerator, linesOfFaults, linesOfGoals } from '../figures/judge.js';
 import type { Bar, Goal, Plot } from '../figures/result.js';
-import type { AudienceHeard, AudiencePiece, AudienceSetup } from '../generator/loads/audience.js';
-import { soon, withPlayer } from '../generator/player.js';
+import type { AudienceHeard } from '../generator/loads/audience.js';
+import { soon } from '../generator/player.js';
 import { around } from '../machine/clock.js';
 import { type Collection, createCollectionLog } from '../machine/collections.js';
 import { type ModeTimes, modeTimes } from '../machine/processes.js';
@@ -18,9 +18,8 @@ import { readProfiles, selfTimes } from '../machine/profile.js';
 import { countSystemCalls } from '../machine/system-calls.js';
 import type { Delivered } from '../radios/channel.js';
 import type { Bench, Report } from '../scenario.js';
-import { type Relay, withRelay } from '../servers/relay.js';
+import type { Relay } from '../servers/relay.js';
 import type { ServerOptions } from '../servers/start.js';
-import { enlist } from '../servers/users.js';
 
 const AUDIENCE = { probeEvery: 20, framesPerSecond: 50, payloadBytes: 60 };
 const SETTINGS = { LOG_LEVEL: 'warn' };
@@ -124,19 +123,13 @@ interface ListenersOptions extends Pick<ServerOptions, 'nodeFlags' | 'onOutput'>
 
 /** A relay of its own, and one who talks on it from here on. */
 function withListeners<T>(
-  { cores, signal }: Bench,
+  bench: Bench,
   { listeners, ...options }: ListenersOptions,
   use: (audience: AudiencePlayer, relay: Relay) => Promise<T>,
 ): Promise<T> {
-  return withRelay({ cores: cores.server, signal, settings: SETTINGS, ...options }, async (relay) => {
-    const users = await enlist(relay, { users: listeners + 1 });
-    return withPlayer<AudienceSetup, AudiencePiece, AudienceHeard, Delivered, T>(
-      new URL('../generator/loads/audience.js', import.meta.url),
-      { server: targetOf(relay), users, audience: AUDIENCE },
-      { cores: cores.generator, signal },
-      (audience) => use(audience, relay),
-    );
-  });
+  const talk = (relay: Relay) =>
+    withAudience(bench, { relay, listeners, audience: AUDIENCE }, (audience) => use(audience, relay));
+  return bench.withRelay(SETTINGS, talk, options);
 }
 
 function reportOf(plan: Plan, profiled: Profiled, traced: Traced): Report {
