@@ -1,6 +1,7 @@
 // `make bench`: runs scenarios, prints them and keeps each in bench/results. `run.js [SCENARIO]`, or SCENARIO=... and QUICK=1.
 import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
+import { linesOfFaults, linesOfGoals } from './figures/judge.js';
 import { choosePins, describeMachine, type Pins } from './machine/processes.js';
 import { showProgress } from './progress.js';
 import { writePage } from './report/page.js';
@@ -110,7 +111,7 @@ async function run(name: string, isQuick: boolean, interrupt: AbortSignal): Prom
     const { tell, note } = progress;
     const played = await scenario.play(createBench({ cores, isQuick, signal, progress: tell, note }));
     progress.end();
-    const { lines, details, ...said } = played;
+    const { lines, limits, details, ...said } = played;
     const files = await keep(name, isQuick, {
       scenario: name,
       startedAt,
@@ -122,7 +123,16 @@ async function run(name: string, isQuick: boolean, interrupt: AbortSignal): Prom
       ...said,
       ...details,
     });
-    console.log(`\n${[...lines, lineOfCores(cores), `${tookS()} s; written to ${files}`].join('\n')}\n`);
+    const all = [
+      ...linesOfFaults(said.faults),
+      ...linesOfGoals(said.goals),
+      '',
+      ...lines,
+      `limits raised: none${limits === undefined ? '' : `; ${limits}`}`,
+      lineOfCores(cores),
+      `${tookS()} s; written to ${files}`,
+    ];
+    console.log(`\n${all.join('\n')}\n`);
     return true;
   } catch (error) {
     progress.end();

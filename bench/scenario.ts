@@ -51,8 +51,10 @@ export function createBench(terms: Terms): Bench {
 }
 
 export interface Report {
-  /** For the terminal: the two numbers first, limits that were raised last. */
+  /** For the terminal, below the faults and the goals. */
   readonly lines: readonly string[];
+  /** Which limit the load meets; no scenario raises one. */
+  readonly limits?: string;
   /** What makes the run say nothing; with one of them no goal is met. */
   readonly faults: readonly string[];
   readonly goals: readonly Goal[];

@@ -1,6 +1,6 @@
 // From phases with and without a disturbance to ratios of pairs, and whether the others were left in peace.
 import { columns, mib, ms, type Quartiles, quartiles } from '../figures/figures.js';
-import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import { faultsOfDelivery, faultsOfGenerator, judge } from '../figures/judge.js';
 import { percentilesOf } from '../figures/plots.js';
 import type { Bar, Goal, Plot } from '../figures/result.js';
 import type { DisturbanceTask, Load, Phase, Played } from '../generator/loads/disturbance.js';
@@ -60,7 +60,7 @@ export function playPhases(bench: Bench, options: PhasesOptions): Promise<Report
     const goals = runs.flatMap((run) => goalsOf(run, options)).map((goal) => judged(goal, faults));
     const load = cases.map(({ name, load }) => ({ name, ...load }));
     return {
-      lines: linesOf(runs, { ...options, faults, goals }),
+      lines: linesOf(runs, options),
       faults,
       goals,
       plots: plotsOf(runs),
@@ -163,19 +163,11 @@ const memoryOf = ({ load, phases }: Run) =>
     residentBytes / 2 ** 20,
   ]);
 
-interface Told extends PhasesOptions {
-  readonly faults: readonly string[];
-  readonly goals: readonly Goal[];
-}
-
-function linesOf(runs: readonly Run[], { accountOf, faults, goals }: Told): string[] {
+function linesOf(runs: readonly Run[], { accountOf }: PhasesOptions): string[] {
   const line = columns(30, 27);
   const each = (name: string, cell: (run: Run) => string) => line(name, ...runs.map(cell));
   const cells = runs.map((run) => accountOf(run, run.load).cells);
   return [
-    ...linesOfFaults(faults),
-    ...linesOfGoals(goals),
-    '',
     each('of the others', ({ name }) => name),
     each('p50 without', (run) => ms(run.without.p50Ms)),
     each('p50 with', (run) => ms(run.with.p50Ms)),
@@ -192,6 +184,5 @@ function linesOf(runs: readonly Run[], { accountOf, faults, goals }: Told): stri
     each('  after', (run) => mib(run.residentBytesAfter)),
     '',
     ...linesOfRuns(runs, 'frames'),
-    'limits raised: none',
   ];
 }

@@ -1,7 +1,7 @@
 // How much the REST door takes: the rate is stepped up until answers come late, whatever is asked for.
 import { columns, ms, percent } from '../figures/figures.js';
 import { watched } from '../figures/goals.js';
-import { faultsOfGenerator, linesOfFaults } from '../figures/judge.js';
+import { faultsOfGenerator } from '../figures/judge.js';
 import { percentilesOf } from '../figures/plots.js';
 import type { Plot } from '../figures/result.js';
 import type { Mix, RestPiece, RestPlayed, RestSetup } from '../generator/loads/rest.js';
@@ -133,7 +133,6 @@ function reportOf({ name, load, mix, plan, rungs, loops }: Measured): Report {
   const settings = { connections: CONNECTIONS, users: USERS, p99MsMax: P99_MS_MAX, ...plan, mix };
   return {
     lines: [
-      ...linesOfFaults(faults),
       `${name}, highest rate with p99 at most ${P99_MS_MAX} ms and no failure: ${wordsOf(rungs)}/s`,
       ...(loops === null ? [] : linesOfLoops(loops)),
       '',
@@ -141,7 +140,6 @@ function reportOf({ name, load, mix, plan, rungs, loops }: Measured): Report {
       `held constant: ${CONNECTIONS} kept connections, ${USERS} users, the mix; ${plan.stepMs / 1000} s at each rate`,
       '',
       ...linesOfRungs(rungs),
-      'limits raised: none',
     ],
     faults,
     goals,

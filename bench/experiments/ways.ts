@@ -2,7 +2,7 @@
 // how late it is.
 import { columns, ms, pairedRatios, quartiles, us } from '../figures/figures.js';
 import { atMost, watched, watchedMedian } from '../figures/goals.js';
-import { faultsOfDelivery, faultsOfGenerator, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import { faultsOfDelivery, faultsOfGenerator } from '../figures/judge.js';
 import { percentilesOf } from '../figures/plots.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { WaysPlayed, WaysTask, WayTurn } from '../generator/loads/ways.js';
@@ -103,15 +103,7 @@ function reportOf(plan: Plan, played: WaysPlayed): Report {
   const goals = sides.slice(1).flatMap((side) => goalsOf(plan, sides, side, faults));
   const { title, ...load } = plan;
   return {
-    lines: [
-      ...linesOfGoals(goals),
-      '',
-      ...linesOfFaults(faults),
-      ...linesOfSides(sides),
-      '',
-      ...linesOfConditions(played, 'frames'),
-      'limits raised: none',
-    ],
+    lines: [...linesOfSides(sides), '', ...linesOfConditions(played, 'frames')],
     faults,
     goals,
     plots: plotsOf(title, sides),

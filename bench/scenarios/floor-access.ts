@@ -2,7 +2,7 @@
 import { columns, ms } from '../figures/figures.js';
 import { atMost, watched } from '../figures/goals.js';
 import type { Latency } from '../figures/histogram.js';
-import { faultsOfGenerator, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import { faultsOfGenerator } from '../figures/judge.js';
 import { percentilesOf } from '../figures/plots.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { FloorAccess, FloorAccessTask, Load } from '../generator/loads/floor-access.js';
@@ -43,7 +43,7 @@ export async function floorAccess(bench: Bench): Promise<Report> {
   const faults = runs.flatMap(faultsOf);
   const goals = goalsOf(runs, faults);
   return {
-    lines: linesOf(runs, faults, goals),
+    lines: linesOf(runs),
     faults,
     goals,
     plots: [
@@ -114,7 +114,7 @@ const plotOf = (runs: readonly Run[], { title, note, latency }: Told): Plot =>
     runs.map((run) => [run.name, latency(run)]),
   );
 
-function linesOf(runs: readonly Run[], faults: readonly string[], goals: readonly Goal[]): string[] {
+function linesOf(runs: readonly Run[]): string[] {
   const line = columns(24, 18);
   const each = (name: string, cell: (run: Run) => string) => line(name, ...runs.map(cell));
   const latency = (name: string, of: (run: Run) => Latency) => [
@@ -123,9 +123,6 @@ function linesOf(runs: readonly Run[], faults: readonly string[], goals: readonl
     each(`${name}, longest`, (run) => ms(of(run).maxMs)),
   ];
   return [
-    ...linesOfFaults(faults),
-    ...linesOfGoals(goals),
-    '',
     each('', ({ name }) => name),
     ...latency('access time', ({ access }) => access),
     ...latency('first frame', ({ firstFrame }) => firstFrame),
@@ -138,6 +135,5 @@ function linesOf(runs: readonly Run[], faults: readonly string[], goals: readonl
     '',
     'to compare: 3GPP TS 22.179 gives the whole system 300 ms for 95 % of all requests (KPI 1, R-6.15.3.2-012)',
     'and 300 ms from mouth to ear for 95 % of all bursts (KPI 3, R-6.15.3.2-015)',
-    'limits raised: none',
   ];
 }

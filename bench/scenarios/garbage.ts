@@ -1,7 +1,7 @@
 // What the relay leaves to the garbage collector while one talks to a thousand: collections, and bytes for each frame.
 import { columns, ms } from '../figures/figures.js';
 import { atMost, watched } from '../figures/goals.js';
-import { faultsOfDelivery, faultsOfGenerator, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import { faultsOfDelivery, faultsOfGenerator } from '../figures/judge.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { Contest, ContestTask } from '../generator/loads/contest.js';
 import { generateTogether } from '../generator/player.js';
@@ -61,9 +61,6 @@ function reportOf(contest: Contest, all: readonly Collection[]): Report {
     line(name, ...THREADS.map((_, thread) => cell(during.filter((one) => one.thread === thread))));
   return {
     lines: [
-      ...linesOfFaults(faults),
-      ...linesOfGoals(goals),
-      '',
       line('', ...THREADS),
       each('minor collections', (own) => `${own.filter(({ kind }) => kind === 'minor').length}`),
       each('major collections', (own) => `${own.filter(isMajor).length}`),
@@ -71,7 +68,6 @@ function reportOf(contest: Contest, all: readonly Collection[]): Report {
       each('longest pause', (own) => ms(Math.max(0, ...own.map(({ pauseMs }) => pauseMs)))),
       '',
       ...linesOfConditions(contest, 'frames'),
-      'limits raised: none',
     ],
     faults,
     goals,

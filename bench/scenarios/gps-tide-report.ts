@@ -4,7 +4,7 @@ import { highestOf, type Rung, seriesOf, wordsOf } from '../experiments/ladder.j
 import { columns, ms, percent, us } from '../figures/figures.js';
 import { atMost, watched } from '../figures/goals.js';
 import type { Latency } from '../figures/histogram.js';
-import { faultsOfDelivery, faultsOfGenerator, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import { faultsOfDelivery, faultsOfGenerator } from '../figures/judge.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { AudienceHeard } from '../generator/loads/audience.js';
 import type { PositionsPlayed } from '../generator/loads/positions.js';
@@ -80,17 +80,14 @@ export function reportOf(measured: Measured): Report {
   const { p50, p99 } = BEYOND_COMMITS_MS_MAX;
   return {
     lines: [
-      ...linesOfFaults(faults),
       `highest rate acknowledged in time: ${wordsOf(rungs)}/s`,
       `  in time: p50 at most ${p50} ms and p99 at most ${p99} ms later than those of bare commits beside, no failure`,
-      ...linesOfGoals(goals.slice(1)),
-      '',
       `load: ${plan.radios} radios by GPS_UPDATE, ${PHONES} phones by REST (${percent(PHONES_SHARE)} of the fixes), open loop; one talker, ${LISTENERS} listeners; ${COMMITS_PER_SECOND} bare commits a second`,
       `held constant: radios, phones, their shares, the audio; ${plan.stepMs / 1000} s at each rate`,
       '',
       ...linesOfRungs(rungs, quiet),
-      'limits raised: none; a radio sends at most two fixes a second, which is what it may',
     ],
+    limits: 'a radio sends at most two fixes a second, which is what it may',
     faults,
     goals,
     plots: [plotOfLatency(rungs), plotOfCpu(rungs, quiet)],

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { columns, kib, mib, percent, us } from '../figures/figures.js';
 import { atMost, watched } from '../figures/goals.js';
-import { faultsOfGenerator, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import { faultsOfGenerator } from '../figures/judge.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { Idle, IdleTask, Load, Step } from '../generator/loads/idle.js';
 import type { Bench, Report } from '../scenario.js';
@@ -181,7 +181,7 @@ function report({ relays, ...peers }: Runs, plan: Plan): Report {
   const faults = figures.flatMap((one) => faultsOfGenerator(one, one.name));
   const goals = goalsOf({ figures, shipped, ws, bare, faults, plan });
   return {
-    lines: linesOf(figures, { plan, faults, goals }),
+    lines: linesOf(figures, plan),
     faults,
     goals,
     plots: [memoryPlot(runs)],
@@ -232,10 +232,7 @@ function goalsOf({ figures, shipped, ws, bare, faults, plan: { radios } }: Judge
   ];
 }
 
-type Told = Pick<Judged, 'plan' | 'faults'> & Pick<Report, 'goals'>;
-
-function linesOf(figures: readonly Figures[], { plan, faults, goals }: Told): string[] {
-  const { load, radios, bound } = plan;
+function linesOf(figures: readonly Figures[], { load, radios, bound }: Plan): string[] {
   const most = load.steps.at(-1) ?? 0;
   const line = columns(34, 18);
   const each = (name: string, cell: (one: Figures) => string) => line(name, ...figures.map(cell));
@@ -244,9 +241,6 @@ function linesOf(figures: readonly Figures[], { plan, faults, goals }: Told): st
       mib(steps.find((step) => step.radios === count)?.residentBytes ?? Number.NaN),
     );
   return [
-    ...linesOfFaults(faults),
-    ...linesOfGoals(goals),
-    '',
     each('', ({ name }) => name),
     each(`memory per radio, ${radios}`, ({ bytesPerRadio }) => kib(bytesPerRadio)),
     each('CPU per handshake', ({ handshakeUs }) => us(handshakeUs)),
@@ -263,7 +257,6 @@ function linesOf(figures: readonly Figures[], { plan, faults, goals }: Told): st
     '',
     `load: ${most} radios at most, bounded by ${bound}; ${load.arrivalsPerSecond} join a second, ${MEMBERS} in a talkgroup, and say nothing`,
     `memory: resident set ${load.settleMs / 1000} s after the last came, less that without radios; no collection is forced`,
-    `limits raised: none`,
   ];
 }
 

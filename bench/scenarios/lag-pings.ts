@@ -12,7 +12,7 @@ import {
 } from '../experiments/lineup.js';
 import { columns, ms, pairedRatios, quartiles, ratio, us } from '../figures/figures.js';
 import { atMost, watchedMedian } from '../figures/goals.js';
-import { faultsOfGenerator, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import { faultsOfGenerator } from '../figures/judge.js';
 import type { Goal } from '../figures/result.js';
 import type { Contest, ContestTask, Played } from '../generator/loads/contest.js';
 import { generateTogether } from '../generator/player.js';
@@ -178,16 +178,12 @@ function reportOf({ plan, lineup, tail, steady, beside, fresh }: Told): Report {
       `p99 relay latency  ${ms(compared.sides[0]?.latency.p99Ms ?? Number.NaN)}`,
       `CPU per delivery   ${us(compared.sides[0]?.cpuUs.median ?? Number.NaN)}`,
       '',
-      ...linesOfFaults(faults),
       ...linesOfSides(compared, 'delivery'),
       ...(pinging === null ? [] : ['', ...linesOfSides(pinging, 'delivery')]),
       '',
       lineOfLeftOut(tail.turns),
       ...linesOfFresh(fresh),
-      ...linesOfGoals(goals),
-      '',
       ...linesOfRuns(conditions, 'frames'),
-      'limits raised: none',
     ],
     faults,
     goals,

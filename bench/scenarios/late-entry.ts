@@ -2,7 +2,7 @@
 import { columns, ms } from '../figures/figures.js';
 import { watched } from '../figures/goals.js';
 import type { Latency } from '../figures/histogram.js';
-import { faultsOfGenerator, linesOfFaults } from '../figures/judge.js';
+import { faultsOfGenerator } from '../figures/judge.js';
 import { percentilesOf } from '../figures/plots.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { Entry, LateEntry, LateEntryTask, Load } from '../generator/loads/late-entry.js';
@@ -39,7 +39,7 @@ export async function lateEntry(bench: Bench): Promise<Report> {
     entriesOfEachKind: entries,
   };
   return {
-    lines: linesOf(runs, faults),
+    lines: linesOf(runs),
     faults,
     goals: runs.flatMap(goalsOf),
     plots: plotsOf(runs),
@@ -138,7 +138,7 @@ function plotsOf(runs: readonly Run[]): Plot[] {
   ];
 }
 
-function linesOf(runs: readonly Run[], faults: readonly string[]): string[] {
+function linesOf(runs: readonly Run[]): string[] {
   const line = columns(36, 18);
   const each = (name: string, cell: (run: Run) => string) => line(name, ...runs.map(cell));
   const latency = (name: string, of: (run: Run) => Latency) => [
@@ -152,11 +152,7 @@ function linesOf(runs: readonly Run[], faults: readonly string[]): string[] {
     ...latency('  wait for the next frame', (run) => of(run).waited),
   ];
   return [
-    ...linesOfFaults(faults),
     each('', ({ name }) => name),
-    each('connecting: first frame p99', ({ connecting }) => ms(connecting.heard.p99Ms)),
-    each('subscribing: first frame p99', ({ subscribing }) => ms(subscribing.heard.p99Ms)),
-    '',
     'connecting, from the first SYN',
     ...entry('WELCOME', ({ connecting }) => connecting),
     'subscribing, from SUBSCRIBE',
@@ -172,6 +168,5 @@ function linesOf(runs: readonly Run[], faults: readonly string[]): string[] {
     '',
     'to compare: 3GPP TS 22.179 gives the whole system 350 ms for a late entry (KPI 4, R-6.15.4.2-004)',
     'the frame clock of 20 ms alone makes 10 ms on average and up to 20 ms, whatever the server does',
-    'limits raised: none',
   ];
 }

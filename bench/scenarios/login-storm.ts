@@ -16,7 +16,7 @@ import {
 import { columns, ms, ratio } from '../figures/figures.js';
 import { atMost, watched } from '../figures/goals.js';
 import { type Latency, mergeLatencies } from '../figures/histogram.js';
-import { faultsOfDelivery, faultsOfGenerator, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import { faultsOfDelivery, faultsOfGenerator } from '../figures/judge.js';
 import { percentilesOf } from '../figures/plots.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { LoginsPiece, LoginsPlayed, LoginsSetup } from '../generator/loads/logins.js';
@@ -128,9 +128,6 @@ function reportOf({ phases, surroundings, delivered }: Measured): Report {
   const line = columns(34, 14);
   return {
     lines: [
-      ...linesOfFaults(faults),
-      ...linesOfGoals(goals),
-      '',
       `load: one talker, ${LISTENERS} listeners; ${LOGINS} logins within ${STORM_MS / 1000} s in every second phase of ${PHASE_MS / 1000} s`,
       `held constant: the audio, ${LOGINS} users with a connection each, bcrypt at cost ${COST}; storms: ${summary.storms}`,
       line('audio p99 without', ms(audio.without.p99Ms)),
@@ -145,8 +142,8 @@ function reportOf({ phases, surroundings, delivered }: Measured): Report {
       ...Object.entries(summary.refusals).map(([refusal, count]) => line(refusal, `${count}`)),
       line('neither let in nor turned away', `${summary.lost}`),
       ...linesOfSurroundings(surroundings, 'frames and logins'),
-      'limits raised: none; the limit that is hit is the password queue (64 waiting, or 2.5 s of them)',
     ],
+    limits: 'the limit that is hit is the password queue (64 waiting, or 2.5 s of them)',
     faults,
     goals,
     plots: [plotOf(audio)],

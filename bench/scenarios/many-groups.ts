@@ -11,7 +11,7 @@ import {
 } from '../experiments/lineup.js';
 import { columns, pairedRatios, quartiles, us } from '../figures/figures.js';
 import { atLeast, watchedMedian } from '../figures/goals.js';
-import { faultsOfGenerator, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import { faultsOfGenerator } from '../figures/judge.js';
 import type { Goal, Plot, Series } from '../figures/result.js';
 import type { Capacity, CapacityTask } from '../generator/loads/capacity.js';
 import type { Contest, ContestTask } from '../generator/loads/contest.js';
@@ -172,7 +172,6 @@ function reportOf(told: Told): Report {
       ...capacities.slice(0, 1).map(({ value }) => `capacity, deliveries a second  ${Math.round(value)}`),
       `CPU per delivery               ${us(moderate.sides[0]?.cpuUs.median ?? Number.NaN)}`,
       '',
-      ...linesOfFaults(faults),
       line('capacity', 'deliveries a second', 'quartiles'),
       ...capacities.map(({ server, value, low = value, high = value }) =>
         line(server, `${Math.round(value)}`, `${Math.round(low)} to ${Math.round(high)}`),
@@ -180,10 +179,7 @@ function reportOf(told: Told): Report {
       '',
       ...linesOfSides(moderate, 'delivery'),
       '',
-      ...linesOfGoals(promised),
-      '',
       ...linesOfRuns(conditions, 'frames'),
-      'limits raised: none',
     ],
     faults,
     goals: [...capacities.map(({ server: _, ...goal }) => goal), ...promised],

@@ -9,9 +9,7 @@ import {
   settingsOf,
   withLineup,
 } from '../experiments/lineup.js';
-import { ms, us } from '../figures/figures.js';
 import { watched, watchedMedian } from '../figures/goals.js';
-import { linesOfFaults, linesOfGoals } from '../figures/judge.js';
 import type { Contest, ContestTask } from '../generator/loads/contest.js';
 import { generateTogether } from '../generator/player.js';
 import type { Contender, Piece } from '../generator/stage.js';
@@ -199,16 +197,9 @@ function reportOf(plan: Plan, lineup: Lineup, outcomes: readonly [Outcome, ...Ou
   const faults = outcomes.flatMap((one) => one.faults);
   return {
     lines: [
-      `p99 relay latency  ${ms(ours.latency.p99Ms)}`,
-      `CPU per delivery   ${us(ours.cpuUs.median)}`,
-      '',
-      ...linesOfFaults(faults),
       ...outcomes.flatMap((one) => [...linesOfSides(one, one.per), '']),
-      ...linesOfGoals(promised),
-      '',
       ...outcome.sides.slice(1).flatMap((side) => side.faults),
       ...linesOfConditions(outcome.contest, 'frames'),
-      'limits raised: none',
     ],
     faults,
     goals: [...own, ...promised],

@@ -3,7 +3,7 @@ import { AUDIENCE, linesOfSurroundings, type Surroundings } from '../experiments
 import { columns, ms } from '../figures/figures.js';
 import { atMost, watched } from '../figures/goals.js';
 import { type Latency, mergeLatencies } from '../figures/histogram.js';
-import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import { faultsOfDelivery, faultsOfGenerator, judge } from '../figures/judge.js';
 import { percentilesOf } from '../figures/plots.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { AudienceHeard } from '../generator/loads/audience.js';
@@ -76,7 +76,7 @@ export function report(plan: Plan, played: Played): Report {
   const faults = faultsOf(plan, figures);
   const goals = goalsOf(plan, figures, faults);
   return {
-    lines: linesOf({ plan, figures, faults, goals }),
+    lines: linesOf(plan, figures),
     faults,
     goals,
     plots: plotsOf(figures),
@@ -130,18 +130,8 @@ function goalsOf(plan: Plan, figures: Figures, faults: readonly string[]): Goal[
   ];
 }
 
-interface Told {
-  readonly plan: Plan;
-  readonly figures: Figures;
-  readonly faults: readonly string[];
-  readonly goals: readonly Goal[];
-}
-
-function linesOf({ plan: { radios, windowsMs }, figures, faults, goals }: Told): string[] {
+function linesOf({ radios, windowsMs }: Plan, figures: Figures): string[] {
   return [
-    ...linesOfFaults(faults),
-    ...linesOfGoals(goals),
-    '',
     ...linesOfRadios(figures, radios),
     ...linesOfSurvivors(figures, windowsMs),
     line('database transactions', `${figures.transactions ?? '-'}`),
@@ -150,7 +140,6 @@ function linesOf({ plan: { radios, windowsMs }, figures, faults, goals }: Told):
     `load: ${radios} radios, ${MEMBERS} in a talkgroup with one frame a second, dropped at once; they come back with`,
     `the client library's waits and their resume tokens. First frame: up to 1 s of it is the wait for that frame.`,
     `those who stay: ${LISTENERS} listeners, ${AUDIENCE.framesPerSecond} frames/s; p99 is the longer one of both windows`,
-    'limits raised: none',
   ];
 }
 

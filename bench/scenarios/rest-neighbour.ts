@@ -5,7 +5,7 @@ import { linesOfSurroundings, type Surroundings, watch } from '../experiments/be
 import { type RestPlayer, withRest } from '../experiments/throughput.js';
 import { columns, ms } from '../figures/figures.js';
 import { atMost, watched } from '../figures/goals.js';
-import { faultsOfGenerator, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import { faultsOfGenerator } from '../figures/judge.js';
 import { percentilesOf } from '../figures/plots.js';
 import type { Mix, RestPlayed } from '../generator/loads/rest.js';
 import { soon } from '../generator/player.js';
@@ -115,9 +115,6 @@ function reportOf({ plan, alone, beside, lists, surroundings }: Told): Report {
     line(name, ...[latency.p50Ms, latency.p99Ms, latency.maxMs].map(ms), `${requests}`);
   return {
     lines: [
-      ...linesOfFaults(faults),
-      ...linesOfGoals(goals),
-      '',
       `load: one user lists ${MEMBERS} members on ${CONNECTIONS} connections, in closed loop, for ${plan.besideMs / 1000} s`,
       `held constant: another user asks ${PER_SECOND} times a second for its talkgroups, and so does a health check`,
       '',
@@ -129,7 +126,6 @@ function reportOf({ plan, alone, beside, lists, surroundings }: Told): Report {
       row(`the lists, ${failuresOf(lists.sent)} of them refused`, lists),
       '',
       ...linesOfSurroundings(surroundings, 'requests'),
-      'limits raised: none',
     ],
     faults,
     goals,

@@ -18,7 +18,7 @@ import { CONNECTIONS, enlistAskers, type RestPlayer, withRest } from '../experim
 import { columns, ms, type Quartiles } from '../figures/figures.js';
 import { watched, watchedMedian } from '../figures/goals.js';
 import { type Latency, mergeLatencies } from '../figures/histogram.js';
-import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import { faultsOfDelivery, faultsOfGenerator, judge } from '../figures/judge.js';
 import { percentilesOf } from '../figures/plots.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { RestPlayed } from '../generator/loads/rest.js';
@@ -159,13 +159,7 @@ function reportOf(plan: Plan, own: Run, shared: Run | null): Report {
     ...plan,
   };
   return {
-    lines: [
-      ...linesOfFaults(faults),
-      ...linesOfGoals(goals),
-      '',
-      ...linesOf(plan, runs),
-      'limits raised: none',
-    ],
+    lines: [...linesOf(plan, runs)],
     faults,
     goals,
     plots: [plotOf(runs)],

@@ -19,7 +19,7 @@ import { enlistAskers, type RestPlayer, withRest } from '../experiments/throughp
 import { columns, ms, percent, type Quartiles, quartiles, ratio } from '../figures/figures.js';
 import { atMost, watched, watchedMedian } from '../figures/goals.js';
 import { type Latency, mergeLatencies } from '../figures/histogram.js';
-import { faultsOfDelivery, faultsOfGenerator, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import { faultsOfDelivery, faultsOfGenerator } from '../figures/judge.js';
 import { percentilesOf } from '../figures/plots.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { RestPlayed } from '../generator/loads/rest.js';
@@ -196,15 +196,11 @@ function reportOf({ plan, phases, conditions, delivered }: Measured): Report {
   const goals = goalsOf(plan, summary, faults);
   return {
     lines: [
-      ...linesOfFaults(faults),
-      ...linesOfGoals(goals),
-      '',
       `load: one talker, ${LISTENERS} listeners, ${DELIVERIES_PER_SECOND} deliveries a second; PostgreSQL silent in every second phase of ${plan.phaseMs / 1000} s`,
       `held constant: the audio, ${PER_SECOND} requests a second (four of five read, one stores a position), ${CONNECTIONS} kept connections`,
       ...linesOf(summary),
       `server: ${percent(conditions.serverShare)} of a core`,
       ...linesOfConditions(conditions, 'frames and requests'),
-      'limits raised: none',
     ],
     faults,
     goals,

@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { enlistAskers, withRest } from '../experiments/throughput.js';
 import { columns, mib, ms, percent } from '../figures/figures.js';
 import { atMost, watched } from '../figures/goals.js';
-import { faultsOfGenerator, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import { faultsOfGenerator } from '../figures/judge.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { RestPlayed } from '../generator/loads/rest.js';
 import type { Load, Sample, SoakPiece, SoakPlayed, SoakSetup } from '../generator/loads/soak.js';
@@ -156,7 +156,7 @@ function report(plan: Plan, played: Played, isRehearsal: boolean): Report {
   const faults = faultsOf(played);
   const goals = goalsOf(slopes, faults, isRehearsal);
   return {
-    lines: linesOf({ plan, played, faults, goals }),
+    lines: linesOf(plan, played),
     faults,
     goals,
     plots: plotsOf(played),
@@ -195,14 +195,7 @@ function goalsOf(
   ];
 }
 
-interface Told {
-  readonly plan: Plan;
-  readonly played: Played;
-  readonly faults: readonly string[];
-  readonly goals: readonly Goal[];
-}
-
-function linesOf({ plan, played, faults, goals }: Told): string[] {
+function linesOf(plan: Plan, played: Played): string[] {
   const line = columns(38, 16);
   const first = played.samples.find(({ atMs }) => atMs >= plan.warmUpMs);
   const last = played.samples.at(-1);
@@ -210,9 +203,6 @@ function linesOf({ plan, played, faults, goals }: Told): string[] {
   const both = (of: (one: Collected) => number) =>
     [firstHeld, lastHeld].map((one) => mib(one === undefined ? Number.NaN : of(one)));
   return [
-    ...linesOfFaults(faults),
-    ...linesOfGoals(goals),
-    '',
     line('', 'after warm-up', 'at the end'),
     line('server memory, garbage collected', ...both(({ residentBytes }) => residentBytes)),
     line('of it, held by JavaScript', ...both(heldIn)),
@@ -229,7 +219,6 @@ function linesOf({ plan, played, faults, goals }: Told): string[] {
     '',
     `load: ${RADIOS} radios, ${LOAD.members} in a talkgroup, talk in ${LOAD.voices} of them at once, ${Math.round(60 * LOAD.leavesPerSecond)} radios a minute`,
     `leave for ${LOAD.absentMs / 1000} s, ${REST_PER_SECOND} REST writes a second; ${plan.ms / 60_000} min, least squares over all but the first ${plan.warmUpMs / 60_000} min`,
-    'limits raised: none',
   ];
 }
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { type AudiencePlayer, withAudience } from '../experiments/beside.js';
 import { columns, percent, us } from '../figures/figures.js';
 import { watched } from '../figures/goals.js';
-import { faultsOfDelivery, faultsOfGenerator, linesOfFaults, linesOfGoals } from '../figures/judge.js';
+import { faultsOfDelivery, faultsOfGenerator } from '../figures/judge.js';
 import type { Bar, Goal, Plot } from '../figures/result.js';
 import type { AudienceHeard } from '../generator/loads/audience.js';
 import { soon } from '../generator/player.js';
@@ -145,9 +145,6 @@ function reportOf(plan: Plan, profiled: Profiled, traced: Traced): Report {
   const line = columns(52, 14, 14);
   return {
     lines: [
-      ...linesOfFaults(faults),
-      ...linesOfGoals(goals),
-      '',
       line('by function, self time', 'a delivery', 'of all'),
       ...functions.map(({ name, value }) => line(name, us(value), percent(value / totalUsOf(profiled)))),
       '',
@@ -160,7 +157,6 @@ function reportOf(plan: Plan, profiled: Profiled, traced: Traced): Report {
       '',
       `load: one talker at ${AUDIENCE.framesPerSecond} frames/s and ${LISTENERS} listeners, under V8's profiler; ${LISTENERS_TRACED} under strace`,
       'a profiler costs time itself: what a delivery costs without one, one-talker-1000 says',
-      'limits raised: none',
     ],
     faults,
     goals,
