@@ -1,4 +1,4 @@
-// A talker and listeners beside another load on the same relay: what that does to them, and what it all costs.
+// Measures a talker and its listeners beside another load on the same relay, and what both cost.
 import { percent, type Quartiles, quartiles } from '../figures/figures.js';
 import { type Latency, mergeLatencies } from '../figures/histogram.js';
 import type { AudienceHeard, AudiencePiece, AudienceSetup } from '../generator/loads/audience.js';

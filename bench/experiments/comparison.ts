@@ -1,4 +1,4 @@
-// From a contest to figures: what a delivery costs on each server, held against each other turn by turn.
+// Turns a contest into figures: the cost of a delivery on each server, compared turn by turn.
 import { columns, ms, pairedRatios, percent, type Quartiles, quartiles, us } from '../figures/figures.js';
 import { faultsOfDelivery, faultsOfGenerator, judge } from '../figures/judge.js';
 import { percentilesOf } from '../figures/plots.js';

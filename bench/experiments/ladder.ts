@@ -1,4 +1,4 @@
-// How much is enough to make a server late? The rate is stepped up until it does not keep up any more.
+// Raises a rate step by step until the server no longer keeps up.
 import type { Series } from '../figures/result.js';
 
 export interface Rung<Played> {

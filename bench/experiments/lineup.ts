@@ -1,4 +1,4 @@
-// Who plays in a contest: our relay as shipped and without lag pings, the bare engine, and what else is installed.
+// Starts the servers of a contest: the relay as shipped and without lag pings, the bare engine, other installed servers.
 import type { Contender } from '../generator/stage.js';
 import type { Member } from '../radios/member.js';
 import type { Bench } from '../scenario.js';

@@ -1,4 +1,4 @@
-// From phases with and without a disturbance to ratios of pairs, and whether the others were left in peace.
+// Turns phases with and without a disturbance into ratios of pairs, and judges the effect on the other radios.
 import { columns, mib, ms, type Quartiles, quartiles } from '../figures/figures.js';
 import { faultsOfDelivery, faultsOfGenerator, judge } from '../figures/judge.js';
 import { percentilesOf } from '../figures/plots.js';

@@ -1,4 +1,4 @@
-// How much the REST door takes: the rate is stepped up until answers come late, whatever is asked for.
+// Measures the throughput of the REST API: raises the rate until answers are late.
 import { columns, ms, percent } from '../figures/figures.js';
 import { watched } from '../figures/goals.js';
 import { faultsOfGenerator } from '../figures/judge.js';

@@ -1,4 +1,4 @@
-// The few statistics a result needs, and how figures are written.
+// Computes quartiles and ratios of pairs, and formats figures.
 
 /** Lower quartile, median and upper quartile of what the rounds gave. */
 export interface Quartiles {

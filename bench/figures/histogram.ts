@@ -1,4 +1,4 @@
-// Latencies in an HDR histogram: microseconds up to a minute, to three digits.
+// Records latencies in an HDR histogram: microseconds up to one minute, three digits.
 import {
   build,
   decodeFromCompressedBase64,

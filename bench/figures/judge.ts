@@ -1,4 +1,4 @@
-// Whether a run may be believed, and whether a target is met.
+// Decides whether a run is valid and whether a target is met.
 import { percent } from './figures.js';
 import type { Goal } from './result.js';
 import { spreadOf, targetOf, withUnit } from './wording.js';

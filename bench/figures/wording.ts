@@ -1,4 +1,4 @@
-// How figures of a goal are written, alike on the page and in a comparison.
+// Formats the figures of a goal in the same way for the page and the comparison.
 import type { Goal } from './result.js';
 
 /** Three digits, whole numbers and thousands as they are; a ratio (no unit) has three decimals. */

@@ -1,4 +1,4 @@
-// Runs a load generator as a process of its own: set up once, it plays one piece after another, or a single task.
+// Runs a load generator as a process of its own: set up once, it plays pieces one after another, or a single task.
 import { once } from 'node:events';
 import { nowMs } from '../machine/clock.js';
 import { generatorCores, type Pins, startNode } from '../machine/processes.js';

@@ -1,4 +1,4 @@
-// Listeners in a further process of the generator: calls and answers between it and the process with the talkers.
+// Carries calls and answers between the process with the talkers and listeners in a further process.
 import type { Heard, Listeners, Sent } from '../radios/listeners.js';
 import type { Player } from './player.js';
 

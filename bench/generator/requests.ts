@@ -1,4 +1,4 @@
-// An open-loop HTTP client: requests are due by the clock, over a bounded number of kept connections.
+// Sends HTTP requests in open loop: each is due by the clock, over a bounded number of kept connections.
 import { connect } from 'node:net';
 import { createRecorder, type Latency, type Recorder } from '../figures/histogram.js';
 import { around, nowMs, until } from '../machine/clock.js';

@@ -1,4 +1,4 @@
-// Several servers under the same load, one at a time: turns of talk of which CPU time and latency are known exactly.
+// Puts several servers under the same load, one at a time, and measures CPU time and latency of each turn.
 import { createRecorder, mergeLatencies } from '../figures/histogram.js';
 import { around, nowMs } from '../machine/clock.js';
 import { type Conditions, readUsage, sharesOf, spent } from '../machine/conditions.js';

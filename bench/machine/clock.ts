@@ -1,4 +1,4 @@
-// One clock for talker and listeners, and deadlines that do not slip.
+// Reads one clock for talkers and listeners, and waits for absolute deadlines.
 import { setImmediate, setTimeout } from 'node:timers/promises';
 
 /** Monotonic milliseconds, the same in every process of the machine, so that a frame may carry its own due time. */

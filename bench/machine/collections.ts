@@ -1,4 +1,4 @@
-// Garbage collections of a Node process, as V8 tells them with --trace-gc.
+// Reads the garbage collections of a Node process from the output of --trace-gc.
 import { nowMs } from './clock.js';
 
 export interface Collection {

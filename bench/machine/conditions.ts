@@ -1,4 +1,4 @@
-// Under which conditions a run was made: what server, generator and all else used of the machine.
+// Measures the CPU use of server, generator and everything else during a run.
 import { columns, ms, percent } from '../figures/figures.js';
 import type { Latency } from '../figures/histogram.js';
 import { nowMs } from './clock.js';

@@ -1,4 +1,4 @@
-// Finds the processes that a process has started, and they in turn, and reads what they used.
+// Finds all processes that a process has started, directly or not, and reads their CPU time.
 import { readdirSync, readFileSync } from 'node:fs';
 import { cpuUs } from './processes.js';
 

@@ -1,4 +1,4 @@
-// Starting processes of the bench on chosen cores, and reading from Linux what they cost.
+// Starts processes of the bench on chosen cores, and reads their CPU time and memory from /proc.
 import { type ChildProcess, type SpawnOptions, spawn, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';

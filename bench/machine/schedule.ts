@@ -1,4 +1,4 @@
-// Moments at a steady rate: what is due then is done whether or not anything came back from the last time.
+// Calls a function at a steady rate by the clock, without waiting for earlier results.
 import { around, nowMs } from './clock.js';
 
 export interface Schedule {

@@ -1,4 +1,4 @@
-// System calls of a running process, counted by strace where that is installed and allowed.
+// Counts the system calls of a running process with strace, where it is installed and permitted.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { around, nowMs } from './clock.js';

@@ -1,4 +1,4 @@
-// Radios that arrive at a steady rate, by the clock, from as many source addresses as their number takes.
+// Connects radios at a steady rate by the clock, from as many source addresses as their number needs.
 import { around, nowMs } from '../machine/clock.js';
 import type { Member } from './member.js';
 

@@ -1,4 +1,4 @@
-// One talker and its listeners in one talkgroup of one server, by the frame.
+// Plays one talker and its listeners in one talkgroup of one server, frame by frame.
 import { END, START } from '../../src/protocol/frame.js';
 import { around, exactly, nowMs, until } from '../machine/clock.js';
 import type { Member } from './member.js';

@@ -1,4 +1,4 @@
-// What may disturb a channel: radios that do not read what they asked for, and one that sends without measure.
+// States the kinds of disturbance: radios that read too slowly, and a radio that floods the server.
 import type { Member } from './member.js';
 import type { Target } from './raw-radio.js';
 

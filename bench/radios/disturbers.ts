@@ -1,4 +1,4 @@
-// Makes the radios of the kind of disturbance that is asked for.
+// Makes the radios of a kind of disturbance.
 import type { Disturbance, DisturbanceKind, DisturbanceOptions } from './disturbance.js';
 import { createFlooder } from './flooder.js';
 import { createSlowRadios } from './slow-radios.js';

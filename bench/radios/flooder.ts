@@ -1,4 +1,4 @@
-// A radio that sends frames without measure.
+// Sends frames far above the permitted rate from one radio.
 
 import { around, nowMs } from '../machine/clock.js';
 import type { Disturbance, DisturbanceOptions, End } from './disturbance.js';

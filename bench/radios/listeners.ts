@@ -1,4 +1,4 @@
-// The listeners of one generator process, on all servers of a contest: turn by turn they say what they heard.
+// Plays the listeners of one generator process on all servers of a contest, and reports each turn.
 import { createRecorder, type Latency } from '../figures/histogram.js';
 import { around, nowMs } from '../machine/clock.js';
 import type { Member } from './member.js';

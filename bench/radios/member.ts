@@ -1,4 +1,4 @@
-// A user of the fleet, as a radio of the bench needs it.
+// States what a radio of the bench knows of its user.
 
 /** A talkgroup's id, as control messages name it, and its number, as frames carry it. */
 export interface Talkgroup {

@@ -1,4 +1,4 @@
-// A radio on a raw TCP socket, in whichever dialect its server speaks: at a fraction of a client library's cost.
+// Connects a radio on a raw TCP socket in the dialect of its server, at a fraction of the cost of a client library.
 import { connect, type Socket } from 'node:net';
 import type { Dialect, Line, OpenDialect, Receive } from './dialects/dialect.js';
 import { openMqtt } from './dialects/mqtt.js';

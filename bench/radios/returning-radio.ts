@@ -1,4 +1,4 @@
-// A radio that loses its connection and comes back with its resume token, after the waits of the client library.
+// Plays a radio that loses its connection and returns with its resume token, after the waits of the client library.
 import { nextStep } from '../../src/client/backoff.js';
 import { nowMs } from '../machine/clock.js';
 import { type ConnectionLost, type RadioOptions, RawRadio, type Said } from './raw-radio.js';

@@ -1,4 +1,4 @@
-// Radios that ask for audio and do not keep up with it.
+// Plays radios that subscribe to audio and read it too slowly.
 
 import { nowMs, until } from '../machine/clock.js';
 import type { Disturbance, DisturbanceOptions, End, Slowness } from './disturbance.js';

@@ -1,4 +1,4 @@
-// Mass listeners: a few probes that read at once and time each frame, and sinks that read rarely; all check sequences.
+// Plays mass listeners: probes read at once and time each frame, sinks read rarely. All check sequence numbers.
 import { SEQUENCE_AT } from '../../src/protocol/frame.js';
 import { nowMs } from '../machine/clock.js';
 import type { Receive } from './dialects/dialect.js';

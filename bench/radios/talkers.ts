@@ -1,4 +1,4 @@
-// The talkers of one server, one in each talkgroup: as many of them as asked for talk at once, on the beat of the clock.
+// Plays the talkers of one server, one in each talkgroup, any number of them at the same time.
 import { END, START } from '../../src/protocol/frame.js';
 import { around, exactly, nowMs } from '../machine/clock.js';
 import type { Audience } from './channel.js';

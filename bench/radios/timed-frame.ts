@@ -1,4 +1,4 @@
-// What the bench's talkers say: audio frames that carry the time at which they should have left.
+// Encodes audio frames that carry their intended sending time.
 import { encodeFrame, HEADER_BYTES } from '../../src/protocol/frame.js';
 
 /** A due time for frames that nobody times and listeners do not count. */

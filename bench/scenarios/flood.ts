@@ -1,4 +1,4 @@
-// Does one who sends without measure disturb the others? A hundred times what is allowed, here and next door.
+// Does a flooding radio disturb the others, in its own talkgroup and in another? It sends 100 times the permitted rate.
 import { type Account, type Case, playPhases } from '../experiments/phases.js';
 import type { Load, Played } from '../generator/loads/disturbance.js';
 import type { Bench, Report } from '../scenario.js';

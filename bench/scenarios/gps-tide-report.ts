@@ -1,4 +1,4 @@
-// Says what a run of gps-tide came to: its goals, its table of rates, its plots.
+// Reports a run of gps-tide: goals, table of rates, plots.
 import { AUDIENCE, linesOfSurroundings, type Surroundings } from '../experiments/beside.js';
 import { highestOf, type Rung, seriesOf, wordsOf } from '../experiments/ladder.js';
 import { columns, ms, percent, us } from '../figures/figures.js';

@@ -1,4 +1,4 @@
-// Says what a run of reconnect-storm came to: its faults and goals, its tables, its plots.
+// Reports a run of reconnect-storm: faults, goals, tables, plots.
 import { AUDIENCE, linesOfSurroundings, type Surroundings } from '../experiments/beside.js';
 import { columns, ms } from '../figures/figures.js';
 import { atMost, watched } from '../figures/goals.js';

@@ -34,7 +34,7 @@ import type { Relay } from '../servers/relay.js';
 const LISTENERS = 200;
 const DELIVERIES_PER_SECOND = LISTENERS * AUDIENCE.framesPerSecond;
 const USERS = 200;
-/** A tenth of what the door takes: nothing but the silence makes them late. */
+/** A tenth of what the REST API serves: only the silent database makes answers late. */
 const PER_SECOND = 50;
 /** Promised; the service gives itself 2.5 s for a request. */
 const ANSWER_MS_MAX = 3_000;

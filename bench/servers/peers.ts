@@ -1,4 +1,4 @@
-// Knows the servers that the relay is compared with, which of them are installed, and how each is started.
+// Lists the servers that the relay is compared with, their installed versions, and how each is started.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';

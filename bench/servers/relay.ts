@@ -1,4 +1,4 @@
-// Starts our service, with a database of its own.
+// Starts the service with a database of its own.
 import { type Server, type ServerOptions, startOfNode, withFolder, withServer } from './start.js';
 
 /** Ours, with what is needed to write users into its database. */

@@ -1,4 +1,4 @@
-// Starts a server under load as a process of its own, waits until it is ready, and ends it with the bench.
+// Starts a server as a process of its own, waits until it is ready, and ends it with the bench.
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';

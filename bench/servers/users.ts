@@ -1,4 +1,4 @@
-// A fleet of users in talkgroups of their own, written straight into the database of a running relay.
+// Writes a fleet of users and talkgroups directly into the database of a running relay.
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// One talker and its listeners for as long as the scenario wants: heard of in the pieces it asks for.
+// Plays one talker and its listeners until the scenario ends, and reports each piece that the scenario asks for.
 import { createRecorder, type Latency } from '../../figures/histogram.js';
 import { around, nowMs, until } from '../../machine/clock.js';
 import { readUsage, sharesOf, spent } from '../../machine/conditions.js';

@@ -1,4 +1,4 @@
-// A little talk in many talkgroups, for whoever comes there to hear that he is back: a frame each second and talkgroup.
+// Sends one frame per second into each of many talkgroups, so that returning radios hear that they are back.
 import { START } from '../../../src/protocol/frame.js';
 import { createRecorder, type Latency } from '../../figures/histogram.js';
 import { around, nowMs } from '../../machine/clock.js';

@@ -1,4 +1,4 @@
-// How much each server relays before it falls behind: talkgroup after talkgroup begins to talk, until one is too many.
+// Finds how many talkgroups can be active on each server before its deliveries are late.
 import type { Conditions } from '../../machine/conditions.js';
 import { answer } from '../player.js';
 import { type Piece, type Stage, type StageSetup, withStage } from '../stage.js';

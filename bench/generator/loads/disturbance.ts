@@ -1,4 +1,4 @@
-// One talker and its listeners, with and without something that disturbs them, in phases of one run.
+// Plays one talker and its listeners in phases with and without a disturbance.
 import { createRecorder, type Latency } from '../../figures/histogram.js';
 import { around, nowMs } from '../../machine/clock.js';
 import { type Conditions, readUsage, sharesOf, spent } from '../../machine/conditions.js';

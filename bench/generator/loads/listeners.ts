@@ -1,4 +1,4 @@
-// Runs listeners of a contest in a further process of its generator; the process with the talkers leads it (stage.ts).
+// Runs listeners of a contest in a further process of its generator. The process with the talkers leads it (stage.ts).
 import { joinListeners, type ListenersSetup } from '../../radios/listeners.js';
 import { fail, perform } from '../player.js';
 import { type Answer, type Cue, follow } from '../remote-listeners.js';

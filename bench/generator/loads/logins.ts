@@ -1,4 +1,4 @@
-// Logins by the clock, each from a connection of its own if need be; every token that comes back is verified.
+// Sends logins by the clock, each on its own connection if needed, and verifies every token.
 import { createVerifier } from 'fast-jwt';
 import { readUsage, sharesOf, spent } from '../../machine/conditions.js';
 import type { Member } from '../../radios/member.js';

@@ -1,4 +1,4 @@
-// Apps and dispatchers at the REST door: reads, writes or both, by the clock.
+// Sends REST requests of apps and dispatchers by the clock: reads, writes or both.
 import { readUsage, sharesOf, spent } from '../../machine/conditions.js';
 import type { Member } from '../../radios/member.js';
 import { type Busy, type Performance, perform } from '../player.js';
