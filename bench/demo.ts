@@ -9,10 +9,10 @@ import type { Readable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
+import { createOpusWriter, readOpus } from '../src/client/audio/ogg.js';
+import { type Spoken, speak } from '../src/client/audio/speak.js';
 import { createRadio, type HeardFrame, type Radio } from '../src/client/node.js';
-import { createOpusWriter, readOpus } from '../src/client/ogg.js';
-import { createRecorder } from '../src/client/recorder.js';
-import { type Spoken, speak } from '../src/client/speak.js';
+import { createRecorder } from '../src/client/terminal/recorder.js';
 
 // Made with: espeak-ng -v en-gb -s 160 -p 40 --stdout "Control, this is unit seven. North gate is clear, all well.
 // Next call at fifteen thirty. Over." | opusenc --speech --bitrate 20 --framesize 20 --discard-comments --serial 1 - FILE

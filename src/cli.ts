@@ -110,7 +110,7 @@ radio
       priority?: number;
       queue?: boolean;
     }) => {
-      const { talkFile } = await import('./client/terminal.js');
+      const { talkFile } = await import('./client/terminal/terminal.js');
       const { code } = await talkFile({
         ...options,
         signal: interrupted(),
@@ -130,7 +130,7 @@ radio
   .option('--bursts <n>', 'exit after this number of talk bursts', readCount)
   .action(
     async (options: { url: string; token: string; out: string; talkgroup?: string; bursts?: number }) => {
-      const { listenToFile } = await import('./client/terminal.js');
+      const { listenToFile } = await import('./client/terminal/terminal.js');
       const heard = await listenToFile({
         ...options,
         signal: interrupted(),

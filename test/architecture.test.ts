@@ -152,7 +152,7 @@ const walls: Wall[] = [
     broken: [
       'src/client/radio.ts',
       `import { randomUUID } from 'node:crypto';`,
-      `import { speak } from './terminal.js';`,
+      `import { talkFile } from './terminal/terminal.js';`,
       `import { Snapshot } from '../protocol/bodies.js';`,
       `import type { Talkgroup } from '../talkgroups/schemas.js';`,
     ],
@@ -173,7 +173,7 @@ const walls: Wall[] = [
   },
   {
     name: 'what a browser loads uses nothing that only Node has',
-    broken: ['src/client/talking.ts', `Buffer.from('x')`, 'process.nextTick(f)'],
+    broken: ['src/client/talking/talking.ts', `Buffer.from('x')`, 'process.nextTick(f)'],
     breaches: (file) => (isForBrowsers(file.path) ? nodeGlobalsIn(file) : []),
   },
   {
@@ -300,14 +300,14 @@ function isForeign({ path, from, isType }: Import & { path: string }): boolean {
 }
 
 /** The client's parts that need Node or a package; the rest runs in a browser as it is. */
-const onlyNode = new Set(['src/client/node.ts', 'src/client/terminal.ts']);
+const onlyNode = new Set(['src/client/node.ts', 'src/client/terminal/terminal.ts']);
 
 /** Of the protocol; all else there loads TypeBox. */
 const loadedByBrowsers = new Set(['frame', 'bundle', 'closes'].map((name) => `src/protocol/${name}.ts`));
 
 function clientPackages(path: string): string[] {
   if (path === 'src/client/node.ts') return ['ws']; // browsers have their own WebSocket
-  if (path === 'src/client/ogg.ts') return ['mediabunny']; // runs in browsers, too
+  if (path === 'src/client/audio/ogg.ts') return ['mediabunny']; // runs in browsers, too
   return [];
 }
 

@@ -15,8 +15,8 @@ import { type Person, type Service, service } from './helpers/service.js';
 
 const run = promisify(execFile);
 const NAME = 'talkgroup-radio-service';
-/** What the client needs from the registry; of `typebox`, the types alone. */
-const DEPENDENCIES = ['ws', 'mediabunny', 'typebox'];
+/** What the client needs from the registry, its types included: the types of messages need no TypeBox. */
+const DEPENDENCIES = ['ws', 'mediabunny'];
 
 const folder = await mkdtemp(join(tmpdir(), 'client-package-'));
 t.teardown(() => rm(folder, { recursive: true, force: true }));

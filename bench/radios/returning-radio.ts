@@ -1,5 +1,5 @@
 // Plays a radio that loses its connection and returns with its resume token, after the waits of the client library.
-import { nextStep } from '../../src/client/backoff.js';
+import { nextStep } from '../../src/client/connection/backoff.js';
 import { nowMs } from '../machine/clock.js';
 import { type ConnectionLost, type RadioOptions, RawRadio, type Said } from './raw-radio.js';
 

@@ -22,7 +22,7 @@ export function createEmitter<Events>(): Emitter<Events> {
       return () => set.delete(listener);
     },
     emit(name, event) {
-      // A copy, for a listener may unsubscribe itself or others.
+      // A copy, because a listener may unsubscribe itself or others.
       for (const listener of [...(listeners[name] ?? [])]) listener(event);
     },
   };

@@ -1,36 +1,44 @@
 // The radio client: connects, resumes, talks, listens, raises emergencies and reports positions. This is the entry of
 // the package for browsers; node.ts is the one for Node, with the WebSocket that Node 20 lacks.
 
-import type { Emergency, Refused, Talker } from '../protocol/bodies.js';
-import type { MemberPage, ServerMessage, Welcome } from '../protocol/server-messages.js';
-import type { Close } from './backoff.js';
-import type { HeardEnd, HeardFrame, Talkgroup } from './channel.js';
+import type { Emergency, MemberPage, Refused, ServerMessage, Talker, Welcome } from '../protocol/types.js';
 import { type Clock, systemClock } from './clock.js';
-import { type ConnectionState, createConnection, type RadioSocket } from './connection.js';
-import { createEmergencies } from './emergencies.js';
+import type { Close } from './connection/backoff.js';
+import { type ConnectionState, createConnection, type RadioSocket } from './connection/connection.js';
+import { type ClientMessage, createRequests, type Fix } from './connection/requests.js';
+import { createEmergencies } from './emergencies/emergencies.js';
+import { createRaising, type EmergencyCall } from './emergencies/raising.js';
 import { createEmitter, type Listenable } from './events.js';
-import { createHearing, type Lag, type Presence } from './hearing.js';
-import type { Uplink } from './outgoing.js';
-import { createRaising, type EmergencyCall } from './raising.js';
-import { type ClientMessage, createRequests, type Fix } from './requests.js';
-import { createSubscriptions, type SubscribeOptions } from './subscriptions.js';
-import { createSyncing } from './syncing.js';
-import type { Talk, TalkOptions } from './talk.js';
-import { createTalks } from './talks.js';
+import type { HeardEnd, HeardFrame, Talkgroup } from './hearing/channel.js';
+import { createHearing, type Lag, type Presence } from './hearing/hearing.js';
+import { createSubscriptions, type SubscribeOptions } from './hearing/subscriptions.js';
+import { createSyncing } from './hearing/syncing.js';
+import type { Talk, TalkOptions } from './talking/talk.js';
+import { createTalks } from './talking/talks.js';
+import type { Uplink } from './talking/uplink.js';
 
-export type { Codec, Emergency, Member, Refused, Snapshot, Talker } from '../protocol/bodies.js';
 export type { FloorMode, Mode } from '../protocol/codes.js';
-export type { MemberPage, ServerMessage, Welcome } from '../protocol/server-messages.js';
-export type { Close } from './backoff.js';
-export type { HeardEnd, HeardFrame, Talkgroup } from './channel.js';
+export type {
+  Codec,
+  Emergency,
+  Member,
+  MemberPage,
+  Refused,
+  ServerMessage,
+  Snapshot,
+  Talker,
+  Welcome,
+} from '../protocol/types.js';
+export { type Spoken, speak } from './audio/speak.js';
 export type { Clock } from './clock.js';
-export type { ConnectionState, RadioSocket } from './connection.js';
-export type { Lag, Presence } from './hearing.js';
-export type { EmergencyCall } from './raising.js';
-export { type ClientMessage, type Fix, RadioError } from './requests.js';
-export { type Spoken, speak } from './speak.js';
-export type { SubscribeOptions } from './subscriptions.js';
-export type { SendOptions, Talk, TalkOptions, TalkOutcome, TalkState } from './talk.js';
+export type { Close } from './connection/backoff.js';
+export type { ConnectionState, RadioSocket } from './connection/connection.js';
+export { type ClientMessage, type Fix, RadioError } from './connection/requests.js';
+export type { EmergencyCall } from './emergencies/raising.js';
+export type { HeardEnd, HeardFrame, Talkgroup } from './hearing/channel.js';
+export type { Lag, Presence } from './hearing/hearing.js';
+export type { SubscribeOptions } from './hearing/subscriptions.js';
+export type { SendOptions, Talk, TalkOptions, TalkOutcome, TalkState } from './talking/talk.js';
 
 export type RadioOptions = {
   /** Address of the relay, `ws://host:port` or `wss://host`. The client appends `/ws` if it is missing. */

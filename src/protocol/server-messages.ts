@@ -145,13 +145,6 @@ export type ServerMessageType = keyof typeof serverMessages;
 export type ServerMessageOf<Type extends ServerMessageType> = Static<(typeof serverMessages)[Type]>;
 export type ServerMessage = { [Type in ServerMessageType]: ServerMessageOf<Type> }[ServerMessageType];
 
-export type Welcome = ServerMessageOf<'WELCOME'>;
-export type TalkEnded = ServerMessageOf<'TALK_ENDED'>;
-/** The answer to FLOOR_REQUEST or to the first frame of a burst. FLOOR_QUEUED is repeated when the position changes. */
-export type FloorAnswer = ServerMessageOf<'FLOOR_GRANTED' | 'FLOOR_DENIED' | 'FLOOR_QUEUED'>;
-/** Some of a talkgroup's sessions, ordered by number. `next` is the `after` of the next page, null at the end. */
-export type MemberPage = Omit<ServerMessageOf<'MEMBERS'>, 'type' | 'ref'>;
-
 /** What a message may be made from: nothing of it is written to, and JSON leaves out a field that is undefined. */
 export type Draft<Body> = Body extends readonly (infer Item)[]
   ? readonly Draft<Item>[]

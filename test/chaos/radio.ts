@@ -3,12 +3,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { WebSocket } from 'ws';
-import { parseMessage } from '../../src/client/parse.js';
+import { parseMessage } from '../../src/client/connection/parse.js';
 import { createRadio } from '../../src/client/radio.js';
-import type { Snapshot } from '../../src/protocol/bodies.js';
 import { decodeFrames } from '../../src/protocol/bundle.js';
 import { END, encodeFrame, START } from '../../src/protocol/frame.js';
-import type { ServerMessage } from '../../src/protocol/server-messages.js';
+import type { ServerMessage, Snapshot } from '../../src/protocol/types.js';
 import { faultIn } from '../helpers/heard-message.js';
 import type { Arrival, Line } from './history.js';
 

@@ -1,14 +1,20 @@
-// A world for one radio, without time and network: a clock turned by hand and sockets answered by hand.
+// Runs one radio without time and network: the test moves the clock and plays the relay's end of the sockets.
 
 import type { Clock } from '../../src/client/clock.js';
-import type { RadioSocket } from '../../src/client/connection.js';
+import type { RadioSocket } from '../../src/client/connection/connection.js';
 import { createRadio } from '../../src/client/radio.js';
-import type { Emergency, Snapshot, Talker } from '../../src/protocol/bodies.js';
 import { decodeFrame, encodeFrame, type Frame } from '../../src/protocol/frame.js';
-import type { ServerMessage, TalkEnded, Welcome } from '../../src/protocol/server-messages.js';
+import type {
+  Emergency,
+  ServerMessage,
+  Snapshot,
+  TalkEnded,
+  Talker,
+  Welcome,
+} from '../../src/protocol/types.js';
 import { faultIn } from './heard-message.js';
 
-/** A clock that stands still until `pass`; timers run in order, each at its own time. */
+/** A clock that only `pass` moves. Timers run in order, each at its own time. */
 export function manualClock(): Clock & { pass(ms: number): void; readonly pending: number } {
   let nowMs = 1_000;
   const timers = new Set<{ atMs: number; run: () => void }>();
@@ -36,17 +42,17 @@ export function manualClock(): Clock & { pass(ms: number): void; readonly pendin
   };
 }
 
-/** The relay's end of one socket, played by the test. */
+/** The relay's end of one socket. The test sends and reads its messages. */
 export type FakeSocket = {
   readonly address: string;
   /** What the radio sent, in order. */
   readonly texts: Record<string, unknown>[];
   readonly frames: Frame[];
-  /** The code the radio closed with; null when without one; undefined while it has not. */
+  /** The code that the radio closed with. null: without a code. undefined: not closed. */
   closedWith: number | null | undefined;
-  /** What the radio sees as not yet passed on. */
+  /** Bytes that the socket has not sent, as the radio reads them. */
   bufferedAmount: number;
-  /** Any data at all, as it comes off the wire. */
+  /** Delivers any data to the radio, valid or not. */
   delivers(data: unknown): void;
   says(message: ServerMessage): void;
   welcomes(over?: Partial<Welcome>): void;
@@ -56,7 +62,7 @@ export type FakeSocket = {
 
 type SocketEvent = { data: unknown; code: number; reason: string };
 
-/** A WebSocket constructor, and the sockets it made so far. */
+/** A WebSocket constructor, and the sockets that it created. */
 export function fakeNetwork(): { WebSocket: new (address: string) => RadioSocket; sockets: FakeSocket[] } {
   const sockets: FakeSocket[] = [];
   class WebSocket implements RadioSocket, FakeSocket {
@@ -127,7 +133,7 @@ export function fakeNetwork(): { WebSocket: new (address: string) => RadioSocket
   return { WebSocket, sockets };
 }
 
-/** A radio in such a world; `random` stands still as well. */
+/** A radio with such a clock and such sockets. `random` is constant. */
 export function fakeWorld({ random = () => 0, ...options }: { random?: () => number; url?: string } = {}) {
   const clock = manualClock();
   const { WebSocket, sockets } = fakeNetwork();
@@ -145,16 +151,23 @@ export function fakeWorld({ random = () => 0, ...options }: { random?: () => num
   };
 }
 
-/** Lets promises settle that nothing but promises holds up. */
+/** An Opus packet of 20 ms (SILK). `n` tells packets apart. */
+export const packet = (n: number) => Uint8Array.of(0x08, n);
+
+/** What the radio sent on this socket: of each frame the flags, the sequence and the bytes of the payload. */
+export const sentBy = ({ frames }: FakeSocket) =>
+  frames.map(({ flags, sequence, payload }) => [flags, sequence, ...payload]);
+
+/** Lets all promises settle that wait for other promises only. */
 export const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** A UUID that always stands for this name. */
+/** The UUID of this name, always the same. */
 export function idOf(name: string): string {
   const hex = Buffer.from(name).toString('hex').padStart(32, '0');
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }
 
-/** The name again. */
+/** The name of a UUID of `idOf`. */
 export const nameOf = (id: string) =>
   Buffer.from(id.replaceAll('-', ''), 'hex').toString().replace(/^\0+/, '');
 
@@ -178,7 +191,7 @@ export const ALPHA: Snapshot = {
 
 export const BRAVO: Snapshot = { ...ALPHA, talkgroup_id: idOf('tg-bravo'), number: 2, name: 'Bravo' };
 
-/** Somebody else talking in Alpha. */
+/** A running burst of another user in Alpha. */
 export const talker = (over: Partial<Talker> = {}): Talker => ({
   talkgroup_id: ALPHA.talkgroup_id,
   session: 20,
@@ -204,7 +217,7 @@ export const talkEnd = (over: Partial<TalkEnded> = {}): TalkEnded => ({
   ...over,
 });
 
-/** Somebody else's call for help in Alpha. */
+/** An emergency of another user in Alpha. */
 export const emergency = (over: Partial<Emergency> = {}): Emergency => ({
   ...{
     emergency_id: idOf('em-1'),

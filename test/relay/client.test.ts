@@ -1,4 +1,4 @@
-// The client library against the real relay: what REST changes shows on a live radio, and what the radio says arrives.
+// The client library with the real relay: changes by REST reach connected radios, and their messages take effect.
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
 import {
@@ -15,7 +15,14 @@ const packet = Uint8Array.of(0x08, 1, 2, 3);
 
 type Options = Partial<Parameters<typeof createRadio>[0]>;
 
-/** Connected. */
+/** A service with two users, both members of the talkgroup `fire`. */
+async function annAndBob(t: Test, settings: Parameters<typeof service>[1] = {}) {
+  const s = await service(t, settings);
+  const [ann, bob] = [await s.person('ann'), await s.person('bob')];
+  return { s, ann, bob, group: await s.talkgroup('fire', ann, bob) };
+}
+
+/** Resolves when the radio is connected. */
 async function radioOf(t: Test, s: Service, { token }: Pick<Person, 'token'>, options: Options = {}) {
   const radio = createRadio({ url: s.ws, token, ...options });
   t.teardown(() => radio.close());
@@ -37,7 +44,7 @@ function event<Name extends keyof RadioEvents>(
   });
 }
 
-/** Resolves when the talk is in that state, or was in it already. */
+/** Resolves when the talk is in that state. */
 function reaches(talk: Talk, kind: TalkState['kind']): Promise<TalkState> {
   return new Promise((resolve) => {
     if (talk.state.kind === kind) resolve(talk.state);
@@ -73,9 +80,7 @@ t.test('a talkgroup joined by REST can be talked in at once, and one left no mor
 });
 
 t.test('a radio that connects while somebody talks knows who, and from which frame on', async (t) => {
-  const s = await service(t);
-  const [ann, bob] = [await s.person('ann'), await s.person('bob')];
-  const group = await s.talkgroup('fire', ann, bob);
+  const { s, ann, bob, group } = await annAndBob(t);
   const a = await radioOf(t, s, ann);
   const talk = a.talk({ talkgroupId: group.id });
   talk.send(packet);
@@ -121,9 +126,7 @@ t.test('a disabled device makes the radio wait, a worthless token stops it', asy
 });
 
 t.test('a radio whose network changes goes on in the same session, its running burst included', async (t) => {
-  const s = await service(t);
-  const [ann, bob] = [await s.person('ann'), await s.person('bob')];
-  const group = await s.talkgroup('fire', ann, bob);
+  const { s, ann, bob, group } = await annAndBob(t);
   const proxy = await startChaosProxy({ host: '127.0.0.1', port: Number(new URL(s.ws).port) });
   t.teardown(() => proxy.stop());
   const b = await radioOf(t, s, bob);
@@ -345,9 +348,7 @@ t.test('what was chosen to hear is heard so, and again in a new session', async 
 });
 
 t.test('who stopped reading is told what it missed, exactly, and hears live speech again', async (t) => {
-  const s = await service(t, { BACKLOG_MS: '200' });
-  const [ann, bob] = [await s.person('ann'), await s.person('bob')];
-  const group = await s.talkgroup('fire', ann, bob);
+  const { s, ann, bob, group } = await annAndBob(t, { BACKLOG_MS: '200' });
   const [a, c] = [await radioOf(t, s, ann), await radioOf(t, s, ann)];
   const opened: WebSocket[] = [];
   const b = await radioOf(t, s, bob, {
@@ -418,9 +419,7 @@ t.test('a call for help is known to all until it is cleared, whatever happens to
 });
 
 t.test('who asked for presence is told who comes and goes, and can ask who is there', async (t) => {
-  const s = await service(t);
-  const [ann, bob] = [await s.person('ann'), await s.person('bob')];
-  const group = await s.talkgroup('fire', ann, bob);
+  const { s, ann, bob, group } = await annAndBob(t);
   const a = await radioOf(t, s, ann);
   await a.subscribe({ talkgroupIds: [group.id], presence: true });
   const came = event(a, 'presence', ({ joined }) => joined.length > 0);
@@ -437,9 +436,7 @@ t.test('who asked for presence is told who comes and goes, and can ask who is th
 });
 
 t.test('an event that did not get through is noticed, and made up for by a fresh snapshot', async (t) => {
-  const s = await service(t);
-  const [ann, bob] = [await s.person('ann'), await s.person('bob')];
-  const group = await s.talkgroup('fire', ann, bob);
+  const { s, ann, bob, group } = await annAndBob(t);
   const a = await radioOf(t, s, ann);
   let swallows = '';
   const b = await radioOf(t, s, bob, {

@@ -3,9 +3,9 @@ import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { readOpus, writeOpus } from '../../src/client/audio/ogg.js';
 import { createRadio } from '../../src/client/node.js';
-import { readOpus, writeOpus } from '../../src/client/ogg.js';
-import { listenToFile, talkFile } from '../../src/client/terminal.js';
+import { listenToFile, talkFile } from '../../src/client/terminal/terminal.js';
 import { service } from '../helpers/service.js';
 
 async function setUp(t: Test) {
@@ -23,7 +23,7 @@ async function setUp(t: Test) {
   return { s, ann, bob, group, talker, listener, spoken, file, out: join(folder, 'heard.ogg') };
 }
 
-/** Starts to listen; `ready` resolves when it hears. */
+/** Starts to listen. `ready` resolves when the listener is connected. */
 function listen(options: Parameters<typeof listenToFile>[0]) {
   const lines: string[] = [];
   let done: ReturnType<typeof listenToFile> | undefined;

@@ -1,7 +1,7 @@
-// When the radio comes back, when it does not, and how it notices that nobody is there.
+// When the radio reconnects, when it stops, and how it detects a dead link.
 import fc from 'fast-check';
 import t from 'tap';
-import { nextStep } from '../../src/client/backoff.js';
+import { nextStep } from '../../src/client/connection/backoff.js';
 import type { ServerMessage } from '../../src/client/radio.js';
 import { fakeWorld, idOf, turn } from '../helpers/client-fakes.js';
 

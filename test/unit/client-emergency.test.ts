@@ -1,4 +1,4 @@
-// Calls for help: raised whatever the connection does, and known to everybody until they are cleared.
+// Emergencies: raised over lost connections, and known to every radio of the talkgroup until they are cleared.
 import t from 'tap';
 import {
   ALPHA,

@@ -1,4 +1,4 @@
-// A radio that missed events notices, and makes up for it without being one of a thousand that ask at once.
+// A radio detects missed events and requests a snapshot, at a random time so that a fleet does not do so at once.
 import fc from 'fast-check';
 import t from 'tap';
 import { ALPHA, BRAVO, fakeWorld, talkEnd, talker, talkStart, turn } from '../helpers/client-fakes.js';

@@ -1,12 +1,21 @@
-// Asking for the floor: what is sent when, which way a talk goes, and how it ends.
+// Floor requests of the client: its messages, the states of a talk, and the outcomes.
 import t from 'tap';
+import { speak } from '../../src/client/audio/speak.js';
 import type { TalkOptions } from '../../src/client/radio.js';
-import { speak } from '../../src/client/speak.js';
 import { END, START } from '../../src/protocol/frame.js';
-import { ALPHA, fakeWorld, OWN, talkEnd, talker, talkStart, turn } from '../helpers/client-fakes.js';
+import {
+  ALPHA,
+  fakeWorld,
+  OWN,
+  packet,
+  sentBy,
+  talkEnd,
+  talker,
+  talkStart,
+  turn,
+} from '../helpers/client-fakes.js';
 
 const talkgroup_id = ALPHA.talkgroup_id;
-const packet = (n: number) => Uint8Array.of(0x08, n);
 
 function setUp(options: Omit<TalkOptions, 'talkgroupId'> = {}) {
   const world = fakeWorld();
@@ -20,7 +29,7 @@ function setUp(options: Omit<TalkOptions, 'talkgroupId'> = {}) {
   const ref = () => socket.texts.findLast(({ type }) => type === 'FLOOR_REQUEST')?.ref as string;
   return {
     ...{ ...world, radio, socket, talk, begin, states, ref },
-    sent: () => socket.frames.map(({ flags, sequence, payload }) => [flags, sequence, ...payload]),
+    sent: () => sentBy(socket),
     types: () => socket.texts.map(({ type }) => type),
     granted: (over: { ref?: string; burst?: number; max_talk_ms?: number } = {}) =>
       socket.says({

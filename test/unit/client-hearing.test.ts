@@ -1,4 +1,4 @@
-// What a radio knows of its talkgroups and talkers, and how it counts what it hears.
+// The state of talkgroups and talkers in the client, and its counts of received frames.
 import t from 'tap';
 import { encodeBundle } from '../../src/protocol/bundle.js';
 import { encodeFrame } from '../../src/protocol/frame.js';

@@ -1,4 +1,4 @@
-// A radio that was too slow: what it is told, what it counts, and what it plays next.
+// A radio that was too slow: its lag events, its counts, and the audio after the gap.
 import t from 'tap';
 import { ALPHA, BRAVO, fakeWorld, nameOf, talkEnd, talker, talkStart } from '../helpers/client-fakes.js';
 

@@ -1,12 +1,9 @@
-// What ends up in the file of one that listens.
+// The recorder: the packets that it writes, conceals and leaves out.
 import t from 'tap';
-import { opusMs } from '../../src/client/opus.js';
-import { createRecorder } from '../../src/client/recorder.js';
+import { opusMs } from '../../src/client/audio/opus.js';
+import { createRecorder } from '../../src/client/terminal/recorder.js';
 import { ENCRYPTED } from '../../src/protocol/frame.js';
-import { ALPHA, fakeWorld, talkEnd, talker, talkStart } from '../helpers/client-fakes.js';
-
-// 20 ms of SILK each; the second byte tells them apart.
-const packet = (n: number) => Uint8Array.of(0x08, n);
+import { ALPHA, fakeWorld, packet, talkEnd, talker, talkStart } from '../helpers/client-fakes.js';
 
 function setUp({ write = async () => {} }: { write?: (packet: Uint8Array) => Promise<void> } = {}) {
   const { radio, ...world } = fakeWorld();

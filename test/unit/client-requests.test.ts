@@ -1,4 +1,4 @@
-// Questions of the radio get their own answer, a refusal, or the news that nobody will answer.
+// A request of the radio settles with its own answer, with an error, or with a timeout.
 import t from 'tap';
 import { RadioError } from '../../src/client/radio.js';
 import { fakeWorld, idOf } from '../helpers/client-fakes.js';

@@ -1,16 +1,24 @@
-// What a radio keeps over a lost connection when the relay gives it its session back, and what when not.
+// What a radio keeps over a lost connection, in a resumed session and in a new one.
 import t from 'tap';
 import { END, START } from '../../src/protocol/frame.js';
-import { ALPHA, fakeWorld, OWN, talkEnd, talker, talkStart } from '../helpers/client-fakes.js';
+import {
+  ALPHA,
+  fakeWorld,
+  OWN,
+  packet,
+  sentBy,
+  talkEnd,
+  talker,
+  talkStart,
+} from '../helpers/client-fakes.js';
 
 const id = ALPHA.talkgroup_id;
-const packet = (n: number) => Uint8Array.of(0x08, n);
 
 function setUp() {
   const world = fakeWorld();
   const { clock, radio, socket } = world;
   socket().welcomes();
-  const sent = () => socket().frames.map(({ flags, sequence, payload }) => [flags, sequence, ...payload]);
+  const sent = () => sentBy(socket());
   const running = (burst: number, session = OWN) => ({
     ...ALPHA,
     event: 1,
@@ -25,8 +33,15 @@ function setUp() {
   };
   const talk = (floor: 'first_frame' | 'request' | 'queue' = 'first_frame') =>
     radio.talk({ talkgroupId: id, floor });
+  /** A talk that waits in the queue. */
+  const queued = () => {
+    const waiting = talk('queue');
+    const ref = socket().texts.at(-1)?.ref as string;
+    socket().says({ type: 'FLOOR_QUEUED', ref, talkgroup_id: id, position: 2, size: 3 });
+    return waiting;
+  };
   const starts = (burst: number) => socket().says(talkStart({ session: OWN, burst }));
-  return { ...world, sent, running, returns, talk, starts };
+  return { ...world, sent, running, returns, talk, queued, starts };
 }
 
 t.test('every return asks for the session of the last WELCOME, until a 1008 ends it', async (t) => {
@@ -137,16 +152,8 @@ t.test('a new talk in the place of one let go while away is not taken for it', a
 
 t.test('a floor asked for is asked for again, in the old session and in a new one', async (t) => {
   for (const resumed of [true, false]) {
-    const { returns, talk, socket } = setUp();
-    const waiting = talk('queue');
-    const [question] = socket().texts;
-    socket().says({
-      type: 'FLOOR_QUEUED',
-      ref: question?.ref as string,
-      talkgroup_id: id,
-      position: 2,
-      size: 3,
-    });
+    const { returns, queued, socket } = setUp();
+    const waiting = queued();
     t.match(waiting.state, { kind: 'queued' });
     returns({ resumed });
     t.match(waiting.state, { kind: 'requested' });
@@ -155,16 +162,8 @@ t.test('a floor asked for is asked for again, in the old session and in a new on
 });
 
 t.test('a place in the queue that was given up while away is given back when its turn comes', async (t) => {
-  const { clock, socket, talk } = setUp();
-  const waiting = talk('queue');
-  const [question] = socket().texts;
-  socket().says({
-    type: 'FLOOR_QUEUED',
-    ref: question?.ref as string,
-    talkgroup_id: id,
-    position: 2,
-    size: 3,
-  });
+  const { clock, socket, queued } = setUp();
+  const waiting = queued();
   socket().closes(1006);
   waiting.end();
   t.match(await waiting.ended, { code: 'unsent' });

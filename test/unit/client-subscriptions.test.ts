@@ -1,4 +1,4 @@
-// What the user chose to hear, over refusals and reconnects, and who else is there.
+// The user's choice of talkgroups and modes over rejections and reconnects, and presence.
 import t from 'tap';
 import { ALPHA, BRAVO, fakeWorld, idOf, talkStart, turn } from '../helpers/client-fakes.js';
 
@@ -7,7 +7,7 @@ const both = [ALPHA, BRAVO];
 
 function setUp() {
   const world = fakeWorld();
-  const { clock, socket } = world;
+  const { clock, radio, socket } = world;
   socket().welcomes({ talkgroups: both });
   const ref = (index = -1) => socket().texts.at(index)?.ref as number;
   const subscribed = (talkgroups: (typeof ALPHA)[], over: { ref?: number; refused?: [] } = {}) =>
@@ -17,7 +17,20 @@ function setUp() {
     clock.pass(0);
     socket().welcomes({ resumed, talkgroups });
   };
-  return { ...world, ref, subscribed, returns };
+  const idsOf = (talkgroups: (typeof ALPHA)[]) => talkgroups.map(({ talkgroup_id }) => talkgroup_id);
+  /** The radio chooses to listen to these, and the relay accepts. */
+  const listens = async (...talkgroups: (typeof ALPHA)[]) => {
+    const done = radio.subscribe({ talkgroupIds: idsOf(talkgroups), mode: 'listen' });
+    subscribed(talkgroups);
+    await done;
+  };
+  /** The radio unsubscribes from these, and the relay accepts. */
+  const leaves = async (...talkgroups: (typeof ALPHA)[]) => {
+    const done = radio.unsubscribe(idsOf(talkgroups));
+    socket().says({ type: 'OK', ref: ref() });
+    await done;
+  };
+  return { ...world, ref, subscribed, returns, listens, leaves };
 }
 
 t.test('a choice is asked for as it was made, and told what of it was refused', async (t) => {
@@ -85,10 +98,8 @@ t.test('an unasked SUBSCRIBED renews what it holds', async (t) => {
 });
 
 t.test('a choice for a talkgroup that WELCOME had no room for is asked for again', async (t) => {
-  const { clock, radio, socket, subscribed } = setUp();
-  const done = radio.subscribe({ talkgroupIds: [bravo], mode: 'listen' });
-  subscribed([BRAVO]);
-  await done;
+  const { clock, socket, listens } = setUp();
+  await listens(BRAVO);
   socket().closes(1006);
   clock.pass(0);
   socket().welcomes({ talkgroups: [ALPHA], talkgroups_total: 2 });
@@ -96,11 +107,9 @@ t.test('a choice for a talkgroup that WELCOME had no room for is asked for again
 });
 
 t.test('a resumed session keeps its modes, a new one is asked for them again, together', async (t) => {
-  const { radio, socket, subscribed, returns } = setUp();
+  const { socket, subscribed, returns, listens } = setUp();
   for (const talkgroup of both) {
-    const done = radio.subscribe({ talkgroupIds: [talkgroup.talkgroup_id], mode: 'listen' });
-    subscribed([talkgroup]);
-    await done;
+    await listens(talkgroup);
   }
   returns(true);
   t.same(socket().texts, []);
@@ -114,10 +123,8 @@ t.test('a resumed session keeps its modes, a new one is asked for them again, to
 });
 
 t.test('different choices are asked for apart, an unsubscribed talkgroup is left again', async (t) => {
-  const { radio, socket, ref, returns } = setUp();
-  const done = radio.unsubscribe([alpha]);
-  socket().says({ type: 'OK', ref: ref() });
-  await done;
+  const { radio, socket, ref, returns, leaves } = setUp();
+  await leaves(ALPHA);
   radio.subscribe({ talkgroupIds: [bravo], mode: 'events', presence: true }).catch(() => {});
   returns(false);
   t.match(socket().texts, [
@@ -160,10 +167,8 @@ t.test('of two choices under way the later one counts, in whatever order they ar
 });
 
 t.test('a membership that ended while the radio was away is chosen no more', async (t) => {
-  const { radio, socket, subscribed, returns } = setUp();
-  const done = radio.subscribe({ talkgroupIds: [bravo], mode: 'listen' });
-  subscribed([BRAVO]);
-  await done;
+  const { socket, returns, listens } = setUp();
+  await listens(BRAVO);
   returns(false, [ALPHA]);
   t.same(socket().texts, []);
   returns(false);
@@ -171,13 +176,11 @@ t.test('a membership that ended while the radio was away is chosen no more', asy
 });
 
 t.test('what was refused, and what was left, is chosen no more', async (t) => {
-  const { radio, socket, ref, subscribed, returns } = setUp();
+  const { radio, socket, ref, returns, listens } = setUp();
   const refused = radio.subscribe({ talkgroupIds: [alpha], mode: 'listen' });
   socket().says({ type: 'ERROR', ref: ref(), code: 'rate_limited', message: '' });
   await t.rejects(refused, { code: 'rate_limited' });
-  const done = radio.subscribe({ talkgroupIds: [bravo], mode: 'listen' });
-  subscribed([BRAVO]);
-  await done;
+  await listens(BRAVO);
   socket().says({ type: 'TALKGROUP_LEFT', talkgroup_id: bravo, reason: 'left' });
   socket().says({ type: 'TALKGROUP_JOINED', ...BRAVO });
   returns(false);
@@ -202,10 +205,8 @@ t.test('more talkgroups than one message takes go in several', async (t) => {
 
 t.test('a refused change of subscription restores the choice before it', async (t) => {
   for (const code of ['rate_limited', 'unavailable'] as const) {
-    const { radio, socket, ref, subscribed, returns } = setUp();
-    const done = radio.subscribe({ talkgroupIds: [alpha], mode: 'listen' });
-    subscribed([ALPHA]);
-    await done;
+    const { radio, socket, ref, returns, listens } = setUp();
+    await listens(ALPHA);
     const refused = radio.subscribe({ talkgroupIds: both.map((one) => one.talkgroup_id), mode: 'events' });
     socket().says({ type: 'ERROR', ref: ref(), code, message: '' });
     await t.rejects(refused, { code });
@@ -237,10 +238,8 @@ t.test(
 );
 
 t.test('a choice refused right after a reconnect leaves the one that is being asked for again', async (t) => {
-  const { radio, socket, ref, subscribed, returns } = setUp();
-  const done = radio.subscribe({ talkgroupIds: [alpha], mode: 'listen' });
-  subscribed([ALPHA]);
-  await done;
+  const { radio, socket, ref, returns, listens } = setUp();
+  await listens(ALPHA);
   returns(false);
   const refused = radio.subscribe({ talkgroupIds: [alpha], mode: 'events' });
   for (const index of [0, 1])
@@ -254,10 +253,8 @@ t.test(
   'a choice that a new session refuses for now is asked for again, every second, until taken',
   async (t) => {
     for (const code of ['rate_limited', 'unavailable'] as const) {
-      const { clock, radio, socket, ref, subscribed, returns } = setUp();
-      const done = radio.subscribe({ talkgroupIds: [alpha, bravo], mode: 'listen' });
-      subscribed(both);
-      await done;
+      const { clock, socket, ref, subscribed, returns, listens } = setUp();
+      await listens(ALPHA, BRAVO);
       returns(false);
       for (const asked of [1, 2]) {
         t.equal(socket().texts.length, asked);
@@ -278,10 +275,8 @@ t.test(
 );
 
 t.test('an unsubscribed talkgroup is left again by a session that refused it for now', async (t) => {
-  const { clock, radio, socket, ref, returns } = setUp();
-  const done = radio.unsubscribe([alpha]);
-  socket().says({ type: 'OK', ref: ref() });
-  await done;
+  const { clock, socket, ref, returns, leaves } = setUp();
+  await leaves(ALPHA);
   returns(false);
   socket().says({ type: 'ERROR', ref: ref(), code: 'rate_limited', message: '' });
   await turn();
@@ -309,10 +304,8 @@ t.test(
     };
     for (const [name, happens] of Object.entries(scenes)) {
       const world = setUp();
-      const { clock, radio, socket, ref, subscribed, returns } = world;
-      const done = radio.subscribe({ talkgroupIds: [alpha], mode: 'listen' });
-      subscribed([ALPHA]);
-      await done;
+      const { clock, radio, socket, ref, returns, listens } = world;
+      await listens(ALPHA);
       returns(false);
       socket().says({ type: 'ERROR', ref: ref(), code: 'rate_limited', message: '' });
       await turn();
@@ -326,10 +319,8 @@ t.test(
 );
 
 t.test('a re-subscription that is refused for good waits for the next connection', async (t) => {
-  const { clock, radio, socket, ref, subscribed, returns } = setUp();
-  const done = radio.subscribe({ talkgroupIds: [alpha], mode: 'listen' });
-  subscribed([ALPHA]);
-  await done;
+  const { clock, socket, ref, returns, listens } = setUp();
+  await listens(ALPHA);
   returns(false);
   socket().says({ type: 'ERROR', ref: ref(), code: 'bad_message', message: '' });
   await turn();
@@ -340,10 +331,8 @@ t.test('a re-subscription that is refused for good waits for the next connection
 });
 
 t.test('the choice before a refused one is asked for again when the session does not have it', async (t) => {
-  const { clock, radio, socket, ref, subscribed, returns } = setUp();
-  const done = radio.subscribe({ talkgroupIds: [alpha], mode: 'listen' });
-  subscribed([ALPHA]);
-  await done;
+  const { clock, radio, socket, ref, returns, listens } = setUp();
+  await listens(ALPHA);
   returns(false);
   const refused = radio.subscribe({ talkgroupIds: [alpha], mode: 'events' });
   socket().says({ type: 'ERROR', ref: ref(0), code: 'bad_message', message: '' });

@@ -1,17 +1,26 @@
-// What a talker's frames carry, which of them are sent, and how the talker learns that the burst is over.
+// The frames of a talk: their flags and sequence, when they are dropped, and how the talk ends.
 import t from 'tap';
-import { speak } from '../../src/client/speak.js';
+import { speak } from '../../src/client/audio/speak.js';
 import { END, START } from '../../src/protocol/frame.js';
-import { ALPHA, BRAVO, fakeWorld, idOf, OWN, talkEnd, talkStart, turn } from '../helpers/client-fakes.js';
-
-const packet = (n: number) => Uint8Array.of(0x08, n);
+import {
+  ALPHA,
+  BRAVO,
+  fakeWorld,
+  idOf,
+  OWN,
+  packet,
+  sentBy,
+  talkEnd,
+  talkStart,
+  turn,
+} from '../helpers/client-fakes.js';
 
 function setUp({ connected = true } = {}) {
   const world = fakeWorld();
   const { radio, socket } = world;
   if (connected) socket().welcomes();
   const talk = () => radio.talk({ talkgroupId: ALPHA.talkgroup_id });
-  const sent = () => socket().frames.map(({ flags, sequence, payload }) => [flags, sequence, ...payload]);
+  const sent = () => sentBy(socket());
   const ends = (burst: number, code: 'released' | 'silence' | 'too_long') =>
     socket().says(talkEnd({ session: OWN, burst, code }));
   const starts = (burst: number) => socket().says(talkStart({ session: OWN, burst }));
@@ -238,7 +247,7 @@ t.test('talking where one is no member is refused at once', async (t) => {
   t.throws(() => radio.talk({ talkgroupId: idOf('tg-elsewhere') }), { code: 'not_member' });
 });
 
-/** WELCOME had room for Alpha alone; Bravo and Charlie are in the parts that follow. */
+/** WELCOME has only Alpha. Bravo and Charlie are in the parts that follow. */
 function setUpInParts() {
   const world = setUp({ connected: false });
   const { radio, socket } = world;

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import t from 'tap';
-import { createOpusWriter, readOpus, writeOpus } from '../../src/client/ogg.js';
-import { concealment, opusMs } from '../../src/client/opus.js';
+import { createOpusWriter, readOpus, writeOpus } from '../../src/client/audio/ogg.js';
+import { concealment, opusMs } from '../../src/client/audio/opus.js';
 
 const SPEECH = 'bench/speech.ogg';
 

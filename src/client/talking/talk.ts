@@ -1,8 +1,8 @@
-// Declares a talk as an app sees it: options, states, events and outcome.
-import type { Codec, Talker } from '../protocol/bodies.js';
-import type { DenyCode, EndCode, ErrorCode, RevokeCode } from '../protocol/codes.js';
-import type { TalkEnded } from '../protocol/server-messages.js';
-import type { Listenable } from './events.js';
+// Declares a talk as an app sees it (options, states, events, outcome), and as the radio drives it.
+
+import type { DenyCode, EndCode, ErrorCode, RevokeCode } from '../../protocol/codes.js';
+import type { Codec, ServerMessage, Snapshot, TalkEnded, Talker } from '../../protocol/types.js';
+import type { Listenable } from '../events.js';
 
 /**
  * If a user has very many talkgroups, the server sends them in parts. A talk in a talkgroup of a later part is `idle`
@@ -76,4 +76,20 @@ export type Talk = Listenable<TalkEvents> & {
   end(payload?: Uint8Array, options?: SendOptions): void;
   /** Resolves when the talk has ended on the server too. Never rejects. */
   readonly ended: Promise<TalkOutcome>;
+};
+
+/** A talk as the radio drives it. */
+export type TalkHandle = Talk & {
+  readonly isOver: boolean;
+  /** Returns true if the message was for this talk only. */
+  message(message: ServerMessage): boolean;
+  /** Applies a snapshot of the talkgroup, whether or not the radio missed events. */
+  snapshot(snapshot: Snapshot): void;
+  /** A part of the snapshots arrived. The talkgroup may be in it, or be in none of the parts. */
+  partCame(): void;
+  connectionLost(): void;
+  /** The radio is connected again. `resumed`: the talkgroup's state in the resumed session, null in a new session. */
+  connected(resumed: Snapshot | null): void;
+  /** The radio has stopped for good. */
+  stop(): void;
 };

@@ -1,18 +1,18 @@
 // Tracks how much of each burst of a talkgroup the radio received: sequence numbers and frame counts.
-import { unwrapSequence } from '../protocol/frame.js';
+import { unwrapSequence } from '../../protocol/frame.js';
 
 export type Heard = {
   /** Counts a frame and unwraps its sequence. */
   frame(frame: { sender: number; burst: number; sequence: number }): number;
-  /** The burst runs already, and this is the unwrapped sequence of its last frame. */
+  /** Notes a running burst from a snapshot, with the unwrapped sequence of its last frame. */
   found(talker: { session: number; burst: number; sequence: number }): void;
-  /** How many frames of the burst came; forgets it. */
+  /** Returns the number of frames received of the burst, and forgets the burst. */
   ended(talker: { session: number; burst: number }): number;
 };
 
 /** Creates an empty record. */
 export function createHeard(): Heard {
-  /** By session: the burst it last spoke in. */
+  /** By session number: its last burst. */
   const bursts = new Map<number, { burst: number; sequence: number; frames: number }>();
   return {
     frame({ sender, burst, sequence }) {

@@ -1,10 +1,17 @@
 // Keeps a radio's talkgroups up to date from snapshots and events, and passes received frames on.
 
-import type { Emergency, Member, Ref, Snapshot } from '../protocol/bodies.js';
-import { decodeFrames } from '../protocol/bundle.js';
-import type { ServerMessage, ServerMessageOf, Welcome } from '../protocol/server-messages.js';
+import { decodeFrames } from '../../protocol/bundle.js';
+import type {
+  Emergency,
+  Member,
+  Ref,
+  ServerMessage,
+  ServerMessageOf,
+  Snapshot,
+  Welcome,
+} from '../../protocol/types.js';
+import { isWhole } from '../connection/parse.js';
 import { type Channel, type ChannelOwner, createChannel, type Talkgroup } from './channel.js';
-import { isWhole } from './parse.js';
 
 /** The relay skipped `missed` frames of a talkgroup within `sinceMs`, because this radio was too slow. */
 export type Lag = { talkgroupId: string; missed: number; sinceMs: number };
@@ -28,13 +35,13 @@ export type HearingOwner = ChannelOwner & {
   emergencies(snapshot: Snapshot): void;
   emergency(emergency: Emergency): void;
   presence(presence: Presence): void;
-  /** The set of talkgroups changed, or what is known of one other than its talkers. */
+  /** The set of talkgroups changed, or a property of one other than its talkers. */
   talkgroupsChanged(): void;
   /** Events of the talkgroup were missed. */
   gap(talkgroupId: string): void;
   /** A snapshot arrived with the state of the talkgroup. */
   renewed(talkgroupId: string): void;
-  /** We are not subscribed to the talkgroup any more. */
+  /** The radio is not subscribed to the talkgroup any more. */
   left(talkgroupId: string): void;
 };
 
@@ -42,13 +49,13 @@ export type Hearing = {
   readonly talkgroups: ReadonlyMap<string, Talkgroup>;
   /** The talkgroup is not known, and the server has not yet sent all parts of the snapshots. */
   isAwaited(talkgroupId: string): boolean;
-  /** A connection begins: what it does not tell of, in WELCOME and the parts behind it, is none of ours any more. */
+  /** A connection begins. Talkgroups that are neither in WELCOME nor in a later part are dropped. */
   connected(welcome: Welcome): void;
   message(message: ServerMessage): void;
   frame(bytes: Uint8Array, receivedAtMs: number): void;
-  /** We are not subscribed to these any more. */
+  /** The radio is not subscribed to these talkgroups any more. */
   leave(talkgroupIds: string[]): void;
-  /** Nothing more will be heard. */
+  /** The radio has stopped for good. Ends all bursts. */
   stop(): void;
 };
 
@@ -60,7 +67,7 @@ export function createHearing(owner: HearingOwner): Hearing {
   const byNumber = new Map<number, Channel>();
   const talkgroups = new Map<string, Talkgroup>();
   /** Known from an earlier connection, and not yet in a snapshot of this one. */
-  const untold = new Set<string>();
+  const unconfirmed = new Set<string>();
   /** Another part of the snapshots follows (docs/protocol.md, section 3, Snapshots in parts). */
   let hasMore = false;
 
@@ -110,8 +117,8 @@ export function createHearing(owner: HearingOwner): Hearing {
   }
 
   function follow(message: NumberedEvent, channel: Channel | undefined): void {
-    // Numbers of another connection are no measure; the snapshot that follows has it.
-    if (!channel || untold.has(message.talkgroup_id)) return;
+    // Event numbers of an earlier connection cannot be compared. The snapshot that follows has the current one.
+    if (!channel || unconfirmed.has(message.talkgroup_id)) return;
     const missed = channel.follow(message.event);
     if (missed === null) return;
     if (missed > 0) owner.gap(message.talkgroup_id);
@@ -138,7 +145,7 @@ export function createHearing(owner: HearingOwner): Hearing {
     const frames = decodeFrames(bytes, Number.POSITIVE_INFINITY);
     // A kind of frame that only a newer server would send.
     if (typeof frames === 'string') return;
-    // What was on its way while we left may still arrive.
+    // A frame may still arrive after the radio unsubscribed.
     for (const frame of frames) byNumber.get(frame.talkgroup)?.frame(frame, receivedAtMs);
   }
 
@@ -150,7 +157,7 @@ export function createHearing(owner: HearingOwner): Hearing {
   }
 
   function connected(welcome: Welcome): void {
-    for (const id of channels.keys()) untold.add(id);
+    for (const id of channels.keys()) unconfirmed.add(id);
     hasMore = !isWhole(welcome);
     takeAll(welcome.talkgroups);
     if (!hasMore) completed();
@@ -158,13 +165,13 @@ export function createHearing(owner: HearingOwner): Hearing {
 
   /** No further snapshot is expected for now. */
   function completed(): void {
-    if (untold.size > 0) leave([...untold]);
+    if (unconfirmed.size > 0) leave([...unconfirmed]);
   }
 
   function takeAll(snapshots: Snapshot[]): void {
     for (const snapshot of snapshots) {
       const channel = channels.get(snapshot.talkgroup_id) ?? add(snapshot);
-      untold.delete(snapshot.talkgroup_id);
+      unconfirmed.delete(snapshot.talkgroup_id);
       channel.take(snapshot);
       owner.emergencies(snapshot);
       owner.renewed(snapshot.talkgroup_id);
@@ -186,7 +193,7 @@ export function createHearing(owner: HearingOwner): Hearing {
   }
 
   function drop(talkgroupId: string): void {
-    untold.delete(talkgroupId);
+    unconfirmed.delete(talkgroupId);
     const channel = channels.get(talkgroupId);
     if (!channel) return;
     channel.close();

@@ -1,8 +1,8 @@
 // Raises emergencies: repeats the request until the relay has accepted it.
 
-import type { ServerMessageOf } from '../protocol/server-messages.js';
-import type { Clock } from './clock.js';
-import { RadioError, type Requests } from './requests.js';
+import type { ServerMessageOf } from '../../protocol/types.js';
+import type { Clock } from '../clock.js';
+import { RadioError, type Requests } from '../connection/requests.js';
 
 /**
  * The emergency to raise: `lat` -90 to 90 and `lng` -180 to 180 degrees, `alt` in metres, all optional. `signal` cancels
@@ -25,14 +25,14 @@ export type Raising = {
    */
   raise(call: EmergencyCall): Promise<string>;
   connected(): void;
-  /** There will be no connection any more. */
+  /** The radio has stopped for good. */
   stop(): void;
 };
 
 type Waiting = { send(): void; reject(reason: RadioError): void };
 
 const RETRY_MS = 1_000;
-/** The call as such is refused; asking again would not help. */
+/** The relay rejected the call itself. A repeated request would fail too. */
 const FINAL = new Set<RadioError['code']>(['not_member', 'forbidden', 'bad_message']);
 
 /** Creates the emergency calls of one radio. `isOpen` returns whether there is a connection. */
@@ -72,7 +72,7 @@ export function createRaising(requests: Requests, clock: Clock, isOpen: () => bo
             },
             (error: RadioError) => {
               if (FINAL.has(error.code)) call.reject(error);
-              // A lost connection is followed by the next, which sends it again.
+              // After a lost connection, `connected` sends the request again.
               else if (error.code !== 'disconnected' && waiting.has(call))
                 cancelRetry = clock.after(RETRY_MS, call.send);
             },

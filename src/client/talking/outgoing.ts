@@ -1,56 +1,42 @@
 // Sends the frames of one talk: numbers them by frame period, holds them while the network is slow, drops old ones.
-import { END, encodeFrame } from '../protocol/frame.js';
-import type { Clock } from './clock.js';
+import { END, encodeFrame } from '../../protocol/frame.js';
+import type { Clock } from '../clock.js';
 import type { SendOptions } from './talk.js';
+import type { Uplink } from './uplink.js';
 
-/** The connection as a talk sees it. */
-export type Uplink = {
-  readonly isOpen: boolean;
-  /** When the connection opened, by the clock. */
-  readonly openedAtMs: number;
-  readonly session: number | null;
-  readonly bufferedBytes: number;
-  numberOf(talkgroupId: string): number | null;
-  /** Its number is not known, but may be in a part of the snapshots that has not come yet. */
-  isAwaited(talkgroupId: string): boolean;
-  send(data: string | Uint8Array<ArrayBuffer>): boolean;
-  /** Sends what will be answered. */
-  ask(text: string): boolean;
-};
-
-/** The talk that the frames belong to. */
+/** What the queue needs of its talk. */
 export type OutgoingOwner = {
-  /** Whether frames may leave now; those that may not are left out, for later they would be old. */
+  /** Whether frames may be sent now. If not, the queue drops them, because they would be too old later. */
   mayLeave(): boolean;
-  /** A burst begins with the next frame; returns the flags it carries for that. */
+  /** The next frame begins a burst. Returns the flags for it. */
   begins(): number;
-  /** The END has left, or never will. */
+  /** The END was sent (`hasLeft`), or will not be sent. */
   closed(hasLeft: boolean): void;
-  /** The talkgroup is none of ours. */
+  /** The radio is not subscribed to the talkgroup. */
   notMember(): void;
 };
 
 export type Outgoing = {
-  /** A frame of the present burst has left. */
+  /** A frame of the present burst was sent. */
   readonly hasBegun: boolean;
-  /** Number of frames with speech that never left. */
+  /** Number of frames with speech that were dropped instead of sent. */
   readonly dropped: number;
   push(payload: Uint8Array, isEnd: boolean, options?: SendOptions): void;
   skip(periods: number): void;
-  /** Forgets what has not left. */
+  /** Drops the frames that are not sent yet. */
   clear(): void;
   /** The next frame begins another burst. */
   restart(): void;
-  /** Sends what is held, as far as it may leave now. */
+  /** Sends the held frames that may be sent now. */
   flush(): void;
 };
 
 type Held = { payload: Uint8Array; period: number; capturedAtMs: number; isEnd: boolean };
 
 const AGE_MS_MAX = 500;
-// What the socket holds cannot be taken back, so more than this waits here, where it can still be dropped: about 25
-// frames of 80 bytes, half a second.
-// LIMIT: the kernel takes megabytes before the socket counts a byte; only a PING behind the audio would show that.
+// Frames in the socket's buffer cannot be dropped any more. With more than this in it (about 25 frames of 80 bytes, half a
+// second), further frames wait in the queue, where they can be dropped.
+// LIMIT: the kernel takes megabytes before the socket counts a byte. Only the answer to a PING would show that.
 const BUFFERED_BYTES_MAX = 2_048;
 const RETRY_MS = 20;
 const NOTHING = new Uint8Array();
@@ -64,7 +50,7 @@ export function createOutgoing(
 ): Outgoing {
   let held: Held[] = [];
   let period = 0;
-  /** The period of the burst's first frame, null until it left. */
+  /** The period of the burst's first frame, null until it is sent. */
   let startPeriod: number | null = null;
   let dropped = 0;
   let cancelRetry = () => {};
@@ -107,7 +93,7 @@ export function createOutgoing(
     if (!owner.mayLeave()) return leaveOut();
     keep((frame) => frame.isEnd || !isOld(frame));
     if (!uplink.isAwaited(talkgroupId)) drain();
-    // An END alone: nothing was sent that it could end.
+    // Only an END is held, and no frame was sent that it could end.
     else if (!held.some(isSpeech)) leaveOut();
     if (held.length > 0) cancelRetry = clock.after(RETRY_MS, flush);
   }

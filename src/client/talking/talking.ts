@@ -1,36 +1,28 @@
 // Runs one talk from the floor request to its end, following the relay's messages.
 
-import type { Ref, Snapshot, Talker } from '../protocol/bodies.js';
-import type { ErrorCode, RevokeCode } from '../protocol/codes.js';
-import { START } from '../protocol/frame.js';
-import type { FloorAnswer, ServerMessage, ServerMessageOf, TalkEnded } from '../protocol/server-messages.js';
-import type { Clock } from './clock.js';
-import { createEmitter } from './events.js';
-import { createOutgoing, type Uplink } from './outgoing.js';
-import type { Talk, TalkEvents, TalkOptions, TalkOutcome, TalkState } from './talk.js';
+import type { ErrorCode, RevokeCode } from '../../protocol/codes.js';
+import { START } from '../../protocol/frame.js';
+import type {
+  FloorAnswer,
+  Ref,
+  ServerMessage,
+  ServerMessageOf,
+  Snapshot,
+  TalkEnded,
+  Talker,
+} from '../../protocol/types.js';
+import type { Clock } from '../clock.js';
+import { createEmitter } from '../events.js';
+import { createOutgoing } from './outgoing.js';
+import type { TalkEvents, TalkHandle, TalkOptions, TalkOutcome, TalkState } from './talk.js';
+import type { Uplink } from './uplink.js';
 
-/** A talk as the radio sees it. */
-export type TalkHandle = Talk & {
-  readonly isOver: boolean;
-  /** True when the message was for this talk and no other. */
-  message(message: ServerMessage): boolean;
-  /** What the server says of the talkgroup, events being missed or not. */
-  snapshot(snapshot: Snapshot): void;
-  /** A part of the snapshots came: the talkgroup may be known now, or be known to be none of ours. */
-  partCame(): void;
-  connectionLost(): void;
-  /** There is a connection again; `resumed` is the talkgroup as the resumed session finds it, null in a new session. */
-  connected(resumed: Snapshot | null): void;
-  /** There will be no connection any more. */
-  stop(): void;
-};
-
-// The server ends a silent burst after 2 s by itself; one it never accepted gets no TALK_ENDED at all.
+// The server ends a silent burst after 2 s. A burst that it never accepted gets no TALK_ENDED.
 const ANSWER_MS_MAX = 5_000;
 const NOTHING = new Uint8Array();
 const UNSENT: TalkOutcome = { kind: 'ended', code: 'unsent' };
 const LOST: TalkOutcome = { kind: 'ended', code: 'lost' };
-// ERROR codes that refuse a whole burst; `bad_frame` refuses one frame.
+// ERROR codes that reject a whole burst. `bad_frame` rejects one frame.
 const REFUSALS = new Set<ErrorCode>([
   'not_member',
   'listen_only',
@@ -53,7 +45,7 @@ export function createTalk(
   let burst: number | null = null;
   let isEnding = false;
   let isOver = false;
-  /** How it will have ended when the server says no more. */
+  /** The outcome if no further message about the talk arrives. */
   let otherwise = UNSENT;
   let cancelTimer = () => {};
   let resolve: (outcome: TalkOutcome) => void = () => {};
@@ -99,7 +91,7 @@ export function createTalk(
     stop: () => finish(otherwise),
   };
 
-  /** A grant is of use only when frames can follow: while the number is awaited nothing is asked. */
+  /** Frames need the talkgroup's number. Until it is known, a grant would be of no use, so the talk does not request it. */
   function askFirst(): void {
     if (asksFirst && state.kind === 'idle' && !uplink.isAwaited(talkgroupId)) ask();
   }
@@ -114,7 +106,7 @@ export function createTalk(
     otherwise = LOST;
     if (asksAlong) ask();
     else if (!asksFirst) enter({ kind: 'requested' });
-    // START makes a frame a question of its own: after FLOOR_REQUEST it would take back a floor refused meanwhile.
+    // A frame with START is a request itself. After a FLOOR_REQUEST that was denied, it would request the floor again.
     return asksAlong || asksFirst ? 0 : START;
   }
 
@@ -156,7 +148,7 @@ export function createTalk(
     }
   }
 
-  /** News of a place in the queue, and the answer to a frame that asked by itself, name no question. */
+  /** A new place in the queue, and the answer to a first frame, have no `ref`. */
   function isAnswer(message: FloorAnswer): boolean {
     if (message.ref !== undefined) return message.ref === ref;
     return state.kind === 'queued' || isFirstFrameOpen();
@@ -219,11 +211,11 @@ export function createTalk(
     } else if (isEnding || asksFirst) {
       finish({ kind: 'ended', code, ...counts });
     } else if (code === 'silence') {
-      // A pause longer than the server's patience: the next frame begins another burst of the same talk.
+      // The pause was longer than TALK_SILENCE_MS. The next frame begins another burst of the same talk.
       otherwise = { kind: 'ended', code, ...counts };
       restart();
     } else if (code === 'released') {
-      // That next frame had crossed the news of the silence, and our START then ended the burst it had begun.
+      // A frame sent before `silence` arrived began another burst. The START of the next frame then ended that burst.
       burst = null;
       enter({ kind: 'requested' });
     } else {
@@ -237,7 +229,7 @@ export function createTalk(
     if (running) {
       if (state.kind !== 'talking') started(running);
     } else if (state.kind === 'talking' && isWhole) {
-      // It ended, and the news of that did not get through.
+      // The burst ended, and the radio missed TALK_ENDED.
       if (isEnding || asksFirst) finish(otherwise);
       else restart();
     }

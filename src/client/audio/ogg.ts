@@ -32,10 +32,10 @@ export type OpusWriter = {
   close(): Promise<void>;
 };
 
-// The look-ahead of libopus at 48 kHz, and what its encoders announce.
+// The look-ahead of libopus at 48 kHz, which its encoders announce as pre-skip.
 const PRE_SKIP_OF_LIBOPUS = 312;
 const SAMPLE_RATE = 48_000;
-// RFC 7845 section 6 wants pages of at most a second, and so much at most is lost when the process is killed.
+// RFC 7845 section 6 requires pages of at most 1 s. That is also the most that is lost when the process is killed.
 const PAGE_SECONDS_MAX = 1;
 
 /** Reads a whole file from memory or, in Node, from a path. Throws if it is not Ogg Opus or its packets differ in duration. */
@@ -72,7 +72,7 @@ async function openWriter(
     format: new OggOutputFormat({ maximumPageDuration: PAGE_SECONDS_MAX }),
     target,
   });
-  // Given here rather than with the first packet, the header is written even when nothing is ever heard.
+  // Set here and not with the first packet, so that a file without packets has a header too.
   output.addAudioTrack(track, {
     decoderConfig: {
       codec: 'opus',

@@ -1,11 +1,11 @@
 // Keeps all talks of one radio, at most one per talkgroup, and passes each the messages that concern it.
 
-import type { ServerMessage, Welcome } from '../protocol/server-messages.js';
-import type { Clock } from './clock.js';
-import type { Uplink } from './outgoing.js';
-import { RadioError } from './requests.js';
-import type { Talk, TalkOptions } from './talk.js';
-import { createTalk, type TalkHandle } from './talking.js';
+import type { ServerMessage, Welcome } from '../../protocol/types.js';
+import type { Clock } from '../clock.js';
+import { RadioError } from '../connection/requests.js';
+import type { Talk, TalkHandle, TalkOptions } from './talk.js';
+import { createTalk } from './talking.js';
+import type { Uplink } from './uplink.js';
 
 export type Talks = {
   /**
@@ -16,7 +16,7 @@ export type Talks = {
   message(message: ServerMessage): void;
   connected(welcome: Welcome): void;
   connectionLost(): void;
-  /** There will be no connection any more. */
+  /** The radio has stopped for good. */
   stop(): void;
 };
 
@@ -27,7 +27,7 @@ export function createTalks(uplink: Uplink, clock: Clock): Talks {
 
   return {
     begin(options) {
-      // LIMIT: in the last of many parts it waits a round trip for each; a SYNC of the talkgroup would end that.
+      // LIMIT: for a talkgroup in the last of many parts, it waits a round trip for each. A SYNC would avoid that.
       const { talkgroupId } = options;
       const isKnown = uplink.numberOf(talkgroupId) !== null;
       if (uplink.isOpen && !isKnown && !uplink.isAwaited(talkgroupId)) {
@@ -59,12 +59,12 @@ export function createTalks(uplink: Uplink, clock: Clock): Talks {
         for (const talk of talksIn(snapshot.talkgroup_id)) talk.snapshot(snapshot);
       for (const talk of talks) talk.partCame();
     } else if (message.type === 'ERROR' && message.talkgroup_id === undefined) {
-      // Names at most the question that it refuses.
+      // Such an ERROR identifies at most the rejected request, by `ref`.
       talks.some((talk) => talk.message(message));
     } else if ('talkgroup_id' in message) {
       const concerned = talksIn(message.talkgroup_id ?? '');
       if (message.type === 'SYNCED') for (const talk of concerned) talk.snapshot(message);
-      // In the order they began, as the server numbers them.
+      // In the order in which the talks began, because the server numbers bursts in that order.
       else if (!concerned.some((talk) => talk.message(message))) decline(message, concerned);
     }
   }

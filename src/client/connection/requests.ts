@@ -1,8 +1,13 @@
 // Sends requests to the relay and matches the answers by `ref`.
-import type { ClientMessageOf, ClientMessage as Sent } from '../protocol/client-messages.js';
-import type { ErrorCode } from '../protocol/codes.js';
-import type { ServerMessage, ServerMessageOf } from '../protocol/server-messages.js';
-import type { Clock } from './clock.js';
+
+import type { ErrorCode } from '../../protocol/codes.js';
+import type {
+  ClientMessageOf,
+  ClientMessage as Sent,
+  ServerMessage,
+  ServerMessageOf,
+} from '../../protocol/types.js';
+import type { Clock } from '../clock.js';
 
 /** A message of a radio, without `ref`. */
 export type ClientMessage = WithoutRef<Sent>;
@@ -34,20 +39,20 @@ export const isPassing = ({ code }: RadioError): boolean => PASSING.has(code);
 export type Requests = {
   /** Resolves with the answer, rejects with RadioError. */
   ask(request: ClientMessage): Promise<ServerMessage>;
-  /** The same for the one type of message that answers it. */
+  /** The same, and rejects if the answer has another type. */
   askFor<Type extends ServerMessage['type']>(
     type: Type,
     request: ClientMessage,
   ): Promise<ServerMessageOf<Type>>;
-  /** Settles the question this message answers, if any. */
+  /** Settles the request that this message answers, if any. */
   answer(message: ServerMessage): void;
-  /** Rejects all that is open. */
+  /** Rejects all open requests. */
   disconnected(): void;
 };
 
 type Open = { resolve(answer: ServerMessage): void; reject(reason: RadioError): void };
 
-// The server answers everything within 5 s; the rest is the way there and back.
+// The server answers every request within 5 s. The rest is for the network.
 const ANSWER_MS_MAX = 10_000;
 
 /** Creates the requests of one radio. `send` returns false if there is no connection. */

@@ -1,19 +1,19 @@
 // Requests a new snapshot of a talkgroup after missed events, with a random delay and a minimum interval.
-import type { Clock } from './clock.js';
-import { isPassing, type RadioError, type Requests } from './requests.js';
+import type { Clock } from '../clock.js';
+import { isPassing, type RadioError, type Requests } from '../connection/requests.js';
 
 export type Syncing = {
-  /** How often events were found missing. */
+  /** Number of times that events were missing. */
   readonly gaps: number;
-  /** An event of the talkgroup came that was not the next one. */
+  /** An event of the talkgroup arrived that was not the next one. */
   gap(talkgroupId: string): void;
-  /** A snapshot came, or the talkgroup is none of ours any more: nothing of it is missing. */
+  /** A snapshot arrived, or the radio is not subscribed any more. No event is missing. */
   settled(talkgroupId: string): void;
-  /** The next connection begins with snapshots. */
+  /** Cancels all requests. The next connection begins with snapshots. */
   disconnected(): void;
 };
 
-// What one radio missed, many may have missed: they must not all ask at once.
+// Many radios may have missed the same event. They must not all send their request at the same time.
 const WAIT_MS_MAX = 2_000;
 const APART_MS_MIN = 1_000;
 
@@ -21,7 +21,7 @@ const APART_MS_MIN = 1_000;
 export function createSyncing(requests: Requests, clock: Clock, random: () => number): Syncing {
   let gaps = 0;
   const askedAtMs = new Map<string, number>();
-  /** What takes back the question that is due, or nothing once it is asked, by talkgroup. */
+  /** By talkgroup: cancels the request that is due. Does nothing when the request was sent. */
   const pending = new Map<string, () => void>();
 
   return {
@@ -57,7 +57,7 @@ export function createSyncing(requests: Requests, clock: Clock, random: () => nu
     pending.set(talkgroupId, asked);
     askedAtMs.set(talkgroupId, clock.nowMs());
     requests.askFor('SYNCED', { type: 'SYNC', talkgroup_id: talkgroupId }).catch((error: RadioError) => {
-      // Unless a snapshot came by itself; a refusal for good means that the talkgroup is none of ours any more.
+      // A snapshot may have arrived in the meantime. A final rejection means that the user left the talkgroup.
       if (pending.get(talkgroupId) !== asked) return;
       if (isPassing(error)) askLater(talkgroupId);
       else pending.delete(talkgroupId);

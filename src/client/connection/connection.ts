@@ -1,8 +1,8 @@
 // Opens a radio's connection, detects a dead link, and reconnects as the close code requires.
 
-import type { ServerMessage, Welcome } from '../protocol/server-messages.js';
+import type { ServerMessage, Welcome } from '../../protocol/types.js';
+import type { Clock } from '../clock.js';
 import { type Close, nextStep } from './backoff.js';
-import type { Clock } from './clock.js';
 import { parseMessage } from './parse.js';
 
 /** The part of the WebSocket interface that the client uses. The browser's WebSocket and that of `ws` both have it. */
@@ -30,31 +30,31 @@ export type ConnectionOwner = {
 
 export type Connection = {
   readonly state: ConnectionState;
-  /** When the last connection opened, by the clock: nothing recorded before is for it. */
+  /** When the last connection opened (ms, by the clock). Audio captured before is not sent on it. */
   readonly openedAtMs: number;
   /** Bytes handed over that the socket has not yet passed on. */
   readonly bufferedBytes: number;
-  /** Sends at once, or does nothing and says false when there is no open connection. */
+  /** Sends at once. Without an open connection it sends nothing and returns false. */
   send(data: string | Uint8Array<ArrayBuffer>): boolean;
-  /** The same for a question: when the server then says nothing at all for 10 s, the link is dead and is left. */
+  /** The same for a message with an answer. If nothing arrives for 10 s, the link is dead and the radio reconnects. */
   ask(text: string): boolean;
-  /** Leaves the present connection, or the wait for the next, and connects at once. */
+  /** Ends the present connection, or the wait for the next one, and connects at once. */
   reconnect(): void;
   close(): void;
 };
 
 const STABLE_MS = 5_000;
-// No WELCOME for so long, or no word after a question: the network swallows our packets, and TCP would try for minutes.
+// Limit for WELCOME, and for any message after a request. If the network drops all packets, TCP retries for minutes.
 const ANSWER_MS_MAX = 10_000;
-// A listener in a quiet talkgroup hears nothing of its server (pings of the engine are invisible to a browser).
+// In a quiet talkgroup the server sends nothing that the client sees. A browser does not show WebSocket pings.
 const QUIET_MS_MAX = 15_000;
-// A connection that breaks so soon after LAG was most likely closed for being slow again, after 10 s without a pong.
+// A connection that breaks this soon after LAG was most likely closed as slow again, after 10 s without a pong.
 const SLOW_MS = 30_000;
 
 /** Starts to connect immediately, and reconnects until `close` or a close code that means stop. */
 export function createConnection(
   options: {
-    /** The address that asks for the session of this token, or for a new one. */
+    /** The address that resumes the session of this token. null: of a new session. */
     address: (resumeToken: string | null) => string;
     WebSocket: new (address: string) => RadioSocket;
     clock: Clock;
@@ -69,10 +69,10 @@ export function createConnection(
   let openedAtMs = Number.NEGATIVE_INFINITY;
   let heardAtMs = 0;
   let laggedAtMs = Number.NEGATIVE_INFINITY;
-  /** Before then the server is not back, said its GOAWAY (by the clock). */
+  /** Until then the server is unavailable, according to GOAWAY (ms, by the clock). */
   let awayUntilMs = Number.NEGATIVE_INFINITY;
   let resumeToken: string | null = null;
-  /** A question was asked, and the server has said nothing since. */
+  /** A message with an answer was sent, and nothing has arrived since. */
   let isAsking = false;
   let cancelTimer = () => {};
 
@@ -90,7 +90,7 @@ export function createConnection(
     send,
     ask(text) {
       if (!send(text)) return false;
-      if (!isAsking) expectWord();
+      if (!isAsking) expectMessage();
       return true;
     },
     reconnect() {
@@ -112,10 +112,10 @@ export function createConnection(
   function connect(): void {
     const opening = new options.WebSocket(options.address(resumeToken));
     opening.binaryType = 'arraybuffer';
-    // A socket we left may still report; only the current one counts.
+    // An earlier socket may still emit events. Only those of the current one count.
     opening.addEventListener('message', ({ data }) => opening === socket && receive(data));
     opening.addEventListener('close', (close) => opening === socket && lose(close));
-    // Every error is followed by a close; `ws` throws when nobody listens for it.
+    // A close follows every error. Without a listener for errors, `ws` throws.
     opening.addEventListener('error', () => {});
     socket = opening;
     state = 'connecting';
@@ -162,11 +162,11 @@ export function createConnection(
       cancelTimer = clock.after(QUIET_MS_MAX - quietMs, watch);
     } else {
       send(JSON.stringify({ type: 'PING', t: Date.now() }));
-      expectWord();
+      expectMessage();
     }
   }
 
-  function expectWord(): void {
+  function expectMessage(): void {
     isAsking = true;
     cancelTimer();
     cancelTimer = clock.after(ANSWER_MS_MAX, () => (isAsking ? abandon() : watch()));

@@ -1,12 +1,11 @@
 // Keeps the user's choice of talkgroups and modes, and requests it in every new session until the relay has answered.
 
-import type { Refused } from '../protocol/bodies.js';
-import type { TALKGROUP_IDS_MAX } from '../protocol/client-messages.js';
-import type { Mode } from '../protocol/codes.js';
-import type { Welcome } from '../protocol/server-messages.js';
-import type { Clock } from './clock.js';
-import { isWhole } from './parse.js';
-import { isPassing, type RadioError, type Requests } from './requests.js';
+import type { TALKGROUP_IDS_MAX } from '../../protocol/client-messages.js';
+import type { Mode } from '../../protocol/codes.js';
+import type { Refused, Welcome } from '../../protocol/types.js';
+import type { Clock } from '../clock.js';
+import { isWhole } from '../connection/parse.js';
+import { isPassing, type RadioError, type Requests } from '../connection/requests.js';
 
 /** Defaults: mode `talk`, no presence, live audio. */
 export type SubscribeOptions = {
@@ -33,20 +32,20 @@ export type Subscriptions = {
   subscribe(options: SubscribeOptions): Promise<Refused[]>;
   /** Ends the subscription of these talkgroups until the next `subscribe`. Rejects in the same way. */
   unsubscribe(talkgroupIds: readonly string[]): Promise<void>;
-  /** Asks for what the session does not have, and again while the relay refuses it for now. */
+  /** Requests the choices that the session does not have. Repeats that while the relay rejects them for the moment. */
   connected(welcome: Welcome): void;
-  /** The next connection asks. */
+  /** Cancels the repeated request. The next connection requests the choices. */
   disconnected(): void;
-  /** The membership ended; joined again, it begins as every other. */
+  /** The membership ended. If the user joins again, the talkgroup has the default mode. */
   left(talkgroupId: string): void;
 };
 
 /** `mode` null: not subscribed. */
 type Choice = { mode: Mode | null; presence: boolean } & HoldOptions;
 
-// What the server takes in one message: its type holds the number that a browser does not load.
+// The server's limit for one message. Its type checks the number, because a browser does not load the file that has it.
 const IDS_MAX: typeof TALKGROUP_IDS_MAX = 200;
-// 1 to 2 s after a refusal: what was refused to one radio is refused to many, and they must not all ask at once.
+// 1 to 2 s after a rejection. The server may have rejected many radios, which must not all repeat it at the same time.
 const AGAIN_MS_MIN = 1_000;
 const AGAIN_SPREAD_MS = 1_000;
 
@@ -58,14 +57,14 @@ export function createSubscriptions(
   unsubscribed: (talkgroupIds: string[]) => void,
 ): Subscriptions {
   const choices = new Map<string, Choice>();
-  /** Of talkgroups with a choice that is being asked for: the one that counts when the relay refuses. */
+  /** By talkgroup with a requested choice: the earlier choice, which counts if the relay rejects the new one. */
   const before = new Map<string, Choice | undefined>();
-  /** What the present session is known to have. */
+  /** By talkgroup: the choice that the relay accepted in the present session. */
   const held = new Map<string, Choice>();
-  /** Of talkgroups for which a question is open on this connection: the ids of the last one. */
+  /** By talkgroup with an open request on this connection: the ids of the last such request. */
   const asked = new Map<string, readonly string[]>();
   let isConnected = false;
-  /** Takes back the question that is due; null when none is. */
+  /** Cancels the repeated request that is due. null: none is due. */
   let cancelAgain: (() => void) | null = null;
 
   return {
@@ -103,7 +102,7 @@ export function createSubscriptions(
         for (const id of batch) answered(id, choice, refused);
         return refused;
       } catch (error) {
-        failed(batch, choice, error as RadioError); // requests reject with nothing else
+        failed(batch, choice, error as RadioError); // requests reject with RadioError only
         throw error;
       } finally {
         for (const id of batch) if (asked.get(id) === batch) asked.delete(id);
@@ -116,13 +115,13 @@ export function createSubscriptions(
     const isRefused = refused.some(({ talkgroup_id }) => talkgroup_id === id);
     if (!isRefused) held.set(id, choice);
     if (choices.get(id) !== choice) {
-      // The user has chosen otherwise meanwhile.
+      // The user has made another choice in the meantime.
       if (before.has(id)) before.set(id, isRefused ? undefined : choice);
     } else if (isRefused) forget(id);
     else before.delete(id);
   }
 
-  /** Refused as a whole the message changed nothing: the choice before it counts. Unknown, the new one stands. */
+  /** A rejected message changed nothing, so the earlier choice counts. If the outcome is unknown, the new one counts. */
   function failed(ids: readonly string[], choice: Choice, { code }: RadioError): void {
     const isUnknown = code === 'disconnected' || code === 'timeout';
     for (const id of ids) {
@@ -137,7 +136,7 @@ export function createSubscriptions(
         forget(id);
       } else {
         choices.set(id, earlier);
-        // It was refused meanwhile as well, or never answered.
+        // The relay has rejected the earlier choice too, or has not answered.
         if (held.get(id) !== earlier) askLater();
       }
     }
@@ -164,8 +163,8 @@ export function createSubscriptions(
     asked.clear();
     if (!resumed) {
       held.clear();
-      // A new session begins with all memberships: what is not among them was left. Where WELCOME has no room for all,
-      // it is asked for, and refused.
+      // WELCOME of a new session has all memberships. The user left a talkgroup that is not in it. If WELCOME has no room for
+      // all, the radio requests the choice, and the relay rejects it.
       const members = new Set(talkgroups.map(({ talkgroup_id }) => talkgroup_id));
       for (const id of choices.keys()) if (isWhole(welcome) && !members.has(id)) forget(id);
     }
@@ -175,15 +174,15 @@ export function createSubscriptions(
   function askOpen(): void {
     for (const [choice, ids] of openByKind()) {
       for (const id of ids) choices.set(id, choice);
-      // A message that is refused for good is asked by the next connection only.
+      // After an error that repeating would not change, only the next connection requests the choice.
       const failed = (_ids: unknown, _choice: unknown, error: RadioError) => {
         if (isPassing(error)) askLater();
       };
-      askAll(ids, choice, failed).catch(() => {}); // RadioError, reported already
+      askAll(ids, choice, failed).catch(() => {}); // RadioError, handled by `failed`
     }
   }
 
-  /** One question is due at most; it takes what is still chosen and missing by then. */
+  /** At most one repeated request is due. It contains the choices that are open at that time. */
   function askLater(): void {
     if (!isConnected || cancelAgain) return;
     cancelAgain = clock.after(AGAIN_MS_MIN + random() * AGAIN_SPREAD_MS, () => {
@@ -193,8 +192,8 @@ export function createSubscriptions(
   }
 
   /**
-   * Chosen, not held by the session, and not being asked for. Together, for one who chose each by itself would else ask
-   * more than the server takes at once.
+   * The choices that the session does not have and that are not being requested. Equal choices are requested together,
+   * because one message for each talkgroup would exceed the rate that the server accepts.
    */
   function openByKind(): Map<Choice, string[]> {
     const kinds = new Map<string, Choice>();

@@ -1,13 +1,13 @@
 // Keeps the open emergencies of a radio's talkgroups up to date from snapshots and events.
-import type { Emergency, Snapshot } from '../protocol/bodies.js';
+import type { Emergency, Snapshot } from '../../protocol/types.js';
 
 export type Emergencies = {
-  /** The open ones by id. */
+  /** The open emergencies by id. */
   readonly open: ReadonlyMap<string, Emergency>;
-  /** These are open in the talkgroup, and no others but older ones that the snapshot had no room for. */
+  /** Takes over the open emergencies of a snapshot. Others are cleared, except older ones that it has no room for. */
   take(snapshot: Pick<Snapshot, 'talkgroup_id' | 'emergencies' | 'emergencies_total'>): void;
   follow(emergency: Emergency): void;
-  /** We hear nothing of the talkgroup any more. */
+  /** The radio is not subscribed to the talkgroup any more. */
   left(talkgroupId: string): void;
 };
 
@@ -18,13 +18,13 @@ export function createEmergencies(changed: (emergency: Emergency) => void): Emer
     open,
     take({ talkgroup_id, emergencies: now, emergencies_total }) {
       const present = new Set(now.map(({ emergency_id }) => emergency_id));
-      // Of those before it the snapshot says nothing: none when it has all.
+      // Older emergencies than this may be missing from the snapshot. Empty if the snapshot has all.
       const oldest = (emergencies_total > now.length && now.at(-1)?.raised_at) || '';
       for (const emergency of inTalkgroup(talkgroup_id)) {
         if (!present.has(emergency.emergency_id) && emergency.raised_at >= oldest)
           follow({ ...emergency, state: 'cleared' });
       }
-      // The oldest first, as they came.
+      // The oldest first, in the order in which they were raised.
       for (const emergency of now.toReversed()) {
         if (open.get(emergency.emergency_id)?.state !== emergency.state) follow(emergency);
       }

@@ -1,9 +1,9 @@
 // Writes the audio that a radio receives to one Ogg Opus file, one burst after the other, each in order of its sequence.
-import { ENCRYPTED } from '../protocol/frame.js';
-import type { HeardEnd, HeardFrame } from './channel.js';
-import type { OpusWriter } from './ogg.js';
-import { concealment, opusMs } from './opus.js';
-import type { Radio } from './radio.js';
+import { ENCRYPTED } from '../../protocol/frame.js';
+import type { OpusWriter } from '../audio/ogg.js';
+import { concealment, opusMs } from '../audio/opus.js';
+import type { HeardEnd, HeardFrame } from '../hearing/channel.js';
+import type { Radio } from '../radio.js';
 
 /** Counts of bursts and packets. `concealed`: packets written for missing frames. `leftOut`: packets not written. */
 export type Recorded = { bursts: number; packets: number; concealed: number; leftOut: number };
@@ -20,13 +20,13 @@ type Burst = {
   burst: number;
   isOver: boolean;
   last: { sequence: number; packet: Uint8Array } | null;
-  /** Heard while another burst was being written. */
+  /** Packets received while another burst was being written. */
   waiting: Uint8Array[];
 };
 
-// 5 min of 20 ms packets: more talkers at once than one file can tell one after the other are left out.
+// 5 min of 20 ms packets. Further packets of overlapping bursts are not written.
 const WAITING_PACKETS_MAX = 15_000;
-// The server ends a burst after 2 s of silence, so a longer gap is not one of a burst's own.
+// The server ends a burst after 2 s of silence, so no burst has a longer gap.
 const GAP_MS_MAX = 2_000;
 
 /**
@@ -47,7 +47,7 @@ export function createRecorder({
   onFailure?: () => void;
 }): Recorder {
   const recorded: Recorded = { bursts: 0, packets: 0, concealed: 0, leftOut: 0 };
-  /** In the order they began; the first is being written. */
+  /** In the order in which they began. The first one is being written. */
   let bursts: Burst[] = [];
   let waitingPackets = 0;
   let written: Promise<void> = Promise.resolve();
@@ -63,7 +63,7 @@ export function createRecorder({
       else recorded.leftOut += 1;
     }),
     radio.on('lag', ({ talkgroupId }) => {
-      // What was skipped is no loss to conceal: the speech goes on live.
+      // The relay skipped frames on purpose. Their gap is not concealed, and the next packet is live.
       for (const burst of bursts) if (burst.talkgroupId === talkgroupId) burst.last = null;
     }),
     radio.on('talk_ended', (end) => {
@@ -86,7 +86,7 @@ export function createRecorder({
     },
   };
 
-  /** One of more talkers than the server names has no end either: nothing behind it would ever be written. */
+  /** A burst that a snapshot had no room for has no `talk_ended`. Bursts behind it would never be written. */
   function isAnnounced({ talkgroupId, session, burst }: HeardFrame): boolean {
     return radio.talkgroups.get(talkgroupId)?.talkers.get(session)?.burst === burst;
   }
@@ -108,7 +108,7 @@ export function createRecorder({
       return;
     }
     const missing = burst.last ? frame.sequence - burst.last.sequence - 1 : 0;
-    if (missing < 0) return; // heard before
+    if (missing < 0) return; // a repeated packet
     if (burst.last && missing * packetMs <= GAP_MS_MAX) conceal(burst, burst.last.packet, missing);
     burst.last = { sequence: frame.sequence, packet };
     append(burst, packet);
@@ -145,7 +145,7 @@ export function createRecorder({
   function write(packet: Uint8Array): void {
     recorded.packets += 1;
     written = written.then(() => writer.write(packet));
-    // close() gives the reason.
+    // close() rejects with the reason.
     written.catch(onFailure);
   }
 }

@@ -1,14 +1,13 @@
 // Keeps the state of one talkgroup: its properties, its talkers, and how much of each the radio received.
 
-import type { Emergency, Snapshot, Talker } from '../protocol/bodies.js';
-import type { EndCode } from '../protocol/codes.js';
-import type { Frame } from '../protocol/frame.js';
-import type { TalkEnded } from '../protocol/server-messages.js';
+import type { EndCode } from '../../protocol/codes.js';
+import type { Frame } from '../../protocol/frame.js';
+import type { Emergency, Snapshot, TalkEnded, Talker } from '../../protocol/types.js';
 import { createHeard } from './heard.js';
 
 /** A talkgroup that the radio is subscribed to. The object stays current as long as the subscription lasts. */
 export type Talkgroup = Readonly<Properties> & {
-  /** By session number. To a radio that connects while they talk, the server names at most 32. */
+  /** By session number. A snapshot has room for 32 running bursts. */
   readonly talkers: ReadonlyMap<number, Talker>;
   /**
    * Frames that the relay skipped because this radio was too slow, as counted in LAG. Gaps in the sequence do not count:
@@ -46,9 +45,9 @@ export type HeardEnd = Pick<TalkEnded, 'talkgroup_id' | 'session' | 'burst'> & {
 /** Receives the events of a channel. */
 export type ChannelOwner = {
   audio(frame: HeardFrame): void;
-  /** A burst began, or was found running on arrival. */
+  /** A burst began, or was running when the snapshot was made. */
   talkStarted(talker: Talker): void;
-  /** Every talkStarted gets exactly one. */
+  /** Exactly one follows each talkStarted. */
   talkEnded(end: HeardEnd): void;
 };
 
@@ -63,7 +62,7 @@ export type Channel = {
   ended(end: Omit<HeardEnd, 'heard'>): void;
   missed(frames: number): void;
   emergency(emergency: Emergency): void;
-  /** Nothing more will be heard of it. */
+  /** The radio is not subscribed any more, or has stopped. */
   close(): void;
 };
 
@@ -128,7 +127,7 @@ export function createChannel(first: Snapshot, owner: ChannelOwner): Channel {
 
   function ended(end: Omit<HeardEnd, 'heard'>): void {
     const frames = heard.ended(end);
-    // False for one of the many whose beginning the snapshot had no room for.
+    // False for a burst that the snapshot had no room for.
     if (talkers.delete(end.session)) owner.talkEnded({ ...end, heard: frames });
   }
 
@@ -136,7 +135,7 @@ export function createChannel(first: Snapshot, owner: ChannelOwner): Channel {
     ended({ talkgroup_id, session, burst, code: 'lost' });
   }
 
-  /** It takes the raiser's running bursts up to 7, its end down to 1; the relay announces neither apart. */
+  /** An emergency gives its user's running bursts priority 7, and 1 when cleared. The relay announces neither separately. */
   function emergency({ user_id, state }: Emergency): void {
     const now = state === 'cleared' ? { emergency: false, priority: 1 } : { emergency: true, priority: 7 };
     for (const [session, talker] of talkers) {

@@ -1,10 +1,10 @@
 // Runs a radio in a terminal: sends a file into a talkgroup, or writes received audio to a file. For Node only.
-import { PAYLOAD_BYTES_MAX } from '../protocol/frame.js';
-import { createRadio, type Radio, RadioError, type Talkgroup, type TalkOutcome } from './node.js';
-import { createOpusWriter, readOpus } from './ogg.js';
-import { isWhole } from './parse.js';
+import { PAYLOAD_BYTES_MAX } from '../../protocol/frame.js';
+import { createOpusWriter, readOpus } from '../audio/ogg.js';
+import { speak } from '../audio/speak.js';
+import { isWhole } from '../connection/parse.js';
+import { createRadio, type Radio, RadioError, type Talkgroup, type TalkOutcome } from '../node.js';
 import { createRecorder, type Recorded } from './recorder.js';
-import { speak } from './speak.js';
 
 /** `url` of the relay, the JWT, a `signal` that ends the command early, and a function that prints a line. */
 export type TerminalOptions = {
@@ -29,7 +29,7 @@ export async function talkFile(
   }
   const radio = openRadio(options);
   try {
-    await until(radio, { event: 'told', signal });
+    await until(radio, { event: 'complete', signal });
     if (signal?.aborted) return { kind: 'ended', code: 'unsent' };
     const { talkgroup_id, name } = findTalkgroup(radio, options.talkgroup);
     const talk = radio.talk({
@@ -75,7 +75,7 @@ export async function listenToFile(
     onFailure: () => enough.abort(),
   });
   try {
-    await until(radio, { event: 'told', signal });
+    await until(radio, { event: 'complete', signal });
     if (talkgroup !== undefined && !signal.aborted) findTalkgroup(radio, talkgroup);
     report(`listening to ${talkgroup ?? `${radio.talkgroups.size} talkgroups`}`);
     await until(radio, { signal });
@@ -124,22 +124,22 @@ function openRadio({ url, token, report = () => {} }: TerminalOptions): Radio {
 /** Resolves when the relay has sent all talkgroups, or when aborted. Rejects when the relay closes the session for good. */
 function until(
   radio: Radio,
-  { event, signal }: { event?: 'told'; signal: AbortSignal | undefined },
+  { event, signal }: { event?: 'complete'; signal: AbortSignal | undefined },
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) resolve();
     signal?.addEventListener('abort', () => resolve(), { once: true });
-    if (event) onTold(radio, resolve);
+    if (event) onComplete(radio, resolve);
     radio.on('stopped', ({ code, reason }) =>
       reject(new RadioError('stopped', `the relay closed the connection: ${reason || code}`)),
     );
   });
 }
 
-/** WELCOME has no room for very many talkgroups; the others follow (docs/protocol.md, section 3, Snapshots in parts). */
-function onTold(radio: Radio, told: () => void): void {
-  radio.on('open', (welcome) => isWhole(welcome) && told());
-  radio.on('message', (message) => message.type === 'SUBSCRIBED' && !message.more && told());
+/** Very many talkgroups arrive in several messages (docs/protocol.md, section 3, Snapshots in parts). */
+function onComplete(radio: Radio, complete: () => void): void {
+  radio.on('open', (welcome) => isWhole(welcome) && complete());
+  radio.on('message', (message) => message.type === 'SUBSCRIBED' && !message.more && complete());
 }
 
 function findTalkgroup(radio: Radio, nameOrId: string): Talkgroup {

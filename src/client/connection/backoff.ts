@@ -1,5 +1,5 @@
 // Decides from a close code whether and when the client reconnects (docs/protocol.md, sections 4 and 6).
-import { closes } from '../protocol/closes.js';
+import { closes } from '../../protocol/closes.js';
 
 /** How a connection ended. Code 1006: it broke without a close frame. */
 export type Close = { code: number; reason: string };
@@ -29,7 +29,7 @@ export function nextStep({
   wasSlow: boolean;
   random: () => number;
 }): NextStep {
-  // Full jitter: of a fleet that lost its server, no two radios agree when to come back.
+  // Full jitter, so that the radios of a fleet that lost its server do not reconnect at the same time.
   const jitterMs = random() * Math.min(BACKOFF_MS_MAX, BACKOFF_MS_FIRST * 2 ** attempt);
   switch (code) {
     case closes.normal.code:
@@ -39,14 +39,14 @@ export function nextStep({
       return { kind: 'wait', delayMs: DISABLED_MS * (0.75 + random() / 2) };
     case closes.overloaded.code: {
       const leastMs = reason === closes.rate_limited.reason ? RATE_LIMITED_MS_MIN : OVERLOADED_MS_MIN;
-      // A wave that was refused must not come back as one: spread over as long again.
+      // Radios that were rejected together are spread over a second period of the same length.
       const spreadMs = reason === closes.overloaded.reason ? random() * leastMs : 0;
       return { kind: 'wait', delayMs: leastMs + Math.max(jitterMs, spreadMs) };
     }
     default: {
-      // To a radio behind a full buffer the server's 1013 `slow consumer` shows as 1006.
+      // If the send buffer is full, the server's 1013 `slow consumer` arrives as 1006.
       const slowMs = code === 1006 && wasSlow ? OVERLOADED_MS_MIN : 0;
-      // What GOAWAY asked for holds however the server then went.
+      // The wait that GOAWAY requested applies to every close code.
       return { kind: 'wait', delayMs: Math.max(reconnectAfterMs, slowMs) + jitterMs };
     }
   }

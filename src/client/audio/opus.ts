@@ -1,6 +1,6 @@
 // Reads the duration of an Opus packet from its first two bytes (RFC 6716 section 3.1), without decoding it.
 
-// One frame's length by the upper five bits of the first byte, RFC 6716 table 2.
+// Duration of one frame (ms) by the upper five bits of the first byte, RFC 6716 table 2.
 const FRAME_MS = [
   ...[10, 20, 40, 60, 10, 20, 40, 60, 10, 20, 40, 60], // SILK
   ...[10, 20, 10, 20], // hybrid

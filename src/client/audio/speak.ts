@@ -1,6 +1,6 @@
 // Sends prepared packets at the speed of live speech, as a microphone would deliver them.
-import { type Clock, systemClock } from './clock.js';
-import type { Talk } from './talk.js';
+import { type Clock, systemClock } from '../clock.js';
+import type { Talk } from '../talking/talk.js';
 
 /** Packet `i` was due at `startedAtMs + i * packetMs`, by the given clock. */
 export type Spoken = { startedAtMs: number; packetMs: number; packetsDue: number };
@@ -32,7 +32,7 @@ export async function speak({
     isOver = true;
   });
   for (const [i, packet] of packets.entries()) {
-    // Measured from the start, not from the packet before: no error adds up, and a late timer is made up for.
+    // Measured from the start and not from the packet before, so that errors of timers do not add up.
     const dueAtMs = startedAtMs + i * packetMs;
     await until(dueAtMs, clock);
     if (isOver || signal?.aborted) {
@@ -45,7 +45,7 @@ export async function speak({
   return { startedAtMs, packetMs, packetsDue: packets.length };
 }
 
-/** Until the floor is granted or will not be; a talk whose first frame asks has nothing to wait for. */
+/** Resolves when the floor is granted or denied. A talk that requests it with its first frame does not wait. */
 function untilAllowed(talk: Talk, signal: AbortSignal | undefined): Promise<void> {
   const isAsking = () => talk.floor !== 'first_frame' && ASKING.has(talk.state.kind);
   return new Promise((resolve) => {
@@ -60,7 +60,7 @@ function untilAllowed(talk: Talk, signal: AbortSignal | undefined): Promise<void
 }
 
 async function until(dueAtMs: number, clock: Clock): Promise<void> {
-  // Again and again: a timer may fire up to a millisecond early.
+  // In a loop, because a timer may fire up to 1 ms early.
   for (let leftMs = dueAtMs - clock.nowMs(); leftMs > 0; leftMs = dueAtMs - clock.nowMs()) {
     await new Promise<void>((resolve) => clock.after(leftMs, resolve));
   }
