@@ -1,4 +1,4 @@
-// How far a scenario is, in one line that is written over; only on a terminal, because in a pipe or a file it is noise.
+// Shows the progress of a scenario in one line that is written over, on a terminal only.
 
 export interface Progress {
   /** What is being done now. */

@@ -1,10 +1,11 @@
 // `make bench`: runs scenarios, prints them and keeps each in bench/results. `run.js [SCENARIO]`, or SCENARIO=... and QUICK=1.
 import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { choosePins, describeMachine, type Pins } from './processes.js';
+import { linesOfFaults, linesOfGoals } from './figures/judge.js';
+import { choosePins, describeMachine, type Pins } from './machine/processes.js';
 import { showProgress } from './progress.js';
 import { writePage } from './report/page.js';
-import type { Scenario } from './scenario.js';
+import { createBench, type Scenario } from './scenario.js';
 import { bundles } from './scenarios/bundles.js';
 import { flood } from './scenarios/flood.js';
 import { floorAccess } from './scenarios/floor-access.js';
@@ -26,7 +27,7 @@ import { silentDatabase } from './scenarios/silent-database.js';
 import { slowListeners } from './scenarios/slow-listeners.js';
 import { soak } from './scenarios/soak.js';
 import { whereTimeGoes } from './scenarios/where-time-goes.js';
-import { PEERS } from './server.js';
+import { PEERS } from './servers/peers.js';
 
 interface Entry {
   readonly play: Scenario;
@@ -107,15 +108,10 @@ async function run(name: string, isQuick: boolean, interrupt: AbortSignal): Prom
   const tookS = stopwatch();
   const progress = showProgress(name, takesS, process.stdout);
   try {
-    const played = await scenario.play({
-      cores,
-      isQuick,
-      signal,
-      progress: progress.tell,
-      note: progress.note,
-    });
+    const { tell, note } = progress;
+    const played = await scenario.play(createBench({ cores, isQuick, signal, progress: tell, note }));
     progress.end();
-    const { lines, details, ...said } = played;
+    const { lines, limits, details, ...said } = played;
     const files = await keep(name, isQuick, {
       scenario: name,
       startedAt,
@@ -127,7 +123,16 @@ async function run(name: string, isQuick: boolean, interrupt: AbortSignal): Prom
       ...said,
       ...details,
     });
-    console.log(`\n${[...lines, lineOfCores(cores), `${tookS()} s; written to ${files}`].join('\n')}\n`);
+    const all = [
+      ...linesOfFaults(said.faults),
+      ...linesOfGoals(said.goals),
+      '',
+      ...lines,
+      `limits raised: none${limits === undefined ? '' : `; ${limits}`}`,
+      lineOfCores(cores),
+      `${tookS()} s; written to ${files}`,
+    ];
+    console.log(`\n${all.join('\n')}\n`);
     return true;
   } catch (error) {
     progress.end();

@@ -49,13 +49,31 @@ const modules: Readonly<Record<string, readonly string[]>> = {
   'src/relay': ['src/db', 'src/presence', 'src/protocol', 'src/talk'],
   'src/talk': ['src/db', 'src/protocol'],
   'src/talkgroups': ['src/db', 'src/http', 'src/protocol'],
-  bench: [
-    'src/client/audio',
-    'src/client/connection',
-    'src/client/node',
-    'src/client/terminal',
+  'bench/experiments': [
+    'bench/figures',
+    'bench/generator',
+    'bench/machine',
+    'bench/radios',
+    'bench/scenario',
+    'bench/servers',
+  ],
+  'bench/figures': [],
+  'bench/generator': ['bench/figures', 'bench/machine', 'bench/radios', 'src/protocol'],
+  'bench/machine': ['bench/figures'],
+  'bench/radios': ['bench/figures', 'bench/machine', 'src/client/connection', 'src/protocol'],
+  'bench/report': ['bench/figures'],
+  'bench/scenario': ['bench/figures', 'bench/generator', 'bench/machine', 'bench/servers'],
+  'bench/scenarios': [
+    'bench/experiments',
+    'bench/figures',
+    'bench/generator',
+    'bench/machine',
+    'bench/radios',
+    'bench/scenario',
+    'bench/servers',
     'src/protocol',
   ],
+  'bench/servers': ['bench/figures', 'bench/machine', 'bench/radios'],
 };
 
 const LINES_MAX = 300;

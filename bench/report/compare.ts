@@ -1,10 +1,10 @@
 // `make bench-compare A=... B=...`: what changed between two results or folders of results, and what of it is no noise.
 import { fileURLToPath } from 'node:url';
-import { columns } from '../figures.js';
-import type { Goal } from '../result.js';
+import { columns } from '../figures/figures.js';
+import type { Goal } from '../figures/result.js';
+import { figure, withUnit } from '../figures/wording.js';
 import { conditionsOf } from './facts.js';
 import { type Result, type Results, readResults, type Verdict, verdictOf } from './results.js';
-import { figure, withUnit } from './wording.js';
 
 export interface Change {
   readonly name: string;

@@ -1,5 +1,5 @@
 // A figure against its target in a line of a table: the target as an upright line, the good side shaded.
-import type { Goal } from '../result.js';
+import type { Goal } from '../figures/result.js';
 import { type Html, html } from './html.js';
 
 const WIDTH = 132;

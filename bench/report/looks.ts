@@ -1,5 +1,5 @@
 // Colour, dashes and symbol of a name, the same throughout a page; told apart without colour too.
-import type { Plot } from '../result.js';
+import type { Plot } from '../figures/result.js';
 
 export interface Look {
   readonly colour: string;

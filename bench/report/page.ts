@@ -2,7 +2,8 @@
 import { writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Goal, Plot } from '../result.js';
+import type { Goal, Plot } from '../figures/result.js';
+import { spreadOf, targetOf, withUnit } from '../figures/wording.js';
 import { ABOUT } from './about.js';
 import { factsOf } from './facts.js';
 import { gauge } from './gauge.js';
@@ -18,7 +19,6 @@ import {
   verdictOf,
 } from './results.js';
 import { STYLE } from './style.js';
-import { spreadOf, targetOf, withUnit } from './wording.js';
 
 /** Reads every result in the folder and writes `index.html` beside them; returns where. */
 export async function writePage(resultsDir: string): Promise<string> {

@@ -1,10 +1,10 @@
 // Writes the figures of docs/performance.md from the result files: `node dist/bench/report/performance.js` (`make docs`).
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import type { Goal } from '../result.js';
+import type { Goal } from '../figures/result.js';
+import { figure, spreadOf, withUnit } from '../figures/wording.js';
 import { type Result, type Results, readResults } from './results.js';
 import { tableOf } from './table.js';
-import { figure, spreadOf, withUnit } from './wording.js';
 
 export const PAGE = 'docs/performance.md';
 export const RESULTS = 'bench/results';

@@ -3,10 +3,10 @@ import { BarChart, CustomChart, type CustomSeriesOption, LineChart } from 'echar
 import { GridComponent } from 'echarts/components';
 import { type EChartsCoreOption, init, use } from 'echarts/core';
 import { SVGRenderer } from 'echarts/renderers';
-import type { Axis, Bar, Plot, Series } from '../result.js';
+import type { Axis, Bar, Plot, Series } from '../figures/result.js';
+import { figure } from '../figures/wording.js';
 import type { Look, Looks } from './looks.js';
 import { linearScale, logScale, percentileScale, type Scale } from './scales.js';
-import { figure } from './wording.js';
 
 use([BarChart, CustomChart, LineChart, GridComponent, SVGRenderer]);
 

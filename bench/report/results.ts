@@ -1,7 +1,7 @@
 // Result files as the page and the comparison read them, also those of an earlier bench and of a run that was cut.
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import type { Goal, Plot } from '../result.js';
+import type { Goal, Plot } from '../figures/result.js';
 
 export interface Result {
   readonly scenario: string;

@@ -1,8 +1,8 @@
 // Prints the goals of all results as a Markdown table, for documents: `node dist/bench/report/table.js [FOLDER]`.
 import { fileURLToPath } from 'node:url';
-import type { Goal } from '../result.js';
+import type { Goal } from '../figures/result.js';
+import { spreadOf, targetOf, withUnit } from '../figures/wording.js';
 import { type Results, readResults, verdictOf } from './results.js';
-import { spreadOf, targetOf, withUnit } from './wording.js';
 
 /**
  * A line for the first goal of each scenario and for all with a target. A scenario without targets gets its first four

@@ -1,6 +1,6 @@
 // One radio talks to a thousand: what that costs live, and with three frames in a message.
+import { type Plan, playWays } from '../experiments/ways.js';
 import type { Bench, Report } from '../scenario.js';
-import { type Plan, playWays } from '../ways.js';
 
 const BUNDLED = 'bundles of 60 ms';
 /** Leads and turns are whole bundles. */

@@ -1,6 +1,6 @@
-// Does one who sends without measure disturb the others? A hundred times what is allowed, here and next door.
-import type { Load, Played } from '../loads/disturbance.js';
-import { type Account, type Case, playPhases } from '../phases.js';
+// Does a flooding radio disturb the others, in its own talkgroup and in another? It sends 100 times the permitted rate.
+import { type Account, type Case, playPhases } from '../experiments/phases.js';
+import type { Load, Played } from '../generator/loads/disturbance.js';
 import type { Bench, Report } from '../scenario.js';
 
 /** Phases of 3 s; a flood begins with every second one, and nobody has anything to catch up behind it. */

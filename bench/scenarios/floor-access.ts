@@ -1,14 +1,14 @@
 // How soon may one talk? Floor control in 1, 100 and 1,000 talkgroups: access time, and the first frame of a burst.
-import { linesOfRuns } from '../conditions.js';
-import { columns, ms } from '../figures.js';
-import { generate } from '../generator.js';
-import { type Latency, percentilePoints } from '../histogram.js';
-import type { FloorAccess, FloorAccessTask, Load } from '../loads/floor-access.js';
-import type { Goal, Plot } from '../result.js';
+import { columns, ms } from '../figures/figures.js';
+import { atMost, watched } from '../figures/goals.js';
+import type { Latency } from '../figures/histogram.js';
+import { faultsOfGenerator } from '../figures/judge.js';
+import { percentilesOf } from '../figures/plots.js';
+import type { Goal, Plot } from '../figures/result.js';
+import type { FloorAccess, FloorAccessTask, Load } from '../generator/loads/floor-access.js';
+import { linesOfRuns } from '../machine/conditions.js';
 import type { Bench, Report } from '../scenario.js';
-import { withRelay } from '../server.js';
-import { enlist } from '../users.js';
-import { faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../verdict.js';
+import { enlist } from '../servers/users.js';
 
 const PAYLOAD_BYTES = 60;
 /** One talkgroup needs many members, for a radio may begin 8 bursts in 10 s, and has one floor for all of them. */
@@ -43,7 +43,7 @@ export async function floorAccess(bench: Bench): Promise<Report> {
   const faults = runs.flatMap(faultsOf);
   const goals = goalsOf(runs, faults);
   return {
-    lines: linesOf(runs, faults, goals),
+    lines: linesOf(runs),
     faults,
     goals,
     plots: [
@@ -62,21 +62,20 @@ export async function floorAccess(bench: Bench): Promise<Report> {
   };
 }
 
-function measure({ cores, signal, progress }: Bench, load: Load): Promise<Run> {
+function measure(bench: Bench, load: Load): Promise<Run> {
   const { talkgroups, members } = load;
   const name = talkgroups === 1 ? '1 talkgroup' : `${talkgroups.toLocaleString('en')} talkgroups`;
-  progress(name);
-  return withRelay({ cores: cores.server, signal, settings: SETTINGS }, async (relay) => {
+  bench.progress(name);
+  return bench.withRelay(SETTINGS, async (relay) => {
     const users = await enlist(relay, {
       users: talkgroups * members,
       talkgroups: Array.from({ length: talkgroups }, () => 'single' as const),
       memberOf: (user) => [Math.floor(user / members)],
     });
     const { url, dialect, pid } = relay;
-    const measured = await generate<FloorAccessTask, FloorAccess>(
-      new URL('../loads/floor-access.js', import.meta.url),
+    const measured = await bench.generate<FloorAccessTask, FloorAccess>(
+      new URL('../generator/loads/floor-access.js', import.meta.url),
       { server: { url, dialect, pid }, users, load },
-      { cores: cores.generator, signal },
     );
     return { name, load, ...measured };
   });
@@ -95,13 +94,7 @@ function faultsOf(run: Run): string[] {
 }
 
 function goalsOf(runs: readonly Run[], faults: readonly string[]): Goal[] {
-  const goal = (name: string, value: number): Goal => ({
-    name,
-    value,
-    unit: 'ms',
-    atMost: TARGET_MS,
-    isMet: judge(faults, value <= TARGET_MS),
-  });
+  const goal = (name: string, value: number) => atMost(watched(name, value, 'ms'), TARGET_MS, faults);
   return runs.flatMap(({ name, access, firstFrame }) => [
     goal(`access time p99, ${name}`, access.p99Ms),
     goal(`first frame p99, ${name}`, firstFrame.p99Ms),
@@ -114,12 +107,14 @@ interface Told {
   readonly latency: (run: Run) => Latency;
 }
 
-function plotOf(runs: readonly Run[], { latency, ...told }: Told): Plot {
-  const series = runs.map((run) => ({ name: run.name, points: percentilePoints(latency(run)) }));
-  return { kind: 'percentiles', ...told, series };
-}
+const plotOf = (runs: readonly Run[], { title, note, latency }: Told): Plot =>
+  percentilesOf(
+    title,
+    note,
+    runs.map((run) => [run.name, latency(run)]),
+  );
 
-function linesOf(runs: readonly Run[], faults: readonly string[], goals: readonly Goal[]): string[] {
+function linesOf(runs: readonly Run[]): string[] {
   const line = columns(24, 18);
   const each = (name: string, cell: (run: Run) => string) => line(name, ...runs.map(cell));
   const latency = (name: string, of: (run: Run) => Latency) => [
@@ -128,9 +123,6 @@ function linesOf(runs: readonly Run[], faults: readonly string[], goals: readonl
     each(`${name}, longest`, (run) => ms(of(run).maxMs)),
   ];
   return [
-    ...linesOfFaults(faults),
-    ...linesOfGoals(goals),
-    '',
     each('', ({ name }) => name),
     ...latency('access time', ({ access }) => access),
     ...latency('first frame', ({ firstFrame }) => firstFrame),
@@ -143,6 +135,5 @@ function linesOf(runs: readonly Run[], faults: readonly string[], goals: readonl
     '',
     'to compare: 3GPP TS 22.179 gives the whole system 300 ms for 95 % of all requests (KPI 1, R-6.15.3.2-012)',
     'and 300 ms from mouth to ear for 95 % of all bursts (KPI 3, R-6.15.3.2-015)',
-    'limits raised: none',
   ];
 }

@@ -1,14 +1,15 @@
 // What the relay leaves to the garbage collector while one talks to a thousand: collections, and bytes for each frame.
-import { allocatedBytes, type Collection, createCollectionLog } from '../collections.js';
-import { linesOfConditions } from '../conditions.js';
-import { columns, ms } from '../figures.js';
-import { generateTogether } from '../generator.js';
-import type { Contest, ContestTask } from '../loads/contest.js';
-import type { Goal, Plot } from '../result.js';
+import { columns, ms } from '../figures/figures.js';
+import { atMost, watched } from '../figures/goals.js';
+import { faultsOfDelivery, faultsOfGenerator } from '../figures/judge.js';
+import type { Goal, Plot } from '../figures/result.js';
+import type { Contest, ContestTask } from '../generator/loads/contest.js';
+import { generateTogether } from '../generator/player.js';
+import { allocatedBytes, type Collection, createCollectionLog } from '../machine/collections.js';
+import { linesOfConditions } from '../machine/conditions.js';
 import type { Bench, Report } from '../scenario.js';
-import { withRelay } from '../server.js';
-import { enlist } from '../users.js';
-import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../verdict.js';
+import type { Relay } from '../servers/relay.js';
+import { enlist } from '../servers/users.js';
 
 const AUDIENCE = { probeEvery: 20, framesPerSecond: 50, payloadBytes: 60 };
 const LISTENERS = 1_000;
@@ -23,13 +24,13 @@ const RELAY_THREAD = 1;
 export function garbage({ isQuick, ...bench }: Bench): Promise<Report> {
   const log = createCollectionLog();
   const piece = isQuick ? QUICK_PIECE : PIECE;
-  const options = { settings: SETTINGS, nodeFlags: ['--trace-gc'], onOutput: log.take };
-  return withRelay({ cores: bench.cores.server, signal: bench.signal, ...options }, async (relay) => {
+  const options = { nodeFlags: ['--trace-gc'], onOutput: log.take };
+  const play = async (relay: Relay) => {
     const { url, dialect, pid } = relay;
     const users = await enlist(relay, { users: LISTENERS + 1 });
     bench.progress(`${piece.frames / AUDIENCE.framesPerSecond} s of talk`);
     const contest = await generateTogether<ContestTask, Contest>(
-      new URL('../loads/contest.js', import.meta.url),
+      new URL('../generator/loads/contest.js', import.meta.url),
       {
         servers: [{ target: { url, dialect }, pid, users }],
         audience: AUDIENCE,
@@ -40,7 +41,8 @@ export function garbage({ isQuick, ...bench }: Bench): Promise<Report> {
       bench,
     );
     return reportOf(contest, log.collections);
-  });
+  };
+  return bench.withRelay(SETTINGS, play, options);
 }
 
 function reportOf(contest: Contest, all: readonly Collection[]): Report {
@@ -59,9 +61,6 @@ function reportOf(contest: Contest, all: readonly Collection[]): Report {
     line(name, ...THREADS.map((_, thread) => cell(during.filter((one) => one.thread === thread))));
   return {
     lines: [
-      ...linesOfFaults(faults),
-      ...linesOfGoals(goals),
-      '',
       line('', ...THREADS),
       each('minor collections', (own) => `${own.filter(({ kind }) => kind === 'minor').length}`),
       each('major collections', (own) => `${own.filter(isMajor).length}`),
@@ -69,7 +68,6 @@ function reportOf(contest: Contest, all: readonly Collection[]): Report {
       each('longest pause', (own) => ms(Math.max(0, ...own.map(({ pauseMs }) => pauseMs)))),
       '',
       ...linesOfConditions(contest, 'frames'),
-      'limits raised: none',
     ],
     faults,
     goals,
@@ -90,21 +88,19 @@ function goalsOf(own: readonly Collection[], faults: readonly string[]): Goal[] 
   const caused = own.filter((one) => isMajor(one) && !one.isReducing).length;
   const seconds = ((own.at(-1)?.atMs ?? 0) - (own[0]?.atMs ?? 0)) / 1000;
   const goals: Goal[] = [
-    {
-      name: "major collections of the relay's thread, but those that give memory back",
-      value: caused,
-      unit: '',
-      atMost: 0,
-      isMet: judge(faults, caused === 0),
-    },
-    { name: "minor collections of the relay's thread", value: own.length - major, unit: '', isMet: null },
+    atMost(
+      watched("major collections of the relay's thread, but those that give memory back", caused, ''),
+      0,
+      faults,
+    ),
+    watched("minor collections of the relay's thread", own.length - major, ''),
   ];
   // One collection alone does not say what was allocated before it.
   if (own.length < 2) return goals;
   const frames = seconds * AUDIENCE.framesPerSecond;
   // With what 1,000 listeners are pinged and answer, twenty times for a frame.
   const name = "allocated on the relay's thread, for each frame that comes in";
-  return [...goals, { name, value: allocatedBytes(own) / frames, unit: 'bytes', isMet: null }];
+  return [...goals, watched(name, allocatedBytes(own) / frames, 'bytes')];
 }
 
 /** Saw-teeth: before and after each collection. */

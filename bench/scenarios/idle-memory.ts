@@ -3,15 +3,16 @@
 // of arrivals, the members of a talkgroup and the waits before memory is taken; the servers run one after the other.
 import { readFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
-import { COUNTED_MS, countTransactions } from '../database.js';
-import { columns, kib, mib, percent, us } from '../figures.js';
-import { generate } from '../generator.js';
-import type { Idle, IdleTask, Load, Step } from '../loads/idle.js';
-import type { Goal, Plot } from '../result.js';
+import { columns, kib, mib, percent, us } from '../figures/figures.js';
+import { atMost, watched } from '../figures/goals.js';
+import { faultsOfGenerator } from '../figures/judge.js';
+import type { Goal, Plot } from '../figures/result.js';
+import type { Idle, IdleTask, Load, Step } from '../generator/loads/idle.js';
 import type { Bench, Report } from '../scenario.js';
-import { type Server, withPeer, withRelay } from '../server.js';
-import { enlist } from '../users.js';
-import { faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../verdict.js';
+import { COUNTED_MS, countTransactions } from '../servers/database.js';
+import { withPeer } from '../servers/peers.js';
+import type { Server } from '../servers/start.js';
+import { enlist } from '../servers/users.js';
 
 /** The number of radios that the goals speak of. */
 const RADIOS = 10_000;
@@ -89,11 +90,11 @@ interface Measured {
 }
 
 function measureRelay(bench: Bench, plan: Plan, relayThreads: string): Promise<Measured> {
-  const { cores, signal, isQuick } = bench;
+  const { signal, isQuick } = bench;
   const name = `RELAY_THREADS=${relayThreads}`;
   bench.progress(name);
   const settings = { ...SETTINGS, RELAY_THREADS: relayThreads };
-  return withRelay({ cores: cores.server, signal, settings }, async (relay) => {
+  return bench.withRelay(settings, async (relay) => {
     const count = plan.load.steps.at(-1) ?? 0;
     const users = await enlist(relay, {
       users: count,
@@ -120,12 +121,12 @@ function measurePeer(bench: Bench, plan: Plan, fleet: Fleet, peer: 'ws' | 'bare'
   }));
 }
 
-function measure({ cores, signal }: Bench, { load }: Plan, server: Server, fleet: Fleet): Promise<Idle> {
-  return generate<IdleTask, Idle>(
-    new URL('../loads/idle.js', import.meta.url),
-    { server, ...fleet, load },
-    { cores: cores.generator, signal },
-  );
+function measure(bench: Bench, { load }: Plan, server: Server, fleet: Fleet): Promise<Idle> {
+  return bench.generate<IdleTask, Idle>(new URL('../generator/loads/idle.js', import.meta.url), {
+    server,
+    ...fleet,
+    load,
+  });
 }
 
 /** What the lines, the goals and the plots say of one server. */
@@ -180,7 +181,7 @@ function report({ relays, ...peers }: Runs, plan: Plan): Report {
   const faults = figures.flatMap((one) => faultsOfGenerator(one, one.name));
   const goals = goalsOf({ figures, shipped, ws, bare, faults, plan });
   return {
-    lines: linesOf(figures, { plan, faults, goals }),
+    lines: linesOf(figures, plan),
     faults,
     goals,
     plots: [memoryPlot(runs)],
@@ -208,48 +209,30 @@ function goalsOf({ figures, shipped, ws, bare, faults, plan: { radios } }: Judge
   const handshakeUs = shipped.handshakeUs - shipped.signatureUs;
   const ratioToWs = shipped.handshakeUs / ws.handshakeUs;
   // What a server that has just started still learns and allocates weighs too much on a few.
-  const isSmall = radios < RADIOS;
-  const watched = { isMet: null };
+  const judged = radios < RADIOS ? null : faults;
   return [
-    {
-      name: `server memory per idle radio, ${radios} radios`,
-      value: memoryKib,
-      unit: 'KiB',
-      atMost: KIB_MAX,
-      isMet: isSmall ? null : judge(faults, memoryKib <= KIB_MAX),
-    },
-    {
-      name: 'CPU per handshake, relay / ws without a login',
-      value: ratioToWs,
-      unit: '',
-      atMost: HANDSHAKE_RATIO_MAX,
-      isMet: isSmall ? null : judge(faults, ratioToWs <= HANDSHAKE_RATIO_MAX),
-    },
-    { name: 'CPU per handshake beyond the signature check', value: handshakeUs, unit: 'µs', ...watched },
-    {
-      name: 'CPU per handshake beyond the signature check and the bare engine',
-      value: handshakeUs - bare.handshakeUs,
-      unit: 'µs',
-      ...watched,
-    },
-    { name: 'CPU of PostgreSQL per handshake', value: shipped.databaseUs, unit: 'µs', ...watched },
-    ...figures.slice(1).map(({ name, bytesPerRadio }) => ({
-      name: `server memory per idle radio, ${radios} radios, ${name}`,
-      value: bytesPerRadio / 1024,
-      unit: 'KiB',
-      ...watched,
-    })),
+    atMost(watched(`server memory per idle radio, ${radios} radios`, memoryKib, 'KiB'), KIB_MAX, judged),
+    atMost(
+      watched('CPU per handshake, relay / ws without a login', ratioToWs, ''),
+      HANDSHAKE_RATIO_MAX,
+      judged,
+    ),
+    watched('CPU per handshake beyond the signature check', handshakeUs, 'µs'),
+    watched(
+      'CPU per handshake beyond the signature check and the bare engine',
+      handshakeUs - bare.handshakeUs,
+      'µs',
+    ),
+    watched('CPU of PostgreSQL per handshake', shipped.databaseUs, 'µs'),
+    ...figures
+      .slice(1)
+      .map(({ name, bytesPerRadio }) =>
+        watched(`server memory per idle radio, ${radios} radios, ${name}`, bytesPerRadio / 1024, 'KiB'),
+      ),
   ];
 }
 
-interface Told {
-  readonly plan: Plan;
-  readonly faults: readonly string[];
-  readonly goals: readonly Goal[];
-}
-
-function linesOf(figures: readonly Figures[], { plan, faults, goals }: Told): string[] {
-  const { load, radios, bound } = plan;
+function linesOf(figures: readonly Figures[], { load, radios, bound }: Plan): string[] {
   const most = load.steps.at(-1) ?? 0;
   const line = columns(34, 18);
   const each = (name: string, cell: (one: Figures) => string) => line(name, ...figures.map(cell));
@@ -258,9 +241,6 @@ function linesOf(figures: readonly Figures[], { plan, faults, goals }: Told): st
       mib(steps.find((step) => step.radios === count)?.residentBytes ?? Number.NaN),
     );
   return [
-    ...linesOfFaults(faults),
-    ...linesOfGoals(goals),
-    '',
     each('', ({ name }) => name),
     each(`memory per radio, ${radios}`, ({ bytesPerRadio }) => kib(bytesPerRadio)),
     each('CPU per handshake', ({ handshakeUs }) => us(handshakeUs)),
@@ -277,7 +257,6 @@ function linesOf(figures: readonly Figures[], { plan, faults, goals }: Told): st
     '',
     `load: ${most} radios at most, bounded by ${bound}; ${load.arrivalsPerSecond} join a second, ${MEMBERS} in a talkgroup, and say nothing`,
     `memory: resident set ${load.settleMs / 1000} s after the last came, less that without radios; no collection is forced`,
-    `limits raised: none`,
   ];
 }
 

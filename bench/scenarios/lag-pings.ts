@@ -1,14 +1,24 @@
 // A hundred talkgroups of 50, all talked in at once: what do the lag pings add to latency and to CPU time?
-import { type Claim, type Comparison, compare, linesOfSides, plotsOf } from '../comparison.js';
-import { type Conditions, linesOfRuns } from '../conditions.js';
-import { columns, ms, pairedRatios, quartiles, ratio, us } from '../figures.js';
-import { generateTogether } from '../generator.js';
-import { BARE, cast, type Lineup, PINGING, QUIET_RELAY, RELAY, settingsOf, withLineup } from '../lineup.js';
-import type { Contest, ContestTask, Played } from '../loads/contest.js';
-import type { Goal } from '../result.js';
+import { type Claim, type Comparison, compare, linesOfSides, plotsOf } from '../experiments/comparison.js';
+import {
+  BARE,
+  cast,
+  type Lineup,
+  PINGING,
+  QUIET_RELAY,
+  RELAY,
+  settingsOf,
+  withLineup,
+} from '../experiments/lineup.js';
+import { columns, ms, pairedRatios, quartiles, ratio, us } from '../figures/figures.js';
+import { atMost, watchedMedian } from '../figures/goals.js';
+import { faultsOfGenerator } from '../figures/judge.js';
+import type { Goal } from '../figures/result.js';
+import type { Contest, ContestTask, Played } from '../generator/loads/contest.js';
+import { generateTogether } from '../generator/player.js';
+import type { Contender } from '../generator/stage.js';
+import { type Conditions, linesOfRuns } from '../machine/conditions.js';
 import type { Bench, Report } from '../scenario.js';
-import type { Contender } from '../stage.js';
-import { faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../verdict.js';
 
 interface Plan {
   readonly talkgroups: number;
@@ -104,7 +114,7 @@ type Order = Pick<ContestTask, 'piece' | 'rounds' | 'warmUpRounds'>;
 
 const contend = (bench: Bench, { audience }: Plan, servers: readonly Contender[], order: Order) =>
   generateTogether<ContestTask, Contest>(
-    new URL('../loads/contest.js', import.meta.url),
+    new URL('../generator/loads/contest.js', import.meta.url),
     { servers, audience, ...order },
     bench,
   );
@@ -168,16 +178,12 @@ function reportOf({ plan, lineup, tail, steady, beside, fresh }: Told): Report {
       `p99 relay latency  ${ms(compared.sides[0]?.latency.p99Ms ?? Number.NaN)}`,
       `CPU per delivery   ${us(compared.sides[0]?.cpuUs.median ?? Number.NaN)}`,
       '',
-      ...linesOfFaults(faults),
       ...linesOfSides(compared, 'delivery'),
       ...(pinging === null ? [] : ['', ...linesOfSides(pinging, 'delivery')]),
       '',
       lineOfLeftOut(tail.turns),
       ...linesOfFresh(fresh),
-      ...linesOfGoals(goals),
-      '',
       ...linesOfRuns(conditions, 'frames'),
-      'limits raised: none',
     ],
     faults,
     goals,
@@ -251,9 +257,8 @@ function freshP99(fresh: readonly Fresh[]): Pair {
 
 function p99Goal(name: string, [withPings, without]: Pair, faults: readonly string[]): Goal {
   const ratios = pairedRatios(withPings, without);
-  const { low, median, high } = quartiles(ratios);
-  const isMet = ratios.length < PAIRS_MIN ? null : judge(faults, median <= P99_RATIO_MAX);
-  return { name, value: median, low, high, unit: '', atMost: P99_RATIO_MAX, isMet };
+  const goal = watchedMedian(name, quartiles(ratios), '');
+  return atMost(goal, P99_RATIO_MAX, ratios.length < PAIRS_MIN ? null : faults);
 }
 
 function linesOfFresh(fresh: readonly Fresh[]): string[] {

@@ -1,14 +1,14 @@
 // How soon does one who comes late hear the burst that is running? In 1, 100 and 1,000 talkgroups with a burst each.
-import { linesOfRuns } from '../conditions.js';
-import { columns, ms } from '../figures.js';
-import { generate } from '../generator.js';
-import { type Latency, percentilePoints } from '../histogram.js';
-import type { Entry, LateEntry, LateEntryTask, Load } from '../loads/late-entry.js';
-import type { Goal, Plot } from '../result.js';
+import { columns, ms } from '../figures/figures.js';
+import { watched } from '../figures/goals.js';
+import type { Latency } from '../figures/histogram.js';
+import { faultsOfGenerator } from '../figures/judge.js';
+import { percentilesOf } from '../figures/plots.js';
+import type { Goal, Plot } from '../figures/result.js';
+import type { Entry, LateEntry, LateEntryTask, Load } from '../generator/loads/late-entry.js';
+import { linesOfRuns } from '../machine/conditions.js';
 import type { Bench, Report } from '../scenario.js';
-import { withRelay } from '../server.js';
-import { enlist } from '../users.js';
-import { faultsOfGenerator, linesOfFaults } from '../verdict.js';
+import { enlist } from '../servers/users.js';
 
 /** In each a burst of 50 frames a second runs all the time. */
 const TALKGROUPS = [1, 100, 1000];
@@ -39,7 +39,7 @@ export async function lateEntry(bench: Bench): Promise<Report> {
     entriesOfEachKind: entries,
   };
   return {
-    lines: linesOf(runs, faults),
+    lines: linesOf(runs),
     faults,
     goals: runs.flatMap(goalsOf),
     plots: plotsOf(runs),
@@ -53,10 +53,10 @@ interface Size {
   readonly entries: number;
 }
 
-function measure({ cores, signal, progress }: Bench, { talkgroups, entries }: Size): Promise<Run> {
+function measure(bench: Bench, { talkgroups, entries }: Size): Promise<Run> {
   const name = talkgroups === 1 ? '1 talkgroup' : `${talkgroups.toLocaleString('en')} talkgroups`;
-  progress(name);
-  return withRelay({ cores: cores.server, signal, settings: SETTINGS }, async (relay) => {
+  bench.progress(name);
+  return bench.withRelay(SETTINGS, async (relay) => {
     const talking = talkersIn(talkgroups);
     const memberships = [...talking, ...spread(entries, talkgroups), ...spread(SUBSCRIBING, talkgroups)];
     const users = await enlist(relay, {
@@ -65,8 +65,8 @@ function measure({ cores, signal, progress }: Bench, { talkgroups, entries }: Si
       memberOf: (user) => memberships[user] ?? [],
     });
     const { url, dialect, pid } = relay;
-    const measured = await generate<LateEntryTask, LateEntry>(
-      new URL('../loads/late-entry.js', import.meta.url),
+    const measured = await bench.generate<LateEntryTask, LateEntry>(
+      new URL('../generator/loads/late-entry.js', import.meta.url),
       {
         server: { url, dialect, pid },
         talkers: users.slice(0, talking.length),
@@ -74,7 +74,6 @@ function measure({ cores, signal, progress }: Bench, { talkgroups, entries }: Si
         subscribing: users.slice(-SUBSCRIBING),
         load: LOAD,
       },
-      { cores: cores.generator, signal },
     );
     return { name, talkgroups, ...measured };
   });
@@ -102,27 +101,22 @@ function faultsOf(run: Run): string[] {
 
 /** Only watched: the radio link has most of the time that a system is given. */
 function goalsOf({ name, connecting, subscribing }: Run): Goal[] {
-  const watched = (what: string, value: number): Goal => ({
-    name: `${what} p99, ${name}`,
-    value,
-    unit: 'ms',
-    isMet: null,
-  });
+  const p99 = (what: string, value: number) => watched(`${what} p99, ${name}`, value, 'ms');
   return [
-    watched('connecting: first frame', connecting.heard.p99Ms),
-    watched('connecting: WELCOME', connecting.ready.p99Ms),
-    watched('subscribing: first frame', subscribing.heard.p99Ms),
-    watched('subscribing: SUBSCRIBED', subscribing.ready.p99Ms),
+    p99('connecting: first frame', connecting.heard.p99Ms),
+    p99('connecting: WELCOME', connecting.ready.p99Ms),
+    p99('subscribing: first frame', subscribing.heard.p99Ms),
+    p99('subscribing: SUBSCRIBED', subscribing.ready.p99Ms),
   ];
 }
 
 function plotsOf(runs: readonly Run[]): Plot[] {
-  const plot = (title: string, note: string, of: (run: Run) => Latency): Plot => ({
-    kind: 'percentiles',
-    title,
-    note,
-    series: runs.map((run) => ({ name: run.name, points: percentilePoints(of(run)) })),
-  });
+  const plot = (title: string, note: string, of: (run: Run) => Latency): Plot =>
+    percentilesOf(
+      title,
+      note,
+      runs.map((run) => [run.name, of(run)]),
+    );
   const clock = 'Up to 20 ms of it is the wait for the next frame.';
   return [
     plot(
@@ -144,7 +138,7 @@ function plotsOf(runs: readonly Run[]): Plot[] {
   ];
 }
 
-function linesOf(runs: readonly Run[], faults: readonly string[]): string[] {
+function linesOf(runs: readonly Run[]): string[] {
   const line = columns(36, 18);
   const each = (name: string, cell: (run: Run) => string) => line(name, ...runs.map(cell));
   const latency = (name: string, of: (run: Run) => Latency) => [
@@ -158,11 +152,7 @@ function linesOf(runs: readonly Run[], faults: readonly string[]): string[] {
     ...latency('  wait for the next frame', (run) => of(run).waited),
   ];
   return [
-    ...linesOfFaults(faults),
     each('', ({ name }) => name),
-    each('connecting: first frame p99', ({ connecting }) => ms(connecting.heard.p99Ms)),
-    each('subscribing: first frame p99', ({ subscribing }) => ms(subscribing.heard.p99Ms)),
-    '',
     'connecting, from the first SYN',
     ...entry('WELCOME', ({ connecting }) => connecting),
     'subscribing, from SUBSCRIBE',
@@ -178,6 +168,5 @@ function linesOf(runs: readonly Run[], faults: readonly string[]): string[] {
     '',
     'to compare: 3GPP TS 22.179 gives the whole system 350 ms for a late entry (KPI 4, R-6.15.4.2-004)',
     'the frame clock of 20 ms alone makes 10 ms on average and up to 20 ms, whatever the server does',
-    'limits raised: none',
   ];
 }

@@ -12,17 +12,19 @@ import {
   type Surroundings,
   watch,
   withAudience,
-} from '../beside.js';
-import type { Delivered } from '../channel.js';
-import { columns, ms, ratio } from '../figures.js';
-import { type Latency, mergeLatencies, percentilePoints } from '../histogram.js';
-import type { LoginsPiece, LoginsPlayed, LoginsSetup } from '../loads/logins.js';
-import { type Player, withPlayer } from '../players.js';
-import type { Goal, Plot } from '../result.js';
+} from '../experiments/beside.js';
+import { columns, ms, ratio } from '../figures/figures.js';
+import { atMost, watched } from '../figures/goals.js';
+import { type Latency, mergeLatencies } from '../figures/histogram.js';
+import { faultsOfDelivery, faultsOfGenerator } from '../figures/judge.js';
+import { percentilesOf } from '../figures/plots.js';
+import type { Goal, Plot } from '../figures/result.js';
+import type { LoginsPiece, LoginsPlayed, LoginsSetup } from '../generator/loads/logins.js';
+import type { Player } from '../generator/player.js';
+import type { Delivered } from '../radios/channel.js';
 import type { Bench, Report } from '../scenario.js';
-import { type Relay, withRelay } from '../server.js';
-import { enlist } from '../users.js';
-import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../verdict.js';
+import type { Relay } from '../servers/relay.js';
+import { enlist } from '../servers/users.js';
 
 const LISTENERS = 200;
 const LOGINS = 1_000;
@@ -47,8 +49,7 @@ interface Measured {
 }
 
 export function loginStorm(bench: Bench): Promise<Report> {
-  const { cores, signal } = bench;
-  return withRelay({ cores: cores.server, signal, settings: SETTINGS }, async (relay) => {
+  return bench.withRelay(SETTINGS, async (relay) => {
     const measured = await withAudience(bench, { relay, listeners: LISTENERS }, (audience) =>
       withLogins(bench, relay, async (logins) => {
         const watched = watch(relay);
@@ -66,16 +67,15 @@ export function loginStorm(bench: Bench): Promise<Report> {
 }
 
 async function withLogins<T>(
-  { cores, signal }: Bench,
+  bench: Bench,
   relay: Relay,
   use: (logins: Player<LoginsPiece, LoginsPlayed, null>) => Promise<T>,
 ): Promise<T> {
   const users = await enlist(relay, { users: LOGINS, passwordHash: await hash(PASSWORD, COST) });
   const { restUrl: url, jwtSecret } = relay;
-  return withPlayer<LoginsSetup, LoginsPiece, LoginsPlayed, null, T>(
-    new URL('../loads/logins.js', import.meta.url),
+  return bench.withPlayer<LoginsSetup, LoginsPiece, LoginsPlayed, null, T>(
+    new URL('../generator/loads/logins.js', import.meta.url),
     { url, connectionsMax: LOGINS, users, password: PASSWORD, jwtSecret },
-    { cores: cores.generator, signal },
     use,
   );
 }
@@ -128,9 +128,6 @@ function reportOf({ phases, surroundings, delivered }: Measured): Report {
   const line = columns(34, 14);
   return {
     lines: [
-      ...linesOfFaults(faults),
-      ...linesOfGoals(goals),
-      '',
       `load: one talker, ${LISTENERS} listeners; ${LOGINS} logins within ${STORM_MS / 1000} s in every second phase of ${PHASE_MS / 1000} s`,
       `held constant: the audio, ${LOGINS} users with a connection each, bcrypt at cost ${COST}; storms: ${summary.storms}`,
       line('audio p99 without', ms(audio.without.p99Ms)),
@@ -145,8 +142,8 @@ function reportOf({ phases, surroundings, delivered }: Measured): Report {
       ...Object.entries(summary.refusals).map(([refusal, count]) => line(refusal, `${count}`)),
       line('neither let in nor turned away', `${summary.lost}`),
       ...linesOfSurroundings(surroundings, 'frames and logins'),
-      'limits raised: none; the limit that is hit is the password queue (64 waiting, or 2.5 s of them)',
     ],
+    limits: 'the limit that is hit is the password queue (64 waiting, or 2.5 s of them)',
     faults,
     goals,
     plots: [plotOf(audio)],
@@ -174,29 +171,26 @@ interface Audio {
 }
 
 function goalsOf(summary: Summary, audio: Audio, faults: readonly string[]): Goal[] {
-  const promised = (name: string, value: number, unit: string, atMost: number): Goal => ({
-    name,
-    value,
-    unit,
-    atMost,
-    isMet: judge(faults, value <= atMost),
-  });
   const audioMsMax = Math.max(AUDIO_P99_MS_MAX, AUDIO_P99_TIMES_MAX * audio.without.p99Ms);
   return [
-    promised('audio p99 during a login storm', audio.with.p99Ms, 'ms', audioMsMax),
-    promised('logins turned away, p99', summary.turnedAway.p99Ms, 'ms', TURNED_AWAY_P99_MS_MAX),
-    promised('logins answered with a wrong token', summary.wrong, '', 0),
-    promised('logins neither let in nor turned away', summary.lost, '', 0),
-    { name: 'logins per second in a storm', value: summary.perSecond, unit: '/s', isMet: null },
+    atMost(watched('audio p99 during a login storm', audio.with.p99Ms, 'ms'), audioMsMax, faults),
+    atMost(
+      watched('logins turned away, p99', summary.turnedAway.p99Ms, 'ms'),
+      TURNED_AWAY_P99_MS_MAX,
+      faults,
+    ),
+    atMost(watched('logins answered with a wrong token', summary.wrong, ''), 0, faults),
+    atMost(watched('logins neither let in nor turned away', summary.lost, ''), 0, faults),
+    watched('logins per second in a storm', summary.perSecond, '/s'),
   ];
 }
 
-const plotOf = (audio: Audio): Plot => ({
-  kind: 'percentiles',
-  title: 'Audio during a login storm',
-  note: 'Phases of 3 s with and without 1,000 logins within a second; the closer the lines, the better.',
-  series: [
-    { name: 'without', points: percentilePoints(audio.without) },
-    { name: 'with', points: percentilePoints(audio.with) },
-  ],
-});
+const plotOf = (audio: Audio): Plot =>
+  percentilesOf(
+    'Audio during a login storm',
+    'Phases of 3 s with and without 1,000 logins within a second; the closer the lines, the better.',
+    [
+      ['without', audio.without],
+      ['with', audio.with],
+    ],
+  );

@@ -1,14 +1,23 @@
 // A hundred talkgroups of 50, a talker in each: in how many may be talked at once before whoever listens hears late?
-import { type Claim, type Comparison, compare, linesOfSides } from '../comparison.js';
-import { type Conditions, linesOfRuns } from '../conditions.js';
-import { columns, pairedRatios, quartiles, us } from '../figures.js';
-import { generateTogether } from '../generator.js';
-import { BARE, cast, type Lineup, QUIET_RELAY, RELAY, settingsOf, withLineup } from '../lineup.js';
-import type { Capacity, CapacityTask } from '../loads/capacity.js';
-import type { Contest, ContestTask } from '../loads/contest.js';
-import type { Goal, Plot, Series } from '../result.js';
+import { type Claim, type Comparison, compare, linesOfSides } from '../experiments/comparison.js';
+import {
+  BARE,
+  cast,
+  type Lineup,
+  QUIET_RELAY,
+  RELAY,
+  settingsOf,
+  withLineup,
+} from '../experiments/lineup.js';
+import { columns, pairedRatios, quartiles, us } from '../figures/figures.js';
+import { atLeast, watchedMedian } from '../figures/goals.js';
+import { faultsOfGenerator } from '../figures/judge.js';
+import type { Goal, Plot, Series } from '../figures/result.js';
+import type { Capacity, CapacityTask } from '../generator/loads/capacity.js';
+import type { Contest, ContestTask } from '../generator/loads/contest.js';
+import { generateTogether } from '../generator/player.js';
+import { type Conditions, linesOfRuns } from '../machine/conditions.js';
 import type { Bench, Report } from '../scenario.js';
-import { faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../verdict.js';
 
 interface Plan {
   readonly talkgroups: number;
@@ -96,7 +105,7 @@ async function contend(bench: Bench, lineup: Lineup, plan: Plan): Promise<Modera
   const names = lineup.map(({ name }) => name);
   const forth = [...names.keys()];
   const contest = await generateTogether<ContestTask, Contest>(
-    new URL('../loads/contest.js', import.meta.url),
+    new URL('../generator/loads/contest.js', import.meta.url),
     {
       servers: await seat(lineup, plan),
       audience: plan.audience,
@@ -117,7 +126,7 @@ interface Heat extends Capacity {
 async function findLimits(bench: Bench, lineup: Lineup, plan: Plan, repeats: number): Promise<Heat> {
   const { audience, piece, talkersFirst, talkgroups } = plan;
   const capacity = await generateTogether<CapacityTask, Capacity>(
-    new URL('../loads/capacity.js', import.meta.url),
+    new URL('../generator/loads/capacity.js', import.meta.url),
     {
       servers: await seat(lineup, plan),
       audience,
@@ -163,7 +172,6 @@ function reportOf(told: Told): Report {
       ...capacities.slice(0, 1).map(({ value }) => `capacity, deliveries a second  ${Math.round(value)}`),
       `CPU per delivery               ${us(moderate.sides[0]?.cpuUs.median ?? Number.NaN)}`,
       '',
-      ...linesOfFaults(faults),
       line('capacity', 'deliveries a second', 'quartiles'),
       ...capacities.map(({ server, value, low = value, high = value }) =>
         line(server, `${Math.round(value)}`, `${Math.round(low)} to ${Math.round(high)}`),
@@ -171,10 +179,7 @@ function reportOf(told: Told): Report {
       '',
       ...linesOfSides(moderate, 'delivery'),
       '',
-      ...linesOfGoals(promised),
-      '',
       ...linesOfRuns(conditions, 'frames'),
-      'limits raised: none',
     ],
     faults,
     goals: [...capacities.map(({ server: _, ...goal }) => goal), ...promised],
@@ -207,16 +212,7 @@ function capacityOf(
   const limits = heats.flatMap((heat) =>
     [...limitsOf(heat, name).values()].map((talkers) => talkers * perTalker),
   );
-  const { low, median, high } = quartiles(limits);
-  return {
-    server: name,
-    name: `capacity, ${name}`,
-    value: median,
-    low,
-    high,
-    unit: 'deliveries/s',
-    isMet: null,
-  };
+  return { server: name, ...watchedMedian(`capacity, ${name}`, quartiles(limits), 'deliveries/s') };
 }
 
 /** A limit that the load never reached, or that was below a single talker, is none. */
@@ -230,15 +226,14 @@ function faultsOfLimits({ names, limits }: Heat, { talkgroups }: Plan): string[]
 
 function goalsOf(
   heats: readonly Heat[],
-  { of, to, ...target }: (typeof CAPACITY_CLAIMS)[number],
+  { of, to, atLeast: least }: (typeof CAPACITY_CLAIMS)[number],
   faults: readonly string[],
 ): Goal[] {
   const heat = heats.find(({ names }) => names.includes(of) && names.includes(to));
   if (heat === undefined) return [];
-  const { low, median, high } = quartiles(pairedRatios(limitsOf(heat, of), limitsOf(heat, to)));
-  const { atLeast } = target;
-  const isMet = atLeast === undefined ? null : judge(faults, median >= atLeast);
-  return [{ name: `capacity, ${of} / ${to}`, value: median, low, high, unit: '', ...target, isMet }];
+  const ratios = quartiles(pairedRatios(limitsOf(heat, of), limitsOf(heat, to)));
+  const goal = watchedMedian(`capacity, ${of} / ${to}`, ratios, '');
+  return [least === undefined ? goal : atLeast(goal, least, faults)];
 }
 
 /** p99 of each number of talkers: the median of its steps. */

@@ -1,6 +1,6 @@
 // Dispatchers who hear ten talkgroups at once: what their audio costs live, and joined into one write every 10 ms.
+import { type Plan, playWays } from '../experiments/ways.js';
 import type { Bench, Report } from '../scenario.js';
-import { type Plan, playWays } from '../ways.js';
 
 /** What comes within 10 ms leaves in one write: 5 of 500 frames a second. The window, and 5 ms for the rest of the way. */
 const JOINED = 'coalesced, 10 ms';

@@ -1,14 +1,20 @@
 // One radio talks and very many listen: our relay beside the bare engine and, with 1,000, beside all else that fans out.
-import { type Claim, type Comparison, compare, linesOfSides, plotsOf } from '../comparison.js';
-import { linesOfConditions } from '../conditions.js';
-import { ms, us } from '../figures.js';
-import { generateTogether } from '../generator.js';
-import { BARE, cast, type Lineup, QUIET_RELAY, RELAY, settingsOf, withLineup } from '../lineup.js';
-import type { Contest, ContestTask } from '../loads/contest.js';
-import type { Goal } from '../result.js';
+import { type Claim, type Comparison, compare, linesOfSides, plotsOf } from '../experiments/comparison.js';
+import {
+  BARE,
+  cast,
+  type Lineup,
+  QUIET_RELAY,
+  RELAY,
+  settingsOf,
+  withLineup,
+} from '../experiments/lineup.js';
+import { watched, watchedMedian } from '../figures/goals.js';
+import type { Contest, ContestTask } from '../generator/loads/contest.js';
+import { generateTogether } from '../generator/player.js';
+import type { Contender, Piece } from '../generator/stage.js';
+import { linesOfConditions } from '../machine/conditions.js';
 import type { Bench, Report } from '../scenario.js';
-import type { Contender, Piece } from '../stage.js';
-import { linesOfFaults, linesOfGoals } from '../verdict.js';
 
 interface Plan {
   /** Ours first. */
@@ -173,40 +179,30 @@ const deaf = ({ target, ...server }: Contender): Contender => ({
 });
 
 const playContest = (bench: Bench, task: Omit<ContestTask, 'helperCores'>) =>
-  generateTogether<ContestTask, Contest>(new URL('../loads/contest.js', import.meta.url), task, bench);
+  generateTogether<ContestTask, Contest>(
+    new URL('../generator/loads/contest.js', import.meta.url),
+    task,
+    bench,
+  );
 
 function reportOf(plan: Plan, lineup: Lineup, outcomes: readonly [Outcome, ...Outcome[]]): Report {
   const [outcome] = outcomes;
   const [ours] = outcome.sides;
   if (ours === undefined) throw new RangeError('ours is the first');
-  const watched: Goal[] = [
-    { name: 'p99 relay latency', value: ours.latency.p99Ms, unit: 'ms', isMet: null },
-    {
-      name: 'CPU per delivery',
-      value: ours.cpuUs.median,
-      low: ours.cpuUs.low,
-      high: ours.cpuUs.high,
-      unit: 'µs',
-      isMet: null,
-    },
+  const own = [
+    watched('p99 relay latency', ours.latency.p99Ms, 'ms'),
+    watchedMedian('CPU per delivery', ours.cpuUs, 'µs'),
   ];
   const promised = outcomes.flatMap(({ goals }) => goals);
   const faults = outcomes.flatMap((one) => one.faults);
   return {
     lines: [
-      `p99 relay latency  ${ms(ours.latency.p99Ms)}`,
-      `CPU per delivery   ${us(ours.cpuUs.median)}`,
-      '',
-      ...linesOfFaults(faults),
       ...outcomes.flatMap((one) => [...linesOfSides(one, one.per), '']),
-      ...linesOfGoals(promised),
-      '',
       ...outcome.sides.slice(1).flatMap((side) => side.faults),
       ...linesOfConditions(outcome.contest, 'frames'),
-      'limits raised: none',
     ],
     faults,
-    goals: [...watched, ...promised],
+    goals: [...own, ...promised],
     plots: plotsOf(outcome, titleOf(plan)),
     details: {
       load: plan,

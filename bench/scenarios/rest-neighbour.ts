@@ -1,18 +1,18 @@
 // Does one user's REST traffic keep others waiting? The load: one user lists a talkgroup of 10,000 members on 40
 // connections, each asking again when it is answered. Constant are list and connections. The numbers are how long another
 // user waits for GET /talkgroups meanwhile, and anybody for /healthz, each asked ten times a second.
-import { linesOfSurroundings, type Surroundings, watch } from '../beside.js';
-import { columns, ms } from '../figures.js';
-import { percentilePoints } from '../histogram.js';
-import type { Mix, RestPlayed } from '../loads/rest.js';
-import { soon } from '../players.js';
-import { failuresOf } from '../requests.js';
-import type { Goal } from '../result.js';
+import { linesOfSurroundings, type Surroundings, watch } from '../experiments/beside.js';
+import { type RestPlayer, withRest } from '../experiments/throughput.js';
+import { columns, ms } from '../figures/figures.js';
+import { atMost, watched } from '../figures/goals.js';
+import { faultsOfGenerator } from '../figures/judge.js';
+import { percentilesOf } from '../figures/plots.js';
+import type { Mix, RestPlayed } from '../generator/loads/rest.js';
+import { soon } from '../generator/player.js';
+import { failuresOf } from '../generator/requests.js';
+import type { Member } from '../radios/member.js';
 import type { Bench, Report } from '../scenario.js';
-import { withRelay } from '../server.js';
-import { type RestPlayer, withRest } from '../throughput.js';
-import { enlist, type Member } from '../users.js';
-import { faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../verdict.js';
+import { enlist } from '../servers/users.js';
 
 const MEMBERS = 10_000;
 const CONNECTIONS = 40;
@@ -52,8 +52,7 @@ interface Told {
 
 export function restNeighbour(bench: Bench): Promise<Report> {
   const plan = bench.isQuick ? QUICK : FULL;
-  const { cores, signal } = bench;
-  return withRelay({ cores: cores.server, signal, settings: SETTINGS }, async (relay) => {
+  return bench.withRelay(SETTINGS, async (relay) => {
     const users = await enlist(relay, { users: MEMBERS });
     const [neighbour, someone] = users.map((user) => [user] as const);
     if (neighbour === undefined || someone === undefined)
@@ -103,25 +102,19 @@ function reportOf({ plan, alone, beside, lists, surroundings }: Told): Report {
       .map(([name, { sent }]) => `${name}: ${failuresOf(sent)} of ${sent.requests} requests failed`),
     ...(answered < CONNECTIONS ? [`only ${answered} lists were answered: little was beside the others`] : []),
   ];
-  const goal = (name: string, value: number, atMost: number): Goal => ({
-    name,
-    value,
-    unit: 'ms',
-    atMost,
-    isMet: judge(faults, value <= atMost),
-  });
   const goals = [
-    goal('median of GET /talkgroups by another user', beside.other.sent.latency.p50Ms, MEDIAN_MS_MAX),
-    goal('p99 of /healthz', beside.health.sent.latency.p99Ms, HEALTH_P99_MS_MAX),
+    atMost(
+      watched('median of GET /talkgroups by another user', beside.other.sent.latency.p50Ms, 'ms'),
+      MEDIAN_MS_MAX,
+      faults,
+    ),
+    atMost(watched('p99 of /healthz', beside.health.sent.latency.p99Ms, 'ms'), HEALTH_P99_MS_MAX, faults),
   ];
   const line = columns(38, 13);
   const row = (name: string, { sent: { latency, requests } }: RestPlayed) =>
     line(name, ...[latency.p50Ms, latency.p99Ms, latency.maxMs].map(ms), `${requests}`);
   return {
     lines: [
-      ...linesOfFaults(faults),
-      ...linesOfGoals(goals),
-      '',
       `load: one user lists ${MEMBERS} members on ${CONNECTIONS} connections, in closed loop, for ${plan.besideMs / 1000} s`,
       `held constant: another user asks ${PER_SECOND} times a second for its talkgroups, and so does a health check`,
       '',
@@ -133,21 +126,19 @@ function reportOf({ plan, alone, beside, lists, surroundings }: Told): Report {
       row(`the lists, ${failuresOf(lists.sent)} of them refused`, lists),
       '',
       ...linesOfSurroundings(surroundings, 'requests'),
-      'limits raised: none',
     ],
     faults,
     goals,
     plots: [
-      {
-        kind: 'percentiles',
-        title: 'Others beside one user that lists 10,000 members',
-        note: 'Latency counts from when a request was due.',
-        series: [
-          { name: 'GET /talkgroups, alone', points: percentilePoints(alone.other.sent.latency) },
-          { name: 'GET /talkgroups, beside', points: percentilePoints(beside.other.sent.latency) },
-          { name: '/healthz, beside', points: percentilePoints(beside.health.sent.latency) },
+      percentilesOf(
+        'Others beside one user that lists 10,000 members',
+        'Latency counts from when a request was due.',
+        [
+          ['GET /talkgroups, alone', alone.other.sent.latency],
+          ['GET /talkgroups, beside', beside.other.sent.latency],
+          ['/healthz, beside', beside.health.sent.latency],
         ],
-      },
+      ),
     ],
     details: {
       settings: SETTINGS,

@@ -12,19 +12,20 @@ import {
   type Surroundings,
   watch,
   withAudience,
-} from '../beside.js';
-import type { Delivered } from '../channel.js';
-import { columns, ms, type Quartiles } from '../figures.js';
-import { type Latency, mergeLatencies, percentilePoints } from '../histogram.js';
-import { climb, every, highestOf, RATES } from '../ladder.js';
-import type { RestPlayed } from '../loads/rest.js';
-import { soon } from '../players.js';
-import { failuresOf } from '../requests.js';
-import type { Goal, Plot } from '../result.js';
+} from '../experiments/beside.js';
+import { climb, every, highestOf, RATES } from '../experiments/ladder.js';
+import { CONNECTIONS, enlistAskers, type RestPlayer, withRest } from '../experiments/throughput.js';
+import { columns, ms, type Quartiles } from '../figures/figures.js';
+import { watched, watchedMedian } from '../figures/goals.js';
+import { type Latency, mergeLatencies } from '../figures/histogram.js';
+import { faultsOfDelivery, faultsOfGenerator, judge } from '../figures/judge.js';
+import { percentilesOf } from '../figures/plots.js';
+import type { Goal, Plot } from '../figures/result.js';
+import type { RestPlayed } from '../generator/loads/rest.js';
+import { soon } from '../generator/player.js';
+import { failuresOf } from '../generator/requests.js';
+import type { Delivered } from '../radios/channel.js';
 import type { Bench, Report } from '../scenario.js';
-import { withRelay } from '../server.js';
-import { CONNECTIONS, enlistAskers, type RestPlayer, withRest } from '../throughput.js';
-import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../verdict.js';
 
 const LISTENERS = 200;
 const DELIVERIES_PER_SECOND = LISTENERS * AUDIENCE.framesPerSecond;
@@ -84,8 +85,7 @@ const settingsOf = (relayThreads: 0 | 1) => ({ LOG_LEVEL: 'warn', RELAY_THREADS:
 function measure(bench: Bench, { plan, relayThreads, perSecond }: Subject): Promise<Run> {
   const name = `RELAY_THREADS=${relayThreads}`;
   bench.progress(name);
-  const { cores, signal } = bench;
-  return withRelay({ cores: cores.server, signal, settings: settingsOf(relayThreads) }, async (relay) => {
+  return bench.withRelay(settingsOf(relayThreads), async (relay) => {
     const users = await enlistAskers(relay, USERS);
     return withAudience(bench, { relay, listeners: LISTENERS }, (audience) =>
       withRest(bench, { relay, users, mix: 'mixed' }, async (rest) => {
@@ -159,13 +159,7 @@ function reportOf(plan: Plan, own: Run, shared: Run | null): Report {
     ...plan,
   };
   return {
-    lines: [
-      ...linesOfFaults(faults),
-      ...linesOfGoals(goals),
-      '',
-      ...linesOf(plan, runs),
-      'limits raised: none',
-    ],
+    lines: [...linesOf(plan, runs)],
     faults,
     goals,
     plots: [plotOf(runs)],
@@ -203,15 +197,11 @@ function linesOf(plan: Plan, runs: readonly Run[]): string[] {
 }
 
 function goalsOf(own: Run, shared: Run | null, isMet: boolean | null): Goal[] {
-  const watched = (name: string, value: number, unit: string): Goal => ({ name, value, unit, isMet: null });
-  const ratio = (name: string, { ratio: { low, median, high } }: Run) => ({
-    ...watched(name, median, ''),
-    low,
-    high,
-  });
   return [
-    { ...ratio('audio p99, with REST / without', own), atMost: RATIO_MAX, isMet },
-    ...(shared === null ? [] : [ratio('audio p99, with REST / without, on one thread', shared)]),
+    { ...watchedMedian('audio p99, with REST / without', own.ratio, ''), atMost: RATIO_MAX, isMet },
+    ...(shared === null
+      ? []
+      : [watchedMedian('audio p99, with REST / without, on one thread', shared.ratio, '')]),
     watched('audio p99 with REST', own.with.p99Ms, 'ms'),
     watched('audio p99 without REST', own.without.p99Ms, 'ms'),
     watched('requests per second beside the audio', own.perSecond, '/s'),
@@ -219,12 +209,12 @@ function goalsOf(own: Run, shared: Run | null, isMet: boolean | null): Goal[] {
   ];
 }
 
-const plotOf = (runs: readonly Run[]): Plot => ({
-  kind: 'percentiles',
-  title: 'Audio with and without REST beside it',
-  note: 'The closer the two lines of a server, the less its listeners notice of REST.',
-  series: runs.flatMap((run) => [
-    { name: `${run.name}, without`, points: percentilePoints(run.without) },
-    { name: `${run.name}, with`, points: percentilePoints(run.with) },
-  ]),
-});
+const plotOf = (runs: readonly Run[]): Plot =>
+  percentilesOf(
+    'Audio with and without REST beside it',
+    'The closer the two lines of a server, the less its listeners notice of REST.',
+    runs.flatMap((run) => [
+      [`${run.name}, without`, run.without] as const,
+      [`${run.name}, with`, run.with] as const,
+    ]),
+  );

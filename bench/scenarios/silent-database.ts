@@ -14,25 +14,27 @@ import {
   ratiosOf,
   watch,
   withAudience,
-} from '../beside.js';
-import type { Delivered } from '../channel.js';
-import { around, nowMs } from '../clock.js';
-import { type Conditions, linesOfConditions } from '../conditions.js';
-import { whileSilent } from '../database.js';
-import { columns, ms, percent, type Quartiles, quartiles, ratio } from '../figures.js';
-import { type Latency, mergeLatencies, percentilePoints } from '../histogram.js';
-import type { RestPlayed } from '../loads/rest.js';
-import { soon } from '../players.js';
-import type { Goal, Plot } from '../result.js';
+} from '../experiments/beside.js';
+import { enlistAskers, type RestPlayer, withRest } from '../experiments/throughput.js';
+import { columns, ms, percent, type Quartiles, quartiles, ratio } from '../figures/figures.js';
+import { atMost, watched, watchedMedian } from '../figures/goals.js';
+import { type Latency, mergeLatencies } from '../figures/histogram.js';
+import { faultsOfDelivery, faultsOfGenerator } from '../figures/judge.js';
+import { percentilesOf } from '../figures/plots.js';
+import type { Goal, Plot } from '../figures/result.js';
+import type { RestPlayed } from '../generator/loads/rest.js';
+import { soon } from '../generator/player.js';
+import { around, nowMs } from '../machine/clock.js';
+import { type Conditions, linesOfConditions } from '../machine/conditions.js';
+import type { Delivered } from '../radios/channel.js';
 import type { Bench, Report } from '../scenario.js';
-import { type Relay, withRelay } from '../server.js';
-import { enlistAskers, type RestPlayer, withRest } from '../throughput.js';
-import { faultsOfDelivery, faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../verdict.js';
+import { whileSilent } from '../servers/database.js';
+import type { Relay } from '../servers/relay.js';
 
 const LISTENERS = 200;
 const DELIVERIES_PER_SECOND = LISTENERS * AUDIENCE.framesPerSecond;
 const USERS = 200;
-/** A tenth of what the door takes: nothing but the silence makes them late. */
+/** A tenth of what the REST API serves: only the silent database makes answers late. */
 const PER_SECOND = 50;
 /** Promised; the service gives itself 2.5 s for a request. */
 const ANSWER_MS_MAX = 3_000;
@@ -69,9 +71,9 @@ interface Measured {
 }
 
 export function silentDatabase(bench: Bench): Promise<Report> {
-  const { cores, signal, isQuick } = bench;
+  const { signal, isQuick } = bench;
   const plan = isQuick ? QUICK : FULL;
-  return withRelay({ cores: cores.server, signal, settings: SETTINGS }, async (relay) => {
+  return bench.withRelay(SETTINGS, async (relay) => {
     const users = await enlistAskers(relay, USERS);
     const measured = await withAudience(bench, { relay, listeners: LISTENERS }, (audience) =>
       withRest(bench, { relay, users, mix: 'mixed', connectionsMax: CONNECTIONS }, async (rest) => {
@@ -194,15 +196,11 @@ function reportOf({ plan, phases, conditions, delivered }: Measured): Report {
   const goals = goalsOf(plan, summary, faults);
   return {
     lines: [
-      ...linesOfFaults(faults),
-      ...linesOfGoals(goals),
-      '',
       `load: one talker, ${LISTENERS} listeners, ${DELIVERIES_PER_SECOND} deliveries a second; PostgreSQL silent in every second phase of ${plan.phaseMs / 1000} s`,
       `held constant: the audio, ${PER_SECOND} requests a second (four of five read, one stores a position), ${CONNECTIONS} kept connections`,
       ...linesOf(summary),
       `server: ${percent(conditions.serverShare)} of a core`,
       ...linesOfConditions(conditions, 'frames and requests'),
-      'limits raised: none',
     ],
     faults,
     goals,
@@ -246,47 +244,37 @@ function linesOf({ audio, rest, ratio: ofPairs }: Summary): string[] {
 function goalsOf(plan: Plan, summary: Summary, faults: readonly string[]): Goal[] {
   const { ratio: ofPairs, audio, rest, recoveryMs } = summary;
   const longestMs = rest.silent.latency.maxMs;
-  const watched = (name: string, value: number, unit: string): Goal => ({ name, value, unit, isMet: null });
-  const spread = (name: string, { low, median, high }: Quartiles, unit: string): Goal => ({
-    ...watched(name, median, unit),
-    low,
-    high,
-  });
   return [
-    {
-      ...spread('audio p99, silent / answering database', ofPairs, ''),
-      atMost: RATIO_MAX,
-      // A single pair is decided by a frame or two.
-      isMet: plan === QUICK ? null : judge(faults, ofPairs.median <= RATIO_MAX),
-    },
-    {
-      ...watched('longest answer while the database is silent', longestMs, 'ms'),
-      atMost: ANSWER_MS_MAX,
-      isMet: judge(faults, longestMs <= ANSWER_MS_MAX),
-    },
+    // A single pair is decided by a frame or two.
+    atMost(
+      watchedMedian('audio p99, silent / answering database', ofPairs, ''),
+      RATIO_MAX,
+      plan === QUICK ? null : faults,
+    ),
+    atMost(watched('longest answer while the database is silent', longestMs, 'ms'), ANSWER_MS_MAX, faults),
     watched('share of requests refused while the database is silent', refusedShareOf(rest.silent), ''),
-    spread('first 200 after the database answers again', recoveryMs, 'ms'),
+    watchedMedian('first 200 after the database answers again', recoveryMs, 'ms'),
     watched('audio p99 with a silent database', audio.silent.p99Ms, 'ms'),
     watched('audio p99 with an answering database', audio.answering.p99Ms, 'ms'),
   ];
 }
 
-const plotOfAudio = ({ audio }: Summary): Plot => ({
-  kind: 'percentiles',
-  title: 'Audio beside a silent database',
-  note: 'Phases of both kinds have the same requests beside them; the closer the lines, the better.',
-  series: [
-    { name: 'answering', points: percentilePoints(audio.answering) },
-    { name: 'silent', points: percentilePoints(audio.silent) },
-  ],
-});
+const plotOfAudio = ({ audio }: Summary): Plot =>
+  percentilesOf(
+    'Audio beside a silent database',
+    'Phases of both kinds have the same requests beside them; the closer the lines, the better.',
+    [
+      ['answering', audio.answering],
+      ['silent', audio.silent],
+    ],
+  );
 
-const plotOfAnswers = ({ rest }: Summary): Plot => ({
-  kind: 'percentiles',
-  title: 'Answers to requests beside a silent database',
-  note: 'Refusals count like any answer. The step is where the service knows that its database is away, and refuses at once; the end is the longest that anybody waited.',
-  series: [
-    { name: 'answering', points: percentilePoints(rest.answering.latency) },
-    { name: 'silent', points: percentilePoints(rest.silent.latency) },
-  ],
-});
+const plotOfAnswers = ({ rest }: Summary): Plot =>
+  percentilesOf(
+    'Answers to requests beside a silent database',
+    'Refusals count like any answer. The step is where the service knows that its database is away, and refuses at once; the end is the longest that anybody waited.',
+    [
+      ['answering', rest.answering.latency],
+      ['silent', rest.silent.latency],
+    ],
+  );

@@ -1,8 +1,8 @@
 // Do radios that do not keep up disturb the others? One talker; some stop reading or read too slowly, phase by phase.
 import { HEADER_BYTES } from '../../src/protocol/frame.js';
-import type { DisturbanceKind } from '../disturbances.js';
-import type { Load, Played } from '../loads/disturbance.js';
-import { type Account, type Case, playPhases } from '../phases.js';
+import { type Account, type Case, playPhases } from '../experiments/phases.js';
+import type { Load, Played } from '../generator/loads/disturbance.js';
+import type { DisturbanceKind } from '../radios/disturbance.js';
 import type { Bench, Report } from '../scenario.js';
 
 const AUDIENCE = { probeEvery: 4, framesPerSecond: 50, payloadBytes: 60 };

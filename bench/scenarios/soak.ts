@@ -2,19 +2,20 @@
 // radios in talkgroups of 20, somebody talking in five of them at any time, 5 % of the radios leaving and coming back each
 // minute, half of them resumed, and ten REST writes a second. Constant are all of these rates; the first minutes warm up.
 import { setTimeout } from 'node:timers/promises';
-import { columns, mib, ms, percent } from '../figures.js';
-import { type Memory, readMemory } from '../held-memory.js';
-import type { RestPlayed } from '../loads/rest.js';
-import type { Load, Sample, SoakPiece, SoakPlayed, SoakSetup } from '../loads/soak.js';
-import { soon, withPlayer } from '../players.js';
-import { residentBytes } from '../processes.js';
-import { failuresOf } from '../requests.js';
-import type { Goal, Plot } from '../result.js';
+import { enlistAskers, withRest } from '../experiments/throughput.js';
+import { columns, mib, ms, percent } from '../figures/figures.js';
+import { atMost, watched } from '../figures/goals.js';
+import { faultsOfGenerator } from '../figures/judge.js';
+import type { Goal, Plot } from '../figures/result.js';
+import type { RestPlayed } from '../generator/loads/rest.js';
+import type { Load, Sample, SoakPiece, SoakPlayed, SoakSetup } from '../generator/loads/soak.js';
+import { soon } from '../generator/player.js';
+import { failuresOf } from '../generator/requests.js';
+import { type Memory, readMemory } from '../machine/held-memory.js';
+import { residentBytes } from '../machine/processes.js';
 import type { Bench, Report } from '../scenario.js';
-import { withRelay } from '../server.js';
-import { enlistAskers, withRest } from '../throughput.js';
-import { enlist } from '../users.js';
-import { faultsOfGenerator, judge, linesOfFaults, linesOfGoals } from '../verdict.js';
+import type { Relay } from '../servers/relay.js';
+import { enlist } from '../servers/users.js';
 
 interface Plan {
   readonly ms: number;
@@ -60,14 +61,8 @@ interface Collected extends Memory {
 export async function soak(bench: Bench): Promise<Report> {
   const plan = bench.isQuick ? QUICK : PLAN;
   const inspector = createInspectorLog();
-  const options = {
-    cores: bench.cores.server,
-    signal: bench.signal,
-    settings: SETTINGS,
-    nodeFlags: ['--inspect=127.0.0.1:0'],
-    onOutput: inspector.take,
-  };
-  const played = await withRelay(options, async (relay): Promise<Played> => {
+  const options = { nodeFlags: ['--inspect=127.0.0.1:0'], onOutput: inspector.take };
+  const play = async (relay: Relay): Promise<Played> => {
     const users = await enlist(relay, {
       users: RADIOS,
       talkgroups: Array.from({ length: RADIOS / LOAD.members }, () => 'open' as const),
@@ -76,10 +71,9 @@ export async function soak(bench: Bench): Promise<Report> {
     const askers = await enlistAskers(relay, REST_USERS);
     const { url, dialect, pid } = relay;
     return withRest(bench, { relay, users: askers, mix: 'writes' }, (rest) =>
-      withPlayer<SoakSetup, SoakPiece, SoakPlayed, null, Played>(
-        new URL('../loads/soak.js', import.meta.url),
+      bench.withPlayer<SoakSetup, SoakPiece, SoakPlayed, null, Played>(
+        new URL('../generator/loads/soak.js', import.meta.url),
         { server: { url, dialect, pid }, users, load: LOAD },
-        { cores: bench.cores.generator, signal: bench.signal },
         async (fleet) => {
           bench.progress(`${RADIOS} radios have joined: ${plan.ms / 60_000} min`);
           const [soaked, asked, collected] = await Promise.all([
@@ -91,7 +85,8 @@ export async function soak(bench: Bench): Promise<Report> {
         },
       ),
     );
-  });
+  };
+  const played = await bench.withRelay(SETTINGS, play, options);
   return report(plan, played, bench.isQuick);
 }
 
@@ -161,7 +156,7 @@ function report(plan: Plan, played: Played, isRehearsal: boolean): Report {
   const faults = faultsOf(played);
   const goals = goalsOf(slopes, faults, isRehearsal);
   return {
-    lines: linesOf({ plan, played, faults, goals }),
+    lines: linesOf(plan, played),
     faults,
     goals,
     plots: plotsOf(played),
@@ -188,35 +183,19 @@ function goalsOf(
   faults: readonly string[],
   isRehearsal: boolean,
 ): Goal[] {
-  const verdict = (isGood: boolean) => (isRehearsal ? null : judge(faults, isGood));
-  const kibPerMinute = bytes / 1024;
+  const judged = isRehearsal ? null : faults;
   return [
-    {
-      name: 'growth of server memory, garbage collected',
-      value: kibPerMinute,
-      unit: 'KiB/min',
-      atMost: KIB_PER_MINUTE_MAX,
-      isMet: verdict(kibPerMinute <= KIB_PER_MINUTE_MAX),
-    },
-    { name: 'of it, what JavaScript holds', value: heldBytes / 1024, unit: 'KiB/min', isMet: null },
-    {
-      name: 'growth of descriptors',
-      value: descriptors,
-      unit: '/min',
-      atMost: DESCRIPTORS_PER_MINUTE_MAX,
-      isMet: verdict(descriptors <= DESCRIPTORS_PER_MINUTE_MAX),
-    },
+    atMost(
+      watched('growth of server memory, garbage collected', bytes / 1024, 'KiB/min'),
+      KIB_PER_MINUTE_MAX,
+      judged,
+    ),
+    watched('of it, what JavaScript holds', heldBytes / 1024, 'KiB/min'),
+    atMost(watched('growth of descriptors', descriptors, '/min'), DESCRIPTORS_PER_MINUTE_MAX, judged),
   ];
 }
 
-interface Told {
-  readonly plan: Plan;
-  readonly played: Played;
-  readonly faults: readonly string[];
-  readonly goals: readonly Goal[];
-}
-
-function linesOf({ plan, played, faults, goals }: Told): string[] {
+function linesOf(plan: Plan, played: Played): string[] {
   const line = columns(38, 16);
   const first = played.samples.find(({ atMs }) => atMs >= plan.warmUpMs);
   const last = played.samples.at(-1);
@@ -224,9 +203,6 @@ function linesOf({ plan, played, faults, goals }: Told): string[] {
   const both = (of: (one: Collected) => number) =>
     [firstHeld, lastHeld].map((one) => mib(one === undefined ? Number.NaN : of(one)));
   return [
-    ...linesOfFaults(faults),
-    ...linesOfGoals(goals),
-    '',
     line('', 'after warm-up', 'at the end'),
     line('server memory, garbage collected', ...both(({ residentBytes }) => residentBytes)),
     line('of it, held by JavaScript', ...both(heldIn)),
@@ -243,7 +219,6 @@ function linesOf({ plan, played, faults, goals }: Told): string[] {
     '',
     `load: ${RADIOS} radios, ${LOAD.members} in a talkgroup, talk in ${LOAD.voices} of them at once, ${Math.round(60 * LOAD.leavesPerSecond)} radios a minute`,
     `leave for ${LOAD.absentMs / 1000} s, ${REST_PER_SECOND} REST writes a second; ${plan.ms / 60_000} min, least squares over all but the first ${plan.warmUpMs / 60_000} min`,
-    'limits raised: none',
   ];
 }
 

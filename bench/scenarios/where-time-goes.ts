@@ -4,21 +4,22 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type AudiencePlayer, targetOf } from '../beside.js';
-import type { Delivered } from '../channel.js';
-import { around } from '../clock.js';
-import { type Collection, createCollectionLog } from '../collections.js';
-import { columns, percent, us } from '../figures.js';
-import type { AudienceHeard, AudiencePiece, AudienceSetup } from '../loads/audience.js';
-import { soon, withPlayer } from '../players.js';
-import { type ModeTimes, modeTimes } from '../processes.js';
-import { readProfiles, selfTimes } from '../profile.js';
-import type { Bar, Goal, Plot } from '../result.js';
+import { type AudiencePlayer, withAudience } from '../experiments/beside.js';
+import { columns, percent, us } from '../figures/figures.js';
+import { watched } from '../figures/goals.js';
+import { faultsOfDelivery, faultsOfGenerator } from '../figures/judge.js';
+import type { Bar, Goal, Plot } from '../figures/result.js';
+import type { AudienceHeard } from '../generator/loads/audience.js';
+import { soon } from '../generator/player.js';
+import { around } from '../machine/clock.js';
+import { type Collection, createCollectionLog } from '../machine/collections.js';
+import { type ModeTimes, modeTimes } from '../machine/processes.js';
+import { readProfiles, selfTimes } from '../machine/profile.js';
+import { countSystemCalls } from '../machine/system-calls.js';
+import type { Delivered } from '../radios/channel.js';
 import type { Bench, Report } from '../scenario.js';
-import { type Relay, type ServerOptions, withRelay } from '../server.js';
-import { countSystemCalls } from '../system-calls.js';
-import { enlist } from '../users.js';
-import { faultsOfDelivery, faultsOfGenerator, linesOfFaults, linesOfGoals } from '../verdict.js';
+import type { Relay } from '../servers/relay.js';
+import type { ServerOptions } from '../servers/start.js';
 
 const AUDIENCE = { probeEvery: 20, framesPerSecond: 50, payloadBytes: 60 };
 const SETTINGS = { LOG_LEVEL: 'warn' };
@@ -122,19 +123,13 @@ interface ListenersOptions extends Pick<ServerOptions, 'nodeFlags' | 'onOutput'>
 
 /** A relay of its own, and one who talks on it from here on. */
 function withListeners<T>(
-  { cores, signal }: Bench,
+  bench: Bench,
   { listeners, ...options }: ListenersOptions,
   use: (audience: AudiencePlayer, relay: Relay) => Promise<T>,
 ): Promise<T> {
-  return withRelay({ cores: cores.server, signal, settings: SETTINGS, ...options }, async (relay) => {
-    const users = await enlist(relay, { users: listeners + 1 });
-    return withPlayer<AudienceSetup, AudiencePiece, AudienceHeard, Delivered, T>(
-      new URL('../loads/audience.js', import.meta.url),
-      { server: targetOf(relay), users, audience: AUDIENCE },
-      { cores: cores.generator, signal },
-      (audience) => use(audience, relay),
-    );
-  });
+  const talk = (relay: Relay) =>
+    withAudience(bench, { relay, listeners, audience: AUDIENCE }, (audience) => use(audience, relay));
+  return bench.withRelay(SETTINGS, talk, options);
 }
 
 function reportOf(plan: Plan, profiled: Profiled, traced: Traced): Report {
@@ -150,9 +145,6 @@ function reportOf(plan: Plan, profiled: Profiled, traced: Traced): Report {
   const line = columns(52, 14, 14);
   return {
     lines: [
-      ...linesOfFaults(faults),
-      ...linesOfGoals(goals),
-      '',
       line('by function, self time', 'a delivery', 'of all'),
       ...functions.map(({ name, value }) => line(name, us(value), percent(value / totalUsOf(profiled)))),
       '',
@@ -165,7 +157,6 @@ function reportOf(plan: Plan, profiled: Profiled, traced: Traced): Report {
       '',
       `load: one talker at ${AUDIENCE.framesPerSecond} frames/s and ${LISTENERS} listeners, under V8's profiler; ${LISTENERS_TRACED} under strace`,
       'a profiler costs time itself: what a delivery costs without one, one-talker-1000 says',
-      'limits raised: none',
     ],
     faults,
     goals,
@@ -189,7 +180,6 @@ function reportOf(plan: Plan, profiled: Profiled, traced: Traced): Report {
 
 function goalsOf(profiled: Profiled, traced: Traced): Goal[] {
   const { times, deliveries, collections, seconds } = profiled;
-  const watched = (name: string, value: number, unit: string): Goal => ({ name, value, unit, isMet: null });
   const pausesMs = collections.reduce((sum, { pauseMs }) => sum + pauseMs, 0);
   return [
     watched('CPU per delivery in the kernel', times.kernelUs / deliveries, 'µs'),

@@ -1,5 +1,5 @@
 // One run: a service of its own, a scene, what was generated for both of its doors, and what became of it.
-import { type Memory, readMemory } from '../../bench/held-memory.js';
+import { type Memory, readMemory } from '../../bench/machine/held-memory.js';
 import { type Route, routesOf } from './api.js';
 import { talkOn } from './innocents.js';
 import type { Failure } from './lanes.js';

@@ -1,5 +1,5 @@
 // Generated bad input against a service of its own: N=10000 SEED=1 node dist/test/fuzz/run.js
-import type { Held, Memory } from '../../bench/held-memory.js';
+import type { Held, Memory } from '../../bench/machine/held-memory.js';
 import { fuzz } from './fuzz.js';
 import type { Tally } from './tally.js';
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startProgram } from '../../bench/processes.js';
+import { startProgram } from '../../bench/machine/processes.js';
 
 export interface Service {
   readonly restUrl: string;

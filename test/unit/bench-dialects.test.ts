@@ -2,11 +2,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import t from 'tap';
-import type { Dialect, OpenDialect } from '../../bench/dialects/dialect.js';
-import { openMqtt } from '../../bench/dialects/mqtt.js';
-import { openNats } from '../../bench/dialects/nats.js';
-import { openSocketIo } from '../../bench/dialects/socket-io.js';
-import { openPlain, openRelay } from '../../bench/dialects/websocket.js';
+import type { Dialect, OpenDialect } from '../../bench/radios/dialects/dialect.js';
+import { openMqtt } from '../../bench/radios/dialects/mqtt.js';
+import { openNats } from '../../bench/radios/dialects/nats.js';
+import { openSocketIo } from '../../bench/radios/dialects/socket-io.js';
+import { openPlain, openRelay } from '../../bench/radios/dialects/websocket.js';
 import { BINARY, CLOSE, PING, PONG, TEXT, wireFrame } from '../helpers/wire.js';
 
 /** One protocol as its server speaks it to a radio in room 7, written down from its specification. */

@@ -1,13 +1,14 @@
 // What the bench's figures rest on: histograms of several processes become one, and turns are compared in pairs.
 import fc from 'fast-check';
 import t from 'tap';
-import { allocatedBytes, createCollectionLog } from '../../bench/collections.js';
-import { compare } from '../../bench/comparison.js';
-import { pairedRatios } from '../../bench/figures.js';
-import { createRecorder, mergeLatencies, percentilePoints } from '../../bench/histogram.js';
-import { climb, highestOf } from '../../bench/ladder.js';
-import { selfTimes } from '../../bench/profile.js';
-import { callsIn } from '../../bench/system-calls.js';
+import { compare } from '../../bench/experiments/comparison.js';
+import { climb, highestOf } from '../../bench/experiments/ladder.js';
+import { pairedRatios } from '../../bench/figures/figures.js';
+import { atLeast, atMost, watched, watchedMedian } from '../../bench/figures/goals.js';
+import { createRecorder, mergeLatencies, percentilePoints } from '../../bench/figures/histogram.js';
+import { allocatedBytes, createCollectionLog } from '../../bench/machine/collections.js';
+import { selfTimes } from '../../bench/machine/profile.js';
+import { callsIn } from '../../bench/machine/system-calls.js';
 
 const latencyOf = (values: readonly number[]) => {
   const recorder = createRecorder();
@@ -163,3 +164,22 @@ t.test('a claim over another server divides by the ratio that server has in the 
   ]);
   t.equal(goals.length, 2, 'what did not play is left out');
 });
+
+t.test(
+  'a goal is met up to its target, and cannot be told with faults or with too small a load',
+  async (t) => {
+    const figure = watched('longest answer', 3, 'ms');
+    t.strictSame(figure, { name: 'longest answer', value: 3, unit: 'ms', isMet: null });
+    const verdicts = (most: number, faults: readonly string[] | null) => [
+      atMost(figure, most, faults).isMet,
+      atLeast(figure, most, faults).isMet,
+    ];
+    t.strictSame(verdicts(3, []), [true, true]);
+    t.strictSame(verdicts(4, []), [true, false]);
+    t.strictSame(verdicts(2, []), [false, true]);
+    t.strictSame(verdicts(4, ['a delivery was lost']), [null, null]);
+    t.strictSame(verdicts(4, null), [null, null]);
+    const median = watchedMedian('CPU', { low: 1, median: 2, high: 4 }, 'µs');
+    t.match(atMost(median, 3, []), { value: 2, low: 1, high: 4, unit: 'µs', atMost: 3, isMet: true });
+  },
+);

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import t from 'tap';
+import type { Goal, Plot } from '../../bench/figures/result.js';
 import { changesBetween, linesOfComparison } from '../../bench/report/compare.js';
 import { chooseLooks } from '../../bench/report/looks.js';
 import { pageOf, writePage } from '../../bench/report/page.js';
 import { type Result, readResults } from '../../bench/report/results.js';
 import { linearScale, logScale, percentileScale } from '../../bench/report/scales.js';
-import type { Goal, Plot } from '../../bench/result.js';
 
 const GOALS: readonly Goal[] = [
   { name: 'p99 relay latency', value: 8.63, low: 8.1, high: 9.2, unit: 'ms', isMet: null },

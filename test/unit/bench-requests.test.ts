@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
-import { nowMs } from '../../bench/clock.js';
-import { createSender, encodeRequest, failuresOf, type Round } from '../../bench/requests.js';
+import { createSender, encodeRequest, failuresOf, type Round } from '../../bench/generator/requests.js';
+import { nowMs } from '../../bench/machine/clock.js';
 
 const ANSWER = Buffer.from('HTTP/1.1 200 OK\r\nX: y\r\nContent-Length: 11\r\n\r\n{"ok":true}');
 

@@ -1,0 +1,87 @@
+// Starts the servers of a contest: the relay as shipped and without lag pings, the bare engine, other installed servers.
+import type { Contender } from '../generator/stage.js';
+import type { Member } from '../radios/member.js';
+import type { Bench } from '../scenario.js';
+import { PEERS, type PeerName, withPeer } from '../servers/peers.js';
+import { type Relay, withRelay } from '../servers/relay.js';
+import type { Server } from '../servers/start.js';
+import { enlist, type FleetOptions } from '../servers/users.js';
+
+export const RELAY = 'relay';
+export const QUIET_RELAY = 'relay, no lag pings';
+export const BARE = 'bare engine';
+export const PINGING = 'engine that pings as often';
+
+/** The relay's settings beyond its defaults: no limit is raised. A line for each connection says nothing here. */
+const RELAYS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  [RELAY]: { LOG_LEVEL: 'warn' },
+  [QUIET_RELAY]: { LOG_LEVEL: 'warn', LAG_PING_MS: '0' },
+};
+const PEER_NAMES: Readonly<Record<string, PeerName>> = {
+  [BARE]: 'bare',
+  [PINGING]: 'bare-pinging',
+  ws: 'ws',
+  '@fastify/websocket': 'fastify-websocket',
+  'socket.io': 'socket.io',
+  mosquitto: 'mosquitto',
+  'nats-server': 'nats',
+};
+
+/** A server that runs, by the name that tables and plots have for it. */
+export interface Running {
+  readonly name: string;
+  readonly server: Server;
+  /** null: a peer, which asks nobody who he is. */
+  readonly relay: Relay | null;
+}
+
+export type Lineup = readonly Running[];
+
+/** Those of `names` that are installed, in the same order; gone when `use` has settled. */
+export async function withLineup<T>(
+  { cores, signal, note }: Bench,
+  names: readonly string[],
+  use: (lineup: Lineup) => Promise<T>,
+): Promise<T> {
+  const present = names.filter((name) => {
+    const peer = PEER_NAMES[name];
+    return peer === undefined || PEERS[peer].version() !== null;
+  });
+  const missing = names.filter((name) => !present.includes(name));
+  if (missing.length > 0) note(`not installed, so not compared: ${missing.join(', ')}`);
+  const options = { cores: cores.server, signal };
+  /** One within the other, so that whichever fails, all end. */
+  const start = (running: Lineup, [name, ...others]: readonly string[]): Promise<T> => {
+    if (name === undefined) return use(running);
+    const next = (server: Server, relay: Relay | null) =>
+      start([...running, { name, server, relay }], others);
+    const peer = PEER_NAMES[name];
+    if (peer !== undefined) return withPeer(peer, options, (server) => next(server, null));
+    return withRelay({ ...options, settings: RELAYS[name] ?? {} }, (relay) => next(relay, relay));
+  };
+  return start([], present);
+}
+
+/** Gives each relay a fleet of its own; peers take that of the first, whose tokens they do not look at. */
+export async function cast(lineup: Lineup, fleet: FleetOptions): Promise<readonly Contender[]> {
+  let first: readonly Member[] | null = null;
+  const fleets = new Map<Running, readonly Member[]>();
+  for (const running of lineup) {
+    if (running.relay === null) continue;
+    const users = await enlist(running.relay, fleet);
+    fleets.set(running, users);
+    first ??= users;
+  }
+  return lineup.map((running) => contender(running.server, fleets.get(running) ?? first ?? []));
+}
+
+/** Plain data. */
+const contender = ({ url, dialect, pid }: Server, users: readonly Member[]): Contender => ({
+  target: { url, dialect },
+  pid,
+  users,
+});
+
+/** For the result: what the servers were set to. */
+export const settingsOf = (lineup: Lineup) =>
+  Object.fromEntries(lineup.flatMap(({ name }) => (name in RELAYS ? [[name, RELAYS[name]]] : [])));

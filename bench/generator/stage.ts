@@ -1,0 +1,223 @@
+// Puts several servers under the same load, one at a time, and measures CPU time and latency of each turn.
+import { createRecorder, mergeLatencies } from '../figures/histogram.js';
+import { around, nowMs } from '../machine/clock.js';
+import { type Conditions, readUsage, sharesOf, spent } from '../machine/conditions.js';
+import { cpuUs } from '../machine/processes.js';
+import type { Audience } from '../radios/channel.js';
+import { type Heard, joinListeners, type Listeners, type ListenersSetup } from '../radios/listeners.js';
+import type { Member } from '../radios/member.js';
+import type { Target } from '../radios/raw-radio.js';
+import { talkgroupNumberOf } from '../radios/swarm.js';
+import { seatTalkers, type Talkers } from '../radios/talkers.js';
+import { fail, withPlayer } from './player.js';
+import { type Answer, type Cue, remoteListeners } from './remote-listeners.js';
+
+/** Plain data. */
+export interface StageSetup {
+  readonly servers: readonly Contender[];
+  readonly audience: Audience;
+  /** Of each further process of the generator; each has a share of the listeners. */
+  readonly helperCores: readonly (string | null)[];
+}
+
+/** A server under load; the first member of each talkgroup is its talker, the others listen. */
+export interface Contender {
+  readonly target: Target;
+  readonly pid: number;
+  readonly users: readonly Member[];
+}
+
+/** What is said in a turn: so many talkgroups are talked in at once. */
+export interface Piece {
+  readonly talkers: number;
+  /** Of each talker, before what is measured: pings to who listens, and their answers, are under way by then. */
+  readonly leadFrames: number;
+  readonly frames: number;
+  /** It begins and ends a burst; else the burst goes on in the next turn, or ends by silence. */
+  readonly isBurst: boolean;
+}
+
+/** One turn of one server; what was heard is of all its frames, the latency of those that are measured. */
+export interface Turn extends Heard {
+  readonly server: number;
+  readonly talkers: number;
+  /** Of the server while the measured frames were relayed, from silence to silence. */
+  readonly cpuUs: number;
+  /** When that began, by nowMs(). */
+  readonly atMs: number;
+  readonly durationMs: number;
+  /** Measured frames that were sent, and all that listeners received of them. */
+  readonly frames: number;
+  readonly delivered: number;
+  /** How late the latest measured frame left: so long the generator itself stood still, or the machine did. */
+  readonly lateMs: number;
+  /** All that was sent was relayed within the turn: nothing of it is charged to the next. */
+  readonly isWhole: boolean;
+}
+
+export interface Stage {
+  /** Of the server at this place of the setup. */
+  turn(server: number, piece: Piece): Promise<Turn>;
+  /** From here on the conditions count. */
+  start(): Promise<void>;
+  conditions(): Promise<Conditions>;
+}
+
+/** Calls `use` when all have joined. */
+export async function withStage<T>(setup: StageSetup, use: (stage: Stage) => Promise<T>): Promise<T> {
+  const casts = setup.servers.map(castOf);
+  const [own, ...others] = setupsOf(casts, setup);
+  if (own === undefined) throw new RangeError('the first process has listeners, too');
+  return withHelpers(others, setup.helperCores, async (helpers) => {
+    const groups = [await joinListeners(own, fail), ...helpers];
+    const sides = await Promise.all(
+      casts.map(({ target, talkers }) =>
+        seatTalkers({ target, users: talkers, audience: setup.audience, lost: fail }),
+      ),
+    );
+    return use(createStage(setup, sides, groups));
+  });
+}
+
+interface Cast {
+  readonly target: Target;
+  readonly talkers: readonly Member[];
+  readonly listeners: readonly Member[];
+}
+
+function castOf({ target, users }: Contender): Cast {
+  const talkgroups = new Set<number>();
+  const talkers: Member[] = [];
+  const listeners: Member[] = [];
+  for (const user of users) {
+    const talkgroup = talkgroupNumberOf(user);
+    (talkgroups.has(talkgroup) ? listeners : talkers).push(user);
+    talkgroups.add(talkgroup);
+  }
+  return { target, talkers, listeners };
+}
+
+/** Listeners are dealt out one by one. */
+function setupsOf(casts: readonly Cast[], { audience, helperCores }: StageSetup): ListenersSetup[] {
+  const processes = helperCores.length + 1;
+  return Array.from({ length: processes }, (_, process) => ({
+    probeEvery: audience.probeEvery,
+    periodMs: 1000 / audience.framesPerSecond,
+    servers: casts.map(({ target, listeners }) => ({
+      target,
+      listeners: listeners.filter((_, i) => i % processes === process),
+    })),
+  }));
+}
+
+/** The listeners of each setup in a process of their own. */
+async function withHelpers<T>(
+  [setup, ...others]: readonly ListenersSetup[],
+  [cores = null, ...otherCores]: readonly (string | null)[],
+  use: (groups: readonly Listeners[]) => Promise<T>,
+): Promise<T> {
+  if (setup === undefined) return use([]);
+  const { signal } = new AbortController(); // they end with this process
+  return withPlayer<ListenersSetup, Cue, Answer, null, T>(
+    new URL('./loads/listeners.js', import.meta.url),
+    setup,
+    { cores, signal },
+    (player) => withHelpers(others, otherCores, (groups) => use([remoteListeners(player), ...groups])),
+  );
+}
+
+/** Behind the last frame that a probe has heard: by then the server has written the same to the others. */
+const CALM_MS = 2;
+
+function createStage(
+  { servers }: StageSetup,
+  sides: readonly Talkers[],
+  groups: readonly Listeners[],
+): Stage {
+  const pids = servers.map(({ pid }) => pid);
+  const helpersUsedUs = () => Promise.all(groups.slice(1).map((group) => group.usedUs()));
+  let late = createRecorder();
+  let usage = readUsage(pids);
+  let helpersUs: readonly number[] = [];
+
+  return {
+    async turn(server, piece) {
+      const side = sides[server];
+      const pid = pids[server];
+      if (side === undefined || pid === undefined) throw new RangeError(`no server ${server}`);
+      return playTurn({ server, pid, talkers: side, groups, late: late.record }, piece);
+    },
+    async start() {
+      late = createRecorder();
+      helpersUs = await helpersUsedUs();
+      usage = readUsage(pids);
+    },
+    async conditions() {
+      const passed = spent(usage, readUsage(pids));
+      const helpers = (await helpersUsedUs()).map((us, i) => us - (helpersUs[i] ?? 0));
+      return { late: late.latency(), ...sharesOf(passed, helpers) };
+    },
+  };
+}
+
+interface Players {
+  readonly server: number;
+  readonly pid: number;
+  readonly talkers: Talkers;
+  readonly groups: readonly Listeners[];
+  readonly late: (ms: number) => void;
+}
+
+async function playTurn({ server, pid, talkers: side, groups, late }: Players, piece: Piece): Promise<Turn> {
+  const { leadFrames, frames, isBurst } = piece;
+  const endFrames = isBurst ? 1 : 0;
+  const talkers = Math.min(piece.talkers, side.count);
+  await Promise.all(groups.map((group) => group.begin(server)));
+  await side.speak({ talkers, frames: leadFrames, begins: isBurst });
+  const isClear = await settle();
+  const before = { us: cpuUs(pid), atMs: nowMs() };
+  let lateMs = 0;
+  const noteLate = (ms: number) => {
+    lateMs = Math.max(lateMs, ms);
+    late(ms);
+  };
+  await side.speak({ talkers, frames, late: noteLate });
+  const isDone = await settle();
+  const { atMs } = before;
+  const measured = { cpuUs: cpuUs(pid) - before.us, atMs, durationMs: nowMs() - atMs };
+  await side.speak({ talkers, frames: endFrames, ends: true });
+  const isOver = await settle();
+  const heard = sumOf(await Promise.all(groups.map((group) => group.end(server, side.sent()))));
+  // What was lost counts as lost of the measured frames: no figure is better for it.
+  const unmeasured = leadFrames + endFrames;
+  const expected = heard.received + heard.lost;
+  return {
+    server,
+    talkers,
+    ...measured,
+    lateMs,
+    frames: frames * talkers,
+    delivered: heard.received - (expected * unmeasured) / (unmeasured + frames),
+    isWhole: isClear && isDone && isOver,
+    ...heard,
+  };
+
+  /** false: something did not arrive in time. */
+  async function settle(): Promise<boolean> {
+    const arrived = await Promise.all(groups.map((group) => group.settle(server, side.sent())));
+    await around(nowMs() + CALM_MS);
+    return arrived.every(Boolean);
+  }
+}
+
+/** What several groups of listeners heard, or one in several turns. */
+export function sumOf(parts: readonly Heard[]): Heard {
+  const sum = (of: (part: Heard) => number) => parts.reduce((total, part) => total + of(part), 0);
+  return {
+    received: sum(({ received }) => received),
+    lost: sum(({ lost }) => lost),
+    duplicated: sum(({ duplicated }) => duplicated),
+    outOfOrder: sum(({ outOfOrder }) => outOfOrder),
+    latency: mergeLatencies(parts.map(({ latency }) => latency)),
+  };
+}

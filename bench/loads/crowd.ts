@@ -1,8 +1,0 @@
-// A further process of a contest's generator: a crowd that the process with the talkers leads (stage.ts).
-import { type Answer, assembleCrowd, type CrowdSetup, type Cue, follow } from '../crowd.js';
-import { perform } from '../players.js';
-
-perform<CrowdSetup, Cue, Answer, null>(async (setup) => {
-  const crowd = await assembleCrowd(setup);
-  return { play: (cue) => follow(crowd, cue), end: () => Promise.resolve(null) };
-});

@@ -1,0 +1,195 @@
+// Plays the listeners of one generator process on all servers of a contest, and reports each turn.
+import { createRecorder, type Latency } from '../figures/histogram.js';
+import { around, nowMs } from '../machine/clock.js';
+import type { Member } from './member.js';
+import type { ConnectionLost, Target } from './raw-radio.js';
+import { connectSwarm, probing, type Tally, talkgroupNumberOf } from './swarm.js';
+
+export interface ListenersSetup {
+  readonly servers: readonly { readonly target: Target; readonly listeners: readonly Member[] }[];
+  readonly probeEvery: number;
+  readonly periodMs: number;
+}
+
+/** Frames that were sent into each talkgroup since the beginning. */
+export type Sent = readonly (readonly [talkgroup: number, frames: number])[];
+
+/** In one turn, or several of them. */
+export interface Heard {
+  readonly received: number;
+  readonly lost: number;
+  /** Heard twice, or never sent. */
+  readonly duplicated: number;
+  readonly outOfOrder: number;
+  /** Taken by the probes. */
+  readonly latency: Latency;
+}
+
+/** Servers are named by their place in the setup; one turn at a time. */
+export interface Listeners {
+  /** A turn begins: from now on sinks read a few times a second. */
+  begin(server: number): Promise<void>;
+  /** Resolves when the probes have heard all that was sent; false: they never did. */
+  settle(server: number, sent: Sent): Promise<boolean>;
+  /** The turn is over: sinks read all there is, and go on to, so that whoever is pinged answers. */
+  end(server: number, sent: Sent): Promise<Heard>;
+  /** CPU microseconds that this process has used. */
+  usedUs(): Promise<number>;
+}
+
+/** A sink reads so often: soon enough for the relay, which takes who answers no ping within a second for slow. */
+const SIP_MS = 200;
+/** In this part of a frame period, for the beginning belongs to the probes. */
+const SIP_AT = 0.8;
+/** A server that is behind gets so long for what it has been sent. */
+const ARRIVAL_MS_MAX = 4_000;
+/** Sinks are looked after so often then. */
+const LOOK_MS = 2;
+
+/** Resolves when all have joined; rejects when one cannot. */
+export async function joinListeners(
+  { servers, probeEvery, periodMs }: ListenersSetup,
+  lost: (loss: ConnectionLost) => void,
+): Promise<Listeners> {
+  const sides: Side[] = [];
+  for (const { target, listeners } of servers) {
+    sides.push(await seat({ target, users: listeners, probeEvery, periodMs, lost }));
+  }
+  const at = (server: number): Side => {
+    const side = sides[server];
+    if (side === undefined) throw new RangeError(`no server ${server}`);
+    return side;
+  };
+  return {
+    async begin(server) {
+      at(server).begin();
+    },
+    settle: (server, sent) => at(server).settle(sent),
+    end: (server, sent) => at(server).end(sent),
+    async usedUs() {
+      const { user, system } = process.cpuUsage();
+      return user + system;
+    },
+  };
+}
+
+/** All listeners of one server; as in Listeners. */
+interface Side {
+  begin(): void;
+  settle(sent: Sent): Promise<boolean>;
+  end(sent: Sent): Promise<Heard>;
+}
+
+interface SideOptions {
+  readonly target: Target;
+  readonly users: readonly Member[];
+  readonly probeEvery: number;
+  readonly periodMs: number;
+  /** A listener lost its connection. */
+  readonly lost: (loss: ConnectionLost) => void;
+}
+
+async function seat({ target, users, probeEvery, periodMs, lost }: SideOptions): Promise<Side> {
+  const probed = createCounter(ARRIVAL_MS_MAX);
+  let recorder = createRecorder();
+  const heard = (_: number, latencyMs: number) => {
+    if (!Number.isNaN(latencyMs)) recorder.record(latencyMs);
+    probed.count();
+  };
+  const swarm = await connectSwarm({ target, users, probeEvery, heard, lost });
+  swarm.flow();
+  const { tally } = swarm;
+  const sipPeriods = Math.max(1, Math.round(SIP_MS / periodMs));
+  const isProbe = probing({ users, probeEvery });
+  const listeners = countByTalkgroup(users);
+  const probes = countByTalkgroup(users.filter((_, i) => isProbe(i)));
+  /** Changes when sinks begin to sip, and when they are done with it. */
+  let phase = 0;
+  let before: Tally = { ...tally };
+  // Given up for lost, by all and by probes: nobody waits for it in the next turn.
+  let givenUp = 0;
+  let missed = 0;
+
+  /** Reads from a part of the sinks in each frame period, by the clock, for frames leave by the same. */
+  async function sip(own: number): Promise<void> {
+    for (let period = Math.ceil(nowMs() / periodMs); ; period++) {
+      await around((period + SIP_AT) * periodMs);
+      if (phase !== own) return;
+      swarm.sip(period, sipPeriods);
+    }
+  }
+
+  return {
+    begin() {
+      phase++;
+      swarm.hold();
+      void sip(phase);
+    },
+    settle: (sent) => probed.reaches(deliveries(sent, probes) - missed),
+    async end(sent) {
+      phase++;
+      swarm.flow();
+      const expected = deliveries(sent, listeners);
+      const givenUpMs = nowMs() + ARRIVAL_MS_MAX;
+      while (tally.received < expected - givenUp && nowMs() < givenUpMs) await around(nowMs() + LOOK_MS);
+      const { received, duplicated, outOfOrder } = tally;
+      const heard = {
+        received: received - before.received,
+        lost: expected - received - givenUp,
+        duplicated: duplicated - before.duplicated,
+        outOfOrder: outOfOrder - before.outOfOrder,
+        latency: recorder.latency(),
+      };
+      givenUp = expected - received;
+      missed = deliveries(sent, probes) - probed.counted();
+      before = { ...tally };
+      recorder = createRecorder();
+      return heard;
+    },
+  };
+}
+
+function countByTalkgroup(users: readonly Member[]): ReadonlyMap<number, number> {
+  const counts = new Map<number, number>();
+  for (const user of users) {
+    const talkgroup = talkgroupNumberOf(user);
+    counts.set(talkgroup, (counts.get(talkgroup) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** Deliveries that what was sent makes to these listeners of each talkgroup. */
+const deliveries = (sent: Sent, hearers: ReadonlyMap<number, number>): number =>
+  sent.reduce((sum, [talkgroup, frames]) => sum + frames * (hearers.get(talkgroup) ?? 0), 0);
+
+interface Counter {
+  count(): void;
+  counted(): number;
+  /** Resolves when it has counted so far, or with false when its time is over. */
+  reaches(number: number): Promise<boolean>;
+}
+
+function createCounter(msMax: number): Counter {
+  let counted = 0;
+  let awaited = Number.POSITIVE_INFINITY;
+  let arrive = () => {};
+  return {
+    count() {
+      if (++counted >= awaited) arrive();
+    },
+    counted: () => counted,
+    reaches(number) {
+      if (counted >= number) return Promise.resolve(true);
+      return new Promise((resolve) => {
+        const settle = (isThere: boolean) => {
+          clearTimeout(timer);
+          awaited = Number.POSITIVE_INFINITY;
+          resolve(isThere);
+        };
+        const timer = setTimeout(settle, msMax, false);
+        awaited = number;
+        arrive = () => settle(true);
+      });
+    },
+  };
+}

@@ -1,0 +1,96 @@
+// Plays the talkers of one server, one in each talkgroup, any number of them at the same time.
+import { END, START } from '../../src/protocol/frame.js';
+import { around, exactly, nowMs } from '../machine/clock.js';
+import type { Audience } from './channel.js';
+import type { Sent } from './listeners.js';
+import type { Member } from './member.js';
+import { type ConnectionLost, RawRadio, type Target } from './raw-radio.js';
+import { FRAMES_MAX, talkgroupNumberOf } from './swarm.js';
+import { COUNTED, timedFrame } from './timed-frame.js';
+
+/** What each of the first `talkers` says. */
+export interface Words {
+  readonly talkers: number;
+  readonly frames: number;
+  /** The first frame begins a burst, the last one ends it. */
+  readonly begins?: boolean;
+  readonly ends?: boolean;
+  /** Called for each moment at which frames left, with how late that was; without it nothing is timed. */
+  readonly late?: (ms: number) => void;
+}
+
+export interface Talkers {
+  readonly count: number;
+  speak(words: Words): Promise<void>;
+  sent(): Sent;
+}
+
+export interface TalkersOptions {
+  readonly target: Target;
+  readonly users: readonly Member[];
+  readonly audience: Audience;
+  /** A talker lost its connection. */
+  readonly lost: (loss: ConnectionLost) => void;
+}
+
+/** Resolves when all have joined. */
+export async function seatTalkers({ target, users, audience, lost }: TalkersOptions): Promise<Talkers> {
+  const talkers = users.map((user) => seat({ ...target, room: talkgroupNumberOf(user) }, user, lost));
+  await Promise.all(talkers.map(({ radio }) => radio.joined));
+  return {
+    count: talkers.length,
+    speak: (words) => speak(talkers.slice(0, words.talkers), words, audience),
+    sent: () => talkers.map(({ talkgroup, sent }) => [talkgroup, sent]),
+  };
+}
+
+interface Talker {
+  readonly radio: RawRadio;
+  /** Where it talks. */
+  readonly talkgroup: number;
+  /** Frames so far, which is the number of the next. */
+  sent: number;
+}
+
+function seat(target: Target, { token }: Member, lost: TalkersOptions['lost']): Talker {
+  const radio = new RawRadio({ target, token, receive: () => {}, lost, isTalker: true });
+  return { radio, talkgroup: target.room ?? 0, sent: 0 };
+}
+
+/** Several talkers send spread over the frame period, as far as timers are exact. */
+const PHASES_MAX = 10;
+/** From now to the first frame: it is not late because of what was waited for. */
+const NOTICE_MS = 1;
+
+async function speak(talkers: readonly Talker[], words: Words, audience: Audience): Promise<void> {
+  const { frames, begins = false, ends = false, late } = words;
+  const periodMs = 1000 / audience.framesPerSecond;
+  const phases = Math.min(talkers.length, audience.phases ?? PHASES_MAX);
+  // To wait awake ten times in a short period would leave the generator no time for anything else.
+  const isExact = phases === 1 || audience.phases !== undefined;
+  const first = Math.ceil((nowMs() + NOTICE_MS) / periodMs);
+  for (let frame = 0; frame < frames; frame++) {
+    const flags = (begins && frame === 0 ? START : 0) | (ends && frame === frames - 1 ? END : 0);
+    for (let phase = 0; phase < phases; phase++) {
+      const dueMs = (first + frame + phase / phases) * periodMs;
+      await (isExact ? exactly(dueMs) : soonAfter(dueMs));
+      late?.(nowMs() - dueMs);
+      for (let i = phase; i < talkers.length; i += phases) {
+        say(talkers[i], flags, late === undefined ? COUNTED : dueMs, audience);
+      }
+    }
+  }
+}
+
+/** Up to two milliseconds late, never early. */
+async function soonAfter(dueMs: number): Promise<void> {
+  while (nowMs() < dueMs) await around(dueMs + 1);
+}
+
+function say(talker: Talker | undefined, flags: number, dueMs: number, { payloadBytes }: Audience): void {
+  if (talker === undefined) return;
+  const { radio, talkgroup, sent: sequence } = talker;
+  if (sequence >= FRAMES_MAX) throw new RangeError(`a talker has at most ${FRAMES_MAX} frames`);
+  radio.send(timedFrame({ flags, sequence, talkgroup, payloadBytes, dueMs }));
+  talker.sent++;
+}

@@ -1,0 +1,114 @@
+// Starts a server as a process of its own, waits until it is ready, and ends it with the bench.
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { startProgram } from '../machine/processes.js';
+import type { Target } from '../radios/raw-radio.js';
+
+/** A server that is ready for radios. */
+export interface Server extends Target {
+  /** One process, all of whose threads are the server's. */
+  readonly pid: number;
+}
+
+export interface ServerOptions {
+  readonly cores: string | null;
+  readonly signal: AbortSignal;
+  /** Environment beyond what makes it run at all; belongs into the result. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Of Node or V8, such as `--trace-gc`; for our service only. */
+  readonly nodeFlags?: readonly string[];
+  /** Gets what the server prints, in pieces as they come. */
+  readonly onOutput?: (text: string) => void;
+}
+
+/** How a server is started, and when it is ready. */
+export interface Start {
+  readonly command: readonly string[];
+  /** Where radios connect, from all it has printed; null: not ready yet. */
+  readonly readUrl: (output: string) => string | null;
+}
+
+const START_MS_MAX = 20_000;
+/** The service gives itself 15 s. */
+const STOP_MS_MAX = 20_000;
+
+/** Ours, and the peers on Node, print `WebSocket  ws://...` and then `Ready`. */
+export function startOfNode(file: URL, flags: readonly string[] = [], args: readonly string[] = []): Start {
+  return {
+    command: [process.execPath, ...flags, file.pathname, ...args],
+    readUrl(output) {
+      const url = /^WebSocket +(\S+)$/m.exec(output)?.[1];
+      return url !== undefined && /^Ready$/m.test(output) ? url : null;
+    },
+  };
+}
+
+/** A temporary folder that is gone when `use` has settled. */
+export async function withFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'radio-bench-'));
+  try {
+    return await use(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The process has ended when `use` has settled; `printed` is the output until the server was ready. */
+export async function withServer<T>(
+  { command, readUrl }: Start,
+  { cores, signal, settings, onOutput }: ServerOptions,
+  use: (server: Omit<Server, 'dialect'>, printed: string) => Promise<T>,
+): Promise<T> {
+  const child = startProgram(command, {
+    cores,
+    env: { PATH: process.env.PATH, ...settings },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const exited = once(child, 'exit');
+  const output = readOutput(child, readUrl, onOutput);
+  try {
+    const url = await Promise.race([
+      output.url,
+      exited.then(() => Promise.reject(new Error('the server ended before it was ready'))),
+      setTimeout(START_MS_MAX, undefined, { signal, ref: false }).then(() =>
+        Promise.reject(new Error('the server was not ready in time')),
+      ),
+    ]);
+    return await use({ url, pid: child.pid ?? 0 }, output.tail());
+  } catch (error) {
+    if (!signal.aborted) console.error(output.tail());
+    throw error;
+  } finally {
+    child.kill('SIGTERM');
+    const kill = setTimeout(STOP_MS_MAX, undefined, { ref: false }).then(() => child.kill('SIGKILL'));
+    await Promise.race([exited, kill.then(() => exited)]);
+  }
+}
+
+/** Until it is ready all of the output is kept, then the end of it. */
+function readOutput(
+  { stdout, stderr }: ChildProcess,
+  readUrl: Start['readUrl'],
+  onOutput: (text: string) => void = () => {},
+) {
+  let tail = '';
+  const url = new Promise<string>((resolve) => {
+    let isReady = false;
+    for (const stream of [stdout, stderr]) {
+      stream?.setEncoding('utf8').on('data', (chunk: string) => {
+        tail += chunk;
+        onOutput(chunk);
+        if (isReady) tail = tail.slice(-8_000);
+        const address = isReady ? null : readUrl(tail);
+        if (address === null) return;
+        isReady = true;
+        resolve(address);
+      });
+    }
+  });
+  return { url, tail: () => tail };
+}
