@@ -38,6 +38,13 @@ const refusals = {
 
 export type RefusalCode = keyof typeof refusals;
 
+/** Texts of a `bad_request` that names its cause. http/bad-requests.ts lists the operations that answer with each. */
+export const badRequestTexts = {
+  invalid_json: 'the body is not valid JSON',
+  invalid_utf8: 'the body is not valid UTF-8',
+  unstorable_text: 'a text contains characters that cannot be stored',
+} as const;
+
 /** All codes, in the order of the reference. */
 export const refusalCodes = Object.keys(refusals) as readonly RefusalCode[];
 

@@ -70,6 +70,7 @@ export const authRoutes =
           'database_unavailable',
           'outcome_unknown',
         ],
+        badRequests: ['short_password', 'unstorable_text'],
       },
       // Before the body: a 403 comes before a 400.
       onRequest: async () => {
@@ -123,6 +124,7 @@ export const authRoutes =
           'login_queue_full',
           'database_unavailable',
         ],
+        badRequests: ['unstorable_text'],
       },
       schema: {
         operationId: 'login',
@@ -156,6 +158,7 @@ export const authRoutes =
       config: {
         access: 'user',
         refusals: ['invalid_credentials', 'too_many_wrong_passwords', 'login_queue_full', 'outcome_unknown'],
+        badRequests: ['short_password'],
       },
       schema: {
         operationId: 'changePassword',

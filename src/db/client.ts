@@ -5,7 +5,7 @@
 // one retry where the database itself asks for it, and a pool that is thrown away whole when nothing in it answers.
 import { setTimeout as pause } from 'node:timers/promises';
 import postgres from 'postgres';
-import { AppError } from '../errors.js';
+import { AppError, badRequestTexts } from '../errors.js';
 import { answered } from './answered.js';
 import { type Deadline, DeadlineError, READ_MS_MAX, REQUEST_MS, within } from './deadline.js';
 import { type Failure, faultOf, newFailures, reasonOf, suspicious } from './faults.js';
@@ -144,8 +144,7 @@ export function openDatabase({
     } catch (error) {
       const fault = faultOf(error);
       if (fault === 'statement') throw error;
-      if (fault === 'invalid_text')
-        throw new AppError('bad_request', 'a text contains characters that cannot be stored');
+      if (fault === 'invalid_text') throw new AppError('bad_request', badRequestTexts.unstorable_text);
       failed[fault]++;
       const isLate = error instanceof DeadlineError;
       const isHasty = at - startedAt < PATIENCE_MS;

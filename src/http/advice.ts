@@ -1,5 +1,5 @@
 // Describes for each error what it means and whether to try again, for the OpenAPI document and docs/rest-api.md.
-import { AppError, type RefusalCode } from '../errors.js';
+import { AppError, badRequestTexts, type RefusalCode } from '../errors.js';
 
 /** The description of one error. */
 export interface Advice {
@@ -17,9 +17,8 @@ const FIX = 'No. Correct the request.';
 
 export const advice: Readonly<Record<RefusalCode, Advice>> = {
   bad_request: {
-    means: 'A field, a parameter or the JSON is not valid.',
+    means: 'The request line, a header, the path or the length is malformed.',
     retry: FIX,
-    sample: 'body/lat must be <= 90',
   },
   invalid_token: {
     means: 'The token is missing, not valid or revoked.',
@@ -139,6 +138,38 @@ export const advice: Readonly<Record<RefusalCode, Advice>> = {
     sample: 'draining',
   },
 };
+
+/** A cause that the text of a 400 names. */
+export type BadRequest = keyof typeof badRequestAdvice;
+
+/** The causes that the text of a 400 names. `text` is fixed, `sample` is an example. */
+export const badRequestAdvice = {
+  invalid_json: { means: 'The body is not JSON.', text: badRequestTexts.invalid_json },
+  invalid_utf8: { means: 'The body is not UTF-8.', text: badRequestTexts.invalid_utf8 },
+  incomplete_body: {
+    means: 'The body lacks a required field.',
+    sample: 'body must have required properties name',
+  },
+  invalid_body: { means: 'A field of the body is not valid.', sample: 'body/lat must be <= 90' },
+  incomplete_query: {
+    means: 'The query lacks a required parameter.',
+    sample: 'querystring must have required properties talkgroup_id',
+  },
+  invalid_query: {
+    means: 'A parameter of the query is not valid.',
+    sample: 'querystring/limit must be an integer from 1 to 1000',
+  },
+  short_password: {
+    means: 'The password is shorter than `PASSWORD_MIN_LENGTH`.',
+    sample: 'the password must have at least 12 characters',
+  },
+  unstorable_text: {
+    means: 'The encoding of the database lacks a character.',
+    text: badRequestTexts.unstorable_text,
+  },
+} as const satisfies Readonly<
+  Record<string, { readonly means: string } & ({ readonly text: string } | { readonly sample: string })>
+>;
 
 /** The status and the text of an error in errors.ts. */
 export function textOf(code: RefusalCode): { readonly status: number; readonly text: string } {

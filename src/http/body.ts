@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { TypeBoxValidatorCompiler } from '@fastify/type-provider-typebox';
 import type { FastifyInstance } from 'fastify';
-import { AppError } from '../errors.js';
+import { AppError, badRequestTexts } from '../errors.js';
 import { nullsRemover } from '../nulls.js';
 
 /** Replaces fastify's parsers. An empty body with a content type counts as no body: many stacks send that on DELETE. */
@@ -14,7 +14,7 @@ export function addBodyParsers(app: FastifyInstance): void {
     if (bytes.length === 0) return done(null);
     if (!isPlainUtf8(request.headers)) return done(new AppError('unsupported_media_type'));
     const text = decode(bytes);
-    if (text === null) return done(new AppError('bad_request', 'the body is not valid UTF-8'));
+    if (text === null) return done(new AppError('bad_request', badRequestTexts.invalid_utf8));
     return parseJson(request, text, done);
   });
 
@@ -35,6 +35,20 @@ export const validatorCompiler: typeof TypeBoxValidatorCompiler = (route) => {
     return validate(body);
   };
 };
+
+/** One sentence, naming the field: `body/lat must be <= 90`. */
+export function describeFirst(faults: readonly Fault[], part: string): AppError {
+  const [first] = faults;
+  return new AppError(
+    'bad_request',
+    `${part}${first?.instancePath ?? ''} ${first?.message ?? 'is not valid'}`,
+  );
+}
+
+interface Fault {
+  readonly instancePath: string;
+  readonly message?: string;
+}
 
 /** JSON is UTF-8 (RFC 8259, 8.1). A body that declares another charset is rejected. */
 function isPlainUtf8({

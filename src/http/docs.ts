@@ -3,6 +3,7 @@ import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { type FastifyInstance, fastify } from 'fastify';
+import { badRequestsOf } from './bad-requests.js';
 import { validatorCompiler } from './body.js';
 import { healthRoutes } from './health.js';
 import { complete, type Declared, type Document, preamble } from './openapi.js';
@@ -13,8 +14,12 @@ export function addDocs(app: FastifyInstance): void {
   app.register(swagger, {
     openapi: preamble,
     transform: ({ schema, url, route: { method, config } }) => {
-      const { access = 'admin', refusals = [] } = config ?? {};
-      declared.set(`${method} ${url.replaceAll(/:(\w+)/g, '{$1}')}`, { access, refusals });
+      const { access = 'admin', refusals = [], badRequests = [] } = config ?? {};
+      declared.set(`${method} ${url.replaceAll(/:(\w+)/g, '{$1}')}`, {
+        access,
+        refusals,
+        badRequests: badRequestsOf({ method: String(method), schema, others: badRequests }),
+      });
       return { url, schema: { ...schema, security: access === 'public' ? [] : [{ token: [] }] } };
     },
     // The plugin knows more of OpenAPI than we write.

@@ -1,7 +1,7 @@
 // Turns every error into a status and a body `{error: string}`.
 import { httpErrors } from '@fastify/sensible';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AppError, type RefusalCode } from '../errors.js';
+import { AppError, badRequestTexts, type RefusalCode } from '../errors.js';
 import type { HttpCounts } from './counts.js';
 
 /** Creates the error handler of routes and router. It sends expected errors, and logs all others as `internal`. */
@@ -23,7 +23,7 @@ export function refusalOf(error: unknown): AppError {
   if (error instanceof AppError) return error;
   const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
   if (code === 'FST_ERR_CTP_INVALID_JSON_BODY')
-    return new AppError('bad_request', 'the body is not valid JSON');
+    return new AppError('bad_request', badRequestTexts.invalid_json);
   return new AppError(meanings.get(statusCode) ?? 'internal');
 }
 

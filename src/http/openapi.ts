@@ -1,7 +1,8 @@
 // Completes the OpenAPI document that the schemas of the routes give with the callers and errors of each operation.
 import { readFileSync } from 'node:fs';
-import { type RefusalCode, refusalCodes } from '../errors.js';
-import { advice, textOf } from './advice.js';
+import type { RefusalCode } from '../errors.js';
+import type { BadRequests } from './bad-requests.js';
+import { refer } from './failure-responses.js';
 import type { Access } from './router.js';
 import { SHOWN_AS } from './schemas.js';
 
@@ -74,6 +75,7 @@ export interface Schema {
 export interface Declared {
   readonly access: Access;
   readonly refusals: readonly RefusalCode[];
+  readonly badRequests: BadRequests;
 }
 
 /** As in package.json. */
@@ -171,7 +173,7 @@ export function complete(generated: Document, declared: ReadonlyMap<string, Decl
   const paths: Record<string, Record<string, object>> = {};
   for (const [path, operations] of Object.entries(generated.paths)) {
     for (const [method, operation] of Object.entries(operations)) {
-      const { access, refusals } = declared.get(`${method.toUpperCase()} ${path}`) ?? UNDECLARED;
+      const { access, refusals, badRequests } = declared.get(`${method.toUpperCase()} ${path}`) ?? UNDECLARED;
       const codes = new Set([
         ...OF_ANY,
         ...(method === 'get' ? [] : OF_BODIES),
@@ -185,7 +187,10 @@ export function complete(generated: Document, declared: ReadonlyMap<string, Decl
           'x-access': access,
           description: [operation.description, CALLERS[access]].filter(Boolean).join('\n\n'),
           ...(operation.parameters && { parameters: operation.parameters.map(shown) }),
-          responses: { 200: operation.responses[200], ...refer(responses, codes) },
+          responses: {
+            200: operation.responses[200],
+            ...refer(responses, codes, { operationId: operation.operationId, badRequests }),
+          },
         },
       };
     }
@@ -210,58 +215,11 @@ export function complete(generated: Document, declared: ReadonlyMap<string, Decl
   } as Document; // with more in it than we read again
 }
 
-const UNDECLARED: Declared = { access: 'admin', refusals: [] };
+const UNDECLARED: Declared = { access: 'admin', refusals: [], badRequests: [] };
 
 function shown({ schema, ...parameter }: Parameter): Parameter {
   const instead = (schema as Record<string, unknown>)[SHOWN_AS] as Schema | undefined; // as paging.ts and schemas.ts set it
   return { ...parameter, schema: instead ?? schema };
-}
-
-/** References to the responses of all codes, one for each status; adds to `responses` those that it lacks. */
-function refer(
-  responses: Record<string, object>,
-  codes: ReadonlySet<RefusalCode>,
-): Record<string, Reference> {
-  const byStatus = new Map<number, RefusalCode[]>();
-  for (const code of refusalCodes.filter((one) => codes.has(one))) {
-    const { status } = textOf(code);
-    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
-  }
-  const references: Record<string, Reference> = {};
-  for (const [status, same] of byStatus) {
-    const name = same.join('.');
-    responses[name] ??= failureResponse(status, same);
-    references[status] = { $ref: `#/components/responses/${name}` };
-  }
-  return references;
-}
-
-function failureResponse(status: number, codes: readonly RefusalCode[]): object {
-  const lines = codes.map((code) => {
-    const { means, retry, sample } = advice[code];
-    const texts = sample === undefined ? `\`${textOf(code).text}\`` : `Such as \`${sample}\``;
-    return `${texts}: ${means} Retry: ${retry}`;
-  });
-  const headers = {
-    ...(status === 401 && { 'WWW-Authenticate': { $ref: '#/components/headers/WWW-Authenticate' } }),
-    ...((status === 429 || status === 503) && {
-      'Retry-After': { $ref: '#/components/headers/Retry-After' },
-    }),
-  };
-  const examples = codes.map((code) => [
-    code,
-    { value: { error: advice[code].sample ?? textOf(code).text } },
-  ]);
-  return {
-    description: lines.length === 1 ? lines[0] : lines.map((line) => `- ${line}`).join('\n'),
-    ...(Object.keys(headers).length > 0 && { headers }),
-    content: {
-      'application/json': {
-        schema: { $ref: '#/components/schemas/Failure' },
-        examples: Object.fromEntries(examples),
-      },
-    },
-  };
 }
 
 const FAILURE: Schema = {

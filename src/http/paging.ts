@@ -9,16 +9,22 @@ const LIMIT_PRESET = 100;
 
 /** The query of a list. Both fields are texts, because a conversion to numbers would also accept 1e3 and 5.7. */
 export type PageQuery = Static<typeof PageQuery>;
-export const PageQuery = pageQuery('^([1-9]\\d{0,2}|1000)$', 1000);
+export const PageQuery = pageQuery(1000);
 
 /** The query of a list with smaller pages. */
-export const SmallPageQuery = pageQuery('^([1-9]\\d?|1\\d\\d|200)$', 200);
+export const SmallPageQuery = pageQuery(200);
 
-function pageQuery(pattern: string, maximum: number) {
+function pageQuery(maximum: number) {
   const description = `Number of items in a page, 1 to ${maximum}. A page has ${LIMIT_PRESET} when this is left out.`;
   const limit = { type: 'integer', minimum: 1, maximum };
   return Type.Object({
-    limit: Type.Optional(Type.String({ pattern, description, [SHOWN_AS]: limit })),
+    limit: Type.Optional(
+      Type.Refine(
+        Type.String({ description, [SHOWN_AS]: limit }),
+        (text) => /^[1-9]\d*$/.test(text) && Number(text) <= maximum,
+        () => `must be an integer from 1 to ${maximum}`,
+      ),
+    ),
     after: Type.Optional(
       Type.Refine(
         Type.String({

@@ -1,15 +1,25 @@
 // Writes the reference of docs/rest-api.md from the OpenAPI document.
 import { refusalCodes } from '../errors.js';
-import { advice, textOf } from './advice.js';
+import { advice, badRequestAdvice, textOf } from './advice.js';
 import type { Document, Operation, Parameter, Reference, Response, Schema } from './openapi.js';
 import type { Access } from './router.js';
 
 /** The table of all errors: status, text, meaning and whether to try again. */
 export function errorTable(): string {
-  const rows = refusalCodes.map((code) => {
+  const causes = Object.values(badRequestAdvice).map((cause) => {
+    const text = 'text' in cause ? `\`${cause.text}\`` : `such as \`${cause.sample}\``;
+    return ['400', text, cause.means, advice.bad_request.retry];
+  });
+  const rows = refusalCodes.flatMap((code) => {
     const { status, text } = textOf(code);
     const { means, retry, sample } = advice[code];
-    return [String(status), sample === undefined ? `\`${text}\`` : `such as \`${sample}\``, means, retry];
+    const row = [
+      String(status),
+      sample === undefined ? `\`${text}\`` : `such as \`${sample}\``,
+      means,
+      retry,
+    ];
+    return code === 'bad_request' ? [row, ...causes] : [row];
   });
   return table(['status', 'text', 'meaning', 'may I retry'], rows);
 }
@@ -102,7 +112,8 @@ function commonErrors(document: Document, operations: readonly Operation[]): Lis
 }
 
 function cellsOfError({ status, code, text }: Listed): string[] {
-  const varies = refusalCodes.some((one) => one === code && advice[one].sample !== undefined);
+  const described = Object.entries({ ...advice, ...badRequestAdvice });
+  const varies = described.some(([name, one]) => name === code && 'sample' in one);
   return [status, varies ? `such as \`${text}\`` : `\`${text}\``];
 }
 

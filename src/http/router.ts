@@ -1,6 +1,7 @@
 // Lists the routes with their access, and rejects a request for an unknown path or a wrong method.
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { AppError, type RefusalCode } from '../errors.js';
+import type { BadRequest } from './advice.js';
 
 /** `user`: a caller with a valid token. `admin`: a caller with the role admin in the token. */
 export type Access = 'public' | 'user' | 'admin';
@@ -10,6 +11,8 @@ declare module 'fastify' {
     access?: Access;
     /** Errors of this route in the reference, beyond those that openapi.ts adds for its access and method. */
     refusals?: readonly RefusalCode[];
+    /** Causes of a 400 of this route in the reference, beyond those that bad-requests.ts finds. */
+    badRequests?: readonly BadRequest[];
   }
 }
 

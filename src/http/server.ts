@@ -18,9 +18,8 @@ import type { TokenKeys } from '../auth/tokens.js';
 import { type Config, portError } from '../config.js';
 import type { Database } from '../db/client.js';
 import { type Deadline, deadlineIn, REQUEST_MS } from '../db/deadline.js';
-import { AppError } from '../errors.js';
 import { addressKey } from './address.js';
-import { addBodyParsers, validatorCompiler } from './body.js';
+import { addBodyParsers, describeFirst, validatorCompiler } from './body.js';
 import { countAnswer, type HttpCounts, newHttpCounts } from './counts.js';
 import { addDocs } from './docs.js';
 import { failureAnswerer } from './failures.js';
@@ -257,15 +256,6 @@ function startClock(app: FastifyInstance): void {
   app.addHook('preValidation', async (request) => {
     request.deadline = deadlineIn(request.leftMs, request.deadline);
   });
-}
-
-/** One sentence, naming the field: `body/lat must be <= 90`. */
-function describeFirst(faults: { instancePath: string; message?: string }[], part: string): AppError {
-  const [first] = faults;
-  return new AppError(
-    'bad_request',
-    `${part}${first?.instancePath ?? ''} ${first?.message ?? 'is not valid'}`,
-  );
 }
 
 function logAnswer(request: FastifyRequest, reply: FastifyReply): void {

@@ -82,7 +82,7 @@ export const talkgroupRoutes =
     });
 
     const create = {
-      config: { access: 'admin', refusals: ['outcome_unknown'] },
+      config: { access: 'admin', refusals: ['outcome_unknown'], badRequests: ['unstorable_text'] },
       schema: {
         operationId: 'createTalkgroup',
         summary: 'Create a talkgroup',
@@ -102,7 +102,7 @@ export const talkgroupRoutes =
     const refusals = ['talkgroup_not_found', 'outcome_unknown', 'relay_unconfirmed'] as const;
 
     const set = {
-      config: { access: 'admin', refusals },
+      config: { access: 'admin', refusals, badRequests: ['unstorable_text'] },
       schema: {
         operationId: 'changeTalkgroup',
         summary: 'Change the name, the floor mode or the talk limit',

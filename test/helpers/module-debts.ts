@@ -65,7 +65,6 @@ export const modulesInCircles: readonly string[] = ['src/auth', 'src/config', 's
 /** By file the lines that it may have, by folder the files. */
 export const tooLarge: Readonly<Record<string, number>> = {
   'src/db/client.ts': 373,
-  'src/http/openapi.ts': 314,
   'src/metric-families.ts': 538,
   'src/relay/floors.ts': 310,
   'src/relay/listener.ts': 429,
