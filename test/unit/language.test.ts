@@ -111,6 +111,28 @@ t.test('texts are read from strings and templates, not from SQL or single words'
   t.strictSame(textsOf(file), ['no such user', 'N is an admin, and has N tokens']);
 });
 
+t.test('a fence ends at a marker of its own kind and length, and must end', async (t) => {
+  for (const page of [
+    '````md\n```sh\na; b\n````\nOne; two.',
+    '~~~md\n```sh\na; b\n~~~\nOne; two.',
+    '```md\n~~~\na; b\n```\nOne; two.',
+    '```md\n``` js\na; b\n```\nOne; two.',
+    '- ```sh\n  a; b\n  ```\n\nOne; two.',
+    '> ```sh\n> a; b\n> ```\n\nOne; two.',
+    '```a; b``` One; two.',
+  ]) {
+    t.strictSame(findingsIn(blocksOf(page), 'semicolons').length, 1, page);
+  }
+  for (const page of [
+    '```sh\na',
+    '````sh\na\n```',
+    '~~~\na\n```',
+    '1. x\n   ```sh\n   a\n\nOne.\n```sh\nb\n```',
+  ]) {
+    t.throws(() => blocksOf(page), /the fence of line \d is not closed/, page);
+  }
+});
+
 t.test('a count above the ceiling fails, and one below it until the ceiling is lowered', async (t) => {
   const blocks = blocksOf('One; two; three.');
   t.strictSame(breachesOf(blocks, { semicolons: 2 }), []);
