@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import t from 'tap';
 import { VERSION_1 } from '../../src/protocol/frame.js';
+import { commandsOf, faultsOf } from '../helpers/documented-commands.js';
 import { anchorsOf, codeOf, linksOf, markdownFiles, ROOT, readPage } from '../helpers/pages.js';
 
 /** Of a talker. */
@@ -52,6 +53,34 @@ t.test('every make command of a page is a target of the Makefile', async (t) => 
     const unknown = named.map(([, target]) => target).filter((target) => !targets.has(target));
     t.strictSame(unknown, [], path);
   }
+});
+
+t.test('every talkgroup-radio command of a page is in the help of the command line', async (t) => {
+  const shown = new Set<string>();
+  for (const path of pages) {
+    const commands = commandsOf(readPage(path));
+    for (const { words } of commands) shown.add(words);
+    t.strictSame((await Promise.all(commands.map(faultsOf))).flat(), [], path);
+  }
+  t.ok(shown.size >= 10, `${shown.size} commands are found`);
+});
+
+t.test('a wrong talkgroup-radio command of a page is found', async (t) => {
+  for (const [page, fault] of [
+    ['```sh\nnode dist/src/cli.js konfig   # settings\n```', 'konfig: no such command'],
+    ['1. Run this:\n   ```sh\n   node dist/src/cli.js relaod\n   ```', 'relaod: no such command'],
+    ['````sh\nexec radio \\\n  node dist/src/cli.js relaod\n````', 'relaod: no such command'],
+    ['Run `node dist/src/cli.js secrets rotat`.', 'secrets rotat: no such command'],
+    ['Run `talkgroup-radio user ad NAME`.', 'user ad: no such command'],
+    ['Run `talkgroup-radio secrets`.', 'secrets: a command is missing after it'],
+    ['Run `cd x && talkgroup-radio config --from env`.', 'config --from: no such option'],
+    ['Run `SECRETS_KEY=x talkgroup-radio Konfig`.', 'Konfig: no such command'],
+    ['Run `talkgroup-radio radio listen --speed 2`.', 'radio listen --speed: no such option'],
+    ['Run `talkgroup-radio --verbose`.', ' --verbose: no such option'],
+  ] as const) {
+    t.strictSame((await Promise.all(commandsOf(page).map(faultsOf))).flat(), [fault], page);
+  }
+  t.strictSame(commandsOf('`useradd talkgroup-radio` and `docker run talkgroup-radio now`'), []);
 });
 
 t.test(

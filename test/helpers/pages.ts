@@ -2,14 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
-
-/** A fenced block: its language, `''` without one, and its lines joined. */
-export interface Fence {
-  readonly language: string;
-  readonly text: string;
-  /** The line of the page in which it begins, from 1. */
-  readonly at: number;
-}
+import { type Fence, splitFences } from './fences.js';
 
 // From dist/test/helpers.
 export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
@@ -31,21 +24,7 @@ export function markdownFiles(folder = ''): string[] {
 
 export const readPage = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
-export function fencesOf(page: string): Fence[] {
-  const fences: Fence[] = [];
-  let open: { language: string; lines: string[]; at: number } | null = null;
-  for (const [index, line] of page.split('\n').entries()) {
-    const [, language] = /^```(.*)$/.exec(line) ?? [];
-    if (language === undefined) open?.lines.push(line);
-    else if (open === null) open = { language: language.trim(), lines: [], at: index + 1 };
-    else {
-      fences.push({ language: open.language, text: open.lines.join('\n'), at: open.at });
-      open = null;
-    }
-  }
-  if (open !== null) throw new Error(`the fence of line ${open.at} is not closed`);
-  return fences;
-}
+export const fencesOf = (page: string): readonly Fence[] => splitFences(page).fences;
 
 /** What is in fences and in backticks. */
 export function codeOf(page: string): string[] {
@@ -82,16 +61,4 @@ function slugOf(heading: string): string {
 }
 
 /** The page with its fences emptied; each line stays where it was. */
-function withoutFences(page: string): string {
-  let isInside = false;
-  return page
-    .split('\n')
-    .map((line) => {
-      if (line.startsWith('```')) {
-        isInside = !isInside;
-        return '';
-      }
-      return isInside ? '' : line;
-    })
-    .join('\n');
-}
+const withoutFences = (page: string): string => splitFences(page).lines.join('\n');

@@ -1,4 +1,5 @@
 // Finds what the rules of writing forbid, in the prose of a page and in a single text of the code.
+import { splitFences } from './fences.js';
 
 /** A paragraph, a heading, a list item or a table cell, with each code span as one word. */
 export interface Block {
@@ -88,12 +89,8 @@ function plain(text: string): string {
 
 /** The lines, trimmed. Those of fences, comments and addresses are empty. */
 function withoutFences(page: string): string[] {
-  let isInside = false;
-  const lines = page.replaceAll(/<!--.*?-->/gs, '').split('\n');
-  return lines.map((line) => {
+  return splitFences(page.replaceAll(/<!--.*?-->/gs, '')).lines.map((line) => {
     const text = line.trim().replace(/^>\s?/, '');
-    const isFence = text.startsWith('```');
-    if (isFence) isInside = !isInside;
-    return isFence || isInside || /^\[[^\]]+\]:\s/.test(text) ? '' : text;
+    return /^\[[^\]]+\]:\s/.test(text) ? '' : text;
   });
 }

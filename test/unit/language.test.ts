@@ -106,9 +106,60 @@ for (const { kind, wrong, right } of [
 t.test('texts are read from strings and templates, not from SQL or single words', async (t) => {
   const file = readSource(
     'src/x.ts',
-    `sql\`select one\`; fail('no such user'); fail('gone'); fail(\`\${name} is an admin, and has \${n} tokens\`);`,
+    `sql\`select one\`; fail('no such user'); send('gone'); fail(\`\${name} is an admin, and has \${n} tokens\`);`,
   );
   t.strictSame(textsOf(file), ['no such user', 'N is an admin, and has N tokens']);
+});
+
+t.test('a private word that is the whole text is found where a reader gets it', async (t) => {
+  for (const code of [
+    "house.log.info({ user }, 'gone');",
+    "log.warn('gone');",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a template of the code that is read
+    'fail(`${name}: gone, ${n}`);',
+    "throw new Error('gone');",
+    "throw new AppError('bad_request', isLost ? 'gone' : 'lost');",
+    "class E extends Error { constructor() { super('gone'); } }",
+    "fail('user ' + 'gone');",
+    "program.command('x').description('gone');",
+    "const route = { schema: { description: 'gone' } };",
+  ]) {
+    const blocks = textsOf(readSource('src/x.ts', code)).flatMap(blocksOf);
+    t.equal(findingsIn(blocks, 'private words').length, 1, code);
+  }
+  const catalogue = readSource(
+    'src/errors.ts',
+    "type Gone = 'gone'; const refusals = { gone: [404, 'gone'] };",
+  );
+  t.strictSame(textsOf(catalogue), ['gone']);
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: a template of the code that is read
+  const both = textsOf(readSource('src/x.ts', 'fail(`${name}: gone; parked`)')).flatMap(blocksOf);
+  t.strictSame(
+    kinds.map((kind) => findingsIn(both, kind).length),
+    [1, 0, 2, 0],
+  );
+});
+
+t.test('a fence ends at a marker of its own kind and length, and must end', async (t) => {
+  for (const page of [
+    '````md\n```sh\na; b\n````\nOne; two.',
+    '~~~md\n```sh\na; b\n~~~\nOne; two.',
+    '```md\n~~~\na; b\n```\nOne; two.',
+    '```md\n``` js\na; b\n```\nOne; two.',
+    '- ```sh\n  a; b\n  ```\n\nOne; two.',
+    '> ```sh\n> a; b\n> ```\n\nOne; two.',
+    '```a; b``` One; two.',
+  ]) {
+    t.strictSame(findingsIn(blocksOf(page), 'semicolons').length, 1, page);
+  }
+  for (const page of [
+    '```sh\na',
+    '````sh\na\n```',
+    '~~~\na\n```',
+    '1. x\n   ```sh\n   a\n\nOne.\n```sh\nb\n```',
+  ]) {
+    t.throws(() => blocksOf(page), /the fence of line \d is not closed/, page);
+  }
 });
 
 t.test('a count above the ceiling fails, and one below it until the ceiling is lowered', async (t) => {
