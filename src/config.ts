@@ -3,12 +3,12 @@ import type { KeyObject } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import envSchema from 'env-schema';
-import { normalizeUsername } from './auth/usernames.js';
 import { type Env, Environment, formerOf, settings } from './config/environment.js';
 import { ConfigError, refuse } from './config/refusal.js';
 import { checkRules } from './config/rules.js';
 import { MANY, ownKeywords } from './config/setting.js';
 import { type Rate, readOrigins, readRanges, readRate, readSecretsKey } from './config/values.js';
+import { normalizeUsername } from './credentials/usernames.js';
 import { descriptorsMax, excessOf, type Shares, shareDescriptors } from './descriptors.js';
 
 export { ConfigError, portError } from './config/refusal.js';

@@ -9,9 +9,10 @@ import { readSource, type SourceFile, sourceFiles } from './helpers/source-files
  * What belongs to no module is ground: any module may import it, and it builds the program from the modules.
  */
 const modules: Readonly<Record<string, readonly string[]>> = {
-  'src/auth': ['src/db', 'src/http'],
+  'src/auth': ['src/credentials', 'src/db', 'src/http'],
   'src/client': ['src/protocol'],
-  'src/config': ['src/keys'],
+  'src/config': ['src/credentials', 'src/keys'],
+  'src/credentials': [],
   'src/db': [],
   'src/devices': ['src/db', 'src/http'],
   'src/docs': ['src/config', 'src/http'],

@@ -1,9 +1,9 @@
 // Checks the rules that a schema cannot state: rules between settings, and values that only other code can read.
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
-import { isSampleKey, isSamplePassword } from '../auth/samples.js';
-import { isPassword } from '../auth/schemas.js';
-import { isUsername } from '../auth/usernames.js';
+import { isPassword } from '../credentials/passwords.js';
+import { isSampleKey, isSamplePassword } from '../credentials/samples.js';
+import { isUsername } from '../credentials/usernames.js';
 import type { Env } from './environment.js';
 import { ConfigError, refuse } from './refusal.js';
 import { readDatabaseUrl } from './values.js';

@@ -5,10 +5,6 @@
 export const acrossModules: readonly string[] = [
   'src/auth/limits.ts -> src/config.ts',
   'src/auth/secret.ts -> src/config.ts',
-  'src/config.ts -> src/auth/usernames.ts',
-  'src/config/rules.ts -> src/auth/samples.ts',
-  'src/config/rules.ts -> src/auth/schemas.ts',
-  'src/config/rules.ts -> src/auth/usernames.ts',
   'src/http/guard.ts -> src/auth/store.ts',
   'src/http/guard.ts -> src/auth/tokens.ts',
   'src/http/guard.ts -> src/config.ts',
