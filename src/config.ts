@@ -4,16 +4,13 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import envSchema from 'env-schema';
 import { type Env, Environment, formerOf, settings } from './config/environment.js';
-import { ConfigError, refuse } from './config/refusal.js';
+import { refuse } from './config/refusal.js';
 import { checkRules } from './config/rules.js';
 import { MANY, ownKeywords } from './config/setting.js';
 import { type Rate, readOrigins, readRanges, readRate, readSecretsKey } from './config/values.js';
 import { normalizeUsername } from './credentials/usernames.js';
 import { descriptorsMax, excessOf, type Shares, shareDescriptors } from './descriptors.js';
-
-export { ConfigError, portError } from './config/refusal.js';
-export { JWT_SECRET_BYTES_MIN } from './config/rules.js';
-export type { Rate } from './config/values.js';
+import { ConfigError } from './errors.js';
 
 const rates = ['LOGIN_FAILURES_PAIR', 'LOGIN_FAILURES_NAME', 'LOGIN_FAILURES_ADDRESS'] as const;
 type Rates = Readonly<Record<(typeof rates)[number], Rate>>;

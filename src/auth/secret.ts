@@ -1,9 +1,10 @@
-// The key of the tokens when none is configured: generated once, kept beside the embedded database.
+// Generates the key of the tokens once when JWT_SECRET is not set, and keeps it beside the embedded database.
 import { randomBytes } from 'node:crypto';
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { ConfigError, JWT_SECRET_BYTES_MIN } from '../config.js';
+import { isLongEnough, JWT_SECRET_BYTES_MIN } from '../credentials/signing-keys.js';
 import { syncFolder } from '../db/embedded/files.js';
+import { ConfigError } from '../errors.js';
 
 /**
  * Reads DATA_DIR/jwt.secret, or makes it: 32 random bytes in base64, mode 0600. Safe when two processes start at once.
@@ -13,7 +14,7 @@ export async function keptSecret(dataDir: string): Promise<string> {
   const file = join(dataDir, 'jwt.secret');
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const secret = (await readIfThere(file)) ?? (await make(file));
-  if (Buffer.byteLength(secret) < JWT_SECRET_BYTES_MIN)
+  if (!isLongEnough(secret))
     throw new ConfigError(
       `${file} must hold at least ${JWT_SECRET_BYTES_MIN} bytes. Remove it: the next start generates a new key.`,
     );

@@ -15,10 +15,10 @@ import {
   LogController,
 } from 'fastify';
 import type { TokenKeys } from '../auth/tokens.js';
-import { type Config, portError } from '../config.js';
+import type { Config } from '../config.js';
 import type { Database } from '../db/client.js';
 import { type Deadline, deadlineIn, REQUEST_MS } from '../db/deadline.js';
-import { AppError } from '../errors.js';
+import { AppError, portError } from '../errors.js';
 import { addressKey } from './address.js';
 import { addBodyParsers, validatorCompiler } from './body.js';
 import { countAnswer, type HttpCounts, newHttpCounts } from './counts.js';

@@ -8,7 +8,8 @@ import { settings } from '../../src/config/environment.js';
 import { settingsAsEnvFile, settingsAsJsonSchema } from '../../src/config/reference.js';
 import { groups, levels } from '../../src/config/setting.js';
 import { readSecretsKey } from '../../src/config/values.js';
-import { ConfigError, checkOpenFiles, readConfig } from '../../src/config.js';
+import { checkOpenFiles, readConfig } from '../../src/config.js';
+import { ConfigError } from '../../src/errors.js';
 
 t.test('an empty environment gives a service that listens on the loopback only', async (t) => {
   t.match(readConfig({}), {
