@@ -1,6 +1,7 @@
 // The composition root: builds each thing once, top-down, and hands it on; close runs backwards.
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
+import { addGuard } from './auth/guard.js';
 import { createHashing } from './auth/hashing.js';
 import { createLimits, limitsIn } from './auth/limits.js';
 import { createPasswords, type Passwords } from './auth/passwords.js';
@@ -123,8 +124,7 @@ export async function compose(
     const fixes = openFixIntake(database);
     const http = createHttpServer({
       config,
-      tokenKeys,
-      database,
+      guard: (app) => addGuard(app, { config, tokenKeys, database }),
       ready,
       log,
       overflow: authOverflow(passwords),

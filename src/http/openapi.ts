@@ -143,7 +143,7 @@ const OF_ANY: readonly RefusalCode[] = [
   'internal',
 ];
 const OF_BODIES: readonly RefusalCode[] = ['body_too_large', 'unsupported_media_type'];
-/** Errors of guard.ts. */
+/** Errors of auth/guard.ts. */
 const OF_TOKENS: readonly RefusalCode[] = [
   'invalid_token',
   'device_disabled',

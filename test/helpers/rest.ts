@@ -6,6 +6,7 @@ import { createSigner } from 'fast-jwt';
 import { type Logger, pino } from 'pino';
 import postgres from 'postgres';
 import type { Test } from 'tap';
+import { addGuard } from '../../src/auth/guard.js';
 import { createLimits, limitsIn } from '../../src/auth/limits.js';
 import { createPasswords, type Passwords } from '../../src/auth/passwords.js';
 import { authOverflow } from '../../src/auth/routes.js';
@@ -159,8 +160,7 @@ async function start({
   const listing = { database, tell, lists: createLists() };
   const server = createHttpServer({
     config,
-    tokenKeys: [SECRET],
-    database,
+    guard: (app) => addGuard(app, { config, tokenKeys: [SECRET], database }),
     ready: ready ?? database.trouble,
     log,
     overflow: authOverflow(passwords),
