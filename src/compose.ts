@@ -11,7 +11,7 @@ import { ensureAdmin } from './auth/store.js';
 import { createTokenVerifier, type TokenKeys } from './auth/tokens.js';
 import { certificateFiles, readCertificate } from './certificate.js';
 import { type CertificateRenewal, createCertificateRenewal } from './certificate-renewal.js';
-import { type Config, checkHost, checkOpenFiles } from './config.js';
+import { type Config, checkHost, checkOpenFiles } from './config/config.js';
 import { type Database, openDatabase } from './db/client.js';
 import { deadlineIn, REQUEST_MS } from './db/deadline.js';
 import { startEmbedded } from './db/embedded.js';

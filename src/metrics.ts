@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Config } from './config.js';
+import type { Config } from './config/config.js';
 import { descriptorsMax } from './descriptors.js';
 import { AppError, ConfigError, portError, type RefusalCode } from './errors.js';
 import { CONTENT_TYPE, expose } from './exposition.js';

@@ -2,7 +2,7 @@
 import type { Limits } from './auth/limits.js';
 import type { Passwords } from './auth/passwords.js';
 import { authRoutes } from './auth/routes.js';
-import type { Config } from './config.js';
+import type { Config } from './config/config.js';
 import type { Database } from './db/client.js';
 import type { Tell } from './db/notices.js';
 import { deviceRoutes } from './devices/routes.js';

@@ -1,7 +1,7 @@
 // The relay's half of the composition: builds it from its instances of verifier, SQL client and listener.
 import type { VerifyToken } from '../auth/tokens.js';
 import { certificateFiles } from '../certificate.js';
-import type { Config } from '../config.js';
+import type { Config } from '../config/config.js';
 import type { Database } from '../db/client.js';
 import { deadlineIn, READ_MS_MAX, REQUEST_MS } from '../db/deadline.js';
 import { listenForNotices, type NoticeListener, noticeOf, type Tell } from '../db/notices.js';

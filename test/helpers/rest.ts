@@ -11,7 +11,7 @@ import { createLimits, limitsIn } from '../../src/auth/limits.js';
 import { createPasswords, type Passwords } from '../../src/auth/passwords.js';
 import { authOverflow } from '../../src/auth/routes.js';
 import { type Claims, type Role, signing } from '../../src/auth/tokens.js';
-import { readConfig } from '../../src/config.js';
+import { readConfig } from '../../src/config/config.js';
 import { type Database, openDatabase, type Sql } from '../../src/db/client.js';
 import { deadlineIn } from '../../src/db/deadline.js';
 import { listenForNotices, type Notice, type NoticeListener, type Tell } from '../../src/db/notices.js';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import t, { type Test } from 'tap';
 import { compose } from '../../src/compose.js';
-import { readConfig } from '../../src/config.js';
+import { readConfig } from '../../src/config/config.js';
 import { createLog } from '../../src/log.js';
 import { families } from '../../src/metric-families.js';
 import { eventually } from '../helpers/eventually.js';

@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
 import { compose } from '../../src/compose.js';
-import { readConfig } from '../../src/config.js';
+import { readConfig } from '../../src/config/config.js';
 import { ourAccount } from '../../src/db/embedded/account.js';
 import { tryLock } from '../../src/db/embedded/lock.js';
 import { NewerDatabaseError } from '../../src/db/migrate.js';
