@@ -16,7 +16,7 @@ import { migrate } from './db/migrate.js';
 import { checkSecrets, rewrapSecrets } from './keys/secrets.js';
 import { createKeyring } from './keys/wrapping.js';
 import { createLog } from './log.js';
-import { askToReload } from './reload.js';
+import { askToReload } from './tls/reload.js';
 
 /** Time limit of a command (ms). No request waits for it, so it can wait for a database that is starting. */
 const COMMAND_MS = 10_000;

@@ -9,8 +9,6 @@ import { authOverflow } from './auth/routes.js';
 import { keptSecret } from './auth/secret.js';
 import { ensureAdmin } from './auth/store.js';
 import { createTokenVerifier, type TokenKeys } from './auth/tokens.js';
-import { certificateFiles, readCertificate } from './certificate.js';
-import { type CertificateRenewal, createCertificateRenewal } from './certificate-renewal.js';
 import { type Config, checkHost, checkOpenFiles } from './config/config.js';
 import { type Database, openDatabase } from './db/client.js';
 import { deadlineIn, REQUEST_MS } from './db/deadline.js';
@@ -26,8 +24,10 @@ import { createKeyring, type Keyring } from './keys/wrapping.js';
 import { createMetricsServer } from './metrics.js';
 import { composeRelay, HANDSHAKES, type Handshakes, type RelaySide } from './relay/compose.js';
 import { startRelayThread } from './relay/host.js';
-import { createReloadServer } from './reload.js';
 import { restRoutes } from './rest.js';
+import { certificateFiles, readCertificate } from './tls/certificate.js';
+import { createReloadServer } from './tls/reload.js';
+import { type CertificateRenewal, createCertificateRenewal } from './tls/renewal.js';
 
 /** A service that is built and not yet listening. */
 export interface Service {

@@ -1,13 +1,13 @@
 // Declares every metric: its name, its help text, its labels and how a scrape reads its value.
 import type { Limits } from './auth/limits.js';
 import type { Passwords } from './auth/passwords.js';
-import type { Presented } from './certificate-renewal.js';
 import type { DatabaseFigures } from './db/client.js';
 import type { FixCounts } from './gps/counts.js';
 import type { Histogram } from './histogram.js';
 import type { HttpCounts } from './http/counts.js';
 import type { RelayFigures } from './relay/figures.js';
 import type { ThreadFigures } from './thread-figures.js';
+import type { Presented } from './tls/renewal.js';
 
 /** The numbers of one scrape. */
 export interface Snapshot {

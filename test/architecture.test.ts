@@ -39,7 +39,7 @@ const bench = sourceFiles('bench');
 const test = sourceFiles('test');
 
 /** The folders of src that serve the features; every other one is a feature. */
-const ground = new Set(['bus', 'client', 'console', 'credentials', 'db', 'http', 'protocol']);
+const ground = new Set(['bus', 'client', 'console', 'credentials', 'db', 'http', 'protocol', 'tls']);
 
 const walls: Wall[] = [
   only('uWebSockets.js is imported by relay/listener.ts alone', {

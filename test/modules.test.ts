@@ -22,9 +22,10 @@ const modules: Readonly<Record<string, readonly string[]>> = {
   'src/keys': ['src/db', 'src/http'],
   'src/presence': ['src/protocol'],
   'src/protocol': [],
-  'src/relay': ['src/db', 'src/presence', 'src/protocol', 'src/talk'],
+  'src/relay': ['src/db', 'src/presence', 'src/protocol', 'src/talk', 'src/tls'],
   'src/talk': ['src/db', 'src/protocol'],
   'src/talkgroups': ['src/db', 'src/http', 'src/protocol'],
+  'src/tls': [],
   bench: ['src/client', 'src/protocol'],
 };
 
