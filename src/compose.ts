@@ -21,7 +21,7 @@ import { createLists } from './http/lists.js';
 import { createHttpServer } from './http/server.js';
 import { checkSecrets } from './keys/secrets.js';
 import { createKeyring, type Keyring } from './keys/wrapping.js';
-import { createMetricsServer } from './metrics.js';
+import { createMetricsServer } from './metrics/server.js';
 import { composeRelay, HANDSHAKES, type Handshakes, type RelaySide } from './relay/compose.js';
 import { startRelayThread } from './relay/host.js';
 import { restRoutes } from './rest.js';

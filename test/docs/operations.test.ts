@@ -5,7 +5,7 @@ import t, { type Test } from 'tap';
 import { parse } from 'yaml';
 import { readConfig } from '../../src/config/config.js';
 import { settings } from '../../src/config/environment.js';
-import { families } from '../../src/metric-families.js';
+import { families } from '../../src/metrics/families.js';
 import { readExposition } from '../helpers/exposition.js';
 import { carryOut, deployed, page } from '../helpers/operations-page.js';
 import { run, unless } from '../helpers/programs.js';

@@ -6,7 +6,7 @@ import t, { type Test } from 'tap';
 import { compose } from '../../src/compose.js';
 import { readConfig } from '../../src/config/config.js';
 import { createLog } from '../../src/log.js';
-import { families } from '../../src/metric-families.js';
+import { families } from '../../src/metrics/families.js';
 import { eventually } from '../helpers/eventually.js';
 import { type Exposition, readExposition } from '../helpers/exposition.js';
 import { proxiedDatabase } from '../helpers/proxied-database.js';

@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Config } from './config/config.js';
-import { descriptorsMax } from './descriptors.js';
-import { AppError, ConfigError, portError, type RefusalCode } from './errors.js';
+import { descriptorsMax } from '../descriptors.js';
+import { AppError, ConfigError, portError, type RefusalCode } from '../errors.js';
+import { threadFigures } from '../thread-figures.js';
 import { CONTENT_TYPE, expose } from './exposition.js';
-import { families, type ProcessFigures, type Snapshot } from './metric-families.js';
-import { threadFigures } from './thread-figures.js';
+import { families } from './families.js';
+import type { ProcessFigures, Snapshot } from './snapshot.js';
 
 /** Returns the numbers of a scrape, without those of the main thread and the process. */
 export type Sources = () => Promise<Omit<Snapshot, 'thread' | 'process'>>;
@@ -19,11 +19,13 @@ export interface MetricsServer {
   close(): Promise<void>;
 }
 
+export interface MetricsServerOptions {
+  readonly config: { readonly METRICS_HOST: string; readonly METRICS_PORT: number };
+  readonly log: { error(fields: object, message: string): void };
+}
+
 /** Creates the server. It listens after `listen`. */
-export function createMetricsServer(
-  { config, log }: { config: Config; log: { error(fields: object, message: string): void } },
-  sources: Sources,
-): MetricsServer {
+export function createMetricsServer({ config, log }: MetricsServerOptions, sources: Sources): MetricsServer {
   const { METRICS_HOST: host, METRICS_PORT: port } = config;
   const scrape = createScrape(sources);
   const server = createServer(LIMITS, (request, response) => {
@@ -117,6 +119,6 @@ async function readDescriptors(): Promise<Pick<ProcessFigures, 'descriptors' | '
 }
 
 function readVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
   return (JSON.parse(text) as { version: string }).version;
 }
