@@ -4,7 +4,7 @@ import type { Passwords } from './auth/passwords.js';
 import { authRoutes } from './auth/routes.js';
 import type { Config } from './config/config.js';
 import type { Database } from './db/client.js';
-import type { Tell } from './db/notices.js';
+import type { Tell } from './db/notice.js';
 import { deviceRoutes } from './devices/routes.js';
 import { emergencyRoutes } from './emergencies/routes.js';
 import type { StoreFix } from './gps/intake.js';

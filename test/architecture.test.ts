@@ -55,9 +55,9 @@ const walls: Wall[] = [
       path.startsWith('src/http/') || /^src\/[^/]+\/routes\.ts$/.test(path) || path === 'src/auth/guard.ts',
     broken: ['src/auth/tokens.ts', `import type { JWT } from '@fastify/jwt';`],
   }),
-  only('postgres is imported as a value by db/client.ts alone', {
+  only('postgres is imported as a value by db/pool.ts alone', {
     importing: ({ from, isType }) => from === 'postgres' && !isType,
-    allowed: (path) => path === 'src/db/client.ts',
+    allowed: (path) => path === 'src/db/pool.ts',
     broken: ['src/db/notices.ts', `import { type Sql } from 'postgres';`],
   }),
   only('the types of postgres stay in db/', {

@@ -2,8 +2,8 @@
 import { fileURLToPath } from 'node:url';
 import Postgrator from 'postgrator';
 import type postgres from 'postgres';
-import { openMigrationClient } from './client.js';
 import { within } from './deadline.js';
+import { openMigrationClient } from './pool.js';
 
 /** From dist/src/db to the project's sql folder. */
 const SQL_FOLDER = fileURLToPath(new URL('../../../sql', import.meta.url));

@@ -1,7 +1,7 @@
 // Emergencies by REST: who is in one, acknowledge it, clear it. They are raised over the WebSocket.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { Database } from '../db/client.js';
-import type { Tell } from '../db/notices.js';
+import type { Tell } from '../db/notice.js';
 import { AppError } from '../errors.js';
 import { EXAMPLE } from '../examples.js';
 import { confirm } from '../http/confirm.js';

@@ -2,7 +2,7 @@
 import type { Static } from 'typebox';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
-import { type Notice, notify } from '../db/notices.js';
+import { type Notice, notify } from '../db/notice.js';
 import type { TalkgroupId } from '../ids.js';
 import type { Rotation } from './schemas.js';
 import type { StoredSecret } from './wrapping.js';

@@ -1,7 +1,7 @@
 // Talkgroups: create, list, change, join, leave, delete, and who is in them.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { Database } from '../db/client.js';
-import { noticeOf, type Tell } from '../db/notices.js';
+import { noticeOf, type Tell } from '../db/notice.js';
 import type { Page } from '../db/pages.js';
 import { AppError } from '../errors.js';
 import { confirm } from '../http/confirm.js';

@@ -4,7 +4,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { Static } from 'typebox';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
-import { type Notice, notify } from '../db/notices.js';
+import { type Notice, notify } from '../db/notice.js';
 import { type Page, pageBy } from '../db/pages.js';
 import type { TalkgroupId, UserId } from '../ids.js';
 import type { FloorMode } from '../protocol/codes.js';
