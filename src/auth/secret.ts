@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isLongEnough, JWT_SECRET_BYTES_MIN } from '../credentials/signing-keys.js';
-import { syncFolder } from '../db/embedded/files.js';
 import { ConfigError } from '../errors.js';
+import { hasCode, readIfThere, syncFolder } from '../files.js';
 
 /**
  * Reads DATA_DIR/jwt.secret, or makes it: 32 random bytes in base64, mode 0600. Safe when two processes start at once.
@@ -28,19 +28,10 @@ async function make(file: string): Promise<string> {
     // A link appears whole or not at all, and never over somebody else's.
     await link(fresh, file);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    if (!hasCode(error, 'EEXIST')) throw error;
   } finally {
     await rm(fresh);
   }
   await syncFolder(dirname(file)); // a key that a power cut takes back voids every token
   return readFile(file, 'utf8');
-}
-
-async function readIfThere(file: string): Promise<string | null> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
 }

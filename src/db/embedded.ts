@@ -4,10 +4,10 @@ import type { Server } from 'node:net';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { hasCode } from '../files.js';
 import { usableBinaries } from './embedded/binaries.js';
 import { type Claim, claim, lockServer, type Taken } from './embedded/claim.js';
 import { initialise, type Place, readPassword, settle } from './embedded/cluster.js';
-import { hasCode } from './embedded/files.js';
 import { removeDeadLocks } from './embedded/pid-file.js';
 import { type Postmaster, startPostmaster } from './embedded/postmaster.js';
 import {
