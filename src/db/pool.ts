@@ -73,15 +73,7 @@ const LOCK_MS_MAX = 1200;
 
 /** One connection that runs LISTEN, for notices.ts. It must not go through a transaction pooler. */
 export function openListeningClient(url: string): Client {
-  const sockets = ownSockets();
-  const sql = postgres(url, {
-    ...common(sockets),
-    max: 1,
-    connect_timeout: 2,
-    max_lifetime: null,
-    connection: { application_name: 'talkgroup-radio-notices' },
-  });
-  return { sql, end: (ms) => end({ sql, sockets, ms }) };
+  return openSingle(url, { name: 'talkgroup-radio-notices', connectS: 2, sockets: ownSockets() });
 }
 
 /**
@@ -89,13 +81,25 @@ export function openListeningClient(url: string): Client {
  * replaced, because a lock or a transaction would end with it unnoticed.
  */
 export function openMigrationClient(url: string): Client {
-  const sockets = ownSockets(1);
+  return openSingle(url, { name: 'talkgroup-radio-migrate', connectS: 5, sockets: ownSockets(1) });
+}
+
+interface Single {
+  /** As PostgreSQL lists it in pg_stat_activity. */
+  readonly name: string;
+  /** Time limit for a new connection (s). */
+  readonly connectS: number;
+  readonly sockets: OwnSockets;
+}
+
+/** One connection that is kept for as long as it lives. */
+function openSingle(url: string, { name, connectS, sockets }: Single): Client {
   const sql = postgres(url, {
     ...common(sockets),
     max: 1,
-    connect_timeout: 5,
+    connect_timeout: connectS,
     max_lifetime: null,
-    connection: { application_name: 'talkgroup-radio-migrate' },
+    connection: { application_name: name },
   });
   return { sql, end: (ms) => end({ sql, sockets, ms }) };
 }
