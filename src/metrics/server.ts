@@ -1,11 +1,11 @@
 // Serves GET /metrics on an address of its own. Nothing here runs between two scrapes.
-import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { descriptorsMax } from '../descriptors.js';
 import { AppError, ConfigError, portError, type RefusalCode } from '../errors.js';
 import { threadFigures } from '../thread-figures.js';
+import { readVersion } from '../version.js';
 import { CONTENT_TYPE, expose } from './exposition.js';
 import { families } from './families.js';
 import type { ProcessFigures, Snapshot } from './snapshot.js';
@@ -116,9 +116,4 @@ async function readDescriptors(): Promise<Pick<ProcessFigures, 'descriptors' | '
     // Expected where there is no /proc, as on macOS.
     return { descriptors: null, descriptorsMax: null };
   }
-}
-
-function readVersion(): string {
-  const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }

@@ -10,7 +10,7 @@ import { compared } from '../../src/docs/pages.js';
 import { openApiPage, restApiPage } from '../../src/docs/rest-api.js';
 import { refusalCodes } from '../../src/errors.js';
 import { textOf } from '../../src/http/advice.js';
-import type { Operation, Response } from '../../src/http/openapi.js';
+import type { Operation, Response } from '../../src/http/openapi-document.js';
 import { reference } from '../helpers/documented.js';
 import { service } from '../helpers/rest.js';
 
