@@ -1,4 +1,4 @@
-// Talkgroups: create, list, change, join, leave, delete, and who is in them.
+// Serves talkgroups by REST: create, list, change, join, leave, delete, and their members.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { Database } from '../db/client.js';
 import { noticeOf, type Tell } from '../db/notice.js';
@@ -7,9 +7,8 @@ import { AppError } from '../errors.js';
 import { confirm } from '../http/confirm.js';
 import type { Lists } from '../http/lists.js';
 import { firstOrNext, PageQuery, pageOf, SmallPageQuery } from '../http/paging.js';
-import { readTalkgroupId } from '../http/paths.js';
+import { readTalkgroupId, readUserId } from '../http/paths.js';
 import { answers, Ok, ok } from '../http/schemas.js';
-import { readId, type UserId } from '../ids.js';
 import {
   MemberInPath,
   MemberList,
@@ -207,8 +206,7 @@ export const talkgroupRoutes =
 
     app.delete('/talkgroups/:id/members/:user_id', removeMember, async ({ params, deadline }) => {
       const talkgroup = readTalkgroupId(params.id);
-      const user = readId<UserId>(params.user_id);
-      if (user === null) throw new AppError('user_not_found');
+      const user = readUserId(params.user_id);
       const notice = noticeOf({ kind: 'left', user, talkgroup });
       const found = await store.leave(database, deadline, { user, talkgroup, notice });
       if (!found) throw new AppError('talkgroup_not_found');
