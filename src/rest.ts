@@ -1,4 +1,4 @@
-// The routes of the REST API: the one list of them, for the service and for its reference.
+// Lists the routes of the REST API, for the service and for its reference.
 import type { Limits } from './auth/limits.js';
 import type { Passwords } from './auth/passwords.js';
 import { authRoutes } from './auth/routes.js';

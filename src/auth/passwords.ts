@@ -1,4 +1,4 @@
-// bcrypt behind a queue: one at a time, bounded by the time a caller would have to wait.
+// Queues passwords for bcrypt: hashes one at a time, and rejects a caller who would wait too long.
 import assert from 'node:assert/strict';
 import * as nativeBcrypt from '@node-rs/bcrypt';
 import { PASSWORD_BYTES_MAX } from '../credentials/passwords.js';

@@ -1,4 +1,4 @@
-// Registration, login and change of password: the only routes that hash, and therefore wait in its queue.
+// Serves registration, login and password change: the only routes that hash, and therefore wait in the hash queue.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FastifyRequest } from 'fastify';
 import { isPassword } from '../credentials/passwords.js';

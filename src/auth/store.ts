@@ -1,4 +1,4 @@
-// Accounts in PostgreSQL: register, look up, change, revoke.
+// Reads and writes accounts in PostgreSQL: register, look up, change, revoke.
 import { randomUUID } from 'node:crypto';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';

@@ -1,4 +1,4 @@
-// The embedded database: a PostgreSQL server that is this process's child and lives and dies with it.
+// Runs the embedded database: a PostgreSQL server that is a child of this process and ends with it.
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import type { Server } from 'node:net';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,4 @@
-// Brings the database to the version this code was written for: numbered, forward-only files of sql/.
+// Migrates the database to the version of this code, with the numbered, forward-only files of sql/.
 import { fileURLToPath } from 'node:url';
 import Postgrator from 'postgrator';
 import type postgres from 'postgres';

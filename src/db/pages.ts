@@ -1,4 +1,4 @@
-// The part of a statement that reads one page of a list.
+// Writes the part of a statement that reads one page of a list.
 import type postgres from 'postgres';
 import type { Sql } from './pool.js';
 

@@ -1,4 +1,4 @@
-// Devices in PostgreSQL.
+// Reads and writes devices in PostgreSQL.
 import type { Static } from 'typebox';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';

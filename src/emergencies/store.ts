@@ -1,4 +1,4 @@
-// Emergencies in PostgreSQL, for both doors: raised by the relay, acknowledged and cleared by REST and by the relay.
+// Reads and writes emergencies in PostgreSQL. The relay raises them. REST and the relay acknowledge and clear them.
 import { randomUUID } from 'node:crypto';
 import type { Static } from 'typebox';
 import type { Database } from '../db/client.js';

@@ -103,7 +103,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
   const answerFailure = failureAnswerer(counts);
 
-  // Bytes. The listener answers what is no request and what there is no room for; fastify gets the rest.
+  // Bytes. The listener answers what is no request, and requests above a limit. fastify gets the rest.
   const listener = createListener({ config, counts, overflow, commonHeaders });
   const app = fastify({
     serverFactory: listener.serve,

@@ -1,4 +1,4 @@
-// Rotation counters and master secrets in PostgreSQL. Here alone a stored secret is selected.
+// Reads and writes rotation counters and master secrets in PostgreSQL. Only this file selects a stored secret.
 import type { Static } from 'typebox';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';

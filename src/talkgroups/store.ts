@@ -1,4 +1,4 @@
-// Talkgroups and who is a member of them, in PostgreSQL.
+// Reads and writes talkgroups and their members in PostgreSQL.
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Static } from 'typebox';

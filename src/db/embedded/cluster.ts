@@ -1,4 +1,4 @@
-// The database's files: where they lie, to whom they belong, and how they come to be.
+// Finds or creates the files of the database, with their owner and their permissions.
 import { randomBytes } from 'node:crypto';
 import {
   chmod,

@@ -1,4 +1,4 @@
-// The short private folder with the database's sockets, and the connection string that leads there.
+// Makes the short private folder of the database's sockets, and the connection string that leads there.
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { constants } from 'node:fs';
