@@ -2,13 +2,13 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { createPasswords } from './auth/passwords.js';
-import { isSamplePassword } from './auth/samples.js';
-import { isPassword } from './auth/schemas.js';
 import { addAdmin, register, revokeUser } from './auth/store.js';
-import { isUsername, normalizeUsername } from './auth/usernames.js';
+import { namesSet, readConfig, readSettings } from './config/config.js';
 import { effectiveSettings } from './config/effective.js';
 import { settingsAsEnvFile, settingsAsJsonSchema, settingsAsMarkdown } from './config/reference.js';
-import { namesSet, readConfig, readSettings } from './config.js';
+import { isPassword } from './credentials/passwords.js';
+import { isSamplePassword } from './credentials/samples.js';
+import { isUsername, normalizeUsername } from './credentials/usernames.js';
 import { type Database, openDatabase } from './db/client.js';
 import { deadlineIn } from './db/deadline.js';
 import { borrowEmbedded } from './db/embedded.js';
@@ -16,7 +16,7 @@ import { migrate } from './db/migrate.js';
 import { checkSecrets, rewrapSecrets } from './keys/secrets.js';
 import { createKeyring } from './keys/wrapping.js';
 import { createLog } from './log.js';
-import { askToReload } from './reload.js';
+import { askToReload } from './tls/reload.js';
 
 /** Time limit of a command (ms). No request waits for it, so it can wait for a database that is starting. */
 const COMMAND_MS = 10_000;

@@ -1,6 +1,7 @@
-// The composition root: builds each thing once, top-down, and hands it on; close runs backwards.
+// Builds each object of the service once, top-down, and hands it on. Closing runs in the reverse order.
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
+import { addGuard } from './auth/guard.js';
 import { createHashing } from './auth/hashing.js';
 import { createLimits, limitsIn } from './auth/limits.js';
 import { createPasswords, type Passwords } from './auth/passwords.js';
@@ -8,37 +9,37 @@ import { authOverflow } from './auth/routes.js';
 import { keptSecret } from './auth/secret.js';
 import { ensureAdmin } from './auth/store.js';
 import { createTokenVerifier, type TokenKeys } from './auth/tokens.js';
-import { certificateFiles, readCertificate } from './certificate.js';
-import { type CertificateRenewal, createCertificateRenewal } from './certificate-renewal.js';
-import { type Config, ConfigError, checkHost, checkOpenFiles } from './config.js';
+import { type Config, checkHost, checkOpenFiles } from './config/config.js';
 import { type Database, openDatabase } from './db/client.js';
 import { deadlineIn, REQUEST_MS } from './db/deadline.js';
 import { startEmbedded } from './db/embedded.js';
 import { faultOf, reasonOf, suspicious } from './db/faults.js';
 import { migrate } from './db/migrate.js';
-import { AppError } from './errors.js';
+import { AppError, ConfigError } from './errors.js';
 import { openFixIntake } from './gps/counts.js';
 import { createLists } from './http/lists.js';
 import { createHttpServer } from './http/server.js';
 import { checkSecrets } from './keys/secrets.js';
 import { createKeyring, type Keyring } from './keys/wrapping.js';
-import { createMetricsServer } from './metrics.js';
+import { createMetricsServer } from './metrics/server.js';
 import { composeRelay, HANDSHAKES, type Handshakes, type RelaySide } from './relay/compose.js';
 import { startRelayThread } from './relay/host.js';
-import { createReloadServer } from './reload.js';
 import { restRoutes } from './rest.js';
+import { certificateFiles, readCertificate } from './tls/certificate.js';
+import { createReloadServer } from './tls/reload.js';
+import { type CertificateRenewal, createCertificateRenewal } from './tls/renewal.js';
 
 /** A service that is built and not yet listening. */
 export interface Service {
-  /** Binds the ports; rejects when one is taken. */
+  /** Binds the ports. Rejects when one is in use. */
   listen(): Promise<{ readonly port: number; readonly wsPort: number; readonly metricsPort: number }>;
   /**
-   * Waits for the database, migrates it, makes the admin, opens both doors. Answers the generated admin password when
-   * one was made, or null when closed before the database came. Rejects when the database or the admin's name is not
-   * ours to use.
+   * Waits for the database, migrates it, creates the admin, then serves. Resolves with the generated admin password, or
+   * with null when closed before the database was up. Rejects when the service must not use the database or the admin's
+   * name.
    */
   start(): Promise<{ readonly generatedPassword: string | null } | null>;
-  /** However often and by whom it is asked for, there is one close, and all wait for its end. */
+  /** Closes once. Every call resolves when that close is complete. */
   close(): Promise<void>;
 }
 
@@ -51,7 +52,7 @@ export interface ComposeOptions {
   readonly certificateLookMs?: number;
 }
 
-/** `onDeath` hears that the relay's thread ended by itself; the caller ends the process. */
+/** Calls `onDeath` when the relay thread ended by itself. The caller then ends the process. */
 export async function compose(
   config: Config,
   log: Logger,
@@ -83,14 +84,14 @@ export async function compose(
       );
     const keyring = createKeyring(config.SECRETS_KEY);
     let mayWrap = false;
-    // A key that was not yet compared with those in use wraps nothing: the next start would miss it.
+    // Until the key has been compared with those in use, it encrypts nothing: the next start would miss it.
     const wrap: Keyring['wrap'] = (talkgroup, secret) => {
       if (!mayWrap) throw new AppError('database_unavailable');
       return keyring.wrap(talkgroup, secret);
     };
-    let openDoors = () => {};
+    let admitStatements = () => {};
     const migrated = new Promise<void>((resolve) => {
-      openDoors = resolve;
+      admitStatements = resolve;
     });
     const { DATABASE_POOL: connections } = config;
     // The relay on this thread reads rights with it, too.
@@ -123,8 +124,7 @@ export async function compose(
     const fixes = openFixIntake(database);
     const http = createHttpServer({
       config,
-      tokenKeys,
-      database,
+      guard: (app) => addGuard(app, { config, tokenKeys, database }),
       ready,
       log,
       overflow: authOverflow(passwords),
@@ -170,7 +170,7 @@ export async function compose(
       async start() {
         await untilUp(() => migrate(url), { waiting, log });
         if (!waiting()) return null;
-        openDoors();
+        admitStatements();
         await untilUp(() => lookAtSecrets({ database, keyring, log }), { waiting, log });
         if (!waiting()) return null;
         mayWrap = true;
@@ -216,10 +216,10 @@ export async function compose(
   }
 }
 
-/** As /readyz and the metrics say it. */
+/** The reason as /readyz and the metrics give it. */
 const because = (what: 'database' | 'relay', trouble: string | null) => trouble && `${what}: ${trouble}`;
 
-/** Does the work, again and again while the database is away and somebody still waits for it; safe to repeat. */
+/** Does the work, and repeats it while the database is away and the start still waits. The work is safe to repeat. */
 async function untilUp<T>(work: () => Promise<T>, { waiting, log }: { waiting: () => boolean; log: Logger }) {
   let told: string | null = null;
   while (waiting()) {
@@ -242,7 +242,7 @@ const AGAIN_MS = 250;
 const isAway = (error: unknown) =>
   error instanceof AppError ? error.status === 503 : suspicious.has(faultOf(error));
 
-/** A secret that SECRETS_KEY cannot unwrap stops the start; one that it could wrap better is only mentioned. */
+/** Stops the start when SECRETS_KEY cannot decrypt a secret. Warns when its first key does not encrypt all of them. */
 async function lookAtSecrets({ database, keyring, log }: SecretParts): Promise<void> {
   await database.up(deadlineIn(REQUEST_MS)); // it has only just been let in
   const unwrapped = await checkSecrets(database, deadlineIn(REQUEST_MS), keyring);
@@ -266,7 +266,7 @@ interface AdminParts {
   readonly log: Logger;
 }
 
-/** The admin of ADMIN_USERNAME exists afterwards, unless nobody told us a password for an external database. */
+/** Creates the admin ADMIN_USERNAME if missing. With an external database and no ADMIN_PASSWORD it creates none. */
 async function makeAdmin({ config, database, passwords, log }: AdminParts): Promise<string | null> {
   const generated = config.ADMIN_PASSWORD === undefined && config.DATABASE_URL === undefined;
   const password = config.ADMIN_PASSWORD ?? (generated ? randomBytes(12).toString('base64url') : null);

@@ -1,4 +1,4 @@
-// Lists every error that a client can receive over REST: its code, its HTTP status and its text.
+// Lists every error that a client can receive over REST (code, HTTP status, text), and the errors that stop the start.
 
 const refusals = {
   bad_request: [400, 'the request is not valid'],
@@ -63,4 +63,20 @@ export class AppError extends Error {
     this.status = status;
     this.retryAfterS = status === 503 || status === 429 ? retryAfterS : null;
   }
+}
+
+/** A setting has a wrong value, or two settings contradict each other. The process prints this sentence and exits. */
+export class ConfigError extends Error {
+  override name = 'ConfigError';
+}
+
+/** Null unless listening failed because the port of this setting is in use or not permitted. */
+export function portError(
+  error: unknown,
+  { name, host, port }: { readonly name: string; readonly host: string; readonly port: number },
+): ConfigError | null {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code !== 'EADDRINUSE' && code !== 'EACCES') return null;
+  const reason = code === 'EACCES' ? 'permission denied' : 'in use';
+  return new ConfigError(`cannot listen on ${name} ${port} of ${host}: ${reason} (${code})`);
 }

@@ -1,4 +1,4 @@
-// The ids of the house, branded so that a radio cannot be passed where a talkgroup is meant.
+// Declares the ids as distinct types, so that a user's id cannot be passed as a talkgroup's.
 
 declare const brand: unique symbol;
 type Branded<Name extends string> = string & { readonly [brand]: Name };

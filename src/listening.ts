@@ -1,6 +1,6 @@
 // Finds the address of REST on this machine, and checks whether it answers.
 //
-// It does not import config.ts, which takes 0.35 s of CPU to load: the image's health check starts a process every 10 s.
+// It does not import config/config.ts, which takes 0.35 s of CPU to load: the image's health check starts a process every 10 s.
 import { isIPv6 } from 'node:net';
 
 /** Defaults of HOST and PORT. */
@@ -13,7 +13,7 @@ interface Address {
   readonly secure: boolean;
 }
 
-/** The address of REST from the environment. null when config.ts would reject PORT. */
+/** The address of REST from the environment. null when config/config.ts would reject PORT. */
 export function restAddress(): Address | null {
   const { HOST, PORT, TLS_CERT_FILE } = process.env;
   const port = PORT || String(REST_PORT);

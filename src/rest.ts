@@ -1,10 +1,10 @@
-// The routes of the REST API: the one list of them, for the service and for its reference.
+// Lists the routes of the REST API, for the service and for its reference.
 import type { Limits } from './auth/limits.js';
 import type { Passwords } from './auth/passwords.js';
 import { authRoutes } from './auth/routes.js';
-import type { Config } from './config.js';
+import type { Config } from './config/config.js';
 import type { Database } from './db/client.js';
-import type { Tell } from './db/notices.js';
+import type { Tell } from './db/notice.js';
 import { deviceRoutes } from './devices/routes.js';
 import { emergencyRoutes } from './emergencies/routes.js';
 import type { StoreFix } from './gps/intake.js';

@@ -1,7 +1,8 @@
 // Runs the service: settings, composition, the two addresses, signals, exit code. Its import starts it; see main.ts.
 import closeWithGrace from 'close-with-grace';
 import { compose, type Service } from './compose.js';
-import { ConfigError, readConfig } from './config.js';
+import { readConfig } from './config/config.js';
+import { ConfigError } from './errors.js';
 import { createLog, flushed } from './log.js';
 
 process.stdout.on('error', () => {}); // whoever read the addresses may go

@@ -1,4 +1,4 @@
-// The thread that hashes: one job after the other, and after everybody else who wants its core.
+// Runs the hashing thread: one job at a time, with a lower priority than the other threads.
 import { getPriority, setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import { hashSync, verifySync } from '@node-rs/bcrypt';

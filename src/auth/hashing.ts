@@ -1,4 +1,4 @@
-// bcrypt on a thread of its own that stands back: on few cores everybody's login at once must not hold up audio and REST.
+// Runs bcrypt on a thread of its own with low priority: on few cores a login burst must not delay audio and REST.
 import { Worker } from 'node:worker_threads';
 import { AppError } from '../errors.js';
 import type { Bcrypt } from './passwords.js';

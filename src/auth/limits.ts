@@ -1,9 +1,12 @@
-// How often a password may be wrong, and how many may register: buckets by name and address, of bounded memory.
-import type { Config, Rate } from '../config.js';
+// Limits wrong passwords and registrations, by token buckets for names and addresses, in bounded memory.
 import { AppError, type RefusalCode } from '../errors.js';
 import type { Guess } from './passwords.js';
 
-export type { Rate };
+/** A token bucket: `atOnce` tokens at most, refilled with `perMinute`. */
+export interface Rate {
+  readonly atOnce: number;
+  readonly perMinute: number;
+}
 
 /** Pairs of name and address remembered for a login, and as many for a registration. */
 const REMEMBERED = 100_000;
@@ -23,8 +26,16 @@ export interface LimitsOptions {
   readonly nowMs?: () => number;
 }
 
+/** The settings of the limits. */
+export interface LimitSettings {
+  readonly LOGIN_FAILURES_PAIR: Rate;
+  readonly LOGIN_FAILURES_NAME: Rate;
+  readonly LOGIN_FAILURES_ADDRESS: Rate;
+  readonly REGISTRATIONS_PER_MINUTE: number;
+}
+
 /** The limits as the settings have them. */
-export function limitsIn(config: Config): LimitsOptions {
+export function limitsIn(config: LimitSettings): LimitsOptions {
   return {
     pair: config.LOGIN_FAILURES_PAIR,
     name: config.LOGIN_FAILURES_NAME,

@@ -1,13 +1,12 @@
-// bcrypt behind a queue: one at a time, bounded by the time a caller would have to wait.
+// Queues passwords for bcrypt: hashes one at a time, and rejects a caller who would wait too long.
 import assert from 'node:assert/strict';
 import * as nativeBcrypt from '@node-rs/bcrypt';
+import { PASSWORD_BYTES_MAX } from '../credentials/passwords.js';
 import { AppError } from '../errors.js';
 import { createShares } from '../shares.js';
 
 /** Seed, Authentication 9. */
 const COST = 10;
-/** bcrypt reads no further (72 bytes of UTF-8); a longer password would match its own prefix. */
-export const PASSWORD_BYTES_MAX = 72;
 /** A login waits no longer for its hash. Of 50 ms each, hashed one at a time, 50 fit; LOGIN_QUEUE bounds them, too. */
 const WAIT_MS_MAX = 2500;
 /** First guess at one hash, until the first was measured. */

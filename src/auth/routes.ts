@@ -1,6 +1,8 @@
-// Registration, login and change of password: the only routes that hash, and therefore wait in its queue.
+// Serves registration, login and password change: the only routes that hash, and therefore wait in the hash queue.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FastifyRequest } from 'fastify';
+import { isPassword } from '../credentials/passwords.js';
+import { isUsername, normalizeUsername } from '../credentials/usernames.js';
 import type { Database } from '../db/client.js';
 import { type Deadline, REQUEST_MS } from '../db/deadline.js';
 import { createGate } from '../db/gate.js';
@@ -10,10 +12,9 @@ import type { Overflow } from '../http/listener.js';
 import { answers, Ok, ok } from '../http/schemas.js';
 import { type Attempt, type Limits, NOBODY } from './limits.js';
 import type { Guess, Passwords } from './passwords.js';
-import { isPassword, LoggedIn, Login, PasswordChange, Registered, Registration } from './schemas.js';
+import { LoggedIn, Login, PasswordChange, Registered, Registration } from './schemas.js';
 import * as store from './store.js';
 import { issuedAt } from './tokens.js';
-import { isUsername, normalizeUsername } from './usernames.js';
 
 export interface AuthOptions {
   readonly database: Database;

@@ -1,9 +1,9 @@
-// Accounts as clients see them: what they send to register, log in and change a password, and what they get.
+// Declares the bodies of registration, login and password change.
 import { type Static, Type } from 'typebox';
+import { isPassword, PASSWORD_BYTES_MAX } from '../credentials/passwords.js';
+import { isUsername } from '../credentials/usernames.js';
 import { EXAMPLE } from '../examples.js';
 import { Id, Text } from '../http/schemas.js';
-import { PASSWORD_BYTES_MAX } from './passwords.js';
-import { isUsername } from './usernames.js';
 
 const Username = Type.Refine(
   Type.String({
@@ -22,15 +22,6 @@ const NewPassword = Type.Refine(
   isPassword,
   () => `must be 1 to ${PASSWORD_BYTES_MAX} bytes of UTF-8 without NUL`,
 );
-
-/**
- * A password that bcrypt tells from every other: it reads 72 bytes, takes NUL for the end and starts over, and
- * unpaired surrogates would all become the same replacement character.
- */
-export function isPassword(text: string): boolean {
-  const bytes = Buffer.byteLength(text);
-  return bytes >= 1 && bytes <= PASSWORD_BYTES_MAX && !/[\0\p{Cs}]/u.test(text);
-}
 
 export type Registration = Static<typeof Registration>;
 export const Registration = Type.Object(

@@ -1,9 +1,10 @@
-// The key of the tokens when none is configured: generated once, kept beside the embedded database.
+// Generates the key of the tokens once when JWT_SECRET is not set, and keeps it beside the embedded database.
 import { randomBytes } from 'node:crypto';
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { ConfigError, JWT_SECRET_BYTES_MIN } from '../config.js';
-import { syncFolder } from '../db/embedded/files.js';
+import { isLongEnough, JWT_SECRET_BYTES_MIN } from '../credentials/signing-keys.js';
+import { ConfigError } from '../errors.js';
+import { hasCode, readIfThere, syncFolder } from '../files.js';
 
 /**
  * Reads DATA_DIR/jwt.secret, or makes it: 32 random bytes in base64, mode 0600. Safe when two processes start at once.
@@ -13,7 +14,7 @@ export async function keptSecret(dataDir: string): Promise<string> {
   const file = join(dataDir, 'jwt.secret');
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const secret = (await readIfThere(file)) ?? (await make(file));
-  if (Buffer.byteLength(secret) < JWT_SECRET_BYTES_MIN)
+  if (!isLongEnough(secret))
     throw new ConfigError(
       `${file} must hold at least ${JWT_SECRET_BYTES_MIN} bytes. Remove it: the next start generates a new key.`,
     );
@@ -27,19 +28,10 @@ async function make(file: string): Promise<string> {
     // A link appears whole or not at all, and never over somebody else's.
     await link(fresh, file);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    if (!hasCode(error, 'EEXIST')) throw error;
   } finally {
     await rm(fresh);
   }
   await syncFolder(dirname(file)); // a key that a power cut takes back voids every token
   return readFile(file, 'utf8');
-}
-
-async function readIfThere(file: string): Promise<string | null> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
 }

@@ -1,8 +1,8 @@
-// Accounts in PostgreSQL: register, look up, change, revoke.
+// Reads and writes accounts in PostgreSQL: register, look up, change, revoke.
 import { randomUUID } from 'node:crypto';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
-import { noticeOf, notify, notifyOwnUser } from '../db/notices.js';
+import { noticeOf, notify, notifyOwnUser } from '../db/notice.js';
 import type { UserId } from '../ids.js';
 import type { Role } from './tokens.js';
 

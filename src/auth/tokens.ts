@@ -1,4 +1,4 @@
-// The JSON Web Token of the seed: one set of rules for both doors.
+// Reads and verifies the JSON Web Token of the seed, with the same rules for REST and WebSocket.
 import { createVerifier, TokenError } from 'fast-jwt';
 import { readId, type UserId } from '../ids.js';
 
@@ -25,7 +25,7 @@ export const verification = {
 /** Keys of the tokens, at least 32 bytes each: the first signs, all of them verify, so that the first can be replaced. */
 export type TokenKeys = readonly [current: string, ...previous: string[]];
 
-/** The verifier of both doors. A token of the first key costs one signature, and so does a token that is none. */
+/** The verifier of REST and WebSocket. A token of the first key costs one check, and so does a malformed one. */
 export function createTokenVerifier(keys: TokenKeys): VerifyToken {
   const verifiers = keys.map((key) => createVerifier({ key, ...verification }));
   return (token) => {

@@ -1,5 +1,5 @@
 // Prints the effective settings, with secrets masked, for an operator who looks for a mistake or asks for help.
-import type { Config } from '../config.js';
+import type { Config } from './config.js';
 import { type Setting, settings } from './environment.js';
 import { settingsByGroup } from './reference.js';
 import { type Rate, readDatabaseUrl } from './values.js';

@@ -1,15 +1,14 @@
 // Checks the rules that a schema cannot state: rules between settings, and values that only other code can read.
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
-import { isSampleKey, isSamplePassword } from '../auth/samples.js';
-import { isPassword } from '../auth/schemas.js';
-import { isUsername } from '../auth/usernames.js';
+import { isPassword } from '../credentials/passwords.js';
+import { isSamplePassword } from '../credentials/samples.js';
+import { isSigningKey } from '../credentials/signing-keys.js';
+import { isUsername } from '../credentials/usernames.js';
+import { ConfigError } from '../errors.js';
 import type { Env } from './environment.js';
-import { ConfigError, refuse } from './refusal.js';
+import { refuse } from './refusal.js';
 import { readDatabaseUrl } from './values.js';
-
-/** RFC 7518, section 3.2: a key for HS256 has at least the length of its hash, 32 bytes. */
-export const JWT_SECRET_BYTES_MIN = 32;
 
 /** Throws ConfigError for the first broken rule. */
 export function checkRules(env: Env): void {
@@ -18,8 +17,7 @@ export function checkRules(env: Env): void {
   checkCertificate(env);
   for (const name of ['JWT_SECRET', 'JWT_SECRET_PREVIOUS'] as const) {
     const key = env[name];
-    if (key === undefined) continue;
-    if (Buffer.byteLength(key) < JWT_SECRET_BYTES_MIN || isSampleKey(key)) refuse(name);
+    if (key !== undefined && !isSigningKey(key)) refuse(name);
   }
   if (JWT_SECRET === undefined && DATABASE_URL !== undefined)
     throw new ConfigError('JWT_SECRET must be set when DATABASE_URL is set: all nodes need the same key');

@@ -1,18 +1,16 @@
-// The guarded SQL client: every statement of the service goes through here, and none can hang, pile up or crash us.
+// Runs every statement of the service, so that none can hang, pile up or end the process: the guarded SQL client.
 //
-// Around postgres.js stand, from the outside in: a circuit breaker (a database known to be away costs nothing),
-// a gate (a bounded number of statements in flight, a bounded queue before it), a deadline for each statement,
-// one retry where the database itself asks for it, and a pool that is thrown away whole when nothing in it answers.
+// Around postgres.js there are, from the outside in: a circuit breaker (statements fail at once while the database is
+// away), a gate (a bounded number of running and of waiting statements), a deadline for each statement, one retry where
+// the database itself asks for it, and a pool that is replaced as a whole when no connection of it answers.
 import { setTimeout as pause } from 'node:timers/promises';
-import postgres from 'postgres';
 import { AppError, badRequestTexts } from '../errors.js';
 import { answered } from './answered.js';
 import { type Deadline, DeadlineError, READ_MS_MAX, REQUEST_MS, within } from './deadline.js';
 import { type Failure, faultOf, newFailures, reasonOf, suspicious } from './faults.js';
 import { createGate } from './gate.js';
-import { type OwnSockets, ownSockets } from './own-sockets.js';
+import { createPool, type Pool, type Sql } from './pool.js';
 
-export type Sql = postgres.Sql<{ timestamptz: string; int8: number }>;
 type Statement<Row extends object> = (sql: Sql) => Promise<Row[]>;
 
 export interface Database {
@@ -253,13 +251,6 @@ export function openDatabase({
 /** What is in flight at a close has this long. */
 const CLOSE_MS_MAX = 1000;
 
-/** One client of postgres.js. */
-export interface Client<S = postgres.Sql> {
-  readonly sql: S;
-  /** Ends its connections when their statements are answered, and after `ms` whatever happens. */
-  end(ms: number): Promise<void>;
-}
-
 /** One statement on its way through the gate. */
 interface Call<Row extends object> {
   readonly kind: 'read' | 'write';
@@ -268,105 +259,4 @@ interface Call<Row extends object> {
   readonly statement: Statement<Row>;
   /** Settles when the connection of a statement whose caller gave up is free again; null: no caller gave up. */
   released: Promise<void> | null;
-}
-
-interface Pool extends Client<Sql> {
-  /** When a statement was last answered (ms, monotonic). */
-  answeredAt: number;
-  /** What gives back the places of statements that still run although nobody waits for them. */
-  readonly abandoned: Set<() => void>;
-  /** On connections of its own: a statement whose caller gave up occupies one of the others until the server ends it. */
-  readonly reserved: Sql;
-}
-
-function createPool(url: string, connections: number, reserved: number): Pool {
-  const ordinary = openClient(url, connections);
-  const kept = reserved === 0 ? ordinary : openClient(url, reserved);
-  return {
-    sql: ordinary.sql,
-    reserved: kept.sql,
-    answeredAt: Number.NEGATIVE_INFINITY,
-    abandoned: new Set(),
-    async end(ms) {
-      await Promise.all([...new Set([ordinary, kept])].map((client) => client.end(ms)));
-    },
-  };
-}
-
-function openClient(url: string, connections: number): Client<Sql> {
-  const sockets = ownSockets();
-  const sql = postgres(url, {
-    ...common(sockets),
-    max: connections,
-    connect_timeout: 2,
-    connection: {
-      application_name: 'talkgroup-radio',
-      DateStyle: 'ISO', // what the parser below reads
-      // The server gives up when we do: a statement does not outlive its request.
-      statement_timeout: REQUEST_MS,
-      lock_timeout: LOCK_MS_MAX,
-    },
-    types: {
-      // What the contract shows: ISO 8601 in UTC.
-      timestamptz: {
-        to: 1184,
-        from: [1184],
-        serialize: (value: string) => value,
-        parse: (text: string) => new Date(text).toISOString(),
-      },
-      // Talkgroup numbers, session blocks and Unix seconds: all below 2^53.
-      int8: { to: 20, from: [20], serialize: (value: number) => String(value), parse: Number },
-    },
-  });
-  return { sql, end: (ms) => end({ sql, sockets, ms }) };
-}
-
-/**
- * Who waits for a lock is refused by the server, which surely did nothing then, before our deadline would leave that
- * open; but after the one second PostgreSQL lets pass before it looks for a deadlock.
- */
-const LOCK_MS_MAX = 1200;
-
-/** A connection of its own that LISTENs; for notices.ts. Never through a transaction pooler. */
-export function openListeningClient(url: string): Client {
-  const sockets = ownSockets();
-  const sql = postgres(url, {
-    ...common(sockets),
-    max: 1,
-    connect_timeout: 2,
-    max_lifetime: null,
-    connection: { application_name: 'talkgroup-radio-notices' },
-  });
-  return { sql, end: (ms) => end({ sql, sockets, ms }) };
-}
-
-/**
- * A client for migrations: no deadline, because a migration may take its time, and one connection that is never
- * replaced, because a lock or a transaction would end with it unnoticed.
- */
-export function openMigrationClient(url: string): Client {
-  const sockets = ownSockets(1);
-  const sql = postgres(url, {
-    ...common(sockets),
-    max: 1,
-    connect_timeout: 5,
-    max_lifetime: null,
-    connection: { application_name: 'talkgroup-radio-migrate' },
-  });
-  return { sql, end: (ms) => end({ sql, sockets, ms }) };
-}
-
-/** `socket` and `max_pipeline` are documented, but not in the types of postgres.js: hence an object of their own. */
-const common = ({ socket }: OwnSockets) => ({
-  socket,
-  max_pipeline: 0, // a statement sent behind another would wait for that one's lock
-  fetch_types: false, // one round trip less on every new connection; we use no array types of our own
-  backoff: () => 0.05, // the breaker does the waiting
-  onnotice: () => {},
-});
-
-async function end(client: { sql: postgres.Sql; sockets: OwnSockets; ms: number }): Promise<void> {
-  // On a half-open link postgres.js waits for ever.
-  await Promise.race([client.sql.end(), pause(client.ms, undefined, { ref: false })]);
-  client.sockets.close();
 }

@@ -1,4 +1,4 @@
-// Deadlines of work that others wait for.
+// Limits the time of work that a caller waits for.
 
 /** A moment on the monotonic clock (ms, `performance.now()`) after which nobody waits any more. */
 export interface Deadline extends Caller {

@@ -1,13 +1,13 @@
-// The embedded database: a PostgreSQL server that is this process's child and lives and dies with it.
+// Runs the embedded database: a PostgreSQL server that is a child of this process and ends with it.
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import type { Server } from 'node:net';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { hasCode } from '../files.js';
 import { usableBinaries } from './embedded/binaries.js';
 import { type Claim, claim, lockServer, type Taken } from './embedded/claim.js';
 import { initialise, type Place, readPassword, settle } from './embedded/cluster.js';
-import { hasCode } from './embedded/files.js';
 import { removeDeadLocks } from './embedded/pid-file.js';
 import { type Postmaster, startPostmaster } from './embedded/postmaster.js';
 import {

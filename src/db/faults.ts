@@ -1,4 +1,4 @@
-// What went wrong with a statement, told by the error of postgres.js, Node or PostgreSQL.
+// Classifies the failure of a statement by the error of postgres.js, Node or PostgreSQL.
 import { DeadlineError } from './deadline.js';
 
 /**

@@ -1,4 +1,4 @@
-// The concurrency limit before the database: a bounded number of calls inside, a bounded queue before it, and turns.
+// Limits concurrent calls to the database: a bounded number runs, a bounded number waits, and callers take turns.
 import { AppError } from '../errors.js';
 import { createShares } from '../shares.js';
 import type { Deadline } from './deadline.js';

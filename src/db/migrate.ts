@@ -1,9 +1,9 @@
-// Brings the database to the version this code was written for: numbered, forward-only files of sql/.
+// Migrates the database to the version of this code, with the numbered, forward-only files of sql/.
 import { fileURLToPath } from 'node:url';
 import Postgrator from 'postgrator';
 import type postgres from 'postgres';
-import { openMigrationClient } from './client.js';
 import { within } from './deadline.js';
+import { openMigrationClient } from './pool.js';
 
 /** From dist/src/db to the project's sql folder. */
 const SQL_FOLDER = fileURLToPath(new URL('../../../sql', import.meta.url));

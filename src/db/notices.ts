@@ -1,40 +1,9 @@
-// Notices of change between the side that writes rows and the relays that hold live sockets.
-//
-// A notice is only the hurry: it names what changed, never the new state. Whoever receives it reads the database.
+// Listens for change notifications from the database, and detects the gaps between them.
 import { randomUUID } from 'node:crypto';
-import type { DeviceId, TalkgroupId, UserId } from '../ids.js';
-import { type Client, type Database, openListeningClient, type Sql } from './client.js';
+import type { Database } from './client.js';
 import { deadlineIn } from './deadline.js';
-
-type TalkgroupKind = 'talkgroup_deleted' | 'talkgroup_changed' | 'key_rotated' | 'emergency_changed';
-
-/** What may have changed, and the key under which to read it again. */
-export type Change =
-  | { readonly kind: 'joined' | 'left'; readonly user: UserId; readonly talkgroup: TalkgroupId }
-  | { readonly kind: TalkgroupKind; readonly talkgroup: TalkgroupId }
-  | { readonly kind: 'device_changed'; readonly device: DeviceId }
-  | { readonly kind: 'user_revoked' | 'user_promoted'; readonly user: UserId };
-
-/** A change with the id that makes its second copy (notification and direct message) harmless. */
-export type Notice = Change & { readonly id: string };
-
-export const noticeOf = (change: Change): Notice => ({ ...change, id: randomUUID() });
-
-/** Hands a notice to this node's relay; resolves once live sockets follow it, rejects when the relay does not answer. */
-export type Tell = (notice: Notice) => Promise<void>;
-
-const CHANNEL = 'talkgroup_radio';
-
-/** The expression that sends the notice with the statement it stands in: in RETURNING or in the outermost SELECT. */
-export const notify = (sql: Sql, notice: Notice) => sql`pg_notify(${CHANNEL}, ${JSON.stringify(notice)})`;
-
-/** The same for a statement that alone knows the talkgroup: it stands in the column `talkgroup_id`. */
-export const notifyOwnTalkgroup = (sql: Sql, { id, kind }: { id: string; kind: TalkgroupKind }) =>
-  sql`pg_notify(${CHANNEL}, json_build_object('id', ${id}::text, 'kind', ${kind}::text, 'talkgroup', talkgroup_id)::text)`;
-
-/** The same for a statement that alone knows the user: it stands in the column `id` of `users`. */
-export const notifyOwnUser = (sql: Sql, { id, kind }: { id: string; kind: 'user_promoted' }) =>
-  sql`pg_notify(${CHANNEL}, json_build_object('id', ${id}::text, 'kind', ${kind}::text, 'user', users.id)::text)`;
+import { CHANNEL, type Notice, readNotice } from './notice.js';
+import { type Client, openListeningClient } from './pool.js';
 
 /**
  * What a node says to itself, before its id. On the channel of the notices: of two channels a new connection may listen
@@ -145,27 +114,4 @@ export function listenForNotices({
       await last?.end(END_MS_MAX);
     },
   };
-}
-
-const kinds = new Set([
-  'joined',
-  'left',
-  'talkgroup_deleted',
-  'talkgroup_changed',
-  'key_rotated',
-  'emergency_changed',
-  'device_changed',
-  'user_revoked',
-  'user_promoted',
-]);
-
-/** null for anything another version of this service might send; the gap detection does not depend on it. */
-function readNotice(payload: string): Notice | null {
-  try {
-    const notice = JSON.parse(payload) as Notice; // ours or that of another version; checked as far as we use it blindly
-    return typeof notice.id === 'string' && kinds.has(notice.kind) ? notice : null;
-  } catch {
-    // Expected: a payload that is not ours.
-    return null;
-  }
 }

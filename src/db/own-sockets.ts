@@ -1,4 +1,4 @@
-// The sockets of one postgres.js client, in our hands, so that none outlives its client or spins.
+// Opens and closes the sockets of one postgres.js client, so that none outlives its client or reconnects without pause.
 //
 // postgres.js 3.4.9 by itself ends a connection by closing its own half and waits for the other half: on a half-open
 // link for ever. It connects again when its client was ended between two attempts, and without any pause when a server

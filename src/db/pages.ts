@@ -1,6 +1,6 @@
-// The part of a statement that reads one page of a list.
+// Writes the part of a statement that reads one page of a list.
 import type postgres from 'postgres';
-import type { Sql } from './client.js';
+import type { Sql } from './pool.js';
 
 /** At most `limit` items in the order of their ids, behind the id `after`; null: from the first one on. */
 export interface Page {

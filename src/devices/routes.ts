@@ -1,7 +1,7 @@
-// Devices: list them, switch them off and on, and tell a phone which one it is.
+// Serves devices by REST: list, enable, disable, and the caller with its device.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { Database } from '../db/client.js';
-import { noticeOf, type Tell } from '../db/notices.js';
+import { noticeOf, type Tell } from '../db/notice.js';
 import { AppError } from '../errors.js';
 import { EXAMPLE } from '../examples.js';
 import { confirm } from '../http/confirm.js';

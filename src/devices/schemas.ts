@@ -1,4 +1,4 @@
-// Devices as administrators see them.
+// Declares devices as administrators see them.
 import { Type } from 'typebox';
 import { EXAMPLE } from '../examples.js';
 import { InPages } from '../http/paging.js';

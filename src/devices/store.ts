@@ -1,8 +1,8 @@
-// Devices in PostgreSQL.
+// Reads and writes devices in PostgreSQL.
 import type { Static } from 'typebox';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
-import { type Notice, notify } from '../db/notices.js';
+import { type Notice, notify } from '../db/notice.js';
 import { type Page, pageBy } from '../db/pages.js';
 import type { DeviceId, UserId } from '../ids.js';
 import type { Device } from './schemas.js';

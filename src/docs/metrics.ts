@@ -1,5 +1,6 @@
 // Generates docs/metrics.md: every metric with its type, its labels and its HELP text, in groups by name.
-import { type Family, families } from '../metric-families.js';
+import { families } from '../metrics/families.js';
+import type { Family } from '../metrics/family.js';
 import { type Page, replaceGenerated } from './page.js';
 
 export const metricsPage: Page = {

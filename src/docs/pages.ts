@@ -1,5 +1,5 @@
 // Lists all generated pages, and compares each with its file.
-import { readFile } from 'node:fs/promises';
+import { readIfThere } from '../files.js';
 import { configurationPage } from './configuration.js';
 import { metricsPage } from './metrics.js';
 import type { Page } from './page.js';
@@ -13,15 +13,6 @@ const root = new URL('../../../', import.meta.url);
 /** Where the page lies, its text now, and its text as it should be. */
 export async function compared({ path, write }: Page) {
   const file = new URL(path, root);
-  const present = await readIfThere(file);
+  const present = (await readIfThere(file)) ?? '';
   return { file, present, wanted: await write(present) };
-}
-
-async function readIfThere(file: URL): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
-    throw error;
-  }
 }

@@ -1,14 +1,14 @@
-// Emergencies by REST: who is in one, acknowledge it, clear it. They are raised over the WebSocket.
+// Serves emergencies by REST: list, acknowledge, clear. Radios raise them over the WebSocket.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { Database } from '../db/client.js';
-import type { Tell } from '../db/notices.js';
+import type { Tell } from '../db/notice.js';
 import { AppError } from '../errors.js';
 import { EXAMPLE } from '../examples.js';
 import { confirm } from '../http/confirm.js';
 import type { Lists } from '../http/lists.js';
 import { PageQuery } from '../http/paging.js';
+import { readEmergencyId } from '../http/paths.js';
 import { answers, idInPath, Ok, ok } from '../http/schemas.js';
-import { readId } from '../ids.js';
 import { EmergencyList } from './schemas.js';
 import * as store from './store.js';
 
@@ -95,9 +95,3 @@ export const emergencyRoutes =
       return ok;
     });
   };
-
-function readEmergencyId(text: string): string {
-  const id = readId(text);
-  if (id === null) throw new AppError('emergency_not_found');
-  return id;
-}

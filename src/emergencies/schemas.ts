@@ -1,4 +1,4 @@
-// Emergencies as clients see them, by REST and, with an event number, in the relay's EMERGENCY.
+// Declares emergencies as clients see them, by REST and, with an event number, in the relay's EMERGENCY.
 import { Type } from 'typebox';
 import { EXAMPLE } from '../examples.js';
 import { InPages } from '../http/paging.js';

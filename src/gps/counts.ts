@@ -1,4 +1,4 @@
-// How reports of positions ended.
+// Counts the results of position reports.
 import type { Database } from '../db/client.js';
 import { createFixIntake, type StoreFix } from './intake.js';
 import { storeFixes } from './store.js';

@@ -1,5 +1,5 @@
-// Positions on their way to the database: thousands of radios report one a second, and one statement with one commit
-// stores all that came while the one before was under way.
+// Gathers positions for the database: thousands of radios report one a second, and one statement with one commit stores
+// all that arrived while the statement before it ran.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Deadline } from '../db/deadline.js';
 import { AppError } from '../errors.js';
@@ -12,11 +12,11 @@ export type StoreFix = (deadline: Deadline, fix: DeviceFix) => Promise<boolean>;
 /** Stores fixes of different devices in one statement; resolves after commit with those of the devices that exist. */
 type StoreFixes = (deadline: Deadline, fixes: readonly DeviceFix[]) => Promise<ReadonlySet<DeviceId>>;
 
-/** From the beginning of a statement to the next one's: a fix alone is stored at once, a tide in a hundred a second. */
+/** Time from the start of a statement to the start of the next (ms). A single position is stored at once. */
 const GATHER_MS = 10;
-/** In one statement, which takes PostgreSQL about 20 ms then. */
+/** Positions in one statement. PostgreSQL takes about 20 ms for that many. */
 const FIXES_MAX = 1_000;
-/** Waiting for their statement; who comes then is refused. A disk that stalls for a second is given so many. */
+/** Positions that wait for a statement. One more is rejected. That many arrive while a disk stalls for a second. */
 const WAITING_MAX = 10_000;
 
 interface Report {
@@ -26,7 +26,7 @@ interface Report {
   reject(error: unknown): void;
 }
 
-/** Of several fixes of a device that wait together the last one is stored, and all are answered as it is. */
+/** When several positions of a device wait together, the last one is stored, and all reports get its answer. */
 export function createFixIntake(storeFixes: StoreFixes, { gatherMs = GATHER_MS } = {}): StoreFix {
   const waiting = new Set<Report>();
   let isDraining = false;
@@ -54,13 +54,13 @@ export function createFixIntake(storeFixes: StoreFixes, { gatherMs = GATHER_MS }
 
   async function store(reports: readonly Report[]): Promise<void> {
     const latest = new Map(reports.map(({ fix }) => [fix.deviceId, fix]));
-    // Who has less time left than the others is told so below.
+    // The latest deadline of the batch. Reports with an earlier deadline time out individually below.
     const at = Math.max(...reports.map(({ deadline }) => deadline.at));
     try {
       const stored = await storeFixes({ at }, [...latest.values()]);
       for (const { fix, resolve } of reports) resolve(stored.has(fix.deviceId));
     } catch (error) {
-      // Not a refusal: the statement did nothing, and one fix may be to blame, as that of a device deleted meanwhile.
+      // Not a refusal: the statement did nothing, and one position may be the cause, as that of a deleted device.
       if (!(error instanceof AppError) && reports.length > 1) return storeHalves(reports);
       // LIMIT: after outcome_unknown the statement may still happen, behind newer fixes of its devices. A time of
       // receipt in the row, compared by the statement, would lift it.
@@ -68,7 +68,7 @@ export function createFixIntake(storeFixes: StoreFixes, { gatherMs = GATHER_MS }
     }
   }
 
-  /** One after the other, so that in the end only who is to blame is refused: 20 statements to find one in 1,000. */
+  /** One half after the other, so that in the end only the cause is rejected: 20 statements find one in 1,000. */
   async function storeHalves(reports: readonly Report[]): Promise<void> {
     const middle = Math.ceil(reports.length / 2);
     await store(reports.slice(0, middle));
@@ -79,7 +79,7 @@ export function createFixIntake(storeFixes: StoreFixes, { gatherMs = GATHER_MS }
     new Promise((resolve, reject) => {
       if (waiting.size >= WAITING_MAX) throw new AppError('database_unavailable');
       const giveUp = () => {
-        // Nobody has sent it yet, or it is under way.
+        // Not sent yet, or sent and not answered.
         reject(new AppError(waiting.delete(report) ? 'database_unavailable' : 'outcome_unknown'));
       };
       const timer = setTimeout(giveUp, Math.max(0, deadline.at - performance.now()));

@@ -1,4 +1,4 @@
-// Positions by REST: report one, read the latest.
+// Serves positions by REST: report one, read the latest.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { Database } from '../db/client.js';
 import { AppError } from '../errors.js';

@@ -1,4 +1,4 @@
-// Positions: what a radio reports, by REST or in GPS_UPDATE, and what is stored of it.
+// Declares positions: what a radio reports, by REST or in GPS_UPDATE, and what is stored of it.
 import { type Static, Type } from 'typebox';
 import { EXAMPLE } from '../examples.js';
 import type { DeviceId } from '../ids.js';

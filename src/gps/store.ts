@@ -1,4 +1,4 @@
-// The latest fix of each device in PostgreSQL.
+// Reads and writes the latest position of each device in PostgreSQL.
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import type { DeviceId } from '../ids.js';

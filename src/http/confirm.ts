@@ -1,6 +1,6 @@
 // Waits between a stored change and its 200 until the sockets of this node follow the change.
 import { type Deadline, within } from '../db/deadline.js';
-import type { Notice, Tell } from '../db/notices.js';
+import type { Notice, Tell } from '../db/notice.js';
 import { AppError } from '../errors.js';
 
 /** Longest wait (ms). The relay normally answers within milliseconds. */

@@ -6,7 +6,9 @@ import { type FastifyInstance, fastify } from 'fastify';
 import { badRequestsOf } from './bad-requests.js';
 import { validatorCompiler } from './body.js';
 import { healthRoutes } from './health.js';
-import { complete, type Declared, type Document, preamble } from './openapi.js';
+import { complete, type Declared } from './openapi.js';
+import type { Document } from './openapi-document.js';
+import { preamble } from './openapi-preamble.js';
 
 /** Collects all routes registered after it and serves their description. */
 export function addDocs(app: FastifyInstance): void {

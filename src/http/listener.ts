@@ -11,10 +11,10 @@ import {
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Duplex } from 'node:stream';
-import type { Config } from '../config.js';
 import { AppError, type RefusalCode } from '../errors.js';
 import type { HttpCounts } from './counts.js';
 import { bodyOf, httpErrorOf } from './failures.js';
+import type { ListenerSettings } from './settings.js';
 import { addressReader, limitConnections } from './under-way.js';
 import { endUnread } from './unread.js';
 
@@ -28,7 +28,7 @@ const LINGER_MS_MAX = 1000;
 export type Overflow = ReadonlyMap<string, (address?: string) => RefusalCode | null>;
 
 export interface ListenerOptions {
-  readonly config: Config;
+  readonly config: ListenerSettings;
   readonly counts: HttpCounts;
   readonly overflow: Overflow;
   /** Headers that these answers share with the answers of the routes. */
@@ -138,7 +138,7 @@ const clientFaults: Readonly<Record<string, RefusalCode>> = {
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 'body_too_large',
 };
 
-function createServerFor(config: Config): Server {
+function createServerFor(config: ListenerSettings): Server {
   const limits = {
     headersTimeout: 1000 * config.HEADERS_TIMEOUT_S,
     requestTimeout: 1000 * config.REQUEST_TIMEOUT_S,

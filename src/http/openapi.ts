@@ -1,75 +1,11 @@
 // Completes the OpenAPI document that the schemas of the routes give with the callers and errors of each operation.
-import { readFileSync } from 'node:fs';
 import type { RefusalCode } from '../errors.js';
 import type { BadRequests } from './bad-requests.js';
 import { refer } from './failure-responses.js';
+import type { Document, Parameter, Schema } from './openapi-document.js';
+import { preamble } from './openapi-preamble.js';
 import type { Access } from './router.js';
 import { SHOWN_AS } from './schemas.js';
-
-/** The parts of OpenAPI 3.1 that the service uses. */
-export interface Document {
-  readonly openapi: string;
-  readonly info: { readonly title: string; readonly version: string };
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: {
-    readonly schemas: Readonly<Record<string, Schema>>;
-    readonly responses: Readonly<Record<string, Response>>;
-  };
-}
-
-export interface Operation {
-  readonly operationId: string;
-  readonly summary: string;
-  readonly description: string;
-  readonly tags: readonly string[];
-  readonly security: readonly object[];
-  readonly 'x-access': Access;
-  readonly parameters?: readonly Parameter[];
-  readonly requestBody?: { readonly content: Content };
-  readonly responses: Readonly<Record<string, Response | Reference>>;
-}
-
-export interface Parameter {
-  readonly name: string;
-  readonly in: string;
-  readonly required: boolean;
-  readonly description?: string;
-  readonly schema: Schema;
-}
-
-export interface Response {
-  readonly description: string;
-  readonly content: Content;
-}
-
-export interface Content {
-  readonly 'application/json': {
-    readonly schema: Schema;
-    readonly example?: unknown;
-    readonly examples?: Readonly<Record<string, { readonly value: { readonly error: string } }>>;
-  };
-}
-
-export interface Reference {
-  readonly $ref: string;
-}
-
-export interface Schema {
-  readonly $ref?: string;
-  readonly title?: string;
-  readonly type?: string;
-  readonly format?: string;
-  readonly description?: string;
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-  readonly items?: Schema;
-  readonly enum?: readonly unknown[];
-  readonly anyOf?: readonly Schema[];
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly minLength?: number;
-  readonly maxLength?: number;
-}
 
 /** The declarations in the `config` of a route. */
 export interface Declared {
@@ -77,63 +13,6 @@ export interface Declared {
   readonly refusals: readonly RefusalCode[];
   readonly badRequests: BadRequests;
 }
-
-/** As in package.json. */
-const version: string = JSON.parse(
-  readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'),
-).version;
-
-const DESCRIPTION = `Accounts, talkgroups, devices, positions and emergencies. Audio travels over the WebSocket relay, which has its own port and protocol.
-
-- Bodies are JSON in UTF-8. Every success has status 200. Every failure has a body \`{"error": "..."}\`.
-- The service checks a request in this order: path and method (404, 405), token (401), role (403), body and parameters (400), ids (404).
-- An unknown field is ignored. \`null\` for an optional field counts as absent. Types are not converted.
-- Ids are UUIDs. A malformed id in a path or a body names nothing and gets 404.
-- Times are ISO 8601 in UTC.
-- The service answers each request within 5 s, if the client reads the answer.`;
-
-/** The document without operations. */
-export const preamble = {
-  openapi: '3.1.0',
-  info: {
-    title: 'Talkgroup Radio Service',
-    version,
-    description: DESCRIPTION,
-    license: { name: 'No licence chosen yet', identifier: 'LicenseRef-UNLICENSED' },
-  },
-  servers: [
-    { url: '/', description: 'The server that serves this document.' },
-    {
-      url: 'http://127.0.0.1:3000',
-      description: 'A server started with `make run` and the default settings.',
-    },
-    {
-      url: 'https://{host}',
-      description: 'A server behind a proxy, or with TLS of its own.',
-      variables: { host: { default: 'radio.example.net', description: 'Host name, with a port if needed.' } },
-    },
-  ],
-  security: [{ token: [] }],
-  tags: [
-    { name: 'auth', description: 'Accounts: register, log in, change a password.' },
-    { name: 'talkgroups', description: 'Talkgroups and their members.' },
-    { name: 'devices', description: 'Devices, and the caller with its device.' },
-    { name: 'gps', description: 'Positions of devices.' },
-    { name: 'keys', description: 'Rotation counters, from which clients derive keys.' },
-    { name: 'emergencies', description: 'Open emergencies.' },
-    { name: 'health', description: 'For supervisors and load balancers.' },
-  ],
-  components: {
-    securitySchemes: {
-      token: {
-        type: 'http' as const,
-        scheme: 'bearer',
-        bearerFormat: 'JWT',
-        description: 'The `jwt` from `POST /auth/register` or `POST /auth/login`. It does not expire.',
-      },
-    },
-  },
-};
 
 /** Any request may meet these: before it has a route, while it arrives, or because of a defect. */
 const OF_ANY: readonly RefusalCode[] = [
@@ -145,7 +24,7 @@ const OF_ANY: readonly RefusalCode[] = [
   'internal',
 ];
 const OF_BODIES: readonly RefusalCode[] = ['body_too_large', 'unsupported_media_type'];
-/** Errors of guard.ts. */
+/** Errors of auth/guard.ts. */
 const OF_TOKENS: readonly RefusalCode[] = [
   'invalid_token',
   'device_disabled',

@@ -1,7 +1,7 @@
 // Writes the reference of docs/rest-api.md from the OpenAPI document.
 import { refusalCodes } from '../errors.js';
 import { advice, badRequestAdvice, textOf } from './advice.js';
-import type { Document, Operation, Parameter, Reference, Response, Schema } from './openapi.js';
+import type { Document, Operation, Parameter, Reference, Response, Schema } from './openapi-document.js';
 import type { Access } from './router.js';
 
 /** The table of all errors: status, text, meaning and whether to try again. */

@@ -1,5 +1,6 @@
 // Declares the schemas that all features share.
 import { type TSchema, Type } from 'typebox';
+import { isPrintable } from '../text.js';
 
 /** Maximum length of names, sites and serials (code points). */
 export const TEXT_CHARACTERS_MAX = 128;
@@ -47,6 +48,3 @@ export const Text = (description: string) =>
     isPrintable,
     () => 'must not contain control characters or unpaired surrogates',
   );
-
-/** True without control characters (C0, DEL, C1) and unpaired surrogates: the text can be stored and fits one line. */
-export const isPrintable = (text: string) => !/[\p{Cc}\p{Cs}]/u.test(text);

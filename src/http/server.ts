@@ -14,19 +14,17 @@ import {
   fastify,
   LogController,
 } from 'fastify';
-import type { TokenKeys } from '../auth/tokens.js';
-import { type Config, portError } from '../config.js';
-import type { Database } from '../db/client.js';
 import { type Deadline, deadlineIn, REQUEST_MS } from '../db/deadline.js';
+import { portError } from '../errors.js';
 import { addressKey } from './address.js';
 import { addBodyParsers, describeFirst, validatorCompiler } from './body.js';
 import { countAnswer, type HttpCounts, newHttpCounts } from './counts.js';
 import { addDocs } from './docs.js';
 import { failureAnswerer } from './failures.js';
-import { addGuard } from './guard.js';
 import { healthRoutes } from './health.js';
 import { createListener, type Overflow } from './listener.js';
 import { listRoutes, type RegisteredRoute, refuseUnknown } from './router.js';
+import type { HttpSettings } from './settings.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -38,9 +36,9 @@ declare module 'fastify' {
 }
 
 export interface HttpServerOptions {
-  readonly config: Config;
-  readonly tokenKeys: TokenKeys;
-  readonly database: Database;
+  readonly config: HttpSettings;
+  /** Adds the check of the caller to the routes that are registered after it. */
+  readonly guard: (app: FastifyInstance) => void;
   /** The reason that /readyz gives. null: the service can serve. */
   readonly ready: () => string | null;
   readonly log: FastifyBaseLogger;
@@ -98,14 +96,14 @@ const BACKLOG = 4096;
 
 /** Creates the server with its routes. It listens after `listen`. */
 export function createHttpServer(options: HttpServerOptions): HttpServer {
-  const { config, tokenKeys, database, ready, log, routes, overflow = new Map() } = options;
+  const { config, guard, ready, log, routes, overflow = new Map() } = options;
   const counts = newHttpCounts();
   /** Monotonic (ms); null: not draining. */
   let drainedAt: number | null = null;
 
   const answerFailure = failureAnswerer(counts);
 
-  // Bytes. The listener answers what is no request and what there is no room for; fastify gets the rest.
+  // Bytes. The listener answers what is no request, and requests above a limit. fastify gets the rest.
   const listener = createListener({ config, counts, overflow, commonHeaders });
   const app = fastify({
     serverFactory: listener.serve,
@@ -136,7 +134,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     app,
     config.TLS_CERT_FILE === undefined ? 'connection' : 'secureConnection',
   );
-  addGuard(app, { config, tokenKeys, database });
+  guard(app);
   addBodyParsers(app);
   app.setValidatorCompiler(validatorCompiler);
   app.setSchemaErrorFormatter(describeFirst);

@@ -1,7 +1,6 @@
 // Limits the unanswered requests of a user and the connections of an address.
 import { BlockList, isIPv6, type Server, type Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Config } from '../config.js';
 import { AppError } from '../errors.js';
 import { createShares } from '../shares.js';
 import { addressKey } from './address.js';
@@ -11,7 +10,7 @@ import { addressKey } from './address.js';
  * unread.ts limits their time. An owner is a user, or a token until its user is verified. A request can count for several
  * owners. Throws `too_many_requests`.
  */
-export function limitRequests({ REQUESTS_PER_USER }: Config) {
+export function limitRequests({ REQUESTS_PER_USER }: { readonly REQUESTS_PER_USER: number }) {
   const owners = createShares<string>(REQUESTS_PER_USER);
   /** By connection: what ends the count of each of its requests. Node reports no close for a pipelined one. */
   const underWay = new WeakMap<Socket, Set<() => void>>();
@@ -73,7 +72,7 @@ export function addressReader(trustedProxies: readonly string[]) {
     proxies.check(ip, familyOf(ip)) ? undefined : addressKey(ip);
 }
 
-/** `ranges` are addresses and CIDRs, as config.ts has checked them. */
+/** `ranges` are addresses and CIDRs, checked before. */
 function blockListOf(ranges: readonly string[]): BlockList {
   const list = new BlockList();
   for (const range of ranges) {

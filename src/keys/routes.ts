@@ -1,7 +1,7 @@
-// Key rotation: read a talkgroup's counter, and advance it.
+// Serves key rotation by REST: reads and advances the counter of a talkgroup.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { Database } from '../db/client.js';
-import { noticeOf, type Tell } from '../db/notices.js';
+import { noticeOf, type Tell } from '../db/notice.js';
 import { AppError } from '../errors.js';
 import { confirm } from '../http/confirm.js';
 import { readTalkgroupId } from '../http/paths.js';

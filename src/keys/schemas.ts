@@ -1,4 +1,4 @@
-// The rotation counter, from which clients derive the current key; the master secret itself stays inside.
+// Declares the rotation counter, from which clients derive the current key. No schema has the master secret.
 import { Type } from 'typebox';
 import { EXAMPLE } from '../examples.js';
 import { Id, shownId } from '../http/schemas.js';

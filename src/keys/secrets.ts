@@ -1,7 +1,7 @@
-// The stored master secrets against the configured keys: looked at when a node starts, wrapped anew by a command.
-import { ConfigError } from '../config.js';
+// Compares the stored master secrets with the configured keys at start, and encrypts them again for a command.
 import type { Database } from '../db/client.js';
 import { type Deadline, deadlineIn } from '../db/deadline.js';
+import { ConfigError } from '../errors.js';
 import type { TalkgroupId } from '../ids.js';
 import { replaceSecrets, type SecretOfTalkgroup, secretsByKey, secretsNotWrappedBy } from './store.js';
 import type { Keyring } from './wrapping.js';

@@ -1,8 +1,8 @@
-// Rotation counters and master secrets in PostgreSQL. Here alone a stored secret is selected.
+// Reads and writes rotation counters and master secrets in PostgreSQL. Only this file selects a stored secret.
 import type { Static } from 'typebox';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
-import { type Notice, notify } from '../db/notices.js';
+import { type Notice, notify } from '../db/notice.js';
 import type { TalkgroupId } from '../ids.js';
 import type { Rotation } from './schemas.js';
 import type { StoredSecret } from './wrapping.js';

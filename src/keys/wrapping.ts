@@ -1,4 +1,4 @@
-// Master secrets at rest: AES-256-GCM under keys of the operator's, bound to the talkgroup they belong to.
+// Encrypts stored master secrets: AES-256-GCM with the operator's keys, bound to the talkgroup of each secret.
 import {
   createCipheriv,
   createDecipheriv,

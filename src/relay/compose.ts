@@ -1,14 +1,15 @@
 // The relay's half of the composition: builds it from its instances of verifier, SQL client and listener.
 import type { VerifyToken } from '../auth/tokens.js';
-import { certificateFiles } from '../certificate.js';
-import type { Config } from '../config.js';
+import type { Config } from '../config/config.js';
 import type { Database } from '../db/client.js';
 import { deadlineIn, READ_MS_MAX, REQUEST_MS } from '../db/deadline.js';
-import { listenForNotices, type NoticeListener, noticeOf, type Tell } from '../db/notices.js';
+import { noticeOf, type Tell } from '../db/notice.js';
+import { listenForNotices, type NoticeListener } from '../db/notices.js';
 import { descriptorsMax } from '../descriptors.js';
 import { acknowledgeEmergency, clearEmergency, raiseEmergency } from '../emergencies/store.js';
 import { openFixIntake } from '../gps/counts.js';
 import { accountsOf, nextSessionBlock, SESSION_BLOCK, talkgroupsOf } from '../talk/store.js';
+import { certificateFiles } from '../tls/certificate.js';
 import type { RelayFigures } from './figures.js';
 import { createEngine } from './listener.js';
 import { createRelay } from './relay.js';

@@ -1,6 +1,6 @@
 // Emergencies of live talkgroups: announced at once, stored behind that, followed when another node changed one.
 import { randomUUID } from 'node:crypto';
-import { type Notice, noticeOf } from '../db/notices.js';
+import { type Notice, noticeOf } from '../db/notice.js';
 import { AppError } from '../errors.js';
 import type { TalkgroupId, UserId } from '../ids.js';
 import type { EmergencyState } from '../protocol/codes.js';

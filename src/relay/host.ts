@@ -2,9 +2,9 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { TokenKeys } from '../auth/tokens.js';
-import type { Config } from '../config.js';
+import type { Config } from '../config/config.js';
 import type { DatabaseFigures } from '../db/client.js';
-import type { Notice } from '../db/notices.js';
+import type { Notice } from '../db/notice.js';
 import { newHistogram, observe } from '../histogram.js';
 import type { ThreadFigures } from '../thread-figures.js';
 import type { Handshakes, RelaySide } from './compose.js';

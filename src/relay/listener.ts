@@ -3,9 +3,9 @@
 
 import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type WebSocket } from 'uWebSockets.js';
 import { setTimeout } from 'node:timers/promises';
-import type { CertificateFiles } from '../certificate.js';
 import { closes } from '../protocol/closes.js';
 import { HEADER_BYTES } from '../protocol/frame.js';
+import type { CertificateFiles } from '../tls/certificate.js';
 import { type Cap, type CapLog, type ConnectionFigures, createCap } from './cap.js';
 import { countEngineDrop, countNotUpgraded, countRefused, type EngineDrop } from './counts.js';
 import { byTurns } from './crowd.js';

@@ -1,6 +1,6 @@
 // The relay: sessions, their rights and their talk, put together behind one listener.
 import type { VerifyToken } from '../auth/tokens.js';
-import type { Notice } from '../db/notices.js';
+import type { Notice } from '../db/notice.js';
 import { type Close, closes } from '../protocol/closes.js';
 import { createAsking } from './asking.js';
 import { type Counts, countClose, countHandshake, newCounts } from './counts.js';

@@ -3,7 +3,7 @@
 // A notice withdraws at once what the change could take away, silently; only a read grants, and only a read confirms
 // what cannot be undone. A read during which a notice touching the same user, device or talkgroup arrived grants
 // nothing and is repeated. So no order of arrival, and no lost notice once a gap was noticed, leaves a right standing.
-import type { Notice } from '../db/notices.js';
+import type { Notice } from '../db/notice.js';
 import type { TalkgroupId, UserId } from '../ids.js';
 import type { Account, TalkgroupRow } from '../talk/store.js';
 import { type Batch, type Cause, createDue } from './due.js';

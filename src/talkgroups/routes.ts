@@ -1,15 +1,15 @@
-// Talkgroups: create, list, change, join, leave, delete, and who is in them.
+// Serves talkgroups by REST: create, list, change, join, leave, delete, and their members.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { Database } from '../db/client.js';
-import { noticeOf, type Tell } from '../db/notices.js';
+import type { Deadline } from '../db/deadline.js';
+import { type Notice, noticeOf, type Tell } from '../db/notice.js';
 import type { Page } from '../db/pages.js';
 import { AppError } from '../errors.js';
 import { confirm } from '../http/confirm.js';
 import type { Lists } from '../http/lists.js';
 import { firstOrNext, PageQuery, pageOf, SmallPageQuery } from '../http/paging.js';
-import { readTalkgroupId } from '../http/paths.js';
+import { readTalkgroupId, readUserId } from '../http/paths.js';
 import { answers, Ok, ok } from '../http/schemas.js';
-import { readId, type UserId } from '../ids.js';
 import {
   MemberInPath,
   MemberList,
@@ -141,9 +141,7 @@ export const talkgroupRoutes =
       const talkgroup = readTalkgroupId(params.id);
       const notice = noticeOf({ kind: 'joined', user: user.sub, talkgroup });
       const found = await store.join(database, deadline, { user: user.sub, talkgroup, notice });
-      if (!found) throw new AppError('talkgroup_not_found');
-      await confirm(tell, notice, deadline);
-      return ok;
+      return followed(found, notice, deadline);
     });
 
     const leave = {
@@ -163,9 +161,7 @@ export const talkgroupRoutes =
       const talkgroup = readTalkgroupId(params.id);
       const notice = noticeOf({ kind: 'left', user: user.sub, talkgroup });
       const found = await store.leave(database, deadline, { user: user.sub, talkgroup, notice });
-      if (!found) throw new AppError('talkgroup_not_found');
-      await confirm(tell, notice, deadline);
-      return ok;
+      return followed(found, notice, deadline);
     });
 
     const members = {
@@ -207,13 +203,10 @@ export const talkgroupRoutes =
 
     app.delete('/talkgroups/:id/members/:user_id', removeMember, async ({ params, deadline }) => {
       const talkgroup = readTalkgroupId(params.id);
-      const user = readId<UserId>(params.user_id);
-      if (user === null) throw new AppError('user_not_found');
+      const user = readUserId(params.user_id);
       const notice = noticeOf({ kind: 'left', user, talkgroup });
       const found = await store.leave(database, deadline, { user, talkgroup, notice });
-      if (!found) throw new AppError('talkgroup_not_found');
-      await confirm(tell, notice, deadline);
-      return ok;
+      return followed(found, notice, deadline);
     });
 
     const remove = {
@@ -232,8 +225,13 @@ export const talkgroupRoutes =
       const talkgroup = readTalkgroupId(params.id);
       const notice = noticeOf({ kind: 'talkgroup_deleted', talkgroup });
       const found = await store.deleteTalkgroup(database, deadline, { talkgroup, notice });
+      return followed(found, notice, deadline);
+    });
+
+    /** The answer to a change. `found`: false when there is no such talkgroup. */
+    async function followed(found: boolean, notice: Notice, deadline: Deadline) {
       if (!found) throw new AppError('talkgroup_not_found');
       await confirm(tell, notice, deadline);
       return ok;
-    });
+    }
   };

@@ -1,4 +1,4 @@
-// Talkgroups and memberships as clients see them. The master secret is in none of these shapes.
+// Declares talkgroups and memberships as clients see them. No schema has the master secret.
 import { type Static, Type } from 'typebox';
 import { EXAMPLE } from '../examples.js';
 import { InPages, OnePage } from '../http/paging.js';

@@ -1,10 +1,10 @@
-// Talkgroups and who is a member of them, in PostgreSQL.
+// Reads and writes talkgroups and their members in PostgreSQL.
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Static } from 'typebox';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
-import { type Notice, notify } from '../db/notices.js';
+import { type Notice, notify } from '../db/notice.js';
 import { type Page, pageBy } from '../db/pages.js';
 import type { TalkgroupId, UserId } from '../ids.js';
 import type { FloorMode } from '../protocol/codes.js';

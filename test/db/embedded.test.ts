@@ -24,7 +24,7 @@ import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { databaseAccount } from '../../src/db/embedded/account.js';
 import { usableBinaries } from '../../src/db/embedded/binaries.js';
-import { makeDraft } from '../../src/db/embedded/files.js';
+import { makeDraft } from '../../src/db/embedded/drafts.js';
 import { borrowEmbedded, runningEmbedded, startEmbedded } from '../../src/db/embedded.js';
 import { eventually } from '../helpers/eventually.js';
 import { query } from '../helpers/query.js';

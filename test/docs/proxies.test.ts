@@ -1,7 +1,7 @@
 // nginx.conf and Caddyfile of docs/deploy with the real programs, and the real service behind them.
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
-import { readConfig } from '../../src/config.js';
+import { readConfig } from '../../src/config/config.js';
 import { eventually } from '../helpers/eventually.js';
 import { deployed } from '../helpers/operations-page.js';
 import { unless } from '../helpers/programs.js';

@@ -4,7 +4,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
 import { compose } from '../../src/compose.js';
-import { readConfig } from '../../src/config.js';
+import { readConfig } from '../../src/config/config.js';
 import { createLog } from '../../src/log.js';
 import { eventually } from '../helpers/eventually.js';
 import { throughProxy } from '../helpers/proxied-database.js';

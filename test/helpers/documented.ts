@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { refusalCodes } from '../../src/errors.js';
 import { textOf } from '../../src/http/advice.js';
-import type { Document, Operation } from '../../src/http/openapi.js';
+import type { Document, Operation } from '../../src/http/openapi-document.js';
 
 /** docs/openapi.json, from dist/test/helpers. */
 export const reference: Document = JSON.parse(

@@ -6,14 +6,17 @@ import { createSigner } from 'fast-jwt';
 import { type Logger, pino } from 'pino';
 import postgres from 'postgres';
 import type { Test } from 'tap';
+import { addGuard } from '../../src/auth/guard.js';
 import { createLimits, limitsIn } from '../../src/auth/limits.js';
 import { createPasswords, type Passwords } from '../../src/auth/passwords.js';
 import { authOverflow } from '../../src/auth/routes.js';
 import { type Claims, type Role, signing } from '../../src/auth/tokens.js';
-import { readConfig } from '../../src/config.js';
-import { type Database, openDatabase, type Sql } from '../../src/db/client.js';
+import { readConfig } from '../../src/config/config.js';
+import { type Database, openDatabase } from '../../src/db/client.js';
 import { deadlineIn } from '../../src/db/deadline.js';
-import { listenForNotices, type Notice, type NoticeListener, type Tell } from '../../src/db/notices.js';
+import type { Notice, Tell } from '../../src/db/notice.js';
+import { listenForNotices, type NoticeListener } from '../../src/db/notices.js';
+import type { Sql } from '../../src/db/pool.js';
 import { openFixIntake } from '../../src/gps/counts.js';
 import { createLists } from '../../src/http/lists.js';
 import { createHttpServer, type HttpServer } from '../../src/http/server.js';
@@ -159,8 +162,7 @@ async function start({
   const listing = { database, tell, lists: createLists() };
   const server = createHttpServer({
     config,
-    tokenKeys: [SECRET],
-    database,
+    guard: (app) => addGuard(app, { config, tokenKeys: [SECRET], database }),
     ready: ready ?? database.trouble,
     log,
     overflow: authOverflow(passwords),

@@ -11,7 +11,7 @@ import type { Test } from 'tap';
 import { WebSocket } from 'ws';
 import { type Claims, type Role, signing } from '../../src/auth/tokens.js';
 import { type ComposeOptions, compose } from '../../src/compose.js';
-import { readConfig } from '../../src/config.js';
+import { readConfig } from '../../src/config/config.js';
 import type { UserId } from '../../src/ids.js';
 import { createLog } from '../../src/log.js';
 import { decodeFrames } from '../../src/protocol/bundle.js';

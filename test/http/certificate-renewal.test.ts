@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { connect as connectTo } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
-import { askToReload } from '../../src/reload.js';
+import { askToReload } from '../../src/tls/reload.js';
 import { certificateFolder, issue, type Pair, presentedAt, shakenHands } from '../helpers/certificates.js';
 import { migratedDatabase } from '../helpers/cluster.js';
 import { eventually } from '../helpers/eventually.js';

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { deadlineIn } from '../../src/db/deadline.js';
-import { type Notice, noticeOf } from '../../src/db/notices.js';
+import { type Notice, noticeOf } from '../../src/db/notice.js';
 import { type Raise, raiseEmergency } from '../../src/emergencies/store.js';
 import type { TalkgroupId, UserId } from '../../src/ids.js';
 import { accountsOf, talkgroupsOf } from '../../src/talk/store.js';

@@ -11,7 +11,7 @@ import { compared } from '../../src/docs/pages.js';
 import { openApiPage, restApiPage } from '../../src/docs/rest-api.js';
 import { refusalCodes } from '../../src/errors.js';
 import { badRequestAdvice, textOf } from '../../src/http/advice.js';
-import type { Operation, Response, Schema } from '../../src/http/openapi.js';
+import type { Operation, Response, Schema } from '../../src/http/openapi-document.js';
 import { reference, textsOf } from '../helpers/documented.js';
 import { exchange } from '../helpers/raw.js';
 import { type Service, service } from '../helpers/rest.js';

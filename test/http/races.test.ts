@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import t from 'tap';
 import { deadlineIn } from '../../src/db/deadline.js';
-import { noticeOf } from '../../src/db/notices.js';
+import { noticeOf } from '../../src/db/notice.js';
 import { raiseEmergency } from '../../src/emergencies/store.js';
 import type { TalkgroupId } from '../../src/ids.js';
 import { type AccountCaller, PASSWORD_HASH, type Service, service } from '../helpers/rest.js';

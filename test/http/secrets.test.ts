@@ -7,7 +7,7 @@ import t, { type Test } from 'tap';
 import { keptSecret } from '../../src/auth/secret.js';
 import { signing } from '../../src/auth/tokens.js';
 import { compose } from '../../src/compose.js';
-import { readConfig } from '../../src/config.js';
+import { readConfig } from '../../src/config/config.js';
 import { type Database, openDatabase } from '../../src/db/client.js';
 import { deadlineIn } from '../../src/db/deadline.js';
 import type { TalkgroupId } from '../../src/ids.js';

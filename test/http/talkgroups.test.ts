@@ -1,7 +1,7 @@
 // Talkgroups by REST: the seed's transitions, exact shapes, and what the relay is told about each change.
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import type { Notice } from '../../src/db/notices.js';
+import type { Notice } from '../../src/db/notice.js';
 import { service, until } from '../helpers/rest.js';
 
 t.setTimeout(120_000);

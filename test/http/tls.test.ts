@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import t from 'tap';
-import { readConfig } from '../../src/config.js';
+import { readConfig } from '../../src/config/config.js';
 import { connect, service } from '../helpers/service.js';
 
 const [certificate, key] = ['test/helpers/tls-cert.pem', 'test/helpers/tls-key.pem'];

@@ -2,10 +2,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { certificateFiles, readCertificate } from '../../src/certificate.js';
-import { createCertificateRenewal } from '../../src/certificate-renewal.js';
 import type { Renewal } from '../../src/relay/renewals.js';
 import { serverNames } from '../../src/relay/server-names.js';
+import { certificateFiles, readCertificate } from '../../src/tls/certificate.js';
+import { createCertificateRenewal } from '../../src/tls/renewal.js';
 import { issue, type Pair } from '../helpers/certificates.js';
 
 /** As the engine looks a name up: label by label, spelled out before `*`. */

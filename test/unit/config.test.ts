@@ -4,11 +4,12 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { inspect } from 'node:util';
 import t from 'tap';
+import { checkOpenFiles, readConfig } from '../../src/config/config.js';
 import { settings } from '../../src/config/environment.js';
 import { settingsAsEnvFile, settingsAsJsonSchema } from '../../src/config/reference.js';
 import { groups, levels } from '../../src/config/setting.js';
 import { readSecretsKey } from '../../src/config/values.js';
-import { ConfigError, checkOpenFiles, readConfig } from '../../src/config.js';
+import { ConfigError } from '../../src/errors.js';
 
 t.test('an empty environment gives a service that listens on the loopback only', async (t) => {
   t.match(readConfig({}), {

@@ -1,8 +1,9 @@
 // Prometheus' text as a strict reader of the format understands it, whatever stands in help and labels.
 import fc from 'fast-check';
 import t from 'tap';
-import { expose } from '../../src/exposition.js';
-import type { Family, Snapshot } from '../../src/metric-families.js';
+import { expose } from '../../src/metrics/exposition.js';
+import type { Family } from '../../src/metrics/family.js';
+import type { Snapshot } from '../../src/metrics/snapshot.js';
 import { readExposition } from '../helpers/exposition.js';
 
 const NOW = {} as Snapshot; // these families ask nothing of it

@@ -1,7 +1,7 @@
 // Which users share a read of rights: how soon a change is read amid thousands of handshakes, and what an account that
 // cannot be read costs the others.
 import t from 'tap';
-import { noticeOf } from '../../src/db/notices.js';
+import { noticeOf } from '../../src/db/notice.js';
 import { AppError } from '../../src/errors.js';
 import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
 import { createRights, type Loaded } from '../../src/relay/rights.js';

@@ -2,7 +2,7 @@
 // a change affects one user or talkgroup.
 import fc from 'fast-check';
 import t from 'tap';
-import { type Change, type Notice, noticeOf } from '../../src/db/notices.js';
+import { type Change, type Notice, noticeOf } from '../../src/db/notice.js';
 import { AppError } from '../../src/errors.js';
 import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
 import { createEffects } from '../../src/relay/effects.js';

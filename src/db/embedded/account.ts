@@ -1,4 +1,4 @@
-// The operating system account PostgreSQL runs as: our own, unless we are root, as which it refuses to run.
+// Chooses the operating system account of PostgreSQL: our own, or another when we are root, which PostgreSQL refuses.
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';

@@ -3,8 +3,9 @@ import { constants } from 'node:fs';
 import { cp, readFile, rename, rm, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { exists, hasCode } from '../../files.js';
 import { type Account, ourAccount, runAs } from './account.js';
-import { exists, hasCode, makeDraft } from './files.js';
+import { makeDraft } from './drafts.js';
 
 /**
  * Folder with PostgreSQL's bin/, lib/ and share/: the installed one, or a copy in `home` when node_modules is closed

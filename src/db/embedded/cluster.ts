@@ -1,4 +1,4 @@
-// The database's files: where they lie, to whom they belong, and how they come to be.
+// Finds or creates the files of the database, with their owner and their permissions.
 import { randomBytes } from 'node:crypto';
 import {
   chmod,
@@ -15,8 +15,9 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { exists, hasCode, syncFolder } from '../../files.js';
 import { type Account, canEnter, databaseAccount, ourAccount, runAs } from './account.js';
-import { exists, hasCode, makeDraft, syncFolder } from './files.js';
+import { makeDraft } from './drafts.js';
 
 /** Where an embedded database lives; nothing need be there yet. */
 export interface Place {

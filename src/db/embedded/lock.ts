@@ -8,8 +8,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
+import { hasCode } from '../../files.js';
 import { type Account, ourAccount } from './account.js';
-import { hasCode } from './files.js';
 
 /** An exclusive lock. A child process that inherits the file's descriptor holds it as well. */
 export interface Lock {

@@ -1,7 +1,8 @@
 // Reads postmaster.pid, the lock a PostgreSQL server holds on its data directory.
-import { readFile, rm, stat } from 'node:fs/promises';
+import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { exists, hasCode, isAlive } from './files.js';
+import { exists, hasCode, readIfThere } from '../../files.js';
+import { isAlive } from './drafts.js';
 
 interface PidFile {
   readonly pid: number;
@@ -13,15 +14,11 @@ interface PidFile {
 
 /** What the file says, or null when there is none; after a `kill -9` it speaks of a server that is gone. */
 export async function readPidFile(cluster: string): Promise<PidFile | null> {
-  try {
-    // Lines (storage/lmgr's miscadmin.h): pid, data directory, start time, port, socket folder, address, key, status.
-    const lines = (await readFile(join(cluster, 'postmaster.pid'), 'utf8')).split('\n');
-    const [pid, , , , socketFolder = '', , , status] = lines.map((line) => line.trim());
-    return { pid: Number(pid), socketFolder, ready: status === 'ready' };
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return null;
-    throw error;
-  }
+  const text = await readIfThere(join(cluster, 'postmaster.pid'));
+  if (text === null) return null;
+  // Lines (storage/lmgr's miscadmin.h): pid, data directory, start time, port, socket folder, address, key, status.
+  const [pid, , , , socketFolder = '', , , status] = text.split('\n').map((line) => line.trim());
+  return { pid: Number(pid), socketFolder, ready: status === 'ready' };
 }
 
 /**
@@ -39,13 +36,9 @@ export async function removeDeadLocks(cluster: string, socketFolders: readonly s
 }
 
 async function readPid(path: string): Promise<number | null> {
-  try {
-    // A negative number means a server without a postmaster, as initdb runs it.
-    return Math.abs(Number.parseInt(await readFile(path, 'utf8'), 10)) || null;
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return null;
-    throw error;
-  }
+  const text = await readIfThere(path);
+  // A negative number means a server without a postmaster, as initdb runs it.
+  return text === null ? null : Math.abs(Number.parseInt(text, 10)) || null;
 }
 
 /**

@@ -1,4 +1,4 @@
-// One run of the PostgreSQL server under a guard that ends it when this process ends, however that happens.
+// Runs the PostgreSQL server once, under a guard process that ends it when this process ends for any reason.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// The short private folder with the database's sockets, and the connection string that leads there.
+// Makes the short private folder of the database's sockets, and the connection string that leads there.
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { constants } from 'node:fs';
@@ -6,9 +6,9 @@ import { type FileHandle, mkdir, open, rm, rmdir } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { hasCode } from '../../files.js';
 import { type Account, canEnter, ourAccount } from './account.js';
 import type { Place } from './cluster.js';
-import { hasCode } from './files.js';
 
 /** File name of a socket on which a living launcher of the database accepts connections, and closes them. */
 const LAUNCHER = 'launcher.sock';

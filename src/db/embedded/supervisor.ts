@@ -1,4 +1,4 @@
-// Starts the server again whenever it ends without having been told to.
+// Restarts the server when it ends before `stop`.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Postmaster } from './postmaster.js';

@@ -1,14 +1,14 @@
 // Serves GET /metrics on an address of its own. Nothing here runs between two scrapes.
-import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Config, ConfigError, portError } from './config.js';
-import { descriptorsMax } from './descriptors.js';
-import { AppError, type RefusalCode } from './errors.js';
+import { descriptorsMax } from '../descriptors.js';
+import { AppError, ConfigError, portError, type RefusalCode } from '../errors.js';
+import { threadFigures } from '../thread-figures.js';
+import { readVersion } from '../version.js';
 import { CONTENT_TYPE, expose } from './exposition.js';
-import { families, type ProcessFigures, type Snapshot } from './metric-families.js';
-import { threadFigures } from './thread-figures.js';
+import { families } from './families.js';
+import type { ProcessFigures, Snapshot } from './snapshot.js';
 
 /** Returns the numbers of a scrape, without those of the main thread and the process. */
 export type Sources = () => Promise<Omit<Snapshot, 'thread' | 'process'>>;
@@ -19,11 +19,13 @@ export interface MetricsServer {
   close(): Promise<void>;
 }
 
+export interface MetricsServerOptions {
+  readonly config: { readonly METRICS_HOST: string; readonly METRICS_PORT: number };
+  readonly log: { error(fields: object, message: string): void };
+}
+
 /** Creates the server. It listens after `listen`. */
-export function createMetricsServer(
-  { config, log }: { config: Config; log: { error(fields: object, message: string): void } },
-  sources: Sources,
-): MetricsServer {
+export function createMetricsServer({ config, log }: MetricsServerOptions, sources: Sources): MetricsServer {
   const { METRICS_HOST: host, METRICS_PORT: port } = config;
   const scrape = createScrape(sources);
   const server = createServer(LIMITS, (request, response) => {
@@ -114,9 +116,4 @@ async function readDescriptors(): Promise<Pick<ProcessFigures, 'descriptors' | '
     // Expected where there is no /proc, as on macOS.
     return { descriptors: null, descriptorsMax: null };
   }
-}
-
-function readVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }

@@ -1,4 +1,4 @@
-// Secrets that everybody knows: what documents and templates offer as examples, and what is typed in their place.
+// Recognizes well-known keys and passwords: examples of documents and templates, and what users type in their place.
 
 /** Parts of the placeholders that tutorials, templates and generators print; letters and digits only. */
 const placeholders = [

@@ -1,9 +1,9 @@
-// The way of `talkgroup-radio reload` to the running service: a Unix socket in DATA_DIR, for its owner and root alone.
+// Connects the command `reload` with the running service by a Unix socket in DATA_DIR, for its owner and root only.
 import { once } from 'node:events';
 import { chmod, mkdir, rm } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join, relative, resolve } from 'node:path';
-import type { Look } from './certificate-renewal.js';
+import type { Look } from './renewal.js';
 
 /** What names the socket, the same for service and command. */
 interface Place {

@@ -1,12 +1,11 @@
 // Checks the token of every request to a route that is not public, before the body is read.
 import jwt from '@fastify/jwt';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { accountStanding } from '../auth/store.js';
-import { type Claims, createTokenVerifier, signing, type TokenKeys, verification } from '../auth/tokens.js';
-import type { Config } from '../config.js';
 import type { Database } from '../db/client.js';
 import { AppError } from '../errors.js';
-import { limitRequests } from './under-way.js';
+import { limitRequests } from '../http/under-way.js';
+import { accountStanding } from './store.js';
+import { type Claims, createTokenVerifier, signing, type TokenKeys, verification } from './tokens.js';
 
 declare module '@fastify/jwt' {
   interface FastifyJWT {
@@ -16,11 +15,15 @@ declare module '@fastify/jwt' {
   }
 }
 
+export interface GuardOptions {
+  /** Maximum number of unanswered requests of one user. */
+  readonly config: { readonly REQUESTS_PER_USER: number };
+  readonly tokenKeys: TokenKeys;
+  readonly database: Database;
+}
+
 /** Guards the routes registered on `app` from now on by their `config.access`. Without one it admits admins only. */
-export function addGuard(
-  app: FastifyInstance,
-  { config, tokenKeys, database }: { config: Config; tokenKeys: TokenKeys; database: Database },
-): void {
+export function addGuard(app: FastifyInstance, { config, tokenKeys, database }: GuardOptions): void {
   // Signs, and finds the token in the request; who may pass is decided by the verifier the relay has, too.
   app.register(jwt, { secret: tokenKeys[0], sign: signing, verify: verification });
   const verifyToken = createTokenVerifier(tokenKeys);

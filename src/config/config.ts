@@ -1,22 +1,18 @@
-// Reads the environment into a frozen Config. Only this file and listening.ts read process.env.
+// Reads the environment into a frozen Config. Only this file and ../listening.ts read process.env.
 import type { KeyObject } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import envSchema from 'env-schema';
-import { normalizeUsername } from './auth/usernames.js';
-import { type Env, Environment, formerOf, settings } from './config/environment.js';
-import { ConfigError, refuse } from './config/refusal.js';
-import { checkRules } from './config/rules.js';
-import { MANY, ownKeywords } from './config/setting.js';
-import { type Rate, readOrigins, readRanges, readRate, readSecretsKey } from './config/values.js';
-import { descriptorsMax, excessOf, type Shares, shareDescriptors } from './descriptors.js';
+import { normalizeUsername } from '../credentials/usernames.js';
+import { descriptorsMax, excessOf, type Shares, shareDescriptors } from '../descriptors.js';
+import { ConfigError } from '../errors.js';
+import { type Env, Environment, formerOf, settings } from './environment.js';
+import { refuse } from './refusal.js';
+import { checkRules } from './rules.js';
+import { MANY, ownKeywords } from './setting.js';
+import { type Rate, readOrigins, readRanges, readRate, readSecretsKey } from './values.js';
 
-export { ConfigError, portError } from './config/refusal.js';
-export { JWT_SECRET_BYTES_MIN } from './config/rules.js';
-export type { Rate } from './config/values.js';
-
-const rates = ['LOGIN_FAILURES_PAIR', 'LOGIN_FAILURES_NAME', 'LOGIN_FAILURES_ADDRESS'] as const;
-type Rates = Readonly<Record<(typeof rates)[number], Rate>>;
+type Rates = Readonly<Record<'LOGIN_FAILURES_PAIR' | 'LOGIN_FAILURES_NAME' | 'LOGIN_FAILURES_ADDRESS', Rate>>;
 
 /** The frozen settings of one process. */
 export interface Config

@@ -1,7 +1,8 @@
 // Writes metrics in Prometheus' text exposition format 0.0.4. It keeps no state.
 // https://prometheus.io/docs/instrumenting/exposition_formats/
-import type { Histogram } from './histogram.js';
-import type { Family, Snapshot } from './metric-families.js';
+import type { Histogram } from '../histogram.js';
+import type { Family } from './family.js';
+import type { Snapshot } from './snapshot.js';
 
 export const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 

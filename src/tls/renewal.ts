@@ -1,6 +1,5 @@
-// Presents a renewed certificate on both ports: looks at the content of its files once a minute, and when asked to.
+// Presents a renewed certificate on both ports. Looks at the content of its files once a minute, and when asked to.
 import { type Certificate, type CertificateFiles, readCertificate } from './certificate.js';
-import type { Renewal } from './relay/renewals.js';
 
 /** What one look at the files came to. */
 export interface Look {
@@ -10,8 +9,14 @@ export interface Look {
   readonly text: string;
 }
 
-/** Whom a port presents the certificate to. */
+/** The connections that a certificate is presented to. */
 export type Presented = 'rest' | 'relay' | 'relay_without_sni';
+
+/**
+ * The relay's answer to a certificate. `presented`: new connections get it. `changed`: the files hold something else by
+ * now. `no name left`, `rejected`: only a restart presents it.
+ */
+type RelayAnswer = 'presented' | 'changed' | 'no name left' | 'rejected';
 
 export interface CertificateRenewal {
   /** Looks now, for what has changed since `first`, and from now on once per `everyMs`. */
@@ -28,7 +33,7 @@ interface Options {
   /** What both ports present since the start. */
   readonly first: Certificate;
   readonly rest: { present(certificate: Certificate): void };
-  readonly relay: { present(certificate: Certificate): Promise<Renewal> };
+  readonly relay: { present(certificate: Certificate): Promise<RelayAnswer> };
   readonly everyMs?: number | undefined;
   readonly nowMs?: (() => number) | undefined;
   readonly log: Log;
@@ -138,7 +143,7 @@ export function createCertificateRenewal(options: Options): CertificateRenewal {
   };
 }
 
-const reasons: Readonly<Record<Exclude<Renewal, 'presented'>, string>> = {
+const reasons: Readonly<Record<Exclude<RelayAnswer, 'presented'>, string>> = {
   changed: 'the files changed while they were read, and the service looks again within a minute',
   'no name left': 'the WebSocket engine has no further server name for this certificate',
   rejected: 'the WebSocket engine cannot use the certificate and its key',

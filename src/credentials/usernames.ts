@@ -1,5 +1,5 @@
-// What a username is: one definition for registration, login and the command line.
-import { isPrintable } from '../http/schemas.js';
+// States what a username is: one definition for registration, login and the command line.
+import { isPrintable } from '../text.js';
 
 /** Code points, counted in the form that is stored. */
 const CHARACTERS_MAX = 64;

@@ -1,0 +1,25 @@
+// Declares the settings that the REST API reads, as the configuration has them.
+
+/** The connections and requests that the server accepts, and their time limits. */
+export interface ListenerSettings {
+  /** Both or none; none: plain text. */
+  readonly TLS_CERT_FILE?: string | undefined;
+  readonly TLS_KEY_FILE?: string | undefined;
+  /** Addresses and CIDR ranges. Empty: X-Forwarded-For is ignored. */
+  readonly TRUST_PROXY: readonly string[];
+  readonly REST_CONNECTIONS: number;
+  readonly HEADER_BYTES: number;
+  readonly URL_BYTES: number;
+  readonly HEADERS_TIMEOUT_S: number;
+  readonly REQUEST_TIMEOUT_S: number;
+  readonly ANSWER_TIMEOUT_S: number;
+}
+
+/** All of them. */
+export interface HttpSettings extends ListenerSettings {
+  readonly HOST: string;
+  readonly PORT: number;
+  readonly BODY_BYTES: number;
+  /** null: any origin. */
+  readonly CORS_ORIGINS: readonly string[] | null;
+}

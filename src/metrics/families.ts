@@ -1,0 +1,15 @@
+// Lists every metric, in the order in which a scrape shows them.
+import { databaseFamilies } from './database-families.js';
+import type { Family } from './family.js';
+import { httpFamilies } from './http-families.js';
+import { processFamilies, serviceFamilies } from './process-families.js';
+import { relayFamilies } from './relay-families.js';
+
+/** All metrics. Label values come from the code, such as a reason or a route template, never from a client. */
+export const families: readonly Family[] = [
+  ...serviceFamilies,
+  ...relayFamilies,
+  ...databaseFamilies,
+  ...httpFamilies,
+  ...processFamilies,
+];
