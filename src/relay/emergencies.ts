@@ -7,9 +7,9 @@ import type { EmergencyState } from '../protocol/codes.js';
 import type { EmergencyRow } from '../talk/store.js';
 import type { Fanout } from './fanout.js';
 import type { Floors } from './floors.js';
+import { Window } from './limits/window.js';
 import type { Membership, Talkgroup } from './members.js';
 import { say } from './messages.js';
-import { Window } from './window.js';
 
 /** What is written down; each may be repeated, and answers the notice that went to the other nodes, if one did. */
 export interface EmergencyWrites {

@@ -21,7 +21,7 @@ import {
 import { type Draft, type ServerMessageOf, textOf } from '../protocol/server-messages.js';
 import type { TalkLimits } from '../talk/floor.js';
 import type { EmergencyRow } from '../talk/store.js';
-import { budgetIn } from './budget.js';
+import { budgetIn } from './limits/budget.js';
 import type { Talkgroup } from './members.js';
 import type { Session } from './session.js';
 import type { Talk } from './talk.js';

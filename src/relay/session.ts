@@ -15,13 +15,13 @@ import {
   unwrapSequence,
   VERSION_1,
 } from '../protocol/frame.js';
-import type { Budget } from './budget.js';
 import { Control } from './control.js';
 import { countClose, countOurClose, type DropReason } from './counts.js';
 import { DROPPED, type Peer, SERVICE_TOPIC } from './fanout.js';
-import { Flood } from './flood.js';
 import { hasPart } from './floors.js';
 import type { House } from './house.js';
+import type { Budget } from './limits/budget.js';
+import { Flood } from './limits/flood.js';
 import { type Membership, mayTalk, type Talkgroup, type User } from './members.js';
 import { type ErrorAbout, say, snapshotOf } from './messages.js';
 import { Reception, type Subscription } from './reception.js';

@@ -1,11 +1,11 @@
 // One session's talk in one talkgroup: the grant or burst it has there, and what bounds the next.
 import type { Codec } from '../protocol/bodies.js';
-import { Bucket } from './bucket.js';
-import { Budget, budgetIn, budgetInAll } from './budget.js';
+import { Bucket } from './limits/bucket.js';
+import { Budget, budgetIn, budgetInAll } from './limits/budget.js';
+import { Window } from './limits/window.js';
 import type { Membership, Talkgroup } from './members.js';
 import type { Limits } from './messages.js';
 import type { Session } from './session.js';
-import { Window } from './window.js';
 
 /** How the talker's payloads are to be decoded, kept as it was given; null: Opus, 48 kHz, mono, 20 ms. */
 

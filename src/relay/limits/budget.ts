@@ -1,33 +1,38 @@
-// What all sockets of one user together may send: frames and bytes a second, in one talkgroup and in all of them.
+// Limits what all sockets of one user may send together: frames and bytes per second, in one talkgroup and in all.
 import { Bucket } from './bucket.js';
-import type { Limits } from './messages.js';
 
 export interface Rate {
   readonly framesPerSecond: number;
-  /** Of payload, as FRAME_BYTES. */
+  /** Of payload, as FRAME_BYTES counts them. */
   readonly bytesPerSecond: number;
 }
 
-type Rates = Pick<Limits, 'framesPerSecond' | 'userBytesPerSecond'>;
+/** The settings that the budgets follow from. */
+interface Rates {
+  /** Of one session in one talkgroup. */
+  readonly framesPerSecond: number;
+  /** Of all sockets of a user in one talkgroup. */
+  readonly userBytesPerSecond: number;
+}
 
-/** Of one user in one talkgroup. */
+/** The budget of one user in one talkgroup. */
 export const budgetIn = ({ framesPerSecond, userBytesPerSecond }: Rates): Rate => ({
   framesPerSecond: 2 * framesPerSecond,
   bytesPerSecond: userBytesPerSecond,
 });
 
-/** As many talkgroups at once as one session may talk in. */
+/** Talkgroups that one session may talk in at once. */
 const TALKGROUPS = 8;
 
-/** Of one user in all talkgroups. */
+/** The budget of one user in all talkgroups. */
 export function budgetInAll(limits: Rates): Rate {
   const { framesPerSecond, bytesPerSecond } = budgetIn(limits);
   return { framesPerSecond: TALKGROUPS * framesPerSecond, bytesPerSecond: TALKGROUPS * bytesPerSecond };
 }
 
-/** Frames are refused for so long, then a burst ends. */
+/** After frames were refused for this time (ms), a burst ends. */
 const EXCEEDED_MS_MAX = 2000;
-/** Without a refused frame for so long the count begins anew. */
+/** After this time (ms) without a refused frame, the count begins again. */
 const PAUSE_MS = 1000;
 
 export class Budget {
@@ -36,13 +41,13 @@ export class Budget {
   private exceededSinceMs = 0;
   private exceededAtMs = Number.NEGATIVE_INFINITY;
 
-  /** A second's worth at once: what one session may send at once, and more than any one frame. */
+  /** The burst is the rate of one second: what one session may send at once, and more than any frame. */
   constructor({ framesPerSecond, bytesPerSecond }: Rate, nowMs: number) {
     this.frames = new Bucket(framesPerSecond, framesPerSecond, nowMs);
     this.bytes = new Bucket(bytesPerSecond, bytesPerSecond, nowMs);
   }
 
-  /** true: a frame with so many bytes is within it, and spent. */
+  /** Spends a frame with `bytes` of payload and returns true. Returns false and spends nothing beyond the budget. */
   take(bytes: number, nowMs: number): boolean {
     if (!this.frames.take(nowMs)) return false;
     if (this.bytes.take(nowMs, bytes)) return true;
@@ -50,13 +55,13 @@ export class Budget {
     return false;
   }
 
-  /** What `take` took was not used: a frame that is not relayed costs the other sockets nothing. */
+  /** Returns what `take` spent: a frame that is not relayed costs the user's other sockets nothing. */
   giveBack(bytes: number): void {
     this.frames.giveBack(1);
     this.bytes.giveBack(bytes);
   }
 
-  /** A frame was refused; true: frames have been for 2 s, which is counted anew from here on. */
+  /** Counts a refused frame. Returns true when frames were refused for 2 s, and begins the next 2 s. */
   isExceededForLong(nowMs: number): boolean {
     if (nowMs - this.exceededAtMs > PAUSE_MS) this.exceededSinceMs = nowMs;
     this.exceededAtMs = nowMs;

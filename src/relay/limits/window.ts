@@ -1,6 +1,6 @@
-// A sliding window: so many within any so long a time.
+// Limits events with a sliding window: at most `max` within any period of `ms`.
 
-/** Remembers at most `max` moments. */
+/** Remembers at most `max` times. */
 export class Window {
   private readonly max: number;
   private readonly ms: number;
@@ -11,13 +11,13 @@ export class Window {
     this.ms = ms;
   }
 
-  /** true: one more would be beyond the limit. `nowMs` is monotonic. */
+  /** Whether one more event would exceed the limit. `nowMs` is monotonic. */
   isFull(nowMs: number): boolean {
     const oldest = this.taken[0];
     return this.taken.length >= this.max && oldest !== undefined && nowMs - oldest < this.ms;
   }
 
-  /** true: within the limit, and counted. */
+  /** Counts one event and returns true. Returns false and counts nothing beyond the limit. */
   take(nowMs: number): boolean {
     if (this.isFull(nowMs)) return false;
     if (this.taken.length >= this.max) this.taken.shift();

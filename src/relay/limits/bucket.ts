@@ -1,22 +1,22 @@
-// A token bucket: so many a second, so many at once.
+// Limits a rate with a token bucket: tokens per second, and a burst.
 
-/** A sum of fractions may lie a little above the number that it stands for. */
+/** Tolerance (ms): a sum of fractions may come out slightly above the exact number. */
 const ROUNDING_MS = 1e-6;
 
 export class Bucket {
   private readonly tokenMs: number;
   private readonly fullMs: number;
-  /** Every token up to this moment is spent: one number to keep instead of tokens and when they were counted. */
+  /** Every token up to this time is spent. One number replaces the count of tokens and the time of that count. */
   private spentUntilMs: number;
 
-  /** Starts full. `nowMs` is monotonic, as everywhere in the relay. */
+  /** Starts full. `nowMs` is monotonic, as in the whole relay. */
   constructor(perSecond: number, burst: number, nowMs: number) {
     this.tokenMs = 1000 / perSecond;
     this.fullMs = burst * this.tokenMs;
     this.spentUntilMs = nowMs - this.fullMs;
   }
 
-  /** true: within the rate, and so many tokens are spent. */
+  /** Spends the tokens and returns true. Returns false and spends nothing when the rate does not allow them. */
   take(nowMs: number, tokens = 1): boolean {
     const spentUntilMs = Math.max(this.spentUntilMs, nowMs - this.fullMs) + tokens * this.tokenMs;
     if (spentUntilMs > nowMs + ROUNDING_MS) return false;
@@ -24,14 +24,14 @@ export class Bucket {
     return true;
   }
 
-  /** The same, but all of the tokens but one may be owed: true when at least one is left. */
+  /** Spends the tokens when at least one is left. The rest becomes a debt that later tokens pay. */
   takeOwing(nowMs: number, tokens: number): boolean {
     if (!this.take(nowMs)) return false;
     this.spentUntilMs += (tokens - 1) * this.tokenMs;
     return true;
   }
 
-  /** What `take` took was not used. */
+  /** Returns tokens that `take` spent and the caller did not use. */
   giveBack(tokens: number): void {
     this.spentUntilMs -= tokens * this.tokenMs;
   }

@@ -1,4 +1,4 @@
-// Abuse told from a slip: ten times a rate, kept up for two seconds.
+// Detects abuse: ten times a rate for two seconds. A lower excess may be an accident.
 
 const FACTOR = 10;
 const WINDOW_MS = 2000;
@@ -12,7 +12,7 @@ export class Flood {
     this.max = (FACTOR * perSecond * WINDOW_MS) / 1000;
   }
 
-  /** Counts one; true: it goes on beyond all measure. `nowMs` is monotonic. */
+  /** Counts one event. Returns true when the events of this window are abuse. `nowMs` is monotonic. */
   hit(nowMs: number): boolean {
     if (nowMs - this.sinceMs > WINDOW_MS) {
       this.sinceMs = nowMs;
