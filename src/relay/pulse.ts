@@ -1,6 +1,6 @@
 // The relay's one timer: the pings that no frame brought, talk that ended by time, receivers that are late, and what
 // else is due now and then.
-import { type Histogram, newHistogram, observe } from '../histogram.js';
+import { type Histogram, LOOP_DELAYS_MS, newHistogram, observe } from '../histogram.js';
 import type { Asking } from './asking.js';
 import type { Fanout } from './fanout.js';
 import type { Floors } from './floors.js';
@@ -39,9 +39,6 @@ export interface PulseFigures {
   /** Lag of the slowest receiver that owes an answer. */
   lagMsMax: number;
 }
-
-/** From what a timer is late on an idle machine to a stall that everybody hears. */
-export const LOOP_DELAYS_MS = [1, 2.5, 5, 10, 20, 50, 100, 250, 500, 1000, 2500];
 
 /** Waking up costs a tenth of a millisecond, whatever there is to do: at 20 ms an idle relay used 1 % of a core. */
 export const PULSE_MS = 50;
