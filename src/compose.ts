@@ -23,8 +23,9 @@ import { createHttpServer } from './http/server.js';
 import { checkSecrets } from './keys/secrets.js';
 import { createKeyring, type Keyring } from './keys/wrapping.js';
 import { createMetricsServer } from './metrics.js';
-import { composeRelay, HANDSHAKES, type Handshakes, type RelaySide } from './relay/compose.js';
+import { composeRelay, HANDSHAKES, type Handshakes } from './relay/compose.js';
 import { startRelayThread } from './relay/host.js';
+import type { RelaySide } from './relay/relay-side.js';
 import { createReloadServer } from './reload.js';
 import { restRoutes } from './rest.js';
 

@@ -6,7 +6,7 @@ import type { DatabaseFigures } from './db/client.js';
 import type { FixCounts } from './gps/counts.js';
 import type { Histogram } from './histogram.js';
 import type { HttpCounts } from './http/counts.js';
-import type { RelayFigures } from './relay/figures.js';
+import type { RelayFigures } from './relay/relay-side.js';
 import type { ThreadFigures } from './thread-figures.js';
 
 /** The numbers of one scrape. */

@@ -29,12 +29,12 @@ const exceptions: Readonly<Record<string, string>> = {
   'src/relay/thread.ts -> src/auth/tokens.ts': 'composes the relay on its own thread',
   'src/relay/compose.ts -> src/gps/counts.ts':
     'composes the relay: GPS_UPDATE is stored like POST /devices/:id/gps',
-  'src/relay/figures.ts -> src/gps/counts.ts': 'and its counts are shown with those of the relay',
+  'src/relay/relay-side.ts -> src/gps/counts.ts': 'and its counts are shown with those of the relay',
   'src/relay/compose.ts -> src/emergencies/store.ts':
     'composes the relay: what it announces is stored where REST reads it',
   'src/relay/compose.ts -> src/talk/store.ts': 'composes the relay',
   'src/relay/floors.ts -> src/talk/floor.ts': 'carries out what the pure machine says',
-  'src/relay/floor-counts.ts -> src/talk/floor.ts': 'counts what the pure machine says',
+  'src/relay/count-step.ts -> src/talk/floor.ts': 'counts what the pure machine says',
   'src/relay/members.ts -> src/talk/floor.ts': 'a talkgroup begins with an empty floor',
   'src/relay/presence.ts -> src/presence/roster.ts': 'announces what the pure roster says',
 };

@@ -1,5 +1,4 @@
-// Floor control of live sessions: steps the pure machine of each talkgroup and carries out what it says.
-
+// Controls the floor for live sessions: steps the pure machine of each talkgroup and carries out its outcomes.
 import type { UserId } from '../ids.js';
 import type { Ref } from '../protocol/bodies.js';
 import type { EndCode, RevokeCode } from '../protocol/codes.js';
@@ -15,9 +14,10 @@ import {
   type TalkLimits,
   waitingOf,
 } from '../talk/floor.js';
-import type { Counts } from './counts.js';
+import { countStep } from './count-step.js';
 import type { Fanout } from './fanout.js';
-import { countStep, type Denial } from './floor-counts.js';
+import type { Counts } from './figures/counts.js';
+import type { Denial } from './figures/floor-counts.js';
 import { isInEmergency, type Membership, type Talkgroup } from './members.js';
 import { say } from './messages.js';
 import type { Session } from './session.js';

@@ -4,8 +4,8 @@
 // gets what waited in all of them in one.
 
 import { encodeBundle } from '../protocol/bundle.js';
-import type { Counts } from './counts.js';
 import type { Fanout } from './fanout.js';
+import type { Counts } from './figures/counts.js';
 import { type Hearer, Held, type Hold, heldBy } from './held.js';
 import { mayTalk, type Talkgroup } from './members.js';
 import type { Talk } from './talk.js';

@@ -7,10 +7,10 @@ import type { CertificateFiles } from '../certificate.js';
 import { closes } from '../protocol/closes.js';
 import { HEADER_BYTES } from '../protocol/frame.js';
 import { type Cap, type CapLog, type ConnectionFigures, createCap } from './cap.js';
-import { countEngineDrop, countNotUpgraded, countRefused, type EngineDrop } from './counts.js';
 import { byTurns } from './crowd.js';
 import type { Early } from './early.js';
 import type { Publisher } from './fanout.js';
+import { countEngineDrop, countNotUpgraded, countRefused, type EngineDrop } from './figures/counts.js';
 import type { Admission, Relay, Verified } from './relay.js';
 import type { Session } from './session.js';
 

@@ -1,13 +1,14 @@
 // The relay's one timer: the pings that no frame brought, talk that ended by time, receivers that are late, and what
 // else is due now and then.
-import { type Histogram, LOOP_DELAYS_MS, newHistogram, observe } from '../histogram.js';
+import { LOOP_DELAYS_MS, newHistogram, observe } from '../histogram.js';
 import type { Asking } from './asking.js';
 import type { Fanout } from './fanout.js';
+import type { PulseFigures } from './figures/present.js';
+import type { Sampling } from './figures/sampling.js';
 import type { Floors } from './floors.js';
 import { markHeld } from './held.js';
 import type { FairClock } from './lag.js';
 import type { Talkgroup } from './members.js';
-import type { Sampling } from './sampling.js';
 import type { Session } from './session.js';
 
 export interface PulseOptions {
@@ -30,14 +31,6 @@ export interface PulseOptions {
 export interface Pulse {
   readonly figures: PulseFigures;
   stop(): void;
-}
-
-/** Plain numbers, as the pulse finds them in passing. */
-export interface PulseFigures {
-  /** How late each pulse came: what everything on this thread waits for its turn. */
-  readonly delay: Histogram;
-  /** Lag of the slowest receiver that owes an answer. */
-  lagMsMax: number;
 }
 
 /** Waking up costs a tenth of a millisecond, whatever there is to do: at 20 ms an idle relay used 1 % of a core. */

@@ -3,14 +3,14 @@ import type { VerifyToken } from '../auth/tokens.js';
 import type { Notice } from '../db/notices.js';
 import { type Close, closes } from '../protocol/closes.js';
 import { createAsking } from './asking.js';
-import { type Counts, countClose, countHandshake, newCounts } from './counts.js';
 import { type Crowd, createCrowd } from './crowd.js';
 import { drain, drainMsMax } from './drain.js';
 import { EarlyMessages } from './early.js';
 import { createEffects, refusalOf } from './effects.js';
 import { createEmergencies, type EmergencyWrites } from './emergencies.js';
 import { createFanout, type Peer, type Publisher, SERVICE_TOPIC } from './fanout.js';
-import type { Present, RelayFigures } from './figures.js';
+import { type Counts, countClose, countHandshake, newCounts } from './figures/counts.js';
+import { createSampling } from './figures/sampling.js';
 import { createFloors } from './floors.js';
 import { createHolding } from './holding.js';
 import type { House } from './house.js';
@@ -20,8 +20,8 @@ import { say } from './messages.js';
 import { createParking } from './parking.js';
 import { createPresence } from './presence.js';
 import { PULSE_MS, startPulse } from './pulse.js';
+import type { RelayFigures } from './relay-side.js';
 import { createRights, type Loaded, type Rights, type RightsReads } from './rights.js';
-import { createSampling } from './sampling.js';
 import { Session } from './session.js';
 
 export interface RelayOptions {
@@ -195,7 +195,11 @@ export function createRelay(options: RelayOptions): Relay {
   });
 
   function admit({ claims, resume }: Handshake, answer: (admission: Admission) => void): void {
-    const done = countHandshake(counts, answer);
+    const answered = countHandshake(counts);
+    const done = (admission: Admission) => {
+      answered('close' in admission ? admission.close : null);
+      answer(admission);
+    };
     if (claims === null) return done({ close: closes.invalid_token });
     if (closing) return done({ close: closes.restart });
     if (!options.started()) return done({ close: closes.overloaded });
@@ -289,7 +293,7 @@ export function createRelay(options: RelayOptions): Relay {
     if (leaving !== null) attempt(leaving, () => leaving.close(closes.replaced));
   }
 
-  function present(): Present {
+  function present(): RelayFigures['present'] {
     const active = [...floors.active];
     const live = fanout.hearers(SERVICE_TOPIC);
     return {
@@ -336,11 +340,6 @@ export function createRelay(options: RelayOptions): Relay {
   };
 }
 
-/** So that a flapping phone never locks itself out. */
-function longestSilent(sessions: readonly Session[]): Session | null {
-  let oldest: Session | null = null;
-  for (const session of sessions) {
-    if (oldest === null || session.heardAtMs < oldest.heardAtMs) oldest = session;
-  }
-  return oldest;
-}
+/** The session to close for a new one: a flapping phone never locks itself out. */
+const longestSilent = (sessions: readonly Session[]): Session | null =>
+  sessions.toSorted((one, other) => one.heardAtMs - other.heardAtMs)[0] ?? null;

@@ -16,8 +16,8 @@ import {
   VERSION_1,
 } from '../protocol/frame.js';
 import { Control } from './control.js';
-import { countClose, countOurClose, type DropReason } from './counts.js';
 import { DROPPED, type Peer, SERVICE_TOPIC } from './fanout.js';
+import { countClose, countOurClose, type DropReason } from './figures/counts.js';
 import { hasPart } from './floors.js';
 import type { House } from './house.js';
 import type { Budget } from './limits/budget.js';

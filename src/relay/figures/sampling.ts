@@ -1,30 +1,30 @@
-// Traffic by sample, so that a frame pays one comparison: the first frame relayed after each pulse is timed until the
-// engine has written it, and its length stands for those of all frames until the next pulse.
-import { type Histogram, newHistogram, observe } from '../histogram.js';
+// Samples the traffic, so that a frame costs one comparison. The first frame relayed after each tick of the housekeeping
+// timer is timed until uWebSockets.js has written it. Its length stands for all frames until the next tick.
+import { type Histogram, newHistogram, observe } from '../../histogram.js';
 
-/** A turn of the loop takes tenths of a millisecond when there is little to do; a second of it is heard by everybody. */
+/** Bounds (ms). A loop turn with little work takes tenths of a millisecond. Every listener hears a turn of a second. */
 const LATENCY_MS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 50, 100, 250, 500, 1000];
 
 /** Plain numbers. */
 export interface Sampled {
-  /** Of sampled frames, from their receipt to the end of the turn in which the engine wrote them to all receivers. */
+  /** Of sampled frames: from their receipt to the end of the turn in which uWebSockets.js wrote them to all receivers. */
   readonly latency: Histogram;
-  /** Frames times the receivers there were at the pulse behind them. */
+  /** Frames times the receivers at the next tick. */
   framesOut: number;
-  /** By the length of the sampled frames. */
+  /** Estimated from the length of the sampled frames. */
   bytesIn: number;
   bytesOut: number;
 }
 
 export interface Sampling {
   readonly sampled: Sampled;
-  /** The next frame is the sample; set by the pulse, and all that the hot path asks. */
+  /** Whether the next frame is the sample. Each tick sets it. The hot path reads nothing else. */
   isArmed: boolean;
-  /** false: of the next sample only its length is taken. */
+  /** false: only the length of the next sample is taken. */
   isTimed: boolean;
-  /** A relayed frame, received at that moment (monotonic ms). */
+  /** Takes a relayed frame as the sample; `receivedAtMs` is monotonic. */
   take(receivedAtMs: number, bytes: number): void;
-  /** Called with every pulse: what was relayed since the last, and in how many copies it went out. */
+  /** Called with every tick: frames relayed since the last one, and the copies that went out. */
   add(framesIn: number, framesOut: number): void;
 }
 
@@ -33,7 +33,7 @@ export function createSampling(nowMs: () => number): Sampling {
   let receivedAtMs = 0;
   let frameBytes = 0;
 
-  // Runs behind the engine's part of the turn, in which it writes to the sockets what was published to them.
+  // Runs after uWebSockets.js has written everything published in this turn to the sockets.
   const close = () => observe(sampled.latency, nowMs() - receivedAtMs);
 
   const sampling: Sampling = {

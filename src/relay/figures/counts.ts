@@ -1,74 +1,73 @@
-// What the relay counts: plain numbers, because the hot path increments them.
-import { type Close, closes } from '../protocol/closes.js';
-import type { TextRefusal } from '../protocol/codes.js';
+// Holds what the relay counts as plain numbers, because the hot path increments them.
+import { type Close, closes } from '../../protocol/closes.js';
+import type { TextRefusal } from '../../protocol/codes.js';
 import { type FloorCounts, newFloorCounts } from './floor-counts.js';
-import type { Admission } from './relay.js';
 
 export type DropReason =
-  /** The socket has no session any more, or its token was refused. */
+  /** The socket has no session any more, or its token was rejected. */
   | 'no_session'
-  /** Beyond what is kept until WELCOME, or the socket got no WELCOME. */
+  /** More than the relay keeps until WELCOME, or the socket got no WELCOME. */
   | 'before_welcome'
-  /** It waited for WELCOME for too long. */
+  /** It waited too long for WELCOME. */
   | 'too_old'
   | 'bad_frame'
   | 'not_member'
   | 'listen_only'
   | 'rate_limited'
-  /** All sockets of the user together sent too much. */
+  /** All sockets of the user together exceeded their budget. */
   | 'over_budget'
   | 'too_many_talkgroups'
   | 'withdrawn'
-  /** Of a burst that the server ended or denied. */
+  /** It belongs to a burst that the server ended or denied. */
   | 'muted'
-  /** The first of a burst that the floor denied. */
+  /** The first frame of a burst that floor control denied. */
   | 'denied'
   | 'no_burst';
 
 export interface Counts {
-  /** Of sessions; each is relayed or dropped with a reason. */
+  /** Frames of sessions. Each is relayed, or dropped with a reason. */
   framesIn: number;
   framesRelayed: number;
-  /** Relayed ones that some receivers were not given: held for them when the server took their burst back. */
+  /** Relayed frames that some receivers did not get: they were buffered when the server revoked their burst. */
   discarded: number;
   bursts: number;
-  /** Times the engine dropped what was meant for a receiver whose buffer was full; how much it dropped it does not say. */
+  /** Times uWebSockets.js dropped messages for a receiver with a full buffer. It does not say how many. */
   overruns: number;
-  /** Times a receiver was taken out of the audio for being too slow. */
+  /** Times the audio of a lagging receiver was paused. */
   lagging: number;
-  /** Receivers out of the audio right now. */
+  /** Receivers with paused audio now. */
   behind: number;
-  /** Frames that went by receivers while they were out of it: what LAG tells them, or would have told who did not return. */
+  /** Frames that receivers missed while their audio was paused, as LAG reports them. Includes receivers that did not return. */
   missed: number;
-  /** Pongs that answer no ping of ours. */
+  /** Pongs that answer no ping of the relay. */
   strayPongs: number;
-  /** Sessions that went on over another socket. */
+  /** Sessions that continued on another socket. */
   resumed: number;
-  /** Sessions kept for their return that were given up before their time, for want of room. */
+  /** Detached sessions that were evicted before their time, for lack of space. */
   forgotten: number;
-  /** Sessions that ended by a fault of ours. */
+  /** Sessions that ended by a bug of the relay. */
   failed: number;
   readonly dropped: Record<DropReason, number>;
-  /** Text messages that no session received. */
+  /** Text messages that reached no session. */
   readonly textsDropped: Record<'no_session' | 'before_welcome', number>;
-  /** Text messages of sessions, refused ones included. */
+  /** Text messages of sessions, rejected ones included. */
   textsIn: number;
-  /** By the code of their ERROR, which beyond a rate only those get that ask for an answer. */
+  /** By the code of their ERROR. Above a rate, only messages with a `ref` get an ERROR. */
   readonly textsRefused: Record<TextRefusal, number>;
   readonly handshakes: HandshakeCounts;
-  /** Requests on the relay's port that are no upgrade or a bad one, by status. */
+  /** Requests on the relay's port without a valid upgrade, by status. */
   readonly notUpgraded: Record<string, number>;
   /** Closed sockets that had a session, by close code. */
   readonly closed: Record<string, number>;
-  /** Sockets of sessions that we closed, by the reason they were given; those that the engine dropped were given none. */
+  /** Sockets of sessions that the relay closed, by reason. uWebSockets.js sends no reason for a socket that it drops. */
   readonly closes: Record<string, number>;
   readonly floor: FloorCounts;
 }
 
 export interface HandshakeCounts {
-  /** Those that wait for the database right now. */
+  /** Handshakes that wait for the database now. */
   loading: number;
-  /** Those that became or resumed a session: not who had gone while it was loaded. */
+  /** Handshakes that became or resumed a session. Not those that disconnected during the read. */
   admitted: number;
   /** By the reason of the close. */
   readonly refused: Record<string, number>;
@@ -123,40 +122,36 @@ export const newCounts = (): Counts => ({
   floor: newFloorCounts(),
 });
 
-/** Counts a handshake as loading until it is answered with `done`. */
-export function countHandshake(
-  { handshakes }: Counts,
-  done: (admission: Admission) => void,
-): (admission: Admission) => void {
+/** Counts a handshake as loading until the returned function is called: with the close, or null when it is admitted. */
+export function countHandshake({ handshakes }: Counts): (close: Close | null) => void {
   handshakes.loading++;
-  return (admission) => {
+  return (close) => {
     handshakes.loading--;
-    if ('close' in admission) add(handshakes.refused, admission.close.reason);
-    done(admission);
+    if (close !== null) add(handshakes.refused, close.reason);
   };
 }
 
-/** A handshake that is closed before anything is loaded for it, or whatever the database says of it later. */
+/** Counts a handshake that is closed without regard to the database. */
 export function countRefused({ handshakes }: Counts, { reason }: Close): void {
   add(handshakes.refused, reason);
 }
 
-/** A client closes with whatever code it likes, and labels must not be without end: the unknown ones are one. */
+/** Counts a closed socket. A client may send any code, so all unknown codes share one label. */
 export function countClose({ closed }: Counts, code: number): void {
   add(closed, CLOSE_CODES.has(code) ? String(code) : 'other');
 }
 
-/** A request of plain HTTP, answered with that status. */
+/** Counts a plain HTTP request that was answered with this status. */
 export function countNotUpgraded({ notUpgraded }: Counts, status: number): void {
   add(notUpgraded, String(status));
 }
 
-/** A session's socket that we close. */
+/** Counts a session's socket that the relay closes. */
 export function countOurClose({ closes }: Counts, { reason }: Close): void {
   add(closes, reason);
 }
 
-/** A session's socket that the engine dropped without a close frame. */
+/** Counts a session's socket that uWebSockets.js dropped without a close frame. */
 export function countEngineDrop({ closes }: Counts, reason: EngineDrop): void {
   add(closes, reason);
 }
@@ -165,11 +160,11 @@ function add(counts: Record<string, number>, name: string): void {
   counts[name] = (counts[name] ?? 0) + 1;
 }
 
-/** A series begins at 0 and not with its first event, which nobody would see as a change. */
+/** A series begins at 0: a series that began with its first event would show no change. */
 const zeros = (names: Iterable<string | number>): Record<string, number> =>
   Object.fromEntries([...names].map((name) => [name, 0]));
 
-/** What ends a session's socket; the session ends with it, is kept, or goes on over another one. */
+/** Closes that end a session's socket. The session ends too, is detached, or continues on another socket. */
 const ENDS = [
   closes.resumed,
   closes.invalid_token,
@@ -183,12 +178,12 @@ const ENDS = [
   closes.replaced,
 ];
 
-/** Limits that the engine keeps for us, which tells nobody but us. */
+/** Limits that uWebSockets.js enforces. It sends the client no close frame. */
 const engineDrops = [closes.too_big.reason, 'timed out'] as const;
 
 export type EngineDrop = (typeof engineDrops)[number];
 
-/** What a handshake can be answered with. */
+/** Closes that can answer a handshake. */
 const REFUSALS = [
   closes.invalid_token,
   closes.unknown_user,
@@ -199,10 +194,10 @@ const REFUSALS = [
   closes.rate_limited,
 ];
 
-/** What the relay's port answers to plain HTTP. */
+/** Statuses that the relay's port answers to plain HTTP. */
 const NO_UPGRADE = [400, 403, 404, 405, 426, 500];
 
-/** RFC 6455 section 7.4.1 and the IANA registry; 1005 and 1006 stand for no code and no close frame at all. */
+/** RFC 6455 section 7.4.1 and the IANA registry; 1005 means no code, 1006 no close frame. */
 const CLOSE_CODES: ReadonlySet<number> = new Set([
   1000, 1001, 1002, 1003, 1005, 1006, 1007, 1008, 1009, 1010, 1011, 1012, 1013, 1014,
 ]);
