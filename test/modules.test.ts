@@ -14,6 +14,7 @@ const modules: Readonly<Record<string, readonly string[]>> = {
   'src/config': ['src/keys'],
   'src/db': [],
   'src/devices': ['src/db', 'src/http'],
+  'src/directory': ['src/db', 'src/protocol'],
   'src/docs': ['src/config', 'src/http'],
   'src/emergencies': ['src/db', 'src/http'],
   'src/gps': ['src/db', 'src/http', 'src/protocol'],
@@ -23,6 +24,7 @@ const modules: Readonly<Record<string, readonly string[]>> = {
   'src/protocol': [],
   'src/relay': [
     'src/db',
+    'src/directory',
     'src/presence',
     'src/protocol',
     'src/relay/figures',
@@ -31,7 +33,7 @@ const modules: Readonly<Record<string, readonly string[]>> = {
   ],
   'src/relay/figures': ['src/protocol'],
   'src/relay/limits': [],
-  'src/talk': ['src/db', 'src/protocol'],
+  'src/talk': ['src/protocol'],
   'src/talkgroups': ['src/db', 'src/http', 'src/protocol'],
   bench: ['src/client', 'src/protocol'],
 };

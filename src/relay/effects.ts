@@ -1,7 +1,7 @@
 // What a change of rights does to live sessions.
 
+import type { Account, EmergencyRow } from '../directory/records.js';
 import { type Close, closes } from '../protocol/closes.js';
-import type { Account, EmergencyRow } from '../talk/store.js';
 import type { Fanout } from './fanout.js';
 import type { Floors } from './floors.js';
 import type { Membership, Talkgroup, User } from './members.js';

@@ -1,10 +1,10 @@
 // Emergencies of live talkgroups: announced at once, stored behind that, followed when another node changed one.
 import { randomUUID } from 'node:crypto';
 import { type Notice, noticeOf } from '../db/notices.js';
+import type { EmergencyRow } from '../directory/records.js';
 import { AppError } from '../errors.js';
 import type { TalkgroupId, UserId } from '../ids.js';
 import type { EmergencyState } from '../protocol/codes.js';
-import type { EmergencyRow } from '../talk/store.js';
 import type { Fanout } from './fanout.js';
 import type { Floors } from './floors.js';
 import { Window } from './limits/window.js';

@@ -1,9 +1,9 @@
 // Whom this relay holds: users with live sessions, their memberships, and the talkgroups they are members of.
+import type { Account, EmergencyRow, MembershipRow } from '../directory/records.js';
 import type { DeviceId, TalkgroupId, UserId } from '../ids.js';
 import type { Listing, Roster } from '../presence/roster.js';
 import type { FloorMode } from '../protocol/codes.js';
 import { emptyFloor, type Floor } from '../talk/floor.js';
-import type { Account, EmergencyRow, MembershipRow } from '../talk/store.js';
 import type { Held } from './held.js';
 import type { Bucket } from './limits/bucket.js';
 import type { Budget } from './limits/budget.js';

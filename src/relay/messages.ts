@@ -1,4 +1,5 @@
 // What the relay says: the JSON messages of the protocol from its side.
+import type { EmergencyRow } from '../directory/records.js';
 import type { Announcement } from '../presence/roster.js';
 import type {
   Emergency,
@@ -20,7 +21,6 @@ import {
 } from '../protocol/codes.js';
 import { type Draft, type ServerMessageOf, textOf } from '../protocol/server-messages.js';
 import type { TalkLimits } from '../talk/floor.js';
-import type { EmergencyRow } from '../talk/store.js';
 import { budgetIn } from './limits/budget.js';
 import type { Talkgroup } from './members.js';
 import type { Session } from './session.js';

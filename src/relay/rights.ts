@@ -4,8 +4,8 @@
 // what cannot be undone. A read during which a notice touching the same user, device or talkgroup arrived grants
 // nothing and is repeated. So no order of arrival, and no lost notice once a gap was noticed, leaves a right standing.
 import type { Notice } from '../db/notices.js';
+import type { Account, TalkgroupRow } from '../directory/records.js';
 import type { TalkgroupId, UserId } from '../ids.js';
-import type { Account, TalkgroupRow } from '../talk/store.js';
 import { type Batch, type Cause, createDue } from './due.js';
 import { createMembers, type Membership, type User } from './members.js';
 import { createReading } from './reading.js';

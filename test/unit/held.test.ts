@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { mock } from 'node:test';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
+import type { MembershipRow } from '../../src/directory/records.js';
 import type { TalkgroupId, UserId } from '../../src/ids.js';
 import { decodeFrames } from '../../src/protocol/bundle.js';
 import { encodeFrame } from '../../src/protocol/frame.js';
@@ -11,7 +12,6 @@ import type { Peer } from '../../src/relay/fanout.js';
 import { flushHeld, Held, HOLDS, type Hold, heldBy } from '../../src/relay/held.js';
 import type { Membership, Talkgroup } from '../../src/relay/members.js';
 import type { Talk } from '../../src/relay/talk.js';
-import type { MembershipRow } from '../../src/talk/store.js';
 import { eventually } from '../helpers/eventually.js';
 import { relayAlone, seated } from '../helpers/relay-alone.js';
 

@@ -2,11 +2,11 @@
 // cannot be read costs the others.
 import t from 'tap';
 import { noticeOf } from '../../src/db/notices.js';
+import type { Account } from '../../src/directory/records.js';
 import { AppError } from '../../src/errors.js';
 import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
 import { createRights, type Loaded } from '../../src/relay/rights.js';
 import type { Session } from '../../src/relay/session.js';
-import type { Account } from '../../src/talk/store.js';
 import { manualClock } from '../helpers/client-fakes.js';
 
 const BATCH = 50;

@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { type Change, type Notice, noticeOf } from '../../src/db/notices.js';
+import type { Account, EmergencyRow, TalkgroupRow } from '../../src/directory/records.js';
 import { AppError } from '../../src/errors.js';
 import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
 import { createEffects } from '../../src/relay/effects.js';
@@ -12,7 +13,6 @@ import { Membership, mayTalk, Talkgroup, User } from '../../src/relay/members.js
 import { createRights, type Loaded, type Rights } from '../../src/relay/rights.js';
 import type { Session } from '../../src/relay/session.js';
 import type { RightsEffects } from '../../src/relay/settle.js';
-import type { Account, EmergencyRow, TalkgroupRow } from '../../src/talk/store.js';
 
 const userIds = ['ann', 'bob', 'cid'] as UserId[];
 const talkgroupIds = ['fire', 'rail'] as TalkgroupId[];

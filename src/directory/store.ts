@@ -1,60 +1,15 @@
-// What the relay asks the database: who a user is, where he may talk and who is in distress there, and numbers for
-// sessions.
+// Reads users, their memberships and the open emergencies for the relay, and takes blocks of session numbers.
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
-import type { DeviceId, TalkgroupId, UserId } from '../ids.js';
-import type { EmergencyState, FloorMode } from '../protocol/codes.js';
+import type { TalkgroupId, UserId } from '../ids.js';
+import type { Account, EmergencyRow, TalkgroupRow } from './records.js';
 
-export interface TalkgroupRow {
-  readonly id: TalkgroupId;
-  /** u32, stands for the talkgroup in an audio frame. */
-  readonly number: number;
-  readonly name: string;
-  readonly rotation_counter: number;
-  readonly floor_mode: FloorMode;
-  readonly max_talk_ms: number;
-  /** The open ones, oldest first. */
-  readonly emergencies: readonly EmergencyRow[];
-}
-
-/** An emergency that is not cleared. */
-export interface EmergencyRow {
-  readonly id: string;
-  readonly user_id: UserId;
-  readonly username: string;
-  readonly state: Exclude<EmergencyState, 'cleared'>;
-  /** Degrees in WGS 84 and metres above it, null where the radio did not know. */
-  readonly lat: number | null;
-  readonly lng: number | null;
-  readonly alt: number | null;
-  /** ISO 8601. */
-  readonly raised_at: string;
-}
-
-export interface MembershipRow extends Omit<TalkgroupRow, 'emergencies'> {
-  /** null: not read, for the talkgroup was held. */
-  readonly emergencies: TalkgroupRow['emergencies'] | null;
-  readonly site: string;
-}
-
-export interface Account {
-  readonly id: UserId;
-  readonly username: string;
-  readonly role: 'admin' | 'user';
-  /** Unix seconds; tokens issued before are refused. */
-  readonly valid_from: number;
-  readonly device_id: DeviceId | null;
-  /** true also for a user without a device. */
-  readonly device_active: boolean;
-  readonly memberships: readonly MembershipRow[];
-}
-
-/** The array in PostgreSQL's own spelling; ids need no quoting. */
+/** The array as PostgreSQL writes it. Ids need no quotation marks. */
 const arrayOf = (ids: readonly (string | number)[]) => `{${ids.join(',')}}`;
 
 /**
- * Each of the users that exists, with all memberships; the order is the database's. Emergencies are read only where the
- * talkgroup is not held: all that are open anywhere must not be read again with every handshake.
+ * Reads those of the users that exist, with all memberships, in the order of the database. Reads the emergencies only of
+ * talkgroups for which `isHeld` is false: a handshake must not read again what the relay has in memory.
  */
 export async function accountsOf(
   database: Database,
@@ -88,7 +43,7 @@ export async function accountsOf(
   }));
 }
 
-/** Each of the talkgroups that exists. */
+/** Reads those of the talkgroups that exist. */
 export async function talkgroupsOf(
   database: Database,
   deadline: () => Deadline,
@@ -105,13 +60,13 @@ export async function talkgroupsOf(
   return rows.map((row) => ({ ...row, emergencies: open.get(row.id) ?? [] }));
 }
 
-/** Rows in one read: some 5 ms on the relay's thread. */
+/** Rows in one read: about 5 ms on the relay thread. */
 const EMERGENCIES_READ_MAX = 1000;
 const NOBODY = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Of each of these talkgroups the open emergencies, the oldest first. However many are stored, each statement reads a
- * bounded number and has a deadline of its own, and audio goes on in between.
+ * Reads the open emergencies of each talkgroup, the oldest first. Each statement reads a bounded number and has a
+ * deadline of its own. The relay sends audio between two statements.
  */
 async function openEmergencies(
   database: Database,
@@ -119,7 +74,7 @@ async function openEmergencies(
   ids: readonly TalkgroupId[],
 ): Promise<Map<TalkgroupId, EmergencyRow[]>> {
   const open = new Map<TalkgroupId, EmergencyRow[]>(ids.map((id) => [id, []]));
-  let left = [...open.keys()].sort(); // as PostgreSQL orders them
+  let left = [...open.keys()].sort(); // in the order of PostgreSQL
   let after: { readonly talkgroup_id: string; readonly user_id: string } = {
     talkgroup_id: NOBODY,
     user_id: NOBODY,
@@ -149,16 +104,16 @@ async function openEmergencies(
   return open;
 }
 
-/** ISO 8601 in UTC, all of one length: texts in their order are times in theirs. */
+/** The times are ISO 8601 in UTC, all of one length, so their texts sort as the times do. */
 function byAge(one: EmergencyRow, other: EmergencyRow): number {
   if (one.raised_at === other.raised_at) return one.id < other.id ? -1 : 1;
   return one.raised_at < other.raised_at ? -1 : 1;
 }
 
-/** Session numbers in one block of the sequence; the migration that makes the sequence says the same. */
+/** Session numbers in one block of the sequence. The migration that creates the sequence has the same number. */
 export const SESSION_BLOCK = 1024;
 
-/** The first number of a block that nobody else gets, ever. */
+/** Takes a block that no other process gets, and returns its first number. */
 export async function nextSessionBlock(database: Database, deadline: Deadline): Promise<number> {
   const [row] = await database.write<{ block: number }>(
     deadline,
