@@ -33,9 +33,6 @@ const exceptions: Readonly<Record<string, string>> = {
   'src/relay/compose.ts -> src/emergencies/store.ts':
     'composes the relay: what it announces is stored where REST reads it',
   'src/relay/compose.ts -> src/directory/store.ts': 'composes the relay',
-  'src/relay/floors.ts -> src/talk/floor.ts': 'carries out what the pure machine says',
-  'src/relay/count-step.ts -> src/talk/floor.ts': 'counts what the pure machine says',
-  'src/relay/members.ts -> src/talk/floor.ts': 'a talkgroup begins with an empty floor',
   'src/relay/presence.ts -> src/presence/roster.ts': 'announces what the pure roster says',
 };
 
@@ -290,12 +287,12 @@ function isHttp({ from }: Import): boolean {
 
 /**
  * A feature that is reached into from another folder; the files at the top of src compose and may. What the relay
- * reads and announces is typed where that is decided, so the types of directory/, talk/ and presence/ are no breach.
+ * reads and announces is typed where that is decided, so the types of directory/ and presence/ are no breach.
  */
 function isForeign({ path, from, isType }: Import & { path: string }): boolean {
   const [own, other] = [path, from].map((file) => /^src\/([^/]+)\//.exec(file)?.[1]);
   if (own === undefined || other === undefined || own === other || ground.has(other)) return false;
-  if (own === 'relay' && ['directory', 'presence', 'talk'].includes(other)) return !isType;
+  if (own === 'relay' && (other === 'directory' || other === 'presence')) return !isType;
   return true;
 }
 

@@ -3,21 +3,14 @@ import type { UserId } from '../ids.js';
 import type { Ref } from '../protocol/bodies.js';
 import type { EndCode, RevokeCode } from '../protocol/codes.js';
 import { EMERGENCY } from '../protocol/frame.js';
-import {
-  type FloorEvent,
-  FRAME_PRIORITY,
-  holderOf,
-  isIdle,
-  type Outcome,
-  type Removal,
-  step,
-  type TalkLimits,
-  waitingOf,
-} from '../talk/floor.js';
-import { countStep } from './count-step.js';
 import type { Fanout } from './fanout.js';
 import type { Counts } from './figures/counts.js';
 import type { Denial } from './figures/floor-counts.js';
+import type { TalkLimits } from './floor/capacity.js';
+import { FRAME_PRIORITY } from './floor/claim.js';
+import { countStep } from './floor/count-step.js';
+import { step } from './floor/machine.js';
+import { type FloorEvent, holderOf, isIdle, type Outcome, type Removal, waitingOf } from './floor/state.js';
 import { isInEmergency, type Membership, type Talkgroup } from './members.js';
 import { say } from './messages.js';
 import type { Session } from './session.js';

@@ -3,7 +3,7 @@ import type { Account, EmergencyRow, MembershipRow } from '../directory/records.
 import type { DeviceId, TalkgroupId, UserId } from '../ids.js';
 import type { Listing, Roster } from '../presence/roster.js';
 import type { FloorMode } from '../protocol/codes.js';
-import { emptyFloor, type Floor } from '../talk/floor.js';
+import { emptyFloor, type Floor } from './floor/state.js';
 import type { Held } from './held.js';
 import type { Bucket } from './limits/bucket.js';
 import type { Budget } from './limits/budget.js';

@@ -20,7 +20,7 @@ import {
   type RevokeCode,
 } from '../protocol/codes.js';
 import { type Draft, type ServerMessageOf, textOf } from '../protocol/server-messages.js';
-import type { TalkLimits } from '../talk/floor.js';
+import type { TalkLimits } from './floor/capacity.js';
 import { budgetIn } from './limits/budget.js';
 import type { Talkgroup } from './members.js';
 import type { Session } from './session.js';

@@ -1,7 +1,7 @@
 // Counts what a step of the floor machine did.
-import { observe } from '../histogram.js';
-import { type Floor, type FloorEvent, holderOf, type Step, waitingOf } from '../talk/floor.js';
-import type { FloorCounts } from './figures/floor-counts.js';
+import { observe } from '../../histogram.js';
+import type { FloorCounts } from '../figures/floor-counts.js';
+import { type Floor, type FloorEvent, holderOf, type Step, waitingOf } from './state.js';
 
 /** Counts the step that `event` made of the floor `before`. */
 export function countStep(

@@ -1,18 +1,18 @@
-// Who waits for a floor, in the order of being served: higher claims first, among equals who asked first.
+// Orders the queue for a floor: higher claims first, among equal claims the earlier request.
 import { type Claim, rankOf } from './claim.js';
 
-/** So many wait at most; one more is refused. */
+/** Length of the queue. One more request is denied. */
 export const WAITING_MAX = 20;
 
-/** Somebody in the queue. */
+/** A queued session. */
 export interface Waiting extends Claim {
-  /** When it first asked, in ms as the floor's `nowMs`. */
+  /** Time of its first request (ms), as the floor's `nowMs`. */
   readonly sinceMs: number;
-  /** When its socket died, null while it lives. It keeps its place and is passed over. */
+  /** When its socket died, null while the socket is open. Until its return it keeps its place and is skipped. */
   readonly lostAtMs: number | null;
 }
 
-/** The queue with the claim in it, in place of an older one of the session, whose time still counts; null when full. */
+/** Adds the claim. It replaces an older one of the session and keeps the time of that. null when the queue is full. */
 export function queued(queue: readonly Waiting[], claim: Claim, nowMs: number): readonly Waiting[] | null {
   const own = queue.find(({ session }) => session === claim.session);
   const entry: Waiting = { ...claim, sinceMs: own?.sinceMs ?? nowMs, lostAtMs: null };
@@ -20,11 +20,11 @@ export function queued(queue: readonly Waiting[], claim: Claim, nowMs: number): 
   return queue.length < WAITING_MAX ? inOrder([...queue, entry]) : null;
 }
 
-/** The order after claims changed. */
+/** Orders the queue again after claims changed. */
 export const inOrder = (queue: readonly Waiting[]): readonly Waiting[] =>
   queue.toSorted((a, b) => rankOf(b) - rankOf(a) || a.sinceMs - b.sinceMs);
 
-/** A place in the queue, as it is announced; 1 is next. */
+/** A place in the queue as announced. 1 is next. */
 export interface Place {
   readonly session: number;
   readonly position: number;
@@ -32,8 +32,8 @@ export interface Place {
 }
 
 /**
- * The places to announce: of everybody who is there and moved, and of whoever asked again, came back or began or
- * ended an emergency meanwhile. Who is away hears his place at his return.
+ * The places to announce: of each session with a socket that moved, asked again, returned, or whose user began or ended
+ * an emergency. A session without a socket learns its place at its return.
  */
 export function placesToTell(before: readonly Waiting[], after: readonly Waiting[]): Place[] {
   const size = after.length;

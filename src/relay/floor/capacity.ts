@@ -1,5 +1,5 @@
-// How many talk and wait at once: the limits of the `open` floor mode, and of one user in every mode.
-import type { UserId } from '../ids.js';
+// Limits how many sessions talk and wait at once: in the floor mode `open`, and of one user in every mode.
+import type { UserId } from '../../ids.js';
 import type { Claim } from './claim.js';
 
 export interface TalkLimits {
@@ -14,10 +14,10 @@ interface Held {
 }
 
 /**
- * The answer of an `open` floor to a claim: `free`, the holder that must give way to it, or null when it is refused.
- * `holders` stand in the order of their grants.
+ * The answer of an `open` floor to a claim: `free`, the holder that must give way to it, or null when it is denied.
+ * `holders` are in the order of their grants.
  */
-export function roomFor<H extends Held>(
+export function capacityFor<H extends Held>(
   holders: readonly H[],
   claim: Claim,
   limits: TalkLimits,
@@ -32,11 +32,11 @@ export function roomFor<H extends Held>(
   return holders.findLast((holder) => (counts.get(holder.claim.user) ?? 0) > 1) ?? null;
 }
 
-/** One burst of a user in an emergency stands above both limits. */
+/** One burst of a user in an emergency is exempt from both limits. */
 const partsMax = ({ inEmergency }: Claim, { talksPerUser }: TalkLimits) =>
   talksPerUser + (inEmergency ? 1 : 0);
 
-/** The bursts of each user, without the one that stands above the limits. */
+/** The bursts of each user, without the one that is exempt from the limits. */
 function countByUser(holders: readonly Held[]): ReadonlyMap<UserId, number> {
   const counts = new Map<UserId, number>();
   for (const { claim } of holders)
@@ -44,7 +44,7 @@ function countByUser(holders: readonly Held[]): ReadonlyMap<UserId, number> {
   return counts;
 }
 
-/** Whether the claim may have a place in the queue: one user's sockets must not fill it. */
+/** Whether the claim may be queued: one user's sockets must not fill the queue. */
 export function mayWait(
   holders: readonly Held[],
   waiting: readonly Claim[],
@@ -56,7 +56,7 @@ export function mayWait(
   return parts.filter(({ user }) => user === claim.user).length < partsMax(claim, limits);
 }
 
-/** In `open` a user without a burst is served before users who have one, for it would take back their second one. */
+/** Orders the queue of an `open` floor. A user without a burst comes first: that claim would take back a second burst. */
 export function inTurn<W extends Claim>(holders: readonly Held[], waiting: readonly W[]): readonly W[] {
   const talking = new Set(holders.map(({ claim }) => claim.user));
   return waiting.toSorted((a, b) => Number(talking.has(a.user)) - Number(talking.has(b.user)));
