@@ -33,7 +33,6 @@ const exceptions: Readonly<Record<string, string>> = {
   'src/relay/compose.ts -> src/emergencies/store.ts':
     'composes the relay: what it announces is stored where REST reads it',
   'src/relay/compose.ts -> src/directory/store.ts': 'composes the relay',
-  'src/relay/presence.ts -> src/presence/roster.ts': 'announces what the pure roster says',
 };
 
 const src = sourceFiles('src');
@@ -287,12 +286,12 @@ function isHttp({ from }: Import): boolean {
 
 /**
  * A feature that is reached into from another folder; the files at the top of src compose and may. What the relay
- * reads and announces is typed where that is decided, so the types of directory/ and presence/ are no breach.
+ * reads is typed where that is decided, so the types of directory/ are no breach.
  */
 function isForeign({ path, from, isType }: Import & { path: string }): boolean {
   const [own, other] = [path, from].map((file) => /^src\/([^/]+)\//.exec(file)?.[1]);
   if (own === undefined || other === undefined || own === other || ground.has(other)) return false;
-  if (own === 'relay' && (other === 'directory' || other === 'presence')) return !isType;
+  if (own === 'relay' && other === 'directory') return !isType;
   return true;
 }
 

@@ -20,12 +20,10 @@ const modules: Readonly<Record<string, readonly string[]>> = {
   'src/gps': ['src/db', 'src/http', 'src/protocol'],
   'src/http': ['src/db'],
   'src/keys': ['src/db', 'src/http'],
-  'src/presence': ['src/protocol'],
   'src/protocol': [],
   'src/relay': [
     'src/db',
     'src/directory',
-    'src/presence',
     'src/protocol',
     'src/relay/figures',
     'src/relay/floor',

@@ -5,8 +5,8 @@
 // before, they come a few at a time. Right behind it the engine writes frame and ping to such a receiver one after the
 // other: a delivery costs 1.17 times what it costs an engine that pings as often, and 1.26 times with pings a turn of the
 // loop later (scenario lag-pings, one run of each on Node 24).
-import type { FairClock } from './lag.js';
 import type { Talkgroup } from './members.js';
+import type { FairClock } from './reception/fair-clock.js';
 import { HEARD_MS } from './reception.js';
 import type { Session } from './session.js';
 

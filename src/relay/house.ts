@@ -7,11 +7,11 @@ import type { Counts } from './figures/counts.js';
 import type { Sampling } from './figures/sampling.js';
 import type { Floors } from './floors.js';
 import type { Holding } from './holding.js';
-import type { FairClock } from './lag.js';
 import type { Talkgroup } from './members.js';
 import type { Limits } from './messages.js';
 import type { Parking } from './parking.js';
 import type { Presence } from './presence.js';
+import type { FairClock } from './reception/fair-clock.js';
 import type { Session } from './session.js';
 
 export interface House {

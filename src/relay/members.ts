@@ -1,12 +1,13 @@
 // Whom this relay holds: users with live sessions, their memberships, and the talkgroups they are members of.
 import type { Account, EmergencyRow, MembershipRow } from '../directory/records.js';
 import type { DeviceId, TalkgroupId, UserId } from '../ids.js';
-import type { Listing, Roster } from '../presence/roster.js';
 import type { FloorMode } from '../protocol/codes.js';
 import { emptyFloor, type Floor } from './floor/state.js';
 import type { Held } from './held.js';
 import type { Bucket } from './limits/bucket.js';
 import type { Budget } from './limits/budget.js';
+import type { Listing } from './presence/page.js';
+import type { Roster } from './presence/roster.js';
 import type { Reception } from './reception.js';
 import type { Session } from './session.js';
 import type { Talk } from './talk.js';

@@ -1,6 +1,5 @@
 // What the relay says: the JSON messages of the protocol from its side.
 import type { EmergencyRow } from '../directory/records.js';
-import type { Announcement } from '../presence/roster.js';
 import type {
   Emergency,
   Member,
@@ -23,6 +22,7 @@ import { type Draft, type ServerMessageOf, textOf } from '../protocol/server-mes
 import type { TalkLimits } from './floor/capacity.js';
 import { budgetIn } from './limits/budget.js';
 import type { Talkgroup } from './members.js';
+import type { Announcement } from './presence/roster.js';
 import type { Session } from './session.js';
 import type { Talk } from './talk.js';
 

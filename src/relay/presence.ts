@@ -1,9 +1,10 @@
 // Who is there: told once a second to those who asked to be told, and page by page to whoever asks.
-import { Listing, Roster } from '../presence/roster.js';
 import type { Member } from '../protocol/bodies.js';
 import type { Fanout } from './fanout.js';
 import type { Membership, Talkgroup } from './members.js';
 import { say } from './messages.js';
+import { Listing } from './presence/page.js';
+import { Roster } from './presence/roster.js';
 import type { Session } from './session.js';
 
 /** Announcements, one a second, until a listing that nobody asks for is given up: its sessions change all the time. */

@@ -7,8 +7,8 @@ import type { PulseFigures } from './figures/present.js';
 import type { Sampling } from './figures/sampling.js';
 import type { Floors } from './floors.js';
 import { markHeld } from './held.js';
-import type { FairClock } from './lag.js';
 import type { Talkgroup } from './members.js';
+import type { FairClock } from './reception/fair-clock.js';
 import type { Session } from './session.js';
 
 export interface PulseOptions {

@@ -5,10 +5,10 @@ import type { Mode } from '../protocol/codes.js';
 import type { Peer } from './fanout.js';
 import { type Hearer, type Hold, heldBy, topicOf } from './held.js';
 import type { House } from './house.js';
-import { Lag } from './lag.js';
 import type { Membership, Talkgroup } from './members.js';
 import { say } from './messages.js';
 import { came, went } from './presence.js';
+import { Lag } from './reception/lag.js';
 import type { Session } from './session.js';
 
 export interface Subscription {

@@ -2,8 +2,8 @@
 import t, { type Test } from 'tap';
 import type { TalkgroupId } from '../../src/ids.js';
 import { createAsking } from '../../src/relay/asking.js';
-import type { FairClock } from '../../src/relay/lag.js';
 import { Talkgroup } from '../../src/relay/members.js';
+import type { FairClock } from '../../src/relay/reception/fair-clock.js';
 import type { Reception } from '../../src/relay/reception.js';
 
 /** A talkgroup whose receivers note their pings; `throwing` of them throw instead. */

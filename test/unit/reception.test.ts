@@ -6,8 +6,8 @@ import type { Close } from '../../src/protocol/closes.js';
 import { createFanout, DROPPED, type Peer } from '../../src/relay/fanout.js';
 import { newCounts } from '../../src/relay/figures/counts.js';
 import type { House } from '../../src/relay/house.js';
-import { FairClock } from '../../src/relay/lag.js';
 import { Membership, Talkgroup, User } from '../../src/relay/members.js';
+import { FairClock } from '../../src/relay/reception/fair-clock.js';
 import { Reception } from '../../src/relay/reception.js';
 import type { Session } from '../../src/relay/session.js';
 
