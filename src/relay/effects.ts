@@ -2,7 +2,7 @@
 
 import type { Account, EmergencyRow } from '../directory/records.js';
 import { type Close, closes } from '../protocol/closes.js';
-import type { Fanout } from './fanout.js';
+import type { Fanout } from './delivery/fanout.js';
 import type { Floors } from './floors.js';
 import type { Membership, Talkgroup, User } from './members.js';
 import { say } from './messages.js';
@@ -73,9 +73,9 @@ export function createEffects({
         each(membership.user, (session) => dismiss(session, membership, 'deleted'));
     },
     rotated: (talkgroup) =>
-      forAll(talkgroup, () => fanout.event(talkgroup, (number) => say.keyRotated(talkgroup, number))),
+      forAll(talkgroup, () => fanout.event(talkgroup.feed, (number) => say.keyRotated(talkgroup, number))),
     changed: (talkgroup) => {
-      forAll(talkgroup, () => fanout.tell(talkgroup, say.talkgroupChanged(talkgroup)));
+      forAll(talkgroup, () => fanout.tell(talkgroup.feed, say.talkgroupChanged(talkgroup)));
       forAll(talkgroup, () => floors.change(talkgroup, nowMs()));
     },
     emergencies: (talkgroup, rows) => forAll(talkgroup, () => followEmergencies(talkgroup, rows)),

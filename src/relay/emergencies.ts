@@ -5,7 +5,7 @@ import type { EmergencyRow } from '../directory/records.js';
 import { AppError } from '../errors.js';
 import type { TalkgroupId, UserId } from '../ids.js';
 import type { EmergencyState } from '../protocol/codes.js';
-import type { Fanout } from './fanout.js';
+import type { Fanout } from './delivery/fanout.js';
 import type { Floors } from './floors.js';
 import { Window } from './limits/window.js';
 import type { Membership, Talkgroup } from './members.js';
@@ -70,7 +70,7 @@ export function createEmergencies(options: EmergenciesOptions) {
   let closed = false;
 
   function announce(talkgroup: Talkgroup, emergency: EmergencyRow, state: EmergencyState): void {
-    fanout.event(talkgroup, (event) => say.emergency(talkgroup, emergency, state, event));
+    fanout.event(talkgroup.feed, (event) => say.emergency(talkgroup, emergency, state, event));
   }
 
   function open(talkgroup: Talkgroup, emergency: EmergencyRow): void {

@@ -3,7 +3,7 @@ import type { UserId } from '../ids.js';
 import type { Ref } from '../protocol/bodies.js';
 import type { EndCode, RevokeCode } from '../protocol/codes.js';
 import { EMERGENCY } from '../protocol/frame.js';
-import type { Fanout } from './fanout.js';
+import type { Fanout } from './delivery/fanout.js';
 import type { Counts } from './figures/counts.js';
 import type { Denial } from './figures/floor-counts.js';
 import type { TalkLimits } from './floor/capacity.js';
@@ -113,7 +113,7 @@ export function createFloors(options: FloorsOptions) {
     talk.relayedBefore = talk.relayed;
     talkgroup.talking.add(talk);
     counts.bursts++;
-    fanout.event(talkgroup, (event) => say.talkStarted(talk, event));
+    fanout.event(talkgroup.feed, (event) => say.talkStarted(talk, event));
   }
 
   function deny(talk: Talk, code: Denial, nowMs: number, ref: Ref | undefined): void {
@@ -142,7 +142,7 @@ export function createFloors(options: FloorsOptions) {
   function end(talk: Talk, code: EndCode, nowMs: number): void {
     const { talkgroup } = talk;
     talkgroup.talking.delete(talk);
-    fanout.event(talkgroup, (event) => say.talkEnded(talk, event, code, nowMs - talk.startedAtMs));
+    fanout.event(talkgroup.feed, (event) => say.talkEnded(talk, event, code, nowMs - talk.startedAtMs));
     forget(talk);
   }
 

@@ -2,13 +2,12 @@
 import type { Account, EmergencyRow, MembershipRow } from '../directory/records.js';
 import type { DeviceId, TalkgroupId, UserId } from '../ids.js';
 import type { FloorMode } from '../protocol/codes.js';
+import { Feed } from './delivery/feed.js';
 import { emptyFloor, type Floor } from './floor/state.js';
-import type { Held } from './held.js';
 import type { Bucket } from './limits/bucket.js';
 import type { Budget } from './limits/budget.js';
 import type { Listing } from './presence/page.js';
 import type { Roster } from './presence/roster.js';
-import type { Reception } from './reception.js';
 import type { Session } from './session.js';
 import type { Talk } from './talk.js';
 
@@ -19,17 +18,11 @@ const EMERGENCIES_SHOWN = 8;
 export class Talkgroup {
   readonly id: TalkgroupId;
   readonly number: number;
-  readonly audioTopic: string;
-  readonly eventTopic: string;
-  readonly presenceTopic: string;
+  readonly feed: Feed;
   name: string;
   rotationCounter: number;
   floorMode: FloorMode;
   maxTalkMs: number;
-  /** Number of the last event published here; a client that sees a gap missed one. */
-  event = 0;
-  /** Texts published here that the engine may not have written to the sockets yet. */
-  textsUnwritten = 0;
   /** Its deletion was announced and not yet read: nothing goes in or out. */
   withdrawn = false;
   /** Memberships of connected users, granted or withdrawn. */
@@ -41,30 +34,15 @@ export class Talkgroup {
   private readonly open = new Map<string, EmergencyRow>();
   /** The last of them, made when asked for; null: not since they changed. */
   private newest: readonly EmergencyRow[] | null = null;
-  /** Frames relayed ever; what a receiver missed is a difference of two readings. */
-  relayed = 0;
-  /** The same at the last pulse, taken when nothing published was still on its way to a socket. */
-  relayedAtMark = 0;
-  /** When last a mark found new frames (monotonic ms). */
-  heardAtMs = Number.NEGATIVE_INFINITY;
   /** Who came and went since the last PRESENCE; null while nobody asked to be told. */
   roster: Roster | null = null;
   /** Who is there; null while nobody asks for pages of it. */
   listing: Listing<Session> | null = null;
-  /** The only one who is given its audio as it comes; null: there are more, or none. */
-  onlyHearer: Reception | null = null;
-  private readonly hearers = new Set<Reception>();
-  /** When the next of its live receivers is due to be pinged behind a frame (monotonic ms). */
-  askAtMs = 0;
-  /** Its audio for receivers that are not live; null while there are none, which is all the hot path asks. */
-  held: readonly Held[] | null = null;
 
   constructor(row: Omit<MembershipRow, 'site'>) {
     this.id = row.id;
     this.number = row.number;
-    this.audioTopic = `a${row.number}`;
-    this.eventTopic = `e${row.number}`;
-    this.presenceTopic = `p${row.number}`;
+    this.feed = new Feed(row.number);
     this.name = row.name;
     this.rotationCounter = row.rotation_counter;
     this.floorMode = row.floor_mode;
@@ -94,34 +72,6 @@ export class Talkgroup {
   get newestEmergencies(): readonly EmergencyRow[] {
     this.newest ??= [...this.open.values()].slice(-EMERGENCIES_SHOWN).reverse();
     return this.newest;
-  }
-
-  /** Who is given its audio as it comes, in the order in which they are pinged behind its frames. */
-  get live(): ReadonlySet<Reception> {
-    return this.hearers;
-  }
-
-  /** It had its turn: this live receiver is now the last of them. */
-  toTheEnd(hearer: Reception): void {
-    this.hearers.delete(hearer);
-    this.hearers.add(hearer);
-  }
-
-  /** From here on it is given the audio. */
-  enter(hearer: Reception): void {
-    this.hearers.add(hearer);
-    this.count();
-  }
-
-  /** Not any more, if it was. */
-  exit(hearer: Reception): void {
-    this.hearers.delete(hearer);
-    this.count();
-  }
-
-  private count(): void {
-    const [first = null] = this.hearers.size === 1 ? this.hearers : [];
-    this.onlyHearer = first;
   }
 }
 

@@ -61,7 +61,7 @@ export function snapshotOf(talkgroup: Talkgroup, online: number): Draft<Snapshot
     rotation_counter: talkgroup.rotationCounter,
     floor_mode: talkgroup.floorMode,
     max_talk_ms: talkgroup.maxTalkMs,
-    event: talkgroup.event,
+    event: talkgroup.feed.event,
     talkers: talkersOf(talkgroup),
     talkers_total: talkgroup.talking.size,
     emergencies: talkgroup.newestEmergencies.map((emergency) =>

@@ -2,11 +2,11 @@
 // else is due now and then.
 import { LOOP_DELAYS_MS, newHistogram, observe } from '../histogram.js';
 import type { Asking } from './asking.js';
-import type { Fanout } from './fanout.js';
+import type { Fanout } from './delivery/fanout.js';
+import { type Feed, markHeld } from './delivery/feed.js';
 import type { PulseFigures } from './figures/present.js';
 import type { Sampling } from './figures/sampling.js';
 import type { Floors } from './floors.js';
-import { markHeld } from './held.js';
 import type { Talkgroup } from './members.js';
 import type { FairClock } from './reception/fair-clock.js';
 import type { Session } from './session.js';
@@ -89,12 +89,13 @@ export function startPulse(options: PulseOptions): Pulse {
     let framesIn = 0;
     let framesOut = 0;
     for (const talkgroup of marked) {
-      const isSettled = markHeld(talkgroup);
-      if (talkgroup.relayed !== talkgroup.relayedAtMark) {
-        framesIn += talkgroup.relayed - talkgroup.relayedAtMark;
-        framesOut += (talkgroup.relayed - talkgroup.relayedAtMark) * receiversIn(talkgroup);
-        talkgroup.relayedAtMark = talkgroup.relayed;
-        talkgroup.heardAtMs = now;
+      const { feed } = talkgroup;
+      const isSettled = markHeld(feed);
+      if (feed.relayed !== feed.relayedAtMark) {
+        framesIn += feed.relayed - feed.relayedAtMark;
+        framesOut += (feed.relayed - feed.relayedAtMark) * receiversIn(feed);
+        feed.relayedAtMark = feed.relayed;
+        feed.heardAtMs = now;
         heardAtMs = now;
       } else if (isSettled && !floors.active.has(talkgroup)) marked.delete(talkgroup);
     }
@@ -102,7 +103,7 @@ export function startPulse(options: PulseOptions): Pulse {
   }
 
   /** Of one frame: all who are given the audio, live or held, but its talker. */
-  function receiversIn({ live, held }: Talkgroup): number {
+  function receiversIn({ live, held }: Feed): number {
     let count = live.size;
     for (const { topic } of held ?? []) count += fanout.hearers(topic);
     return Math.max(0, count - 1);

@@ -3,16 +3,17 @@ import type { VerifyToken } from '../auth/tokens.js';
 import type { Notice } from '../db/notices.js';
 import { type Close, closes } from '../protocol/closes.js';
 import { createAsking } from './asking.js';
-import { type Crowd, createCrowd } from './crowd.js';
+import { type Churn, createChurn } from './delivery/churn.js';
+import { createFanout } from './delivery/fanout.js';
+import { createHolding } from './delivery/holding.js';
+import { type Peer, type Publisher, SERVICE_TOPIC } from './delivery/peer.js';
 import { drain, drainMsMax } from './drain.js';
 import { EarlyMessages } from './early.js';
 import { createEffects, refusalOf } from './effects.js';
 import { createEmergencies, type EmergencyWrites } from './emergencies.js';
-import { createFanout, type Peer, type Publisher, SERVICE_TOPIC } from './fanout.js';
 import { type Counts, countClose, countHandshake, newCounts } from './figures/counts.js';
 import { createSampling } from './figures/sampling.js';
 import { createFloors } from './floors.js';
-import { createHolding } from './holding.js';
 import type { House } from './house.js';
 import type { User } from './members.js';
 import { say } from './messages.js';
@@ -68,7 +69,7 @@ export interface Seat {
 
 export interface Relay {
   readonly counts: Counts;
-  readonly crowd: Crowd;
+  readonly churn: Churn;
   /** For the metrics. */
   figures(): Pick<RelayFigures, 'counts' | 'sampled' | 'pulse' | 'present'>;
   readonly verifyToken: VerifyToken;
@@ -95,8 +96,8 @@ const RECONNECT_AFTER_MS = 1000;
 
 export function createRelay(options: RelayOptions): Relay {
   const { verifyToken, takeNumber, limits, log, nowMs = () => performance.now() } = options;
-  const crowd = createCrowd(nowMs);
-  const fanout = createFanout(options.publisher, crowd);
+  const churn = createChurn(nowMs);
+  const fanout = createFanout(options.publisher, churn);
   const counts = newCounts();
   const sampling = createSampling(nowMs);
   let closing = false;
@@ -106,12 +107,11 @@ export function createRelay(options: RelayOptions): Relay {
   const fair = new FairClock(PULSE_MS);
   const asking = createAsking({ nowMs, fair, sessions, unanswered, pingMs: limits.lagPingMs, fail, log });
   const holding = createHolding({ fanout, counts, nowMs, log });
-  const { discard } = holding;
   const floors = createFloors({
     fanout,
     counts,
     sessions,
-    discard,
+    discard: (talk) => holding.discard(talk.feed, talk),
     talkSilenceMs: limits.talkSilenceMs,
     talkLimits: limits,
     failLater: (session, error) =>
@@ -134,7 +134,7 @@ export function createRelay(options: RelayOptions): Relay {
     effects: createEffects({
       fanout,
       floors,
-      discard,
+      discard: (talk) => holding.discard(talk.feed, talk),
       followEmergencies: (...shown) => emergencies.follow(...shown),
       nowMs,
       fail,
@@ -308,7 +308,7 @@ export function createRelay(options: RelayOptions): Relay {
 
   return {
     counts,
-    crowd,
+    churn,
     figures: () => ({ counts, sampled: sampling.sampled, pulse: pulse.figures, present: present() }),
     verifyToken,
     early: new EarlyMessages({ counts, limits, nowMs }),
