@@ -1,13 +1,12 @@
-// What a change of rights does to live sessions.
-
-import type { Account, EmergencyRow } from '../directory/records.js';
-import { type Close, closes } from '../protocol/closes.js';
+// Applies a change of permissions to live sessions.
+import type { EmergencyRow } from '../directory/records.js';
 import type { Fanout } from './delivery/fanout.js';
 import type { Floors } from './floors.js';
 import type { Membership, Talkgroup, User } from './members.js';
 import { say } from './messages.js';
+import { refusalOf } from './rights/refusal.js';
+import type { RightsEffects } from './rights/settle.js';
 import type { Session } from './session.js';
-import type { RightsEffects } from './settle.js';
 import type { Talk } from './talk.js';
 
 export interface EffectsOptions {
@@ -88,13 +87,6 @@ export function createEffects({
       for (const session of [...sessions]) fail(session, error);
     },
   };
-}
-
-/** What a read says about a token that once was good. */
-export function refusalOf(account: Account | null, issuedAt: number): Close | null {
-  if (account === null) return closes.unknown_user;
-  if (issuedAt < account.valid_from) return closes.invalid_token;
-  return account.device_active ? null : closes.device_disabled;
 }
 
 function dismiss(session: Session, membership: Membership, reason: 'left' | 'deleted'): void {

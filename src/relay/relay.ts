@@ -9,7 +9,7 @@ import { createHolding } from './delivery/holding.js';
 import { type Peer, type Publisher, SERVICE_TOPIC } from './delivery/peer.js';
 import { drain, drainMsMax } from './drain.js';
 import { EarlyMessages } from './early.js';
-import { createEffects, refusalOf } from './effects.js';
+import { createEffects } from './effects.js';
 import { createEmergencies, type EmergencyWrites } from './emergencies.js';
 import { type Counts, countClose, countHandshake, newCounts } from './figures/counts.js';
 import { createSampling } from './figures/sampling.js';
@@ -22,7 +22,9 @@ import { createPresence } from './presence.js';
 import { PULSE_MS, startPulse } from './pulse.js';
 import { FairClock } from './reception/fair-clock.js';
 import type { RelayFigures } from './relay-side.js';
-import { createRights, type Loaded, type Rights, type RightsReads } from './rights.js';
+import type { Loaded } from './rights/loads.js';
+import { refusalOf } from './rights/refusal.js';
+import { createRights, type Rights, type RightsReads } from './rights/rights.js';
 import { Session } from './session.js';
 
 export interface RelayOptions {
@@ -319,9 +321,7 @@ export function createRelay(options: RelayOptions): Relay {
       session.closed(code);
     },
     fail,
-    async notice(notice) {
-      return rights.notice(notice);
-    },
+    notice: async (notice) => rights.notice(notice),
     gap: rights.gap,
     async close() {
       closing = true;

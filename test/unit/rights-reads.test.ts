@@ -5,7 +5,8 @@ import { noticeOf } from '../../src/db/notices.js';
 import type { Account } from '../../src/directory/records.js';
 import { AppError } from '../../src/errors.js';
 import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
-import { createRights, type Loaded } from '../../src/relay/rights.js';
+import type { Loaded } from '../../src/relay/rights/loads.js';
+import { createRights } from '../../src/relay/rights/rights.js';
 import type { Session } from '../../src/relay/session.js';
 import { manualClock } from '../helpers/client-fakes.js';
 

@@ -10,9 +10,10 @@ import type { Fanout } from '../../src/relay/delivery/fanout.js';
 import { createEffects } from '../../src/relay/effects.js';
 import type { Floors } from '../../src/relay/floors.js';
 import { Membership, mayTalk, Talkgroup, User } from '../../src/relay/members.js';
-import { createRights, type Loaded, type Rights } from '../../src/relay/rights.js';
+import type { Loaded } from '../../src/relay/rights/loads.js';
+import { createRights, type Rights } from '../../src/relay/rights/rights.js';
+import type { RightsEffects } from '../../src/relay/rights/settle.js';
 import type { Session } from '../../src/relay/session.js';
-import type { RightsEffects } from '../../src/relay/settle.js';
 
 const userIds = ['ann', 'bob', 'cid'] as UserId[];
 const talkgroupIds = ['fire', 'rail'] as TalkgroupId[];

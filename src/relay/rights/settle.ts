@@ -1,6 +1,6 @@
-// What a read shows, applied to what is held: the step that grants, and that confirms what cannot be undone.
-import type { Account, EmergencyRow, MembershipRow, TalkgroupRow } from '../directory/records.js';
-import type { Members, Membership, Talkgroup, User } from './members.js';
+// Applies what a read shows to what is in memory: the step that grants, and that confirms what cannot be undone.
+import type { Account, EmergencyRow, MembershipRow, TalkgroupRow } from '../../directory/records.js';
+import type { Members, Membership, Talkgroup, User } from '../members.js';
 
 /** What a change of rights does to live sockets. Called synchronously, in the step that decided it. */
 export interface RightsEffects {

@@ -1,12 +1,12 @@
-// Reads what is due, one batch at a time in each lane, and tells each read which keys changed while it was under way.
+// Reads what is due, one batch at a time in each lane, and passes each read the keys that changed during it.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AppError } from '../errors.js';
-import type { UserId } from '../ids.js';
+import { AppError } from '../../errors.js';
+import type { UserId } from '../../ids.js';
 import type { Batch, Due, Lane } from './due.js';
 
 export interface ReadingOptions {
   readonly due: Due;
-  /** Asks the database and applies its answer to what `touched` does not name; rejects when there was no answer. */
+  /** Reads the database and applies the answer, except to the keys in `touched`. Rejects when there was no answer. */
   readonly read: (batch: Batch, touched: ReadonlySet<string>) => Promise<void>;
   /** false: the user need not be read any more. */
   readonly isWanted: (id: UserId) => boolean;
@@ -21,11 +21,11 @@ const RETRY_MS_MAX = 1000;
 
 export function createReading({ due, read, isWanted, gatherMs, log, pause = sleep }: ReadingOptions) {
   const busy = new Set<Lane>();
-  /** Of each read under way the keys of the notices that arrived since it began. */
+  /** For each read under way the keys of the notifications that arrived since it began. */
   const underWay = new Set<Set<string>>();
   let stopped = false;
 
-  /** One read under way at a time, so that a storm of handshakes is a row of batches and not a storm of queries. */
+  /** One read at a time, so that thousands of handshakes become a few batches and not thousands of queries. */
   async function readLane(lane: Lane): Promise<void> {
     if (busy.has(lane)) return;
     busy.add(lane);
@@ -54,7 +54,7 @@ export function createReading({ due, read, isWanted, gatherMs, log, pause = slee
       await read(batch, touched);
       return true;
     } catch (error) {
-      // Expected while the database is away: what was withdrawn stays withdrawn until it answers.
+      // Expected while the database is down: a withdrawn permission stays withdrawn until a read succeeds.
       if (!(error instanceof AppError)) log.error({ err: error }, 'permission read failed');
       due.failed(batch);
       return false;
@@ -64,12 +64,12 @@ export function createReading({ due, read, isWanted, gatherMs, log, pause = slee
   }
 
   return {
-    /** Something is due. */
+    /** Begins to read what is due. */
     begin(): void {
       void readLane(due.ordinary);
       void readLane(due.suspect);
     },
-    /** A notice names this user, device or talkgroup: the reads under way may not show its change. */
+    /** A notification names this user, device or talkgroup: the reads under way may not show its change. */
     touch(key: string): void {
       for (const touched of underWay) touched.add(key);
     },

@@ -1,14 +1,14 @@
-// Which users and talkgroups must be read, and which of them share the next read: no cause waits for all of another.
+// Decides which users and talkgroups must be read, and which share the next read: no cause waits for all of another.
 //
-// What a failed read asked for is suspect until a read shows it. Suspects are read apart, half as many at once after
-// each failure, so that in the end the one that cannot be read fails alone. When the database is away everything
-// fails: there is still one read at a time in each of the two lanes, and behind the outage the size doubles again.
-import type { TalkgroupId, UserId } from '../ids.js';
+// The users and talkgroups of a failed read are suspect until a read shows them. Suspects are read apart, half as many at
+// once after each failure, so that in the end the one that cannot be read fails alone. When the database is down, every
+// read fails: there is still one read at a time in each of the two lanes, and after the outage the size doubles again.
+import type { TalkgroupId, UserId } from '../../ids.js';
 
-/** Why a user is read: a notice named a held user, a handshake waits, or a gap may have swallowed notices. */
+/** Why a user is read: a notification named it, a handshake waits, or notifications may have been missed. */
 export type Cause = 'changed' | 'arriving' | 'missed';
 
-/** What one read asks for. */
+/** The content of one read. */
 export interface Batch {
   readonly talkgroups: readonly TalkgroupId[];
   readonly users: readonly UserId[];
@@ -18,16 +18,16 @@ export interface Batch {
 export interface Lane {
   /** Users and talkgroups that are due. */
   count(): number;
-  /** Takes the next batch; what it takes is due no longer. */
+  /** Takes the next batch, which is not due any more. */
   take(): Batch;
 }
 
-/** Suspects remembered, 100 bytes each. The oldest is forgotten: when it comes again, it fails one more batch. */
+/** Suspects remembered, 100 bytes each. A forgotten one fails one more batch when it comes again. */
 const SUSPECTS_MAX = 10_000;
 
 export type Due = ReturnType<typeof createDue>;
 
-/** Nothing is due. One read takes `batch` users, and as many talkgroups; at least one of each cause. */
+/** At first nothing is due. One read takes `batch` users and as many talkgroups, at least one of each cause. */
 export function createDue(batch: number) {
   const size = Math.max(3, batch);
   const users: Readonly<Record<Cause, Set<UserId>>> = {
@@ -43,8 +43,8 @@ export function createDue(batch: number) {
   let suspectsAtOnce = size;
 
   /**
-   * Changes first, because a REST call waits for them. Half is kept for what a gap missed, and half of the rest for
-   * handshakes, because a row of changes may last as well. What one cause leaves the others take.
+   * Changes come first, because a REST call waits for them. Half is reserved for what a gap missed, and half of the rest
+   * for handshakes, because changes may come without a pause. What one cause leaves, the others take.
    */
   function takeUsers(): UserId[] {
     const { arriving, missed } = users;
@@ -87,7 +87,7 @@ export function createDue(batch: number) {
       },
     } as Lane,
 
-    /** The batch could not be read; all of it is due again. */
+    /** The batch could not be read. All of it is due again. */
     failed(batch: Batch): void {
       for (const id of batch.talkgroups) {
         talkgroups.delete(id);
