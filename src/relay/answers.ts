@@ -8,7 +8,7 @@ import { HOLDS, type Hold } from './delivery/held.js';
 import { hasPart } from './floors.js';
 import type { House } from './house.js';
 import { Bucket } from './limits/bucket.js';
-import { type Membership, mayTalk } from './members.js';
+import { type Membership, mayTalk } from './members/members.js';
 import { say } from './messages.js';
 import type { Subscription } from './reception/subscription.js';
 import type { Session } from './session.js';

@@ -2,7 +2,7 @@
 import type { EmergencyRow } from '../directory/records.js';
 import type { Fanout } from './delivery/fanout.js';
 import type { Floors } from './floors.js';
-import type { Membership, Talkgroup, User } from './members.js';
+import type { Membership, Talkgroup, User } from './members/members.js';
 import { say } from './messages.js';
 import { refusalOf } from './rights/refusal.js';
 import type { RightsEffects } from './rights/settle.js';

@@ -8,7 +8,7 @@ import type { EmergencyState } from '../protocol/codes.js';
 import type { Fanout } from './delivery/fanout.js';
 import type { Floors } from './floors.js';
 import { Window } from './limits/window.js';
-import type { Membership, Talkgroup } from './members.js';
+import type { Membership, Talkgroup } from './members/members.js';
 import { say } from './messages.js';
 
 /** What is written down; each may be repeated, and answers the notice that went to the other nodes, if one did. */

@@ -11,7 +11,7 @@ import { FRAME_PRIORITY } from './floor/claim.js';
 import { countStep } from './floor/count-step.js';
 import { step } from './floor/machine.js';
 import { type FloorEvent, holderOf, isIdle, type Outcome, type Removal, waitingOf } from './floor/state.js';
-import { isInEmergency, type Membership, type Talkgroup } from './members.js';
+import { isInEmergency, type Membership, type Talkgroup } from './members/members.js';
 import { say } from './messages.js';
 import type { Session } from './session.js';
 import type { Talk } from './talk.js';

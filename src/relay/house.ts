@@ -7,7 +7,7 @@ import type { Emergencies } from './emergencies.js';
 import type { Counts } from './figures/counts.js';
 import type { Sampling } from './figures/sampling.js';
 import type { Floors } from './floors.js';
-import type { Talkgroup } from './members.js';
+import type { Talkgroup } from './members/members.js';
 import type { Limits } from './messages.js';
 import type { Parking } from './parking.js';
 import type { Presence } from './presence.js';

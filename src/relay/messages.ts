@@ -21,7 +21,7 @@ import {
 import { type Draft, type ServerMessageOf, textOf } from '../protocol/server-messages.js';
 import type { TalkLimits } from './floor/capacity.js';
 import { budgetIn } from './limits/budget.js';
-import type { Talkgroup } from './members.js';
+import type { Talkgroup } from './members/members.js';
 import type { Announcement } from './presence/roster.js';
 import type { Session } from './session.js';
 import type { Talk } from './talk.js';

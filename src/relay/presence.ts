@@ -1,7 +1,7 @@
 // Who is there: told once a second to those who asked to be told, and page by page to whoever asks.
 import type { Member } from '../protocol/bodies.js';
 import type { Fanout } from './delivery/fanout.js';
-import type { Membership, Talkgroup } from './members.js';
+import type { Membership, Talkgroup } from './members/members.js';
 import { say } from './messages.js';
 import { Listing } from './presence/page.js';
 import { Roster } from './presence/roster.js';

@@ -7,7 +7,7 @@ import { type Feed, markHeld } from './delivery/feed.js';
 import type { PulseFigures } from './figures/present.js';
 import type { Sampling } from './figures/sampling.js';
 import type { Floors } from './floors.js';
-import type { Talkgroup } from './members.js';
+import type { Talkgroup } from './members/members.js';
 import type { FairClock } from './reception/fair-clock.js';
 import type { Session } from './session.js';
 

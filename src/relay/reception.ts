@@ -5,7 +5,7 @@ import { type Feed, heldBy, topicOf } from './delivery/feed.js';
 import type { Hearer } from './delivery/hearer.js';
 import type { Peer } from './delivery/peer.js';
 import type { House } from './house.js';
-import type { Membership, Talkgroup } from './members.js';
+import type { Membership, Talkgroup } from './members/members.js';
 import { say } from './messages.js';
 import { came, went } from './presence.js';
 import { Lag } from './reception/lag.js';

@@ -15,7 +15,7 @@ import { type Counts, countClose, countHandshake, newCounts } from './figures/co
 import { createSampling } from './figures/sampling.js';
 import { createFloors } from './floors.js';
 import type { House } from './house.js';
-import type { User } from './members.js';
+import type { User } from './members/members.js';
 import { say } from './messages.js';
 import { createParking } from './parking.js';
 import { createPresence } from './presence.js';

@@ -22,7 +22,7 @@ import { hasPart } from './floors.js';
 import type { House } from './house.js';
 import type { Budget } from './limits/budget.js';
 import { Flood } from './limits/flood.js';
-import { type Membership, mayTalk, type Talkgroup, type User } from './members.js';
+import { type Membership, mayTalk, type Talkgroup, type User } from './members/members.js';
 import { type ErrorAbout, say, snapshotOf } from './messages.js';
 import type { Subscription } from './reception/subscription.js';
 import { Reception } from './reception.js';

@@ -6,7 +6,7 @@ import type { Source } from './delivery/source.js';
 import { Bucket } from './limits/bucket.js';
 import { Budget, budgetIn, budgetInAll } from './limits/budget.js';
 import { Window } from './limits/window.js';
-import { type Membership, mayTalk, type Talkgroup } from './members.js';
+import { type Membership, mayTalk, type Talkgroup } from './members/members.js';
 import type { Limits } from './messages.js';
 import type { Session } from './session.js';
 

@@ -42,7 +42,7 @@ export const inCircles: readonly string[] = [
   'src/relay/emergencies.ts',
   'src/relay/floors.ts',
   'src/relay/house.ts',
-  'src/relay/members.ts',
+  'src/relay/members/members.ts',
   'src/relay/messages.ts',
   'src/relay/parking.ts',
   'src/relay/presence.ts',
@@ -67,6 +67,6 @@ export const tooLarge: Readonly<Record<string, number>> = {
   'src/relay/session.ts': 456,
   'bench/scenarios/gps-tide.ts': 349,
   'bench/scenarios/reconnect-storm.ts': 367,
-  'src/relay': 32,
+  'src/relay': 31,
   bench: 42,
 };

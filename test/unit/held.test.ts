@@ -12,7 +12,7 @@ import { flushHeld, heldBy } from '../../src/relay/delivery/feed.js';
 import { Held, HOLDS, type Hold } from '../../src/relay/delivery/held.js';
 import type { Peer } from '../../src/relay/delivery/peer.js';
 import type { Source } from '../../src/relay/delivery/source.js';
-import type { Membership } from '../../src/relay/members.js';
+import type { Membership } from '../../src/relay/members/members.js';
 import { eventually } from '../helpers/eventually.js';
 import { relayAlone, seated } from '../helpers/relay-alone.js';
 

@@ -3,7 +3,7 @@ import t from 'tap';
 import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
 import { Bucket } from '../../src/relay/limits/bucket.js';
 import { Budget } from '../../src/relay/limits/budget.js';
-import { createMembers } from '../../src/relay/members.js';
+import { createMembers } from '../../src/relay/members/books.js';
 
 const fire = {
   id: 'fire' as TalkgroupId,

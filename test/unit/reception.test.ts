@@ -7,7 +7,7 @@ import { createFanout } from '../../src/relay/delivery/fanout.js';
 import { DROPPED, type Peer } from '../../src/relay/delivery/peer.js';
 import { newCounts } from '../../src/relay/figures/counts.js';
 import type { House } from '../../src/relay/house.js';
-import { Membership, Talkgroup, User } from '../../src/relay/members.js';
+import { Membership, Talkgroup, User } from '../../src/relay/members/members.js';
 import { FairClock } from '../../src/relay/reception/fair-clock.js';
 import { Reception } from '../../src/relay/reception.js';
 import type { Session } from '../../src/relay/session.js';

@@ -9,7 +9,7 @@ import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
 import type { Fanout } from '../../src/relay/delivery/fanout.js';
 import { createEffects } from '../../src/relay/effects.js';
 import type { Floors } from '../../src/relay/floors.js';
-import { Membership, mayTalk, Talkgroup, User } from '../../src/relay/members.js';
+import { Membership, mayTalk, Talkgroup, User } from '../../src/relay/members/members.js';
 import type { Loaded } from '../../src/relay/rights/loads.js';
 import { createRights, type Rights } from '../../src/relay/rights/rights.js';
 import type { RightsEffects } from '../../src/relay/rights/settle.js';

@@ -3,7 +3,7 @@ import t from 'tap';
 import type { EmergencyRow } from '../../src/directory/records.js';
 import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
 import type { House } from '../../src/relay/house.js';
-import { Membership, Talkgroup, User } from '../../src/relay/members.js';
+import { Membership, Talkgroup, User } from '../../src/relay/members/members.js';
 import { snapshotOf } from '../../src/relay/messages.js';
 import type { Session } from '../../src/relay/session.js';
 import type { Talk } from '../../src/relay/talk.js';

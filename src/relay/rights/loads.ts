@@ -1,7 +1,7 @@
 // Keeps the handshakes that wait for a read of their user.
 import type { Account } from '../../directory/records.js';
 import type { UserId } from '../../ids.js';
-import type { User } from '../members.js';
+import type { User } from '../members/members.js';
 
 /** The outcome of a load: the account and its user, no such user, or no answer in time. */
 export type Loaded =

@@ -1,7 +1,8 @@
 // Applies change notifications: withdraws at once what the change could take away, and says when it is acknowledged.
 import type { Notice } from '../../db/notices.js';
 import type { TalkgroupId, UserId } from '../../ids.js';
-import type { Members, Membership, User } from '../members.js';
+import type { Members } from '../members/books.js';
+import type { Membership, User } from '../members/members.js';
 import type { Due } from './due.js';
 
 export interface NoticesOptions {

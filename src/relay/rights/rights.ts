@@ -6,7 +6,8 @@
 // notification once its gap was noticed.
 import type { Account, TalkgroupRow } from '../../directory/records.js';
 import type { TalkgroupId, UserId } from '../../ids.js';
-import { createMembers, type User } from '../members.js';
+import { createMembers } from '../members/books.js';
+import type { User } from '../members/members.js';
 import { type Batch, type Cause, createDue } from './due.js';
 import { createLoads, type Loaded } from './loads.js';
 import { createNotices } from './notices.js';

@@ -1,6 +1,7 @@
 // Applies what a read shows to what is in memory: the step that grants, and that confirms what cannot be undone.
 import type { Account, EmergencyRow, MembershipRow, TalkgroupRow } from '../../directory/records.js';
-import type { Members, Membership, Talkgroup, User } from '../members.js';
+import type { Members } from '../members/books.js';
+import type { Membership, Talkgroup, User } from '../members/members.js';
 
 /** What a change of rights does to live sockets. Called synchronously, in the step that decided it. */
 export interface RightsEffects {
