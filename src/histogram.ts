@@ -9,6 +9,9 @@ export interface Histogram {
   sumMs: number;
 }
 
+/** Bounds (ms) for the delays of an event loop: from a late timer on an idle machine to a stall that every listener hears. */
+export const LOOP_DELAYS_MS = [1, 2.5, 5, 10, 20, 50, 100, 250, 500, 1000, 2500];
+
 /** Creates an empty histogram. */
 export const newHistogram = (boundsMs: readonly number[]): Histogram => ({
   boundsMs,

@@ -1,6 +1,6 @@
 // Declares the metrics of the relay: sessions, handshakes, audio, receivers and the floor.
 import type { Histogram } from '../histogram.js';
-import type { RelayFigures } from '../relay/figures.js';
+import type { RelayFigures } from '../relay/relay-side.js';
 import { by, counter, type Family, gauge, histogram, type Times } from './family.js';
 import type { Snapshot } from './snapshot.js';
 

@@ -4,7 +4,7 @@ import type { Passwords } from '../auth/passwords.js';
 import type { DatabaseFigures } from '../db/client.js';
 import type { FixCounts } from '../gps/counts.js';
 import type { HttpCounts } from '../http/counts.js';
-import type { RelayFigures } from '../relay/figures.js';
+import type { RelayFigures } from '../relay/relay-side.js';
 import type { ThreadFigures } from '../thread-figures.js';
 import type { Presented } from '../tls/renewal.js';
 

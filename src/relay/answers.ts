@@ -4,13 +4,13 @@ import { type DeviceId, readId, type TalkgroupId } from '../ids.js';
 import type { Ref } from '../protocol/bodies.js';
 import type { ClientMessageOf, ClientMessageType } from '../protocol/client-messages.js';
 import type { TextRefusal } from '../protocol/codes.js';
-import { Bucket } from './bucket.js';
+import { HOLDS, type Hold } from './delivery/held.js';
 import { hasPart } from './floors.js';
-import { HOLDS, type Hold } from './held.js';
 import type { House } from './house.js';
-import { type Membership, mayTalk } from './members.js';
+import { Bucket } from './limits/bucket.js';
+import { type Membership, mayTalk } from './members/members.js';
 import { say } from './messages.js';
-import type { Subscription } from './reception.js';
+import type { Subscription } from './reception/subscription.js';
 import type { Session } from './session.js';
 
 /** Who asks, and when. */

@@ -1,54 +1,38 @@
-// The relay's half of the composition: builds it from its instances of verifier, SQL client and listener.
+// Builds a relay from its own instances of token verifier, SQL client and WebSocket engine.
 import type { VerifyToken } from '../auth/tokens.js';
 import type { Config } from '../config/config.js';
 import type { Database } from '../db/client.js';
 import { deadlineIn, READ_MS_MAX, REQUEST_MS } from '../db/deadline.js';
-import { noticeOf, type Tell } from '../db/notice.js';
+import { noticeOf } from '../db/notice.js';
 import { listenForNotices, type NoticeListener } from '../db/notices.js';
 import { descriptorsMax } from '../descriptors.js';
+import { accountsOf, nextSessionBlock, SESSION_BLOCK, talkgroupsOf } from '../directory/store.js';
 import { acknowledgeEmergency, clearEmergency, raiseEmergency } from '../emergencies/store.js';
 import { openFixIntake } from '../gps/counts.js';
-import { accountsOf, nextSessionBlock, SESSION_BLOCK, talkgroupsOf } from '../talk/store.js';
 import { certificateFiles } from '../tls/certificate.js';
-import type { RelayFigures } from './figures.js';
 import { createEngine } from './listener.js';
 import { createRelay } from './relay.js';
-import { createRenewals, type Renewal, type RenewedCertificate } from './renewals.js';
+import type { RelayFigures, RelaySide } from './relay-side.js';
+import { createRenewals } from './renewals.js';
 import { createSessionNumbers, type SessionNumbers } from './session-numbers.js';
 
-/** The relay as the rest of the house sees it, on this thread or another. */
-export interface RelaySide {
-  /** Resolves with the port. Until `start`, every socket is answered with 1013. */
-  listen(): Promise<number>;
-  /** The database is migrated: from now on sessions are loaded from it and its notices listened to. */
-  start(): Promise<void>;
-  readonly tell: Tell;
-  /** null while the relay can admit radios, else why not. */
-  trouble(): string | null;
-  /** For the metrics; null when its thread did not tell in time. */
-  figures(): Promise<RelayFigures | null>;
-  /** After `listen`, one at a time. */
-  present(certificate: RenewedCertificate): Promise<Renewal>;
-  close(): Promise<void>;
-}
-
-/** One on this thread, which always tells. */
+/** A relay on this thread, which always answers. */
 interface RelayHere extends RelaySide {
   figures(): Promise<RelayFigures>;
 }
 
-/** How many handshakes may wait for their memberships. */
+/** How many handshakes may wait for the database. */
 export interface Handshakes {
   /** Loaded by one query. */
   readonly loading: number;
-  /** Beyond these; one more is closed with 1013. */
+  /** Beyond these. One more is closed with 1013. */
   readonly waiting: number;
 }
 
 /** After a lost network 10,000 radios come back at once. */
 export const HANDSHAKES: Handshakes = { loading: 50, waiting: 10_000 };
 
-/** Descriptors that the database, the log or a restart of either may still need once all else is taken. */
+/** Descriptors that the database, the log or a restart of either may need when all others are taken. */
 const DESCRIPTORS_OF_OTHERS = 64;
 
 interface Log {
@@ -70,7 +54,7 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
   const { config, handshakes, url, database, verifyToken, log } = options;
   const read = () => deadlineIn(READ_MS_MAX);
   const write = () => deadlineIn(REQUEST_MS);
-  // What clients ask for must not refuse the reads of handshakes and notices.
+  // Requests of clients must not take the reads of handshakes and change notifications.
   const rightsDatabase = { ...database, read: database.readReserved };
   const fixes = openFixIntake(database);
   let numbers: SessionNumbers | null = null;

@@ -6,11 +6,11 @@ import { closes } from '../protocol/closes.js';
 import type { TextRefusal } from '../protocol/codes.js';
 import { answers } from './answers.js';
 import { readMessage } from './asks.js';
-import { Bucket } from './bucket.js';
-import { Flood } from './flood.js';
 import type { House } from './house.js';
+import { Bucket } from './limits/bucket.js';
+import { Flood } from './limits/flood.js';
+import { Window } from './limits/window.js';
 import type { Session } from './session.js';
-import { Window } from './window.js';
 
 /** Of the WebSocket itself; a client that wants to know its link is alive sends one every few seconds. */
 export const ENGINE_PINGS_PER_SECOND = 5;

@@ -3,8 +3,8 @@ import type { UserId } from '../ids.js';
 import type { Ref } from '../protocol/bodies.js';
 import { readMessage } from './asks.js';
 import { ENGINE_PINGS_PER_SECOND } from './control.js';
-import type { Counts } from './counts.js';
-import { Flood } from './flood.js';
+import type { Counts } from './figures/counts.js';
+import { Flood } from './limits/flood.js';
 import type { Session } from './session.js';
 
 /** Of one socket: a client that begins with a position, a subscription and the first frames of a burst has room. */

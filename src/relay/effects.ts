@@ -1,13 +1,12 @@
-// What a change of rights does to live sessions.
-
-import { type Close, closes } from '../protocol/closes.js';
-import type { Account, EmergencyRow } from '../talk/store.js';
-import type { Fanout } from './fanout.js';
+// Applies a change of permissions to live sessions.
+import type { EmergencyRow } from '../directory/records.js';
+import type { Fanout } from './delivery/fanout.js';
 import type { Floors } from './floors.js';
-import type { Membership, Talkgroup, User } from './members.js';
+import type { Membership, Talkgroup, User } from './members/members.js';
 import { say } from './messages.js';
+import { refusalOf } from './rights/refusal.js';
+import type { RightsEffects } from './rights/settle.js';
 import type { Session } from './session.js';
-import type { RightsEffects } from './settle.js';
 import type { Talk } from './talk.js';
 
 export interface EffectsOptions {
@@ -73,9 +72,9 @@ export function createEffects({
         each(membership.user, (session) => dismiss(session, membership, 'deleted'));
     },
     rotated: (talkgroup) =>
-      forAll(talkgroup, () => fanout.event(talkgroup, (number) => say.keyRotated(talkgroup, number))),
+      forAll(talkgroup, () => fanout.event(talkgroup.feed, (number) => say.keyRotated(talkgroup, number))),
     changed: (talkgroup) => {
-      forAll(talkgroup, () => fanout.tell(talkgroup, say.talkgroupChanged(talkgroup)));
+      forAll(talkgroup, () => fanout.tell(talkgroup.feed, say.talkgroupChanged(talkgroup)));
       forAll(talkgroup, () => floors.change(talkgroup, nowMs()));
     },
     emergencies: (talkgroup, rows) => forAll(talkgroup, () => followEmergencies(talkgroup, rows)),
@@ -88,13 +87,6 @@ export function createEffects({
       for (const session of [...sessions]) fail(session, error);
     },
   };
-}
-
-/** What a read says about a token that once was good. */
-export function refusalOf(account: Account | null, issuedAt: number): Close | null {
-  if (account === null) return closes.unknown_user;
-  if (issuedAt < account.valid_from) return closes.invalid_token;
-  return account.device_active ? null : closes.device_disabled;
 }
 
 function dismiss(session: Session, membership: Membership, reason: 'left' | 'deleted'): void {

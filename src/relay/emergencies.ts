@@ -1,15 +1,15 @@
 // Emergencies of live talkgroups: announced at once, stored behind that, followed when another node changed one.
 import { randomUUID } from 'node:crypto';
 import { type Notice, noticeOf } from '../db/notice.js';
+import type { EmergencyRow } from '../directory/records.js';
 import { AppError } from '../errors.js';
 import type { TalkgroupId, UserId } from '../ids.js';
 import type { EmergencyState } from '../protocol/codes.js';
-import type { EmergencyRow } from '../talk/store.js';
-import type { Fanout } from './fanout.js';
+import type { Fanout } from './delivery/fanout.js';
 import type { Floors } from './floors.js';
-import type { Membership, Talkgroup } from './members.js';
+import { Window } from './limits/window.js';
+import type { Membership, Talkgroup } from './members/members.js';
 import { say } from './messages.js';
-import { Window } from './window.js';
 
 /** What is written down; each may be repeated, and answers the notice that went to the other nodes, if one did. */
 export interface EmergencyWrites {
@@ -70,7 +70,7 @@ export function createEmergencies(options: EmergenciesOptions) {
   let closed = false;
 
   function announce(talkgroup: Talkgroup, emergency: EmergencyRow, state: EmergencyState): void {
-    fanout.event(talkgroup, (event) => say.emergency(talkgroup, emergency, state, event));
+    fanout.event(talkgroup.feed, (event) => say.emergency(talkgroup, emergency, state, event));
   }
 
   function open(talkgroup: Talkgroup, emergency: EmergencyRow): void {

@@ -1,24 +1,17 @@
-// Floor control of live sessions: steps the pure machine of each talkgroup and carries out what it says.
-
+// Controls the floor for live sessions: steps the pure machine of each talkgroup and carries out its outcomes.
 import type { UserId } from '../ids.js';
 import type { Ref } from '../protocol/bodies.js';
 import type { EndCode, RevokeCode } from '../protocol/codes.js';
 import { EMERGENCY } from '../protocol/frame.js';
-import {
-  type FloorEvent,
-  FRAME_PRIORITY,
-  holderOf,
-  isIdle,
-  type Outcome,
-  type Removal,
-  step,
-  type TalkLimits,
-  waitingOf,
-} from '../talk/floor.js';
-import type { Counts } from './counts.js';
-import type { Fanout } from './fanout.js';
-import { countStep, type Denial } from './floor-counts.js';
-import { isInEmergency, type Membership, type Talkgroup } from './members.js';
+import type { Fanout } from './delivery/fanout.js';
+import type { Counts } from './figures/counts.js';
+import type { Denial } from './figures/floor-counts.js';
+import type { TalkLimits } from './floor/capacity.js';
+import { FRAME_PRIORITY } from './floor/claim.js';
+import { countStep } from './floor/count-step.js';
+import { step } from './floor/machine.js';
+import { type FloorEvent, holderOf, isIdle, type Outcome, type Removal, waitingOf } from './floor/state.js';
+import { isInEmergency, type Membership, type Talkgroup } from './members/members.js';
 import { say } from './messages.js';
 import type { Session } from './session.js';
 import type { Talk } from './talk.js';
@@ -120,7 +113,7 @@ export function createFloors(options: FloorsOptions) {
     talk.relayedBefore = talk.relayed;
     talkgroup.talking.add(talk);
     counts.bursts++;
-    fanout.event(talkgroup, (event) => say.talkStarted(talk, event));
+    fanout.event(talkgroup.feed, (event) => say.talkStarted(talk, event));
   }
 
   function deny(talk: Talk, code: Denial, nowMs: number, ref: Ref | undefined): void {
@@ -149,7 +142,7 @@ export function createFloors(options: FloorsOptions) {
   function end(talk: Talk, code: EndCode, nowMs: number): void {
     const { talkgroup } = talk;
     talkgroup.talking.delete(talk);
-    fanout.event(talkgroup, (event) => say.talkEnded(talk, event, code, nowMs - talk.startedAtMs));
+    fanout.event(talkgroup.feed, (event) => say.talkEnded(talk, event, code, nowMs - talk.startedAtMs));
     forget(talk);
   }
 

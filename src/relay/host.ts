@@ -5,11 +5,10 @@ import type { TokenKeys } from '../auth/tokens.js';
 import type { Config } from '../config/config.js';
 import type { DatabaseFigures } from '../db/client.js';
 import type { Notice } from '../db/notice.js';
-import { newHistogram, observe } from '../histogram.js';
+import { LOOP_DELAYS_MS, newHistogram, observe } from '../histogram.js';
 import type { ThreadFigures } from '../thread-figures.js';
-import type { Handshakes, RelaySide } from './compose.js';
-import type { RelayFigures } from './figures.js';
-import { LOOP_DELAYS_MS } from './pulse.js';
+import type { Handshakes } from './compose.js';
+import type { RelayFigures, RelaySide } from './relay-side.js';
 import type { Renewal, RenewedCertificate } from './renewals.js';
 
 /** What the thread is born with; all of it plain data. */

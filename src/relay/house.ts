@@ -1,17 +1,17 @@
 // What every session of a relay shares.
 import type { DeviceId, TalkgroupId } from '../ids.js';
 import type { Asking } from './asking.js';
-import type { Counts } from './counts.js';
+import type { Fanout } from './delivery/fanout.js';
+import type { Holding } from './delivery/holding.js';
 import type { Emergencies } from './emergencies.js';
-import type { Fanout } from './fanout.js';
+import type { Counts } from './figures/counts.js';
+import type { Sampling } from './figures/sampling.js';
 import type { Floors } from './floors.js';
-import type { Holding } from './holding.js';
-import type { FairClock } from './lag.js';
-import type { Talkgroup } from './members.js';
+import type { Talkgroup } from './members/members.js';
 import type { Limits } from './messages.js';
 import type { Parking } from './parking.js';
 import type { Presence } from './presence.js';
-import type { Sampling } from './sampling.js';
+import type { FairClock } from './reception/fair-clock.js';
 import type { Session } from './session.js';
 
 export interface House {

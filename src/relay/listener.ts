@@ -7,12 +7,12 @@ import { closes } from '../protocol/closes.js';
 import { HEADER_BYTES } from '../protocol/frame.js';
 import type { CertificateFiles } from '../tls/certificate.js';
 import { type Cap, type CapLog, type ConnectionFigures, createCap } from './cap.js';
-import { countEngineDrop, countNotUpgraded, countRefused, type EngineDrop } from './counts.js';
-import { byTurns } from './crowd.js';
+import type { Publisher } from './delivery/peer.js';
 import type { Early } from './early.js';
-import type { Publisher } from './fanout.js';
+import { countEngineDrop, countNotUpgraded, countRefused, type EngineDrop } from './figures/counts.js';
 import type { Admission, Relay, Verified } from './relay.js';
 import type { Session } from './session.js';
+import { byTurns } from './turns.js';
 
 export interface ListenerOptions {
   readonly host: string;
@@ -304,7 +304,7 @@ function routes(app: TemplatedApp, relay: Relay, options: RoutesOptions): void {
 
     close(ws, code, message) {
       cap.leaves();
-      relay.crowd.passes();
+      relay.churn.passes();
       const data = ws.getUserData();
       if (code === closes.restart.code) options.told(data.session);
       data.closed = true;
@@ -353,7 +353,7 @@ function upgrade(
   if (origins !== null && origin !== '' && !origins.includes(origin)) {
     return answer(relay, res, '403 Forbidden', 'origin not allowed');
   }
-  relay.crowd.passes();
+  relay.churn.passes();
   const query = new URLSearchParams(req.getQuery());
   const claims = relay.verifyToken(readOnly(query, 'token') ?? '');
   const resume = readOnly(query, 'resume');

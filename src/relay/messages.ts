@@ -1,5 +1,5 @@
 // What the relay says: the JSON messages of the protocol from its side.
-import type { Announcement } from '../presence/roster.js';
+import type { EmergencyRow } from '../directory/records.js';
 import type {
   Emergency,
   Member,
@@ -19,10 +19,10 @@ import {
   type RevokeCode,
 } from '../protocol/codes.js';
 import { type Draft, type ServerMessageOf, textOf } from '../protocol/server-messages.js';
-import type { TalkLimits } from '../talk/floor.js';
-import type { EmergencyRow } from '../talk/store.js';
-import { budgetIn } from './budget.js';
-import type { Talkgroup } from './members.js';
+import type { TalkLimits } from './floor/capacity.js';
+import { budgetIn } from './limits/budget.js';
+import type { Talkgroup } from './members/members.js';
+import type { Announcement } from './presence/roster.js';
 import type { Session } from './session.js';
 import type { Talk } from './talk.js';
 
@@ -61,7 +61,7 @@ export function snapshotOf(talkgroup: Talkgroup, online: number): Draft<Snapshot
     rotation_counter: talkgroup.rotationCounter,
     floor_mode: talkgroup.floorMode,
     max_talk_ms: talkgroup.maxTalkMs,
-    event: talkgroup.event,
+    event: talkgroup.feed.event,
     talkers: talkersOf(talkgroup),
     talkers_total: talkgroup.talking.size,
     emergencies: talkgroup.newestEmergencies.map((emergency) =>

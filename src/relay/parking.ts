@@ -1,7 +1,7 @@
 // Sessions that may be resumed: their tokens, and those whose socket is gone, for a while.
 import { hash, randomFillSync } from 'node:crypto';
 import type { UserId } from '../ids.js';
-import type { Counts } from './counts.js';
+import type { Counts } from './figures/counts.js';
 import { createParked } from './parked.js';
 import type { Session } from './session.js';
 

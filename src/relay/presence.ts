@@ -1,9 +1,10 @@
 // Who is there: told once a second to those who asked to be told, and page by page to whoever asks.
-import { Listing, Roster } from '../presence/roster.js';
 import type { Member } from '../protocol/bodies.js';
-import type { Fanout } from './fanout.js';
-import type { Membership, Talkgroup } from './members.js';
+import type { Fanout } from './delivery/fanout.js';
+import type { Membership, Talkgroup } from './members/members.js';
 import { say } from './messages.js';
+import { Listing } from './presence/page.js';
+import { Roster } from './presence/roster.js';
 import type { Session } from './session.js';
 
 /** Announcements, one a second, until a listing that nobody asks for is given up: its sessions change all the time. */
@@ -27,13 +28,13 @@ export function createPresence(fanout: Fanout) {
     /** Once a second: what changed since the last time. */
     announce(): void {
       for (const talkgroup of watched) {
-        if (fanout.watchers(talkgroup) === 0) {
+        if (fanout.watchers(talkgroup.feed) === 0) {
           talkgroup.roster = null;
           watched.delete(talkgroup);
           continue;
         }
-        const announcement = talkgroup.roster?.flush(fanout.online(talkgroup)) ?? null;
-        if (announcement !== null) fanout.presence(talkgroup, say.presence(talkgroup, announcement));
+        const announcement = talkgroup.roster?.flush(fanout.online(talkgroup.feed)) ?? null;
+        if (announcement !== null) fanout.presence(talkgroup.feed, say.presence(talkgroup, announcement));
       }
       for (const [talkgroup, idle] of listed) {
         listed.set(talkgroup, idle + 1);
@@ -49,7 +50,7 @@ export function createPresence(fanout: Fanout) {
       listed.set(talkgroup, 0);
       const { page: members, next } = talkgroup.listing.page(after, limit);
       return {
-        online: fanout.online(talkgroup),
+        online: fanout.online(talkgroup.feed),
         members: members.flatMap((one) => {
           const membership = one.user.memberships.get(talkgroup.number);
           return membership === undefined || !one.isLive ? [] : [presentOf(one, membership)];

@@ -1,13 +1,14 @@
 // The relay's one timer: the pings that no frame brought, talk that ended by time, receivers that are late, and what
 // else is due now and then.
-import { type Histogram, newHistogram, observe } from '../histogram.js';
+import { LOOP_DELAYS_MS, newHistogram, observe } from '../histogram.js';
 import type { Asking } from './asking.js';
-import type { Fanout } from './fanout.js';
+import type { Fanout } from './delivery/fanout.js';
+import { type Feed, markHeld } from './delivery/feed.js';
+import type { PulseFigures } from './figures/present.js';
+import type { Sampling } from './figures/sampling.js';
 import type { Floors } from './floors.js';
-import { markHeld } from './held.js';
-import type { FairClock } from './lag.js';
-import type { Talkgroup } from './members.js';
-import type { Sampling } from './sampling.js';
+import type { Talkgroup } from './members/members.js';
+import type { FairClock } from './reception/fair-clock.js';
 import type { Session } from './session.js';
 
 export interface PulseOptions {
@@ -31,17 +32,6 @@ export interface Pulse {
   readonly figures: PulseFigures;
   stop(): void;
 }
-
-/** Plain numbers, as the pulse finds them in passing. */
-export interface PulseFigures {
-  /** How late each pulse came: what everything on this thread waits for its turn. */
-  readonly delay: Histogram;
-  /** Lag of the slowest receiver that owes an answer. */
-  lagMsMax: number;
-}
-
-/** From what a timer is late on an idle machine to a stall that everybody hears. */
-export const LOOP_DELAYS_MS = [1, 2.5, 5, 10, 20, 50, 100, 250, 500, 1000, 2500];
 
 /** Waking up costs a tenth of a millisecond, whatever there is to do: at 20 ms an idle relay used 1 % of a core. */
 export const PULSE_MS = 50;
@@ -99,12 +89,13 @@ export function startPulse(options: PulseOptions): Pulse {
     let framesIn = 0;
     let framesOut = 0;
     for (const talkgroup of marked) {
-      const isSettled = markHeld(talkgroup);
-      if (talkgroup.relayed !== talkgroup.relayedAtMark) {
-        framesIn += talkgroup.relayed - talkgroup.relayedAtMark;
-        framesOut += (talkgroup.relayed - talkgroup.relayedAtMark) * receiversIn(talkgroup);
-        talkgroup.relayedAtMark = talkgroup.relayed;
-        talkgroup.heardAtMs = now;
+      const { feed } = talkgroup;
+      const isSettled = markHeld(feed);
+      if (feed.relayed !== feed.relayedAtMark) {
+        framesIn += feed.relayed - feed.relayedAtMark;
+        framesOut += (feed.relayed - feed.relayedAtMark) * receiversIn(feed);
+        feed.relayedAtMark = feed.relayed;
+        feed.heardAtMs = now;
         heardAtMs = now;
       } else if (isSettled && !floors.active.has(talkgroup)) marked.delete(talkgroup);
     }
@@ -112,7 +103,7 @@ export function startPulse(options: PulseOptions): Pulse {
   }
 
   /** Of one frame: all who are given the audio, live or held, but its talker. */
-  function receiversIn({ live, held }: Talkgroup): number {
+  function receiversIn({ live, held }: Feed): number {
     let count = live.size;
     for (const { topic } of held ?? []) count += fanout.hearers(topic);
     return Math.max(0, count - 1);

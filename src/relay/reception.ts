@@ -1,27 +1,16 @@
 // What one session hears: its subscriptions, and whether its socket keeps up with them.
 import type { MissedAudio } from '../protocol/bodies.js';
 import { closes } from '../protocol/closes.js';
-import type { Mode } from '../protocol/codes.js';
-import type { Peer } from './fanout.js';
-import { type Hearer, type Hold, heldBy, topicOf } from './held.js';
+import { type Feed, heldBy, topicOf } from './delivery/feed.js';
+import type { Hearer } from './delivery/hearer.js';
+import type { Peer } from './delivery/peer.js';
 import type { House } from './house.js';
-import { Lag } from './lag.js';
-import type { Membership, Talkgroup } from './members.js';
+import type { Membership, Talkgroup } from './members/members.js';
 import { say } from './messages.js';
 import { came, went } from './presence.js';
+import { Lag } from './reception/lag.js';
+import { DEFAULT, isHeard, type Subscription } from './reception/subscription.js';
 import type { Session } from './session.js';
-
-export interface Subscription {
-  /** `none`: after UNSUBSCRIBE. */
-  readonly mode: Mode | 'none';
-  /** Whether it is told who comes and goes. */
-  readonly presence: boolean;
-  /** How its audio is held; null: it is live. */
-  readonly hold: Hold | null;
-}
-
-/** Of every talkgroup from the start. */
-const DEFAULT: Subscription = { mode: 'talk', presence: false, hold: null };
 
 /** A receiver slower than this is no use as a radio: without an answer for so long it is closed. */
 const UNANSWERED_MS_MAX = 10_000;
@@ -40,9 +29,6 @@ interface Behind {
   /** Frames of each that it missed and that are in the counts. */
   readonly counted: Map<Talkgroup, number>;
 }
-
-/** Whether audio comes with it. */
-const isHeard = (mode: Subscription['mode']) => mode === 'talk' || mode === 'listen';
 
 /** One for each session; it outlives the socket, the lag does not. */
 export class Reception implements Hearer {
@@ -88,10 +74,15 @@ export class Reception implements Hearer {
     this.house.unanswered.delete(this.session);
     for (const membership of this.session.user.memberships.values()) {
       const { talkgroup, granted } = membership;
-      talkgroup.exit(this);
-      for (const held of talkgroup.held ?? []) held.forget(this);
+      talkgroup.feed.exit(this);
+      for (const held of talkgroup.feed.held ?? []) held.forget(this);
       if (granted && this.subscriptionTo(talkgroup).mode !== 'none') went(this.session, membership);
     }
+  }
+
+  /** Number of its session. */
+  get number(): number {
+    return this.session.number;
   }
 
   subscriptionTo(talkgroup: Talkgroup): Subscription {
@@ -105,7 +96,8 @@ export class Reception implements Hearer {
     if (subscription.presence) this.house.presence.watch(talkgroup);
     // What is held for it until now is still its own.
     const { mode, hold } = this.subscriptionTo(talkgroup);
-    if (this.behind === null && membership.granted && isHeard(mode)) heldBy(talkgroup, hold)?.leave(this);
+    if (this.behind === null && membership.granted && isHeard(mode))
+      heldBy(talkgroup.feed, hold)?.leave(this);
     if (membership.granted) this.unhear(membership);
     this.subscriptions ??= new Map();
     this.subscriptions.set(talkgroup.number, subscription);
@@ -137,9 +129,9 @@ export class Reception implements Hearer {
     if (this.peer === null || mode === 'none') return;
     if (presence) {
       this.house.presence.watch(talkgroup);
-      this.peer.subscribe(talkgroup.presenceTopic);
+      this.peer.subscribe(talkgroup.feed.presenceTopic);
     }
-    if (this.peer.subscribe(talkgroup.eventTopic)) came(this.session, membership);
+    if (this.peer.subscribe(talkgroup.feed.eventTopic)) came(this.session, membership);
     if (!isHeard(mode)) return;
     if (this.behind === null) this.enterAudio(talkgroup);
     else if (!this.behind.heard.has(talkgroup)) this.behind.heard.set(talkgroup, this.relayedIn(talkgroup));
@@ -147,9 +139,9 @@ export class Reception implements Hearer {
 
   private enterAudio(talkgroup: Talkgroup): void {
     const { hold } = this.subscriptionTo(talkgroup);
-    if (hold !== null) return this.house.holding.open(talkgroup, hold).enter(this);
-    this.peer?.subscribe(talkgroup.audioTopic);
-    talkgroup.enter(this);
+    if (hold !== null) return this.house.holding.open(talkgroup.feed, hold).enter(this);
+    this.peer?.subscribe(talkgroup.feed.audioTopic);
+    talkgroup.feed.enter(this);
   }
 
   /** What waited as it entered a window has left. */
@@ -159,9 +151,9 @@ export class Reception implements Hearer {
 
   private exitAudio(talkgroup: Talkgroup): void {
     const { hold } = this.subscriptionTo(talkgroup);
-    this.peer?.unsubscribe(topicOf(talkgroup, hold));
-    heldBy(talkgroup, hold)?.forget(this);
-    talkgroup.exit(this);
+    this.peer?.unsubscribe(topicOf(talkgroup.feed, hold));
+    heldBy(talkgroup.feed, hold)?.forget(this);
+    talkgroup.feed.exit(this);
   }
 
   /** Nothing of the talkgroup goes to its socket any more. */
@@ -169,25 +161,25 @@ export class Reception implements Hearer {
     const { talkgroup } = membership;
     if (this.peer === null || this.subscriptionTo(talkgroup).mode === 'none') return;
     this.exitAudio(talkgroup);
-    this.peer.unsubscribe(talkgroup.presenceTopic);
-    if (this.peer.unsubscribe(talkgroup.eventTopic)) went(this.session, membership);
+    this.peer.unsubscribe(talkgroup.feed.presenceTopic);
+    if (this.peer.unsubscribe(talkgroup.feed.eventTopic)) went(this.session, membership);
   }
 
   /** Frames of others ever relayed there. */
   private relayedIn(talkgroup: Talkgroup): number {
-    return talkgroup.relayed - this.ownIn(talkgroup);
+    return talkgroup.feed.relayed - this.ownIn(talkgroup);
   }
 
   /** The same without those that are held for it. */
   private passedIn(talkgroup: Talkgroup): number {
     const { hold } = this.subscriptionTo(talkgroup);
-    return this.relayedIn(talkgroup) - (heldBy(talkgroup, hold)?.waitingFor(this) ?? 0);
+    return this.relayedIn(talkgroup) - (heldBy(talkgroup.feed, hold)?.waitingFor(this) ?? 0);
   }
 
   /** The same at the last pulse or a little before it; never more than it was given. */
   private passedAtMark(talkgroup: Talkgroup): number {
     const { hold } = this.subscriptionTo(talkgroup);
-    const passed = heldBy(talkgroup, hold)?.passedAtMark ?? talkgroup.relayedAtMark;
+    const passed = heldBy(talkgroup.feed, hold)?.passedAtMark ?? talkgroup.feed.relayedAtMark;
     return passed - this.ownIn(talkgroup);
   }
 
@@ -210,7 +202,7 @@ export class Reception implements Hearer {
   }
 
   /** Called when it is due behind a frame of the talkgroup, unless it was pinged since `latelyMs` (fair time). */
-  askBehindFrame(talkgroup: Talkgroup, text: string, latelyMs: number): void {
+  askBehindFrame(talkgroup: Pick<Talkgroup, 'number'>, text: string, latelyMs: number): void {
     if (this.peer === null || this.lag.newestPingMs > latelyMs || this.talksAlone(talkgroup)) return;
     this.isAskedByFrames = true;
     this.ping(text);
@@ -218,16 +210,16 @@ export class Reception implements Hearer {
 
   private hearsAudio(nowMs: number): boolean {
     for (const { talkgroup, granted } of this.session.user.memberships.values()) {
-      if (!granted || nowMs - talkgroup.heardAtMs > HEARD_MS || this.talksAlone(talkgroup)) continue;
+      if (!granted || nowMs - talkgroup.feed.heardAtMs > HEARD_MS || this.talksAlone(talkgroup)) continue;
       if (isHeard(this.subscriptionTo(talkgroup).mode)) return true;
     }
     return false;
   }
 
   /** Its own frames do not come back to it. */
-  private talksAlone(talkgroup: Talkgroup): boolean {
+  private talksAlone(talkgroup: Pick<Talkgroup, 'number'>): boolean {
     const own = this.session.talkAt(talkgroup);
-    return own?.isTalking === true && talkgroup.talking.size === 1;
+    return own?.isTalking === true && own.talkgroup.talking.size === 1;
   }
 
   /**
@@ -280,10 +272,10 @@ export class Reception implements Hearer {
    * topics are left in a moment: not in the middle of the engine's own walk through them.
    */
   overrun(isText: boolean): void {
-    const { peer, session, house } = this;
+    const { peer, house } = this;
     if (peer === null) return;
     this.lag.overrun(this.fairMs());
-    const lostText = isText || house.fanout.mayDropText(session.user);
+    const lostText = isText || house.fanout.mayDropText(this.feeds());
     if (this.behind !== null) {
       this.behind.lostText ||= lostText;
       return;
@@ -292,6 +284,11 @@ export class Reception implements Hearer {
     this.house.later(this.session, () => {
       if (this.peer === peer) this.leaveAudio();
     });
+  }
+
+  /** Of all talkgroups of its user, withdrawn and unsubscribed ones too. */
+  private *feeds(): Iterable<Feed> {
+    for (const { talkgroup } of this.session.user.memberships.values()) yield talkgroup.feed;
   }
 
   /** All that was written has left the engine's buffer: the sooner it is asked, the sooner it is back. */

@@ -3,25 +3,28 @@ import type { VerifyToken } from '../auth/tokens.js';
 import type { Notice } from '../db/notice.js';
 import { type Close, closes } from '../protocol/closes.js';
 import { createAsking } from './asking.js';
-import { type Counts, countClose, countHandshake, newCounts } from './counts.js';
-import { type Crowd, createCrowd } from './crowd.js';
+import { type Churn, createChurn } from './delivery/churn.js';
+import { createFanout } from './delivery/fanout.js';
+import { createHolding } from './delivery/holding.js';
+import { type Peer, type Publisher, SERVICE_TOPIC } from './delivery/peer.js';
 import { drain, drainMsMax } from './drain.js';
 import { EarlyMessages } from './early.js';
-import { createEffects, refusalOf } from './effects.js';
+import { createEffects } from './effects.js';
 import { createEmergencies, type EmergencyWrites } from './emergencies.js';
-import { createFanout, type Peer, type Publisher, SERVICE_TOPIC } from './fanout.js';
-import type { Present, RelayFigures } from './figures.js';
+import { type Counts, countClose, countHandshake, newCounts } from './figures/counts.js';
+import { createSampling } from './figures/sampling.js';
 import { createFloors } from './floors.js';
-import { createHolding } from './holding.js';
 import type { House } from './house.js';
-import { FairClock } from './lag.js';
-import type { User } from './members.js';
+import type { User } from './members/members.js';
 import { say } from './messages.js';
 import { createParking } from './parking.js';
 import { createPresence } from './presence.js';
 import { PULSE_MS, startPulse } from './pulse.js';
-import { createRights, type Loaded, type Rights, type RightsReads } from './rights.js';
-import { createSampling } from './sampling.js';
+import { FairClock } from './reception/fair-clock.js';
+import type { RelayFigures } from './relay-side.js';
+import type { Loaded } from './rights/loads.js';
+import { refusalOf } from './rights/refusal.js';
+import { createRights, type Rights, type RightsReads } from './rights/rights.js';
 import { Session } from './session.js';
 
 export interface RelayOptions {
@@ -68,7 +71,7 @@ export interface Seat {
 
 export interface Relay {
   readonly counts: Counts;
-  readonly crowd: Crowd;
+  readonly churn: Churn;
   /** For the metrics. */
   figures(): Pick<RelayFigures, 'counts' | 'sampled' | 'pulse' | 'present'>;
   readonly verifyToken: VerifyToken;
@@ -95,8 +98,8 @@ const RECONNECT_AFTER_MS = 1000;
 
 export function createRelay(options: RelayOptions): Relay {
   const { verifyToken, takeNumber, limits, log, nowMs = () => performance.now() } = options;
-  const crowd = createCrowd(nowMs);
-  const fanout = createFanout(options.publisher, crowd);
+  const churn = createChurn(nowMs);
+  const fanout = createFanout(options.publisher, churn);
   const counts = newCounts();
   const sampling = createSampling(nowMs);
   let closing = false;
@@ -106,12 +109,11 @@ export function createRelay(options: RelayOptions): Relay {
   const fair = new FairClock(PULSE_MS);
   const asking = createAsking({ nowMs, fair, sessions, unanswered, pingMs: limits.lagPingMs, fail, log });
   const holding = createHolding({ fanout, counts, nowMs, log });
-  const { discard } = holding;
   const floors = createFloors({
     fanout,
     counts,
     sessions,
-    discard,
+    discard: (talk) => holding.discard(talk.feed, talk),
     talkSilenceMs: limits.talkSilenceMs,
     talkLimits: limits,
     failLater: (session, error) =>
@@ -134,7 +136,7 @@ export function createRelay(options: RelayOptions): Relay {
     effects: createEffects({
       fanout,
       floors,
-      discard,
+      discard: (talk) => holding.discard(talk.feed, talk),
       followEmergencies: (...shown) => emergencies.follow(...shown),
       nowMs,
       fail,
@@ -195,7 +197,11 @@ export function createRelay(options: RelayOptions): Relay {
   });
 
   function admit({ claims, resume }: Handshake, answer: (admission: Admission) => void): void {
-    const done = countHandshake(counts, answer);
+    const answered = countHandshake(counts);
+    const done = (admission: Admission) => {
+      answered('close' in admission ? admission.close : null);
+      answer(admission);
+    };
     if (claims === null) return done({ close: closes.invalid_token });
     if (closing) return done({ close: closes.restart });
     if (!options.started()) return done({ close: closes.overloaded });
@@ -289,7 +295,7 @@ export function createRelay(options: RelayOptions): Relay {
     if (leaving !== null) attempt(leaving, () => leaving.close(closes.replaced));
   }
 
-  function present(): Present {
+  function present(): RelayFigures['present'] {
     const active = [...floors.active];
     const live = fanout.hearers(SERVICE_TOPIC);
     return {
@@ -304,7 +310,7 @@ export function createRelay(options: RelayOptions): Relay {
 
   return {
     counts,
-    crowd,
+    churn,
     figures: () => ({ counts, sampled: sampling.sampled, pulse: pulse.figures, present: present() }),
     verifyToken,
     early: new EarlyMessages({ counts, limits, nowMs }),
@@ -315,9 +321,7 @@ export function createRelay(options: RelayOptions): Relay {
       session.closed(code);
     },
     fail,
-    async notice(notice) {
-      return rights.notice(notice);
-    },
+    notice: async (notice) => rights.notice(notice),
     gap: rights.gap,
     async close() {
       closing = true;
@@ -336,11 +340,6 @@ export function createRelay(options: RelayOptions): Relay {
   };
 }
 
-/** So that a flapping phone never locks itself out. */
-function longestSilent(sessions: readonly Session[]): Session | null {
-  let oldest: Session | null = null;
-  for (const session of sessions) {
-    if (oldest === null || session.heardAtMs < oldest.heardAtMs) oldest = session;
-  }
-  return oldest;
-}
+/** The session to close for a new one: a flapping phone never locks itself out. */
+const longestSilent = (sessions: readonly Session[]): Session | null =>
+  sessions.toSorted((one, other) => one.heardAtMs - other.heardAtMs)[0] ?? null;

@@ -15,16 +15,17 @@ import {
   unwrapSequence,
   VERSION_1,
 } from '../protocol/frame.js';
-import type { Budget } from './budget.js';
 import { Control } from './control.js';
-import { countClose, countOurClose, type DropReason } from './counts.js';
-import { DROPPED, type Peer, SERVICE_TOPIC } from './fanout.js';
-import { Flood } from './flood.js';
+import { DROPPED, type Peer, SERVICE_TOPIC } from './delivery/peer.js';
+import { countClose, countOurClose, type DropReason } from './figures/counts.js';
 import { hasPart } from './floors.js';
 import type { House } from './house.js';
-import { type Membership, mayTalk, type Talkgroup, type User } from './members.js';
+import type { Budget } from './limits/budget.js';
+import { Flood } from './limits/flood.js';
+import { type Membership, mayTalk, type Talkgroup, type User } from './members/members.js';
 import { type ErrorAbout, say, snapshotOf } from './messages.js';
-import { Reception, type Subscription } from './reception.js';
+import type { Subscription } from './reception/subscription.js';
+import { Reception } from './reception.js';
 import { Refusals } from './refusals.js';
 import { Talk } from './talk.js';
 import { Telling } from './telling.js';
@@ -88,7 +89,7 @@ export class Session {
     const flags = readFlags(view);
     const number = readTalkgroup(view);
     let talk = this.lastTalk;
-    if (talk === null || talk.talkgroup.number !== number) {
+    if (talk === null || talk.number !== number) {
       talk = this.talkIn(number, nowMs);
       if (talk === null) return this.refuseFrame('not_member', number, flags, nowMs);
       this.lastTalk = talk;
@@ -104,9 +105,9 @@ export class Session {
     }
     const exceeded = talk.spend(message.byteLength - HEADER_BYTES, sentAtMs);
     if (exceeded !== null) return this.refuseExcess(talk, exceeded, flags, nowMs);
-    const { talkgroup } = talk;
+    const { feed } = talk;
     talk.relayed++;
-    talkgroup.relayed++;
+    feed.relayed++;
     talk.lastFrameAtMs = nowMs;
     talk.sequence = unwrapSequence(talk.sequence, readSequence(view));
     stampFrame(
@@ -118,11 +119,11 @@ export class Session {
     house.counts.framesRelayed++;
     if (house.sampling.isArmed) house.sampling.take(nowMs, message.byteLength);
     // What nobody but its talker would hear is not handed to the engine.
-    if (talkgroup.onlyHearer !== this.reception) {
-      house.fanout.audio(peer, talkgroup, message, nowMs);
-      if (nowMs >= talkgroup.askAtMs) house.asking.behindFrame(talkgroup, nowMs);
+    if (feed.onlyHearer !== this.reception) {
+      house.fanout.audio(peer, feed, message, nowMs);
+      if (nowMs >= feed.askAtMs) house.asking.behindFrame(feed, nowMs);
     }
-    if (talkgroup.held !== null) house.holding.keep(talk, message, nowMs);
+    if (feed.held !== null) house.holding.keep(feed, talk, message, nowMs);
     if ((flags & END) !== 0) house.floors.release(talk, 'released', nowMs);
     return true;
   }
@@ -140,7 +141,7 @@ export class Session {
   }
 
   /** Its talk there; undefined while it neither spoke nor asked to. */
-  talkAt(talkgroup: Talkgroup): Talk | undefined {
+  talkAt(talkgroup: Pick<Talkgroup, 'number'>): Talk | undefined {
     return this.talks?.get(talkgroup.number);
   }
 
@@ -310,7 +311,7 @@ export class Session {
 
   /** The talkgroup as it is now. */
   snapshot(talkgroup: Talkgroup) {
-    return snapshotOf(talkgroup, this.house.fanout.online(talkgroup));
+    return snapshotOf(talkgroup, this.house.fanout.online(talkgroup.feed));
   }
 
   /** The engine has answered a ping, or brought a pong that answers none of ours; too many of them are abuse. */
@@ -441,11 +442,9 @@ export class Session {
       () => floors.lose(talk, true, nowMs),
       () => talk.talkgroup.talking.delete(talk),
     ]);
-    const unheard = [...this.user.memberships.values()].map(
-      ({ talkgroup }) =>
-        () =>
-          talkgroup.exit(this.reception),
-    );
+    const unheard = [...this.user.memberships.values()].map(({ talkgroup }) => {
+      return () => talkgroup.feed.exit(this.reception);
+    });
     return [...lost, () => this.detach(), ...unheard];
   }
 }

@@ -1,24 +1,27 @@
 // One session's talk in one talkgroup: the grant or burst it has there, and what bounds the next.
 import type { Codec } from '../protocol/bodies.js';
-import { Bucket } from './bucket.js';
-import { Budget, budgetIn, budgetInAll } from './budget.js';
-import type { Membership, Talkgroup } from './members.js';
+import type { Feed } from './delivery/feed.js';
+import type { Peer } from './delivery/peer.js';
+import type { Source } from './delivery/source.js';
+import { Bucket } from './limits/bucket.js';
+import { Budget, budgetIn, budgetInAll } from './limits/budget.js';
+import { Window } from './limits/window.js';
+import { type Membership, mayTalk, type Talkgroup } from './members/members.js';
 import type { Limits } from './messages.js';
 import type { Session } from './session.js';
-import { Window } from './window.js';
-
-/** How the talker's payloads are to be decoded, kept as it was given; null: Opus, 48 kHz, mono, 20 ms. */
 
 /** At most so many new bursts in so long; a button hammered faster is a fault, not speech. */
 const BURSTS_MAX = 8;
 const BURSTS_WINDOW_MS = 10_000;
 
 /** Made at the first frame or request of a session in a talkgroup and kept until the session or the membership ends. */
-export class Talk {
+export class Talk implements Source {
   readonly session: Session;
   readonly membership: Membership;
-  /** That of the membership: on the hot path one load less, and nearly all that it costs are loads. */
   readonly talkgroup: Talkgroup;
+  /** Number and feed of the talkgroup, here to save a load: nearly all that the hot path costs are loads. */
+  readonly number: number;
+  readonly feed: Feed;
   readonly bucket: Bucket;
   /** Of the user here, and in all talkgroups; shared by all sockets. */
   readonly budget: Budget;
@@ -29,6 +32,7 @@ export class Talk {
   isTalking = false;
   /** FLOOR_REQUEST came before the first frame: the grant is told in every floor mode. */
   hasAsked = false;
+  /** How to decode the talker's payloads, as the client gave it. null: Opus, 48 kHz, mono, 20 ms. */
   codec: Codec | null = null;
   priority = 1;
   /** EMERGENCY or 0, as every frame of the burst is stamped. */
@@ -56,6 +60,8 @@ export class Talk {
     this.session = session;
     this.membership = membership;
     this.talkgroup = membership.talkgroup;
+    this.number = this.talkgroup.number;
+    this.feed = this.talkgroup.feed;
     this.bucket = new Bucket(framesPerSecond, 2 * framesPerSecond, nowMs);
     membership.budget ??= new Budget(budgetIn(limits), nowMs);
     user.budget ??= new Budget(budgetInAll(limits), nowMs);
@@ -82,6 +88,20 @@ export class Talk {
   mute(nowMs: number): void {
     this.isMuted = true;
     this.lastFrameAtMs = nowMs;
+  }
+
+  /** Number of its session. */
+  get sender(): number {
+    return this.session.number;
+  }
+
+  get socket(): Peer | null {
+    return this.session.socket;
+  }
+
+  /** Whether its session still has the permission to talk here. */
+  mayTalk(): boolean {
+    return mayTalk(this.membership);
   }
 
   /** Frames of the running burst relayed so far. */

@@ -3,7 +3,7 @@ import type { Ref, Refused, Snapshot } from '../protocol/bodies.js';
 import type { Draft } from '../protocol/server-messages.js';
 import { hasPart } from './floors.js';
 import type { House } from './house.js';
-import type { Membership } from './members.js';
+import type { Membership } from './members/members.js';
 import { type Part, say } from './messages.js';
 import type { Session } from './session.js';
 

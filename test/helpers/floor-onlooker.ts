@@ -5,6 +5,8 @@
 import assert from 'node:assert/strict';
 import type { UserId } from '../../src/ids.js';
 import type { EndCode, FloorMode } from '../../src/protocol/codes.js';
+import type { TalkLimits } from '../../src/relay/floor/capacity.js';
+import { step } from '../../src/relay/floor/machine.js';
 import {
   emptyFloor,
   type Floor,
@@ -12,13 +14,13 @@ import {
   type Holder,
   holderOf,
   type Outcome,
-  step,
-  type TalkLimits,
-} from '../../src/talk/floor.js';
+} from '../../src/relay/floor/state.js';
 
 export type { FloorMode } from '../../src/protocol/codes.js';
 /** The words of the floor, for those who speak the wire alone. */
-export { type FloorEvent, FRAME_PRIORITY, type Outcome, type TalkLimits } from '../../src/talk/floor.js';
+export type { TalkLimits } from '../../src/relay/floor/capacity.js';
+export { FRAME_PRIORITY } from '../../src/relay/floor/claim.js';
+export type { FloorEvent, Outcome } from '../../src/relay/floor/state.js';
 
 /** A radio as it sees itself. */
 export interface Radio {

@@ -1,6 +1,6 @@
 // A relay without engine and database, and radios seated in it by hand.
 import type { Test } from 'tap';
-import type { Peer } from '../../src/relay/fanout.js';
+import type { Peer } from '../../src/relay/delivery/peer.js';
 import { createRelay, type Relay, type RelayOptions, type Verified } from '../../src/relay/relay.js';
 import type { Session } from '../../src/relay/session.js';
 

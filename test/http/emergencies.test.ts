@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { deadlineIn } from '../../src/db/deadline.js';
 import { type Notice, noticeOf } from '../../src/db/notice.js';
+import { accountsOf, talkgroupsOf } from '../../src/directory/store.js';
 import { type Raise, raiseEmergency } from '../../src/emergencies/store.js';
 import type { TalkgroupId, UserId } from '../../src/ids.js';
-import { accountsOf, talkgroupsOf } from '../../src/talk/store.js';
 import { type AccountCaller, type Service, service, until } from '../helpers/rest.js';
 
 t.setTimeout(120_000);

@@ -1,32 +1,26 @@
 // Lag pings behind frames: how many of a talkgroup's receivers each frame brings one, by a clock of the test's own.
 import t, { type Test } from 'tap';
-import type { TalkgroupId } from '../../src/ids.js';
 import { createAsking } from '../../src/relay/asking.js';
-import type { FairClock } from '../../src/relay/lag.js';
-import { Talkgroup } from '../../src/relay/members.js';
-import type { Reception } from '../../src/relay/reception.js';
+import { Feed } from '../../src/relay/delivery/feed.js';
+import type { Hearer } from '../../src/relay/delivery/hearer.js';
+import type { FairClock } from '../../src/relay/reception/fair-clock.js';
+import type { Session } from '../../src/relay/session.js';
 
 /** A talkgroup whose receivers note their pings; `throwing` of them throw instead. */
 function talkedIn(t: Test, options: { receivers: number; throwing?: number; pingMs?: number }) {
   const { receivers, throwing = 0, pingMs = 1000 } = options;
   let nowMs = 100_000;
-  const talkgroup = new Talkgroup({
-    id: 'fire' as TalkgroupId,
-    number: 1,
-    name: 'fire',
-    rotation_counter: 0,
-    floor_mode: 'open',
-    max_talk_ms: 0,
-    emergencies: [],
-  });
+  const feed = new Feed(1);
   const pings = new Map<number, number>();
   const pingedAtMs = new Map<number, number>();
   const gapsMs = new Map<number, number>();
   const failed: unknown[] = [];
   let behindFrame = 0;
   const hearers = Array.from({ length: receivers }, (_, each) => {
-    const hearer = {
-      session: { number: each },
+    const hearer: Hearer = {
+      number: each,
+      give() {},
+      arrive() {},
       askBehindFrame() {
         if (each < throwing) throw new Error('a bug');
         pings.set(each, (pings.get(each) ?? 0) + 1);
@@ -35,14 +29,14 @@ function talkedIn(t: Test, options: { receivers: number; throwing?: number; ping
         pingedAtMs.set(each, nowMs);
         behindFrame++;
       },
-    } as unknown as Reception; // all of a reception that is asked here
-    talkgroup.enter(hearer);
+    };
+    feed.enter(hearer);
     return hearer;
   });
   const asking = createAsking({
     nowMs: () => nowMs,
     fair: { at: (now: number) => now } as FairClock, // one that never stands still
-    sessions: new Map(),
+    sessions: new Map(hearers.map(({ number }) => [number, { number } as Session])), // all of one that is reported
     unanswered: new Set(),
     pingMs,
     fail: (session) => failed.push(session.number),
@@ -56,15 +50,15 @@ function talkedIn(t: Test, options: { receivers: number; throwing?: number; ping
     failed,
     /** This receiver leaves the audio and comes back to it. */
     comesBack(each: number) {
-      const hearer = hearers[each] as Reception;
-      talkgroup.exit(hearer);
-      talkgroup.enter(hearer);
+      const hearer = hearers[each] as Hearer;
+      feed.exit(hearer);
+      feed.enter(hearer);
     },
     /** Answers how many pings the frame brought. */
     frame(laterMs: number): number {
       nowMs += laterMs;
       behindFrame = 0;
-      if (nowMs >= talkgroup.askAtMs) asking.behindFrame(talkgroup, nowMs);
+      if (nowMs >= feed.askAtMs) asking.behindFrame(feed, nowMs);
       return behindFrame;
     },
   };

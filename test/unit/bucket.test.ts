@@ -1,7 +1,7 @@
 // The token bucket against its definition, counted token by token.
 import fc from 'fast-check';
 import t from 'tap';
-import { Bucket } from '../../src/relay/bucket.js';
+import { Bucket } from '../../src/relay/limits/bucket.js';
 
 /** In thousandths of a token, so that nothing is rounded: times are whole milliseconds, rates whole numbers. */
 function counted(perSecond: number, burst: number, nowMs: number) {

@@ -3,28 +3,29 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
 import { encodeFrame, START } from '../../src/protocol/frame.js';
-import { byTurns, createCrowd } from '../../src/relay/crowd.js';
-import type { Peer } from '../../src/relay/fanout.js';
+import { createChurn } from '../../src/relay/delivery/churn.js';
+import type { Peer } from '../../src/relay/delivery/peer.js';
+import { byTurns } from '../../src/relay/turns.js';
 import { relayAlone, seated } from '../helpers/relay-alone.js';
 
 t.test('a hundred within 50 ms are a crowd, and it is one for a second more', async (t) => {
   let nowMs = 0;
-  const crowd = createCrowd(() => nowMs);
+  const churn = createChurn(() => nowMs);
   const pass = (sockets: number) => {
-    for (let socket = 0; socket < sockets; socket++) crowd.passes();
+    for (let socket = 0; socket < sockets; socket++) churn.passes();
   };
-  t.notOk(crowd.isThick(0));
+  t.notOk(churn.isHigh(0));
   for (nowMs = 0; nowMs < 10_000; nowMs += 51) pass(99);
-  t.notOk(crowd.isThick(nowMs), '99 in 51 ms for ten seconds are none');
+  t.notOk(churn.isHigh(nowMs), '99 in 51 ms for ten seconds are none');
   pass(99);
   nowMs += 50;
   pass(1);
-  t.ok(crowd.isThick(nowMs));
-  t.ok(crowd.isThick(nowMs + 999));
-  t.notOk(crowd.isThick(nowMs + 1000));
+  t.ok(churn.isHigh(nowMs));
+  t.ok(churn.isHigh(nowMs + 999));
+  t.notOk(churn.isHigh(nowMs + 1000));
   nowMs += 500;
   pass(100);
-  t.ok(crowd.isThick(nowMs + 999), 'the next hundred make it last');
+  t.ok(churn.isHigh(nowMs + 999), 'the next hundred make it last');
 });
 
 t.test('what is due for many is done in the order they came, a hundred in a turn', async (t) => {
@@ -126,7 +127,7 @@ t.test('in a crowd audio goes to each receiver as it comes, else by the engine',
 
   t.ok(talker.speak());
   t.strictSame(counts(), [1, 0, 0, 0]);
-  for (let socket = 0; socket < 100; socket++) relay.crowd.passes();
+  for (let socket = 0; socket < 100; socket++) relay.churn.passes();
   t.ok(talker.speak());
   t.strictSame(counts(), [1, 0, 1, 0], 'to the listener, not to who talks, not to who wants no audio');
   nowMs += 1000;

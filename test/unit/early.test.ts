@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import t from 'tap';
 import type { UserId } from '../../src/ids.js';
-import { newCounts } from '../../src/relay/counts.js';
 import { type Carrier, type Early, EarlyMessages } from '../../src/relay/early.js';
+import { newCounts } from '../../src/relay/figures/counts.js';
 
 const KIB = 1024;
 

@@ -1,10 +1,10 @@
 // What is announced and not yet stored when the relay ends.
 import t from 'tap';
 import type { TalkgroupId, UserId } from '../../src/ids.js';
+import type { Fanout } from '../../src/relay/delivery/fanout.js';
 import { createEmergencies, type EmergencyWrites } from '../../src/relay/emergencies.js';
-import type { Fanout } from '../../src/relay/fanout.js';
 import type { Floors } from '../../src/relay/floors.js';
-import { Membership, Talkgroup, User } from '../../src/relay/members.js';
+import { Membership, Talkgroup, User } from '../../src/relay/members/members.js';
 
 /** Two members of a talkgroup whose emergencies are written by `raise`; errors logged stand in `logged`. */
 function calling(raise: EmergencyWrites['raise']) {

@@ -2,7 +2,8 @@
 import fc from 'fast-check';
 import t from 'tap';
 import type { FloorMode } from '../../src/protocol/codes.js';
-import { emptyFloor, type FloorEvent, type Outcome, step } from '../../src/talk/floor.js';
+import { step } from '../../src/relay/floor/machine.js';
+import { emptyFloor, type FloorEvent, type Outcome } from '../../src/relay/floor/state.js';
 import { type Radio, TALK_LIMITS, userIdOf, type Watching, watchFloor } from '../helpers/floor-onlooker.js';
 
 type Act =

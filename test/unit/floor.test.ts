@@ -1,7 +1,8 @@
 // Floor control, each rule by an example, on a clock of the test's own.
 import t from 'tap';
 import type { FloorMode } from '../../src/protocol/codes.js';
-import { emptyFloor, type FloorEvent, isIdle, type Outcome, step } from '../../src/talk/floor.js';
+import { step } from '../../src/relay/floor/machine.js';
+import { emptyFloor, type FloorEvent, isIdle, type Outcome } from '../../src/relay/floor/state.js';
 import { TALK_LIMITS, type TalkLimits, userIdOf } from '../helpers/floor-onlooker.js';
 
 const NAMES = ['ann', 'bob', 'cid', 'admin', 'chief', 'ann2', 'ann3', 'dan'] as const;

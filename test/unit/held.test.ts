@@ -4,19 +4,20 @@ import assert from 'node:assert/strict';
 import { mock } from 'node:test';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
+import type { MembershipRow } from '../../src/directory/records.js';
 import type { TalkgroupId, UserId } from '../../src/ids.js';
 import { decodeFrames } from '../../src/protocol/bundle.js';
 import { encodeFrame } from '../../src/protocol/frame.js';
-import type { Peer } from '../../src/relay/fanout.js';
-import { flushHeld, Held, HOLDS, type Hold, heldBy } from '../../src/relay/held.js';
-import type { Membership, Talkgroup } from '../../src/relay/members.js';
-import type { Talk } from '../../src/relay/talk.js';
-import type { MembershipRow } from '../../src/talk/store.js';
+import { flushHeld, heldBy } from '../../src/relay/delivery/feed.js';
+import { Held, HOLDS, type Hold } from '../../src/relay/delivery/held.js';
+import type { Peer } from '../../src/relay/delivery/peer.js';
+import type { Source } from '../../src/relay/delivery/source.js';
+import type { Membership } from '../../src/relay/members/members.js';
 import { eventually } from '../helpers/eventually.js';
 import { relayAlone, seated } from '../helpers/relay-alone.js';
 
 const EVERY_HOLD: readonly Hold[] = [...Object.values(HOLDS.coalesce_ms), ...Object.values(HOLDS.bundle_ms)];
-const talkgroup = { number: 9, relayed: 0 } as Talkgroup; // all of it that Held uses
+const talker = (sender: number): Source => ({ sender, socket: null, mayTalk: () => true });
 
 /** One step of what happens to held audio: a frame of that talker, or a call; some time passes before each. */
 const steps = fc.array(
@@ -37,12 +38,12 @@ t.test(
   async (t) => {
     fc.assert(
       fc.property(fc.constantFrom(...EVERY_HOLD), steps, (hold, steps) => {
-        const talks = [0, 1, 2, 3].map((number) => ({ session: { number } }) as Talk); // likewise
+        const talks = [0, 1, 2, 3].map(talker);
         const left = talks.map((): number[] => []);
         const waiting = talks.map((): { frame: number; atMs: number }[] => []);
         let nowMs = 0;
         let frame = 0;
-        const held = new Held(hold, talkgroup, (talk, frames) => {
+        const held = new Held(hold, 'topic', 0, (talk, frames) => {
           const talker = talks.indexOf(talk);
           if (hold.bundled > 1) assert.ok(frames.length <= hold.bundled);
           for (const one of frames) left[talker]?.push(new DataView(one).getUint32(0));
@@ -50,7 +51,7 @@ t.test(
         });
         const said = talks.map((): number[] => []);
         for (const { act, talker, afterMs } of steps) {
-          const talk = talks[talker] as Talk;
+          const talk = talks[talker] as Source;
           nowMs += afterMs;
           if (act === 'put') {
             const bytes = new ArrayBuffer(4);
@@ -72,8 +73,11 @@ t.test(
             assert.equal(dueMs, rest.length === 0 ? null : Math.min(...rest));
           }
           const all = waiting.flat().length;
-          for (const [index, { session }] of talks.entries())
-            assert.equal(held.waitingFor({ session, arrive() {} }), all - (waiting[index]?.length ?? 0));
+          for (const [index, { sender: number }] of talks.entries())
+            assert.equal(
+              held.waitingFor({ number, arrive() {}, give() {}, askBehindFrame() {} }),
+              all - (waiting[index]?.length ?? 0),
+            );
         }
         held.flush();
         assert.deepEqual(left, said);
@@ -85,19 +89,19 @@ t.test(
 
 t.test('a talkgroup full of frames empties itself', async (t) => {
   let left = 0;
-  const held = new Held(HOLDS.coalesce_ms[20], talkgroup, (_talk, frames) => {
+  const held = new Held(HOLDS.coalesce_ms[20], 'topic', 0, (_talk, frames) => {
     left += frames.length;
   });
-  const talks = Array.from({ length: 10 }, (_, number) => ({ session: { number } }) as Talk); // likewise
-  for (let frame = 0; frame < 1000; frame++) held.put(talks[frame % 10] as Talk, new ArrayBuffer(4), 0);
+  const talks = Array.from({ length: 10 }, (_, number) => talker(number));
+  for (let frame = 0; frame < 1000; frame++) held.put(talks[frame % 10] as Source, new ArrayBuffer(4), 0);
   t.equal(left, 768);
 });
 
 t.test(
   'a mark counts what had left by the mark before, for that is what had surely been written',
   async (t) => {
-    const held = new Held(HOLDS.bundle_ms[60], talkgroup, () => {});
-    const talk = { session: {} } as Talk; // likewise
+    const held = new Held(HOLDS.bundle_ms[60], 'topic', 0, () => {});
+    const talk = talker(0);
     const mark = (relayed: number) => [held.mark(relayed), held.passedAtMark];
     t.same(mark(0), [true, 0]);
     for (let frame = 0; frame < 4; frame++) held.put(talk, new ArrayBuffer(4), 0);
@@ -251,7 +255,7 @@ async function radios(t: Pick<Test, 'fail'>, count: number) {
     published: engine.published,
     pass(ms: number) {
       nowMs += ms;
-      for (const held of membership.talkgroup.held ?? []) held.expire(nowMs);
+      for (const held of membership.talkgroup.feed.held ?? []) held.expire(nowMs);
     },
     close: () => relay.close(),
   };
@@ -291,7 +295,7 @@ t.test(
           act(all[radio] as Radio);
         }
         for (const radio of all) radio.answers();
-        flushHeld(talkgroup);
+        flushHeld(talkgroup.feed);
         for (const radio of all) {
           const heard = radio.heard();
           assert.ok(!heard.has(radio.session.number), 'nobody hears himself');
@@ -372,7 +376,7 @@ t.test('what waits when the whole talkgroup is withdrawn is given to nobody', as
   b.asks(HOLDS.bundle_ms[60]);
   a.says();
   talkgroup.withdrawn = true;
-  flushHeld(talkgroup);
+  flushHeld(talkgroup.feed);
   t.same([...b.heard()], []);
   await close();
 });
@@ -381,13 +385,13 @@ t.test('when the last receiver of a window is gone, the talkgroup holds nothing 
   const { all, talkgroup, published, close } = await radios(t, 2);
   const [a, b] = all as [Radio, Radio];
   a.says();
-  t.equal(talkgroup.held, null, 'nor before the first');
+  t.equal(talkgroup.feed.held, null, 'nor before the first');
   b.asks(HOLDS.coalesce_ms[10]);
-  t.equal(heldBy(talkgroup, HOLDS.coalesce_ms[10])?.topic, 'c10.1');
+  t.equal(heldBy(talkgroup.feed, HOLDS.coalesce_ms[10])?.topic, 'c10.1');
   b.asks(null);
   a.says();
   await eventually(() => {
-    if (talkgroup.held !== null) throw new Error('still held');
+    if (talkgroup.feed.held !== null) throw new Error('still held');
   });
   const before = published();
   a.says();

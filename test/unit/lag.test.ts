@@ -1,7 +1,8 @@
 // Who is called slow and who is not, played through with a radio, its way and a server that all may stand still.
 import fc from 'fast-check';
 import t from 'tap';
-import { FairClock, Lag } from '../../src/relay/lag.js';
+import { FairClock } from '../../src/relay/reception/fair-clock.js';
+import { Lag } from '../../src/relay/reception/lag.js';
 
 const TICK_MS = 20;
 const limits = { backlogMs: 1000, backMs: 250 };

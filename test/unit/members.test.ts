@@ -1,9 +1,9 @@
 // The users and talkgroups that a relay holds, and what it remembers of those it holds no longer.
 import t from 'tap';
 import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
-import { Bucket } from '../../src/relay/bucket.js';
-import { Budget } from '../../src/relay/budget.js';
-import { createMembers } from '../../src/relay/members.js';
+import { Bucket } from '../../src/relay/limits/bucket.js';
+import { Budget } from '../../src/relay/limits/budget.js';
+import { createMembers } from '../../src/relay/members/books.js';
 
 const fire = {
   id: 'fire' as TalkgroupId,

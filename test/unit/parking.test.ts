@@ -1,7 +1,7 @@
 // Which parked session is given up when there are too many, against a model that looks at all of them.
 import fc from 'fast-check';
 import t from 'tap';
-import { newCounts } from '../../src/relay/counts.js';
+import { newCounts } from '../../src/relay/figures/counts.js';
 import { createParked } from '../../src/relay/parked.js';
 import { createParking } from '../../src/relay/parking.js';
 import type { Session } from '../../src/relay/session.js';

@@ -3,11 +3,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
 import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
 import type { Close } from '../../src/protocol/closes.js';
-import { newCounts } from '../../src/relay/counts.js';
-import { createFanout, DROPPED, type Peer } from '../../src/relay/fanout.js';
+import { createFanout } from '../../src/relay/delivery/fanout.js';
+import { DROPPED, type Peer } from '../../src/relay/delivery/peer.js';
+import { newCounts } from '../../src/relay/figures/counts.js';
 import type { House } from '../../src/relay/house.js';
-import { FairClock } from '../../src/relay/lag.js';
-import { Membership, Talkgroup, User } from '../../src/relay/members.js';
+import { Membership, Talkgroup, User } from '../../src/relay/members/members.js';
+import { FairClock } from '../../src/relay/reception/fair-clock.js';
 import { Reception } from '../../src/relay/reception.js';
 import type { Session } from '../../src/relay/session.js';
 
@@ -52,7 +53,7 @@ function receiver() {
   } as unknown as Session; // all of a session that its reception uses
   const counts = newCounts();
   const publisher = { publish: () => true, numSubscribers: () => 1 };
-  const fanout = createFanout(publisher, { isThick: () => false });
+  const fanout = createFanout(publisher, { isHigh: () => false });
   const house = {
     nowMs: () => nowMs,
     fanout,
@@ -104,7 +105,7 @@ t.test('who has no room for any ping is closed 10 s after the first of them', as
   reception.attach(peer);
   reception.overrun(true);
   await nextTurn();
-  t.notOk(topics.has(talkgroup.audioTopic));
+  t.notOk(topics.has(talkgroup.feed.audioTopic));
   pass(10_900);
   t.same(said, []);
   pass(200);
@@ -121,12 +122,12 @@ t.test(
     const { peer, topics } = socket(true);
     reception.attach(peer);
     await nextTurn();
-    t.notOk(topics.has(talkgroup.audioTopic));
+    t.notOk(topics.has(talkgroup.feed.audioTopic));
     reception.ping(now());
     const answer = new Uint8Array(Buffer.from(now())).buffer;
     t.ok(reception.pong(answer, Number(now())));
     t.same(said, ['LAG'], 'its WELCOME there showed what is so');
-    t.ok(topics.has(talkgroup.audioTopic));
+    t.ok(topics.has(talkgroup.feed.audioTopic));
   },
 );
 
@@ -164,9 +165,9 @@ t.test('a text published in the turn of a drop may be lost, in one of the turns 
     return said.splice(0);
   };
   const ways: Record<string, () => void> = {
-    event: () => fanout.event(talkgroup, () => ''),
-    tell: () => fanout.tell(talkgroup, ''),
-    presence: () => fanout.presence(talkgroup, ''),
+    event: () => fanout.event(talkgroup.feed, () => ''),
+    tell: () => fanout.tell(talkgroup.feed, ''),
+    presence: () => fanout.presence(talkgroup.feed, ''),
     all: () => fanout.all(''),
   };
   for (const [way, tellIt] of Object.entries(ways)) {
@@ -182,20 +183,20 @@ t.test('a text published in the turn of a drop may be lost, in one of the turns 
     reception.overrun(false);
     t.same(await catchesUp(), ['LAG', 'SUBSCRIBED'], `${way}, and it was slow already`);
   }
-  fanout.tell(rail, '');
-  t.notOk(fanout.mayDropText(user), 'of a talkgroup that it is not in');
+  fanout.tell(rail.feed, '');
+  t.notOk(fanout.mayDropText([talkgroup.feed]), 'of a talkgroup that it is not in');
   await nextTurn();
 });
 
 t.test('a text published by an immediate may be lost until the next turn is over', async (t) => {
   const { fanout } = receiver();
   const may: boolean[] = [];
-  setImmediate(() => fanout.tell(talkgroup, ''));
-  fanout.tell(talkgroup, ''); // counted out behind that immediate
-  setImmediate(() => may.push(fanout.mayDropText(user)));
+  setImmediate(() => fanout.tell(talkgroup.feed, ''));
+  fanout.tell(talkgroup.feed, ''); // counted out behind that immediate
+  setImmediate(() => may.push(fanout.mayDropText([talkgroup.feed])));
   await nextTurn();
   await nextTurn();
-  t.same([...may, fanout.mayDropText(user)], [true, false]);
+  t.same([...may, fanout.mayDropText([talkgroup.feed])], [true, false]);
 });
 
 t.test('a pong that is not the digits of a ping answers nothing', async (t) => {
@@ -224,18 +225,18 @@ t.test('what went by a slow receiver is counted once, whether or not it comes ba
   reception.attach(socket(true).peer);
   reception.overrun(true);
   await nextTurn();
-  talkgroup.relayed += 30;
+  talkgroup.feed.relayed += 30;
   reception.detach();
   t.equal(counts.missed, 30, 'should it never return');
   reception.attach(socket(true).peer);
-  talkgroup.relayed += 12;
+  talkgroup.feed.relayed += 12;
   reception.ping(now());
   reception.pong(new Uint8Array(Buffer.from(now())).buffer, Number(now()));
   t.equal(counts.missed, 42);
 
-  talkgroup.relayedAtMark = talkgroup.relayed;
+  talkgroup.feed.relayedAtMark = talkgroup.feed.relayed;
   reception.overrun(true);
-  talkgroup.relayed += 5;
+  talkgroup.feed.relayed += 5;
   reception.forget(membership);
   t.equal(counts.missed, 47, 'what it missed where it is no member any more');
 });

@@ -2,11 +2,12 @@
 // cannot be read costs the others.
 import t from 'tap';
 import { noticeOf } from '../../src/db/notice.js';
+import type { Account } from '../../src/directory/records.js';
 import { AppError } from '../../src/errors.js';
 import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
-import { createRights, type Loaded } from '../../src/relay/rights.js';
+import type { Loaded } from '../../src/relay/rights/loads.js';
+import { createRights } from '../../src/relay/rights/rights.js';
 import type { Session } from '../../src/relay/session.js';
-import type { Account } from '../../src/talk/store.js';
 import { manualClock } from '../helpers/client-fakes.js';
 
 const BATCH = 50;

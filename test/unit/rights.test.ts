@@ -3,16 +3,17 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { type Change, type Notice, noticeOf } from '../../src/db/notice.js';
+import type { Account, EmergencyRow, TalkgroupRow } from '../../src/directory/records.js';
 import { AppError } from '../../src/errors.js';
 import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
+import type { Fanout } from '../../src/relay/delivery/fanout.js';
 import { createEffects } from '../../src/relay/effects.js';
-import type { Fanout } from '../../src/relay/fanout.js';
 import type { Floors } from '../../src/relay/floors.js';
-import { Membership, mayTalk, Talkgroup, User } from '../../src/relay/members.js';
-import { createRights, type Loaded, type Rights } from '../../src/relay/rights.js';
+import { Membership, mayTalk, Talkgroup, User } from '../../src/relay/members/members.js';
+import type { Loaded } from '../../src/relay/rights/loads.js';
+import { createRights, type Rights } from '../../src/relay/rights/rights.js';
+import type { RightsEffects } from '../../src/relay/rights/settle.js';
 import type { Session } from '../../src/relay/session.js';
-import type { RightsEffects } from '../../src/relay/settle.js';
-import type { Account, EmergencyRow, TalkgroupRow } from '../../src/talk/store.js';
 
 const userIds = ['ann', 'bob', 'cid'] as UserId[];
 const talkgroupIds = ['fire', 'rail'] as TalkgroupId[];

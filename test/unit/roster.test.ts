@@ -1,8 +1,9 @@
 // What PRESENCE tells, against a roster that remembers everything; and the pages of MEMBERS against a sort.
 import fc from 'fast-check';
 import t from 'tap';
-import { type Announcement, Listing, Roster } from '../../src/presence/roster.js';
 import type { Member } from '../../src/protocol/bodies.js';
+import { Listing } from '../../src/relay/presence/page.js';
+import { type Announcement, Roster } from '../../src/relay/presence/roster.js';
 
 const present = (session: number, site = 'depot'): Member => ({
   session,

@@ -1,9 +1,9 @@
 // The rules of a session that take time, on a clock of the test's own: rates, mutes, refusals and abuse.
 import t, { type Test } from 'tap';
+import type { MembershipRow } from '../../src/directory/records.js';
 import type { TalkgroupId, UserId } from '../../src/ids.js';
 import { END, encodeFrame, START } from '../../src/protocol/frame.js';
-import type { Peer } from '../../src/relay/fanout.js';
-import type { MembershipRow } from '../../src/talk/store.js';
+import type { Peer } from '../../src/relay/delivery/peer.js';
 import { relayAlone, seated } from '../helpers/relay-alone.js';
 
 type Message = { readonly type: string; readonly code?: string; readonly [key: string]: unknown };

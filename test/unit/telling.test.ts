@@ -1,13 +1,13 @@
 // Snapshots in parts: their size at the worst, their order, and when the next one leaves.
 import t from 'tap';
+import type { EmergencyRow } from '../../src/directory/records.js';
 import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
 import type { House } from '../../src/relay/house.js';
-import { Membership, Talkgroup, User } from '../../src/relay/members.js';
+import { Membership, Talkgroup, User } from '../../src/relay/members/members.js';
 import { snapshotOf } from '../../src/relay/messages.js';
 import type { Session } from '../../src/relay/session.js';
 import type { Talk } from '../../src/relay/talk.js';
 import { Telling } from '../../src/relay/telling.js';
-import type { EmergencyRow } from '../../src/talk/store.js';
 
 const PART_BYTES_MAX = 30 * 1024;
 /** Four bytes of UTF-8 for each character. */

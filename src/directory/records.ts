@@ -1,0 +1,47 @@
+// Declares what a read shows of accounts, memberships, talkgroups and open emergencies.
+import type { DeviceId, TalkgroupId, UserId } from '../ids.js';
+import type { EmergencyState, FloorMode } from '../protocol/codes.js';
+
+export interface TalkgroupRow {
+  readonly id: TalkgroupId;
+  /** u32, identifies the talkgroup in an audio frame. */
+  readonly number: number;
+  readonly name: string;
+  readonly rotation_counter: number;
+  readonly floor_mode: FloorMode;
+  readonly max_talk_ms: number;
+  /** The open ones, oldest first. */
+  readonly emergencies: readonly EmergencyRow[];
+}
+
+/** An emergency that is not cleared. */
+export interface EmergencyRow {
+  readonly id: string;
+  readonly user_id: UserId;
+  readonly username: string;
+  readonly state: Exclude<EmergencyState, 'cleared'>;
+  /** Degrees in WGS 84 and metres above it, null where the radio did not know them. */
+  readonly lat: number | null;
+  readonly lng: number | null;
+  readonly alt: number | null;
+  /** ISO 8601. */
+  readonly raised_at: string;
+}
+
+export interface MembershipRow extends Omit<TalkgroupRow, 'emergencies'> {
+  /** null when they were not read, because the relay has the talkgroup in memory. */
+  readonly emergencies: TalkgroupRow['emergencies'] | null;
+  readonly site: string;
+}
+
+export interface Account {
+  readonly id: UserId;
+  readonly username: string;
+  readonly role: 'admin' | 'user';
+  /** Unix seconds. Tokens issued earlier are rejected. */
+  readonly valid_from: number;
+  readonly device_id: DeviceId | null;
+  /** Also true for a user without a device. */
+  readonly device_active: boolean;
+  readonly memberships: readonly MembershipRow[];
+}

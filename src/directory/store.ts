@@ -1,0 +1,124 @@
+// Reads users, their memberships and the open emergencies for the relay, and takes blocks of session numbers.
+import type { Database } from '../db/client.js';
+import type { Deadline } from '../db/deadline.js';
+import type { TalkgroupId, UserId } from '../ids.js';
+import type { Account, EmergencyRow, TalkgroupRow } from './records.js';
+
+/** The array as PostgreSQL writes it. Ids need no quotation marks. */
+const arrayOf = (ids: readonly (string | number)[]) => `{${ids.join(',')}}`;
+
+/**
+ * Reads those of the users that exist, with all memberships, in the order of the database. Reads the emergencies only of
+ * talkgroups for which `isHeld` is false: a handshake must not read again what the relay has in memory.
+ */
+export async function accountsOf(
+  database: Database,
+  deadline: () => Deadline,
+  users: readonly UserId[],
+  isHeld: (talkgroup: TalkgroupId) => boolean = () => false,
+): Promise<Account[]> {
+  const accounts = await database.read<Account>(
+    deadline(),
+    (sql) => sql`
+      select u.id, u.username, u.role, u.valid_from, u.device_id, coalesce(d.active, true) as device_active,
+             coalesce(m.memberships, '[]') as memberships
+        from users u
+        left join devices d on d.id = u.device_id
+        left join lateral (
+          select json_agg(json_build_object(
+                   'id', t.id, 'number', t.number, 'name', t.name, 'rotation_counter', t.rotation_counter,
+                   'floor_mode', t.floor_mode, 'max_talk_ms', t.max_talk_ms, 'site', m.site)) as memberships
+            from memberships m
+            join talkgroups t on t.id = m.talkgroup_id
+           where m.user_id = u.id
+        ) m on true
+       where u.id = any(${arrayOf(users)}::uuid[])`,
+  );
+  const ids = new Set(accounts.flatMap(({ memberships }) => memberships.map(({ id }) => id)));
+  const unheld = [...ids].filter((id) => !isHeld(id));
+  const open = await openEmergencies(database, deadline, unheld);
+  return accounts.map((account) => ({
+    ...account,
+    memberships: account.memberships.map((row) => ({ ...row, emergencies: open.get(row.id) ?? null })),
+  }));
+}
+
+/** Reads those of the talkgroups that exist. */
+export async function talkgroupsOf(
+  database: Database,
+  deadline: () => Deadline,
+  ids: readonly TalkgroupId[],
+): Promise<TalkgroupRow[]> {
+  const rows = await database.read<Omit<TalkgroupRow, 'emergencies'>>(
+    deadline(),
+    (sql) => sql`
+      select t.id, t.number, t.name, t.rotation_counter, t.floor_mode, t.max_talk_ms
+        from talkgroups t
+       where t.id = any(${arrayOf(ids)}::uuid[])`,
+  );
+  const open = await openEmergencies(database, deadline, ids);
+  return rows.map((row) => ({ ...row, emergencies: open.get(row.id) ?? [] }));
+}
+
+/** Rows in one read: about 5 ms on the relay thread. */
+const EMERGENCIES_READ_MAX = 1000;
+const NOBODY = '00000000-0000-0000-0000-000000000000';
+
+/**
+ * Reads the open emergencies of each talkgroup, the oldest first. Each statement reads a bounded number and has a
+ * deadline of its own. The relay sends audio between two statements.
+ */
+async function openEmergencies(
+  database: Database,
+  deadline: () => Deadline,
+  ids: readonly TalkgroupId[],
+): Promise<Map<TalkgroupId, EmergencyRow[]>> {
+  const open = new Map<TalkgroupId, EmergencyRow[]>(ids.map((id) => [id, []]));
+  let left = [...open.keys()].sort(); // in the order of PostgreSQL
+  let after: { readonly talkgroup_id: string; readonly user_id: string } = {
+    talkgroup_id: NOBODY,
+    user_id: NOBODY,
+  };
+  while (left.length > 0) {
+    const ids = left;
+    const { talkgroup_id, user_id } = after;
+    const rows = await database.read<EmergencyRow & { readonly talkgroup_id: TalkgroupId }>(
+      deadline(),
+      (sql) => sql`
+        select e.talkgroup_id, e.id, e.user_id, r.username, e.state, e.lat, e.lng, e.alt,
+               to_char(e.raised_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as raised_at
+          from emergencies e
+          join users r on r.id = e.user_id
+         where e.state <> 'cleared' and e.talkgroup_id = any(${arrayOf(ids)}::uuid[])
+           and (e.talkgroup_id, e.user_id) > (${talkgroup_id}::uuid, ${user_id}::uuid)
+         order by e.talkgroup_id, e.user_id
+         limit ${EMERGENCIES_READ_MAX}`,
+    );
+    for (const { talkgroup_id, ...row } of rows) open.get(talkgroup_id)?.push(row);
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < EMERGENCIES_READ_MAX) break;
+    after = last;
+    left = left.filter((id) => id >= last.talkgroup_id);
+  }
+  for (const rows of open.values()) rows.sort(byAge);
+  return open;
+}
+
+/** The times are ISO 8601 in UTC, all of one length, so their texts sort as the times do. */
+function byAge(one: EmergencyRow, other: EmergencyRow): number {
+  if (one.raised_at === other.raised_at) return one.id < other.id ? -1 : 1;
+  return one.raised_at < other.raised_at ? -1 : 1;
+}
+
+/** Session numbers in one block of the sequence. The migration that creates the sequence has the same number. */
+export const SESSION_BLOCK = 1024;
+
+/** Takes a block that no other process gets, and returns its first number. */
+export async function nextSessionBlock(database: Database, deadline: Deadline): Promise<number> {
+  const [row] = await database.write<{ block: number }>(
+    deadline,
+    (sql) => sql`select nextval('session_blocks') as block`,
+  );
+  if (row === undefined) throw new Error('nextval answered no row');
+  return row.block * SESSION_BLOCK;
+}

@@ -1,0 +1,203 @@
+// Holds what the relay counts as plain numbers, because the hot path increments them.
+import { type Close, closes } from '../../protocol/closes.js';
+import type { TextRefusal } from '../../protocol/codes.js';
+import { type FloorCounts, newFloorCounts } from './floor-counts.js';
+
+export type DropReason =
+  /** The socket has no session any more, or its token was rejected. */
+  | 'no_session'
+  /** More than the relay keeps until WELCOME, or the socket got no WELCOME. */
+  | 'before_welcome'
+  /** It waited too long for WELCOME. */
+  | 'too_old'
+  | 'bad_frame'
+  | 'not_member'
+  | 'listen_only'
+  | 'rate_limited'
+  /** All sockets of the user together exceeded their budget. */
+  | 'over_budget'
+  | 'too_many_talkgroups'
+  | 'withdrawn'
+  /** It belongs to a burst that the server ended or denied. */
+  | 'muted'
+  /** The first frame of a burst that floor control denied. */
+  | 'denied'
+  | 'no_burst';
+
+export interface Counts {
+  /** Frames of sessions. Each is relayed, or dropped with a reason. */
+  framesIn: number;
+  framesRelayed: number;
+  /** Relayed frames that some receivers did not get: they were buffered when the server revoked their burst. */
+  discarded: number;
+  bursts: number;
+  /** Times uWebSockets.js dropped messages for a receiver with a full buffer. It does not say how many. */
+  overruns: number;
+  /** Times the audio of a lagging receiver was paused. */
+  lagging: number;
+  /** Receivers with paused audio now. */
+  behind: number;
+  /** Frames that receivers missed while their audio was paused, as LAG reports them. Includes receivers that did not return. */
+  missed: number;
+  /** Pongs that answer no ping of the relay. */
+  strayPongs: number;
+  /** Sessions that continued on another socket. */
+  resumed: number;
+  /** Detached sessions that were evicted before their time, for lack of space. */
+  forgotten: number;
+  /** Sessions that ended by a bug of the relay. */
+  failed: number;
+  readonly dropped: Record<DropReason, number>;
+  /** Text messages that reached no session. */
+  readonly textsDropped: Record<'no_session' | 'before_welcome', number>;
+  /** Text messages of sessions, rejected ones included. */
+  textsIn: number;
+  /** By the code of their ERROR. Above a rate, only messages with a `ref` get an ERROR. */
+  readonly textsRefused: Record<TextRefusal, number>;
+  readonly handshakes: HandshakeCounts;
+  /** Requests on the relay's port without a valid upgrade, by status. */
+  readonly notUpgraded: Record<string, number>;
+  /** Closed sockets that had a session, by close code. */
+  readonly closed: Record<string, number>;
+  /** Sockets of sessions that the relay closed, by reason. uWebSockets.js sends no reason for a socket that it drops. */
+  readonly closes: Record<string, number>;
+  readonly floor: FloorCounts;
+}
+
+export interface HandshakeCounts {
+  /** Handshakes that wait for the database now. */
+  loading: number;
+  /** Handshakes that became or resumed a session. Not those that disconnected during the read. */
+  admitted: number;
+  /** By the reason of the close. */
+  readonly refused: Record<string, number>;
+}
+
+export const newCounts = (): Counts => ({
+  framesIn: 0,
+  framesRelayed: 0,
+  discarded: 0,
+  bursts: 0,
+  overruns: 0,
+  lagging: 0,
+  behind: 0,
+  missed: 0,
+  strayPongs: 0,
+  resumed: 0,
+  forgotten: 0,
+  failed: 0,
+  dropped: {
+    no_session: 0,
+    before_welcome: 0,
+    too_old: 0,
+    bad_frame: 0,
+    not_member: 0,
+    listen_only: 0,
+    rate_limited: 0,
+    over_budget: 0,
+    too_many_talkgroups: 0,
+    withdrawn: 0,
+    muted: 0,
+    denied: 0,
+    no_burst: 0,
+  },
+  textsDropped: { no_session: 0, before_welcome: 0 },
+  textsIn: 0,
+  textsRefused: {
+    bad_message: 0,
+    unknown_type: 0,
+    not_member: 0,
+    not_holder: 0,
+    too_many_talkgroups: 0,
+    rate_limited: 0,
+    unknown_device: 0,
+    unknown_emergency: 0,
+    forbidden: 0,
+    unavailable: 0,
+  },
+  handshakes: { loading: 0, admitted: 0, refused: zeros(REFUSALS.map(({ reason }) => reason)) },
+  notUpgraded: zeros(NO_UPGRADE),
+  closed: zeros([...CLOSE_CODES, 'other']),
+  closes: zeros([...ENDS.map(({ reason }) => reason), ...engineDrops]),
+  floor: newFloorCounts(),
+});
+
+/** Counts a handshake as loading until the returned function is called: with the close, or null when it is admitted. */
+export function countHandshake({ handshakes }: Counts): (close: Close | null) => void {
+  handshakes.loading++;
+  return (close) => {
+    handshakes.loading--;
+    if (close !== null) add(handshakes.refused, close.reason);
+  };
+}
+
+/** Counts a handshake that is closed without regard to the database. */
+export function countRefused({ handshakes }: Counts, { reason }: Close): void {
+  add(handshakes.refused, reason);
+}
+
+/** Counts a closed socket. A client may send any code, so all unknown codes share one label. */
+export function countClose({ closed }: Counts, code: number): void {
+  add(closed, CLOSE_CODES.has(code) ? String(code) : 'other');
+}
+
+/** Counts a plain HTTP request that was answered with this status. */
+export function countNotUpgraded({ notUpgraded }: Counts, status: number): void {
+  add(notUpgraded, String(status));
+}
+
+/** Counts a session's socket that the relay closes. */
+export function countOurClose({ closes }: Counts, { reason }: Close): void {
+  add(closes, reason);
+}
+
+/** Counts a session's socket that uWebSockets.js dropped without a close frame. */
+export function countEngineDrop({ closes }: Counts, reason: EngineDrop): void {
+  add(closes, reason);
+}
+
+function add(counts: Record<string, number>, name: string): void {
+  counts[name] = (counts[name] ?? 0) + 1;
+}
+
+/** A series begins at 0: a series that began with its first event would show no change. */
+const zeros = (names: Iterable<string | number>): Record<string, number> =>
+  Object.fromEntries([...names].map((name) => [name, 0]));
+
+/** Closes that end a session's socket. The session ends too, is detached, or continues on another socket. */
+const ENDS = [
+  closes.resumed,
+  closes.invalid_token,
+  closes.unknown_user,
+  closes.device_disabled,
+  closes.too_big,
+  closes.internal,
+  closes.restart,
+  closes.slow_consumer,
+  closes.rate_limited,
+  closes.replaced,
+];
+
+/** Limits that uWebSockets.js enforces. It sends the client no close frame. */
+const engineDrops = [closes.too_big.reason, 'timed out'] as const;
+
+export type EngineDrop = (typeof engineDrops)[number];
+
+/** Closes that can answer a handshake. */
+const REFUSALS = [
+  closes.invalid_token,
+  closes.unknown_user,
+  closes.device_disabled,
+  closes.overloaded,
+  closes.restart,
+  closes.internal,
+  closes.rate_limited,
+];
+
+/** Statuses that the relay's port answers to plain HTTP. */
+const NO_UPGRADE = [400, 403, 404, 405, 426, 500];
+
+/** RFC 6455 section 7.4.1 and the IANA registry; 1005 means no code, 1006 no close frame. */
+const CLOSE_CODES: ReadonlySet<number> = new Set([
+  1000, 1001, 1002, 1003, 1005, 1006, 1007, 1008, 1009, 1010, 1011, 1012, 1013, 1014,
+]);

@@ -1,0 +1,42 @@
+// Holds what floor control counts.
+import { type Histogram, newHistogram } from '../../histogram.js';
+import type { DenyCode, EndCode } from '../../protocol/codes.js';
+
+/** Why floor control denies a request or a first frame. */
+export type Denial = Extract<DenyCode, 'busy' | 'queue_full' | 'forbidden'>;
+
+/** A first frame without a request counts in `granted` and `denied`, not in `requests`. */
+export interface FloorCounts {
+  requests: number;
+  /** Requests that entered the queue. */
+  queued: number;
+  granted: number;
+  readonly denied: Record<Denial, number>;
+  /** Bursts. */
+  readonly ended: Record<EndCode, number>;
+  /** From entering the queue to the grant. */
+  readonly waits: Histogram;
+}
+
+/** Bounds (ms). A talk limit is usually 60 s, so two talkers ahead take two minutes. */
+const WAITS_MS = [100, 250, 500, 1000, 2500, 5000, 10_000, 20_000, 30_000, 60_000, 120_000];
+
+export const newFloorCounts = (): FloorCounts => ({
+  requests: 0,
+  queued: 0,
+  granted: 0,
+  denied: { busy: 0, queue_full: 0, forbidden: 0 },
+  ended: {
+    released: 0,
+    silence: 0,
+    too_long: 0,
+    preempted: 0,
+    disconnected: 0,
+    left: 0,
+    deleted: 0,
+    disabled: 0,
+    rate_limited: 0,
+    mode: 0,
+  },
+  waits: newHistogram(WAITS_MS),
+});

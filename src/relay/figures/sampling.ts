@@ -1,0 +1,57 @@
+// Samples the traffic, so that a frame costs one comparison. The first frame relayed after each tick of the housekeeping
+// timer is timed until uWebSockets.js has written it. Its length stands for all frames until the next tick.
+import { type Histogram, newHistogram, observe } from '../../histogram.js';
+
+/** Bounds (ms). A loop turn with little work takes tenths of a millisecond. Every listener hears a turn of a second. */
+const LATENCY_MS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 50, 100, 250, 500, 1000];
+
+/** Plain numbers. */
+export interface Sampled {
+  /** Of sampled frames: from their receipt to the end of the turn in which uWebSockets.js wrote them to all receivers. */
+  readonly latency: Histogram;
+  /** Frames times the receivers at the next tick. */
+  framesOut: number;
+  /** Estimated from the length of the sampled frames. */
+  bytesIn: number;
+  bytesOut: number;
+}
+
+export interface Sampling {
+  readonly sampled: Sampled;
+  /** Whether the next frame is the sample. Each tick sets it. The hot path reads nothing else. */
+  isArmed: boolean;
+  /** false: only the length of the next sample is taken. */
+  isTimed: boolean;
+  /** Takes a relayed frame as the sample; `receivedAtMs` is monotonic. */
+  take(receivedAtMs: number, bytes: number): void;
+  /** Called with every tick: frames relayed since the last one, and the copies that went out. */
+  add(framesIn: number, framesOut: number): void;
+}
+
+export function createSampling(nowMs: () => number): Sampling {
+  const sampled: Sampled = { latency: newHistogram(LATENCY_MS), framesOut: 0, bytesIn: 0, bytesOut: 0 };
+  let receivedAtMs = 0;
+  let frameBytes = 0;
+
+  // Runs after uWebSockets.js has written everything published in this turn to the sockets.
+  const close = () => observe(sampled.latency, nowMs() - receivedAtMs);
+
+  const sampling: Sampling = {
+    sampled,
+    isArmed: true,
+    isTimed: true,
+    take(atMs, bytes) {
+      sampling.isArmed = false;
+      frameBytes = bytes;
+      if (!sampling.isTimed) return;
+      receivedAtMs = atMs;
+      setImmediate(close);
+    },
+    add(framesIn, framesOut) {
+      sampled.framesOut += framesOut;
+      sampled.bytesIn += framesIn * frameBytes;
+      sampled.bytesOut += framesOut * frameBytes;
+    },
+  };
+  return sampling;
+}

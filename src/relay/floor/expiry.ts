@@ -1,0 +1,37 @@
+// Ends what takes too long: bursts over T2, unused grants, and what was kept for sockets that did not come back.
+import type { RevokeCode } from '../../protocol/codes.js';
+import type { Waiting } from './queue.js';
+import { endOf, type Floor, type Holder, type Outcome, type Step, takenFrom, unchanged } from './state.js';
+
+/** A grant without a frame is revoked after this time (ms). */
+export const UNUSED_MS_MAX = 2000;
+/** The floor of a talker with a dead socket is kept for this time (ms), for the talker's return. */
+export const LOST_MS_MAX = 1500;
+
+/** Ends all that is due. T1 is not among it: the relay measures it, because it sees the frames. */
+export function tick(floor: Floor, nowMs: number): Step {
+  const holders = floor.holders.filter((holder) => dueOf(holder, nowMs) === null);
+  const waiting = floor.waiting.filter((one) => !isGone(one, nowMs));
+  if (holders.length === floor.holders.length && waiting.length === floor.waiting.length)
+    return unchanged(floor);
+  return {
+    floor: { ...floor, holders, waiting },
+    outcomes: floor.holders.flatMap((holder) => expire(holder, nowMs)),
+  };
+}
+
+function expire(holder: Holder, nowMs: number): Outcome[] {
+  const code = dueOf(holder, nowMs);
+  if (code === null) return [];
+  return code === 'disconnected' ? endOf(holder, code) : takenFrom(holder, code);
+}
+
+function dueOf(holder: Holder, nowMs: number): RevokeCode | 'disconnected' | null {
+  const { startedAtMs, grantedAtMs, toldAgainAtMs, talkMsMax } = holder;
+  if (isGone(holder, nowMs)) return 'disconnected';
+  if (startedAtMs === null) return nowMs - (toldAgainAtMs ?? grantedAtMs) >= UNUSED_MS_MAX ? 'unused' : null;
+  return talkMsMax > 0 && nowMs - startedAtMs >= talkMsMax ? 'too_long' : null;
+}
+
+const isGone = ({ lostAtMs }: Holder | Waiting, nowMs: number) =>
+  lostAtMs !== null && nowMs - lostAtMs >= LOST_MS_MAX;

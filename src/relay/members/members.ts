@@ -1,0 +1,129 @@
+// Describes a user with live sessions, the user's memberships, and the talkgroups of these.
+import type { Account, EmergencyRow, MembershipRow } from '../../directory/records.js';
+import type { DeviceId, TalkgroupId, UserId } from '../../ids.js';
+import type { FloorMode } from '../../protocol/codes.js';
+import { Feed } from '../delivery/feed.js';
+import { emptyFloor, type Floor } from '../floor/state.js';
+import type { Bucket } from '../limits/bucket.js';
+import type { Budget } from '../limits/budget.js';
+import type { Listing } from '../presence/page.js';
+import type { Roster } from '../presence/roster.js';
+import type { Session } from '../session.js';
+import type { Talk } from '../talk.js';
+
+/** Open emergencies in a snapshot. `emergencies_total` is the number of all. */
+const EMERGENCIES_SHOWN = 8;
+
+/** A talkgroup with at least one member connected here. */
+export class Talkgroup {
+  readonly id: TalkgroupId;
+  readonly number: number;
+  readonly feed: Feed;
+  name: string;
+  rotationCounter: number;
+  floorMode: FloorMode;
+  maxTalkMs: number;
+  /** Its deletion was announced and not yet read: the relay sends and accepts nothing. */
+  withdrawn = false;
+  /** Memberships of connected users, granted or withdrawn. */
+  readonly memberships = new Set<Membership>();
+  /** Talks with a running burst, the oldest first. */
+  readonly talking = new Set<Talk>();
+  floor: Floor;
+  /** All open emergencies by id: floor control must know each user in an emergency. */
+  private readonly open = new Map<string, EmergencyRow>();
+  /** The last of them, made on first use. null after a change. */
+  private newest: readonly EmergencyRow[] | null = null;
+  /** Sessions that came and left since the last PRESENCE. null while no session watches. */
+  roster: Roster | null = null;
+  /** The sessions that are there. null while no client asks for pages of them. */
+  listing: Listing<Session> | null = null;
+
+  constructor(row: Omit<MembershipRow, 'site'>) {
+    this.id = row.id;
+    this.number = row.number;
+    this.feed = new Feed(row.number);
+    this.name = row.name;
+    this.rotationCounter = row.rotation_counter;
+    this.floorMode = row.floor_mode;
+    this.maxTalkMs = row.max_talk_ms;
+    this.floor = emptyFloor(row.floor_mode, row.max_talk_ms);
+    for (const emergency of row.emergencies ?? []) this.open.set(emergency.id, emergency);
+  }
+
+  /** Open emergencies by id, in the order in which this relay learned of them. */
+  get emergencies(): ReadonlyMap<string, EmergencyRow> {
+    return this.open;
+  }
+
+  /** The emergency is open, or has another state now. */
+  setEmergency(emergency: EmergencyRow): void {
+    this.open.set(emergency.id, emergency);
+    this.newest = null;
+  }
+
+  /** The emergency is cleared. */
+  clearEmergency(id: string): void {
+    this.open.delete(id);
+    this.newest = null;
+  }
+
+  /** The open emergencies that a snapshot shows, the newest first. */
+  get newestEmergencies(): readonly EmergencyRow[] {
+    this.newest ??= [...this.open.values()].slice(-EMERGENCIES_SHOWN).reverse();
+    return this.newest;
+  }
+}
+
+/** One user's permission in one talkgroup, shared by all sessions of the user. */
+export class Membership {
+  readonly user: User;
+  readonly talkgroup: Talkgroup;
+  readonly site: string;
+  /** false: withdrawn until the next read. Only a read sets it to true. */
+  granted = true;
+  /** What the user's sockets together may send here. null before the first talk. */
+  budget: Budget | null = null;
+
+  constructor(user: User, talkgroup: Talkgroup, site: string) {
+    this.user = user;
+    this.talkgroup = talkgroup;
+    this.site = site;
+  }
+}
+
+/** A user with at least one session here. */
+export class User {
+  readonly id: UserId;
+  readonly username: string;
+  readonly deviceId: DeviceId | null;
+  isAdmin: boolean;
+  /** Live ones, and those that may still be resumed. */
+  readonly sessions = new Set<Session>();
+  /** By talkgroup number, as frames name them. */
+  readonly memberships = new Map<number, Membership>();
+  /** The device may be disabled or the tokens revoked: the relay sends and accepts nothing until a read. */
+  withdrawn = false;
+  /** What the user's sockets together may send in all talkgroups. null before the first talk. */
+  budget: Budget | null = null;
+  /** Limits the snapshots that its sockets ask for. null before the first. */
+  snapshots: Bucket | null = null;
+
+  constructor(account: Account) {
+    this.id = account.id;
+    this.username = account.username;
+    this.deviceId = account.device_id;
+    this.isAdmin = account.role === 'admin';
+  }
+}
+
+/** The only permission check on the hot path: three loads, no lookup. */
+export function mayTalk(membership: Membership): boolean {
+  return membership.granted && !membership.user.withdrawn && !membership.talkgroup.withdrawn;
+}
+
+/** Whether the member has an open emergency in the talkgroup. */
+export function isInEmergency({ user, talkgroup }: Membership): boolean {
+  for (const emergency of talkgroup.emergencies.values()) if (emergency.user_id === user.id) return true;
+  return false;
+}

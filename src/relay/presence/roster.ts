@@ -1,0 +1,70 @@
+// Collects the sessions that came and left in one talkgroup between two announcements.
+import type { Member } from '../../protocol/bodies.js';
+
+/** The content of PRESENCE, without entries when they were too many. A present session in `joined` has changed. */
+export type Announcement =
+  | { readonly joined: readonly Member[]; readonly left: readonly number[]; readonly online: number }
+  | { readonly online: number };
+
+/** Entries in one announcement, joined and left together (docs/protocol.md, section 3). */
+const ENTRIES_MAX = 32;
+
+/** A session as it was last announced, and as it is now. null: not there. */
+interface Change {
+  readonly before: Member | null;
+  readonly now: Member | null;
+}
+
+/**
+ * One for each talkgroup that a session watches. It keeps the changes since the last announcement, never the sessions
+ * that are there, so its size is bounded in a talkgroup of thousands, too.
+ */
+export class Roster {
+  private readonly changes = new Map<number, Change>();
+  /** More changes than an announcement can name: none is kept until the next one. */
+  private isFull = false;
+
+  /** A session came. One that left and came back within the period is no change, unless it is different now. */
+  joined(now: Member): void {
+    const before = this.changes.get(now.session)?.before ?? null;
+    if (before !== null && isSame(before, now)) this.changes.delete(now.session);
+    else this.keep(now.session, { before, now });
+  }
+
+  /** A session that had joined left. `was` is how it was announced. */
+  left(was: Member): void {
+    const change = this.changes.get(was.session);
+    if (change === undefined) this.keep(was.session, { before: was, now: null });
+    else if (change.before === null) this.changes.delete(was.session);
+    else this.keep(was.session, { before: change.before, now: null });
+  }
+
+  private keep(session: number, change: Change): void {
+    if (this.isFull) return;
+    this.changes.set(session, change);
+    if (this.changes.size <= ENTRIES_MAX) return;
+    this.isFull = true;
+    this.changes.clear();
+  }
+
+  /** The changes since the last call, or null. `online` is the number of sessions there now. */
+  flush(online: number): Announcement | null {
+    if (this.isFull) {
+      this.isFull = false;
+      return { online };
+    }
+    if (this.changes.size === 0) return null;
+    const joined = [];
+    const left = [];
+    for (const [session, { now }] of this.changes) {
+      if (now === null) left.push(session);
+      else joined.push(now);
+    }
+    this.changes.clear();
+    return { joined, left, online };
+  }
+}
+
+function isSame(one: Member, other: Member): boolean {
+  return one.user_id === other.user_id && one.username === other.username && one.site === other.site;
+}

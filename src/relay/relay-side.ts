@@ -1,0 +1,47 @@
+// Describes the relay as the rest of the program uses it, on this thread or another, and the figures it reports.
+import type { DatabaseFigures } from '../db/client.js';
+import type { Tell } from '../db/notice.js';
+import type { FixCounts } from '../gps/counts.js';
+import type { Histogram } from '../histogram.js';
+import type { ThreadFigures } from '../thread-figures.js';
+import type { ConnectionFigures } from './cap.js';
+import type { Counts } from './figures/counts.js';
+import type { Present, PulseFigures } from './figures/present.js';
+import type { Sampled } from './figures/sampling.js';
+import type { Renewal, RenewedCertificate } from './renewals.js';
+
+export interface RelaySide {
+  /** Resolves with the port. Until `start`, the relay closes every socket with 1013. */
+  listen(): Promise<number>;
+  /** Begins to load sessions and to follow change notifications. The database must be migrated. */
+  start(): Promise<void>;
+  readonly tell: Tell;
+  /** null when the relay can admit radios, else the reason why it cannot. */
+  trouble(): string | null;
+  /** For the metrics. null when the relay thread did not answer in time. */
+  figures(): Promise<RelayFigures | null>;
+  /** After `listen`, one at a time. */
+  present(certificate: RenewedCertificate): Promise<Renewal>;
+  close(): Promise<void>;
+}
+
+/** Plain numbers, so that they can be sent between threads. */
+export interface RelayFigures {
+  readonly counts: Counts;
+  readonly sampled: Sampled;
+  readonly pulse: PulseFigures;
+  readonly present: Present;
+  readonly connections: ConnectionFigures;
+  /** Of GPS_UPDATE. */
+  readonly fixes: FixCounts;
+  /** null when the relay runs on the main thread, with its database client. */
+  readonly own: OwnFigures | null;
+}
+
+/** Figures of a relay on its own thread. */
+export interface OwnFigures {
+  readonly thread: ThreadFigures;
+  readonly database: DatabaseFigures;
+  /** How long messages of the relay thread waited for the main thread. */
+  readonly mainDelay: Histogram;
+}

@@ -1,0 +1,117 @@
+// Applies change notifications: withdraws at once what the change could take away, and says when it is acknowledged.
+import type { Notice } from '../../db/notice.js';
+import type { TalkgroupId, UserId } from '../../ids.js';
+import type { Members } from '../members/books.js';
+import type { Membership, User } from '../members/members.js';
+import type { Due } from './due.js';
+
+export interface NoticesOptions {
+  readonly members: Members;
+  readonly due: Due;
+  /** The reads under way may not show the change of this user, device or talkgroup. */
+  readonly touch: (key: string) => void;
+  /** Begins to read what is due. */
+  readonly begin: () => void;
+  /** The membership was withdrawn. */
+  readonly withdrawn: (membership: Membership) => void;
+}
+
+/** Ids of notifications remembered, 200 bytes each: the second copy comes within a second of the first. */
+const SEEN_MAX = 2_000;
+
+export function createNotices({ members, due, touch, begin, withdrawn }: NoticesOptions) {
+  const { users, talkgroups } = members;
+  const seen = new Map<string, Promise<void>>();
+  /** By user or talkgroup: the notifications that wait for the read that shows it. */
+  const confirmations = new Map<UserId | TalkgroupId, (() => void)[]>();
+
+  function take(arrived: Notice): Promise<void> {
+    switch (arrived.kind) {
+      case 'joined':
+      case 'user_promoted':
+        touch(arrived.user);
+        // The read for a waiting handshake begins now or is repeated: it shows the change as well.
+        if (!users.has(arrived.user)) return done;
+        due.user(arrived.user, 'changed');
+        return confirmed(arrived.user);
+      case 'left':
+        touch(arrived.user);
+        if (users.has(arrived.user)) due.user(arrived.user, 'changed');
+        withdrawMembership(arrived.user, arrived.talkgroup);
+        return done;
+      case 'talkgroup_deleted':
+      case 'talkgroup_changed':
+      case 'key_rotated':
+      case 'emergency_changed': {
+        touch(arrived.talkgroup);
+        const talkgroup = talkgroups.get(arrived.talkgroup);
+        if (talkgroup === undefined) return done;
+        if (arrived.kind === 'talkgroup_deleted') talkgroup.withdrawn = true;
+        due.talkgroup(talkgroup.id);
+        // What the new floor mode forbids must have ended when the change is answered.
+        return arrived.kind === 'talkgroup_changed' ? confirmed(talkgroup.id) : done;
+      }
+      case 'device_changed':
+        touch(arrived.device);
+        for (const user of members.usersWith(arrived.device)) withdrawUser(user);
+        return done;
+      case 'user_revoked': {
+        touch(arrived.user);
+        const user = users.get(arrived.user);
+        if (user !== undefined) withdrawUser(user);
+        return done;
+      }
+    }
+  }
+
+  const confirmed = (id: UserId | TalkgroupId) =>
+    new Promise<void>((resolve) => {
+      const queue = confirmations.get(id);
+      if (queue === undefined) confirmations.set(id, [resolve]);
+      else queue.push(resolve);
+    });
+
+  function withdrawMembership(id: UserId, talkgroup: TalkgroupId): void {
+    for (const membership of users.get(id)?.memberships.values() ?? []) {
+      if (membership.talkgroup.id === talkgroup) withdraw(membership);
+    }
+  }
+
+  function withdrawUser(user: User): void {
+    due.user(user.id, 'changed');
+    user.withdrawn = true;
+    for (const membership of user.memberships.values()) withdraw(membership);
+  }
+
+  function withdraw(membership: Membership): void {
+    if (!membership.granted) return;
+    membership.granted = false;
+    withdrawn(membership);
+  }
+
+  return {
+    /**
+     * Resolves when live sockets follow the change: at once after the withdrawal, and after the read for a join and for
+     * the settings of a talkgroup. The second copy of a notification changes nothing and resolves with the first.
+     */
+    take(arrived: Notice): Promise<void> {
+      const first = seen.get(arrived.id);
+      if (first !== undefined) return first;
+      const acknowledged = take(arrived);
+      seen.set(arrived.id, acknowledged);
+      // The oldest id goes. If its second copy still comes, it costs one more read.
+      const [oldest] = seen.keys();
+      if (seen.size > SEEN_MAX && oldest !== undefined) seen.delete(oldest);
+      begin();
+      return acknowledged;
+    },
+
+    /** A read showed the user or talkgroup. */
+    confirm(id: UserId | TalkgroupId): void {
+      for (const resolve of confirmations.get(id) ?? []) resolve();
+      confirmations.delete(id);
+    },
+  };
+}
+
+const done = Promise.resolve();

@@ -1,0 +1,80 @@
+// Reads what is due, one batch at a time in each lane, and passes each read the keys that changed during it.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AppError } from '../../errors.js';
+import type { UserId } from '../../ids.js';
+import type { Batch, Due, Lane } from './due.js';
+
+export interface ReadingOptions {
+  readonly due: Due;
+  /** Reads the database and applies the answer, except to the keys in `touched`. Rejects when there was no answer. */
+  readonly read: (batch: Batch, touched: ReadonlySet<string>) => Promise<void>;
+  /** false: the user need not be read any more. */
+  readonly isWanted: (id: UserId) => boolean;
+  /** Before the next read (ms), for others to share it. */
+  readonly gatherMs: (lane: Lane) => number;
+  readonly log: { error(fields: object, message: string): void };
+  readonly pause?: ((ms: number) => Promise<void>) | undefined;
+}
+
+const RETRY_MS_MIN = 50;
+const RETRY_MS_MAX = 1000;
+
+export function createReading({ due, read, isWanted, gatherMs, log, pause = sleep }: ReadingOptions) {
+  const busy = new Set<Lane>();
+  /** For each read under way the keys of the notifications that arrived since it began. */
+  const underWay = new Set<Set<string>>();
+  let stopped = false;
+
+  /** One read at a time, so that thousands of handshakes become a few batches and not thousands of queries. */
+  async function readLane(lane: Lane): Promise<void> {
+    if (busy.has(lane)) return;
+    busy.add(lane);
+    let retryMs = RETRY_MS_MIN;
+    while (!stopped && lane.count() > 0) {
+      if (await readNext(lane)) {
+        retryMs = RETRY_MS_MIN;
+        const ms = gatherMs(lane);
+        if (ms > 0) await pause(ms);
+      } else {
+        void readLane(due.suspect);
+        await pause(retryMs);
+        retryMs = Math.min(RETRY_MS_MAX, 2 * retryMs);
+      }
+    }
+    busy.delete(lane);
+  }
+
+  /** false: there was no answer, and the batch is due again. */
+  async function readNext(lane: Lane): Promise<boolean> {
+    const { talkgroups, users } = lane.take();
+    const batch = { talkgroups, users: users.filter(isWanted) };
+    const touched = new Set<string>();
+    underWay.add(touched);
+    try {
+      await read(batch, touched);
+      return true;
+    } catch (error) {
+      // Expected while the database is down: a withdrawn permission stays withdrawn until a read succeeds.
+      if (!(error instanceof AppError)) log.error({ err: error }, 'permission read failed');
+      due.failed(batch);
+      return false;
+    } finally {
+      underWay.delete(touched);
+    }
+  }
+
+  return {
+    /** Begins to read what is due. */
+    begin(): void {
+      void readLane(due.ordinary);
+      void readLane(due.suspect);
+    },
+    /** A notification names this user, device or talkgroup: the reads under way may not show its change. */
+    touch(key: string): void {
+      for (const touched of underWay) touched.add(key);
+    },
+    stop(): void {
+      stopped = true;
+    },
+  };
+}

@@ -1,0 +1,120 @@
+// Applies what a read shows to what is in memory: the step that grants, and that confirms what cannot be undone.
+import type { Account, EmergencyRow, MembershipRow, TalkgroupRow } from '../../directory/records.js';
+import type { Members } from '../members/books.js';
+import type { Membership, Talkgroup, User } from '../members/members.js';
+
+/** What a change of rights does to live sockets. Called synchronously, in the step that decided it. */
+export interface RightsEffects {
+  /** Nothing of the talkgroup goes to this user's sockets any more, until `granted`. */
+  withdrawn(membership: Membership): void;
+  granted(membership: Membership): void;
+  /** These were withdrawn for a while: the user's sockets need fresh snapshots of them. */
+  missed(user: User, memberships: ReadonlySet<Membership>): void;
+  joined(membership: Membership): void;
+  left(membership: Membership): void;
+  deleted(talkgroup: Talkgroup): void;
+  rotated(talkgroup: Talkgroup): void;
+  /** Its name, floor mode or talk limit is another one now. */
+  changed(talkgroup: Talkgroup): void;
+  /** The open emergencies a read shows there. */
+  emergencies(talkgroup: Talkgroup, rows: readonly EmergencyRow[]): void;
+  /** Device disabled, tokens revoked or user gone; `account` is null when the user does not exist. */
+  checked(user: User, account: Account | null): void;
+  /** What a change does to this user threw half way: what his sockets hear is in doubt, and they end. */
+  failed(user: User, error: unknown): void;
+}
+
+export interface Settler {
+  /** null: the talkgroup is gone. */
+  talkgroup(talkgroup: Talkgroup, row: TalkgroupRow | null): void;
+  /** null: the user is gone. */
+  user(user: User, account: Account | null): void;
+  /** A user with no session yet; see Members.hold. */
+  newcomer(account: Account): User;
+}
+
+export function createSettler(members: Members, effects: RightsEffects): Settler {
+  function talkgroup(held: Talkgroup, row: TalkgroupRow | null): void {
+    if (row === null) {
+      effects.deleted(held);
+      for (const membership of held.memberships) members.release(membership);
+      return;
+    }
+    held.withdrawn = false;
+    change(held, row);
+    follow(held, row);
+    effects.emergencies(held, row.emergencies);
+  }
+
+  function change(held: Talkgroup, { name, floor_mode, max_talk_ms }: TalkgroupRow): void {
+    if (held.name === name && held.floorMode === floor_mode && held.maxTalkMs === max_talk_ms) return;
+    held.name = name;
+    held.floorMode = floor_mode;
+    held.maxTalkMs = max_talk_ms;
+    effects.changed(held);
+  }
+
+  /** The counter only grows, so a row read earlier than the one we hold changes nothing. */
+  function follow(held: Talkgroup, row: Pick<TalkgroupRow, 'rotation_counter'>): void {
+    if (row.rotation_counter <= held.rotationCounter) return;
+    held.rotationCounter = row.rotation_counter;
+    effects.rotated(held);
+  }
+
+  function user(held: User, account: Account | null): void {
+    effects.checked(held, account);
+    if (account === null || isOver(held)) return;
+    held.withdrawn = false;
+    held.isAdmin = account.role === 'admin';
+    const rows = new Map(account.memberships.map((row) => [row.id, row]));
+    const missed = new Set<Membership>();
+    for (const membership of held.memberships.values()) {
+      const row = rows.get(membership.talkgroup.id);
+      rows.delete(membership.talkgroup.id);
+      if (row === undefined) dismiss(membership);
+      else if (renew(membership, row)) missed.add(membership);
+    }
+    for (const row of rows.values()) {
+      if (isOver(held)) return;
+      effects.joined(admit(held, row));
+    }
+    if (missed.size > 0) effects.missed(held, missed);
+  }
+
+  /** An effect may close the last session, when its socket is full; then the user is held no longer. */
+  const isOver = (held: User) => held.sessions.size === 0;
+
+  function dismiss(membership: Membership): void {
+    effects.left(membership);
+    members.release(membership);
+  }
+
+  /** true: it was withdrawn, and whatever went by meanwhile was missed. */
+  function renew(membership: Membership, row: MembershipRow): boolean {
+    follow(membership.talkgroup, row);
+    if (membership.granted) return false;
+    membership.granted = true;
+    effects.granted(membership);
+    return true;
+  }
+
+  function newcomer(account: Account): User {
+    const held = members.hold(account);
+    for (const row of account.memberships) catchUp(row);
+    return held;
+  }
+
+  function admit(held: User, row: MembershipRow): Membership {
+    const membership = members.admit(held, row);
+    catchUp(row);
+    return membership;
+  }
+
+  /** A talkgroup held already may be shown newer by somebody else's membership. */
+  function catchUp(row: MembershipRow): void {
+    const held = members.talkgroups.get(row.id);
+    if (held !== undefined) follow(held, row);
+  }
+
+  return { talkgroup, user, newcomer };
+}
