@@ -13,8 +13,8 @@ import { certificateFiles } from '../tls/certificate.js';
 import { createEngine } from './listener.js';
 import { createRelay } from './relay.js';
 import type { RelayFigures, RelaySide } from './relay-side.js';
-import { createRenewals } from './renewals.js';
 import { createSessionNumbers, type SessionNumbers } from './session-numbers.js';
+import { createRenewals } from './websocket/renewals.js';
 
 /** A relay on this thread, which always answers. */
 interface RelayHere extends RelaySide {

@@ -9,7 +9,7 @@ import { LOOP_DELAYS_MS, newHistogram, observe } from '../histogram.js';
 import type { ThreadFigures } from '../thread-figures.js';
 import type { Handshakes } from './compose.js';
 import type { RelayFigures, RelaySide } from './relay-side.js';
-import type { Renewal, RenewedCertificate } from './renewals.js';
+import type { Renewal, RenewedCertificate } from './websocket/renewals.js';
 
 /** What the thread is born with; all of it plain data. */
 export interface ThreadData {

@@ -6,13 +6,13 @@ import { setTimeout } from 'node:timers/promises';
 import { closes } from '../protocol/closes.js';
 import { HEADER_BYTES } from '../protocol/frame.js';
 import type { CertificateFiles } from '../tls/certificate.js';
-import { type Cap, type CapLog, type ConnectionFigures, createCap } from './cap.js';
 import type { Publisher } from './delivery/peer.js';
 import type { Early } from './early.js';
 import { countEngineDrop, countNotUpgraded, countRefused, type EngineDrop } from './figures/counts.js';
 import type { Admission, Relay, Verified } from './relay.js';
 import type { Session } from './session.js';
-import { byTurns } from './turns.js';
+import { type Cap, type CapLog, type ConnectionFigures, createCap } from './websocket/cap.js';
+import { byTurns } from './websocket/turns.js';
 
 export interface ListenerOptions {
   readonly host: string;

@@ -4,11 +4,11 @@ import type { Tell } from '../db/notice.js';
 import type { FixCounts } from '../gps/counts.js';
 import type { Histogram } from '../histogram.js';
 import type { ThreadFigures } from '../thread-figures.js';
-import type { ConnectionFigures } from './cap.js';
 import type { Counts } from './figures/counts.js';
 import type { Present, PulseFigures } from './figures/present.js';
 import type { Sampled } from './figures/sampling.js';
-import type { Renewal, RenewedCertificate } from './renewals.js';
+import type { ConnectionFigures } from './websocket/cap.js';
+import type { Renewal, RenewedCertificate } from './websocket/renewals.js';
 
 export interface RelaySide {
   /** Resolves with the port. Until `start`, the relay closes every socket with 1013. */

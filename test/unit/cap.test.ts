@@ -1,7 +1,7 @@
 // The cap on connections, by any order of connections that come and go.
 import fc from 'fast-check';
 import t from 'tap';
-import { createCap, REFUSED_AT_ONCE_MAX } from '../../src/relay/cap.js';
+import { createCap, REFUSED_AT_ONCE_MAX } from '../../src/relay/websocket/cap.js';
 
 const FREE = 10;
 const MAX = 40;

@@ -2,8 +2,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import type { Renewal } from '../../src/relay/renewals.js';
-import { serverNames } from '../../src/relay/server-names.js';
+import type { Renewal } from '../../src/relay/websocket/renewals.js';
+import { serverNames } from '../../src/relay/websocket/server-names.js';
 import { certificateFiles, readCertificate } from '../../src/tls/certificate.js';
 import { createCertificateRenewal } from '../../src/tls/renewal.js';
 import { issue, type Pair } from '../helpers/certificates.js';

@@ -5,7 +5,7 @@ import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
 import { encodeFrame, START } from '../../src/protocol/frame.js';
 import { createChurn } from '../../src/relay/delivery/churn.js';
 import type { Peer } from '../../src/relay/delivery/peer.js';
-import { byTurns } from '../../src/relay/turns.js';
+import { byTurns } from '../../src/relay/websocket/turns.js';
 import { relayAlone, seated } from '../helpers/relay-alone.js';
 
 t.test('a hundred within 50 ms are a crowd, and it is one for a second more', async (t) => {

@@ -1,6 +1,6 @@
 // Hands renewed certificates to the relay's engine, as long as it has server names left for them.
 import { readFileSync } from 'node:fs';
-import { type CertificateFiles, digestOf } from '../tls/certificate.js';
+import { type CertificateFiles, digestOf } from '../../tls/certificate.js';
 import { serverNames } from './server-names.js';
 
 /** What the main thread read and checked. */
