@@ -16,14 +16,14 @@ interface Wall {
 const exceptions: Readonly<Record<string, string>> = {
   'src/config/values.ts -> src/keys/wrapping.ts': 'SECRETS_KEY takes the keys that it takes',
   'src/relay/compose.ts -> src/config/config.ts': 'composes the relay',
-  'src/relay/host.ts -> src/config/config.ts': 'hands the settings to the thread',
+  'src/relay/threads/messages.ts -> src/config/config.ts': 'hands the settings to the thread',
   'src/docs/configuration.ts -> src/config/reference.ts': 'writes the page of the settings',
   'src/docs/metrics.ts -> src/metrics/families.ts': 'writes the page of the metrics',
   'src/docs/metrics.ts -> src/metrics/family.ts': 'writes the page of the metrics',
   'src/relay/relay.ts -> src/auth/tokens.ts': 'the same rules, as a function handed in',
-  'src/relay/host.ts -> src/auth/tokens.ts': 'hands the keys of the tokens to the thread',
+  'src/relay/threads/messages.ts -> src/auth/tokens.ts': 'hands the keys of the tokens to the thread',
   'src/relay/compose.ts -> src/auth/tokens.ts': 'composes the relay',
-  'src/relay/thread.ts -> src/auth/tokens.ts': 'composes the relay on its own thread',
+  'src/relay/threads/thread.ts -> src/auth/tokens.ts': 'composes the relay on its own thread',
   'src/relay/compose.ts -> src/gps/counts.ts':
     'composes the relay: GPS_UPDATE is stored like POST /devices/:id/gps',
   'src/relay/relay-side.ts -> src/gps/counts.ts': 'and its counts are shown with those of the relay',
@@ -220,12 +220,12 @@ for (const wall of walls) {
 }
 
 t.test('the relay’s thread loads no HTTP, by whatever way', async (t) => {
-  t.strictSame(waysToHttp('src/relay/thread.ts', src), []);
+  t.strictSame(waysToHttp('src/relay/threads/thread.ts', src), []);
   const made = [
-    readSource('src/relay/thread.ts', `import { createTokenVerifier } from '../auth/tokens.js';`),
+    readSource('src/relay/threads/thread.ts', `import { createTokenVerifier } from '../../auth/tokens.js';`),
     readSource('src/auth/tokens.ts', `import jwt from '@fastify/jwt';`),
   ];
-  t.strictSame(waysToHttp('src/relay/thread.ts', made), ['src/auth/tokens.ts -> @fastify/jwt']);
+  t.strictSame(waysToHttp('src/relay/threads/thread.ts', made), ['src/auth/tokens.ts -> @fastify/jwt']);
 });
 
 t.test('every exception is still needed', async (t) => {

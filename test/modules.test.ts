@@ -63,6 +63,7 @@ const modules: Readonly<Record<string, readonly string[]>> = {
   'src/relay/figures': ['src/protocol'],
   'src/relay/floor': ['src/protocol', 'src/relay/figures'],
   'src/relay/limits': [],
+  'src/relay/threads': ['src/auth', 'src/config', 'src/db', 'src/relay', 'src/relay/websocket'],
   'src/relay/websocket': ['src/tls'],
   'src/talkgroups': ['src/db', 'src/http', 'src/protocol'],
   'src/tls': [],

@@ -7,11 +7,8 @@ export const acrossModules: readonly string[] = [
   'src/relay/compose.ts -> src/config/config.ts',
   'src/relay/compose.ts -> src/emergencies/store.ts',
   'src/relay/compose.ts -> src/gps/counts.ts',
-  'src/relay/host.ts -> src/auth/tokens.ts',
-  'src/relay/host.ts -> src/config/config.ts',
   'src/relay/relay-side.ts -> src/gps/counts.ts',
   'src/relay/relay.ts -> src/auth/tokens.ts',
-  'src/relay/thread.ts -> src/auth/tokens.ts',
 ];
 
 /** Files that import each other in a circle. */
@@ -42,5 +39,4 @@ export const tooLarge: Readonly<Record<string, number>> = {
   'src/relay/reception.ts': 379,
   'src/relay/relay.ts': 345,
   'src/relay/session.ts': 456,
-  'src/relay': 27,
 };

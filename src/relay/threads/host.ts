@@ -1,59 +1,19 @@
 // The main thread's end of the relay thread: the same face as a relay on this thread.
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import type { TokenKeys } from '../auth/tokens.js';
-import type { Config } from '../config/config.js';
-import type { DatabaseFigures } from '../db/client.js';
-import type { Notice } from '../db/notice.js';
-import { LOOP_DELAYS_MS, newHistogram, observe } from '../histogram.js';
-import type { ThreadFigures } from '../thread-figures.js';
-import type { Handshakes } from './compose.js';
-import type { RelayFigures, RelaySide } from './relay-side.js';
-import type { Renewal, RenewedCertificate } from './websocket/renewals.js';
+import { LOOP_DELAYS_MS, newHistogram, observe } from '../../histogram.js';
+import type { RelaySide } from '../relay-side.js';
+import type { Renewal } from '../websocket/renewals.js';
+import {
+  type Beat,
+  type FromThread,
+  sharedNowMs,
+  type ThreadData,
+  type ThreadTold,
+  type ToThread,
+} from './messages.js';
 
-/** What the thread is born with; all of it plain data. */
-export interface ThreadData {
-  readonly config: Config;
-  readonly handshakes: Handshakes;
-  readonly url: string;
-  readonly tokenKeys: TokenKeys;
-}
-
-export type ToThread =
-  | { readonly kind: 'listen' | 'start' | 'figures' | 'close' }
-  | { readonly kind: 'notice'; readonly notice: Notice }
-  | { readonly kind: 'present'; readonly certificate: RenewedCertificate };
-
-export type FromThread =
-  | { readonly kind: 'listening'; readonly port: number }
-  | { readonly kind: 'refused'; readonly message: string }
-  | { readonly kind: 'acknowledged'; readonly id: string }
-  | Beat
-  | ThreadTold
-  | { readonly kind: 'started' }
-  | { readonly kind: 'presented'; readonly renewal: Renewal };
-
-/** How the thread is. */
-interface Beat {
-  readonly kind: 'beat';
-  readonly trouble: string | null;
-  /** By `sharedNowMs`. */
-  readonly sentAtMs: number;
-}
-
-/** Its numbers, told when asked for: to look them up and send them costs as much as some hundred frames. */
-interface ThreadTold {
-  readonly kind: 'figures';
-  readonly figures: RelayFigures;
-  readonly thread: ThreadFigures;
-  readonly database: DatabaseFigures;
-}
-
-/** Monotonic milliseconds that all threads count alike, as they do not with `performance.now`. */
-export const sharedNowMs = () => Number(process.hrtime.bigint()) / 1e6;
-
-/** The thread says so often how it is; silent for SILENCE_MS_MAX it is taken for stuck. */
-export const BEAT_MS = 250;
+/** A thread that did not beat for this time is taken for stuck (ms). */
 const SILENCE_MS_MAX = 3000;
 /** A scrape waits no longer for a thread that may be stuck. */
 const FIGURES_MS_MAX = 1000;

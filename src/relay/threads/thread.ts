@@ -1,11 +1,11 @@
 // The relay's thread: composes the relay with instances of its own and answers the main thread.
 import { parentPort, workerData } from 'node:worker_threads';
-import { createTokenVerifier } from '../auth/tokens.js';
-import { openDatabase } from '../db/client.js';
-import { createLog } from '../log.js';
-import { threadFigures } from '../thread-figures.js';
-import { composeRelay } from './compose.js';
-import { BEAT_MS, type FromThread, sharedNowMs, type ThreadData, type ToThread } from './host.js';
+import { createTokenVerifier } from '../../auth/tokens.js';
+import { openDatabase } from '../../db/client.js';
+import { createLog } from '../../log.js';
+import { threadFigures } from '../../thread-figures.js';
+import { composeRelay } from '../compose.js';
+import { BEAT_MS, type FromThread, sharedNowMs, type ThreadData, type ToThread } from './messages.js';
 
 /** Loads of memberships and GPS fixes: batched and short, so a few connections do. One is kept for reads of rights. */
 const CONNECTIONS = 4;

@@ -1,0 +1,53 @@
+// The messages between the main thread and the relay thread. All of them are plain data.
+import type { TokenKeys } from '../../auth/tokens.js';
+import type { Config } from '../../config/config.js';
+import type { DatabaseFigures } from '../../db/client.js';
+import type { Notice } from '../../db/notice.js';
+import type { ThreadFigures } from '../../thread-figures.js';
+import type { Handshakes } from '../compose.js';
+import type { RelayFigures } from '../relay-side.js';
+import type { Renewal, RenewedCertificate } from '../websocket/renewals.js';
+
+/** The data that the thread starts with. */
+export interface ThreadData {
+  readonly config: Config;
+  readonly handshakes: Handshakes;
+  readonly url: string;
+  readonly tokenKeys: TokenKeys;
+}
+
+export type ToThread =
+  | { readonly kind: 'listen' | 'start' | 'figures' | 'close' }
+  | { readonly kind: 'notice'; readonly notice: Notice }
+  | { readonly kind: 'present'; readonly certificate: RenewedCertificate };
+
+export type FromThread =
+  | { readonly kind: 'listening'; readonly port: number }
+  | { readonly kind: 'refused'; readonly message: string }
+  | { readonly kind: 'acknowledged'; readonly id: string }
+  | Beat
+  | ThreadTold
+  | { readonly kind: 'started' }
+  | { readonly kind: 'presented'; readonly renewal: Renewal };
+
+/** The thread's regular report. */
+export interface Beat {
+  readonly kind: 'beat';
+  readonly trouble: string | null;
+  /** By `sharedNowMs`. */
+  readonly sentAtMs: number;
+}
+
+/** The thread's numbers, sent on request: to collect and send them costs as much as some hundred frames. */
+export interface ThreadTold {
+  readonly kind: 'figures';
+  readonly figures: RelayFigures;
+  readonly thread: ThreadFigures;
+  readonly database: DatabaseFigures;
+}
+
+/** Monotonic milliseconds that all threads count alike, as they do not with `performance.now`. */
+export const sharedNowMs = () => Number(process.hrtime.bigint()) / 1e6;
+
+/** Time between two beats. */
+export const BEAT_MS = 250;
