@@ -9,11 +9,15 @@ import { descriptorsMax } from '../descriptors.js';
 import { accountsOf, nextSessionBlock, SESSION_BLOCK, talkgroupsOf } from '../directory/store.js';
 import { acknowledgeEmergency, clearEmergency, raiseEmergency } from '../emergencies/store.js';
 import { openFixIntake } from '../gps/counts.js';
+import type { Ref } from '../protocol/bodies.js';
 import { certificateFiles } from '../tls/certificate.js';
+import { readMessage } from './asks.js';
+import { ENGINE_PINGS_PER_SECOND } from './control.js';
 import { createEngine } from './listener.js';
 import { createRelay } from './relay.js';
 import type { RelayFigures, RelaySide } from './relay-side.js';
 import { createSessionNumbers, type SessionNumbers } from './session-numbers.js';
+import { EarlyMessages } from './websocket/early.js';
 import { createRenewals } from './websocket/renewals.js';
 
 /** A relay on this thread, which always answers. */
@@ -122,9 +126,19 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
     storeFix: (fix) => fixes.storeFix(write(), fix),
     log,
   });
+  const early = new EarlyMessages({
+    counts: relay.counts,
+    limits: {
+      framesPerSecond: config.FRAMES_PER_SECOND,
+      controlPerSecond: config.TEXTS_PER_SECOND,
+      pingsPerSecond: ENGINE_PINGS_PER_SECOND,
+    },
+    refOf,
+    nowMs: () => performance.now(),
+  });
 
   return {
-    listen: () => engine.listen(relay),
+    listen: () => engine.listen(relay, early),
     async start() {
       numbers = createSessionNumbers(() => nextSessionBlock(database, write()), { size: SESSION_BLOCK, log });
       notices = listenForNotices({
@@ -157,4 +171,9 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
       log.info({ counts: relay.counts }, 'relay closed');
     },
   };
+}
+
+function refOf(text: string): Ref | undefined {
+  const reading = readMessage(text);
+  return reading.kind === 'bad' ? reading.ref : reading.message.ref;
 }

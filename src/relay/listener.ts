@@ -1,17 +1,16 @@
 // The relay's own port: the only file that knows uWebSockets.js. Every callback is wrapped, for a throw in one would
 // end the process; every option is set, for the engine's defaults change. ENGINE.md: what differs between its releases.
-
 import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type WebSocket } from 'uWebSockets.js';
 import { setTimeout } from 'node:timers/promises';
 import { closes } from '../protocol/closes.js';
 import { HEADER_BYTES } from '../protocol/frame.js';
 import type { CertificateFiles } from '../tls/certificate.js';
 import type { Publisher } from './delivery/peer.js';
-import type { Early } from './early.js';
 import { countEngineDrop, countNotUpgraded, countRefused, type EngineDrop } from './figures/counts.js';
 import type { Admission, Relay, Verified } from './relay.js';
 import type { Session } from './session.js';
 import { type Cap, type CapLog, type ConnectionFigures, createCap } from './websocket/cap.js';
+import type { Early, EarlyMessages } from './websocket/early.js';
 import { byTurns } from './websocket/turns.js';
 
 export interface ListenerOptions {
@@ -36,7 +35,7 @@ export interface ListenerOptions {
 export interface Engine {
   readonly publisher: Publisher;
   /** Resolves with the port taken. Rejects when it is taken already. */
-  listen(relay: Relay): Promise<number>;
+  listen(relay: Relay, early: EarlyMessages): Promise<number>;
   /** Another connection would be refused. */
   isFull(): boolean;
   connections(): ConnectionFigures;
@@ -97,12 +96,12 @@ export function createEngine(options: ListenerOptions): Engine {
         false,
       numSubscribers: (topic) => app?.numSubscribers(topic) ?? 0,
     },
-    async listen(relay) {
+    async listen(relay, early) {
       const { tls, host, port } = options;
       const made = tls === null ? uWS.App() : uWS.SSLApp(engineFiles(tls));
       app = made;
       countConnections(made, { ...options, cap });
-      addRoutes = (to) => routes(to, relay, { ...options, told, cap });
+      addRoutes = (to) => routes(to, relay, { ...options, early, told, cap });
       addRoutes(made);
       bound = await bind(made, { host, port });
       return bound.port;
@@ -176,6 +175,7 @@ type Listen = (
 
 interface RoutesOptions extends ListenerOptions {
   readonly cap: Cap;
+  readonly early: EarlyMessages;
   /** The socket of this session, null: of none, is told that the server ends. */
   readonly told: (session: Session | null) => void;
 }
@@ -222,7 +222,7 @@ function routes(app: TemplatedApp, relay: Relay, options: RoutesOptions): void {
     const { claims } = data;
     if (claims === null) return;
     guarded('early message', () => {
-      data.early ??= relay.early.of(claims.sub);
+      data.early ??= options.early.of(claims.sub);
       if (act(data.early)) return;
       countRefused(relay.counts, closes.rate_limited);
       ws.end(closes.rate_limited.code, closes.rate_limited.reason);

@@ -8,7 +8,6 @@ import { createFanout } from './delivery/fanout.js';
 import { createHolding } from './delivery/holding.js';
 import { type Peer, type Publisher, SERVICE_TOPIC } from './delivery/peer.js';
 import { drain, drainMsMax } from './drain.js';
-import { EarlyMessages } from './early.js';
 import { createEffects } from './effects.js';
 import { createEmergencies, type EmergencyWrites } from './emergencies.js';
 import { type Counts, countClose, countHandshake, newCounts } from './figures/counts.js';
@@ -75,8 +74,6 @@ export interface Relay {
   /** For the metrics. */
   figures(): Pick<RelayFigures, 'counts' | 'sampled' | 'pulse' | 'present'>;
   readonly verifyToken: VerifyToken;
-  /** What sockets send before their WELCOME. */
-  readonly early: EarlyMessages;
   /** Loads what the session of a verified token needs; `done` is called exactly once, with null claims at once. */
   admit(handshake: Handshake, done: (admission: Admission) => void): void;
   /** The session says WELCOME on this socket. Must follow `done` in the same step. */
@@ -313,7 +310,6 @@ export function createRelay(options: RelayOptions): Relay {
     churn,
     figures: () => ({ counts, sampled: sampling.sampled, pulse: pulse.figures, present: present() }),
     verifyToken,
-    early: new EarlyMessages({ counts, limits, nowMs }),
     admit,
     open,
     closed(session, code) {

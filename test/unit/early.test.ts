@@ -2,8 +2,9 @@
 import fc from 'fast-check';
 import t from 'tap';
 import type { UserId } from '../../src/ids.js';
-import { type Carrier, type Early, EarlyMessages } from '../../src/relay/early.js';
+import { readMessage } from '../../src/relay/asks.js';
 import { newCounts } from '../../src/relay/figures/counts.js';
+import { type Carrier, type Early, EarlyMessages } from '../../src/relay/websocket/early.js';
 
 const KIB = 1024;
 
@@ -12,7 +13,11 @@ function setUp() {
   const counts = newCounts();
   const store = new EarlyMessages({
     counts,
-    limits: { framesPerSecond: 110, controlPerSecond: 20 },
+    limits: { framesPerSecond: 110, controlPerSecond: 20, pingsPerSecond: 5 },
+    refOf(text) {
+      const reading = readMessage(text);
+      return reading.kind === 'bad' ? reading.ref : reading.message.ref;
+    },
     nowMs: () => clock.nowMs,
   });
   return { clock, counts, store };

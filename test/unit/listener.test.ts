@@ -4,6 +4,7 @@ import t from 'tap';
 import type { UserId } from '../../src/ids.js';
 import { closes } from '../../src/protocol/closes.js';
 import { createEngine } from '../../src/relay/listener.js';
+import { EarlyMessages } from '../../src/relay/websocket/early.js';
 import { relayAlone } from '../helpers/relay-alone.js';
 import { connect } from '../helpers/service.js';
 
@@ -33,7 +34,13 @@ t.test('whoever comes in the very turn of the end is told, too, though nobody el
       return { sub: randomUUID() as UserId, username: 'x', role: 'user', iat: 0 };
     },
   });
-  const port = await engine.listen(relay);
+  const early = new EarlyMessages({
+    counts: relay.counts,
+    limits: { framesPerSecond: 110, controlPerSecond: 20, pingsPerSecond: 5 },
+    refOf: () => undefined,
+    nowMs: () => performance.now(),
+  });
+  const port = await engine.listen(relay, early);
   const address = `ws://127.0.0.1:${port}/ws?token=x`;
   const radio = await connect(t, address);
   t.same(await radio.closes(), RESTART);

@@ -1,11 +1,8 @@
 // Keeps what a client sends between the 101 and WELCOME, within bounds, and carries it out behind WELCOME in order.
-import type { UserId } from '../ids.js';
-import type { Ref } from '../protocol/bodies.js';
-import { readMessage } from './asks.js';
-import { ENGINE_PINGS_PER_SECOND } from './control.js';
-import type { Counts } from './figures/counts.js';
-import { Flood } from './limits/flood.js';
-import type { Session } from './session.js';
+import type { UserId } from '../../ids.js';
+import type { Ref } from '../../protocol/bodies.js';
+import type { Counts } from '../figures/counts.js';
+import { Flood } from '../limits/flood.js';
 
 /** Of one socket: a client that begins with a position, a subscription and the first frames of a burst has room. */
 const MESSAGES_MAX = 8;
@@ -21,13 +18,26 @@ const AUDIO_MS_MAX = 500;
 
 export interface EarlyOptions {
   readonly counts: Pick<Counts, 'dropped' | 'textsDropped' | 'textsIn'>;
-  readonly limits: { readonly framesPerSecond: number; readonly controlPerSecond: number };
+  readonly limits: {
+    readonly framesPerSecond: number;
+    readonly controlPerSecond: number;
+    /** WebSocket pings. */
+    readonly pingsPerSecond: number;
+  };
+  /** The ref of a client's text, undefined when it has none that is valid. */
+  readonly refOf: (text: string) => Ref | undefined;
   /** Monotonic milliseconds. */
   readonly nowMs: () => number;
 }
 
-/** The part of a session that carries messages out. */
-export type Carrier = Pick<Session, 'isLive' | 'receiveAudio' | 'receiveText' | 'refuseText'>;
+/** The part of a session that carries messages out. A message from before WELCOME comes with the time of its arrival. */
+export interface Carrier {
+  readonly isLive: boolean;
+  receiveAudio(message: ArrayBuffer, arrivedAtMs?: number): unknown;
+  receiveText(message: ArrayBuffer, arrivedAtMs?: number): void;
+  /** Answers a text with an ERROR, and counts it. */
+  refuseText(code: 'unavailable', about: { readonly ref: Ref | undefined }): void;
+}
 
 interface Kept {
   readonly message: ArrayBuffer;
@@ -79,14 +89,15 @@ export class Early {
   private isFull = false;
   private readonly texts: Flood;
   private readonly frames: Flood;
-  private readonly pings = new Flood(ENGINE_PINGS_PER_SECOND);
+  private readonly pings: Flood;
 
   constructor(store: EarlyMessages, user: UserId) {
-    const { framesPerSecond, controlPerSecond } = store.options.limits;
+    const { framesPerSecond, controlPerSecond, pingsPerSecond } = store.options.limits;
     this.store = store;
     this.user = user;
     this.texts = new Flood(controlPerSecond);
     this.frames = new Flood(framesPerSecond);
+    this.pings = new Flood(pingsPerSecond);
   }
 
   /** Keeps a copy of the message, or its ref, or drops it. false: the client floods, and its socket must be closed. */
@@ -110,9 +121,13 @@ export class Early {
   }
 
   private receiveBeyond(message: ArrayBuffer, isBinary: boolean): void {
-    const ref = isBinary || this.refs.length === REFS_MAX ? undefined : readRef(message);
+    const ref = isBinary || this.refs.length === REFS_MAX ? undefined : this.refOf(message);
     if (ref === undefined) this.countDrop(isBinary);
     else this.refs.push(ref);
+  }
+
+  private refOf(message: ArrayBuffer): Ref | undefined {
+    return this.store.options.refOf(Buffer.from(message).toString('utf8'));
   }
 
   /** A WebSocket ping, or a pong, which answers no ping of ours yet. false: as above. */
@@ -158,9 +173,4 @@ export class Early {
     if (isBinary) dropped.before_welcome++;
     else textsDropped.before_welcome++;
   }
-}
-
-function readRef(message: ArrayBuffer): Ref | undefined {
-  const reading = readMessage(Buffer.from(message).toString('utf8'));
-  return reading.kind === 'bad' ? reading.ref : reading.message.ref;
 }
