@@ -12,7 +12,7 @@ await import('./serve.js');
 /** Null when it can be loaded. */
 async function loadEngine(): Promise<string | null> {
   try {
-    await import('./relay/listener.js'); // the only file that imports it
+    await import('./relay/websocket/engine.js'); // the only file that imports it
     return null;
   } catch (error) {
     const refusal = engineRefusal(error, process);

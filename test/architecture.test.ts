@@ -40,10 +40,10 @@ const test = sourceFiles('test');
 const ground = new Set(['bus', 'client', 'console', 'credentials', 'db', 'http', 'protocol', 'tls']);
 
 const walls: Wall[] = [
-  only('uWebSockets.js is imported by relay/listener.ts alone', {
+  only('uWebSockets.js is imported by relay/websocket/engine.ts alone', {
     importing: ({ from }) => from === 'uWebSockets.js',
-    allowed: (path) => path === 'src/relay/listener.ts',
-    broken: ['src/relay/session.ts', `import type { WebSocket } from 'uWebSockets.js';`],
+    allowed: (path) => path === 'src/relay/websocket/engine.ts',
+    broken: ['src/relay/websocket/sockets.ts', `import type { WebSocket } from 'uWebSockets.js';`],
   }),
   only('fastify and its plugins are imported by http/, routes.ts and auth/guard.ts alone', {
     importing: ({ from }) => from === 'fastify' || from.startsWith('@fastify/'),
@@ -238,11 +238,11 @@ t.test('every exception is still needed', async (t) => {
 
 t.test('the files are found: an empty house would keep every wall', async (t) => {
   const paths = new Set(src.map(({ path }) => path));
-  for (const path of ['src/relay/listener.ts', 'src/db/client.ts', 'src/config/config.ts'])
+  for (const path of ['src/relay/websocket/engine.ts', 'src/db/client.ts', 'src/config/config.ts'])
     t.ok(paths.has(path), path);
   for (const files of [src, bench, test]) t.ok(files.some(({ imports }) => imports.length > 0));
-  const listener = src.find(({ path }) => path === 'src/relay/listener.ts');
-  t.match(listener?.imports, [{ from: 'uWebSockets.js' }]);
+  const engine = src.find(({ path }) => path === 'src/relay/websocket/engine.ts');
+  t.match(engine?.imports, [{ from: 'uWebSockets.js' }]);
 });
 
 /** A wall around what one place may import. */

@@ -64,7 +64,13 @@ const modules: Readonly<Record<string, readonly string[]>> = {
   'src/relay/floor': ['src/protocol', 'src/relay/figures'],
   'src/relay/limits': [],
   'src/relay/threads': ['src/auth', 'src/config', 'src/db', 'src/relay', 'src/relay/websocket'],
-  'src/relay/websocket': ['src/protocol', 'src/relay/figures', 'src/relay/limits', 'src/tls'],
+  'src/relay/websocket': [
+    'src/protocol',
+    'src/relay/delivery',
+    'src/relay/figures',
+    'src/relay/limits',
+    'src/tls',
+  ],
   'src/talkgroups': ['src/db', 'src/http', 'src/protocol'],
   'src/tls': [],
   'bench/experiments': [

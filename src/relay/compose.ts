@@ -13,11 +13,11 @@ import type { Ref } from '../protocol/bodies.js';
 import { certificateFiles } from '../tls/certificate.js';
 import { readMessage } from './asks.js';
 import { ENGINE_PINGS_PER_SECOND } from './control.js';
-import { createEngine } from './listener.js';
 import { createRelay } from './relay.js';
 import type { RelayFigures, RelaySide } from './relay-side.js';
 import { createSessionNumbers, type SessionNumbers } from './session-numbers.js';
 import { EarlyMessages } from './websocket/early.js';
+import { createEngine } from './websocket/engine.js';
 import { createRenewals } from './websocket/renewals.js';
 
 /** A relay on this thread, which always answers. */

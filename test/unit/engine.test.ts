@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import type { UserId } from '../../src/ids.js';
 import { closes } from '../../src/protocol/closes.js';
-import { createEngine } from '../../src/relay/listener.js';
 import { EarlyMessages } from '../../src/relay/websocket/early.js';
+import { createEngine } from '../../src/relay/websocket/engine.js';
 import { relayAlone } from '../helpers/relay-alone.js';
 import { connect } from '../helpers/service.js';
 

@@ -1,0 +1,119 @@
+// Checks what a client must send to open a WebSocket, and answers every other request on the relay's port. Knows no
+// uWebSockets.js: a request and an answer are described here.
+import type { UserId } from '../../ids.js';
+import type { Churn } from '../delivery/churn.js';
+import { type Counts, countNotUpgraded } from '../figures/counts.js';
+
+/** A request as the checks read it; that of uWebSockets.js has this shape. */
+export interface UpgradeRequest {
+  /** Empty when there is none. */
+  getHeader(name: string): string;
+  getQuery(): string;
+}
+
+/** An answer as it is written; that of uWebSockets.js has this shape. */
+export interface PlainResponse {
+  cork(act: () => void): unknown;
+  writeStatus(status: string): PlainResponse;
+  writeHeader(name: string, value: string): PlainResponse;
+  end(body: string, closeConnection: boolean): unknown;
+}
+
+/** What a verified token says, as far as a socket and its admission read it. */
+export interface Claims {
+  readonly sub: UserId;
+  /** Unix seconds. */
+  readonly iat: number;
+}
+
+/** What a handshake brought. */
+export interface Handshake {
+  /** null: the token was rejected. */
+  readonly claims: Claims | null;
+  /** The token of the session that the client would continue. null: none. */
+  readonly resume: string | null;
+}
+
+/** What the checks need of the relay. */
+export interface HandshakeRelay {
+  readonly churn: Pick<Churn, 'passes'>;
+  verifyToken(token: string): Claims | null;
+}
+
+/** A request that becomes a WebSocket. */
+export interface Upgrade extends Handshake {
+  readonly kind: 'upgrade';
+  /** Sec-WebSocket-Key. */
+  readonly key: string;
+}
+
+/** The answer to any other request. */
+export interface HttpAnswer {
+  readonly kind: 'answer';
+  readonly status: string;
+  readonly error: string;
+  readonly header?: readonly [name: string, value: string];
+}
+
+const answer = (status: string, error: string, header?: HttpAnswer['header']): HttpAnswer =>
+  header === undefined ? { kind: 'answer', status, error } : { kind: 'answer', status, error, header };
+
+export const httpAnswers = {
+  badKey: answer('400 Bad Request', 'Sec-WebSocket-Key is not valid'),
+  badOrigin: answer('403 Forbidden', 'origin not allowed'),
+  noPath: answer('404 Not Found', 'no such path'),
+  noMethod: answer('405 Method Not Allowed', 'method not allowed', ['Allow', 'GET']),
+  noUpgrade: answer('426 Upgrade Required', 'WebSocket handshake required', ['Upgrade', 'websocket']),
+  badVersion: answer('426 Upgrade Required', 'WebSocket version must be 13', ['Sec-WebSocket-Version', '13']),
+  failed: answer('500 Internal Server Error', 'internal error'),
+} as const;
+
+/**
+ * Reads a request that the engine takes for an upgrade. `origins`: those that may open sockets, null: any. Native apps
+ * send no Origin and are let in.
+ */
+export function readUpgrade(
+  request: UpgradeRequest,
+  relay: HandshakeRelay,
+  origins: readonly string[] | null,
+): Upgrade | HttpAnswer {
+  const key = request.getHeader('sec-websocket-key');
+  const origin = request.getHeader('origin');
+  // The engine answers 101 to any Upgrade, version and key; RFC 6455 section 4.2.1 asks for websocket, 13 and 16 bytes.
+  if (!isUpgrade(request)) return httpAnswers.noUpgrade;
+  if (request.getHeader('sec-websocket-version') !== '13') return httpAnswers.badVersion;
+  if (!SIXTEEN_BYTES.test(key)) return httpAnswers.badKey;
+  if (origins !== null && origin !== '' && !origins.includes(origin)) return httpAnswers.badOrigin;
+  relay.churn.passes();
+  const query = new URLSearchParams(request.getQuery());
+  const claims = relay.verifyToken(readOnly(query, 'token') ?? '');
+  return { kind: 'upgrade', key, claims, resume: readOnly(query, 'resume') };
+}
+
+/** The answer to a GET that the engine does not take for an upgrade: it looks for a key of 24 characters only. */
+export const answerToGet = (request: UpgradeRequest): HttpAnswer =>
+  isUpgrade(request) ? httpAnswers.badKey : httpAnswers.noUpgrade;
+
+/** Writes the answer, counts it, and closes the connection. */
+export function writeAnswer(
+  response: PlainResponse,
+  counts: Counts,
+  { status, error, header }: HttpAnswer,
+): void {
+  countNotUpgraded(counts, Number.parseInt(status, 10));
+  response.cork(() => {
+    response.writeStatus(status).writeHeader('Content-Type', 'application/json; charset=utf-8');
+    if (header !== undefined) response.writeHeader(header[0], header[1]);
+    response.end(JSON.stringify({ error }), true);
+  });
+}
+
+const isUpgrade = (request: UpgradeRequest) => request.getHeader('upgrade').toLowerCase() === 'websocket';
+
+const SIXTEEN_BYTES = /^[+/0-9A-Za-z]{22}==$/;
+
+/** The value of that name. null when there is none or more than one: a client that sends two means neither. */
+function readOnly(query: URLSearchParams, name: string): string | null {
+  const values = query.getAll(name);
+  return values.length === 1 ? (values[0] ?? null) : null;
+}

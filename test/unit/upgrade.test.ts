@@ -1,0 +1,108 @@
+// What the relay answers to a request on its port, without a socket.
+import { randomUUID } from 'node:crypto';
+import t from 'tap';
+import type { UserId } from '../../src/ids.js';
+import { newCounts } from '../../src/relay/figures/counts.js';
+import {
+  answerToGet,
+  type HttpAnswer,
+  httpAnswers,
+  type PlainResponse,
+  readUpgrade,
+  writeAnswer,
+} from '../../src/relay/websocket/handshake.js';
+
+const KEY = 'dGhlIHNhbXBsZSBub25jZQ==';
+const GOOD = { upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': KEY };
+const CLAIMS = { sub: randomUUID() as UserId, iat: 7 };
+
+/** Reads a good handshake with these headers and this query; the relay accepts the token `good`. */
+function read(
+  headers: Readonly<Record<string, string>>,
+  query = '',
+  origins: readonly string[] | null = null,
+) {
+  const verified: string[] = [];
+  let passed = 0;
+  const all: Readonly<Record<string, string>> = { ...GOOD, ...headers };
+  const result = readUpgrade(
+    { getHeader: (name) => all[name] ?? '', getQuery: () => query },
+    {
+      churn: { passes: () => void passed++ },
+      verifyToken(token) {
+        verified.push(token);
+        return token === 'good' ? CLAIMS : null;
+      },
+    },
+    origins,
+  );
+  return { result, verified, passed };
+}
+
+t.test('a handshake is accepted with its claims, and a rejected token is answered later', async (t) => {
+  const { result, passed } = read({ upgrade: 'WebSocket' }, 'token=good&resume=r');
+  t.strictSame(result, { kind: 'upgrade', key: KEY, claims: CLAIMS, resume: 'r' });
+  t.equal(passed, 1);
+  t.match(read({}, 'token=bad').result, { kind: 'upgrade', claims: null, resume: null });
+});
+
+t.test('a parameter that is missing or sent twice counts as none', async (t) => {
+  for (const query of ['', 'token=good&token=good&resume=a&resume=b']) {
+    const { result, verified } = read({}, query);
+    t.match(result, { kind: 'upgrade', claims: null, resume: null });
+    t.strictSame(verified, ['']);
+  }
+});
+
+t.test('anything else is answered by its first fault, and no token is verified', async (t) => {
+  const origins = ['https://a.example'];
+  const wanted: readonly [headers: Readonly<Record<string, string>>, HttpAnswer][] = [
+    [{ upgrade: 'h2c', 'sec-websocket-version': '8' }, httpAnswers.noUpgrade],
+    [{ 'sec-websocket-version': '8', 'sec-websocket-key': '' }, httpAnswers.badVersion],
+    [{ 'sec-websocket-key': KEY.replace('==', 'AA'), origin: 'https://b.example' }, httpAnswers.badKey],
+    [{ origin: 'https://b.example' }, httpAnswers.badOrigin],
+  ];
+  for (const [headers, answer] of wanted) {
+    const { result, verified, passed } = read(headers, 'token=good', origins);
+    t.equal(result, answer, answer.error);
+    t.strictSame(verified, []);
+    t.equal(passed, 0);
+  }
+  for (const origin of ['', 'https://a.example'])
+    t.equal(read({ origin }, '', origins).result.kind, 'upgrade', origin);
+});
+
+t.test('a GET that is no upgrade lacks the handshake, or a key of the right length', async (t) => {
+  const get = (upgrade: string) => answerToGet({ getHeader: () => upgrade, getQuery: () => '' });
+  t.equal(get(''), httpAnswers.noUpgrade);
+  t.equal(get('WebSocket'), httpAnswers.badKey);
+});
+
+t.test('an answer is written in one piece, closes the connection and is counted by its status', async (t) => {
+  const written: string[] = [];
+  let isCorked = false;
+  const note = (...parts: string[]) => {
+    t.ok(isCorked);
+    written.push(parts.join(': '));
+    return response;
+  };
+  const response: PlainResponse = {
+    cork(act) {
+      isCorked = true;
+      act();
+      isCorked = false;
+    },
+    writeStatus: note,
+    writeHeader: note,
+    end: (body, closeConnection) => note(body, String(closeConnection)),
+  };
+  const counts = newCounts();
+  writeAnswer(response, counts, httpAnswers.noMethod);
+  t.strictSame(written, [
+    '405 Method Not Allowed',
+    'Content-Type: application/json; charset=utf-8',
+    'Allow: GET',
+    '{"error":"method not allowed"}: true',
+  ]);
+  t.equal(counts.notUpgraded['405'], 1);
+});
