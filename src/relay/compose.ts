@@ -11,11 +11,11 @@ import { acknowledgeEmergency, clearEmergency, raiseEmergency } from '../emergen
 import { openFixIntake } from '../gps/counts.js';
 import type { Ref } from '../protocol/bodies.js';
 import { certificateFiles } from '../tls/certificate.js';
-import { readMessage } from './asks.js';
-import { ENGINE_PINGS_PER_SECOND } from './control.js';
-import { createRelay } from './relay.js';
+import { createRelay } from './hub/relay.js';
 import type { RelayFigures, RelaySide } from './relay-side.js';
-import { createSessionNumbers, type SessionNumbers } from './session-numbers.js';
+import { readMessage } from './requests/read.js';
+import { ENGINE_PINGS_PER_SECOND } from './session/allowance.js';
+import { createSessionNumbers, type SessionNumbers } from './session/numbers.js';
 import { EarlyMessages } from './websocket/early.js';
 import { createEngine } from './websocket/engine.js';
 import { createRenewals } from './websocket/renewals.js';

@@ -4,9 +4,7 @@ import type { Tell } from '../db/notice.js';
 import type { FixCounts } from '../gps/counts.js';
 import type { Histogram } from '../histogram.js';
 import type { ThreadFigures } from '../thread-figures.js';
-import type { Counts } from './figures/counts.js';
-import type { Present, PulseFigures } from './figures/present.js';
-import type { Sampled } from './figures/sampling.js';
+import type { RelayNumbers } from './hub/relay.js';
 import type { ConnectionFigures } from './websocket/cap.js';
 import type { Renewal, RenewedCertificate } from './websocket/renewals.js';
 
@@ -26,11 +24,7 @@ export interface RelaySide {
 }
 
 /** Plain numbers, so that they can be sent between threads. */
-export interface RelayFigures {
-  readonly counts: Counts;
-  readonly sampled: Sampled;
-  readonly pulse: PulseFigures;
-  readonly present: Present;
+export interface RelayFigures extends RelayNumbers {
   readonly connections: ConnectionFigures;
   /** Of GPS_UPDATE. */
   readonly fixes: FixCounts;

@@ -1,8 +1,9 @@
 // A relay without engine and database, and radios seated in it by hand.
 import type { Test } from 'tap';
 import type { Peer } from '../../src/relay/delivery/peer.js';
-import { createRelay, type Relay, type RelayOptions, type Verified } from '../../src/relay/relay.js';
-import type { Session } from '../../src/relay/session.js';
+import type { Claims } from '../../src/relay/hub/admission.js';
+import { createRelay, type Relay, type RelayOptions } from '../../src/relay/hub/relay.js';
+import type { Session } from '../../src/relay/session/session.js';
 
 type Needed = Pick<RelayOptions, 'reads' | 'takeNumber' | 'publisher' | 'nowMs'>;
 
@@ -44,7 +45,7 @@ export const relayAlone = (
   });
 
 /** The session of these claims, open on the socket; rejects with the reason of a close. */
-export const seated = (relay: Relay, claims: NonNullable<Verified>, peer: Peer): Promise<Session> =>
+export const seated = (relay: Relay, claims: Claims, peer: Peer): Promise<Session> =>
   new Promise((resolve, reject) => {
     relay.admit({ claims, resume: null }, (admission) => {
       if ('close' in admission) return reject(new Error(admission.close.reason));

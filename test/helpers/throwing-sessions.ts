@@ -1,8 +1,8 @@
 // Loaded before the service (node --import), on each of its threads: the sessions of whoever is named `bug in <method>`
 // throw there. The code under test has no such switch.
 import uWS, { type TemplatedApp, type WebSocketBehavior } from 'uWebSockets.js';
-import { Reception } from '../../src/relay/reception.js';
-import { Session } from '../../src/relay/session.js';
+import { Reception } from '../../src/relay/reception/reception.js';
+import { Session } from '../../src/relay/session/session.js';
 
 /** By the callback of the engine, or the timer, that calls it. */
 export const sessionMethods = [
@@ -25,7 +25,7 @@ breakFor(Session.prototype as unknown as Methods, 'nextBurst', ofSession);
 breakTimers();
 fillBuffers();
 for (const method of receptionMethods) {
-  const ownerOf = (reception: unknown) => (reception as { session: Session }).session.user.username; // private to types alone
+  const ownerOf = (reception: unknown) => (reception as Reception).receiver.user.username;
   breakFor(Reception.prototype as unknown as Methods, method, ownerOf);
 }
 

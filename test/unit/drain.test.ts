@@ -1,7 +1,6 @@
 // In which order, how fast and until when a drain closes sockets.
 import t from 'tap';
-import { drain, drainMsMax } from '../../src/relay/drain.js';
-import type { Session } from '../../src/relay/session.js';
+import { drain, drainMsMax } from '../../src/relay/hub/drain.js';
 
 interface Fake {
   isLive: boolean;
@@ -18,8 +17,6 @@ function sessionsOf({ idle = 0, talkers = 0, detached = 0 }): Map<number, Fake> 
   return new Map(fakes.map((fake, number) => [number, fake]));
 }
 
-const asSessions = (fakes: Map<number, Fake>) => fakes as unknown as Map<number, Session>; // all that is looked at
-
 /** Drains; `closed` is told each close, with how many there were and the time since the start. */
 async function drained(
   fakes: Map<number, Fake>,
@@ -29,10 +26,9 @@ async function drained(
   const startMs = performance.now();
   let count = 0;
   await drain({
-    sessions: asSessions(fakes),
+    sessions: fakes,
     msMax,
-    close(session) {
-      const fake = session as unknown as Fake;
+    close(fake) {
       closed(fake, ++count, performance.now() - startMs);
       fake.isLive = false;
       for (const [number, one] of fakes) if (one === fake) fakes.delete(number);
@@ -101,5 +97,5 @@ t.test('a drain lasts 1 ms for each idle socket, with a talker DRAIN_MS, and nev
     [{ idle: 10, talkers: 1 }, 0, 0],
   ];
   for (const [counts, msMax, expected] of rows)
-    t.equal(drainMsMax(asSessions(sessionsOf(counts)), msMax), expected, JSON.stringify(counts));
+    t.equal(drainMsMax(sessionsOf(counts), msMax), expected, JSON.stringify(counts));
 });

@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import t from 'tap';
 import type { UserId } from '../../src/ids.js';
-import { readMessage } from '../../src/relay/asks.js';
 import { newCounts } from '../../src/relay/figures/counts.js';
+import { readMessage } from '../../src/relay/requests/read.js';
 import { type Carrier, type Early, EarlyMessages } from '../../src/relay/websocket/early.js';
 
 const KIB = 1024;

@@ -1,9 +1,7 @@
 // What is announced and not yet stored when the relay ends.
 import t from 'tap';
 import type { TalkgroupId, UserId } from '../../src/ids.js';
-import type { Fanout } from '../../src/relay/delivery/fanout.js';
-import { createEmergencies, type EmergencyWrites } from '../../src/relay/emergencies.js';
-import type { Floors } from '../../src/relay/floors.js';
+import { createEmergencies, type EmergencyWrites } from '../../src/relay/emergencies/emergencies.js';
 import { Membership, Talkgroup, User } from '../../src/relay/members/members.js';
 
 /** Two members of a talkgroup whose emergencies are written by `raise`; errors logged stand in `logged`. */
@@ -21,8 +19,8 @@ function calling(raise: EmergencyWrites['raise']) {
   const emergencies = createEmergencies({
     writes: { raise, acknowledge: async () => null, clear: async () => 'unknown' },
     talkgroups: new Map([[talkgroup.id, talkgroup]]),
-    fanout: { event() {} } as unknown as Fanout, // all that they use of it
-    floors: { followEmergency() {} } as unknown as Floors, // likewise
+    fanout: { event() {} },
+    floor: { followEmergency() {} },
     noticed() {},
     nowMs: () => 0,
     log: { info() {}, error: (_fields, message) => logged.push(message) },

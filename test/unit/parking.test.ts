@@ -1,15 +1,13 @@
 // Which parked session is given up when there are too many, against a model that looks at all of them.
 import fc from 'fast-check';
 import t from 'tap';
+import type { UserId } from '../../src/ids.js';
 import { newCounts } from '../../src/relay/figures/counts.js';
-import { createParked } from '../../src/relay/parked.js';
-import { createParking } from '../../src/relay/parking.js';
-import type { Session } from '../../src/relay/session.js';
+import { createParked } from '../../src/relay/session/parked.js';
+import { createParking, type Resumable } from '../../src/relay/session/parking.js';
 
-interface Parkable {
-  readonly user: { readonly id: string };
+interface Parkable extends Resumable {
   readonly number: number;
-  resumeKey: string | null;
 }
 
 /** Parking of sessions reduced to what it knows of them; `given` are those given up, in order. */
@@ -24,16 +22,16 @@ function newParking({
 }) {
   const given: number[] = [];
   const counts = newCounts();
-  const parking = createParking({
+  const parking = createParking<Parkable>({
     ...{ keepMs, max, maxOfUser, counts },
     giveUp(session) {
       given.push(session.number);
       parking.forget(session);
     },
   });
-  const users = new Map<string, { id: string }>();
+  const users = new Map<string, { id: UserId }>();
   const userOf = (id: string) => {
-    const user = users.get(id) ?? { id };
+    const user = users.get(id) ?? { id: id as UserId };
     users.set(id, user);
     return user;
   };
@@ -42,8 +40,7 @@ function newParking({
     given,
     counts,
     /** As much of a session as parking uses. */
-    newSession: (user: string) =>
-      ({ user: userOf(user), number: ++sessions, resumeKey: null }) as Parkable & Session,
+    newSession: (user: string): Parkable => ({ user: userOf(user), number: ++sessions, resumeKey: null }),
     parking,
   };
 }
@@ -97,7 +94,7 @@ t.test('over any history the one given up is that of the user with the most, lon
       const keepMs = 100;
       const { parking, newSession, given } = newParking({ ...limits, keepMs });
       /** The longest parked first. */
-      let parked: { session: Parkable & Session; sinceMs: number }[] = [];
+      let parked: { session: Parkable; sinceMs: number }[] = [];
       const expected: number[] = [];
       let nowMs = 0;
       const countOf = (user: object) => parked.filter(({ session }) => session.user === user).length;
@@ -106,7 +103,7 @@ t.test('over any history the one given up is that of the user with the most, lon
         parked = parked.filter((other) => other !== one);
         expected.push(one.session.number);
       };
-      const park = (session: Parkable & Session) => {
+      const park = (session: Parkable) => {
         parking.park(session, nowMs);
         parked.push({ session, sinceMs: nowMs });
         if (countOf(session.user) > limits.maxOfUser)

@@ -4,13 +4,14 @@ import t from 'tap';
 import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
 import type { Close } from '../../src/protocol/closes.js';
 import { createFanout } from '../../src/relay/delivery/fanout.js';
+import { createHolding } from '../../src/relay/delivery/holding.js';
 import { DROPPED, type Peer } from '../../src/relay/delivery/peer.js';
 import { newCounts } from '../../src/relay/figures/counts.js';
-import type { House } from '../../src/relay/house.js';
 import { Membership, Talkgroup, User } from '../../src/relay/members/members.js';
+import { createPresence } from '../../src/relay/presence/presence.js';
 import { FairClock } from '../../src/relay/reception/fair-clock.js';
-import { Reception } from '../../src/relay/reception.js';
-import type { Session } from '../../src/relay/session.js';
+import type { Receiver, Unanswered } from '../../src/relay/reception/receiver.js';
+import { Reception } from '../../src/relay/reception/reception.js';
 
 const TICK_MS = 20;
 
@@ -42,29 +43,30 @@ function receiver() {
   const fair = new FairClock(TICK_MS);
   fair.tick(nowMs);
   const said: string[] = [];
-  const unanswered = new Set<Session>();
-  const session = {
-    number: 7,
-    user,
-    talkAt: () => undefined,
-    send: (text: string) => said.push(JSON.parse(text).type),
-    telling: { resync: () => said.push('SUBSCRIBED'), answered() {} },
+  const unanswered = new Set<Unanswered>();
+  const session: Receiver = {
+    ...{ number: 7, user, isLive: true, issuedAt: 0, heardAtMs: 0, hears: () => true },
+    ...{ ownFrames: () => 0, talksAlone: () => false, answered() {} },
+    ...{ withdrawn() {}, granted() {}, joined() {}, left() {} },
+    send: (text) => said.push(JSON.parse(text).type),
+    missed: () => said.push('SUBSCRIBED'),
+    later: (act) => void setImmediate(act),
     close: ({ reason }: Close) => said.push(reason),
-  } as unknown as Session; // all of a session that its reception uses
+  };
   const counts = newCounts();
   const publisher = { publish: () => true, numSubscribers: () => 1 };
   const fanout = createFanout(publisher, { isHigh: () => false });
-  const house = {
+  const reception = new Reception(session, {
     nowMs: () => nowMs,
     fanout,
+    holding: createHolding({ fanout, counts, nowMs: () => nowMs, log: { error() {} } }),
+    presence: createPresence(fanout),
     fair,
     unanswered,
     counts,
     limits: { backlogMs: 1000 },
-    later: (_session: Session, act: () => void) => void setImmediate(act),
     log: { info() {} },
-  } as unknown as House; // likewise
-  const reception = new Reception(session, house);
+  });
 
   return {
     reception,
@@ -78,7 +80,7 @@ function receiver() {
         nowMs += TICK_MS;
         fair.tick(nowMs);
         if (passed % 1000 === 0) reception.ask(nowMs, String(fair.at(nowMs)), 0);
-        if (unanswered.has(session)) reception.judge(fair.at(nowMs));
+        if (unanswered.has(reception)) reception.judge(fair.at(nowMs));
       }
     },
   };

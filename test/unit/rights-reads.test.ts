@@ -5,9 +5,9 @@ import { noticeOf } from '../../src/db/notice.js';
 import type { Account } from '../../src/directory/records.js';
 import { AppError } from '../../src/errors.js';
 import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
+import type { LiveSession } from '../../src/relay/members/members.js';
 import type { Loaded } from '../../src/relay/rights/loads.js';
 import { createRights } from '../../src/relay/rights/rights.js';
-import type { Session } from '../../src/relay/session.js';
 import { manualClock } from '../helpers/client-fakes.js';
 
 const BATCH = 50;
@@ -87,7 +87,7 @@ function newRights({
       for (const id of users) {
         rights.load(id, (answer) => {
           loaded.set(id, answer.kind);
-          if (answer.kind === 'loaded') answer.user.sessions.add({ user: answer.user } as Session);
+          if (answer.kind === 'loaded') answer.user.sessions.add({ user: answer.user } as LiveSession);
         });
       }
     },

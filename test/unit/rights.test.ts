@@ -7,13 +7,12 @@ import type { Account, EmergencyRow, TalkgroupRow } from '../../src/directory/re
 import { AppError } from '../../src/errors.js';
 import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
 import type { Fanout } from '../../src/relay/delivery/fanout.js';
-import { createEffects } from '../../src/relay/effects.js';
-import type { Floors } from '../../src/relay/floors.js';
-import { Membership, mayTalk, Talkgroup, User } from '../../src/relay/members/members.js';
+import type { FloorControl } from '../../src/relay/floor/control.js';
+import { type LiveSession, Membership, mayTalk, Talkgroup, User } from '../../src/relay/members/members.js';
+import { createChanges } from '../../src/relay/rights/changes.js';
 import type { Loaded } from '../../src/relay/rights/loads.js';
 import { createRights, type Rights } from '../../src/relay/rights/rights.js';
 import type { RightsEffects } from '../../src/relay/rights/settle.js';
-import type { Session } from '../../src/relay/session.js';
 
 const userIds = ['ann', 'bob', 'cid'] as UserId[];
 const talkgroupIds = ['fire', 'rail'] as TalkgroupId[];
@@ -151,7 +150,7 @@ function newRelay(
     return later(() => rows);
   }
 
-  function close(session: Session): void {
+  function close(session: LiveSession): void {
     session.user.sessions.delete(session);
     rights.drop(session.user.id);
   }
@@ -164,7 +163,7 @@ function newRelay(
       rights.load(id, (loaded: Loaded) => {
         if (loaded.kind !== 'loaded') return;
         if (!loaded.account.device_active || issuedAt < loaded.account.valid_from) return;
-        loaded.user.sessions.add({ issuedAt, user: loaded.user } as Session);
+        loaded.user.sessions.add({ issuedAt, user: loaded.user } as LiveSession);
       });
     },
   };
@@ -347,7 +346,7 @@ function withBugs(effects: Partial<RightsEffects>) {
   const connect = (id: UserId) =>
     new Promise<Loaded['kind']>((resolve) =>
       rights.load(id, (loaded) => {
-        if (loaded.kind === 'loaded') loaded.user.sessions.add({ user: loaded.user } as Session);
+        if (loaded.kind === 'loaded') loaded.user.sessions.add({ user: loaded.user } as LiveSession);
         resolve(loaded.kind);
       }),
     );
@@ -462,19 +461,19 @@ function threeSockets() {
       if (number === 2) throw new Error('a bug');
       done.add(number);
     };
-    const reception = { hear: act, unhear: act };
-    const session = { number, issuedAt: 0, reception, forget: act, close: act };
-    const answers = { talkAt() {}, snapshot: () => ({}), send() {}, telling: { resync: act } };
-    user.sessions.add({ ...session, ...answers } as unknown as Session); // all that effects use of it
+    const session: LiveSession = {
+      ...{ number, user, isLive: true, issuedAt: 0, heardAtMs: 0, hears: () => true, close: act },
+      ...{ withdrawn: act, granted: act, joined: act, left: act, missed: act },
+    };
+    user.sessions.add(session);
   }
-  const effectsWith = (floors: object, fanout: object) =>
-    createEffects({
+  const effectsWith = (floor: object, fanout: object) =>
+    createChanges({
       fanout: fanout as Fanout,
-      floors: floors as Floors,
-      discard() {},
+      floor: floor as FloorControl,
       followEmergencies: () => broken(),
       nowMs: () => 0,
-      fail: ({ number }) => failed.push(number),
+      fail: (number) => failed.push(number),
       log: { error: (_fields, message) => failed.push(message) },
     });
   return { user, talkgroup, membership, done, failed, effectsWith };

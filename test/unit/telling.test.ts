@@ -2,12 +2,12 @@
 import t from 'tap';
 import type { EmergencyRow } from '../../src/directory/records.js';
 import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
-import type { House } from '../../src/relay/house.js';
+import { Bursts } from '../../src/relay/floor/bursts.js';
+import type { Talk } from '../../src/relay/floor/talk.js';
 import { Membership, Talkgroup, User } from '../../src/relay/members/members.js';
-import { snapshotOf } from '../../src/relay/messages.js';
-import type { Session } from '../../src/relay/session.js';
-import type { Talk } from '../../src/relay/talk.js';
-import { Telling } from '../../src/relay/telling.js';
+import type { FairClock } from '../../src/relay/reception/fair-clock.js';
+import { snapshotOf } from '../../src/relay/session/snapshot.js';
+import { Telling } from '../../src/relay/session/telling.js';
 
 const PART_BYTES_MAX = 30 * 1024;
 /** Four bytes of UTF-8 for each character. */
@@ -50,6 +50,7 @@ const talkgroupOf = (number: number, { name = 'fire', emergencies = 0 } = {}) =>
 const talkIn = (talkgroup: Talkgroup, codec: Record<string, unknown> | null) =>
   ({
     session: { number: 2 ** 32 - 1 },
+    talkgroup,
     membership: new Membership(new User(account), talkgroup, 'depot'),
     ...{ burst: 2 ** 32 - 1, priority: 7, emergencyFlag: 2, codec },
     ...{ startedAt: Date.now(), frames: Number.MAX_SAFE_INTEGER, sequence: Number.MAX_SAFE_INTEGER },
@@ -59,21 +60,23 @@ t.test('a snapshot fits into one message with the longest of everything', async 
   const talkgroup = talkgroupOf(1, { name: longest(128), emergencies: 40 });
   const codec = { name: 'x'.repeat(200), sample_rate: 48_000, frame_ms: 20 };
   t.ok(Buffer.byteLength(JSON.stringify(codec)) > 240);
-  for (let talker = 0; talker < 1000; talker++) talkgroup.talking.add(talkIn(talkgroup, codec));
-  const crowded = snapshotOf(talkgroup, 2 ** 32);
+  const bursts = new Bursts();
+  for (let talker = 0; talker < 1000; talker++) bursts.add(talkIn(talkgroup, codec));
+  const crowded = snapshotOf(talkgroup, bursts, 2 ** 32);
   const bytes = Buffer.byteLength(JSON.stringify(crowded));
   t.ok(bytes < PART_BYTES_MAX, `${bytes} bytes`);
   t.ok(crowded.talkers.length > 20, `${crowded.talkers.length} of them`);
   t.match(crowded, { talkers_total: 1000, emergencies: { length: 8 }, emergencies_total: 40 });
 
-  talkgroup.talking.clear();
-  for (let talker = 0; talker < 33; talker++) talkgroup.talking.add(talkIn(talkgroup, null));
-  t.equal(snapshotOf(talkgroup, 1).talkers.length, 32, 'without a codec all 32 fit');
+  const others = new Bursts();
+  for (let talker = 0; talker < 33; talker++) others.add(talkIn(talkgroup, null));
+  t.equal(snapshotOf(talkgroup, others, 1).talkers.length, 32, 'without a codec all 32 fit');
 });
 
 t.test('a snapshot lists the newest emergencies first, and follows their changes', async (t) => {
   const talkgroup = talkgroupOf(1, { emergencies: 10 });
-  const shown = () => snapshotOf(talkgroup, 1).emergencies.map(({ emergency_id }) => emergency_id);
+  const shown = () =>
+    snapshotOf(talkgroup, new Bursts(), 1).emergencies.map(({ emergency_id }) => emergency_id);
   t.same(shown(), [9, 8, 7, 6, 5, 4, 3, 2].map(idOf));
   talkgroup.setEmergency(emergency(10));
   talkgroup.clearEmergency(idOf(8));
@@ -91,22 +94,23 @@ function telling(count: number) {
   }
   const said: Message[] = [];
   const modes = new Map<number, string>();
-  const talks = new Map<number, object>();
+  const talks = new Map<number, Talk>();
   let nowMs = 100;
   let pings = 0;
   const session = {
     user,
     send: (text: string) => said.push(JSON.parse(text)),
-    snapshot: (talkgroup: Talkgroup) => snapshotOf(talkgroup, 1),
+    hears: ({ number }: Talkgroup) => modes.get(number) !== 'none',
     talkAt: ({ number }: Talkgroup) => talks.get(number),
-    reception: {
-      subscriptionTo: ({ number }: Talkgroup) => ({ mode: modes.get(number) ?? 'talk' }),
-      ping: () => pings++,
-    },
-  } as unknown as Session; // all of it that is used
-  const house = { nowMs: () => nowMs++, fair: { at: (ms: number) => ms } } as unknown as House; // likewise
+    reception: { ping: () => pings++ },
+  };
+  const fair = { at: (ms: number) => ms } as FairClock; // one that never stands still
   return {
-    telling: new Telling(session, house),
+    telling: new Telling(session, {
+      nowMs: () => nowMs++,
+      fair,
+      snapshot: (talkgroup) => snapshotOf(talkgroup, new Bursts(), 1),
+    }),
     user,
     modes,
     talks,
@@ -154,7 +158,7 @@ t.test(
 
 t.test('talkgroups where the session has the floor are the first', async (t) => {
   const { telling: one, talks } = telling(9);
-  talks.set(8, { burst: 1 });
+  talks.set(8, { claim: 'has' } as Talk); // all of it that is looked at
   t.same(numbersOf(one.begin()), [8, 1, 2, 3]);
 });
 
@@ -210,7 +214,8 @@ t.test('answers to many SUBSCRIBEs carry together no more at once than one part'
   t.equal(answers.length, 4);
   const atOnce = answers.flatMap(([, snapshots]) => snapshots as number[]);
   const bytes =
-    atOnce.length * Buffer.byteLength(JSON.stringify(snapshotOf(talkgroupOf(1, { emergencies: 8 }), 1)));
+    atOnce.length *
+    Buffer.byteLength(JSON.stringify(snapshotOf(talkgroupOf(1, { emergencies: 8 }), new Bursts(), 1)));
   t.ok(bytes > PART_BYTES_MAX / 2 && bytes <= PART_BYTES_MAX, `${bytes} bytes`);
   t.same(answers.at(-1), [true, []], 'the last one waits for the answer to a ping');
   for (let parts = 0; parts < 4; parts++) one.answered(now());

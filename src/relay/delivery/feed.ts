@@ -81,3 +81,11 @@ export function markHeld({ held, relayed }: Feed): boolean {
 /** The audio buffered under this hold, undefined when no receiver has it. */
 export const heldBy = ({ held }: Feed, hold: Hold | null): Held | undefined =>
   held?.find((one) => one.hold === hold);
+
+/** Frames relayed ever, without those that are buffered for this hearer. */
+export const passedTo = (feed: Feed, hold: Hold | null, hearer: Hearer): number =>
+  feed.relayed - (heldBy(feed, hold)?.waitingFor(hearer) ?? 0);
+
+/** The frames that had certainly been written to every socket by the last mark. */
+export const passedAtMark = (feed: Feed, hold: Hold | null): number =>
+  heldBy(feed, hold)?.passedAtMark ?? feed.relayedAtMark;

@@ -8,7 +8,7 @@ export interface Rate {
 }
 
 /** The settings that the budgets follow from. */
-interface Rates {
+export interface Rates {
   /** Of one session in one talkgroup. */
   readonly framesPerSecond: number;
   /** Of all sockets of a user in one talkgroup. */

@@ -1,18 +1,39 @@
 // Describes a user with live sessions, the user's memberships, and the talkgroups of these.
 import type { Account, EmergencyRow, MembershipRow } from '../../directory/records.js';
 import type { DeviceId, TalkgroupId, UserId } from '../../ids.js';
+import type { Close } from '../../protocol/closes.js';
 import type { FloorMode } from '../../protocol/codes.js';
 import { Feed } from '../delivery/feed.js';
-import { emptyFloor, type Floor } from '../floor/state.js';
 import type { Bucket } from '../limits/bucket.js';
 import type { Budget } from '../limits/budget.js';
-import type { Listing } from '../presence/page.js';
-import type { Roster } from '../presence/roster.js';
-import type { Session } from '../session.js';
-import type { Talk } from '../talk.js';
 
 /** Open emergencies in a snapshot. `emergencies_total` is the number of all. */
 const EMERGENCIES_SHOWN = 8;
+
+/** A session of a user as permissions, presence and the books of members use it. */
+export interface LiveSession {
+  readonly number: number;
+  readonly user: User;
+  /** false while it has no socket. */
+  readonly isLive: boolean;
+  /** When the token of its newest connection was issued (Unix seconds). */
+  readonly issuedAt: number;
+  /** When its socket last sent anything (monotonic ms). */
+  readonly heardAtMs: number;
+  /** Whether it subscribes to the talkgroup. */
+  hears(talkgroup: Talkgroup): boolean;
+  /** The permission is withdrawn until a read: nothing of the talkgroup goes to its socket. */
+  withdrawn(membership: Membership): void;
+  /** A read confirmed the permission. */
+  granted(membership: Membership): void;
+  /** The user joined the talkgroup. */
+  joined(membership: Membership): void;
+  /** The membership is gone. */
+  left(membership: Membership, reason: 'left' | 'deleted'): void;
+  /** It may have missed events in these talkgroups, or in all, and needs snapshots of those that it hears. */
+  missed(memberships?: ReadonlySet<Membership>): void;
+  close(close: Close, talkEnd?: 'disconnected' | 'disabled'): void;
+}
 
 /** A talkgroup with at least one member connected here. */
 export class Talkgroup {
@@ -27,17 +48,10 @@ export class Talkgroup {
   withdrawn = false;
   /** Memberships of connected users, granted or withdrawn. */
   readonly memberships = new Set<Membership>();
-  /** Talks with a running burst, the oldest first. */
-  readonly talking = new Set<Talk>();
-  floor: Floor;
   /** All open emergencies by id: floor control must know each user in an emergency. */
   private readonly open = new Map<string, EmergencyRow>();
   /** The last of them, made on first use. null after a change. */
   private newest: readonly EmergencyRow[] | null = null;
-  /** Sessions that came and left since the last PRESENCE. null while no session watches. */
-  roster: Roster | null = null;
-  /** The sessions that are there. null while no client asks for pages of them. */
-  listing: Listing<Session> | null = null;
 
   constructor(row: Omit<MembershipRow, 'site'>) {
     this.id = row.id;
@@ -47,7 +61,6 @@ export class Talkgroup {
     this.rotationCounter = row.rotation_counter;
     this.floorMode = row.floor_mode;
     this.maxTalkMs = row.max_talk_ms;
-    this.floor = emptyFloor(row.floor_mode, row.max_talk_ms);
     for (const emergency of row.emergencies ?? []) this.open.set(emergency.id, emergency);
   }
 
@@ -99,7 +112,7 @@ export class User {
   readonly deviceId: DeviceId | null;
   isAdmin: boolean;
   /** Live ones, and those that may still be resumed. */
-  readonly sessions = new Set<Session>();
+  readonly sessions = new Set<LiveSession>();
   /** By talkgroup number, as frames name them. */
   readonly memberships = new Map<number, Membership>();
   /** The device may be disabled or the tokens revoked: the relay sends and accepts nothing until a read. */

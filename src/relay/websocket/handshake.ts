@@ -1,8 +1,8 @@
 // Checks what a client must send to open a WebSocket, and answers every other request on the relay's port. Knows no
 // uWebSockets.js: a request and an answer are described here.
-import type { UserId } from '../../ids.js';
 import type { Churn } from '../delivery/churn.js';
 import { type Counts, countNotUpgraded } from '../figures/counts.js';
+import type { Claims, Handshake } from '../hub/admission.js';
 
 /** A request as the checks read it; that of uWebSockets.js has this shape. */
 export interface UpgradeRequest {
@@ -17,21 +17,6 @@ export interface PlainResponse {
   writeStatus(status: string): PlainResponse;
   writeHeader(name: string, value: string): PlainResponse;
   end(body: string, closeConnection: boolean): unknown;
-}
-
-/** What a verified token says, as far as a socket and its admission read it. */
-export interface Claims {
-  readonly sub: UserId;
-  /** Unix seconds. */
-  readonly iat: number;
-}
-
-/** What a handshake brought. */
-export interface Handshake {
-  /** null: the token was rejected. */
-  readonly claims: Claims | null;
-  /** The token of the session that the client would continue. null: none. */
-  readonly resume: string | null;
 }
 
 /** What the checks need of the relay. */

@@ -1,14 +1,14 @@
 // Makes the callbacks of a socket: admission, messages, pings, a full buffer, the close. Each is wrapped, because a throw
 // in one would end the process. Knows no uWebSockets.js: a socket is described here.
 
-import type { Close } from '../../protocol/closes.js';
 import { closes } from '../../protocol/closes.js';
 import type { Churn } from '../delivery/churn.js';
 import type { Peer } from '../delivery/peer.js';
 import { type Counts, countEngineDrop, countRefused, type EngineDrop } from '../figures/counts.js';
+import type { Admission, Handshake, Seat } from '../hub/admission.js';
 import type { Cap } from './cap.js';
 import type { Carrier, Early, EarlyMessages } from './early.js';
-import type { Handshake } from './handshake.js';
+
 import { byTurns } from './turns.js';
 
 /** A session as its socket uses it. */
@@ -24,15 +24,6 @@ export interface SocketSession extends Carrier {
   /** A WebSocket ping, which the engine has answered. */
   pinged(): void;
   ponged(payload: ArrayBuffer): void;
-}
-
-/** What a handshake gets: a session to open, or the close to answer with. */
-export type Admission<S> = Seat<S> | { readonly close: Close };
-
-export interface Seat<S> {
-  readonly session: S;
-  readonly isResumed: boolean;
-  readonly issuedAt: number;
 }
 
 /** The relay as its sockets use it. */

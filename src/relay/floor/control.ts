@@ -1,0 +1,144 @@
+// Controls the floor for the sessions of this relay: tells the authority what they want, give up and lose.
+import type { UserId } from '../../ids.js';
+import type { Ref } from '../../protocol/bodies.js';
+import { isInEmergency, type Membership, type Talkgroup } from '../members/members.js';
+import type { Authority } from './authority.js';
+import type { Bursts } from './bursts.js';
+import { FRAME_PRIORITY } from './claim.js';
+import type { Removal } from './state.js';
+import { hasPart, type Talk } from './talk.js';
+
+export interface FloorControlOptions {
+  readonly authority: Authority;
+  readonly bursts: Bursts;
+  /** T1. */
+  readonly talkSilenceMs: number;
+  readonly log: { error(fields: object, message: string): void };
+}
+
+/** What FLOOR_REQUEST asks for. */
+interface Request {
+  readonly priority: number;
+  readonly queue: boolean;
+  readonly ref: Ref | undefined;
+}
+
+export type FloorControl = ReturnType<typeof createFloorControl>;
+
+export function createFloorControl({ authority, bursts, talkSilenceMs, log }: FloorControlOptions) {
+  const claimOf = ({ session, membership }: Talk, priority: number) => ({
+    session: session.number,
+    user: membership.user.id,
+    priority,
+    isAdmin: membership.user.isAdmin,
+    inEmergency: isInEmergency(membership),
+  });
+
+  /** Gives up what the talk has, waits for or asks for. */
+  function release(talk: Talk, code: 'released' | 'silence', nowMs: number): void {
+    if (!hasPart(talk)) return;
+    authority.tell(talk.talkgroup, [{ kind: 'release', session: talk.session.number, code }], nowMs);
+  }
+
+  function remove(talk: Talk, code: Removal, nowMs: number): void {
+    if (!hasPart(talk)) return;
+    authority.tell(talk.talkgroup, [{ kind: 'removed', session: talk.session.number, code }], nowMs);
+  }
+
+  function expireIn(talkgroup: Talkgroup, nowMs: number): void {
+    for (const talk of bursts.in(talkgroup)) {
+      // T1 does not run while the socket is dead: the floor is kept for the return, however long the talker was silent.
+      const isCounted = talk.session.isLive || hasReturnedSilent(talk);
+      if (isCounted && nowMs - talk.lastFrameAtMs >= talkSilenceMs) release(talk, 'silence', nowMs);
+    }
+    authority.expire(talkgroup, nowMs);
+  }
+
+  return {
+    /** Talkgroups with a floor that is not free, or was not free a moment ago. */
+    active: () => authority.active(),
+
+    /** The first frame of a burst. The answer begins the burst, or tells the talker why not. */
+    begin(talk: Talk, nowMs: number): void {
+      if (talk.claim === 'none') talk.claim = 'asks';
+      authority.tell(talk.talkgroup, [{ kind: 'frame', claim: claimOf(talk, FRAME_PRIORITY) }], nowMs);
+    },
+
+    /** FLOOR_REQUEST. The answer is FLOOR_GRANTED, FLOOR_DENIED or FLOOR_QUEUED. */
+    request(talk: Talk, { priority, queue, ref }: Request, nowMs: number): void {
+      talk.hasAsked = true;
+      talk.isMuted = false;
+      talk.ref = ref;
+      if (talk.claim === 'none' || talk.claim === 'waits') talk.claim = 'asks';
+      authority.tell(talk.talkgroup, [{ kind: 'request', claim: claimOf(talk, priority), queue }], nowMs);
+    },
+
+    release,
+
+    /** The permission to talk there is revoked. */
+    remove,
+
+    /** The sockets of a user send too much: of the bursts with these memberships the one that began last ends. */
+    endNewest(memberships: Iterable<Membership>, nowMs: number): void {
+      let newest: Talk | null = null;
+      for (const membership of memberships) {
+        for (const talk of bursts.in(membership.talkgroup)) {
+          const isNewer = newest === null || talk.startedAtMs >= newest.startedAtMs;
+          if (talk.membership === membership && isNewer) newest = talk;
+        }
+      }
+      if (newest !== null) remove(newest, 'rate_limited', nowMs);
+    },
+
+    /** The socket died. In `open`, and `forGood`, everything ends. Else it is kept for a while. */
+    lose(talk: Talk, forGood: boolean, nowMs: number): void {
+      if (!hasPart(talk)) return;
+      authority.tell(talk.talkgroup, [{ kind: 'lost', session: talk.session.number, forGood }], nowMs);
+    },
+
+    /** Its session has another socket, and gets the messages again that may have been lost with the old one. */
+    returned(talk: Talk, nowMs: number): void {
+      if (!hasPart(talk)) return;
+      if (talk.claim === 'talks' && !hasReturnedSilent(talk)) {
+        // T1 begins again, because its next frame is a round trip away.
+        talk.lastFrameAtMs = nowMs;
+        talk.relayedAtReturn = talk.relayed;
+      }
+      authority.tell(talk.talkgroup, [{ kind: 'returned', session: talk.session.number }], nowMs);
+    },
+
+    /** The talkgroup is deleted: all bursts end before a member is told, and nobody is granted the floor. */
+    close: (talkgroup: Talkgroup, nowMs: number) => authority.close(talkgroup, nowMs),
+
+    /** Its floor mode or talk limit changed. */
+    change: (talkgroup: Talkgroup, nowMs: number) => authority.change(talkgroup, nowMs),
+
+    /** An emergency of the user there was raised or cleared. */
+    followEmergency(talkgroup: Talkgroup, user: UserId, inEmergency: boolean, nowMs: number): void {
+      const sessions = new Set<number>();
+      for (const membership of talkgroup.memberships) {
+        if (membership.user.id !== user) continue;
+        for (const { number } of membership.user.sessions) sessions.add(number);
+      }
+      authority.tell(talkgroup, [{ kind: 'emergency', sessions, inEmergency }], nowMs);
+    },
+
+    /** Ends what took too long: T1, T2, unused grants, floors kept for a return. Called after the sockets were read. */
+    expire(nowMs: number): void {
+      for (const talkgroup of authority.active()) {
+        try {
+          expireIn(talkgroup, nowMs);
+        } catch (error) {
+          // A bug: the timers of the other talkgroups go on.
+          log.error({ talkgroup: talkgroup.id, err: error }, 'talkgroup timers failed');
+        }
+      }
+    },
+
+    /** Running bursts, and places in the queues of all floors. */
+    figures: () => ({ bursts: bursts.count, queued: authority.queued() }),
+  };
+}
+
+/** It returned and sent no frame since: T1 runs, and neither the end of its socket nor another return stops T1. */
+const hasReturnedSilent = ({ relayed, relayedAtReturn }: Talk) => relayed === relayedAtReturn;

@@ -1,0 +1,98 @@
+// Writes the messages of floor control: FLOOR_* to a talker, TALK_* to the talkgroup.
+import type { Ref, RunningTalker, Talker } from '../../protocol/bodies.js';
+import type { DenyCode, EndCode, RevokeCode } from '../../protocol/codes.js';
+import { type Draft, textOf } from '../../protocol/server-messages.js';
+import type { Talkgroup } from '../members/members.js';
+import type { Bursts } from './bursts.js';
+import type { Talk } from './talk.js';
+
+// A snapshot fits into one message of 32 KiB whatever is stored, with names and codecs of the greatest length.
+/** Running bursts in a snapshot. `talkers_total` is the number of all. */
+const SNAPSHOT_TALKERS_MAX = 32;
+/** Bytes of these as JSON. 32 bursts without `codec` always fit. */
+const SNAPSHOT_TALKERS_BYTES_MAX = 22 * 1024;
+
+export function talkBody(talk: Talk): Draft<Talker> {
+  const { session, membership } = talk;
+  return {
+    talkgroup_id: membership.talkgroup.id,
+    session: session.number,
+    burst: talk.burst,
+    user_id: membership.user.id,
+    username: membership.user.username,
+    priority: talk.priority,
+    emergency: talk.emergencyFlag !== 0,
+    ...(talk.codec !== null && { codec: talk.codec }),
+    started_at: new Date(talk.startedAt).toISOString(),
+  };
+}
+
+/** The talkers that a snapshot shows: the oldest bursts, as many as there is room for. */
+export function talkersIn(talkgroup: Talkgroup, bursts: Bursts): Draft<RunningTalker>[] {
+  const talkers: Draft<RunningTalker>[] = [];
+  let bytes = 0;
+  for (const talk of bursts.in(talkgroup)) {
+    const talker = { ...talkBody(talk), frames: talk.frames, sequence: talk.sequence };
+    bytes += Buffer.byteLength(JSON.stringify(talker));
+    if (talkers.length === SNAPSHOT_TALKERS_MAX || bytes > SNAPSHOT_TALKERS_BYTES_MAX) break;
+    talkers.push(talker);
+  }
+  return talkers;
+}
+
+export const floorGranted = (
+  { membership, burst, priority }: Talk,
+  talkMsMax: number,
+  ref: Ref | undefined,
+) =>
+  textOf({
+    type: 'FLOOR_GRANTED',
+    ref,
+    talkgroup_id: membership.talkgroup.id,
+    burst,
+    priority,
+    max_talk_ms: talkMsMax,
+  });
+
+/** Why FLOOR_REQUEST or a first frame was not granted. */
+export interface FloorDenial {
+  readonly code: DenyCode;
+  readonly ref: Ref | undefined;
+  /** Has the floor. */
+  readonly talker?: Talk | undefined;
+  readonly retryMs?: number | undefined;
+}
+
+export const floorDenied = (talkgroupId: string, { code, ref, talker, retryMs }: FloorDenial) =>
+  textOf({
+    type: 'FLOOR_DENIED',
+    ref,
+    talkgroup_id: talkgroupId,
+    code,
+    talker: talker && talkBody(talker),
+    retry_ms: retryMs,
+  });
+
+export const floorQueued = (
+  { membership }: Talk,
+  { position, size }: { readonly position: number; readonly size: number },
+  ref: Ref | undefined,
+) => textOf({ type: 'FLOOR_QUEUED', ref, talkgroup_id: membership.talkgroup.id, position, size });
+
+export const floorRevoked = ({ membership, burst }: Talk, code: RevokeCode) =>
+  textOf({ type: 'FLOOR_REVOKED', talkgroup_id: membership.talkgroup.id, burst, code });
+
+export const talkStarted = (talk: Talk, event: number) =>
+  textOf({ type: 'TALK_STARTED', event, ...talkBody(talk) });
+
+export const talkEnded = (talk: Talk, event: number, code: EndCode, durationMs: number) =>
+  textOf({
+    type: 'TALK_ENDED',
+    talkgroup_id: talk.talkgroup.id,
+    event,
+    session: talk.session.number,
+    burst: talk.burst,
+    code,
+    duration_ms: Math.round(durationMs),
+    frames: talk.frames,
+  });

@@ -1,0 +1,148 @@
+// One session's talk in one talkgroup: the grant or burst it has there, and what bounds the next.
+import type { Codec, Ref } from '../../protocol/bodies.js';
+import type { Feed } from '../delivery/feed.js';
+import type { Peer } from '../delivery/peer.js';
+import type { Source } from '../delivery/source.js';
+import { Bucket } from '../limits/bucket.js';
+import { Budget, budgetIn, budgetInAll, type Rates } from '../limits/budget.js';
+import { Window } from '../limits/window.js';
+import { type Membership, mayTalk, type Talkgroup } from '../members/members.js';
+
+/** At most so many new bursts in so long; a button hammered faster is a fault, not speech. */
+const BURSTS_MAX = 8;
+const BURSTS_WINDOW_MS = 10_000;
+
+/** A session as its talks use it. */
+export interface Talker {
+  readonly number: number;
+  readonly isLive: boolean;
+  /** null while it has none. */
+  readonly socket: Peer | null;
+  send(text: string): void;
+  /** Number of its next burst. */
+  nextBurst(): number;
+  /** Whether one more message that it did not ask for is within its rate. */
+  mayBeTold(nowMs: number): boolean;
+}
+
+/**
+ * What a talk has of the floor: nothing; a question under way; a place in the queue; a grant without a frame; a running
+ * burst. The rest is known to the authority alone.
+ */
+export type TalkClaim = 'none' | 'asks' | 'waits' | 'has' | 'talks';
+
+/** Made at the first frame or request of a session in a talkgroup and kept until the session or the membership ends. */
+export class Talk implements Source {
+  readonly session: Talker;
+  readonly membership: Membership;
+  readonly talkgroup: Talkgroup;
+  /** Number and feed of the talkgroup, here to save a load: nearly all that the hot path costs are loads. */
+  readonly number: number;
+  readonly feed: Feed;
+  readonly bucket: Bucket;
+  /** Of the user here, and in all talkgroups; shared by all sockets. */
+  readonly budget: Budget;
+  readonly budgetInAll: Budget;
+  /** Number of the grant or the running burst in this session, 0 when it has neither. */
+  burst = 0;
+  /** `talks`: its frames are relayed without another question. */
+  claim: TalkClaim = 'none';
+  /** `ref` of the FLOOR_REQUEST that waits for its answer. */
+  ref: Ref | undefined;
+  /** FLOOR_REQUEST came before the first frame: the grant is told in every floor mode. */
+  hasAsked = false;
+  /** How to decode the talker's payloads, as the client gave it. null: Opus, 48 kHz, mono, 20 ms. */
+  codec: Codec | null = null;
+  priority = 1;
+  /** EMERGENCY or 0, as every frame of the burst is stamped. */
+  emergencyFlag = 0;
+  /** Of the running burst: wall clock for people, monotonic clock for durations. */
+  startedAt = 0;
+  startedAtMs = 0;
+  /** Frames relayed ever, and when the running burst began. */
+  relayed = 0;
+  relayedBefore = 0;
+  /** `relayed` when the session last returned in a burst and T1 began anew, -1: never. */
+  relayedAtReturn = -1;
+  /** Unwrapped sequence of the last frame. */
+  sequence = 0;
+  lastFrameAtMs = 0;
+  /** The server ended or denied its burst: what is still in flight must not begin another. */
+  isMuted = false;
+  /** Until then nothing lifts the mute (monotonic ms): too many bursts. */
+  mutedUntilMs = 0;
+  readonly starts = new Window(BURSTS_MAX, BURSTS_WINDOW_MS);
+
+  constructor(session: Talker, membership: Membership, limits: Rates, nowMs: number) {
+    const { framesPerSecond } = limits;
+    const { user } = membership;
+    this.session = session;
+    this.membership = membership;
+    this.talkgroup = membership.talkgroup;
+    this.number = this.talkgroup.number;
+    this.feed = this.talkgroup.feed;
+    this.bucket = new Bucket(framesPerSecond, 2 * framesPerSecond, nowMs);
+    membership.budget ??= new Budget(budgetIn(limits), nowMs);
+    user.budget ??= new Budget(budgetInAll(limits), nowMs);
+    this.budget = membership.budget;
+    this.budgetInAll = user.budget;
+  }
+
+  /** Spends a frame with so many bytes; else the budget of its user that it exceeds, and nothing is spent. */
+  spend(bytes: number, nowMs: number): Budget | null {
+    if (!this.budget.take(bytes, nowMs)) return this.budget;
+    if (this.budgetInAll.take(bytes, nowMs)) return null;
+    this.budget.giveBack(bytes);
+    return this.budgetInAll;
+  }
+
+  /** The budget that a frame with so many bytes would exceed. */
+  exceeded(bytes: number, nowMs: number): Budget | null {
+    const exceeded = this.spend(bytes, nowMs);
+    if (exceeded === null) for (const budget of [this.budget, this.budgetInAll]) budget.giveBack(bytes);
+    return exceeded;
+  }
+
+  /** What is still in flight is dropped: until a START, a request, or T1 of silence from now on. */
+  mute(nowMs: number): void {
+    this.isMuted = true;
+    this.lastFrameAtMs = nowMs;
+  }
+
+  /** Number of its session. */
+  get sender(): number {
+    return this.session.number;
+  }
+
+  get socket(): Peer | null {
+    return this.session.socket;
+  }
+
+  /** Whether its session still has the permission to talk here. */
+  mayTalk(): boolean {
+    return mayTalk(this.membership);
+  }
+
+  /** Frames of the running burst relayed so far. */
+  get frames(): number {
+    return this.relayed - this.relayedBefore;
+  }
+}
+
+/** Whether it has the floor, waits for it, or asks for it. */
+export const hasPart = (talk: Talk) => talk.claim !== 'none';
+
+/** It has nothing of the floor any more. */
+export function forget(talk: Talk): void {
+  talk.claim = 'none';
+  talk.burst = 0;
+  talk.hasAsked = false;
+  talk.codec = null;
+}
+
+/** The `ref` of the request that is answered now: one answer carries it. */
+export function takeRef(talk: Talk): Ref | undefined {
+  const { ref } = talk;
+  talk.ref = undefined;
+  return ref;
+}

@@ -1,0 +1,124 @@
+// Admits a client with a verified token: reads what its session needs, and opens a new session or continues one.
+import type { UserId } from '../../ids.js';
+import { type Close, closes } from '../../protocol/closes.js';
+import type { Peer } from '../delivery/peer.js';
+import { type Counts, countHandshake } from '../figures/counts.js';
+import type { LiveSession, User } from '../members/members.js';
+import type { Loaded } from '../rights/loads.js';
+import { refusalOf } from '../rights/refusal.js';
+import type { Parking } from '../session/parking.js';
+import type { Session } from '../session/session.js';
+import type { Sessions } from './sessions.js';
+
+/** The claims of a verified token that are read here. */
+export interface Claims {
+  readonly sub: UserId;
+  /** Unix seconds. */
+  readonly iat: number;
+}
+
+/** What a handshake brought. */
+export interface Handshake {
+  /** null: the token was rejected. */
+  readonly claims: Claims | null;
+  /** The token of the session that the client would continue. null: none. */
+  readonly resume: string | null;
+}
+
+/** What a handshake gets: a session to open, or the close to answer with. */
+export type Admission<S> = Seat<S> | { readonly close: Close };
+
+/** A session to open: a new one, or one that the client continues. */
+export interface Seat<S> {
+  readonly session: S;
+  readonly isResumed: boolean;
+  readonly issuedAt: number;
+}
+
+export interface AdmissionOptions {
+  /** false: the relay must not read the database yet. */
+  readonly started: () => boolean;
+  readonly closing: () => boolean;
+  /** Reads the user, and calls `done` exactly once. */
+  readonly load: (user: UserId, done: (loaded: Loaded) => void) => void;
+  /** The next session number. null while there is none: before the start, and when the database gives no more. */
+  readonly takeNumber: () => number | null;
+  readonly newSession: (number: number, user: User) => Session;
+  readonly sessions: Sessions;
+  readonly parking: Parking<Session>;
+  readonly socketsPerUser: number;
+  readonly counts: Counts;
+  readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void };
+}
+
+export function createAdmission(options: AdmissionOptions) {
+  const { started, closing, load, takeNumber, newSession, sessions, parking, socketsPerUser, counts, log } =
+    options;
+
+  /** An exception is answered, too: else the client would wait until it takes the server for dead. */
+  function seatOrClose(loaded: Loaded, issuedAt: number, resume: string | null): Admission<Session> {
+    try {
+      return seat(loaded, issuedAt, resume);
+    } catch (error) {
+      log.error({ err: error }, 'admission failed');
+      return { close: closes.internal };
+    }
+  }
+
+  function seat(loaded: Loaded, issuedAt: number, resume: string | null): Admission<Session> {
+    if (closing()) return { close: closes.restart };
+    if (loaded.kind === 'failed') return { close: closes.overloaded };
+    if (loaded.kind === 'unknown') return { close: closes.unknown_user };
+    const { account, user } = loaded;
+    const refused = refusalOf(account, issuedAt);
+    if (refused !== null) return { close: refused };
+    const known = resume === null ? null : parking.find(resume, user.id);
+    if (known !== null) return { session: known, isResumed: true, issuedAt };
+    const number = takeNumber();
+    if (number === null) return { close: closes.overloaded };
+    return { session: newSession(number, user), isResumed: false, issuedAt };
+  }
+
+  /** For one more socket of the user. */
+  function makeRoom({ sessions: all }: User): void {
+    const live = [...all].filter((session) => session.isLive);
+    const leaving = live.length >= socketsPerUser ? longestSilent(live) : undefined;
+    const session = leaving && sessions.byNumber.get(leaving.number);
+    if (session !== undefined) sessions.attempt(session, () => session.close(closes.replaced));
+  }
+
+  return {
+    /** Reads what the session of a verified token needs. Calls `answer` exactly once, without claims at once. */
+    admit({ claims, resume }: Handshake, answer: (admission: Admission<Session>) => void): void {
+      const answered = countHandshake(counts);
+      const done = (admission: Admission<Session>) => {
+        answered('close' in admission ? admission.close : null);
+        answer(admission);
+      };
+      if (claims === null) return done({ close: closes.invalid_token });
+      if (closing()) return done({ close: closes.restart });
+      if (!started()) return done({ close: closes.overloaded });
+      load(claims.sub, (loaded) => done(seatOrClose(loaded, claims.iat, resume)));
+    },
+
+    /** The session says WELCOME on this socket. Must follow the answer of `admit` in the same step. */
+    open({ session, isResumed, issuedAt }: Seat<Session>, peer: Peer): void {
+      const { user } = session;
+      // First of all: a user whose last session is closed leaves memory, and this session would be outside.
+      user.sessions.add(session);
+      sessions.add(session);
+      session.issuedAt = issuedAt;
+      // Before another one is parked: beyond the limit the one parked longest is evicted, and that may be this one.
+      parking.unpark(session);
+      if (isResumed) counts.resumed++;
+      if (!session.isLive) makeRoom(user);
+      session.open(peer, isResumed);
+      counts.handshakes.admitted++;
+      log.info({ session: session.number, user: session.user.id, isResumed }, 'session connected');
+    },
+  };
+}
+
+/** The session to close for a new one: a phone whose network flaps never locks itself out. */
+const longestSilent = (sessions: readonly LiveSession[]): LiveSession | undefined =>
+  sessions.toSorted((one, other) => one.heardAtMs - other.heardAtMs)[0];

@@ -1,0 +1,263 @@
+// Puts a relay together: sessions, their permissions and their talk, behind one listener.
+import type { Notice } from '../../db/notice.js';
+import { closes } from '../../protocol/closes.js';
+import { textOf } from '../../protocol/server-messages.js';
+import { type Churn, createChurn } from '../delivery/churn.js';
+import { createFanout } from '../delivery/fanout.js';
+import { createHolding } from '../delivery/holding.js';
+import { type Peer, type Publisher, SERVICE_TOPIC } from '../delivery/peer.js';
+import { createEmergencies, type EmergencyWrites } from '../emergencies/emergencies.js';
+import { type Counts, countClose, newCounts } from '../figures/counts.js';
+import type { Present, PulseFigures } from '../figures/present.js';
+import { createSampling, type Sampled } from '../figures/sampling.js';
+import { createLocalAuthority } from '../floor/authority.js';
+import { Bursts } from '../floor/bursts.js';
+import { createFloorControl } from '../floor/control.js';
+import { createOutcomes } from '../floor/outcomes.js';
+import type { Talk } from '../floor/talk.js';
+import type { Talkgroup } from '../members/members.js';
+import { createPresence } from '../presence/presence.js';
+import { FairClock } from '../reception/fair-clock.js';
+import { createPings } from '../reception/pings.js';
+import type { Unanswered } from '../reception/receiver.js';
+import type { RequestServices } from '../requests/asker.js';
+import { createRequests } from '../requests/requests.js';
+import { createChanges } from '../rights/changes.js';
+import { createRights, type Rights, type RightsReads } from '../rights/rights.js';
+import { createParking } from '../session/parking.js';
+import type { SessionLimits, SessionServices } from '../session/services.js';
+import { Session } from '../session/session.js';
+import { snapshotOf } from '../session/snapshot.js';
+import { type Admission, type Claims, createAdmission, type Handshake, type Seat } from './admission.js';
+import { drain, drainMsMax } from './drain.js';
+import { PULSE_MS, startPulse } from './pulse.js';
+import { createSessions, type Sessions } from './sessions.js';
+
+export interface RelayOptions {
+  /** null: the token is rejected. */
+  readonly verifyToken: (token: string) => Claims | null;
+  /** false: the database is not yet known to be ours to read. */
+  readonly started: () => boolean;
+  readonly reads: RightsReads;
+  /** The next session number. null while there is none: before the start, and when the database gives no more. */
+  readonly takeNumber: () => number | null;
+  readonly publisher: Publisher;
+  readonly limits: SessionLimits & {
+    readonly lagPingMs: number;
+    readonly sessionsParked: number;
+    readonly drainMs: number;
+    readonly socketsPerUser: number;
+    readonly upgradesLoading: number;
+    readonly upgradesWaiting: number;
+  };
+  readonly emergencyWrites: EmergencyWrites;
+  readonly storeFix: RequestServices['storeFix'];
+  readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void };
+  /** Monotonic milliseconds. Tests hand it in. */
+  readonly nowMs?: () => number;
+}
+
+export interface Relay {
+  readonly counts: Counts;
+  readonly churn: Churn;
+  /** For the metrics. */
+  figures(): RelayNumbers;
+  readonly verifyToken: RelayOptions['verifyToken'];
+  /** Reads what the session of a verified token needs. Calls `done` exactly once, with null claims at once. */
+  admit(handshake: Handshake, done: (admission: Admission<Session>) => void): void;
+  /** The session says WELCOME on this socket. Must follow `done` in the same step. */
+  open(seat: Seat<Session>, peer: Peer): void;
+  /** A socket is gone. */
+  closed(session: Session, code: number): void;
+  /** A callback of this session threw: it alone ends. */
+  fail(session: Session, error: unknown): void;
+  notice(notice: Notice): Promise<void>;
+  gap(): void;
+  /** Sends GOAWAY to all and admits nobody any more. Resolves when every socket was closed with 1012. */
+  close(): Promise<void>;
+  /** After `close`: resolves when what was announced is stored, or half a second later. */
+  stored(): Promise<void>;
+}
+
+/** Plain numbers. */
+export interface RelayNumbers {
+  readonly counts: Counts;
+  readonly sampled: Sampled;
+  readonly pulse: PulseFigures;
+  readonly present: Present;
+}
+
+/** After the drain (ms), for what ends after the sockets. Radios add jitter of their own. */
+const RECONNECT_AFTER_MS = 1000;
+
+export function createRelay(options: RelayOptions): Relay {
+  const { verifyToken, limits, log, nowMs = () => performance.now() } = options;
+  const churn = createChurn(nowMs);
+  const fanout = createFanout(options.publisher, churn);
+  const counts = newCounts();
+  const sampling = createSampling(nowMs);
+  const fair = new FairClock(PULSE_MS);
+  const unanswered = new Set<Unanswered>();
+  let closing = false;
+
+  const sessions: Sessions = createSessions({
+    counts,
+    unanswered,
+    unresumable: (session) => parking.forget(session),
+    ended: ({ user }) => rights.drop(user.id),
+    log,
+  });
+  const parking = createParking<Session>({
+    keepMs: limits.resumeMs,
+    max: limits.sessionsParked,
+    maxOfUser: limits.socketsPerUser,
+    giveUp: (session) => sessions.attempt(session, () => session.end('disconnected')),
+    counts,
+  });
+  const pings = createPings({
+    nowMs,
+    fair,
+    sessions: sessions.byNumber,
+    unanswered,
+    pingMs: limits.lagPingMs,
+    fail: sessions.failNumber,
+    log,
+  });
+  const holding = createHolding({ fanout, counts, nowMs, log });
+  const bursts = new Bursts();
+  const floor = createFloorControl({
+    authority: createLocalAuthority({
+      counts: counts.floor,
+      limits,
+      onVerdicts: createOutcomes({
+        fanout,
+        counts,
+        bursts,
+        talkOf: sessions.talkOf,
+        discard: (talk: Talk) => holding.discard(talk.feed, talk),
+        failLater: sessions.failLater,
+      }),
+    }),
+    bursts,
+    talkSilenceMs: limits.talkSilenceMs,
+    log,
+  });
+  const presence = createPresence(fanout);
+  const rights: Rights = createRights({
+    reads: options.reads,
+    effects: createChanges({
+      fanout,
+      floor,
+      followEmergencies: (...shown) => emergencies.follow(...shown),
+      nowMs,
+      fail: sessions.failNumber,
+      log,
+    }),
+    nowMs,
+    batch: limits.upgradesLoading,
+    waitingMax: limits.upgradesLoading + limits.upgradesWaiting,
+    log,
+  });
+  const { talkgroups } = rights;
+  const emergencies = createEmergencies({
+    writes: options.emergencyWrites,
+    talkgroups,
+    fanout,
+    floor,
+    noticed: (notice) => void rights.notice(notice),
+    nowMs,
+    log,
+  });
+  const { storeFix } = options;
+  const { fail } = sessions;
+  const snapshot = (talkgroup: Talkgroup) => snapshotOf(talkgroup, bursts, fanout.online(talkgroup.feed));
+  const services: SessionServices<Session> = {
+    limits,
+    fanout,
+    counts,
+    sampling,
+    pings,
+    bursts,
+    floor,
+    holding,
+    presence,
+    parking,
+    snapshot,
+    texts: createRequests({
+      ...{ floor, emergencies, presence, snapshot, talkgroups },
+      ...{ storeFix, limits, counts, fail, log },
+    }),
+    unanswered,
+    fair,
+    nowMs,
+    later: sessions.later,
+    ended: sessions.end,
+    log,
+  };
+  const admission = createAdmission({
+    started: options.started,
+    closing: () => closing,
+    load: rights.load,
+    takeNumber: options.takeNumber,
+    newSession: (number, user) => new Session(services, number, user),
+    sessions,
+    parking,
+    socketsPerUser: limits.socketsPerUser,
+    counts,
+    log,
+  });
+  const pulse = startPulse({
+    nowMs,
+    fair,
+    fanout,
+    floor,
+    sampling,
+    pings,
+    unanswered,
+    fail: sessions.failNumber,
+    often: () => rights.expire(),
+    seldom: [() => presence.announce(), (now) => parking.expire(now)],
+    log,
+  });
+
+  function present(): Present {
+    const live = fanout.hearers(SERVICE_TOPIC);
+    return {
+      sessions: live,
+      parked: sessions.byNumber.size - live,
+      users: rights.users.size,
+      talkgroups: talkgroups.size,
+      ...floor.figures(),
+    };
+  }
+
+  return {
+    counts,
+    churn,
+    figures: () => ({ counts, sampled: sampling.sampled, pulse: pulse.figures, present: present() }),
+    verifyToken,
+    admit: admission.admit,
+    open: admission.open,
+    closed(session, code) {
+      countClose(counts, code);
+      session.closed(code);
+    },
+    fail,
+    notice: async (notice) => rights.notice(notice),
+    gap: rights.gap,
+    async close() {
+      closing = true;
+      const msMax = drainMsMax(sessions.byNumber, limits.drainMs);
+      fanout.all(textOf({ type: 'GOAWAY', reconnect_after_ms: msMax + RECONNECT_AFTER_MS }));
+      await drain({
+        sessions: sessions.byNumber,
+        msMax,
+        close: (session) => sessions.attempt(session, () => session.close(closes.restart)),
+      });
+      rights.close();
+      pulse.stop();
+      holding.close();
+    },
+    stored: emergencies.close,
+  };
+}

@@ -1,0 +1,43 @@
+// Describes what a reception uses: its session, and the parts of the relay.
+import type { Fanout } from '../delivery/fanout.js';
+import type { Holding } from '../delivery/holding.js';
+import type { Counts } from '../figures/counts.js';
+import type { LiveSession, Talkgroup } from '../members/members.js';
+import type { Presence } from '../presence/presence.js';
+import type { FairClock } from './fair-clock.js';
+
+/** A session as its reception uses it. */
+export interface Receiver extends LiveSession {
+  /** Frames of its own ever relayed in the talkgroup. */
+  ownFrames(talkgroup: Talkgroup): number;
+  /** Whether the only running burst there is its own: its own frames do not come back to it. */
+  talksAlone(talkgroup: { readonly number: number }): boolean;
+  send(text: string): void;
+  /** It answered the ping with this time (ms). */
+  answered(sentAtMs: number): void;
+  /** Calls `act` in the next turn of the loop. */
+  later(act: () => void): void;
+}
+
+/** A receiver that owes an answer to a ping. */
+export interface Unanswered {
+  /** Number of its session. */
+  readonly number: number;
+  /** Called while the answer is due, after the sockets were read. */
+  judge(fairMs: number): void;
+  /** How late it is (ms), as section 4 of the protocol page counts it. */
+  lagMs(fairMs: number): number;
+}
+
+export interface ReceptionServices {
+  readonly limits: { readonly backlogMs: number };
+  readonly fanout: Pick<Fanout, 'mayDropText'>;
+  readonly holding: Pick<Holding, 'open'>;
+  readonly presence: Pick<Presence, 'watch' | 'came' | 'went'>;
+  readonly counts: Pick<Counts, 'behind' | 'lagging' | 'missed'>;
+  /** Those that owe an answer to a ping. */
+  readonly unanswered: Set<Unanswered>;
+  readonly fair: FairClock;
+  readonly nowMs: () => number;
+  readonly log: { info(fields: object, message: string): void };
+}

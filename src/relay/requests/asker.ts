@@ -1,0 +1,70 @@
+// Describes the client that asks, and the answers that every request can have.
+import { AppError } from '../../errors.js';
+import { type DeviceId, readId, type TalkgroupId } from '../../ids.js';
+import type { Ref, Snapshot } from '../../protocol/bodies.js';
+import type { TextRefusal } from '../../protocol/codes.js';
+import { type Draft, textOf } from '../../protocol/server-messages.js';
+import type { Emergencies } from '../emergencies/emergencies.js';
+import type { FloorControl } from '../floor/control.js';
+import type { Membership, Talkgroup } from '../members/members.js';
+import type { Presence } from '../presence/presence.js';
+import type { Times } from '../session/services.js';
+import type { Session } from '../session/session.js';
+
+/** What requests use of the relay. */
+export interface RequestServices {
+  readonly floor: FloorControl;
+  readonly emergencies: Emergencies;
+  readonly presence: Pick<Presence, 'page'>;
+  /** The talkgroup as it is now. */
+  readonly snapshot: (talkgroup: Talkgroup) => Draft<Snapshot>;
+  /** Talkgroups with a connected member. One that is not here may exist all the same. */
+  readonly talkgroups: ReadonlyMap<TalkgroupId, Talkgroup>;
+  /** false: no such device. Rejects when the fix could not be stored. */
+  readonly storeFix: (fix: { deviceId: DeviceId; lat: number; lng: number; alt: number }) => Promise<boolean>;
+  readonly log: { error(fields: object, message: string): void };
+}
+
+/** The session that asks, and when. Its rates count by `arrivedAtMs`. */
+export interface Asker extends Times {
+  readonly session: Session;
+  readonly services: RequestServices;
+}
+
+/** The asker's membership in this talkgroup. null: a malformed id, or not a member. */
+export function membershipOf({ session, services }: Asker, text: string): Membership | null {
+  const id = readId<TalkgroupId>(text);
+  const talkgroup = id === null ? undefined : services.talkgroups.get(id);
+  return (talkgroup && session.user.memberships.get(talkgroup.number)) ?? null;
+}
+
+/** Also when there is no such talkgroup: a client does not learn which ids exist. */
+export const refuseStranger = ({ session }: Asker, talkgroup_id: string, ref: Ref | undefined) =>
+  session.refuseText('not_member', { ref, talkgroup_id });
+
+export const refuse = ({ session }: Asker, code: TextRefusal, ref: Ref | undefined) =>
+  session.refuseText(code, { ref });
+
+export const okText = (ref: Ref, more: { readonly emergency_id?: string } = {}) =>
+  textOf({ type: 'OK', ref, ...more });
+
+/** OK, if the request has a `ref`. */
+export function confirm({ session }: Asker, ref: Ref | undefined): void {
+  if (ref !== undefined) session.send(okText(ref));
+}
+
+/** Does what needs the database, and answers `unavailable` when that fails. */
+export async function withDatabase(
+  { session, services }: Asker,
+  ref: Ref | undefined,
+  act: () => Promise<void>,
+): Promise<void> {
+  try {
+    await act();
+  } catch (error) {
+    // Expected: the database is away or late. Anything else is a bug, and is logged as one.
+    if (!(error instanceof AppError))
+      services.log.error({ session: session.number, err: error }, 'control message failed');
+    session.refuseText('unavailable', { ref });
+  }
+}

@@ -1,0 +1,20 @@
+// Answers MEMBERS.
+import type { ClientMessageOf } from '../../protocol/client-messages.js';
+import { mayTalk } from '../members/members.js';
+import { membersText } from '../presence/messages.js';
+import { type Asker, membershipOf, refuse, refuseStranger } from './asker.js';
+
+/** Members on a page when the client does not say. */
+const LIMIT = 100;
+
+export function listMembers(
+  asker: Asker,
+  { talkgroup_id, after = 0, limit = LIMIT, ref }: ClientMessageOf<'MEMBERS'>,
+): void {
+  const { session, services } = asker;
+  const membership = membershipOf(asker, talkgroup_id);
+  if (membership === null) return refuseStranger(asker, talkgroup_id, ref);
+  if (!mayTalk(membership)) return refuse(asker, 'unavailable', ref);
+  const { talkgroup } = membership;
+  session.send(membersText(talkgroup, services.presence.page(talkgroup, after, limit), ref));
+}

@@ -1,0 +1,67 @@
+// Describes what a session uses of its relay.
+import type { Snapshot } from '../../protocol/bodies.js';
+import type { Draft } from '../../protocol/server-messages.js';
+import type { Fanout } from '../delivery/fanout.js';
+import type { Holding } from '../delivery/holding.js';
+import type { Counts } from '../figures/counts.js';
+import type { Sampling } from '../figures/sampling.js';
+import type { Bursts } from '../floor/bursts.js';
+import type { TalkLimits } from '../floor/capacity.js';
+import type { FloorControl } from '../floor/control.js';
+import type { LiveSession, Talkgroup } from '../members/members.js';
+import type { Pings } from '../reception/pings.js';
+import type { ReceptionServices } from '../reception/receiver.js';
+import type { Parking, Resumable } from './parking.js';
+
+export interface SessionLimits extends TalkLimits {
+  readonly frameBytes: number;
+  /** Of one session in one talkgroup. All sockets of a user together: twice that. */
+  readonly framesPerSecond: number;
+  /** Bytes of payload of all sockets of a user in one talkgroup. */
+  readonly userBytesPerSecond: number;
+  readonly textBytes: number;
+  /** JSON messages that a client may send. */
+  readonly controlPerSecond: number;
+  /** Lag (ms) beyond which a receiver gets no more audio until it has caught up. */
+  readonly backlogMs: number;
+  /** T1. */
+  readonly talkSilenceMs: number;
+  /** How long (ms) a session is kept for its client's return. 0: not at all. */
+  readonly resumeMs: number;
+}
+
+/** Monotonic milliseconds. What came before WELCOME arrived earlier than now. */
+export interface Times {
+  readonly nowMs: number;
+  readonly arrivedAtMs: number;
+}
+
+/** What the way of a frame uses. */
+export interface UplinkServices {
+  readonly limits: SessionLimits;
+  readonly fanout: Pick<Fanout, 'audio'>;
+  readonly counts: Counts;
+  readonly sampling: Sampling;
+  readonly pings: Pick<Pings, 'behindFrame'>;
+  readonly floor: FloorControl;
+  readonly holding: Pick<Holding, 'keep'>;
+}
+
+export interface SessionServices<Session extends LiveSession & Resumable>
+  extends UplinkServices,
+    ReceptionServices {
+  readonly limits: SessionLimits;
+  readonly counts: Counts;
+  readonly fanout: Pick<Fanout, 'audio' | 'mayDropText'>;
+  readonly holding: Pick<Holding, 'open' | 'keep' | 'discard'>;
+  readonly bursts: Bursts;
+  readonly parking: Parking<Session>;
+  /** The talkgroup as it is now. */
+  readonly snapshot: (talkgroup: Talkgroup) => Draft<Snapshot>;
+  /** Answers its text messages. */
+  readonly texts: { receive(session: Session, message: ArrayBuffer, times: Times): void };
+  /** Calls `act` in the next turn of the loop. If it throws, only this session ends. */
+  readonly later: (session: Session, act: () => void) => void;
+  /** Called once, when the session is over and no client can resume it. */
+  readonly ended: (session: Session) => void;
+}

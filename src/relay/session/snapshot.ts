@@ -1,0 +1,25 @@
+// Describes a talkgroup as it is now, for a client that joins it, resumes, or may have missed events.
+import type { Snapshot } from '../../protocol/bodies.js';
+import type { Draft } from '../../protocol/server-messages.js';
+import { emergencyBody } from '../emergencies/messages.js';
+import type { Bursts } from '../floor/bursts.js';
+import { talkersIn } from '../floor/messages.js';
+import type { Talkgroup } from '../members/members.js';
+
+/** What a client needs to take part in the talkgroup from now on. `online` counts sessions. */
+export const snapshotOf = (talkgroup: Talkgroup, bursts: Bursts, online: number): Draft<Snapshot> => ({
+  talkgroup_id: talkgroup.id,
+  number: talkgroup.number,
+  name: talkgroup.name,
+  rotation_counter: talkgroup.rotationCounter,
+  floor_mode: talkgroup.floorMode,
+  max_talk_ms: talkgroup.maxTalkMs,
+  event: talkgroup.feed.event,
+  talkers: talkersIn(talkgroup, bursts),
+  talkers_total: bursts.in(talkgroup).size,
+  emergencies: talkgroup.newestEmergencies.map((emergency) =>
+    emergencyBody(talkgroup, emergency, emergency.state),
+  ),
+  emergencies_total: talkgroup.emergencies.size,
+  online,
+});

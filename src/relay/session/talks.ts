@@ -1,0 +1,138 @@
+// Keeps the talks of one session, and checks what must hold before floor control is asked for a burst.
+import { END, HEADER_BYTES, readSequence, START } from '../../protocol/frame.js';
+import type { FloorControl } from '../floor/control.js';
+import { hasPart, Talk, type Talker } from '../floor/talk.js';
+import { mayTalk, type User } from '../members/members.js';
+import type { Reception } from '../reception/reception.js';
+import type { SessionLimits } from './services.js';
+
+/** Of one session at once, for a console that talks in several: each frame is sent once per talkgroup. */
+const TALKGROUPS_TALKING_MAX = 8;
+/** After too many bursts (ms). */
+const MUTED_MS = 2000;
+/** A withdrawn permission is read again within this time (ms). */
+const RETRY_WITHDRAWN_MS = 200;
+
+/** Why a frame of a member begins no burst. The last three are dropped without a message from here. */
+export type BurstRefusal =
+  | 'listen_only'
+  | 'too_many_talkgroups'
+  | 'rate_limited'
+  | 'no_burst'
+  | 'muted'
+  | 'denied';
+
+/** Why FLOOR_REQUEST does not reach the floor. */
+export interface FloorRefusal {
+  readonly code: 'listen_only' | 'retry_later' | 'too_many_talkgroups';
+  /** When it may ask again (ms). */
+  readonly retryMs?: number;
+}
+
+/** A session as its talks use it. */
+export interface Speaker extends Talker {
+  readonly user: User;
+  readonly reception: Pick<Reception, 'subscriptionTo'>;
+}
+
+export interface TalksServices {
+  readonly limits: SessionLimits;
+  readonly floor: Pick<FloorControl, 'begin' | 'release'>;
+}
+
+/** Made when the session first talks or asks to. */
+export class Talks {
+  private readonly session: Speaker;
+  private readonly services: TalksServices;
+  /** By talkgroup number. */
+  private readonly talks = new Map<number, Talk>();
+
+  constructor(session: Speaker, services: TalksServices) {
+    this.session = session;
+    this.services = services;
+  }
+
+  /** The talk in the talkgroup with this number, made when there is none. null: not a member. */
+  in(number: number, nowMs: number): Talk | null {
+    const known = this.talks.get(number);
+    if (known !== undefined) return known;
+    const membership = this.session.user.memberships.get(number);
+    if (membership === undefined) return null;
+    const talk = new Talk(this.session, membership, this.services.limits, nowMs);
+    this.talks.set(number, talk);
+    return talk;
+  }
+
+  /** The same, undefined while it neither talked nor asked to. */
+  at(number: number): Talk | undefined {
+    return this.talks.get(number);
+  }
+
+  all(): Iterable<Talk> {
+    return this.talks.values();
+  }
+
+  delete(number: number): void {
+    this.talks.delete(number);
+  }
+
+  /** Why a first frame begins no burst, before its budget is checked. null: nothing stands against it. */
+  refusalOf(talk: Talk, view: DataView, flags: number, nowMs: number): BurstRefusal | null {
+    const { floor, limits } = this.services;
+    // What is left of a burst that silence ended: there is no speech in it, so no burst begins.
+    if (talk.claim !== 'talks' && (flags & END) !== 0 && view.byteLength === HEADER_BYTES) {
+      if (talk.burst !== 0) floor.release(talk, 'released', nowMs);
+      return 'no_burst';
+    }
+    if (this.session.reception.subscriptionTo(talk.talkgroup).mode !== 'talk') return 'listen_only';
+    if (nowMs < talk.mutedUntilMs) return 'muted';
+    const isSilent = nowMs - talk.lastFrameAtMs >= limits.talkSilenceMs;
+    if (talk.isMuted && (flags & START) === 0 && !isSilent) {
+      talk.lastFrameAtMs = nowMs;
+      return 'muted';
+    }
+    return null;
+  }
+
+  /** Begins a burst with this frame. null: it has begun, and `talk.claim` is `talks`. */
+  begin(talk: Talk, view: DataView, nowMs: number): BurstRefusal | null {
+    const { floor } = this.services;
+    talk.isMuted = false;
+    talk.lastFrameAtMs = nowMs;
+    if (talk.claim === 'talks') floor.release(talk, 'released', nowMs);
+    if (talk.burst === 0) {
+      if (this.countElsewhere(talk) >= TALKGROUPS_TALKING_MAX) return 'too_many_talkgroups';
+      if (this.muteIfTooMany(talk, nowMs)) return 'rate_limited';
+    }
+    talk.sequence = readSequence(view);
+    floor.begin(talk, nowMs);
+    return isTalking(talk) ? null : 'denied';
+  }
+
+  /** Why FLOOR_REQUEST does not reach the floor. null: it does. */
+  checkRequest(talk: Talk, nowMs: number): FloorRefusal | null {
+    if (!mayTalk(talk.membership)) return { code: 'retry_later', retryMs: RETRY_WITHDRAWN_MS };
+    if (this.session.reception.subscriptionTo(talk.talkgroup).mode !== 'talk') return { code: 'listen_only' };
+    if (talk.burst !== 0) return null;
+    if (this.countElsewhere(talk) >= TALKGROUPS_TALKING_MAX) return { code: 'too_many_talkgroups' };
+    if (nowMs >= talk.mutedUntilMs && !this.muteIfTooMany(talk, nowMs)) return null;
+    return { code: 'retry_later', retryMs: Math.ceil(talk.mutedUntilMs - nowMs) };
+  }
+
+  /** In how many other talkgroups it has the floor or waits for it. */
+  private countElsewhere(here: Talk): number {
+    let count = 0;
+    for (const talk of this.talks.values()) if (talk !== here && hasPart(talk)) count++;
+    return count;
+  }
+
+  /** true: one more burst would be too many, and it is muted there for a while. */
+  private muteIfTooMany(talk: Talk, nowMs: number): boolean {
+    if (!talk.starts.isFull(nowMs)) return false;
+    talk.mutedUntilMs = nowMs + MUTED_MS;
+    return true;
+  }
+}
+
+/** In a function, because floor control changes the claim behind the compiler's back. */
+const isTalking = ({ claim }: Talk) => claim === 'talks';

@@ -1,0 +1,164 @@
+// Takes the frames that one radio sends, from the engine's buffer to delivery: the hot path.
+import { type Close, closes } from '../../protocol/closes.js';
+import type { FrameRefusal } from '../../protocol/codes.js';
+import {
+  checkFrame,
+  ENCRYPTED,
+  END,
+  HEADER_BYTES,
+  readFlags,
+  readSequence,
+  readTalkgroup,
+  START,
+  stampFrame,
+  unwrapSequence,
+  VERSION_1,
+} from '../../protocol/frame.js';
+import type { Hearer } from '../delivery/hearer.js';
+import type { Peer } from '../delivery/peer.js';
+import type { DropReason } from '../figures/counts.js';
+import type { Talk } from '../floor/talk.js';
+import type { Budget } from '../limits/budget.js';
+import { mayTalk } from '../members/members.js';
+import { errorText } from './messages.js';
+import { Refusals } from './refusals.js';
+import type { UplinkServices } from './services.js';
+import { type Speaker, Talks } from './talks.js';
+
+/** A session as its uplink uses it. */
+export interface Sender extends Speaker {
+  readonly reception: Speaker['reception'] & Hearer;
+  close(close: Close): void;
+}
+
+/** Made when the session first talks or asks to. */
+export class Uplink {
+  readonly talks: Talks;
+  private readonly session: Sender;
+  private readonly services: UplinkServices;
+  /** The talk of the last accepted frame: a radio rarely changes its talkgroup between two frames. */
+  private lastTalk: Talk | null = null;
+  private refusals: Refusals | null = null;
+
+  constructor(session: Sender, services: UplinkServices) {
+    this.session = session;
+    this.services = services;
+    this.talks = new Talks(session, services);
+  }
+
+  /**
+   * One binary message. true: relayed. `message` is invalid when this returns: the engine takes its buffer back. The
+   * frame counts in the rates by `sentAtMs`: one from before WELCOME arrived earlier.
+   */
+  receive(peer: Peer, message: ArrayBuffer, nowMs: number, sentAtMs: number): boolean {
+    const { services } = this;
+    services.counts.framesIn++;
+    const view = new DataView(message); // the one new object per frame
+    if (checkFrame(view, services.limits.frameBytes) !== null) return this.refuse('bad_frame', 0, 0, nowMs);
+
+    const flags = readFlags(view);
+    const number = readTalkgroup(view);
+    let talk = this.lastTalk;
+    if (talk === null || talk.number !== number) {
+      talk = this.talks.in(number, nowMs);
+      if (talk === null) return this.refuse('not_member', number, flags, nowMs);
+      this.lastTalk = talk;
+    }
+    if (!talk.bucket.take(sentAtMs)) return this.refuseTooMany(talk, flags, nowMs);
+    if (!mayTalk(talk.membership)) return this.drop('withdrawn');
+
+    let started = 0;
+    if (talk.claim !== 'talks' || (flags & START) !== 0) {
+      if (!this.beginBurst(talk, view, flags, nowMs, sentAtMs)) return false;
+      started = START;
+    }
+    const exceeded = talk.spend(message.byteLength - HEADER_BYTES, sentAtMs);
+    if (exceeded !== null) return this.refuseExcess(talk, exceeded, flags, nowMs);
+    const { feed } = talk;
+    talk.relayed++;
+    feed.relayed++;
+    talk.lastFrameAtMs = nowMs;
+    talk.sequence = unwrapSequence(talk.sequence, readSequence(view));
+    stampFrame(
+      view,
+      VERSION_1 | started | talk.emergencyFlag | (flags & (END | ENCRYPTED)),
+      this.session.number,
+      talk.burst,
+    );
+    services.counts.framesRelayed++;
+    if (services.sampling.isArmed) services.sampling.take(nowMs, message.byteLength);
+    // What only its talker would hear is not handed to the engine.
+    if (feed.onlyHearer !== this.session.reception) {
+      services.fanout.audio(peer, feed, message, nowMs);
+      if (nowMs >= feed.askAtMs) services.pings.behindFrame(feed, nowMs);
+    }
+    if (feed.held !== null) services.holding.keep(feed, talk, message, nowMs);
+    if ((flags & END) !== 0) services.floor.release(talk, 'released', nowMs);
+    return true;
+  }
+
+  /** false: no burst begins with this frame, and the talker was told why if there was something to tell. */
+  private beginBurst(talk: Talk, view: DataView, flags: number, nowMs: number, sentAtMs: number): boolean {
+    const { talks } = this;
+    const refusal = talks.refusalOf(talk, view, flags, nowMs);
+    if (refusal === 'listen_only') return this.refuse(refusal, talk.number, flags, nowMs);
+    if (refusal !== null) return this.drop(refusal);
+    const exceeded = talk.exceeded(view.byteLength - HEADER_BYTES, sentAtMs);
+    if (exceeded !== null) return this.refuseExcess(talk, exceeded, flags, nowMs);
+    const denial = talks.begin(talk, view, nowMs);
+    if (denial === 'too_many_talkgroups' || denial === 'rate_limited')
+      return this.refuse(denial, talk.number, flags, nowMs);
+    this.refusals?.forget(talk.number);
+    return denial === null || this.drop(denial);
+  }
+
+  /** The session left the talkgroup. */
+  forget(talk: Talk): void {
+    this.talks.delete(talk.number);
+    if (this.lastTalk === talk) this.lastTalk = null;
+  }
+
+  private drop(reason: DropReason): false {
+    this.services.counts.dropped[reason]++;
+    return false;
+  }
+
+  /** All sockets of the user together send too much. When that goes on, the burst that one of them began last ends. */
+  private refuseExcess(talk: Talk, exceeded: Budget, flags: number, nowMs: number): false {
+    if (talk.claim === 'talks') talk.lastFrameAtMs = nowMs; // refused, but not silent: T1 does not end the burst
+    if (exceeded.isExceededForLong(nowMs)) {
+      const { membership } = talk;
+      const memberships = exceeded === talk.budget ? [membership] : membership.user.memberships.values();
+      this.services.floor.endNewest(memberships, nowMs);
+    }
+    return this.refuseTooMany(talk, flags, nowMs, 'over_budget');
+  }
+
+  /** Beyond a rate. An END ends its burst all the same, or the others would wait for T1 to talk. */
+  private refuseTooMany(talk: Talk, flags: number, nowMs: number, reason?: DropReason): false {
+    if ((flags & END) !== 0 && talk.claim === 'talks') this.services.floor.release(talk, 'released', nowMs);
+    return this.refuse('rate_limited', talk.number, flags, nowMs, reason);
+  }
+
+  /** Drops the frame. Its stream, until its next START or 2 s of silence, is told once. */
+  private refuse(
+    code: FrameRefusal,
+    number: number,
+    flags: number,
+    nowMs: number,
+    reason: DropReason = code,
+  ): false {
+    const { session } = this;
+    this.refusals ??= new Refusals(this.services.limits.framesPerSecond);
+    this.drop(reason);
+    if (this.refusals.isFlood(nowMs)) session.close(closes.rate_limited);
+    else if (this.refusals.isNews(number, (flags & START) !== 0, nowMs) && session.mayBeTold(nowMs))
+      this.tell(code, number);
+    return false;
+  }
+
+  private tell(code: FrameRefusal, number: number): void {
+    const talkgroup_id = this.talks.at(number)?.talkgroup.id;
+    this.session.send(errorText(code, code === 'not_member' ? { number } : { talkgroup_id }));
+  }
+}
