@@ -14,6 +14,8 @@ const LINK_BASE = '../bench/results/';
 
 /** One talker's frames of 20 ms. */
 const FRAMES_PER_SECOND = 50;
+/** A frame on the network: 60 bytes of Opus, 16 of frame header, 2 of WebSocket, 52 of TCP/IP. */
+const FRAME_BITS = 8 * (60 + 16 + 2 + 52);
 /** The share of a core's capacity to plan with. The rest is for reconnects, uneven talkgroups and slower machines. */
 const PLANNED_SHARE = 0.6;
 /** CPU per delivery over TLS, relative to plain text; measured with the bare engine and by no scenario. */
@@ -162,7 +164,7 @@ function memoryLines(results: Results): string[] {
   const radios = (GIB - start) / (perRadio * KIB);
   return [
     '',
-    `One GiB of memory: the service starts with ${figure(twoDigits(start / KIB / KIB), '')} MiB. With ${perRadio} KiB for an idle radio, the target of the bench, the rest is enough for ${figure(twoDigits(radios), '')} radios.`,
+    `One GiB of memory: the service starts with ${figure(twoDigits(start / KIB / KIB), '')} MiB, without PostgreSQL. With ${perRadio} KiB for an idle radio, the target of the bench, the rest is enough for ${figure(twoDigits(radios), '')} radios.`,
   ];
 }
 
@@ -188,15 +190,21 @@ function fleetsOf(results: Results): string[] {
       `${100 * talkingShare} %`,
       figure(talkers, ''),
       figure(streams, ''),
-      ...ways.map(({ planned }) => String(Math.ceil(streams / planned))),
+      `${figure(Math.round((streams * FRAMES_PER_SECOND * FRAME_BITS) / 1e6), '')} Mbit/s`,
+      ...ways.map(({ planned }) => String(nodesFor(talkers, planned))),
     ];
     return `| ${cells.join(' | ')} |`;
   });
   return [
-    '| radios | talking | talkers | streams | nodes, live | live, TLS | bundles | bundles, TLS |',
-    '|---|---|---|---|---|---|---|---|',
+    '| radios | talking | talkers | streams | network, live | nodes, live | live, TLS | bundles | bundles, TLS |',
+    '|---|---|---|---|---|---|---|---|---|',
     ...rows,
   ];
+}
+
+/** Each talker has a talkgroup of its own, and a talkgroup is on one node, so a node carries whole talkgroups. */
+function nodesFor(talkgroups: number, plannedStreams: number): number {
+  return Math.ceil(talkgroups / Math.floor(plannedStreams / (MEMBERS - 1)));
 }
 
 function otherServersOf({ results }: Results): string[] {

@@ -120,7 +120,11 @@ export type Radio = Listenable<RadioEvents> & {
   ping(): Promise<{ rttMs: number; server_time: number }>;
   /** Sends any message that the relay answers. Rejects with RadioError. */
   request(message: ClientMessage): Promise<ServerMessage>;
-  /** Connects again immediately and resumes the session. For an app that learns of a network change first. */
+  /**
+   * Connects again immediately and resumes the session. For an app that learns of a network change first. The relay moves
+   * the session, with a running burst, from the old connection if that one still lives. Until the radio is open again, it
+   * drops packets, receives nothing, and rejects its open requests.
+   */
   reconnect(): void;
   /** Disconnects for good. The relay does not keep the session. */
   close(): void;

@@ -196,6 +196,17 @@ async function startLink(t: Test, s: Service) {
   return { url: `ws://127.0.0.1:${proxy.port}`, reset: proxy.reset };
 }
 
+t.test('record.mjs writes the packets of a burst to a file', beside(), async (t) => {
+  const s = await shared;
+  const { ann, bob, id } = await twoPeople(s);
+  const [file, out] = [await speechFile('spoken.ogg', 50), join(folder, 'recorded.ogg')];
+  const records = start(t, [process.execPath, 'docs/examples/record.mjs', s.ws, bob.token, out]);
+  await records.says(/^connected$/m);
+  const talks = start(t, [...library, 'talk', s.ws, ann.token, id, file]);
+  t.strictSame([await talks.exit(), await records.exit()], [0, 0], talks.output() + records.output());
+  t.strictSame((await readOpus(out)).packets, (await readOpus(file)).packets);
+});
+
 t.test('a program with a worthless token stops and says why', async (t) => {
   const s = await shared;
   for (const program of programs) {
@@ -207,7 +218,7 @@ t.test('a program with a worthless token stops and says why', async (t) => {
 
 t.test('the JavaScript of the page is that of the programs', async (t) => {
   const sources = await Promise.all(
-    ['radio.mjs', 'raw-radio.mjs'].map((name) => readFile(`docs/examples/${name}`, 'utf8')),
+    ['radio.mjs', 'record.mjs', 'raw-radio.mjs'].map((name) => readFile(`docs/examples/${name}`, 'utf8')),
   );
   for (const fence of fencesOf('js')) {
     const isThere = sources.some((source) => holds(linesOf(source), linesOf(fence)));

@@ -44,6 +44,18 @@ function event<Name extends keyof RadioEvents>(
   });
 }
 
+/** A WebSocket, and those that radios made of it, for a test that breaks one or stops reading. */
+function keptSockets() {
+  const opened: WebSocket[] = [];
+  class KeptWebSocket extends WebSocket {
+    constructor(address: string) {
+      super(address);
+      opened.push(this);
+    }
+  }
+  return { WebSocket: KeptWebSocket, last: () => opened.at(-1) };
+}
+
 /** Resolves when the talk is in that state. */
 function reaches(talk: Talk, kind: TalkState['kind']): Promise<TalkState> {
   return new Promise((resolve) => {
@@ -158,6 +170,32 @@ t.test('a radio whose network changes goes on in the same session, its running b
   await b.ping();
   t.same(heard.slice(5), ['started 2', '2 #0', 'ended 2 released 1'], 'burst numbers go on');
   t.equal(b.gaps, 0);
+});
+
+t.test('a radio that reconnects while its old connection lives goes on in the same burst', async (t) => {
+  for (const floor_mode of ['open', 'single'] as const) {
+    const { s, ann, bob, group } = await annAndBob(t);
+    await s.admin.patch(`/talkgroups/${group.id}`, { floor_mode });
+    const [a, b] = [await radioOf(t, s, ann), await radioOf(t, s, bob)];
+    const heard: string[] = [];
+    b.on('talk_started', ({ burst }) => heard.push(`started ${burst}`));
+    b.on('audio', ({ burst, sequence }) => heard.push(`${burst} #${sequence}`));
+    b.on('talk_ended', ({ burst, code, frames }) => heard.push(`ended ${burst} ${code} ${frames}`));
+    const { session } = a;
+    const talk = a.talk({ talkgroupId: group.id });
+    talk.send(packet);
+    await reaches(talk, 'talking');
+    const open = event(a, 'open');
+    a.reconnect();
+    talk.send(packet);
+    t.match(await open, { resumed: true, session });
+    talk.send(packet);
+    talk.end(packet);
+    t.match(await talk.ended, { code: 'released', frames: 3 }, floor_mode);
+    t.equal(talk.dropped, 1, 'the packet from between the connections');
+    await b.ping();
+    t.same(heard, ['started 1', '1 #0', '1 #2', '1 #3', 'ended 1 released 3'], floor_mode);
+  }
 });
 
 t.test(
@@ -289,7 +327,8 @@ t.test('a new session that is refused its choices as too many gets them a moment
   const s = await service(t, { RESUME_MS: '0' });
   const bob = await s.person('bob');
   const ids = await s.talkgroups(bob, 200);
-  const [other, b] = [await bob.radio(), await radioOf(t, s, bob)];
+  const sockets = keptSockets();
+  const [other, b] = [await bob.radio(), await radioOf(t, s, bob, { ...sockets, random: () => 0 })];
   await b.subscribe({ talkgroupIds: ids, mode: 'listen' });
   const isAnswer = (message: { type: string }) => message.type === 'ERROR' || 'ref' in message;
   let refused: unknown;
@@ -297,7 +336,7 @@ t.test('a new session that is refused its choices as too many gets them a moment
   while (refused !== 'rate_limited') {
     while ((await other.asks({ type: 'SUBSCRIBE', talkgroup_ids: ids })).type === 'SUBSCRIBED');
     const answer = event(b, 'message', isAnswer);
-    b.reconnect();
+    sockets.last()?.terminate();
     const told = await answer;
     refused = told.type === 'ERROR' && told.code;
   }
@@ -311,7 +350,8 @@ t.test('what was chosen to hear is heard so, and again in a new session', async 
   const s = await service(t, { RESUME_MS: '0' });
   const [ann, bob] = [await s.person('ann'), await s.person('bob')];
   const [fire, police] = [await s.talkgroup('fire', ann, bob), await s.talkgroup('police', ann, bob)];
-  const [a, b] = [await radioOf(t, s, ann), await radioOf(t, s, bob)];
+  const sockets = keptSockets();
+  const [a, b] = [await radioOf(t, s, ann), await radioOf(t, s, bob, sockets)];
   t.same(await b.subscribe({ talkgroupIds: [fire.id], mode: 'events' }), []);
   await b.unsubscribe([police.id]);
   t.match(await b.subscribe({ talkgroupIds: ['00000000-0000-4000-8000-000000000000'] }), [
@@ -337,7 +377,7 @@ t.test('what was chosen to hear is heard so, and again in a new session', async 
 
   const open = event(b, 'open');
   const { session } = b;
-  b.reconnect();
+  sockets.last()?.terminate();
   t.match(await open, { resumed: false });
   t.not(b.session, session);
   await b.ping(); // behind the choices
@@ -350,15 +390,8 @@ t.test('what was chosen to hear is heard so, and again in a new session', async 
 t.test('who stopped reading is told what it missed, exactly, and hears live speech again', async (t) => {
   const { s, ann, bob, group } = await annAndBob(t, { BACKLOG_MS: '200' });
   const [a, c] = [await radioOf(t, s, ann), await radioOf(t, s, ann)];
-  const opened: WebSocket[] = [];
-  const b = await radioOf(t, s, bob, {
-    WebSocket: class extends WebSocket {
-      constructor(address: string) {
-        super(address);
-        opened.push(this);
-      }
-    },
-  });
+  const sockets = keptSockets();
+  const b = await radioOf(t, s, bob, sockets);
   const heard: string[] = [];
   b.on('audio', () => heard.push('frame'));
   b.on('lag', ({ missed }) => heard.push(`lag ${missed}`));
@@ -369,7 +402,7 @@ t.test('who stopped reading is told what it missed, exactly, and hears live spee
   const microphone = setInterval(() => talk.send(packet), 20);
   t.teardown(() => clearInterval(microphone));
   await event(b, 'audio');
-  const [socket] = opened;
+  const socket = sockets.last();
   socket?.pause();
   // Two seconds of speech, as another radio hears it: more than a second between two pings, and the backlog allowed.
   for (let frames = 0; frames < 100; frames++) await event(c, 'audio');

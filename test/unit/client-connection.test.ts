@@ -177,6 +177,7 @@ t.test('a radio told to reconnect does so at once, from whatever state but the l
   radio.reconnect();
   t.equal(sockets.length, 3);
   t.equal(radio.state, 'connecting');
+  t.equal(left?.closedWith, undefined, 'its session moves only while it is open');
   t.same(waits.splice(0), [0]);
   left?.closes(1006);
   t.equal(radio.state, 'connecting', 'the one it left does not count');
@@ -190,6 +191,26 @@ t.test('a radio told to reconnect does so at once, from whatever state but the l
   radio.reconnect();
   t.equal(sockets.length, 4);
   t.equal(clock.pending, 0);
+});
+
+t.test('the connection that a reconnect replaces is closed when the next one is open or fails', async (t) => {
+  for (const [next, closedWith] of [
+    [(world: ReturnType<typeof setUp>) => world.last().welcomes({ resumed: true }), null],
+    [(world: ReturnType<typeof setUp>) => world.last().closes(1006), null],
+    [(world: ReturnType<typeof setUp>) => world.last().closes(1008, 'invalid token'), null],
+    [(world: ReturnType<typeof setUp>) => world.clock.pass(10_000), null],
+    [(world: ReturnType<typeof setUp>) => world.radio.close(), 1000],
+  ] as const) {
+    const world = setUp();
+    world.last().welcomes();
+    world.radio.reconnect();
+    const [replaced, opening] = world.sockets;
+    t.match(opening?.address, 'resume=token-1');
+    world.radio.reconnect();
+    t.same([replaced?.closedWith, opening?.closedWith], [undefined, null], 'only the attempt is given up');
+    next(world);
+    t.equal(replaced?.closedWith, closedWith);
+  }
 });
 
 t.test('a link that swallows everything is noticed within 25 s and left', async (t) => {

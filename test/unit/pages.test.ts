@@ -23,8 +23,11 @@ t.test('figures are drawn from valid full runs only', async (t) => {
 
   t.match(draw([capacity, bundles], 'one-core'), '| live, plain text | 2,000 | 1,200 |');
   t.match(draw([capacity, bundles], 'one-core'), '| 60 ms bundles, plain text | 4,000 | 2,400 |');
-  // 400 talkers, 19,600 streams, of which a node is planned to carry 1,200
-  t.match(draw([capacity, bundles], 'fleets'), '| 20,000 | 2 % | 400 | 19,600 | 17 | 22 | 9 | 11 |');
+  // 400 talkgroups of 49 listeners. A node is planned with 1,200, 920, 2,400 and 1,800 streams: 24, 18, 48 and 36 of them.
+  t.match(
+    draw([capacity, bundles], 'fleets'),
+    '| 20,000 | 2 % | 400 | 19,600 | 1,019 Mbit/s | 17 | 23 | 9 | 12 |',
+  );
   for (const spoiled of [
     { ...capacity, faults: ['lost'] },
     { ...capacity, isQuick: true },

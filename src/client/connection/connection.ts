@@ -38,7 +38,10 @@ export type Connection = {
   send(data: string | Uint8Array<ArrayBuffer>): boolean;
   /** The same for a message with an answer. If nothing arrives for 10 s, the link is dead and the radio reconnects. */
   ask(text: string): boolean;
-  /** Ends the present connection, or the wait for the next one, and connects at once. */
+  /**
+   * Ends the wait for the next connection, or replaces the present one, and connects at once. The socket that is replaced
+   * stays open until the attempt succeeds or fails: the server moves the session from it, with a running burst.
+   */
   reconnect(): void;
   close(): void;
 };
@@ -65,6 +68,8 @@ export function createConnection(
   const { clock, random } = options;
   let state: ConnectionState = 'connecting';
   let socket: RadioSocket | null = null;
+  /** The socket that `reconnect` replaces, until the attempt has succeeded or failed. */
+  let replaced: RadioSocket | null = null;
   let attempt = 0;
   let openedAtMs = Number.NEGATIVE_INFINITY;
   let heardAtMs = 0;
@@ -96,8 +101,10 @@ export function createConnection(
     reconnect() {
       if (state === 'stopped') return;
       cancelTimer();
-      leave();
       const wasOpen = state === 'open';
+      if (wasOpen) replaced = socket;
+      else socket?.close();
+      socket = null;
       state = 'waiting';
       if (wasOpen) owner.waiting({ code: 1006, reason: 'reconnect', delayMs: 0 });
       if (state === 'waiting') connect();
@@ -145,6 +152,7 @@ export function createConnection(
     state = 'open';
     openedAtMs = clock.nowMs();
     resumeToken = welcome.resume_token;
+    closeReplaced();
     cancelTimer();
     cancelTimer = clock.after(QUIET_MS_MAX, watch);
     owner.opened(welcome);
@@ -181,11 +189,19 @@ export function createConnection(
     const left = socket;
     socket = null;
     left?.close(code);
+    closeReplaced(code);
+  }
+
+  /** Needed in a new session too: there the server has not closed the socket of the old one. */
+  function closeReplaced(code?: number): void {
+    replaced?.close(code);
+    replaced = null;
   }
 
   function lose({ code, reason }: Close): void {
     cancelTimer();
     socket = null;
+    closeReplaced();
     isAsking = false;
     if (code === 1008) resumeToken = null;
     const nowMs = clock.nowMs();
