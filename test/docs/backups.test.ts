@@ -66,6 +66,7 @@ t.test(
     const first = await startService(t, settings);
     const before = await fill(first, await first.login('admin', settings.ADMIN_PASSWORD));
     await carryOut('dump-database', { ...server, DATABASE_URL, BACKUP });
+    t.equal((await stat(BACKUP)).mode & 0o777, 0o600, 'only its owner can read the dump');
     await first.ask('POST', '/talkgroups', { token: before.admin, body: { name: 'after the dump' } });
     t.equal(await first.end(), 0);
 
