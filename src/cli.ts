@@ -55,7 +55,7 @@ program
 
 program
   .command('config')
-  .description('print the effective settings, with secrets masked')
+  .description('print the effective settings of this environment, with secrets masked')
   .addOption(
     new Option(
       '--format <format>',

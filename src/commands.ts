@@ -1,4 +1,5 @@
 // Runs the commands that need the settings or the database. cli.ts loads it when one of them runs.
+import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { createPasswords } from './auth/passwords.js';
@@ -11,7 +12,7 @@ import { isSamplePassword } from './credentials/samples.js';
 import { isUsername, normalizeUsername } from './credentials/usernames.js';
 import { type Database, openDatabase } from './db/client.js';
 import { deadlineIn } from './db/deadline.js';
-import { borrowEmbedded } from './db/embedded.js';
+import { borrowEmbedded, hasEmbedded } from './db/embedded.js';
 import { migrate } from './db/migrate.js';
 import { checkSecrets, rewrapSecrets } from './keys/secrets.js';
 import { createKeyring } from './keys/wrapping.js';
@@ -30,36 +31,40 @@ export async function addAdminCommand(
   const password = await readNewPassword();
   if (isSamplePassword(password, name)) fail('this password is too common: choose another one');
   const passwordHash = await createPasswords().hash(password);
-  const outcome = await withDatabase((database) =>
-    addAdmin(database, deadlineIn(COMMAND_MS), { username: name, passwordHash, promote }),
+  const outcome = await withDatabase(
+    (database) => addAdmin(database, deadlineIn(COMMAND_MS), { username: name, passwordHash, promote }),
+    { mayCreate: !promote },
   );
   if (outcome === 'kept') fail(`${name} is already an admin: nothing was changed`);
   if (outcome === 'plain_user') fail(`${name} is a plain user: use --promote to make it an admin`);
-  console.log(`${name}: ${outcome}`);
+  console.log(`${name}: ${outcome}${inDataDir()}`);
 }
 
 /** Adds a user, also while REGISTRATION is closed. Asks for the password. */
 export async function addUserCommand(username: string): Promise<void> {
   const name = readUsername(username);
   const passwordHash = await createPasswords().hash(await readNewPassword());
-  const added = await withDatabase((database) =>
-    register(database, deadlineIn(COMMAND_MS), { username: name, passwordHash }),
+  const added = await withDatabase(
+    (database) => register(database, deadlineIn(COMMAND_MS), { username: name, passwordHash }),
+    { mayCreate: true },
   );
   if (added === 'username_taken') fail(`username taken: ${name}`);
-  console.log(`${name}: created`);
+  console.log(`${name}: created${inDataDir()}`);
 }
 
 /** Revokes all tokens issued so far to a user. */
 export async function revokeCommand(username: string): Promise<void> {
   const name = normalizeUsername(username);
-  const known = await withDatabase((database) => revokeUser(database, deadlineIn(COMMAND_MS), name));
+  const known = await withDatabase((database) => revokeUser(database, deadlineIn(COMMAND_MS), name), {
+    mayCreate: false,
+  });
   if (!known) fail(`no such user: ${name}`);
   console.log(`${name}: revoked`);
 }
 
 /** Migrates the database to the schema version of this release. */
 export async function migrateCommand(): Promise<void> {
-  console.log(`database at version ${await withDatabaseUrl(migrate)}`);
+  console.log(`database at version ${await withDatabaseUrl(migrate, { mayCreate: true })}`);
 }
 
 /** Encrypts the master secrets with the first key of SECRETS_KEY. */
@@ -67,10 +72,13 @@ export async function rotateSecretsCommand(): Promise<void> {
   const keyring = createKeyring(readConfig().SECRETS_KEY);
   const { wrapsWith } = keyring;
   if (wrapsWith === null) fail('SECRETS_KEY is not set: no key to encrypt with');
-  const { wrapped, unreadable, left } = await withDatabase(async (database) => {
-    await checkSecrets(database, deadlineIn(COMMAND_MS), keyring);
-    return rewrapSecrets(database, keyring);
-  });
+  const { wrapped, unreadable, left } = await withDatabase(
+    async (database) => {
+      await checkSecrets(database, deadlineIn(COMMAND_MS), keyring);
+      return rewrapSecrets(database, keyring);
+    },
+    { mayCreate: false },
+  );
   console.log(`secrets encrypted with key ${wrapsWith}: ${wrapped}`);
   if (unreadable.length > 0) fail(`cannot decrypt the secrets of these talkgroups: ${unreadable.join(', ')}`);
   if (left > 0) fail(`${left} secrets were added by nodes with a different first key: run the command again`);
@@ -98,10 +106,26 @@ function fail(message: string): never {
   throw new Error(message);
 }
 
+/** The data directory for a message. Empty with DATABASE_URL. */
+function inDataDir(): string {
+  const { DATABASE_URL, DATA_DIR } = readConfig();
+  return DATABASE_URL === undefined ? ` in DATA_DIR ${resolve(DATA_DIR)}` : '';
+}
+
+interface Creation {
+  /** Without an embedded database in DATA_DIR, a command creates one (true) or fails (false). */
+  readonly mayCreate: boolean;
+}
+
 /** Uses the database of the running service, or starts the embedded one for this command alone. */
-async function withDatabaseUrl<T>(work: (url: string) => Promise<T>): Promise<T> {
+async function withDatabaseUrl<T>(work: (url: string) => Promise<T>, { mayCreate }: Creation): Promise<T> {
   const config = readConfig();
   if (config.DATABASE_URL !== undefined) return work(config.DATABASE_URL);
+  if (!(await hasEmbedded(config.DATA_DIR))) {
+    // An operator who forgot DATA_DIR would otherwise read `no such user` of an empty database.
+    if (!mayCreate) fail(`no database${inDataDir()}: set DATA_DIR or DATABASE_URL as for the service`);
+    console.error(`new database${inDataDir()}`);
+  }
   const embedded = await borrowEmbedded({ dataDir: config.DATA_DIR, log: createLog('warn') });
   try {
     return await work(embedded.url);
@@ -110,7 +134,7 @@ async function withDatabaseUrl<T>(work: (url: string) => Promise<T>): Promise<T>
   }
 }
 
-function withDatabase<T>(work: (database: Database) => Promise<T>): Promise<T> {
+function withDatabase<T>(work: (database: Database) => Promise<T>, creation: Creation): Promise<T> {
   return withDatabaseUrl(async (url) => {
     await migrate(url);
     const database = openDatabase({ url, connections: 1, log: createLog('warn') });
@@ -120,7 +144,7 @@ function withDatabase<T>(work: (database: Database) => Promise<T>): Promise<T> {
     } finally {
       await database.close();
     }
-  });
+  }, creation);
 }
 
 function readUsername(text: string): string {

@@ -4,8 +4,11 @@ import { createRadio as createAnyRadio, type Radio, type RadioOptions } from './
 
 export * from './radio.js';
 
-// Opus does not compress further, and compression would only delay the packets.
-class UncompressedWebSocket extends WebSocket {
+/**
+ * The WebSocket of `ws` without compression, because Opus does not compress further and compression would only delay the
+ * packets. Its `error` event has the cause of a failed connection, which its close event does not have.
+ */
+export class UncompressedWebSocket extends WebSocket {
   constructor(address: string) {
     super(address, { perMessageDeflate: false });
   }

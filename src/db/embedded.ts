@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import { hasCode } from '../files.js';
 import { usableBinaries } from './embedded/binaries.js';
 import { type Claim, claim, lockServer, type Taken } from './embedded/claim.js';
-import { initialise, type Place, readPassword, settle } from './embedded/cluster.js';
+import { initialise, isInitialised, type Place, readPassword, settle } from './embedded/cluster.js';
 import { removeDeadLocks } from './embedded/pid-file.js';
 import { type Postmaster, startPostmaster } from './embedded/postmaster.js';
 import {
@@ -56,6 +56,9 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedP
 
 const inUse = ({ dataDir }: EmbeddedOptions, { takenBy }: Taken) =>
   `DATA_DIR ${dataDir} is in use by another instance, possibly in another container (${takenBy}).`;
+
+/** Whether there is an embedded database in the data folder. Changes nothing. */
+export const hasEmbedded = (dataDir: string): Promise<boolean> => isInitialised(dataDir);
 
 /** Connection string of the server some living process runs on the data folder, or null. */
 export async function runningEmbedded(dataDir: string): Promise<string | null> {

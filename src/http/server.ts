@@ -167,7 +167,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     routes: registered,
     async listen() {
       const { HOST: host, PORT: port } = config;
-      await app.listen({ host, port, backlog: BACKLOG }).catch((error) => {
+      // The line of the log. fastify does not know that `serve` made a server with TLS.
+      const listenTextResolver = (address: string) =>
+        `Server listening at ${config.TLS_CERT_FILE === undefined ? address : address.replace('http:', 'https:')}`;
+      await app.listen({ host, port, backlog: BACKLOG, listenTextResolver }).catch((error) => {
         throw portError(error, { name: 'PORT', host, port }) ?? error;
       });
       return { port: (app.server.address() as AddressInfo).port }; // a string only for pipes

@@ -19,7 +19,10 @@ export type Presented = 'rest' | 'relay' | 'relay_without_sni';
 type RelayAnswer = 'presented' | 'changed' | 'no name left' | 'rejected';
 
 export interface CertificateRenewal {
-  /** Looks now, for what has changed since `first`, and from now on once per `everyMs`. */
+  /**
+   * Looks now, for what has changed since `first`, and from now on once per `everyMs`. Warns when clients reject `first`
+   * because of its dates.
+   */
   start(): void;
   /** Looks now, or right after a look that is under way. */
   look(): Promise<Look>;
@@ -125,6 +128,9 @@ export function createCertificateRenewal(options: Options): CertificateRenewal {
 
   return {
     start() {
+      const reason = unfitAt(nowMs(), first);
+      // The service starts all the same: metrics and alerts work, and the renewed pair needs no second start.
+      if (reason !== null) log.warn({ ...files, reason }, 'certificate not valid, clients reject it');
       const check = () => {
         lookInTurn().catch((error: Error) => log.warn({ err: error }, 'certificate check failed'));
       };

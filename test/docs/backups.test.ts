@@ -1,5 +1,6 @@
 // The steps of docs/operations.md that make a database, back it up and bring it back, carried out as they are written.
-import { chmod, mkdtemp, rename, rm } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { chmod, mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -24,14 +25,29 @@ t.test('a copy of DATA_DIR brings back accounts, tokens, memberships and positio
   await second.ask('POST', '/talkgroups', { token: before.admin, body: { name: 'after the backup' } });
   t.equal(await second.end(), 0);
 
+  await t.rejects(carryOut('restore-data', { DATA_DIR, BACKUP }), /exit code 1/, 'not onto other data');
   await rename(DATA_DIR, join(folder, 'old'));
+  await t.rejects(carryOut('restore-data', { DATA_DIR, BACKUP: join(folder, 'typo') }), /exit code 1/);
   await carryOut('restore-data', { DATA_DIR, BACKUP });
   const third = await startService(t, { DATA_DIR });
   t.equal(third.password, null, 'no new admin');
   await third.login('admin', password);
   t.same(await contentOf(third, before), before.content);
   t.equal(await third.end(), 0);
+
+  const mount = join(folder, 'mount');
+  await mkdir(mount, { mode: 0o700 });
+  await mkdir(join(mount, 'lost+found'));
+  await carryOut('restore-data', { DATA_DIR: mount, BACKUP });
+  t.same((await readdir(mount)).sort(), [...(await readdir(BACKUP)), 'lost+found'].sort());
+  for (const name of ['.', 'postgres'])
+    t.match(await stat(join(mount, name)), ownerOf(await stat(join(BACKUP, name))), name);
+  const fourth = await startService(t, { DATA_DIR: mount });
+  t.same(await contentOf(fourth, before), before.content);
+  t.equal(await fourth.end(), 0);
 });
+
+const ownerOf = ({ uid, gid, mode }: Stats) => ({ uid, gid, mode });
 
 t.test(
   'an external database is made from nothing, dumped, and brought back from the dump',
@@ -50,6 +66,7 @@ t.test(
     const first = await startService(t, settings);
     const before = await fill(first, await first.login('admin', settings.ADMIN_PASSWORD));
     await carryOut('dump-database', { ...server, DATABASE_URL, BACKUP });
+    t.equal((await stat(BACKUP)).mode & 0o777, 0o600, 'only its owner can read the dump');
     await first.ask('POST', '/talkgroups', { token: before.admin, body: { name: 'after the dump' } });
     t.equal(await first.end(), 0);
 

@@ -1,4 +1,5 @@
 // Renewal of the TLS certificate in the running service: what new connections are presented, and what open ones notice.
+import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -228,6 +229,20 @@ t.test('reload says what became of the pair, and one that cannot be used is logg
   t.ok(performance.now() - signalledAt < 8000);
   t.notOk(existsSync(join(settings.DATA_DIR, 'reload-0.sock')));
   t.match(await reload(), { code: 1, output: /^no service with TLS answers at .*reload-0\.sock/ });
+});
+
+t.test('a service with an expired certificate starts, warns, and presents the renewed one', async (t) => {
+  const [expired, renewed] = [issue({ expiresInS: -60 }), issue()];
+  const { settings, swap } = await certificateFolder(t, expired);
+  const environment = { ...settings, LOG_LEVEL: 'warn', DATABASE_URL: await migratedDatabase(t) };
+  const s = await serviceProcess(t, environment);
+  const warning =
+    /"reason":"the certificate in TLS_CERT_FILE expired 20[^"]+","msg":"certificate not valid, clients reject it"/;
+  await eventually(() => assert.match(s.output(), warning));
+  t.equal(await presentedAt(s.ws, 'localhost'), expired.fingerprint);
+  await swap(renewed);
+  await askToReload({ DATA_DIR: settings.DATA_DIR, PORT: 0 });
+  await isPresented(s, { rest: renewed, relay: renewed }, 'localhost');
 });
 
 t.test('reload fails when no service with TLS runs', async (t) => {

@@ -1,7 +1,9 @@
 // Runs the commands that manage accounts, tokens, the schema and settings.
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import t from 'tap';
+import { chmod, mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
 import { runCommand, service } from '../helpers/service.js';
 
 /** One command beside a service that has this database. */
@@ -83,6 +85,44 @@ t.test('revoke ends all earlier tokens and live sockets, and a new login works i
   await other.settled();
   t.match(await run(s.url, ['revoke', 'nobody']), { code: 1, output: /no such user/ });
 });
+
+t.test('commands about existing accounts and secrets do not create a database', async (t) => {
+  const folder = await openFolder(t);
+  for (const DATA_DIR of [join(folder, 'missing'), folder]) {
+    const SECRETS_KEY = createHash('sha256').update(DATA_DIR).digest('base64');
+    for (const args of [
+      ['revoke', 'ann'],
+      ['admin', 'add', 'ann', '--promote'],
+      ['secrets', 'rotate'],
+    ]) {
+      t.match(await runCommand(args, { DATA_DIR, SECRETS_KEY }, 'a password\n'), {
+        code: 1,
+        output: `no database in DATA_DIR ${DATA_DIR}: set DATA_DIR or DATABASE_URL as for the service\n`,
+      });
+    }
+  }
+  t.strictSame(await readdir(folder), []);
+});
+
+t.test('admin add and user add name the data directory, and whether its database is new', async (t) => {
+  const DATA_DIR = join(await openFolder(t), 'data');
+  const add = async (...args: string[]) => (await runCommand(args, { DATA_DIR }, 'a password\n')).output;
+  t.equal(
+    await add('admin', 'add', 'chief'),
+    `new database in DATA_DIR ${DATA_DIR}\nchief: created in DATA_DIR ${DATA_DIR}\n`,
+  );
+  t.equal(await add('user', 'add', 'ann'), `ann: created in DATA_DIR ${DATA_DIR}\n`);
+  t.equal(await add('admin', 'add', 'ann', '--promote'), `ann: promoted in DATA_DIR ${DATA_DIR}\n`);
+  t.match(await runCommand(['revoke', 'ann'], { DATA_DIR }), { code: 0, output: 'ann: revoked' });
+});
+
+/** An empty folder that the account of the database can enter. */
+async function openFolder(t: Test): Promise<string> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'talkgroup-radio-cli-')));
+  await chmod(folder, 0o755);
+  t.teardown(() => rm(folder, { recursive: true }));
+  return folder;
+}
 
 t.test('migrate prints the version, and health checks whether the service answers', async (t) => {
   const s = await service(t);

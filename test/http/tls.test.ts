@@ -1,9 +1,11 @@
 // TLS: with certificate and key, both listeners speak it and nothing else.
+import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import t from 'tap';
 import { readConfig } from '../../src/config/config.js';
-import { connect, service } from '../helpers/service.js';
+import { eventually } from '../helpers/eventually.js';
+import { connect, service, serviceProcess } from '../helpers/service.js';
 
 const [certificate, key] = ['test/helpers/tls-cert.pem', 'test/helpers/tls-key.pem'];
 const ca = readFileSync(certificate);
@@ -32,6 +34,17 @@ t.test('both doors speak TLS', async (t) => {
   const plain = await connect(t, `${s.ws}/ws?token=${ann.token}`);
   t.equal(plain.welcome, null, 'neither does the relay');
 });
+
+for (const [settings, scheme] of [
+  [{}, 'http'],
+  [{ TLS_CERT_FILE: certificate, TLS_KEY_FILE: key }, 'https'],
+] as const) {
+  t.test(`the log names the address of REST with ${scheme}`, async (t) => {
+    const s = await serviceProcess(t, { ...settings, LOG_LEVEL: 'info' });
+    const line = `"msg":"Server listening at ${scheme}://${new URL(s.rest).host}"`;
+    await eventually(() => assert.ok(s.output().includes(line)));
+  });
+}
 
 for (const other of ['test/helpers/missing.pem', certificate]) {
   t.test(`${other} in place of the key refuses to start`, async (t) => {

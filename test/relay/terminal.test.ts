@@ -1,5 +1,10 @@
 // Runs two radios in terminals against the relay: the file of the listener has the audio of the talker.
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo, Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -138,6 +143,40 @@ t.test(
     t.match(lines.slice(-3), ['queued in Alpha: 1 of 1', /^talking in Alpha/, /^released/]);
   },
 );
+
+t.test('a radio that cannot connect prints the cause', async (t) => {
+  const tls = {
+    cert: readFileSync('test/helpers/tls-cert.pem'),
+    key: readFileSync('test/helpers/tls-key.pem'),
+  };
+  const [secure, plain] = [createTlsServer(tls), createServer((_request, response) => response.end())];
+  for (const server of [secure, plain]) {
+    t.teardown(() => server.close());
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+  }
+  const at = (server: Server) => `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const cases: [url: string, cause: RegExp][] = [
+    [`wss://${at(secure)}`, /self-signed certificate/],
+    [`ws://${at(plain)}`, /Unexpected server response: 200/],
+    [`wss://${at(plain)}`, /EPROTO.*wrong version number/],
+    ['ws://127.0.0.1:1', /connect ECONNREFUSED 127\.0\.0\.1:1/],
+    ['ws://radio.invalid', /getaddrinfo E\w+ radio\.invalid/],
+  ];
+  for (const [url, cause] of cases) {
+    const interrupt = new AbortController();
+    const lines: string[] = [];
+    await listenToFile({
+      ...{ url, token: 'of nobody', out: join(t.testdir({}), 'heard.ogg') },
+      signal: interrupt.signal,
+      report(line) {
+        lines.push(line);
+        interrupt.abort();
+      },
+    });
+    const [, said = ''] = /^not connected \(1006 (.*)\), retry in \d\.\d s$/.exec(lines[0] ?? '') ?? [];
+    t.match(said, cause, `${url}: ${lines[0]}`);
+  }
+});
 
 t.test('a listener prints emergencies', async (t) => {
   const { group, talker, listener, out } = await setUp(t);

@@ -136,3 +136,36 @@ t.test('the relay decides first, and a pair that it does not take is logged once
   t.same([asked.length, onRest.length], [7, 2], 'two looks at once are one after the other');
   renewal.close();
 });
+
+t.test('the start warns of a certificate that clients reject, and of no other', async (t) => {
+  const folder = t.testdir({});
+  const files = { certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') };
+  const warnings = async ({ cert, key }: Pair) => {
+    writeFileSync(files.certFile, cert);
+    writeFileSync(files.keyFile, key);
+    const first = await readCertificate(files);
+    if (first.kind !== 'pair') throw new Error(first.reason);
+    const logged: object[] = [];
+    const renewal = createCertificateRenewal({
+      files,
+      first: first.pair,
+      rest: { present: () => {} },
+      relay: { present: async () => 'presented' },
+      log: { info() {}, warn: (fields, message) => void logged.push({ ...fields, message }) },
+    });
+    renewal.start();
+    t.match(await renewal.look(), { isPresented: true, text: /^certificate unchanged/ });
+    renewal.close();
+    return logged;
+  };
+
+  const message = 'certificate not valid, clients reject it';
+  const { certFile, keyFile } = files;
+  t.match(await warnings(issue({ expiresInS: -60 })), [
+    { certFile, keyFile, message, reason: /^the certificate in TLS_CERT_FILE expired 20/ },
+  ]);
+  t.match(await warnings(issue({ validFromS: 3600 })), [
+    { message, reason: /^the certificate in TLS_CERT_FILE is not valid before 20/ },
+  ]);
+  t.strictSame(await warnings(issue()), []);
+});

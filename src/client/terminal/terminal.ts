@@ -3,7 +3,14 @@ import { PAYLOAD_BYTES_MAX } from '../../protocol/frame.js';
 import { createOpusWriter, readOpus } from '../audio/ogg.js';
 import { speak } from '../audio/speak.js';
 import { isWhole } from '../connection/parse.js';
-import { createRadio, type Radio, RadioError, type Talkgroup, type TalkOutcome } from '../node.js';
+import {
+  createRadio,
+  type Radio,
+  RadioError,
+  type Talkgroup,
+  type TalkOutcome,
+  UncompressedWebSocket,
+} from '../node.js';
 import { createRecorder, type Recorded } from './recorder.js';
 
 /** `url` of the relay, the JWT, a `signal` that ends the command early, and a function that prints a line. */
@@ -114,10 +121,22 @@ function describe(outcome: TalkOutcome, packets: number): string {
 }
 
 function openRadio({ url, token, report = () => {} }: TerminalOptions): Radio {
-  const radio = createRadio({ url, token });
-  radio.on('waiting', ({ code, reason, delayMs }) =>
-    report(`not connected (${code}${reason && ` ${reason}`}), retry in ${seconds(delayMs)}`),
-  );
+  /** Why the latest attempt failed, such as an unknown host or CA. */
+  let cause = '';
+  class ExplainingWebSocket extends UncompressedWebSocket {
+    constructor(address: string) {
+      super(address);
+      cause = '';
+      this.on('error', (error: NodeJS.ErrnoException) => {
+        cause = (error.message || error.code || '').trim(); // no message when a name has several addresses
+      });
+    }
+  }
+  const radio = createRadio({ url, token, WebSocket: ExplainingWebSocket });
+  radio.on('waiting', ({ code, reason, delayMs }) => {
+    const why = [code, reason || cause].filter(Boolean).join(' ');
+    report(`not connected (${why}), retry in ${seconds(delayMs)}`);
+  });
   return radio;
 }
 

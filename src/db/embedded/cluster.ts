@@ -54,6 +54,12 @@ export async function settle(configured: string): Promise<Place> {
   return settle(configured);
 }
 
+/** Whether a data folder has a cluster: `initialise` leaves either a whole one or none. Changes nothing. */
+export async function isInitialised(configured: string): Promise<boolean> {
+  const link = join(configured, 'postgres');
+  return exists((await linkTarget(link)) ?? link);
+}
+
 async function linkTarget(link: string): Promise<string | null> {
   try {
     const target = resolve(dirname(link), await readlink(link));
