@@ -26,9 +26,14 @@ import { composeRelay, HANDSHAKES, type Handshakes } from './relay/compose.js';
 import type { RelaySide } from './relay/relay-side.js';
 import { startRelayThread } from './relay/threads/host.js';
 import { restRoutes } from './rest.js';
-import { certificateFiles, readCertificate } from './tls/certificate.js';
+import {
+  type Certificate,
+  type CertificateFiles,
+  certificateFiles,
+  readCertificate,
+} from './tls/certificate.js';
 import { createReloadServer } from './tls/reload.js';
-import { type CertificateRenewal, createCertificateRenewal } from './tls/renewal.js';
+import { createCertificateRenewal } from './tls/renewal.js';
 
 /** A service that is built and not yet listening. */
 export interface Service {
@@ -103,6 +108,7 @@ export async function compose(
     closers.push(() => hashing.close());
     const passwords = createPasswords({ bcrypt: hashing, waitingMax: config.LOGIN_QUEUE });
     const limits = createLimits(limitsIn(config));
+    const tls = await tlsOf(config);
     const relay: RelaySide =
       config.RELAY_THREADS === 0
         ? composeRelay({
@@ -125,13 +131,15 @@ export async function compose(
     const fixes = openFixIntake(database);
     const http = createHttpServer({
       config,
+      certificate: tls?.first ?? null,
       guard: (app) => addGuard(app, { config, tokenKeys, database }),
       ready,
       log,
       overflow: authOverflow(passwords),
       routes: restRoutes({ ...listing, config, passwords, limits, wrap, storeFix: fixes.storeFix }),
     });
-    const renewal = await renewalOf({ rest: http, relay });
+    const renewal =
+      tls && createCertificateRenewal({ ...tls, rest: http, relay, everyMs: certificateLookMs, log });
     const metrics = createMetricsServer({ config, log }, async () => ({
       notReady: ready(),
       relay: await relay.figures(),
@@ -192,29 +200,20 @@ export async function compose(
     };
   }
 
-  /** Null without TLS. */
-  async function renewalOf(
-    listeners: Pick<Parameters<typeof createCertificateRenewal>[0], 'rest' | 'relay'>,
-  ): Promise<CertificateRenewal | null> {
-    const files = certificateFiles(config);
-    if (files === null) return null;
-    const first = await readCertificate(files);
-    if (first.kind === 'unusable') throw new ConfigError(first.reason);
-    listeners.rest.present(first.pair); // it has read the files before, and they may have changed
-    return createCertificateRenewal({
-      files,
-      first: first.pair,
-      ...listeners,
-      everyMs: certificateLookMs,
-      log,
-    });
-  }
-
   async function embedded(): Promise<string> {
     const postgres = await startEmbedded({ dataDir: config.DATA_DIR, log, signal });
     closers.push(() => postgres.stop());
     return postgres.url;
   }
+}
+
+/** The files of the certificate and what is in them now. Null without TLS. */
+async function tlsOf(config: Config): Promise<{ files: CertificateFiles; first: Certificate } | null> {
+  const files = certificateFiles(config);
+  if (files === null) return null;
+  const reading = await readCertificate(files);
+  if (reading.kind === 'unusable') throw new ConfigError(reading.reason);
+  return { files, first: reading.pair };
 }
 
 /** The reason as /readyz and the metrics give it. */

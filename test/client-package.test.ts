@@ -1,7 +1,7 @@
 // The client as a package: what an app imports, in Node and bundled for a browser, from a folder outside the repository.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -11,6 +11,7 @@ import t, { type Test } from 'tap';
 import ts from 'typescript';
 import { WebSocket as WsSocket } from 'ws';
 import { eventually } from './helpers/eventually.js';
+import { fencesOf, readPage } from './helpers/pages.js';
 import { type Person, type Service, service } from './helpers/service.js';
 
 const run = promisify(execFile);
@@ -224,8 +225,10 @@ export const mode: Snapshot['floor_mode'] = 'closed';
 });
 
 t.test('the commands of the WebSocket guide add the package to an app', async (t) => {
-  const page = await readFile('docs/websocket-guide.md', 'utf8');
-  const commands = /^```sh\n(cd [^`]*npm install[^`]*)```$/m.exec(page)?.[1] ?? 'false';
+  const { text: commands = 'false' } =
+    fencesOf(readPage('docs/websocket-guide.md')).find(
+      ({ language, text }) => language === 'sh' && /^cd .*npm install/s.test(text),
+    ) ?? {};
   const workspace = join(folder, 'workspace');
   const app = join(workspace, 'my-app');
   await mkdir(app, { recursive: true });

@@ -1,5 +1,4 @@
 // Creates the Node server below fastify, with its time limits, and answers the requests that no route receives.
-import { readFileSync } from 'node:fs';
 import {
   createServer,
   type IncomingMessage,
@@ -27,8 +26,20 @@ const LINGER_MS_MAX = 1000;
  */
 export type Overflow = ReadonlyMap<string, (address?: string) => RefusalCode | null>;
 
+/** A certificate chain and its private key, in PEM. */
+export interface CertifiedKey {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+}
+
+/** By whether the server speaks TLS, its event for a connection that can carry requests. */
+export const openedEvent = (certificate: CertifiedKey | null) =>
+  certificate === null ? 'connection' : 'secureConnection';
+
 export interface ListenerOptions {
   readonly config: ListenerSettings;
+  /** Null: plain text. */
+  readonly certificate: CertifiedKey | null;
   readonly counts: HttpCounts;
   readonly overflow: Overflow;
   /** Headers that these answers share with the answers of the routes. */
@@ -36,14 +47,15 @@ export interface ListenerOptions {
 }
 
 export interface Listener {
-  /** Creates the server, with TLS if it is set. `handle` receives every request that can be routed. */
+  /** Creates the server, with TLS if it has a certificate. `handle` receives every request that can be routed. */
   serve(handle: RequestListener): Server;
   /** Handles Node's `clientError`: bytes that are not HTTP, or that arrived too slowly. */
   answerClientError(error: Error & { code?: string }, socket: Duplex): void;
 }
 
 /** Creates the part of the server below fastify. */
-export function createListener({ config, counts, overflow, commonHeaders }: ListenerOptions): Listener {
+export function createListener(options: ListenerOptions): Listener {
+  const { config, certificate, counts, overflow, commonHeaders } = options;
   /** The newest response of each connection, finished or not. */
   const newest = new WeakMap<Duplex, ServerResponse>();
   /** Connections that had their last answer; what still arrives on them is discarded. */
@@ -59,13 +71,13 @@ export function createListener({ config, counts, overflow, commonHeaders }: List
       if (fault === null) handle(request, response);
       else refuseRequest(request, response, fault);
     };
-    const server = createServerFor(config);
+    const server = createServerFor({ config, certificate });
     server.maxConnections = config.REST_CONNECTIONS;
     const countDrop = () => counts.connectionsDropped++;
     server.on('drop', countDrop);
     limitConnections(server, { connections: config.REST_CONNECTIONS, addressOf, onDropped: countDrop });
     endUnread(server, {
-      event: config.TLS_CERT_FILE === undefined ? 'connection' : 'secureConnection',
+      event: openedEvent(certificate),
       msMax: 1000 * config.ANSWER_TIMEOUT_S,
       onEnded: () => counts.answersStalled++,
     });
@@ -138,7 +150,7 @@ const clientFaults: Readonly<Record<string, RefusalCode>> = {
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 'body_too_large',
 };
 
-function createServerFor(config: ListenerSettings): Server {
+function createServerFor({ config, certificate }: Pick<ListenerOptions, 'config' | 'certificate'>): Server {
   const limits = {
     headersTimeout: 1000 * config.HEADERS_TIMEOUT_S,
     requestTimeout: 1000 * config.REQUEST_TIMEOUT_S,
@@ -147,10 +159,9 @@ function createServerFor(config: ListenerSettings): Server {
     maxHeaderSize: config.HEADER_BYTES,
     requireHostHeader: false, // Node would answer without a body; faultOf looks instead
   } satisfies ServerOptions;
-  const { TLS_CERT_FILE: cert, TLS_KEY_FILE: key } = config;
-  if (cert === undefined || key === undefined) return createServer(limits);
-  const files = { cert: readFileSync(cert), key: readFileSync(key) };
-  return createTlsServer({ ...limits, ...files, handshakeTimeout: limits.headersTimeout });
+  if (certificate === null) return createServer(limits);
+  const { cert, key } = certificate;
+  return createTlsServer({ ...limits, cert, key, handshakeTimeout: limits.headersTimeout });
 }
 
 /** Ready-made answers: in a storm the same one is given a thousand times. */

@@ -22,7 +22,7 @@ import { countAnswer, type HttpCounts, newHttpCounts } from './counts.js';
 import { addDocs } from './docs.js';
 import { failureAnswerer } from './failures.js';
 import { healthRoutes } from './health.js';
-import { createListener, type Overflow } from './listener.js';
+import { type CertifiedKey, createListener, type Overflow, openedEvent } from './listener.js';
 import { listRoutes, type RegisteredRoute, refuseUnknown } from './router.js';
 import type { HttpSettings } from './settings.js';
 
@@ -37,6 +37,8 @@ declare module 'fastify' {
 
 export interface HttpServerOptions {
   readonly config: HttpSettings;
+  /** Presented to clients until `present` replaces it. Null: plain text. */
+  readonly certificate: CertifiedKey | null;
   /** Adds the check of the caller to the routes that are registered after it. */
   readonly guard: (app: FastifyInstance) => void;
   /** The reason that /readyz gives. null: the service can serve. */
@@ -52,7 +54,7 @@ export interface HttpServer {
   /** Resolves with the port when it accepts connections. Rejects when the port is in use or a route has no access. */
   listen(): Promise<{ port: number }>;
   /** Presents this certificate to new connections. Open connections keep theirs. Only for a server with TLS. */
-  present(pair: { readonly cert: Buffer; readonly key: Buffer }): void;
+  present(certificate: CertifiedKey): void;
   /** Adds `Connection: close` to every answer from now on. The server still accepts requests. */
   drain(): void;
   /**
@@ -96,7 +98,7 @@ const BACKLOG = 4096;
 
 /** Creates the server with its routes. It listens after `listen`. */
 export function createHttpServer(options: HttpServerOptions): HttpServer {
-  const { config, guard, ready, log, routes, overflow = new Map() } = options;
+  const { config, certificate, guard, ready, log, routes, overflow = new Map() } = options;
   const counts = newHttpCounts();
   /** Monotonic (ms); null: not draining. */
   let drainedAt: number | null = null;
@@ -104,7 +106,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const answerFailure = failureAnswerer(counts);
 
   // Bytes. The listener answers what is no request, and requests above a limit. fastify gets the rest.
-  const listener = createListener({ config, counts, overflow, commonHeaders });
+  const listener = createListener({ config, certificate, counts, overflow, commonHeaders });
   const app = fastify({
     serverFactory: listener.serve,
     clientErrorHandler: listener.answerClientError,
@@ -120,7 +122,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
   // Headers every answer carries.
   app.register(sensible);
-  app.register(helmet, { contentSecurityPolicy: NOTHING_TO_LOAD, hsts: config.TLS_CERT_FILE !== undefined });
+  app.register(helmet, { contentSecurityPolicy: NOTHING_TO_LOAD, hsts: certificate !== null });
   if (config.CORS_ORIGINS !== null) allowOrigins(app, config.CORS_ORIGINS);
   app.addHook('onSend', async (_request, reply) => {
     if (drainedAt !== null) reply.header('connection', 'close');
@@ -130,10 +132,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const registered = listRoutes(app);
   startClock(app);
   refuseUnknown(app, registered);
-  const connections = watchConnections(
-    app,
-    config.TLS_CERT_FILE === undefined ? 'connection' : 'secureConnection',
-  );
+  const connections = watchConnections(app, openedEvent(certificate));
   guard(app);
   addBodyParsers(app);
   app.setValidatorCompiler(validatorCompiler);

@@ -2,9 +2,6 @@
 
 /** The connections and requests that the server accepts, and their time limits. */
 export interface ListenerSettings {
-  /** Both or none; none: plain text. */
-  readonly TLS_CERT_FILE?: string | undefined;
-  readonly TLS_KEY_FILE?: string | undefined;
   /** Addresses and CIDR ranges. Empty: X-Forwarded-For is ignored. */
   readonly TRUST_PROXY: readonly string[];
   readonly REST_CONNECTIONS: number;

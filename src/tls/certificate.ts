@@ -85,10 +85,13 @@ function examine(cert: Buffer, key: Buffer): CertificateReading {
   };
 }
 
+const END_OF_CERTIFICATE = '-----END CERTIFICATE-----';
+
 /** A file that is half-written may hold the first certificate alone, and the beginning of the next one. */
 function isWhole(cert: Buffer): boolean {
-  const [behind = ''] = cert.toString('latin1').split('-----END CERTIFICATE-----').slice(1).slice(-1);
-  return cert.includes('-----END CERTIFICATE-----') && !/^-/m.test(behind);
+  const text = cert.toString('latin1');
+  const end = text.lastIndexOf(END_OF_CERTIFICATE);
+  return end >= 0 && !/^-/m.test(text.slice(end + END_OF_CERTIFICATE.length));
 }
 
 export function digestOf(cert: Buffer, key: Buffer): string {

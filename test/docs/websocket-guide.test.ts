@@ -9,15 +9,14 @@ import { readOpus, writeOpus } from '../../src/client/audio/ogg.js';
 import { nextStep } from '../../src/client/connection/backoff.js';
 import { startChaosProxy } from '../helpers/chaos-proxy.js';
 import { eventually } from '../helpers/eventually.js';
+import { fencesOf, readPage } from '../helpers/pages.js';
 import { type Service, service } from '../helpers/service.js';
 
-const page = await readFile('docs/websocket-guide.md', 'utf8');
-const fences = [...page.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language = '', text = '']) => ({
-  language,
-  text,
-}));
-const fencesOf = (language: string) =>
-  fences.filter((fence) => fence.language === language).map(({ text }) => text);
+const page = readPage('docs/websocket-guide.md');
+const fencesIn = (language: string) =>
+  fencesOf(page)
+    .filter((fence) => fence.language === language)
+    .map(({ text }) => text);
 
 /** Each radio of the guide, as the start of its command. */
 type Program = readonly [command: string, ...args: string[]];
@@ -76,7 +75,7 @@ t.test(
   beside(),
   async (t) => {
     const s = await shared;
-    const [setUp = '', listen = '', talk = ''] = fencesOf('sh');
+    const [setUp = '', listen = '', talk = ''] = fencesIn('sh');
     const addresses: Record<string, string> = {
       API: s.rest,
       RELAY: s.ws,
@@ -93,11 +92,11 @@ t.test(
     const variables = { RELAY: s.ws, TALKER, LISTENER, GROUP };
     const talkCommand = hasPython ? talk : talk.replace('python3 docs/examples/radio.py', library.join(' '));
 
-    const listener = start(t, ['sh', '-c', `exec ${listen.replace(/ &\n$/, '')}`], variables);
+    const listener = start(t, ['sh', '-c', `exec ${listen.replace(/ &$/, '')}`], variables);
     await listener.says(/^connected$/m);
     const talker = start(t, ['sh', '-c', `exec ${talkCommand}`], variables);
     t.strictSame([await talker.exit(), await listener.exit()], [0, 0], talker.output() + listener.output());
-    const [said = '', heard = ''] = fencesOf('text');
+    const [said = '', heard = ''] = fencesIn('text');
     t.match(talker.output(), asShown(said));
     t.match(listener.output(), asShown(heard));
   },
@@ -220,7 +219,7 @@ t.test('the JavaScript of the page is that of the programs', async (t) => {
   const sources = await Promise.all(
     ['radio.mjs', 'record.mjs', 'raw-radio.mjs'].map((name) => readFile(`docs/examples/${name}`, 'utf8')),
   );
-  for (const fence of fencesOf('js')) {
+  for (const fence of fencesIn('js')) {
     const isThere = sources.some((source) => holds(linesOf(source), linesOf(fence)));
     t.ok(isThere, fence);
   }

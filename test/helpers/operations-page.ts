@@ -1,20 +1,19 @@
 // docs/operations.md for tests: its text, and its shell steps by the name behind ```sh.
 import { readFileSync } from 'node:fs';
+import { fencesOf, readPage } from './pages.js';
 import { type Ended, run } from './programs.js';
 
-export const page = readFileSync('docs/operations.md', 'utf8');
+export const page = readPage('docs/operations.md');
 
 /** A file of docs/deploy. */
 export const deployed = (name: string) => readFileSync(`docs/deploy/${name}`, 'utf8');
 
-const STEP = /^( *)```sh ([\w-]+)\n(.*?)^ *```$/gms;
-
 /** Every step with a name, without the indentation of the list it is in. */
 export const steps: ReadonlyMap<string, string> = new Map(
-  [...page.matchAll(STEP)].map(([, indent = '', name = '', text = '']) => [
-    name,
-    text.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
-  ]),
+  fencesOf(page).flatMap(({ language, text }): [string, string][] => {
+    const [, name] = /^sh ([\w-]+)$/.exec(language) ?? [];
+    return name === undefined ? [] : [[name, text]];
+  }),
 );
 
 /** Carries a step out as it is written; a command that fails ends it. */

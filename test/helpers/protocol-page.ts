@@ -1,6 +1,6 @@
 // docs/protocol.md and docs/protocol-examples.md as data: their examples as lines to send and receive, their tables as
 // cells, and the messages and objects that the tables list, with type, required and default of each field.
-import { readFileSync } from 'node:fs';
+import { fencesOf, readPage } from './pages.js';
 import type { Json } from './service.js';
 
 /** `who> text` or `who< text`, and how many times, so many ms apart. */
@@ -36,10 +36,12 @@ export interface Table {
 
 interface Page {
   readonly name: string;
-  readonly lines: readonly string[];
+  readonly text: string;
 }
 
-const pages = ['protocol.md', 'protocol-examples.md'].map(readPage);
+const pages = ['protocol.md', 'protocol-examples.md'].map(
+  (name): Page => ({ name, text: readPage(`docs/${name}`) }),
+);
 
 /** Every block that is fenced as `wire`. */
 export const examples = pages.flatMap(readExamples);
@@ -63,7 +65,7 @@ export const page = { objects, serverMessages: fieldsOf('server'), clientMessage
 
 /** The closes of which the page says that no example shows them, and why. */
 export const notShown = pages
-  .flatMap(({ lines }) => [...lines.join('\n').matchAll(/No example shows (\d+ `[^`]+`), because \w+/g)])
+  .flatMap(({ text }) => [...text.matchAll(/No example shows (\d+ `[^`]+`), because \w+/g)])
   .map(([, close = '']) => close.replaceAll('`', ''));
 
 /** The table whose first columns are headed so. */
@@ -88,20 +90,12 @@ export function misnamedIn({ type, ...fields }: Json, messages: Messages): strin
   return wrong.length === 0 ? '' : `${type}: ${wrong.join(', ')}`;
 }
 
-// From dist/test/helpers.
-function readPage(name: string): Page {
-  const text = readFileSync(new URL(`../../../docs/${name}`, import.meta.url), 'utf8');
-  return { name, lines: text.split('\n') };
-}
-
-function readExamples({ name, lines }: Page): Example[] {
-  const fences = lines.flatMap((line, index) => (line.startsWith('```') ? [index] : []));
-  return fences.flatMap((from, index) => {
-    if (index % 2 === 1) return [];
-    const at = `${name}:${from + 1}`;
-    if (lines[from] === '```') throw new Error(`the fence in ${at} has no language`);
-    if (lines[from] !== '```wire') return [];
-    const [scene = '', ...spoken] = lines.slice(from + 1, fences[index + 1]);
+function readExamples({ name, text }: Page): Example[] {
+  return fencesOf(text).flatMap(({ language, text: shown, at: line }) => {
+    const at = `${name}:${line}`;
+    if (language === '') throw new Error(`the fence in ${at} has no language`);
+    if (language !== 'wire') return [];
+    const [scene = '', ...spoken] = shown.split('\n');
     return { at, ...readScene(scene), lines: readLines(spoken) };
   });
 }
@@ -147,7 +141,8 @@ function readLine(line: string): Line {
   };
 }
 
-function readTables({ lines }: Page): Table[] {
+function readTables({ text }: Page): Table[] {
+  const lines = text.split('\n');
   return lines.flatMap((line, index) => {
     if (!line.startsWith('|---')) return [];
     const end = lines.findIndex((other, at) => at > index && !other.startsWith('|'));

@@ -162,6 +162,7 @@ async function start({
   const listing = { database, tell, lists: createLists() };
   const server = createHttpServer({
     config,
+    certificate: null, // TLS is tried with the whole service (test/http/tls.test.ts)
     guard: (app) => addGuard(app, { config, tokenKeys: [SECRET], database }),
     ready: ready ?? database.trouble,
     log,
@@ -186,7 +187,7 @@ async function start({
   let closed: Promise<void> | undefined;
   return {
     port,
-    baseUrl: `${config.TLS_CERT_FILE === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
+    baseUrl: `http://127.0.0.1:${port}`,
     server,
     database,
     close() {

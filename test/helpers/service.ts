@@ -18,6 +18,7 @@ import { decodeFrames } from '../../src/protocol/bundle.js';
 import { END, encodeFrame, type Frame, START } from '../../src/protocol/frame.js';
 import { freshDatabase, migratedDatabase } from './cluster.js';
 import { messageIn } from './heard-message.js';
+import { startMain } from './main-process.js';
 
 export const SECRET = 'a test secret of more than thirty-two bytes';
 
@@ -72,8 +73,6 @@ export async function service(
   };
 }
 
-const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
-
 /**
  * The same as a process of its own, for what only a process shows: signals, exit codes, output, descriptors. With a
  * DATA_DIR it has its embedded database. `within` is a command that runs the one after it, under limits of its own.
@@ -86,43 +85,26 @@ export async function serviceProcess(
   const { DATA_DIR } = environment;
   const given = environment.DATABASE_URL ?? (DATA_DIR === undefined ? await freshDatabase(t) : '');
   const env = { ...settings, ADMIN_PASSWORD, ...environment, DATABASE_URL: given };
-  const [command = '', ...args] = [...within, process.execPath, '--enable-source-maps', MAIN];
-  const child = spawn(command, args, { env, stdio: 'pipe' });
-  let output = '';
-  const exited = once(child, 'close') as Promise<[code: number | null, signal: string | null]>;
-  t.teardown(async () => {
-    child.kill('SIGKILL');
-    await exited;
-  });
-  await new Promise<void>((resolve) => {
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding('utf8').on('data', (text: string) => {
-        output += text;
-        if (/^Ready$/m.test(output)) resolve();
-      });
-    }
-    child.once('close', () => resolve());
-  });
-  const [, rest = ''] = /^REST +(\S+)$/m.exec(output) ?? [];
-  const [, ws = ''] = /^WebSocket +(\S+)\/ws$/m.exec(output) ?? [];
+  const { pid, output, address, signal, exited } = await startMain(t, env, within);
+  const [rest, ws] = [address('REST'), address('WebSocket').replace(/\/ws$/, '')];
   // Its files as it sees them itself: its folder may be of its own mount.
-  const root = process.platform === 'linux' ? `/proc/${child.pid}/root` : '';
+  const root = process.platform === 'linux' ? `/proc/${pid}/root` : '';
   const url = given || (await readFile(join(`${root}${DATA_DIR}`, 'postgres.url'), 'utf8'));
   return {
     ...(await peopleOf(t, { rest, ws, url })),
-    metrics: /^Metrics +(\S+)$/m.exec(output)?.[1] ?? '',
-    pid: child.pid,
+    metrics: address('Metrics'),
+    pid,
     root,
     /** Both streams so far. */
-    output: () => output,
-    signal: (signal: NodeJS.Signals) => child.kill(signal),
+    output,
+    signal,
     /** Exit code, or the signal that ended it. */
     async exit(): Promise<number | string | null> {
-      const [code, signal] = await exited;
-      return code ?? signal;
+      const [code, by] = await exited;
+      return code ?? by;
     },
     /** How many files and sockets it has open; Linux only. */
-    descriptors: async () => (await readdir(`/proc/${child.pid}/fd`)).length,
+    descriptors: async () => (await readdir(`/proc/${pid}/fd`)).length,
   };
 }
 

@@ -14,6 +14,7 @@ import { refusalCodes } from '../../src/errors.js';
 import { badRequestAdvice, textOf } from '../../src/http/advice.js';
 import type { Operation, Response, Schema } from '../../src/http/openapi-document.js';
 import { reference, textsOf } from '../helpers/documented.js';
+import { fencesOf, readPage } from '../helpers/pages.js';
 import { exchange } from '../helpers/raw.js';
 import { type Service, service } from '../helpers/rest.js';
 
@@ -165,7 +166,7 @@ function refusalOf(response: Operation['responses'][string] | undefined) {
 t.test(
   'the guide quotes texts of the catalogue, and its program stops at those that may have changed something',
   async (t) => {
-    const guide = readFileSync(join(ROOT, 'docs/rest-api.md'), 'utf8');
+    const guide = readPage('docs/rest-api.md');
     const quoted = [...guide.matchAll(/\b(?:After|On \d+) `([^`]+ [^`]+)`/g)].map(([, text = '']) => text);
     const texts = refusalCodes.map((code) => textOf(code).text);
     t.ok(quoted.length >= 3);
@@ -254,10 +255,9 @@ function inShell(cwd: string, commands: string) {
 
 /** The fenced blocks of docs/rest-api.md in that language. */
 function codeIn(language: string): string[] {
-  const page = readFileSync(join(ROOT, 'docs/rest-api.md'), 'utf8');
-  return [...page.matchAll(/^```(\w+)\n(.*?)^```$/gms)]
-    .filter(([, found]) => found === language)
-    .map(([, , code = '']) => code);
+  return fencesOf(readPage('docs/rest-api.md'))
+    .filter((fence) => fence.language === language)
+    .map(({ text }) => text);
 }
 
 function at(baseUrl: string, program: string): string {

@@ -10,6 +10,7 @@ import { settingsAsEnvFile, settingsAsJsonSchema } from '../../src/config/refere
 import { groups, levels } from '../../src/config/setting.js';
 import { readSecretsKey } from '../../src/config/values.js';
 import { ConfigError } from '../../src/errors.js';
+import { markdownFiles } from '../helpers/pages.js';
 
 t.test('an empty environment gives a service that listens on the loopback only', async (t) => {
   t.match(readConfig({}), {
@@ -353,15 +354,10 @@ t.test('the JSON Schema has a property for every setting, with its range', async
   t.match(properties.TALK_SILENCE_MS, { type: 'integer', minimum: 200, maximum: 60_000, default: 2000 });
 });
 
-/** Everything that somebody may copy a key from. */
+/** Everything that somebody may copy a key from: all pages, and all other files of docs/. */
 function documents(): string[] {
   const inDocs = readdirSync('docs', { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && /\.(md|ya?ml|conf|json|service|sh|svg)$|^[^.]+$/.test(entry.name))
+    .filter((entry) => entry.isFile() && !entry.name.endsWith('.md'))
     .map(({ parentPath, name }) => `${parentPath}/${name}`);
-  const beside = ['src', 'sql', 'bench', 'test/chaos', 'test/fuzz', 'src/relay'].flatMap((folder) =>
-    readdirSync(folder)
-      .filter((name) => name.endsWith('.md'))
-      .map((name) => `${folder}/${name}`),
-  );
-  return ['README.md', 'Makefile', 'Dockerfile', ...beside, ...inDocs];
+  return [...markdownFiles(), 'Makefile', 'Dockerfile', ...inDocs];
 }
