@@ -168,7 +168,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       const { HOST: host, PORT: port } = config;
       // The line of the log. fastify does not know that `serve` made a server with TLS.
       const listenTextResolver = (address: string) =>
-        `Server listening at ${config.TLS_CERT_FILE === undefined ? address : address.replace('http:', 'https:')}`;
+        `Server listening at ${certificate === null ? address : address.replace('http:', 'https:')}`;
       await app.listen({ host, port, backlog: BACKLOG, listenTextResolver }).catch((error) => {
         throw portError(error, { name: 'PORT', host, port }) ?? error;
       });

@@ -211,8 +211,7 @@ export class Session implements Receiver, Sender, Resumable {
     this.reception.attach(peer);
     const nowMs = services.nowMs();
     this.heardAtMs = nowMs;
-    const resume_token = services.parking.tokenFor(this);
-    const resume = { resume_token, resumed: isResumed };
+    const resume = { resume_token: services.parking.tokenFor(this), resumed: isResumed };
     this.send(welcomeText(this, resume, services.limits, this.telling.begin()));
     this.telling.ask();
     // After WELCOME: what it is told of floor and queue concerns the session named there.
@@ -247,10 +246,11 @@ export class Session implements Receiver, Sender, Resumable {
   closed(code: number): void {
     if (this.peer === null) return;
     this.detach();
-    // 1000: the client said that it will not come back.
-    if (code === closes.normal.code) this.end('disconnected');
+    const isFinal = code === closes.normal.code; // the client said that it will not come back
+    if (isFinal) this.end('disconnected');
     else this.park();
-    this.services.log.info({ session: this.number, user: this.user.id, code }, 'connection lost');
+    const text = isFinal ? 'connection closed by the client' : 'connection lost';
+    this.services.log.info({ session: this.number, user: this.user.id, code }, text);
   }
 
   private park(): void {
