@@ -40,7 +40,7 @@ const modules: Readonly<Record<string, readonly string[]>> = {
   'src/db': [],
   'src/devices': ['src/db', 'src/http'],
   'src/directory': ['src/db', 'src/protocol'],
-  'src/docs': ['src/config', 'src/http', 'src/metrics'],
+  'src/docs': ['src/config', 'src/http', 'src/metrics', 'src/protocol'],
   'src/emergencies': ['src/db', 'src/http'],
   'src/gps': ['src/db', 'src/http', 'src/protocol'],
   'src/http': ['src/db'],

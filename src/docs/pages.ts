@@ -3,9 +3,16 @@ import { readIfThere } from '../files.js';
 import { configurationPage } from './configuration.js';
 import { metricsPage } from './metrics.js';
 import type { Page } from './page.js';
+import { protocolPage } from './protocol.js';
 import { openApiPage, restApiPage } from './rest-api.js';
 
-export const pages: readonly Page[] = [configurationPage, metricsPage, openApiPage, restApiPage];
+export const pages: readonly Page[] = [
+  configurationPage,
+  metricsPage,
+  openApiPage,
+  protocolPage,
+  restApiPage,
+];
 
 /** From dist/src/docs. */
 const root = new URL('../../../', import.meta.url);

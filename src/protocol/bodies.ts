@@ -1,14 +1,23 @@
-// Declares what messages carry, as schemas (docs/protocol.md, section 3). A title is the name of the object there.
+// Declares what messages carry, as schemas (docs/protocol.md, section 3). A title is the name of the type there, a
+// description the meaning of the field.
 import { type Static, Type } from 'typebox';
 import { emergencyStates, floorModes } from './codes.js';
+import { described } from './described.js';
 
 /** A whole number that every JSON library reads exactly. */
-export const Int = Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER });
-export const U32 = Type.Integer({ minimum: 0, maximum: 2 ** 32 - 1 });
+export const Int = Type.Integer({
+  title: 'integer',
+  minimum: Number.MIN_SAFE_INTEGER,
+  maximum: Number.MAX_SAFE_INTEGER,
+});
+export const U32 = Type.Integer({ title: 'u32', minimum: 0, maximum: 2 ** 32 - 1 });
 /** A UUID, as the server writes it. */
-export const Id = Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' });
+export const Id = Type.String({ title: 'id', pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' });
 /** ISO 8601, UTC. */
-export const Time = Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$' });
+export const Time = Type.String({
+  title: 'time',
+  pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$',
+});
 export const Priority = Type.Integer({ minimum: 0, maximum: 7 });
 
 /** Identifies a request. The answer repeats it. */
@@ -34,9 +43,9 @@ export const Position = Type.Object({
 export type Codec = Static<typeof Codec>;
 export const Codec = Type.Object(
   {
-    name: Type.String(),
-    sample_rate: Type.Integer({ minimum: 1 }),
-    frame_ms: Type.Number({ exclusiveMinimum: 0 }),
+    name: described(Type.String(), 'passed on unchanged to every listener'),
+    sample_rate: described(Type.Integer({ minimum: 1 }), 'in Hz'),
+    frame_ms: described(Type.Number({ exclusiveMinimum: 0 }), 'duration of one payload in ms'),
   },
   { title: 'codec' },
 );
@@ -46,15 +55,14 @@ export type Talker = Static<typeof Talker>;
 export const Talker = Type.Object(
   {
     talkgroup_id: Id,
-    session: U32,
-    burst: U32,
+    session: described(U32, 'session of the talker, `sender` in its frames'),
+    burst: described(U32, 'number of the burst'),
     user_id: Id,
     username: Type.String(),
-    /** 0 to 7. */
-    priority: Priority,
-    emergency: Type.Boolean(),
-    codec: Type.Optional(Codec),
-    started_at: Time,
+    priority: described(Priority, 'effective priority'),
+    emergency: described(Type.Boolean(), 'true: the user has an open emergency there'),
+    codec: described(Type.Optional(Codec), 'when the talker gave one, else Opus as in section 2'),
+    started_at: described(Time, 'time of the first frame'),
   },
   { title: 'talker' },
 );
@@ -62,7 +70,11 @@ export const Talker = Type.Object(
 /** The same in a snapshot. `sequence` is that of the last relayed frame, unwrapped. */
 export type RunningTalker = Static<typeof RunningTalker>;
 export const RunningTalker = Type.Object(
-  { ...Talker.properties, frames: Int, sequence: Int },
+  {
+    ...Talker.properties,
+    frames: described(Int, 'frames relayed so far'),
+    sequence: described(Int, 'sequence of the last frame, not reduced modulo 65,536'),
+  },
   { title: 'running talker' },
 );
 
@@ -72,12 +84,12 @@ export const Emergency = Type.Object(
   {
     emergency_id: Id,
     talkgroup_id: Id,
-    user_id: Id,
+    user_id: described(Id, 'user that raised it'),
     username: Type.String(),
     state: Type.Enum(emergencyStates),
-    lat: Type.Optional(Type.Number()),
-    lng: Type.Optional(Type.Number()),
-    alt: Type.Optional(Type.Number()),
+    lat: described(Type.Optional(Type.Number()), 'when EMERGENCY_RAISE had it'),
+    lng: described(Type.Optional(Type.Number()), 'when EMERGENCY_RAISE had it'),
+    alt: described(Type.Optional(Type.Number()), 'when EMERGENCY_RAISE had it'),
     raised_at: Time,
   },
   { title: 'emergency' },
@@ -88,24 +100,22 @@ export type Snapshot = Static<typeof Snapshot>;
 export const Snapshot = Type.Object(
   {
     talkgroup_id: Id,
-    /** Names the talkgroup in audio frames. */
-    number: U32,
+    number: described(U32, 'names the talkgroup in audio frames'),
     name: Type.String(),
-    rotation_counter: Int,
-    floor_mode: Type.Enum(floorModes),
-    /** 0: no limit. */
-    max_talk_ms: Int,
-    /** Number of the last event. The next one is one higher. */
-    event: Int,
-    talkers: Type.Array(RunningTalker, { maxItems: 32 }),
-    /** Number of running bursts. Greater than the length of `talkers` if the snapshot has no room for all. */
-    talkers_total: Int,
-    /** The newest open emergencies, newest first. */
-    emergencies: Type.Array(Emergency, { maxItems: 8 }),
-    /** Number of open emergencies. Greater than the length of `emergencies` if the snapshot has no room for all. */
-    emergencies_total: Int,
-    /** Sessions subscribed in any mode. */
-    online: Int,
+    rotation_counter: described(Int, 'number of key rotations'),
+    floor_mode: described(Type.Enum(floorModes), 'see Talking'),
+    max_talk_ms: described(Int, 'talk limit T2 of `single` and `broadcast`, 0: none'),
+    event: described(Int, "number of the talkgroup's last event"),
+    talkers: described(
+      Type.Array(RunningTalker, { maxItems: 32 }),
+      'running bursts, oldest first, at most 22 KiB',
+    ),
+    /** Greater than the length of `talkers` if the snapshot has no room for all. */
+    talkers_total: described(Int, 'number of running bursts'),
+    emergencies: described(Type.Array(Emergency, { maxItems: 8 }), 'newest open ones, newest first'),
+    /** Greater than the length of `emergencies` if the snapshot has no room for all. */
+    emergencies_total: described(Int, 'number of open emergencies'),
+    online: described(Int, 'subscribed sessions in any mode, including this one'),
   },
   { title: 'snapshot' },
 );
@@ -113,38 +123,46 @@ export const Snapshot = Type.Object(
 /** One session subscribed to a talkgroup. */
 export type Member = Static<typeof Member>;
 export const Member = Type.Object(
-  { session: U32, user_id: Id, username: Type.String(), site: Type.String() },
+  {
+    session: U32,
+    user_id: Id,
+    username: Type.String(),
+    site: described(Type.String(), 'site of the membership'),
+  },
   { title: 'member' },
 );
 
 /** A talkgroup that the server rejected in SUBSCRIBE. */
 export type Refused = Static<typeof Refused>;
 export const Refused = Type.Object(
-  { talkgroup_id: Type.String(), code: Type.Literal('not_member') },
+  { talkgroup_id: described(Type.String(), 'as in SUBSCRIBE'), code: Type.Literal('not_member') },
   { title: 'rejected id' },
 );
 
 /** How many frames of one talkgroup the server skipped. */
 export type MissedAudio = Static<typeof MissedAudio>;
-export const MissedAudio = Type.Object({ talkgroup_id: Id, missed: Int }, { title: 'missed audio' });
+export const MissedAudio = Type.Object(
+  { talkgroup_id: Id, missed: described(Int, 'skipped frames') },
+  { title: 'missed audio' },
+);
 
 /** The limits of a server, as WELCOME has them. */
 export type Limits = Static<typeof Limits>;
 export const Limits = Type.Object(
   {
     /** Of payload. */
-    frame_bytes: Int,
+    frame_bytes: described(Int, '`FRAME_BYTES` (section 6)'),
     /** Of one session in one talkgroup. */
-    frames_per_second: Int,
+    frames_per_second: described(Int, '`FRAMES_PER_SECOND`'),
     /** Of all sockets of the user in one talkgroup: frames, and bytes of payload. */
-    user_frames_per_second: Int,
-    user_bytes_per_second: Int,
+    user_frames_per_second: described(Int, 'twice `FRAMES_PER_SECOND`'),
+    user_bytes_per_second: described(Int, '`USER_BYTES_PER_SECOND`'),
     /** Bursts at once of all sockets of the user in one talkgroup. */
-    talks_per_user: Int,
+    talks_per_user: described(Int, '`TALKS_PER_USER`'),
     /** Bursts at once in one talkgroup in the floor mode `open`. */
-    talkers_max: Int,
-    text_bytes: Int,
-    backlog_ms: Int,
+    talkers_max: described(Int, '`TALKERS_MAX`'),
+    text_bytes: described(Int, '`TEXT_BYTES`'),
+    backlog_ms: described(Int, '`BACKLOG_MS`'),
   },
   { title: 'limits' },
 );

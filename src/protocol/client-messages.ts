@@ -1,20 +1,24 @@
-// Declares the messages of clients as schemas (docs/protocol.md, section 3). The relay checks every text with them.
+// Declares the messages of clients as schemas. The relay checks every text with them, and docs/protocol.md, section 3, is
+// generated from them. A default is what the relay takes without the field. The check inserts none.
 import { type Static, type TObject, Type } from 'typebox';
 import { Codec, Int, Position, Priority, Ref, U32 } from './bodies.js';
 import { modes } from './codes.js';
+import { described } from './described.js';
 
 /** Talkgroups in one message. */
 export const TALKGROUP_IDS_MAX = 200;
 
 /** Ids are read where they are used: a malformed one names nothing, which is not a bad message. */
-const Id = Type.String();
+const Id = Type.String({ title: 'id' });
 const Ids = Type.Array(Id, { maxItems: TALKGROUP_IDS_MAX });
-const ref = Type.Optional(Ref);
-const { lat, lng, alt } = Position.properties;
+const ref = described(Type.Optional(Ref), 'at most 64 characters, repeated in the answer');
+const lat = described(Position.properties.lat, 'degrees, WGS 84');
+const lng = described(Position.properties.lng, 'degrees, WGS 84');
+const alt = described(Position.properties.alt, 'metres');
 
 /** By type. */
 export const clientMessages = {
-  PING: Type.Object({ type: Type.Literal('PING'), t: Int, ref }),
+  PING: Type.Object({ type: Type.Literal('PING'), t: described(Int, 'any value, repeated in PONG'), ref }),
   GPS_UPDATE: Type.Object({
     type: Type.Literal('GPS_UPDATE'),
     device_id: Type.Optional(Id),
@@ -26,10 +30,16 @@ export const clientMessages = {
   SUBSCRIBE: Type.Object({
     type: Type.Literal('SUBSCRIBE'),
     talkgroup_ids: Ids,
-    mode: Type.Optional(Type.Enum(modes)),
-    presence: Type.Optional(Type.Boolean()),
-    coalesce_ms: Type.Optional(Type.Enum([10, 20])),
-    bundle_ms: Type.Optional(Type.Enum([40, 60])),
+    mode: described(Type.Optional(Type.Enum(modes)), '`listen`: may not talk, `events`: no audio', 'talk'),
+    presence: described(Type.Optional(Type.Boolean()), 'true: the session receives PRESENCE', false),
+    coalesce_ms: described(
+      Type.Optional(Type.Enum([10, 20])),
+      'buffered audio, not together with `bundle_ms`',
+    ),
+    bundle_ms: described(
+      Type.Optional(Type.Enum([40, 60])),
+      'bundled audio, not together with `coalesce_ms`',
+    ),
     ref,
   }),
   UNSUBSCRIBE: Type.Object({ type: Type.Literal('UNSUBSCRIBE'), talkgroup_ids: Ids, ref }),
@@ -37,16 +47,16 @@ export const clientMessages = {
   MEMBERS: Type.Object({
     type: Type.Literal('MEMBERS'),
     talkgroup_id: Id,
-    after: Type.Optional(U32),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
+    after: described(Type.Optional(U32), 'the page begins above this session number', 0),
+    limit: described(Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })), 'sessions in the page', 100),
     ref,
   }),
   FLOOR_REQUEST: Type.Object({
     type: Type.Literal('FLOOR_REQUEST'),
     talkgroup_id: Id,
-    priority: Type.Optional(Priority),
-    queue: Type.Optional(Type.Boolean()),
-    codec: Type.Optional(Codec),
+    priority: described(Type.Optional(Priority), 'see Priority', 1),
+    queue: described(Type.Optional(Type.Boolean()), 'true: wait when the floor is taken', false),
+    codec: described(Type.Optional(Codec), 'format of the payloads, at most 256 bytes of JSON'),
     ref,
   }),
   FLOOR_RELEASE: Type.Object({ type: Type.Literal('FLOOR_RELEASE'), talkgroup_id: Id, ref }),

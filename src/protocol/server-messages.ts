@@ -1,5 +1,5 @@
-// Declares the messages of the relay as schemas (docs/protocol.md, section 3). The relay is typed by them, and tests
-// check with them what they receive.
+// Declares the messages of the relay as schemas. The relay is typed by them, tests check with them what they receive, and
+// docs/protocol.md, section 3, is generated from them.
 import { type Static, type TObject, Type } from 'typebox';
 import {
   Emergency,
@@ -16,6 +16,7 @@ import {
   U32,
 } from './bodies.js';
 import { denials, type ErrorCode, ends, errors, floorModes, revocations } from './codes.js';
+import { described } from './described.js';
 
 const ref = Type.Optional(Ref);
 const errorCodes = Object.keys(errors) as ErrorCode[]; // of an object without other keys
@@ -25,118 +26,146 @@ const Place = Type.Integer({ minimum: 1, maximum: 20 });
 export const serverMessages = {
   WELCOME: Type.Object({
     type: Type.Literal('WELCOME'),
-    protocol: Type.Literal(1),
-    session: U32,
-    user_id: Id,
-    username: Type.String(),
-    device_id: Type.Union([Id, Type.Null()]),
+    protocol: described(Type.Literal(1), 'version of the protocol'),
+    session: described(U32, 'number of the session, never issued twice'),
+    user_id: described(Id, 'user of the token'),
+    username: described(Type.String(), 'name of the user'),
+    device_id: described(Type.Union([Id, Type.Null()]), 'device linked to the user, null without one'),
     /** Resumes this session once, within RESUME_MS (default 60 s) of its end. */
-    resume_token: Type.String(),
+    resume_token: described(Type.String(), 'resumes this session once (section 4)'),
     /** True if this is the requested session, with the same number, subscriptions, floors and queue places. */
-    resumed: Type.Boolean(),
-    server_time: Int,
-    limits: Limits,
+    resumed: described(Type.Boolean(), 'true: this connection continues an earlier session'),
+    server_time: described(Int, 'Unix time in ms'),
+    limits: described(Limits, 'limits of this server'),
     /** Number of the user's talkgroups. Those that are not in this message follow in SUBSCRIBED. */
-    talkgroups_total: Int,
-    talkgroups: Type.Array(Snapshot),
+    talkgroups_total: described(Int, 'number of talkgroups that the session receives'),
+    talkgroups: described(Type.Array(Snapshot), 'the first ones, see Snapshots in parts'),
   }),
-  PONG: Type.Object({ type: Type.Literal('PONG'), ref, t: Int, server_time: Int }),
-  OK: Type.Object({ type: Type.Literal('OK'), ref: Ref, emergency_id: Type.Optional(Id) }),
+  PONG: Type.Object({
+    type: Type.Literal('PONG'),
+    ref: described(ref, 'as in PING'),
+    t: described(Int, 'as in PING'),
+    server_time: described(Int, 'Unix time in ms'),
+  }),
+  OK: Type.Object({
+    type: Type.Literal('OK'),
+    ref: described(Ref, "as in the client's message"),
+    emergency_id: described(Type.Optional(Id), 'only in the answer to EMERGENCY_RAISE'),
+  }),
   ERROR: Type.Object({
     type: Type.Literal('ERROR'),
-    ref,
-    talkgroup_id: Type.Optional(Type.String()),
+    ref: described(ref, "as in the client's message, absent for frames"),
+    talkgroup_id: described(Type.Optional(Type.String()), 'the talkgroup concerned, where there is one'),
     /** The talkgroup's number instead of its id, for a frame to a talkgroup that the user is not a member of. */
-    number: Type.Optional(U32),
-    code: Type.Enum(errorCodes),
-    message: Type.String(),
+    number: described(Type.Optional(U32), "only with `not_member` for a frame: the frame's talkgroup"),
+    code: described(Type.Enum(errorCodes), 'what to handle, see section 6'),
+    message: described(Type.String(), 'the same in English'),
   }),
-  GOAWAY: Type.Object({ type: Type.Literal('GOAWAY'), reconnect_after_ms: Int }),
-  LAG: Type.Object({ type: Type.Literal('LAG'), talkgroups: Type.Array(MissedAudio), since_ms: Int }),
+  GOAWAY: Type.Object({
+    type: Type.Literal('GOAWAY'),
+    reconnect_after_ms: described(Int, 'reconnect this long after GOAWAY, not earlier'),
+  }),
+  LAG: Type.Object({
+    type: Type.Literal('LAG'),
+    talkgroups: described(Type.Array(MissedAudio), 'talkgroups with skipped frames, may be empty'),
+    since_ms: described(Int, 'how long the audio was paused in ms'),
+  }),
   SUBSCRIBED: Type.Object({
     type: Type.Literal('SUBSCRIBED'),
-    ref,
-    more: Type.Boolean(),
-    refused: Type.Array(Refused),
-    talkgroups: Type.Array(Snapshot),
+    ref: described(ref, 'as in SUBSCRIBE'),
+    more: described(Type.Boolean(), 'true: another part follows'),
+    refused: described(Type.Array(Refused), 'ids of SUBSCRIBE without a membership'),
+    talkgroups: described(Type.Array(Snapshot), "replace the client's state of these talkgroups"),
   }),
-  SYNCED: Type.Object({ type: Type.Literal('SYNCED'), ref, ...Snapshot.properties }),
+  SYNCED: Type.Object({
+    type: Type.Literal('SYNCED'),
+    ref: described(ref, 'as in SYNC'),
+    ...Snapshot.properties,
+  }),
   TALKGROUP_JOINED: Type.Object({ type: Type.Literal('TALKGROUP_JOINED'), ...Snapshot.properties }),
   TALKGROUP_LEFT: Type.Object({
     type: Type.Literal('TALKGROUP_LEFT'),
     talkgroup_id: Id,
-    reason: Type.Enum(['left', 'deleted']),
+    reason: described(Type.Enum(['left', 'deleted']), '`left`: by the user or an administrator'),
   }),
   TALKGROUP_CHANGED: Type.Object({
     type: Type.Literal('TALKGROUP_CHANGED'),
     talkgroup_id: Id,
-    name: Type.String(),
-    floor_mode: Type.Enum(floorModes),
-    max_talk_ms: Int,
+    name: described(Type.String(), 'current name'),
+    floor_mode: described(Type.Enum(floorModes), 'current floor mode'),
+    max_talk_ms: described(Int, 'current talk limit, 0: none'),
   }),
   FLOOR_GRANTED: Type.Object({
     type: Type.Literal('FLOOR_GRANTED'),
-    ref,
+    ref: described(ref, 'as in FLOOR_REQUEST'),
     talkgroup_id: Id,
-    burst: U32,
-    priority: Priority,
-    max_talk_ms: Int,
+    burst: described(U32, 'number that the frames of the burst will have'),
+    priority: described(Priority, 'effective priority'),
+    max_talk_ms: described(Int, 'talk limit of this burst, 0: none'),
   }),
   FLOOR_DENIED: Type.Object({
     type: Type.Literal('FLOOR_DENIED'),
-    ref,
-    talkgroup_id: Type.String(),
-    code: Type.Enum(denials),
-    talker: Type.Optional(Talker),
-    retry_ms: Type.Optional(Int),
+    ref: described(ref, 'as in FLOOR_REQUEST'),
+    talkgroup_id: described(Type.String(), 'as in FLOOR_REQUEST'),
+    code: described(Type.Enum(denials), 'see below'),
+    talker: described(Type.Optional(Talker), 'burst in the way, when there is one'),
+    retry_ms: described(Type.Optional(Int), 'only with `retry_later`: wait this long'),
   }),
   FLOOR_QUEUED: Type.Object({
     type: Type.Literal('FLOOR_QUEUED'),
-    ref,
+    ref: described(ref, 'as in FLOOR_REQUEST'),
     talkgroup_id: Id,
-    position: Place,
-    size: Place,
+    position: described(Place, '1 is next'),
+    size: described(Place, 'number of queued sessions'),
   }),
   FLOOR_REVOKED: Type.Object({
     type: Type.Literal('FLOOR_REVOKED'),
     talkgroup_id: Id,
-    burst: U32,
-    code: Type.Enum(revocations),
+    burst: described(U32, 'number of the grant or burst'),
+    code: described(Type.Enum(revocations), 'see below'),
   }),
-  TALK_STARTED: Type.Object({ type: Type.Literal('TALK_STARTED'), event: Int, ...Talker.properties }),
+  TALK_STARTED: Type.Object({
+    type: Type.Literal('TALK_STARTED'),
+    event: described(Int, 'event number'),
+    ...Talker.properties,
+  }),
   TALK_ENDED: Type.Object({
     type: Type.Literal('TALK_ENDED'),
     talkgroup_id: Id,
-    event: Int,
-    session: U32,
-    burst: U32,
-    code: Type.Enum(ends),
-    duration_ms: Int,
-    frames: Int,
+    event: described(Int, 'event number'),
+    session: described(U32, 'session of the talker'),
+    burst: described(U32, 'number of the burst'),
+    code: described(Type.Enum(ends), 'see below'),
+    duration_ms: described(Int, 'from the first frame, including a silence that ended it'),
+    frames: described(Int, 'relayed frames, including the one with END'),
   }),
-  EMERGENCY: Type.Object({ type: Type.Literal('EMERGENCY'), event: Int, ...Emergency.properties }),
+  EMERGENCY: Type.Object({
+    type: Type.Literal('EMERGENCY'),
+    event: described(Int, 'event number'),
+    ...Emergency.properties,
+  }),
   KEY_ROTATED: Type.Object({
     type: Type.Literal('KEY_ROTATED'),
     talkgroup_id: Id,
-    event: Int,
-    rotation_counter: Int,
+    event: described(Int, 'event number'),
+    rotation_counter: described(Int, 'the new counter'),
   }),
   /** The server omits both lists if they are too long. */
   PRESENCE: Type.Object({
     type: Type.Literal('PRESENCE'),
     talkgroup_id: Id,
-    joined: Type.Optional(Type.Array(Member)),
-    left: Type.Optional(Type.Array(U32)),
-    online: Int,
+    joined: described(Type.Optional(Type.Array(Member)), 'sessions that came, or with a changed `site`'),
+    left: described(Type.Optional(Type.Array(U32)), 'sessions that left'),
+    online: described(Int, 'online sessions now'),
   }),
   /** Some of a talkgroup's sessions, ordered by number. `next` is the `after` of the next page, null at the end. */
   MEMBERS: Type.Object({
     type: Type.Literal('MEMBERS'),
-    ref,
+    ref: described(ref, "as in the client's message"),
     talkgroup_id: Id,
-    online: Int,
-    members: Type.Array(Member),
-    next: Type.Union([U32, Type.Null()]),
+    online: described(Int, 'online sessions'),
+    members: described(Type.Array(Member), 'the page'),
+    next: described(Type.Union([U32, Type.Null()]), '`after` of the next page, null at the end'),
   }),
 } as const satisfies Record<string, TObject>;
 

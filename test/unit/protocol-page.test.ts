@@ -1,34 +1,21 @@
-// docs/protocol.md gives each field of every message and object the name, the type, the necessity and the default that it
-// has in the schemas and in the relay.
+// The tables of fields in docs/protocol.md: their generator, that they list every message and object, and the defaults,
+// which are those that the relay takes. test/unit/docs.test.ts compares the page with what the generator writes.
 import t from 'tap';
+import { Type } from 'typebox';
+import { protocolPage, type Schema, tableOf } from '../../src/docs/protocol.js';
 import * as bodies from '../../src/protocol/bodies.js';
 import { clientMessages } from '../../src/protocol/client-messages.js';
-import { denials, ends, errors, revocations } from '../../src/protocol/codes.js';
+import { denials } from '../../src/protocol/codes.js';
+import { described } from '../../src/protocol/described.js';
 import { serverMessages } from '../../src/protocol/server-messages.js';
 import { defaultsOf } from '../helpers/declarations.js';
-import { codesIn, type Fields, type Messages, page } from '../helpers/protocol-page.js';
-
-/** The keywords that the schemas of the protocol are made of. */
-interface Schema {
-  readonly title?: string;
-  readonly type?: string;
-  readonly const?: string | number;
-  readonly enum?: readonly (string | number)[];
-  readonly anyOf?: readonly Schema[];
-  readonly items?: Schema;
-  readonly maxItems?: number;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly exclusiveMinimum?: number;
-  readonly pattern?: string;
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-}
+import { readPage } from '../helpers/pages.js';
+import { codesIn, type Messages, page } from '../helpers/protocol-page.js';
 
 type Schemas = Readonly<Record<string, Schema>>;
 
-const patterns = { Id: (bodies.Id as Schema).pattern, Time: (bodies.Time as Schema).pattern };
-const named = (Object.values(bodies) as Schema[]).filter(({ title }) => title !== undefined);
+const objects = (Object.values(bodies) as Schema[]).filter(({ properties }) => properties !== undefined);
+const named = objects.filter(({ title }) => title !== undefined);
 
 for (const { what, listed, coded } of [
   { what: 'message of a client', listed: page.clientMessages, coded: clientMessages as Schemas },
@@ -39,26 +26,19 @@ for (const { what, listed, coded } of [
     coded: Object.fromEntries(named.map((schema) => [schema.title, schema])) as Schemas,
   },
 ] satisfies { what: string; listed: Messages; coded: Schemas }[]) {
-  t.test(`the page lists each field of each ${what} with the type of its schema`, async (t) => {
+  t.test(`the page lists each field of each ${what}, required or not as in its schema`, async (t) => {
     t.same([...listed.keys()].sort(), Object.keys(coded).sort());
-    for (const [name, schema] of Object.entries(coded))
-      t.same(rowsIn(listed.get(name)), rowsOf(schema, listed === page.clientMessages), name);
+    for (const [name, { properties = {}, required = [] }] of Object.entries(coded)) {
+      const fields = Object.keys(properties).filter((field) => field !== 'type');
+      const rows = [...(listed.get(name) ?? [])].map(([field, { isRequired }]) => [field, isRequired]);
+      t.same(
+        Object.fromEntries(rows),
+        Object.fromEntries(fields.map((field) => [field, required.includes(field)])),
+        name,
+      );
+    }
   });
 }
-
-t.test('a field that the page has otherwise than its schema is found', async (t) => {
-  const { PING } = clientMessages as Schemas;
-  const listed = (type: string, isRequired: boolean): Fields =>
-    new Map([
-      ['t', { type, isRequired, preset: '' }],
-      ['ref', { type: 'string or integer', isRequired: false, preset: '' }],
-    ]);
-  const coded = rowsOf(PING ?? {}, true);
-  t.same(rowsIn(listed('integer', true)), coded);
-  t.notSame(rowsIn(listed('u32', true)), coded);
-  t.notSame(rowsIn(listed('integer', false)), coded);
-  t.notSame(rowsIn(new Map([...listed('integer', true)].slice(0, 1))), coded);
-});
 
 t.test('the page gives each optional field the default that the relay takes', async (t) => {
   const defaults = defaultsOf('src/relay/answers.ts');
@@ -70,54 +50,77 @@ t.test('the page gives each optional field the default that the relay takes', as
   }
 });
 
-/** By field what the page says of it. */
-function rowsIn(fields: Fields = new Map()): Record<string, string> {
-  const rows = [...fields].map(([field, { type, isRequired }]) => [field, rowOf(type, isRequired)]);
-  return Object.fromEntries(rows);
-}
+t.test('a table has the type, the necessity, the default and the meaning of each field', async (t) => {
+  const { Codec, Id, Int, Priority, Ref, Time, U32 } = bodies;
+  const Place = Type.Object({ x: Int, y: described(Int, 'upwards') }, { title: 'place' });
+  const known: ReadonlyMap<string, Schema> = new Map<string, Schema>([
+    [
+      'MOVE (client)',
+      Type.Object({
+        type: Type.Literal('MOVE'),
+        steps: Type.Optional(Type.Integer({ minimum: 1, maximum: 12_000, default: 3 })),
+        pace: described(Type.Optional(Type.Enum(['slow', 'fast'])), 'of each step', 'slow'),
+        codec: Type.Optional(Codec),
+        ids: Type.Array(Id, { maxItems: 200 }),
+        ref: Type.Optional(Ref),
+      }),
+    ],
+    [
+      'MOVED (server)',
+      Type.Object({
+        type: Type.Literal('MOVED'),
+        ref: described(Type.Optional(Ref), 'as in MOVE'),
+        version: Type.Literal(1),
+        ...Place.properties,
+        at: Time,
+        session: Type.Union([U32, Type.Null()]),
+        code: Type.Enum(denials),
+        priority: Priority,
+        from: Place,
+        speed: Type.Number({ exclusiveMinimum: 0 }),
+        rate: Type.Integer({ minimum: 1 }),
+        name: Type.String({ maxLength: 9 }),
+      }),
+    ],
+    ['place (object)', Place],
+  ]);
+  t.same(tableOf([...known.keys()], known).split('\n'), [
+    '| message or object | field | type | required | default | meaning |',
+    '|---|---|---|---|---|---|',
+    '| MOVE (client) | `steps` | integer, 1 to 12,000 | no | `3` | |',
+    '| | `pace` | `slow`, `fast` | no | `slow` | of each step |',
+    '| | `codec` | codec | no | none | |',
+    '| | `ids` | array of id, at most 200 | yes | | |',
+    '| MOVED (server) | `ref` | string or integer | no | | as in MOVE |',
+    '| | `version` | `1` | yes | | |',
+    '| | fields of place | | yes | | |',
+    '| | `at` | time | yes | | |',
+    '| | `session` | u32 or null | yes | | |',
+    '| | `code` | string | yes | | |',
+    '| | `priority` | integer, 0 to 7 | yes | | |',
+    '| | `from` | place | yes | | |',
+    '| | `speed` | number, above 0 | yes | | |',
+    '| | `rate` | integer, from 1 | yes | | |',
+    '| | `name` | string | yes | | |',
+    '| place (object) | `x` | integer | yes | | |',
+    '| | `y` | integer | yes | | upwards |',
+  ]);
+  t.throws(() => tableOf(['MOVE (server)'], known), /^no schema is called MOVE \(server\)$/);
+});
 
-/** The same as the page should have it; the type of the message is its name there. */
-function rowsOf(
-  { properties = {}, required = [] }: Schema,
-  isSaidByClients: boolean,
-): Record<string, string> {
-  const rows = Object.entries(properties)
-    .filter(([field]) => field !== 'type')
-    .map(([field, schema]) => [field, rowOf(typeOf(field, schema), required.includes(field))]);
-  return Object.fromEntries(rows);
+t.test('a changed cell of the page is written anew, and a page without a table is an error', async (t) => {
+  const present = readPage('docs/protocol.md');
+  const row = '| PING (client) | `t` | integer | yes |';
+  const changed = present.replace(row, '| PING (client) | `t` | u32 | no |');
+  t.not(changed, present);
+  t.equal(await protocolPage.write(changed), present);
+  const [begin] = present.match(/^<!-- generated by make docs: keys, begin -->$/m) ?? [''];
+  t.throws(() => protocolPage.write(present.replace(begin, '')), /keys, begin/);
+});
 
-  function typeOf(field: string, schema: Schema): string {
-    const { title, type = '', anyOf, items, maxItems, pattern } = schema;
-    if (title !== undefined) return title;
-    if (schema.const !== undefined) return `\`${schema.const}\``;
-    if (schema.enum !== undefined) return listedElsewhere(schema.enum) ? 'string' : inBackticks(schema.enum);
-    if (anyOf !== undefined) return anyOf.map((one) => typeOf(field, one)).join(' or ');
-    if (items !== undefined)
-      return `array of ${typeOf(field.slice(0, -1), items)}${maxItems === undefined ? '' : `, at most ${maxItems}`}`;
-    if (type !== 'string') return `${type}${boundsOf(schema)}`.replace('integer, 0 to 4,294,967,295', 'u32');
-    if (pattern === patterns.Time) return 'time';
-    // The relay reads those of clients itself: one that is no UUID matches nothing.
-    const isId = pattern === patterns.Id || (isSaidByClients && field.endsWith('_id'));
-    return isId ? 'id' : 'string';
-  }
-}
-
-function rowOf(type: string, isRequired: boolean): string {
-  return `${type} | ${isRequired ? 'yes' : 'no'}`;
-}
-
-function inBackticks(values: readonly unknown[]): string {
-  return values.map((value) => `\`${value}\``).join(', ');
-}
-
-/** The page has tables of these codes (test/relay/protocol.test.ts). */
-function listedElsewhere(values: readonly unknown[]): boolean {
-  return [Object.keys(errors), denials, revocations, ends].some((codes) => `${codes}` === `${values}`);
-}
-
-function boundsOf({ minimum, maximum, exclusiveMinimum }: Schema): string {
-  if (exclusiveMinimum !== undefined) return `, above ${exclusiveMinimum}`;
-  if (minimum === undefined || minimum === Number.MIN_SAFE_INTEGER) return '';
-  const most = maximum?.toLocaleString('en-US');
-  return most === undefined ? `, from ${minimum}` : `, ${minimum.toLocaleString('en-US')} to ${most}`;
-}
+t.test('a description changes nothing else of a schema', async (t) => {
+  const optional = described(Type.Optional(bodies.U32), 'a number', 7);
+  t.same(optional, { ...bodies.U32, description: 'a number', default: 7 });
+  t.same(Type.Object({ optional, required: described(bodies.U32, '') }).required, ['required']);
+  t.notOk('description' in bodies.U32);
+});
