@@ -36,7 +36,7 @@ const bench = sourceFiles('bench');
 const test = sourceFiles('test');
 
 /** The folders of src that serve the features; every other one is a feature. */
-const ground = new Set(['bus', 'client', 'console', 'credentials', 'db', 'http', 'protocol', 'tls']);
+const ground = new Set(['client', 'console', 'credentials', 'db', 'http', 'protocol', 'tls']);
 
 const walls: Wall[] = [
   only('uWebSockets.js is imported by relay/websocket/engine.ts alone', {
@@ -60,11 +60,28 @@ const walls: Wall[] = [
     allowed: (path) => path.startsWith('src/db/'),
     broken: ['src/gps/store.ts', `type Row = import('postgres').Row;`],
   }),
-  only('NATS is imported by bus/nats.ts alone', {
+  only('NATS is imported by relay/cluster/nats.ts alone', {
     importing: ({ from }) => from === 'nats' || from.startsWith('@nats-io/'),
-    allowed: (path) => path === 'src/bus/nats.ts',
-    broken: ['src/relay/fanout.ts', `export * from '@nats-io/transport-node';`],
+    allowed: (path) => path === 'src/relay/cluster/nats.ts',
+    broken: ['src/relay/cluster/bus.ts', `export * from '@nats-io/transport-node';`],
   }),
+  {
+    name: 'relay/cluster/ loads nothing of ours but itself and the protocol; of the rest it takes types',
+    broken: [
+      'src/relay/cluster/cluster.ts',
+      `import { createFanout } from '../delivery/fanout.js';`,
+      `import { AppError } from '../../errors.js';`,
+    ],
+    breaches: (file) =>
+      file.path.startsWith('src/relay/cluster/')
+        ? importing(file, ({ from, isType }) => !isType && /^src\/(?!relay\/cluster\/|protocol\/)/.test(from))
+        : [],
+  },
+  {
+    name: 'NATS is loaded when it is used: relay/cluster/nats.ts is imported by import() alone',
+    broken: ['src/relay/compose.ts', `import { openNats } from './cluster/nats.js';`],
+    breaches: (file) => (inSrc(file) ? loadedAtOnce(file).filter((from) => /\/nats\.js$/.test(from)) : []),
+  },
   {
     name: 'the environment is read by config/config.ts and listening.ts alone',
     broken: [

@@ -47,6 +47,7 @@ const modules: Readonly<Record<string, readonly string[]>> = {
   'src/keys': ['src/db', 'src/http'],
   'src/metrics': ['src/auth', 'src/db', 'src/gps', 'src/http', 'src/relay/relay-side', 'src/tls'],
   'src/protocol': [],
+  'src/relay/cluster': ['src/protocol', 'src/relay/delivery'],
   'src/relay/compose': [
     'src/auth',
     'src/config',

@@ -1,0 +1,224 @@
+// The bus over NATS: one connection of this relay to one of the servers, whichever answers. The only file that knows NATS.
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  type ConnectionOptions,
+  connect,
+  credsAuthenticator,
+  errors,
+  type NatsConnection,
+  type Subscription,
+} from '@nats-io/transport-node';
+import { type Bus, newBusCounts, type Subject } from './bus.js';
+import { createOutbox } from './outbox.js';
+
+export interface NatsOptions {
+  /** Addresses such as nats://127.0.0.1:4222 or tls://nats.example. All have the user information of the first. */
+  readonly servers: readonly URL[];
+  /** Content of a credentials file. null: none. */
+  readonly credentials: Uint8Array | null;
+  /** First token of every subject. */
+  readonly prefix: string;
+  /** As the servers list this connection. */
+  readonly name: string;
+  readonly log: {
+    info(fields: object, message: string): void;
+    warn(fields: object, message: string): void;
+    error(fields: object, message: string): void;
+  };
+}
+
+/** Bytes that the server has not confirmed, beyond which messages are dropped: seconds of audio of a large fleet. */
+export const UNCONFIRMED_BYTES_MAX = 4 * 1024 * 1024;
+/** The server is asked to confirm once so many bytes were sent: a question costs as much as a frame. */
+const CONFIRM_BYTES = 64 * 1024;
+const AGAIN_MS = 250;
+const CLOSE_MS_MAX = 500;
+
+interface Subscribed {
+  readonly subject: Subject;
+  readonly receive: (bytes: Uint8Array) => void;
+  /** null while there is no connection yet. */
+  own: Subscription | null;
+}
+
+/** Answers at once. The bus is down until a server answers, and tries for as long as it is open. */
+export function openNats(options: NatsOptions): Bus {
+  const { prefix, log } = options;
+  const counts = newBusCounts();
+  const subscribed = new Set<Subscribed>();
+  let connection: NatsConnection | null = null;
+  let isUp = false;
+  let isClosed = false;
+  let unconfirmed = 0;
+  let isConfirming = false;
+  let changed: (isUp: boolean) => void = () => {};
+  let told: string | null = null;
+
+  const outbox = createOutbox(
+    (subject, bytes) => {
+      if (connection === null) return;
+      connection.publish(`${prefix}.${subject}`, bytes);
+      unconfirmed += bytes.byteLength;
+    },
+    () => {
+      counts.flushes++;
+      if (unconfirmed >= CONFIRM_BYTES && !isConfirming) void confirm();
+    },
+  );
+
+  /** The library keeps what its socket does not take, without bound: so the sum of it is bounded here. */
+  async function confirm(): Promise<void> {
+    const asked = unconfirmed;
+    isConfirming = true;
+    try {
+      await connection?.flush();
+      unconfirmed = Math.max(0, unconfirmed - asked);
+    } catch {
+      // Expected: the connection is lost, and `down` forgets what was sent.
+    }
+    isConfirming = false;
+  }
+
+  function up(server: string): void {
+    if (isUp || isClosed) return;
+    isUp = true;
+    told = null;
+    counts.ups++;
+    log.info({ server }, 'bus connected');
+    changed(true);
+  }
+
+  /** What the library would send after it has connected again is old by then: nothing is left to it. */
+  function down(): void {
+    if (!isUp) return;
+    isUp = false;
+    unconfirmed = 0;
+    outbox.clear();
+    if (!isClosed) log.warn({}, 'bus connection lost');
+    changed(false);
+  }
+
+  function listen(to: Subscribed): void {
+    if (connection === null) return;
+    to.own = connection.subscribe(`${prefix}.${to.subject}`, {
+      callback(error, message) {
+        if (error !== null) return log.error({ err: error, subject: to.subject }, 'bus subscription failed');
+        counts.messagesIn++;
+        counts.bytesIn += message.data.byteLength;
+        try {
+          to.receive(message.data);
+        } catch (thrown) {
+          log.error({ err: thrown, subject: to.subject }, 'bus message failed'); // a bug; the reader must go on
+        }
+      },
+    });
+  }
+
+  async function run(): Promise<void> {
+    while (!isClosed) {
+      try {
+        const connected = await connect(connectionOf(options));
+        if (isClosed) return await connected.close();
+        connection = connected;
+        for (const one of subscribed) listen(one);
+        const following = follow(connected);
+        up(connected.getServer());
+        await following;
+        connection = null;
+      } catch (error) {
+        tell(error);
+      }
+      down();
+      if (!isClosed) await delay(AGAIN_MS);
+    }
+  }
+
+  /** Resolves at the end of the connection. The library reconnects by itself until then. */
+  async function follow(connected: NatsConnection): Promise<void> {
+    for await (const status of connected.status()) {
+      if (status.type === 'disconnect') down();
+      else if (status.type === 'reconnect') up(connected.getServer());
+      else if (status.type === 'error') tell(status.error);
+    }
+  }
+
+  /** Each reason once, until the bus was up. A refusal of the credentials is an error, a server that is away none. */
+  function tell(error: unknown): void {
+    const reason = error instanceof Error ? error.message : String(error);
+    if (reason === told || isClosed) return;
+    told = reason;
+    const isRefused =
+      error instanceof errors.AuthorizationError || error instanceof errors.PermissionViolationError;
+    if (isRefused) log.error({ reason }, 'NATS refused: check NATS_URL and NATS_CREDENTIALS_FILE');
+    else log.warn({ reason }, 'waiting for NATS');
+  }
+
+  const running = run();
+
+  return {
+    publish(subject, head, body) {
+      if (!isUp) {
+        counts.dropped.down++;
+        return false;
+      }
+      const rest = body instanceof Uint8Array ? body : new Uint8Array(body);
+      if (unconfirmed >= UNCONFIRMED_BYTES_MAX || !outbox.put(subject, head, rest)) {
+        counts.dropped.backlog++;
+        return false;
+      }
+      counts.messagesOut++;
+      counts.bytesOut += head.byteLength + rest.byteLength;
+      return true;
+    },
+    subscribe(subject, receive) {
+      const one: Subscribed = { subject, receive, own: null };
+      subscribed.add(one);
+      listen(one);
+      return () => {
+        subscribed.delete(one);
+        one.own?.unsubscribe();
+      };
+    },
+    get isUp() {
+      return isUp;
+    },
+    onChange(listener) {
+      changed = listener;
+    },
+    counts,
+    async close() {
+      if (isClosed) return;
+      if (isUp) outbox.flush();
+      isClosed = true;
+      const last = isUp ? connection?.flush().catch(() => {}) : undefined; // expected: lost meanwhile
+      await Promise.race([last, delay(CLOSE_MS_MAX, undefined, { ref: false })]);
+      down();
+      await connection?.close();
+      // A dial that is under way ends by itself, and closes what it opened.
+      await Promise.race([running, delay(CLOSE_MS_MAX, undefined, { ref: false })]);
+    },
+  };
+}
+
+function connectionOf({ servers, credentials, name }: NatsOptions): ConnectionOptions {
+  const [first] = servers;
+  const user = decodeURIComponent(first?.username ?? '');
+  const pass = decodeURIComponent(first?.password ?? '');
+  return {
+    servers: servers.map(({ host }) => host),
+    name,
+    noEcho: true,
+    // A server that does not answer is left after 2 to 3 s; one that closes the connection at once.
+    pingInterval: 1000,
+    maxPingOut: 2,
+    timeout: 2000,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 100,
+    reconnectJitter: 100,
+    ignoreAuthErrorAbort: true,
+    ...(servers.some(({ protocol }) => protocol === 'tls:') && { tls: {} }),
+    ...(credentials !== null && { authenticator: credsAuthenticator(credentials) }),
+    // A user without a password is a token, as in every other client.
+    ...(user !== '' && (pass === '' ? { token: user } : { user, pass })),
+  };
+}
