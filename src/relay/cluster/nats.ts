@@ -149,7 +149,7 @@ export function openNats(options: NatsOptions): Bus {
     told = reason;
     const isRefused =
       error instanceof errors.AuthorizationError || error instanceof errors.PermissionViolationError;
-    if (isRefused) log.error({ reason }, 'NATS refused: check NATS_URL and NATS_CREDENTIALS_FILE');
+    if (isRefused) log.error({ reason }, 'NATS rejected the connection');
     else log.warn({ reason }, 'waiting for NATS');
   }
 

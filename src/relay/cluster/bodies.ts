@@ -1,0 +1,71 @@
+// Declares what messages between relays carry, as schemas. A body that does not fit is counted, and ignored.
+import { type Static, Type } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { Int, RunningTalker, U32 } from '../../protocol/bodies.js';
+import { ends } from '../../protocol/codes.js';
+
+/** Whom a relay hears: id, the clock of the last beacon, and for how long (ms) that beacon has been there. */
+export type Beacon = Static<typeof Beacon>;
+const Beacon = Type.Object({ heard: Type.Array(Type.Tuple([U32, U32, U32])) });
+
+/** A burst that began, or that is running. */
+export type Started = Static<typeof Started>;
+const Started = RunningTalker;
+
+export type Ended = Static<typeof Ended>;
+const Ended = Type.Object({ session: U32, burst: U32, code: Type.Enum(ends), duration_ms: Int });
+
+/** `online` counts sessions of the sender. */
+export type Count = Static<typeof Count>;
+const Count = Type.Object({ online: U32 });
+
+const Held = Type.Object({
+  number: U32,
+  /** Of the sender's last message about the talkgroup. */
+  seq: U32,
+  online: U32,
+});
+
+/** These talkgroups have receivers at the sender, which asks the same of the receiver. */
+export type Hold = Static<typeof Hold>;
+const Hold = Type.Object({ talkgroups: Type.Array(Held) });
+
+/** The answer: those with receivers here, with the running bursts of sessions here, and those without. */
+export type Here = Static<typeof Here>;
+const Here = Type.Object({
+  talkgroups: Type.Array(Type.Object({ ...Held.properties, bursts: Type.Array(Started) })),
+  none: Type.Array(U32),
+});
+
+const validators = {
+  beacon: Compile(Beacon),
+  started: Compile(Started),
+  ended: Compile(Ended),
+  count: Compile(Count),
+  hold: Compile(Hold),
+  here: Compile(Here),
+};
+
+interface Bodies {
+  readonly beacon: Beacon;
+  readonly started: Started;
+  readonly ended: Ended;
+  readonly count: Count;
+  readonly hold: Hold;
+  readonly here: Here;
+}
+
+/** The body of a message of this kind, or null: it is none. Any bytes are read without a throw. */
+export function readBody<Name extends keyof Bodies>(name: Name, bytes: Uint8Array): Bodies[Name] | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString());
+  } catch {
+    return null; // expected: bytes that are no JSON
+  }
+  return validators[name].Check(value) ? (value as Bodies[Name]) : null; // as its validator has checked
+}
+
+export const bodyOf = (body: object): Uint8Array => Buffer.from(JSON.stringify(body));
+
+export const NO_BODY = new Uint8Array(0);

@@ -1,0 +1,55 @@
+// Compares the clock of another relay with ours, so that a message says how long it was on its way.
+import { msBetween, wholeMs } from './header.js';
+
+/** The shortest round trip of this time (ms) counts: of both ways it has waited least. */
+const WINDOW_MS = 2000;
+/** A clock that moved by more than this (ms) is measured anew: its relay stood still, or ours did. */
+const MOVED_MS = 250;
+
+interface Sample {
+  readonly atMs: number;
+  readonly roundTripMs: number;
+  /** Their clock less ours. */
+  readonly offsetMs: number;
+}
+
+/** Clocks are monotonic, in whole ms. */
+export class PeerClock {
+  private samples: Sample[] = [];
+
+  /**
+   * They answered at `theirAt` what we said at `ownAt` and what had come to them `heldMs` before. `nowMs` is when the
+   * answer came.
+   */
+  answered(theirAt: number, ownAt: number, heldMs: number, nowMs: number): void {
+    const now = wholeMs(nowMs);
+    const roundTripMs = msBetween(ownAt, now) - heldMs;
+    if (roundTripMs < 0 || roundTripMs > WINDOW_MS) return;
+    const sample = { atMs: nowMs, roundTripMs, offsetMs: msBetween(now, theirAt) + roundTripMs / 2 };
+    const best = this.best(nowMs);
+    // A difference that the two round trips explain is none.
+    const slackMs = MOVED_MS + (roundTripMs + (best?.roundTripMs ?? 0)) / 2;
+    if (best !== null && Math.abs(sample.offsetMs - best.offsetMs) > slackMs) this.samples = [];
+    this.samples.push(sample);
+  }
+
+  /** How long (ms) a message was on its way that they sent at `theirAt`, 0 while that is not known. */
+  delayMs(theirAt: number, nowMs: number): number {
+    const best = this.best(nowMs);
+    return best === null ? 0 : Math.max(0, msBetween(theirAt, wholeMs(nowMs)) + best.offsetMs);
+  }
+
+  /** Forgets what was measured. */
+  reset(): void {
+    this.samples = [];
+  }
+
+  /** The last one counts when none is recent. */
+  private best(nowMs: number): Sample | null {
+    const last = this.samples.at(-1);
+    if (last === undefined) return null;
+    const recent = this.samples.filter(({ atMs }) => nowMs - atMs <= WINDOW_MS);
+    this.samples = recent.length > 0 ? recent : [last];
+    return this.samples.reduce((best, one) => (one.roundTripMs < best.roundTripMs ? one : best));
+  }
+}

@@ -1,0 +1,298 @@
+// Makes the relays of several nodes one service for talkgroups in the floor mode `open`: tells the others what is said
+// here and hears what is said there. Each relay knows its own sessions, and keeps a copy of what the others say of theirs.
+import { type Beacon, bodyOf, type Here, type Hold, NO_BODY, readBody } from './bodies.js';
+import { type Bus, EVERY_RELAY, relaySubject, type Subject, talkgroupSubject } from './bus.js';
+import { type ClusterFigures, newClusterCounts } from './counts.js';
+import { HEADER_BYTES, HeaderWriter, type Kind, kinds, newHeader, readHeader } from './header.js';
+import { BEACON_MS, Peers } from './peers.js';
+import type { Shared, Stage } from './stage.js';
+import { Stream } from './stream.js';
+
+export interface ClusterOptions<Talkgroup extends Shared> {
+  /** Id of this relay: no other relay ever has it. */
+  readonly relay: number;
+  readonly bus: Bus;
+  readonly stage: Stage<Talkgroup>;
+  /** Monotonic ms. */
+  readonly nowMs: () => number;
+  /** The same without the time that this relay stood still. */
+  readonly fairMs: () => number;
+  readonly log: {
+    info(fields: object, message: string): void;
+    error(fields: object, message: string): void;
+  };
+}
+
+/** Talkgroups in one message: each takes at most 10 KiB, with 32 bursts and codecs of the greatest length. */
+const TALKGROUPS_MAX = 40;
+/** Time (ms) between two beacons that answer others. */
+const REPLY_MS = 20;
+/** Beacons ago at most that a stall of this relay excuses late messages. */
+const STALL_BEACONS = 4;
+
+interface Joined<Talkgroup extends Shared> {
+  readonly stream: Stream<Talkgroup>;
+  /** Ends the subscription. */
+  readonly stop: () => void;
+}
+
+export interface Cluster<Talkgroup extends Shared> {
+  /** A session gets the talkgroup's events from now on. */
+  came(talkgroup: Talkgroup): void;
+  /** A session does not get them any more. */
+  went(talkgroup: Talkgroup): void;
+  /** Its floor mode may have changed. */
+  changed(talkgroup: Talkgroup): void;
+  /** It is deleted. */
+  deleted(talkgroup: Talkgroup): void;
+  figures(): ClusterFigures;
+  close(): Promise<void>;
+}
+
+export function createCluster<Talkgroup extends Shared>(
+  options: ClusterOptions<Talkgroup>,
+): Cluster<Talkgroup> {
+  const { relay, bus, stage, nowMs, fairMs, log } = options;
+  const counts = newClusterCounts();
+  const writer = new HeaderWriter(relay);
+  const peers = new Peers(relay);
+  const joined = new Map<number, Joined<Talkgroup>>();
+  /** Talkgroups where sessions came or went since the last tick. */
+  const changing = new Set<Stream<Talkgroup>>();
+  /** By relay the talkgroups to ask about at the end of this turn. */
+  const asking = new Map<number, Set<number>>();
+  const header = newHeader();
+  /** How long (ms) this relay had stood still at its last beacons. */
+  const stoodMs: number[] = [];
+  let repliedAtMs = Number.NEGATIVE_INFINITY;
+  let isSampling = false;
+  let isClosed = false;
+
+  const now = () => ({ nowMs: nowMs(), fairMs: fairMs() });
+  const say = (subject: Subject, kind: Kind, body: Uint8Array) =>
+    bus.publish(subject, writer.write(kind, 0, nowMs(), 0), body);
+  const beacon = () => say(EVERY_RELAY, kinds.beacon, bodyOf(peers.heardNow(nowMs())));
+
+  function ask(other: number, number: number): void {
+    if (asking.size === 0) setImmediate(guarded, askNow);
+    const numbers = asking.get(other) ?? new Set();
+    asking.set(other, numbers.add(number));
+  }
+
+  function askNow(): void {
+    for (const [other, numbers] of asking) {
+      const held = [...numbers].flatMap((number) => joined.get(number)?.stream.held ?? []);
+      for (const talkgroups of piecesOf(held))
+        say(relaySubject(other), kinds.hold, bodyOf({ talkgroups } satisfies Hold));
+    }
+    asking.clear();
+  }
+
+  /** A throw ends the message that caused it, and neither the others nor the process. */
+  function guarded<Arguments extends unknown[]>(
+    act: (...given: Arguments) => void,
+    ...given: Arguments
+  ): void {
+    if (isClosed) return;
+    try {
+      act(...given);
+    } catch (error) {
+      log.error({ err: error }, 'cluster message failed');
+    }
+  }
+
+  const subscribe = (subject: Subject, receive: (bytes: Uint8Array) => void) =>
+    bus.subscribe(subject, (bytes) => {
+      if (!isClosed && readHeader(bytes, header)) guarded(receive, bytes);
+      else counts.unreadable++;
+    });
+
+  /** How long the message under way was on its way, without the time that this relay itself stood still lately. */
+  function delayMs(at: number): number {
+    const ms = peers.delayMs(header.relay, header.at, at);
+    if (isSampling) {
+      isSampling = false;
+      stage.delayed(ms);
+    }
+    const stood = at - fairMs() - (stoodMs[0] ?? 0);
+    return Math.max(0, ms - Math.max(0, stood));
+  }
+
+  function receiveAboutTalkgroup(stream: Stream<Talkgroup>, bytes: Uint8Array): void {
+    if (!peers.isUp(header.relay)) {
+      counts.strange++;
+      return;
+    }
+    const at = nowMs();
+    stream.receive(header, bytes, delayMs(at), at);
+  }
+
+  function receiveForUs(bytes: Uint8Array): void {
+    const { kind, relay: from } = header;
+    if (!peers.isUp(from)) {
+      counts.strange++;
+      return;
+    }
+    const body = bytes.subarray(HEADER_BYTES);
+    if (kind === kinds.hold) receiveHold(from, readBody('hold', body));
+    else if (kind === kinds.here) receiveHere(from, readBody('here', body));
+    else counts.unreadable++;
+  }
+
+  function receiveHold(from: number, hold: Hold | null): void {
+    if (hold === null) {
+      counts.unreadable++;
+      return;
+    }
+    const streams: Stream<Talkgroup>[] = [];
+    const none: number[] = [];
+    for (const entry of hold.talkgroups) {
+      const stream = joined.get(entry.number)?.stream;
+      if (stream === undefined) none.push(entry.number);
+      else {
+        stream.asked(from, entry);
+        streams.push(stream);
+      }
+    }
+    // Behind what was said before: whoever hears the answer has heard that.
+    const pieces = streams.length === 0 ? [[]] : piecesOf(streams);
+    for (const [index, piece] of pieces.entries()) {
+      const talkgroups = piece.map((stream) => stream.here);
+      say(relaySubject(from), kinds.here, bodyOf({ talkgroups, none: index === 0 ? none : [] }));
+    }
+  }
+
+  function receiveHere(from: number, here: Here | null): void {
+    if (here === null) {
+      counts.unreadable++;
+      return;
+    }
+    for (const entry of here.talkgroups) joined.get(entry.number)?.stream.answered(from, entry, nowMs());
+    for (const number of here.none) joined.get(number)?.stream.drop(from);
+  }
+
+  function receiveForAll(bytes: Uint8Array): void {
+    const { kind, relay: from } = header;
+    if (kind === kinds.leave) return lose(from, peers.left(from));
+    const body = kind === kinds.beacon ? readBody('beacon', bytes.subarray(HEADER_BYTES)) : null;
+    if (body === null) counts.unreadable++;
+    else hear(from, body);
+  }
+
+  function hear(from: number, body: Beacon): void {
+    const news = peers.heard(from, body, header.at, now());
+    if (news === 'known') return;
+    if (news === 'up') {
+      log.info({ relay: from }, 'relay reached');
+      for (const number of joined.keys()) ask(from, number);
+    }
+    // It hears us sooner, and so do those that came at the same time.
+    if (nowMs() - repliedAtMs < REPLY_MS) return;
+    repliedAtMs = nowMs();
+    beacon();
+  }
+
+  function lose(other: number, wasUp: boolean): void {
+    asking.delete(other);
+    for (const { stream } of joined.values()) stream.drop(other);
+    if (wasUp) log.info({ relay: other }, 'relay not reached any more');
+  }
+
+  function join(talkgroup: Talkgroup): Joined<Talkgroup> {
+    const stream = new Stream({ bus, writer, stage, counts, nowMs, ask }, talkgroup);
+    const stop = subscribe(talkgroupSubject(talkgroup.number), (bytes) =>
+      receiveAboutTalkgroup(stream, bytes),
+    );
+    const one = { stream, stop };
+    joined.set(talkgroup.number, one);
+    for (const other of peers.up) ask(other, talkgroup.number);
+    return one;
+  }
+
+  function leave({ stream, stop }: Joined<Talkgroup>): void {
+    changing.delete(stream);
+    joined.delete(stream.talkgroup.number);
+    stream.close();
+    stop();
+  }
+
+  /** undefined: no session here gets its events. */
+  function streamOf(talkgroup: Talkgroup): Stream<Talkgroup> | undefined {
+    const stream = joined.get(talkgroup.number)?.stream;
+    return stream?.talkgroup === talkgroup ? stream : undefined;
+  }
+
+  /** The stream of the talkgroup. The last member may have left memory, and another one come: that is another object. */
+  function joinedTo(talkgroup: Talkgroup): Joined<Talkgroup> {
+    const known = joined.get(talkgroup.number);
+    if (known?.stream.talkgroup === talkgroup) return known;
+    if (known !== undefined) leave(known);
+    return join(talkgroup);
+  }
+
+  function tick(): void {
+    const at = now();
+    stoodMs.push(at.nowMs - at.fairMs);
+    if (stoodMs.length > STALL_BEACONS) stoodMs.shift();
+    isSampling = true;
+    beacon();
+    for (const other of peers.expire(at)) lose(other, true);
+    for (const stream of changing) {
+      if (stage.online(stream.talkgroup) > 0) stream.tellCount();
+      else leave(joinedTo(stream.talkgroup));
+    }
+    changing.clear();
+    for (const { stream } of joined.values()) if (stream.isShared) stream.watch(at.nowMs);
+  }
+
+  const ends = [subscribe(relaySubject(relay), receiveForUs), subscribe(EVERY_RELAY, receiveForAll)];
+  // After the sockets were read: what waited in them while this relay stood still was sent in time.
+  const timer = setInterval(() => setImmediate(guarded, tick), BEACON_MS);
+  bus.onChange((isUp) => {
+    if (!isUp) return;
+    beacon();
+    // What was said meanwhile is lost, on both sides.
+    for (const other of peers.up) for (const number of joined.keys()) ask(other, number);
+  });
+  beacon();
+
+  return {
+    came(talkgroup) {
+      changing.add(joinedTo(talkgroup).stream);
+    },
+    went(talkgroup) {
+      const stream = streamOf(talkgroup);
+      if (stream !== undefined) changing.add(stream);
+    },
+    changed: (talkgroup) => streamOf(talkgroup)?.changed(),
+    deleted: (talkgroup) => streamOf(talkgroup)?.deleted(),
+    figures() {
+      let shared = 0;
+      for (const { stream } of joined.values()) if (stream.isShared) shared++;
+      return {
+        bus: bus.counts,
+        isUp: bus.isUp,
+        counts,
+        peers: peers.up.length,
+        talkgroups: joined.size,
+        shared,
+      };
+    },
+    async close() {
+      clearInterval(timer);
+      for (const one of [...joined.values()]) leave(one);
+      say(EVERY_RELAY, kinds.leave, NO_BODY);
+      isClosed = true;
+      for (const end of ends) end();
+      await bus.close();
+    },
+  };
+}
+
+/** So many of them as fit into one message. */
+function piecesOf<One>(all: readonly One[]): One[][] {
+  const pieces: One[][] = [];
+  for (let from = 0; from < all.length; from += TALKGROUPS_MAX)
+    pieces.push(all.slice(from, from + TALKGROUPS_MAX));
+  return pieces;
+}

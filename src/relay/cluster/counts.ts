@@ -1,0 +1,43 @@
+// Holds what the cluster counts, as plain numbers.
+import type { BusCounts } from './bus.js';
+
+export interface ClusterCounts {
+  framesOut: number;
+  framesIn: number;
+  /** Frames that did not arrive, as the index of a later one shows. */
+  framesLost: number;
+  /** Frames that were on their way for too long, and are not played. */
+  framesLate: number;
+  /** Frames of bursts that are not known here. */
+  framesUnknown: number;
+  /** Messages that cannot be read, or of an unknown kind. */
+  unreadable: number;
+  /** Messages of relays that are not up. */
+  strange: number;
+  /** Times a relay was asked again, because a message of it was missing. */
+  asked: number;
+}
+
+export const newClusterCounts = (): ClusterCounts => ({
+  framesOut: 0,
+  framesIn: 0,
+  framesLost: 0,
+  framesLate: 0,
+  framesUnknown: 0,
+  unreadable: 0,
+  strange: 0,
+  asked: 0,
+});
+
+/** What the cluster is now, as plain numbers. */
+export interface ClusterFigures {
+  readonly bus: BusCounts;
+  readonly isUp: boolean;
+  readonly counts: ClusterCounts;
+  /** Other relays that can be reached. */
+  readonly peers: number;
+  /** Talkgroups with receivers here. */
+  readonly talkgroups: number;
+  /** Those of them with receivers elsewhere. */
+  readonly shared: number;
+}

@@ -1,0 +1,78 @@
+// Reads and writes the 28 bytes before every message between relays. Behind them is a frame as clients get it, or JSON.
+//
+//  0 u8   kind              12 u32  at, the sender's monotonic clock in ms
+//  1 u8   version, flags    16 u32  turn: 0, this version has none
+//  2 u16  0                 20 u32  index of a frame in its burst, from 1; of `ended` the number of frames
+//  4 u32  the sender's id   24 u32  home of the turn: 0
+//  8 u32  seq, number of the message among the sender's about the talkgroup, from 1; else 0
+
+export const HEADER_BYTES = 28;
+const VERSION = 0x10;
+const VERSION_MASK = 0xf0;
+
+/** Kinds of messages. A kind that a relay does not know is counted, and ignored. */
+export const kinds = {
+  // About a talkgroup, to the relays with receivers of it.
+  frame: 1,
+  started: 2,
+  ended: 3,
+  count: 5,
+  bye: 6,
+  // To one relay.
+  here: 16,
+  hold: 17,
+  // To every relay.
+  beacon: 32,
+  leave: 33,
+} as const;
+export type Kind = (typeof kinds)[keyof typeof kinds];
+
+export interface Header {
+  kind: number;
+  relay: number;
+  seq: number;
+  at: number;
+  index: number;
+}
+
+export const newHeader = (): Header => ({ kind: 0, relay: 0, seq: 0, at: 0, index: 0 });
+
+/** A buffer for the headers of one sender, written over and over: the bus copies it. */
+export class HeaderWriter {
+  readonly bytes = new Uint8Array(HEADER_BYTES);
+  private readonly view = new DataView(this.bytes.buffer);
+
+  constructor(relay: number) {
+    this.view.setUint8(1, VERSION);
+    this.view.setUint32(4, relay);
+  }
+
+  /** `atMs` is the monotonic clock. The answer is valid until the next call. */
+  write(kind: Kind, seq: number, atMs: number, index: number): Uint8Array {
+    const { view } = this;
+    view.setUint8(0, kind);
+    view.setUint32(8, seq);
+    view.setUint32(12, wholeMs(atMs));
+    view.setUint32(20, index);
+    return this.bytes;
+  }
+}
+
+/** Reads the header into `header`. false: the message is too short, or of a version that this relay does not speak. */
+export function readHeader(bytes: Uint8Array, header: Header): boolean {
+  if (bytes.byteLength < HEADER_BYTES) return false;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, HEADER_BYTES);
+  if ((view.getUint8(1) & VERSION_MASK) !== VERSION) return false;
+  header.kind = view.getUint8(0);
+  header.relay = view.getUint32(4);
+  header.seq = view.getUint32(8);
+  header.at = view.getUint32(12);
+  header.index = view.getUint32(20);
+  return true;
+}
+
+/** A clock as headers have it: whole ms, modulo 2^32. */
+export const wholeMs = (ms: number): number => Math.floor(ms) % 2 ** 32;
+
+/** `later` - `earlier` (ms) of two clocks of headers, which begin again at 0 after 49 days. */
+export const msBetween = (earlier: number, later: number): number => (later - earlier) | 0;

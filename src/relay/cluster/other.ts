@@ -1,0 +1,196 @@
+// One other relay with receivers of a talkgroup: what it says there, and its bursts that are played here.
+import type { EndCode } from '../../protocol/codes.js';
+import { checkFrame, PAYLOAD_BYTES_MAX, readBurst, readSender, readTalkgroup } from '../../protocol/frame.js';
+import { type Here, readBody, type Started } from './bodies.js';
+import type { ClusterCounts } from './counts.js';
+import { HEADER_BYTES, type Header, kinds } from './header.js';
+import type { PlayedBurst, Shared, Stage } from './stage.js';
+
+/** A frame that was on its way for longer (ms) is old speech: half of what a receiver may lag. */
+const LATE_MS_MAX = 500;
+/** A burst without a frame for this time (ms) may have ended: T1 of its relay is 2 s, unless its operator changed it. */
+const SILENT_MS_MAX = 2500;
+/** Time (ms) between two questions to it. */
+const ASK_MS = 100;
+
+export interface OtherServices<Talkgroup extends Shared> {
+  readonly talkgroup: Talkgroup;
+  readonly stage: Stage<Talkgroup>;
+  readonly counts: ClusterCounts;
+  /** Asks it what it has of the talkgroup. */
+  readonly ask: () => void;
+}
+
+/** A running burst of it. `index` is that of the last frame. */
+interface Heard {
+  readonly burst: number;
+  readonly played: PlayedBurst;
+  /** Of the message that announced it. */
+  readonly seq: number;
+  index: number;
+  heardAtMs: number;
+}
+
+type Ended = Parameters<PlayedBurst['end']>[1];
+
+export class Other<Talkgroup extends Shared> {
+  /** Sessions of it that get the talkgroup's events. */
+  online = 0;
+  private readonly services: OtherServices<Talkgroup>;
+  /** Of its last message. */
+  private seq = 0;
+  private askedAtMs = Number.NEGATIVE_INFINITY;
+  /** It has told its running bursts once. */
+  private isKnown = false;
+  /** Its running bursts by session. */
+  private readonly bursts = new Map<number, Heard>();
+  /** Sessions whose frames came without a known burst. */
+  private readonly unknown = new Set<number>();
+
+  constructor(services: OtherServices<Talkgroup>) {
+    this.services = services;
+  }
+
+  /** A message of it about the talkgroup. `delayMs` is how long it was on its way. */
+  receive(header: Header, bytes: Uint8Array, delayMs: number, nowMs: number): void {
+    const { kind, seq } = header;
+    if (seq > this.seq + 1) this.ask(nowMs); // something is missing
+    if (seq > this.seq) this.seq = seq;
+    const body = bytes.subarray(HEADER_BYTES);
+    if (kind === kinds.frame) return this.frame(header, body, delayMs, nowMs);
+    const isRead =
+      (kind === kinds.started && this.started(header, body, nowMs)) ||
+      (kind === kinds.ended && this.ended(header, body, nowMs)) ||
+      (kind === kinds.count && this.counted(body));
+    if (!isRead) this.services.counts.unreadable++;
+  }
+
+  private ask(nowMs: number): void {
+    if (nowMs - this.askedAtMs < ASK_MS) return;
+    this.askedAtMs = nowMs;
+    this.services.counts.asked++;
+    this.services.ask();
+  }
+
+  private frame({ index }: Header, body: Uint8Array, delayMs: number, nowMs: number): void {
+    const { counts, talkgroup } = this.services;
+    const view = new DataView(body.buffer, body.byteOffset, body.byteLength);
+    // The other relay has checked the length of the payload by its own settings.
+    if (checkFrame(view, 64 * PAYLOAD_BYTES_MAX) !== null || readTalkgroup(view) !== talkgroup.number) {
+      counts.unreadable++;
+      return;
+    }
+    counts.framesIn++;
+    if (talkgroup.floorMode !== 'open') return;
+    const session = readSender(view);
+    const heard = this.bursts.get(session);
+    if (heard === undefined || heard.burst !== readBurst(view)) {
+      counts.framesUnknown++;
+      if (this.isKnown) this.unknown.add(session);
+      return this.ask(nowMs);
+    }
+    heard.heardAtMs = nowMs;
+    if (index <= heard.index) return;
+    const lost = index - heard.index - 1;
+    const isLate = delayMs > LATE_MS_MAX;
+    heard.index = index;
+    counts.framesLost += lost;
+    if (isLate) counts.framesLate++;
+    if (lost > 0 || isLate) heard.played.missed(lost + (isLate ? 1 : 0), nowMs);
+    if (isLate) return;
+    const { buffer, byteOffset, byteLength } = body;
+    // A copy, because the memory of the bus holds other messages, too. Its memory is never shared between threads.
+    const message = buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer;
+    heard.played.frame(message, index, nowMs);
+  }
+
+  private started({ seq }: Header, body: Uint8Array, nowMs: number): boolean {
+    const started = readBody('started', body);
+    if (started !== null) this.begin(started, seq, nowMs);
+    return started !== null;
+  }
+
+  private begin(started: Started, seq: number, nowMs: number): void {
+    const { talkgroup, stage } = this.services;
+    const { session, burst, frames } = started;
+    const before = this.bursts.get(session);
+    if (before?.burst === burst || talkgroup.floorMode !== 'open') return;
+    // The end of the one before was lost.
+    if (before !== undefined) this.end(session, before, 'disconnected');
+    const played = stage.begin(talkgroup, started, nowMs);
+    this.bursts.set(session, { burst, played, seq, index: frames, heardAtMs: nowMs });
+    // It began while we listened, and that message was lost with the frames since.
+    if (this.unknown.delete(session) && frames > 0) {
+      this.services.counts.framesLost += frames;
+      played.missed(frames, nowMs);
+    }
+  }
+
+  private ended({ index }: Header, body: Uint8Array, nowMs: number): boolean {
+    const ended = readBody('ended', body);
+    if (ended === null) return false;
+    const { session, burst, code, duration_ms } = ended;
+    const heard = this.bursts.get(session);
+    if (heard === undefined || heard.burst !== burst) return true;
+    const lost = index - heard.index;
+    if (lost > 0) {
+      this.services.counts.framesLost += lost;
+      heard.played.missed(lost, nowMs);
+    }
+    this.end(session, heard, code, { durationMs: duration_ms, frames: index });
+    return true;
+  }
+
+  private end(
+    session: number,
+    heard: Heard,
+    code: EndCode,
+    ended: Ended = { durationMs: null, frames: heard.index },
+  ): void {
+    this.bursts.delete(session);
+    heard.played.end(code, ended);
+  }
+
+  private counted(body: Uint8Array): boolean {
+    const count = readBody('count', body);
+    if (count !== null) this.online = count.online;
+    return count !== null;
+  }
+
+  /** It asks what is here. Its numbers begin anew when it had no receivers meanwhile. */
+  asks(seq: number): void {
+    this.seq = seq;
+  }
+
+  /** Its answer: these bursts run there. */
+  tells({ seq, bursts }: Here['talkgroups'][number], nowMs: number): void {
+    const running = new Set(bursts.map(({ session, burst }) => `${session}.${burst}`));
+    for (const [session, heard] of [...this.bursts]) {
+      const isOver = !running.has(`${session}.${heard.burst}`) && heard.seq <= seq;
+      if (isOver) this.end(session, heard, 'disconnected');
+    }
+    for (const burst of bursts) this.begin(burst, seq, nowMs);
+    this.unknown.clear();
+    this.isKnown = true;
+    this.seq = Math.max(this.seq, seq);
+  }
+
+  /** Asks about bursts that have been silent for too long. */
+  watch(nowMs: number): void {
+    for (const heard of this.bursts.values()) {
+      if (nowMs - heard.heardAtMs < SILENT_MS_MAX) continue;
+      heard.heardAtMs = nowMs - SILENT_MS_MAX / 2; // again in half of the time, until it is answered
+      this.ask(nowMs);
+    }
+  }
+
+  endAll(code: EndCode): void {
+    for (const [session, heard] of [...this.bursts]) this.end(session, heard, code);
+  }
+
+  /** The talkgroup has no receiver here any more. */
+  dropAll(): void {
+    for (const { played } of this.bursts.values()) played.drop();
+    this.bursts.clear();
+  }
+}

@@ -1,0 +1,98 @@
+// Decides which other relays can be reached, from their beacons. It has no clock and sends nothing.
+import type { Beacon } from './bodies.js';
+import { PeerClock } from './clock.js';
+import { wholeMs } from './header.js';
+
+/** Time (ms) between two beacons of a relay. */
+export const BEACON_MS = 250;
+/** A relay without a beacon for this time (ms) is down: three times the longest turn of the loop in a mass reconnect. */
+export const DOWN_MS = 1500;
+/** Relays in a cluster. Those beyond it are not answered. */
+export const PEERS_MAX = 64;
+
+interface Peer {
+  readonly clock: PeerClock;
+  /** Of its last beacon: its clock, ours, and our fair time (ms). */
+  at: number;
+  receivedAtMs: number;
+  heardAtMs: number;
+  isUp: boolean;
+}
+
+/** The times of one moment: monotonic ms, and the same without the time that this relay stood still. */
+export interface Now {
+  readonly nowMs: number;
+  readonly fairMs: number;
+}
+
+export class Peers {
+  private readonly peers = new Map<number, Peer>();
+  private readonly own: number;
+
+  /** `own` is the id of this relay. */
+  constructor(own: number) {
+    this.own = own;
+  }
+
+  /** The ids of those that can be reached. */
+  get up(): readonly number[] {
+    return [...this.peers].flatMap(([relay, { isUp }]) => (isUp ? [relay] : []));
+  }
+
+  isUp(relay: number): boolean {
+    return this.peers.get(relay)?.isUp === true;
+  }
+
+  /**
+   * A beacon came. A relay is up when it hears us, too. `up`: it is from now on. `one_way`: it must hear a beacon of ours
+   * first. `known`: nothing changed.
+   */
+  heard(relay: number, { heard }: Beacon, at: number, { nowMs, fairMs }: Now): 'up' | 'one_way' | 'known' {
+    let peer = this.peers.get(relay);
+    if (peer === undefined) {
+      if (this.peers.size >= PEERS_MAX) return 'known';
+      peer = { clock: new PeerClock(), at, receivedAtMs: nowMs, heardAtMs: fairMs, isUp: false };
+      this.peers.set(relay, peer);
+    }
+    peer.at = at;
+    peer.receivedAtMs = nowMs;
+    peer.heardAtMs = fairMs;
+    const echo = heard.find(([id]) => id === this.own);
+    if (echo === undefined) return peer.isUp ? 'known' : 'one_way';
+    const [, ownAt, heldMs] = echo;
+    const wasUp = peer.isUp;
+    if (!wasUp) peer.clock.reset();
+    peer.isUp = true;
+    peer.clock.answered(at, ownAt, heldMs, nowMs);
+    return wasUp ? 'known' : 'up';
+  }
+
+  /** It said that it ends. true: it was up. */
+  left(relay: number): boolean {
+    const wasUp = this.isUp(relay);
+    this.peers.delete(relay);
+    return wasUp;
+  }
+
+  /** Those that are down from now on. Must be called after the sockets were read. */
+  expire({ fairMs }: Now): readonly number[] {
+    const gone = [...this.peers].filter(([, { heardAtMs }]) => fairMs - heardAtMs >= DOWN_MS);
+    for (const [relay] of gone) this.peers.delete(relay);
+    return gone.flatMap(([relay, { isUp }]) => (isUp ? [relay] : []));
+  }
+
+  /** How long (ms) a message of it was on its way. */
+  delayMs(relay: number, at: number, nowMs: number): number {
+    return this.peers.get(relay)?.clock.delayMs(at, nowMs) ?? 0;
+  }
+
+  /** What our beacon says: whom we hear, when they said it, and for how long (ms) it was here. */
+  heardNow(nowMs: number): Beacon {
+    const heard = [...this.peers].map(([relay, { at, receivedAtMs }]): [number, number, number] => [
+      relay,
+      at,
+      wholeMs(nowMs - receivedAtMs),
+    ]);
+    return { heard };
+  }
+}

@@ -1,0 +1,41 @@
+// Describes what the cluster uses of its relay: the talkgroups with receivers here, and where others' bursts are played.
+import type { RunningTalker } from '../../protocol/bodies.js';
+import type { EndCode, FloorMode } from '../../protocol/codes.js';
+import type { Draft } from '../../protocol/server-messages.js';
+import type { Elsewhere } from '../delivery/elsewhere.js';
+
+/** A talkgroup with receivers here. */
+export interface Shared {
+  readonly number: number;
+  readonly floorMode: FloorMode;
+  readonly feed: {
+    /** null while no other relay has receivers of it. */
+    elsewhere: Elsewhere | null;
+    /** Sessions of the other relays. */
+    onlineElsewhere: number;
+  };
+}
+
+/** A burst of another relay, as it is played here. */
+export interface PlayedBurst {
+  /** One frame in a buffer of its own, as its relay stamped it. `index` counts the frames of the burst from 1. */
+  frame(message: ArrayBuffer, index: number, nowMs: number): void;
+  /** So many frames of it were lost between the relays, or came too late. */
+  missed(frames: number, nowMs: number): void;
+  end(code: EndCode, ended: { readonly durationMs: number | null; readonly frames: number }): void;
+  /** The talkgroup has no receiver here any more. */
+  drop(): void;
+}
+
+export interface Stage<Talkgroup extends Shared> {
+  /** Sessions here that get its events. */
+  online(talkgroup: Talkgroup): number;
+  /** The running bursts of sessions here. */
+  running(talkgroup: Talkgroup): readonly Draft<RunningTalker>[];
+  /** A burst of another relay begins, or began before. */
+  begin(talkgroup: Talkgroup, burst: RunningTalker, nowMs: number): PlayedBurst;
+  /** `feed.onlineElsewhere` changed. */
+  counted(talkgroup: Talkgroup): void;
+  /** How long (ms) a message was on its way. Now and then. */
+  delayed(ms: number): void;
+}
