@@ -56,6 +56,7 @@ const modules: Readonly<Record<string, readonly string[]>> = {
     'src/emergencies',
     'src/gps',
     'src/protocol',
+    'src/relay/cluster',
     'src/relay/hub',
     'src/relay/relay-side',
     'src/relay/requests',
@@ -84,6 +85,7 @@ const modules: Readonly<Record<string, readonly string[]>> = {
   'src/relay/hub': [
     'src/db',
     'src/protocol',
+    'src/relay/cluster',
     'src/relay/delivery',
     'src/relay/emergencies',
     'src/relay/figures',

@@ -56,7 +56,15 @@ const tables: Readonly<Record<string, Table>> = {
   },
   talking: {
     client: ['FLOOR_REQUEST', 'FLOOR_RELEASE'],
-    server: ['FLOOR_GRANTED', 'FLOOR_DENIED', 'FLOOR_QUEUED', 'FLOOR_REVOKED', 'TALK_STARTED', 'TALK_ENDED'],
+    server: [
+      'FLOOR_GRANTED',
+      'FLOOR_DENIED',
+      'FLOOR_QUEUED',
+      'FLOOR_REVOKED',
+      'TALK_STARTED',
+      'TALK_ENDED',
+      'MISSED',
+    ],
     object: ['codec', 'talker', 'running talker'],
   },
   emergency: {

@@ -129,6 +129,13 @@ export const serverMessages = {
     event: described(Int, 'event number'),
     ...Talker.properties,
   }),
+  MISSED: Type.Object({
+    type: Type.Literal('MISSED'),
+    talkgroup_id: Id,
+    session: described(U32, 'session of the talker'),
+    burst: described(U32, 'number of the burst'),
+    missed: described(Int, 'frames that no receiver of this node gets'),
+  }),
   TALK_ENDED: Type.Object({
     type: Type.Literal('TALK_ENDED'),
     talkgroup_id: Id,

@@ -68,6 +68,11 @@ export const notShown = pages
   .flatMap(({ text }) => [...text.matchAll(/No example shows (\d+ `[^`]+`), because \w+/g)])
   .map(([, close = '']) => close.replaceAll('`', ''));
 
+/** The messages of which the page says the same. */
+export const notShownMessages = pages
+  .flatMap(({ text }) => [...text.matchAll(/No example shows ([A-Z_]+), because \w+/g)])
+  .map(([, type = '']) => type);
+
 /** The table whose first columns are headed so. */
 export function table(head: string): Table {
   const found = tables.find((one) => one.head.startsWith(`${head} |`));

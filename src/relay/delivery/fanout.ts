@@ -7,6 +7,8 @@ import { type Peer, type Publisher, SERVICE_TOPIC } from './peer.js';
 export interface Fanout {
   /** Sends the stamped frame to every other subscriber of the talkgroup's audio. */
   audio(from: Peer, feed: Feed, frame: ArrayBuffer, nowMs: number): void;
+  /** Sends the frame of a talker of another relay to every subscriber of the talkgroup's audio. */
+  fromElsewhere(feed: Feed, frame: ArrayBuffer, nowMs: number): void;
   /** Sends buffered audio to the subscribers of that topic. `from` is null for a talker without a socket. */
   held(from: Peer | null, topic: string, message: ArrayBuffer): void;
   /** Number of subscribers. */
@@ -27,8 +29,10 @@ export interface Fanout {
    * names also talkgroups that its user left in this turn: a text may have been published before.
    */
   mayDropText(feeds: Iterable<Feed>): boolean;
-  /** Number of sessions that get the talkgroup's events. */
+  /** Number of sessions that get the talkgroup's events, here and at other relays. */
   online(feed: Feed): number;
+  /** The same at this relay. */
+  onlineHere(feed: Feed): number;
 }
 
 export function createFanout(publisher: Publisher, churn: Pick<Churn, 'isHigh'>): Fanout {
@@ -47,6 +51,10 @@ export function createFanout(publisher: Publisher, churn: Pick<Churn, 'isHigh'>)
       if (!churn.isHigh(nowMs)) from.publish(feed.audioTopic, frame, true);
       // uWebSockets.js sends earlier messages to a receiver before this one.
       else for (const hearer of feed.live) hearer.give(frame, from);
+    },
+    fromElsewhere(feed, frame, nowMs) {
+      if (!churn.isHigh(nowMs)) publisher.publish(feed.audioTopic, frame, true);
+      else for (const hearer of feed.live) hearer.give(frame, null);
     },
     held(from, topic, message) {
       if (from === null) publisher.publish(topic, message, true);
@@ -74,7 +82,8 @@ export function createFanout(publisher: Publisher, churn: Pick<Churn, 'isHigh'>)
       for (const feed of feeds) if (feed.textsUnwritten > 0) return true;
       return false;
     },
-    online: (feed) => publisher.numSubscribers(feed.eventTopic),
+    online: (feed) => publisher.numSubscribers(feed.eventTopic) + feed.onlineElsewhere,
+    onlineHere: (feed) => publisher.numSubscribers(feed.eventTopic),
   };
 }
 

@@ -1,4 +1,5 @@
 // Holds what one talkgroup sends: its topics, its live receivers, its buffered audio, and how much it has relayed.
+import type { Elsewhere } from './elsewhere.js';
 import type { Hearer } from './hearer.js';
 import type { Held, Hold } from './held.js';
 
@@ -25,6 +26,10 @@ export class Feed {
   askAtMs = 0;
   /** Audio buffered for receivers that are not live. null while there are none: the hot path reads nothing else. */
   held: readonly Held[] | null = null;
+  /** The relays elsewhere with receivers of it. null while there are none: the hot path reads nothing else. */
+  elsewhere: Elsewhere | null = null;
+  /** Sessions of those relays that get its events. */
+  onlineElsewhere = 0;
 
   constructor(number: number) {
     this.number = number;

@@ -1,7 +1,8 @@
 // Decides who has the floor: keeps the floor of each talkgroup and steps its machine.
 import type { FloorCounts } from '../figures/floor-counts.js';
 import type { Talkgroup } from '../members/members.js';
-import type { TalkLimits } from './capacity.js';
+import type { Bursts } from './bursts.js';
+import { limitsBeside, type TalkLimits } from './capacity.js';
 import { countStep } from './count-step.js';
 import { step } from './machine.js';
 import {
@@ -49,11 +50,14 @@ export interface Authority {
 export interface LocalAuthorityOptions {
   readonly counts: FloorCounts;
   readonly limits: TalkLimits;
+  /** Those of other relays count toward the limits. */
+  readonly bursts: Pick<Bursts, 'remoteIn'>;
   readonly onVerdicts: OnVerdicts;
 }
 
 /** The authority on this relay: its verdicts come before `tell` returns. */
-export function createLocalAuthority({ counts, limits, onVerdicts }: LocalAuthorityOptions): Authority {
+export function createLocalAuthority(options: LocalAuthorityOptions): Authority {
+  const { counts, limits, bursts, onVerdicts } = options;
   const floors = new Map<Talkgroup, Floor>();
 
   const floorOf = (talkgroup: Talkgroup) =>
@@ -61,7 +65,9 @@ export function createLocalAuthority({ counts, limits, onVerdicts }: LocalAuthor
 
   function decide(talkgroup: Talkgroup, event: FloorEvent, nowMs: number): void {
     const before = floorOf(talkgroup);
-    const after = step(before, event, nowMs, limits);
+    const user = 'claim' in event ? event.claim.user : undefined;
+    const left = limitsBeside(limits, bursts.remoteIn(talkgroup), user);
+    const after = step(before, event, nowMs, left);
     countStep(counts, { before, event, after, nowMs });
     floors.set(talkgroup, after.floor);
     const isFirstFrame = event.kind === 'frame';

@@ -1,5 +1,6 @@
 // Limits how many sessions talk and wait at once: in the floor mode `open`, and of one user in every mode.
 import type { UserId } from '../../ids.js';
+import type { RemoteTalk } from './bursts.js';
 import type { Claim } from './claim.js';
 
 export interface TalkLimits {
@@ -7,6 +8,24 @@ export interface TalkLimits {
   readonly talkersMax: number;
   /** Bursts at once of one user in one talkgroup, over all sockets. */
   readonly talksPerUser: number;
+}
+
+/**
+ * What the limits leave to the sessions of this relay, beside these bursts of other relays. A burst of a user in an
+ * emergency counts toward neither limit. `user` is absent when no user asks.
+ */
+export function limitsBeside(
+  limits: TalkLimits,
+  remote: ReadonlySet<RemoteTalk>,
+  user: UserId | undefined,
+): TalkLimits {
+  if (remote.size === 0) return limits;
+  const counted = [...remote].filter(({ talker }) => !talker.emergency);
+  const own = counted.filter(({ talker }) => talker.user_id === user);
+  return {
+    talkersMax: Math.max(0, limits.talkersMax - counted.length),
+    talksPerUser: Math.max(0, limits.talksPerUser - own.length),
+  };
 }
 
 interface Held {

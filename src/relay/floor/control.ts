@@ -55,8 +55,11 @@ export function createFloorControl({ authority, bursts, talkSilenceMs, log }: Fl
   }
 
   return {
-    /** Talkgroups with a floor that is not free, or was not free a moment ago. */
-    active: () => authority.active(),
+    /** Talkgroups where a burst runs, or ran a moment ago, and those with a floor that is not free. */
+    *active(): Iterable<Talkgroup> {
+      yield* authority.active();
+      yield* bursts.remoteLately();
+    },
 
     /** The first frame of a burst. The answer begins the burst, or tells the talker why not. */
     begin(talk: Talk, nowMs: number): void {

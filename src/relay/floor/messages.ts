@@ -3,7 +3,7 @@ import type { Ref, RunningTalker, Talker } from '../../protocol/bodies.js';
 import type { DenyCode, EndCode, RevokeCode } from '../../protocol/codes.js';
 import { type Draft, textOf } from '../../protocol/server-messages.js';
 import type { Talkgroup } from '../members/members.js';
-import type { Bursts } from './bursts.js';
+import type { Bursts, RemoteTalk } from './bursts.js';
 import type { Talk } from './talk.js';
 
 // A snapshot fits into one message of 32 KiB whatever is stored, with names and codecs of the greatest length.
@@ -31,13 +31,25 @@ export function talkBody(talk: Talk): Draft<Talker> {
 export function talkersIn(talkgroup: Talkgroup, bursts: Bursts): Draft<RunningTalker>[] {
   const talkers: Draft<RunningTalker>[] = [];
   let bytes = 0;
-  for (const talk of bursts.in(talkgroup)) {
-    const talker = { ...talkBody(talk), frames: talk.frames, sequence: talk.sequence };
+  for (const burst of inOrder(bursts.in(talkgroup), bursts.remoteIn(talkgroup))) {
+    const talker = 'talker' in burst ? burst.talker : runningBody(burst);
     bytes += Buffer.byteLength(JSON.stringify(talker));
     if (talkers.length === SNAPSHOT_TALKERS_MAX || bytes > SNAPSHOT_TALKERS_BYTES_MAX) break;
     talkers.push(talker);
   }
   return talkers;
+}
+
+/** The burst of a session here, as a snapshot and another relay are told of it. */
+export const runningBody = (talk: Talk): Draft<RunningTalker> => ({
+  ...talkBody(talk),
+  frames: talk.frames,
+  sequence: talk.sequence,
+});
+
+/** The oldest burst first. Each set is in that order. */
+function inOrder(own: ReadonlySet<Talk>, remote: ReadonlySet<RemoteTalk>): Iterable<Talk | RemoteTalk> {
+  return remote.size === 0 ? own : [...own, ...remote].sort((a, b) => a.startedAtMs - b.startedAtMs);
 }
 
 export const floorGranted = (
@@ -96,3 +108,27 @@ export const talkEnded = (talk: Talk, event: number, code: EndCode, durationMs: 
     duration_ms: Math.round(durationMs),
     frames: talk.frames,
   });
+
+/** A burst of another relay, without what only a snapshot has. */
+export const remoteStarted = ({ frames, sequence, ...talker }: RunningTalker, event: number) =>
+  textOf({ type: 'TALK_STARTED', event, ...talker });
+
+export const remoteEnded = (
+  { talkgroup_id, session, burst }: RunningTalker,
+  event: number,
+  { code, durationMs, frames }: { code: EndCode; durationMs: number; frames: number },
+) =>
+  textOf({
+    type: 'TALK_ENDED',
+    talkgroup_id,
+    event,
+    session,
+    burst,
+    code,
+    duration_ms: Math.round(durationMs),
+    frames,
+  });
+
+/** Frames of it that were lost between the relays. */
+export const missedFrames = ({ talkgroup_id, session, burst }: RunningTalker, missed: number) =>
+  textOf({ type: 'MISSED', talkgroup_id, session, burst, missed });

@@ -7,7 +7,15 @@ import type { Denial } from '../figures/floor-counts.js';
 import { isInEmergency, type Talkgroup } from '../members/members.js';
 import type { OnVerdicts, Verdict } from './authority.js';
 import type { Bursts } from './bursts.js';
-import { floorDenied, floorGranted, floorQueued, floorRevoked, talkEnded, talkStarted } from './messages.js';
+import {
+  floorDenied,
+  floorGranted,
+  floorQueued,
+  floorRevoked,
+  runningBody,
+  talkEnded,
+  talkStarted,
+} from './messages.js';
 import { forget, type Talk, takeRef } from './talk.js';
 
 export interface OutcomesOptions {
@@ -74,6 +82,7 @@ export function createOutcomes(options: OutcomesOptions): OnVerdicts {
     bursts.add(talk);
     counts.bursts++;
     fanout.event(talk.feed, (event) => talkStarted(talk, event));
+    talk.feed.elsewhere?.started(runningBody(talk));
   }
 
   /** At its rate only: a client that sends nothing but STARTs must not make the relay talk. */
@@ -116,6 +125,7 @@ export function createOutcomes(options: OutcomesOptions): OnVerdicts {
   function end(talk: Talk, code: EndCode, nowMs: number): void {
     bursts.delete(talk);
     fanout.event(talk.feed, (event) => talkEnded(talk, event, code, nowMs - talk.startedAtMs));
+    talk.feed.elsewhere?.ended(talk, code, nowMs - talk.startedAtMs);
     forget(talk);
   }
 

@@ -32,6 +32,7 @@ import { type Admission, type Claims, createAdmission, type Handshake, type Seat
 import { drain, drainMsMax } from './drain.js';
 import { PULSE_MS, startPulse } from './pulse.js';
 import { createSessions, type Sessions } from './sessions.js';
+import { createSharing, type Joining, type SharingFigures } from './sharing.js';
 
 export interface RelayOptions {
   /** null: the token is rejected. */
@@ -73,8 +74,12 @@ export interface Relay {
   fail(session: Session, error: unknown): void;
   notice(notice: Notice): Promise<void>;
   gap(): void;
+  /** Shares talkgroups with the relays on this bus, from before the first session until `left`. */
+  join(joining: Joining): void;
   /** Sends GOAWAY to all and admits nobody any more. Resolves when every socket was closed with 1012. */
   close(): Promise<void>;
+  /** After `close`: the other relays know that this one ended. */
+  left(): Promise<void>;
   /** After `close`: resolves when what was announced is stored, or half a second later. */
   stored(): Promise<void>;
 }
@@ -85,6 +90,8 @@ export interface RelayNumbers {
   readonly sampled: Sampled;
   readonly pulse: PulseFigures;
   readonly present: Present;
+  /** null: without other relays. */
+  readonly cluster: SharingFigures | null;
 }
 
 /** After the drain (ms), for what ends after the sockets. Radios add jitter of their own. */
@@ -129,6 +136,7 @@ export function createRelay(options: RelayOptions): Relay {
     authority: createLocalAuthority({
       counts: counts.floor,
       limits,
+      bursts,
       onVerdicts: createOutcomes({
         fanout,
         counts,
@@ -143,16 +151,21 @@ export function createRelay(options: RelayOptions): Relay {
     log,
   });
   const presence = createPresence(fanout);
+  const sharing = createSharing({
+    ...{ bursts, fanout, sampling, pings, holding, presence, fair, nowMs, log },
+  });
   const rights: Rights = createRights({
     reads: options.reads,
-    effects: createChanges({
-      fanout,
-      floor,
-      followEmergencies: (...shown) => emergencies.follow(...shown),
-      nowMs,
-      fail: sessions.failNumber,
-      log,
-    }),
+    effects: sharing.following(
+      createChanges({
+        fanout,
+        floor,
+        followEmergencies: (...shown) => emergencies.follow(...shown),
+        nowMs,
+        fail: sessions.failNumber,
+        log,
+      }),
+    ),
     nowMs,
     batch: limits.upgradesLoading,
     waitingMax: limits.upgradesLoading + limits.upgradesWaiting,
@@ -180,7 +193,7 @@ export function createRelay(options: RelayOptions): Relay {
     bursts,
     floor,
     holding,
-    presence,
+    presence: sharing.presence,
     parking,
     snapshot,
     texts: createRequests({
@@ -234,7 +247,13 @@ export function createRelay(options: RelayOptions): Relay {
   return {
     counts,
     churn,
-    figures: () => ({ counts, sampled: sampling.sampled, pulse: pulse.figures, present: present() }),
+    figures: () => ({
+      counts,
+      sampled: sampling.sampled,
+      pulse: pulse.figures,
+      present: present(),
+      cluster: sharing.figures(),
+    }),
     verifyToken,
     admit: admission.admit,
     open: admission.open,
@@ -245,6 +264,7 @@ export function createRelay(options: RelayOptions): Relay {
     fail,
     notice: async (notice) => rights.notice(notice),
     gap: rights.gap,
+    join: sharing.join,
     async close() {
       closing = true;
       const msMax = drainMsMax(sessions.byNumber, limits.drainMs);
@@ -258,6 +278,7 @@ export function createRelay(options: RelayOptions): Relay {
       pulse.stop();
       holding.close();
     },
+    left: sharing.close,
     stored: emergencies.close,
   };
 }

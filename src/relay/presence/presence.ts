@@ -44,6 +44,11 @@ export function createPresence(fanout: Pick<Fanout, 'online' | 'presence' | 'wat
       listings.get(talkgroup)?.listing.delete(session);
     },
 
+    /** The number of sessions at other relays changed there. */
+    recounted(talkgroup: Talkgroup): void {
+      rosters.get(talkgroup)?.recounted();
+    },
+
     /** Called once a second: announces the changes since the last call. */
     announce(): void {
       for (const [talkgroup, roster] of rosters) {

@@ -23,6 +23,8 @@ export class Roster {
   private readonly changes = new Map<number, Change>();
   /** More changes than an announcement can name: none is kept until the next one. */
   private isFull = false;
+  /** The number of sessions at other relays changed. */
+  private isRecounted = false;
 
   /** A session came. One that left and came back within the period is no change, unless it is different now. */
   joined(now: Member): void {
@@ -47,13 +49,20 @@ export class Roster {
     this.changes.clear();
   }
 
+  /** Sessions of other relays came or left. They are counted, and not named. */
+  recounted(): void {
+    this.isRecounted = true;
+  }
+
   /** The changes since the last call, or null. `online` is the number of sessions there now. */
   flush(online: number): Announcement | null {
+    const isRecounted = this.isRecounted;
+    this.isRecounted = false;
     if (this.isFull) {
       this.isFull = false;
       return { online };
     }
-    if (this.changes.size === 0) return null;
+    if (this.changes.size === 0 && !isRecounted) return null;
     const joined = [];
     const left = [];
     for (const [session, { now }] of this.changes) {

@@ -80,7 +80,7 @@ export class Session implements Receiver, Sender, Resumable {
 
   talksAlone(talkgroup: { readonly number: number }): boolean {
     const own = this.talkAt(talkgroup);
-    return own?.claim === 'talks' && this.services.bursts.in(own.talkgroup).size === 1;
+    return own?.claim === 'talks' && this.services.bursts.countIn(own.talkgroup) === 1;
   }
 
   /** Whether it has the floor somewhere. */

@@ -16,7 +16,7 @@ export const snapshotOf = (talkgroup: Talkgroup, bursts: Bursts, online: number)
   max_talk_ms: talkgroup.maxTalkMs,
   event: talkgroup.feed.event,
   talkers: talkersIn(talkgroup, bursts),
-  talkers_total: bursts.in(talkgroup).size,
+  talkers_total: bursts.countIn(talkgroup),
   emergencies: talkgroup.newestEmergencies.map((emergency) =>
     emergencyBody(talkgroup, emergency, emergency.state),
   ),

@@ -93,6 +93,7 @@ export class Uplink {
       if (nowMs >= feed.askAtMs) services.pings.behindFrame(feed, nowMs);
     }
     if (feed.held !== null) services.holding.keep(feed, talk, message, nowMs);
+    if (feed.elsewhere !== null) feed.elsewhere.frame(talk, message, nowMs);
     if ((flags & END) !== 0) services.floor.release(talk, 'released', nowMs);
     return true;
   }

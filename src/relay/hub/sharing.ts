@@ -1,0 +1,92 @@
+// Joins the relay to the other relays: what the cluster needs of this relay, and what this relay tells the cluster.
+import { type Histogram, LOOP_DELAYS_MS, newHistogram, observe } from '../../histogram.js';
+import type { Bus } from '../cluster/bus.js';
+import { type Cluster, createCluster } from '../cluster/cluster.js';
+import type { ClusterFigures } from '../cluster/counts.js';
+import type { Fanout } from '../delivery/fanout.js';
+import type { Bursts } from '../floor/bursts.js';
+import { runningBody } from '../floor/messages.js';
+import { beginRemote, type RemoteServices } from '../floor/remote.js';
+import type { LiveSession, Membership, Talkgroup } from '../members/members.js';
+import type { Presence } from '../presence/presence.js';
+import type { FairClock } from '../reception/fair-clock.js';
+import type { RightsEffects } from '../rights/settle.js';
+
+export interface SharingOptions extends RemoteServices {
+  readonly bursts: Bursts;
+  readonly fanout: Fanout;
+  readonly presence: Presence;
+  readonly fair: FairClock;
+  readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void };
+}
+
+/** What joins a relay to others: its id, which no other relay ever has, and the bus. */
+export interface Joining {
+  readonly relay: number;
+  readonly bus: Bus;
+}
+
+/** Plain numbers. */
+export interface SharingFigures extends ClusterFigures {
+  /** How long messages of other relays were on their way, sampled. */
+  readonly delay: Histogram;
+}
+
+export type Sharing = ReturnType<typeof createSharing>;
+
+/** Until `join`, and without it for ever, the relay is alone: one comparison for each session that comes or goes. */
+export function createSharing(options: SharingOptions) {
+  const { bursts, fanout, presence, fair, nowMs, log } = options;
+  const delay = newHistogram(LOOP_DELAYS_MS);
+  let cluster: Cluster<Talkgroup> | null = null;
+
+  return {
+    /** From now on talkgroups in the floor mode `open` are shared with the other relays. Before the first session. */
+    join({ relay, bus }: Joining): void {
+      cluster = createCluster<Talkgroup>({
+        ...{ relay, bus, nowMs, log },
+        fairMs: () => fair.at(nowMs()),
+        stage: {
+          online: ({ feed }) => fanout.onlineHere(feed),
+          running: (talkgroup) => [...bursts.in(talkgroup)].map(runningBody),
+          begin: (...begun) => beginRemote(options, ...begun),
+          counted: presence.recounted,
+          delayed: (ms) => observe(delay, ms),
+        },
+      });
+    },
+
+    /** Presence, of which the cluster hears, too. */
+    presence: {
+      watch: presence.watch,
+      came(session: LiveSession, membership: Membership): void {
+        presence.came(session, membership);
+        cluster?.came(membership.talkgroup);
+      },
+      went(session: LiveSession, membership: Membership): void {
+        presence.went(session, membership);
+        cluster?.went(membership.talkgroup);
+      },
+    },
+
+    /** The same for changes of talkgroups. */
+    following: (effects: RightsEffects): RightsEffects => ({
+      ...effects,
+      changed(talkgroup) {
+        effects.changed(talkgroup);
+        cluster?.changed(talkgroup);
+      },
+      deleted(talkgroup) {
+        cluster?.deleted(talkgroup);
+        effects.deleted(talkgroup);
+      },
+    }),
+
+    /** null: the relay is alone. */
+    figures(): SharingFigures | null {
+      return cluster === null ? null : { ...cluster.figures(), delay };
+    },
+
+    close: async () => cluster?.close(),
+  };
+}

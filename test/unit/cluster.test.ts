@@ -1,0 +1,250 @@
+// Two or three relays on one bus: radios on one hear talkers on another, and are told what was lost between them.
+import { setTimeout as delay } from 'node:timers/promises';
+import t from 'tap';
+import { kinds } from '../../src/relay/cluster/header.js';
+import { eventually } from '../helpers/eventually.js';
+import { createMemoryNetwork } from '../helpers/memory-bus.js';
+import { directory, reached, relayOn, settled, sharing, talkgroupIdOf } from '../helpers/relays.js';
+
+const kindOf = (bytes: Uint8Array) => bytes[0];
+
+t.test('a radio hears a talker on another relay: TALK_STARTED, the frames, TALK_ENDED', async (t) => {
+  const network = createMemoryNetwork();
+  const [a, b] = [relayOn(t, network, { number: 1 }), relayOn(t, network, { number: 2 })];
+  await reached(a, b);
+  const [ann, bob] = [await a.radio(), await b.radio()];
+  await sharing(2, a, b);
+  ann.speaks('one', { start: true });
+  ann.speaks('two');
+  ann.speaks('three', { end: true });
+  await settled();
+  const common = { session: 1000, burst: 1, talkgroup_id: talkgroupIdOf(1) };
+  t.match(bob.heard('TALK_STARTED', 'frame', 'TALK_ENDED', 'MISSED'), [
+    { type: 'TALK_STARTED', event: 1, username: '000', priority: 1, emergency: false, ...common },
+    { frame: 'one', sender: 1000, burst: 1 },
+    { frame: 'two', sender: 1000, burst: 1 },
+    { frame: 'three', sender: 1000, burst: 1 },
+    { type: 'TALK_ENDED', event: 2, code: 'released', frames: 3, ...common },
+  ]);
+  t.strictSame(ann.frames(), [], 'nothing comes back to the talker');
+  t.equal(ann.heard('TALK_STARTED', 'TALK_ENDED').length, 2);
+  t.match(a.figures(), { counts: { framesOut: 3, framesIn: 0 } });
+  t.match(b.figures(), { counts: { framesIn: 3, framesOut: 0, framesLost: 0, unreadable: 0, strange: 0 } });
+});
+
+t.test('nothing leaves a relay whose talkgroups have no receivers elsewhere', async (t) => {
+  const network = createMemoryNetwork();
+  const [a, b] = [relayOn(t, network, { number: 1 }), relayOn(t, network, { number: 2 })];
+  await reached(a, b);
+  const [ann, abe] = [await a.radio(), await a.radio()];
+  ann.speaks('one', { start: true });
+  await settled();
+  t.strictSame(abe.frames(), ['one']);
+  t.match(a.figures(), { counts: { framesOut: 0 }, talkgroups: 2, shared: 0 });
+  t.match(b.figures(), { counts: { framesIn: 0 }, talkgroups: 0 });
+});
+
+t.test('a radio that comes during a burst elsewhere is told of it, and hears it from there on', async (t) => {
+  const network = createMemoryNetwork();
+  const [a, b] = [relayOn(t, network, { number: 1 }), relayOn(t, network, { number: 2 })];
+  await reached(a, b);
+  const ann = await a.radio();
+  ann.speaks('one', { start: true });
+  ann.speaks('two');
+  const bob = await b.radio();
+  t.match(await bob.hears('TALK_STARTED'), { session: 1000, burst: 1 });
+  await sharing(2, a, b);
+  ann.speaks('three', { end: true });
+  await bob.hears('TALK_ENDED');
+  t.strictSame(bob.frames(), ['three']);
+  t.strictSame(bob.heard('MISSED'), [], 'what was said before it came is not missed');
+
+  ann.speaks('again', { start: true });
+  await settled();
+  bob.says({ type: 'SYNC', talkgroup_id: talkgroupIdOf(1) });
+  t.match(await bob.hears('SYNCED'), {
+    talkers: [{ session: 1000, burst: 2, frames: 1, sequence: 0 }],
+    talkers_total: 1,
+    online: 2,
+  });
+});
+
+t.test('the number online is that of all relays, and falls when one ends or is cut off', async (t) => {
+  const network = createMemoryNetwork();
+  const relays = [1, 2, 3].map((number) => relayOn(t, network, { number }));
+  const [a, b, c] = relays as [(typeof relays)[0], (typeof relays)[0], (typeof relays)[0]];
+  await reached(...relays);
+  const [ann, bob, cid] = [await a.radio(), await b.radio(), await c.radio()];
+  await c.radio();
+  const until = (radio: typeof ann, count: number) =>
+    eventually(async () => {
+      await delay(100);
+      radio.says({ type: 'SUBSCRIBE', talkgroup_ids: [talkgroupIdOf(1)] });
+      const { talkgroups } = await radio.hears('SUBSCRIBED');
+      t.match(talkgroups, [{ number: 1 }]);
+      const [{ online }] = talkgroups as [{ online: number }];
+      if (online !== count) throw new Error(`${online}, not ${count}`);
+    });
+  await until(ann, 4);
+  await until(bob, 4);
+  await until(cid, 4);
+  bob.breaks();
+  await until(ann, 3);
+  await c.close();
+  await until(ann, 1);
+  t.equal(a.figures()?.peers, 1);
+  b.bus.cut();
+  await eventually(() => {
+    if (a.figures()?.peers !== 0) throw new Error('still a peer');
+  });
+});
+
+t.test('PRESENCE tells the number online when it changes elsewhere', async (t) => {
+  const network = createMemoryNetwork();
+  const [a, b] = [relayOn(t, network, { number: 1 }), relayOn(t, network, { number: 2 })];
+  await reached(a, b);
+  const ann = await a.radio();
+  ann.says({ type: 'SUBSCRIBE', talkgroup_ids: [talkgroupIdOf(1)], presence: true });
+  await ann.hears('SUBSCRIBED');
+  await b.radio();
+  t.strictSame(await ann.hears('PRESENCE'), {
+    ...{ type: 'PRESENCE', talkgroup_id: talkgroupIdOf(1) },
+    ...{ joined: [], left: [], online: 2 },
+  });
+});
+
+t.test('frames lost between relays are told by MISSED, each once', async (t) => {
+  const network = createMemoryNetwork();
+  const [a, b] = [relayOn(t, network, { number: 1 }), relayOn(t, network, { number: 2 })];
+  await reached(a, b);
+  const [ann, bob] = [await a.radio(), await b.radio()];
+  await sharing(2, a, b);
+  let frames = 0;
+  // The third, and the last two before the END.
+  network.lose(
+    (_from, _to, _subject, bytes) => kindOf(bytes) === kinds.frame && [3, 6, 7].includes(++frames),
+  );
+  for (let frame = 1; frame <= 7; frame++) ann.speaks(`${frame}`, { start: frame === 1, end: frame === 7 });
+  await bob.hears('TALK_ENDED');
+  t.strictSame(bob.frames(), ['1', '2', '4', '5']);
+  const missed = bob.heard('MISSED') as { missed: number }[];
+  t.match(missed, [{ session: 1000, burst: 1, talkgroup_id: talkgroupIdOf(1) }, {}]);
+  t.equal(
+    missed.reduce((sum, one) => sum + one.missed, 0),
+    3,
+  );
+  t.equal(b.figures()?.counts.framesLost, 3);
+});
+
+t.test('a lost TALK_STARTED is asked for, and a lost TALK_ENDED found out', async (t) => {
+  const network = createMemoryNetwork();
+  const [a, b] = [relayOn(t, network, { number: 1 }), relayOn(t, network, { number: 2 })];
+  await reached(a, b);
+  const [ann, bob] = [await a.radio(), await b.radio()];
+  await sharing(2, a, b);
+  network.lose((_from, _to, _subject, bytes) => kindOf(bytes) === kinds.started);
+  ann.speaks('1', { start: true });
+  ann.speaks('2');
+  await bob.hears('TALK_STARTED');
+  ann.speaks('3');
+  await settled();
+  t.strictSame(bob.frames(), ['3']);
+  t.match(bob.heard('MISSED'), [{ missed: 2 }]);
+
+  network.lose((_from, _to, _subject, bytes) => kindOf(bytes) === kinds.ended);
+  ann.speaks('4', { end: true });
+  await settled();
+  t.strictSame(bob.heard('TALK_ENDED'), []);
+  t.match(await bob.hears('TALK_ENDED'), { code: 'disconnected', frames: 4 });
+});
+
+t.test('a frame that was on its way for too long is not played, and told as missed', async (t) => {
+  const network = createMemoryNetwork();
+  const [a, b] = [relayOn(t, network, { number: 1 }), relayOn(t, network, { number: 2 })];
+  await reached(a, b);
+  const [ann, bob] = [await a.radio(), await b.radio()];
+  await sharing(2, a, b);
+  ann.speaks('new', { start: true });
+  await delay(600); // the clocks are compared
+  network.delay(700);
+  ann.speaks('old');
+  await delay(100);
+  network.delay(0);
+  await delay(700);
+  ann.speaks('newer', { end: true });
+  await bob.hears('TALK_ENDED');
+  t.strictSame(bob.frames(), ['new', 'newer']);
+  t.match(bob.heard('MISSED'), [{ missed: 1 }]);
+  t.equal(b.figures()?.counts.framesLate, 1);
+});
+
+t.test('when a relay cannot be reached its bursts end, and begin again when it is back', async (t) => {
+  const network = createMemoryNetwork();
+  const [a, b] = [relayOn(t, network, { number: 1 }), relayOn(t, network, { number: 2 })];
+  await reached(a, b);
+  const [ann, bob] = [await a.radio(), await b.radio()];
+  await sharing(2, a, b);
+  const talk = setInterval(() => ann.speaks('.'), 20);
+  t.teardown(() => clearInterval(talk));
+  await bob.hears('TALK_STARTED');
+  a.bus.cut();
+  const cutAtMs = performance.now();
+  t.match(await bob.hears('TALK_ENDED'), { session: 1000, burst: 1, code: 'disconnected' });
+  t.ok(performance.now() - cutAtMs < 2500);
+  const before = bob.frames().length;
+  a.bus.mend();
+  t.match(await bob.hears('TALK_STARTED'), { session: 1000, burst: 1 });
+  await eventually(() => {
+    if (bob.frames().length <= before) throw new Error('no frame');
+  });
+  clearInterval(talk);
+});
+
+t.test(
+  'the limits on talkers count the bursts of other relays, but for an own one that has begun',
+  async (t) => {
+    const network = createMemoryNetwork();
+    const limits = { talkersMax: 2, talksPerUser: 2 };
+    const [a, b] = [relayOn(t, network, { number: 1, limits }), relayOn(t, network, { number: 2, limits })];
+    await reached(a, b);
+    const [ann, abe, bob] = [await a.radio(), await a.radio(), await b.radio()];
+    await sharing(2, a, b);
+    ann.speaks('1', { start: true });
+    abe.speaks('1', { start: true });
+    await bob.hears('TALK_STARTED');
+    await bob.hears('TALK_STARTED');
+    t.equal(bob.speaks('no', { start: true }), false);
+    t.match(await bob.hears('FLOOR_DENIED'), { code: 'busy' });
+    abe.speaks('2', { end: true });
+    await bob.hears('TALK_ENDED');
+    t.equal(bob.speaks('yes', { start: true }), true);
+  },
+);
+
+t.test('single stays on one relay, and a change of the mode ends what was shared', async (t) => {
+  const network = createMemoryNetwork();
+  const reads = directory();
+  const [a, b] = [relayOn(t, network, { number: 1, reads }), relayOn(t, network, { number: 2, reads })];
+  await reached(a, b);
+  const [ann, bob] = [await a.radio(), await b.radio()];
+  await sharing(2, a, b);
+  ann.speaks('1', { start: true });
+  await bob.hears('TALK_STARTED');
+  reads.setMode('single');
+  const change = (id: string) => ({ id, kind: 'talkgroup_changed', talkgroup: talkgroupIdOf(1) }) as const;
+  await Promise.all([a.relay.notice(change('one')), b.relay.notice(change('one'))]);
+  t.match(await bob.hears('TALK_ENDED'), { code: 'mode' });
+  ann.speaks('2');
+  await settled();
+  t.strictSame(bob.frames(), ['1']);
+  t.strictSame(ann.heard('TALK_ENDED'), [], 'it goes on where it began');
+  ann.speaks('3', { end: true });
+
+  reads.setMode('open');
+  await Promise.all([a.relay.notice(change('two')), b.relay.notice(change('two'))]);
+  await eventually(() => {
+    if (ann.heard('TALKGROUP_CHANGED').length === 0) throw new Error('not yet');
+  });
+  ann.speaks('4', { start: true });
+  await bob.hears('TALK_STARTED');
+});
