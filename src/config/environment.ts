@@ -1,6 +1,7 @@
 // Collects all settings in one table, in the order of the reference.
 import { type Static, Type } from 'typebox';
 import { accountSettings, loginSettings } from './access.js';
+import { clusterSettings } from './cluster.js';
 import { databaseSettings, networkSettings } from './network.js';
 import { audioSettings, logSettings, sessionSettings } from './relay.js';
 import { restSettings } from './rest.js';
@@ -15,6 +16,7 @@ export const Environment = Type.Object({
   ...restSettings,
   ...audioSettings,
   ...sessionSettings,
+  ...clusterSettings,
   ...logSettings,
 });
 

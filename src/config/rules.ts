@@ -8,13 +8,15 @@ import { isUsername } from '../credentials/usernames.js';
 import { ConfigError } from '../errors.js';
 import type { Env } from './environment.js';
 import { refuse } from './refusal.js';
-import { readDatabaseUrl } from './values.js';
+import { readDatabaseUrl, readNatsUrls } from './values.js';
 
 /** Throws ConfigError for the first broken rule. */
 export function checkRules(env: Env): void {
   const { DATABASE_URL, JWT_SECRET, JWT_SECRET_PREVIOUS, HEADERS_TIMEOUT_S, REQUEST_TIMEOUT_S } = env;
   if (DATABASE_URL !== undefined && readDatabaseUrl(DATABASE_URL) === null) refuse('DATABASE_URL');
   checkCertificate(env);
+  checkNats(env);
+  if (!/^[\w-]{1,32}$/.test(env.NATS_PREFIX)) refuse('NATS_PREFIX', env.NATS_PREFIX);
   for (const name of ['JWT_SECRET', 'JWT_SECRET_PREVIOUS'] as const) {
     const key = env[name];
     if (key !== undefined && !isSigningKey(key)) refuse(name);
@@ -35,6 +37,22 @@ export function checkRules(env: Env): void {
 function isAdminPassword(text: string, env: Pick<Env, 'ADMIN_USERNAME' | 'PASSWORD_MIN_LENGTH'>): boolean {
   const isLongEnough = isPassword(text) && [...text].length >= env.PASSWORD_MIN_LENGTH;
   return isLongEnough && !isSamplePassword(text, env.ADMIN_USERNAME);
+}
+
+function checkNats({ NATS_URL, NATS_CREDENTIALS_FILE, DATABASE_URL }: Env): void {
+  if (NATS_URL === undefined) {
+    if (NATS_CREDENTIALS_FILE !== undefined)
+      throw new ConfigError('NATS_URL must be set when NATS_CREDENTIALS_FILE is set');
+    return;
+  }
+  if (readNatsUrls(NATS_URL) === null) refuse('NATS_URL');
+  if (DATABASE_URL === undefined)
+    throw new ConfigError('DATABASE_URL must be set when NATS_URL is set: all nodes need the same database');
+  try {
+    if (NATS_CREDENTIALS_FILE !== undefined) readFileSync(NATS_CREDENTIALS_FILE);
+  } catch {
+    refuse('NATS_CREDENTIALS_FILE', NATS_CREDENTIALS_FILE); // expected: absent, or not readable
+  }
 }
 
 /** Here, because the relay's engine only says that it could not start. */

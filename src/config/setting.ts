@@ -13,6 +13,7 @@ export const groups = {
   'Audio and talking':
     'These limits keep one session or one user from filling a talkgroup. A radio normally sends 50 frames and about 3000 bytes of payload per second.',
   'Sessions and shutdown': '',
+  'Several nodes': '',
   Logging: '',
 } as const satisfies Record<string, string>;
 

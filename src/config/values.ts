@@ -62,3 +62,30 @@ export function readDatabaseUrl(text: string): URL | null {
 
 /** What follows the first host. An address of PostgreSQL may name several, `one:5432,two:5432`, and a URL may not. */
 const MORE_HOSTS = /(?<=^\w+:\/\/([^@/?]*@)?[^@,/?]*),[^@/?]*(?=[/?]|$)/;
+
+/**
+ * Null when the text is not a list of NATS servers. Without TLS only servers on this machine are taken: the audio and
+ * the password would cross the network in the clear.
+ */
+export function readNatsUrls(text: string): readonly URL[] | null {
+  const items = splitList(text);
+  const urls = items.flatMap((item) => (URL.canParse(item) ? [new URL(item)] : []));
+  const [first] = urls;
+  if (first === undefined || urls.length < items.length) return null;
+  const isServer = ({ protocol, hostname, pathname, search, hash }: URL) =>
+    protocol === first.protocol && hostname !== '' && /^\/?$/.test(pathname) && search + hash === '';
+  const isSafe = ({ hostname }: URL) =>
+    first.protocol === 'tls:' || (first.protocol === 'nats:' && LOOPBACK.test(hostname));
+  return urls.every((url) => isServer(url) && isSafe(url) && isDecodable(url)) ? urls : null;
+}
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+function isDecodable({ username, password }: URL): boolean {
+  try {
+    decodeURIComponent(username + password);
+    return true;
+  } catch {
+    return false; // expected: a lone %
+  }
+}

@@ -12,6 +12,7 @@ export const metricsPage: Page = {
 const sections: readonly (readonly [title: string, name: RegExp])[] = [
   ['Relay', /^talkgroup_relay_/],
   ['Floor control', /^talkgroup_floor_/],
+  ['Several nodes', /^talkgroup_(bus|cluster)_/],
   ['Database', /^talkgroup_database_/],
   ['REST, logins and positions', /^talkgroup_(http|login|gps)_/],
   ['Service and process', /^/],

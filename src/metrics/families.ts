@@ -1,4 +1,5 @@
 // Lists every metric, in the order in which a scrape shows them.
+import { clusterFamilies } from './cluster-families.js';
 import { databaseFamilies } from './database-families.js';
 import type { Family } from './family.js';
 import { httpFamilies } from './http-families.js';
@@ -9,6 +10,7 @@ import { relayFamilies } from './relay-families.js';
 export const families: readonly Family[] = [
   ...serviceFamilies,
   ...relayFamilies,
+  ...clusterFamilies,
   ...databaseFamilies,
   ...httpFamilies,
   ...processFamilies,

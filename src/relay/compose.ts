@@ -1,4 +1,6 @@
 // Builds a relay from its own instances of token verifier, SQL client and WebSocket engine.
+import { readFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import type { VerifyToken } from '../auth/tokens.js';
 import type { Config } from '../config/config.js';
 import type { Database } from '../db/client.js';
@@ -63,6 +65,8 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
   const fixes = openFixIntake(database);
   let numbers: SessionNumbers | null = null;
   let notices: NoticeListener | null = null;
+  let isJoined = false;
+  let isClosing = false;
 
   const files = certificateFiles(config);
   const engine = createEngine({
@@ -137,10 +141,33 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
     nowMs: () => performance.now(),
   });
 
+  async function nextBlock(): Promise<number> {
+    const first = await nextSessionBlock(database, write());
+    if (config.NATS_URL !== undefined && !isJoined) await join(first, config.NATS_URL);
+    return first;
+  }
+
+  /** Before the first session. The relay has the id of its first number, which no other relay ever has. */
+  async function join(id: number, urls: string): Promise<void> {
+    const file = config.NATS_CREDENTIALS_FILE;
+    const credentials = file === undefined ? null : await readFile(file);
+    const { openNats } = await import('./cluster/nats.js'); // loaded with NATS_URL only
+    if (isClosing) return;
+    isJoined = true;
+    const bus = openNats({
+      urls,
+      credentials,
+      prefix: `${config.NATS_PREFIX}.1`, // the version of what the relays say to each other
+      name: `talkgroup-radio ${hostname()} ${id}`,
+      log,
+    });
+    relay.join({ relay: id, bus });
+  }
+
   return {
     listen: () => engine.listen(relay, early),
     async start() {
-      numbers = createSessionNumbers(() => nextSessionBlock(database, write()), { size: SESSION_BLOCK, log });
+      numbers = createSessionNumbers(nextBlock, { size: SESSION_BLOCK, log });
       notices = listenForNotices({
         url,
         database,
@@ -164,9 +191,10 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
     }),
     present: async (certificate) => renewals.present(certificate),
     async close() {
+      isClosing = true;
       await relay.close();
       numbers?.close();
-      await Promise.all([engine.close(), relay.stored()]);
+      await Promise.all([engine.close(), relay.stored(), relay.left()]);
       await notices?.close();
       log.info({ counts: relay.counts }, 'relay closed');
     },

@@ -31,7 +31,7 @@ const nats: Carrier = async (t) => {
   return async () => {
     const proxy = await startChaosProxy({ host: '127.0.0.1', port: server.port });
     const bus = openNats({
-      servers: [new URL(`nats://127.0.0.1:${proxy.port}`)],
+      urls: `nats://127.0.0.1:${proxy.port}`,
       credentials: null,
       prefix: 'test.1',
       name: t.name,

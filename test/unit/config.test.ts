@@ -293,6 +293,36 @@ t.test(
   },
 );
 
+t.test('NATS servers are named by URLs, with TLS unless they are on this machine', async (t) => {
+  const cluster = { DATABASE_URL: 'postgres://db/radio', JWT_SECRET: KEY };
+  const servers = [
+    'nats://127.0.0.1:4222',
+    'nats://localhost,nats://[::1]:4223/',
+    'tls://u:p%40@a.example, tls://b',
+  ];
+  for (const NATS_URL of servers) t.equal(readConfig({ ...cluster, NATS_URL }).NATS_URL, NATS_URL);
+  const wrong = [
+    ...['nats://nats.example', 'nats://10.0.0.1', 'http://127.0.0.1', '127.0.0.1:4222', ' , ', 'nats://'],
+    ...['tls://a,nats://127.0.0.1', 'tls://a/path', 'tls://a?x', 'tls://sec%ret:word@a', 'tls://a,sec ret'],
+  ];
+  for (const NATS_URL of wrong) {
+    const error = t.throws(() => readConfig({ ...cluster, NATS_URL }), /^NATS_URL must be a comma-separated/);
+    t.notMatch(String(error), /sec|got/, 'the value is not repeated');
+  }
+  const NATS_URL = 'tls://nats.example';
+  t.throws(() => readConfig({ NATS_URL }), /^DATABASE_URL must be set when NATS_URL is set/);
+  t.throws(
+    () => readConfig({ ...cluster, NATS_URL, NATS_CREDENTIALS_FILE: '/no/such/file' }),
+    /^NATS_CREDENTIALS_FILE must be .*, got "\/no\/such\/file"$/,
+  );
+  t.throws(
+    () => readConfig({ ...cluster, NATS_CREDENTIALS_FILE: 'package.json' }),
+    /^NATS_URL must be set when NATS_CREDENTIALS_FILE is set$/,
+  );
+  for (const NATS_PREFIX of ['a.b', '>', 'x'.repeat(33)])
+    t.throws(() => readConfig({ NATS_PREFIX }), /^NATS_PREFIX must be 1 to 32 letters/);
+});
+
 t.test(
   'every setting has a description, a group, a level and a unit, and a limit has the effect of exceeding it',
   async (t) => {

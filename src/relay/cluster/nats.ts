@@ -12,8 +12,8 @@ import { type Bus, newBusCounts, type Subject } from './bus.js';
 import { createOutbox } from './outbox.js';
 
 export interface NatsOptions {
-  /** Addresses such as nats://127.0.0.1:4222 or tls://nats.example. All have the user information of the first. */
-  readonly servers: readonly URL[];
+  /** URLs with commas between them, as the configuration has checked them. All have the user information of the first. */
+  readonly urls: string;
   /** Content of a credentials file. null: none. */
   readonly credentials: Uint8Array | null;
   /** First token of every subject. */
@@ -200,7 +200,8 @@ export function openNats(options: NatsOptions): Bus {
   };
 }
 
-function connectionOf({ servers, credentials, name }: NatsOptions): ConnectionOptions {
+function connectionOf({ urls, credentials, name }: NatsOptions): ConnectionOptions {
+  const servers = urls.split(',').flatMap((url) => (url.trim() === '' ? [] : [new URL(url.trim())]));
   const [first] = servers;
   const user = decodeURIComponent(first?.username ?? '');
   const pass = decodeURIComponent(first?.password ?? '');

@@ -1,0 +1,73 @@
+// Declares the metrics of several nodes: the bus between their relays, and what is lost there. Absent without NATS_URL.
+import type { SharingFigures } from '../relay/relay-side.js';
+import { by, counter, type Family, gauge, histogram, type Numbers } from './family.js';
+
+/** Shows nothing when the relay has no bus. */
+const shared =
+  (read: (cluster: SharingFigures) => ReturnType<Numbers>): Numbers =>
+  ({ relay }) =>
+    relay?.cluster ? read(relay.cluster) : null;
+
+export const clusterFamilies: readonly Family[] = [
+  gauge(
+    'talkgroup_bus_up',
+    '1 while the node is connected to a NATS server',
+    shared(({ isUp }) => Number(isUp)),
+  ),
+  counter(
+    'talkgroup_bus_connections_total',
+    'Times the node connected to a NATS server',
+    shared(({ bus }) => bus.ups),
+  ),
+  counter(
+    'talkgroup_bus_messages_total',
+    'Messages to and from other nodes',
+    shared(({ bus }) => by('direction', { out: bus.messagesOut, in: bus.messagesIn })),
+    ['direction'],
+  ),
+  counter(
+    'talkgroup_bus_bytes_total',
+    'Bytes of these messages',
+    shared(({ bus }) => by('direction', { out: bus.bytesOut, in: bus.bytesIn })),
+    ['direction'],
+  ),
+  counter(
+    'talkgroup_bus_dropped_total',
+    'Messages to other nodes that were not sent: not connected, or too much to send',
+    shared(({ bus }) => by('reason', bus.dropped)),
+    ['reason'],
+  ),
+  counter(
+    'talkgroup_bus_frames_total',
+    'Audio frames to and from other nodes',
+    shared(({ counts }) => by('direction', { out: counts.framesOut, in: counts.framesIn })),
+    ['direction'],
+  ),
+  counter(
+    'talkgroup_bus_frames_missed_total',
+    'Audio frames of other nodes that no receiver here got: lost, more than 500 ms late, or of an unknown burst',
+    shared(({ counts }) =>
+      by('reason', { lost: counts.framesLost, late: counts.framesLate, unknown: counts.framesUnknown }),
+    ),
+    ['reason'],
+  ),
+  counter(
+    'talkgroup_bus_ignored_total',
+    'Messages of other nodes that were ignored: not readable, or of a node that does not hear this one',
+    shared(({ counts }) => by('reason', { unreadable: counts.unreadable, not_reached: counts.strange })),
+    ['reason'],
+  ),
+  histogram('talkgroup_bus_delay_seconds', 'Time that messages of other nodes took, sampled', ({ relay }) =>
+    relay?.cluster ? [[{}, relay.cluster.delay]] : [],
+  ),
+  gauge(
+    'talkgroup_cluster_peers',
+    'Other nodes that can be reached',
+    shared(({ peers }) => peers),
+  ),
+  gauge(
+    'talkgroup_cluster_talkgroups',
+    'Talkgroups with receivers here and at other nodes',
+    shared(({ shared }) => shared),
+  ),
+];

@@ -1,0 +1,176 @@
+// Two nodes as processes of their own, with one database and a real nats-server between them.
+import { setTimeout as delay } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { type ChaosProxy, startChaosProxy } from '../helpers/chaos-proxy.js';
+import { migratedDatabase } from '../helpers/cluster.js';
+import { eventually } from '../helpers/eventually.js';
+import { startNatsServer } from '../helpers/nats-server.js';
+import { freePort, unless } from '../helpers/programs.js';
+import { type Radio, serviceProcess } from '../helpers/service.js';
+
+const skip = unless('nats-server');
+
+/** Two nodes, each behind a link of its own to the nats-server. */
+async function nodes(t: Test, environment: Record<string, string> = {}) {
+  const DATABASE_URL = await migratedDatabase(t);
+  const nats = await startNatsServer(t);
+  const links = await Promise.all(
+    [nats, nats].map(({ port }) => startChaosProxy({ host: '127.0.0.1', port })),
+  );
+  t.teardown(() => Promise.all(links.map((link) => link.stop())));
+  const [a, b] = await Promise.all(
+    links.map(({ port }) =>
+      serviceProcess(t, { DATABASE_URL, NATS_URL: `nats://127.0.0.1:${port}`, ...environment }),
+    ),
+  );
+  if (a === undefined || b === undefined) throw new Error('two nodes were asked for');
+  await eventually(async () => {
+    for (const { metrics } of [a, b])
+      if ((await metric(metrics, 'talkgroup_cluster_peers')) !== 1) throw new Error('not reached');
+  });
+  return { a, b, links: links as [ChaosProxy, ChaosProxy], nats };
+}
+
+async function metric(address: string, name: string): Promise<number> {
+  const text = await (await fetch(address)).text();
+  return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
+}
+
+/** Resolves when the number online in the talkgroup is this one. */
+const isOnline = (radio: Radio, id: string, count: number) =>
+  eventually(async () => {
+    const { talkgroups } = await radio.asks({ type: 'SUBSCRIBE', talkgroup_ids: [id] });
+    const [{ online } = { online: 0 }] = talkgroups as { online: number }[];
+    if (online !== count) {
+      await delay(100);
+      throw new Error(`${online} online, not ${count}`);
+    }
+  });
+
+t.test('two nodes with one database and one nats-server', { skip }, async (t) => {
+  const { a, b, links } = await nodes(t);
+
+  t.test('a radio on one node hears a talker on the other', async (t) => {
+    const [ann, bob, cid] = [
+      await a.person('talk-ann'),
+      await a.person('talk-bob'),
+      await a.person('talk-cid'),
+    ];
+    const group = await a.talkgroup('talk', ann, bob, cid);
+    const [radioA, radioB, radioC] = [await ann.radio(), await b.radioOf(bob), await b.radioOf(cid)];
+    await radioC.asks({ type: 'SUBSCRIBE', talkgroup_ids: [group.id], bundle_ms: 60 });
+    for (const radio of [radioA, radioB, radioC]) await isOnline(radio, group.id, 3);
+
+    for (let frame = 1; frame <= 9; frame++)
+      radioA.speaks(group.number, `${frame}`, { start: frame === 1, end: frame === 9 });
+    const said = ['1', '2', '3', '4', '5', '6', '7', '8', '9'];
+    for (const radio of [radioB, radioC]) {
+      t.match(await radio.hears('TALK_STARTED'), { session: radioA.session, username: 'talk-ann', burst: 1 });
+      t.match(await radio.hears('TALK_ENDED'), { session: radioA.session, code: 'released', frames: 9 });
+      const heard = radio.arrivals.flatMap((one) => ('text' in one ? [one.text] : [one.type]));
+      t.strictSame(
+        heard.slice(heard.indexOf('TALK_STARTED')),
+        ['TALK_STARTED', ...said, 'TALK_ENDED'],
+        'in this order',
+      );
+      t.ok(radio.frames.every(({ sender, burst }) => sender === radioA.session && burst === 1));
+    }
+    radioB.speaks(group.number, 'answer', { start: true, end: true });
+    await radioA.hears('TALK_ENDED', ({ session }) => session === radioB.session);
+    t.strictSame(
+      radioA.frames.map(({ text }) => text),
+      ['answer'],
+    );
+
+    t.equal(await metric(b.metrics, 'talkgroup_bus_up'), 1);
+    t.equal(await metric(b.metrics, 'talkgroup_bus_frames_total{direction="in"}'), 9);
+    t.equal(await metric(b.metrics, 'talkgroup_bus_frames_missed_total{reason="lost"}'), 0);
+    radioC.socket.close(1000);
+    await isOnline(radioA, group.id, 2);
+  });
+
+  t.test('without its NATS server a node goes on alone, and never plays old speech after it', async (t) => {
+    const [ann, abe, bob] = [
+      await a.person('alone-ann'),
+      await a.person('alone-abe'),
+      await a.person('alone-bob'),
+    ];
+    const group = await a.talkgroup('alone', ann, abe, bob);
+    const [radioA, near, far] = [await ann.radio(), await abe.radio(), await b.radioOf(bob)];
+    await isOnline(far, group.id, 3);
+    radioA.speaks(group.number, 'before', { start: true });
+    await far.hearsText('before');
+
+    links[0].refuse();
+    links[0].reset();
+    const talk = setInterval(() => radioA.speaks(group.number, `at ${Math.round(performance.now())}`), 20);
+    t.teardown(() => clearInterval(talk));
+    t.match(await far.hears('TALK_ENDED'), { session: radioA.session, code: 'disconnected' });
+    await isOnline(far, group.id, 1);
+    const heard = near.frames.length;
+    await eventually(() => {
+      if (near.frames.length <= heard) throw new Error('no frame');
+    });
+    t.equal(await metric(a.metrics, 'talkgroup_bus_up'), 0);
+
+    const mendedAtMs = performance.now();
+    await links[0].listen();
+    t.match(await far.hears('TALK_STARTED', ({ burst }) => burst === 1), { session: radioA.session });
+    await far.hearsFrames(10);
+    clearInterval(talk);
+    const ages = far.arrivals.flatMap((one) => {
+      const [, atMs] = 'text' in one ? (/^at (\d+)$/.exec(String(one.text)) ?? []) : [];
+      return atMs === undefined ? [] : [Number(atMs) - mendedAtMs];
+    });
+    t.ok(
+      ages.every((ms) => ms < -1500 || ms > -20),
+      'nothing that was said while the node was alone',
+    );
+    await isOnline(far, group.id, 3);
+  });
+
+  t.test('a node that is killed is told by the end of its bursts, and leaves the count', async (t) => {
+    const [ann, bob] = [await a.person('killed-ann'), await a.person('killed-bob')];
+    const group = await a.talkgroup('killed', ann, bob);
+    const [radioA, far] = [await ann.radio(), await b.radioOf(bob)];
+    await isOnline(far, group.id, 2);
+    radioA.speaks(group.number, 'the last', { start: true });
+    await far.hearsText('the last');
+    const killedAtMs = performance.now();
+    a.signal('SIGKILL');
+    t.match(await far.hears('TALK_ENDED'), { session: radioA.session, code: 'disconnected', frames: 1 });
+    t.ok(performance.now() - killedAtMs < 2500);
+    await isOnline(far, group.id, 1);
+  });
+});
+
+t.test(
+  'a node that ends says so, and ends with 0 also when its NATS server does not answer',
+  { skip },
+  async (t) => {
+    const { a, b, links } = await nodes(t);
+    a.signal('SIGTERM');
+    t.equal(await a.exit(), 0);
+    await eventually(async () => {
+      if ((await metric(b.metrics, 'talkgroup_cluster_peers')) !== 0) throw new Error('still a peer');
+    });
+    links[1].hole();
+    const endedAtMs = performance.now();
+    b.signal('SIGTERM');
+    t.equal(await b.exit(), 0);
+    t.ok(performance.now() - endedAtMs < 8000, `after ${Math.round(performance.now() - endedAtMs)} ms`);
+  },
+);
+
+t.test('a node whose NATS server is away starts, and serves alone', { skip }, async (t) => {
+  const url = `nats://127.0.0.1:${await freePort()}`;
+  const node = await serviceProcess(t, { DATABASE_URL: await migratedDatabase(t), NATS_URL: url });
+  const [ann, bob] = [await node.person('ann'), await node.person('bob')];
+  const group = await node.talkgroup('depot', ann, bob);
+  const [radioA, radioB] = [await ann.radio(), await bob.radio()];
+  radioA.speaks(group.number, 'hello', { start: true });
+  await radioB.hearsText('hello');
+  t.equal(await metric(node.metrics, 'talkgroup_bus_up'), 0);
+  node.signal('SIGTERM');
+  t.equal(await node.exit(), 0);
+});
