@@ -179,5 +179,8 @@ export const sharing = (talkgroups: number, ...relays: readonly RelayOn[]) =>
     for (const { figures } of relays) if (figures()?.shared !== talkgroups) throw new Error('not shared');
   });
 
-/** Everything said before has arrived. */
-export const settled = () => delay(30);
+/** Everything said before has arrived: a message takes two turns of the loop, however long they are. */
+export async function settled(): Promise<void> {
+  await delay(30);
+  for (let turn = 0; turn < 6; turn++) await new Promise((resolve) => setImmediate(resolve));
+}

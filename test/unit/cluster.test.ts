@@ -1,6 +1,8 @@
 // Two or three relays on one bus: radios on one hear talkers on another, and are told what was lost between them.
+import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
+import { EVERY_RELAY, relaySubject, talkgroupSubject } from '../../src/relay/cluster/bus.js';
 import { kinds } from '../../src/relay/cluster/header.js';
 import { eventually } from '../helpers/eventually.js';
 import { createMemoryNetwork } from '../helpers/memory-bus.js';
@@ -220,6 +222,32 @@ t.test(
     t.equal(bob.speaks('yes', { start: true }), true);
   },
 );
+
+t.test('whatever comes over the bus, a relay goes on, and what it knows of others is right', async (t) => {
+  const network = createMemoryNetwork();
+  const [a, b] = [relayOn(t, network, { number: 1 }), relayOn(t, network, { number: 2 })];
+  const stranger = network.join();
+  await reached(a, b);
+  const [ann, bob] = [await a.radio(), await b.radio()];
+  await sharing(2, a, b);
+  const subjects = [EVERY_RELAY, relaySubject(2), talkgroupSubject(1)];
+  for (let trial = 0; trial < 3000; trial++) {
+    const bytes = randomBytes(trial % 90);
+    if (trial % 2 === 0 && bytes.length > 8) {
+      // As the relay 1, of this version, and often of a known kind.
+      bytes[0] = [1, 2, 3, 5, 16, 17, 32, 200][trial % 8] ?? 0;
+      bytes.writeUInt32BE(trial % 4 === 0 ? 1 : 77, 4);
+      bytes[1] = 0x10;
+    }
+    stranger.publish(subjects[trial % 3] ?? EVERY_RELAY, bytes, new Uint8Array(0));
+    if (trial % 50 === 0) await settled();
+  }
+  await settled();
+  t.ok((b.figures()?.counts.unreadable ?? 0) > 100);
+  ann.speaks('still here', { start: true, end: true });
+  await bob.hears('TALK_ENDED');
+  t.strictSame(bob.frames(), ['still here']);
+});
 
 t.test('single stays on one relay, and a change of the mode ends what was shared', async (t) => {
   const network = createMemoryNetwork();

@@ -33,7 +33,14 @@ const Hold = Type.Object({ talkgroups: Type.Array(Held) });
 /** The answer: those with receivers here, with the running bursts of sessions here, and those without. */
 export type Here = Static<typeof Here>;
 const Here = Type.Object({
-  talkgroups: Type.Array(Type.Object({ ...Held.properties, bursts: Type.Array(Started) })),
+  talkgroups: Type.Array(
+    Type.Object({
+      ...Held.properties,
+      bursts: Type.Array(Started),
+      /** false: more run than an answer has room for. */
+      isWhole: Type.Boolean(),
+    }),
+  ),
   none: Type.Array(U32),
 });
 
@@ -65,6 +72,31 @@ export function readBody<Name extends keyof Bodies>(name: Name, bytes: Uint8Arra
   }
   return validators[name].Check(value) ? (value as Bodies[Name]) : null; // as its validator has checked
 }
+
+/** Bytes of JSON in one message: half of what the bus takes. */
+const PIECE_BYTES_MAX = 256 * 1024;
+
+/** Texts of JSON in as many messages as they need, each with at least one text. */
+export function piecesOf(texts: Iterable<string>): string[][] {
+  const pieces: string[][] = [];
+  let last: string[] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const text of texts) {
+    const more = Buffer.byteLength(text) + 1;
+    if (bytes + more > PIECE_BYTES_MAX) {
+      last = [];
+      pieces.push(last);
+      bytes = 0;
+    }
+    last.push(text);
+    bytes += more;
+  }
+  return pieces;
+}
+
+/** The body of `hold`, or of `here`. */
+export const bodyOfPiece = (piece: readonly string[], none?: readonly number[]): Uint8Array =>
+  Buffer.from(`{"talkgroups":[${piece.join(',')}]${none ? `,"none":${JSON.stringify(none)}` : ''}}`);
 
 export const bodyOf = (body: object): Uint8Array => Buffer.from(JSON.stringify(body));
 

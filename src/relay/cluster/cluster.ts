@@ -1,6 +1,15 @@
 // Makes the relays of several nodes one service for talkgroups in the floor mode `open`: tells the others what is said
 // here and hears what is said there. Each relay knows its own sessions, and keeps a copy of what the others say of theirs.
-import { type Beacon, bodyOf, type Here, type Hold, NO_BODY, readBody } from './bodies.js';
+import {
+  type Beacon,
+  bodyOf,
+  bodyOfPiece,
+  type Here,
+  type Hold,
+  NO_BODY,
+  piecesOf,
+  readBody,
+} from './bodies.js';
 import { type Bus, EVERY_RELAY, relaySubject, type Subject, talkgroupSubject } from './bus.js';
 import { type ClusterFigures, newClusterCounts } from './counts.js';
 import { HEADER_BYTES, HeaderWriter, type Kind, kinds, newHeader, readHeader } from './header.js';
@@ -23,8 +32,6 @@ export interface ClusterOptions<Talkgroup extends Shared> {
   };
 }
 
-/** Talkgroups in one message: each takes at most 10 KiB, with 32 bursts and codecs of the greatest length. */
-const TALKGROUPS_MAX = 40;
 /** Time (ms) between two beacons that answer others. */
 const REPLY_MS = 20;
 /** Beacons ago at most that a stall of this relay excuses late messages. */
@@ -82,8 +89,8 @@ export function createCluster<Talkgroup extends Shared>(
   function askNow(): void {
     for (const [other, numbers] of asking) {
       const held = [...numbers].flatMap((number) => joined.get(number)?.stream.held ?? []);
-      for (const talkgroups of piecesOf(held))
-        say(relaySubject(other), kinds.hold, bodyOf({ talkgroups } satisfies Hold));
+      for (const piece of piecesOf(held.map((each) => JSON.stringify(each))))
+        say(relaySubject(other), kinds.hold, bodyOfPiece(piece));
     }
     asking.clear();
   }
@@ -154,12 +161,10 @@ export function createCluster<Talkgroup extends Shared>(
         streams.push(stream);
       }
     }
-    // Behind what was said before: whoever hears the answer has heard that.
-    const pieces = streams.length === 0 ? [[]] : piecesOf(streams);
-    for (const [index, piece] of pieces.entries()) {
-      const talkgroups = piece.map((stream) => stream.here);
-      say(relaySubject(from), kinds.here, bodyOf({ talkgroups, none: index === 0 ? none : [] }));
-    }
+    // It follows what was said before: a relay that hears the answer has heard that.
+    const pieces = piecesOf(streams.map((stream) => JSON.stringify(stream.here)));
+    for (const piece of pieces) say(relaySubject(from), kinds.here, bodyOfPiece(piece, []));
+    if (none.length > 0) say(relaySubject(from), kinds.here, bodyOfPiece([], none));
   }
 
   function receiveHere(from: number, here: Here | null): void {
@@ -287,12 +292,4 @@ export function createCluster<Talkgroup extends Shared>(
       await bus.close();
     },
   };
-}
-
-/** So many of them as fit into one message. */
-function piecesOf<One>(all: readonly One[]): One[][] {
-  const pieces: One[][] = [];
-  for (let from = 0; from < all.length; from += TALKGROUPS_MAX)
-    pieces.push(all.slice(from, from + TALKGROUPS_MAX));
-  return pieces;
 }

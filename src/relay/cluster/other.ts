@@ -163,10 +163,10 @@ export class Other<Talkgroup extends Shared> {
   }
 
   /** Its answer: these bursts run there. */
-  tells({ seq, bursts }: Here['talkgroups'][number], nowMs: number): void {
+  tells({ seq, bursts, isWhole }: Here['talkgroups'][number], nowMs: number): void {
     const running = new Set(bursts.map(({ session, burst }) => `${session}.${burst}`));
     for (const [session, heard] of [...this.bursts]) {
-      const isOver = !running.has(`${session}.${heard.burst}`) && heard.seq <= seq;
+      const isOver = isWhole && !running.has(`${session}.${heard.burst}`) && heard.seq <= seq;
       if (isOver) this.end(session, heard, 'disconnected');
     }
     for (const burst of bursts) this.begin(burst, seq, nowMs);

@@ -10,6 +10,9 @@ import { type Header, type HeaderWriter, type Kind, kinds } from './header.js';
 import { Other } from './other.js';
 import type { Shared, Stage } from './stage.js';
 
+/** Bursts in one answer: 350 KiB with names and codecs of the greatest length. */
+const BURSTS_MAX = 500;
+
 /** What the streams of one relay share. */
 export interface StreamServices<Talkgroup extends Shared> {
   readonly bus: Pick<Bus, 'publish'>;
@@ -79,7 +82,7 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
   /** The same with the bursts that run here. */
   get here(): Draft<Here['talkgroups'][number]> {
     const bursts = this.talkgroup.floorMode === 'open' ? this.services.stage.running(this.talkgroup) : [];
-    return { ...this.held, bursts };
+    return { ...this.held, bursts: bursts.slice(0, BURSTS_MAX), isWhole: bursts.length <= BURSTS_MAX };
   }
 
   /** A message about the talkgroup, of a relay that is up. `delayMs` is how long it was on its way. */

@@ -1,0 +1,157 @@
+// The parts that relays reach each other by: headers, clocks, beacons, and bodies made of any bytes.
+import fc from 'fast-check';
+import t from 'tap';
+import { bodyOf, bodyOfPiece, piecesOf, readBody } from '../../src/relay/cluster/bodies.js';
+import { PeerClock } from '../../src/relay/cluster/clock.js';
+import {
+  HEADER_BYTES,
+  HeaderWriter,
+  kinds,
+  msBetween,
+  newHeader,
+  readHeader,
+  wholeMs,
+} from '../../src/relay/cluster/header.js';
+import { BEACON_MS, DOWN_MS, PEERS_MAX, Peers } from '../../src/relay/cluster/peers.js';
+
+const u32 = fc.integer({ min: 0, max: 2 ** 32 - 1 });
+
+t.test('a header is read as it was written', async (t) => {
+  fc.assert(
+    fc.property(
+      u32,
+      u32,
+      u32,
+      u32,
+      fc.constantFrom(...Object.values(kinds)),
+      (relay, seq, at, index, kind) => {
+        const bytes = new HeaderWriter(relay).write(kind, seq, at, index);
+        const header = newHeader();
+        t.equal(bytes.byteLength, HEADER_BYTES);
+        return (
+          readHeader(bytes, header) &&
+          [header.kind, header.relay, header.seq, header.at, header.index].join() ===
+            [kind, relay, seq, at, index].join()
+        );
+      },
+    ),
+    { numRuns: 200 },
+  );
+  const bytes = new HeaderWriter(1).write(kinds.frame, 1, 0, 1).slice();
+  t.notOk(readHeader(bytes.subarray(1), newHeader()), 'too short');
+  bytes[1] = 0x20;
+  t.notOk(readHeader(bytes, newHeader()), 'another version');
+});
+
+t.test('clocks of headers begin again at 0, and their differences do not notice', async (t) => {
+  t.equal(wholeMs(2 ** 32 + 5.9), 5);
+  t.equal(msBetween(2 ** 32 - 10, 5), 15);
+  t.equal(msBetween(5, 2 ** 32 - 10), -15);
+});
+
+t.test('any bytes are a body or none, without a throw', async (t) => {
+  const names = ['beacon', 'started', 'ended', 'count', 'hold', 'here'] as const;
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...names),
+      fc.oneof(
+        fc.uint8Array(),
+        fc.json().map((text) => Buffer.from(text)),
+      ),
+      (name, bytes) => {
+        readBody(name, bytes);
+      },
+    ),
+    { numRuns: 2000 },
+  );
+  t.strictSame(readBody('count', bodyOf({ online: 3 })), { online: 3 });
+  t.equal(readBody('count', bodyOf({ online: -1 })), null);
+});
+
+t.test('a long list is told in pieces, all of it and in order', async (t) => {
+  const texts = Array.from({ length: 3000 }, (_, number) =>
+    JSON.stringify({ number, seq: 0, online: 0, bursts: [], isWhole: true, filler: 'x'.repeat(number) }),
+  );
+  const pieces = piecesOf(texts);
+  t.strictSame(pieces.flat(), texts);
+  t.ok(pieces.length > 10);
+  for (const piece of pieces) t.ok(bodyOfPiece(piece, []).byteLength <= 257 * 1024);
+  t.strictSame(piecesOf([]), []);
+});
+
+/** Messages between two relays, whose clocks differ and run at another rate. The ways take these times (ms). */
+function exchange(
+  clock: PeerClock,
+  offsetMs: number,
+  ways: readonly [there: number, back: number][],
+  fromMs = 1000,
+) {
+  let nowMs = fromMs;
+  for (const [there, back] of ways) {
+    const ownAt = wholeMs(nowMs);
+    const heldMs = 120;
+    const theirAt = wholeMs(nowMs + there + heldMs + offsetMs);
+    clock.answered(theirAt, ownAt, heldMs, nowMs + there + heldMs + back);
+    nowMs += BEACON_MS;
+  }
+  return nowMs;
+}
+
+t.test('the delay of a message is known within half of the shortest round trip', async (t) => {
+  const way = fc.integer({ min: 0, max: 40 });
+  fc.assert(
+    fc.property(
+      u32,
+      fc.array(fc.tuple(way, way), { minLength: 1, maxLength: 8 }),
+      way,
+      (origin, ways, taken) => {
+        const clock = new PeerClock();
+        const nowMs = exchange(clock, origin, ways);
+        const shortest = Math.min(...ways.map(([there, back]) => there + back));
+        const delayMs = clock.delayMs(wholeMs(nowMs - taken + origin), nowMs);
+        return Math.abs(delayMs - taken) <= shortest / 2 + 2;
+      },
+    ),
+    { numRuns: 500 },
+  );
+  t.equal(new PeerClock().delayMs(5, 1000), 0, 'not known yet');
+});
+
+t.test('a clock that stood still is measured anew at once', async (t) => {
+  const clock = new PeerClock();
+  let nowMs = exchange(clock, 5000, [
+    [1, 1],
+    [2, 1],
+  ]);
+  nowMs = exchange(clock, 3000, [[30, 10]], nowMs);
+  const delayMs = clock.delayMs(wholeMs(nowMs + 3000), nowMs);
+  t.ok(delayMs <= 22, `${delayMs} ms`);
+});
+
+t.test('a relay is up when both hear each other, and down without beacons', async (t) => {
+  const [a, b] = [new Peers(1), new Peers(2)];
+  const at = (nowMs: number) => ({ nowMs, fairMs: nowMs });
+  t.equal(b.heard(1, a.heardNow(0), 0, at(0)), 'one_way');
+  t.strictSame(b.up, []);
+  t.equal(a.heard(2, b.heardNow(1), 1, at(1)), 'up');
+  t.equal(b.heard(1, a.heardNow(2), 2, at(2)), 'up');
+  t.strictSame([a.up, b.up], [[2], [1]]);
+  t.equal(b.heard(1, a.heardNow(250), 250, at(250)), 'known');
+  t.strictSame(b.expire(at(249 + DOWN_MS)), []);
+  t.strictSame(
+    b.expire({ nowMs: 9000, fairMs: 249 + DOWN_MS }),
+    [],
+    'the time that it stood still does not count',
+  );
+  t.strictSame(b.expire(at(250 + DOWN_MS)), [1]);
+  t.notOk(b.isUp(1));
+  t.equal(a.left(2), true);
+  t.equal(a.left(2), false);
+});
+
+t.test('a cluster has a greatest size', async (t) => {
+  const peers = new Peers(0);
+  for (let relay = 1; relay <= PEERS_MAX + 10; relay++)
+    peers.heard(relay, { heard: [[0, 0, 0]] }, 0, { nowMs: 0, fairMs: 0 });
+  t.equal(peers.up.length, PEERS_MAX);
+});
