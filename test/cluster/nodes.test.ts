@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import { type ChaosProxy, startChaosProxy } from '../helpers/chaos-proxy.js';
 import { migratedDatabase } from '../helpers/cluster.js';
 import { eventually } from '../helpers/eventually.js';
-import { startNatsServer } from '../helpers/nats-server.js';
+import { startSecureNatsServer } from '../helpers/nats-server.js';
 import { freePort, unless } from '../helpers/programs.js';
 import { type Radio, serviceProcess } from '../helpers/service.js';
 
@@ -13,14 +13,19 @@ const skip = unless('nats-server');
 /** Two nodes, each behind a link of its own to the nats-server. */
 async function nodes(t: Test, environment: Record<string, string> = {}) {
   const DATABASE_URL = await migratedDatabase(t);
-  const nats = await startNatsServer(t);
+  const nats = await startSecureNatsServer(t);
   const links = await Promise.all(
     [nats, nats].map(({ port }) => startChaosProxy({ host: '127.0.0.1', port })),
   );
   t.teardown(() => Promise.all(links.map((link) => link.stop())));
   const [a, b] = await Promise.all(
     links.map(({ port }) =>
-      serviceProcess(t, { DATABASE_URL, NATS_URL: `nats://127.0.0.1:${port}`, ...environment }),
+      serviceProcess(t, {
+        DATABASE_URL,
+        NATS_URL: `tls://${nats.user}@127.0.0.1:${port}`,
+        NODE_EXTRA_CA_CERTS: nats.authority,
+        ...environment,
+      }),
     ),
   );
   if (a === undefined || b === undefined) throw new Error('two nodes were asked for');
@@ -28,7 +33,7 @@ async function nodes(t: Test, environment: Record<string, string> = {}) {
     for (const { metrics } of [a, b])
       if ((await metric(metrics, 'talkgroup_cluster_peers')) !== 1) throw new Error('not reached');
   });
-  return { a, b, links: links as [ChaosProxy, ChaosProxy], nats };
+  return { a, b, links: links as [ChaosProxy, ChaosProxy] };
 }
 
 async function metric(address: string, name: string): Promise<number> {
@@ -148,12 +153,14 @@ t.test(
   'a node that ends says so, and ends with 0 also when its NATS server does not answer',
   { skip },
   async (t) => {
-    const { a, b, links } = await nodes(t);
+    const { a, b, links } = await nodes(t, { LOG_LEVEL: 'info' });
     a.signal('SIGTERM');
     t.equal(await a.exit(), 0);
     await eventually(async () => {
       if ((await metric(b.metrics, 'talkgroup_cluster_peers')) !== 0) throw new Error('still a peer');
     });
+    t.match(b.output(), /"msg":"bus connected"/);
+    for (const { output } of [a, b]) t.notMatch(output(), /choose-another-one/, 'no log names the password');
     links[1].hole();
     const endedAtMs = performance.now();
     b.signal('SIGTERM');

@@ -16,6 +16,13 @@ export const steps: ReadonlyMap<string, string> = new Map(
   }),
 );
 
+/** The one configuration on the page that has this setting. */
+export function documentedConfiguration(setting: string): string {
+  const [found, ...others] = fencesOf(page).filter(({ text }) => text.includes(`${setting}:`));
+  if (found === undefined || others.length > 0) throw new Error(`not one configuration has ${setting}`);
+  return found.text;
+}
+
 /** Carries a step out as it is written; a command that fails ends it. */
 export async function carryOut(
   name: string,
