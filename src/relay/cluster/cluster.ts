@@ -78,7 +78,9 @@ export function createCluster<Talkgroup extends Shared>(
   const now = () => ({ nowMs: nowMs(), fairMs: fairMs() });
   const say = (subject: Subject, kind: Kind, body: Uint8Array) =>
     bus.publish(subject, writer.write(kind, 0, nowMs(), 0), body);
-  const beacon = () => say(EVERY_RELAY, kinds.beacon, bodyOf(peers.heardNow(nowMs())));
+  function beacon(): void {
+    if (bus.isUp) say(EVERY_RELAY, kinds.beacon, bodyOf(peers.heardNow(nowMs())));
+  }
 
   function ask(other: number, number: number): void {
     if (asking.size === 0) setImmediate(guarded, askNow);
