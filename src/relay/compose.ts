@@ -10,9 +10,11 @@ import { listenForNotices, type NoticeListener } from '../db/notices.js';
 import { descriptorsMax } from '../descriptors.js';
 import { accountsOf, nextSessionBlock, SESSION_BLOCK, talkgroupsOf } from '../directory/store.js';
 import { acknowledgeEmergency, clearEmergency, raiseEmergency } from '../emergencies/store.js';
+import { ConfigError } from '../errors.js';
 import { openFixIntake } from '../gps/counts.js';
 import type { Ref } from '../protocol/bodies.js';
 import { certificateFiles } from '../tls/certificate.js';
+import type { Bus } from './cluster/bus.js';
 import { createRelay } from './hub/relay.js';
 import type { RelayFigures, RelaySide } from './relay-side.js';
 import { readMessage } from './requests/read.js';
@@ -65,6 +67,7 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
   const fixes = openFixIntake(database);
   let numbers: SessionNumbers | null = null;
   let notices: NoticeListener | null = null;
+  let bus: Bus | null = null;
   let isJoined = false;
   let isClosing = false;
 
@@ -141,32 +144,42 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
     nowMs: () => performance.now(),
   });
 
-  async function nextBlock(): Promise<number> {
-    const first = await nextSessionBlock(database, write());
-    if (config.NATS_URL !== undefined && !isJoined) await join(first, config.NATS_URL);
-    return first;
-  }
-
-  /** Before the first session. The relay has the id of its first number, which no other relay ever has. */
-  async function join(id: number, urls: string): Promise<void> {
+  /** Rejects when the server rejects the credentials. */
+  async function openBus(urls: string): Promise<void> {
     const file = config.NATS_CREDENTIALS_FILE;
     const credentials = file === undefined ? null : await readFile(file);
     const { openNats } = await import('./cluster/nats.js'); // loaded with NATS_URL only
     if (isClosing) return;
-    isJoined = true;
-    const bus = openNats({
+    const opened = openNats({
       urls,
       credentials,
       prefix: `${config.NATS_PREFIX}.1`, // the version of what the relays say to each other
-      name: `talkgroup-radio ${hostname()} ${id}`,
+      name: `talkgroup-radio ${hostname()} ${process.pid}`,
       log,
     });
-    relay.join({ relay: id, bus });
+    bus = opened;
+    const reason = await opened.rejected;
+    if (reason === null) return;
+    throw new ConfigError(
+      `NATS_URL and NATS_CREDENTIALS_FILE must be accepted by the NATS server. It says: ${reason}`,
+    );
+  }
+
+  /** The relay has the id of its first session number, which no other relay ever has. So it joins before any session. */
+  async function nextBlock(): Promise<number> {
+    const first = await nextSessionBlock(database, write());
+    if (bus !== null && !isJoined) {
+      isJoined = true;
+      relay.join({ relay: first, bus });
+    }
+    return first;
   }
 
   return {
     listen: () => engine.listen(relay, early),
     async start() {
+      if (config.NATS_URL !== undefined) await openBus(config.NATS_URL);
+      if (isClosing) return;
       numbers = createSessionNumbers(nextBlock, { size: SESSION_BLOCK, log });
       notices = listenForNotices({
         url,
@@ -195,6 +208,7 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
       await relay.close();
       numbers?.close();
       await Promise.all([engine.close(), relay.stored(), relay.left()]);
+      await bus?.close();
       await notices?.close();
       log.info({ counts: relay.counts }, 'relay closed');
     },

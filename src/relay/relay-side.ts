@@ -14,7 +14,10 @@ export type { SharingFigures };
 export interface RelaySide {
   /** Resolves with the port. Until `start`, the relay closes every socket with 1013. */
   listen(): Promise<number>;
-  /** Begins to load sessions and to follow change notifications. The database must be migrated. */
+  /**
+   * Begins to load sessions and to follow change notifications. The database must be migrated. Rejects when the NATS
+   * server rejects the credentials.
+   */
   start(): Promise<void>;
   readonly tell: Tell;
   /** null when the relay can admit radios, else the reason why it cannot. */

@@ -169,6 +169,21 @@ t.test(
   },
 );
 
+t.test('a node whose user or password is wrong does not start, and says why', { skip }, async (t) => {
+  const nats = await startSecureNatsServer(t);
+  const { output, exit } = await serviceProcess(t, {
+    DATABASE_URL: await migratedDatabase(t),
+    NATS_URL: `tls://radio:another-password@127.0.0.1:${nats.port}`,
+    NODE_EXTRA_CA_CERTS: nats.authority,
+  });
+  t.equal(await exit(), 1);
+  t.match(
+    output(),
+    /^ended: NATS_URL and NATS_CREDENTIALS_FILE must be accepted by the NATS server/m,
+  );
+  t.notMatch(output(), /another-password/);
+});
+
 t.test('a node whose NATS server is away starts, and serves alone', { skip }, async (t) => {
   const url = `nats://127.0.0.1:${await freePort()}`;
   const node = await serviceProcess(t, { DATABASE_URL: await migratedDatabase(t), NATS_URL: url });

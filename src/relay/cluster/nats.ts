@@ -41,8 +41,13 @@ interface Subscribed {
   own: Subscription | null;
 }
 
+export interface NatsBus extends Bus {
+  /** Resolves after the first try: why the server rejected the credentials, or null also when none answered. */
+  readonly rejected: Promise<string | null>;
+}
+
 /** Answers at once. The bus is down until a server answers, and tries for as long as it is open. */
-export function openNats(options: NatsOptions): Bus {
+export function openNats(options: NatsOptions): NatsBus {
   const { prefix, log } = options;
   const counts = newBusCounts();
   const subscribed = new Set<Subscribed>();
@@ -53,6 +58,10 @@ export function openNats(options: NatsOptions): Bus {
   let isConfirming = false;
   let changed: (isUp: boolean) => void = () => {};
   let told: string | null = null;
+  let tried: (rejected: string | null) => void = () => {};
+  const rejected = new Promise<string | null>((resolve) => {
+    tried = resolve;
+  });
 
   const outbox = createOutbox(
     (subject, bytes) => {
@@ -123,10 +132,12 @@ export function openNats(options: NatsOptions): Bus {
         for (const one of subscribed) listen(one);
         const following = follow(connected);
         up(connected.getServer());
+        tried(null);
         await following;
         connection = null;
       } catch (error) {
         tell(error);
+        tried(isRejection(error) ? reasonOf(error) : null);
       }
       down();
       if (!isClosed) await delay(AGAIN_MS);
@@ -142,14 +153,12 @@ export function openNats(options: NatsOptions): Bus {
     }
   }
 
-  /** Each reason once, until the bus was up. A refusal of the credentials is an error, a server that is away none. */
+  /** Each reason once, until the bus was up. Rejected credentials are an error, a server that is away is none. */
   function tell(error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     if (reason === told || isClosed) return;
     told = reason;
-    const isRefused =
-      error instanceof errors.AuthorizationError || error instanceof errors.PermissionViolationError;
-    if (isRefused) log.error({ reason }, 'NATS rejected the connection');
+    if (isRejection(error)) log.error({ reason }, 'NATS rejected the connection');
     else log.warn({ reason }, 'waiting for NATS');
   }
 
@@ -186,8 +195,10 @@ export function openNats(options: NatsOptions): Bus {
       changed = listener;
     },
     counts,
+    rejected,
     async close() {
       if (isClosed) return;
+      tried(null);
       if (isUp) outbox.flush();
       isClosed = true;
       const last = isUp ? connection?.flush().catch(() => {}) : undefined; // expected: lost meanwhile
@@ -199,6 +210,11 @@ export function openNats(options: NatsOptions): Bus {
     },
   };
 }
+
+const reasonOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+
+const isRejection = (error: unknown) =>
+  error instanceof errors.AuthorizationError || error instanceof errors.PermissionViolationError;
 
 function connectionOf({ urls, credentials, name }: NatsOptions): ConnectionOptions {
   const servers = urls.split(',').flatMap((url) => (url.trim() === '' ? [] : [new URL(url.trim())]));

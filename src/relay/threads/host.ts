@@ -1,6 +1,7 @@
 // The main thread's end of the relay thread: the same face as a relay on this thread.
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
+import { ConfigError } from '../../errors.js';
 import { LOOP_DELAYS_MS, newHistogram, observe } from '../../histogram.js';
 import type { RelaySide } from '../relay-side.js';
 import type { Renewal } from '../websocket/renewals.js';
@@ -39,7 +40,7 @@ export function startRelayThread(data: ThreadData, onDeath: (error: Error) => vo
   let beatAtMs = performance.now();
   let closing = false;
   let answerListen: { resolve: (port: number) => void; reject: (error: Error) => void } | null = null;
-  let answerStart: (() => void) | null = null;
+  let answerStart: { resolve: () => void; reject: (error: Error) => void } | null = null;
   let answerPresent: ((renewal: Renewal) => void) | null = null;
 
   const say = (message: ToThread) => worker.postMessage(message);
@@ -64,7 +65,9 @@ export function startRelayThread(data: ThreadData, onDeath: (error: Error) => vo
         for (const answer of waitingForFigures) answer(message);
         return;
       case 'started':
-        return answerStart?.();
+        return answerStart?.resolve();
+      case 'unstartable':
+        return answerStart?.reject(new ConfigError(message.message));
       case 'presented':
         return answerPresent?.(message.renewal);
     }
@@ -81,8 +84,8 @@ export function startRelayThread(data: ThreadData, onDeath: (error: Error) => vo
         say({ kind: 'listen' });
       }),
     start: () =>
-      new Promise((resolve) => {
-        answerStart = resolve;
+      new Promise((resolve, reject) => {
+        answerStart = { resolve, reject };
         say({ kind: 'start' });
       }),
     tell: (notice) =>

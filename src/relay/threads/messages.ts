@@ -28,6 +28,8 @@ export type FromThread =
   | Beat
   | ThreadTold
   | { readonly kind: 'started' }
+  /** The service must not start: a setting is wrong. */
+  | { readonly kind: 'unstartable'; readonly message: string }
   | { readonly kind: 'presented'; readonly renewal: Renewal };
 
 /** The thread's regular report. */

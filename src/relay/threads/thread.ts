@@ -40,10 +40,13 @@ port.on('message', (message: ToThread) => {
       );
       return;
     case 'start':
-      void relay.start().then(() => {
-        beatNow();
-        say({ kind: 'started' });
-      });
+      relay.start().then(
+        () => {
+          beatNow();
+          say({ kind: 'started' });
+        },
+        (error: Error) => say({ kind: 'unstartable', message: error.message }),
+      );
       return;
     case 'notice':
       relay.tell(message.notice).then(
