@@ -177,10 +177,7 @@ t.test('a node whose user or password is wrong does not start, and says why', { 
     NODE_EXTRA_CA_CERTS: nats.authority,
   });
   t.equal(await exit(), 1);
-  t.match(
-    output(),
-    /^ended: NATS_URL and NATS_CREDENTIALS_FILE must be accepted by the NATS server/m,
-  );
+  t.match(output(), /^ended: NATS_URL and NATS_CREDENTIALS_FILE must be accepted by the NATS server/m);
   t.notMatch(output(), /another-password/);
 });
 

@@ -101,19 +101,40 @@ t.test('the number online is that of all relays, and falls when one ends or is c
   });
 });
 
-t.test('PRESENCE tells the number online when it changes elsewhere', async (t) => {
-  const network = createMemoryNetwork();
-  const [a, b] = [relayOn(t, network, { number: 1 }), relayOn(t, network, { number: 2 })];
-  await reached(a, b);
-  const ann = await a.radio();
-  ann.says({ type: 'SUBSCRIBE', talkgroup_ids: [talkgroupIdOf(1)], presence: true });
-  await ann.hears('SUBSCRIBED');
-  await b.radio();
-  t.strictSame(await ann.hears('PRESENCE'), {
-    ...{ type: 'PRESENCE', talkgroup_id: talkgroupIdOf(1) },
-    ...{ joined: [], left: [], online: 2 },
-  });
-});
+t.test(
+  'PRESENCE says that sessions elsewhere came or left, and MEMBERS names those of all relays',
+  async (t) => {
+    const network = createMemoryNetwork();
+    const relays = [1, 2, 3].map((number) => relayOn(t, network, { number }));
+    const [a, b, c] = relays as [(typeof relays)[0], (typeof relays)[0], (typeof relays)[0]];
+    await reached(...relays);
+    const ann = await a.radio();
+    ann.says({ type: 'SUBSCRIBE', talkgroup_ids: [talkgroupIdOf(1)], presence: true });
+    await ann.hears('SUBSCRIBED');
+    const bob = await b.radio();
+    const changed = { type: 'PRESENCE', talkgroup_id: talkgroupIdOf(1) };
+    t.strictSame(await ann.hears('PRESENCE'), { ...changed, online: 2 });
+    await b.radio();
+    await c.radio();
+    await sharing(2, ...relays);
+    await settled();
+    const page = async (radio: typeof ann, after: number) => {
+      await delay(2100); // the rate of MEMBERS
+      radio.says({ type: 'MEMBERS', talkgroup_id: talkgroupIdOf(1), after, limit: 2 });
+      const { members, next, online } = await radio.hears('MEMBERS');
+      return { sessions: (members as { session: number }[]).map(({ session }) => session), next, online };
+    };
+    t.strictSame(await page(ann, 0), { sessions: [1000, 2000], next: 2000, online: 4 });
+    t.strictSame(await page(ann, 2000), { sessions: [2001, 3000], next: null, online: 4 });
+    bob.breaks();
+    await ann.hears('PRESENCE');
+    // A relay that does not answer holds nobody up.
+    network.lose((from) => from === 1); // the second relay
+    const askedAtMs = performance.now();
+    t.strictSame((await page(ann, 0)).sessions, [1000, 3000]);
+    t.ok(performance.now() - askedAtMs < 2100 + 1000);
+  },
+);
 
 t.test('frames lost between relays are told by MISSED, each once', async (t) => {
   const network = createMemoryNetwork();

@@ -1,7 +1,7 @@
 // Declares what messages between relays carry, as schemas. A body that does not fit is counted, and ignored.
 import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { Int, RunningTalker, U32 } from '../../protocol/bodies.js';
+import { Int, Member, RunningTalker, U32 } from '../../protocol/bodies.js';
 import { ends } from '../../protocol/codes.js';
 
 /** Whom a relay hears: id, the clock of the last beacon, and for how long (ms) that beacon has been there. */
@@ -17,7 +17,11 @@ const Ended = Type.Object({ session: U32, burst: U32, code: Type.Enum(ends), dur
 
 /** `online` counts sessions of the sender. */
 export type Count = Static<typeof Count>;
-const Count = Type.Object({ online: U32 });
+const Count = Type.Object({
+  online: U32,
+  /** Grows when one of them came or left. */
+  changes: U32,
+});
 
 const Held = Type.Object({
   number: U32,
@@ -44,6 +48,14 @@ const Here = Type.Object({
   none: Type.Array(U32),
 });
 
+/** A page of members: of those that the receiver has, the first ones above `after`. */
+export type MembersAsked = Static<typeof MembersAsked>;
+const MembersAsked = Type.Object({ ask: U32, number: U32, after: U32, limit: U32 });
+
+/** The answer, in the order of their sessions. `more`: there are others above them. */
+export type MembersTold = Static<typeof MembersTold>;
+const MembersTold = Type.Object({ ask: U32, members: Type.Array(Member), more: Type.Boolean() });
+
 const validators = {
   beacon: Compile(Beacon),
   started: Compile(Started),
@@ -51,6 +63,8 @@ const validators = {
   count: Compile(Count),
   hold: Compile(Hold),
   here: Compile(Here),
+  membersAsked: Compile(MembersAsked),
+  membersTold: Compile(MembersTold),
 };
 
 interface Bodies {
@@ -60,6 +74,8 @@ interface Bodies {
   readonly count: Count;
   readonly hold: Hold;
   readonly here: Here;
+  readonly membersAsked: MembersAsked;
+  readonly membersTold: MembersTold;
 }
 
 /** The body of a message of this kind, or null: it is none. Any bytes are read without a throw. */

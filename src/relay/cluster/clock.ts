@@ -1,6 +1,25 @@
 // Compares the clock of another relay with ours, so that a message says how long it was on its way.
 import { msBetween, wholeMs } from './header.js';
 
+/** Samples of `Stalls`: one with each beacon, so about a second. */
+const STALL_SAMPLES = 4;
+
+/** How long this relay itself stood still lately. What came late for that reason was sent in time. */
+export class Stalls {
+  /** Time (ms) that it had stood still in all, at the last samples. */
+  private readonly samples: number[] = [];
+
+  /** `stoodMs` grows. */
+  sample(stoodMs: number): void {
+    this.samples.push(stoodMs);
+    if (this.samples.length > STALL_SAMPLES) this.samples.shift();
+  }
+
+  latelyMs(stoodMs: number): number {
+    return Math.max(0, stoodMs - (this.samples[0] ?? 0));
+  }
+}
+
 /** The shortest round trip of this time (ms) counts: of both ways it has waited least. */
 const WINDOW_MS = 2000;
 /** A clock that moved by more than this (ms) is measured anew: its relay stood still, or ours did. */

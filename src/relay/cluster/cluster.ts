@@ -1,19 +1,13 @@
 // Makes the relays of several nodes one service for talkgroups in the floor mode `open`: tells the others what is said
 // here and hears what is said there. Each relay knows its own sessions, and keeps a copy of what the others say of theirs.
-import {
-  type Beacon,
-  bodyOf,
-  bodyOfPiece,
-  type Here,
-  type Hold,
-  NO_BODY,
-  piecesOf,
-  readBody,
-} from './bodies.js';
+
+import { type Beacon, bodyOf, type MembersTold, NO_BODY, readBody } from './bodies.js';
 import { type Bus, EVERY_RELAY, relaySubject, type Subject, talkgroupSubject } from './bus.js';
+import { Stalls } from './clock.js';
 import { type ClusterFigures, newClusterCounts } from './counts.js';
 import { HEADER_BYTES, HeaderWriter, type Kind, kinds, newHeader, readHeader } from './header.js';
 import { BEACON_MS, Peers } from './peers.js';
+import { createQuestions } from './questions.js';
 import type { Shared, Stage } from './stage.js';
 import { Stream } from './stream.js';
 
@@ -34,8 +28,6 @@ export interface ClusterOptions<Talkgroup extends Shared> {
 
 /** Time (ms) between two beacons that answer others. */
 const REPLY_MS = 20;
-/** Beacons ago at most that a stall of this relay excuses late messages. */
-const STALL_BEACONS = 4;
 
 interface Joined<Talkgroup extends Shared> {
   readonly stream: Stream<Talkgroup>;
@@ -52,6 +44,12 @@ export interface Cluster<Talkgroup extends Shared> {
   changed(talkgroup: Talkgroup): void;
   /** It is deleted. */
   deleted(talkgroup: Talkgroup): void;
+  /** Members at the other relays, a page of each that answers in time. null: there are no such relays. */
+  membersElsewhere(
+    talkgroup: Talkgroup,
+    after: number,
+    limit: number,
+  ): Promise<readonly MembersTold[]> | null;
   figures(): ClusterFigures;
   close(): Promise<void>;
 }
@@ -66,11 +64,16 @@ export function createCluster<Talkgroup extends Shared>(
   const joined = new Map<number, Joined<Talkgroup>>();
   /** Talkgroups where sessions came or went since the last tick. */
   const changing = new Set<Stream<Talkgroup>>();
-  /** By relay the talkgroups to ask about at the end of this turn. */
-  const asking = new Map<number, Set<number>>();
   const header = newHeader();
-  /** How long (ms) this relay had stood still at its last beacons. */
-  const stoodMs: number[] = [];
+  const stalls = new Stalls();
+  const questions = createQuestions<Talkgroup>({
+    streamOf: (number) => joined.get(number)?.stream,
+    page: stage.page,
+    say: (other, kind, body) => say(relaySubject(other), kind, body),
+    later: (act) => void setImmediate(guarded, act),
+    nowMs,
+  });
+  const { ask } = questions;
   let repliedAtMs = Number.NEGATIVE_INFINITY;
   let isSampling = false;
   let isClosed = false;
@@ -80,21 +83,6 @@ export function createCluster<Talkgroup extends Shared>(
     bus.publish(subject, writer.write(kind, 0, nowMs(), 0), body);
   function beacon(): void {
     if (bus.isUp) say(EVERY_RELAY, kinds.beacon, bodyOf(peers.heardNow(nowMs())));
-  }
-
-  function ask(other: number, number: number): void {
-    if (asking.size === 0) setImmediate(guarded, askNow);
-    const numbers = asking.get(other) ?? new Set();
-    asking.set(other, numbers.add(number));
-  }
-
-  function askNow(): void {
-    for (const [other, numbers] of asking) {
-      const held = [...numbers].flatMap((number) => joined.get(number)?.stream.held ?? []);
-      for (const piece of piecesOf(held.map((each) => JSON.stringify(each))))
-        say(relaySubject(other), kinds.hold, bodyOfPiece(piece));
-    }
-    asking.clear();
   }
 
   /** A throw ends the message that caused it, and neither the others nor the process. */
@@ -123,8 +111,7 @@ export function createCluster<Talkgroup extends Shared>(
       isSampling = false;
       stage.delayed(ms);
     }
-    const stood = at - fairMs() - (stoodMs[0] ?? 0);
-    return Math.max(0, ms - Math.max(0, stood));
+    return Math.max(0, ms - stalls.latelyMs(at - fairMs()));
   }
 
   function receiveAboutTalkgroup(stream: Stream<Talkgroup>, bytes: Uint8Array): void {
@@ -138,44 +125,8 @@ export function createCluster<Talkgroup extends Shared>(
 
   function receiveForUs(bytes: Uint8Array): void {
     const { kind, relay: from } = header;
-    if (!peers.isUp(from)) {
-      counts.strange++;
-      return;
-    }
-    const body = bytes.subarray(HEADER_BYTES);
-    if (kind === kinds.hold) receiveHold(from, readBody('hold', body));
-    else if (kind === kinds.here) receiveHere(from, readBody('here', body));
-    else counts.unreadable++;
-  }
-
-  function receiveHold(from: number, hold: Hold | null): void {
-    if (hold === null) {
-      counts.unreadable++;
-      return;
-    }
-    const streams: Stream<Talkgroup>[] = [];
-    const none: number[] = [];
-    for (const entry of hold.talkgroups) {
-      const stream = joined.get(entry.number)?.stream;
-      if (stream === undefined) none.push(entry.number);
-      else {
-        stream.asked(from, entry);
-        streams.push(stream);
-      }
-    }
-    // It follows what was said before: a relay that hears the answer has heard that.
-    const pieces = piecesOf(streams.map((stream) => JSON.stringify(stream.here)));
-    for (const piece of pieces) say(relaySubject(from), kinds.here, bodyOfPiece(piece, []));
-    if (none.length > 0) say(relaySubject(from), kinds.here, bodyOfPiece([], none));
-  }
-
-  function receiveHere(from: number, here: Here | null): void {
-    if (here === null) {
-      counts.unreadable++;
-      return;
-    }
-    for (const entry of here.talkgroups) joined.get(entry.number)?.stream.answered(from, entry, nowMs());
-    for (const number of here.none) joined.get(number)?.stream.drop(from);
+    if (!peers.isUp(from)) counts.strange++;
+    else if (!questions.receive(from, kind, bytes.subarray(HEADER_BYTES))) counts.unreadable++;
   }
 
   function receiveForAll(bytes: Uint8Array): void {
@@ -200,7 +151,7 @@ export function createCluster<Talkgroup extends Shared>(
   }
 
   function lose(other: number, wasUp: boolean): void {
-    asking.delete(other);
+    questions.forget(other);
     for (const { stream } of joined.values()) stream.drop(other);
     if (wasUp) log.info({ relay: other }, 'relay not reached any more');
   }
@@ -239,8 +190,7 @@ export function createCluster<Talkgroup extends Shared>(
 
   function tick(): void {
     const at = now();
-    stoodMs.push(at.nowMs - at.fairMs);
-    if (stoodMs.length > STALL_BEACONS) stoodMs.shift();
+    stalls.sample(at.nowMs - at.fairMs);
     isSampling = true;
     beacon();
     for (const other of peers.expire(at)) lose(other, true);
@@ -273,6 +223,12 @@ export function createCluster<Talkgroup extends Shared>(
     },
     changed: (talkgroup) => streamOf(talkgroup)?.changed(),
     deleted: (talkgroup) => streamOf(talkgroup)?.deleted(),
+    membersElsewhere(talkgroup, after, limit) {
+      const relays = streamOf(talkgroup)?.relays ?? [];
+      return relays.length === 0
+        ? null
+        : questions.members(relays, { number: talkgroup.number, after, limit });
+    },
     figures() {
       let shared = 0;
       for (const { stream } of joined.values()) if (stream.isShared) shared++;
@@ -287,6 +243,7 @@ export function createCluster<Talkgroup extends Shared>(
     },
     async close() {
       clearInterval(timer);
+      questions.close();
       for (const one of [...joined.values()]) leave(one);
       say(EVERY_RELAY, kinds.leave, NO_BODY);
       isClosed = true;

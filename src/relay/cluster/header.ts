@@ -21,6 +21,8 @@ export const kinds = {
   // To one relay.
   here: 16,
   hold: 17,
+  membersAsked: 18,
+  membersTold: 19,
   // To every relay.
   beacon: 32,
   leave: 33,

@@ -36,6 +36,7 @@ type Ended = Parameters<PlayedBurst['end']>[1];
 export class Other<Talkgroup extends Shared> {
   /** Sessions of it that get the talkgroup's events. */
   online = 0;
+  private changes = 0;
   private readonly services: OtherServices<Talkgroup>;
   /** Of its last message. */
   private seq = 0;
@@ -153,8 +154,11 @@ export class Other<Talkgroup extends Shared> {
 
   private counted(body: Uint8Array): boolean {
     const count = readBody('count', body);
-    if (count !== null) this.online = count.online;
-    return count !== null;
+    if (count === null) return false;
+    if (count.changes !== this.changes) this.services.stage.counted(this.services.talkgroup);
+    this.changes = count.changes;
+    this.online = count.online;
+    return true;
   }
 
   /** It asks what is here. Its numbers begin anew when it had no receivers meanwhile. */

@@ -1,5 +1,5 @@
 // Describes what the cluster uses of its relay: the talkgroups with receivers here, and where others' bursts are played.
-import type { RunningTalker } from '../../protocol/bodies.js';
+import type { Member, RunningTalker } from '../../protocol/bodies.js';
 import type { EndCode, FloorMode } from '../../protocol/codes.js';
 import type { Draft } from '../../protocol/server-messages.js';
 import type { Elsewhere } from '../delivery/elsewhere.js';
@@ -34,7 +34,13 @@ export interface Stage<Talkgroup extends Shared> {
   running(talkgroup: Talkgroup): readonly Draft<RunningTalker>[];
   /** A burst of another relay begins, or began before. */
   begin(talkgroup: Talkgroup, burst: RunningTalker, nowMs: number): PlayedBurst;
-  /** `feed.onlineElsewhere` changed. */
+  /** The first of these sessions above `after`. `next` is null at the end. */
+  page(
+    talkgroup: Talkgroup,
+    after: number,
+    limit: number,
+  ): { readonly members: readonly Member[]; readonly next: number | null };
+  /** Sessions elsewhere came or left. `feed.onlineElsewhere` is their number. */
   counted(talkgroup: Talkgroup): void;
   /** How long (ms) a message was on its way. Now and then. */
   delayed(ms: number): void;

@@ -30,8 +30,8 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
   private readonly subject: Subject;
   /** Of the last message sent. */
   private seq = 0;
-  /** The count of sessions that the others were told last. */
-  private told = -1;
+  /** Times that the others were told the count of sessions. */
+  private changes = 0;
   private readonly others = new Map<number, Other<Talkgroup>>();
 
   constructor(services: StreamServices<Talkgroup>, talkgroup: Talkgroup) {
@@ -65,12 +65,16 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
     bus.publish(this.subject, writer.write(kind, ++this.seq, nowMs(), index), body);
   }
 
-  /** Tells the others how many sessions are online here, if that changed. */
+  /** Tells the others how many sessions are online here: some came or left. */
   tellCount(): void {
     const online = this.services.stage.online(this.talkgroup);
-    if (online === this.told) return;
-    this.told = online;
-    this.say(kinds.count, 0, bodyOf({ online }));
+    this.changes++;
+    this.say(kinds.count, 0, bodyOf({ online, changes: this.changes }));
+  }
+
+  /** The relays with receivers of the talkgroup. */
+  get relays(): readonly number[] {
+    return [...this.others.keys()];
   }
 
   /** What another relay must know to hear this one from now on. */

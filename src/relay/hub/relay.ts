@@ -197,7 +197,7 @@ export function createRelay(options: RelayOptions): Relay {
     parking,
     snapshot,
     texts: createRequests({
-      ...{ floor, emergencies, presence, snapshot, talkgroups },
+      ...{ floor, emergencies, membersPage: sharing.membersPage, snapshot, talkgroups },
       ...{ storeFix, limits, counts, fail, log },
     }),
     unanswered,

@@ -8,6 +8,7 @@ import type { Bursts } from '../floor/bursts.js';
 import { runningBody } from '../floor/messages.js';
 import { beginRemote, type RemoteServices } from '../floor/remote.js';
 import type { LiveSession, Membership, Talkgroup } from '../members/members.js';
+import { joinPages, type MembersPage } from '../presence/messages.js';
 import type { Presence } from '../presence/presence.js';
 import type { FairClock } from '../reception/fair-clock.js';
 import type { RightsEffects } from '../rights/settle.js';
@@ -50,6 +51,7 @@ export function createSharing(options: SharingOptions) {
           online: ({ feed }) => fanout.onlineHere(feed),
           running: (talkgroup) => [...bursts.in(talkgroup)].map(runningBody),
           begin: (...begun) => beginRemote(options, ...begun),
+          page: presence.page,
           counted: presence.recounted,
           delayed: (ms) => observe(delay, ms),
         },
@@ -67,6 +69,18 @@ export function createSharing(options: SharingOptions) {
         presence.went(session, membership);
         cluster?.went(membership.talkgroup);
       },
+    },
+
+    /** A page of the members of all relays. At once when no other relay has any. */
+    membersPage(talkgroup: Talkgroup, after: number, limit: number): MembersPage | Promise<MembersPage> {
+      const asked = cluster?.membersElsewhere(talkgroup, after, limit) ?? null;
+      if (asked === null) return presence.page(talkgroup, after, limit);
+      return asked.then((told) => {
+        // As it is now: what was announced meanwhile must be in it.
+        const own = presence.page(talkgroup, after, limit);
+        const others = told.map(({ members, more }) => ({ members, next: more ? 0 : null }));
+        return { online: fanout.online(talkgroup.feed), ...joinPages([own, ...others], limit) };
+      });
     },
 
     /** The same for changes of talkgroups. */

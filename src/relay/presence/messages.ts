@@ -22,5 +22,13 @@ export interface MembersPage {
   readonly next: number | null;
 }
 
+/** One page of all, made of the first page of each relay: its `limit` lowest sessions. */
+export function joinPages(pages: readonly Omit<MembersPage, 'online'>[], limit: number) {
+  const all = pages.flatMap(({ members }) => members).sort((one, other) => one.session - other.session);
+  const members = all.slice(0, limit);
+  const hasMore = all.length > limit || pages.some(({ next }) => next !== null);
+  return { members, next: hasMore ? (members.at(-1)?.session ?? null) : null };
+}
+
 export const membersText = (talkgroup: Talkgroup, page: MembersPage, ref: Ref | undefined) =>
   textOf({ type: 'MEMBERS', ref, talkgroup_id: talkgroup.id, ...page });

@@ -44,7 +44,7 @@ export function createPresence(fanout: Pick<Fanout, 'online' | 'presence' | 'wat
       listings.get(talkgroup)?.listing.delete(session);
     },
 
-    /** The number of sessions at other relays changed there. */
+    /** Sessions of other relays came or left there. */
     recounted(talkgroup: Talkgroup): void {
       rosters.get(talkgroup)?.recounted();
     },

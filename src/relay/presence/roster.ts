@@ -23,7 +23,7 @@ export class Roster {
   private readonly changes = new Map<number, Change>();
   /** More changes than an announcement can name: none is kept until the next one. */
   private isFull = false;
-  /** The number of sessions at other relays changed. */
+  /** Sessions of other relays came or left since the last announcement. */
   private isRecounted = false;
 
   /** A session came. One that left and came back within the period is no change, unless it is different now. */
@@ -49,7 +49,7 @@ export class Roster {
     this.changes.clear();
   }
 
-  /** Sessions of other relays came or left. They are counted, and not named. */
+  /** Sessions of other relays came or left: the announcement names nobody, and clients ask for the members. */
   recounted(): void {
     this.isRecounted = true;
   }
@@ -58,11 +58,12 @@ export class Roster {
   flush(online: number): Announcement | null {
     const isRecounted = this.isRecounted;
     this.isRecounted = false;
-    if (this.isFull) {
+    if (this.isFull || isRecounted) {
       this.isFull = false;
+      this.changes.clear();
       return { online };
     }
-    if (this.changes.size === 0 && !isRecounted) return null;
+    if (this.changes.size === 0) return null;
     const joined = [];
     const left = [];
     for (const [session, { now }] of this.changes) {

@@ -7,7 +7,7 @@ import { type Draft, textOf } from '../../protocol/server-messages.js';
 import type { Emergencies } from '../emergencies/emergencies.js';
 import type { FloorControl } from '../floor/control.js';
 import type { Membership, Talkgroup } from '../members/members.js';
-import type { Presence } from '../presence/presence.js';
+import type { MembersPage } from '../presence/messages.js';
 import type { Times } from '../session/services.js';
 import type { Session } from '../session/session.js';
 
@@ -15,7 +15,12 @@ import type { Session } from '../session/session.js';
 export interface RequestServices {
   readonly floor: FloorControl;
   readonly emergencies: Emergencies;
-  readonly presence: Pick<Presence, 'page'>;
+  /** A page of the sessions that hear the talkgroup, at once or when other relays have answered. */
+  readonly membersPage: (
+    talkgroup: Talkgroup,
+    after: number,
+    limit: number,
+  ) => MembersPage | Promise<MembersPage>;
   /** The talkgroup as it is now. */
   readonly snapshot: (talkgroup: Talkgroup) => Draft<Snapshot>;
   /** Talkgroups with a connected member. One that is not here may exist all the same. */
