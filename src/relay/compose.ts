@@ -191,7 +191,7 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
         log,
       });
     },
-    tell: relay.notice,
+    tell: relay.tell,
     trouble() {
       if (numbers === null) return 'starting';
       return engine.isFull() ? 'no room for another socket' : database.trouble();

@@ -270,6 +270,23 @@ t.test('whatever comes over the bus, a relay goes on, and what it knows of other
   t.strictSame(bob.frames(), ['still here']);
 });
 
+t.test(
+  'a change that one node makes reaches the others over the bus, whatever their databases do',
+  async (t) => {
+    const network = createMemoryNetwork();
+    const reads = directory();
+    const [a, b] = [relayOn(t, network, { number: 1, reads }), relayOn(t, network, { number: 2, reads })];
+    await reached(a, b);
+    const bob = await b.radio();
+    reads.setMode('broadcast');
+    await a.relay.tell({ id: 'one', kind: 'talkgroup_changed', talkgroup: talkgroupIdOf(1) });
+    t.match(await bob.hears('TALKGROUP_CHANGED'), {
+      floor_mode: 'broadcast',
+      talkgroup_id: talkgroupIdOf(1),
+    });
+  },
+);
+
 t.test('single stays on one relay, and a change of the mode ends what was shared', async (t) => {
   const network = createMemoryNetwork();
   const reads = directory();

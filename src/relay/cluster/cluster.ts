@@ -44,6 +44,8 @@ export interface Cluster<Talkgroup extends Shared> {
   changed(talkgroup: Talkgroup): void;
   /** It is deleted. */
   deleted(talkgroup: Talkgroup): void;
+  /** Hands a change notification to the other relays. */
+  notice(text: string): void;
   /** Members at the other relays, a page of each that answers in time. null: there are no such relays. */
   membersElsewhere(
     talkgroup: Talkgroup,
@@ -132,9 +134,15 @@ export function createCluster<Talkgroup extends Shared>(
   function receiveForAll(bytes: Uint8Array): void {
     const { kind, relay: from } = header;
     if (kind === kinds.leave) return lose(from, peers.left(from));
+    if (kind === kinds.notice) return receiveNotice(from, bytes.subarray(HEADER_BYTES));
     const body = kind === kinds.beacon ? readBody('beacon', bytes.subarray(HEADER_BYTES)) : null;
     if (body === null) counts.unreadable++;
     else hear(from, body);
+  }
+
+  function receiveNotice(from: number, body: Uint8Array): void {
+    if (peers.isUp(from)) stage.noticed(Buffer.from(body).toString());
+    else counts.strange++;
   }
 
   function hear(from: number, body: Beacon): void {
@@ -223,6 +231,9 @@ export function createCluster<Talkgroup extends Shared>(
     },
     changed: (talkgroup) => streamOf(talkgroup)?.changed(),
     deleted: (talkgroup) => streamOf(talkgroup)?.deleted(),
+    notice(text) {
+      if (peers.up.length > 0) say(EVERY_RELAY, kinds.notice, Buffer.from(text));
+    },
     membersElsewhere(talkgroup, after, limit) {
       const relays = streamOf(talkgroup)?.relays ?? [];
       return relays.length === 0

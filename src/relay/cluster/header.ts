@@ -26,6 +26,7 @@ export const kinds = {
   // To every relay.
   beacon: 32,
   leave: 33,
+  notice: 34,
 } as const;
 export type Kind = (typeof kinds)[keyof typeof kinds];
 

@@ -42,6 +42,8 @@ export interface Stage<Talkgroup extends Shared> {
   ): { readonly members: readonly Member[]; readonly next: number | null };
   /** Sessions elsewhere came or left. `feed.onlineElsewhere` is their number. */
   counted(talkgroup: Talkgroup): void;
+  /** A change notification of another relay, as text. */
+  noticed(text: string): void;
   /** How long (ms) a message was on its way. Now and then. */
   delayed(ms: number): void;
 }

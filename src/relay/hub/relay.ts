@@ -73,6 +73,8 @@ export interface Relay {
   /** A callback of this session threw: it alone ends. */
   fail(session: Session, error: unknown): void;
   notice(notice: Notice): Promise<void>;
+  /** The same for a change that was made at this node: the other nodes hear of it, too. */
+  tell(notice: Notice): Promise<void>;
   gap(): void;
   /** Shares talkgroups with the relays on this bus, from before the first session until `left`. */
   join(joining: Joining): void;
@@ -153,6 +155,7 @@ export function createRelay(options: RelayOptions): Relay {
   const presence = createPresence(fanout);
   const sharing = createSharing({
     ...{ bursts, fanout, sampling, pings, holding, presence, fair, nowMs, log },
+    noticed: (notice) => void rights.notice(notice),
   });
   const rights: Rights = createRights({
     reads: options.reads,
@@ -263,6 +266,10 @@ export function createRelay(options: RelayOptions): Relay {
     },
     fail,
     notice: async (notice) => rights.notice(notice),
+    async tell(notice) {
+      sharing.notice(notice);
+      return rights.notice(notice);
+    },
     gap: rights.gap,
     join: sharing.join,
     async close() {

@@ -1,4 +1,6 @@
 // Joins the relay to the other relays: what the cluster needs of this relay, and what this relay tells the cluster.
+
+import { type Notice, readNotice } from '../../db/notice.js';
 import { type Histogram, LOOP_DELAYS_MS, newHistogram, observe } from '../../histogram.js';
 import type { Bus } from '../cluster/bus.js';
 import { type Cluster, createCluster } from '../cluster/cluster.js';
@@ -18,6 +20,8 @@ export interface SharingOptions extends RemoteServices {
   readonly fanout: Fanout;
   readonly presence: Presence;
   readonly fair: FairClock;
+  /** A change notification came from another relay. */
+  readonly noticed: (notice: Notice) => void;
   readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void };
 }
 
@@ -53,6 +57,10 @@ export function createSharing(options: SharingOptions) {
           begin: (...begun) => beginRemote(options, ...begun),
           page: presence.page,
           counted: presence.recounted,
+          noticed(text) {
+            const notice = readNotice(text);
+            if (notice !== null) options.noticed(notice);
+          },
           delayed: (ms) => observe(delay, ms),
         },
       });
@@ -70,6 +78,9 @@ export function createSharing(options: SharingOptions) {
         cluster?.went(membership.talkgroup);
       },
     },
+
+    /** Hands the change notification to the other relays. */
+    notice: (notice: Notice) => cluster?.notice(JSON.stringify(notice)),
 
     /** A page of the members of all relays. At once when no other relay has any. */
     membersPage(talkgroup: Talkgroup, after: number, limit: number): MembersPage | Promise<MembersPage> {
