@@ -46,7 +46,7 @@ type Table = Readonly<Partial<Record<Side, readonly string[]>>>;
 const tables: Readonly<Record<string, Table>> = {
   session: {
     client: ['every message', 'PING'],
-    server: ['WELCOME', 'PONG', 'OK', 'ERROR', 'GOAWAY', 'LAG'],
+    server: ['WELCOME', 'PONG', 'OK', 'ERROR', 'GOAWAY', 'REACH', 'LAG'],
     object: ['limits', 'missed audio', 'snapshot'],
   },
   talkgroups: {

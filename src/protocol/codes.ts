@@ -76,5 +76,9 @@ export const modes = ['talk', 'listen', 'events'] as const;
 /** What a subscription includes. `talk`: audio, events and permission to talk. `listen`: audio and events. `events`: events. */
 export type Mode = (typeof modes)[number];
 
+export const reaches = ['whole', 'partial', 'alone'] as const;
+/** Which nodes hear this one. `partial`: one of them is missing. `alone`: no other node can be reached. */
+export type Reach = (typeof reaches)[number];
+
 export const emergencyStates = ['raised', 'acknowledged', 'cleared'] as const;
 export type EmergencyState = (typeof emergencyStates)[number];

@@ -15,7 +15,7 @@ import {
   Talker,
   U32,
 } from './bodies.js';
-import { denials, type ErrorCode, ends, errors, floorModes, revocations } from './codes.js';
+import { denials, type ErrorCode, ends, errors, floorModes, reaches, revocations } from './codes.js';
 import { described } from './described.js';
 
 const ref = Type.Optional(Ref);
@@ -37,6 +37,7 @@ export const serverMessages = {
     resumed: described(Type.Boolean(), 'true: this connection continues an earlier session'),
     server_time: described(Int, 'Unix time in ms'),
     limits: described(Limits, 'limits of this server'),
+    reach: described(Type.Optional(Type.Enum(reaches)), 'only when nodes are connected, see Several nodes'),
     /** Number of the user's talkgroups. Those that are not in this message follow in SUBSCRIBED. */
     talkgroups_total: described(Int, 'number of talkgroups that the session receives'),
     talkgroups: described(Type.Array(Snapshot), 'the first ones, see Snapshots in parts'),
@@ -64,6 +65,10 @@ export const serverMessages = {
   GOAWAY: Type.Object({
     type: Type.Literal('GOAWAY'),
     reconnect_after_ms: described(Int, 'reconnect this long after GOAWAY, not earlier'),
+  }),
+  REACH: Type.Object({
+    type: Type.Literal('REACH'),
+    reach: described(Type.Enum(reaches), 'see Several nodes'),
   }),
   LAG: Type.Object({
     type: Type.Literal('LAG'),

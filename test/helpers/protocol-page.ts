@@ -68,9 +68,9 @@ export const notShown = pages
   .flatMap(({ text }) => [...text.matchAll(/No example shows (\d+ `[^`]+`), because \w+/g)])
   .map(([, close = '']) => close.replaceAll('`', ''));
 
-/** The messages of which the page says the same. */
+/** The messages, and fields of messages, of which the page says the same. */
 export const notShownMessages = pages
-  .flatMap(({ text }) => [...text.matchAll(/No example shows ([A-Z_]+), because \w+/g)])
+  .flatMap(({ text }) => [...text.matchAll(/No example shows ([A-Z_]+(?:\.\w+)?), because \w+/g)])
   .map(([, type = '']) => type);
 
 /** The table whose first columns are headed so. */

@@ -149,6 +149,27 @@ t.test('a relay is up when both hear each other, and down without beacons', asyn
   t.equal(a.left(2), false);
 });
 
+t.test('a relay that went down without a word is missed for a minute, one that said so is not', async (t) => {
+  const peers = new Peers(0);
+  const at = (nowMs: number) => ({ nowMs, fairMs: nowMs });
+  const hear = (relay: number, nowMs: number) => peers.heard(relay, { heard: [[0, 0, 0]] }, 0, at(nowMs));
+  for (const relay of [1, 2, 3]) hear(relay, 0);
+  peers.left(3);
+  hear(1, 1000);
+  t.strictSame([peers.expire(at(DOWN_MS)), peers.reach], [[2], 'partial']);
+  t.strictSame([peers.expire(at(1000 + DOWN_MS)), peers.reach], [[1], 'alone']);
+  hear(1, 3000);
+  t.equal(peers.reach, 'partial');
+  hear(2, 3100);
+  t.equal(peers.reach, 'whole');
+  peers.expire(at(3000 + DOWN_MS));
+  hear(2, 4600);
+  t.equal(peers.reach, 'partial');
+  for (let ms = 4600; ms < 65_000; ms += 1000) hear(2, ms);
+  peers.expire(at(65_000));
+  t.equal(peers.reach, 'whole', 'forgotten');
+});
+
 t.test('a cluster has a greatest size', async (t) => {
   const peers = new Peers(0);
   for (let relay = 1; relay <= PEERS_MAX + 10; relay++)

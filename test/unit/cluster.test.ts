@@ -287,6 +287,25 @@ t.test(
   },
 );
 
+t.test('radios are told how much of the service their relay reaches', async (t) => {
+  const network = createMemoryNetwork();
+  const relays = [1, 2, 3].map((number) => relayOn(t, network, { number }));
+  const [a, b, c] = relays as [(typeof relays)[0], (typeof relays)[0], (typeof relays)[0]];
+  await reached(...relays);
+  const [ann, bob] = [await a.radio(), await b.radio()];
+  t.match(await ann.hears('WELCOME'), { reach: 'whole' });
+  await c.close();
+  await delay(2000);
+  t.strictSame(ann.heard('REACH'), [], 'a relay that ends as it should is not missed');
+  b.bus.cut();
+  t.match(await ann.hears('REACH'), { reach: 'alone' });
+  t.match(await bob.hears('REACH'), { reach: 'alone' });
+  t.match(await (await a.radio()).hears('WELCOME'), { reach: 'alone' });
+  b.bus.mend();
+  t.match(await ann.hears('REACH'), { reach: 'whole' });
+  t.match(await bob.hears('REACH'), { reach: 'whole' });
+});
+
 t.test('single stays on one relay, and a change of the mode ends what was shared', async (t) => {
   const network = createMemoryNetwork();
   const reads = directory();

@@ -1,12 +1,13 @@
 // Makes the relays of several nodes one service for talkgroups in the floor mode `open`: tells the others what is said
 // here and hears what is said there. Each relay knows its own sessions, and keeps a copy of what the others say of theirs.
 
+import type { Reach } from '../../protocol/codes.js';
 import { type Beacon, bodyOf, type MembersTold, NO_BODY, readBody } from './bodies.js';
 import { type Bus, EVERY_RELAY, relaySubject, type Subject, talkgroupSubject } from './bus.js';
 import { Stalls } from './clock.js';
 import { type ClusterFigures, newClusterCounts } from './counts.js';
 import { HEADER_BYTES, HeaderWriter, type Kind, kinds, newHeader, readHeader } from './header.js';
-import { BEACON_MS, Peers } from './peers.js';
+import { BEACON_MS, DOWN_MS, Peers } from './peers.js';
 import { createQuestions } from './questions.js';
 import type { Shared, Stage } from './stage.js';
 import { Stream } from './stream.js';
@@ -26,6 +27,10 @@ export interface ClusterOptions<Talkgroup extends Shared> {
   };
 }
 
+/** From best to worst. */
+const REACHES: readonly Reach[] = ['whole', 'partial', 'alone'];
+/** Time (ms) between two changes that are told, unless it becomes worse. */
+const REACH_MS = 5000;
 /** Time (ms) between two beacons that answer others. */
 const REPLY_MS = 20;
 
@@ -44,6 +49,8 @@ export interface Cluster<Talkgroup extends Shared> {
   changed(talkgroup: Talkgroup): void;
   /** It is deleted. */
   deleted(talkgroup: Talkgroup): void;
+  /** Which other relays hear this one. */
+  reach(): Reach;
   /** Hands a change notification to the other relays. */
   notice(text: string): void;
   /** Members at the other relays, a page of each that answers in time. null: there are no such relays. */
@@ -78,6 +85,10 @@ export function createCluster<Talkgroup extends Shared>(
   const { ask } = questions;
   let repliedAtMs = Number.NEGATIVE_INFINITY;
   let isSampling = false;
+  let reach: Reach = 'whole';
+  let reachAtMs = Number.NEGATIVE_INFINITY;
+  /** When the bus was last up (monotonic ms). */
+  let upAtMs = nowMs();
   let isClosed = false;
 
   const now = () => ({ nowMs: nowMs(), fairMs: fairMs() });
@@ -196,12 +207,25 @@ export function createCluster<Talkgroup extends Shared>(
     return join(talkgroup);
   }
 
+  /** A change of the NATS server takes less than DOWN_MS, and is not told. */
+  function judgeReach(at: number): void {
+    if (bus.isUp) upAtMs = at;
+    const now = at - upAtMs >= DOWN_MS ? 'alone' : peers.reach;
+    const isWorse = REACHES.indexOf(now) > REACHES.indexOf(reach);
+    if (now === reach || (!isWorse && at - reachAtMs < REACH_MS)) return;
+    reach = now;
+    reachAtMs = at;
+    log.info({ reach }, 'reach changed');
+    stage.reached(reach);
+  }
+
   function tick(): void {
     const at = now();
     stalls.sample(at.nowMs - at.fairMs);
     isSampling = true;
     beacon();
     for (const other of peers.expire(at)) lose(other, true);
+    judgeReach(at.nowMs);
     for (const stream of changing) {
       if (stage.online(stream.talkgroup) > 0) stream.tellCount();
       else leave(joinedTo(stream.talkgroup));
@@ -231,6 +255,7 @@ export function createCluster<Talkgroup extends Shared>(
     },
     changed: (talkgroup) => streamOf(talkgroup)?.changed(),
     deleted: (talkgroup) => streamOf(talkgroup)?.deleted(),
+    reach: () => reach,
     notice(text) {
       if (peers.up.length > 0) say(EVERY_RELAY, kinds.notice, Buffer.from(text));
     },

@@ -1,4 +1,5 @@
 // Decides which other relays can be reached, from their beacons. It has no clock and sends nothing.
+import type { Reach } from '../../protocol/codes.js';
 import type { Beacon } from './bodies.js';
 import { PeerClock } from './clock.js';
 import { wholeMs } from './header.js';
@@ -7,6 +8,8 @@ import { wholeMs } from './header.js';
 export const BEACON_MS = 250;
 /** A relay without a beacon for this time (ms) is down: three times the longest turn of the loop in a mass reconnect. */
 export const DOWN_MS = 1500;
+/** A relay that went down without a word is missed for this time (ms): its radios may come back to it. */
+const MISSING_MS = 60_000;
 /** Relays in a cluster. Those beyond it are not answered. */
 export const PEERS_MAX = 64;
 
@@ -28,6 +31,8 @@ export interface Now {
 export class Peers {
   private readonly peers = new Map<number, Peer>();
   private readonly own: number;
+  /** Those that went down without a word, and when (fair ms). */
+  private readonly missing = new Map<number, number>();
 
   /** `own` is the id of this relay. */
   constructor(own: number) {
@@ -61,6 +66,7 @@ export class Peers {
     if (echo === undefined) return peer.isUp ? 'known' : 'one_way';
     const [, ownAt, heldMs] = echo;
     const wasUp = peer.isUp;
+    this.missing.delete(relay);
     if (!wasUp) peer.clock.reset();
     peer.isUp = true;
     peer.clock.answered(at, ownAt, heldMs, nowMs);
@@ -71,14 +77,26 @@ export class Peers {
   left(relay: number): boolean {
     const wasUp = this.isUp(relay);
     this.peers.delete(relay);
+    this.missing.delete(relay);
     return wasUp;
   }
 
   /** Those that are down from now on. Must be called after the sockets were read. */
   expire({ fairMs }: Now): readonly number[] {
     const gone = [...this.peers].filter(([, { heardAtMs }]) => fairMs - heardAtMs >= DOWN_MS);
-    for (const [relay] of gone) this.peers.delete(relay);
+    for (const [relay, { isUp }] of gone) {
+      this.peers.delete(relay);
+      if (isUp) this.missing.set(relay, fairMs);
+    }
+    for (const [relay, sinceMs] of this.missing)
+      if (fairMs - sinceMs >= MISSING_MS) this.missing.delete(relay);
     return gone.flatMap(([relay, { isUp }]) => (isUp ? [relay] : []));
+  }
+
+  /** Whether one is missing, or all are. */
+  get reach(): Reach {
+    if (this.missing.size === 0) return 'whole';
+    return this.up.length === 0 ? 'alone' : 'partial';
   }
 
   /** How long (ms) a message of it was on its way. */

@@ -1,6 +1,6 @@
 // Describes what the cluster uses of its relay: the talkgroups with receivers here, and where others' bursts are played.
 import type { Member, RunningTalker } from '../../protocol/bodies.js';
-import type { EndCode, FloorMode } from '../../protocol/codes.js';
+import type { EndCode, FloorMode, Reach } from '../../protocol/codes.js';
 import type { Draft } from '../../protocol/server-messages.js';
 import type { Elsewhere } from '../delivery/elsewhere.js';
 
@@ -42,6 +42,8 @@ export interface Stage<Talkgroup extends Shared> {
   ): { readonly members: readonly Member[]; readonly next: number | null };
   /** Sessions elsewhere came or left. `feed.onlineElsewhere` is their number. */
   counted(talkgroup: Talkgroup): void;
+  /** Other relays are heard by this one that were not, or the other way round. */
+  reached(reach: Reach): void;
   /** A change notification of another relay, as text. */
   noticed(text: string): void;
   /** How long (ms) a message was on its way. Now and then. */

@@ -199,6 +199,7 @@ export function createRelay(options: RelayOptions): Relay {
     presence: sharing.presence,
     parking,
     snapshot,
+    reach: sharing.reach,
     texts: createRequests({
       ...{ floor, emergencies, membersPage: sharing.membersPage, snapshot, talkgroups },
       ...{ storeFix, limits, counts, fail, log },

@@ -2,6 +2,7 @@
 
 import { type Notice, readNotice } from '../../db/notice.js';
 import { type Histogram, LOOP_DELAYS_MS, newHistogram, observe } from '../../histogram.js';
+import { textOf } from '../../protocol/server-messages.js';
 import type { Bus } from '../cluster/bus.js';
 import { type Cluster, createCluster } from '../cluster/cluster.js';
 import type { ClusterFigures } from '../cluster/counts.js';
@@ -61,6 +62,7 @@ export function createSharing(options: SharingOptions) {
             const notice = readNotice(text);
             if (notice !== null) options.noticed(notice);
           },
+          reached: (reach) => fanout.all(textOf({ type: 'REACH', reach })),
           delayed: (ms) => observe(delay, ms),
         },
       });
@@ -78,6 +80,9 @@ export function createSharing(options: SharingOptions) {
         cluster?.went(membership.talkgroup);
       },
     },
+
+    /** Which other relays hear this one. undefined: it has no bus. */
+    reach: () => cluster?.reach(),
 
     /** Hands the change notification to the other relays. */
     notice: (notice: Notice) => cluster?.notice(JSON.stringify(notice)),

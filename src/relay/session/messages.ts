@@ -1,6 +1,6 @@
 // Writes the messages that concern one session: WELCOME, SUBSCRIBED, SYNCED, TALKGROUP_JOINED, TALKGROUP_LEFT, ERROR.
 import type { Ref, Refused, Snapshot } from '../../protocol/bodies.js';
-import { type ErrorCode, errors } from '../../protocol/codes.js';
+import { type ErrorCode, errors, type Reach } from '../../protocol/codes.js';
 import { type Draft, type ServerMessageOf, textOf } from '../../protocol/server-messages.js';
 import { budgetIn } from '../limits/budget.js';
 import type { Talkgroup, User } from '../members/members.js';
@@ -33,10 +33,17 @@ const withSnapshots = (
   { snapshots }: Part,
 ) => `${JSON.stringify(message).slice(0, -1)},"talkgroups":[${snapshots.join(',')}]}`;
 
+/** What WELCOME says of the relay. */
+interface WelcomeServices {
+  readonly limits: SessionLimits;
+  /** undefined: the relay has no bus. */
+  readonly reach: () => Reach | undefined;
+}
+
 export const welcomeText = (
   { number, user }: { readonly number: number; readonly user: User },
   resume: { readonly resume_token: string; readonly resumed: boolean },
-  limits: SessionLimits,
+  { limits, reach }: WelcomeServices,
   first: Part & { readonly total: number },
 ) =>
   withSnapshots(
@@ -59,6 +66,7 @@ export const welcomeText = (
         text_bytes: limits.textBytes,
         backlog_ms: limits.backlogMs,
       },
+      reach: reach(),
       talkgroups_total: first.total,
     },
     first,

@@ -1,5 +1,6 @@
 // Describes what a session uses of its relay.
 import type { Snapshot } from '../../protocol/bodies.js';
+import type { Reach } from '../../protocol/codes.js';
 import type { Draft } from '../../protocol/server-messages.js';
 import type { Fanout } from '../delivery/fanout.js';
 import type { Holding } from '../delivery/holding.js';
@@ -58,6 +59,8 @@ export interface SessionServices<Session extends LiveSession & Resumable>
   readonly parking: Parking<Session>;
   /** The talkgroup as it is now. */
   readonly snapshot: (talkgroup: Talkgroup) => Draft<Snapshot>;
+  /** Which other nodes hear this one. undefined: the relay has no bus. */
+  readonly reach: () => Reach | undefined;
   /** Answers its text messages. */
   readonly texts: { receive(session: Session, message: ArrayBuffer, times: Times): void };
   /** Calls `act` in the next turn of the loop. If it throws, only this session ends. */

@@ -212,7 +212,7 @@ export class Session implements Receiver, Sender, Resumable {
     const nowMs = services.nowMs();
     this.heardAtMs = nowMs;
     const resume = { resume_token: services.parking.tokenFor(this), resumed: isResumed };
-    this.send(welcomeText(this, resume, services.limits, this.telling.begin()));
+    this.send(welcomeText(this, resume, services, this.telling.begin()));
     this.telling.ask();
     // After WELCOME: what it is told of floor and queue concerns the session named there.
     for (const talk of this.talks()) services.floor.returned(talk, nowMs);
