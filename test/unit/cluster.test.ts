@@ -323,13 +323,20 @@ t.test('single stays on one relay, and a change of the mode ends what was shared
   await settled();
   t.strictSame(bob.frames(), ['1']);
   t.strictSame(ann.heard('TALK_ENDED'), [], 'it goes on where it began');
-  ann.speaks('3', { end: true });
+  ann.speaks('3');
 
   reads.setMode('open');
   await Promise.all([a.relay.notice(change('two')), b.relay.notice(change('two'))]);
   await eventually(() => {
     if (ann.heard('TALKGROUP_CHANGED').length === 0) throw new Error('not yet');
   });
-  ann.speaks('4', { start: true });
-  await bob.hears('TALK_STARTED');
+  bob.heard('TALK_STARTED', 'TALK_ENDED');
+  ann.speaks('4');
+  t.match(await bob.hears('TALK_STARTED'), { session: 1000, burst: 1 }, 'the burst that goes on');
+  ann.speaks('5', { end: true });
+  t.match(await bob.hears('TALK_ENDED'), { code: 'released', frames: 5 });
+  t.strictSame(bob.heard('frame', 'MISSED'), [
+    { frame: '1', sender: 1000, burst: 1 },
+    { frame: '5', sender: 1000, burst: 1 },
+  ]);
 });

@@ -188,7 +188,9 @@ export class Other<Talkgroup extends Shared> {
     }
   }
 
+  /** Whatever runs there from now on, it was not lost: it was not meant for this relay. */
   endAll(code: EndCode): void {
+    this.isKnown = false;
     for (const [session, heard] of [...this.bursts]) this.end(session, heard, code);
   }
 

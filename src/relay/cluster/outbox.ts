@@ -12,7 +12,7 @@ const ARENA_BYTES = 64 * 1024;
 type Send = (subject: Subject, bytes: Uint8Array) => void;
 
 export interface Outbox {
-  /** Copies the message. false: too many bytes wait already. */
+  /** Copies the message. What it makes per message is the view of the copy that the library needs. false: too many bytes wait already. */
   put(subject: Subject, head: Uint8Array, body: Uint8Array): boolean;
   /** Hands over what waits now. */
   flush(): void;
