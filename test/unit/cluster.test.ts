@@ -1,5 +1,5 @@
 // Two or three relays on one bus: radios on one hear talkers on another, and are told what was lost between them.
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
 import { EVERY_RELAY, relaySubject, talkgroupSubject } from '../../src/relay/cluster/bus.js';
@@ -243,6 +243,63 @@ t.test(
     t.equal(bob.speaks('yes', { start: true }), true);
   },
 );
+
+t.test('with one message in ten lost, every burst is whole or what is missing of it is told', async (t) => {
+  const network = createMemoryNetwork();
+  const relays = [1, 2, 3].map((number) => relayOn(t, network, { number }));
+  await reached(...relays);
+  const radios = await Promise.all(relays.flatMap(({ radio }) => [radio(), radio()]));
+  await sharing(2, ...relays);
+  const seed = Number(process.env.CLUSTER_SEED ?? randomInt(2 ** 31));
+  t.comment(`CLUSTER_SEED=${seed}`);
+  let state = seed;
+  const random = () => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff; // as POSIX has rand()
+    return state / 0x80000000;
+  };
+  network.lose(() => random() < 0.1);
+  const left = radios.map(() => 0);
+  for (let step = 0; step < 400; step++) {
+    for (const [index, radio] of radios.entries()) {
+      const frames = left[index] ?? 0;
+      if (frames === 0 && random() < 0.95) continue;
+      const isFirst = frames === 0;
+      const rest = isFirst ? 1 + Math.floor(30 * random()) : frames - 1;
+      left[index] = rest;
+      radio.speaks(`${step}`, { start: isFirst, end: rest === 0 });
+    }
+    await delay(10);
+  }
+  network.lose(() => false);
+  for (const [index, radio] of radios.entries())
+    if ((left[index] ?? 0) > 0) radio.speaks('end', { end: true });
+  await delay(4000); // ends that were lost are found out
+  let heardWhole = 0;
+  for (const radio of radios) {
+    const running = new Map<string, { frames: number; missed: number; last: string }>();
+    for (const one of radio.heard('TALK_STARTED', 'TALK_ENDED', 'MISSED', 'frame')) {
+      const key = `${'frame' in one ? one.sender : one.session}.${one.burst}`;
+      if (key.startsWith(`${radio.session.number}.`)) continue; // its own
+      const known = running.get(key);
+      const type = 'frame' in one ? 'frame' : one.type;
+      if (type === 'TALK_STARTED') {
+        t.notOk(known, `${key} begins once`);
+        running.set(key, { frames: 0, missed: 0, last: '' });
+      } else if (known === undefined) t.fail(`${type} of ${key} outside of its burst`);
+      else if ('frame' in one) known.frames++;
+      else if (type === 'MISSED') known.missed += Number(one.missed);
+      else {
+        running.delete(key);
+        if (one.code !== 'released') continue;
+        heardWhole++;
+        if (known.frames + known.missed !== one.frames)
+          t.fail(`${key}: ${known.frames} heard and ${known.missed} missed of ${one.frames}`);
+      }
+    }
+    t.equal(running.size, 0, 'all of them ended');
+  }
+  t.ok(heardWhole > 100, `${heardWhole} bursts`);
+});
 
 t.test('whatever comes over the bus, a relay goes on, and what it knows of others is right', async (t) => {
   const network = createMemoryNetwork();

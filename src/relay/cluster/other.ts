@@ -45,8 +45,6 @@ export class Other<Talkgroup extends Shared> {
   private isKnown = false;
   /** Its running bursts by session. */
   private readonly bursts = new Map<number, Heard>();
-  /** Sessions whose frames came without a known burst. */
-  private readonly unknown = new Set<number>();
 
   constructor(services: OtherServices<Talkgroup>) {
     this.services = services;
@@ -87,7 +85,6 @@ export class Other<Talkgroup extends Shared> {
     const heard = this.bursts.get(session);
     if (heard === undefined || heard.burst !== readBurst(view)) {
       counts.framesUnknown++;
-      if (this.isKnown) this.unknown.add(session);
       return this.ask(nowMs);
     }
     heard.heardAtMs = nowMs;
@@ -120,8 +117,8 @@ export class Other<Talkgroup extends Shared> {
     if (before !== undefined) this.end(session, before, 'disconnected');
     const played = stage.begin(talkgroup, started, nowMs);
     this.bursts.set(session, { burst, played, seq, index: frames, heardAtMs: nowMs });
-    // It began while we listened, and that message was lost with the frames since.
-    if (this.unknown.delete(session) && frames > 0) {
+    // It began after the last answer, and that message was lost with the frames since.
+    if (this.isKnown && frames > 0) {
       this.services.counts.framesLost += frames;
       played.missed(frames, nowMs);
     }
@@ -174,7 +171,6 @@ export class Other<Talkgroup extends Shared> {
       if (isOver) this.end(session, heard, 'disconnected');
     }
     for (const burst of bursts) this.begin(burst, seq, nowMs);
-    this.unknown.clear();
     this.isKnown = true;
     this.seq = Math.max(this.seq, seq);
   }
