@@ -244,6 +244,30 @@ t.test(
   },
 );
 
+t.test(
+  'a message that is missing is asked about: a lost count is right after the next message',
+  async (t) => {
+    const network = createMemoryNetwork();
+    const [a, b] = [relayOn(t, network, { number: 1 }), relayOn(t, network, { number: 2 })];
+    await reached(a, b);
+    const [ann, bob] = [await a.radio(), await b.radio()];
+    await sharing(2, a, b);
+    const online = async () => {
+      bob.says({ type: 'SUBSCRIBE', talkgroup_ids: [talkgroupIdOf(1)] });
+      const { talkgroups } = await bob.hears('SUBSCRIBED');
+      return (talkgroups as { online: number }[])[0]?.online;
+    };
+    await delay(600);
+    network.lose((_from, _to, _subject, bytes) => kindOf(bytes) === kinds.count);
+    await a.radio();
+    await delay(600);
+    t.equal(await online(), 2, 'the count was lost');
+    ann.speaks('one', { start: true, end: true });
+    await settled();
+    t.equal(await online(), 3);
+  },
+);
+
 t.test('with one message in ten lost, every burst is whole or what is missing of it is told', async (t) => {
   const network = createMemoryNetwork();
   const relays = [1, 2, 3].map((number) => relayOn(t, network, { number }));
