@@ -9,11 +9,10 @@ import { descriptorsMax } from '../descriptors.js';
 import { accountsOf, nextSessionBlock, SESSION_BLOCK, talkgroupsOf } from '../directory/store.js';
 import { acknowledgeEmergency, clearEmergency, raiseEmergency } from '../emergencies/store.js';
 import { openFixIntake } from '../gps/counts.js';
-import type { Ref } from '../protocol/bodies.js';
 import { certificateFiles } from '../tls/certificate.js';
 import { createRelay } from './hub/relay.js';
 import type { RelayFigures, RelaySide } from './relay-side.js';
-import { readMessage } from './requests/read.js';
+import { refOf } from './requests/read.js';
 import { ENGINE_PINGS_PER_SECOND } from './session/allowance.js';
 import { createSessionNumbers, type SessionNumbers } from './session/numbers.js';
 import { EarlyMessages } from './websocket/early.js';
@@ -171,9 +170,4 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
       log.info({ counts: relay.counts }, 'relay closed');
     },
   };
-}
-
-function refOf(text: string): Ref | undefined {
-  const reading = readMessage(text);
-  return reading.kind === 'bad' ? reading.ref : reading.message.ref;
 }

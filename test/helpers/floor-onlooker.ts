@@ -104,7 +104,7 @@ export function watchFloor(
     return holding.length - urgent.size >= limits.talkersMax;
   }
   /** In `open`, whether its request has to be granted. */
-  function hasRoom(radio: Radio): boolean {
+  function isFree(radio: Radio): boolean {
     if (ownBursts(radio) >= partsMax(radio)) return false;
     if (!isFull() || radio.isAdmin) return true;
     return ownBursts(radio) === 0 && (isUrgent(radio) || holders().some((other) => countedOf(other) > 1));
@@ -238,7 +238,7 @@ export function watchFloor(
     const talkMsMax = floor.mode === 'open' ? 0 : isUrgent(radio) ? 120_000 : floor.maxTalkMs;
     assert.equal(holder.talkMsMax, talkMsMax, 'the grant names its limit');
     const tookPlace = previous !== undefined && 'code' in previous && previous.code === 'preempted';
-    if (floor.mode === 'open' && !tookPlace) assert(hasRoom(radio), `there is room for ${radio.session}`);
+    if (floor.mode === 'open' && !tookPlace) assert(isFree(radio), `there is room for ${radio.session}`);
     Object.assign(radio, {
       ...{ state: 'granted', position: 0, grant: ++grants, talkMsMax },
       ...{ grantedAtMs: nowMs, isToldAgain: false },
@@ -268,7 +268,7 @@ export function watchFloor(
     if (code === 'forbidden') assert(isForbidden(radio), 'forbidden by the mode');
     if (code === 'queue_full') assert.equal(floor.waiting.length, 20, 'the queue is full');
     if (code === 'busy') {
-      if (floor.mode === 'open') assert(!hasRoom(radio), 'busy: as many talk as may');
+      if (floor.mode === 'open') assert(!isFree(radio), 'busy: as many talk as may');
       else assert(holder && !preempts(asker, holder), 'busy: somebody keeps the floor');
       if (event.kind === 'request' && event.queue) {
         const parts = radios.filter(({ state }) => state !== 'idle').filter(sameUser(radio)).length;
@@ -429,7 +429,7 @@ export function watchFloor(
     for (const radio of queue) {
       if (radio.awayAtMs !== null) continue;
       if (floor.mode === 'open') {
-        assert(!hasRoom(radio), `${radio.session} waits where there is room`);
+        assert(!isFree(radio), `${radio.session} waits where there is room`);
         continue;
       }
       assert(holder, `${radio.session} waits for a free floor`);

@@ -47,7 +47,7 @@ function newRights({
         }),
       talkgroupsOf: async () => [],
     },
-    effects: {
+    changes: {
       ...{ withdrawn: nothing, granted: nothing, missed: nothing, joined: nothing, left: nothing },
       ...{ deleted: nothing, rotated: nothing, changed: nothing, emergencies: nothing, checked: nothing },
       failed: (_user, error) => t.fail(String(error)),

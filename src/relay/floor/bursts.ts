@@ -4,6 +4,7 @@ import type { Talk } from './talk.js';
 
 const NONE: ReadonlySet<Talk> = new Set();
 
+/** Only what runs: a talkgroup leaves with its last burst. */
 export class Bursts {
   private readonly running = new Map<Talkgroup, Set<Talk>>();
 

@@ -145,7 +145,7 @@ export function createRelay(options: RelayOptions): Relay {
   const presence = createPresence(fanout);
   const rights: Rights = createRights({
     reads: options.reads,
-    effects: createChanges({
+    changes: createChanges({
       fanout,
       floor,
       followEmergencies: (...shown) => emergencies.follow(...shown),
@@ -184,8 +184,16 @@ export function createRelay(options: RelayOptions): Relay {
     parking,
     snapshot,
     texts: createRequests({
-      ...{ floor, emergencies, presence, snapshot, talkgroups },
-      ...{ storeFix, limits, counts, fail, log },
+      floor,
+      emergencies,
+      presence,
+      snapshot,
+      talkgroups,
+      storeFix,
+      limits,
+      counts,
+      fail,
+      log,
     }),
     unanswered,
     fair,

@@ -13,6 +13,7 @@ import type { Pings } from '../reception/pings.js';
 import type { ReceptionServices } from '../reception/receiver.js';
 import type { Parking, Resumable } from './parking.js';
 
+/** The settings that a session follows. */
 export interface SessionLimits extends TalkLimits {
   readonly frameBytes: number;
   /** Of one session in one talkgroup. All sockets of a user together: twice that. */
@@ -47,6 +48,7 @@ export interface UplinkServices {
   readonly holding: Pick<Holding, 'keep'>;
 }
 
+/** What a session uses beyond its frames and its reception. */
 export interface SessionServices<Session extends LiveSession & Resumable>
   extends UplinkServices,
     ReceptionServices {

@@ -62,7 +62,7 @@ export class Session implements Receiver, Sender, Resumable {
   }
 
   /** Its talk there. undefined while it neither talked nor asked to. */
-  talkAt({ number }: { readonly number: number }): Talk | undefined {
+  talkAt(number: number): Talk | undefined {
     return this.ownUplink?.talks.at(number);
   }
 
@@ -75,10 +75,10 @@ export class Session implements Receiver, Sender, Resumable {
   }
 
   ownFrames(talkgroup: Talkgroup): number {
-    return this.talkAt(talkgroup)?.relayed ?? 0;
+    return this.talkAt(talkgroup.number)?.relayed ?? 0;
   }
 
-  talksAlone(talkgroup: { readonly number: number }): boolean {
+  talksAlone(talkgroup: number): boolean {
     const own = this.talkAt(talkgroup);
     return own?.claim === 'talks' && this.services.bursts.in(own.talkgroup).size === 1;
   }
@@ -142,7 +142,7 @@ export class Session implements Receiver, Sender, Resumable {
 
   /** From now on it hears the talkgroup this way, and talks there only in the mode `talk`. */
   subscribe(membership: Membership, subscription: Subscription, nowMs: number): void {
-    const talk = this.talkAt(membership.talkgroup);
+    const talk = this.talkAt(membership.talkgroup.number);
     if (talk !== undefined && subscription.mode !== 'talk')
       this.services.floor.release(talk, 'released', nowMs);
     this.reception.subscribe(membership, subscription);
@@ -154,7 +154,7 @@ export class Session implements Receiver, Sender, Resumable {
 
   withdrawn(membership: Membership): void {
     this.reception.unhear(membership);
-    const talk = this.talkAt(membership.talkgroup);
+    const talk = this.talkAt(membership.talkgroup.number);
     if (talk !== undefined) this.services.holding.discard(talk.feed, talk);
   }
 
@@ -172,7 +172,7 @@ export class Session implements Receiver, Sender, Resumable {
     const { talkgroup } = membership;
     this.reception.forget(membership);
     this.ownAllowance?.forget(talkgroup);
-    const talk = this.talkAt(talkgroup);
+    const talk = this.talkAt(talkgroup.number);
     if (talk !== undefined) {
       this.services.floor.remove(talk, reason, this.services.nowMs());
       this.uplink.forget(talk);

@@ -100,9 +100,9 @@ export class Uplink {
   /** false: no burst begins with this frame, and the talker was told why if there was something to tell. */
   private beginBurst(talk: Talk, view: DataView, flags: number, nowMs: number, sentAtMs: number): boolean {
     const { talks } = this;
-    const refusal = talks.refusalOf(talk, view, flags, nowMs);
-    if (refusal === 'listen_only') return this.refuse(refusal, talk.number, flags, nowMs);
-    if (refusal !== null) return this.drop(refusal);
+    const obstacle = talks.checkFirstFrame(talk, view, flags, nowMs);
+    if (obstacle === 'listen_only') return this.refuse(obstacle, talk.number, flags, nowMs);
+    if (obstacle !== null) return this.drop(obstacle);
     const exceeded = talk.exceeded(view.byteLength - HEADER_BYTES, sentAtMs);
     if (exceeded !== null) return this.refuseExcess(talk, exceeded, flags, nowMs);
     const denial = talks.begin(talk, view, nowMs);
