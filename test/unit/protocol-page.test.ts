@@ -11,6 +11,7 @@ import { serverMessages } from '../../src/protocol/server-messages.js';
 import { defaultsOf } from '../helpers/declarations.js';
 import { readPage } from '../helpers/pages.js';
 import { codesIn, type Messages, page } from '../helpers/protocol-page.js';
+import { sourceFiles } from '../helpers/source-files.js';
 
 type Schemas = Readonly<Record<string, Schema>>;
 
@@ -41,7 +42,8 @@ for (const { what, listed, coded } of [
 }
 
 t.test('the page gives each optional field the default that the relay takes', async (t) => {
-  const defaults = defaultsOf('src/relay/answers.ts');
+  const answers = sourceFiles('src/relay/requests').map(({ path }) => path);
+  const defaults = new Map(answers.flatMap((path) => [...defaultsOf(path)]));
   for (const [type, fields] of page.clientMessages) {
     for (const [field, { isRequired, preset }] of fields) {
       const taken = isRequired ? undefined : defaults.get(field);
