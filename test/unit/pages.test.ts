@@ -96,6 +96,21 @@ t.test('a file that docs/architecture.md names without its folder exists in src'
   for (const [, name = ''] of page.matchAll(/`([a-z-]+\.ts)`/g)) t.ok(names.has(name), name);
 });
 
+t.test('every port that docs/architecture.md lists is an interface of its file', async (t) => {
+  const page = readFileSync('docs/architecture.md', 'utf8');
+  const [, table = ''] = /^\| port \| file \| implemented by \|\n\|.*\n((?:\|.*\n)+)/m.exec(page) ?? [];
+  const rows = table.trim().split('\n');
+  t.ok(rows.length > 5);
+  for (const row of rows) {
+    const [, names = '', files = ''] = row.split('|');
+    const code = pathsIn(files)
+      .map((path) => readFileSync(`src/${path}`, 'utf8'))
+      .join('\n');
+    for (const [, name = ''] of names.matchAll(/`(\w+)`/g))
+      t.match(code, new RegExp(`^export interface ${name}\\b`, 'm'), name);
+  }
+});
+
 const filesIn = (svg: string) =>
   [...svg.matchAll(/<text class="file"[^>]*>([^<]+)</g)].map(([, path = '']) => path);
 const pathsIn = (text: string) => [...text.matchAll(/`([a-z/-]+\.ts)`/g)].map(([, path = '']) => path);
