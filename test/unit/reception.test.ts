@@ -46,7 +46,7 @@ function receiver() {
   const unanswered = new Set<Unanswered>();
   const session: Receiver = {
     ...{ number: 7, user, isLive: true, issuedAt: 0, heardAtMs: 0, hears: () => true },
-    ...{ ownFrames: () => 0, talksAlone: () => false, answered() {} },
+    ...{ ownFrames: () => 0, talksAlone: () => false, telling: { answered() {} } },
     ...{ withdrawn() {}, granted() {}, joined() {}, left() {} },
     send: (text) => said.push(JSON.parse(text).type),
     missed: () => said.push('SUBSCRIBED'),

@@ -206,7 +206,7 @@ export class Reception implements Hearer, Unanswered {
     if (answered === 'newest') this.services.unanswered.delete(this);
     this.judge(fairMs);
     if (answered === 'newest' && this.behind !== null) this.ping(String(fairMs));
-    this.receiver.answered(sentAtMs);
+    this.receiver.telling.answered(sentAtMs);
     return true;
   }
 

@@ -132,10 +132,6 @@ export class Session implements Receiver, Sender, Resumable {
     this.pinged();
   }
 
-  answered(sentAtMs: number): void {
-    this.telling.answered(sentAtMs);
-  }
-
   missed(memberships?: ReadonlySet<Membership>): void {
     this.telling.resync(memberships);
   }
@@ -246,11 +242,15 @@ export class Session implements Receiver, Sender, Resumable {
   closed(code: number): void {
     if (this.peer === null) return;
     this.detach();
-    const isFinal = code === closes.normal.code; // the client said that it will not come back
-    if (isFinal) this.end('disconnected');
-    else this.park();
-    const text = isFinal ? 'connection closed by the client' : 'connection lost';
-    this.services.log.info({ session: this.number, user: this.user.id, code }, text);
+    const { log } = this.services;
+    const about = { session: this.number, user: this.user.id, code };
+    if (code === closes.normal.code) {
+      this.end('disconnected'); // the client said that it will not come back
+      log.info(about, 'connection closed by the client');
+    } else {
+      this.park();
+      log.info(about, 'connection lost');
+    }
   }
 
   private park(): void {
