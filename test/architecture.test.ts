@@ -2,7 +2,13 @@
 // file that breaks it, so that a wall that stops nothing is found as well.
 import t from 'tap';
 import ts from 'typescript';
-import { type Import, nodesOf, readSource, type SourceFile, sourceFiles } from './helpers/source-files.js';
+import {
+  type Import,
+  nodesOf,
+  readSource,
+  type SourceFile,
+  sourceFiles,
+} from './helpers/code/source-files.js';
 
 interface Wall {
   readonly name: string;

@@ -9,9 +9,9 @@ import t, { type Test } from 'tap';
 import { type Database, openDatabase } from '../../src/db/client.js';
 import { deadlineIn, REQUEST_MS } from '../../src/db/deadline.js';
 import { AppError, type RefusalCode } from '../../src/errors.js';
-import { freshDatabase } from '../helpers/cluster.js';
+import { freshDatabase } from '../helpers/database/cluster.js';
+import { proxiedDatabase } from '../helpers/database/proxied-database.js';
 import { eventually } from '../helpers/eventually.js';
-import { proxiedDatabase } from '../helpers/proxied-database.js';
 
 t.setTimeout(120_000);
 const CONNECTIONS = 4;
@@ -91,7 +91,7 @@ t.test(
 );
 
 t.test('a process that closes its clients ends by itself, whatever the link does', async (t) => {
-  const script = fileURLToPath(new URL('../helpers/database-child.js', import.meta.url));
+  const script = fileURLToPath(new URL('../helpers/database/database-child.js', import.meta.url));
   const faults = ['none', 'hole', 'refuse', 'slam'] as const;
   await Promise.all(
     faults.map(async (fault) => {

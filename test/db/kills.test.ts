@@ -15,8 +15,8 @@ import t, { type Test } from 'tap';
 import { createRadio, type Radio } from '../../src/client/node.js';
 import { openDatabase } from '../../src/db/client.js';
 import { AppError } from '../../src/errors.js';
+import { compare, inS, insertInto, keepWriting, type Outcome } from '../helpers/database/write-ledger.js';
 import { eventually } from '../helpers/eventually.js';
-import { compare, inS, insertInto, keepWriting, type Outcome } from '../helpers/write-ledger.js';
 
 const POSTGRES_KILLS = Number(process.env.KILLS_POSTGRES ?? 2);
 const NODE_KILLS = Number(process.env.KILLS_NODE ?? 1);

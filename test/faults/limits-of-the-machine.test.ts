@@ -9,8 +9,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { eventually } from '../helpers/eventually.js';
-import { SECRET, type ServiceProcess, serviceProcess } from '../helpers/service.js';
-import { handshake } from '../helpers/wire.js';
+import { handshake } from '../helpers/relay/wire.js';
+import { SECRET, type ServiceProcess, serviceProcess } from '../helpers/service/service.js';
 
 t.setTimeout(300_000);
 

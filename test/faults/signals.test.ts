@@ -1,7 +1,7 @@
 // Signals under load, a process that stood still, and a clock that jumps.
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
-import { connect, type Radio, service, serviceProcess } from '../helpers/service.js';
+import { connect, type Radio, service, serviceProcess } from '../helpers/service/service.js';
 
 t.setTimeout(120_000);
 t.jobs = 3; // two of them mostly wait

@@ -4,7 +4,7 @@ import { verify } from '@node-rs/bcrypt';
 import t from 'tap';
 import { addAdmin, ensureAdmin, revokeUser } from '../../src/auth/store.js';
 import { deadlineIn } from '../../src/db/deadline.js';
-import { type Answer, PASSWORD, PASSWORD_HASH, type Service, service } from '../helpers/rest.js';
+import { type Answer, PASSWORD, PASSWORD_HASH, type Service, service } from '../helpers/http/rest.js';
 
 t.setTimeout(120_000);
 

@@ -7,11 +7,17 @@ import { connect as connectTo } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
 import { askToReload } from '../../src/tls/reload.js';
-import { certificateFolder, issue, type Pair, presentedAt, shakenHands } from '../helpers/certificates.js';
-import { migratedDatabase } from '../helpers/cluster.js';
+import { migratedDatabase } from '../helpers/database/cluster.js';
 import { eventually } from '../helpers/eventually.js';
-import { readExposition } from '../helpers/exposition.js';
-import { connect, runCommand, type Service, service, serviceProcess } from '../helpers/service.js';
+import { readExposition } from '../helpers/http/exposition.js';
+import {
+  certificateFolder,
+  issue,
+  type Pair,
+  presentedAt,
+  shakenHands,
+} from '../helpers/network/certificates.js';
+import { connect, runCommand, type Service, service, serviceProcess } from '../helpers/service/service.js';
 
 /** In place of the minute. */
 const LOOK = { certificateLookMs: 20 };

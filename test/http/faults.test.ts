@@ -4,8 +4,8 @@ import type { FastifyInstance } from 'fastify';
 import t, { type Test } from 'tap';
 import { AppError } from '../../src/errors.js';
 import { answersMsMax, unfinishedMsMax } from '../../src/http/server.js';
-import { exchange } from '../helpers/raw.js';
-import { PASSWORD_HASH, service } from '../helpers/rest.js';
+import { exchange } from '../helpers/http/raw.js';
+import { PASSWORD_HASH, service } from '../helpers/http/rest.js';
 
 t.setTimeout(120_000);
 

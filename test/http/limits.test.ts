@@ -2,8 +2,8 @@
 import { connect } from 'node:net';
 import t from 'tap';
 import { createPasswords } from '../../src/auth/passwords.js';
-import { exchange } from '../helpers/raw.js';
-import { type Caller, PASSWORD, PASSWORD_HASH, type Service, service, until } from '../helpers/rest.js';
+import { exchange } from '../helpers/http/raw.js';
+import { type Caller, PASSWORD, PASSWORD_HASH, type Service, service, until } from '../helpers/http/rest.js';
 
 t.setTimeout(120_000);
 

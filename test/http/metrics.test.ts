@@ -7,10 +7,10 @@ import { compose } from '../../src/compose.js';
 import { readConfig } from '../../src/config/config.js';
 import { createLog } from '../../src/log.js';
 import { families } from '../../src/metrics/families.js';
+import { proxiedDatabase } from '../helpers/database/proxied-database.js';
 import { eventually } from '../helpers/eventually.js';
-import { type Exposition, readExposition } from '../helpers/exposition.js';
-import { proxiedDatabase } from '../helpers/proxied-database.js';
-import { connect, SECRET, type Service, service } from '../helpers/service.js';
+import { type Exposition, readExposition } from '../helpers/http/exposition.js';
+import { connect, SECRET, type Service, service } from '../helpers/service/service.js';
 
 async function scrape({ metrics }: { metrics: string }): Promise<Exposition> {
   const response = await fetch(metrics);

@@ -15,7 +15,7 @@ import { rewrapSecrets } from '../../src/keys/secrets.js';
 import { createKeyring, readKeys, type StoredSecret } from '../../src/keys/wrapping.js';
 import { createLog } from '../../src/log.js';
 import { createTalkgroup } from '../../src/talkgroups/store.js';
-import { runCommand, SECRET, type Service, service, serviceProcess } from '../helpers/service.js';
+import { runCommand, SECRET, type Service, service, serviceProcess } from '../helpers/service/service.js';
 
 t.setTimeout(120_000);
 

@@ -5,9 +5,9 @@ import { request } from 'node:https';
 import t from 'tap';
 import { readConfig } from '../../src/config/config.js';
 import { eventually } from '../helpers/eventually.js';
-import { connect, service, serviceProcess } from '../helpers/service.js';
+import { connect, service, serviceProcess } from '../helpers/service/service.js';
 
-const [certificate, key] = ['test/helpers/tls-cert.pem', 'test/helpers/tls-key.pem'];
+const [certificate, key] = ['test/helpers/network/tls-cert.pem', 'test/helpers/network/tls-key.pem'];
 const ca = readFileSync(certificate);
 
 t.test('both doors speak TLS', async (t) => {

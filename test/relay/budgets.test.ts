@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import t from 'tap';
 import { HEADER_BYTES } from '../../src/protocol/frame.js';
 import { eventually } from '../helpers/eventually.js';
-import { readExposition } from '../helpers/exposition.js';
-import { type Json, type Radio, service } from '../helpers/service.js';
-import { speech, until } from '../helpers/speech.js';
+import { readExposition } from '../helpers/http/exposition.js';
+import { speech, until } from '../helpers/relay/speech.js';
+import { type Json, type Radio, service } from '../helpers/service/service.js';
 
 /** Of the account that floods; `make prove` takes 32, which is SOCKETS_PER_USER. */
 const SOCKETS = Number(process.env.FLOOD_SOCKETS ?? 5);

@@ -5,8 +5,8 @@ import { connect, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { eventually } from '../helpers/eventually.js';
-import { readExposition } from '../helpers/exposition.js';
-import { type Service, service } from '../helpers/service.js';
+import { readExposition } from '../helpers/http/exposition.js';
+import { type Service, service } from '../helpers/service/service.js';
 
 const OVERLOADED = { code: 1013, reason: 'overloaded' };
 const MAX = 3;
@@ -64,8 +64,8 @@ for (const RELAY_THREADS of ['0', '1']) {
 }
 
 const TLS = {
-  TLS_CERT_FILE: fileURLToPath(new URL('../../../test/helpers/tls-cert.pem', import.meta.url)),
-  TLS_KEY_FILE: fileURLToPath(new URL('../../../test/helpers/tls-key.pem', import.meta.url)),
+  TLS_CERT_FILE: fileURLToPath(new URL('../../../test/helpers/network/tls-cert.pem', import.meta.url)),
+  TLS_KEY_FILE: fileURLToPath(new URL('../../../test/helpers/network/tls-key.pem', import.meta.url)),
 };
 
 for (const [what, settings] of [

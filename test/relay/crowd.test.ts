@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import t, { type Test } from 'tap';
-import { type Json, type Radio, service } from '../helpers/service.js';
-import { handshake } from '../helpers/wire.js';
+import { handshake } from '../helpers/relay/wire.js';
+import { type Json, type Radio, service } from '../helpers/service/service.js';
 
 /** More than the hundred within 50 ms that are a crowd to the relay, and each comes and goes. */
 const SOCKETS = 150;

@@ -6,8 +6,15 @@ import t, { type Test } from 'tap';
 import type { WebSocket } from 'ws';
 import { END, encodeFrame, START } from '../../src/protocol/frame.js';
 import { eventually } from '../helpers/eventually.js';
-import { readExposition } from '../helpers/exposition.js';
-import { connect, type Json, type Person, type Radio, type Service, service } from '../helpers/service.js';
+import { readExposition } from '../helpers/http/exposition.js';
+import {
+  connect,
+  type Json,
+  type Person,
+  type Radio,
+  type Service,
+  service,
+} from '../helpers/service/service.js';
 
 const s = await service(t);
 const onlooker = await s.admin.radio();

@@ -4,10 +4,10 @@ import postgres from 'postgres';
 import t from 'tap';
 import type { UserId } from '../../src/ids.js';
 import { encodeFrame, START } from '../../src/protocol/frame.js';
-import { clusterUrl } from '../helpers/cluster.js';
-import { exchange } from '../helpers/raw.js';
-import { connect, SECRET, service, serviceProcess } from '../helpers/service.js';
-import { BINARY, handshake, TEXT, wire, wireFrame } from '../helpers/wire.js';
+import { clusterUrl } from '../helpers/database/cluster.js';
+import { exchange } from '../helpers/http/raw.js';
+import { BINARY, handshake, TEXT, wire, wireFrame } from '../helpers/relay/wire.js';
+import { connect, SECRET, service, serviceProcess } from '../helpers/service/service.js';
 
 const SOCKETS_PER_USER = 4;
 const s = await service(t, { SOCKETS_PER_USER: String(SOCKETS_PER_USER) });

@@ -15,7 +15,7 @@ import {
   type Outcome,
   userIdOf,
   watchFloor,
-} from '../helpers/floor-onlooker.js';
+} from '../helpers/relay/floor-onlooker.js';
 import {
   type Heard,
   isUnconfirmed,
@@ -24,7 +24,7 @@ import {
   type Radio,
   type Service,
   service,
-} from '../helpers/service.js';
+} from '../helpers/service/service.js';
 
 const RUNS = Number(process.env.PROVE_RUNS ?? 3000) / 30;
 /** Histories under way at the same time, each in a talkgroup of its own: they wait more than they work. */

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import t from 'tap';
 import { encodeFrame } from '../../src/protocol/frame.js';
-import { freshDatabase } from '../helpers/cluster.js';
+import { freshDatabase } from '../helpers/database/cluster.js';
+import { throughProxy } from '../helpers/database/proxied-database.js';
 import { eventually } from '../helpers/eventually.js';
-import { readExposition } from '../helpers/exposition.js';
-import { throughProxy } from '../helpers/proxied-database.js';
-import { type Person, type Service, service } from '../helpers/service.js';
-import { BINARY, wire, wireFrame } from '../helpers/wire.js';
+import { readExposition } from '../helpers/http/exposition.js';
+import { BINARY, wire, wireFrame } from '../helpers/relay/wire.js';
+import { type Person, type Service, service } from '../helpers/service/service.js';
 
 /** A talkgroup of so many people with names of their own. */
 async function group(s: Service, name: string, count: number) {

@@ -1,6 +1,6 @@
 // Who is there: PRESENCE for those who asked to be told, and MEMBERS page by page.
 import t from 'tap';
-import { type Json, type Radio, service } from '../helpers/service.js';
+import { type Json, type Radio, service } from '../helpers/service/service.js';
 
 t.setTimeout(120_000);
 // These wait more than they work: side by side they take as long as the longest few.

@@ -2,11 +2,11 @@
 import { once } from 'node:events';
 import t, { type Test } from 'tap';
 import { encodeFrame } from '../../src/protocol/frame.js';
-import { readExposition } from '../helpers/exposition.js';
-import { dies } from '../helpers/lost-sockets.js';
-import { throughProxy } from '../helpers/proxied-database.js';
-import { connect, type Json, type Radio, service } from '../helpers/service.js';
-import { BINARY, wire, wireFrame } from '../helpers/wire.js';
+import { throughProxy } from '../helpers/database/proxied-database.js';
+import { readExposition } from '../helpers/http/exposition.js';
+import { dies } from '../helpers/relay/lost-sockets.js';
+import { BINARY, wire, wireFrame } from '../helpers/relay/wire.js';
+import { connect, type Json, type Radio, service } from '../helpers/service/service.js';
 
 t.setTimeout(120_000);
 // These wait more than they work: side by side they take as long as the longest few.

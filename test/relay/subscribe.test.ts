@@ -1,7 +1,7 @@
 // What a session hears: modes of subscription, snapshots and SYNC, and what is refused of them.
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { type Json, type Radio, service } from '../helpers/service.js';
+import { type Json, type Radio, service } from '../helpers/service/service.js';
 
 t.setTimeout(120_000);
 

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import type { TalkgroupId, UserId } from '../../src/ids.js';
 import { END, encodeFrame, START } from '../../src/protocol/frame.js';
 import type { Peer } from '../../src/relay/delivery/peer.js';
-import { relayAlone, seated } from '../helpers/relay-alone.js';
+import { relayAlone, seated } from '../helpers/relay/relay-alone.js';
 
 /** All that a radio is told: its own messages, and what is published to the talkgroups. */
 type Message = { readonly type: string; readonly code?: string; readonly session?: number };

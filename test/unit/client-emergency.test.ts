@@ -9,7 +9,7 @@ import {
   nameOf,
   talkStart,
   turn,
-} from '../helpers/client-fakes.js';
+} from '../helpers/client/fakes.js';
 
 const id = ALPHA.talkgroup_id;
 

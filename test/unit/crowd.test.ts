@@ -6,7 +6,7 @@ import { encodeFrame, START } from '../../src/protocol/frame.js';
 import { createChurn } from '../../src/relay/delivery/churn.js';
 import type { Peer } from '../../src/relay/delivery/peer.js';
 import { byTurns } from '../../src/relay/websocket/turns.js';
-import { relayAlone, seated } from '../helpers/relay-alone.js';
+import { relayAlone, seated } from '../helpers/relay/relay-alone.js';
 
 t.test('a hundred within 50 ms are a crowd, and it is one for a second more', async (t) => {
   let nowMs = 0;

@@ -14,7 +14,7 @@ import type { Peer } from '../../src/relay/delivery/peer.js';
 import type { Source } from '../../src/relay/delivery/source.js';
 import type { Membership } from '../../src/relay/members/members.js';
 import { eventually } from '../helpers/eventually.js';
-import { relayAlone, seated } from '../helpers/relay-alone.js';
+import { relayAlone, seated } from '../helpers/relay/relay-alone.js';
 
 const EVERY_HOLD: readonly Hold[] = [...Object.values(HOLDS.coalesce_ms), ...Object.values(HOLDS.bundle_ms)];
 const talker = (sender: number): Source => ({ sender, socket: null, mayTalk: () => true });

@@ -1,9 +1,9 @@
 // The language of the pages and of the texts in the code: what the rules of writing forbid can only become less.
 import t from 'tap';
-import { markdownFiles, readPage } from '../helpers/pages.js';
-import { type Block, blocksOf, findingsIn, type Kind, kinds, wordsIn } from '../helpers/prose.js';
-import { readSource, sourceFiles } from '../helpers/source-files.js';
-import { logPhrasesOf, textsOf } from '../helpers/texts.js';
+import { readSource, sourceFiles } from '../helpers/code/source-files.js';
+import { logPhrasesOf, textsOf } from '../helpers/code/texts.js';
+import { markdownFiles, readPage } from '../helpers/pages/pages.js';
+import { type Block, blocksOf, findingsIn, type Kind, kinds, wordsIn } from '../helpers/pages/prose.js';
 
 type Ceilings = Readonly<Partial<Record<Kind, number>>>;
 

@@ -4,7 +4,7 @@ import type { MembershipRow } from '../../src/directory/records.js';
 import type { TalkgroupId, UserId } from '../../src/ids.js';
 import { END, encodeFrame, START } from '../../src/protocol/frame.js';
 import type { Peer } from '../../src/relay/delivery/peer.js';
-import { relayAlone, seated } from '../helpers/relay-alone.js';
+import { relayAlone, seated } from '../helpers/relay/relay-alone.js';
 
 type Message = { readonly type: string; readonly code?: string; readonly [key: string]: unknown };
 
