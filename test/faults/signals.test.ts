@@ -22,7 +22,7 @@ t.test(
     for (const radio of radios) talkOn(t, radio, number);
     await radios[0].hearsFrames(20);
 
-    // Until the last socket is closed the REST door is open, so whatever was sent by then has its answer.
+    // Until the last socket is closed REST listens, so whatever was sent by then has its answer.
     let closedAll = false;
     const failures: string[] = [];
     const counts = { answered: 0, whileClosing: 0, tooLate: 0 };

@@ -228,7 +228,7 @@ t.test(
   },
 );
 
-t.test('a disabled device keeps its users out by every door until it is enabled', async (t) => {
+t.test('a disabled device keeps its users out everywhere until it is enabled', async (t) => {
   const s = await service(t);
   const disabled = { status: 401, body: { error: 'device disabled' } };
   const setActive = (active: boolean) => s.admin.patch(`/devices/${s.radio.deviceId}/status`, { active });

@@ -1,4 +1,4 @@
-// Emergencies by REST and in the store both doors share: raised once, seen by who may, cleared once.
+// Emergencies by REST and in the store that REST and relay share: raised once, seen by who may, cleared once.
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { deadlineIn } from '../../src/db/deadline.js';

@@ -1,4 +1,4 @@
-// The service when something around it fails, and the doors that are only opened by configuration.
+// The service when something around it fails, and the addresses that are served only by configuration.
 import fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
 import t, { type Test } from 'tap';

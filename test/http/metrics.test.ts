@@ -182,8 +182,8 @@ for (const RELAY_THREADS of ['0', '1']) {
 t.test('METRICS_PORT serves the metrics and nothing else', async (t) => {
   const s = await service(t);
   const { origin } = new URL(s.metrics);
-  for (const door of [s.rest, s.ws.replace('ws:', 'http:')])
-    t.equal((await fetch(`${door}/metrics`)).status, 404);
+  for (const address of [s.rest, s.ws.replace('ws:', 'http:')])
+    t.equal((await fetch(`${address}/metrics`)).status, 404);
   for (const [method, path, status] of [
     ['GET', '/', 404],
     ['GET', '/healthz', 404],

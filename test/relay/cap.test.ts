@@ -75,11 +75,11 @@ for (const [what, settings] of [
   t.test(`connections that never become a WebSocket count, and too many are closed: ${what}`, async (t) => {
     const s = await service(t, { SOCKETS_MAX: String(MAX), ...settings });
     const before = (await figures(s)).open ?? 0;
-    const room = MAX + REFUSED_AT_ONCE_MAX - before;
-    const crowd = await strangers(t, s.ws, room + 10);
-    await eventually(async () => assert.equal(crowd.filter(({ closed }) => closed).length, 10));
+    const free = MAX + REFUSED_AT_ONCE_MAX - before;
+    const others = await strangers(t, s.ws, free + 10);
+    await eventually(async () => assert.equal(others.filter(({ closed }) => closed).length, 10));
     t.match(await figures(s), { open: MAX + REFUSED_AT_ONCE_MAX, dropped: 10 });
-    for (const socket of crowd) socket.destroy();
+    for (const socket of others) socket.destroy();
     await eventually(async () => assert.equal((await figures(s)).open, before));
   });
 }

@@ -1,4 +1,4 @@
-// Who gets in: tokens, accounts and requests at the WebSocket's door, and what those who do get in are told first.
+// Who gets in: tokens, accounts and requests at the WebSocket's port, and what those who do get in are told first.
 import { createHmac, generateKeyPairSync, randomUUID, sign as signWith } from 'node:crypto';
 import postgres from 'postgres';
 import t from 'tap';
@@ -362,7 +362,8 @@ t.test('a token never stands in the log, however it arrives and however much is 
   ]) {
     await exchange(portOf(own.ws), [request], 1);
   }
-  for (const door of [own.rest, own.ws.replace('ws:', 'http:')]) await fetch(`${door}/ws?token=${leo.token}`);
+  for (const address of [own.rest, own.ws.replace('ws:', 'http:')])
+    await fetch(`${address}/ws?token=${leo.token}`);
   await leo.get('/talkgroups');
   await leo.call('GET', '/devices');
   radio.socket.terminate();

@@ -138,12 +138,14 @@ const some = (maxLength: number) => fc.subarray([...RADIOS.keys()], { minLength:
 const history: fc.Arbitrary<History> = fc
   .record({
     settings,
-    crowd: fc.oneof(some(3), some(RADIOS.length)),
+    chosen: fc.oneof(some(3), some(RADIOS.length)),
     acts: fc.array(act, { minLength: 10, maxLength: 60, size: 'max' }),
   })
-  .map(({ settings, crowd, acts }) => ({
+  .map(({ settings, chosen, acts }) => ({
     settings,
-    acts: acts.map((act) => ('radio' in act ? { ...act, radio: crowd[act.radio % crowd.length] ?? 0 } : act)),
+    acts: acts.map((act) =>
+      'radio' in act ? { ...act, radio: chosen[act.radio % chosen.length] ?? 0 } : act,
+    ),
   }));
 
 /** One that is always played: a hundred random ones may have no priority that takes a floor. */

@@ -123,7 +123,7 @@ t.test(
 
 t.test('a snapshot lists 32 talkers and counts all', async (t) => {
   const s = await service(t, { TALKERS_MAX: '33' });
-  const { people, number } = await group(s, 'crowd', 34);
+  const { people, number } = await group(s, 'many', 34);
   const [late, ...talkers] = people;
   const radios = await radiosOf(talkers);
   for (const radio of radios) radio.speaks(number, 'all at once', { start: true });

@@ -5,13 +5,13 @@ import t, { type Test } from 'tap';
 import { handshake } from '../helpers/relay/wire.js';
 import { type Json, type Radio, service } from '../helpers/service/service.js';
 
-/** More than the hundred within 50 ms that are a crowd to the relay, and each comes and goes. */
+/** More than the hundred within 50 ms that the relay takes for a mass reconnect, and each comes and goes. */
 const SOCKETS = 150;
 const BURSTS = 6;
 const FRAMES = 25;
 
 t.test(
-  'what is said in a crowd is heard once, in order, between its announcement and its end',
+  'what is said in a mass reconnect is heard once, in order, between its announcement and its end',
   { timeout: 60_000 },
   async (t) => {
     const s = await service(t);

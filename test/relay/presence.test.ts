@@ -190,8 +190,8 @@ t.test(
 );
 
 t.test('a page has 100 by default and 200 at most', { buffered: true }, async (t) => {
-  const ann = await s.person('crowd');
-  const group = await s.talkgroup('crowd', ann);
+  const ann = await s.person('many');
+  const group = await s.talkgroup('many', ann);
   const radios = await Promise.all(Array.from({ length: 104 }, () => ann.radio()));
   const [a, b, c] = radios as [Radio, Radio, Radio];
   const page = await members(a, group);

@@ -1,4 +1,4 @@
-// Sockets that come and go in crowds, with a clock and an engine of the test's own.
+// Sockets that come and go by the hundred, with a clock and an engine of the test's own.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
@@ -8,7 +8,7 @@ import type { Peer } from '../../src/relay/delivery/peer.js';
 import { byTurns } from '../../src/relay/websocket/turns.js';
 import { relayAlone, seated } from '../helpers/relay/relay-alone.js';
 
-t.test('a hundred within 50 ms are a crowd, and it is one for a second more', async (t) => {
+t.test('with a hundred within 50 ms churn is high, and for a second more', async (t) => {
   let nowMs = 0;
   const churn = createChurn(() => nowMs);
   const pass = (sockets: number) => {
@@ -117,7 +117,7 @@ function relayOf(t: Test, options: Partial<Parameters<typeof relayAlone>[1]> = {
   return { relay, radio };
 }
 
-t.test('in a crowd audio goes to each receiver as it comes, else by the engine', async (t) => {
+t.test('while churn is high audio goes to each receiver as it comes, else by the engine', async (t) => {
   let nowMs = 100_000;
   const { relay, radio } = relayOf(t, { nowMs: () => nowMs });
   const [talker, listener, events] = [await radio(), await radio(), await radio()];
