@@ -4,15 +4,15 @@ import type { TalkgroupId, UserId } from '../../src/ids.js';
 import { END, encodeFrame, START } from '../../src/protocol/frame.js';
 import type { Peer } from '../../src/relay/delivery/peer.js';
 import { relayAlone, seated } from '../helpers/relay/relay-alone.js';
+import { accountRow, talkgroupRow } from '../helpers/relay/rows.js';
 
 /** All that a radio is told: its own messages, and what is published to the talkgroups. */
 type Message = { readonly type: string; readonly code?: string; readonly session?: number };
 
 const TALKGROUPS = 10;
-const memberships = Array.from({ length: TALKGROUPS }, (_, index) => ({
-  ...{ id: `talkgroup ${index + 1}` as TalkgroupId, number: index + 1, name: '', rotation_counter: 0 },
-  ...{ floor_mode: 'open' as const, max_talk_ms: 0, emergencies: [], site: 'depot' },
-}));
+const memberships = Array.from({ length: TALKGROUPS }, (_, index) =>
+  talkgroupRow({ id: `talkgroup ${index + 1}` as TalkgroupId, number: index + 1, name: '' }),
+);
 
 /** A relay without an engine in which everybody is in all talkgroups; time passes only by `pass`. */
 function relayOf(t: Test) {
@@ -21,11 +21,7 @@ function relayOf(t: Test) {
   const published: Message[] = [];
   const relay = relayAlone(t, {
     reads: {
-      accountsOf: async (ids) =>
-        ids.map((id) => ({
-          ...{ id, username: id, role: 'user' as const, valid_from: 0, device_id: null, device_active: true },
-          memberships,
-        })),
+      accountsOf: async (ids) => ids.map((id) => accountRow(id, { memberships })),
       talkgroupsOf: async () => [],
     },
     takeNumber: () => ++number,

@@ -1,33 +1,16 @@
 // The rules of a session that take time, on a clock of the test's own: rates, mutes, refusals and abuse.
 import t, { type Test } from 'tap';
-import type { MembershipRow } from '../../src/directory/records.js';
-import type { TalkgroupId, UserId } from '../../src/ids.js';
+import type { TalkgroupId } from '../../src/ids.js';
 import { END, encodeFrame, START } from '../../src/protocol/frame.js';
 import type { Peer } from '../../src/relay/delivery/peer.js';
 import { relayAlone, seated } from '../helpers/relay/relay-alone.js';
+import { accountRow, talkgroupRow } from '../helpers/relay/rows.js';
 
 type Message = { readonly type: string; readonly code?: string; readonly [key: string]: unknown };
 
-const talkgroupRow = (number: number): MembershipRow => ({
-  id: `talkgroup ${number}` as TalkgroupId,
-  number,
-  name: `${number}`,
-  rotation_counter: 0,
-  floor_mode: 'open',
-  max_talk_ms: 0,
-  emergencies: [],
-  site: 'depot',
-});
-
-const account = {
-  id: 'ann' as UserId,
-  username: 'ann',
-  role: 'user' as const,
-  valid_from: 0,
-  device_id: null,
-  device_active: true,
-  memberships: [talkgroupRow(1), talkgroupRow(2)],
-};
+const memberOf = (number: number) =>
+  talkgroupRow({ id: `talkgroup ${number}` as TalkgroupId, number, name: `${number}` });
+const account = accountRow('ann', { memberships: [memberOf(1), memberOf(2)] });
 const reads = { accountsOf: async () => [account], talkgroupsOf: async () => [] };
 const claims = { sub: account.id, username: 'ann', role: 'user', iat: 0 } as const;
 

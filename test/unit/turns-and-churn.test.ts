@@ -1,12 +1,13 @@
 // Sockets that come and go by the hundred, with a clock and an engine of the test's own.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
+import type { TalkgroupId } from '../../src/ids.js';
 import { encodeFrame, START } from '../../src/protocol/frame.js';
 import { createChurn } from '../../src/relay/delivery/churn.js';
 import type { Peer } from '../../src/relay/delivery/peer.js';
 import { byTurns } from '../../src/relay/websocket/turns.js';
 import { relayAlone, seated } from '../helpers/relay/relay-alone.js';
+import { accountRow, talkgroupRow } from '../helpers/relay/rows.js';
 
 t.test('with a hundred within 50 ms churn is high, and for a second more', async (t) => {
   let nowMs = 0;
@@ -56,25 +57,8 @@ t.test('what is due for many is done in the order they came, a hundred in a turn
   t.ok(turns < 20, `${turns} turns for all`);
 });
 
-const talkgroup = {
-  id: '00000000-0000-4000-8000-000000000001' as TalkgroupId,
-  number: 1,
-  name: 'fire',
-  site: '',
-  rotation_counter: 0,
-  floor_mode: 'open' as const,
-  max_talk_ms: 0,
-  emergencies: [],
-};
-const account = {
-  id: 'ann' as UserId,
-  username: 'ann',
-  role: 'user' as const,
-  valid_from: 0,
-  device_id: null as DeviceId | null,
-  device_active: true,
-  memberships: [talkgroup],
-};
+const talkgroup = talkgroupRow({ id: '00000000-0000-4000-8000-000000000001' as TalkgroupId });
+const account = accountRow('ann', { memberships: [talkgroup] });
 
 /** A relay without an engine, and radios in its one talkgroup, as many as are asked for. */
 function relayOf(t: Test, options: Partial<Parameters<typeof relayAlone>[1]> = {}) {
