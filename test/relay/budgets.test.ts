@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import t from 'tap';
 import { HEADER_BYTES } from '../../src/protocol/frame.js';
 import { eventually } from '../helpers/eventually.js';
-import { readExposition } from '../helpers/http/exposition.js';
+import { scrape } from '../helpers/http/exposition.js';
 import { speech, until } from '../helpers/relay/speech.js';
 import { type Json, type Radio, service } from '../helpers/service/service.js';
 
@@ -77,7 +77,7 @@ t.test(
       for (const warning of told) t.match(warning, { type: 'ERROR', code: 'rate_limited' });
     }
     await eventually(async () => {
-      const { series } = readExposition(await (await fetch(s.metrics)).text());
+      const { series } = await scrape(s.metrics);
       assert.ok((series.get('talkgroup_relay_frames_dropped_total{reason="over_budget"}') ?? 0) > 100);
     });
   },

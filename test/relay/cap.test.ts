@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { eventually } from '../helpers/eventually.js';
-import { readExposition } from '../helpers/http/exposition.js';
+import { scrape } from '../helpers/http/exposition.js';
 import { type Service, service } from '../helpers/service/service.js';
 
 const OVERLOADED = { code: 1013, reason: 'overloaded' };
@@ -14,7 +14,7 @@ const MAX = 3;
 const REFUSED_AT_ONCE_MAX = 32;
 
 async function figures({ metrics }: Service) {
-  const { series } = readExposition(await (await fetch(metrics)).text());
+  const { series } = await scrape(metrics);
   const of = (name: string) => series.get(`talkgroup_relay_${name}`);
   return {
     open: of('connections'),

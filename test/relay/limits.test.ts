@@ -6,7 +6,7 @@ import { encodeFrame } from '../../src/protocol/frame.js';
 import { freshDatabase } from '../helpers/database/cluster.js';
 import { throughProxy } from '../helpers/database/proxied-database.js';
 import { eventually } from '../helpers/eventually.js';
-import { readExposition } from '../helpers/http/exposition.js';
+import { scrape } from '../helpers/http/exposition.js';
 import { BINARY, wire, wireFrame } from '../helpers/relay/wire.js';
 import { type Person, type Service, service } from '../helpers/service/service.js';
 
@@ -38,7 +38,7 @@ t.test(
 
 /** Sockets of sessions that were closed, by the reason they are counted under. */
 async function closedFor({ metrics }: Service, reason: string): Promise<number | undefined> {
-  const { series } = readExposition(await (await fetch(metrics)).text());
+  const { series } = await scrape(metrics);
   return series.get(`talkgroup_relay_closes_total{reason="${reason}"}`);
 }
 

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { eventually } from '../helpers/eventually.js';
-import { readExposition } from '../helpers/http/exposition.js';
+import { scrape } from '../helpers/http/exposition.js';
 import { type ChaosProxy, startChaosProxy } from '../helpers/network/chaos-proxy.js';
 import { narrowLink } from '../helpers/network/narrow-link.js';
 import {
@@ -583,7 +583,7 @@ const hasJoined = (onlooker: Radio, { session }: Radio, talkgroupId: string) =>
 
 /** Times that the engine had no room for something. */
 async function overruns({ metrics }: Service): Promise<number> {
-  const { series } = readExposition(await (await fetch(metrics)).text());
+  const { series } = await scrape(metrics);
   return series.get('talkgroup_relay_overruns_total') ?? Number.NaN;
 }
 

@@ -15,6 +15,10 @@ const SAMPLE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{([^\n]*)\})? (\S+)$/;
 const LABEL = /^([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\["\\n])*)"(?:,|$)/;
 const TYPES = ['counter', 'gauge', 'histogram'];
 
+/** What the service at this address reports now. */
+export const scrape = async (address: string): Promise<Exposition> =>
+  readExposition(await (await fetch(address)).text());
+
 /** Each family is one block: its help, its type, its samples. */
 export function readExposition(text: string): Exposition {
   assert.ok(text.endsWith('\n'), 'the last line ends');
