@@ -17,6 +17,7 @@ import { createLog } from '../../../src/log.js';
 import { decodeFrames } from '../../../src/protocol/bundle.js';
 import { END, encodeFrame, type Frame, START } from '../../../src/protocol/frame.js';
 import { freshDatabase, migratedDatabase } from '../database/cluster.js';
+import { callJson } from '../http/call-json.js';
 import { messageIn } from '../relay/heard-message.js';
 import { startMain } from './main-process.js';
 
@@ -130,17 +131,8 @@ async function peopleOf(t: Test, { rest, ws, url }: Addresses) {
   const sign: (claims: Claims) => string = createSigner({ key: SECRET, ...signing });
 
   /** One REST call; status and body. */
-  async function call(method: string, path: string, token: string | null, body?: unknown) {
-    const response = await fetch(rest + path, {
-      method,
-      headers: {
-        ...(token === null ? {} : { authorization: `Bearer ${token}` }),
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    return { status: response.status, body: (await response.json()) as Json };
-  }
+  const call = (method: string, path: string, token: string | null, body?: unknown) =>
+    callJson({ method, url: rest + path, token, body });
 
   /** The same, and anything but 200 fails the test; on a busy machine a change may have to be asked for again. */
   async function must(method: string, path: string, token: string | null, body?: unknown): Promise<Json> {

@@ -1,7 +1,7 @@
 // The service as an operator starts it: by its command and its environment, asked through REST alone.
 import type { Test } from 'tap';
+import { callJson } from '../http/call-json.js';
 import { startMain } from './main-process.js';
-import type { Json } from './service.js';
 
 const settings = { PORT: '0', WS_PORT: '0', METRICS_PORT: '0', LOG_LEVEL: 'warn', DRAIN_MS: '0' };
 
@@ -13,17 +13,8 @@ export async function startService(t: Test, environment: Readonly<Record<string,
 
   /** The body of a 200. */
   async function ask(method: string, path: string, { token, body }: { token?: string; body?: unknown } = {}) {
-    const response = await fetch(rest + path, {
-      method,
-      headers: {
-        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const answer = (await response.json()) as Json;
-    if (response.status !== 200)
-      throw new Error(`${method} ${path}: ${response.status} ${JSON.stringify(answer)}`);
+    const { status, body: answer } = await callJson({ method, url: rest + path, token, body });
+    if (status !== 200) throw new Error(`${method} ${path}: ${status} ${JSON.stringify(answer)}`);
     return answer;
   }
 
