@@ -147,9 +147,10 @@ t.test("WELCOME tells who one is and all of one's talkgroups, with these keys an
   for (let i = 0; i < 2; i++) await s.admin.post('/keys/rotate', { talkgroup_id: beta.id });
   const other = await gil.radio();
   const before = Date.now();
-  const { welcome } = await gus.radio();
+  const { welcome, arrivals } = await gus.radio();
   t.ok(welcome);
   if (welcome === null) return;
+  t.equal(arrivals[0], welcome, 'first of all');
 
   const { server_time, session, talkgroups, resume_token, ...rest } = welcome;
   t.strictSame(rest, {
