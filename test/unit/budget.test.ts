@@ -1,9 +1,8 @@
 // What all sockets of one user together may send, on a clock of the test's own.
 import t, { type Test } from 'tap';
-import type { TalkgroupId, UserId } from '../../src/ids.js';
+import type { TalkgroupId } from '../../src/ids.js';
 import { END, encodeFrame, START } from '../../src/protocol/frame.js';
-import type { Peer } from '../../src/relay/delivery/peer.js';
-import { relayAlone, seated } from '../helpers/relay/relay-alone.js';
+import { claimsOf, quietPeer, relayAlone, seated } from '../helpers/relay/relay-alone.js';
 import { accountRow, talkgroupRow } from '../helpers/relay/rows.js';
 
 /** All that a radio is told: its own messages, and what is published to the talkgroups. */
@@ -35,19 +34,13 @@ function relayOf(t: Test) {
 
   async function socket(username: string) {
     const told: Message[] = [];
-    const peer: Peer = {
+    const peer = quietPeer({
       send: (text) => told.push(JSON.parse(String(text))) && 1,
-      publish: () => true,
-      subscribe: () => true,
-      unsubscribe: () => true,
-      ping: () => 1,
-      getUserData: () => ({ session: null }),
       end(_code, reason) {
         if (reason !== 'restart') t.fail(reason);
       },
-    };
-    const claims = { sub: username as UserId, username, role: 'user', iat: 0 } as const;
-    const session = await seated(relay, claims, peer);
+    });
+    const session = await seated(relay, claimsOf(username), peer);
     /** How many of so many frames at once are relayed. */
     function sends(frames: number, { talkgroup = 1, bytes = 1, flags = 0 } = {}): number {
       let relayed = 0;

@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { mock } from 'node:test';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
-import type { UserId } from '../../src/ids.js';
 import { decodeFrames } from '../../src/protocol/bundle.js';
 import { encodeFrame } from '../../src/protocol/frame.js';
 import { flushHeld, heldBy } from '../../src/relay/delivery/feed.js';
@@ -13,7 +12,7 @@ import type { Peer } from '../../src/relay/delivery/peer.js';
 import type { Source } from '../../src/relay/delivery/source.js';
 import type { Membership } from '../../src/relay/members/members.js';
 import { eventually } from '../helpers/eventually.js';
-import { relayAlone, seated } from '../helpers/relay/relay-alone.js';
+import { claimsOf, quietPeer, relayAlone, seated } from '../helpers/relay/relay-alone.js';
 import { accountRow, talkgroupRow } from '../helpers/relay/rows.js';
 
 const EVERY_HOLD: readonly Hold[] = [...Object.values(HOLDS.coalesce_ms), ...Object.values(HOLDS.bundle_ms)];
@@ -135,7 +134,7 @@ function createEngine() {
     socket() {
       const inbox: (string | ArrayBuffer)[] = [];
       let newestPing = '';
-      const peer: Peer = {
+      const peer: Peer = quietPeer({
         send: (message) => inbox.push(Buffer.isBuffer(message) ? message.toString() : message) && 1,
         ping(text) {
           newestPing = text;
@@ -148,9 +147,7 @@ function createEngine() {
           return !subscribers.has(peer) && subscribers.add(peer).size > 0;
         },
         unsubscribe: (topic) => topics.get(topic)?.delete(peer) ?? false,
-        getUserData: () => ({ session: null }),
-        end() {},
-      };
+      });
       inboxes.set(peer, inbox);
       return { peer, inbox, newestPing: () => newestPing };
     },
@@ -180,8 +177,7 @@ async function radios(t: Pick<Test, 'fail'>, count: number) {
 
   async function radio(name: string) {
     const { peer, inbox, newestPing } = engine.socket();
-    const claims = { sub: name as UserId, username: name, role: 'user', iat: 0 } as const;
-    const session = await seated(relay, claims, peer);
+    const session = await seated(relay, claimsOf(name), peer);
     const membership = session.user.memberships.get(row.number) as Membership; // by `reads`
     const { reception } = session;
     let said = 0;

@@ -5,13 +5,14 @@ import type { TalkgroupId } from '../../src/ids.js';
 import type { Close } from '../../src/protocol/closes.js';
 import { createFanout } from '../../src/relay/delivery/fanout.js';
 import { createHolding } from '../../src/relay/delivery/holding.js';
-import { DROPPED, type Peer } from '../../src/relay/delivery/peer.js';
+import { DROPPED } from '../../src/relay/delivery/peer.js';
 import { newCounts } from '../../src/relay/figures/counts.js';
 import { Membership, Talkgroup, User } from '../../src/relay/members/members.js';
 import { createPresence } from '../../src/relay/presence/presence.js';
 import { FairClock } from '../../src/relay/reception/fair-clock.js';
 import type { Receiver, Unanswered } from '../../src/relay/reception/receiver.js';
 import { Reception } from '../../src/relay/reception/reception.js';
+import { quietPeer } from '../helpers/relay/relay-alone.js';
 import { accountRow, talkgroupRow } from '../helpers/relay/rows.js';
 
 const TICK_MS = 20;
@@ -73,15 +74,11 @@ function receiver() {
 /** A socket with room for pings, or without. */
 function socket(isEmpty: boolean) {
   const topics = new Set<string>();
-  const peer: Peer = {
-    send: () => 1,
+  const peer = quietPeer({
     ping: () => (isEmpty ? 1 : DROPPED),
-    publish: () => true,
     subscribe: (topic) => !topics.has(topic) && topics.add(topic).size > 0,
     unsubscribe: (topic) => topics.delete(topic),
-    getUserData: () => ({ session: null }),
-    end() {},
-  };
+  });
   return { peer, topics };
 }
 

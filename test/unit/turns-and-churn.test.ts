@@ -4,9 +4,8 @@ import t, { type Test } from 'tap';
 import type { TalkgroupId } from '../../src/ids.js';
 import { encodeFrame, START } from '../../src/protocol/frame.js';
 import { createChurn } from '../../src/relay/delivery/churn.js';
-import type { Peer } from '../../src/relay/delivery/peer.js';
 import { byTurns } from '../../src/relay/websocket/turns.js';
-import { relayAlone, seated } from '../helpers/relay/relay-alone.js';
+import { claimsOf, quietPeer, relayAlone, seated } from '../helpers/relay/relay-alone.js';
 import { accountRow, talkgroupRow } from '../helpers/relay/rows.js';
 
 t.test('with a hundred within 50 ms churn is high, and for a second more', async (t) => {
@@ -74,23 +73,18 @@ function relayOf(t: Test, options: Partial<Parameters<typeof relayAlone>[1]> = {
   /** `heard`: frames sent to it alone; `published`: its own to the topic; `pinged` is told of each ping. */
   async function radio(pinged: () => void = () => {}) {
     const counted = { heard: 0, published: 0 };
-    const peer: Peer = {
+    const peer = quietPeer({
       send(message, isBinary) {
         if (isBinary && message instanceof ArrayBuffer) counted.heard++;
         return 1;
       },
       publish: () => ++counted.published > 0,
-      subscribe: () => true,
-      unsubscribe: () => true,
       ping() {
         pinged();
         return 1;
       },
-      getUserData: () => ({ session: null }),
-      end() {},
-    };
-    const claims = { sub: account.id, username: 'ann', role: 'user', iat: 0 } as const;
-    const session = await seated(relay, claims, peer);
+    });
+    const session = await seated(relay, claimsOf('ann'), peer);
     const speak = (flags = START) => {
       const frame = encodeFrame({ sequence: 0, talkgroup: 1, payload: new Uint8Array(1), flags });
       return session.receiveAudio(new Uint8Array(frame).buffer);

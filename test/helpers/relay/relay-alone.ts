@@ -1,5 +1,6 @@
 // A relay without engine and database, and radios seated in it by hand.
 import type { Test } from 'tap';
+import type { UserId } from '../../../src/ids.js';
 import type { Peer } from '../../../src/relay/delivery/peer.js';
 import type { Claims } from '../../../src/relay/hub/admission.js';
 import { createRelay, type Relay, type RelayOptions } from '../../../src/relay/hub/relay.js';
@@ -43,6 +44,21 @@ export const relayAlone = (
     log: { info() {}, error: (_fields, message) => t.fail(message) },
     ...needed,
   });
+
+/** A socket that takes everything and says nothing. */
+export const quietPeer = (over: Partial<Peer> = {}): Peer => ({
+  send: () => 1,
+  ping: () => 1,
+  publish: () => true,
+  subscribe: () => true,
+  unsubscribe: () => true,
+  getUserData: () => ({ session: null }),
+  end() {},
+  ...over,
+});
+
+/** Of a user whose id is the name. */
+export const claimsOf = (name: string): Claims => ({ sub: name as UserId, iat: 0 });
 
 /** The session of these claims, open on the socket; rejects with the reason of a close. */
 export const seated = (relay: Relay, claims: Claims, peer: Peer): Promise<Session> =>
