@@ -2,7 +2,7 @@
 // is tried on made-up files that break it.
 import t from 'tap';
 import { modules } from '../src/docs/modules.js';
-import { readSource, type SourceFile, sourceFiles } from './helpers/source-files.js';
+import { readSource, type SourceFile, sourceFiles } from './helpers/code/source-files.js';
 
 const LINES_MAX = 300;
 const FILES_MAX = 25;

@@ -13,10 +13,10 @@ import { openApiPage, restApiPage } from '../../src/docs/rest-api.js';
 import { refusalCodes } from '../../src/errors.js';
 import { badRequestAdvice, textOf } from '../../src/http/advice.js';
 import type { Operation, Response, Schema } from '../../src/http/openapi-document.js';
-import { reference, textsOf } from '../helpers/documented.js';
-import { fencesOf, readPage } from '../helpers/pages.js';
-import { exchange } from '../helpers/raw.js';
-import { type Service, service } from '../helpers/rest.js';
+import { reference, textsOf } from '../helpers/http/documented.js';
+import { exchange } from '../helpers/http/raw.js';
+import { type Service, service } from '../helpers/http/rest.js';
+import { fencesOf, readPage } from '../helpers/pages/pages.js';
 
 t.setTimeout(120_000);
 

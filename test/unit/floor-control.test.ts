@@ -1,7 +1,6 @@
 // Floor control with the local authority, as sessions and requests call it, over generated histories.
 import fc from 'fast-check';
 import t from 'tap';
-import type { TalkgroupId, UserId } from '../../src/ids.js';
 import { newCounts } from '../../src/relay/figures/counts.js';
 import { createLocalAuthority } from '../../src/relay/floor/authority.js';
 import { Bursts } from '../../src/relay/floor/bursts.js';
@@ -9,6 +8,7 @@ import { createFloorControl } from '../../src/relay/floor/control.js';
 import { createOutcomes } from '../../src/relay/floor/outcomes.js';
 import { Talk } from '../../src/relay/floor/talk.js';
 import { Membership, Talkgroup, User } from '../../src/relay/members/members.js';
+import { accountRow, talkgroupRow } from '../helpers/relay/rows.js';
 
 const LIMITS = { talkersMax: 3, talksPerUser: 2 };
 const RATES = { framesPerSecond: 110, userBytesPerSecond: 65_536 };
@@ -37,18 +37,12 @@ interface Said {
 
 /** Six radios of three users in one talkgroup; the first two are of an administrator. */
 function talkgroupIn(mode: 'open' | 'single' | 'broadcast') {
-  const talkgroup = new Talkgroup({
-    ...{ id: 'fire' as TalkgroupId, number: 1, name: 'fire', rotation_counter: 0 },
-    ...{ floor_mode: mode, max_talk_ms: 5000, emergencies: [] },
-  });
+  const talkgroup = new Talkgroup(talkgroupRow({ floor_mode: mode, max_talk_ms: 5000 }));
   const bursts = new Bursts();
   const failed: unknown[] = [];
   let nowMs = 1000;
   const radios = Array.from({ length: RADIOS }, (_, index) => {
-    const user = new User({
-      ...{ id: `user ${index >> 1}` as UserId, username: '', role: index < 2 ? 'admin' : 'user' },
-      ...{ valid_from: 0, device_id: null, device_active: true, memberships: [] },
-    });
+    const user = new User(accountRow(`user ${index >> 1}`, { role: index < 2 ? 'admin' : 'user' }));
     const said: Said[] = [];
     let burst = 0;
     const session = {

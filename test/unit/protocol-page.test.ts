@@ -8,10 +8,10 @@ import { clientMessages } from '../../src/protocol/client-messages.js';
 import { denials } from '../../src/protocol/codes.js';
 import { described } from '../../src/protocol/described.js';
 import { serverMessages } from '../../src/protocol/server-messages.js';
-import { defaultsOf } from '../helpers/declarations.js';
-import { readPage } from '../helpers/pages.js';
-import { codesIn, type Messages, page } from '../helpers/protocol-page.js';
-import { sourceFiles } from '../helpers/source-files.js';
+import { defaultsOf } from '../helpers/code/declarations.js';
+import { sourceFiles } from '../helpers/code/source-files.js';
+import { readPage } from '../helpers/pages/pages.js';
+import { codesIn, type Messages, page } from '../helpers/pages/protocol-page.js';
 
 type Schemas = Readonly<Record<string, Schema>>;
 

@@ -8,7 +8,7 @@ import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
 import type { LiveSession } from '../../src/relay/members/members.js';
 import type { Loaded } from '../../src/relay/rights/loads.js';
 import { createRights } from '../../src/relay/rights/rights.js';
-import { manualClock } from '../helpers/client-fakes.js';
+import { manualClock } from '../helpers/client/fakes.js';
 
 const BATCH = 50;
 const READ_MS = 8;

@@ -13,6 +13,7 @@ import { createChanges } from '../../src/relay/rights/changes.js';
 import type { Loaded } from '../../src/relay/rights/loads.js';
 import { createRights, type Rights } from '../../src/relay/rights/rights.js';
 import type { RightsChanges } from '../../src/relay/rights/settle.js';
+import { talkgroupRow } from '../helpers/relay/rows.js';
 
 const userIds = ['ann', 'bob', 'cid'] as UserId[];
 const talkgroupIds = ['fire', 'rail'] as TalkgroupId[];
@@ -74,15 +75,8 @@ function newDatabase() {
   };
 }
 
-const rowOf = (id: TalkgroupId, number: number): TalkgroupRow => ({
-  id,
-  number,
-  name: id,
-  rotation_counter: 0,
-  floor_mode: 'open',
-  max_talk_ms: 0,
-  emergencies: [open],
-});
+const rowOf = (id: TalkgroupId, number: number): TalkgroupRow =>
+  talkgroupRow({ id, number, name: id, emergencies: [open] });
 
 /** One in each talkgroup, all the time. */
 const open: EmergencyRow = {
