@@ -46,6 +46,8 @@ export interface UplinkServices {
   readonly pings: Pick<Pings, 'behindFrame'>;
   readonly floor: FloorControl;
   readonly holding: Pick<Holding, 'keep'>;
+  /** Monotonic milliseconds. */
+  readonly nowMs: () => number;
 }
 
 /** What a session uses beyond its frames and its reception. */

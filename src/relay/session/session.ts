@@ -47,12 +47,7 @@ export class Session implements Receiver, Sender, Resumable {
 
   /** One binary message. true: relayed. One from before WELCOME counts in its rate by `arrivedAtMs`. */
   receiveAudio(message: ArrayBuffer, arrivedAtMs?: number): boolean {
-    const { services, peer } = this;
-    const nowMs = services.nowMs();
-    this.heardAtMs = nowMs;
-    if (peer !== null) return this.uplink.receive(peer, message, nowMs, arrivedAtMs ?? nowMs);
-    services.counts.dropped.no_session++;
-    return false;
+    return this.uplink.receive(message, arrivedAtMs);
   }
 
   /** What it sends, and what it has of floors. Made at its first frame or request. */
