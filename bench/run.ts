@@ -1,4 +1,4 @@
-// `make bench`: runs scenarios, prints them and keeps each in bench/results. `run.js [SCENARIO]`, or SCENARIO=... and QUICK=1.
+// `make bench`: runs scenarios, prints them and keeps each in bench/results. `run.js [SCENARIO]`, or SCENARIO=... and QUICK=1, for `builds` AGAINST=FOLDER.
 import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { linesOfFaults, linesOfGoals } from './figures/judge.js';
@@ -6,6 +6,7 @@ import { choosePins, describeMachine, type Pins } from './machine/processes.js';
 import { showProgress } from './progress.js';
 import { writePage } from './report/page.js';
 import { createBench, type Scenario } from './scenario.js';
+import { builds } from './scenarios/builds.js';
 import { bundles } from './scenarios/bundles.js';
 import { flood } from './scenarios/flood.js';
 import { floorAccess } from './scenarios/floor-access.js';
@@ -42,6 +43,8 @@ const SCENARIOS: Readonly<Record<string, Entry>> = {
   [CANONICAL]: { play: oneTalker1000, takesS: 160 },
   'one-talker-5000': { play: oneTalker5000, takesS: 110 },
   'many-groups': { play: manyGroups, takesS: 430 },
+  /** Needs AGAINST: left out where all are played. */
+  builds: { play: builds, takesS: 240, isLong: true },
   'lag-pings': { play: lagPings, takesS: 480 },
   'floor-access': { play: floorAccess, takesS: 65 },
   'late-entry': { play: lateEntry, takesS: 50 },
@@ -103,13 +106,16 @@ async function run(name: string, isQuick: boolean, interrupt: AbortSignal): Prom
   const takesS = isQuick && scenario.isLong !== true ? QUICK_S : scenario.takesS;
   const signal = AbortSignal.any([interrupt, timeLimit(takesS)]);
   const cores = choosePins(process.env);
+  const against = (process.env.AGAINST ?? '').split(',').filter((folder) => folder !== '');
   const startedAt = new Date().toISOString();
   console.log(`${name}${isQuick ? ', quick' : ''}: about ${takesS} s`);
   const tookS = stopwatch();
   const progress = showProgress(name, takesS, process.stdout);
   try {
     const { tell, note } = progress;
-    const played = await scenario.play(createBench({ cores, isQuick, signal, progress: tell, note }));
+    const played = await scenario.play(
+      createBench({ cores, isQuick, against, signal, progress: tell, note }),
+    );
     progress.end();
     const { lines, limits, details, ...said } = played;
     const files = await keep(name, isQuick, {

@@ -10,6 +10,8 @@ export interface Terms {
   readonly cores: Pins;
   /** A small load for a first look: at most 15 s, start and end of the servers included. */
   readonly isQuick: boolean;
+  /** Folders of other checkouts, built, with which this build is compared. */
+  readonly against: readonly string[];
   /** Aborted by Ctrl-C and when the time is over; every wait of a scenario ends with it. */
   readonly signal: AbortSignal;
   /** What the scenario does now, shown on a terminal. */

@@ -8,7 +8,7 @@ export function createShares<Key>(max: number) {
   const of = (key: Key) => held.get(key) ?? 0;
   return {
     of,
-    hasRoom: (key: Key) => of(key) < max,
+    admits: (key: Key) => of(key) < max,
     take(key: Key): void {
       held.set(key, of(key) + 1);
     },

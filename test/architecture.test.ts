@@ -1,8 +1,14 @@
-// The walls inside the house: who may import what, and what must not be written where. Each wall is tried on a made-up
+// The walls inside the code: who may import what, and what must not be written where. Each wall is tried on a made-up
 // file that breaks it, so that a wall that stops nothing is found as well.
 import t from 'tap';
 import ts from 'typescript';
-import { type Import, nodesOf, readSource, type SourceFile, sourceFiles } from './helpers/source-files.js';
+import {
+  type Import,
+  nodesOf,
+  readSource,
+  type SourceFile,
+  sourceFiles,
+} from './helpers/code/source-files.js';
 
 interface Wall {
   readonly name: string;
@@ -256,7 +262,7 @@ t.test('every exception is still needed', async (t) => {
   );
 });
 
-t.test('the files are found: an empty house would keep every wall', async (t) => {
+t.test('the files are found: an empty tree would keep every wall', async (t) => {
   const paths = new Set(src.map(({ path }) => path));
   for (const path of ['src/relay/websocket/engine.ts', 'src/db/client.ts', 'src/config/config.ts'])
     t.ok(paths.has(path), path);

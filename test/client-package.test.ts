@@ -11,8 +11,8 @@ import t, { type Test } from 'tap';
 import ts from 'typescript';
 import { WebSocket as WsSocket } from 'ws';
 import { eventually } from './helpers/eventually.js';
-import { fencesOf, readPage } from './helpers/pages.js';
-import { type Person, type Service, service } from './helpers/service.js';
+import { fencesOf, readPage } from './helpers/pages/pages.js';
+import { type Person, type Service, service } from './helpers/service/service.js';
 
 const run = promisify(execFile);
 const NAME = 'talkgroup-radio-service';

@@ -130,6 +130,15 @@ export async function inTurns<Played>(
   return phases;
 }
 
+/** For `watched`: the talker's process in every phase, and that of a load which sends requests. */
+export const generatorsOf = (
+  phases: readonly Phase<Busy & { readonly sent: Pick<Generated, 'late'> }>[],
+): Generated[] =>
+  phases.flatMap(({ heard, load }) => [
+    heard,
+    ...(load === null ? [] : [{ generatorShare: load.generatorShare, late: load.sent.late }]),
+  ]);
+
 /** p99 with the load over p99 without it, pair by pair. */
 export function ratiosOf(phases: readonly Phase<unknown>[]): Quartiles {
   const ratios = phases.flatMap(({ heard, load }, i) => {

@@ -1,4 +1,6 @@
 // Starts the servers of a contest: the relay as shipped and without lag pings, the bare engine, other installed servers.
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { Contender } from '../generator/stage.js';
 import type { Member } from '../radios/member.js';
 import type { Bench } from '../scenario.js';
@@ -37,11 +39,15 @@ export interface Running {
 
 export type Lineup = readonly Running[];
 
+/** Other builds of the relay by name: the folder of each checkout, built. */
+export type Builds = Readonly<Record<string, string>>;
+
 /** Those of `names` that are installed, in the same order; gone when `use` has settled. */
 export async function withLineup<T>(
   { cores, signal, note }: Bench,
   names: readonly string[],
   use: (lineup: Lineup) => Promise<T>,
+  builds: Builds = {},
 ): Promise<T> {
   const present = names.filter((name) => {
     const peer = PEER_NAMES[name];
@@ -57,7 +63,10 @@ export async function withLineup<T>(
       start([...running, { name, server, relay }], others);
     const peer = PEER_NAMES[name];
     if (peer !== undefined) return withPeer(peer, options, (server) => next(server, null));
-    return withRelay({ ...options, settings: RELAYS[name] ?? {} }, (relay) => next(relay, relay));
+    const folder = builds[name];
+    const main = folder === undefined ? {} : { main: pathToFileURL(join(folder, 'dist/src/main.js')) };
+    const settings = RELAYS[folder === undefined ? name : RELAY] ?? {};
+    return withRelay({ ...options, ...main, settings }, (relay) => next(relay, relay));
   };
   return start([], present);
 }

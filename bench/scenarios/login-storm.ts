@@ -5,6 +5,7 @@ import { hash } from '@node-rs/bcrypt';
 import {
   AUDIENCE,
   alternate,
+  generatorsOf,
   latenciesOf,
   linesOfSurroundings,
   type Phase,
@@ -79,12 +80,6 @@ async function withLogins<T>(
     use,
   );
 }
-
-const generatorsOf = (phases: readonly Phase<LoginsPlayed>[]) =>
-  phases.flatMap(({ heard, load }) => [
-    heard,
-    ...(load === null ? [] : [{ generatorShare: load.generatorShare, late: load.sent.late }]),
-  ]);
 
 /** Over all storms. */
 interface Summary {

@@ -5,6 +5,7 @@
 import {
   AUDIENCE,
   alternate,
+  generatorsOf,
   latenciesOf,
   linesOfSurroundings,
   type Phase,
@@ -118,12 +119,6 @@ async function findRate(rest: RestPlayer, { perSecond, stepMs }: Plan): Promise<
   const at = perSecond.indexOf(highestOf(rungs));
   return (at === perSecond.length - 1 ? perSecond[at] : perSecond[at - 1]) ?? perSecond[0] ?? 0;
 }
-
-const generatorsOf = (phases: readonly Phase<RestPlayed>[]) =>
-  phases.flatMap(({ heard, load }) => [
-    heard,
-    ...(load === null ? [] : [{ generatorShare: load.generatorShare, late: load.sent.late }]),
-  ]);
 
 function summaryOf(phases: readonly Phase<RestPlayed>[]) {
   const rounds = phases.flatMap(({ load }) => (load === null ? [] : [load.sent]));

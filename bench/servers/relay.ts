@@ -9,8 +9,13 @@ export interface Relay extends Server {
   readonly jwtSecret: string;
 }
 
+export interface RelayOptions extends ServerOptions {
+  /** The compiled main.js of another build; without it that of this one. */
+  readonly main?: URL;
+}
+
 /** Our service with a database of its own in a temporary folder; both are gone when `use` has settled. */
-export function withRelay<T>(options: ServerOptions, use: (relay: Relay) => Promise<T>): Promise<T> {
+export function withRelay<T>(options: RelayOptions, use: (relay: Relay) => Promise<T>): Promise<T> {
   return withFolder(async (dataDir) => {
     const jwtSecret = 'a bench signs its own tokens: no secret';
     const settings = {
@@ -21,7 +26,8 @@ export function withRelay<T>(options: ServerOptions, use: (relay: Relay) => Prom
       JWT_SECRET: jwtSecret,
       ...options.settings,
     };
-    const start = startOfNode(new URL('../../src/main.js', import.meta.url), options.nodeFlags);
+    const main = options.main ?? new URL('../../src/main.js', import.meta.url);
+    const start = startOfNode(main, options.nodeFlags);
     return withServer(start, { ...options, settings }, (server, printed) => {
       const restUrl = /^REST +(\S+)$/m.exec(printed)?.[1] ?? '';
       return use({ ...server, dialect: 'relay', restUrl, dataDir, jwtSecret });

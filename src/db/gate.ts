@@ -40,11 +40,11 @@ export function createGate({ places, reserved = 0, callsMax, share = WHOLE }: Ga
   let queued = 0;
   let refused = 0;
 
-  const mayEnter = (caller: Caller) => caller === OWN || insideOf.hasRoom(caller);
+  const mayEnter = (caller: Caller) => caller === OWN || insideOf.admits(caller);
 
   function refuseTooMany(caller: Caller, address: string | undefined): void {
     const isFull = inside + queued >= callsMax;
-    if (!isFull && (caller === OWN || (callsOf.hasRoom(caller) && callsFrom.hasRoom(address)))) return;
+    if (!isFull && (caller === OWN || (callsOf.admits(caller) && callsFrom.admits(address)))) return;
     refused++;
     throw new AppError(isFull ? 'database_unavailable' : 'too_many_requests');
   }

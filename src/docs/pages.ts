@@ -1,5 +1,6 @@
 // Lists all generated pages, and compares each with its file.
 import { readIfThere } from '../files.js';
+import { architecturePage } from './architecture.js';
 import { configurationPage } from './configuration.js';
 import { metricsPage } from './metrics.js';
 import type { Page } from './page.js';
@@ -7,6 +8,7 @@ import { protocolPage } from './protocol.js';
 import { openApiPage, restApiPage } from './rest-api.js';
 
 export const pages: readonly Page[] = [
+  architecturePage,
   configurationPage,
   metricsPage,
   openApiPage,

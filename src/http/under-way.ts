@@ -27,7 +27,7 @@ export function limitRequests({ REQUESTS_PER_USER }: { readonly REQUESTS_PER_USE
   }
 
   return ({ raw: { socket } }: FastifyRequest, reply: FastifyReply, owner: string): void => {
-    if (!owners.hasRoom(owner)) throw new AppError('too_many_requests');
+    if (!owners.admits(owner)) throw new AppError('too_many_requests');
     if (socket.destroyed) return; // its close was perhaps reported already
     owners.take(owner);
     const requests = requestsOf(socket);
@@ -55,7 +55,7 @@ export function limitConnections(
   server.on('connection', (socket: Socket) => {
     const address = addressOf(socket);
     if (address === undefined) return;
-    if (!addresses.hasRoom(address)) {
+    if (!addresses.admits(address)) {
       onDropped();
       socket.destroy();
       return;

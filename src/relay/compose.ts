@@ -12,12 +12,11 @@ import { accountsOf, nextSessionBlock, SESSION_BLOCK, talkgroupsOf } from '../di
 import { acknowledgeEmergency, clearEmergency, raiseEmergency } from '../emergencies/store.js';
 import { ConfigError } from '../errors.js';
 import { openFixIntake } from '../gps/counts.js';
-import type { Ref } from '../protocol/bodies.js';
 import { certificateFiles } from '../tls/certificate.js';
 import type { Bus } from './cluster/bus.js';
 import { createRelay } from './hub/relay.js';
 import type { RelayFigures, RelaySide } from './relay-side.js';
-import { readMessage } from './requests/read.js';
+import { refOf } from './requests/read.js';
 import { ENGINE_PINGS_PER_SECOND } from './session/allowance.js';
 import { createSessionNumbers, type SessionNumbers } from './session/numbers.js';
 import { EarlyMessages } from './websocket/early.js';
@@ -213,9 +212,4 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
       log.info({ counts: relay.counts }, 'relay closed');
     },
   };
-}
-
-function refOf(text: string): Ref | undefined {
-  const reading = readMessage(text);
-  return reading.kind === 'bad' ? reading.ref : reading.message.ref;
 }

@@ -8,7 +8,7 @@ import { createRadio } from '../../src/client/radio.js';
 import { decodeFrames } from '../../src/protocol/bundle.js';
 import { END, encodeFrame, START } from '../../src/protocol/frame.js';
 import type { ServerMessage, Snapshot } from '../../src/protocol/types.js';
-import { faultIn } from '../helpers/heard-message.js';
+import { faultIn } from '../helpers/relay/heard-message.js';
 import type { Arrival, Line } from './history.js';
 
 /** Somebody with an account, a device, and the right to be in some talkgroups. */

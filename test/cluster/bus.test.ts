@@ -3,11 +3,11 @@ import t, { type Test } from 'tap';
 import { type Bus, MESSAGE_BYTES_MAX, type Subject, talkgroupSubject } from '../../src/relay/cluster/bus.js';
 import { openNats } from '../../src/relay/cluster/nats.js';
 import { TURN_BYTES_MAX } from '../../src/relay/cluster/outbox.js';
-import { startChaosProxy } from '../helpers/chaos-proxy.js';
 import { eventually } from '../helpers/eventually.js';
-import { createMemoryNetwork } from '../helpers/memory-bus.js';
-import { startNatsServer } from '../helpers/nats-server.js';
+import { startChaosProxy } from '../helpers/network/chaos-proxy.js';
+import { startNatsServer } from '../helpers/network/nats-server.js';
 import { unless } from '../helpers/programs.js';
+import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
 
 interface Link {
   readonly bus: Bus;

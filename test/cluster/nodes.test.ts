@@ -1,12 +1,12 @@
 // Two nodes as processes of their own, with one database and a real nats-server between them.
 import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { type ChaosProxy, startChaosProxy } from '../helpers/chaos-proxy.js';
-import { migratedDatabase } from '../helpers/cluster.js';
+import { migratedDatabase } from '../helpers/database/cluster.js';
 import { eventually } from '../helpers/eventually.js';
-import { startSecureNatsServer } from '../helpers/nats-server.js';
+import { type ChaosProxy, startChaosProxy } from '../helpers/network/chaos-proxy.js';
+import { startSecureNatsServer } from '../helpers/network/nats-server.js';
 import { freePort, unless } from '../helpers/programs.js';
-import { type Radio, serviceProcess } from '../helpers/service.js';
+import { type Radio, serviceProcess } from '../helpers/service/service.js';
 
 const skip = unless('nats-server');
 

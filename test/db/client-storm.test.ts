@@ -9,9 +9,9 @@ import t, { type Test } from 'tap';
 import { type Database, openDatabase } from '../../src/db/client.js';
 import { deadlineIn, REQUEST_MS } from '../../src/db/deadline.js';
 import { startEmbedded } from '../../src/db/embedded.js';
-import { freshDatabase } from '../helpers/cluster.js';
+import { freshDatabase } from '../helpers/database/cluster.js';
+import { compare, inS, insertInto, keepWriting } from '../helpers/database/write-ledger.js';
 import { eventually } from '../helpers/eventually.js';
-import { compare, inS, insertInto, keepWriting } from '../helpers/write-ledger.js';
 
 const STORM_S = Number(process.env.KILL_STORM_S ?? 6);
 /** One kill of the whole server for each 3 s of the storm. */

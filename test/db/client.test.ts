@@ -9,9 +9,9 @@ import t, { type Test } from 'tap';
 import { type Database, openDatabase } from '../../src/db/client.js';
 import { deadlineIn, REQUEST_MS } from '../../src/db/deadline.js';
 import { AppError, type RefusalCode } from '../../src/errors.js';
-import { freshDatabase } from '../helpers/cluster.js';
+import { freshDatabase } from '../helpers/database/cluster.js';
+import { proxiedDatabase } from '../helpers/database/proxied-database.js';
 import { eventually } from '../helpers/eventually.js';
-import { proxiedDatabase } from '../helpers/proxied-database.js';
 
 t.setTimeout(120_000);
 const CONNECTIONS = 4;
@@ -91,7 +91,7 @@ t.test(
 );
 
 t.test('a process that closes its clients ends by itself, whatever the link does', async (t) => {
-  const script = fileURLToPath(new URL('../helpers/database-child.js', import.meta.url));
+  const script = fileURLToPath(new URL('../helpers/database/database-child.js', import.meta.url));
   const faults = ['none', 'hole', 'refuse', 'slam'] as const;
   await Promise.all(
     faults.map(async (fault) => {
@@ -176,11 +176,7 @@ t.test('a user whose statements run into their deadlines costs nobody the pool',
 });
 
 t.test('a statement whose caller gave up holds the place of its user until the server ends it', async (t) => {
-  const url = await freshDatabase(t);
-  const sql = raw(t, url);
-  await sql`create table locked (n int)`;
-  const { database, lines } = await opened(t, url);
-  await sql.unsafe('begin; lock table locked in access exclusive mode');
+  const { database, lines } = await lockedTable(t);
   const others = keepCalling({ read: () => one(database), write: () => one(database) });
   // Of four connections one user has one. A statement waits 1.2 s for the lock, its caller 0.1 s: of 30 callers some
   // come when the first statement has ended.
@@ -210,11 +206,7 @@ t.test('one silent connection is found while the others answer, and its place is
 });
 
 t.test('the 577th call at once is refused at once, the 576 before it are answered', async (t) => {
-  const url = await freshDatabase(t);
-  const sql = raw(t, url);
-  await sql`create table locked (n int)`;
-  const { database } = await opened(t, url);
-  await sql.unsafe('begin; lock table locked in access exclusive mode');
+  const { sql, database } = await lockedTable(t);
   const call = () => timed(() => database.read(deadlineIn(REQUEST_MS), (sql) => sql`select n from locked`));
   const answers = Array.from({ length: 64 + 512 }, call);
   const last = await call();
@@ -227,11 +219,7 @@ t.test('the 577th call at once is refused at once, the 576 before it are answere
 });
 
 t.test('reserved reads are answered while all other places are taken, and one after another', async (t) => {
-  const url = await freshDatabase(t);
-  const sql = raw(t, url);
-  await sql`create table locked (n int)`;
-  const { database } = await opened(t, url, 1);
-  await sql.unsafe('begin; lock table locked in access exclusive mode');
+  const { sql, database } = await lockedTable(t, 1);
   const stuck = (ms: number) =>
     timed(() => database.write(deadlineIn(ms), (sql) => sql`insert into locked values (1)`));
   // The first ones give up while the server still waits for the lock: their connections stay occupied.
@@ -266,11 +254,7 @@ t.test('a single connection is not reserved, and reserved reads share it', async
 });
 
 t.test('nobody waits at the gate longer than his deadline, and whoever gives up makes room', async (t) => {
-  const url = await freshDatabase(t);
-  const sql = raw(t, url);
-  await sql`create table locked (n int)`;
-  const { database, lines } = await opened(t, url);
-  await sql.unsafe('begin; lock table locked in access exclusive mode');
+  const { sql, database, lines } = await lockedTable(t);
   const inside = Array.from({ length: 64 }, () =>
     timed(() => database.write(deadlineIn(REQUEST_MS), (sql) => sql`select n from locked`)),
   );
@@ -300,11 +284,7 @@ t.test('a caller with little time left gets his refusal, and the pool is not bla
 });
 
 t.test('whoever gives up leaves nobody waiting behind his statement', async (t) => {
-  const url = await freshDatabase(t);
-  const sql = raw(t, url);
-  await sql`create table locked (n int)`;
-  const { database } = await opened(t, url);
-  await sql.unsafe('begin; lock table locked in access exclusive mode');
+  const { database } = await lockedTable(t);
   const hasty = () => timed(() => database.read(deadlineIn(100), (sql) => sql`select n from locked`));
   // All connections but one are left with a statement that waits for the lock.
   for (const { outcome } of await Promise.all(Array.from({ length: CONNECTIONS - 1 }, hasty))) {
@@ -592,6 +572,16 @@ async function opened(t: Test, url: string, reserved = 0): Promise<{ database: D
   const both = open(t, url, reserved);
   await both.database.up(deadlineIn(5000));
   return both;
+}
+
+/** An open database with a table that `sql` has locked, until it says `commit` or ends. */
+async function lockedTable(t: Test, reserved = 0) {
+  const url = await freshDatabase(t);
+  const sql = raw(t, url);
+  await sql`create table locked (n int)`;
+  const { database, lines } = await opened(t, url, reserved);
+  await sql.unsafe('begin; lock table locked in access exclusive mode');
+  return { sql, database, lines };
 }
 
 /** One connection around the client, for what a test must see or break. */

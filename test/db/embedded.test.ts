@@ -26,8 +26,8 @@ import { databaseAccount } from '../../src/db/embedded/account.js';
 import { usableBinaries } from '../../src/db/embedded/binaries.js';
 import { makeDraft } from '../../src/db/embedded/drafts.js';
 import { borrowEmbedded, runningEmbedded, startEmbedded } from '../../src/db/embedded.js';
+import { query } from '../helpers/database/query.js';
 import { eventually } from '../helpers/eventually.js';
-import { query } from '../helpers/query.js';
 
 const silent = { info() {}, warn() {}, error() {} };
 const root = process.geteuid?.() === 0;
@@ -367,7 +367,7 @@ async function start(t: Test, dataDir: string) {
 }
 
 function spawnChild(dataDir: string): ChildProcess {
-  const script = fileURLToPath(new URL('../helpers/embedded-child.js', import.meta.url));
+  const script = fileURLToPath(new URL('../helpers/database/embedded-child.js', import.meta.url));
   return spawn(process.execPath, [script, dataDir], { stdio: ['ignore', 'pipe', 'pipe'] });
 }
 

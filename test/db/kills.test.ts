@@ -2,6 +2,7 @@
 //
 // The service runs as `make run` starts it: a process of its own with the embedded database as its child. Some writers
 // are its REST clients, the others call the guarded client beside it, which must survive the same. Two radios talk on.
+
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,8 +16,9 @@ import t, { type Test } from 'tap';
 import { createRadio, type Radio } from '../../src/client/node.js';
 import { openDatabase } from '../../src/db/client.js';
 import { AppError } from '../../src/errors.js';
+import { compare, inS, insertInto, keepWriting, type Outcome } from '../helpers/database/write-ledger.js';
 import { eventually } from '../helpers/eventually.js';
-import { compare, inS, insertInto, keepWriting, type Outcome } from '../helpers/write-ledger.js';
+import { callJson } from '../helpers/http/call-json.js';
 
 const POSTGRES_KILLS = Number(process.env.KILLS_POSTGRES ?? 2);
 const NODE_KILLS = Number(process.env.KILLS_NODE ?? 1);
@@ -161,12 +163,8 @@ async function startNode(t: Test) {
   const url = await readFile(join(dataDir, 'postgres.url'), 'utf8');
 
   async function post(path: string, body: object, token?: string) {
-    const headers = {
-      'content-type': 'application/json',
-      ...(token !== undefined && { authorization: `Bearer ${token}` }),
-    };
-    const response = await fetch(rest + path, { method: 'POST', headers, body: JSON.stringify(body) });
-    return { status: response.status, body: (await response.json()) as Answer };
+    const { status, body: answer } = await callJson({ method: 'POST', url: rest + path, token, body });
+    return { status, body: answer as Answer };
   }
   // Its key is in the folder, too: the token outlives every kill.
   const { jwt } = (await post('/auth/login', ADMIN)).body;

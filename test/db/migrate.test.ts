@@ -7,9 +7,9 @@ import postgres from 'postgres';
 import t, { type Test } from 'tap';
 import { DeadlineError } from '../../src/db/deadline.js';
 import { migrate, NewerDatabaseError } from '../../src/db/migrate.js';
-import { freshDatabase } from '../helpers/cluster.js';
+import { freshDatabase } from '../helpers/database/cluster.js';
+import { proxiedDatabase } from '../helpers/database/proxied-database.js';
 import { eventually } from '../helpers/eventually.js';
-import { proxiedDatabase } from '../helpers/proxied-database.js';
 
 const SQL_FOLDER = fileURLToPath(new URL('../../../sql', import.meta.url));
 

@@ -9,9 +9,9 @@ import { deadlineIn, REQUEST_MS } from '../../src/db/deadline.js';
 import { type Notice, noticeOf, notify } from '../../src/db/notice.js';
 import { listenForNotices } from '../../src/db/notices.js';
 import type { TalkgroupId } from '../../src/ids.js';
-import { freshDatabase } from '../helpers/cluster.js';
+import { freshDatabase } from '../helpers/database/cluster.js';
+import { throughProxy } from '../helpers/database/proxied-database.js';
 import { eventually } from '../helpers/eventually.js';
-import { throughProxy } from '../helpers/proxied-database.js';
 
 /** Shorter than the defaults, so that a hole costs a test less than half a second. */
 const BEAT_MS = 100;

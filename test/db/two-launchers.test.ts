@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
+import { canIsolate, type Instance, type Kill, startInstance } from '../helpers/database/instance.js';
+import { query } from '../helpers/database/query.js';
 import { eventually } from '../helpers/eventually.js';
-import { canIsolate, type Instance, type Kill, startInstance } from '../helpers/instance.js';
-import { query } from '../helpers/query.js';
 
 /** `make prove` runs 20; every fourth has the same kill. */
 const ROUNDS = Number(process.env.TWO_LAUNCHERS ?? 3);

@@ -4,10 +4,10 @@ import { chmod, mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { DATABASE_CA, startExternal } from '../helpers/external-database.js';
-import { carryOut } from '../helpers/operations-page.js';
+import { DATABASE_CA, startExternal } from '../helpers/database/external-database.js';
+import { carryOut } from '../helpers/pages/operations-page.js';
 import { unless } from '../helpers/programs.js';
-import { type StartedService, startService } from '../helpers/started-service.js';
+import { type StartedService, startService } from '../helpers/service/started-service.js';
 
 t.setTimeout(120_000);
 

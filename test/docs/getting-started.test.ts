@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { eventually } from '../helpers/eventually.js';
-import { fencesOf, ROOT, readPage } from '../helpers/pages.js';
+import { fencesOf, ROOT, readPage } from '../helpers/pages/pages.js';
 import { unless } from '../helpers/programs.js';
-import { serviceProcess } from '../helpers/service.js';
+import { serviceProcess } from '../helpers/service/service.js';
 
 /** Commands, and the lines they print. */
 interface Step {

@@ -3,8 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import t from 'tap';
 import { VERSION_1 } from '../../src/protocol/frame.js';
-import { commandsOf, faultsOf } from '../helpers/documented-commands.js';
-import { anchorsOf, codeOf, linksOf, markdownFiles, ROOT, readPage } from '../helpers/pages.js';
+import { commandsOf, faultsOf } from '../helpers/pages/documented-commands.js';
+import { anchorsOf, codeOf, linksOf, markdownFiles, ROOT, readPage } from '../helpers/pages/pages.js';
 
 /** Of a talker. */
 const FRAMES_PER_SECOND = 50;

@@ -6,13 +6,16 @@ import { parse } from 'yaml';
 import { readConfig } from '../../src/config/config.js';
 import { settings } from '../../src/config/environment.js';
 import { families } from '../../src/metrics/families.js';
-import { readExposition } from '../helpers/exposition.js';
-import { carryOut, deployed, page } from '../helpers/operations-page.js';
+import { readExposition } from '../helpers/http/exposition.js';
+import { carryOut, deployed, page } from '../helpers/pages/operations-page.js';
 import { run, unless } from '../helpers/programs.js';
-import { service, serviceProcess } from '../helpers/service.js';
+import { service, serviceProcess } from '../helpers/service/service.js';
 
 /** Some metrics are about certificates. */
-const TLS = { TLS_CERT_FILE: 'test/helpers/tls-cert.pem', TLS_KEY_FILE: 'test/helpers/tls-key.pem' };
+const TLS = {
+  TLS_CERT_FILE: 'test/helpers/network/tls-cert.pem',
+  TLS_KEY_FILE: 'test/helpers/network/tls-key.pem',
+};
 
 interface Alert {
   readonly alert: string;

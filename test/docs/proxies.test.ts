@@ -3,10 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
 import { readConfig } from '../../src/config/config.js';
 import { eventually } from '../helpers/eventually.js';
-import { deployed } from '../helpers/operations-page.js';
+import { startCaddy, startNginx, type TlsProxy } from '../helpers/network/tls-proxy.js';
+import { deployed } from '../helpers/pages/operations-page.js';
 import { unless } from '../helpers/programs.js';
-import { connect, service } from '../helpers/service.js';
-import { startCaddy, startNginx, type TlsProxy } from '../helpers/tls-proxy.js';
+import { connect, service } from '../helpers/service/service.js';
 
 t.setTimeout(120_000);
 t.jobs = 4; // they mostly wait

@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { readOpus, writeOpus } from '../../src/client/audio/ogg.js';
 import { nextStep } from '../../src/client/connection/backoff.js';
-import { startChaosProxy } from '../helpers/chaos-proxy.js';
 import { eventually } from '../helpers/eventually.js';
-import { fencesOf, readPage } from '../helpers/pages.js';
-import { type Service, service } from '../helpers/service.js';
+import { startChaosProxy } from '../helpers/network/chaos-proxy.js';
+import { fencesOf, readPage } from '../helpers/pages/pages.js';
+import { type Service, service } from '../helpers/service/service.js';
 
 const page = readPage('docs/websocket-guide.md');
 const fencesIn = (language: string) =>

@@ -6,9 +6,9 @@ import t from 'tap';
 import { compose } from '../../src/compose.js';
 import { readConfig } from '../../src/config/config.js';
 import { createLog } from '../../src/log.js';
+import { throughProxy } from '../helpers/database/proxied-database.js';
 import { eventually } from '../helpers/eventually.js';
-import { throughProxy } from '../helpers/proxied-database.js';
-import { connect, SECRET, service } from '../helpers/service.js';
+import { connect, SECRET, service } from '../helpers/service/service.js';
 
 t.setTimeout(120_000);
 

@@ -9,8 +9,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { eventually } from '../helpers/eventually.js';
-import { SECRET, type ServiceProcess, serviceProcess } from '../helpers/service.js';
-import { handshake } from '../helpers/wire.js';
+import { handshake } from '../helpers/relay/wire.js';
+import { SECRET, type ServiceProcess, serviceProcess } from '../helpers/service/service.js';
 
 t.setTimeout(300_000);
 
@@ -72,10 +72,10 @@ t.test('the process with few descriptors', { skip: isLinux ? false : 'reads /pro
       const { radios, number, people } = await s.crew(t, 2, { name });
       const [talker, listener] = radios;
       const [ann] = people;
-      const crowd: Socket[] = [];
+      const sockets: Socket[] = [];
       do {
-        crowd.push(...(await Promise.all(Array.from({ length: WAVE }, () => stranger(t, address, first)))));
-      } while (crowd.length < DESCRIPTORS || (await isLetIn(t, address)));
+        sockets.push(...(await Promise.all(Array.from({ length: WAVE }, () => stranger(t, address, first)))));
+      } while (sockets.length < DESCRIPTORS || (await isLetIn(t, address)));
       t.ok((await s.descriptors()) < DESCRIPTORS - 20, 'descriptors are left');
       const other = address === s.ws ? s.rest : s.ws;
       t.equal(await isLetIn(t, other), true, 'the other port has a share of its own');
@@ -94,7 +94,7 @@ t.test('the process with few descriptors', { skip: isLinux ? false : 'reads /pro
       );
       t.ok(busiest < 0.5, `the busiest thread ran ${Math.round(busiest * 100)} % of the time`);
 
-      for (const socket of crowd) socket.destroy();
+      for (const socket of sockets) socket.destroy();
       await eventually(async () => assert.ok((await ann.radio()).welcome));
       t.equal((await ann.call('GET', '/talkgroups')).status, 200);
     });

@@ -1,7 +1,7 @@
 // Signals under load, a process that stood still, and a clock that jumps.
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
-import { connect, type Radio, service, serviceProcess } from '../helpers/service.js';
+import { connect, type Radio, service, serviceProcess } from '../helpers/service/service.js';
 
 t.setTimeout(120_000);
 t.jobs = 3; // two of them mostly wait
@@ -22,7 +22,7 @@ t.test(
     for (const radio of radios) talkOn(t, radio, number);
     await radios[0].hearsFrames(20);
 
-    // Until the last socket is closed the REST door is open, so whatever was sent by then has its answer.
+    // Until the last socket is closed REST listens, so whatever was sent by then has its answer.
     let closedAll = false;
     const failures: string[] = [];
     const counts = { answered: 0, whileClosing: 0, tooLate: 0 };

@@ -1,12 +1,12 @@
 // Throws in each callback of the relay: the error ends one session and nothing else.
 import t from 'tap';
-import { type Person, type Radio, serviceProcess } from '../helpers/service.js';
-import { receptionMethods, sessionMethods } from '../helpers/throwing-sessions.js';
+import { type Person, type Radio, serviceProcess } from '../helpers/service/service.js';
+import { receptionMethods, sessionMethods } from '../helpers/service/throwing-sessions.js';
 
 t.setTimeout(60_000);
 
-const PRELOAD = new URL('../helpers/throwing-sessions.js', import.meta.url).href;
-const REPEATING = new URL('../helpers/repeating-error.js', import.meta.url).href;
+const PRELOAD = new URL('../helpers/service/throwing-sessions.js', import.meta.url).href;
+const REPEATING = new URL('../helpers/service/repeating-error.js', import.meta.url).href;
 const INTERNAL = { code: 1011, reason: 'internal error' };
 
 /** What makes the engine, or the relay's timer, call it for that radio; pings behind frames and their answers come by themselves. */

@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import fc from 'fast-check';
 import type { ClientMessageType } from '../../src/protocol/client-messages.js';
 import { END, encodeFrame, PAYLOAD_BYTES_MAX, START } from '../../src/protocol/frame.js';
-import { BINARY, TEXT, wireFrame } from '../helpers/wire-frames.js';
+import { BINARY, TEXT, wireFrame } from '../helpers/relay/wire-frames.js';
 import { damage, jsonNear, seldom } from './bad-values.js';
 import { commands } from './commands.js';
 import { NEVER_RELAYED, SENDER_FORGED_MIN } from './innocents.js';

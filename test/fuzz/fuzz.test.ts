@@ -2,7 +2,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
-import { freshDatabase } from '../helpers/cluster.js';
+import { freshDatabase } from '../helpers/database/cluster.js';
 import { type Route, routesOf } from './api.js';
 import { fuzz } from './fuzz.js';
 import { faultsOfAnswers, forgottenRoutes, fuzzRest } from './rest.js';

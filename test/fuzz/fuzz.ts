@@ -1,4 +1,4 @@
-// One run: a service of its own, a scene, what was generated for both of its doors, and what became of it.
+// One run: a service of its own, a scene, what was generated for REST and for the relay, and what became of it.
 import { type Memory, readMemory } from '../../bench/machine/held-memory.js';
 import { type Route, routesOf } from './api.js';
 import { talkOn } from './innocents.js';

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import fc from 'fast-check';
 import { decodeFrames } from '../../src/protocol/bundle.js';
 import { closes } from '../../src/protocol/closes.js';
-import { faultIn } from '../helpers/heard-message.js';
+import { faultIn } from '../helpers/relay/heard-message.js';
 import {
   BINARY,
   CLOSE,
@@ -12,7 +12,7 @@ import {
   type Received,
   TEXT,
   wireFrame,
-} from '../helpers/wire-frames.js';
+} from '../helpers/relay/wire-frames.js';
 import { type Conversation, conversations, type Packets, SLICED_BYTES_MAX } from './conversations.js';
 import { writeEach } from './http-wire.js';
 import { NEVER_RELAYED, SENDER_FORGED_MIN } from './innocents.js';

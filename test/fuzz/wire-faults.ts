@@ -9,7 +9,7 @@ import {
   TEXT,
   type WireFrame,
   wireFrame,
-} from '../helpers/wire-frames.js';
+} from '../helpers/relay/wire-frames.js';
 import { NEVER_RELAYED } from './innocents.js';
 import { MASK, printedAs, type Step } from './steps.js';
 

@@ -1,7 +1,7 @@
 // Runs a command with a PostgreSQL server for its tests: node dist/test/helpers/run.js <command> [arguments...]
 import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
-import { startThrowaway } from './throwaway.js';
+import { startThrowaway } from './database/throwaway.js';
 
 let running: ChildProcess | undefined;
 let interruptedBy: NodeJS.Signals | null = null;

@@ -4,7 +4,7 @@ import { verify } from '@node-rs/bcrypt';
 import t from 'tap';
 import { addAdmin, ensureAdmin, revokeUser } from '../../src/auth/store.js';
 import { deadlineIn } from '../../src/db/deadline.js';
-import { type Answer, PASSWORD, PASSWORD_HASH, type Service, service } from '../helpers/rest.js';
+import { type Answer, PASSWORD, PASSWORD_HASH, type Service, service } from '../helpers/http/rest.js';
 
 t.setTimeout(120_000);
 
@@ -228,7 +228,7 @@ t.test(
   },
 );
 
-t.test('a disabled device keeps its users out by every door until it is enabled', async (t) => {
+t.test('a disabled device keeps its users out everywhere until it is enabled', async (t) => {
   const s = await service(t);
   const disabled = { status: 401, body: { error: 'device disabled' } };
   const setActive = (active: boolean) => s.admin.patch(`/devices/${s.radio.deviceId}/status`, { active });

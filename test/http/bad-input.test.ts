@@ -12,7 +12,7 @@ import {
   PASSWORD_HASH,
   type Service,
   service,
-} from '../helpers/rest.js';
+} from '../helpers/http/rest.js';
 
 const UNKNOWN = randomUUID();
 

@@ -7,11 +7,17 @@ import { connect as connectTo } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
 import { askToReload } from '../../src/tls/reload.js';
-import { certificateFolder, issue, type Pair, presentedAt, shakenHands } from '../helpers/certificates.js';
-import { migratedDatabase } from '../helpers/cluster.js';
+import { migratedDatabase } from '../helpers/database/cluster.js';
 import { eventually } from '../helpers/eventually.js';
-import { readExposition } from '../helpers/exposition.js';
-import { connect, runCommand, type Service, service, serviceProcess } from '../helpers/service.js';
+import { scrape } from '../helpers/http/exposition.js';
+import {
+  certificateFolder,
+  issue,
+  type Pair,
+  presentedAt,
+  shakenHands,
+} from '../helpers/network/certificates.js';
+import { connect, runCommand, type Service, service, serviceProcess } from '../helpers/service/service.js';
 
 /** In place of the minute. */
 const LOOK = { certificateLookMs: 20 };
@@ -133,7 +139,7 @@ t.test('the metric says for each listener how long its certificate is valid', as
   const { settings, swap } = await certificateFolder(t, hour);
   const s = await service(t, settings, undefined, LOOK);
   const remainingS = async () => {
-    const { series } = readExposition(await (await fetch(s.metrics)).text());
+    const { series } = await scrape(s.metrics);
     const name = 'talkgroup_tls_certificate_remaining_seconds';
     return ['rest', 'relay', 'relay_without_sni'].map((one) => series.get(`${name}{listener="${one}"}`));
   };

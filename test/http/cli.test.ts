@@ -4,7 +4,7 @@ import { chmod, mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { runCommand, service } from '../helpers/service.js';
+import { runCommand, service } from '../helpers/service/service.js';
 
 /** One command beside a service that has this database. */
 const run = (DATABASE_URL: string, args: readonly string[], { input = '', PORT = '1' } = {}) =>

@@ -4,7 +4,7 @@ import t from 'tap';
 import { deadlineIn } from '../../src/db/deadline.js';
 import { storeFixes } from '../../src/gps/store.js';
 import type { DeviceId } from '../../src/ids.js';
-import { service } from '../helpers/rest.js';
+import { service } from '../helpers/http/rest.js';
 
 t.setTimeout(120_000);
 

@@ -1,4 +1,4 @@
-// Emergencies by REST and in the store both doors share: raised once, seen by who may, cleared once.
+// Emergencies by REST and in the store that REST and relay share: raised once, seen by who may, cleared once.
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { deadlineIn } from '../../src/db/deadline.js';
@@ -6,7 +6,7 @@ import { type Notice, noticeOf } from '../../src/db/notice.js';
 import { accountsOf, talkgroupsOf } from '../../src/directory/store.js';
 import { type Raise, raiseEmergency } from '../../src/emergencies/store.js';
 import type { TalkgroupId, UserId } from '../../src/ids.js';
-import { type AccountCaller, type Service, service, until } from '../helpers/rest.js';
+import { type AccountCaller, type Service, service, until } from '../helpers/http/rest.js';
 
 t.setTimeout(120_000);
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import t from 'tap';
 import { eventually } from '../helpers/eventually.js';
-import { PASSWORD, service } from '../helpers/rest.js';
+import { PASSWORD, service } from '../helpers/http/rest.js';
 
 t.setTimeout(60_000);
 

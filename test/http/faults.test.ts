@@ -1,11 +1,11 @@
-// The service when something around it fails, and the doors that are only opened by configuration.
+// The service when something around it fails, and the addresses that are served only by configuration.
 import fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
 import t, { type Test } from 'tap';
 import { AppError } from '../../src/errors.js';
 import { answersMsMax, unfinishedMsMax } from '../../src/http/server.js';
-import { exchange } from '../helpers/raw.js';
-import { PASSWORD_HASH, service } from '../helpers/rest.js';
+import { exchange } from '../helpers/http/raw.js';
+import { PASSWORD_HASH, service } from '../helpers/http/rest.js';
 
 t.setTimeout(120_000);
 

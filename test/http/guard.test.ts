@@ -3,8 +3,8 @@ import { createHmac, randomUUID } from 'node:crypto';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import t from 'tap';
 import type { RegisteredRoute } from '../../src/http/router.js';
-import { exchange } from '../helpers/raw.js';
-import { type Answer, type Caller, PASSWORD, SECRET, type Service, service } from '../helpers/rest.js';
+import { exchange } from '../helpers/http/raw.js';
+import { type Answer, type Caller, PASSWORD, SECRET, type Service, service } from '../helpers/http/rest.js';
 
 t.setTimeout(120_000);
 

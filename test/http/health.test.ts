@@ -6,9 +6,9 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import t, { type Test } from 'tap';
-import { runCommand } from '../helpers/service.js';
+import { runCommand } from '../helpers/service/service.js';
 
-const [certificate, key] = ['test/helpers/tls-cert.pem', 'test/helpers/tls-key.pem'];
+const [certificate, key] = ['test/helpers/network/tls-cert.pem', 'test/helpers/network/tls-key.pem'];
 const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
 const hasIPv6 = addresses.some(({ address }) => address === '::1');
 const noIPv6 = hasIPv6 ? false : 'this machine has no IPv6';

@@ -1,9 +1,9 @@
-// The limits of the REST door over the wire: who is refused beyond each of them, how, and who is not.
+// The limits of the REST API over the wire: who is refused beyond each of them, how, and who is not.
 import { connect } from 'node:net';
 import t from 'tap';
 import { createPasswords } from '../../src/auth/passwords.js';
-import { exchange } from '../helpers/raw.js';
-import { type Caller, PASSWORD, PASSWORD_HASH, type Service, service, until } from '../helpers/rest.js';
+import { exchange } from '../helpers/http/raw.js';
+import { type Caller, PASSWORD, PASSWORD_HASH, type Service, service, until } from '../helpers/http/rest.js';
 
 t.setTimeout(120_000);
 
@@ -271,7 +271,7 @@ t.test('logins and registrations from two addresses leave room for a login from 
   const passwords = createPasswords({ bcrypt, waitingMax: 8 });
   const s = await service(t, { passwords, settings: { TRUST_PROXY: '127.0.0.0/8' } });
   const { login, register } = callersOf(s);
-  const crowd = ['192.0.2.1', '192.0.2.2'].flatMap((address) =>
+  const others = ['192.0.2.1', '192.0.2.2'].flatMap((address) =>
     Array.from({ length: 9 }, (_, index) =>
       index % 2 === 0 ? login('admin', PASSWORD, address) : register(`${index} at ${address}`, address),
     ),
@@ -282,7 +282,7 @@ t.test('logins and registrations from two addresses leave room for a login from 
   await until(() => passwords.figures().jobs === 7);
   free();
   t.equal((await other).status, 200);
-  t.equal((await Promise.all(crowd)).filter(({ status }) => status === 503).length, 12);
+  t.equal((await Promise.all(others)).filter(({ status }) => status === 503).length, 12);
 });
 
 t.test('an address beyond its share is answered before its body is read, another one is not', async (t) => {

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { createLog, flushed } from '../../src/log.js';
 import { eventually } from '../helpers/eventually.js';
-import { connect, SECRET, service, serviceProcess } from '../helpers/service.js';
+import { connect, SECRET, service, serviceProcess } from '../helpers/service/service.js';
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const s = await service(t, { ADMIN_PASSWORD: 'admin password' });

@@ -7,10 +7,10 @@ import { compose } from '../../src/compose.js';
 import { readConfig } from '../../src/config/config.js';
 import { createLog } from '../../src/log.js';
 import { families } from '../../src/metrics/families.js';
+import { proxiedDatabase } from '../helpers/database/proxied-database.js';
 import { eventually } from '../helpers/eventually.js';
-import { type Exposition, readExposition } from '../helpers/exposition.js';
-import { proxiedDatabase } from '../helpers/proxied-database.js';
-import { connect, SECRET, type Service, service } from '../helpers/service.js';
+import { type Exposition, readExposition } from '../helpers/http/exposition.js';
+import { connect, SECRET, type Service, service } from '../helpers/service/service.js';
 
 async function scrape({ metrics }: { metrics: string }): Promise<Exposition> {
   const response = await fetch(metrics);
@@ -182,8 +182,8 @@ for (const RELAY_THREADS of ['0', '1']) {
 t.test('METRICS_PORT serves the metrics and nothing else', async (t) => {
   const s = await service(t);
   const { origin } = new URL(s.metrics);
-  for (const door of [s.rest, s.ws.replace('ws:', 'http:')])
-    t.equal((await fetch(`${door}/metrics`)).status, 404);
+  for (const address of [s.rest, s.ws.replace('ws:', 'http:')])
+    t.equal((await fetch(`${address}/metrics`)).status, 404);
   for (const [method, path, status] of [
     ['GET', '/', 404],
     ['GET', '/healthz', 404],

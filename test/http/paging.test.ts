@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import t from 'tap';
-import { type Caller, type Service, service } from '../helpers/rest.js';
+import { type Caller, type Service, service } from '../helpers/http/rest.js';
 
 t.setTimeout(120_000);
 

@@ -6,7 +6,7 @@ import { deadlineIn } from '../../src/db/deadline.js';
 import { noticeOf } from '../../src/db/notice.js';
 import { raiseEmergency } from '../../src/emergencies/store.js';
 import type { TalkgroupId } from '../../src/ids.js';
-import { type AccountCaller, PASSWORD_HASH, type Service, service } from '../helpers/rest.js';
+import { type AccountCaller, PASSWORD_HASH, type Service, service } from '../helpers/http/rest.js';
 
 /** Of histories made up; `make prove` asks for ten times as many. */
 const RUNS = Number(process.env.PROVE_RUNS ?? 3000) / 100;

@@ -15,7 +15,7 @@ import { rewrapSecrets } from '../../src/keys/secrets.js';
 import { createKeyring, readKeys, type StoredSecret } from '../../src/keys/wrapping.js';
 import { createLog } from '../../src/log.js';
 import { createTalkgroup } from '../../src/talkgroups/store.js';
-import { runCommand, SECRET, type Service, service, serviceProcess } from '../helpers/service.js';
+import { runCommand, SECRET, type Service, service, serviceProcess } from '../helpers/service/service.js';
 
 t.setTimeout(120_000);
 
@@ -32,10 +32,14 @@ t.test(
     const { body } = await during.call('POST', '/auth/login', null, ADMIN);
     const fresh = body.jwt as string;
 
-    t.same(await doors(during, old), OPEN);
-    t.same(await doors(during, fresh), OPEN);
-    t.same(await doors(after, old), { rest: 401, relay: 'invalid token' }, 'with the old key its tokens go');
-    t.same(await doors(after, fresh), OPEN, 'new tokens are signed with the new key');
+    t.same(await answersTo(during, old), OPEN);
+    t.same(await answersTo(during, fresh), OPEN);
+    t.same(
+      await answersTo(after, old),
+      { rest: 401, relay: 'invalid token' },
+      'with the old key its tokens go',
+    );
+    t.same(await answersTo(after, fresh), OPEN, 'new tokens are signed with the new key');
   },
 );
 
@@ -43,7 +47,7 @@ const ADMIN = { username: 'admin', password: 'admin password' };
 const OPEN = { rest: 200, relay: 'open' };
 
 /** What a token is answered at REST and at the relay. */
-async function doors(node: Service, token: string) {
+async function answersTo(node: Service, token: string) {
   const { status } = await node.call('GET', '/talkgroups', token);
   const radio = await node.radioOf({ token });
   const relay = radio.welcome === null ? (await radio.closes()).reason : 'open';
@@ -59,7 +63,7 @@ t.test('a token that JWT_SECRET would reject is rejected with the previous key a
   const sign = (key: string, algorithm: 'HS256' | 'HS384' | 'HS512' = signing.algorithm) =>
     createSigner({ key, algorithm })(claims);
   const [head, payload] = sign(PREVIOUS).split('.');
-  t.same(await doors(node, sign(PREVIOUS)), OPEN);
+  t.same(await answersTo(node, sign(PREVIOUS)), OPEN);
   const forged = {
     HS384: sign(PREVIOUS, 'HS384'),
     HS512: sign(PREVIOUS, 'HS512'),
@@ -70,7 +74,7 @@ t.test('a token that JWT_SECRET would reject is rejected with the previous key a
     'a user who never was': createSigner({ key: PREVIOUS, ...signing })({ ...claims, sub: randomUUID() }),
   };
   for (const [what, token] of Object.entries(forged)) {
-    const { rest, relay } = await doors(node, token);
+    const { rest, relay } = await answersTo(node, token);
     t.equal(rest, 401, what);
     t.not(relay, 'open', what);
   }

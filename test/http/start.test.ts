@@ -18,9 +18,9 @@ import { tryLock } from '../../src/db/embedded/lock.js';
 import { NewerDatabaseError } from '../../src/db/migrate.js';
 import { ConfigError } from '../../src/errors.js';
 import { createLog } from '../../src/log.js';
-import { freshDatabase } from '../helpers/cluster.js';
+import { freshDatabase } from '../helpers/database/cluster.js';
 import { eventually } from '../helpers/eventually.js';
-import { connect, service } from '../helpers/service.js';
+import { connect, service } from '../helpers/service/service.js';
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 

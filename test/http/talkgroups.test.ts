@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import type { Notice } from '../../src/db/notice.js';
-import { service, until } from '../helpers/rest.js';
+import { service, until } from '../helpers/http/rest.js';
 
 t.setTimeout(120_000);
 

@@ -5,12 +5,12 @@ import { request } from 'node:https';
 import t from 'tap';
 import { readConfig } from '../../src/config/config.js';
 import { eventually } from '../helpers/eventually.js';
-import { connect, service, serviceProcess } from '../helpers/service.js';
+import { connect, service, serviceProcess } from '../helpers/service/service.js';
 
-const [certificate, key] = ['test/helpers/tls-cert.pem', 'test/helpers/tls-key.pem'];
+const [certificate, key] = ['test/helpers/network/tls-cert.pem', 'test/helpers/network/tls-key.pem'];
 const ca = readFileSync(certificate);
 
-t.test('both doors speak TLS', async (t) => {
+t.test('REST and the relay speak TLS', async (t) => {
   const s = await service(t, { TLS_CERT_FILE: certificate, TLS_KEY_FILE: key });
   const ann = await s.person('ann');
 

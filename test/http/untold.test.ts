@@ -1,6 +1,6 @@
 // What the service never tells: all output of a run in which everything is said, done and refused, and its metrics.
 import t from 'tap';
-import { connect, SECRET, serviceProcess } from '../helpers/service.js';
+import { connect, SECRET, serviceProcess } from '../helpers/service/service.js';
 
 const PASSWORDS = {
   admin: 'the chief is quiet',

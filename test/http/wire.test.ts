@@ -4,8 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import t, { type Test } from 'tap';
 import { eventually } from '../helpers/eventually.js';
-import { exchange, type RawAnswer } from '../helpers/raw.js';
-import { assertRefusal, PASSWORD_HASH, type Service, service } from '../helpers/rest.js';
+import { exchange, type RawAnswer } from '../helpers/http/raw.js';
+import { assertRefusal, PASSWORD_HASH, type Service, service } from '../helpers/http/rest.js';
 
 t.setTimeout(120_000);
 

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import t from 'tap';
 import { HEADER_BYTES } from '../../src/protocol/frame.js';
 import { eventually } from '../helpers/eventually.js';
-import { readExposition } from '../helpers/exposition.js';
-import { type Json, type Radio, service } from '../helpers/service.js';
-import { speech, until } from '../helpers/speech.js';
+import { scrape } from '../helpers/http/exposition.js';
+import { speech, until } from '../helpers/relay/speech.js';
+import { type Json, type Radio, service } from '../helpers/service/service.js';
 
 /** Of the account that floods; `make prove` takes 32, which is SOCKETS_PER_USER. */
 const SOCKETS = Number(process.env.FLOOD_SOCKETS ?? 5);
@@ -77,7 +77,7 @@ t.test(
       for (const warning of told) t.match(warning, { type: 'ERROR', code: 'rate_limited' });
     }
     await eventually(async () => {
-      const { series } = readExposition(await (await fetch(s.metrics)).text());
+      const { series } = await scrape(s.metrics);
       assert.ok((series.get('talkgroup_relay_frames_dropped_total{reason="over_budget"}') ?? 0) > 100);
     });
   },

@@ -1,7 +1,7 @@
 // Talk bursts: how they begin and end, what late comers are told, and that no event is missed.
 import t, { type Test } from 'tap';
 import { END } from '../../src/protocol/frame.js';
-import { type Json, type Radio, service } from '../helpers/service.js';
+import { type Json, type Radio, service } from '../helpers/service/service.js';
 
 const SILENCE_MS = 300;
 

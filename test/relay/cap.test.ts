@@ -5,8 +5,8 @@ import { connect, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { eventually } from '../helpers/eventually.js';
-import { readExposition } from '../helpers/exposition.js';
-import { type Service, service } from '../helpers/service.js';
+import { scrape } from '../helpers/http/exposition.js';
+import { type Service, service } from '../helpers/service/service.js';
 
 const OVERLOADED = { code: 1013, reason: 'overloaded' };
 const MAX = 3;
@@ -14,7 +14,7 @@ const MAX = 3;
 const REFUSED_AT_ONCE_MAX = 32;
 
 async function figures({ metrics }: Service) {
-  const { series } = readExposition(await (await fetch(metrics)).text());
+  const { series } = await scrape(metrics);
   const of = (name: string) => series.get(`talkgroup_relay_${name}`);
   return {
     open: of('connections'),
@@ -64,8 +64,8 @@ for (const RELAY_THREADS of ['0', '1']) {
 }
 
 const TLS = {
-  TLS_CERT_FILE: fileURLToPath(new URL('../../../test/helpers/tls-cert.pem', import.meta.url)),
-  TLS_KEY_FILE: fileURLToPath(new URL('../../../test/helpers/tls-key.pem', import.meta.url)),
+  TLS_CERT_FILE: fileURLToPath(new URL('../../../test/helpers/network/tls-cert.pem', import.meta.url)),
+  TLS_KEY_FILE: fileURLToPath(new URL('../../../test/helpers/network/tls-key.pem', import.meta.url)),
 };
 
 for (const [what, settings] of [
@@ -75,11 +75,11 @@ for (const [what, settings] of [
   t.test(`connections that never become a WebSocket count, and too many are closed: ${what}`, async (t) => {
     const s = await service(t, { SOCKETS_MAX: String(MAX), ...settings });
     const before = (await figures(s)).open ?? 0;
-    const room = MAX + REFUSED_AT_ONCE_MAX - before;
-    const crowd = await strangers(t, s.ws, room + 10);
-    await eventually(async () => assert.equal(crowd.filter(({ closed }) => closed).length, 10));
+    const free = MAX + REFUSED_AT_ONCE_MAX - before;
+    const others = await strangers(t, s.ws, free + 10);
+    await eventually(async () => assert.equal(others.filter(({ closed }) => closed).length, 10));
     t.match(await figures(s), { open: MAX + REFUSED_AT_ONCE_MAX, dropped: 10 });
-    for (const socket of crowd) socket.destroy();
+    for (const socket of others) socket.destroy();
     await eventually(async () => assert.equal((await figures(s)).open, before));
   });
 }

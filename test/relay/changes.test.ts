@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
 import { eventually } from '../helpers/eventually.js';
-import { type Heard, type Person, type Radio, type Service, service } from '../helpers/service.js';
+import { type Heard, type Person, type Radio, type Service, service } from '../helpers/service/service.js';
 
 const TRIALS = Number(process.env.CHANGE_TRIALS ?? 25);
 /** Each is a process of its own, a second of CPU long. */

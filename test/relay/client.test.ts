@@ -8,8 +8,8 @@ import {
   type Talk,
   type TalkState,
 } from '../../src/client/node.js';
-import { startChaosProxy } from '../helpers/chaos-proxy.js';
-import { type Person, type Service, service } from '../helpers/service.js';
+import { startChaosProxy } from '../helpers/network/chaos-proxy.js';
+import { type Person, type Service, service } from '../helpers/service/service.js';
 
 const packet = Uint8Array.of(0x08, 1, 2, 3);
 

@@ -1,6 +1,6 @@
 // A restart: who is told when, in what order sockets are closed, and what still works meanwhile.
 import t from 'tap';
-import { connect, type Radio, service, serviceProcess } from '../helpers/service.js';
+import { connect, type Radio, service, serviceProcess } from '../helpers/service/service.js';
 
 t.setTimeout(120_000);
 t.jobs = 4; // each is a process of its own that has to start first

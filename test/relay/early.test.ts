@@ -6,8 +6,15 @@ import t, { type Test } from 'tap';
 import type { WebSocket } from 'ws';
 import { END, encodeFrame, START } from '../../src/protocol/frame.js';
 import { eventually } from '../helpers/eventually.js';
-import { readExposition } from '../helpers/exposition.js';
-import { connect, type Json, type Person, type Radio, type Service, service } from '../helpers/service.js';
+import { scrape } from '../helpers/http/exposition.js';
+import {
+  connect,
+  type Json,
+  type Person,
+  type Radio,
+  type Service,
+  service,
+} from '../helpers/service/service.js';
 
 const s = await service(t);
 const onlooker = await s.admin.radio();
@@ -58,7 +65,7 @@ const answers = (from: number, to: number, answer: string) =>
   Array.from({ length: to - from + 1 }, (_, index) => `${from + index} ${answer}`);
 
 async function seriesOf({ metrics }: Pick<Service, 'metrics'>) {
-  const { series } = readExposition(await (await fetch(metrics)).text());
+  const { series } = await scrape(metrics);
   return (name: string) => series.get(`talkgroup_relay_${name}`) ?? 0;
 }
 

@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { EMERGENCY, START } from '../../src/protocol/frame.js';
+import { throughProxy } from '../helpers/database/proxied-database.js';
 import { eventually } from '../helpers/eventually.js';
-import { throughProxy } from '../helpers/proxied-database.js';
-import { type Json, type Person, type Radio, service } from '../helpers/service.js';
+import { type Json, type Person, type Radio, service } from '../helpers/service/service.js';
 
 t.setTimeout(120_000);
 

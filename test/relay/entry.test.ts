@@ -1,13 +1,13 @@
-// Who gets in: tokens, accounts and requests at the WebSocket's door, and what those who do get in are told first.
+// Who gets in: tokens, accounts and requests at the WebSocket's port, and what those who do get in are told first.
 import { createHmac, generateKeyPairSync, randomUUID, sign as signWith } from 'node:crypto';
 import postgres from 'postgres';
 import t from 'tap';
 import type { UserId } from '../../src/ids.js';
 import { encodeFrame, START } from '../../src/protocol/frame.js';
-import { clusterUrl } from '../helpers/cluster.js';
-import { exchange } from '../helpers/raw.js';
-import { connect, SECRET, service, serviceProcess } from '../helpers/service.js';
-import { BINARY, handshake, TEXT, wire, wireFrame } from '../helpers/wire.js';
+import { clusterUrl } from '../helpers/database/cluster.js';
+import { exchange } from '../helpers/http/raw.js';
+import { BINARY, handshake, TEXT, wire, wireFrame } from '../helpers/relay/wire.js';
+import { connect, SECRET, service, serviceProcess } from '../helpers/service/service.js';
 
 const SOCKETS_PER_USER = 4;
 const s = await service(t, { SOCKETS_PER_USER: String(SOCKETS_PER_USER) });
@@ -147,9 +147,10 @@ t.test("WELCOME tells who one is and all of one's talkgroups, with these keys an
   for (let i = 0; i < 2; i++) await s.admin.post('/keys/rotate', { talkgroup_id: beta.id });
   const other = await gil.radio();
   const before = Date.now();
-  const { welcome } = await gus.radio();
+  const { welcome, arrivals } = await gus.radio();
   t.ok(welcome);
   if (welcome === null) return;
+  t.equal(arrivals[0], welcome, 'first of all');
 
   const { server_time, session, talkgroups, resume_token, ...rest } = welcome;
   t.strictSame(rest, {
@@ -362,7 +363,8 @@ t.test('a token never stands in the log, however it arrives and however much is 
   ]) {
     await exchange(portOf(own.ws), [request], 1);
   }
-  for (const door of [own.rest, own.ws.replace('ws:', 'http:')]) await fetch(`${door}/ws?token=${leo.token}`);
+  for (const address of [own.rest, own.ws.replace('ws:', 'http:')])
+    await fetch(`${address}/ws?token=${leo.token}`);
   await leo.get('/talkgroups');
   await leo.call('GET', '/devices');
   radio.socket.terminate();

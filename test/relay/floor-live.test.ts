@@ -15,7 +15,7 @@ import {
   type Outcome,
   userIdOf,
   watchFloor,
-} from '../helpers/floor-onlooker.js';
+} from '../helpers/relay/floor-onlooker.js';
 import {
   type Heard,
   isUnconfirmed,
@@ -24,7 +24,7 @@ import {
   type Radio,
   type Service,
   service,
-} from '../helpers/service.js';
+} from '../helpers/service/service.js';
 
 const RUNS = Number(process.env.PROVE_RUNS ?? 3000) / 30;
 /** Histories under way at the same time, each in a talkgroup of its own: they wait more than they work. */
@@ -138,12 +138,14 @@ const some = (maxLength: number) => fc.subarray([...RADIOS.keys()], { minLength:
 const history: fc.Arbitrary<History> = fc
   .record({
     settings,
-    crowd: fc.oneof(some(3), some(RADIOS.length)),
+    chosen: fc.oneof(some(3), some(RADIOS.length)),
     acts: fc.array(act, { minLength: 10, maxLength: 60, size: 'max' }),
   })
-  .map(({ settings, crowd, acts }) => ({
+  .map(({ settings, chosen, acts }) => ({
     settings,
-    acts: acts.map((act) => ('radio' in act ? { ...act, radio: crowd[act.radio % crowd.length] ?? 0 } : act)),
+    acts: acts.map((act) =>
+      'radio' in act ? { ...act, radio: chosen[act.radio % chosen.length] ?? 0 } : act,
+    ),
   }));
 
 /** One that is always played: a hundred random ones may have no priority that takes a floor. */

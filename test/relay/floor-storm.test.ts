@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { START } from '../../src/protocol/frame.js';
-import { type Heard, type Json, type Radio, type Service, service } from '../helpers/service.js';
+import { type Heard, type Json, type Radio, type Service, service } from '../helpers/service/service.js';
 
 const RUNS = Number(process.env.PROVE_RUNS ?? 3000) / 100;
 t.setTimeout(60_000 + RUNS * 2000);

@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap';
 import { END, START } from '../../src/protocol/frame.js';
 import { eventually } from '../helpers/eventually.js';
-import { type Json, type Radio, service } from '../helpers/service.js';
+import { type Json, type Radio, service } from '../helpers/service/service.js';
 
 t.setTimeout(120_000);
 

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { EMERGENCY, ENCRYPTED, END, encodeFrame, HEADER_BYTES, START } from '../../src/protocol/frame.js';
-import { type Radio, service } from '../helpers/service.js';
+import { type Radio, service } from '../helpers/service/service.js';
 
 const FUZZ_RUNS = Number(process.env.PROVE_RUNS ?? 3000) / 100;
 

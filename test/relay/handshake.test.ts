@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import t from 'tap';
-import { ask, handshake, open, serviceOnTheWire, TEXT, wireFrame } from '../helpers/wire.js';
+import { ask, handshake, open, serviceOnTheWire, TEXT, wireFrame } from '../helpers/relay/wire.js';
 
 /** The example of section 1.3. */
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ==';

@@ -4,9 +4,9 @@ import type { Socket } from 'node:net';
 import t, { type Test } from 'tap';
 import { decodeFrames } from '../../src/protocol/bundle.js';
 import { END, KIND_BUNDLE } from '../../src/protocol/frame.js';
-import { exactLagsIn, hearsAgain, isFrame, lagCount } from '../helpers/hearing.js';
-import { type Json, type Person, type Radio, service } from '../helpers/service.js';
-import { FRAMES_PER_SECOND, speech, until } from '../helpers/speech.js';
+import { exactLagsIn, hearsAgain, isFrame, lagCount } from '../helpers/relay/hearing.js';
+import { FRAMES_PER_SECOND, speech, until } from '../helpers/relay/speech.js';
+import { type Json, type Person, type Radio, service } from '../helpers/service/service.js';
 
 t.setTimeout(120_000);
 t.jobs = 7;

@@ -1,6 +1,6 @@
 // Names and answers in any letters, as bytes on the wire: a client drops a connection whose text is not UTF-8.
 import t from 'tap';
-import { service } from '../helpers/service.js';
+import { service } from '../helpers/service/service.js';
 
 /** One byte, two, three and four in UTF-8. The engine keeps the first two in a string of one byte a letter. */
 const NAMES = ['ascii', 'é', 'José Ñandú', 'Ørsted ÿ', 'Жанна', '漢字', '😀', 'é and 😀', '\u{10ffff}'];

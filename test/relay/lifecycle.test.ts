@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { connect as connectTcp } from 'node:net';
 import t from 'tap';
 import { encodeFrame } from '../../src/protocol/frame.js';
-import { freshDatabase } from '../helpers/cluster.js';
+import { freshDatabase } from '../helpers/database/cluster.js';
+import { throughProxy } from '../helpers/database/proxied-database.js';
 import { eventually } from '../helpers/eventually.js';
-import { throughProxy } from '../helpers/proxied-database.js';
-import { connect, service, serviceProcess } from '../helpers/service.js';
-import { BINARY, handshake, wireFrame } from '../helpers/wire.js';
+import { BINARY, handshake, wireFrame } from '../helpers/relay/wire.js';
+import { connect, service, serviceProcess } from '../helpers/service/service.js';
 
 const CUTS = Number(process.env.CONNECTION_CUTS ?? 500);
 

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import t from 'tap';
 import { encodeFrame } from '../../src/protocol/frame.js';
-import { freshDatabase } from '../helpers/cluster.js';
+import { freshDatabase } from '../helpers/database/cluster.js';
+import { throughProxy } from '../helpers/database/proxied-database.js';
 import { eventually } from '../helpers/eventually.js';
-import { readExposition } from '../helpers/exposition.js';
-import { throughProxy } from '../helpers/proxied-database.js';
-import { type Person, type Service, service } from '../helpers/service.js';
-import { BINARY, wire, wireFrame } from '../helpers/wire.js';
+import { scrape } from '../helpers/http/exposition.js';
+import { BINARY, wire, wireFrame } from '../helpers/relay/wire.js';
+import { type Person, type Service, service } from '../helpers/service/service.js';
 
 /** A talkgroup of so many people with names of their own. */
 async function group(s: Service, name: string, count: number) {
@@ -38,7 +38,7 @@ t.test(
 
 /** Sockets of sessions that were closed, by the reason they are counted under. */
 async function closedFor({ metrics }: Service, reason: string): Promise<number | undefined> {
-  const { series } = readExposition(await (await fetch(metrics)).text());
+  const { series } = await scrape(metrics);
   return series.get(`talkgroup_relay_closes_total{reason="${reason}"}`);
 }
 
@@ -123,7 +123,7 @@ t.test(
 
 t.test('a snapshot lists 32 talkers and counts all', async (t) => {
   const s = await service(t, { TALKERS_MAX: '33' });
-  const { people, number } = await group(s, 'crowd', 34);
+  const { people, number } = await group(s, 'many', 34);
   const [late, ...talkers] = people;
   const radios = await radiosOf(talkers);
   for (const radio of radios) radio.speaks(number, 'all at once', { start: true });

@@ -1,6 +1,6 @@
 // A radio that does not read for a while, and what it is told when it reads again.
 import t from 'tap';
-import { type Json, service } from '../helpers/service.js';
+import { type Json, service } from '../helpers/service/service.js';
 
 /** More than kernel and engine hold for one socket: 3.7 MB were measured. */
 const FRAMES = 12_000;

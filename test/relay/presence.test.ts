@@ -1,6 +1,6 @@
 // Who is there: PRESENCE for those who asked to be told, and MEMBERS page by page.
 import t from 'tap';
-import { type Json, type Radio, service } from '../helpers/service.js';
+import { type Json, type Radio, service } from '../helpers/service/service.js';
 
 t.setTimeout(120_000);
 // These wait more than they work: side by side they take as long as the longest few.
@@ -190,8 +190,8 @@ t.test(
 );
 
 t.test('a page has 100 by default and 200 at most', { buffered: true }, async (t) => {
-  const ann = await s.person('crowd');
-  const group = await s.talkgroup('crowd', ann);
+  const ann = await s.person('many');
+  const group = await s.talkgroup('many', ann);
   const radios = await Promise.all(Array.from({ length: 104 }, () => ann.radio()));
   const [a, b, c] = radios as [Radio, Radio, Radio];
   const page = await members(a, group);

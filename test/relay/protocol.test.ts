@@ -6,8 +6,8 @@ import { clientMessages } from '../../src/protocol/client-messages.js';
 import { closes } from '../../src/protocol/closes.js';
 import { denials, ends, errors, revocations } from '../../src/protocol/codes.js';
 import { serverMessages } from '../../src/protocol/server-messages.js';
-import { hold } from '../helpers/conversation.js';
-import { presetsOf, readsOf } from '../helpers/declarations.js';
+import { presetsOf, readsOf } from '../helpers/code/declarations.js';
+import { hold } from '../helpers/pages/conversation.js';
 import {
   codesIn,
   type Example,
@@ -17,8 +17,8 @@ import {
   notShownMessages,
   page,
   table,
-} from '../helpers/protocol-page.js';
-import { type Json, service } from '../helpers/service.js';
+} from '../helpers/pages/protocol-page.js';
+import { type Json, service } from '../helpers/service/service.js';
 
 // They wait more than they work: side by side they take as long as the longest, which is 10 s.
 t.jobs = examples.length;

@@ -1,7 +1,7 @@
 // What a resumed session is told of floor and queue, and how long its burst waits for the next frame.
 import t, { type Test } from 'tap';
-import { dies } from '../helpers/lost-sockets.js';
-import { type Json, type Radio, service } from '../helpers/service.js';
+import { dies } from '../helpers/relay/lost-sockets.js';
+import { type Json, type Radio, service } from '../helpers/service/service.js';
 
 t.setTimeout(120_000);
 // These wait more than they work.

@@ -2,11 +2,11 @@
 import { once } from 'node:events';
 import t, { type Test } from 'tap';
 import { encodeFrame } from '../../src/protocol/frame.js';
-import { readExposition } from '../helpers/exposition.js';
-import { dies } from '../helpers/lost-sockets.js';
-import { throughProxy } from '../helpers/proxied-database.js';
-import { connect, type Json, type Radio, service } from '../helpers/service.js';
-import { BINARY, wire, wireFrame } from '../helpers/wire.js';
+import { throughProxy } from '../helpers/database/proxied-database.js';
+import { scrape } from '../helpers/http/exposition.js';
+import { dies } from '../helpers/relay/lost-sockets.js';
+import { BINARY, wire, wireFrame } from '../helpers/relay/wire.js';
+import { connect, type Json, type Radio, service } from '../helpers/service/service.js';
 
 t.setTimeout(120_000);
 // These wait more than they work: side by side they take as long as the longest few.
@@ -467,7 +467,7 @@ t.test(
     const own = await service(t);
     const ann = await own.person('books');
     const figures = async () => {
-      const { series } = readExposition(await (await fetch(own.metrics)).text());
+      const { series } = await scrape(own.metrics);
       const sumOf = (name: string) =>
         [...series].reduce(
           (sum, [key, value]) => (key.startsWith(`talkgroup_relay_${name}`) ? sum + value : sum),
@@ -518,7 +518,7 @@ t.test('with room for few: who is kept, and who counts', { buffered: true }, asy
       resumed.push(welcome?.resumed);
     }
     t.same(resumed, [false, true, true]);
-    const { series } = readExposition(await (await fetch(few.metrics)).text());
+    const { series } = await scrape(few.metrics);
     t.equal(series.get('talkgroup_relay_sessions_forgotten_total'), 1);
   });
 

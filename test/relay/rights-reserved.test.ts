@@ -1,7 +1,7 @@
 // Statements that clients cause, and reads of rights that must not wait behind them.
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { service } from '../helpers/service.js';
+import { service } from '../helpers/service/service.js';
 
 t.setTimeout(120_000);
 

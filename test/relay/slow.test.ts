@@ -2,9 +2,10 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { type ChaosProxy, startChaosProxy } from '../helpers/chaos-proxy.js';
 import { eventually } from '../helpers/eventually.js';
-import { readExposition } from '../helpers/exposition.js';
+import { scrape } from '../helpers/http/exposition.js';
+import { type ChaosProxy, startChaosProxy } from '../helpers/network/chaos-proxy.js';
+import { narrowLink } from '../helpers/network/narrow-link.js';
 import {
   around,
   exactLagsIn,
@@ -15,8 +16,8 @@ import {
   lagsIn,
   newestOf,
   runsOf,
-} from '../helpers/hearing.js';
-import { narrowLink } from '../helpers/narrow-link.js';
+} from '../helpers/relay/hearing.js';
+import { FRAMES_PER_SECOND, relayClock, speech, undisturbed, until } from '../helpers/relay/speech.js';
 import {
   connect,
   type Heard,
@@ -27,8 +28,7 @@ import {
   type ServiceProcess,
   service,
   serviceProcess,
-} from '../helpers/service.js';
-import { FRAMES_PER_SECOND, relayClock, speech, undisturbed, until } from '../helpers/speech.js';
+} from '../helpers/service/service.js';
 
 /** `make prove` takes 500. A tenth of them stops. */
 const LISTENERS = Number(process.env.SLOW_LISTENERS ?? 100);
@@ -583,7 +583,7 @@ const hasJoined = (onlooker: Radio, { session }: Radio, talkgroupId: string) =>
 
 /** Times that the engine had no room for something. */
 async function overruns({ metrics }: Service): Promise<number> {
-  const { series } = readExposition(await (await fetch(metrics)).text());
+  const { series } = await scrape(metrics);
   return series.get('talkgroup_relay_overruns_total') ?? Number.NaN;
 }
 

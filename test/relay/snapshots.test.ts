@@ -1,10 +1,10 @@
 // What one message tells of talkgroups: bounded whatever is stored, in parts that a narrow link keeps up with.
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { lagCount } from '../helpers/hearing.js';
-import { narrowLink } from '../helpers/narrow-link.js';
-import { connect, type Json, type Radio, type Service, service } from '../helpers/service.js';
-import { FRAMES_PER_SECOND, speech, until } from '../helpers/speech.js';
+import { narrowLink } from '../helpers/network/narrow-link.js';
+import { lagCount } from '../helpers/relay/hearing.js';
+import { FRAMES_PER_SECOND, speech, until } from '../helpers/relay/speech.js';
+import { connect, type Json, type Radio, type Service, service } from '../helpers/service/service.js';
 
 /** `make prove` takes 1,000. */
 const TALKGROUPS = Number(process.env.SNAPSHOT_TALKGROUPS ?? 100);

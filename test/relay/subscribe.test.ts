@@ -1,7 +1,7 @@
 // What a session hears: modes of subscription, snapshots and SYNC, and what is refused of them.
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { type Json, type Radio, service } from '../helpers/service.js';
+import { type Json, type Radio, service } from '../helpers/service/service.js';
 
 t.setTimeout(120_000);
 
@@ -27,48 +27,6 @@ async function speak(radio: Radio, { number }: { number: number }, text: string)
   radio.speaks(number, text, { start: true, end: true });
   await radio.settled();
 }
-
-t.test('WELCOME says who one is, what one may send, and how one comes back', async (t) => {
-  const ann = await s.person('welcome-ann', { serial: 'welcome-SN' });
-  const group = await s.talkgroup('welcome', ann);
-  const before = Date.now();
-  const { welcome, arrivals } = await ann.radio();
-  t.equal(arrivals[0], welcome, 'first of all');
-  const { session, resume_token, server_time, talkgroups, ...rest } = welcome ?? ({} as Json);
-  t.same(rest, {
-    type: 'WELCOME',
-    protocol: 1,
-    user_id: ann.id,
-    username: 'welcome-ann',
-    device_id: ann.device,
-    resumed: false,
-    limits: {
-      ...{ frame_bytes: 1024, frames_per_second: 110, user_frames_per_second: 220 },
-      ...{ user_bytes_per_second: 65_536, talks_per_user: 2, talkers_max: 32 },
-      ...{ text_bytes: 8192, backlog_ms: 1000 },
-    },
-    talkgroups_total: 1,
-  });
-  t.ok(Number.isInteger(session));
-  t.ok(typeof resume_token === 'string' && Buffer.from(resume_token, 'base64url').length === 16, '128 bits');
-  t.ok((server_time as number) >= before && (server_time as number) <= Date.now());
-  t.same(talkgroups, [
-    {
-      talkgroup_id: group.id,
-      number: group.number,
-      name: 'welcome',
-      rotation_counter: 0,
-      floor_mode: 'open',
-      max_talk_ms: 60_000,
-      event: 0,
-      talkers: [],
-      talkers_total: 0,
-      emergencies: [],
-      emergencies_total: 0,
-      online: 1,
-    },
-  ]);
-});
 
 t.test('the same snapshot comes with WELCOME, SUBSCRIBED, SYNCED and TALKGROUP_JOINED', async (t) => {
   const group = await s.crew(t, 3, { name: 'snapshot', floor_mode: 'single', max_talk_ms: 90_000 });

@@ -1,7 +1,7 @@
 // Speech between radios: what is relayed, to whom, and what everybody hears about it.
 import t from 'tap';
 import { END, START } from '../../src/protocol/frame.js';
-import { service } from '../helpers/service.js';
+import { service } from '../helpers/service/service.js';
 
 for (const threads of ['1', '0']) {
   t.test(`with RELAY_THREADS=${threads} a frame reaches every other member and nobody else`, async (t) => {

@@ -11,7 +11,7 @@ import t, { type Test } from 'tap';
 import { readOpus, writeOpus } from '../../src/client/audio/ogg.js';
 import { createRadio } from '../../src/client/node.js';
 import { listenToFile, talkFile } from '../../src/client/terminal/terminal.js';
-import { service } from '../helpers/service.js';
+import { service } from '../helpers/service/service.js';
 
 async function setUp(t: Test) {
   const s = await service(t);
@@ -146,8 +146,8 @@ t.test(
 
 t.test('a radio that cannot connect prints the cause', async (t) => {
   const tls = {
-    cert: readFileSync('test/helpers/tls-cert.pem'),
-    key: readFileSync('test/helpers/tls-key.pem'),
+    cert: readFileSync('test/helpers/network/tls-cert.pem'),
+    key: readFileSync('test/helpers/network/tls-key.pem'),
   };
   const [secure, plain] = [createTlsServer(tls), createServer((_request, response) => response.end())];
   for (const server of [secure, plain]) {

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import fc from 'fast-check';
 import t from 'tap';
-import { type Radio, service } from '../helpers/service.js';
+import { type Radio, service } from '../helpers/service/service.js';
 
 t.test('control messages', { timeout: 120_000 }, async (t) => {
   const s = await service(t);

@@ -17,7 +17,7 @@ import {
   type WireFrame,
   wire,
   wireFrame,
-} from '../helpers/wire.js';
+} from '../helpers/relay/wire.js';
 
 const FUZZ_RUNS = Number(process.env.PROVE_RUNS ?? 3000) / 100;
 

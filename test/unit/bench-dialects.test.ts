@@ -7,7 +7,7 @@ import { openMqtt } from '../../bench/radios/dialects/mqtt.js';
 import { openNats } from '../../bench/radios/dialects/nats.js';
 import { openSocketIo } from '../../bench/radios/dialects/socket-io.js';
 import { openPlain, openRelay } from '../../bench/radios/dialects/websocket.js';
-import { BINARY, CLOSE, PING, PONG, TEXT, wireFrame } from '../helpers/wire.js';
+import { BINARY, CLOSE, PING, PONG, TEXT, wireFrame } from '../helpers/relay/wire.js';
 
 /** One protocol as its server speaks it to a radio in room 7, written down from its specification. */
 interface Script {

@@ -1,18 +1,17 @@
 // What all sockets of one user together may send, on a clock of the test's own.
 import t, { type Test } from 'tap';
-import type { TalkgroupId, UserId } from '../../src/ids.js';
+import type { TalkgroupId } from '../../src/ids.js';
 import { END, encodeFrame, START } from '../../src/protocol/frame.js';
-import type { Peer } from '../../src/relay/delivery/peer.js';
-import { relayAlone, seated } from '../helpers/relay-alone.js';
+import { claimsOf, quietPeer, relayAlone, seated } from '../helpers/relay/relay-alone.js';
+import { accountRow, talkgroupRow } from '../helpers/relay/rows.js';
 
 /** All that a radio is told: its own messages, and what is published to the talkgroups. */
 type Message = { readonly type: string; readonly code?: string; readonly session?: number };
 
 const TALKGROUPS = 10;
-const memberships = Array.from({ length: TALKGROUPS }, (_, index) => ({
-  ...{ id: `talkgroup ${index + 1}` as TalkgroupId, number: index + 1, name: '', rotation_counter: 0 },
-  ...{ floor_mode: 'open' as const, max_talk_ms: 0, emergencies: [], site: 'depot' },
-}));
+const memberships = Array.from({ length: TALKGROUPS }, (_, index) =>
+  talkgroupRow({ id: `talkgroup ${index + 1}` as TalkgroupId, number: index + 1, name: '' }),
+);
 
 /** A relay without an engine in which everybody is in all talkgroups; time passes only by `pass`. */
 function relayOf(t: Test) {
@@ -21,11 +20,7 @@ function relayOf(t: Test) {
   const published: Message[] = [];
   const relay = relayAlone(t, {
     reads: {
-      accountsOf: async (ids) =>
-        ids.map((id) => ({
-          ...{ id, username: id, role: 'user' as const, valid_from: 0, device_id: null, device_active: true },
-          memberships,
-        })),
+      accountsOf: async (ids) => ids.map((id) => accountRow(id, { memberships })),
       talkgroupsOf: async () => [],
     },
     takeNumber: () => ++number,
@@ -39,19 +34,13 @@ function relayOf(t: Test) {
 
   async function socket(username: string) {
     const told: Message[] = [];
-    const peer: Peer = {
+    const peer = quietPeer({
       send: (text) => told.push(JSON.parse(String(text))) && 1,
-      publish: () => true,
-      subscribe: () => true,
-      unsubscribe: () => true,
-      ping: () => 1,
-      getUserData: () => ({ session: null }),
       end(_code, reason) {
         if (reason !== 'restart') t.fail(reason);
       },
-    };
-    const claims = { sub: username as UserId, username, role: 'user', iat: 0 } as const;
-    const session = await seated(relay, claims, peer);
+    });
+    const session = await seated(relay, claimsOf(username), peer);
     /** How many of so many frames at once are relayed. */
     function sends(frames: number, { talkgroup = 1, bytes = 1, flags = 0 } = {}): number {
       let relayed = 0;

@@ -6,7 +6,7 @@ import type { Renewal } from '../../src/relay/websocket/renewals.js';
 import { serverNames } from '../../src/relay/websocket/server-names.js';
 import { certificateFiles, readCertificate } from '../../src/tls/certificate.js';
 import { createCertificateRenewal } from '../../src/tls/renewal.js';
-import { issue, type Pair } from '../helpers/certificates.js';
+import { issue, type Pair } from '../helpers/network/certificates.js';
 
 /** As the engine looks a name up: label by label, spelled out before `*`. */
 function found(patterns: ReadonlyMap<string, number>, name: string): number | undefined {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { nextStep } from '../../src/client/connection/backoff.js';
 import type { ServerMessage } from '../../src/client/radio.js';
-import { fakeWorld, idOf, turn } from '../helpers/client-fakes.js';
+import { fakeWorld, idOf, turn } from '../helpers/client/fakes.js';
 
 function setUp({ url = 'ws://relay:1', random = () => 0.5 }: { url?: string; random?: () => number } = {}) {
   const { socket: last, ...world } = fakeWorld({ url, random });

@@ -1,7 +1,7 @@
 // A radio detects missed events and requests a snapshot, at a random time so that a fleet does not do so at once.
 import fc from 'fast-check';
 import t from 'tap';
-import { ALPHA, BRAVO, fakeWorld, talkEnd, talker, talkStart, turn } from '../helpers/client-fakes.js';
+import { ALPHA, BRAVO, fakeWorld, talkEnd, talker, talkStart, turn } from '../helpers/client/fakes.js';
 
 const id = ALPHA.talkgroup_id;
 

@@ -13,7 +13,7 @@ import {
   talker,
   talkStart,
   turn,
-} from '../helpers/client-fakes.js';
+} from '../helpers/client/fakes.js';
 
 const talkgroup_id = ALPHA.talkgroup_id;
 

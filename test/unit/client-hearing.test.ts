@@ -2,7 +2,7 @@
 import t from 'tap';
 import { encodeBundle } from '../../src/protocol/bundle.js';
 import { encodeFrame } from '../../src/protocol/frame.js';
-import { ALPHA, BRAVO, fakeWorld, idOf, talkEnd, talker, talkStart } from '../helpers/client-fakes.js';
+import { ALPHA, BRAVO, fakeWorld, idOf, talkEnd, talker, talkStart } from '../helpers/client/fakes.js';
 
 const payload = Uint8Array.of(0x08, 1);
 

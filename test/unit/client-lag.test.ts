@@ -1,6 +1,6 @@
 // A radio that was too slow: its lag events, its counts, and the audio after the gap.
 import t from 'tap';
-import { ALPHA, BRAVO, fakeWorld, nameOf, talkEnd, talker, talkStart } from '../helpers/client-fakes.js';
+import { ALPHA, BRAVO, fakeWorld, nameOf, talkEnd, talker, talkStart } from '../helpers/client/fakes.js';
 
 const payload = Uint8Array.of(0x08, 1);
 

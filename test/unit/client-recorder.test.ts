@@ -3,7 +3,7 @@ import t from 'tap';
 import { opusMs } from '../../src/client/audio/opus.js';
 import { createRecorder } from '../../src/client/terminal/recorder.js';
 import { ENCRYPTED } from '../../src/protocol/frame.js';
-import { ALPHA, fakeWorld, packet, talkEnd, talker, talkStart } from '../helpers/client-fakes.js';
+import { ALPHA, fakeWorld, packet, talkEnd, talker, talkStart } from '../helpers/client/fakes.js';
 
 function setUp({ write = async () => {} }: { write?: (packet: Uint8Array) => Promise<void> } = {}) {
   const { radio, ...world } = fakeWorld();

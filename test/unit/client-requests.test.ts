@@ -1,7 +1,7 @@
 // A request of the radio settles with its own answer, with an error, or with a timeout.
 import t from 'tap';
 import { RadioError } from '../../src/client/radio.js';
-import { fakeWorld, idOf } from '../helpers/client-fakes.js';
+import { fakeWorld, idOf } from '../helpers/client/fakes.js';
 
 const FIX = { lat: 52.1, lng: 5.3, alt: 12 };
 

@@ -10,7 +10,7 @@ import {
   talkEnd,
   talker,
   talkStart,
-} from '../helpers/client-fakes.js';
+} from '../helpers/client/fakes.js';
 
 const id = ALPHA.talkgroup_id;
 

@@ -1,6 +1,6 @@
 // The user's choice of talkgroups and modes over rejections and reconnects, and presence.
 import t from 'tap';
-import { ALPHA, BRAVO, fakeWorld, idOf, talkStart, turn } from '../helpers/client-fakes.js';
+import { ALPHA, BRAVO, fakeWorld, idOf, talkStart, turn } from '../helpers/client/fakes.js';
 
 const [alpha, bravo] = [ALPHA.talkgroup_id, BRAVO.talkgroup_id];
 const both = [ALPHA, BRAVO];

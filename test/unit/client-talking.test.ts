@@ -13,7 +13,7 @@ import {
   talkEnd,
   talkStart,
   turn,
-} from '../helpers/client-fakes.js';
+} from '../helpers/client/fakes.js';
 
 function setUp({ connected = true } = {}) {
   const world = fakeWorld();

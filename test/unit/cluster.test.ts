@@ -5,8 +5,8 @@ import t from 'tap';
 import { EVERY_RELAY, relaySubject, talkgroupSubject } from '../../src/relay/cluster/bus.js';
 import { kinds } from '../../src/relay/cluster/header.js';
 import { eventually } from '../helpers/eventually.js';
-import { createMemoryNetwork } from '../helpers/memory-bus.js';
-import { directory, reached, relayOn, settled, sharing, talkgroupIdOf } from '../helpers/relays.js';
+import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
+import { directory, reached, relayOn, settled, sharing, talkgroupIdOf } from '../helpers/relay/relays.js';
 
 const kindOf = (bytes: Uint8Array) => bytes[0];
 

@@ -10,7 +10,7 @@ import { settingsAsEnvFile, settingsAsJsonSchema } from '../../src/config/refere
 import { groups, levels } from '../../src/config/setting.js';
 import { readSecretsKey } from '../../src/config/values.js';
 import { ConfigError } from '../../src/errors.js';
-import { markdownFiles } from '../helpers/pages.js';
+import { markdownFiles } from '../helpers/pages/pages.js';
 
 t.test('an empty environment gives a service that listens on the loopback only', async (t) => {
   t.match(readConfig({}), {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import type { UserId } from '../../src/ids.js';
 import { newCounts } from '../../src/relay/figures/counts.js';
-import { readMessage } from '../../src/relay/requests/read.js';
+import { refOf } from '../../src/relay/requests/read.js';
 import { type Carrier, type Early, EarlyMessages } from '../../src/relay/websocket/early.js';
 
 const KIB = 1024;
@@ -14,10 +14,7 @@ function setUp() {
   const store = new EarlyMessages({
     counts,
     limits: { framesPerSecond: 110, controlPerSecond: 20, pingsPerSecond: 5 },
-    refOf(text) {
-      const reading = readMessage(text);
-      return reading.kind === 'bad' ? reading.ref : reading.message.ref;
-    },
+    refOf,
     nowMs: () => clock.nowMs,
   });
   return { clock, counts, store };

@@ -1,21 +1,13 @@
 // What is announced and not yet stored when the relay ends.
 import t from 'tap';
-import type { TalkgroupId, UserId } from '../../src/ids.js';
 import { createEmergencies, type EmergencyWrites } from '../../src/relay/emergencies/emergencies.js';
 import { Membership, Talkgroup, User } from '../../src/relay/members/members.js';
+import { accountRow, talkgroupRow } from '../helpers/relay/rows.js';
 
 /** Two members of a talkgroup whose emergencies are written by `raise`; errors logged stand in `logged`. */
 function calling(raise: EmergencyWrites['raise']) {
   const logged: string[] = [];
-  const talkgroup = new Talkgroup({
-    id: 'fire' as TalkgroupId,
-    number: 1,
-    name: 'fire',
-    rotation_counter: 0,
-    floor_mode: 'open',
-    max_talk_ms: 0,
-    emergencies: [],
-  });
+  const talkgroup = new Talkgroup(talkgroupRow());
   const emergencies = createEmergencies({
     writes: { raise, acknowledge: async () => null, clear: async () => 'unknown' },
     talkgroups: new Map([[talkgroup.id, talkgroup]]),
@@ -26,16 +18,7 @@ function calling(raise: EmergencyWrites['raise']) {
     log: { info() {}, error: (_fields, message) => logged.push(message) },
   });
   for (const username of ['ann', 'bob']) {
-    const account = {
-      id: username as UserId,
-      username,
-      role: 'user' as const,
-      valid_from: 0,
-      device_id: null,
-      device_active: true,
-      memberships: [],
-    };
-    emergencies.raise(new Membership(new User(account), talkgroup, 'depot'), {});
+    emergencies.raise(new Membership(new User(accountRow(username)), talkgroup, 'depot'), {});
   }
   return { emergencies, logged };
 }

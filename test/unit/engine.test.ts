@@ -5,8 +5,8 @@ import type { UserId } from '../../src/ids.js';
 import { closes } from '../../src/protocol/closes.js';
 import { EarlyMessages } from '../../src/relay/websocket/early.js';
 import { createEngine } from '../../src/relay/websocket/engine.js';
-import { relayAlone } from '../helpers/relay-alone.js';
-import { connect } from '../helpers/service.js';
+import { relayAlone } from '../helpers/relay/relay-alone.js';
+import { connect } from '../helpers/service/service.js';
 
 const RESTART = { code: 1012, reason: 'restart' };
 

@@ -4,7 +4,7 @@ import t from 'tap';
 import { expose } from '../../src/metrics/exposition.js';
 import type { Family } from '../../src/metrics/family.js';
 import type { Snapshot } from '../../src/metrics/snapshot.js';
-import { readExposition } from '../helpers/exposition.js';
+import { readExposition } from '../helpers/http/exposition.js';
 
 const NOW = {} as Snapshot; // these families ask nothing of it
 

@@ -4,7 +4,13 @@ import t from 'tap';
 import type { FloorMode } from '../../src/protocol/codes.js';
 import { step } from '../../src/relay/floor/machine.js';
 import { emptyFloor, type FloorEvent, type Outcome } from '../../src/relay/floor/state.js';
-import { type Radio, TALK_LIMITS, userIdOf, type Watching, watchFloor } from '../helpers/floor-onlooker.js';
+import {
+  type Radio,
+  TALK_LIMITS,
+  userIdOf,
+  type Watching,
+  watchFloor,
+} from '../helpers/relay/floor-onlooker.js';
 
 type Act =
   | { act: 'asks'; radio: number; priority: number; waits: boolean }

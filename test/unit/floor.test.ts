@@ -3,7 +3,7 @@ import t from 'tap';
 import type { FloorMode } from '../../src/protocol/codes.js';
 import { step } from '../../src/relay/floor/machine.js';
 import { emptyFloor, type FloorEvent, isIdle, type Outcome } from '../../src/relay/floor/state.js';
-import { TALK_LIMITS, type TalkLimits, userIdOf } from '../helpers/floor-onlooker.js';
+import { TALK_LIMITS, type TalkLimits, userIdOf } from '../helpers/relay/floor-onlooker.js';
 
 const NAMES = ['ann', 'bob', 'cid', 'admin', 'chief', 'ann2', 'ann3', 'dan'] as const;
 type Name = (typeof NAMES)[number];

@@ -1,7 +1,7 @@
 // The check of what tests hear finds what is not as the schemas have it; what the relay says is typed by them.
 import t from 'tap';
 import { textOf } from '../../src/protocol/server-messages.js';
-import { faultIn } from '../helpers/heard-message.js';
+import { faultIn } from '../helpers/relay/heard-message.js';
 
 const presence = { type: 'PRESENCE', talkgroup_id: '00000000-0000-0000-0000-000000000001', online: 2 };
 const member = {

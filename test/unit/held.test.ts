@@ -4,8 +4,6 @@ import assert from 'node:assert/strict';
 import { mock } from 'node:test';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
-import type { MembershipRow } from '../../src/directory/records.js';
-import type { TalkgroupId, UserId } from '../../src/ids.js';
 import { decodeFrames } from '../../src/protocol/bundle.js';
 import { encodeFrame } from '../../src/protocol/frame.js';
 import { flushHeld, heldBy } from '../../src/relay/delivery/feed.js';
@@ -14,7 +12,8 @@ import type { Peer } from '../../src/relay/delivery/peer.js';
 import type { Source } from '../../src/relay/delivery/source.js';
 import type { Membership } from '../../src/relay/members/members.js';
 import { eventually } from '../helpers/eventually.js';
-import { relayAlone, seated } from '../helpers/relay-alone.js';
+import { claimsOf, quietPeer, relayAlone, seated } from '../helpers/relay/relay-alone.js';
+import { accountRow, talkgroupRow } from '../helpers/relay/rows.js';
 
 const EVERY_HOLD: readonly Hold[] = [...Object.values(HOLDS.coalesce_ms), ...Object.values(HOLDS.bundle_ms)];
 const talker = (sender: number): Source => ({ sender, socket: null, mayTalk: () => true });
@@ -114,16 +113,7 @@ t.test(
   },
 );
 
-const row: MembershipRow = {
-  id: 'fire' as TalkgroupId,
-  number: 1,
-  name: 'fire',
-  rotation_counter: 0,
-  floor_mode: 'open',
-  max_talk_ms: 0,
-  emergencies: [],
-  site: 'depot',
-};
+const row = talkgroupRow();
 
 /** What is published to a topic goes to its subscribers at once, to all but who publishes. */
 function createEngine() {
@@ -144,7 +134,7 @@ function createEngine() {
     socket() {
       const inbox: (string | ArrayBuffer)[] = [];
       let newestPing = '';
-      const peer: Peer = {
+      const peer: Peer = quietPeer({
         send: (message) => inbox.push(Buffer.isBuffer(message) ? message.toString() : message) && 1,
         ping(text) {
           newestPing = text;
@@ -157,9 +147,7 @@ function createEngine() {
           return !subscribers.has(peer) && subscribers.add(peer).size > 0;
         },
         unsubscribe: (topic) => topics.get(topic)?.delete(peer) ?? false,
-        getUserData: () => ({ session: null }),
-        end() {},
-      };
+      });
       inboxes.set(peer, inbox);
       return { peer, inbox, newestPing: () => newestPing };
     },
@@ -178,11 +166,7 @@ async function radios(t: Pick<Test, 'fail'>, count: number) {
   const engine = createEngine();
   const relay = relayAlone(t, {
     reads: {
-      accountsOf: async (ids) =>
-        ids.map((id) => ({
-          ...{ id, username: id, role: 'user', valid_from: 0, device_id: null, device_active: true },
-          memberships: [row],
-        })),
+      accountsOf: async (ids) => ids.map((id) => accountRow(id, { memberships: [row] })),
       talkgroupsOf: async () => [],
     },
     takeNumber: () => ++number,
@@ -193,8 +177,7 @@ async function radios(t: Pick<Test, 'fail'>, count: number) {
 
   async function radio(name: string) {
     const { peer, inbox, newestPing } = engine.socket();
-    const claims = { sub: name as UserId, username: name, role: 'user', iat: 0 } as const;
-    const session = await seated(relay, claims, peer);
+    const session = await seated(relay, claimsOf(name), peer);
     const membership = session.user.memberships.get(row.number) as Membership; // by `reads`
     const { reception } = session;
     let said = 0;

@@ -1,9 +1,9 @@
 // The language of the pages and of the texts in the code: what the rules of writing forbid can only become less.
 import t from 'tap';
-import { markdownFiles, readPage } from '../helpers/pages.js';
-import { type Block, blocksOf, findingsIn, type Kind, kinds, wordsIn } from '../helpers/prose.js';
-import { readSource, sourceFiles } from '../helpers/source-files.js';
-import { logPhrasesOf, textsOf } from '../helpers/texts.js';
+import { readSource, sourceFiles } from '../helpers/code/source-files.js';
+import { logPhrasesOf, textsOf } from '../helpers/code/texts.js';
+import { markdownFiles, readPage } from '../helpers/pages/pages.js';
+import { type Block, blocksOf, findingsIn, type Kind, kinds, wordsIn } from '../helpers/pages/prose.js';
 
 type Ceilings = Readonly<Partial<Record<Kind, number>>>;
 
@@ -49,7 +49,7 @@ t.test('every log line has a fixed event phrase: the values are in its fields', 
 });
 
 t.test('a log line that is put together is found', async (t) => {
-  const source = readSource('src/x.ts', "house.log.info({ user }, 'connected'); log.warn('user ' + user);");
+  const source = readSource('src/x.ts', "relay.log.info({ user }, 'connected'); log.warn('user ' + user);");
   t.strictSame(logPhrasesOf(source), ['connected', null]);
 });
 
@@ -113,7 +113,7 @@ t.test('texts are read from strings and templates, not from SQL or single words'
 
 t.test('a private word that is the whole text is found where a reader gets it', async (t) => {
   for (const code of [
-    "house.log.info({ user }, 'gone');",
+    "relay.log.info({ user }, 'gone');",
     "log.warn('gone');",
     // biome-ignore lint/suspicious/noTemplateCurlyInString: a template of the code that is read
     'fail(`${name}: gone, ${n}`);',

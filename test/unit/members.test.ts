@@ -1,29 +1,13 @@
 // The users and talkgroups that a relay holds, and what it remembers of those it holds no longer.
 import t from 'tap';
-import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
+import type { UserId } from '../../src/ids.js';
 import { Bucket } from '../../src/relay/limits/bucket.js';
 import { Budget } from '../../src/relay/limits/budget.js';
 import { createMembers } from '../../src/relay/members/books.js';
+import { accountRow, talkgroupRow } from '../helpers/relay/rows.js';
 
-const fire = {
-  id: 'fire' as TalkgroupId,
-  number: 1,
-  name: 'fire',
-  site: 'depot',
-  rotation_counter: 0,
-  floor_mode: 'open' as const,
-  max_talk_ms: 0,
-  emergencies: [],
-};
-const accountOf = (id: string) => ({
-  id: id as UserId,
-  username: id,
-  role: 'user' as const,
-  valid_from: 0,
-  device_id: null as DeviceId | null,
-  device_active: true,
-  memberships: [fire],
-});
+const fire = talkgroupRow();
+const accountOf = (name: string) => accountRow(name, { memberships: [fire] });
 const budget = () => new Budget({ framesPerSecond: 220, bytesPerSecond: 65_536 }, 0);
 
 t.test('a user who comes back finds the budgets as they were left', async (t) => {

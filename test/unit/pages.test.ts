@@ -1,5 +1,6 @@
 // Pages of docs/ that follow from code and results: their figures, the files they name, the shape of the decisions.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import t from 'tap';
 import { PAGE, RESULTS, withFigures } from '../../bench/report/performance.js';
 import { type Result, readResults } from '../../bench/report/results.js';
@@ -69,6 +70,60 @@ t.test('every file of ours that architecture, decisions and security name exists
       t.ok(existsSync(path), `${page}: ${path}`);
   }
 });
+
+t.test(
+  'the pictures of docs/architecture.md show the files of the steps beside them, in order',
+  async (t) => {
+    const page = readFileSync('docs/architecture.md', 'utf8');
+    const pictures = [...page.matchAll(/^!\[.{20,}\]\((images\/.+\.svg)\)$([^#]*)/gm)];
+    t.equal(pictures.length, 3);
+    for (const [, picture = '', steps = ''] of pictures) {
+      const shown = filesIn(readFileSync(`docs/${picture}`, 'utf8'));
+      t.ok(shown.length > 10, picture);
+      for (const path of shown) t.ok(existsSync(`src/${path}`), `${picture}: ${path}`);
+      t.equal(firstOutOfOrder(shown, pathsIn(steps)), undefined, picture);
+    }
+    t.equal(firstOutOfOrder(['a', 'b', 'a'], ['a', 'x', 'b', 'a']), undefined);
+    t.equal(firstOutOfOrder(['b', 'a'], ['a', 'b']), 'a');
+  },
+);
+
+t.test('a file that docs/architecture.md names without its folder exists in src', async (t) => {
+  const names = new Set(
+    readdirSync('src', { recursive: true, encoding: 'utf8' }).map((path) => basename(path)),
+  );
+  const page = readFileSync('docs/architecture.md', 'utf8');
+  for (const [, name = ''] of page.matchAll(/`([a-z-]+\.ts)`/g)) t.ok(names.has(name), name);
+});
+
+t.test('every port that docs/architecture.md lists is an interface of its file', async (t) => {
+  const page = readFileSync('docs/architecture.md', 'utf8');
+  const [, table = ''] = /^\| port \| file \| implemented by \|\n\|.*\n((?:\|.*\n)+)/m.exec(page) ?? [];
+  const rows = table.trim().split('\n');
+  t.ok(rows.length > 5);
+  for (const row of rows) {
+    const [, names = '', files = ''] = row.split('|');
+    const code = pathsIn(files)
+      .map((path) => readFileSync(`src/${path}`, 'utf8'))
+      .join('\n');
+    for (const [, name = ''] of names.matchAll(/`(\w+)`/g))
+      t.match(code, new RegExp(`^export interface ${name}\\b`, 'm'), name);
+  }
+});
+
+const filesIn = (svg: string) =>
+  [...svg.matchAll(/<text class="file"[^>]*>([^<]+)</g)].map(([, path = '']) => path);
+const pathsIn = (text: string) => [...text.matchAll(/`([a-z/-]+\.ts)`/g)].map(([, path = '']) => path);
+
+/** The first of `some` that does not follow the one before it in `all`. */
+function firstOutOfOrder(some: readonly string[], all: readonly string[]): string | undefined {
+  let from = 0;
+  return some.find((one) => {
+    const at = all.indexOf(one, from);
+    from = at + 1;
+    return at < 0;
+  });
+}
 
 function result(scenario: string, name: string, value: number): Result {
   const goals = [{ name, value, unit: '', isMet: null }];

@@ -8,9 +8,10 @@ import { clientMessages } from '../../src/protocol/client-messages.js';
 import { denials } from '../../src/protocol/codes.js';
 import { described } from '../../src/protocol/described.js';
 import { serverMessages } from '../../src/protocol/server-messages.js';
-import { defaultsOf } from '../helpers/declarations.js';
-import { readPage } from '../helpers/pages.js';
-import { codesIn, type Messages, page } from '../helpers/protocol-page.js';
+import { defaultsOf } from '../helpers/code/declarations.js';
+import { sourceFiles } from '../helpers/code/source-files.js';
+import { readPage } from '../helpers/pages/pages.js';
+import { codesIn, type Messages, page } from '../helpers/pages/protocol-page.js';
 
 type Schemas = Readonly<Record<string, Schema>>;
 
@@ -41,7 +42,8 @@ for (const { what, listed, coded } of [
 }
 
 t.test('the page gives each optional field the default that the relay takes', async (t) => {
-  const defaults = defaultsOf('src/relay/answers.ts');
+  const answers = sourceFiles('src/relay/requests').map(({ path }) => path);
+  const defaults = new Map(answers.flatMap((path) => [...defaultsOf(path)]));
   for (const [type, fields] of page.clientMessages) {
     for (const [field, { isRequired, preset }] of fields) {
       const taken = isRequired ? undefined : defaults.get(field);

@@ -8,7 +8,7 @@ import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
 import type { LiveSession } from '../../src/relay/members/members.js';
 import type { Loaded } from '../../src/relay/rights/loads.js';
 import { createRights } from '../../src/relay/rights/rights.js';
-import { manualClock } from '../helpers/client-fakes.js';
+import { manualClock } from '../helpers/client/fakes.js';
 
 const BATCH = 50;
 const READ_MS = 8;
@@ -47,7 +47,7 @@ function newRights({
         }),
       talkgroupsOf: async () => [],
     },
-    effects: {
+    changes: {
       ...{ withdrawn: nothing, granted: nothing, missed: nothing, joined: nothing, left: nothing },
       ...{ deleted: nothing, rotated: nothing, changed: nothing, emergencies: nothing, checked: nothing },
       failed: (_user, error) => t.fail(String(error)),

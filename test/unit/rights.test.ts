@@ -12,7 +12,8 @@ import { type LiveSession, Membership, mayTalk, Talkgroup, User } from '../../sr
 import { createChanges } from '../../src/relay/rights/changes.js';
 import type { Loaded } from '../../src/relay/rights/loads.js';
 import { createRights, type Rights } from '../../src/relay/rights/rights.js';
-import type { RightsEffects } from '../../src/relay/rights/settle.js';
+import type { RightsChanges } from '../../src/relay/rights/settle.js';
+import { talkgroupRow } from '../helpers/relay/rows.js';
 
 const userIds = ['ann', 'bob', 'cid'] as UserId[];
 const talkgroupIds = ['fire', 'rail'] as TalkgroupId[];
@@ -74,15 +75,8 @@ function newDatabase() {
   };
 }
 
-const rowOf = (id: TalkgroupId, number: number): TalkgroupRow => ({
-  id,
-  number,
-  name: id,
-  rotation_counter: 0,
-  floor_mode: 'open',
-  max_talk_ms: 0,
-  emergencies: [open],
-});
+const rowOf = (id: TalkgroupId, number: number): TalkgroupRow =>
+  talkgroupRow({ id, number, name: id, emergencies: [open] });
 
 /** One in each talkgroup, all the time. */
 const open: EmergencyRow = {
@@ -116,7 +110,7 @@ function newRelay(
       },
       talkgroupsOf: (ids) => readLater(() => database.talkgroupsOf(ids)),
     },
-    effects: {
+    changes: {
       withdrawn() {},
       granted() {},
       missed() {},
@@ -304,8 +298,8 @@ function assertAsTheDatabaseSays(rights: Rights, database: ReturnType<typeof new
   }
 }
 
-/** Rights over that database where `effects` have bugs; who failed stands in `failed`, who was read in `read`. */
-function withBugs(effects: Partial<RightsEffects>) {
+/** Rights over that database where `changes` have bugs; who failed stands in `failed`, who was read in `read`. */
+function withBugs(changes: Partial<RightsChanges>) {
   const database = newDatabase();
   const failed: UserId[] = [];
   const logged: string[] = [];
@@ -319,7 +313,7 @@ function withBugs(effects: Partial<RightsEffects>) {
       },
       talkgroupsOf: async (ids) => database.talkgroupsOf(ids),
     },
-    effects: {
+    changes: {
       withdrawn: nothing,
       granted: nothing,
       missed: nothing,
@@ -335,7 +329,7 @@ function withBugs(effects: Partial<RightsEffects>) {
         user.sessions.clear();
         rights.drop(user.id);
       },
-      ...effects,
+      ...changes,
     },
     nowMs: () => 0,
     batch: 10,
@@ -467,7 +461,7 @@ function threeSockets() {
     };
     user.sessions.add(session);
   }
-  const effectsWith = (floor: object, fanout: object) =>
+  const changesWith = (floor: object, fanout: object) =>
     createChanges({
       fanout: fanout as Fanout,
       floor: floor as FloorControl,
@@ -476,21 +470,21 @@ function threeSockets() {
       fail: (number) => failed.push(number),
       log: { error: (_fields, message) => failed.push(message) },
     });
-  return { user, talkgroup, membership, done, failed, effectsWith };
+  return { user, talkgroup, membership, done, failed, changesWith };
 }
 
 const broken = () => {
   throw new Error('a bug');
 };
 
-const ofSockets: Record<string, (effects: RightsEffects, held: ReturnType<typeof threeSockets>) => void> = {
-  withdrawn: (effects, { membership }) => effects.withdrawn(membership),
-  granted: (effects, { membership }) => effects.granted(membership),
-  missed: (effects, { user, membership }) => effects.missed(user, new Set([membership])),
-  joined: (effects, { membership }) => effects.joined(membership),
-  left: (effects, { membership }) => effects.left(membership),
-  deleted: (effects, { talkgroup }) => effects.deleted(talkgroup),
-  checked: (effects, { user }) => effects.checked(user, null),
+const ofSockets: Record<string, (changes: RightsChanges, held: ReturnType<typeof threeSockets>) => void> = {
+  withdrawn: (changes, { membership }) => changes.withdrawn(membership),
+  granted: (changes, { membership }) => changes.granted(membership),
+  missed: (changes, { user, membership }) => changes.missed(user, new Set([membership])),
+  joined: (changes, { membership }) => changes.joined(membership),
+  left: (changes, { membership }) => changes.left(membership),
+  deleted: (changes, { talkgroup }) => changes.deleted(talkgroup),
+  checked: (changes, { user }) => changes.checked(user, null),
 };
 
 for (const [name, act] of Object.entries(ofSockets)) {
@@ -498,7 +492,7 @@ for (const [name, act] of Object.entries(ofSockets)) {
     `a throw for one socket of a user fails that one, and the others are ${name} all the same`,
     async (t) => {
       const held = threeSockets();
-      act(held.effectsWith({ close() {} }, {}), held);
+      act(held.changesWith({ close() {} }, {}), held);
       t.same(held.failed, [2]);
       t.same([...held.done], [1, 3]);
     },
@@ -506,14 +500,14 @@ for (const [name, act] of Object.entries(ofSockets)) {
 }
 
 t.test('an error of a whole talkgroup is logged, and the rest of its change is done', async (t) => {
-  const { talkgroup, done, failed, effectsWith } = threeSockets();
+  const { talkgroup, done, failed, changesWith } = threeSockets();
   let changed = 0;
-  const effects = effectsWith({ close: broken, change: () => changed++ }, { tell: broken, event: broken });
-  effects.changed(talkgroup);
+  const changes = changesWith({ close: broken, change: () => changed++ }, { tell: broken, event: broken });
+  changes.changed(talkgroup);
   t.equal(changed, 1, 'its floor follows');
-  effects.rotated(talkgroup);
-  effects.emergencies(talkgroup, []);
-  effects.deleted(talkgroup);
+  changes.rotated(talkgroup);
+  changes.emergencies(talkgroup, []);
+  changes.deleted(talkgroup);
   t.same([...done], [1, 3], 'its members are dismissed');
   t.same(failed, [...Array(4).fill('talkgroup change failed'), 2]);
 });

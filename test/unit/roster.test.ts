@@ -57,7 +57,7 @@ t.test('32 changes are named, and of 33 only the number that is left', async (t)
 
 t.test('whatever happens, what is told is the difference of two moments', async () => {
   const toggle = fc.record({
-    session: fc.oneof(fc.nat(4), fc.nat(200)), // a few that come and go all the time, and a crowd
+    session: fc.oneof(fc.nat(4), fc.nat(200)), // a few that come and go all the time, and many
     site: fc.constantFrom('depot', 'harbour'),
   });
   const flush = fc.constant('flush' as const);
@@ -106,10 +106,10 @@ function newNaiveRoster() {
     },
     flush(): Announcement | null {
       const { joined, left, online } = difference();
-      const wasCrowded = most > 32;
+      const wereMany = most > 32;
       then = new Map(now);
       most = 0;
-      if (wasCrowded) return { online };
+      if (wereMany) return { online };
       return joined.length + left.length === 0 ? null : { joined, left, online };
     },
   };
@@ -170,17 +170,17 @@ t.test('who stays is on exactly one page, whoever comes and goes between two pag
       someNumbers,
       fc.array(someNumbers, { maxLength: 10 }),
       fc.integer({ min: 1, max: 40 }),
-      (stay, crowds, limit) => {
+      (stay, comers, limit) => {
         const listing = new Listing(numbered(stay));
         const seen: number[] = [];
         let after: number | null = 0;
         for (let pages = 0; after !== null && pages < 1000; pages++) {
-          const crowd = numbered((crowds[pages % crowds.length] ?? []).filter((one) => !stay.includes(one)));
-          for (const session of crowd) listing.add(session);
+          const coming = numbered((comers[pages % comers.length] ?? []).filter((one) => !stay.includes(one)));
+          for (const session of coming) listing.add(session);
           const found = listing.page(after, limit);
           seen.push(...found.page.map(({ number }) => number));
           after = found.next;
-          for (const session of crowd) listing.delete(session);
+          for (const session of coming) listing.delete(session);
         }
         const missed = stay.filter((number) => seen.filter((one) => one === number).length !== 1);
         if (missed.length > 0) throw new Error(`not once: ${missed.join()}`);

@@ -1,35 +1,17 @@
 // The rules of a session that take time, on a clock of the test's own: rates, mutes, refusals and abuse.
 import t, { type Test } from 'tap';
-import type { MembershipRow } from '../../src/directory/records.js';
-import type { TalkgroupId, UserId } from '../../src/ids.js';
+import type { TalkgroupId } from '../../src/ids.js';
 import { END, encodeFrame, START } from '../../src/protocol/frame.js';
 import type { Peer } from '../../src/relay/delivery/peer.js';
-import { relayAlone, seated } from '../helpers/relay-alone.js';
+import { claimsOf, quietPeer, relayAlone, seated } from '../helpers/relay/relay-alone.js';
+import { accountRow, talkgroupRow } from '../helpers/relay/rows.js';
 
 type Message = { readonly type: string; readonly code?: string; readonly [key: string]: unknown };
 
-const talkgroupRow = (number: number): MembershipRow => ({
-  id: `talkgroup ${number}` as TalkgroupId,
-  number,
-  name: `${number}`,
-  rotation_counter: 0,
-  floor_mode: 'open',
-  max_talk_ms: 0,
-  emergencies: [],
-  site: 'depot',
-});
-
-const account = {
-  id: 'ann' as UserId,
-  username: 'ann',
-  role: 'user' as const,
-  valid_from: 0,
-  device_id: null,
-  device_active: true,
-  memberships: [talkgroupRow(1), talkgroupRow(2)],
-};
+const memberOf = (number: number) =>
+  talkgroupRow({ id: `talkgroup ${number}` as TalkgroupId, number, name: `${number}` });
+const account = accountRow('ann', { memberships: [memberOf(1), memberOf(2)] });
 const reads = { accountsOf: async () => [account], talkgroupsOf: async () => [] };
-const claims = { sub: account.id, username: 'ann', role: 'user', iat: 0 } as const;
 
 /** A relay without an engine, and one radio in the talkgroups 1 and 2; time passes only by `pass`. */
 async function radioOn(t: Test) {
@@ -37,21 +19,18 @@ async function radioOn(t: Test) {
   const messages: Message[] = [];
   let relayed = 0;
   let closed: string | null = null;
-  const peer: Peer = {
+  const peer = quietPeer({
     send: (text) => messages.push(JSON.parse(String(text))) && 1,
     publish: () => ++relayed > 0,
-    subscribe: () => true,
-    unsubscribe: () => true,
     // Answered, for the relay's timer goes by the clock that `pass` winds: ten seconds without an answer end a session.
     ping(text) {
       setImmediate(() => session.ponged(bufferOf(Buffer.from(text))));
       return 1;
     },
-    getUserData: () => ({ session: null }),
     end(_code, reason) {
       closed = reason;
     },
-  };
+  });
   const relay = relayAlone(t, {
     reads,
     takeNumber: () => 7,
@@ -59,7 +38,7 @@ async function radioOn(t: Test) {
     nowMs: () => nowMs,
   });
   t.teardown(() => relay.close());
-  const session = await seated(relay, claims, peer);
+  const session = await seated(relay, claimsOf('ann'), peer);
   const bufferOf = (bytes: Uint8Array) => new Uint8Array(bytes).buffer;
 
   return {
@@ -120,7 +99,7 @@ t.test('a handshake that meets a bug on its way to a session is closed, not left
     nowMs: () => 0,
   });
   t.teardown(() => relay.close());
-  await t.rejects(seated(relay, claims, {} as Peer), { message: 'internal error' });
+  await t.rejects(seated(relay, claimsOf('ann'), {} as Peer), { message: 'internal error' });
   t.strictSame(logged, ['admission failed']);
 });
 

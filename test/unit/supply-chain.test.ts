@@ -7,8 +7,8 @@ import {
   type LockedPackage,
   readLock,
   strangersIn,
-} from '../helpers/installed-packages.js';
-import { sourceFiles } from '../helpers/source-files.js';
+} from '../helpers/code/installed-packages.js';
+import { sourceFiles } from '../helpers/code/source-files.js';
 
 type Manifest = Pick<LockedPackage, 'dependencies' | 'devDependencies' | 'optionalDependencies'>;
 

@@ -101,7 +101,7 @@ function telling(count: number) {
     user,
     send: (text: string) => said.push(JSON.parse(text)),
     hears: ({ number }: Talkgroup) => modes.get(number) !== 'none',
-    talkAt: ({ number }: Talkgroup) => talks.get(number),
+    talkAt: (number: number) => talks.get(number),
     reception: { ping: () => pings++ },
   };
   const fair = { at: (ms: number) => ms } as FairClock; // one that never stands still

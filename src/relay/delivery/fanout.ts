@@ -26,7 +26,7 @@ export interface Fanout {
   all(message: string): void;
   /**
    * false: uWebSockets.js has written, or dropped, every text published so far to these talkgroups and to all. A caller
-   * names also talkgroups that its user left in this turn: a text may have been published before.
+   * names also talkgroups that are withdrawn or unsubscribed: a text may have been published before.
    */
   mayDropText(feeds: Iterable<Feed>): boolean;
   /** Number of sessions that get the talkgroup's events, here and at other relays. */

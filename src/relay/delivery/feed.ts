@@ -3,6 +3,7 @@ import type { Elsewhere } from './elsewhere.js';
 import type { Hearer } from './hearer.js';
 import type { Held, Hold } from './held.js';
 
+/** One for each talkgroup, as long as the talkgroup is in memory. */
 export class Feed {
   /** Number of the talkgroup. */
   readonly number: number;

@@ -169,7 +169,7 @@ export function createEmergencies(options: EmergenciesOptions) {
         const held = talkgroup.emergencies.get(row.id);
         if (held?.state !== row.state && !unsaved.has(row.id)) open(talkgroup, row);
       }
-      // Behind the new ones: who has raised another meanwhile is in an emergency all along.
+      // After the new ones: a user who has raised another one meanwhile stays in an emergency.
       const shown = new Set(rows.map(({ id }) => id));
       for (const emergency of [...talkgroup.emergencies.values()]) {
         if (!shown.has(emergency.id) && !unsaved.has(emergency.id)) close(talkgroup, emergency);

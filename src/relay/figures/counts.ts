@@ -115,10 +115,10 @@ export const newCounts = (): Counts => ({
     forbidden: 0,
     unavailable: 0,
   },
-  handshakes: { loading: 0, admitted: 0, refused: zeros(REFUSALS.map(({ reason }) => reason)) },
+  handshakes: { loading: 0, admitted: 0, refused: zeros(reasonsTo('handshake')) },
   notUpgraded: zeros(NO_UPGRADE),
   closed: zeros([...CLOSE_CODES, 'other']),
-  closes: zeros([...ENDS.map(({ reason }) => reason), ...engineDrops]),
+  closes: zeros([...reasonsTo('session'), ...engineDrops]),
   floor: newFloorCounts(),
 });
 
@@ -164,35 +164,15 @@ function add(counts: Record<string, number>, name: string): void {
 const zeros = (names: Iterable<string | number>): Record<string, number> =>
   Object.fromEntries([...names].map((name) => [name, 0]));
 
-/** Closes that end a session's socket. The session ends too, is detached, or continues on another socket. */
-const ENDS = [
-  closes.resumed,
-  closes.invalid_token,
-  closes.unknown_user,
-  closes.device_disabled,
-  closes.too_big,
-  closes.internal,
-  closes.restart,
-  closes.slow_consumer,
-  closes.rate_limited,
-  closes.replaced,
-];
+const reasonsTo = (who: 'handshake' | 'session') =>
+  Object.values(closes)
+    .filter(({ sentTo }) => sentTo === who || sentTo === 'both')
+    .map(({ reason }) => reason);
 
 /** Limits that uWebSockets.js enforces. It sends the client no close frame. */
 const engineDrops = [closes.too_big.reason, 'timed out'] as const;
 
 export type EngineDrop = (typeof engineDrops)[number];
-
-/** Closes that can answer a handshake. */
-const REFUSALS = [
-  closes.invalid_token,
-  closes.unknown_user,
-  closes.device_disabled,
-  closes.overloaded,
-  closes.restart,
-  closes.internal,
-  closes.rate_limited,
-];
 
 /** Statuses that the relay's port answers to plain HTTP. */
 const NO_UPGRADE = [400, 403, 404, 405, 426, 500];

@@ -26,11 +26,14 @@ export type Verdict =
   /** It has nothing of the floor any more. Comes last, also when another verdict says it. */
   | { readonly kind: 'gone'; readonly session: number };
 
+/** Carries out the verdicts of one decision on a talkgroup's floor, in order. */
 export type OnVerdicts = (talkgroup: Talkgroup, verdicts: readonly Verdict[], nowMs: number) => void;
 
 /**
- * Decides for the sessions of this relay. It knows them by their numbers only, and whoever tells it something gets the
- * answer through `onVerdicts`: it does not rely on an answer before `tell` returns.
+ * Decides for the sessions of this relay. It knows them by their numbers only, and answers through `onVerdicts`.
+ *
+ * LIMIT: the callers rely on the answer before `tell` returns, which the local authority gives. An authority that answers
+ * later needs a change of Talks.begin, Session.left and Session.end, which read or forget a talk in the same step.
  */
 export interface Authority {
   /** Tells what became of claims on this floor, in order. */

@@ -13,6 +13,7 @@ export interface RemoteTalk {
 
 const NONE: ReadonlySet<never> = new Set();
 
+/** Only what runs: a talkgroup leaves with its last burst. */
 export class Bursts {
   private readonly running = new Map<Talkgroup, Set<Talk>>();
   private readonly remote = new Map<Talkgroup, Set<RemoteTalk>>();

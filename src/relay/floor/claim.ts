@@ -1,4 +1,4 @@
-// Describes the claim of a session that asks for the floor, and orders claims.
+// Describes the claim of a session that asks for the floor. Orders claims, and says which of them may talk in a mode.
 import type { UserId } from '../../ids.js';
 import type { FloorMode } from '../../protocol/codes.js';
 

@@ -23,6 +23,7 @@ interface Request {
   readonly ref: Ref | undefined;
 }
 
+/** Called by sessions, requests, permissions, emergencies and the relay's timer. */
 export type FloorControl = ReturnType<typeof createFloorControl>;
 
 export function createFloorControl({ authority, bursts, talkSilenceMs, log }: FloorControlOptions) {

@@ -12,6 +12,7 @@ const SNAPSHOT_TALKERS_MAX = 32;
 /** Bytes of these as JSON. 32 bursts without `codec` always fit. */
 const SNAPSHOT_TALKERS_BYTES_MAX = 22 * 1024;
 
+/** A burst as TALK_STARTED, FLOOR_DENIED and snapshots show it. */
 export function talkBody(talk: Talk): Draft<Talker> {
   const { session, membership } = talk;
   return {

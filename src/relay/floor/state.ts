@@ -97,6 +97,7 @@ export interface Step {
 
 export const unchanged = (floor: Floor): Step => ({ floor, outcomes: [] });
 
+/** The second step was made on the floor of the first. */
 export const both = (first: Step, second: Step): Step => ({
   floor: second.floor,
   outcomes: [...first.outcomes, ...second.outcomes],
@@ -108,5 +109,6 @@ export function takenFrom(holder: Holder, code: RevokeCode): Outcome[] {
   return code === 'unused' ? [revoked] : [revoked, ...endOf(holder, code)];
 }
 
+/** The outcome when a grant ends: none if no burst was running. */
 export const endOf = (holder: Holder, code: EndCode): Outcome[] =>
   holder.startedAtMs === null ? [] : [{ kind: 'ended', session: holder.claim.session, code }];

@@ -8,12 +8,12 @@ import { Budget, budgetIn, budgetInAll, type Rates } from '../limits/budget.js';
 import { Window } from '../limits/window.js';
 import { type Membership, mayTalk, type Talkgroup } from '../members/members.js';
 
-/** At most so many new bursts in so long; a button hammered faster is a fault, not speech. */
+/** New bursts within BURSTS_WINDOW_MS. A button that is pressed more often is a fault, not speech. */
 const BURSTS_MAX = 8;
 const BURSTS_WINDOW_MS = 10_000;
 
 /** A session as its talks use it. */
-export interface Talker {
+export interface TalkSession {
   readonly number: number;
   readonly isLive: boolean;
   /** null while it has none. */
@@ -33,7 +33,7 @@ export type TalkClaim = 'none' | 'asks' | 'waits' | 'has' | 'talks';
 
 /** Made at the first frame or request of a session in a talkgroup and kept until the session or the membership ends. */
 export class Talk implements Source {
-  readonly session: Talker;
+  readonly session: TalkSession;
   readonly membership: Membership;
   readonly talkgroup: Talkgroup;
   /** Number and feed of the talkgroup, here to save a load: nearly all that the hot path costs are loads. */
@@ -73,7 +73,7 @@ export class Talk implements Source {
   mutedUntilMs = 0;
   readonly starts = new Window(BURSTS_MAX, BURSTS_WINDOW_MS);
 
-  constructor(session: Talker, membership: Membership, limits: Rates, nowMs: number) {
+  constructor(session: TalkSession, membership: Membership, limits: Rates, nowMs: number) {
     const { framesPerSecond } = limits;
     const { user } = membership;
     this.session = session;

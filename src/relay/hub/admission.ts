@@ -80,7 +80,7 @@ export function createAdmission(options: AdmissionOptions) {
   }
 
   /** For one more socket of the user. */
-  function makeRoom({ sessions: all }: User): void {
+  function closeLongestSilent({ sessions: all }: User): void {
     const live = [...all].filter((session) => session.isLive);
     const leaving = live.length >= socketsPerUser ? longestSilent(live) : undefined;
     const session = leaving && sessions.byNumber.get(leaving.number);
@@ -111,7 +111,7 @@ export function createAdmission(options: AdmissionOptions) {
       // Before another one is parked: beyond the limit the one parked longest is evicted, and that may be this one.
       parking.unpark(session);
       if (isResumed) counts.resumed++;
-      if (!session.isLive) makeRoom(user);
+      if (!session.isLive) closeLongestSilent(user);
       session.open(peer, isResumed);
       counts.handshakes.admitted++;
       log.info({ session: session.number, user: session.user.id, isResumed }, 'session connected');

@@ -159,7 +159,7 @@ export function createRelay(options: RelayOptions): Relay {
   });
   const rights: Rights = createRights({
     reads: options.reads,
-    effects: sharing.following(
+    changes: sharing.following(
       createChanges({
         fanout,
         floor,
@@ -201,8 +201,16 @@ export function createRelay(options: RelayOptions): Relay {
     snapshot,
     reach: sharing.reach,
     texts: createRequests({
-      ...{ floor, emergencies, membersPage: sharing.membersPage, snapshot, talkgroups },
-      ...{ storeFix, limits, counts, fail, log },
+      floor,
+      emergencies,
+      membersPage: sharing.membersPage,
+      snapshot,
+      talkgroups,
+      storeFix,
+      limits,
+      counts,
+      fail,
+      log,
     }),
     unanswered,
     fair,

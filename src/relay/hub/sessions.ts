@@ -65,8 +65,9 @@ export function createSessions({ counts, unanswered, unresumable, ended, log }: 
 
   function failNumber(number: number, error: unknown): void {
     const session = byNumber.get(number);
-    if (session === undefined) log.error({ session: number, err: error }, 'session failed');
-    else fail(session, error);
+    if (session !== undefined) return fail(session, error);
+    counts.failed++;
+    log.error({ session: number, err: error }, 'session failed');
   }
 
   /** A session that is over by then, by another such bug or by itself, needs nothing. */
@@ -97,6 +98,6 @@ export function createSessions({ counts, unanswered, unresumable, ended, log }: 
     later: (session: Session, act: () => void) => void setImmediate(attempt, session, act),
     /** The talk of the session with this number there. */
     talkOf: (number: number, talkgroup: Talkgroup): Talk | undefined =>
-      byNumber.get(number)?.talkAt(talkgroup),
+      byNumber.get(number)?.talkAt(talkgroup.number),
   };
 }

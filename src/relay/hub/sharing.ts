@@ -14,7 +14,7 @@ import type { LiveSession, Membership, Talkgroup } from '../members/members.js';
 import { joinPages, type MembersPage } from '../presence/messages.js';
 import type { Presence } from '../presence/presence.js';
 import type { FairClock } from '../reception/fair-clock.js';
-import type { RightsEffects } from '../rights/settle.js';
+import type { RightsChanges } from '../rights/settle.js';
 
 export interface SharingOptions extends RemoteServices {
   readonly bursts: Bursts;
@@ -100,7 +100,7 @@ export function createSharing(options: SharingOptions) {
     },
 
     /** The same for changes of talkgroups. */
-    following: (effects: RightsEffects): RightsEffects => ({
+    following: (effects: RightsChanges): RightsChanges => ({
       ...effects,
       changed(talkgroup) {
         effects.changed(talkgroup);

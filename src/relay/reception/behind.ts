@@ -6,6 +6,7 @@ import type { Talkgroup } from '../members/members.js';
 /** The frames of others relayed ever in the talkgroup. */
 type Relayed = (talkgroup: Talkgroup) => number;
 
+/** One receiver without audio: since when, and which frames of which talkgroups it misses. */
 export class Behind {
   readonly sinceMs: number;
   /** uWebSockets.js dropped a text for its socket, or may have. */

@@ -8,13 +8,13 @@ import type { FairClock } from './fair-clock.js';
 
 /** A session as its reception uses it. */
 export interface Receiver extends LiveSession {
+  /** Is told which ping (ms) the client answered. */
+  readonly telling: { answered(sentAtMs: number): void };
   /** Frames of its own ever relayed in the talkgroup. */
   ownFrames(talkgroup: Talkgroup): number;
-  /** Whether the only running burst there is its own: its own frames do not come back to it. */
-  talksAlone(talkgroup: { readonly number: number }): boolean;
+  /** Whether the only running burst in the talkgroup with this number is its own: own frames do not come back to it. */
+  talksAlone(talkgroup: number): boolean;
   send(text: string): void;
-  /** It answered the ping with this time (ms). */
-  answered(sentAtMs: number): void;
   /** Calls `act` in the next turn of the loop. */
   later(act: () => void): void;
 }

@@ -80,9 +80,9 @@ export class Reception implements Hearer, Unanswered {
   /** From here on it hears the talkgroup this way. */
   subscribe(membership: Membership, subscription: Subscription): void {
     const { talkgroup } = membership;
-    // Before it goes and comes itself, which is nobody's news.
+    // First: below it leaves and comes itself, which is no change for others.
     if (subscription.presence) this.services.presence.watch(talkgroup);
-    // What is held for it until now is still its own.
+    // It still gets the audio that is buffered for it.
     const { mode, hold } = this.subscriptionTo(talkgroup);
     if (this.behind === null && membership.granted && isHeard(mode))
       heldBy(talkgroup.feed, hold)?.leave(this);
@@ -166,16 +166,16 @@ export class Reception implements Hearer, Unanswered {
   }
 
   /** Called when it is due behind a frame of the talkgroup, unless it was pinged since `latelyMs` (fair time). */
-  askBehindFrame(talkgroup: Pick<Talkgroup, 'number'>, text: string, latelyMs: number): void {
-    if (this.peer === null || this.lag.newestPingMs > latelyMs || this.receiver.talksAlone(talkgroup)) return;
+  askBehindFrame({ number }: { readonly number: number }, text: string, latelyMs: number): void {
+    if (this.peer === null || this.lag.newestPingMs > latelyMs || this.receiver.talksAlone(number)) return;
     this.isAskedByFrames = true;
     this.ping(text);
   }
 
   private hearsAudio(nowMs: number): boolean {
     for (const { talkgroup, granted } of this.receiver.user.memberships.values()) {
-      if (!granted || nowMs - talkgroup.feed.heardAtMs > HEARD_MS || this.receiver.talksAlone(talkgroup))
-        continue;
+      const isQuiet = nowMs - talkgroup.feed.heardAtMs > HEARD_MS;
+      if (!granted || isQuiet || this.receiver.talksAlone(talkgroup.number)) continue;
       if (isHeard(this.subscriptionTo(talkgroup).mode)) return true;
     }
     return false;
@@ -206,7 +206,7 @@ export class Reception implements Hearer, Unanswered {
     if (answered === 'newest') this.services.unanswered.delete(this);
     this.judge(fairMs);
     if (answered === 'newest' && this.behind !== null) this.ping(String(fairMs));
-    this.receiver.answered(sentAtMs);
+    this.receiver.telling.answered(sentAtMs);
     return true;
   }
 
@@ -284,7 +284,7 @@ export class Reception implements Hearer, Unanswered {
     const missed = behind.countMissed();
     const sinceMs = Math.round(this.services.nowMs() - behind.sinceMs);
     this.receiver.send(lagText(missed, sinceMs));
-    // Who left by time was sent every text.
+    // A receiver that was only late got every text.
     if (behind.lostText) this.receiver.missed();
     const { memberships } = this.receiver.user;
     for (const talkgroup of behind.talkgroups) {

@@ -4,6 +4,7 @@ import type { ClientMessageOf } from '../../protocol/client-messages.js';
 import { mayTalk } from '../members/members.js';
 import { type Asker, confirm, membershipOf, okText, refuse, refuseStranger, withDatabase } from './asker.js';
 
+/** Answered with OK and the id: of a new emergency, or of the one that the user has open there. */
 export function raise(
   asker: Asker,
   { talkgroup_id, lat, lng, alt, ref }: ClientMessageOf<'EMERGENCY_RAISE'>,
@@ -22,6 +23,7 @@ export function raise(
   if (ref !== undefined) session.send(okText(ref, { emergency_id: raised.id }));
 }
 
+/** Answered with OK. Only for administrators. */
 export async function acknowledge(
   asker: Asker,
   { emergency_id, ref }: ClientMessageOf<'EMERGENCY_ACK'>,
@@ -38,6 +40,7 @@ export async function acknowledge(
   });
 }
 
+/** Answered with OK. Only for the user who raised it, and administrators. */
 export async function clear(
   asker: Asker,
   { emergency_id, ref }: ClientMessageOf<'EMERGENCY_CLEAR'>,

@@ -7,6 +7,7 @@ import { type Asker, membershipOf, refuse, refuseStranger } from './asker.js';
 /** Members on a page when the client does not say. */
 const LIMIT = 100;
 
+/** Answered with one page of MEMBERS. */
 export function listMembers(
   asker: Asker,
   { talkgroup_id, after = 0, limit = LIMIT, ref }: ClientMessageOf<'MEMBERS'>,

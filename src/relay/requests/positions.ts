@@ -3,7 +3,7 @@ import { type DeviceId, readId } from '../../ids.js';
 import type { ClientMessageOf } from '../../protocol/client-messages.js';
 import { type Asker, confirm, refuse, withDatabase } from './asker.js';
 
-/** At most about ten run at a time: what the rate admits within the database's time limit. */
+/** Answered with OK when the position is stored. At most about ten run at a time: what the rate admits within the database's time limit. */
 export async function storeFix(
   asker: Asker,
   { device_id, lat, lng, alt, ref }: ClientMessageOf<'GPS_UPDATE'>,

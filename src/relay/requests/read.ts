@@ -39,6 +39,12 @@ export function readMessage(text: string): Reading {
   return { kind: 'message', message: value as ClientMessage }; // as its reader has checked
 }
 
+/** The `ref` of a text, which its answer carries. */
+export function refOf(text: string): Ref | undefined {
+  const reading = readMessage(text);
+  return reading.kind === 'bad' ? reading.ref : reading.message.ref;
+}
+
 /** Audio is held in one way at most. */
 const isBoth = (value: object) => 'coalesce_ms' in value && 'bundle_ms' in value;
 

@@ -11,6 +11,7 @@ const UNSUBSCRIBED: Subscription = { mode: 'none', presence: false, hold: null }
 /** Snapshots per second and at once that a user may ask for: 2 µs and 300 bytes each. A console may hear 500. */
 const SNAPSHOTS_RATE = [100, 2000] as const;
 
+/** Answered with SUBSCRIBED: as many snapshots as fit into one part. The rest follows. */
 export function subscribe(asker: Asker, asked: ClientMessageOf<'SUBSCRIBE'>): void {
   const { session, nowMs } = asker;
   const { talkgroup_ids, mode = 'talk', presence = false, ref } = asked;
@@ -40,6 +41,7 @@ function paysFor({ session: { user }, arrivedAtMs }: Asker, snapshots: number): 
   return user.snapshots.takeOwing(arrivedAtMs, snapshots);
 }
 
+/** Answered with OK. What is no membership is ignored. */
 export function unsubscribe(asker: Asker, { talkgroup_ids, ref }: ClientMessageOf<'UNSUBSCRIBE'>): void {
   for (const id of talkgroup_ids) {
     const membership = membershipOf(asker, id);
@@ -48,6 +50,7 @@ export function unsubscribe(asker: Asker, { talkgroup_ids, ref }: ClientMessageO
   confirm(asker, ref);
 }
 
+/** Answered with SYNCED, at its rate. */
 export function sync(asker: Asker, { talkgroup_id, ref }: ClientMessageOf<'SYNC'>): void {
   const { session, services, arrivedAtMs } = asker;
   const membership = membershipOf(asker, talkgroup_id);

@@ -5,7 +5,7 @@ import type { FloorControl } from '../floor/control.js';
 import type { LiveSession, Talkgroup, User } from '../members/members.js';
 import { keyRotated, talkgroupChanged } from './messages.js';
 import { refusalOf } from './refusal.js';
-import type { RightsEffects } from './settle.js';
+import type { RightsChanges } from './settle.js';
 
 export interface ChangesOptions {
   readonly fanout: Pick<Fanout, 'event' | 'tell'>;
@@ -18,7 +18,7 @@ export interface ChangesOptions {
 }
 
 /** None of them throws: one bad session must not hold up the reads that everybody waits for. */
-export function createChanges(options: ChangesOptions): RightsEffects {
+export function createChanges(options: ChangesOptions): RightsChanges {
   const { fanout, floor, followEmergencies, nowMs, fail, log } = options;
 
   function each({ sessions }: User, act: (session: LiveSession) => void): void {

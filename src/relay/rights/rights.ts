@@ -12,7 +12,7 @@ import { type Batch, type Cause, createDue } from './due.js';
 import { createLoads, type Loaded } from './loads.js';
 import { createNotices } from './notices.js';
 import { createReading } from './reading.js';
-import { createSettler, type RightsEffects } from './settle.js';
+import { createSettler, type RightsChanges } from './settle.js';
 
 /** The reads of this module. Each may be repeated, and each may fail. */
 export interface RightsReads {
@@ -26,7 +26,7 @@ export interface RightsReads {
 
 export interface RightsOptions {
   readonly reads: RightsReads;
-  readonly effects: RightsEffects;
+  readonly changes: RightsChanges;
   readonly nowMs: () => number;
   /** Users in one query. */
   readonly batch: number;
@@ -40,10 +40,10 @@ export interface RightsOptions {
 const GATHER_MS = 10;
 export type Rights = ReturnType<typeof createRights>;
 
-export function createRights({ reads, effects, nowMs, batch, waitingMax, log, pause }: RightsOptions) {
+export function createRights({ reads, changes, nowMs, batch, waitingMax, log, pause }: RightsOptions) {
   const members = createMembers();
   const { users, talkgroups } = members;
-  const settler = createSettler(members, effects);
+  const settler = createSettler(members, changes);
 
   const loads = createLoads({ nowMs, waitingMax });
   /** Bounded: users and talkgroups in memory, and users with a waiting load. */
@@ -61,7 +61,7 @@ export function createRights({ reads, effects, nowMs, batch, waitingMax, log, pa
     due,
     touch: reading.touch,
     begin: reading.begin,
-    withdrawn: (membership) => ofUser(membership.user, () => effects.withdrawn(membership)),
+    withdrawn: (membership) => ofUser(membership.user, () => changes.withdrawn(membership)),
   });
   let closed = false;
 
@@ -74,7 +74,7 @@ export function createRights({ reads, effects, nowMs, batch, waitingMax, log, pa
 
   /** An exception concerns this user alone. */
   function ofUser(user: User, act: () => void): void {
-    attempt({ user: user.id }, act, (error) => effects.failed(user, error));
+    attempt({ user: user.id }, act, (error) => changes.failed(user, error));
   }
 
   /** An exception is a bug, and no reason to read again: the next read would throw again, and delay all others. */

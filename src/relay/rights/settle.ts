@@ -4,7 +4,7 @@ import type { Members } from '../members/books.js';
 import type { Membership, Talkgroup, User } from '../members/members.js';
 
 /** What a change of rights does to live sockets. Called synchronously, in the step that decided it. */
-export interface RightsEffects {
+export interface RightsChanges {
   /** Nothing of the talkgroup goes to this user's sockets any more, until `granted`. */
   withdrawn(membership: Membership): void;
   granted(membership: Membership): void;
@@ -33,17 +33,17 @@ export interface Settler {
   newcomer(account: Account): User;
 }
 
-export function createSettler(members: Members, effects: RightsEffects): Settler {
+export function createSettler(members: Members, changes: RightsChanges): Settler {
   function talkgroup(held: Talkgroup, row: TalkgroupRow | null): void {
     if (row === null) {
-      effects.deleted(held);
+      changes.deleted(held);
       for (const membership of held.memberships) members.release(membership);
       return;
     }
     held.withdrawn = false;
     change(held, row);
     follow(held, row);
-    effects.emergencies(held, row.emergencies);
+    changes.emergencies(held, row.emergencies);
   }
 
   function change(held: Talkgroup, { name, floor_mode, max_talk_ms }: TalkgroupRow): void {
@@ -51,18 +51,18 @@ export function createSettler(members: Members, effects: RightsEffects): Settler
     held.name = name;
     held.floorMode = floor_mode;
     held.maxTalkMs = max_talk_ms;
-    effects.changed(held);
+    changes.changed(held);
   }
 
   /** The counter only grows, so a row read earlier than the one we hold changes nothing. */
   function follow(held: Talkgroup, row: Pick<TalkgroupRow, 'rotation_counter'>): void {
     if (row.rotation_counter <= held.rotationCounter) return;
     held.rotationCounter = row.rotation_counter;
-    effects.rotated(held);
+    changes.rotated(held);
   }
 
   function user(held: User, account: Account | null): void {
-    effects.checked(held, account);
+    changes.checked(held, account);
     if (account === null || isOver(held)) return;
     held.withdrawn = false;
     held.isAdmin = account.role === 'admin';
@@ -76,16 +76,16 @@ export function createSettler(members: Members, effects: RightsEffects): Settler
     }
     for (const row of rows.values()) {
       if (isOver(held)) return;
-      effects.joined(admit(held, row));
+      changes.joined(admit(held, row));
     }
-    if (missed.size > 0) effects.missed(held, missed);
+    if (missed.size > 0) changes.missed(held, missed);
   }
 
   /** An effect may close the last session, when its socket is full; then the user is held no longer. */
   const isOver = (held: User) => held.sessions.size === 0;
 
   function dismiss(membership: Membership): void {
-    effects.left(membership);
+    changes.left(membership);
     members.release(membership);
   }
 
@@ -94,7 +94,7 @@ export function createSettler(members: Members, effects: RightsEffects): Settler
     follow(membership.talkgroup, row);
     if (membership.granted) return false;
     membership.granted = true;
-    effects.granted(membership);
+    changes.granted(membership);
     return true;
   }
 

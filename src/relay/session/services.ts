@@ -14,6 +14,7 @@ import type { Pings } from '../reception/pings.js';
 import type { ReceptionServices } from '../reception/receiver.js';
 import type { Parking, Resumable } from './parking.js';
 
+/** The settings that a session follows. */
 export interface SessionLimits extends TalkLimits {
   readonly frameBytes: number;
   /** Of one session in one talkgroup. All sockets of a user together: twice that. */
@@ -46,8 +47,11 @@ export interface UplinkServices {
   readonly pings: Pick<Pings, 'behindFrame'>;
   readonly floor: FloorControl;
   readonly holding: Pick<Holding, 'keep'>;
+  /** Monotonic milliseconds. */
+  readonly nowMs: () => number;
 }
 
+/** What a session uses beyond its frames and its reception. */
 export interface SessionServices<Session extends LiveSession & Resumable>
   extends UplinkServices,
     ReceptionServices {

@@ -47,12 +47,7 @@ export class Session implements Receiver, Sender, Resumable {
 
   /** One binary message. true: relayed. One from before WELCOME counts in its rate by `arrivedAtMs`. */
   receiveAudio(message: ArrayBuffer, arrivedAtMs?: number): boolean {
-    const { services, peer } = this;
-    const nowMs = services.nowMs();
-    this.heardAtMs = nowMs;
-    if (peer !== null) return this.uplink.receive(peer, message, nowMs, arrivedAtMs ?? nowMs);
-    services.counts.dropped.no_session++;
-    return false;
+    return this.uplink.receive(message, arrivedAtMs);
   }
 
   /** What it sends, and what it has of floors. Made at its first frame or request. */
@@ -62,7 +57,7 @@ export class Session implements Receiver, Sender, Resumable {
   }
 
   /** Its talk there. undefined while it neither talked nor asked to. */
-  talkAt({ number }: { readonly number: number }): Talk | undefined {
+  talkAt(number: number): Talk | undefined {
     return this.ownUplink?.talks.at(number);
   }
 
@@ -75,10 +70,10 @@ export class Session implements Receiver, Sender, Resumable {
   }
 
   ownFrames(talkgroup: Talkgroup): number {
-    return this.talkAt(talkgroup)?.relayed ?? 0;
+    return this.talkAt(talkgroup.number)?.relayed ?? 0;
   }
 
-  talksAlone(talkgroup: { readonly number: number }): boolean {
+  talksAlone(talkgroup: number): boolean {
     const own = this.talkAt(talkgroup);
     return own?.claim === 'talks' && this.services.bursts.countIn(own.talkgroup) === 1;
   }
@@ -132,17 +127,13 @@ export class Session implements Receiver, Sender, Resumable {
     this.pinged();
   }
 
-  answered(sentAtMs: number): void {
-    this.telling.answered(sentAtMs);
-  }
-
   missed(memberships?: ReadonlySet<Membership>): void {
     this.telling.resync(memberships);
   }
 
   /** From now on it hears the talkgroup this way, and talks there only in the mode `talk`. */
   subscribe(membership: Membership, subscription: Subscription, nowMs: number): void {
-    const talk = this.talkAt(membership.talkgroup);
+    const talk = this.talkAt(membership.talkgroup.number);
     if (talk !== undefined && subscription.mode !== 'talk')
       this.services.floor.release(talk, 'released', nowMs);
     this.reception.subscribe(membership, subscription);
@@ -154,7 +145,7 @@ export class Session implements Receiver, Sender, Resumable {
 
   withdrawn(membership: Membership): void {
     this.reception.unhear(membership);
-    const talk = this.talkAt(membership.talkgroup);
+    const talk = this.talkAt(membership.talkgroup.number);
     if (talk !== undefined) this.services.holding.discard(talk.feed, talk);
   }
 
@@ -172,7 +163,7 @@ export class Session implements Receiver, Sender, Resumable {
     const { talkgroup } = membership;
     this.reception.forget(membership);
     this.ownAllowance?.forget(talkgroup);
-    const talk = this.talkAt(talkgroup);
+    const talk = this.talkAt(talkgroup.number);
     if (talk !== undefined) {
       this.services.floor.remove(talk, reason, this.services.nowMs());
       this.uplink.forget(talk);
@@ -246,11 +237,15 @@ export class Session implements Receiver, Sender, Resumable {
   closed(code: number): void {
     if (this.peer === null) return;
     this.detach();
-    const isFinal = code === closes.normal.code; // the client said that it will not come back
-    if (isFinal) this.end('disconnected');
-    else this.park();
-    const text = isFinal ? 'connection closed by the client' : 'connection lost';
-    this.services.log.info({ session: this.number, user: this.user.id, code }, text);
+    const { log } = this.services;
+    const about = { session: this.number, user: this.user.id, code };
+    if (code === closes.normal.code) {
+      this.end('disconnected'); // the client said that it will not come back
+      log.info(about, 'connection closed by the client');
+    } else {
+      this.park();
+      log.info(about, 'connection lost');
+    }
   }
 
   private park(): void {

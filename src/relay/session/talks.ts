@@ -1,8 +1,8 @@
 // Keeps the talks of one session, and checks what must hold before floor control is asked for a burst.
 import { END, HEADER_BYTES, readSequence, START } from '../../protocol/frame.js';
 import type { FloorControl } from '../floor/control.js';
-import { hasPart, Talk, type Talker } from '../floor/talk.js';
-import { mayTalk, type User } from '../members/members.js';
+import { hasPart, Talk, type TalkSession } from '../floor/talk.js';
+import { type Membership, mayTalk, type User } from '../members/members.js';
 import type { Reception } from '../reception/reception.js';
 import type { SessionLimits } from './services.js';
 
@@ -13,14 +13,11 @@ const MUTED_MS = 2000;
 /** A withdrawn permission is read again within this time (ms). */
 const RETRY_WITHDRAWN_MS = 200;
 
-/** Why a frame of a member begins no burst. The last three are dropped without a message from here. */
-export type BurstRefusal =
-  | 'listen_only'
-  | 'too_many_talkgroups'
-  | 'rate_limited'
-  | 'no_burst'
-  | 'muted'
-  | 'denied';
+/** Why a first frame may not ask for a burst. Only `listen_only` is told to the talker. */
+export type FrameObstacle = 'listen_only' | 'no_burst' | 'muted';
+
+/** Why a first frame got no burst. Floor control has told the talker of `denied`. */
+export type BurstDenial = 'too_many_talkgroups' | 'rate_limited' | 'denied';
 
 /** Why FLOOR_REQUEST does not reach the floor. */
 export interface FloorRefusal {
@@ -30,7 +27,7 @@ export interface FloorRefusal {
 }
 
 /** A session as its talks use it. */
-export interface Speaker extends Talker {
+export interface Speaker extends TalkSession {
   readonly user: User;
   readonly reception: Pick<Reception, 'subscriptionTo'>;
 }
@@ -57,9 +54,17 @@ export class Talks {
     const known = this.talks.get(number);
     if (known !== undefined) return known;
     const membership = this.session.user.memberships.get(number);
-    if (membership === undefined) return null;
-    const talk = new Talk(this.session, membership, this.services.limits, nowMs);
-    this.talks.set(number, talk);
+    return membership === undefined ? null : this.of(membership, nowMs);
+  }
+
+  /** The talk of this membership, made when there is none. */
+  of(membership: Membership, nowMs: number): Talk {
+    const { number } = membership.talkgroup;
+    let talk = this.talks.get(number);
+    if (talk === undefined) {
+      talk = new Talk(this.session, membership, this.services.limits, nowMs);
+      this.talks.set(number, talk);
+    }
     return talk;
   }
 
@@ -76,8 +81,11 @@ export class Talks {
     this.talks.delete(number);
   }
 
-  /** Why a first frame begins no burst, before its budget is checked. null: nothing stands against it. */
-  refusalOf(talk: Talk, view: DataView, flags: number, nowMs: number): BurstRefusal | null {
+  /**
+   * Checks a first frame before its budget. null: it may ask for a burst. Keeps the talk muted while frames of a denied
+   * burst arrive, and gives back an unused grant at an END without speech.
+   */
+  checkFirstFrame(talk: Talk, view: DataView, flags: number, nowMs: number): FrameObstacle | null {
     const { floor, limits } = this.services;
     // What is left of a burst that silence ended: there is no speech in it, so no burst begins.
     if (talk.claim !== 'talks' && (flags & END) !== 0 && view.byteLength === HEADER_BYTES) {
@@ -95,7 +103,7 @@ export class Talks {
   }
 
   /** Begins a burst with this frame. null: it has begun, and `talk.claim` is `talks`. */
-  begin(talk: Talk, view: DataView, nowMs: number): BurstRefusal | null {
+  begin(talk: Talk, view: DataView, nowMs: number): BurstDenial | null {
     const { floor } = this.services;
     talk.isMuted = false;
     talk.lastFrameAtMs = nowMs;

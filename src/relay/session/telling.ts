@@ -16,7 +16,7 @@ export interface Told {
   readonly user: User;
   readonly reception: { ping(text: string): void };
   hears(talkgroup: Talkgroup): boolean;
-  talkAt(talkgroup: Talkgroup): Talk | undefined;
+  talkAt(talkgroup: number): Talk | undefined;
   send(text: string): void;
 }
 
@@ -145,7 +145,7 @@ export class Telling {
       ({ granted, talkgroup }) => granted && session.hears(talkgroup),
     );
     const isFirst = ({ talkgroup }: Membership) => {
-      const talk = session.talkAt(talkgroup);
+      const talk = session.talkAt(talkgroup.number);
       return talk !== undefined && hasPart(talk);
     };
     return new Set([...heard.filter(isFirst), ...heard]);

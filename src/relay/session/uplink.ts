@@ -15,7 +15,6 @@ import {
   VERSION_1,
 } from '../../protocol/frame.js';
 import type { Hearer } from '../delivery/hearer.js';
-import type { Peer } from '../delivery/peer.js';
 import type { DropReason } from '../figures/counts.js';
 import type { Talk } from '../floor/talk.js';
 import type { Budget } from '../limits/budget.js';
@@ -27,6 +26,8 @@ import { type Speaker, Talks } from './talks.js';
 
 /** A session as its uplink uses it. */
 export interface Sender extends Speaker {
+  /** When its socket last sent anything (monotonic ms). */
+  heardAtMs: number;
   readonly reception: Speaker['reception'] & Hearer;
   close(close: Close): void;
 }
@@ -35,6 +36,8 @@ export interface Sender extends Speaker {
 export class Uplink {
   readonly talks: Talks;
   private readonly session: Sender;
+  /** Of the session, here to save a load: nearly all that the hot path costs are loads. */
+  private readonly reception: Hearer;
   private readonly services: UplinkServices;
   /** The talk of the last accepted frame: a radio rarely changes its talkgroup between two frames. */
   private lastTalk: Talk | null = null;
@@ -42,16 +45,21 @@ export class Uplink {
 
   constructor(session: Sender, services: UplinkServices) {
     this.session = session;
+    this.reception = session.reception;
     this.services = services;
     this.talks = new Talks(session, services);
   }
 
   /**
-   * One binary message. true: relayed. `message` is invalid when this returns: the engine takes its buffer back. The
-   * frame counts in the rates by `sentAtMs`: one from before WELCOME arrived earlier.
+   * One binary message. true: relayed. `message` is invalid when this returns: the engine takes its buffer back. One from
+   * before WELCOME counts in the rates by `arrivedAtMs`.
    */
-  receive(peer: Peer, message: ArrayBuffer, nowMs: number, sentAtMs: number): boolean {
-    const { services } = this;
+  receive(message: ArrayBuffer, arrivedAtMs: number | undefined): boolean {
+    const { services, session } = this;
+    const nowMs = services.nowMs();
+    session.heardAtMs = nowMs;
+    const { socket } = session;
+    if (socket === null) return this.drop('no_session');
     services.counts.framesIn++;
     const view = new DataView(message); // the one new object per frame
     if (checkFrame(view, services.limits.frameBytes) !== null) return this.refuse('bad_frame', 0, 0, nowMs);
@@ -64,6 +72,7 @@ export class Uplink {
       if (talk === null) return this.refuse('not_member', number, flags, nowMs);
       this.lastTalk = talk;
     }
+    const sentAtMs = arrivedAtMs ?? nowMs;
     if (!talk.bucket.take(sentAtMs)) return this.refuseTooMany(talk, flags, nowMs);
     if (!mayTalk(talk.membership)) return this.drop('withdrawn');
 
@@ -82,14 +91,14 @@ export class Uplink {
     stampFrame(
       view,
       VERSION_1 | started | talk.emergencyFlag | (flags & (END | ENCRYPTED)),
-      this.session.number,
+      session.number,
       talk.burst,
     );
     services.counts.framesRelayed++;
     if (services.sampling.isArmed) services.sampling.take(nowMs, message.byteLength);
     // What only its talker would hear is not handed to the engine.
-    if (feed.onlyHearer !== this.session.reception) {
-      services.fanout.audio(peer, feed, message, nowMs);
+    if (feed.onlyHearer !== this.reception) {
+      services.fanout.audio(socket, feed, message, nowMs);
       if (nowMs >= feed.askAtMs) services.pings.behindFrame(feed, nowMs);
     }
     if (feed.held !== null) services.holding.keep(feed, talk, message, nowMs);
@@ -101,9 +110,9 @@ export class Uplink {
   /** false: no burst begins with this frame, and the talker was told why if there was something to tell. */
   private beginBurst(talk: Talk, view: DataView, flags: number, nowMs: number, sentAtMs: number): boolean {
     const { talks } = this;
-    const refusal = talks.refusalOf(talk, view, flags, nowMs);
-    if (refusal === 'listen_only') return this.refuse(refusal, talk.number, flags, nowMs);
-    if (refusal !== null) return this.drop(refusal);
+    const obstacle = talks.checkFirstFrame(talk, view, flags, nowMs);
+    if (obstacle === 'listen_only') return this.refuse(obstacle, talk.number, flags, nowMs);
+    if (obstacle !== null) return this.drop(obstacle);
     const exceeded = talk.exceeded(view.byteLength - HEADER_BYTES, sentAtMs);
     if (exceeded !== null) return this.refuseExcess(talk, exceeded, flags, nowMs);
     const denial = talks.begin(talk, view, nowMs);

@@ -65,7 +65,7 @@ export class EarlyMessages {
     return this.all;
   }
 
-  hasRoom(user: UserId, bytes: number): boolean {
+  fits(user: UserId, bytes: number): boolean {
     return this.all + bytes <= ALL_BYTES && (this.ofUsers.get(user) ?? 0) + bytes <= USER_BYTES;
   }
 
@@ -103,7 +103,7 @@ export class Early {
   /** Keeps a copy of the message, or its ref, or drops it. false: the client floods, and its socket must be closed. */
   receive(message: ArrayBuffer, isBinary: boolean): boolean {
     const arrivedAtMs = this.store.options.nowMs();
-    this.isFull ||= !this.hasRoom(message.byteLength);
+    this.isFull ||= !this.fits(message.byteLength);
     if (this.isFull) this.receiveBeyond(message, isBinary);
     else {
       this.kept.push({ message: message.slice(0), isBinary, arrivedAtMs }); // the engine takes its buffer back
@@ -112,11 +112,11 @@ export class Early {
     return !(isBinary ? this.frames : this.texts).hit(arrivedAtMs);
   }
 
-  private hasRoom(bytes: number): boolean {
+  private fits(bytes: number): boolean {
     return (
       this.kept.length < MESSAGES_MAX &&
       this.bytes + bytes <= SOCKET_BYTES &&
-      this.store.hasRoom(this.user, bytes)
+      this.store.fits(this.user, bytes)
     );
   }
 

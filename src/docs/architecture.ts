@@ -1,0 +1,19 @@
+// Generates the table of modules in docs/architecture.md. Everything else on the page is written by hand.
+import { type Modules, modules } from './modules.js';
+import { type Page, replaceGenerated } from './page.js';
+
+export const architecturePage: Page = {
+  path: 'docs/architecture.md',
+  write: (present) => replaceGenerated(present, tableOf(modules)),
+};
+
+function tableOf(listed: Modules): string {
+  const rows = Object.entries(listed).map(([path, { purpose, imports }]) => {
+    const used = imports.map((other) => nameOf(other)).join(', ');
+    return `| ${nameOf(path)} | ${purpose} | ${used} |`;
+  });
+  return ['| module | purpose | may import |', '|---|---|---|', ...rows].join('\n');
+}
+
+/** As the page writes it: modules of the service without `src/`. */
+const nameOf = (path: string) => `\`${path.replace(/^src\//, '')}\``;

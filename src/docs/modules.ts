@@ -1,0 +1,195 @@
+// Lists the modules of src and bench, what each is for and which modules it may import. test/modules.test.ts checks the
+// imports, and docs/architecture.md has the list as a table.
+import { relayModules } from './relay-modules.js';
+
+/**
+ * A module is a folder with the file of the same name beside it. A file that is in no module is ground: any module may
+ * import it, and it builds the program from the modules.
+ */
+export interface Module {
+  readonly purpose: string;
+  /** Other modules that it may import, types included. */
+  readonly imports: readonly string[];
+}
+
+/** By path from the root of the repository. */
+export type Modules = Readonly<Record<string, Module>>;
+
+const serviceModules: Modules = {
+  'src/auth': {
+    purpose: 'accounts, tokens, the hash queue, login limits, the guard of REST',
+    imports: ['src/credentials', 'src/db', 'src/http'],
+  },
+  'src/config': {
+    purpose: 'environment variables as a frozen `Config`',
+    imports: ['src/credentials', 'src/keys'],
+  },
+  'src/credentials': {
+    purpose: 'what a username, a password and a signing key is',
+    imports: [],
+  },
+  'src/db': {
+    purpose: 'SQL client, notifications, migrations, embedded PostgreSQL',
+    imports: [],
+  },
+  'src/devices': {
+    purpose: 'devices, and the caller with its device',
+    imports: ['src/db', 'src/http'],
+  },
+  'src/directory': {
+    purpose: 'what the relay reads: accounts, memberships, talkgroups',
+    imports: ['src/db', 'src/protocol'],
+  },
+  'src/docs': {
+    purpose: 'writes generated pages: `make docs`',
+    imports: ['src/config', 'src/http', 'src/metrics', 'src/protocol'],
+  },
+  'src/emergencies': {
+    purpose: 'emergencies by REST, and their rows',
+    imports: ['src/db', 'src/http'],
+  },
+  'src/gps': {
+    purpose: 'positions, stored many at a time',
+    imports: ['src/db', 'src/http', 'src/protocol'],
+  },
+  'src/http': {
+    purpose: 'the steps of a REST request, and the OpenAPI document',
+    imports: ['src/db'],
+  },
+  'src/keys': {
+    purpose: 'key rotation, master secrets and their encryption',
+    imports: ['src/db', 'src/http'],
+  },
+  'src/metrics': {
+    purpose: 'all metrics, and `GET /metrics`',
+    imports: ['src/auth', 'src/db', 'src/gps', 'src/http', 'src/relay/relay-side', 'src/tls'],
+  },
+  'src/protocol': {
+    purpose: 'the wire: frames, messages, codes, closes',
+    imports: [],
+  },
+  'src/talkgroups': {
+    purpose: 'talkgroups and their members',
+    imports: ['src/db', 'src/http', 'src/protocol'],
+  },
+  'src/tls': {
+    purpose: 'certificate files, renewal, the command `reload`',
+    imports: [],
+  },
+};
+
+const clientModules: Modules = {
+  'src/client/audio': {
+    purpose: 'Opus packets, Ogg files, and sending a file in real time',
+    imports: ['src/client/clock', 'src/client/talking'],
+  },
+  'src/client/clock': {
+    purpose: 'monotonic time and timers',
+    imports: [],
+  },
+  'src/client/connection': {
+    purpose: 'one connection: reconnect, requests and their answers',
+    imports: ['src/client/clock', 'src/protocol'],
+  },
+  'src/client/emergencies': {
+    purpose: 'raises emergencies and keeps the open ones',
+    imports: ['src/client/clock', 'src/client/connection', 'src/protocol'],
+  },
+  'src/client/events': {
+    purpose: 'typed events',
+    imports: [],
+  },
+  'src/client/hearing': {
+    purpose: 'subscriptions, talkgroups and received frames',
+    imports: ['src/client/clock', 'src/client/connection', 'src/protocol'],
+  },
+  'src/client/node': {
+    purpose: 'the entry for Node, with the package `ws`',
+    imports: ['src/client/radio'],
+  },
+  'src/client/radio': {
+    purpose: 'the radio client, the entry for browsers',
+    imports: [
+      'src/client/audio',
+      'src/client/clock',
+      'src/client/connection',
+      'src/client/emergencies',
+      'src/client/events',
+      'src/client/hearing',
+      'src/client/talking',
+      'src/protocol',
+    ],
+  },
+  'src/client/talking': {
+    purpose: 'one talk from the floor request to its end',
+    imports: ['src/client/clock', 'src/client/connection', 'src/client/events', 'src/protocol'],
+  },
+  'src/client/terminal': {
+    purpose: 'the radio in a terminal, and the recorder',
+    imports: [
+      'src/client/audio',
+      'src/client/connection',
+      'src/client/hearing',
+      'src/client/node',
+      'src/client/radio',
+      'src/protocol',
+    ],
+  },
+};
+
+const benchModules: Modules = {
+  'bench/experiments': {
+    purpose: 'runs a load on one or several servers and compares',
+    imports: [
+      'bench/figures',
+      'bench/generator',
+      'bench/machine',
+      'bench/radios',
+      'bench/scenario',
+      'bench/servers',
+    ],
+  },
+  'bench/figures': {
+    purpose: 'goals, verdicts, histograms',
+    imports: [],
+  },
+  'bench/generator': {
+    purpose: 'load generators in processes of their own',
+    imports: ['bench/figures', 'bench/machine', 'bench/radios', 'src/protocol'],
+  },
+  'bench/machine': {
+    purpose: 'clock, processes, CPU time, memory',
+    imports: ['bench/figures'],
+  },
+  'bench/radios': {
+    purpose: 'radios that send and receive without the client',
+    imports: ['bench/figures', 'bench/machine', 'src/client/connection', 'src/protocol'],
+  },
+  'bench/report': {
+    purpose: 'result pages, comparison, docs/performance.md',
+    imports: ['bench/figures'],
+  },
+  'bench/scenario': {
+    purpose: 'what a scenario is given and returns',
+    imports: ['bench/figures', 'bench/generator', 'bench/machine', 'bench/servers'],
+  },
+  'bench/scenarios': {
+    purpose: 'one file per question to the service',
+    imports: [
+      'bench/experiments',
+      'bench/figures',
+      'bench/generator',
+      'bench/machine',
+      'bench/radios',
+      'bench/scenario',
+      'bench/servers',
+      'src/protocol',
+    ],
+  },
+  'bench/servers': {
+    purpose: 'starts the service and the servers beside it',
+    imports: ['bench/figures', 'bench/machine', 'bench/radios'],
+  },
+};
+
+export const modules: Modules = { ...serviceModules, ...relayModules, ...clientModules, ...benchModules };

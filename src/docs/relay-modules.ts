@@ -1,0 +1,162 @@
+// Lists the modules of src/relay. Their type is in modules.ts, which joins them with the others.
+
+export const relayModules = {
+  'src/relay/cluster': {
+    purpose: 'tells the relays of other nodes of bursts, members and changes, over NATS',
+    imports: ['src/protocol', 'src/relay/delivery'],
+  },
+  'src/relay/compose': {
+    purpose: 'builds one relay with its database and uWebSockets.js',
+    imports: [
+      'src/auth',
+      'src/config',
+      'src/db',
+      'src/directory',
+      'src/emergencies',
+      'src/gps',
+      'src/protocol',
+      'src/relay/cluster',
+      'src/relay/hub',
+      'src/relay/relay-side',
+      'src/relay/requests',
+      'src/relay/session',
+      'src/relay/websocket',
+      'src/tls',
+    ],
+  },
+  'src/relay/delivery': {
+    purpose: 'publishes frames and events, buffers audio',
+    imports: ['src/protocol', 'src/relay/figures'],
+  },
+  'src/relay/emergencies': {
+    purpose: 'announces emergencies, stores them afterwards',
+    imports: [
+      'src/db',
+      'src/directory',
+      'src/protocol',
+      'src/relay/delivery',
+      'src/relay/floor',
+      'src/relay/limits',
+      'src/relay/members',
+    ],
+  },
+  'src/relay/figures': {
+    purpose: 'what the relay counts and samples',
+    imports: ['src/protocol'],
+  },
+  'src/relay/floor': {
+    purpose: 'floor control: who may talk',
+    imports: [
+      'src/protocol',
+      'src/relay/delivery',
+      'src/relay/figures',
+      'src/relay/limits',
+      'src/relay/members',
+    ],
+  },
+  'src/relay/hub': {
+    purpose: 'all sessions: admission, the relay timer, drain',
+    imports: [
+      'src/db',
+      'src/protocol',
+      'src/relay/cluster',
+      'src/relay/delivery',
+      'src/relay/emergencies',
+      'src/relay/figures',
+      'src/relay/floor',
+      'src/relay/members',
+      'src/relay/presence',
+      'src/relay/reception',
+      'src/relay/requests',
+      'src/relay/rights',
+      'src/relay/session',
+    ],
+  },
+  'src/relay/limits': {
+    purpose: 'token buckets, windows, budgets',
+    imports: [],
+  },
+  'src/relay/members': {
+    purpose: 'users, memberships and talkgroups in memory',
+    imports: ['src/directory', 'src/protocol', 'src/relay/delivery', 'src/relay/limits'],
+  },
+  'src/relay/presence': {
+    purpose: 'which sessions receive a talkgroup',
+    imports: ['src/protocol', 'src/relay/delivery', 'src/relay/members'],
+  },
+  'src/relay/reception': {
+    purpose: 'what one session receives, and how far it lags',
+    imports: [
+      'src/protocol',
+      'src/relay/delivery',
+      'src/relay/figures',
+      'src/relay/members',
+      'src/relay/presence',
+    ],
+  },
+  'src/relay/relay-side': {
+    purpose: 'the relay as the main thread sees it',
+    imports: ['src/db', 'src/gps', 'src/relay/hub', 'src/relay/websocket'],
+  },
+  'src/relay/requests': {
+    purpose: 'answers the JSON messages of clients',
+    imports: [
+      'src/protocol',
+      'src/relay/delivery',
+      'src/relay/emergencies',
+      'src/relay/figures',
+      'src/relay/floor',
+      'src/relay/limits',
+      'src/relay/members',
+      'src/relay/presence',
+      'src/relay/reception',
+      'src/relay/session',
+    ],
+  },
+  'src/relay/rights': {
+    purpose: 'permissions as the database has them',
+    imports: [
+      'src/db',
+      'src/directory',
+      'src/protocol',
+      'src/relay/delivery',
+      'src/relay/floor',
+      'src/relay/members',
+    ],
+  },
+  'src/relay/session': {
+    purpose: 'one radio, over one socket or several',
+    imports: [
+      'src/protocol',
+      'src/relay/delivery',
+      'src/relay/emergencies',
+      'src/relay/figures',
+      'src/relay/floor',
+      'src/relay/limits',
+      'src/relay/members',
+      'src/relay/reception',
+    ],
+  },
+  'src/relay/threads': {
+    purpose: 'the relay thread, and its end on the main thread',
+    imports: [
+      'src/auth',
+      'src/config',
+      'src/db',
+      'src/relay/compose',
+      'src/relay/relay-side',
+      'src/relay/websocket',
+    ],
+  },
+  'src/relay/websocket': {
+    purpose: 'the port: uWebSockets.js, handshakes, sockets',
+    imports: [
+      'src/protocol',
+      'src/relay/delivery',
+      'src/relay/figures',
+      'src/relay/hub',
+      'src/relay/limits',
+      'src/tls',
+    ],
+  },
+} as const;

@@ -1,0 +1,52 @@
+// A nats-server for tests, of Debian's package or newer, on a free port of 127.0.0.1.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { documentedConfiguration } from '../pages/operations-page.js';
+import { freePort, programPath } from '../programs.js';
+import { issue } from './certificates.js';
+
+/** Resolves when it accepts connections, without TLS and from anybody. */
+export const startNatsServer = async (t: Test) => start(t, t.testdir({}), await freePort(), '');
+
+/** The same with the configuration that the operations page shows: TLS, and a user who may do no more than needed. */
+export async function startSecureNatsServer(t: Test) {
+  const { cert, key } = issue({});
+  const folder = t.testdir({ 'server.pem': cert, 'server.key': key });
+  const configuration = documentedConfiguration('max_pending')
+    .replaceAll('/etc/nats', folder)
+    .replace(/^listen:.*$/m, '');
+  const server = await start(t, folder, await freePort(), configuration);
+  const [, password = ''] = /password: "([^"]+)"/.exec(configuration) ?? [];
+  return { ...server, authority: join(folder, 'server.pem'), user: `radio:${password}` };
+}
+
+async function start(t: Test, folder: string, port: number, settings: string) {
+  const file = join(folder, `nats-${port}.conf`);
+  writeFileSync(file, `listen: "127.0.0.1:${port}"\n${settings}\n`);
+  const child = spawn(programPath('nats-server') ?? 'nats-server', ['-c', file], { stdio: 'ignore' });
+  const exited = once(child, 'exit');
+  t.teardown(async () => {
+    child.kill('SIGKILL');
+    await exited;
+  });
+  for (let tries = 0; !(await accepts(port)); tries++) {
+    if (tries === 100) throw new Error('nats-server did not accept a connection within 5 s');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return { port, signal: (signal: NodeJS.Signals) => child.kill(signal) };
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('error', () => resolve(false));
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+  });
+}

@@ -1,0 +1,71 @@
+// A relay without engine and database, and radios seated in it by hand.
+import type { Test } from 'tap';
+import type { UserId } from '../../../src/ids.js';
+import type { Peer } from '../../../src/relay/delivery/peer.js';
+import type { Claims } from '../../../src/relay/hub/admission.js';
+import { createRelay, type Relay, type RelayOptions } from '../../../src/relay/hub/relay.js';
+import type { Session } from '../../../src/relay/session/session.js';
+
+type Needed = Pick<RelayOptions, 'reads' | 'takeNumber' | 'publisher' | 'nowMs'>;
+
+/** Limits are those of the configuration, but nothing is kept for a return and nothing waits; an error logged fails `t`. */
+export const relayAlone = (
+  t: Pick<Test, 'fail'>,
+  {
+    limits,
+    ...needed
+  }: Needed &
+    Partial<Pick<RelayOptions, 'verifyToken'>> & { readonly limits?: Partial<RelayOptions['limits']> },
+): Relay =>
+  createRelay({
+    verifyToken: () => null,
+    started: () => true,
+    limits: {
+      frameBytes: 1024,
+      framesPerSecond: 110,
+      userBytesPerSecond: 65_536,
+      talksPerUser: 2,
+      talkersMax: 32,
+      textBytes: 8192,
+      controlPerSecond: 20,
+      talkSilenceMs: 2000,
+      backlogMs: 1000,
+      lagPingMs: 1000,
+      resumeMs: 0,
+      sessionsParked: 1,
+      drainMs: 0,
+      socketsPerUser: 32,
+      upgradesLoading: 200,
+      upgradesWaiting: 0,
+      ...limits,
+    },
+    emergencyWrites: { raise: async () => null, acknowledge: async () => null, clear: async () => 'unknown' },
+    storeFix: async () => true,
+    log: { info() {}, error: (_fields, message) => t.fail(message) },
+    ...needed,
+  });
+
+/** A socket that takes everything and says nothing. */
+export const quietPeer = (over: Partial<Peer> = {}): Peer => ({
+  send: () => 1,
+  ping: () => 1,
+  publish: () => true,
+  subscribe: () => true,
+  unsubscribe: () => true,
+  getUserData: () => ({ session: null }),
+  end() {},
+  ...over,
+});
+
+/** Of a user whose id is the name. */
+export const claimsOf = (name: string): Claims => ({ sub: name as UserId, iat: 0 });
+
+/** The session of these claims, open on the socket; rejects with the reason of a close. */
+export const seated = (relay: Relay, claims: Claims, peer: Peer): Promise<Session> =>
+  new Promise((resolve, reject) => {
+    relay.admit({ claims, resume: null }, (admission) => {
+      if ('close' in admission) return reject(new Error(admission.close.reason));
+      relay.open(admission, peer);
+      resolve(admission.session);
+    });
+  });

@@ -1,0 +1,186 @@
+// Relays that share a bus, without uWebSockets.js and without a database, and the radios on them.
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Test } from 'tap';
+import type { Account, MembershipRow, TalkgroupRow } from '../../../src/directory/records.js';
+import type { TalkgroupId, UserId } from '../../../src/ids.js';
+import type { FloorMode } from '../../../src/protocol/codes.js';
+import { decodeFrame, END, encodeFrame, START } from '../../../src/protocol/frame.js';
+import type { Peer, Publisher } from '../../../src/relay/delivery/peer.js';
+import { eventually } from '../eventually.js';
+import type { createMemoryNetwork } from './memory-bus.js';
+import { relayAlone, seated } from './relay-alone.js';
+
+type Json = Record<string, unknown>;
+type Heard = Json | { readonly frame: string; readonly sender: number; readonly burst: number };
+
+const uuid = (kind: number, number: number) =>
+  `${String(kind).padStart(8, '0')}-0000-4000-8000-${String(number).padStart(12, '0')}`;
+
+export const talkgroupIdOf = (number: number) => uuid(1, number) as TalkgroupId;
+
+/** The talkgroups as the database shows them: all relays read the same. */
+export function directory(floorMode: FloorMode = 'open') {
+  let mode = floorMode;
+  const row = (number: number): MembershipRow & TalkgroupRow => ({
+    id: talkgroupIdOf(number),
+    number,
+    name: `${number}`,
+    rotation_counter: 0,
+    floor_mode: mode,
+    max_talk_ms: 0,
+    emergencies: [],
+    site: 'depot',
+  });
+  return {
+    setMode(next: FloorMode): void {
+      mode = next;
+    },
+    accountsOf: async (ids: readonly UserId[]): Promise<Account[]> =>
+      ids.map((id) => ({
+        id,
+        username: id.slice(-3),
+        role: 'user',
+        valid_from: 0,
+        device_id: null,
+        device_active: true,
+        memberships: [row(1), row(2)],
+      })),
+    talkgroupsOf: async (ids: readonly TalkgroupId[]): Promise<TalkgroupRow[]> =>
+      [row(1), row(2)].filter(({ id }) => ids.includes(id)),
+  };
+}
+
+/** Relay `number` on the network. Its sessions have numbers from 1,000 times that. */
+export function relayOn(
+  t: Test,
+  network: ReturnType<typeof createMemoryNetwork>,
+  {
+    number,
+    reads = directory(),
+    limits = {},
+  }: {
+    number: number;
+    reads?: ReturnType<typeof directory>;
+    limits?: { readonly talkersMax?: number; readonly talksPerUser?: number };
+  },
+) {
+  const topics = new Map<string, Set<Peer>>();
+  const at = (topic: string) => topics.get(topic) ?? new Set<Peer>();
+  const publisher: Publisher = {
+    publish(topic, message, isBinary) {
+      const bytes = typeof message === 'string' ? Buffer.from(message) : message;
+      for (const peer of at(topic)) peer.send(bytes, isBinary);
+      return at(topic).size > 0;
+    },
+    numSubscribers: (topic) => at(topic).size,
+  };
+  let sessions = 1000 * number;
+  let users = 0;
+  const relay = relayAlone(t, { reads, takeNumber: () => sessions++, publisher, limits });
+  const bus = network.join();
+  relay.join({ relay: number, bus });
+  const close = async () => {
+    await relay.close();
+    await relay.left();
+  };
+  t.teardown(close);
+
+  /** A radio that is a member of the talkgroups 1 and 2. */
+  async function radio() {
+    const messages: Json[] = [];
+    const arrivals: Heard[] = [];
+    const peer: Peer = {
+      send(message, isBinary) {
+        const bytes = new Uint8Array(message);
+        if (isBinary) {
+          const frame = decodeFrame(bytes);
+          if (typeof frame === 'string') throw new Error(`a bad frame: ${frame}`);
+          const { sender, burst, payload } = frame;
+          arrivals.push({ frame: Buffer.from(payload).toString(), sender, burst });
+        } else {
+          messages.push(JSON.parse(Buffer.from(bytes).toString()));
+          arrivals.push(messages.at(-1) ?? {});
+        }
+        return 1;
+      },
+      publish(topic, message, isBinary) {
+        for (const other of at(topic)) if (other !== peer) other.send(message, isBinary);
+        return true;
+      },
+      subscribe(topic) {
+        const isNew = !at(topic).has(peer);
+        topics.set(topic, at(topic).add(peer));
+        return isNew;
+      },
+      unsubscribe: (topic) => at(topic).delete(peer),
+      ping(text) {
+        setImmediate(() => session.ponged(new Uint8Array(Buffer.from(text)).buffer));
+        return 1;
+      },
+      getUserData: () => ({ session: null }),
+      end: () => leave(),
+    };
+    const leave = () => {
+      for (const members of topics.values()) members.delete(peer);
+    };
+    const user = uuid(2, 1000 * number + users++) as UserId;
+    const session = await seated(relay, { sub: user, iat: 0 }, peer);
+    let sequence = 0;
+    return {
+      session,
+      messages,
+      arrivals,
+      /** What came of these types, taken out. Frames are 'frame'. */
+      heard(...types: string[]): Heard[] {
+        const is = (one: Heard) => types.includes('frame' in one ? 'frame' : String(one.type));
+        const found = arrivals.filter(is);
+        arrivals.splice(0, arrivals.length, ...arrivals.filter((one) => !is(one)));
+        return found;
+      },
+      frames: () => arrivals.flatMap((one) => ('frame' in one ? [one.frame] : [])),
+      hears: (type: string) =>
+        eventually(() => {
+          const found = messages.findIndex((message) => message.type === type);
+          const [message] = found < 0 ? [] : messages.splice(found, 1);
+          if (message === undefined) throw new Error(`never came: ${type}`);
+          return message;
+        }),
+      says: (message: Json) =>
+        session.receiveText(new Uint8Array(Buffer.from(JSON.stringify(message))).buffer),
+      speaks(text: string, { talkgroup = 1, start = false, end = false } = {}): boolean {
+        if (start) sequence = 0;
+        const flags = (start ? START : 0) | (end ? END : 0);
+        const frame = encodeFrame({ sequence: sequence++, talkgroup, payload: Buffer.from(text), flags });
+        return session.receiveAudio(frame.buffer);
+      },
+      /** Its socket dies. */
+      breaks(): void {
+        leave();
+        session.closed(1006);
+      },
+    };
+  }
+
+  return { relay, bus, radio, close, figures: () => relay.figures().cluster };
+}
+
+export type RelayOn = ReturnType<typeof relayOn>;
+
+/** Resolves when each of them reaches all others. */
+export const reached = (...relays: readonly RelayOn[]) =>
+  eventually(() => {
+    for (const { figures } of relays)
+      if (figures()?.peers !== relays.length - 1) throw new Error('not reached');
+  });
+
+/** Resolves when each of them knows that the others have receivers of so many talkgroups. */
+export const sharing = (talkgroups: number, ...relays: readonly RelayOn[]) =>
+  eventually(() => {
+    for (const { figures } of relays) if (figures()?.shared !== talkgroups) throw new Error('not shared');
+  });
+
+/** Everything said before has arrived: a message takes two turns of the loop, however long they are. */
+export async function settled(): Promise<void> {
+  await delay(30);
+  for (let turn = 0; turn < 6; turn++) await new Promise((resolve) => setImmediate(resolve));
+}

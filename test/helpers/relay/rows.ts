@@ -1,0 +1,30 @@
+// Rows as a relay reads them from the database: a talkgroup in which nothing happens, and a user without a device.
+import type { Account, TalkgroupRow } from '../../../src/directory/records.js';
+import type { TalkgroupId, UserId } from '../../../src/ids.js';
+
+/** As a membership names it, which serves for the talkgroup itself as well. */
+export type MemberTalkgroupRow = TalkgroupRow & { readonly site: string };
+
+export const talkgroupRow = (over: Partial<MemberTalkgroupRow> = {}): MemberTalkgroupRow => ({
+  id: 'fire' as TalkgroupId,
+  number: 1,
+  name: 'fire',
+  site: 'depot',
+  rotation_counter: 0,
+  floor_mode: 'open',
+  max_talk_ms: 0,
+  emergencies: [],
+  ...over,
+});
+
+/** The user of that name; the id is the same text. */
+export const accountRow = (name: string, over: Partial<Account> = {}): Account => ({
+  id: name as UserId,
+  username: name,
+  role: 'user',
+  valid_from: 0,
+  device_id: null,
+  device_active: true,
+  memberships: [],
+  ...over,
+});
