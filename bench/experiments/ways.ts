@@ -1,5 +1,6 @@
 // The same audio given live and held (docs/protocol.md, section 2), in turns on one relay: what a delivery costs, and
 // how late it is.
+
 import { columns, ms, pairedRatios, quartiles, us } from '../figures/figures.js';
 import { atMost, watched, watchedMedian } from '../figures/goals.js';
 import { faultsOfDelivery, faultsOfGenerator } from '../figures/judge.js';
@@ -13,6 +14,7 @@ import type { Heard } from '../radios/listeners.js';
 import type { Bench, Report } from '../scenario.js';
 import type { Relay } from '../servers/relay.js';
 import { enlist } from '../servers/users.js';
+import { forthAndBack } from './contest.js';
 
 export interface Plan {
   readonly title: string;
@@ -58,7 +60,6 @@ async function taskOf(relay: Relay, plan: Plan): Promise<WaysTask> {
     },
   });
   const { url, dialect, pid } = relay;
-  const forth = [...names.keys()];
   return {
     target: { url, dialect },
     pid,
@@ -68,10 +69,7 @@ async function taskOf(relay: Relay, plan: Plan): Promise<WaysTask> {
       subscribe: ways[name] ?? {},
     })),
     ...{ audience, leadFrames, frames, warmUpRounds },
-    // Forth and back: whatever drifts, drifts over all alike.
-    rounds: Array.from({ length: warmUpRounds + rounds }, (_, round) =>
-      round % 2 === 0 ? forth : forth.toReversed(),
-    ),
+    rounds: forthAndBack(names.length, warmUpRounds + rounds),
   };
 }
 

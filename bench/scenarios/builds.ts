@@ -1,9 +1,9 @@
 // Compares this build of the relay with others in one run: what an inbound frame and a delivery cost.
 import { basename } from 'node:path';
 import { type Claim, type Comparison, compare, linesOfSides } from '../experiments/comparison.js';
+import { forthAndBack, playContest } from '../experiments/contest.js';
 import { type Builds, cast, type Lineup, RELAY, withLineup } from '../experiments/lineup.js';
-import type { Contest, ContestTask } from '../generator/loads/contest.js';
-import { generateTogether } from '../generator/player.js';
+import type { Contest } from '../generator/loads/contest.js';
 import type { Piece } from '../generator/stage.js';
 import { linesOfConditions } from '../machine/conditions.js';
 import type { Bench, Report } from '../scenario.js';
@@ -94,20 +94,12 @@ interface Outcome extends Comparison {
 async function contend(bench: Bench, lineup: Lineup, load: Load, claims: readonly Claim[]): Promise<Outcome> {
   bench.progress(load.title);
   const names = lineup.map(({ name }) => name);
-  const forth = [...names.keys()];
-  const contest = await generateTogether<ContestTask, Contest>(
-    new URL('../generator/loads/contest.js', import.meta.url),
-    {
-      servers: await cast(lineup, load.fleet),
-      audience: AUDIENCE,
-      piece: load.piece,
-      // Forth and back: whatever drifts, drifts over all alike.
-      rounds: Array.from({ length: load.rounds + WARM_UP }, (_, i) =>
-        i % 2 === 0 ? forth : forth.toReversed(),
-      ),
-      warmUpRounds: WARM_UP,
-    },
-    bench,
-  );
+  const contest = await playContest(bench, {
+    servers: await cast(lineup, load.fleet),
+    audience: AUDIENCE,
+    piece: load.piece,
+    rounds: forthAndBack(names.length, load.rounds + WARM_UP),
+    warmUpRounds: WARM_UP,
+  });
   return { load, contest, ...compare(contest, { names, claims, per: load.per, ...AUDIENCE }) };
 }

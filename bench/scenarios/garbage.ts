@@ -1,10 +1,10 @@
 // What the relay leaves to the garbage collector while one talks to a thousand: collections, and bytes for each frame.
+import { playContest } from '../experiments/contest.js';
 import { columns, ms } from '../figures/figures.js';
 import { atMost, watched } from '../figures/goals.js';
 import { faultsOfDelivery, faultsOfGenerator } from '../figures/judge.js';
 import type { Goal, Plot } from '../figures/result.js';
-import type { Contest, ContestTask } from '../generator/loads/contest.js';
-import { generateTogether } from '../generator/player.js';
+import type { Contest } from '../generator/loads/contest.js';
 import { allocatedBytes, type Collection, createCollectionLog } from '../machine/collections.js';
 import { linesOfConditions } from '../machine/conditions.js';
 import type { Bench, Report } from '../scenario.js';
@@ -29,17 +29,13 @@ export function garbage({ isQuick, ...bench }: Bench): Promise<Report> {
     const { url, dialect, pid } = relay;
     const users = await enlist(relay, { users: LISTENERS + 1 });
     bench.progress(`${piece.frames / AUDIENCE.framesPerSecond} s of talk`);
-    const contest = await generateTogether<ContestTask, Contest>(
-      new URL('../generator/loads/contest.js', import.meta.url),
-      {
-        servers: [{ target: { url, dialect }, pid, users }],
-        audience: AUDIENCE,
-        piece,
-        rounds: [[0]],
-        warmUpRounds: 0,
-      },
-      bench,
-    );
+    const contest = await playContest(bench, {
+      servers: [{ target: { url, dialect }, pid, users }],
+      audience: AUDIENCE,
+      piece,
+      rounds: [[0]],
+      warmUpRounds: 0,
+    });
     return reportOf(contest, log.collections);
   };
   return bench.withRelay(SETTINGS, play, options);

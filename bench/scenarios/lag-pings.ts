@@ -1,5 +1,7 @@
 // A hundred talkgroups of 50, all talked in at once: what do the lag pings add to latency and to CPU time?
+
 import { type Claim, type Comparison, compare, linesOfSides, plotsOf } from '../experiments/comparison.js';
+import { forthAndBack, playContest } from '../experiments/contest.js';
 import {
   BARE,
   cast,
@@ -15,7 +17,6 @@ import { atMost, watchedMedian } from '../figures/goals.js';
 import { faultsOfGenerator } from '../figures/judge.js';
 import type { Goal } from '../figures/result.js';
 import type { Contest, ContestTask, Played } from '../generator/loads/contest.js';
-import { generateTogether } from '../generator/player.js';
 import type { Contender } from '../generator/stage.js';
 import { type Conditions, linesOfRuns } from '../machine/conditions.js';
 import type { Bench, Report } from '../scenario.js';
@@ -105,19 +106,13 @@ export function lagPings(bench: Bench): Promise<Report> {
 
 /** Forth and back, behind one round to warm up. */
 function inTurns(piece: ContestTask['piece'], servers: number, rounds: number): Order {
-  const forth = Array.from({ length: servers }, (_, i) => i);
-  const orders = Array.from({ length: rounds + 1 }, (_, i) => (i % 2 === 0 ? forth : forth.toReversed()));
-  return { piece, rounds: orders, warmUpRounds: 1 };
+  return { piece, rounds: forthAndBack(servers, rounds + 1), warmUpRounds: 1 };
 }
 
 type Order = Pick<ContestTask, 'piece' | 'rounds' | 'warmUpRounds'>;
 
 const contend = (bench: Bench, { audience }: Plan, servers: readonly Contender[], order: Order) =>
-  generateTogether<ContestTask, Contest>(
-    new URL('../generator/loads/contest.js', import.meta.url),
-    { servers, audience, ...order },
-    bench,
-  );
+  playContest(bench, { servers, audience, ...order });
 
 /** What one server's radios heard right after all of them had connected. */
 interface Fresh {

@@ -1,5 +1,7 @@
 // A hundred talkgroups of 50, a talker in each: in how many may be talked at once before whoever listens hears late?
+
 import { type Claim, type Comparison, compare, linesOfSides } from '../experiments/comparison.js';
+import { forthAndBack, playContest } from '../experiments/contest.js';
 import {
   BARE,
   cast,
@@ -14,7 +16,7 @@ import { atLeast, watchedMedian } from '../figures/goals.js';
 import { faultsOfGenerator } from '../figures/judge.js';
 import type { Goal, Plot, Series } from '../figures/result.js';
 import type { Capacity, CapacityTask } from '../generator/loads/capacity.js';
-import type { Contest, ContestTask } from '../generator/loads/contest.js';
+import type { Contest } from '../generator/loads/contest.js';
 import { generateTogether } from '../generator/player.js';
 import { type Conditions, linesOfRuns } from '../machine/conditions.js';
 import type { Bench, Report } from '../scenario.js';
@@ -103,18 +105,13 @@ interface Moderate extends Comparison {
 
 async function contend(bench: Bench, lineup: Lineup, plan: Plan): Promise<Moderate> {
   const names = lineup.map(({ name }) => name);
-  const forth = [...names.keys()];
-  const contest = await generateTogether<ContestTask, Contest>(
-    new URL('../generator/loads/contest.js', import.meta.url),
-    {
-      servers: await seat(lineup, plan),
-      audience: plan.audience,
-      piece: { ...plan.piece, talkers: plan.talkers },
-      rounds: Array.from({ length: plan.rounds + 1 }, (_, i) => (i % 2 === 0 ? forth : forth.toReversed())),
-      warmUpRounds: 1,
-    },
-    bench,
-  );
+  const contest = await playContest(bench, {
+    servers: await seat(lineup, plan),
+    audience: plan.audience,
+    piece: { ...plan.piece, talkers: plan.talkers },
+    rounds: forthAndBack(names.length, plan.rounds + 1),
+    warmUpRounds: 1,
+  });
   return { contest, ...compare(contest, { names, claims: CPU_CLAIMS, per: 'delivery', ...plan.audience }) };
 }
 

@@ -1,5 +1,7 @@
 // One radio talks and very many listen: our relay beside the bare engine and, with 1,000, beside all else that fans out.
+
 import { type Claim, type Comparison, compare, linesOfSides, plotsOf } from '../experiments/comparison.js';
+import { forthAndBack, playContest } from '../experiments/contest.js';
 import {
   BARE,
   cast,
@@ -11,7 +13,6 @@ import {
 } from '../experiments/lineup.js';
 import { watched, watchedMedian } from '../figures/goals.js';
 import type { Contest, ContestTask } from '../generator/loads/contest.js';
-import { generateTogether } from '../generator/player.js';
 import type { Contender, Piece } from '../generator/stage.js';
 import { linesOfConditions } from '../machine/conditions.js';
 import type { Bench, Report } from '../scenario.js';
@@ -165,7 +166,7 @@ async function contendInbound(bench: Bench, lineup: Lineup): Promise<Outcome> {
     servers: servers.map((server, i) => (playing[i]?.name === BARE ? deaf(server) : server)),
     audience: AUDIENCE,
     piece: INBOUND.piece,
-    rounds: Array.from({ length: rounds + WARM_UP }, (_, round) => (round % 2 === 0 ? [0, 1] : [1, 0])),
+    rounds: forthAndBack(2, rounds + WARM_UP),
     warmUpRounds: WARM_UP,
   });
   const per = 'inbound frame';
@@ -177,13 +178,6 @@ const deaf = ({ target, ...server }: Contender): Contender => ({
   ...server,
   target: { ...target, url: target.url.replace(/ws$/, 'deaf') },
 });
-
-const playContest = (bench: Bench, task: Omit<ContestTask, 'helperCores'>) =>
-  generateTogether<ContestTask, Contest>(
-    new URL('../generator/loads/contest.js', import.meta.url),
-    task,
-    bench,
-  );
 
 function reportOf(plan: Plan, lineup: Lineup, outcomes: readonly [Outcome, ...Outcome[]]): Report {
   const [outcome] = outcomes;
