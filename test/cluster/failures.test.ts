@@ -6,6 +6,8 @@ import { PLACES } from '../helpers/network/nats-cluster.js';
 import { unless } from '../helpers/programs.js';
 import { figure, threeNodes } from '../helpers/service/three-nodes.js';
 
+t.setTimeout(170_000);
+
 t.test('nodes and servers that die or freeze', { skip: unless('nats-server') }, async (t) => {
   const three = await threeNodes(t);
   const { nats, node, station, metric } = three;

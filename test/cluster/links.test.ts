@@ -19,6 +19,8 @@ const AHEAD = `data:text/javascript,${encodeURIComponent(`
     static now() { return Real.now() + ${HOUR_MS}; }
   };`)}`;
 
+t.setTimeout(170_000);
+
 t.test('links, routes, the database and the clock', { skip: unless('nats-server') }, async (t) => {
   const proxies: ChaosProxy[] = [];
   const three = await threeNodes(t, {
