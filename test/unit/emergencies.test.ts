@@ -14,6 +14,7 @@ function calling(raise: EmergencyWrites['raise']) {
     fanout: { event() {} },
     floor: { followEmergency() {} },
     noticed() {},
+    tell() {},
     nowMs: () => 0,
     log: { info() {}, error: (_fields, message) => logged.push(message) },
   });

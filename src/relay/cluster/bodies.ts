@@ -1,7 +1,7 @@
 // Declares what messages between relays carry, as schemas. A body that does not fit is counted, and ignored.
 import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { Int, Member, RunningTalker, U32 } from '../../protocol/bodies.js';
+import { Emergency, Id, Int, Member, RunningTalker, U32 } from '../../protocol/bodies.js';
 import { ends } from '../../protocol/codes.js';
 
 /** Whom a relay hears: id, the clock of the last beacon, and for how long (ms) that beacon has been there. */
@@ -21,6 +21,25 @@ const Count = Type.Object({
   online: U32,
   /** Grows when one of them came or left. */
   changes: U32,
+});
+
+/** Emergencies in one message: 120 KiB with names of the greatest length. */
+export const UNSAVED_MAX = 200;
+
+/** An emergency whose last change its relay has not stored, and the users that made the changes. */
+export type UnsavedEmergency = Static<typeof UnsavedEmergency>;
+const UnsavedEmergency = Type.Object({
+  ...Emergency.properties,
+  acknowledged_by: Type.Optional(Id),
+  cleared_by: Type.Optional(Id),
+});
+
+/** What the sender has announced in a talkgroup and not stored. */
+export type Emergencies = Static<typeof Emergencies>;
+const Emergencies = Type.Object({
+  emergencies: Type.Array(UnsavedEmergency, { maxItems: UNSAVED_MAX }),
+  /** false: there are others. true: what was listed before and is not any more is stored. */
+  isWhole: Type.Boolean(),
 });
 
 const Held = Type.Object({
@@ -43,6 +62,8 @@ const Here = Type.Object({
       bursts: Type.Array(Started),
       /** false: more run than an answer has room for. */
       isWhole: Type.Boolean(),
+      /** Not told by relays of earlier versions. */
+      unsaved: Type.Optional(Emergencies),
     }),
   ),
   none: Type.Array(U32),
@@ -61,6 +82,7 @@ const validators = {
   started: Compile(Started),
   ended: Compile(Ended),
   count: Compile(Count),
+  emergencies: Compile(Emergencies),
   hold: Compile(Hold),
   here: Compile(Here),
   membersAsked: Compile(MembersAsked),
@@ -72,6 +94,7 @@ interface Bodies {
   readonly started: Started;
   readonly ended: Ended;
   readonly count: Count;
+  readonly emergencies: Emergencies;
   readonly hold: Hold;
   readonly here: Here;
   readonly membersAsked: MembersAsked;

@@ -18,6 +18,7 @@ export const kinds = {
   ended: 3,
   count: 5,
   bye: 6,
+  emergencies: 7,
   // To one relay.
   here: 16,
   hold: 17,

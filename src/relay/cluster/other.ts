@@ -4,6 +4,7 @@ import { checkFrame, PAYLOAD_BYTES_MAX, readBurst, readSender, readTalkgroup } f
 import { type Here, readBody, type Started } from './bodies.js';
 import type { ClusterCounts } from './counts.js';
 import { HEADER_BYTES, type Header, kinds } from './header.js';
+import { Listed } from './listed.js';
 import type { PlayedBurst, Shared, Stage } from './stage.js';
 
 /** A frame that was on its way for longer (ms) is old speech: half of what a receiver may lag. */
@@ -14,6 +15,8 @@ const SILENT_MS_MAX = 2500;
 const ASK_MS = 100;
 
 export interface OtherServices<Talkgroup extends Shared> {
+  /** Its id. */
+  readonly relay: number;
   readonly talkgroup: Talkgroup;
   readonly stage: Stage<Talkgroup>;
   readonly counts: ClusterCounts;
@@ -45,9 +48,12 @@ export class Other<Talkgroup extends Shared> {
   private isKnown = false;
   /** Its running bursts by session. */
   private readonly bursts = new Map<number, Heard>();
+  /** Its emergencies that are not stored. */
+  readonly emergencies: Listed<Talkgroup>;
 
   constructor(services: OtherServices<Talkgroup>) {
     this.services = services;
+    this.emergencies = new Listed(services);
   }
 
   /** A message of it about the talkgroup. `delayMs` is how long it was on its way. */
@@ -60,7 +66,8 @@ export class Other<Talkgroup extends Shared> {
     const isRead =
       (kind === kinds.started && this.started(header, body, nowMs)) ||
       (kind === kinds.ended && this.ended(header, body, nowMs)) ||
-      (kind === kinds.count && this.counted(body));
+      (kind === kinds.count && this.counted(body)) ||
+      (kind === kinds.emergencies && this.emergencies.receive(body, seq, nowMs));
     if (!isRead) this.services.counts.unreadable++;
   }
 
@@ -160,11 +167,13 @@ export class Other<Talkgroup extends Shared> {
 
   /** It asks what is here. Its numbers begin anew when it had no receivers meanwhile. */
   asks(seq: number): void {
+    if (seq < this.seq) this.emergencies.begin();
     this.seq = seq;
   }
 
   /** Its answer: these bursts run there. */
-  tells({ seq, bursts, isWhole }: Here['talkgroups'][number], nowMs: number): void {
+  tells({ seq, bursts, isWhole, unsaved }: Here['talkgroups'][number], nowMs: number): void {
+    if (unsaved !== undefined) this.emergencies.hear(unsaved, seq, nowMs);
     const running = new Set(bursts.map(({ session, burst }) => `${session}.${burst}`));
     for (const [session, heard] of [...this.bursts]) {
       const isOver = isWhole && !running.has(`${session}.${heard.burst}`) && heard.seq <= seq;
@@ -175,8 +184,9 @@ export class Other<Talkgroup extends Shared> {
     this.seq = Math.max(this.seq, seq);
   }
 
-  /** Asks about bursts that have been silent for too long. */
+  /** Asks about bursts that have been silent for too long, and about a list that is due. */
   watch(nowMs: number): void {
+    if (this.emergencies.isOverdue(nowMs)) this.ask(nowMs);
     for (const heard of this.bursts.values()) {
       if (nowMs - heard.heardAtMs < SILENT_MS_MAX) continue;
       heard.heardAtMs = nowMs - SILENT_MS_MAX / 2; // again in half of the time, until it is answered
@@ -194,5 +204,6 @@ export class Other<Talkgroup extends Shared> {
   dropAll(): void {
     for (const { played } of this.bursts.values()) played.drop();
     this.bursts.clear();
+    this.emergencies.forget();
   }
 }

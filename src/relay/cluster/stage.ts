@@ -3,6 +3,7 @@ import type { Member, RunningTalker } from '../../protocol/bodies.js';
 import type { EndCode, FloorMode, Reach } from '../../protocol/codes.js';
 import type { Draft } from '../../protocol/server-messages.js';
 import type { Elsewhere } from '../delivery/elsewhere.js';
+import type { Emergencies, UnsavedEmergency } from './bodies.js';
 
 /** A talkgroup with receivers here. */
 export interface Shared {
@@ -27,6 +28,20 @@ export interface PlayedBurst {
   drop(): void;
 }
 
+/** What relays tell each other of emergencies that are not stored yet. `relay` is the id of the other one. */
+export interface EmergencyStage<Talkgroup extends Shared> {
+  /** Those of this relay. */
+  unsaved(talkgroup: Talkgroup): Emergencies;
+  /** One of the other relay, as it is there now. */
+  heard(talkgroup: Talkgroup, told: UnsavedEmergency, relay: number): void;
+  /** The other relay has stored it. */
+  stored(id: string, relay: number): void;
+  /** It had not stored it, and cannot be reached any more. */
+  lost(id: string, relay: number): void;
+  /** The talkgroup has no receiver here any more. */
+  forget(id: string, relay: number): void;
+}
+
 export interface Stage<Talkgroup extends Shared> {
   /** Sessions here that get its events. */
   online(talkgroup: Talkgroup): number;
@@ -42,6 +57,7 @@ export interface Stage<Talkgroup extends Shared> {
   ): { readonly members: readonly Member[]; readonly next: number | null };
   /** Sessions elsewhere came or left. `feed.onlineElsewhere` is their number. */
   counted(talkgroup: Talkgroup): void;
+  readonly emergencies: EmergencyStage<Talkgroup>;
   /** Other relays are heard by this one that were not, or the other way round. */
   reached(reach: Reach): void;
   /** A change notification of another relay, as text. */

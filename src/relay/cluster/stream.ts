@@ -3,7 +3,7 @@ import type { RunningTalker } from '../../protocol/bodies.js';
 import type { EndCode } from '../../protocol/codes.js';
 import type { Draft } from '../../protocol/server-messages.js';
 import type { Elsewhere, OwnBurst } from '../delivery/elsewhere.js';
-import { bodyOf, type Here, type Hold, NO_BODY } from './bodies.js';
+import { bodyOf, type Here, type Hold, NO_BODY, type UnsavedEmergency } from './bodies.js';
 import { type Bus, type Subject, talkgroupSubject } from './bus.js';
 import type { ClusterCounts } from './counts.js';
 import { type Header, type HeaderWriter, type Kind, kinds } from './header.js';
@@ -12,6 +12,9 @@ import type { Shared, Stage } from './stage.js';
 
 /** Bursts in one answer: 350 KiB with names and codecs of the greatest length. */
 const BURSTS_MAX = 500;
+
+/** Time (ms) between two lists of the emergencies that are not stored here. */
+const UNSAVED_MS = 500;
 
 /** What the streams of one relay share. */
 export interface StreamServices<Talkgroup extends Shared> {
@@ -32,6 +35,9 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
   private seq = 0;
   /** Times that the others were told the count of sessions. */
   private changes = 0;
+  /** The others know of emergencies that were not stored here, and when they last were told (monotonic ms). */
+  private hasUnsaved = false;
+  private unsavedAtMs = Number.NEGATIVE_INFINITY;
   private readonly others = new Map<number, Other<Talkgroup>>();
 
   constructor(services: StreamServices<Talkgroup>, talkgroup: Talkgroup) {
@@ -72,6 +78,24 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
     this.say(kinds.count, 0, bodyOf({ online, changes: this.changes }));
   }
 
+  /** Tells the others at once of a change that is not stored here yet. */
+  tellEmergency(told: UnsavedEmergency): void {
+    if (!this.isShared) return; // one that comes later asks
+    this.hasUnsaved = true;
+    this.say(kinds.emergencies, 0, bodyOf({ emergencies: [told], isWhole: false }));
+  }
+
+  /** Every UNSAVED_MS while one is not stored, and once more when all are. */
+  private tellUnsaved(nowMs: number): void {
+    if (nowMs - this.unsavedAtMs < UNSAVED_MS) return;
+    const unsaved = this.services.stage.emergencies.unsaved(this.talkgroup);
+    const hasUnsaved = unsaved.emergencies.length > 0;
+    if (!hasUnsaved && !this.hasUnsaved) return;
+    this.hasUnsaved = hasUnsaved;
+    this.unsavedAtMs = nowMs;
+    this.say(kinds.emergencies, 0, bodyOf(unsaved));
+  }
+
   /** The relays with receivers of the talkgroup. */
   get relays(): readonly number[] {
     return [...this.others.keys()];
@@ -83,10 +107,15 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
     return { number, seq: this.seq, online: this.services.stage.online(this.talkgroup) };
   }
 
-  /** The same with the bursts that run here. */
+  /** The same with the bursts that run here, and the emergencies that are not stored here. */
   get here(): Draft<Here['talkgroups'][number]> {
-    const bursts = this.talkgroup.floorMode === 'open' ? this.services.stage.running(this.talkgroup) : [];
-    return { ...this.held, bursts: bursts.slice(0, BURSTS_MAX), isWhole: bursts.length <= BURSTS_MAX };
+    const { talkgroup, held } = this;
+    const { stage } = this.services;
+    const bursts = talkgroup.floorMode === 'open' ? stage.running(talkgroup) : [];
+    const isWhole = bursts.length <= BURSTS_MAX;
+    const unsaved = stage.emergencies.unsaved(talkgroup);
+    this.hasUnsaved ||= unsaved.emergencies.length > 0;
+    return { ...held, bursts: bursts.slice(0, BURSTS_MAX), isWhole, unsaved };
   }
 
   /** A message about the talkgroup, of a relay that is up. `delayMs` is how long it was on its way. */
@@ -102,7 +131,7 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
     if (known !== undefined) return known;
     const { talkgroup } = this;
     const { stage, counts, ask } = this.services;
-    const other = new Other({ talkgroup, stage, counts, ask: () => ask(relay, talkgroup.number) });
+    const other = new Other({ relay, talkgroup, stage, counts, ask: () => ask(relay, talkgroup.number) });
     this.others.set(relay, other);
     this.connect();
     return other;
@@ -139,12 +168,14 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
     if (other === undefined) return;
     this.others.delete(relay);
     other.endAll('disconnected');
+    other.emergencies.lost();
     this.sum();
     this.connect();
   }
 
-  /** Asks about bursts that have been silent for too long. */
+  /** Tells what is due. Asks about bursts that have been silent for too long, and lists that were not heard. */
   watch(nowMs: number): void {
+    this.tellUnsaved(nowMs);
     for (const other of this.others.values()) other.watch(nowMs);
   }
 

@@ -7,6 +7,8 @@ import type { Bus } from '../cluster/bus.js';
 import { type Cluster, createCluster } from '../cluster/cluster.js';
 import type { ClusterFigures } from '../cluster/counts.js';
 import type { Fanout } from '../delivery/fanout.js';
+import type { Emergencies } from '../emergencies/emergencies.js';
+import type { UnsavedEmergency } from '../emergencies/messages.js';
 import type { Bursts } from '../floor/bursts.js';
 import { runningBody } from '../floor/messages.js';
 import { beginRemote, type RemoteServices } from '../floor/remote.js';
@@ -21,6 +23,8 @@ export interface SharingOptions extends RemoteServices {
   readonly fanout: Fanout;
   readonly presence: Presence;
   readonly fair: FairClock;
+  /** Those of this relay, which are made after this. */
+  readonly emergencies: () => Emergencies;
   /** A change notification came from another relay. */
   readonly noticed: (notice: Notice) => void;
   readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void };
@@ -58,6 +62,7 @@ export function createSharing(options: SharingOptions) {
           begin: (...begun) => beginRemote(options, ...begun),
           page: presence.page,
           counted: presence.recounted,
+          emergencies: options.emergencies().elsewhere,
           noticed(text) {
             const notice = readNotice(text);
             if (notice !== null) options.noticed(notice);
@@ -80,6 +85,9 @@ export function createSharing(options: SharingOptions) {
         cluster?.went(membership.talkgroup);
       },
     },
+
+    /** Tells the other relays of a change of an emergency that is not stored yet. */
+    tellEmergency: (talkgroup: Talkgroup, told: UnsavedEmergency) => cluster?.emergency(talkgroup, told),
 
     /** Which other relays hear this one. undefined: it has no bus. */
     reach: () => cluster?.reach(),
