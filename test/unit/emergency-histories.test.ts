@@ -18,12 +18,21 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('cut' as const), relay, other: relay }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('heal' as const) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('crash' as const), relay }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('lose' as const), share: fc.constantFrom(0, 0.3, 1) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('lose' as const), share: fc.constantFrom(0, 0.3, 1) }),
+  },
   {
     weight: 1,
     arbitrary: fc.record({ kind: fc.constant('delay' as const), share: fc.constantFrom(0.3, 0.6) }),
   },
-  { weight: 6, arbitrary: fc.record({ kind: fc.constant('pass' as const), ms: fc.constantFrom(0, 3, 15, 60, 600, 2500) }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('pass' as const),
+      ms: fc.constantFrom(0, 3, 15, 60, 600, 2500),
+    }),
+  },
 );
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 
@@ -91,27 +100,34 @@ function judge(world: World, { raised, cleared }: Played): string | null {
   return null;
 }
 
-t.test('an emergency announced anywhere is open everywhere until it is cleared, and never opens again', async (t) => {
-  await fc.assert(
-    fc.asyncProperty(fc.nat(), fc.array(step, { maxLength: 25 }), async (seed, steps) => {
-      const world = createWorld(RELAYS, randomFrom(seed));
-      await world.pass(100);
-      const played = await play(world, steps);
-      world.heal();
-      await world.pass(1500); // a relay that crashed last is noticed
-      await world.pass(1000);
-      const soon = judge(world, played);
-      if (soon !== null) throw new Error(`after 1 s: ${soon}`);
-      await world.pass(8000);
-      const late = judge(world, played);
-      if (late !== null) throw new Error(`after 9 s: ${late}`);
-      for (const [id, state] of world.relays.find((one) => one.isAlive())?.open() ?? [])
-        if (world.stored.get(id)?.state !== state) throw new Error(`${id} is stored otherwise`);
-      for (const [id, { state }] of world.stored)
-        for (const one of world.relays)
-          if (one.isAlive() && (state !== 'cleared') !== one.open().has(id)) throw new Error(`${id} is stored as ${state}`);
-    }),
-    { numRuns: Number(process.env.HISTORIES ?? 400), ...(process.env.SEED && { seed: Number(process.env.SEED) }) },
-  );
-  t.pass();
-});
+t.test(
+  'an emergency announced anywhere is open everywhere until it is cleared, and never opens again',
+  async (t) => {
+    await fc.assert(
+      fc.asyncProperty(fc.nat(), fc.array(step, { maxLength: 25 }), async (seed, steps) => {
+        const world = createWorld(RELAYS, randomFrom(seed));
+        await world.pass(100);
+        const played = await play(world, steps);
+        world.heal();
+        await world.pass(1500); // a relay that crashed last is noticed
+        await world.pass(1000);
+        const soon = judge(world, played);
+        if (soon !== null) throw new Error(`after 1 s: ${soon}`);
+        await world.pass(8000);
+        const late = judge(world, played);
+        if (late !== null) throw new Error(`after 9 s: ${late}`);
+        for (const [id, state] of world.relays.find((one) => one.isAlive())?.open() ?? [])
+          if (world.stored.get(id)?.state !== state) throw new Error(`${id} is stored otherwise`);
+        for (const [id, { state }] of world.stored)
+          for (const one of world.relays)
+            if (one.isAlive() && (state !== 'cleared') !== one.open().has(id))
+              throw new Error(`${id} is stored as ${state}`);
+      }),
+      {
+        numRuns: Number(process.env.HISTORIES ?? 400),
+        ...(process.env.SEED && { seed: Number(process.env.SEED) }),
+      },
+    );
+    t.pass();
+  },
+);

@@ -31,7 +31,6 @@ export const unsavedBody = (known: Known): UnsavedEmergency => ({
 
 export function createElsewhere(options: ElsewhereOptions) {
   const { known, unsaved, show, store, raised, tell, read, nowMs } = options;
-  let turns = 0;
 
   /** null: there are too many already. */
   function learn(talkgroup: Talkgroup, told: UnsavedEmergency): Known | null {
@@ -45,11 +44,12 @@ export function createElsewhere(options: ElsewhereOptions) {
   }
 
   return {
-    /** The emergencies with changes that this relay has not stored. In turns when there are more than a message takes. */
+    /** The emergencies with changes that this relay has not stored. Any page of them when a message does not take all. */
     unsaved(talkgroup: Talkgroup): { emergencies: UnsavedEmergency[]; isWhole: boolean } {
       const ids = [...unsaved.in(talkgroup.id)];
       const isWhole = ids.length <= UNSAVED_TOLD_MAX;
-      const from = isWhole ? 0 : (++turns * UNSAVED_TOLD_MAX) % ids.length;
+      const pages = Math.max(1, Math.ceil(ids.length / UNSAVED_TOLD_MAX));
+      const from = UNSAVED_TOLD_MAX * Math.floor(pages * Math.random());
       const emergencies = ids.slice(from, from + UNSAVED_TOLD_MAX).flatMap((id) => {
         const one = known.get(id);
         return one === undefined ? [] : [unsavedBody(one)];

@@ -262,7 +262,8 @@ export function createWorld(count: number, random: Random) {
     }
   }
   const judgeAll = () => {
-    for (const [index, one] of relays.entries()) for (const other of relays.slice(index + 1)) judge(one, other);
+    for (const [index, one] of relays.entries())
+      for (const other of relays.slice(index + 1)) judge(one, other);
   };
   judgeAll();
 
