@@ -174,18 +174,21 @@ t.test(
   },
 );
 
-t.test('more emergencies than a message takes are told page by page, and none is taken for stored', async (t) => {
-  const { emergencies, talkgroup, hears } = hearing();
-  for (let number = 0; number < 450; number++) {
-    hears('raised', 1, `${number}`);
-    emergencies.elsewhere.lost(`${number}`, 1);
-  }
-  const seen = new Set<string>();
-  for (let turn = 0; turn < 100; turn++) {
-    const list = emergencies.elsewhere.unsaved(talkgroup);
-    t.equal(list.isWhole, false);
-    t.ok(list.emergencies.length <= 200);
-    for (const { emergency_id } of list.emergencies) seen.add(emergency_id);
-  }
-  t.equal(seen.size, 450);
-});
+t.test(
+  'more emergencies than a message takes are told page by page, and none is taken for stored',
+  async (t) => {
+    const { emergencies, talkgroup, hears } = hearing();
+    for (let number = 0; number < 450; number++) {
+      hears('raised', 1, `${number}`);
+      emergencies.elsewhere.lost(`${number}`, 1);
+    }
+    const seen = new Set<string>();
+    for (let turn = 0; turn < 100; turn++) {
+      const list = emergencies.elsewhere.unsaved(talkgroup);
+      t.equal(list.isWhole, false);
+      t.ok(list.emergencies.length <= 200);
+      for (const { emergency_id } of list.emergencies) seen.add(emergency_id);
+    }
+    t.equal(seen.size, 450);
+  },
+);

@@ -16,11 +16,27 @@ export type Ended = Static<typeof Ended>;
 const Ended = Type.Object({ session: U32, burst: U32, code: Type.Enum(ends), duration_ms: Int });
 
 /** `online` counts sessions of the sender. */
-export type Count = Static<typeof Count>;
-const Count = Type.Object({
+const counted = {
   online: U32,
-  /** Grows when one of them came or left. */
+  /** Grows each time that they are told to have come or left. Not told by relays of earlier versions in every message. */
+  changes: Type.Optional(U32),
+  /** Whether one of them watches: it wants the names of those that come and leave. */
+  watches: Type.Optional(Type.Boolean()),
+};
+
+export type Count = Static<typeof Count>;
+const Count = Type.Object({ ...counted, changes: U32 });
+
+/** Sessions in one message, those that came and those that left: as in PRESENCE. */
+const ROSTER_MAX = 32;
+
+/** The same, with those that came and left since the message before it. Without them there were more than ROSTER_MAX. */
+export type Rostered = Static<typeof Rostered>;
+const Rostered = Type.Object({
+  ...counted,
   changes: U32,
+  joined: Type.Optional(Type.Array(Member, { maxItems: ROSTER_MAX })),
+  left: Type.Optional(Type.Array(U32, { maxItems: ROSTER_MAX })),
 });
 
 /** Emergencies in one message: 120 KiB with names of the greatest length. */
@@ -46,7 +62,7 @@ const Held = Type.Object({
   number: U32,
   /** Of the sender's last message about the talkgroup. */
   seq: U32,
-  online: U32,
+  ...counted,
 });
 
 /** These talkgroups have receivers at the sender, which asks the same of the receiver. */
@@ -83,6 +99,7 @@ const validators = {
   ended: Compile(Ended),
   count: Compile(Count),
   emergencies: Compile(Emergencies),
+  roster: Compile(Rostered),
   hold: Compile(Hold),
   here: Compile(Here),
   membersAsked: Compile(MembersAsked),
@@ -95,6 +112,7 @@ interface Bodies {
   readonly ended: Ended;
   readonly count: Count;
   readonly emergencies: Emergencies;
+  readonly roster: Rostered;
   readonly hold: Hold;
   readonly here: Here;
   readonly membersAsked: MembersAsked;

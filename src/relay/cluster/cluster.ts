@@ -2,7 +2,7 @@
 // here and hears what is said there. Each relay knows its own sessions, and keeps a copy of what the others say of theirs.
 
 import type { Reach } from '../../protocol/codes.js';
-import { type Beacon, bodyOf, type MembersTold, NO_BODY, readBody, type UnsavedEmergency } from './bodies.js';
+import { type Beacon, bodyOf, type MembersTold, NO_BODY, readBody } from './bodies.js';
 import { type Bus, EVERY_RELAY, relaySubject, type Subject, talkgroupSubject } from './bus.js';
 import { Stalls } from './clock.js';
 import { type ClusterFigures, newClusterCounts } from './counts.js';
@@ -49,8 +49,8 @@ export interface Cluster<Talkgroup extends Shared> {
   changed(talkgroup: Talkgroup): void;
   /** It is deleted. */
   deleted(talkgroup: Talkgroup): void;
-  /** An emergency was raised, acknowledged or cleared here, and is not stored yet. */
-  emergency(talkgroup: Talkgroup, told: UnsavedEmergency): void;
+  /** What is said about the talkgroup. undefined: no session here gets its events. */
+  streamOf(talkgroup: Talkgroup): Stream<Talkgroup> | undefined;
   /** Which other relays hear this one. */
   reach(): Reach;
   /** Hands a change notification to the other relays. */
@@ -195,7 +195,6 @@ export function createCluster<Talkgroup extends Shared>(
     stop();
   }
 
-  /** undefined: no session here gets its events. */
   function streamOf(talkgroup: Talkgroup): Stream<Talkgroup> | undefined {
     const stream = joined.get(talkgroup.number)?.stream;
     return stream?.talkgroup === talkgroup ? stream : undefined;
@@ -249,15 +248,15 @@ export function createCluster<Talkgroup extends Shared>(
 
   return {
     came(talkgroup) {
-      changing.add(joinedTo(talkgroup).stream);
+      changing.add(joinedTo(talkgroup).stream.moved());
     },
     went(talkgroup) {
       const stream = streamOf(talkgroup);
-      if (stream !== undefined) changing.add(stream);
+      if (stream !== undefined) changing.add(stream.moved());
     },
     changed: (talkgroup) => streamOf(talkgroup)?.changed(),
     deleted: (talkgroup) => streamOf(talkgroup)?.deleted(),
-    emergency: (talkgroup, told) => streamOf(talkgroup)?.tellEmergency(told),
+    streamOf,
     reach: () => reach,
     notice(text) {
       if (peers.up.length > 0) say(EVERY_RELAY, kinds.notice, Buffer.from(text));

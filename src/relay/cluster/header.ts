@@ -19,6 +19,7 @@ export const kinds = {
   count: 5,
   bye: 6,
   emergencies: 7,
+  roster: 8,
   // To one relay.
   here: 16,
   hold: 17,

@@ -1,7 +1,7 @@
 // One other relay with receivers of a talkgroup: what it says there, and its bursts that are played here.
 import type { EndCode } from '../../protocol/codes.js';
 import { checkFrame, PAYLOAD_BYTES_MAX, readBurst, readSender, readTalkgroup } from '../../protocol/frame.js';
-import { type Here, readBody, type Started } from './bodies.js';
+import { type Count, type Here, readBody, type Started } from './bodies.js';
 import type { ClusterCounts } from './counts.js';
 import { HEADER_BYTES, type Header, kinds } from './header.js';
 import { Listed } from './listed.js';
@@ -39,6 +39,8 @@ type Ended = Parameters<PlayedBurst['end']>[1];
 export class Other<Talkgroup extends Shared> {
   /** Sessions of it that get the talkgroup's events. */
   online = 0;
+  /** One of them watches. */
+  watches = false;
   private changes = 0;
   private readonly services: OtherServices<Talkgroup>;
   /** Of its last message. */
@@ -67,6 +69,7 @@ export class Other<Talkgroup extends Shared> {
       (kind === kinds.started && this.started(header, body, nowMs)) ||
       (kind === kinds.ended && this.ended(header, body, nowMs)) ||
       (kind === kinds.count && this.counted(body)) ||
+      (kind === kinds.roster && this.rostered(body)) ||
       (kind === kinds.emergencies && this.emergencies.receive(body, seq, nowMs));
     if (!isRead) this.services.counts.unreadable++;
   }
@@ -158,10 +161,29 @@ export class Other<Talkgroup extends Shared> {
 
   private counted(body: Uint8Array): boolean {
     const count = readBody('count', body);
-    if (count === null) return false;
-    if (count.changes !== this.changes) this.services.stage.counted(this.services.talkgroup);
-    this.changes = count.changes;
-    this.online = count.online;
+    if (count !== null) this.counts(count);
+    return count !== null;
+  }
+
+  /** So many sessions are there. Who came or left is not said. */
+  counts({ online, changes = this.changes, watches = false }: Omit<Count, 'changes'> & Partial<Count>): void {
+    const { stage, talkgroup } = this.services;
+    if (changes !== this.changes) stage.counted(talkgroup);
+    this.changes = changes;
+    this.online = online;
+    this.watches = watches;
+  }
+
+  private rostered(body: Uint8Array): boolean {
+    const roster = readBody('roster', body);
+    if (roster === null) return false;
+    const { online, changes, watches, joined, left } = roster;
+    // Else those who came and left before it are not known.
+    if (changes === this.changes + 1 && joined !== undefined && left !== undefined) {
+      this.changes = changes;
+      this.services.stage.toldElsewhere(this.services.talkgroup, joined, left);
+    }
+    this.counts({ online, changes, watches: watches ?? false });
     return true;
   }
 

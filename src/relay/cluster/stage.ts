@@ -14,6 +14,8 @@ export interface Shared {
     elsewhere: Elsewhere | null;
     /** Sessions of the other relays. */
     onlineElsewhere: number;
+    /** Some of them watch. */
+    isWatchedElsewhere: boolean;
   };
 }
 
@@ -60,6 +62,12 @@ export interface Stage<Talkgroup extends Shared> {
   readonly emergencies: EmergencyStage<Talkgroup>;
   /** Other relays are heard by this one that were not, or the other way round. */
   reached(reach: Reach): void;
+  /** Whether a session here watches the talkgroup. */
+  isWatched(talkgroup: Talkgroup): boolean;
+  /** Sessions elsewhere watch it from now on, or none does any more: `feed.isWatchedElsewhere`. */
+  watchedElsewhere(talkgroup: Talkgroup, isWatched: boolean): void;
+  /** These sessions of another relay came and left. */
+  toldElsewhere(talkgroup: Talkgroup, joined: readonly Member[], left: readonly number[]): void;
   /** A change notification of another relay, as text. */
   noticed(text: string): void;
   /** How long (ms) a message was on its way. Now and then. */

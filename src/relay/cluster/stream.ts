@@ -3,7 +3,7 @@ import type { RunningTalker } from '../../protocol/bodies.js';
 import type { EndCode } from '../../protocol/codes.js';
 import type { Draft } from '../../protocol/server-messages.js';
 import type { Elsewhere, OwnBurst } from '../delivery/elsewhere.js';
-import { bodyOf, type Here, type Hold, NO_BODY, type UnsavedEmergency } from './bodies.js';
+import { bodyOf, type Here, type Hold, NO_BODY, type Rostered, type UnsavedEmergency } from './bodies.js';
 import { type Bus, type Subject, talkgroupSubject } from './bus.js';
 import type { ClusterCounts } from './counts.js';
 import { type Header, type HeaderWriter, type Kind, kinds } from './header.js';
@@ -35,6 +35,11 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
   private seq = 0;
   /** Times that the others were told the count of sessions. */
   private changes = 0;
+  /** Sessions came or left here since then. */
+  private isMoved = false;
+  /** What the others were told last: sessions online here, and whether one of them watches. */
+  private onlineTold = 0;
+  private watchesTold = false;
   /** The others know of emergencies that were not stored here, and when they last were told (monotonic ms). */
   private hasUnsaved = false;
   private unsavedAtMs = Number.NEGATIVE_INFINITY;
@@ -71,11 +76,35 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
     bus.publish(this.subject, writer.write(kind, ++this.seq, nowMs(), index), body);
   }
 
-  /** Tells the others how many sessions are online here: some came or left. */
+  /** Sessions came or left here. */
+  moved(): this {
+    this.isMoved = true;
+    return this;
+  }
+
+  /** Tells the others how many sessions are online here, when that is due. */
   tellCount(): void {
-    const online = this.services.stage.online(this.talkgroup);
+    const { stage } = this.services;
+    const watches = stage.isWatched(this.talkgroup);
+    // Where one of the others watches, those that came and left are told with their names, once a second.
+    const isCounted = this.isMoved && !this.talkgroup.feed.isWatchedElsewhere;
+    if (!isCounted && watches === this.watchesTold) return;
+    if (isCounted) {
+      this.changes++;
+      this.onlineTold = stage.online(this.talkgroup);
+      this.isMoved = false;
+    }
+    this.watchesTold = watches;
+    this.say(kinds.count, 0, bodyOf({ online: this.onlineTold, changes: this.changes, watches }));
+  }
+
+  /** Tells the others which sessions came and left here. */
+  tellRoster(roster: Pick<Draft<Rostered>, 'online' | 'joined' | 'left'>): void {
     this.changes++;
-    this.say(kinds.count, 0, bodyOf({ online, changes: this.changes }));
+    this.onlineTold = roster.online;
+    this.isMoved = false;
+    const rest = { changes: this.changes, watches: this.watchesTold };
+    this.say(kinds.roster, 0, bodyOf({ ...roster, ...rest }));
   }
 
   /** Tells the others at once of a change that is not stored here yet. */
@@ -103,8 +132,10 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
 
   /** What another relay must know to hear this one from now on. */
   get held(): Hold['talkgroups'][number] {
-    const { number } = this.talkgroup;
-    return { number, seq: this.seq, online: this.services.stage.online(this.talkgroup) };
+    const { number, feed } = this.talkgroup;
+    const { stage } = this.services;
+    const online = feed.isWatchedElsewhere ? this.onlineTold : stage.online(this.talkgroup);
+    return { number, seq: this.seq, online, changes: this.changes, watches: stage.isWatched(this.talkgroup) };
   }
 
   /** The same with the bursts that run here, and the emergencies that are not stored here. */
@@ -123,6 +154,7 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
     if (header.kind === kinds.bye) return this.drop(header.relay);
     this.otherOf(header.relay).receive(header, bytes, delayMs, nowMs);
     if (header.kind === kinds.count) this.sum();
+    else if (header.kind === kinds.roster) this.sum('told');
   }
 
   /** One that is heard for the first time has receivers, too. */
@@ -137,20 +169,37 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
     return other;
   }
 
-  private sum(): void {
+  /** `told`: where somebody watches, the change has been told already. */
+  private sum(how: 'told' | 'counted' = 'counted'): void {
     const { feed } = this.talkgroup;
     let online = 0;
-    for (const other of this.others.values()) online += other.online;
+    let isWatched = false;
+    for (const other of this.others.values()) {
+      online += other.online;
+      isWatched ||= other.watches;
+    }
+    if (feed.isWatchedElsewhere !== isWatched) this.watchedElsewhere(isWatched);
     if (feed.onlineElsewhere === online) return;
     feed.onlineElsewhere = online;
-    this.services.stage.counted(this.talkgroup);
+    if (how === 'counted') this.services.stage.counted(this.talkgroup);
+  }
+
+  /** From here on those that come and leave are told with their names, or only counted. */
+  private watchedElsewhere(isWatched: boolean): void {
+    const { talkgroup, services } = this;
+    // In either case what was not told yet is counted.
+    talkgroup.feed.isWatchedElsewhere = false;
+    this.tellCount();
+    this.onlineTold = services.stage.online(talkgroup);
+    talkgroup.feed.isWatchedElsewhere = isWatched;
+    services.stage.watchedElsewhere(talkgroup, isWatched);
   }
 
   /** The relay has receivers of the talkgroup, and asks about it. */
-  asked(relay: number, { seq, online }: Hold['talkgroups'][number]): void {
+  asked(relay: number, entry: Hold['talkgroups'][number]): void {
     const other = this.otherOf(relay);
-    other.asks(seq);
-    other.online = online;
+    other.asks(entry.seq);
+    other.counts(entry);
     this.sum();
   }
 
@@ -158,7 +207,7 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
   answered(relay: number, entry: Here['talkgroups'][number], nowMs: number): void {
     const other = this.otherOf(relay);
     other.tells(entry, nowMs);
-    other.online = entry.online;
+    other.counts(entry);
     this.sum();
   }
 
@@ -207,10 +256,11 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
 
   /** The last receiver here left. */
   close(): void {
-    this.say(kinds.bye, 0, NO_BODY);
     for (const other of this.others.values()) other.dropAll();
     this.others.clear();
     this.sum();
     this.connect();
+    // After the last message: any other says that there are receivers.
+    this.say(kinds.bye, 0, NO_BODY);
   }
 }

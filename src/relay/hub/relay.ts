@@ -239,7 +239,7 @@ export function createRelay(options: RelayOptions): Relay {
     unanswered,
     fail: sessions.failNumber,
     often: () => rights.expire(),
-    seldom: [() => presence.announce(), (now) => parking.expire(now)],
+    seldom: [sharing.presence.announce, (now) => parking.expire(now)],
     log,
   });
 

@@ -2,6 +2,7 @@
 
 import { type Notice, readNotice } from '../../db/notice.js';
 import { type Histogram, LOOP_DELAYS_MS, newHistogram, observe } from '../../histogram.js';
+import type { Member } from '../../protocol/bodies.js';
 import { textOf } from '../../protocol/server-messages.js';
 import type { Bus } from '../cluster/bus.js';
 import { type Cluster, createCluster } from '../cluster/cluster.js';
@@ -14,7 +15,7 @@ import { runningBody } from '../floor/messages.js';
 import { beginRemote, type RemoteServices } from '../floor/remote.js';
 import type { LiveSession, Membership, Talkgroup } from '../members/members.js';
 import { joinPages, type MembersPage } from '../presence/messages.js';
-import type { Presence } from '../presence/presence.js';
+import type { Presence, PresenceElsewhere } from '../presence/presence.js';
 import type { FairClock } from '../reception/fair-clock.js';
 import type { RightsChanges } from '../rights/settle.js';
 
@@ -49,6 +50,12 @@ export function createSharing(options: SharingOptions) {
   const { bursts, fanout, presence, fair, nowMs, log } = options;
   const delay = newHistogram(LOOP_DELAYS_MS);
   let cluster: Cluster<Talkgroup> | null = null;
+  /** Talkgroups whose members other relays are asked for, and the sessions that left meanwhile. */
+  const asking = new Set<{ readonly talkgroup: Talkgroup; readonly left: Set<number> }>();
+  const elsewhere: PresenceElsewhere = {
+    announced: (talkgroup, announcement) => cluster?.streamOf(talkgroup)?.tellRoster(announcement),
+    watching: (talkgroup) => cluster?.streamOf(talkgroup)?.tellCount(),
+  };
 
   return {
     /** From now on talkgroups in the floor mode `open` are shared with the other relays. Before the first session. */
@@ -62,6 +69,13 @@ export function createSharing(options: SharingOptions) {
           begin: (...begun) => beginRemote(options, ...begun),
           page: presence.page,
           counted: presence.recounted,
+          isWatched: presence.isWatched,
+          watchedElsewhere: presence.watchedElsewhere,
+          toldElsewhere(talkgroup, joined, left) {
+            presence.toldElsewhere(talkgroup, joined, left);
+            for (const one of asking)
+              if (one.talkgroup === talkgroup) for (const session of left) one.left.add(session);
+          },
           emergencies: options.emergencies().elsewhere,
           noticed(text) {
             const notice = readNotice(text);
@@ -75,7 +89,12 @@ export function createSharing(options: SharingOptions) {
 
     /** Presence, of which the cluster hears, too. */
     presence: {
-      watch: presence.watch,
+      watch(talkgroup: Talkgroup): void {
+        presence.watch(talkgroup);
+        elsewhere.watching(talkgroup);
+      },
+      /** Called once a second. */
+      announce: () => presence.announce(cluster === null ? null : elsewhere),
       came(session: LiveSession, membership: Membership): void {
         presence.came(session, membership);
         cluster?.came(membership.talkgroup);
@@ -87,7 +106,8 @@ export function createSharing(options: SharingOptions) {
     },
 
     /** Tells the other relays of a change of an emergency that is not stored yet. */
-    tellEmergency: (talkgroup: Talkgroup, told: UnsavedEmergency) => cluster?.emergency(talkgroup, told),
+    tellEmergency: (talkgroup: Talkgroup, told: UnsavedEmergency) =>
+      cluster?.streamOf(talkgroup)?.tellEmergency(told),
 
     /** Which other relays hear this one. undefined: it has no bus. */
     reach: () => cluster?.reach(),
@@ -99,11 +119,16 @@ export function createSharing(options: SharingOptions) {
     membersPage(talkgroup: Talkgroup, after: number, limit: number): MembersPage | Promise<MembersPage> {
       const asked = cluster?.membersElsewhere(talkgroup, after, limit) ?? null;
       if (asked === null) return presence.page(talkgroup, after, limit);
+      const meanwhile = { talkgroup, left: new Set<number>() };
+      asking.add(meanwhile);
       return asked.then((told) => {
+        asking.delete(meanwhile);
         // As it is now: what was announced meanwhile must be in it.
         const own = presence.page(talkgroup, after, limit);
         const others = told.map(({ members, more }) => ({ members, next: more ? 0 : null }));
-        return { online: fanout.online(talkgroup.feed), ...joinPages([own, ...others], limit) };
+        const { members, next } = joinPages([own, ...others], limit);
+        const isThere = ({ session }: Member) => !meanwhile.left.has(session);
+        return { online: fanout.online(talkgroup.feed), members: members.filter(isThere), next };
       });
     },
 
