@@ -2,15 +2,24 @@
 import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { Emergency, Id, Int, Member, RunningTalker, U32 } from '../../protocol/bodies.js';
-import { ends } from '../../protocol/codes.js';
+import { ends, floorModes } from '../../protocol/codes.js';
 
 /** Whom a relay hears: id, the clock of the last beacon, and for how long (ms) that beacon has been there. */
 export type Beacon = Static<typeof Beacon>;
 const Beacon = Type.Object({ heard: Type.Array(Type.Tuple([U32, U32, U32])) });
 
+/** Settings of a talkgroup, as the sender last learned them. */
+export type Settings = Static<typeof Settings>;
+const Settings = Type.Object({
+  /** Grows with every change. */
+  revision: Int,
+  floor_mode: Type.Enum(floorModes),
+  max_talk_ms: Int,
+});
+
 /** A burst that began, or that is running. */
 export type Started = Static<typeof Started>;
-const Started = RunningTalker;
+const Started = Type.Object({ ...RunningTalker.properties, settings: Type.Optional(Settings) });
 
 export type Ended = Static<typeof Ended>;
 const Ended = Type.Object({ session: U32, burst: U32, code: Type.Enum(ends), duration_ms: Int });
@@ -22,6 +31,8 @@ const counted = {
   changes: Type.Optional(U32),
   /** Whether one of them watches: it wants the names of those that come and leave. */
   watches: Type.Optional(Type.Boolean()),
+  /** After a change, and in questions and answers. */
+  settings: Type.Optional(Settings),
 };
 
 export type Count = Static<typeof Count>;

@@ -114,8 +114,11 @@ export class Other<Talkgroup extends Shared> {
 
   private started({ seq }: Header, body: Uint8Array, nowMs: number): boolean {
     const started = readBody('started', body);
-    if (started !== null) this.begin(started, seq, nowMs);
-    return started !== null;
+    if (started === null) return false;
+    const { settings, ...burst } = started;
+    this.settle(settings);
+    this.begin(burst, seq, nowMs);
+    return true;
   }
 
   private begin(started: Started, seq: number, nowMs: number): void {
@@ -165,8 +168,14 @@ export class Other<Talkgroup extends Shared> {
     return count !== null;
   }
 
+  private settle(settings: Count['settings']): void {
+    if (settings !== undefined) this.services.stage.settled(this.services.talkgroup, settings);
+  }
+
   /** So many sessions are there. Who came or left is not said. */
-  counts({ online, changes = this.changes, watches = false }: Omit<Count, 'changes'> & Partial<Count>): void {
+  counts(count: Omit<Count, 'changes'> & Partial<Count>): void {
+    const { online, changes = this.changes, watches = false, settings } = count;
+    this.settle(settings);
     const { stage, talkgroup } = this.services;
     if (changes !== this.changes) stage.counted(talkgroup);
     this.changes = changes;

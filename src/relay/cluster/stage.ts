@@ -3,7 +3,7 @@ import type { Member, RunningTalker } from '../../protocol/bodies.js';
 import type { EndCode, FloorMode, Reach } from '../../protocol/codes.js';
 import type { Draft } from '../../protocol/server-messages.js';
 import type { Elsewhere } from '../delivery/elsewhere.js';
-import type { Emergencies, UnsavedEmergency } from './bodies.js';
+import type { Emergencies, Settings, UnsavedEmergency } from './bodies.js';
 
 /** A talkgroup with receivers here. */
 export interface Shared {
@@ -62,6 +62,9 @@ export interface Stage<Talkgroup extends Shared> {
   readonly emergencies: EmergencyStage<Talkgroup>;
   /** Other relays are heard by this one that were not, or the other way round. */
   reached(reach: Reach): void;
+  settings(talkgroup: Talkgroup): Settings;
+  /** Another relay has these. */
+  settled(talkgroup: Talkgroup, settings: Settings): void;
   /** Whether a session here watches the talkgroup. */
   isWatched(talkgroup: Talkgroup): boolean;
   /** Sessions elsewhere watch it from now on, or none does any more: `feed.isWatchedElsewhere`. */

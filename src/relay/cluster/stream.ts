@@ -57,7 +57,8 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
   }
 
   started(burst: Draft<RunningTalker>): void {
-    this.say(kinds.started, 0, bodyOf(burst));
+    const settings = this.services.stage.settings(this.talkgroup);
+    this.say(kinds.started, 0, bodyOf({ ...burst, settings }));
   }
 
   frame({ frames }: OwnBurst, message: ArrayBuffer, nowMs: number): void {
@@ -135,7 +136,9 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
     const { number, feed } = this.talkgroup;
     const { stage } = this.services;
     const online = feed.isWatchedElsewhere ? this.onlineTold : stage.online(this.talkgroup);
-    return { number, seq: this.seq, online, changes: this.changes, watches: stage.isWatched(this.talkgroup) };
+    const settings = stage.settings(this.talkgroup);
+    const watches = stage.isWatched(this.talkgroup);
+    return { number, seq: this.seq, online, changes: this.changes, watches, settings };
   }
 
   /** The same with the bursts that run here, and the emergencies that are not stored here. */
@@ -206,8 +209,8 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
   /** The relay answers. */
   answered(relay: number, entry: Here['talkgroups'][number], nowMs: number): void {
     const other = this.otherOf(relay);
+    other.counts(entry); // first: the bursts are those of its floor mode
     other.tells(entry, nowMs);
-    other.counts(entry);
     this.sum();
   }
 
@@ -233,8 +236,9 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
     for (const other of this.others.values()) other.endAll('deleted');
   }
 
-  /** Its floor mode may have changed. Bursts of other relays end here, and those of this relay end there. */
+  /** Its settings have changed, and the others are told. In another floor mode, bursts of other relays end here, and those of this relay end there. */
   changed(): void {
+    if (this.isShared) this.say(kinds.count, 0, bodyOf(this.held));
     if (this.talkgroup.floorMode !== 'open') {
       for (const other of this.others.values()) other.endAll('mode');
       const isHeard = this.talkgroup.feed.elsewhere !== null;

@@ -1,9 +1,10 @@
 // Joins the relay to the other relays: what the cluster needs of this relay, and what this relay tells the cluster.
 
-import { type Notice, readNotice } from '../../db/notice.js';
+import { type Notice, noticeOf, readNotice } from '../../db/notice.js';
 import { type Histogram, LOOP_DELAYS_MS, newHistogram, observe } from '../../histogram.js';
 import type { Member } from '../../protocol/bodies.js';
 import { textOf } from '../../protocol/server-messages.js';
+import type { Settings } from '../cluster/bodies.js';
 import type { Bus } from '../cluster/bus.js';
 import { type Cluster, createCluster } from '../cluster/cluster.js';
 import type { ClusterFigures } from '../cluster/counts.js';
@@ -50,12 +51,25 @@ export function createSharing(options: SharingOptions) {
   const { bursts, fanout, presence, fair, nowMs, log } = options;
   const delay = newHistogram(LOOP_DELAYS_MS);
   let cluster: Cluster<Talkgroup> | null = null;
+  let changes: Pick<RightsChanges, 'changed'> | null = null;
   /** Talkgroups whose members other relays are asked for, and the sessions that left meanwhile. */
   const asking = new Set<{ readonly talkgroup: Talkgroup; readonly left: Set<number> }>();
   const elsewhere: PresenceElsewhere = {
     announced: (talkgroup, announcement) => cluster?.streamOf(talkgroup)?.tellRoster(announcement),
     watching: (talkgroup) => cluster?.streamOf(talkgroup)?.tellCount(),
   };
+
+  /** Another relay has read newer settings: they count at once, whether our database can be reached or not. */
+  function settled(talkgroup: Talkgroup, { revision, floor_mode, max_talk_ms }: Settings): void {
+    if (revision <= talkgroup.revision) return;
+    const { floorMode, maxTalkMs } = talkgroup;
+    talkgroup.revision = revision;
+    talkgroup.floorMode = floor_mode;
+    talkgroup.maxTalkMs = max_talk_ms;
+    if (floorMode !== floor_mode || maxTalkMs !== max_talk_ms) changes?.changed(talkgroup);
+    // The name, too, may be another one.
+    options.noticed(noticeOf({ kind: 'talkgroup_changed', talkgroup: talkgroup.id }));
+  }
 
   return {
     /** From now on talkgroups in the floor mode `open` are shared with the other relays. Before the first session. */
@@ -69,6 +83,10 @@ export function createSharing(options: SharingOptions) {
           begin: (...begun) => beginRemote(options, ...begun),
           page: presence.page,
           counted: presence.recounted,
+          settings: ({ revision, floorMode, maxTalkMs }) => ({
+            ...{ revision, floor_mode: floorMode, max_talk_ms: maxTalkMs },
+          }),
+          settled,
           isWatched: presence.isWatched,
           watchedElsewhere: presence.watchedElsewhere,
           toldElsewhere(talkgroup, joined, left) {
@@ -133,17 +151,21 @@ export function createSharing(options: SharingOptions) {
     },
 
     /** The same for changes of talkgroups. */
-    following: (effects: RightsChanges): RightsChanges => ({
-      ...effects,
-      changed(talkgroup) {
-        effects.changed(talkgroup);
-        cluster?.changed(talkgroup);
-      },
-      deleted(talkgroup) {
-        cluster?.deleted(talkgroup);
-        effects.deleted(talkgroup);
-      },
-    }),
+    following(effects: RightsChanges): RightsChanges {
+      const all: RightsChanges = {
+        ...effects,
+        changed(talkgroup) {
+          effects.changed(talkgroup);
+          cluster?.changed(talkgroup);
+        },
+        deleted(talkgroup) {
+          cluster?.deleted(talkgroup);
+          effects.deleted(talkgroup);
+        },
+      };
+      changes = all;
+      return all;
+    },
 
     /** null: the relay is alone. */
     figures(): SharingFigures | null {

@@ -171,6 +171,8 @@ export function createWorld(count: number, random: Random) {
           reached() {},
           noticed() {},
           delayed() {},
+          settings: () => ({ revision: 0, floor_mode: 'open', max_talk_ms: 0 }),
+          settled() {},
           isWatched: () => false,
           watchedElsewhere() {},
           toldElsewhere() {},

@@ -23,6 +23,7 @@ export const talkgroupIdOf = (number: number) => uuid(1, number) as TalkgroupId;
 /** The talkgroups as the database shows them: all relays read the same. */
 export function directory(floorMode: FloorMode = 'open', role: Account['role'] = 'user') {
   let mode = floorMode;
+  let revision = 0;
   /** In talkgroup 1, the cleared ones, too. */
   const emergencies = new Map<string, { row: EmergencyRow; state: EmergencyState }>();
   const row = (number: number): MembershipRow & TalkgroupRow => ({
@@ -32,6 +33,7 @@ export function directory(floorMode: FloorMode = 'open', role: Account['role'] =
     rotation_counter: 0,
     floor_mode: mode,
     max_talk_ms: 0,
+    revision,
     emergencies: [...emergencies.values()].flatMap(({ row, state }) =>
       state === 'cleared' || number !== 1 ? [] : [{ ...row, state }],
     ),
@@ -62,6 +64,7 @@ export function directory(floorMode: FloorMode = 'open', role: Account['role'] =
     writesOf,
     setMode(next: FloorMode): void {
       mode = next;
+      revision++;
     },
     accountsOf: async (ids: readonly UserId[]): Promise<Account[]> =>
       ids.map((id) => ({
