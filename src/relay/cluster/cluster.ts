@@ -43,6 +43,8 @@ export interface Cluster<Talkgroup extends Shared> {
   changed(talkgroup: Talkgroup): void;
   /** It is deleted. */
   deleted(talkgroup: Talkgroup): void;
+  /** What is said about the talkgroup. undefined: no session here gets its events. */
+  streamOf(talkgroup: Talkgroup): Stream<Talkgroup> | undefined;
   /** Which other relays hear this one. */
   reach(): Reach;
   /** Hands a change notification to the other relays. */
@@ -209,6 +211,7 @@ export function createCluster<Talkgroup extends Shared>(
     went: streams.went,
     changed: (talkgroup) => streams.of(talkgroup)?.changed(),
     deleted: (talkgroup) => streams.of(talkgroup)?.deleted(),
+    streamOf: streams.of,
     reach: () => judge.now,
     notice(text) {
       if (peers.up.length > 0) say(EVERY_RELAY, kinds.notice, Buffer.from(text));

@@ -88,12 +88,12 @@ export function createStreams<Talkgroup extends Shared>(options: StreamsOptions<
     answered: (relay: number, number: number) => answers.answered(relay, number),
 
     came(talkgroup: Talkgroup): void {
-      changing.add(joinedTo(talkgroup).stream);
+      changing.add(joinedTo(talkgroup).stream.moved());
     },
 
     went(talkgroup: Talkgroup): void {
       const stream = of(talkgroup);
-      if (stream !== undefined) changing.add(stream);
+      if (stream !== undefined) changing.add(stream.moved());
     },
 
     /** The relay is down, or has ended. */
