@@ -22,7 +22,7 @@ import { createHttpServer } from './http/server.js';
 import { checkSecrets } from './keys/secrets.js';
 import { createKeyring, type Keyring } from './keys/wrapping.js';
 import { createMetricsServer } from './metrics/server.js';
-import { composeRelay, HANDSHAKES, type Handshakes } from './relay/compose.js';
+import { composeRelay, HANDSHAKES, type Handshakes, type RelaySideOptions } from './relay/compose.js';
 import type { RelaySide } from './relay/relay-side.js';
 import { startRelayThread } from './relay/threads/host.js';
 import { restRoutes } from './rest.js';
@@ -56,6 +56,8 @@ export interface ComposeOptions {
   readonly handshakes?: Handshakes;
   /** For tests: time between two looks at the TLS files (ms). */
   readonly certificateLookMs?: number;
+  /** For tests, of a relay on this thread: makes the one that decides who has the floor. */
+  readonly authorityOf?: RelaySideOptions['authorityOf'];
 }
 
 /** Calls `onDeath` when the relay thread ended by itself. The caller then ends the process. */
@@ -63,7 +65,7 @@ export async function compose(
   config: Config,
   log: Logger,
   onDeath: (error: Error) => void,
-  { signal, handshakes = HANDSHAKES, certificateLookMs }: ComposeOptions = {},
+  { signal, handshakes = HANDSHAKES, certificateLookMs, authorityOf }: ComposeOptions = {},
 ): Promise<Service> {
   const closers: (() => Promise<void>)[] = [];
   const close = async () => {
@@ -114,6 +116,7 @@ export async function compose(
         ? composeRelay({
             config,
             handshakes,
+            authorityOf,
             url,
             database,
             verifyToken: createTokenVerifier(tokenKeys),
