@@ -1,8 +1,8 @@
 // Controls the floor for the sessions of this relay: tells the authority what they want, give up and lose.
 import type { UserId } from '../../ids.js';
 import type { Ref } from '../../protocol/bodies.js';
+import { Ask, type WaitingText } from '../delivery/ask.js';
 import { isInEmergency, type Membership, type Talkgroup } from '../members/members.js';
-import { Ask, type WaitingText } from './ask.js';
 import type { Authority, ClaimEvent, OnVerdicts } from './authority.js';
 import type { Bursts } from './bursts.js';
 import { FRAME_PRIORITY } from './claim.js';

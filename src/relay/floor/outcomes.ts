@@ -1,10 +1,10 @@
 // Carries out the verdicts of the authority on the talks of this relay: who is told, and what a burst begins and ends.
 import type { EndCode, RevokeCode } from '../../protocol/codes.js';
 import { EMERGENCY } from '../../protocol/frame.js';
+import type { Ask } from '../delivery/ask.js';
 import type { Fanout } from '../delivery/fanout.js';
 import type { Counts } from '../figures/counts.js';
 import { isInEmergency, type Talkgroup } from '../members/members.js';
-import type { Ask } from './ask.js';
 import type { OnVerdicts, Verdict } from './authority.js';
 import type { Bursts } from './bursts.js';
 import {

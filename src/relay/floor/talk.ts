@@ -1,5 +1,6 @@
 // One session's talk in one talkgroup: the grant or burst it has there, and what bounds the next.
 import type { Codec } from '../../protocol/bodies.js';
+import type { Ask } from '../delivery/ask.js';
 import type { Feed } from '../delivery/feed.js';
 import type { Peer } from '../delivery/peer.js';
 import type { Source } from '../delivery/source.js';
@@ -7,7 +8,6 @@ import { Bucket } from '../limits/bucket.js';
 import { Budget, budgetIn, budgetInAll, type Rates } from '../limits/budget.js';
 import { Window } from '../limits/window.js';
 import { type Membership, mayTalk, type Talkgroup } from '../members/members.js';
-import type { Ask } from './ask.js';
 
 /** New bursts within BURSTS_WINDOW_MS. A button that is pressed more often is a fault, not speech. */
 const BURSTS_MAX = 8;

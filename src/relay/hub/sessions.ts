@@ -1,7 +1,7 @@
 // Keeps all sessions of this relay. A bug that one of them meets ends this session alone.
 import { closes } from '../../protocol/closes.js';
+import type { Ask } from '../delivery/ask.js';
 import type { Counts } from '../figures/counts.js';
-import type { Ask } from '../floor/ask.js';
 import type { Talk } from '../floor/talk.js';
 import type { Talkgroup } from '../members/members.js';
 import type { Unanswered } from '../reception/receiver.js';

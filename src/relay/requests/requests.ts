@@ -4,8 +4,8 @@ import type { ClientMessage, ClientMessageOf, ClientMessageType } from '../../pr
 import { closes } from '../../protocol/closes.js';
 import type { TextRefusal } from '../../protocol/codes.js';
 import { textOf } from '../../protocol/server-messages.js';
+import type { Ask } from '../delivery/ask.js';
 import type { Counts } from '../figures/counts.js';
-import type { Ask } from '../floor/ask.js';
 import type { Times } from '../session/services.js';
 import type { Session } from '../session/session.js';
 import type { Asker, RequestServices } from './asker.js';

@@ -14,10 +14,10 @@ import {
   unwrapSequence,
   VERSION_1,
 } from '../../protocol/frame.js';
+import type { Ask, WaitingFrame } from '../delivery/ask.js';
 import type { Hearer } from '../delivery/hearer.js';
 import type { Voice } from '../delivery/peer.js';
 import type { DropReason } from '../figures/counts.js';
-import type { Ask, WaitingFrame } from '../floor/ask.js';
 import type { Talk } from '../floor/talk.js';
 import type { Budget } from '../limits/budget.js';
 import { mayTalk } from '../members/members.js';
