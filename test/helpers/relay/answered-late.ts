@@ -153,9 +153,10 @@ export function sceneOf({ isLate, mode = 'single' }: { isLate: boolean; mode?: F
         leave();
         session.closed(1000);
       },
-      async leavesTalkgroups(): Promise<void> {
+      /** Leaves all of them. The notification names this one. */
+      async leavesTalkgroups(named: number): Promise<void> {
         members.delete(name);
-        await relay.notice(noticeOf({ kind: 'left', user: name as UserId, talkgroup: idOf(1) }));
+        await relay.notice(noticeOf({ kind: 'left', user: name as UserId, talkgroup: idOf(named) }));
       },
     };
   }
