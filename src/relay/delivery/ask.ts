@@ -2,9 +2,9 @@
 import type { Ref } from '../../protocol/bodies.js';
 import { END, FLAGS_AT, readFlags, START } from '../../protocol/frame.js';
 
-/** Frames kept, as many as the buckets of a fast radio bring in 200 ms. One more displaces the oldest. */
+/** Frames kept: 200 ms of a radio at the default of 110 frames per second. One more displaces the oldest. */
 const FRAMES_MAX = 24;
-/** A frame that came this much (ms) before the newest one is dropped: what is played late stays late. */
+/** A frame that came this much (ms) before the newest one is dropped, because a listener would hear all that follows as late. */
 const FRAMES_MS_MAX = 200;
 /** Texts kept. One more is refused. */
 const TEXTS_MAX = 8;

@@ -23,7 +23,7 @@ export type Verdict =
   | Exclude<Outcome, { readonly kind: 'denied' }>
   /** `isFirstFrame`: it asked by a frame, not by FLOOR_REQUEST. */
   | (Extract<Outcome, { readonly kind: 'denied' }> & { readonly isFirstFrame: boolean })
-  /** Nobody could decide in time: it may ask again after `retryMs`, and its frames are dropped until then. */
+  /** There was no decision in time: it may ask again after `retryMs`, and its frames are dropped until then. */
   | {
       readonly kind: 'denied';
       readonly session: number;
@@ -40,8 +40,8 @@ export type OnVerdicts = (talkgroup: Talkgroup, verdicts: readonly Verdict[], no
 /**
  * Decides for the sessions of this relay. It knows them by their numbers only, and answers through `onVerdicts`.
  *
- * The answer to `frame` is `started` or `denied`. The answer to `request` is `granted`, `queued` or `denied`. Where another
- * node decides, it may come after `tell` returned, but then it must come: as `retry_later` when nobody decides in time.
+ * The answer to `frame` is `started` or `denied`. The answer to `request` is `granted`, `queued` or `denied`. When another
+ * node decides, it may come after `tell` returned. It must come: as `retry_later` when there is no decision in time.
  * Until then the session tells no other `frame` or `request` about this talkgroup. A session that has the floor is
  * answered before `tell` returns. So is everything else.
  *

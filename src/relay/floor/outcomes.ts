@@ -116,7 +116,7 @@ export function createOutcomes(options: OutcomesOptions): OnVerdicts {
     tell(talk, { code, ref: ask?.ref, talker }, isFirstFrame, nowMs);
   }
 
-  /** Muted by the clock alone: whoever still talks then asks again. Each press that waited is answered for itself. */
+  /** Muted by the clock alone: a talker whose button is still pressed then asks again. Each press that waited gets its own answer. */
   function denyForNow(
     talk: Talk,
     { code, retryMs, isFirstFrame }: Denied,
