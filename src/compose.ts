@@ -57,7 +57,7 @@ export interface ComposeOptions {
   /** For tests: time between two looks at the TLS files (ms). */
   readonly certificateLookMs?: number;
   /** For tests, of a relay on this thread: makes the one that decides who has the floor. */
-  readonly authorityOf?: RelaySideOptions['authorityOf'];
+  readonly authorityOf?: RelaySideOptions['authorityOf'] | undefined;
 }
 
 /** Calls `onDeath` when the relay thread ended by itself. The caller then ends the process. */

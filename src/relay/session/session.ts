@@ -31,7 +31,7 @@ export class Session implements Receiver, Sender, Resumable {
   private readonly services: SessionServices<Session>;
   /** null before the handshake completes and after the close: the engine's socket must not be touched then. */
   private peer: Peer | null = null;
-  private isOver = false;
+  isOver = false;
   private ownUplink: Uplink | null = null;
   private bursts = 0;
   private ownAllowance: Allowance | null = null;

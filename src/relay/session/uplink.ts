@@ -31,6 +31,8 @@ export interface Sender extends Speaker {
   /** When its socket last sent anything (monotonic ms). */
   heardAtMs: number;
   readonly reception: Speaker['reception'] & Hearer;
+  /** No client can resume it any more. */
+  readonly isOver: boolean;
   close(close: Close): void;
   /** Calls `act` in the next turn of the loop. */
   later(act: () => void): void;
@@ -145,7 +147,10 @@ export class Uplink {
   /** What waited behind the answered question goes on, in order, up to the next question without an answer. */
   answered(talk: Talk, ask: Ask, nowMs: number): void {
     for (const one of ask.takeAll()) {
-      if (typeof one === 'function') one(nowMs);
+      // A frame that waited may have been one too many.
+      if (this.session.isOver) {
+        if (typeof one !== 'function') this.drop('unanswered');
+      } else if (typeof one === 'function') one(nowMs);
       else if (talk.ask !== null) this.services.counts.dropped.unanswered += talk.ask.keep(one);
       else this.waited(talk, ask, one, nowMs);
     }
@@ -216,7 +221,7 @@ export class Uplink {
     if (texts.length === 0) return;
     // In the next turn, because the membership is not over yet.
     session.later(() => {
-      if (session.isLive) for (const text of texts) text(services.nowMs());
+      if (!session.isOver) for (const text of texts) text(services.nowMs());
     });
   }
 
