@@ -35,6 +35,13 @@ export const afterMs =
   (answer) =>
     void setTimeout(answer, ms).unref();
 
+/** By the setting of the tests that play others again. undefined: answers come at once. */
+export function authorityOfTests(): ((options: LocalAuthorityOptions) => Authority) | undefined {
+  const setting = process.env.TEST_LATE_ANSWERS;
+  if (setting === undefined) return undefined;
+  return (options) => createLateAuthority(options, setting === 'soon' ? soon : afterMs(Number(setting)));
+}
+
 export interface LateAuthority extends Authority {
   /** Questions without an answer. */
   open(): number;

@@ -19,7 +19,7 @@ import { END, encodeFrame, type Frame, START } from '../../../src/protocol/frame
 import { freshDatabase, migratedDatabase } from '../database/cluster.js';
 import { callJson } from '../http/call-json.js';
 import { messageIn } from '../relay/heard-message.js';
-import { afterMs, createLateAuthority, soon } from '../relay/late-authority.js';
+import { authorityOfTests } from '../relay/late-authority.js';
 import { startMain } from './main-process.js';
 
 export const SECRET = 'a test secret of more than thirty-two bytes';
@@ -55,15 +55,12 @@ export async function service(
   around?: string,
   constants: Pick<ComposeOptions, 'handshakes' | 'certificateLookMs'> = {},
 ) {
-  const lateMs = process.env.TEST_LATE_ANSWERS_MS;
   const url = environment.DATABASE_URL ?? (await migratedDatabase(t));
   const config = readConfig({ ...settings, RELAY_THREADS: '0', ...environment, DATABASE_URL: url });
   const log = createLog(config.LOG_LEVEL);
   const running = await compose(config, log, (error) => t.fail(error.message), {
     ...constants,
-    ...(lateMs !== undefined && {
-      authorityOf: (options) => createLateAuthority(options, lateMs === '0' ? soon : afterMs(Number(lateMs))),
-    }),
+    authorityOf: authorityOfTests(),
   });
   t.teardown(() => running.close());
   const { port, wsPort, metricsPort } = await running.listen();
