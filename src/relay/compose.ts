@@ -14,7 +14,7 @@ import { ConfigError } from '../errors.js';
 import { openFixIntake } from '../gps/counts.js';
 import { certificateFiles } from '../tls/certificate.js';
 import type { Bus } from './cluster/bus.js';
-import { createRelay } from './hub/relay.js';
+import { createRelay, type RelayOptions } from './hub/relay.js';
 import type { RelayFigures, RelaySide } from './relay-side.js';
 import { refOf } from './requests/read.js';
 import { ENGINE_PINGS_PER_SECOND } from './session/allowance.js';
@@ -54,11 +54,12 @@ export interface RelaySideOptions {
   readonly url: string;
   readonly database: Database;
   readonly verifyToken: VerifyToken;
+  readonly authorityOf?: RelayOptions['authorityOf'] | undefined;
   readonly log: Log;
 }
 
 export function composeRelay(options: RelaySideOptions): RelayHere {
-  const { config, handshakes, url, database, verifyToken, log } = options;
+  const { config, handshakes, url, database, verifyToken, authorityOf, log } = options;
   const read = () => deadlineIn(READ_MS_MAX);
   const write = () => deadlineIn(REQUEST_MS);
   // Requests of clients must not take the reads of handshakes and change notifications.
@@ -130,6 +131,7 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
       clear: (id, { id: by, isAdmin }) => clearEmergency(database, write(), { id, by, isAdmin }),
     },
     storeFix: (fix) => fixes.storeFix(write(), fix),
+    authorityOf,
     log,
   });
   const early = new EarlyMessages({

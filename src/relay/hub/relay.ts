@@ -10,7 +10,7 @@ import { createEmergencies, type EmergencyWrites } from '../emergencies/emergenc
 import { type Counts, countClose, newCounts } from '../figures/counts.js';
 import type { Present, PulseFigures } from '../figures/present.js';
 import { createSampling, type Sampled } from '../figures/sampling.js';
-import { createLocalAuthority } from '../floor/authority.js';
+import { type Authority, createLocalAuthority, type LocalAuthorityOptions } from '../floor/authority.js';
 import { Bursts } from '../floor/bursts.js';
 import { createFloorControl } from '../floor/control.js';
 import { createOutcomes } from '../floor/outcomes.js';
@@ -57,6 +57,8 @@ export interface RelayOptions {
   readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void };
   /** Monotonic milliseconds. Tests hand it in. */
   readonly nowMs?: () => number;
+  /** Makes the one that decides who has the floor. */
+  readonly authorityOf?: ((options: LocalAuthorityOptions) => Authority) | undefined;
 }
 
 export interface Relay {
@@ -101,7 +103,8 @@ export interface RelayNumbers {
 const RECONNECT_AFTER_MS = 1000;
 
 export function createRelay(options: RelayOptions): Relay {
-  const { verifyToken, limits, log, nowMs = () => performance.now() } = options;
+  const { verifyToken, limits, log, authorityOf = createLocalAuthority } = options;
+  const { nowMs = () => performance.now() } = options;
   const churn = createChurn(nowMs);
   const fanout = createFanout(options.publisher, churn);
   const counts = newCounts();
@@ -136,20 +139,16 @@ export function createRelay(options: RelayOptions): Relay {
   });
   const holding = createHolding({ fanout, counts, nowMs, log });
   const bursts = new Bursts();
+  const onVerdicts = createOutcomes({
+    ...{ fanout, counts, bursts },
+    talkOf: sessions.talkOf,
+    discard: (talk: Talk) => holding.discard(talk.feed, talk),
+    answered: sessions.answered,
+    failLater: sessions.failLater,
+  });
   const floor = createFloorControl({
-    authority: createLocalAuthority({
-      counts: counts.floor,
-      limits,
-      bursts,
-      onVerdicts: createOutcomes({
-        fanout,
-        counts,
-        bursts,
-        talkOf: sessions.talkOf,
-        discard: (talk: Talk) => holding.discard(talk.feed, talk),
-        failLater: sessions.failLater,
-      }),
-    }),
+    authority: authorityOf({ counts: counts.floor, limits, bursts, onVerdicts }),
+    onVerdicts,
     bursts,
     talkSilenceMs: limits.talkSilenceMs,
     log,

@@ -15,7 +15,7 @@ export const relayAlone = (
     limits,
     ...needed
   }: Needed &
-    Partial<Pick<RelayOptions, 'verifyToken' | 'emergencyWrites'>> & {
+    Partial<Pick<RelayOptions, 'verifyToken' | 'authorityOf' | 'emergencyWrites'>> & {
       readonly limits?: Partial<RelayOptions['limits']>;
     },
 ): Relay =>
