@@ -92,19 +92,33 @@ function placedAt(state: SharedState, session: number): Placed | null {
   return { turn, after: NO_TURN, afterCode: 'preempted' };
 }
 
-/** Gives the holder a turn above all that were heard of: some relay plays a later one, or does not play this one. */
-function turnAgain(state: SharedState, home: HomeSide, holder: Holder, nowMs: number): void {
-  const { session } = holder.claim;
+/**
+ * Gives the holder a turn above all that were heard of. It waits for nothing: a relay that plays the burst goes on, and what
+ * another one plays ends soon.
+ */
+function turnAnew(state: SharedState, home: HomeSide, session: number): void {
   const turn = home.give(state.turnsHere.seen);
-  // It waits for nothing: whoever plays it goes on, and where something else plays its end is near.
-  const placed: Placed = { turn, after: NO_TURN, afterCode: 'preempted' };
-  home.placed = placed;
+  home.placed = { turn, after: NO_TURN, afterCode: 'preempted' };
   state.turns.set(session, turn);
   state.alone.delete(session);
-  if (!state.isOwn(session)) return tellOthers(state, nowMs);
-  if (state.isHeld(session)) state.placeAgain(session, placed, nowMs);
-  else if (holder.startedAtMs !== null) state.services.link.renewed(state.talkgroup, session, placed, nowMs);
+}
+
+/** The relays hear of the new turn. */
+function tellTurn(state: SharedState, home: HomeSide, { claim, startedAtMs }: Holder, nowMs: number): void {
+  const { session } = claim;
+  const { placed } = home;
+  if (placed !== null && state.isOwn(session)) {
+    if (state.isHeld(session)) state.placeAgain(session, placed, nowMs);
+    else if (startedAtMs !== null) state.renew(session, placed, nowMs);
+    else state.placed.set(session, placed);
+  }
   tellOthers(state, nowMs);
+}
+
+/** Some relay plays a later turn, or does not play this one. */
+function turnAgain(state: SharedState, home: HomeSide, holder: Holder, nowMs: number): void {
+  turnAnew(state, home, holder.claim.session);
+  tellTurn(state, home, holder, nowMs);
 }
 
 /** Gives the holder another turn when it is overtaken. `isFenced`: a relay drops its frames. */
@@ -146,7 +160,8 @@ export function takePart(
       if (applies(state, home, event)) decide(state, event, nowMs);
   home.tidy(from);
   keepAhead(state, part.isFenced, nowMs);
-  answer(state, home, from, nowMs);
+  // A part that is repeated was not answered, or the answer was lost.
+  answer(state, home, from, before?.v === part.v, nowMs);
 }
 
 /** A talker whose grant is gone does not ask for another one by that. */
@@ -184,9 +199,11 @@ export function makeAnew(state: SharedState, home: HomeSide, nowMs: number): voi
     if (home.isForeign(claim.session)) home.refuse(claim.session, { is: 'denied', code });
     else outcomes.push({ kind: 'denied', session: claim.session, code });
   }
+  if (built.kept !== null) turnAnew(state, home, built.kept.session);
   take(state, { floor: built.floor, outcomes }, { event: { kind: 'tick' } }, nowMs);
-  const [holder] = built.floor.holders;
-  if (holder !== undefined) turnAgain(state, home, holder, nowMs);
+  const [holder] = state.floor.holders;
+  if (holder !== undefined && holder.claim.session === built.kept?.session)
+    tellTurn(state, home, holder, nowMs);
   for (const claim of built.asks) {
     const { session, ask } = claim;
     if (!home.isForeign(session)) state.asked.set(session, ask);
@@ -218,28 +235,26 @@ function verdictsFor(state: SharedState, home: HomeSide, relay: number) {
   return home.verdictsFor(relay, state.floor, granted);
 }
 
-/** Tells a relay what became of its claims. */
-function answer(state: SharedState, home: HomeSide, relay: number, nowMs: number): void {
+/** Tells a relay what became of its claims. `isAsked`: also when it has been told. */
+function answer(state: SharedState, home: HomeSide, relay: number, isAsked: boolean, nowMs: number): void {
   const { v, verdicts } = verdictsFor(state, home, relay);
-  home.isNews(relay, verdicts, nowMs);
-  const { link } = state.services;
-  if (v > 0)
-    link.sendVerdicts(state.talkgroup, relay, { settings: link.settings(state.talkgroup), v, verdicts });
+  const isNews = home.isNews(relay, v, verdicts, nowMs);
+  if (v === 0 || !(isNews || isAsked)) return;
+  const { talkgroup, services } = state;
+  const { link } = services;
+  link.sendVerdicts(talkgroup, relay, { settings: link.settings(talkgroup), v, verdicts });
 }
 
 /** Tells the other relays, those to which something is new. */
 export function tellOthers(state: SharedState, nowMs: number): void {
   const { home } = state;
   if (home === null || !home.isGathered) return;
-  for (const relay of home.relays()) {
-    const { verdicts } = verdictsFor(state, home, relay);
-    if (home.isNews(relay, verdicts, nowMs)) answer(state, home, relay, nowMs);
-  }
+  for (const relay of home.relays()) answer(state, home, relay, false, nowMs);
 }
 
 /** Repeats verdicts that changed a moment ago. */
 export function repeatVerdicts(state: SharedState, beforeMs: number, nowMs: number): void {
   const { home } = state;
   if (home === null || !home.isGathered) return;
-  for (const relay of home.toRepeat(nowMs, beforeMs)) answer(state, home, relay, nowMs);
+  for (const relay of home.toRepeat(nowMs, beforeMs)) answer(state, home, relay, true, nowMs);
 }

@@ -27,6 +27,7 @@ interface Told {
 }
 
 interface Sent {
+  readonly v: number;
   readonly text: string;
   readonly atMs: number;
 }
@@ -232,6 +233,7 @@ export class HomeSide {
   private unheard({ relay, claim, turn, startedAtMs }: PlayedTalk): PartClaim {
     const talk: PartClaim = {
       ...{ ...claim, state: 'talks', ask: 0, isFirstFrame: false, queue: false, turn, isAlone: false },
+      hasPlace: false,
       ...{ talkMsMax: 0, askedMs: null, grantedMs: startedAtMs, toldAgainMs: null, startedMs: startedAtMs },
       lostMs: null,
     };
@@ -265,10 +267,12 @@ export class HomeSide {
   }
 
   /** Whether these verdicts are news for the relay. From now on they are not. */
-  isNews(relay: number, verdicts: readonly PartVerdict[], nowMs: number): boolean {
+  isNews(relay: number, v: number, verdicts: readonly PartVerdict[], nowMs: number): boolean {
     const text = JSON.stringify(verdicts);
-    if (this.sent.get(relay)?.text === text) return false;
-    this.sent.set(relay, { text, atMs: nowMs });
+    const last = this.sent.get(relay);
+    if (last?.text === text && last.v === v) return false;
+    // Only a verdict that changed is worth repeating: a part is answered each time.
+    this.sent.set(relay, { v, text, atMs: last?.text === text ? last.atMs : nowMs });
     return true;
   }
 

@@ -118,8 +118,8 @@ function confirm(state: SharedState, held: Holder, verdict: Of<'granted'>, nowMs
   state.turns.set(session, turn);
   state.alone.delete(session);
   if (state.isHeld(session)) state.placeAgain(session, verdict, nowMs);
-  else if (isNew && held.startedAtMs !== null)
-    state.services.link.renewed(state.talkgroup, session, verdict, nowMs);
+  else if (isNew && held.startedAtMs !== null) state.renew(session, verdict, nowMs);
+  else if (isNew) state.placed.set(session, verdict);
   const claim = { ...held.claim, priority, inEmergency };
   const isSame = talkMsMax === held.talkMsMax && priorityOf(claim) === held.priority;
   if (isSame && inEmergency === held.claim.inEmergency) return isNew;

@@ -23,6 +23,8 @@ export interface PartClaim extends Claim {
   readonly isFirstFrame: boolean;
   /** `asks`: it is queued when it is not granted. */
   readonly queue: boolean;
+  /** `asks`: it is queued, and asks again. */
+  readonly hasPlace: boolean;
   /** `has`, `talks`: of the grant. null: it was granted in `open`, or without the word of a home. */
   readonly turn: Turn | null;
   /** Its own relay granted it, because the home did not answer and its user is in an emergency. */
@@ -101,17 +103,18 @@ export function claimsOf(
 ): PartClaim[] {
   const asking = new Map([...asks].map((ask) => [ask.claim.session, ask]));
   const numberOf = (session: number) => known.asked.get(session) ?? 0;
+  const placed = new Set(floor.waiting.map(({ session }) => session));
   const held = floor.holders.filter(({ claim }) => isOwn(claim.session));
   const waiting = floor.waiting.filter(({ session }) => isOwn(session) && !asking.has(session));
   return [
     ...held.map((holder) => heldClaim(holder, numberOf(holder.claim.session), known)),
     ...waiting.map((one) => waitingClaim(one, numberOf(one.session))),
-    ...[...asking.values()].map((ask) => askingClaim(ask)),
+    ...[...asking.values()].map((ask) => askingClaim(ask, placed.has(ask.claim.session))),
   ];
 }
 
 const NOTHING = {
-  ...{ isFirstFrame: false, queue: false, turn: null, isAlone: false, talkMsMax: 0 },
+  ...{ isFirstFrame: false, queue: false, hasPlace: false, turn: null, isAlone: false, talkMsMax: 0 },
   ...{ askedMs: null, grantedMs: null, toldAgainMs: null, startedMs: null, lostMs: null },
 } as const;
 
@@ -136,10 +139,10 @@ function waitingClaim({ sinceMs, lostAtMs, ...claim }: Waiting, ask: number): Pa
   return { ...NOTHING, ...claim, ask, state: 'waits', queue: true, askedMs: sinceMs, lostMs: lostAtMs };
 }
 
-const askingClaim = ({ claim, ask, isFirstFrame, queue, askedAtMs }: Ask): PartClaim => ({
+const askingClaim = ({ claim, ask, isFirstFrame, queue, askedAtMs }: Ask, hasPlace: boolean): PartClaim => ({
   ...NOTHING,
   ...claim,
-  ...{ ask, state: 'asks', isFirstFrame, queue, askedMs: askedAtMs },
+  ...{ ask, state: 'asks', isFirstFrame, queue, hasPlace, askedMs: askedAtMs },
 });
 
 /** The claim with ages in the place of times, and the other way round. */

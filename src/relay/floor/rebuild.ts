@@ -25,10 +25,11 @@ export function rebuild(claims: readonly PartClaim[], settings: Settings, nowMs:
   const inState = (...states: PartClaim['state'][]) => claims.filter(({ state }) => states.includes(state));
   const holding = inState('has', 'talks').toSorted(byRight);
   const kept = holding.find((claim) => mayTalkIn(mode, claim)) ?? null;
-  const waiting = inOrder(inState('waits').map((claim) => waitingFrom(claim, nowMs)));
+  const queued = claims.filter(({ state, hasPlace }) => state === 'waits' || hasPlace);
+  const waiting = inOrder(queued.map((claim) => waitingFrom(claim, nowMs)));
   const allowed = waiting.filter((claim) => mayTalkIn(mode, claim));
   const placed = new Set(allowed.slice(0, WAITING_MAX).map(({ session }) => session));
-  const refused = inState('waits').filter(({ session }) => !placed.has(session));
+  const refused = inState('waits').filter(({ session }) => !placed.has(session)); // a question is answered as such
   return {
     floor: {
       ...emptyFloor(mode, maxTalkMs),

@@ -3,6 +3,7 @@ import type { EndCode } from '../../protocol/codes.js';
 import type { Turn } from '../delivery/turn.js';
 import type { Talkgroup } from '../members/members.js';
 import type { Authority } from './authority.js';
+import type { Placed } from './link.js';
 import type { Part, PartVerdicts, Settings } from './parts.js';
 import { SharedFloor } from './shared-floor.js';
 import type { SharedServices } from './shared-state.js';
@@ -31,8 +32,8 @@ export interface SharedAuthority extends Authority {
     burst: { readonly session: number; readonly turn: Turn; readonly code: EndCode },
     nowMs: number,
   ): void;
-  /** The turn of the running or granted burst of a session of this relay. null: it has none. */
-  turnOf(talkgroup: Talkgroup, session: number): Turn | null;
+  /** How the home placed the grant or the burst of a session of this relay. null: it has no turn, as in `open`. */
+  placedOf(talkgroup: Talkgroup, session: number): Placed | null;
   /** The talkgroup has no members here any more. */
   forget(talkgroup: Talkgroup): void;
 }
@@ -108,7 +109,7 @@ export function createSharedAuthority(services: SharedServices): SharedAuthority
     fenced: (talkgroup, nowMs) => floorOf(talkgroup).fenced(nowMs),
     ended: (talkgroup, { session, turn, code }, nowMs) =>
       floors.get(talkgroup)?.ended(session, turn, code, nowMs),
-    turnOf: (talkgroup, session) => floors.get(talkgroup)?.state.turns.get(session) ?? null,
+    placedOf: (talkgroup, session) => floors.get(talkgroup)?.state.placed.get(session) ?? null,
     forget: (talkgroup) => void floors.delete(talkgroup),
   };
 }

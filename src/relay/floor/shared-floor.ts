@@ -179,6 +179,7 @@ export class SharedFloor {
     this.sender.stop();
     this.homeSeen = null;
     state.turns.clear();
+    state.placed.clear();
     state.alone.clear();
     const asks = claimsOf(state.floor, state.asks.values(), state, state.isOwn);
     state.asks.clear();

@@ -2,7 +2,7 @@
 //
 // At the home of the talkgroup the floor has the sessions of all relays. Elsewhere it has those of this relay.
 
-import type { Turn } from '../delivery/turn.js';
+import { compareTurns, type Turn } from '../delivery/turn.js';
 import type { FloorCounts } from '../figures/floor-counts.js';
 import type { Talkgroup } from '../members/members.js';
 import type { OnVerdicts, Verdict } from './authority.js';
@@ -57,6 +57,8 @@ export class SharedState implements Known {
   readonly asks = new Map<number, Ask>();
   readonly asked = new Map<number, number>();
   readonly turns = new Map<number, Turn | null>();
+  /** Of grants of sessions of this relay: how the home placed them. */
+  readonly placed = new Map<number, Placed>();
   readonly alone = new Set<number>();
   /** The place of each queued session of this relay, as its home told it. */
   readonly places = new Map<number, { readonly position: number; readonly size: number }>();
@@ -117,6 +119,9 @@ export class SharedState implements Known {
     { isFirstFrame, placedOf }: { isFirstFrame: boolean; placedOf: (holder: Holder) => Placed | null },
     nowMs: number,
   ): void {
+    // A verdict may be answered by another claim, before the next verdict is told.
+    const after = this.floor;
+    const denied = new Set<number>();
     let batch: SharedVerdict[] = [];
     const flush = () => {
       if (batch.length > 0) this.tell(batch, nowMs);
@@ -124,26 +129,36 @@ export class SharedState implements Known {
     };
     for (const outcome of outcomes) {
       const session = sessionOf(outcome);
-      if (!this.isOwn(session)) continue;
+      if (!this.isOwn(session) || denied.has(session)) continue;
       if (outcome.kind === 'granted' && !this.held.has(session) && !holderOf(before, session)) {
         // Those before it end first: what they end lets the grant be ready.
         flush();
+        const isThere = holderOf(this.floor, session) !== undefined;
         const placed = placedOf(outcome.holder);
-        if (placed !== null && !this.place(session, placed, nowMs)) continue;
+        // It may have lost the floor in the same decision.
+        const wasThere = isThere || holderOf(after, session) === undefined;
+        if (!wasThere) denied.add(session);
+        if (!wasThere || (placed !== null && !this.place(session, placed, nowMs))) continue;
       }
       if (this.held.has(session)) {
         if (outcome.kind !== 'revoked') continue;
         this.drop(session);
+        denied.add(session);
         const hasStarted = (holderOf(before, session)?.startedAtMs ?? null) !== null;
         batch.push({ kind: 'denied', session, code: 'busy', isFirstFrame: hasStarted });
       } else batch.push(outcome.kind === 'denied' ? { ...outcome, isFirstFrame } : outcome);
     }
-    for (const session of leaving(before, this.floor).filter(this.isOwn)) {
+    const gone = leaving(before, after).filter(this.isOwn);
+    for (const session of gone) {
       this.drop(session);
-      this.forget(session);
       batch.push({ kind: 'gone', session });
     }
     flush();
+    for (const outcome of outcomes) {
+      const session = sessionOf(outcome);
+      if (this.isOwn(session) && !this.has(session)) this.forget(session);
+    }
+    for (const session of gone) if (!this.has(session)) this.forget(session);
   }
 
   tell(verdicts: readonly SharedVerdict[], nowMs: number): void {
@@ -154,11 +169,12 @@ export class SharedState implements Known {
   }
 
   forget(session: number): void {
-    for (const known of [this.asked, this.turns, this.places, this.alone]) known.delete(session);
+    for (const known of [this.asked, this.turns, this.places, this.placed, this.alone]) known.delete(session);
   }
 
   /** Lets a grant begin when nothing earlier plays any more. true: it may begin now. */
   place(session: number, placed: Placed, nowMs: number): boolean {
+    this.placed.set(session, placed);
     if (this.turnsHere.grant(placed, nowMs) === 'ready') {
       this.held.delete(session);
       return true;
@@ -170,14 +186,21 @@ export class SharedState implements Known {
   /** Another turn for a grant of a session of this relay. */
   placeAgain(session: number, placed: Placed, nowMs: number): void {
     const old = this.held.get(session);
-    if (old !== undefined && old !== placed) this.turnsHere.withdraw(old.turn);
+    // The same grant goes on waiting: told again, it would wait from now on.
+    if (old !== undefined && compareTurns(old.turn, placed.turn) !== 0) this.turnsHere.withdraw(old.turn);
     if (this.place(session, placed, nowMs)) this.begin(session, nowMs);
+  }
+
+  /** The running burst of a session of this relay goes on with another turn. */
+  renew(session: number, placed: Placed, nowMs: number): void {
+    this.placed.set(session, placed);
+    this.services.link.renewed(this.talkgroup, session, placed, nowMs);
   }
 
   /** The grant with this turn may begin: its session is told. */
   ready(turn: Turn, nowMs: number): void {
     for (const [session, placed] of this.held) {
-      if (placed.turn.count !== turn.count || placed.turn.home !== turn.home) continue;
+      if (compareTurns(placed.turn, turn) !== 0) continue;
       this.held.delete(session);
       this.begin(session, nowMs);
     }
