@@ -1,7 +1,7 @@
 // Plays random histories of several relays that share a floor, in virtual time. A seed replays.
 import type { FloorMode } from '../../../src/protocol/codes.js';
 import type { Settings } from '../../../src/relay/floor/parts.js';
-import type { Fault } from './faults.js';
+import { type Fault, plant } from './faults.js';
 import { Judge } from './judge.js';
 import { SimRelay } from './sim-relay.js';
 import type { SimSession } from './sim-session.js';
@@ -16,11 +16,18 @@ const ACTING_MS = 6000;
 const CALM_MS = 3000;
 
 /** Throws the first violation. */
-export function playHistory(
-  seed: number,
-  fault: Fault | null = null,
-  trace?: (line: string) => void,
-): Played {
+export function playHistory(seed: number, fault: Fault | null = null, trace?: Trace): Played {
+  const takeOut = plant(fault);
+  try {
+    return play(seed, fault, trace);
+  } finally {
+    takeOut();
+  }
+}
+
+type Trace = (line: string) => void;
+
+function play(seed: number, fault: Fault | null, trace?: Trace): Played {
   const random = createRandom(seed);
   const schedule = createSchedule();
   const network = createNetwork(schedule, random);
@@ -95,6 +102,14 @@ export function playHistory(
   const isThere = ({ relay, number }: SimSession) =>
     !relay.isDead && !network.isStopped(relay.id) && relay.sessions.has(number);
 
+  /** A relay that is stopped does it when it goes on. */
+  function whenRunning(relay: SimRelay, ms: number, perform: () => void): void {
+    schedule.in(ms, () => {
+      if (network.isStopped(relay.id)) whenRunning(relay, 20, perform);
+      else if (!relay.isDead) perform();
+    });
+  }
+
   function useGrant(session: SimSession): void {
     if (isThere(session) && session.claim === 'has') session.press();
     if (isThere(session)) talkFor(session, random.between(50, 2000));
@@ -118,9 +133,9 @@ export function playHistory(
     if (inEmergency) urgent.add(user);
     else urgent.delete(user);
     for (const relay of relays)
-      schedule.in(random.between(0, 60), () => {
+      whenRunning(relay, random.between(0, 60), () => {
         const own = [...relay.sessions.values()].filter((one) => one.user === user);
-        if (relay.isDead || own.length === 0) return;
+        if (own.length === 0) return;
         for (const one of own) one.inEmergency = urgent.has(user);
         const numbers = new Set(own.map(({ number }) => number));
         const claim = { kind: 'emergency', sessions: numbers, inEmergency: urgent.has(user) } as const;
@@ -134,10 +149,7 @@ export function playHistory(
     say(`mode ${next}`);
     const read = settings;
     judge.changedAtMs = schedule.now() + 260;
-    for (const relay of relays)
-      schedule.in(random.between(0, 250), () => {
-        if (!relay.isDead) relay.read(read);
-      });
+    for (const relay of relays) whenRunning(relay, random.between(0, 250), () => relay.read(read));
   }
 
   function come(): void {

@@ -179,7 +179,8 @@ export class SimRelay implements Station {
         return played();
       },
       isPast: (turn: Turn) => order.isPast(turn),
-      grant: (placed: Placed, nowMs: number) => order.grant(placedBy(placed), nowMs),
+      grant: (placed: Placed, nowMs: number) =>
+        fault === 'a grant is not held back' ? ('ready' as const) : order.grant(placedBy(placed), nowMs),
       withdraw: (turn: Turn) => order.withdraw(turn),
       interrupt: (nowMs: number) => order.interrupt(nowMs),
     };
@@ -196,12 +197,14 @@ export class SimRelay implements Station {
     };
   }
 
+  private lastPart: Part | null = null;
   private readonly kept = new Map<number, Part['claims'][number]>();
 
   private sendPart(to: number, part: Part): void {
     const { fault } = this.options;
     let told = part;
     if (fault === 'no top') told = { ...told, top: NO_TURN, isFenced: false };
+    if (fault === 'a fenced burst is not told') told = { ...told, isFenced: false };
     if (fault === 'a claim is kept after retry_later') {
       for (const claim of part.claims) this.kept.set(claim.session, claim);
       const there = new Set(part.claims.map(({ session }) => session));
@@ -211,6 +214,7 @@ export class SimRelay implements Station {
       );
       told = { ...told, claims: [...told.claims, ...kept] };
     }
+    this.lastPart = part;
     this.say(to, { kind: 'part', from: this.id, part: told });
   }
 
@@ -305,6 +309,7 @@ export class SimRelay implements Station {
       if (!this.isDead && this.isHere) this.sayAll({ kind: 'hello', from: this.id });
     };
     say();
+    for (const relay of this.peers.up) this.unanswered.add(relay);
     for (const ms of [20, 60, 150]) schedule.in(ms, say);
     this.viewed();
   }
@@ -459,7 +464,18 @@ export class SimRelay implements Station {
   private takeVerdicts(from: number, verdicts: PartVerdicts, nowMs: number): void {
     const { fault } = this.options;
     const sender = fault === 'verdicts from anybody' ? this.view.home : from;
-    this.authority.receiveVerdicts(this.talkgroup, sender, verdicts, nowMs);
+    const taken = fault === 'verdicts of an old part are taken' ? this.asNew(verdicts) : verdicts;
+    this.authority.receiveVerdicts(this.talkgroup, sender, taken, nowMs);
+  }
+
+  /** As if they were about what the sessions ask and have now. */
+  private asNew(old: PartVerdicts): PartVerdicts {
+    const { v = 0, claims = [] } = this.lastPart ?? {};
+    const verdicts = old.verdicts.map((verdict) => {
+      const claim = claims.find(({ session }) => session === verdict.session);
+      return { ...verdict, ask: claim?.ask ?? verdict.ask };
+    });
+    return { ...old, v, verdicts };
   }
 
   private hear(from: number, at: number, beacon: Beacon, nowMs: number): void {
@@ -470,6 +486,7 @@ export class SimRelay implements Station {
         : beacon;
     const news = this.peers.heard(from, echo, at, { nowMs, fairMs: nowMs - this.stoodMs });
     if (news === 'known') return;
+    if (news === 'up') this.unanswered.add(from);
     if (news === 'up')
       this.say(from, { kind: 'hold', from: this.id, holds: this.isHere, running: this.running });
     this.sayAll({ kind: 'beacon', from: this.id, at: Math.floor(nowMs), beacon: this.peers.heardNow(nowMs) });
