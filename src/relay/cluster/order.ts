@@ -3,7 +3,7 @@
 // Bursts of this relay pass through it as well as those of others. It has no clock, and sends nothing. A burst that comes
 // before the end of the one that it follows is held back for a moment, because the two come from different relays.
 import type { EndCode } from '../../protocol/codes.js';
-import { compareTurns, laterTurn, NO_TURN, type Turn } from '../delivery/turn.js';
+import { compareTurns, laterTurn, NO_TURN, type Turn } from '../../protocol/turn.js';
 import type { BurstName, Ended, FrameFate, FrameHead, Placed, Plays } from './plays.js';
 
 /** A burst that its home has given the floor is held back for this time (ms): the difference of two ways, and a slow turn of the loop. */

@@ -1,6 +1,6 @@
 // A link to no other relay, for a shared authority whose talkgroups have all their members here.
-import { NO_TURN } from '../../../src/relay/delivery/turn.js';
-import type { FloorLink, Turns } from '../../../src/relay/floor/link.js';
+import { NO_TURN } from '../../../src/protocol/turn.js';
+import type { FloorLink, Turns } from '../../../src/relay/shared-floor/link.js';
 
 const nothingPlays: Turns = {
   ...{ top: NO_TURN, seen: NO_TURN, played: null },

@@ -1,6 +1,6 @@
 // Faults that a test plants into relays in virtual time, to show that the histories find them.
-import { HomeSide } from '../../../src/relay/floor/home-side.js';
-import { PartSender } from '../../../src/relay/floor/part-sender.js';
+import { HomeSide } from '../../../src/relay/shared-floor/home-side.js';
+import { PartSender } from '../../../src/relay/shared-floor/part-sender.js';
 
 export const faults = [
   'no turn gap',

@@ -1,6 +1,6 @@
 // Plays random histories of several relays that share a floor, in virtual time. A seed replays.
 import type { FloorMode } from '../../../src/protocol/codes.js';
-import type { Settings } from '../../../src/relay/floor/parts.js';
+import type { Settings } from '../../../src/relay/shared-floor/parts.js';
 import { type Fault, plant } from './faults.js';
 import { Judge } from './judge.js';
 import { SimRelay } from './sim-relay.js';
@@ -219,7 +219,7 @@ function play(seed: number, fault: Fault | null, trace?: Trace): Played {
     schedule.in(random.between(1, betweenMs), next);
   };
   acting(90, act);
-  if (random.chance(0.85)) acting(900, disturb);
+  if (random.chance(0.85)) acting(random.pick([700, 900, 900, 3000]), disturb);
   const looking = () => {
     judge.look();
     schedule.in(50, looking);

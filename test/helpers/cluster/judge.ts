@@ -1,7 +1,7 @@
 // Judges relays in virtual time by what they announced, played and granted.
 import type { EndCode } from '../../../src/protocol/codes.js';
+import { compareTurns, type Turn } from '../../../src/protocol/turn.js';
 import type { BurstName } from '../../../src/relay/cluster/plays.js';
-import { compareTurns, type Turn } from '../../../src/relay/delivery/turn.js';
 import type { SimRelay } from './sim-relay.js';
 import type { SimSession } from './sim-session.js';
 import type { Network, Schedule } from './world.js';
@@ -12,6 +12,10 @@ const ANSWER_MS_MAX = 1200;
 const MERGE_MS_MAX = 500;
 /** The same while messages are lost. */
 const LOSSY_MS_MAX = 1500;
+/** The third one may take a relay that is gone for the home until it is found out, and the two are one again. */
+const VIEW_MS = 2250;
+/** A relay that cannot be reached is found out after 1,500 ms, and a question before that is given up after 1,000. */
+const QUIET_MS = 3200;
 /** Bursts that all relays announce within this time (ms) are in the same order everywhere. */
 const PROMPT_MS = 40;
 
@@ -39,6 +43,8 @@ export class Judge {
   partsSent = 0;
   /** When members or settings last changed (virtual ms). */
   changedAtMs = 0;
+  /** When one relay last reached two others that did not reach each other (virtual ms). */
+  private splitAtMs = Number.NEGATIVE_INFINITY;
   private readonly schedule: Schedule;
   private readonly network: Network;
   private readonly plays = new Map<SimRelay, Played>();
@@ -114,12 +120,19 @@ export class Judge {
     if (waited > ANSWER_MS_MAX) this.fail('C5', `${number} is answered after ${Math.round(waited)} ms`);
   }
 
+  /** No home answered: only while relays find out who can be reached, or who has members. */
+  unanswered({ number, relay }: SimSession): void {
+    this.note('retry_later');
+    const isKnown = this.holders.some(({ id }) => id === relay.view.home);
+    if (isKnown && this.isCalm(QUIET_MS)) this.fail('C5', `${number} is not answered, and nothing is broken`);
+  }
+
   /** Nothing was broken for this time, and whoever is reached by two relays is reached by both. */
   private isCalm(ms: number): boolean {
     const nowMs = this.schedule.now();
     if (nowMs - Math.max(this.network.changedAtMs(), this.changedAtMs) < ms || this.network.isLossy())
       return false;
-    return this.isTransitive();
+    return this.isTransitive() && nowMs - this.splitAtMs >= ms;
   }
 
   private get holders(): SimRelay[] {
@@ -145,7 +158,8 @@ export class Judge {
     if (holding.length < 2) return;
     const max = this.network.isLossy() ? LOSSY_MS_MAX : MERGE_MS_MAX;
     const isSettled =
-      nowMs - Math.max(this.network.changedAtMs(), this.changedAtMs) > max && this.isTransitive();
+      nowMs - Math.max(this.network.changedAtMs(), this.changedAtMs) > max &&
+      nowMs - this.splitAtMs > VIEW_MS;
     for (const one of holding)
       for (const other of holding) {
         if (one.number >= other.number) continue;
@@ -181,6 +195,7 @@ export class Judge {
 
   /** Looks at all that can be seen from outside. Every 50 ms. */
   look(): void {
+    if (!this.isTransitive()) this.splitAtMs = this.schedule.now();
     this.checkGrants(true);
     const nowMs = this.schedule.now();
     for (const relay of this.relays) {

@@ -1,17 +1,18 @@
 // One relay in virtual time: the shared authority and the order of turns, with beacons and sessions as a node has them.
+
+import { NO_TURN, type Turn } from '../../../src/protocol/turn.js';
 import type { Beacon } from '../../../src/relay/cluster/bodies.js';
 import { homeOf } from '../../../src/relay/cluster/home.js';
 import { Order } from '../../../src/relay/cluster/order.js';
 import { Peers } from '../../../src/relay/cluster/peers.js';
 import type { BurstName, Ended, FrameHead, Placed } from '../../../src/relay/cluster/plays.js';
-import { NO_TURN, type Turn } from '../../../src/relay/delivery/turn.js';
 import { newCounts } from '../../../src/relay/figures/counts.js';
 import type { Claim } from '../../../src/relay/floor/claim.js';
-import type { FloorLink, PlayedTalk } from '../../../src/relay/floor/link.js';
-import type { Part, PartVerdicts, Settings } from '../../../src/relay/floor/parts.js';
-import { createSharedAuthority, type SharedAuthority } from '../../../src/relay/floor/shared-authority.js';
-import type { SharedVerdict } from '../../../src/relay/floor/shared-state.js';
 import { Talkgroup } from '../../../src/relay/members/members.js';
+import { createSharedAuthority, type SharedAuthority } from '../../../src/relay/shared-floor/authority.js';
+import type { FloorLink, PlayedTalk } from '../../../src/relay/shared-floor/link.js';
+import type { Part, PartVerdicts, Settings } from '../../../src/relay/shared-floor/parts.js';
+import type { SharedVerdict } from '../../../src/relay/shared-floor/state.js';
 import { talkgroupRow } from '../relay/rows.js';
 import type { Fault } from './faults.js';
 import type { Judge } from './judge.js';

@@ -2,7 +2,7 @@
 import type { UserId } from '../../../src/ids.js';
 import type { ClaimEvent } from '../../../src/relay/floor/authority.js';
 import { type Claim, FRAME_PRIORITY } from '../../../src/relay/floor/claim.js';
-import type { SharedVerdict } from '../../../src/relay/floor/shared-state.js';
+import type { SharedVerdict } from '../../../src/relay/shared-floor/state.js';
 import type { SimBurst, SimRelay } from './sim-relay.js';
 
 /** One frame in this time (ms): enough to see their order. */
@@ -134,7 +134,7 @@ export class SimSession {
           judge.fail('C5', `${this.number} is denied in ${this.claim}`);
         this.answered();
         this.wasUnanswered = verdict.code === 'retry_later';
-        if (this.wasUnanswered) judge.note('retry_later');
+        if (this.wasUnanswered) judge.unanswered(this);
         this.claim = verdict.isFirstFrame && this.hadPlace ? 'waits' : 'none';
         return;
       case 'queued':

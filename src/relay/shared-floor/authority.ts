@@ -1,12 +1,12 @@
 // Decides who has the floor together with the relays of other nodes: each floor where its home is.
 import type { EndCode } from '../../protocol/codes.js';
-import type { Turn } from '../delivery/turn.js';
+import type { Turn } from '../../protocol/turn.js';
+import type { Authority } from '../floor/authority.js';
 import type { Talkgroup } from '../members/members.js';
-import type { Authority } from './authority.js';
+import { SharedFloor } from './floor.js';
 import type { Placed } from './link.js';
 import type { Part, PartVerdicts, Settings } from './parts.js';
-import { SharedFloor } from './shared-floor.js';
-import type { SharedServices } from './shared-state.js';
+import type { SharedServices } from './state.js';
 
 /**
  * The answers to `frame` and `request` may come after `tell` has returned, 1,000 ms later at the latest. All other claims

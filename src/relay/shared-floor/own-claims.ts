@@ -1,9 +1,8 @@
 // What the sessions of this relay have of a floor that another relay decides: asks it, and follows its verdicts.
 //
 // A relay alone decides what is its own: an end, a withdrawn permission, a dead socket, a limit that is over.
-import type { ClaimEvent } from './authority.js';
-import { follow, step } from './machine.js';
-import type { SharedState, SharedVerdict } from './shared-state.js';
+import type { ClaimEvent } from '../floor/authority.js';
+import { follow, step } from '../floor/machine.js';
 import {
   type Floor,
   type FloorEvent,
@@ -12,7 +11,8 @@ import {
   type Outcome,
   takenFrom,
   waitingOf,
-} from './state.js';
+} from '../floor/state.js';
+import type { SharedState, SharedVerdict } from './state.js';
 
 /** A question without an answer is denied after this time (ms). */
 export const ASK_MS_MAX = 1000;

@@ -1,8 +1,8 @@
 // Describes what a floor that several relays share uses of the cluster: who decides it, the messages, and what plays here.
 import type { EndCode } from '../../protocol/codes.js';
-import type { Turn } from '../delivery/turn.js';
+import type { Turn } from '../../protocol/turn.js';
+import type { Claim } from '../floor/claim.js';
 import type { Talkgroup } from '../members/members.js';
-import type { Claim } from './claim.js';
 import type { Part, PartVerdicts, Settings } from './parts.js';
 
 /** Who shares the floor of a talkgroup, as this relay sees it now. */

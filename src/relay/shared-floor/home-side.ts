@@ -1,9 +1,9 @@
 // What a home keeps of the other relays that share a floor: their parts, the turns given, and what it has to tell them.
 import type { EndCode } from '../../protocol/codes.js';
-import { laterTurn, NO_TURN, type Turn } from '../delivery/turn.js';
+import { laterTurn, NO_TURN, type Turn } from '../../protocol/turn.js';
+import { type Floor, holderOf } from '../floor/state.js';
 import type { Placed, PlayedTalk } from './link.js';
 import type { Part, PartClaim, PartVerdict } from './parts.js';
-import { type Floor, holderOf } from './state.js';
 
 /** A new home waits for the parts of the others for this time (ms). */
 export const PARTS_MS = 100;

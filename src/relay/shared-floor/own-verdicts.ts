@@ -1,11 +1,12 @@
 // Follows the verdicts of the home about what the sessions of this relay have of a floor that another relay decides.
 
-import { compareTurns } from '../delivery/turn.js';
-import { priorityOf } from './claim.js';
+import type { RevokeCode } from '../../protocol/codes.js';
+import { compareTurns } from '../../protocol/turn.js';
+import { priorityOf } from '../floor/claim.js';
+import { type Holder, holderOf, type Outcome, takenFrom, waitingOf } from '../floor/state.js';
 import { UNPLACED, without } from './own-claims.js';
 import type { PartVerdict } from './parts.js';
-import type { SharedState, SharedVerdict } from './shared-state.js';
-import { type Holder, holderOf, type Outcome, takenFrom, waitingOf } from './state.js';
+import type { SharedState, SharedVerdict } from './state.js';
 
 /** The verdicts of the home about the claims of this relay. true: they changed something that the home must be told. */
 export function followVerdicts(state: SharedState, verdicts: readonly PartVerdict[], nowMs: number): boolean {
@@ -46,12 +47,16 @@ function refused(state: SharedState, verdict: Of<'denied' | 'revoked'>, nowMs: n
   state.floor = without(before, session);
   const outcomes: Outcome[] =
     holder !== undefined
-      ? takenFrom(holder, verdict.is === 'revoked' ? verdict.code : 'collision')
+      ? takenFrom(holder, verdict.is === 'revoked' ? codeFor(holder, verdict.code) : 'collision')
       : [{ kind: 'denied', session, code: verdict.is === 'denied' ? verdict.code : 'busy' }];
   state.count(before, { kind: 'tick' }, outcomes, nowMs);
   state.carry(before, outcomes, UNPLACED, nowMs);
   return true;
 }
+
+/** The first frame came while the home took the grant for unused. */
+const codeFor = ({ startedAtMs }: Holder, code: RevokeCode): RevokeCode =>
+  code === 'unused' && startedAtMs !== null ? 'collision' : code;
 
 function queued(state: SharedState, { session, ask, position, size }: Of<'queued'>, nowMs: number): boolean {
   const one = state.asks.get(session);

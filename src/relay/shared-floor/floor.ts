@@ -1,8 +1,9 @@
 // One floor that several relays share: decides it while this relay is its home, and else asks the home.
 import type { EndCode } from '../../protocol/codes.js';
-import { compareTurns, NO_TURN, type Turn } from '../delivery/turn.js';
+import { compareTurns, NO_TURN, type Turn } from '../../protocol/turn.js';
+import type { ClaimEvent } from '../floor/authority.js';
+import { holderOf } from '../floor/state.js';
 import type { Talkgroup } from '../members/members.js';
-import type { ClaimEvent } from './authority.js';
 import {
   decide,
   keepAhead,
@@ -17,8 +18,7 @@ import { expireClaims, followClaim, followStep } from './own-claims.js';
 import { followVerdicts } from './own-verdicts.js';
 import { PartSender } from './part-sender.js';
 import { claimsOf, eventOf, type Part, type PartVerdicts, type Settings, withAges } from './parts.js';
-import { type SharedServices, SharedState } from './shared-state.js';
-import { holderOf } from './state.js';
+import { type SharedServices, SharedState } from './state.js';
 
 export interface SharedFloorServices extends SharedServices {
   /** Numbers that this relay has not used before. They grow. */

@@ -2,16 +2,12 @@
 //
 // At the home of the talkgroup the floor has the sessions of all relays. Elsewhere it has those of this relay.
 
-import { compareTurns, type Turn } from '../delivery/turn.js';
+import { compareTurns, type Turn } from '../../protocol/turn.js';
 import type { FloorCounts } from '../figures/floor-counts.js';
-import type { Talkgroup } from '../members/members.js';
-import type { OnVerdicts, Verdict } from './authority.js';
-import type { Bursts } from './bursts.js';
-import type { TalkLimits } from './capacity.js';
-import { countStep } from './count-step.js';
-import type { HomeSide } from './home-side.js';
-import type { FloorLink, Placed } from './link.js';
-import type { Ask, Known } from './parts.js';
+import type { OnVerdicts, Verdict } from '../floor/authority.js';
+import type { Bursts } from '../floor/bursts.js';
+import type { TalkLimits } from '../floor/capacity.js';
+import { countStep } from '../floor/count-step.js';
 import {
   emptyFloor,
   type Floor,
@@ -20,7 +16,11 @@ import {
   holderOf,
   type Outcome,
   waitingOf,
-} from './state.js';
+} from '../floor/state.js';
+import type { Talkgroup } from '../members/members.js';
+import type { HomeSide } from './home-side.js';
+import type { FloorLink, Placed } from './link.js';
+import type { Ask, Known } from './parts.js';
 
 /** A question that no home has answered in time: the session may ask again after `retryMs`. */
 export interface Unanswered {

@@ -1,9 +1,9 @@
 // Describes what relays tell each other of a floor that they share. All of it is state, so the next message mends a lost one.
 import type { EndCode, FloorMode, RevokeCode } from '../../protocol/codes.js';
-import type { Turn } from '../delivery/turn.js';
-import type { Claim } from './claim.js';
-import type { Waiting } from './queue.js';
-import type { Floor, FloorEvent, Holder } from './state.js';
+import type { Turn } from '../../protocol/turn.js';
+import type { Claim } from '../floor/claim.js';
+import type { Waiting } from '../floor/queue.js';
+import type { Floor, FloorEvent, Holder } from '../floor/state.js';
 
 /** The talkgroup's settings as a relay knows them. A relay that hears of a higher revision adopts it. */
 export interface Settings {

@@ -1,14 +1,21 @@
 // Decides a floor at its home: steps the machine with the claims of this relay's sessions and with the parts of the others.
-import { laterTurn, NO_TURN, type Turn } from '../delivery/turn.js';
-import { limitsBeside } from './capacity.js';
+import { laterTurn, NO_TURN, type Turn } from '../../protocol/turn.js';
+import { limitsBeside } from '../floor/capacity.js';
+import { serveQueue, step } from '../floor/machine.js';
+import { placesToTell } from '../floor/queue.js';
+import {
+  type FloorEvent,
+  type Holder,
+  holderOf,
+  type Outcome,
+  type Step,
+  takenFrom,
+} from '../floor/state.js';
 import { type HomeSide, TURN_GAP } from './home-side.js';
 import type { Placed } from './link.js';
-import { serveQueue, step } from './machine.js';
 import { bare, claimsOf, eventOf, type Part, type PartClaim, type PartVerdict, partDiff } from './parts.js';
-import { placesToTell } from './queue.js';
 import { rebuild } from './rebuild.js';
-import { type SharedState, sessionOf } from './shared-state.js';
-import { type FloorEvent, type Holder, holderOf, type Outcome, type Step, takenFrom } from './state.js';
+import { type SharedState, sessionOf } from './state.js';
 
 /** Applies an event of a session of any relay. */
 export function decide(
