@@ -20,6 +20,7 @@ export const relayModules = {
       'src/relay/relay-side',
       'src/relay/requests',
       'src/relay/session',
+      'src/relay/shared-floor',
       'src/relay/websocket',
       'src/tls',
     ],

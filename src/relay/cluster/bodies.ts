@@ -3,6 +3,7 @@ import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { Emergency, Id, Int, Member, RunningTalker, U32 } from '../../protocol/bodies.js';
 import { ends, floorModes } from '../../protocol/codes.js';
+import { PartBody, PlacedBody, VerdictsBody, WantBody } from './floor-bodies.js';
 
 /** Whom a relay hears: id, the clock of the last beacon, and for how long (ms) that beacon has been there. */
 export type Beacon = Static<typeof Beacon>;
@@ -19,7 +20,14 @@ const Settings = Type.Object({
 
 /** A burst that began, or that is running. */
 export type Started = Static<typeof Started>;
-const Started = Type.Object({ ...RunningTalker.properties, settings: Type.Optional(Settings) });
+const Started = Type.Object({
+  ...RunningTalker.properties,
+  settings: Type.Optional(Settings),
+  /** In `single` and `broadcast`. */
+  placed: Type.Optional(PlacedBody),
+  /** Its first frames, so many, were not meant for other relays: it began without the word of a home. */
+  alone: Type.Optional(U32),
+});
 
 export type Ended = Static<typeof Ended>;
 const Ended = Type.Object({ session: U32, burst: U32, code: Type.Enum(ends), duration_ms: Int });
@@ -115,6 +123,9 @@ const validators = {
   here: Compile(Here),
   membersAsked: Compile(MembersAsked),
   membersTold: Compile(MembersTold),
+  part: Compile(PartBody),
+  verdicts: Compile(VerdictsBody),
+  want: Compile(WantBody),
 };
 
 interface Bodies {
@@ -128,6 +139,9 @@ interface Bodies {
   readonly here: Here;
   readonly membersAsked: MembersAsked;
   readonly membersTold: MembersTold;
+  readonly part: PartBody;
+  readonly verdicts: VerdictsBody;
+  readonly want: WantBody;
 }
 
 /** The body of a message of this kind, or null: it is none. Any bytes are read without a throw. */

@@ -1,4 +1,4 @@
-// Makes the relays of several nodes one service for talkgroups in the floor mode `open`: tells the others what is said
+// Makes the relays of several nodes one service: tells the others what is said
 // here and hears what is said there. Each relay knows its own sessions, and keeps a copy of what the others say of theirs.
 
 import type { Reach } from '../../protocol/codes.js';
@@ -6,6 +6,7 @@ import { type Beacon, bodyOf, type MembersTold, NO_BODY, readBody } from './bodi
 import { type Bus, EVERY_RELAY, relaySubject, type Subject, talkgroupSubject } from './bus.js';
 import { Stalls } from './clock.js';
 import { type ClusterFigures, newClusterCounts } from './counts.js';
+import type { PartBody, VerdictsBody, WantBody } from './floor-bodies.js';
 import { HEADER_BYTES, HeaderWriter, type Kind, kinds, newHeader, readHeader } from './header.js';
 import { BEACON_MS, Peers } from './peers.js';
 import { createQuestions } from './questions.js';
@@ -27,6 +28,12 @@ export interface ClusterOptions<Talkgroup extends Shared> {
     info(fields: object, message: string): void;
     error(fields: object, message: string): void;
   };
+}
+
+interface FloorBodies {
+  readonly part: PartBody;
+  readonly verdicts: VerdictsBody;
+  readonly want: WantBody;
 }
 
 /** Time (ms) between two beacons that answer others. */
@@ -55,6 +62,14 @@ export interface Cluster<Talkgroup extends Shared> {
     after: number,
     limit: number,
   ): Promise<readonly MembersTold[]> | null;
+  /** Says something about a floor to one relay. */
+  tellFloor<Name extends 'part' | 'verdicts' | 'want'>(
+    relay: number,
+    name: Name,
+    body: FloorBodies[Name],
+  ): void;
+  /** Gives up waiting for bursts that do not come. Must be called every 20 ms or more often while the answer is true. */
+  play(): boolean;
   figures(): ClusterFigures;
   close(): Promise<void>;
 }
@@ -72,6 +87,7 @@ export function createCluster<Talkgroup extends Shared>(
   const questions = createQuestions<Talkgroup>({
     streamOf: (number) => streams.at(number),
     page: stage.page,
+    floor: stage.floor,
     say: (other, kind, body) => say(relaySubject(other), kind, body),
     later: (act) => void setImmediate(guarded, act),
     answered: (other, number) => streams.answered(other, number),
@@ -79,7 +95,7 @@ export function createCluster<Talkgroup extends Shared>(
   });
   const { ask } = questions;
   const streams: Streams<Talkgroup> = createStreams<Talkgroup>({
-    ...{ bus, writer, stage, counts, nowMs, ask },
+    ...{ relay, bus, writer, stage, counts, nowMs, ask },
     isUp: () => bus.isUp,
     up: () => peers.up,
     listen: (stream) =>
@@ -222,6 +238,8 @@ export function createCluster<Talkgroup extends Shared>(
         ? null
         : questions.members(relays, { number: talkgroup.number, after, limit });
     },
+    tellFloor: (other, name, body) => say(relaySubject(other), kinds[name], bodyOf(body)),
+    play: () => streams.play(nowMs()),
     figures: () => ({
       bus: bus.counts,
       isUp: bus.isUp,

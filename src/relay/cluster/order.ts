@@ -4,7 +4,15 @@
 // before the end of the one that it follows is held back for a moment, because the two come from different relays.
 import type { EndCode } from '../../protocol/codes.js';
 import { compareTurns, laterTurn, NO_TURN, type Turn } from '../../protocol/turn.js';
-import type { BurstName, Ended, FrameFate, FrameHead, Placed, Plays } from './plays.js';
+import {
+  type BurstName,
+  type Ended,
+  type FrameFate,
+  type FrameHead,
+  isSame,
+  type Placed,
+  type Plays,
+} from './plays.js';
 
 /** A burst that its home has given the floor is held back for this time (ms): the difference of two ways, and a slow turn of the loop. */
 export const ORDER_MS = 100;
@@ -41,9 +49,6 @@ const heldBack = <B>(burst: B | null, placed: Placed, from: number, sinceMs: num
   ...{ burst, placed, frames: [], from, index: from, ended: null, sinceMs },
 });
 
-const isSame = (one: BurstName, other: BurstName) =>
-  one.session === other.session && one.burst === other.burst && one.relay === other.relay;
-
 export class Order<B extends BurstName> {
   private readonly plays: Plays<B>;
   /** The home of the talkgroup by the view of this relay. */
@@ -69,6 +74,11 @@ export class Order<B extends BurstName> {
   /** The highest turn of a burst that was heard of. */
   get seen(): Turn {
     return this.next?.burst ? laterTurn(this.top, this.next.placed.turn) : this.top;
+  }
+
+  /** Something waits: `tick` must be called. */
+  get isHolding(): boolean {
+    return this.next !== null;
   }
 
   /** The burst that plays. */
@@ -144,9 +154,9 @@ export class Order<B extends BurstName> {
   }
 
   /** The relay cannot be reached any more, or has no members here: its burst ends, and what is held of it is not played. */
-  gone(relay: number, nowMs: number): void {
+  gone(relay: number, nowMs: number, code: EndCode = 'disconnected'): void {
     if (this.next?.burst?.relay === relay) this.dropNext(nowMs);
-    if (this.running?.burst.relay === relay) this.endRunning('disconnected', nowMs);
+    if (this.running?.burst.relay === relay) this.endRunning(code, nowMs);
     this.advance(nowMs);
   }
 

@@ -6,11 +6,10 @@ import type { ClusterCounts } from './counts.js';
 import { HEADER_BYTES, type Header, kinds } from './header.js';
 import { Listed } from './listed.js';
 import type { PlayedBurst, Shared, Stage } from './stage.js';
+import { SILENT_MS_MAX, type Turns } from './turns.js';
 
 /** A frame that was on its way for longer (ms) is old speech: half of what a receiver may lag. */
 const LATE_MS_MAX = 500;
-/** A burst without a frame for this time (ms) may have ended: T1 of its relay is 2 s, unless its operator changed it. */
-const SILENT_MS_MAX = 2500;
 /** Time (ms) between two questions to it. */
 const ASK_MS = 100;
 
@@ -20,6 +19,8 @@ export interface OtherServices<Talkgroup extends Shared> {
   readonly talkgroup: Talkgroup;
   readonly stage: Stage<Talkgroup>;
   readonly counts: ClusterCounts;
+  /** The order of bursts in `single` and `broadcast`. */
+  readonly turns: Turns<Talkgroup>;
   /** Asks it what it has of the talkgroup. */
   readonly ask: () => void;
 }
@@ -35,6 +36,10 @@ interface Heard {
 }
 
 type Ended = Parameters<PlayedBurst['end']>[1];
+
+/** A copy, because the memory of the bus holds other messages, too. Its memory is never shared between threads. */
+const copyOf = ({ buffer, byteOffset, byteLength }: Uint8Array) =>
+  buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer;
 
 export class Other<Talkgroup extends Shared> {
   /** Sessions of it that get the talkgroup's events. */
@@ -81,7 +86,7 @@ export class Other<Talkgroup extends Shared> {
     this.services.ask();
   }
 
-  private frame({ index }: Header, body: Uint8Array, delayMs: number, nowMs: number): void {
+  private frame(header: Header, body: Uint8Array, delayMs: number, nowMs: number): void {
     const { counts, talkgroup } = this.services;
     const view = new DataView(body.buffer, body.byteOffset, body.byteLength);
     // The other relay has checked the length of the payload by its own settings.
@@ -90,8 +95,11 @@ export class Other<Talkgroup extends Shared> {
       return;
     }
     counts.framesIn++;
-    if (talkgroup.floorMode !== 'open') return;
     const session = readSender(view);
+    if (talkgroup.floorMode !== 'open')
+      return this.turned(header, session, readBurst(view), body, delayMs, nowMs);
+    if (header.count > 0) return; // the one of us has not read the new mode
+    const { index } = header;
     const heard = this.bursts.get(session);
     if (heard === undefined || heard.burst !== readBurst(view)) {
       counts.framesUnknown++;
@@ -105,11 +113,29 @@ export class Other<Talkgroup extends Shared> {
     counts.framesLost += lost;
     if (isLate) counts.framesLate++;
     if (lost > 0 || isLate) heard.played.missed(lost + (isLate ? 1 : 0), nowMs);
-    if (isLate) return;
-    const { buffer, byteOffset, byteLength } = body;
-    // A copy, because the memory of the bus holds other messages, too. Its memory is never shared between threads.
-    const message = buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer;
-    heard.played.frame(message, index, nowMs);
+    if (!isLate) heard.played.frame(copyOf(body), index, nowMs);
+  }
+
+  /** A frame in `single` or `broadcast`. */
+  private turned(
+    header: Header,
+    session: number,
+    burst: number,
+    body: Uint8Array,
+    delayMs: number,
+    nowMs: number,
+  ): void {
+    const { counts, turns, stage, talkgroup } = this.services;
+    if (header.count === 0) return; // the other relay has not read the new mode
+    if (delayMs > LATE_MS_MAX) {
+      counts.framesLate++; // the index of the next one shows that it is missing
+      return;
+    }
+    const fate = turns.frame(header, session, burst, copyOf(body), nowMs);
+    if (fate === 'fenced') stage.floor.fenced(talkgroup, nowMs);
+    if (fate !== 'unknown') return;
+    counts.framesUnknown++;
+    this.ask(nowMs);
   }
 
   private started({ seq }: Header, body: Uint8Array, nowMs: number): boolean {
@@ -121,11 +147,16 @@ export class Other<Talkgroup extends Shared> {
     return true;
   }
 
-  private begin(started: Started, seq: number, nowMs: number): void {
-    const { talkgroup, stage } = this.services;
+  private begin({ placed, alone = 0, ...started }: Started, seq: number, nowMs: number): void {
+    const { talkgroup, stage, turns, relay } = this.services;
     const { session, burst, frames } = started;
+    if (talkgroup.floorMode !== 'open') {
+      const lost = this.isKnown ? frames - alone : 0;
+      if (placed !== undefined) turns.started(relay, started, placed, seq, lost, nowMs);
+      return;
+    }
     const before = this.bursts.get(session);
-    if (before?.burst === burst || talkgroup.floorMode !== 'open') return;
+    if (before?.burst === burst || placed !== undefined) return;
     // The end of the one before was lost.
     if (before !== undefined) this.end(session, before, 'disconnected');
     const played = stage.begin(talkgroup, started, nowMs);
@@ -137,10 +168,17 @@ export class Other<Talkgroup extends Shared> {
     }
   }
 
-  private ended({ index }: Header, body: Uint8Array, nowMs: number): boolean {
+  private ended(header: Header, body: Uint8Array, nowMs: number): boolean {
     const ended = readBody('ended', body);
     if (ended === null) return false;
     const { session, burst, code, duration_ms } = ended;
+    const { index, count, home } = header;
+    if (count > 0) {
+      const { turns, stage, talkgroup } = this.services;
+      turns.ended(header, ended, nowMs);
+      stage.floor.ended(talkgroup, { session, turn: { count, home }, code }, nowMs);
+      return true;
+    }
     const heard = this.bursts.get(session);
     if (heard === undefined || heard.burst !== burst) return true;
     const lost = index - heard.index;
@@ -210,6 +248,14 @@ export class Other<Talkgroup extends Shared> {
       const isOver = isWhole && !running.has(`${session}.${heard.burst}`) && heard.seq <= seq;
       if (isOver) this.end(session, heard, 'disconnected');
     }
+    const { turns, relay } = this.services;
+    if (isWhole)
+      turns.tells(
+        relay,
+        bursts.map(({ session, burst }) => ({ relay, session, burst })),
+        seq,
+        nowMs,
+      );
     for (const burst of bursts) this.begin(burst, seq, nowMs);
     this.isKnown = true;
     this.seq = Math.max(this.seq, seq);

@@ -9,6 +9,9 @@ export interface BurstName {
   readonly burst: number;
 }
 
+export const isSame = (one: BurstName, other: BurstName) =>
+  one.session === other.session && one.burst === other.burst && one.relay === other.relay;
+
 /** How the home placed a grant: behind the burst with the turn `after`, the last one of which it knew that it began. */
 export interface Placed {
   readonly turn: Turn;

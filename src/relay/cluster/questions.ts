@@ -18,6 +18,7 @@ export interface QuestionsOptions<Talkgroup extends Shared> {
   /** undefined: the talkgroup with this number has no receivers here. */
   readonly streamOf: (number: number) => Stream<Talkgroup> | undefined;
   readonly page: Stage<Talkgroup>['page'];
+  readonly floor: Stage<Talkgroup>['floor'];
   /** Says something to one relay. */
   readonly say: (relay: number, kind: Kind, body: Uint8Array) => void;
   /** Calls `act` at the end of this turn of the loop. */
@@ -28,7 +29,7 @@ export interface QuestionsOptions<Talkgroup extends Shared> {
 }
 
 export function createQuestions<Talkgroup extends Shared>(options: QuestionsOptions<Talkgroup>) {
-  const { streamOf, page, say, later, answered, nowMs } = options;
+  const { streamOf, page, floor, say, later, answered, nowMs } = options;
   /** By relay the talkgroups to ask about at the end of this turn. */
   const asking = new Map<number, Set<number>>();
   const memberAsks = new MemberAsks((relay, body) => say(relay, kinds.membersAsked, body));
@@ -74,6 +75,19 @@ export function createQuestions<Talkgroup extends Shared>(options: QuestionsOpti
     say(relay, kinds.membersTold, bodyOf(told));
   }
 
+  /** About the floor of a talkgroup, which has receivers at the other relay. */
+  function about<Body extends { readonly number: number }>(
+    act: (talkgroup: Talkgroup, from: number, body: Body, nowMs: number) => void,
+    from: number,
+  ): (body: Body) => void {
+    return (body) => {
+      const stream = streamOf(body.number);
+      if (stream === undefined) return say(from, kinds.here, bodyOfPiece([], [body.number]));
+      stream.meet(from);
+      act(stream.talkgroup, from, body, nowMs());
+    };
+  }
+
   /** Hands the body, read as one of this name, to `act`. false: it is none. */
   function read<Name extends Parameters<typeof readBody>[0]>(
     name: Name,
@@ -107,6 +121,12 @@ export function createQuestions<Talkgroup extends Shared>(options: QuestionsOpti
           return read('membersAsked', body, (asked) => tellMembers(relay, asked));
         case kinds.membersTold:
           return read('membersTold', body, (told) => memberAsks.answered(relay, told));
+        case kinds.part:
+          return read('part', body, about(floor.part, relay));
+        case kinds.verdicts:
+          return read('verdicts', body, about(floor.verdicts, relay));
+        case kinds.want:
+          return read('want', body, about(floor.wanted, relay));
         default:
           return false;
       }

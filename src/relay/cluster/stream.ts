@@ -2,13 +2,25 @@
 import type { RunningTalker } from '../../protocol/bodies.js';
 import type { EndCode } from '../../protocol/codes.js';
 import type { Draft } from '../../protocol/server-messages.js';
-import type { Elsewhere, OwnBurst } from '../delivery/elsewhere.js';
-import { bodyOf, type Here, type Hold, NO_BODY, type Rostered, type UnsavedEmergency } from './bodies.js';
+import { NO_TURN, type Turn } from '../../protocol/turn.js';
+import type { Elsewhere, OwnBurst, OwnTurns } from '../delivery/elsewhere.js';
+import {
+  bodyOf,
+  type Here,
+  type Hold,
+  NO_BODY,
+  type Rostered,
+  type Started,
+  type UnsavedEmergency,
+} from './bodies.js';
 import { type Bus, type Subject, talkgroupSubject } from './bus.js';
 import type { ClusterCounts } from './counts.js';
 import { type Header, type HeaderWriter, type Kind, kinds } from './header.js';
+import { homeOf } from './home.js';
 import { Other } from './other.js';
+import type { Placed } from './plays.js';
 import type { Shared, Stage } from './stage.js';
+import { Turns } from './turns.js';
 
 /** Bursts in one answer: 350 KiB with names and codecs of the greatest length. */
 const BURSTS_MAX = 500;
@@ -18,6 +30,8 @@ const UNSAVED_MS = 500;
 
 /** What the streams of one relay share. */
 export interface StreamServices<Talkgroup extends Shared> {
+  /** Id of this relay. */
+  readonly relay: number;
   readonly bus: Pick<Bus, 'publish'>;
   readonly writer: HeaderWriter;
   readonly stage: Stage<Talkgroup>;
@@ -27,7 +41,7 @@ export interface StreamServices<Talkgroup extends Shared> {
   readonly ask: (relay: number, number: number) => void;
 }
 
-export class Stream<Talkgroup extends Shared> implements Elsewhere {
+export class Stream<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
   readonly talkgroup: Talkgroup;
   private readonly services: StreamServices<Talkgroup>;
   private readonly subject: Subject;
@@ -44,11 +58,31 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
   private hasUnsaved = false;
   private unsavedAtMs = Number.NEGATIVE_INFINITY;
   private readonly others = new Map<number, Other<Talkgroup>>();
+  readonly turns: Turns<Talkgroup>;
+  /** The relay that decides the floor in `single` and `broadcast`. */
+  home: number;
+  /** The floor mode was `open` when the settings last changed. */
+  private wasOpen: boolean;
+  /** Of the burst of this relay. null: it has none, and the others do not hear it. */
+  private turn: Turn | null;
+  /** Frames of it that the others did not hear, because no home had placed it. */
+  private alone = 0;
 
   constructor(services: StreamServices<Talkgroup>, talkgroup: Talkgroup) {
     this.services = services;
     this.talkgroup = talkgroup;
     this.subject = talkgroupSubject(talkgroup.number);
+    const { relay, stage, counts } = services;
+    this.home = relay;
+    this.turns = new Turns({ relay, talkgroup, stage, counts, home: () => this.home });
+    this.wasOpen = this.isOpen;
+    this.turn = this.isOpen ? NO_TURN : null;
+    talkgroup.feed.turns = this;
+    this.takeOwn();
+  }
+
+  private get isOpen(): boolean {
+    return this.talkgroup.floorMode === 'open';
   }
 
   /** Whether another relay has receivers of the talkgroup. */
@@ -56,25 +90,57 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
     return this.others.size > 0;
   }
 
+  starting(burst: OwnBurst, nowMs: number): void {
+    if (this.isOpen) return;
+    this.turn = this.services.stage.floor.placedOf(this.talkgroup, burst.sender)?.turn ?? null;
+    this.alone = 0;
+    this.turns.ownStarted(burst, this.turn, nowMs);
+  }
+
   started(burst: Draft<RunningTalker>): void {
-    const settings = this.services.stage.settings(this.talkgroup);
-    this.say(kinds.started, 0, bodyOf({ ...burst, settings }));
+    if (this.turn !== null) this.say(kinds.started, 0, bodyOf(this.startedBody(burst)), this.turn);
+  }
+
+  private startedBody(burst: Draft<RunningTalker>): Draft<Started> {
+    const { talkgroup, services, alone } = this;
+    const settings = services.stage.settings(talkgroup);
+    const placed = this.isOpen ? null : services.stage.floor.placedOf(talkgroup, burst.session);
+    return { ...burst, settings, ...(placed && { placed: bare(placed) }), ...(alone > 0 && { alone }) };
   }
 
   frame({ frames }: OwnBurst, message: ArrayBuffer, nowMs: number): void {
+    const { turn } = this;
+    if (turn === null) return;
     const { bus, writer, counts } = this.services;
-    if (bus.publish(this.subject, writer.write(kinds.frame, ++this.seq, nowMs, frames), message))
+    if (bus.publish(this.subject, writer.write(kinds.frame, ++this.seq, nowMs, frames, turn), message))
       counts.framesOut++;
   }
 
-  ended({ sender, burst, frames }: OwnBurst, code: EndCode, durationMs: number): void {
-    const body = { session: sender, burst, code, duration_ms: Math.round(durationMs) };
-    this.say(kinds.ended, frames, bodyOf(body));
+  /** The home gave the running burst of this session a turn, or a later one. */
+  renewed(session: number, { turn }: Placed, nowMs: number): void {
+    const burst = this.services.stage.running(this.talkgroup).find((one) => one.session === session);
+    if (burst === undefined) return;
+    if (this.turn === null) this.alone = burst.frames;
+    this.turn = turn;
+    this.turns.ownRenewed(turn, nowMs);
+    if (this.isShared) this.started(burst);
   }
 
-  private say(kind: Kind, index: number, body: Uint8Array): void {
+  ended({ sender, burst, frames }: OwnBurst, code: EndCode, durationMs: number): void {
+    if (this.turn === null) return;
+    const body = { session: sender, burst, code, duration_ms: Math.round(durationMs) };
+    this.say(kinds.ended, frames, bodyOf(body), this.turn);
+  }
+
+  over(nowMs: number): void {
+    if (this.isOpen) return;
+    this.turn = null;
+    this.turns.ownEnded(nowMs);
+  }
+
+  private say(kind: Kind, index: number, body: Uint8Array, turn?: Turn): void {
     const { bus, writer, nowMs } = this.services;
-    bus.publish(this.subject, writer.write(kind, ++this.seq, nowMs(), index), body);
+    bus.publish(this.subject, writer.write(kind, ++this.seq, nowMs(), index, turn), body);
   }
 
   /** Sessions came or left here. */
@@ -145,7 +211,7 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
   get here(): Draft<Here['talkgroups'][number]> {
     const { talkgroup, held } = this;
     const { stage } = this.services;
-    const bursts = talkgroup.floorMode === 'open' ? stage.running(talkgroup) : [];
+    const bursts = this.turn === null ? [] : stage.running(talkgroup).map((one) => this.startedBody(one));
     const isWhole = bursts.length <= BURSTS_MAX;
     const unsaved = stage.emergencies.unsaved(talkgroup);
     this.hasUnsaved ||= unsaved.emergencies.length > 0;
@@ -164,12 +230,22 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
   private otherOf(relay: number): Other<Talkgroup> {
     const known = this.others.get(relay);
     if (known !== undefined) return known;
-    const { talkgroup } = this;
+    const { talkgroup, turns } = this;
     const { stage, counts, ask } = this.services;
-    const other = new Other({ relay, talkgroup, stage, counts, ask: () => ask(relay, talkgroup.number) });
+    const other = new Other({
+      ...{ relay, talkgroup, stage, counts, turns },
+      ask: () => ask(relay, talkgroup.number),
+    });
     this.others.set(relay, other);
     this.connect();
     return other;
+  }
+
+  /** A message of it to this relay alone shows that it has receivers. */
+  meet(relay: number): void {
+    if (this.others.has(relay)) return;
+    this.otherOf(relay);
+    this.services.ask(relay, this.talkgroup.number);
   }
 
   /** `told`: where somebody watches, the change has been told already. */
@@ -220,6 +296,7 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
     if (other === undefined) return;
     this.others.delete(relay);
     other.endAll('disconnected');
+    this.turns.gone(relay, 'disconnected', this.services.nowMs());
     other.emergencies.lost();
     this.sum();
     this.connect();
@@ -229,42 +306,73 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
   watch(nowMs: number): void {
     this.tellUnsaved(nowMs);
     for (const other of this.others.values()) other.watch(nowMs);
+    const silent = this.turns.silent(nowMs);
+    if (silent !== null) this.services.ask(silent, this.talkgroup.number);
   }
 
   /** It is deleted: no burst of it is played any more. */
   deleted(): void {
-    for (const other of this.others.values()) other.endAll('deleted');
+    this.endAll('deleted');
   }
 
-  /** Its settings have changed, and the others are told. In another floor mode, bursts of other relays end here, and those of this relay end there. */
+  private endAll(code: EndCode): void {
+    const nowMs = this.services.nowMs();
+    for (const [relay, other] of this.others) {
+      other.endAll(code);
+      this.turns.gone(relay, code, nowMs);
+    }
+  }
+
+  /**
+   * Its settings have changed, and the others are told. Between `open` and another floor mode the bursts of other relays end
+   * here: those that go on begin again.
+   */
   changed(): void {
     if (this.isShared) this.say(kinds.count, 0, bodyOf(this.held));
-    if (this.talkgroup.floorMode !== 'open') {
-      for (const other of this.others.values()) other.endAll('mode');
-      const isHeard = this.talkgroup.feed.elsewhere !== null;
-      if (isHeard) for (const burst of this.services.stage.running(this.talkgroup)) this.leaveOut(burst);
-    }
+    if (this.isOpen === this.wasOpen) return;
+    this.wasOpen = this.isOpen;
+    this.endAll('mode');
+    if (this.isOpen) {
+      this.turns.ownEnded(this.services.nowMs());
+      this.turn = NO_TURN;
+    } else this.takeOwn();
     this.connect();
   }
 
-  /** The burst goes on here alone. */
-  private leaveOut({ session: sender, burst, frames, started_at }: Draft<RunningTalker>): void {
-    this.ended({ sender, burst, frames }, 'mode', Date.now() - Date.parse(started_at));
+  /** A burst of this relay runs already. */
+  private takeOwn(): void {
+    if (this.isOpen) return;
+    const { stage, nowMs } = this.services;
+    const [burst] = stage.running(this.talkgroup);
+    this.turn = null;
+    if (burst === undefined) return;
+    const { session: sender, frames } = burst;
+    this.starting({ sender, burst: burst.burst, frames }, nowMs());
   }
 
   /** The hot path asks the feed whether any relay elsewhere hears the talkgroup. */
   private connect(): void {
-    const { feed, floorMode } = this.talkgroup;
-    feed.elsewhere = this.isShared && floorMode === 'open' ? this : null;
+    const { talkgroup, others, services } = this;
+    const { relay, stage, nowMs } = services;
+    talkgroup.feed.elsewhere = this.isShared ? this : null;
+    this.home = homeOf([relay, ...others.keys()], talkgroup.number);
+    if (!this.isOpen) stage.floor.viewed(talkgroup, nowMs());
   }
 
   /** The last receiver here left. */
   close(): void {
+    const { talkgroup, services } = this;
     for (const other of this.others.values()) other.dropAll();
+    this.turns.drop();
     this.others.clear();
     this.sum();
-    this.connect();
+    talkgroup.feed.elsewhere = null;
+    talkgroup.feed.turns = null;
+    services.stage.floor.forget(talkgroup);
     // After the last message: any other says that there are receivers.
     this.say(kinds.bye, 0, NO_BODY);
   }
 }
+
+/** Without what else a verdict has. */
+const bare = ({ turn, after, afterCode }: Placed): Placed => ({ turn, after, afterCode });

@@ -107,11 +107,25 @@ export function createStreams<Talkgroup extends Shared>(options: StreamsOptions<
       for (const stream of [...changing]) {
         const one = joinedTo(stream.talkgroup);
         if (stage.online(stream.talkgroup) > 0) stream.tellCount();
+        else if (stage.floor.isUsed(stream.talkgroup))
+          continue; // it may come back
         else if (at >= one.keptUntilMs) leave(one);
         else continue;
         changing.delete(stream);
       }
       for (const { stream } of joined.values()) if (stream.isShared) stream.watch(at);
+    },
+
+    /** Gives up waiting for what is held back for too long. true: more is. */
+    play(at: number): boolean {
+      let isHolding = false;
+      for (const { stream } of joined.values()) {
+        const { order } = stream.turns;
+        if (!order.isHolding) continue;
+        order.tick(at);
+        isHolding ||= order.isHolding;
+      }
+      return isHolding;
     },
 
     figures() {

@@ -1,6 +1,8 @@
 // Carries out the verdicts of the authority on the talks of this relay: who is told, and what a burst begins and ends.
+import type { Talker } from '../../protocol/bodies.js';
 import type { EndCode, RevokeCode } from '../../protocol/codes.js';
 import { EMERGENCY } from '../../protocol/frame.js';
+import type { Draft } from '../../protocol/server-messages.js';
 import type { Ask } from '../delivery/ask.js';
 import type { Fanout } from '../delivery/fanout.js';
 import type { Counts } from '../figures/counts.js';
@@ -14,7 +16,9 @@ import {
   floorQueued,
   floorRevoked,
   runningBody,
+  talkBody,
   talkEnded,
+  talkerOf,
   talkStarted,
 } from './messages.js';
 import { forget, type Talk } from './talk.js';
@@ -97,6 +101,7 @@ export function createOutcomes(options: OutcomesOptions): OnVerdicts {
     talk.startedAt = Date.now();
     talk.startedAtMs = nowMs;
     talk.relayedBefore = talk.relayed;
+    talk.feed.turns?.starting(talk, nowMs);
     bursts.add(talk);
     counts.bursts++;
     fanout.event(talk.feed, (event) => talkStarted(talk, event));
@@ -150,9 +155,12 @@ export function createOutcomes(options: OutcomesOptions): OnVerdicts {
   }
 
   /** The burst in the way. In `open`, where many talk: the oldest burst of the same user, if there is one. */
-  function talkerBefore({ talkgroup, membership }: Talk): Talk | undefined {
+  function talkerBefore({ talkgroup, membership }: Talk): Draft<Talker> | undefined {
+    const isOpen = talkgroup.floorMode === 'open';
     for (const other of bursts.in(talkgroup))
-      if (talkgroup.floorMode !== 'open' || other.membership === membership) return other;
+      if (!isOpen || other.membership === membership) return talkBody(other);
+    for (const { talker } of bursts.remoteIn(talkgroup))
+      if (!isOpen || talker.user_id === membership.user.id) return talkerOf(talker);
     return undefined;
   }
 
@@ -171,6 +179,7 @@ export function createOutcomes(options: OutcomesOptions): OnVerdicts {
     fanout.event(talk.feed, (event) => talkEnded(talk, event, code, nowMs - talk.startedAtMs));
     talk.feed.elsewhere?.ended(talk, code, nowMs - talk.startedAtMs);
     forget(talk);
+    talk.feed.turns?.over(nowMs);
   }
 
   function goOn(nowMs: number): void {

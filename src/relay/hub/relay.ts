@@ -31,6 +31,7 @@ import { snapshotOf } from '../session/snapshot.js';
 import { type Admission, type Claims, createAdmission, type Handshake, type Seat } from './admission.js';
 import { createArrivals } from './arrivals.js';
 import { drain, drainMsMax } from './drain.js';
+import { createFloors } from './floors.js';
 import { PULSE_MS, startPulse } from './pulse.js';
 import { createSessions, type Sessions } from './sessions.js';
 import { createSharing, type Joining, type SharingFigures } from './sharing.js';
@@ -146,8 +147,12 @@ export function createRelay(options: RelayOptions): Relay {
     answered: sessions.answered,
     failLater: sessions.failLater,
   });
+  const floors = createFloors({
+    ...{ authorityOf, limits, bursts, onVerdicts, fanout, nowMs, log },
+    counts: counts.floor,
+  });
   const floor = createFloorControl({
-    authority: authorityOf({ counts: counts.floor, limits, bursts, onVerdicts }),
+    authority: floors.authority,
     onVerdicts,
     bursts,
     talkSilenceMs: limits.talkSilenceMs,
@@ -155,7 +160,7 @@ export function createRelay(options: RelayOptions): Relay {
   });
   const presence = createPresence(fanout);
   const sharing = createSharing({
-    ...{ bursts, fanout, sampling, pings, holding, presence, fair, nowMs, log },
+    ...{ bursts, floors, fanout, sampling, pings, holding, presence, fair, nowMs, log },
     emergencies: () => emergencies,
     noticed: (notice) => void rights.notice(notice),
   });

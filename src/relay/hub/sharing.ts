@@ -19,9 +19,11 @@ import { joinPages, type MembersPage } from '../presence/messages.js';
 import type { Presence, PresenceElsewhere } from '../presence/presence.js';
 import type { FairClock } from '../reception/fair-clock.js';
 import type { RightsChanges } from '../rights/settle.js';
+import type { Floors, FloorsCounts } from './floors.js';
 
 export interface SharingOptions extends RemoteServices {
   readonly bursts: Bursts;
+  readonly floors: Floors;
   readonly fanout: Fanout;
   readonly presence: Presence;
   readonly fair: FairClock;
@@ -40,6 +42,7 @@ export interface Joining {
 
 /** Plain numbers. */
 export interface SharingFigures extends ClusterFigures {
+  readonly floors: FloorsCounts;
   /** How long messages of other relays were on their way, sampled. */
   readonly delay: Histogram;
 }
@@ -48,7 +51,7 @@ export type Sharing = ReturnType<typeof createSharing>;
 
 /** Until `join`, and without it for ever, the relay is alone: one comparison for each session that comes or goes. */
 export function createSharing(options: SharingOptions) {
-  const { bursts, fanout, presence, fair, nowMs, log } = options;
+  const { bursts, fanout, floors, presence, fair, nowMs, log } = options;
   const delay = newHistogram(LOOP_DELAYS_MS);
   let cluster: Cluster<Talkgroup> | null = null;
   let changes: Pick<RightsChanges, 'changed'> | null = null;
@@ -72,9 +75,9 @@ export function createSharing(options: SharingOptions) {
   }
 
   return {
-    /** From now on talkgroups in the floor mode `open` are shared with the other relays. Before the first session. */
+    /** From now on talkgroups are shared with the other relays. Before the first session. */
     join({ relay, bus }: Joining): void {
-      cluster = createCluster<Talkgroup>({
+      const joined: Cluster<Talkgroup> = createCluster<Talkgroup>({
         ...{ relay, bus, nowMs, log },
         fairMs: () => fair.at(nowMs()),
         stage: {
@@ -95,6 +98,12 @@ export function createSharing(options: SharingOptions) {
               if (one.talkgroup === talkgroup) for (const session of left) one.left.add(session);
           },
           emergencies: options.emergencies().elsewhere,
+          floor: floors.join({
+            relay,
+            cluster: () => joined,
+            settled: (talkgroup, { revision, mode, maxTalkMs }) =>
+              settled(talkgroup, { revision, floor_mode: mode, max_talk_ms: maxTalkMs }),
+          }),
           noticed(text) {
             const notice = readNotice(text);
             if (notice !== null) options.noticed(notice);
@@ -103,6 +112,7 @@ export function createSharing(options: SharingOptions) {
           delayed: (ms) => observe(delay, ms),
         },
       });
+      cluster = joined;
     },
 
     /** Presence, of which the cluster hears, too. */
@@ -173,9 +183,12 @@ export function createSharing(options: SharingOptions) {
 
     /** null: the relay is alone. */
     figures(): SharingFigures | null {
-      return cluster === null ? null : { ...cluster.figures(), delay };
+      return cluster === null ? null : { ...cluster.figures(), floors: floors.counts, delay };
     },
 
-    close: async () => cluster?.close(),
+    async close() {
+      floors.close();
+      await cluster?.close();
+    },
   };
 }

@@ -34,6 +34,8 @@ export interface SharedAuthority extends Authority {
   ): void;
   /** How the home placed the grant or the burst of a session of this relay. null: it has no turn, as in `open`. */
   placedOf(talkgroup: Talkgroup, session: number): Placed | null;
+  /** Sessions of this relay have something of the floor, or ask for it. */
+  isUsed(talkgroup: Talkgroup): boolean;
   /** The talkgroup has no members here any more. */
   forget(talkgroup: Talkgroup): void;
 }
@@ -84,10 +86,10 @@ export function createSharedAuthority(services: SharedServices): SharedAuthority
     },
     viewed: (talkgroup, nowMs) => floorOf(talkgroup).look(nowMs),
     repeat(nowMs) {
-      for (const floor of floors.values()) if (floor.isActive) floor.repeat(nowMs);
+      for (const floor of floors.values()) if (floor.isRepeating) floor.repeat(nowMs);
     },
     get isBusy() {
-      for (const floor of floors.values()) if (floor.isActive) return true;
+      for (const floor of floors.values()) if (floor.isRepeating) return true;
       return false;
     },
     receivePart(talkgroup, from, part, nowMs) {
@@ -110,6 +112,7 @@ export function createSharedAuthority(services: SharedServices): SharedAuthority
     ended: (talkgroup, { session, turn, code }, nowMs) =>
       floors.get(talkgroup)?.ended(session, turn, code, nowMs),
     placedOf: (talkgroup, session) => floors.get(talkgroup)?.state.placed.get(session) ?? null,
+    isUsed: (talkgroup) => floors.get(talkgroup)?.state.isUsed === true,
     forget: (talkgroup) => void floors.delete(talkgroup),
   };
 }

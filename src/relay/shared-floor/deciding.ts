@@ -186,6 +186,7 @@ export function loseSessions(state: SharedState, sessions: readonly number[], no
 /** Makes the floor out of what each relay told of its own sessions. */
 export function makeAnew(state: SharedState, home: HomeSide, nowMs: number): void {
   const { services, talkgroup, turnsHere } = state;
+  services.link.rebuilt?.();
   const before = state.floor;
   const own = claimsOf(before, state.asks.values(), state, state.isOwn);
   const others = home.claims(before, state.turns, turnsHere.played);

@@ -59,6 +59,13 @@ export class SharedFloor {
     return !this.state.isIdle || this.sender.isWaiting || isMaking;
   }
 
+  /** Something is to be repeated. Not while this relay decides alone. */
+  get isRepeating(): boolean {
+    const { home } = this.state;
+    if (home === null) return this.sender.isWaiting;
+    return home.isWanting || !(home.isAlone || this.state.isIdle);
+  }
+
   tell(event: ClaimEvent, nowMs: number): void {
     const { state } = this;
     this.look(nowMs);

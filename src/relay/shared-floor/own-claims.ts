@@ -1,7 +1,7 @@
 // What the sessions of this relay have of a floor that another relay decides: asks it, and follows its verdicts.
 //
 // A relay alone decides what is its own: an end, a withdrawn permission, a dead socket, a limit that is over.
-import type { ClaimEvent } from '../floor/authority.js';
+import type { ClaimEvent, Verdict } from '../floor/authority.js';
 import { follow, step } from '../floor/machine.js';
 import {
   type Floor,
@@ -12,7 +12,7 @@ import {
   takenFrom,
   waitingOf,
 } from '../floor/state.js';
-import type { SharedState, SharedVerdict } from './state.js';
+import type { SharedState } from './state.js';
 
 /** A question without an answer is denied after this time (ms). */
 export const ASK_MS_MAX = 1000;
@@ -38,7 +38,9 @@ export function followClaim(
     case 'release':
     case 'removed':
     case 'lost':
-      if (state.asks.has(event.session)) return withdraw(state, event, nowMs);
+      // A question outlives its socket.
+      if (state.asks.has(event.session) && (event.kind !== 'lost' || event.forGood))
+        return withdraw(state, event, nowMs);
       return followStep(state, event, nowMs);
     case 'emergency':
       for (const [session, one] of state.asks)
@@ -138,7 +140,7 @@ export function expireClaims(state: SharedState, nowMs: number): boolean {
       state.asks.delete(session);
       state.floor = without(state.floor, session);
       state.forget(session);
-      const denied: SharedVerdict = {
+      const denied: Verdict = {
         kind: 'denied',
         session,
         code: 'retry_later',

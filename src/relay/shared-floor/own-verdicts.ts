@@ -2,11 +2,12 @@
 
 import type { RevokeCode } from '../../protocol/codes.js';
 import { compareTurns } from '../../protocol/turn.js';
+import type { Verdict } from '../floor/authority.js';
 import { priorityOf } from '../floor/claim.js';
 import { type Holder, holderOf, type Outcome, takenFrom, waitingOf } from '../floor/state.js';
 import { UNPLACED, without } from './own-claims.js';
 import type { PartVerdict } from './parts.js';
-import type { SharedState, SharedVerdict } from './state.js';
+import type { SharedState } from './state.js';
 
 /** The verdicts of the home about the claims of this relay. true: they changed something that the home must be told. */
 export function followVerdicts(state: SharedState, verdicts: readonly PartVerdict[], nowMs: number): boolean {
@@ -37,7 +38,7 @@ function refused(state: SharedState, verdict: Of<'denied' | 'revoked'>, nowMs: n
     state.floor = without(before, session);
     state.forget(session);
     state.services.counts.denied[code]++;
-    const denied: SharedVerdict = { kind: 'denied', session, code, isFirstFrame };
+    const denied: Verdict = { kind: 'denied', session, code, isFirstFrame };
     state.tell(had ? [denied, { kind: 'gone', session }] : [denied], nowMs);
     return true;
   }

@@ -22,28 +22,12 @@ import type { HomeSide } from './home-side.js';
 import type { FloorLink, Placed } from './link.js';
 import type { Ask, Known } from './parts.js';
 
-/** A question that no home has answered in time: the session may ask again after `retryMs`. */
-export interface Unanswered {
-  readonly kind: 'denied';
-  readonly session: number;
-  readonly code: 'retry_later';
-  readonly retryMs: number;
-  readonly isFirstFrame: boolean;
-}
-
-export type SharedVerdict = Verdict | Unanswered;
-export type OnSharedVerdicts = (
-  talkgroup: Talkgroup,
-  verdicts: readonly SharedVerdict[],
-  nowMs: number,
-) => void;
-
 export interface SharedServices {
   readonly counts: FloorCounts;
   readonly limits: TalkLimits;
   /** In `open`, those of other relays count toward the limits. */
   readonly bursts: Pick<Bursts, 'remoteIn'>;
-  readonly onVerdicts: OnVerdicts | OnSharedVerdicts;
+  readonly onVerdicts: OnVerdicts;
   readonly link: FloorLink;
 }
 
@@ -86,6 +70,13 @@ export class SharedState implements Known {
     return this.floor.holders.length === 0 && this.floor.waiting.length === 0 && this.asks.size === 0;
   }
 
+  /** A session of this relay has something of the floor, or asks for it. */
+  get isUsed(): boolean {
+    const { floor, isOwn } = this;
+    if (this.asks.size > 0 || floor.holders.some(({ claim }) => isOwn(claim.session))) return true;
+    return floor.waiting.some(({ session }) => isOwn(session));
+  }
+
   /** The session has the floor, or waits for it. */
   has(session: number): boolean {
     return holderOf(this.floor, session) !== undefined || waitingOf(this.floor, session) !== undefined;
@@ -97,7 +88,8 @@ export class SharedState implements Known {
 
   /** A session that was not told of its grant yet loses it with whatever happens to it. */
   forHeld(event: FloorEvent): FloorEvent {
-    const isOver = event.kind === 'release' || event.kind === 'removed' || event.kind === 'lost';
+    const isOver =
+      event.kind === 'release' || event.kind === 'removed' || (event.kind === 'lost' && event.forGood);
     return isOver && this.held.has(event.session)
       ? { kind: 'lost', session: event.session, forGood: true }
       : event;
@@ -122,7 +114,7 @@ export class SharedState implements Known {
     // A verdict may be answered by another claim, before the next verdict is told.
     const after = this.floor;
     const denied = new Set<number>();
-    let batch: SharedVerdict[] = [];
+    let batch: Verdict[] = [];
     const flush = () => {
       if (batch.length > 0) this.tell(batch, nowMs);
       batch = [];
@@ -161,11 +153,11 @@ export class SharedState implements Known {
     for (const session of gone) if (!this.has(session)) this.forget(session);
   }
 
-  tell(verdicts: readonly SharedVerdict[], nowMs: number): void {
+  tell(verdicts: readonly Verdict[], nowMs: number): void {
     for (const verdict of verdicts)
       if (verdict.kind === 'queued')
         this.places.set(verdict.session, { position: verdict.position, size: verdict.size });
-    (this.services.onVerdicts as OnSharedVerdicts)(this.talkgroup, verdicts, nowMs);
+    this.services.onVerdicts(this.talkgroup, verdicts, nowMs);
   }
 
   forget(session: number): void {
@@ -209,7 +201,7 @@ export class SharedState implements Known {
   private begin(session: number, nowMs: number): void {
     const holder = holderOf(this.floor, session);
     if (holder === undefined) return;
-    const granted: SharedVerdict = { kind: 'granted', holder };
+    const granted: Verdict = { kind: 'granted', holder };
     this.tell(holder.startedAtMs === null ? [granted] : [granted, { kind: 'started', holder }], nowMs);
   }
 

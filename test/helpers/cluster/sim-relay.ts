@@ -7,12 +7,12 @@ import { Order } from '../../../src/relay/cluster/order.js';
 import { Peers } from '../../../src/relay/cluster/peers.js';
 import type { BurstName, Ended, FrameHead, Placed } from '../../../src/relay/cluster/plays.js';
 import { newCounts } from '../../../src/relay/figures/counts.js';
+import type { Verdict } from '../../../src/relay/floor/authority.js';
 import type { Claim } from '../../../src/relay/floor/claim.js';
 import { Talkgroup } from '../../../src/relay/members/members.js';
 import { createSharedAuthority, type SharedAuthority } from '../../../src/relay/shared-floor/authority.js';
 import type { FloorLink, PlayedTalk } from '../../../src/relay/shared-floor/link.js';
 import type { Part, PartVerdicts, Settings } from '../../../src/relay/shared-floor/parts.js';
-import type { SharedVerdict } from '../../../src/relay/shared-floor/state.js';
 import { talkgroupRow } from '../relay/rows.js';
 import type { Fault } from './faults.js';
 import type { Judge } from './judge.js';
@@ -110,7 +110,7 @@ export class SimRelay implements Station {
       counts: newCounts().floor,
       limits: { talkersMax: 32, talksPerUser: 2 },
       bursts: { remoteIn: () => new Set<never>() },
-      onVerdicts: (_talkgroup: Talkgroup, verdicts: readonly SharedVerdict[], nowMs: number) =>
+      onVerdicts: (_talkgroup: Talkgroup, verdicts: readonly Verdict[], nowMs: number) =>
         this.carryOut(verdicts, nowMs),
       link: this.newLink(),
     });
@@ -485,7 +485,7 @@ export class SimRelay implements Station {
       this.options.fault === 'no mutual hearing' && !isHeard
         ? { heard: [[this.id, Math.floor(nowMs), 0]] }
         : beacon;
-    const news = this.peers.heard(from, echo, at, { nowMs, fairMs: nowMs - this.stoodMs });
+    const news = this.peers.heard(from, echo, { way: 0, at }, { nowMs, fairMs: nowMs - this.stoodMs });
     if (news === 'known') return;
     if (news === 'up') this.unanswered.add(from);
     if (news === 'up')
@@ -549,7 +549,7 @@ export class SimRelay implements Station {
 
   // Bursts of this relay
 
-  private carryOut(verdicts: readonly SharedVerdict[], nowMs: number): void {
+  private carryOut(verdicts: readonly Verdict[], nowMs: number): void {
     for (const verdict of verdicts) {
       const number = 'holder' in verdict ? verdict.holder.claim.session : verdict.session;
       this.sessions.get(number)?.hear(verdict, nowMs);

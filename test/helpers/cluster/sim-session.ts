@@ -1,8 +1,7 @@
 // A session on a relay in virtual time: presses, asks, talks and releases as a radio does.
 import type { UserId } from '../../../src/ids.js';
-import type { ClaimEvent } from '../../../src/relay/floor/authority.js';
+import type { ClaimEvent, Verdict } from '../../../src/relay/floor/authority.js';
 import { type Claim, FRAME_PRIORITY } from '../../../src/relay/floor/claim.js';
-import type { SharedVerdict } from '../../../src/relay/shared-floor/state.js';
 import type { SimBurst, SimRelay } from './sim-relay.js';
 
 /** One frame in this time (ms): enough to see their order. */
@@ -85,8 +84,7 @@ export class SimSession {
 
   /** What a relay decides alone is answered before `tell` returns. */
   private giveUp(claim: ClaimEvent): void {
-    const isKept =
-      claim.kind === 'lost' && !claim.forGood && this.claim !== 'asks' && this.relay.settings.mode !== 'open';
+    const isKept = claim.kind === 'lost' && !claim.forGood && this.relay.settings.mode !== 'open';
     const isUnheard = claim.kind === 'release' && claim.code === 'silence' && this.claim !== 'talks';
     this.tell(claim);
     if (!isKept && !isUnheard && this.has)
@@ -118,7 +116,7 @@ export class SimSession {
     if (this.askedAtMs !== null) this.askedAtMs = this.relay.options.schedule.now();
   }
 
-  hear(verdict: SharedVerdict, nowMs: number): void {
+  hear(verdict: Verdict, nowMs: number): void {
     const { judge } = this;
     switch (verdict.kind) {
       case 'granted':
@@ -167,8 +165,14 @@ export class SimSession {
   }
 
   private answered(): void {
-    if (this.askedAtMs !== null) this.judge.answered(this, this.askedAtMs);
+    if (this.askedAtMs === null) return;
+    this.judge.answered(this, this.askedAtMs);
     this.askedAtMs = null;
+    // The floor was given without regard to a socket that died meanwhile.
+    if (!this.isLive && !this.isOver)
+      this.relay.options.schedule.in(0, () => {
+        if (!this.isLive && this.has) this.tell({ kind: 'lost', session: this.number, forGood: false });
+      });
   }
 
   private start(nowMs: number): void {

@@ -151,6 +151,7 @@ export function createWorld(count: number, random: Random) {
 
     const stream: Stream<Talkgroup> = new Stream<Talkgroup>(
       {
+        relay: number,
         bus: {
           publish(_subject, head, body) {
             const bytes = Buffer.concat([head, body instanceof Uint8Array ? body : new Uint8Array(body)]);
@@ -177,6 +178,20 @@ export function createWorld(count: number, random: Random) {
           watchedElsewhere() {},
           toldElsewhere() {},
           emergencies: emergencies.elsewhere,
+          floor: {
+            placedOf: () => null,
+            viewed() {},
+            part() {},
+            verdicts() {},
+            wanted() {},
+            ready() {},
+            fenced() {},
+            ended() {},
+            missed() {},
+            busy() {},
+            isUsed: () => false,
+            forget() {},
+          },
         },
         counts: newClusterCounts(),
         nowMs: () => nowMs,
