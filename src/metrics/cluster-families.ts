@@ -72,4 +72,9 @@ export const clusterFamilies: readonly Family[] = [
     'Talkgroups with receivers here and at other nodes',
     shared(({ shared }) => shared),
   ),
+  gauge(
+    'talkgroup_cluster_sessions',
+    'Sessions at other nodes, counted in each talkgroup with receivers here',
+    shared(({ elsewhere }) => elsewhere),
+  ),
 ];

@@ -7,7 +7,15 @@ import { EVERY_RELAY, relaySubject, type Subject, talkgroupSubject } from '../..
 import { HeaderWriter, kinds } from '../../src/relay/cluster/header.js';
 import { eventually } from '../helpers/eventually.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
-import { directory, reached, relayOn, settled, sharing, talkgroupIdOf } from '../helpers/relay/relays.js';
+import {
+  directory,
+  type RelayOn,
+  reached,
+  relayOn,
+  settled,
+  sharing,
+  talkgroupIdOf,
+} from '../helpers/relay/relays.js';
 
 const kindOf = (bytes: Uint8Array) => bytes[0];
 
@@ -43,8 +51,21 @@ t.test('nothing leaves a relay whose talkgroups have no receivers elsewhere', as
   ann.speaks('one', { start: true });
   await settled();
   t.strictSame(abe.frames(), ['one']);
-  t.match(a.figures(), { counts: { framesOut: 0 }, talkgroups: 2, shared: 0 });
+  t.match(a.figures(), { counts: { framesOut: 0 }, talkgroups: 2, shared: 0, elsewhere: 0 });
   t.match(b.figures(), { counts: { framesIn: 0 }, talkgroups: 0 });
+});
+
+t.test('a relay counts the sessions elsewhere in each talkgroup that it has receivers of', async (t) => {
+  const network = createMemoryNetwork();
+  const all = [1, 2, 3].map((number) => relayOn(t, network, { number }));
+  const [a, b, c] = all as [RelayOn, RelayOn, RelayOn];
+  await reached(a, b, c);
+  for (const relay of [a, b, b, c]) await relay.radio();
+  await eventually(() => {
+    const counted = all.map((relay) => relay.figures()?.elsewhere);
+    if (String(counted) !== '6,4,6') throw new Error(`${counted}, each in both talkgroups`);
+  });
+  for (const relay of [a, b, c]) t.match(relay.figures(), { shared: 2 });
 });
 
 t.test('a radio that comes during a burst elsewhere is told of it, and hears it from there on', async (t) => {

@@ -43,4 +43,6 @@ export interface ClusterFigures {
   readonly talkgroups: number;
   /** Those of them with receivers elsewhere. */
   readonly shared: number;
+  /** Sessions elsewhere, counted in each of these. */
+  readonly elsewhere: number;
 }

@@ -129,9 +129,12 @@ export function createStreams<Talkgroup extends Shared>(options: StreamsOptions<
     },
 
     figures() {
-      let shared = 0;
-      for (const { stream } of joined.values()) if (stream.isShared) shared++;
-      return { talkgroups: joined.size, shared };
+      let [shared, elsewhere] = [0, 0];
+      for (const { stream } of joined.values()) {
+        if (stream.isShared) shared++;
+        elsewhere += stream.talkgroup.feed.onlineElsewhere;
+      }
+      return { talkgroups: joined.size, shared, elsewhere };
     },
 
     close(): void {

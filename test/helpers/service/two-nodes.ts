@@ -1,13 +1,9 @@
 // Deals the radios of a test out over two nodes of one service, when RADIOS_OVER=nodes asks for it.
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { eventually } from '../eventually.js';
 import { startNatsServer } from '../network/nats-server.js';
 import { connect, type Radio } from './service.js';
-
-/** A relay tells the others at most every 250 ms how many sessions it has. Tests count them at once. */
-const COUNT_MS = 300;
 
 let server: ReturnType<typeof startNatsServer> | null = null;
 
@@ -23,29 +19,78 @@ export async function joiningOf(environment: Record<string, string>): Promise<Re
   };
 }
 
-/** Resolves when both nodes, by their metrics, reach the other. */
-export const reached = (...ports: readonly number[]) =>
+/** One of the two, by the addresses of its relay and of its metrics. */
+export interface DealtNode {
+  readonly ws: string;
+  readonly metrics: string;
+}
+
+async function metric({ metrics }: DealtNode, name: string): Promise<number> {
+  const text = await (await fetch(metrics)).text();
+  return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
+}
+
+/** Resolves when each of the nodes reaches the other. */
+export const reached = (nodes: readonly DealtNode[]) =>
   eventually(async () => {
-    for (const port of ports) {
-      const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-      if (!/^talkgroup_cluster_peers 1$/m.test(text)) throw new Error('not reached');
-    }
+    for (const node of nodes)
+      if ((await metric(node, 'talkgroup_cluster_peers')) !== 1) throw new Error('not reached');
   });
 
-/** Every second radio is one of the other node. A session that is resumed is resumed where it lives. */
-export function dealer(t: Test, ws: string, otherWs: string | null) {
+/** Every second radio is one of the second node. A session that is resumed is resumed where it lives. */
+export function dealer(t: Test, ws: string, nodes: readonly DealtNode[]) {
   const homes = new Map<number, string>();
-  let dealt = 0;
+  const dealt = new Set<Radio>();
+  let count = 0;
+
+  /** Radios of this node in each talkgroup, by what they were told. */
+  function receiversAt(node: DealtNode): Map<number, number> {
+    const receivers = new Map<number, number>();
+    for (const radio of dealt) {
+      if (radio.socket.readyState !== radio.socket.OPEN) dealt.delete(radio);
+      else if (homes.get(radio.session) === node.ws)
+        for (const number of joinedBy(radio)) receivers.set(number, (receivers.get(number) ?? 0) + 1);
+    }
+    return receivers;
+  }
+
+  /** Resolves when this node knows all radios of the other one that are in talkgroups of both. */
+  const knows = (node: DealtNode, other: DealtNode) =>
+    eventually(async () => {
+      const here = receiversAt(node);
+      const shared = [...receiversAt(other)].filter(([number]) => here.has(number));
+      const sessions = shared.reduce((sum, [, count]) => sum + count, 0);
+      const found = await metric(node, 'talkgroup_cluster_talkgroups');
+      const counted = await metric(node, 'talkgroup_cluster_sessions');
+      if (found < shared.length || counted < sessions)
+        throw new Error(
+          `${node.ws}: ${found} of ${shared.length} shared, ${counted} of ${sessions} sessions`,
+        );
+    });
+
   return {
     async radioAt(resumed: Radio['welcome'] | null, token: string): Promise<Radio> {
-      const next = otherWs !== null && dealt++ % 2 === 1 ? otherWs : ws;
+      const next = nodes[count++ % 2]?.ws ?? ws;
       const home = resumed === null ? next : (homes.get(resumed.session) ?? ws);
       const resume = resumed === null ? '' : `&resume=${resumed.resume_token}`;
       const radio = await connect(t, `${home}/ws?token=${token}${resume}`);
-      if (radio.welcome === null) return radio;
+      if (radio.welcome === null || nodes.length === 0) return radio;
       homes.set(radio.session, home);
-      if (otherWs !== null) await delay(COUNT_MS);
+      dealt.add(radio);
+      const [one, two] = nodes;
+      if (one !== undefined && two !== undefined) await Promise.all([knows(one, two), knows(two, one)]);
       return radio;
     },
   };
+}
+
+/** Numbers of the talkgroups that the relay told the radio it is in. */
+function joinedBy({ welcome, arrivals }: Radio): Iterable<number> {
+  const joined = new Map((welcome?.talkgroups ?? []).map((one) => [one.talkgroup_id, Number(one.number)]));
+  for (const told of arrivals) {
+    if (!('type' in told)) continue;
+    if (told.type === 'TALKGROUP_JOINED') joined.set(told.talkgroup_id, Number(told.number));
+    if (told.type === 'TALKGROUP_LEFT') joined.delete(told.talkgroup_id);
+  }
+  return joined.values();
 }
