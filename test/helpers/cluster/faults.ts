@@ -17,6 +17,9 @@ export const faults = [
   'parts are not repeated',
   'a new home does not wait for the parts',
   'a fenced burst is not told',
+  'two relays find different homes',
+  'a burst goes on beside one that is alone',
+  'old parts are taken',
 ] as const;
 export type Fault = (typeof faults)[number];
 
@@ -43,6 +46,15 @@ export function plant(fault: Fault | null): () => void {
     HomeSide.prototype.isComplete = () => true;
     return () => {
       HomeSide.prototype.isComplete = isComplete;
+    };
+  }
+  if (fault === 'old parts are taken') {
+    const { heard } = HomeSide.prototype;
+    HomeSide.prototype.heard = function (relay, part, claims, nowMs) {
+      return heard.call(this, relay, { ...part, v: 1 }, claims, nowMs);
+    };
+    return () => {
+      HomeSide.prototype.heard = heard;
     };
   }
   return () => {};

@@ -79,7 +79,7 @@ function play(seed: number, fault: Fault | null, trace?: Trace): Played {
     say(`${session.number} (${session.relay.id}, ${session.claim}): ${roll}`);
     if (roll < 34) {
       session.press();
-      talkFor(session, random.between(50, 2500));
+      talkFor(session, random.chance(0.2) ? random.between(1, 30) : random.between(50, 2500));
     } else if (roll < 54) {
       session.request(random.pick([1, 1, 1, 2, 5]), random.chance(0.8));
       if (random.chance(0.8)) schedule.in(random.between(5, 600), () => useGrant(session));

@@ -23,6 +23,8 @@ interface Played {
   playing: BurstName | null;
   readonly open: Set<string>;
   over: Turn | null;
+  /** All that were ever announced. */
+  readonly known: Set<string>;
   readonly announced: { readonly name: string; readonly atMs: number }[];
 }
 
@@ -66,7 +68,7 @@ export class Judge {
   private of(relay: SimRelay): Played {
     let played = this.plays.get(relay);
     if (played === undefined) {
-      played = { playing: null, open: new Set(), over: null, announced: [] };
+      played = { playing: null, open: new Set(), known: new Set(), over: null, announced: [] };
       this.plays.set(relay, played);
     }
     return played;
@@ -85,6 +87,7 @@ export class Judge {
     if (turn !== null && played.over !== null && !this.isOpen(relay) && compareTurns(turn, played.over) <= 0)
       this.fail('C1', `relay ${relay.id} begins turn ${turn.count} after ${played.over.count} ended`);
     played.open.add(name);
+    played.known.add(name);
     played.playing = burst;
     if (this.isOpen(relay)) return;
     const nowMs = this.schedule.now();
@@ -105,9 +108,29 @@ export class Judge {
 
   ended(relay: SimRelay, burst: BurstName, code: EndCode): void {
     const played = this.of(relay);
+    if (burst.relay === relay.id && this.clean.has(nameOf(burst)) && this.isCalm(2500)) this.expectAll(burst);
     if (!played.open.delete(nameOf(burst))) this.fail('C2', `relay ${relay.id} ends ${nameOf(burst)} twice`);
     played.over = this.isOpen(relay) ? null : relay.order.top;
     this.note(`ended ${code}`);
+  }
+
+  /** Nothing is broken: all relays with members announce the burst, however short it was. */
+  private expectAll(burst: BurstName): void {
+    const name = nameOf(burst);
+    const holders = this.holders.filter(
+      ({ id }) => id === burst.relay || this.network.reach(id, burst.relay),
+    );
+    this.schedule.in(PROMPT_MS + 260, () => {
+      if (!this.isCalm(2500)) return;
+      for (const relay of holders)
+        if (
+          this.relays.has(relay) &&
+          relay.sessions.size > 0 &&
+          !this.isOpen(relay) &&
+          !this.of(relay).known.has(name)
+        )
+          this.fail('C7', `relay ${relay.id} never heard of ${name}`);
+    });
   }
 
   renewed(relay: SimRelay, turn: Turn): void {

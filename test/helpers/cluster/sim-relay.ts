@@ -95,8 +95,8 @@ export class SimRelay implements Station {
   private heardAtMs = 0;
   private stoodMs = 0;
   private stoppedAtMs = 0;
-  /** Answers as the home, whatever the view. */
-  private isPosing = false;
+  /** When it last was the home (virtual ms). */
+  private wasHomeAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(id: number, options: SimOptions) {
     this.id = id;
@@ -130,8 +130,13 @@ export class SimRelay implements Station {
 
   get view() {
     const relays = [this.id, ...[...this.holders].filter((relay) => this.peers.isUp(relay))];
-    const home = this.isPosing ? this.id : homeOf(relays, TALKGROUP);
-    return { home, relays };
+    const { fault } = this.options;
+    const number = fault === 'two relays find different homes' ? TALKGROUP + (this.id % 2) : TALKGROUP;
+    const home = homeOf(relays, number);
+    if (this.options.fault !== 'a relay answers that is not the home') return { home, relays };
+    const nowMs = this.options.schedule.now();
+    if (home === this.id) this.wasHomeAtMs = nowMs;
+    return { home: nowMs - this.wasHomeAtMs < 2000 ? this.id : home, relays };
   }
 
   private get isOpen(): boolean {
@@ -183,7 +188,9 @@ export class SimRelay implements Station {
       grant: (placed: Placed, nowMs: number) =>
         fault === 'a grant is not held back' ? ('ready' as const) : order.grant(placedBy(placed), nowMs),
       withdraw: (turn: Turn) => order.withdraw(turn),
-      interrupt: (nowMs: number) => order.interrupt(nowMs),
+      interrupt: (nowMs: number) => {
+        if (fault !== 'a burst goes on beside one that is alone') order.interrupt(nowMs);
+      },
     };
     return {
       relay: id,
@@ -457,9 +464,7 @@ export class SimRelay implements Station {
   }
 
   private takePart(from: number, part: Part, nowMs: number): void {
-    this.isPosing = this.options.fault === 'a relay answers that is not the home';
     this.authority.receivePart(this.talkgroup, from, part, nowMs);
-    this.isPosing = false;
   }
 
   private takeVerdicts(from: number, verdicts: PartVerdicts, nowMs: number): void {
