@@ -23,8 +23,8 @@ interface Played {
   playing: BurstName | null;
   readonly open: Set<string>;
   over: Turn | null;
-  /** All that were ever announced. */
-  readonly known: Set<string>;
+  /** All that were ever announced, with the frames played and the code of the end. */
+  readonly known: Map<string, { frames: number; code: EndCode | null }>;
   readonly announced: { readonly name: string; readonly atMs: number }[];
 }
 
@@ -68,7 +68,7 @@ export class Judge {
   private of(relay: SimRelay): Played {
     let played = this.plays.get(relay);
     if (played === undefined) {
-      played = { playing: null, open: new Set(), known: new Set(), over: null, announced: [] };
+      played = { playing: null, open: new Set(), known: new Map(), over: null, announced: [] };
       this.plays.set(relay, played);
     }
     return played;
@@ -87,7 +87,7 @@ export class Judge {
     if (turn !== null && played.over !== null && !this.isOpen(relay) && compareTurns(turn, played.over) <= 0)
       this.fail('C1', `relay ${relay.id} begins turn ${turn.count} after ${played.over.count} ended`);
     played.open.add(name);
-    played.known.add(name);
+    if (!played.known.has(name)) played.known.set(name, { frames: 0, code: null });
     played.playing = burst;
     if (this.isOpen(relay)) return;
     const nowMs = this.schedule.now();
@@ -102,34 +102,41 @@ export class Judge {
     const name = nameOf(burst);
     if (!played.open.has(name))
       this.fail('C2', `relay ${relay.id} plays ${name}, which it has not announced`);
+    const known = played.known.get(name);
+    if (known !== undefined) known.frames++;
     if (turn !== null && played.over !== null && compareTurns(turn, played.over) <= 0)
       this.fail('C1', `relay ${relay.id} plays turn ${turn.count} after ${played.over.count} ended`);
   }
 
   ended(relay: SimRelay, burst: BurstName, code: EndCode): void {
     const played = this.of(relay);
-    if (burst.relay === relay.id && this.clean.has(nameOf(burst)) && this.isCalm(2500)) this.expectAll(burst);
+    const known = played.known.get(nameOf(burst));
+    if (known !== undefined) known.code = code;
+    if (burst.relay === relay.id && this.clean.has(nameOf(burst)) && this.isCalm(2500))
+      this.expectAll(burst, code, known?.frames ?? 0);
     if (!played.open.delete(nameOf(burst))) this.fail('C2', `relay ${relay.id} ends ${nameOf(burst)} twice`);
     played.over = this.isOpen(relay) ? null : relay.order.top;
     this.note(`ended ${code}`);
   }
 
   /** Nothing is broken: all relays with members announce the burst, however short it was. */
-  private expectAll(burst: BurstName): void {
+  private expectAll(burst: BurstName, code: EndCode, frames: number): void {
     const name = nameOf(burst);
     const holders = this.holders.filter(
       ({ id }) => id === burst.relay || this.network.reach(id, burst.relay),
     );
     this.schedule.in(PROMPT_MS + 260, () => {
       if (!this.isCalm(2500)) return;
-      for (const relay of holders)
-        if (
-          this.relays.has(relay) &&
-          relay.sessions.size > 0 &&
-          !this.isOpen(relay) &&
-          !this.of(relay).known.has(name)
-        )
-          this.fail('C7', `relay ${relay.id} never heard of ${name}`);
+      for (const relay of holders) {
+        if (!this.relays.has(relay) || relay.sessions.size === 0 || this.isOpen(relay)) continue;
+        const heard = this.of(relay).known.get(name);
+        if (heard === undefined) return this.fail('C7', `relay ${relay.id} never heard of ${name}`);
+        if (code === 'released' && (heard.code !== code || heard.frames !== frames))
+          this.fail(
+            'C7',
+            `relay ${relay.id} played ${heard.frames} of ${frames} of ${name}, ended ${heard.code}`,
+          );
+      }
     });
   }
 

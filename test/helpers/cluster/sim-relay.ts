@@ -144,7 +144,7 @@ export class SimRelay implements Station {
   }
 
   private newOrder(): Order<SimBurst> {
-    const { judge, fault } = this.options;
+    const { judge } = this.options;
     return new Order<SimBurst>(
       {
         begin: (burst) => judge.began(this, burst, this.order.on?.turn ?? null),
@@ -153,24 +153,16 @@ export class SimRelay implements Station {
         end: (burst, ended) => judge.ended(this, burst, ended.code),
         ready: (turn, nowMs) => this.authority.ready(this.talkgroup, turn, nowMs),
       },
-      () => (fault === 'a foreign turn is not held' ? this.order.seen.home : this.view.home),
+      () => this.view.home,
     );
   }
 
   private newLink(): FloorLink {
     const { id, order } = this;
     const { fault } = this.options;
-    const placedBy = (placed: Placed): Placed =>
-      fault === 'the order ignores after' ? { ...placed, after: NO_TURN } : placed;
     const played = (): PlayedTalk | null => {
       const { on } = order;
-      if (
-        on === null ||
-        on.burst.relay === id ||
-        on.turn === null ||
-        fault === 'a running burst is forgotten'
-      )
-        return null;
+      if (on === null || on.burst.relay === id || on.turn === null) return null;
       const { relay, claim, startedAtMs } = on.burst;
       return { relay, claim, turn: on.turn, startedAtMs };
     };
@@ -186,11 +178,9 @@ export class SimRelay implements Station {
       },
       isPast: (turn: Turn) => order.isPast(turn),
       grant: (placed: Placed, nowMs: number) =>
-        fault === 'a grant is not held back' ? ('ready' as const) : order.grant(placedBy(placed), nowMs),
+        fault === 'a grant is not held back' ? ('ready' as const) : order.grant(placed, nowMs),
       withdraw: (turn: Turn) => order.withdraw(turn),
-      interrupt: (nowMs: number) => {
-        if (fault !== 'a burst goes on beside one that is alone') order.interrupt(nowMs);
-      },
+      interrupt: (nowMs: number) => order.interrupt(nowMs),
     };
     return {
       relay: id,
@@ -205,24 +195,11 @@ export class SimRelay implements Station {
     };
   }
 
-  private lastPart: Part | null = null;
-  private readonly kept = new Map<number, Part['claims'][number]>();
-
   private sendPart(to: number, part: Part): void {
     const { fault } = this.options;
     let told = part;
     if (fault === 'no top') told = { ...told, top: NO_TURN, isFenced: false };
     if (fault === 'a fenced burst is not told') told = { ...told, isFenced: false };
-    if (fault === 'a claim is kept after retry_later') {
-      for (const claim of part.claims) this.kept.set(claim.session, claim);
-      const there = new Set(part.claims.map(({ session }) => session));
-      const kept = [...this.kept.values()].filter(
-        ({ session, state }) =>
-          state === 'asks' && !there.has(session) && this.sessions.get(session)?.wasUnanswered,
-      );
-      told = { ...told, claims: [...told.claims, ...kept] };
-    }
-    this.lastPart = part;
     this.say(to, { kind: 'part', from: this.id, part: told });
   }
 
@@ -469,19 +446,9 @@ export class SimRelay implements Station {
 
   private takeVerdicts(from: number, verdicts: PartVerdicts, nowMs: number): void {
     const { fault } = this.options;
-    const sender = fault === 'verdicts from anybody' ? this.view.home : from;
-    const taken = fault === 'verdicts of an old part are taken' ? this.asNew(verdicts) : verdicts;
-    this.authority.receiveVerdicts(this.talkgroup, sender, taken, nowMs);
-  }
-
-  /** As if they were about what the sessions ask and have now. */
-  private asNew(old: PartVerdicts): PartVerdicts {
-    const { v = 0, claims = [] } = this.lastPart ?? {};
-    const verdicts = old.verdicts.map((verdict) => {
-      const claim = claims.find(({ session }) => session === verdict.session);
-      return { ...verdict, ask: claim?.ask ?? verdict.ask };
-    });
-    return { ...old, v, verdicts };
+    const kept = verdicts.verdicts.filter(({ is }) => is !== 'revoked');
+    const taken = fault === 'a revoked grant goes on' ? { ...verdicts, verdicts: kept } : verdicts;
+    this.authority.receiveVerdicts(this.talkgroup, from, taken, nowMs);
   }
 
   private hear(from: number, at: number, beacon: Beacon, nowMs: number): void {
@@ -522,9 +489,8 @@ export class SimRelay implements Station {
       judge.began(this, heard, null);
       return;
     }
-    const after = fault === 'the order ignores after' ? NO_TURN : placed.after;
     this.heardAtMs = nowMs;
-    this.order.started(heard, { ...placed, after }, index, nowMs);
+    this.order.started(heard, placed, index, nowMs);
   }
 
   private play(head: FrameHead, nowMs: number): void {
