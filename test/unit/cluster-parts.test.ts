@@ -176,3 +176,15 @@ t.test('a cluster has a greatest size', async (t) => {
     peers.heard(relay, { heard: [[0, 0, 0]] }, 0, { nowMs: 0, fairMs: 0 });
   t.equal(peers.up.length, PEERS_MAX);
 });
+
+t.test('a relay that hears us no longer is down, and up again when it does', async (t) => {
+  const peers = new Peers(1);
+  const now = { nowMs: 1000, fairMs: 1000 };
+  t.equal(peers.heard(2, { heard: [[1, 990, 5]] }, 1, now), 'up');
+  t.equal(peers.heard(2, { heard: [] }, 2, now), 'down');
+  t.equal(peers.isUp(2), false);
+  t.equal(peers.reach, 'alone');
+  t.equal(peers.heard(2, { heard: [] }, 3, now), 'one_way');
+  t.equal(peers.heard(2, { heard: [[1, 999, 0]] }, 4, now), 'up');
+  t.equal(peers.reach, 'whole');
+});
