@@ -16,6 +16,8 @@ const LOSSY_MS_MAX = 1500;
 const VIEW_MS = 2250;
 /** A relay that cannot be reached is found out after 1,500 ms, and a question before that is given up after 1,000. */
 const QUIET_MS = 3200;
+/** A relay with a first member is known to all, and what was asked before is answered. */
+const MEMBERS_MS = 1300;
 /** Bursts that all relays announce within this time (ms) are in the same order everywhere. */
 const PROMPT_MS = 40;
 
@@ -112,7 +114,9 @@ export class Judge {
     const played = this.of(relay);
     const known = played.known.get(nameOf(burst));
     if (known !== undefined) known.code = code;
-    if (burst.relay === relay.id && this.clean.has(nameOf(burst)) && this.isCalm(2500))
+    const cleanMs = this.clean.get(nameOf(burst));
+    const isClean = cleanMs !== undefined && this.network.changedAtMs() <= cleanMs;
+    if (burst.relay === relay.id && isClean && this.isCalm(2500))
       this.expectAll(burst, code, known?.frames ?? 0);
     if (!played.open.delete(nameOf(burst))) this.fail('C2', `relay ${relay.id} ends ${nameOf(burst)} twice`);
     played.over = this.isOpen(relay) ? null : relay.order.top;
@@ -154,14 +158,15 @@ export class Judge {
   unanswered({ number, relay }: SimSession): void {
     this.note('retry_later');
     const isKnown = this.holders.some(({ id }) => id === relay.view.home);
-    if (isKnown && this.isCalm(QUIET_MS)) this.fail('C5', `${number} is not answered, and nothing is broken`);
+    if (isKnown && this.isCalm(QUIET_MS, MEMBERS_MS))
+      this.fail('C5', `${number} is not answered, and nothing is broken`);
   }
 
   /** Nothing was broken for this time, and whoever is reached by two relays is reached by both. */
-  private isCalm(ms: number): boolean {
+  private isCalm(ms: number, membersMs = ms): boolean {
     const nowMs = this.schedule.now();
-    if (nowMs - Math.max(this.network.changedAtMs(), this.changedAtMs) < ms || this.network.isLossy())
-      return false;
+    if (nowMs - this.changedAtMs < membersMs) return false;
+    if (nowMs - this.network.changedAtMs() < ms || this.network.isLossy()) return false;
     return this.isTransitive() && nowMs - this.splitAtMs >= ms;
   }
 

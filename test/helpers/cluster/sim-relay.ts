@@ -459,6 +459,7 @@ export class SimRelay implements Station {
         : beacon;
     const news = this.peers.heard(from, echo, at, { nowMs, fairMs: nowMs - this.stoodMs });
     if (news === 'known') return;
+    if (news === 'down') this.lose(from);
     if (news === 'up') this.unanswered.add(from);
     if (news === 'up')
       this.say(from, { kind: 'hold', from: this.id, holds: this.isHere, running: this.running });
@@ -478,7 +479,7 @@ export class SimRelay implements Station {
   // Bursts of others
 
   private begin({ burst, placed, index }: Running, nowMs: number): void {
-    const { judge, fault } = this.options;
+    const { judge } = this.options;
     const heard = { ...burst, startedAtMs: nowMs };
     const isTurned = placed.turn.count > 0;
     if (this.isOpen || !isTurned) {
