@@ -4,6 +4,7 @@
 // before the end of the one that it follows is held back for a moment, because the two come from different relays.
 import type { EndCode } from '../../protocol/codes.js';
 import { compareTurns, laterTurn, NO_TURN, type Turn } from '../../protocol/turn.js';
+import { type Held, heldBack, type On } from './held-back.js';
 import {
   type BurstName,
   type Ended,
@@ -24,30 +25,6 @@ const FRAMES_HELD_MAX = 32;
 const PAST_MS = 150;
 /** Time (ms) between two complaints about it. */
 const FENCED_MS = 250;
-
-interface On<B> {
-  readonly burst: B;
-  readonly isOwn: boolean;
-  /** null: a burst of this relay that began without the word of a home. */
-  turn: Turn | null;
-  index: number;
-}
-
-/** A burst that is held back, or (`burst` null) a grant to a session of this relay. */
-interface Held<B> {
-  readonly burst: B | null;
-  placed: Placed;
-  readonly frames: { readonly message: ArrayBuffer; readonly index: number }[];
-  /** Index of the last frame before it is heard here. */
-  readonly from: number;
-  index: number;
-  ended: Ended | null;
-  readonly sinceMs: number;
-}
-
-const heldBack = <B>(burst: B | null, placed: Placed, from: number, sinceMs: number): Held<B> => ({
-  ...{ burst, placed, frames: [], from, index: from, ended: null, sinceMs },
-});
 
 export class Order<B extends BurstName> {
   private readonly plays: Plays<B>;

@@ -1,25 +1,12 @@
 // One talkgroup with receivers here: what its talkers say to the other relays, and the other relays that hear it, too.
-import type { RunningTalker } from '../../protocol/bodies.js';
 import type { EndCode } from '../../protocol/codes.js';
 import type { Draft } from '../../protocol/server-messages.js';
-import { NO_TURN, type Turn } from '../../protocol/turn.js';
-import type { Elsewhere, OwnBurst, OwnTurns } from '../delivery/elsewhere.js';
-import {
-  bodyOf,
-  type Here,
-  type Hold,
-  NO_BODY,
-  type Rostered,
-  type Started,
-  type UnsavedEmergency,
-} from './bodies.js';
-import { type Bus, type Subject, talkgroupSubject } from './bus.js';
-import type { ClusterCounts } from './counts.js';
-import { type Header, type HeaderWriter, type Kind, kinds } from './header.js';
+import { bodyOf, type Here, type Hold, NO_BODY, type Rostered, type UnsavedEmergency } from './bodies.js';
+import { type Header, kinds } from './header.js';
 import { homeOf } from './home.js';
 import { Other } from './other.js';
-import type { Placed } from './plays.js';
-import type { Shared, Stage } from './stage.js';
+import { Outgoing, type OutgoingServices } from './outgoing.js';
+import type { Shared } from './stage.js';
 import { Turns } from './turns.js';
 
 /** Bursts in one answer: 350 KiB with names and codecs of the greatest length. */
@@ -29,24 +16,16 @@ const BURSTS_MAX = 500;
 const UNSAVED_MS = 500;
 
 /** What the streams of one relay share. */
-export interface StreamServices<Talkgroup extends Shared> {
+export interface StreamServices<Talkgroup extends Shared> extends OutgoingServices<Talkgroup> {
   /** Id of this relay. */
   readonly relay: number;
-  readonly bus: Pick<Bus, 'publish'>;
-  readonly writer: HeaderWriter;
-  readonly stage: Stage<Talkgroup>;
-  readonly counts: ClusterCounts;
-  readonly nowMs: () => number;
   /** Asks this relay what it has of the talkgroup. */
   readonly ask: (relay: number, number: number) => void;
 }
 
-export class Stream<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
+export class Stream<Talkgroup extends Shared> {
   readonly talkgroup: Talkgroup;
   private readonly services: StreamServices<Talkgroup>;
-  private readonly subject: Subject;
-  /** Of the last message sent. */
-  private seq = 0;
   /** Times that the others were told the count of sessions. */
   private changes = 0;
   /** Sessions came or left here since then. */
@@ -59,26 +38,22 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
   private unsavedAtMs = Number.NEGATIVE_INFINITY;
   private readonly others = new Map<number, Other<Talkgroup>>();
   readonly turns: Turns<Talkgroup>;
+  /** What this relay says. */
+  readonly out: Outgoing<Talkgroup>;
   /** The relay that decides the floor in `single` and `broadcast`. */
   home: number;
   /** The floor mode was `open` when the settings last changed. */
   private wasOpen: boolean;
-  /** Of the burst of this relay. null: it has none, and the others do not hear it. */
-  private turn: Turn | null;
-  /** Frames of it that the others did not hear, because no home had placed it. */
-  private alone = 0;
 
   constructor(services: StreamServices<Talkgroup>, talkgroup: Talkgroup) {
     this.services = services;
     this.talkgroup = talkgroup;
-    this.subject = talkgroupSubject(talkgroup.number);
     const { relay, stage, counts } = services;
     this.home = relay;
     this.turns = new Turns({ relay, talkgroup, stage, counts, home: () => this.home });
     this.wasOpen = this.isOpen;
-    this.turn = this.isOpen ? NO_TURN : null;
-    talkgroup.feed.turns = this;
-    this.takeOwn();
+    this.out = new Outgoing(services, talkgroup, this.turns);
+    talkgroup.feed.turns = this.out;
   }
 
   private get isOpen(): boolean {
@@ -88,59 +63,6 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
   /** Whether another relay has receivers of the talkgroup. */
   get isShared(): boolean {
     return this.others.size > 0;
-  }
-
-  starting(burst: OwnBurst, nowMs: number): void {
-    if (this.isOpen) return;
-    this.turn = this.services.stage.floor.placedOf(this.talkgroup, burst.sender)?.turn ?? null;
-    this.alone = 0;
-    this.turns.ownStarted(burst, this.turn, nowMs);
-  }
-
-  started(burst: Draft<RunningTalker>): void {
-    if (this.turn !== null) this.say(kinds.started, 0, bodyOf(this.startedBody(burst)), this.turn);
-  }
-
-  private startedBody(burst: Draft<RunningTalker>): Draft<Started> {
-    const { talkgroup, services, alone } = this;
-    const settings = services.stage.settings(talkgroup);
-    const placed = this.isOpen ? null : services.stage.floor.placedOf(talkgroup, burst.session);
-    return { ...burst, settings, ...(placed && { placed: bare(placed) }), ...(alone > 0 && { alone }) };
-  }
-
-  frame({ frames }: OwnBurst, message: ArrayBuffer, nowMs: number): void {
-    const { turn } = this;
-    if (turn === null) return;
-    const { bus, writer, counts } = this.services;
-    if (bus.publish(this.subject, writer.write(kinds.frame, ++this.seq, nowMs, frames, turn), message))
-      counts.framesOut++;
-  }
-
-  /** The home gave the running burst of this session a turn, or a later one. */
-  renewed(session: number, { turn }: Placed, nowMs: number): void {
-    const burst = this.services.stage.running(this.talkgroup).find((one) => one.session === session);
-    if (burst === undefined) return;
-    if (this.turn === null) this.alone = burst.frames;
-    this.turn = turn;
-    this.turns.ownRenewed(turn, nowMs);
-    if (this.isShared) this.started(burst);
-  }
-
-  ended({ sender, burst, frames }: OwnBurst, code: EndCode, durationMs: number): void {
-    if (this.turn === null) return;
-    const body = { session: sender, burst, code, duration_ms: Math.round(durationMs) };
-    this.say(kinds.ended, frames, bodyOf(body), this.turn);
-  }
-
-  over(nowMs: number): void {
-    if (this.isOpen) return;
-    this.turn = null;
-    this.turns.ownEnded(nowMs);
-  }
-
-  private say(kind: Kind, index: number, body: Uint8Array, turn?: Turn): void {
-    const { bus, writer, nowMs } = this.services;
-    bus.publish(this.subject, writer.write(kind, ++this.seq, nowMs(), index, turn), body);
   }
 
   /** Sessions came or left here. */
@@ -162,7 +84,7 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
       this.isMoved = false;
     }
     this.watchesTold = watches;
-    this.say(kinds.count, 0, bodyOf({ online: this.onlineTold, changes: this.changes, watches }));
+    this.out.say(kinds.count, 0, bodyOf({ online: this.onlineTold, changes: this.changes, watches }));
   }
 
   /** Tells the others which sessions came and left here. */
@@ -171,14 +93,14 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
     this.onlineTold = roster.online;
     this.isMoved = false;
     const rest = { changes: this.changes, watches: this.watchesTold };
-    this.say(kinds.roster, 0, bodyOf({ ...roster, ...rest }));
+    this.out.say(kinds.roster, 0, bodyOf({ ...roster, ...rest }));
   }
 
   /** Tells the others at once of a change that is not stored here yet. */
   tellEmergency(told: UnsavedEmergency): void {
     if (!this.isShared) return; // one that comes later asks
     this.hasUnsaved = true;
-    this.say(kinds.emergencies, 0, bodyOf({ emergencies: [told], isWhole: false }));
+    this.out.say(kinds.emergencies, 0, bodyOf({ emergencies: [told], isWhole: false }));
   }
 
   /** Every UNSAVED_MS while one is not stored, and once more when all are. */
@@ -189,7 +111,7 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
     if (!hasUnsaved && !this.hasUnsaved) return;
     this.hasUnsaved = hasUnsaved;
     this.unsavedAtMs = nowMs;
-    this.say(kinds.emergencies, 0, bodyOf(unsaved));
+    this.out.say(kinds.emergencies, 0, bodyOf(unsaved));
   }
 
   /** The relays with receivers of the talkgroup. */
@@ -204,14 +126,14 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
     const online = feed.isWatchedElsewhere ? this.onlineTold : stage.online(this.talkgroup);
     const settings = stage.settings(this.talkgroup);
     const watches = stage.isWatched(this.talkgroup);
-    return { number, seq: this.seq, online, changes: this.changes, watches, settings };
+    return { number, seq: this.out.seq, online, changes: this.changes, watches, settings };
   }
 
   /** The same with the bursts that run here, and the emergencies that are not stored here. */
   get here(): Draft<Here['talkgroups'][number]> {
     const { talkgroup, held } = this;
     const { stage } = this.services;
-    const bursts = this.turn === null ? [] : stage.running(talkgroup).map((one) => this.startedBody(one));
+    const bursts = this.out.running;
     const isWhole = bursts.length <= BURSTS_MAX;
     const unsaved = stage.emergencies.unsaved(talkgroup);
     this.hasUnsaved ||= unsaved.emergencies.length > 0;
@@ -328,33 +250,19 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
    * here: those that go on begin again.
    */
   changed(): void {
-    if (this.isShared) this.say(kinds.count, 0, bodyOf(this.held));
+    if (this.isShared) this.out.say(kinds.count, 0, bodyOf(this.held));
     if (this.isOpen === this.wasOpen) return;
     this.wasOpen = this.isOpen;
     this.endAll('mode');
-    if (this.isOpen) {
-      this.turns.ownEnded(this.services.nowMs());
-      this.turn = NO_TURN;
-    } else this.takeOwn();
+    this.out.begin();
     this.connect();
-  }
-
-  /** A burst of this relay runs already. */
-  private takeOwn(): void {
-    if (this.isOpen) return;
-    const { stage, nowMs } = this.services;
-    const [burst] = stage.running(this.talkgroup);
-    this.turn = null;
-    if (burst === undefined) return;
-    const { session: sender, frames } = burst;
-    this.starting({ sender, burst: burst.burst, frames }, nowMs());
   }
 
   /** The hot path asks the feed whether any relay elsewhere hears the talkgroup. */
   private connect(): void {
     const { talkgroup, others, services } = this;
     const { relay, stage, nowMs } = services;
-    talkgroup.feed.elsewhere = this.isShared ? this : null;
+    talkgroup.feed.elsewhere = this.isShared ? this.out : null;
     this.home = homeOf([relay, ...others.keys()], talkgroup.number);
     if (!this.isOpen) stage.floor.viewed(talkgroup, nowMs());
   }
@@ -370,9 +278,6 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
     talkgroup.feed.turns = null;
     services.stage.floor.forget(talkgroup);
     // After the last message: any other says that there are receivers.
-    this.say(kinds.bye, 0, NO_BODY);
+    this.out.say(kinds.bye, 0, NO_BODY);
   }
 }
-
-/** Without what else a verdict has. */
-const bare = ({ turn, after, afterCode }: Placed): Placed => ({ turn, after, afterCode });

@@ -84,8 +84,8 @@ export function createFloors(options: FloorsOptions) {
       turns(talkgroup) {
         const turns = turnsOf(talkgroup)?.turns;
         if (turns === undefined) return NO_TURNS;
-        let made = known.get(turns);
-        if (made === undefined) known.set(turns, (made = turnsIn(turns, talkgroup)));
+        const made = known.get(turns) ?? turnsIn(turns, talkgroup);
+        known.set(turns, made);
         return made;
       },
       settings: ({ revision, floorMode: mode, maxTalkMs }) => ({ revision, mode, maxTalkMs }),
@@ -96,7 +96,7 @@ export function createFloors(options: FloorsOptions) {
         cluster().tellFloor(to, 'verdicts', { number, settings, v, verdicts: [...verdicts] }),
       want: ({ number }, to, settings) => cluster().tellFloor(to, 'want', { number, settings }),
       renewed: (talkgroup, session, placed, at) =>
-        cluster().streamOf(talkgroup)?.renewed(session, placed, at),
+        cluster().streamOf(talkgroup)?.out.renewed(session, placed, at),
       rebuilt() {
         counts.rebuilt++;
       },

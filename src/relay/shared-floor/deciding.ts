@@ -158,15 +158,16 @@ export function takePart(
     if (home.isComplete(nowMs)) makeAnew(state, home, nowMs);
     return;
   }
-  if (home.isStrange(claims, state.floor)) {
-    for (const event of partDiff(before?.claims ?? [], claims))
-      if (event.kind === 'release') decide(state, event, nowMs);
-    makeAnew(state, home, nowMs);
-  } else if (before?.v !== part.v)
-    for (const event of partDiff(before?.claims ?? [], claims))
-      if (applies(state, home, event)) decide(state, event, nowMs);
+  // No verdict leaves before the whole part is taken: a claim that follows in it may change everything.
+  home.quietly(() => {
+    if (home.isStrange(claims, state.floor)) makeAnew(state, home, nowMs);
+    else if (before?.v !== part.v)
+      for (const event of partDiff(before?.claims ?? [], claims))
+        if (applies(state, home, event)) decide(state, event, nowMs);
+    keepAhead(state, part.isFenced, nowMs);
+  });
   home.tidy(from);
-  keepAhead(state, part.isFenced, nowMs);
+  tellOthers(state, nowMs);
   // A part that is repeated was not answered, or the answer was lost.
   answer(state, home, from, before?.v === part.v, nowMs);
 }
@@ -185,6 +186,11 @@ export function loseSessions(state: SharedState, sessions: readonly number[], no
 
 /** Makes the floor out of what each relay told of its own sessions. */
 export function makeAnew(state: SharedState, home: HomeSide, nowMs: number): void {
+  home.quietly(() => make(state, home, nowMs));
+  tellOthers(state, nowMs);
+}
+
+function make(state: SharedState, home: HomeSide, nowMs: number): void {
   const { services, talkgroup, turnsHere } = state;
   services.link.rebuilt?.();
   const before = state.floor;
@@ -256,7 +262,7 @@ function answer(state: SharedState, home: HomeSide, relay: number, isAsked: bool
 /** Tells the other relays, those to which something is new. */
 export function tellOthers(state: SharedState, nowMs: number): void {
   const { home } = state;
-  if (home === null || !home.isGathered) return;
+  if (home === null || !home.isGathered || home.isQuiet) return;
   for (const relay of home.relays()) answer(state, home, relay, false, nowMs);
 }
 

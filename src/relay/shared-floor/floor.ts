@@ -61,17 +61,15 @@ export class SharedFloor {
 
   /** Something is to be repeated. Not while this relay decides alone. */
   get isRepeating(): boolean {
-    const { home } = this.state;
-    if (home === null) return this.sender.isWaiting;
-    return home.isWanting || !(home.isAlone || this.state.isIdle);
+    const { home, isIdle } = this.state;
+    return home === null ? this.sender.isWaiting : home.isWanting || !(home.isAlone || isIdle);
   }
 
   tell(event: ClaimEvent, nowMs: number): void {
     const { state } = this;
     this.look(nowMs);
-    if (state.decides) {
-      this.decideOwn(event, nowMs);
-    } else if (followClaim(state, event, this.services.nextAsk, nowMs)) this.changed(nowMs);
+    if (state.decides) this.decideOwn(event, nowMs);
+    else if (followClaim(state, event, this.services.nextAsk, nowMs)) this.changed(nowMs);
   }
 
   /** A claim keeps the number of the question with which it began. */

@@ -51,6 +51,7 @@ export class HomeSide {
   endCode: EndCode = 'released';
   /** Of the last grant. */
   placed: Placed | null = null;
+  private quiet = 0;
   /** false: the parts of the others are not here yet. */
   isGathered = false;
 
@@ -58,6 +59,21 @@ export class HomeSide {
     this.relay = relay;
     this.given = given;
     this.sinceMs = nowMs;
+  }
+
+  /** Nothing is told to the others now. */
+  get isQuiet(): boolean {
+    return this.quiet > 0;
+  }
+
+  /** Nothing is told to the others before `act` is done. */
+  quietly(act: () => void): void {
+    this.quiet++;
+    try {
+      act();
+    } finally {
+      this.quiet--;
+    }
   }
 
   /** These relays share the floor from now on. The answer is those that do not any more. */
@@ -141,9 +157,7 @@ export class HomeSide {
   }
 
   /** Whether the session is one of another relay. */
-  isForeign(session: number): boolean {
-    return this.relayOf.has(session);
-  }
+  isForeign = (session: number): boolean => this.relayOf.has(session);
 
   claimOf(session: number): PartClaim | undefined {
     const relay = this.relayOf.get(session);

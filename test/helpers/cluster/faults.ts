@@ -1,49 +1,48 @@
 // Faults that a test plants into relays in virtual time, to show that the histories find them.
+import { Order } from '../../../src/relay/cluster/order.js';
 import { HomeSide } from '../../../src/relay/shared-floor/home-side.js';
 import { PartSender } from '../../../src/relay/shared-floor/part-sender.js';
 
 export const faults = [
-  'no turn gap',
   'no mutual hearing',
   'no top',
-  'a relay answers that is not the home',
-  'verdicts of an old part are taken',
-  'verdicts from anybody',
-  'the order ignores after',
-  'a foreign turn is not held',
-  'a running burst is forgotten',
-  'a claim is kept after retry_later',
-  'a grant is not held back',
-  'parts are not repeated',
-  'a new home does not wait for the parts',
   'a fenced burst is not told',
+  'a relay answers that is not the home',
+  'two relays find different homes',
+  'a grant is not held back',
+  'an overtaken burst is played',
+  'parts are not repeated',
+  'old parts are taken for new ones',
+  'a refusal is not kept for its relay',
+  'a revoked grant goes on',
 ] as const;
 export type Fault = (typeof faults)[number];
 
 /** Plants a fault that is in the code of every relay. The answer takes it out again. */
 export function plant(fault: Fault | null): () => void {
-  if (fault === 'no turn gap') {
-    const { restart } = HomeSide.prototype;
-    HomeSide.prototype.restart = function (_gap, ...seen) {
-      restart.call(this, 0, ...seen);
-    };
-    return () => {
-      HomeSide.prototype.restart = restart;
-    };
+  const [order, home, sender] = [Order.prototype, HomeSide.prototype, PartSender.prototype];
+  switch (fault) {
+    case 'an overtaken burst is played':
+      return replace(order, 'isPast', () => false);
+    case 'parts are not repeated':
+      return replace(sender, 'repeat', () => {});
+    case 'a refusal is not kept for its relay':
+      return replace(home, 'refuse', () => {});
+    case 'old parts are taken for new ones': {
+      const { heard } = home;
+      return replace(home, 'heard', function (this: HomeSide, relay, part, claims, nowMs) {
+        return heard.call(this, relay, { ...part, v: 1 }, claims, nowMs);
+      });
+    }
+    default:
+      return () => {};
   }
-  if (fault === 'parts are not repeated') {
-    const { repeat } = PartSender.prototype;
-    PartSender.prototype.repeat = () => {};
-    return () => {
-      PartSender.prototype.repeat = repeat;
-    };
-  }
-  if (fault === 'a new home does not wait for the parts') {
-    const { isComplete } = HomeSide.prototype;
-    HomeSide.prototype.isComplete = () => true;
-    return () => {
-      HomeSide.prototype.isComplete = isComplete;
-    };
-  }
-  return () => {};
+}
+
+function replace<Of extends object, Name extends keyof Of>(of: Of, name: Name, by: Of[Name]): () => void {
+  const before = of[name];
+  of[name] = by;
+  return () => {
+    of[name] = before;
+  };
 }

@@ -60,13 +60,15 @@ function play(seed: number, fault: Fault | null, trace?: Trace): Played {
     judge.changedAtMs = schedule.now();
   }
 
+  // One relay hears the others, and none hears it, all the time.
+  const isDeaf = createRandom(seed ^ 0x5bd1e995).chance(0.06);
   const lossy = random.chance(0.35) ? random.pick([0.02, 0.05]) : 0;
   const count = random.pick([2, 3, 3, 3, 4, 5]);
   for (let at = 0; at < count; at++) newRelay();
   for (const relay of relays) for (let at = 1 + random.below(3); at > 0; at--) seat(relay);
   network.slow(random.pick([2, 4, 4, 30]));
   schedule.run(600);
-  network.lose(lossy);
+  network.lose(isDeaf ? 0 : lossy);
 
   const sessions = () =>
     relays.flatMap((relay) => (network.isStopped(relay.id) ? [] : [...relay.sessions.values()]));
@@ -79,7 +81,7 @@ function play(seed: number, fault: Fault | null, trace?: Trace): Played {
     say(`${session.number} (${session.relay.id}, ${session.claim}): ${roll}`);
     if (roll < 34) {
       session.press();
-      talkFor(session, random.between(50, 2500));
+      talkFor(session, random.chance(0.2) ? random.between(1, 30) : random.between(50, 2500));
     } else if (roll < 54) {
       session.request(random.pick([1, 1, 1, 2, 5]), random.chance(0.8));
       if (random.chance(0.8)) schedule.in(random.between(5, 600), () => useGrant(session));
@@ -172,8 +174,9 @@ function play(seed: number, fault: Fault | null, trace?: Trace): Played {
       network.cut(relay.id, other.id);
       network.cut(other.id, relay.id);
     } else if (roll < 26) {
-      say(`cut ${relay.id} > ${other.id}`);
-      network.cut(relay.id, other.id);
+      const hearing = random.chance(0.5) ? relays.filter((each) => each !== relay) : [other];
+      say(`cut ${relay.id} > ${hearing.map(({ id }) => id)}`);
+      for (const { id } of hearing) network.cut(relay.id, id);
     } else if (roll < 40) isolate(relay);
     else if (roll < 46) for (const each of relays) isolate(each);
     else if (roll < 72) {
@@ -200,6 +203,11 @@ function play(seed: number, fault: Fault | null, trace?: Trace): Played {
     }
   }
 
+  function mute(relay: SimRelay): void {
+    say(`none hears ${relay.id}`);
+    for (const other of relays) if (other !== relay) network.cut(relay.id, other.id);
+  }
+
   function isolate(relay: SimRelay): void {
     say(`cut ${relay.id} off`);
     for (const other of relays) {
@@ -219,7 +227,8 @@ function play(seed: number, fault: Fault | null, trace?: Trace): Played {
     schedule.in(random.between(1, betweenMs), next);
   };
   acting(90, act);
-  if (random.chance(0.85)) acting(random.pick([700, 900, 900, 3000]), disturb);
+  if (isDeaf) whenRunning(relays[0] as SimRelay, 300, () => mute(relays[0] as SimRelay));
+  if (random.chance(0.85) && !isDeaf) acting(random.pick([700, 900, 900, 3000]), disturb);
   const looking = () => {
     judge.look();
     schedule.in(50, looking);

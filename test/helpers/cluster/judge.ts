@@ -16,6 +16,8 @@ const LOSSY_MS_MAX = 1500;
 const VIEW_MS = 2250;
 /** A relay that cannot be reached is found out after 1,500 ms, and a question before that is given up after 1,000. */
 const QUIET_MS = 3200;
+/** A relay with a first member is known to all, and what was asked before is answered. */
+const MEMBERS_MS = 1300;
 /** Bursts that all relays announce within this time (ms) are in the same order everywhere. */
 const PROMPT_MS = 40;
 
@@ -23,6 +25,8 @@ interface Played {
   playing: BurstName | null;
   readonly open: Set<string>;
   over: Turn | null;
+  /** All that were ever announced, with the frames played and the code of the end. */
+  readonly known: Map<string, { frames: number; code: EndCode | null }>;
   readonly announced: { readonly name: string; readonly atMs: number }[];
 }
 
@@ -66,7 +70,7 @@ export class Judge {
   private of(relay: SimRelay): Played {
     let played = this.plays.get(relay);
     if (played === undefined) {
-      played = { playing: null, open: new Set(), over: null, announced: [] };
+      played = { playing: null, open: new Set(), known: new Map(), over: null, announced: [] };
       this.plays.set(relay, played);
     }
     return played;
@@ -85,6 +89,7 @@ export class Judge {
     if (turn !== null && played.over !== null && !this.isOpen(relay) && compareTurns(turn, played.over) <= 0)
       this.fail('C1', `relay ${relay.id} begins turn ${turn.count} after ${played.over.count} ended`);
     played.open.add(name);
+    if (!played.known.has(name)) played.known.set(name, { frames: 0, code: null });
     played.playing = burst;
     if (this.isOpen(relay)) return;
     const nowMs = this.schedule.now();
@@ -99,15 +104,44 @@ export class Judge {
     const name = nameOf(burst);
     if (!played.open.has(name))
       this.fail('C2', `relay ${relay.id} plays ${name}, which it has not announced`);
+    const known = played.known.get(name);
+    if (known !== undefined) known.frames++;
     if (turn !== null && played.over !== null && compareTurns(turn, played.over) <= 0)
       this.fail('C1', `relay ${relay.id} plays turn ${turn.count} after ${played.over.count} ended`);
   }
 
   ended(relay: SimRelay, burst: BurstName, code: EndCode): void {
     const played = this.of(relay);
+    const known = played.known.get(nameOf(burst));
+    if (known !== undefined) known.code = code;
+    const cleanMs = this.clean.get(nameOf(burst));
+    const isClean = cleanMs !== undefined && this.network.changedAtMs() <= cleanMs;
+    if (burst.relay === relay.id && isClean && this.isCalm(2500))
+      this.expectAll(burst, code, known?.frames ?? 0);
     if (!played.open.delete(nameOf(burst))) this.fail('C2', `relay ${relay.id} ends ${nameOf(burst)} twice`);
     played.over = this.isOpen(relay) ? null : relay.order.top;
     this.note(`ended ${code}`);
+  }
+
+  /** Nothing is broken: all relays with members announce the burst, however short it was. */
+  private expectAll(burst: BurstName, code: EndCode, frames: number): void {
+    const name = nameOf(burst);
+    const holders = this.holders.filter(
+      ({ id }) => id === burst.relay || this.network.reach(id, burst.relay),
+    );
+    this.schedule.in(PROMPT_MS + 260, () => {
+      if (!this.isCalm(2500)) return;
+      for (const relay of holders) {
+        if (!this.relays.has(relay) || relay.sessions.size === 0 || this.isOpen(relay)) continue;
+        const heard = this.of(relay).known.get(name);
+        if (heard === undefined) return this.fail('C7', `relay ${relay.id} never heard of ${name}`);
+        if (code === 'released' && (heard.code !== code || heard.frames !== frames))
+          this.fail(
+            'C7',
+            `relay ${relay.id} played ${heard.frames} of ${frames} of ${name}, ended ${heard.code}`,
+          );
+      }
+    });
   }
 
   renewed(relay: SimRelay, turn: Turn): void {
@@ -124,14 +158,15 @@ export class Judge {
   unanswered({ number, relay }: SimSession): void {
     this.note('retry_later');
     const isKnown = this.holders.some(({ id }) => id === relay.view.home);
-    if (isKnown && this.isCalm(QUIET_MS)) this.fail('C5', `${number} is not answered, and nothing is broken`);
+    if (isKnown && this.isCalm(QUIET_MS, MEMBERS_MS))
+      this.fail('C5', `${number} is not answered, and nothing is broken`);
   }
 
   /** Nothing was broken for this time, and whoever is reached by two relays is reached by both. */
-  private isCalm(ms: number): boolean {
+  private isCalm(ms: number, membersMs = ms): boolean {
     const nowMs = this.schedule.now();
-    if (nowMs - Math.max(this.network.changedAtMs(), this.changedAtMs) < ms || this.network.isLossy())
-      return false;
+    if (nowMs - this.changedAtMs < membersMs) return false;
+    if (nowMs - this.network.changedAtMs() < ms || this.network.isLossy()) return false;
     return this.isTransitive() && nowMs - this.splitAtMs >= ms;
   }
 

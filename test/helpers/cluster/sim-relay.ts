@@ -95,8 +95,8 @@ export class SimRelay implements Station {
   private heardAtMs = 0;
   private stoodMs = 0;
   private stoppedAtMs = 0;
-  /** Answers as the home, whatever the view. */
-  private isPosing = false;
+  /** When it last was the home (virtual ms). */
+  private wasHomeAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(id: number, options: SimOptions) {
     this.id = id;
@@ -130,8 +130,13 @@ export class SimRelay implements Station {
 
   get view() {
     const relays = [this.id, ...[...this.holders].filter((relay) => this.peers.isUp(relay))];
-    const home = this.isPosing ? this.id : homeOf(relays, TALKGROUP);
-    return { home, relays };
+    const { fault } = this.options;
+    const number = fault === 'two relays find different homes' ? TALKGROUP + (this.id % 2) : TALKGROUP;
+    const home = homeOf(relays, number);
+    if (this.options.fault !== 'a relay answers that is not the home') return { home, relays };
+    const nowMs = this.options.schedule.now();
+    if (home === this.id) this.wasHomeAtMs = nowMs;
+    return { home: nowMs - this.wasHomeAtMs < 2000 ? this.id : home, relays };
   }
 
   private get isOpen(): boolean {
@@ -139,7 +144,7 @@ export class SimRelay implements Station {
   }
 
   private newOrder(): Order<SimBurst> {
-    const { judge, fault } = this.options;
+    const { judge } = this.options;
     return new Order<SimBurst>(
       {
         begin: (burst) => judge.began(this, burst, this.order.on?.turn ?? null),
@@ -148,24 +153,16 @@ export class SimRelay implements Station {
         end: (burst, ended) => judge.ended(this, burst, ended.code),
         ready: (turn, nowMs) => this.authority.ready(this.talkgroup, turn, nowMs),
       },
-      () => (fault === 'a foreign turn is not held' ? this.order.seen.home : this.view.home),
+      () => this.view.home,
     );
   }
 
   private newLink(): FloorLink {
     const { id, order } = this;
     const { fault } = this.options;
-    const placedBy = (placed: Placed): Placed =>
-      fault === 'the order ignores after' ? { ...placed, after: NO_TURN } : placed;
     const played = (): PlayedTalk | null => {
       const { on } = order;
-      if (
-        on === null ||
-        on.burst.relay === id ||
-        on.turn === null ||
-        fault === 'a running burst is forgotten'
-      )
-        return null;
+      if (on === null || on.burst.relay === id || on.turn === null) return null;
       const { relay, claim, startedAtMs } = on.burst;
       return { relay, claim, turn: on.turn, startedAtMs };
     };
@@ -181,7 +178,7 @@ export class SimRelay implements Station {
       },
       isPast: (turn: Turn) => order.isPast(turn),
       grant: (placed: Placed, nowMs: number) =>
-        fault === 'a grant is not held back' ? ('ready' as const) : order.grant(placedBy(placed), nowMs),
+        fault === 'a grant is not held back' ? ('ready' as const) : order.grant(placed, nowMs),
       withdraw: (turn: Turn) => order.withdraw(turn),
       interrupt: (nowMs: number) => order.interrupt(nowMs),
     };
@@ -198,24 +195,11 @@ export class SimRelay implements Station {
     };
   }
 
-  private lastPart: Part | null = null;
-  private readonly kept = new Map<number, Part['claims'][number]>();
-
   private sendPart(to: number, part: Part): void {
     const { fault } = this.options;
     let told = part;
     if (fault === 'no top') told = { ...told, top: NO_TURN, isFenced: false };
     if (fault === 'a fenced burst is not told') told = { ...told, isFenced: false };
-    if (fault === 'a claim is kept after retry_later') {
-      for (const claim of part.claims) this.kept.set(claim.session, claim);
-      const there = new Set(part.claims.map(({ session }) => session));
-      const kept = [...this.kept.values()].filter(
-        ({ session, state }) =>
-          state === 'asks' && !there.has(session) && this.sessions.get(session)?.wasUnanswered,
-      );
-      told = { ...told, claims: [...told.claims, ...kept] };
-    }
-    this.lastPart = part;
     this.say(to, { kind: 'part', from: this.id, part: told });
   }
 
@@ -457,26 +441,14 @@ export class SimRelay implements Station {
   }
 
   private takePart(from: number, part: Part, nowMs: number): void {
-    this.isPosing = this.options.fault === 'a relay answers that is not the home';
     this.authority.receivePart(this.talkgroup, from, part, nowMs);
-    this.isPosing = false;
   }
 
   private takeVerdicts(from: number, verdicts: PartVerdicts, nowMs: number): void {
     const { fault } = this.options;
-    const sender = fault === 'verdicts from anybody' ? this.view.home : from;
-    const taken = fault === 'verdicts of an old part are taken' ? this.asNew(verdicts) : verdicts;
-    this.authority.receiveVerdicts(this.talkgroup, sender, taken, nowMs);
-  }
-
-  /** As if they were about what the sessions ask and have now. */
-  private asNew(old: PartVerdicts): PartVerdicts {
-    const { v = 0, claims = [] } = this.lastPart ?? {};
-    const verdicts = old.verdicts.map((verdict) => {
-      const claim = claims.find(({ session }) => session === verdict.session);
-      return { ...verdict, ask: claim?.ask ?? verdict.ask };
-    });
-    return { ...old, v, verdicts };
+    const kept = verdicts.verdicts.filter(({ is }) => is !== 'revoked');
+    const taken = fault === 'a revoked grant goes on' ? { ...verdicts, verdicts: kept } : verdicts;
+    this.authority.receiveVerdicts(this.talkgroup, from, taken, nowMs);
   }
 
   private hear(from: number, at: number, beacon: Beacon, nowMs: number): void {
@@ -487,6 +459,7 @@ export class SimRelay implements Station {
         : beacon;
     const news = this.peers.heard(from, echo, { way: 0, at }, { nowMs, fairMs: nowMs - this.stoodMs });
     if (news === 'known') return;
+    if (news === 'down') this.lose(from);
     if (news === 'up') this.unanswered.add(from);
     if (news === 'up')
       this.say(from, { kind: 'hold', from: this.id, holds: this.isHere, running: this.running });
@@ -506,7 +479,7 @@ export class SimRelay implements Station {
   // Bursts of others
 
   private begin({ burst, placed, index }: Running, nowMs: number): void {
-    const { judge, fault } = this.options;
+    const { judge } = this.options;
     const heard = { ...burst, startedAtMs: nowMs };
     const isTurned = placed.turn.count > 0;
     if (this.isOpen || !isTurned) {
@@ -517,9 +490,8 @@ export class SimRelay implements Station {
       judge.began(this, heard, null);
       return;
     }
-    const after = fault === 'the order ignores after' ? NO_TURN : placed.after;
     this.heardAtMs = nowMs;
-    this.order.started(heard, { ...placed, after }, index, nowMs);
+    this.order.started(heard, placed, index, nowMs);
   }
 
   private play(head: FrameHead, nowMs: number): void {

@@ -90,6 +90,9 @@ export function createSchedule() {
 }
 export type Schedule = ReturnType<typeof createSchedule>;
 
+/** More than these in one history are a storm: an answer that asks again. */
+const MESSAGES_MAX = 100_000;
+
 /** A relay on the network. */
 export interface Station {
   readonly id: number;
@@ -109,6 +112,7 @@ export function createNetwork(schedule: Schedule, random: Random) {
   const stopped = new Map<number, unknown[]>();
   const cuts = new Set<string>();
   let loss = 0;
+  let sent = 0;
   /** When what can be reached last changed. */
   let changedAtMs = 0;
   let delayMax = 4;
@@ -123,6 +127,7 @@ export function createNetwork(schedule: Schedule, random: Random) {
   }
 
   function send(from: number, to: number, topic: Topic, message: unknown): void {
+    if (++sent > MESSAGES_MAX) throw new Error(`${sent} messages`);
     if (cuts.has(`${from} ${to}`) || random.chance(loss)) return;
     const way = `${from} ${to} ${topic}`;
     const atMs = Math.max(schedule.now() + random.between(0.3, delayMax), lastAtMs.get(way) ?? 0);
