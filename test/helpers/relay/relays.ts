@@ -26,6 +26,7 @@ export const talkgroupIdOf = (number: number) => uuid(1, number) as TalkgroupId;
 /** The talkgroups as the database shows them: all relays read the same. */
 export function directory(floorMode: FloorMode = 'open', role: Account['role'] = 'user') {
   let mode = floorMode;
+  let maxTalkMs = 0;
   let revision = 0;
   /** In talkgroup 1, the cleared ones, too. */
   const emergencies = new Map<string, { row: EmergencyRow; state: EmergencyState }>();
@@ -35,7 +36,7 @@ export function directory(floorMode: FloorMode = 'open', role: Account['role'] =
     name: `${number}`,
     rotation_counter: 0,
     floor_mode: mode,
-    max_talk_ms: 0,
+    max_talk_ms: maxTalkMs,
     revision,
     emergencies: [...emergencies.values()].flatMap(({ row, state }) =>
       state === 'cleared' || number !== 1 ? [] : [{ ...row, state }],
@@ -69,6 +70,10 @@ export function directory(floorMode: FloorMode = 'open', role: Account['role'] =
       mode = next;
       revision++;
     },
+    setMaxTalkMs(next: number): void {
+      maxTalkMs = next;
+      revision++;
+    },
     accountsOf: async (ids: readonly UserId[]): Promise<Account[]> =>
       ids.map((id) => ({
         id,
@@ -95,7 +100,7 @@ export function relayOn(
   }: {
     number: number;
     reads?: ReturnType<typeof directory>;
-    limits?: { readonly talkersMax?: number; readonly talksPerUser?: number };
+    limits?: NonNullable<Parameters<typeof relayAlone>[1]['limits']>;
   },
 ) {
   const topics = new Map<string, Set<Peer>>();
