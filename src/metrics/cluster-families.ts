@@ -77,4 +77,30 @@ export const clusterFamilies: readonly Family[] = [
     'Sessions at other nodes, counted in each talkgroup with receivers here',
     shared(({ elsewhere }) => elsewhere),
   ),
+  gauge(
+    'talkgroup_floor_homes',
+    'Talkgroups in `single` and `broadcast` with receivers here and at other nodes, by the node that decides their floor',
+    shared(({ homes }) => by('where', homes)),
+    ['where'],
+  ),
+  counter(
+    'talkgroup_floor_unanswered_total',
+    'Requests for the floor that no node answered in time',
+    shared(({ floors }) => floors.unanswered),
+  ),
+  counter(
+    'talkgroup_floor_collisions_total',
+    'Grants and bursts that ended because two sessions had the floor, as after a split of the network',
+    shared(({ floors }) => floors.collisions),
+  ),
+  counter(
+    'talkgroup_floor_rebuilt_total',
+    'Times this node made the floor of a talkgroup anew from what all nodes know of it',
+    shared(({ floors }) => floors.rebuilt),
+  ),
+  counter(
+    'talkgroup_floor_held_total',
+    'Times a burst waited here for the end of the one before it',
+    shared(({ counts }) => counts.held),
+  ),
 ];

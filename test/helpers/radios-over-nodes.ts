@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 /** Run a second time by `make test-cluster`, with RADIOS_OVER=nodes. */
 export const OVER_TWO_NODES: readonly string[] = ['bursts', 'letters', 'talk', 'text'];
 
-const LOCAL_FLOOR = 'the floors of single and broadcast stay on one node';
+const RACING_FLOOR = 'its radios act on both nodes at once, and the one that is decided first is another one';
 const LOCAL_SESSION = 'a session resumes on its own node only';
 const PER_RELAY = 'the limit that it tests holds on each node by itself';
 const ONE_SERVICE = 'it tests one relay: its sockets, start, end or database';
@@ -19,11 +19,11 @@ export const ON_ONE_NODE: Readonly<Record<string, string>> = {
   client: ONE_SERVICE,
   drain: ONE_SERVICE,
   early: ONE_SERVICE,
-  emergency: LOCAL_FLOOR,
+  emergency: RACING_FLOOR,
   entry: ONE_SERVICE,
-  floor: LOCAL_FLOOR,
-  'floor-live': LOCAL_FLOOR,
-  'floor-storm': LOCAL_FLOOR,
+  floor: RACING_FLOOR,
+  'floor-live': RACING_FLOOR,
+  'floor-storm': RACING_FLOOR,
   frames: ONE_CLOCK,
   handshake: ONE_SERVICE,
   held: ONE_CLOCK,

@@ -16,6 +16,8 @@ export interface ClusterCounts {
   strange: number;
   /** Messages that a relay sent over an earlier connection than others that came before. */
   overtaken: number;
+  /** Times a burst, or a grant, was held back until an earlier burst ended. */
+  held: number;
   /** Times a relay was asked again, because a message of it was missing. */
   asked: number;
 }
@@ -29,6 +31,7 @@ export const newClusterCounts = (): ClusterCounts => ({
   unreadable: 0,
   strange: 0,
   overtaken: 0,
+  held: 0,
   asked: 0,
 });
 
@@ -43,6 +46,8 @@ export interface ClusterFigures {
   readonly talkgroups: number;
   /** Those of them with receivers elsewhere. */
   readonly shared: number;
+  /** Those of these in which one talks at a time, by who decides: this relay, or another one. */
+  readonly homes: { readonly here: number; readonly elsewhere: number };
   /** Sessions elsewhere, counted in each of these. */
   readonly elsewhere: number;
 }

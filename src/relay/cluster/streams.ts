@@ -120,21 +120,23 @@ export function createStreams<Talkgroup extends Shared>(options: StreamsOptions<
     play(at: number): boolean {
       let isHolding = false;
       for (const { stream } of joined.values()) {
-        const { order } = stream.turns;
-        if (!order.isHolding) continue;
-        order.tick(at);
-        isHolding ||= order.isHolding;
+        const { turns } = stream;
+        if (turns.order.isHolding && turns.tick(at)) isHolding = true;
       }
       return isHolding;
     },
 
     figures() {
       let [shared, elsewhere] = [0, 0];
+      const homes = { here: 0, elsewhere: 0 };
       for (const { stream } of joined.values()) {
-        if (stream.isShared) shared++;
-        elsewhere += stream.talkgroup.feed.onlineElsewhere;
+        const { feed, floorMode } = stream.talkgroup;
+        elsewhere += feed.onlineElsewhere;
+        if (!stream.isShared) continue;
+        shared++;
+        if (floorMode !== 'open') homes[stream.home === options.relay ? 'here' : 'elsewhere']++;
       }
-      return { talkgroups: joined.size, shared, elsewhere };
+      return { talkgroups: joined.size, shared, elsewhere, homes };
     },
 
     close(): void {

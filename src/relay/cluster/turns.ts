@@ -45,6 +45,7 @@ export class Turns<Talkgroup extends Shared> {
   private readonly services: TurnsServices<Talkgroup>;
   private played: PlayedBurst | null = null;
   private heardAtMs = 0;
+  private wasHolding = false;
   /** Of the frame under way. */
   private readonly head = { relay: 0, session: 0, burst: 0, count: 0, home: 0, index: 0 } satisfies FrameHead;
 
@@ -177,6 +178,13 @@ export class Turns<Talkgroup extends Shared> {
     return answer;
   }
 
+  /** Gives up waiting when it has waited long enough. true: something still waits. */
+  tick(nowMs: number): boolean {
+    this.order.tick(nowMs);
+    this.touched();
+    return this.order.isHolding;
+  }
+
   /** The talkgroup has no receiver here any more. */
   drop(): void {
     this.played?.drop();
@@ -185,6 +193,9 @@ export class Turns<Talkgroup extends Shared> {
 
   /** What waits must be looked after. */
   private touched(): void {
-    if (this.order.isHolding) this.services.stage.floor.busy();
+    const { isHolding } = this.order;
+    if (isHolding && !this.wasHolding) this.services.counts.held++;
+    this.wasHolding = isHolding;
+    if (isHolding) this.services.stage.floor.busy();
   }
 }
