@@ -20,7 +20,6 @@ export const relayModules = {
       'src/relay/relay-side',
       'src/relay/requests',
       'src/relay/session',
-      'src/relay/shared-floor',
       'src/relay/websocket',
       'src/tls',
     ],
@@ -71,6 +70,7 @@ export const relayModules = {
       'src/relay/requests',
       'src/relay/rights',
       'src/relay/session',
+      'src/relay/shared-floor',
     ],
   },
   'src/relay/limits': {

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 export const OVER_TWO_NODES: readonly string[] = ['bursts', 'letters', 'talk', 'text'];
 
 const RACING_FLOOR = 'its radios act on both nodes at once, and the one that is decided first is another one';
+const LATE_ANSWERS = 'an authority of its own answers late';
 const LOCAL_SESSION = 'a session resumes on its own node only';
 const PER_RELAY = 'the limit that it tests holds on each node by itself';
 const ONE_SERVICE = 'it tests one relay: its sockets, start, end or database';
@@ -22,6 +23,7 @@ export const ON_ONE_NODE: Readonly<Record<string, string>> = {
   emergency: RACING_FLOOR,
   entry: ONE_SERVICE,
   floor: RACING_FLOOR,
+  'floor-late': LATE_ANSWERS,
   'floor-live': RACING_FLOOR,
   'floor-storm': RACING_FLOOR,
   frames: ONE_CLOCK,
@@ -39,6 +41,7 @@ export const ON_ONE_NODE: Readonly<Record<string, string>> = {
   slow: ONE_CLOCK,
   snapshots: PER_RELAY,
   subscribe: 'events are numbered by each node, and TALKGROUP_JOINED does not wait for other nodes',
+  'talk-late': LATE_ANSWERS,
   terminal: ONE_SERVICE,
   wire: ONE_SERVICE,
 };
