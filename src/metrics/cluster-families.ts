@@ -53,8 +53,10 @@ export const clusterFamilies: readonly Family[] = [
   ),
   counter(
     'talkgroup_bus_ignored_total',
-    'Messages of other nodes that were ignored: not readable, or of a node that does not hear this one',
-    shared(({ counts }) => by('reason', { unreadable: counts.unreadable, not_reached: counts.strange })),
+    'Messages of other nodes that were ignored: not readable, of a node that does not hear this one, or overtaken by newer ones',
+    shared(({ counts: { unreadable, strange, overtaken } }) =>
+      by('reason', { unreadable, not_reached: strange, overtaken }),
+    ),
     ['reason'],
   ),
   histogram('talkgroup_bus_delay_seconds', 'Time that messages of other nodes took, sampled', ({ relay }) =>
@@ -69,5 +71,10 @@ export const clusterFamilies: readonly Family[] = [
     'talkgroup_cluster_talkgroups',
     'Talkgroups with receivers here and at other nodes',
     shared(({ shared }) => shared),
+  ),
+  gauge(
+    'talkgroup_cluster_sessions',
+    'Sessions at other nodes, counted in each talkgroup with receivers here',
+    shared(({ elsewhere }) => elsewhere),
   ),
 ];

@@ -29,6 +29,7 @@ import type { SessionLimits, SessionServices } from '../session/services.js';
 import { Session } from '../session/session.js';
 import { snapshotOf } from '../session/snapshot.js';
 import { type Admission, type Claims, createAdmission, type Handshake, type Seat } from './admission.js';
+import { createArrivals } from './arrivals.js';
 import { drain, drainMsMax } from './drain.js';
 import { PULSE_MS, startPulse } from './pulse.js';
 import { createSessions, type Sessions } from './sessions.js';
@@ -106,6 +107,7 @@ export function createRelay(options: RelayOptions): Relay {
   const counts = newCounts();
   const sampling = createSampling(nowMs);
   const fair = new FairClock(PULSE_MS);
+  const handshakesMax = limits.upgradesLoading + limits.upgradesWaiting;
   const unanswered = new Set<Unanswered>();
   let closing = false;
 
@@ -155,6 +157,7 @@ export function createRelay(options: RelayOptions): Relay {
   const presence = createPresence(fanout);
   const sharing = createSharing({
     ...{ bursts, fanout, sampling, pings, holding, presence, fair, nowMs, log },
+    emergencies: () => emergencies,
     noticed: (notice) => void rights.notice(notice),
   });
   const rights: Rights = createRights({
@@ -171,7 +174,7 @@ export function createRelay(options: RelayOptions): Relay {
     ),
     nowMs,
     batch: limits.upgradesLoading,
-    waitingMax: limits.upgradesLoading + limits.upgradesWaiting,
+    waitingMax: handshakesMax,
     log,
   });
   const { talkgroups } = rights;
@@ -181,21 +184,15 @@ export function createRelay(options: RelayOptions): Relay {
     fanout,
     floor,
     noticed: (notice) => void rights.notice(notice),
+    tell: sharing.tellEmergency,
     nowMs,
     log,
   });
-  const { storeFix } = options;
   const { fail } = sessions;
   const snapshot = (talkgroup: Talkgroup) => snapshotOf(talkgroup, bursts, fanout.online(talkgroup.feed));
   const services: SessionServices<Session> = {
     limits,
-    fanout,
-    counts,
-    sampling,
-    pings,
-    bursts,
-    floor,
-    holding,
+    ...{ fanout, counts, sampling, pings, bursts, floor, holding },
     presence: sharing.presence,
     parking,
     snapshot,
@@ -206,11 +203,8 @@ export function createRelay(options: RelayOptions): Relay {
       membersPage: sharing.membersPage,
       snapshot,
       talkgroups,
-      storeFix,
-      limits,
-      counts,
-      fail,
-      log,
+      storeFix: options.storeFix,
+      ...{ limits, counts, fail, log },
     }),
     unanswered,
     fair,
@@ -223,6 +217,8 @@ export function createRelay(options: RelayOptions): Relay {
     started: options.started,
     closing: () => closing,
     load: rights.load,
+    arrive: createArrivals({ ready: sharing.ready, drop: rights.drop, waitingMax: handshakesMax, log })
+      .arrive,
     takeNumber: options.takeNumber,
     newSession: (number, user) => new Session(services, number, user),
     sessions,
@@ -241,7 +237,7 @@ export function createRelay(options: RelayOptions): Relay {
     unanswered,
     fail: sessions.failNumber,
     often: () => rights.expire(),
-    seldom: [() => presence.announce(), (now) => parking.expire(now)],
+    seldom: [sharing.presence.announce, (now) => parking.expire(now)],
     log,
   });
 

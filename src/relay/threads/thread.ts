@@ -2,18 +2,18 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { createTokenVerifier } from '../../auth/tokens.js';
 import { openDatabase } from '../../db/client.js';
+import { RELAY_CONNECTIONS } from '../../db/connections.js';
 import { createLog } from '../../log.js';
 import { threadFigures } from '../../thread-figures.js';
 import { composeRelay } from '../compose.js';
 import { BEAT_MS, type FromThread, sharedNowMs, type ThreadData, type ToThread } from './messages.js';
 
-/** Loads of memberships and GPS fixes: batched and short, so a few connections do. One is kept for reads of rights. */
-const CONNECTIONS = 4;
+/** Of the connections, for reads of rights. */
 const RESERVED = 1;
 
 const { config, handshakes, url, tokenKeys } = workerData as ThreadData;
 const log = createLog(config.LOG_LEVEL);
-const database = openDatabase({ url, connections: CONNECTIONS, reserved: RESERVED, log });
+const database = openDatabase({ url, connections: RELAY_CONNECTIONS, reserved: RESERVED, log });
 const relay = composeRelay({
   config,
   handshakes,

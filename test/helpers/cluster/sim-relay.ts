@@ -457,7 +457,7 @@ export class SimRelay implements Station {
       this.options.fault === 'no mutual hearing' && !isHeard
         ? { heard: [[this.id, Math.floor(nowMs), 0]] }
         : beacon;
-    const news = this.peers.heard(from, echo, at, { nowMs, fairMs: nowMs - this.stoodMs });
+    const news = this.peers.heard(from, echo, { way: 0, at }, { nowMs, fairMs: nowMs - this.stoodMs });
     if (news === 'known') return;
     if (news === 'down') this.lose(from);
     if (news === 'up') this.unanswered.add(from);

@@ -1,0 +1,96 @@
+// Deals the radios of a test out over two nodes of one service, when RADIOS_OVER=nodes asks for it.
+import { randomUUID } from 'node:crypto';
+import t, { type Test } from 'tap';
+import { eventually } from '../eventually.js';
+import { startNatsServer } from '../network/nats-server.js';
+import { connect, type Radio } from './service.js';
+
+let server: ReturnType<typeof startNatsServer> | null = null;
+
+/** What joins the nodes of one service. null: it has one node. */
+export async function joiningOf(environment: Record<string, string>): Promise<Record<string, string> | null> {
+  if (process.env.RADIOS_OVER !== 'nodes' || environment.NATS_URL !== undefined) return null;
+  server ??= startNatsServer(t); // one for the file
+  const { port } = await server;
+  return {
+    NATS_URL: `nats://127.0.0.1:${port}`,
+    NATS_PREFIX: `t${randomUUID().slice(0, 8)}`,
+    DATABASE_POOL: '3', // of the server that all tests share
+  };
+}
+
+/** One of the two, by the addresses of its relay and of its metrics. */
+export interface DealtNode {
+  readonly ws: string;
+  readonly metrics: string;
+}
+
+async function metric({ metrics }: DealtNode, name: string): Promise<number> {
+  const text = await (await fetch(metrics)).text();
+  return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
+}
+
+/** Resolves when each of the nodes reaches the other. */
+export const reached = (nodes: readonly DealtNode[]) =>
+  eventually(async () => {
+    for (const node of nodes)
+      if ((await metric(node, 'talkgroup_cluster_peers')) !== 1) throw new Error('not reached');
+  });
+
+/** Every second radio is one of the second node. A session that is resumed is resumed where it lives. */
+export function dealer(t: Test, ws: string, nodes: readonly DealtNode[]) {
+  const homes = new Map<number, string>();
+  const dealt = new Set<Radio>();
+  let count = 0;
+
+  /** Radios of this node in each talkgroup, by what they were told. */
+  function receiversAt(node: DealtNode): Map<number, number> {
+    const receivers = new Map<number, number>();
+    for (const radio of dealt) {
+      if (radio.socket.readyState !== radio.socket.OPEN) dealt.delete(radio);
+      else if (homes.get(radio.session) === node.ws)
+        for (const number of joinedBy(radio)) receivers.set(number, (receivers.get(number) ?? 0) + 1);
+    }
+    return receivers;
+  }
+
+  /** Resolves when this node knows all radios of the other one that are in talkgroups of both. */
+  const knows = (node: DealtNode, other: DealtNode) =>
+    eventually(async () => {
+      const here = receiversAt(node);
+      const shared = [...receiversAt(other)].filter(([number]) => here.has(number));
+      const sessions = shared.reduce((sum, [, count]) => sum + count, 0);
+      const found = await metric(node, 'talkgroup_cluster_talkgroups');
+      const counted = await metric(node, 'talkgroup_cluster_sessions');
+      if (found < shared.length || counted < sessions)
+        throw new Error(
+          `${node.ws}: ${found} of ${shared.length} shared, ${counted} of ${sessions} sessions`,
+        );
+    });
+
+  return {
+    async radioAt(resumed: Radio['welcome'] | null, token: string): Promise<Radio> {
+      const next = nodes[count++ % 2]?.ws ?? ws;
+      const home = resumed === null ? next : (homes.get(resumed.session) ?? ws);
+      const resume = resumed === null ? '' : `&resume=${resumed.resume_token}`;
+      const radio = await connect(t, `${home}/ws?token=${token}${resume}`);
+      if (radio.welcome === null || nodes.length === 0) return radio;
+      homes.set(radio.session, home);
+      dealt.add(radio);
+      const [one, two] = nodes;
+      if (one !== undefined && two !== undefined) await Promise.all([knows(one, two), knows(two, one)]);
+      return radio;
+    },
+  };
+}
+
+/** Numbers of the talkgroups that the relay told the radio it is in. */
+function joinedBy({ welcome, arrivals }: Radio): Iterable<number> {
+  const joined = new Map((welcome?.talkgroups ?? []).map((one) => [one.talkgroup_id, Number(one.number)]));
+  for (const told of arrivals) {
+    if (!('type' in told)) continue;
+    if (told.type === 'TALKGROUP_JOINED') joined.set(told.talkgroup_id, Number(told.number));
+    if (told.type === 'TALKGROUP_LEFT') joined.delete(told.talkgroup_id);
+  }
+  return joined.values();
+}
