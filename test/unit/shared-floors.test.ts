@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
 import { kinds } from '../../src/relay/cluster/header.js';
+import { createRandom } from '../helpers/cluster/world.js';
 import { eventually } from '../helpers/eventually.js';
 import { burstsHeard, floorPair, floorRelays, type Radio, story } from '../helpers/relay/floor-pair.js';
 import { type RelayOn, settled, talkgroupIdOf } from '../helpers/relay/relays.js';
@@ -295,4 +296,44 @@ t.test('two sides that cannot reach each other have a floor each, and one when t
   t.match(burstsHeard(t, kept), [{ session: numberOf(kept), code: 'released' }]);
   t.equal((home.figures()?.floors.collisions ?? 0) + (other.figures()?.floors.collisions ?? 0), 1);
   t.strictSame(kept.heard('FLOOR_REVOKED'), []);
+});
+
+t.test(
+  'of a talker that runs, a relay that comes later tells its radios what TALK_STARTED has, and no more',
+  async (t) => {
+    const { home, other, near, far } = await floorPair(t);
+    other.bus.cut();
+    await until(() => home.figures()?.peers === 0 && other.figures()?.peers === 0, 'a cut');
+    near.speaks('one', { start: true });
+    const own = await near.hears('TALK_STARTED');
+    other.bus.mend();
+    const { event: _, ...told } = await far.hears('TALK_STARTED');
+    const { event: __, ...said } = own;
+    t.strictSame(told, said);
+  },
+);
+
+t.test('any bytes about a floor are read without a throw, and counted', async (t) => {
+  const { network, home, other, near, far } = await floorPair(t);
+  const random = createRandom(Math.floor(Math.random() * 2 ** 31));
+  const about = new Set<number>([kinds.part, kinds.verdicts, kinds.want, kinds.started, kinds.ended]);
+  network.lose((_from, _to, _subject, bytes) => {
+    if (!about.has(bytes[0] ?? 0) || random.chance(0.3)) return false;
+    const at = 12 + random.below(bytes.length - 12);
+    bytes[at] = random.below(256);
+    return false;
+  });
+  for (let press = 0; press < 40; press++) {
+    const radio = random.pick([near, far]);
+    radio.speaks('first', { start: true });
+    radio.speaks('last', { end: true });
+    request(radio, { queue: random.chance(0.5) });
+    release(radio);
+    await delay(5);
+  }
+  const unreadable = [home, other].map((one) => one.figures()?.counts.unreadable ?? 0);
+  t.ok(unreadable.every((count) => count > 0));
+  network.lose(() => false);
+  await delay(600); // the mute after a denial
+  await until(() => home.figures()?.peers === 1 && other.figures()?.peers === 1, 'both are up');
 });

@@ -147,7 +147,7 @@ export class Other<Talkgroup extends Shared> {
     return true;
   }
 
-  private begin({ placed, alone = 0, ...started }: Started, seq: number, nowMs: number): void {
+  private begin({ placed, alone = 0, settings: _, ...started }: Started, seq: number, nowMs: number): void {
     const { talkgroup, stage, turns, relay } = this.services;
     const { session, burst, frames } = started;
     if (talkgroup.floorMode !== 'open') {

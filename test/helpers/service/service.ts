@@ -134,7 +134,7 @@ export async function serviceProcess(
 }
 
 /** As REST takes them; what is left out is as for every new talkgroup. */
-interface TalkgroupSettings {
+export interface TalkgroupSettings {
   readonly name: string;
   readonly floor_mode?: 'open' | 'single' | 'broadcast';
   readonly max_talk_ms?: number;
