@@ -7,6 +7,8 @@ import { eventually } from '../helpers/eventually.js';
 import { burstsHeard, floorPair, floorRelays, type Radio, story } from '../helpers/relay/floor-pair.js';
 import { type RelayOn, settled, talkgroupIdOf } from '../helpers/relay/relays.js';
 
+t.setTimeout(90_000);
+
 const about = { talkgroup_id: talkgroupIdOf(1) };
 const request = (radio: Radio, over: object = {}) => radio.says({ type: 'FLOOR_REQUEST', ...about, ...over });
 const release = (radio: Radio) => radio.says({ type: 'FLOOR_RELEASE', ...about });
@@ -336,4 +338,28 @@ t.test('any bytes about a floor are read without a throw, and counted', async (t
   network.lose(() => false);
   await delay(600); // the mute after a denial
   await until(() => home.figures()?.peers === 1 && other.figures()?.peers === 1, 'both are up');
+});
+
+t.test('a burst that arrives before the end of the one before it waits for that end', async (t) => {
+  const { network, relays, radios } = await floorRelays(t, 3, { role: 'admin' });
+  const [home, far, third] = radios as [Radio, Radio, Radio];
+  const at = [home, far, third].map((radio) => Math.floor(numberOf(radio) / 1000) - 1);
+  far.speaks('one', { start: true });
+  await third.hears('TALK_STARTED');
+  // What the talker says comes 60 ms late to the other two, and what the home says at once.
+  network.delayOf((from) => (from === at[1] ? 60 : 0));
+  request(home, { priority: 5 });
+  await home.hears('FLOOR_GRANTED');
+  home.speaks('mine', { start: true, end: true });
+  for (const radio of radios) {
+    await until(() => burstsHeard({ fail: () => false }, radio).at(-1)?.code === 'released', 'the end');
+    t.match(burstsHeard(t, radio), [
+      { session: numberOf(far), frames: radio === far ? [] : ['one'], code: 'preempted' },
+      { session: numberOf(home), frames: radio === home ? [] : ['mine'], code: 'released' },
+    ]);
+  }
+  t.ok(
+    relays.some((relay) => (relay.figures()?.counts.held ?? 0) > 0),
+    'it was held back',
+  );
 });
