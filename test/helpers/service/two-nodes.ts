@@ -54,7 +54,7 @@ export function dealer(t: Test, ws: string, nodes: readonly DealtNode[]) {
     return receivers;
   }
 
-  /** Resolves when this node knows all radios of the other one that are in talkgroups of both. */
+  /** Resolves when this node knows the radios of the other one that are in talkgroups of both, and no others. */
   const knows = (node: DealtNode, other: DealtNode) =>
     eventually(async () => {
       const here = receiversAt(node);
@@ -62,7 +62,8 @@ export function dealer(t: Test, ws: string, nodes: readonly DealtNode[]) {
       const sessions = shared.reduce((sum, [, count]) => sum + count, 0);
       const found = await metric(node, 'talkgroup_cluster_talkgroups');
       const counted = await metric(node, 'talkgroup_cluster_sessions');
-      if (found < shared.length || counted < sessions)
+      // Not more either: radios that left other talkgroups would hide one that is missing.
+      if (found !== shared.length || counted !== sessions)
         throw new Error(
           `${node.ws}: ${found} of ${shared.length} shared, ${counted} of ${sessions} sessions`,
         );
