@@ -31,8 +31,10 @@ interface Lag {
 export interface Ear {
   readonly name: string;
   readonly bursts: HeardBurst[];
-  /** What breaks a promise whatever is broken: a frame outside of a burst, old speech, an index twice. */
+  /** What breaks a promise whatever is broken: a frame outside of a burst, an index twice. */
   readonly faults: string[];
+  /** How old (ms) the oldest speech was. */
+  oldestMs: number;
   readonly lags: Lag[];
   readonly reaches: { readonly reach: string; readonly atMs: number }[];
   /** Frames of each session. */
@@ -43,7 +45,7 @@ export interface Ear {
 const OLD_MS = 3000;
 
 function listenTo(radio: Radio, name: string): Ear {
-  const ear: Ear = { name, bursts: [], faults: [], lags: [], reaches: [], lastOf: new Map() };
+  const ear: Ear = { name, bursts: [], faults: [], oldestMs: 0, lags: [], reaches: [], lastOf: new Map() };
   const running = new Map<number, HeardBurst>();
   const begin = (session: number, burst: number) => {
     const one: HeardBurst = {
@@ -90,8 +92,7 @@ function listenTo(radio: Radio, name: string): Ear {
         one.indices.push(index);
         one.atMs.push(atMs);
       }
-      if (atMs - saidAtMs > OLD_MS)
-        ear.faults.push(`${name}: speech of ${Math.round(atMs - saidAtMs)} ms ago`);
+      ear.oldestMs = Math.max(ear.oldestMs, atMs - saidAtMs);
     }
   }
 
@@ -140,7 +141,9 @@ export interface ThreeNodes {
   isWell(): Promise<number>;
   /** Longest time (ms) between two frames of one burst that one of these listeners heard after `sinceMs` of a talker. */
   longestGap(sinceMs: number, listeners?: readonly Place[]): number;
-  /** Judges what was heard since the last call. */
+  /** Judges how old the speech was that was heard since the last call. Speech to a node that stood still waits for it. */
+  judgeAge(t: Test, what: string, stoodMs?: number): void;
+  /** Judges what was heard since the last call, its age as well. */
   judge(t: Test, what: string): void;
 }
 
@@ -212,6 +215,12 @@ export async function threeNodes(
     return heardMs;
   }
 
+  function judgeAge(t: Test, what: string, stoodMs = 0): void {
+    const oldestMs = Math.max(...stations.map(({ ear }) => ear.oldestMs));
+    for (const { ear } of stations) ear.oldestMs = 0;
+    t.ok(oldestMs < OLD_MS + stoodMs, `${what}: the oldest speech was said ${Math.round(oldestMs)} ms ago`);
+  }
+
   for (const at of PLACES) await staff(at);
   await isWell();
 
@@ -233,11 +242,13 @@ export async function threeNodes(
           }
       return Math.round(longest);
     },
+    judgeAge,
     judge(t, what) {
+      judgeAge(t, what);
       const from = isJudging;
       isJudging = performance.now();
       const faults = stations.flatMap(({ ear }) => ear.faults.splice(0));
-      t.strictSame(faults, [], `${what}: nothing is heard twice, out of order, old, or outside of its burst`);
+      t.strictSame(faults, [], `${what}: nothing is heard twice, out of order, or outside of its burst`);
       const wrong = stations.flatMap(({ ear }) => wrongCounts(ear, from));
       t.strictSame(wrong, [], `${what}: what was not heard of a burst is told`);
     },
