@@ -1,6 +1,7 @@
 // `make cluster` and `make demo NODES=2`: nodes, nats-servers and a database that start and end with one command.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { run, unless } from '../helpers/programs.js';
@@ -144,6 +145,20 @@ t.test('a local cluster that is told to end while it starts leaves nothing behin
   cluster.signal('SIGTERM');
   t.strictSame(await cluster.exited, [0, null]);
   t.notOk(isAlive(Number(pid)));
+});
+
+t.test('a local cluster on a port that is taken ends, and names the port', { skip }, async (t) => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  t.teardown(() => taken.close());
+  const { port } = taken.address() as AddressInfo;
+  const cluster = startCluster(t, t.testdir({}), { PORT: `${port}` });
+  const [code] = await cluster.exited;
+  t.equal(code, 1);
+  const reason = new RegExp(
+    `^cannot start the cluster: node 1 ended before it was ready \\(.*\\): .*PORT.*${port}`,
+  );
+  t.match(cluster.errors(), reason);
 });
 
 t.test('without nats-server the local cluster does not start, and names the package', async (t) => {
