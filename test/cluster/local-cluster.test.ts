@@ -31,7 +31,7 @@ function startCluster(t: Test, dataDir: string, more: Record<string, string> = {
   return {
     ...output,
     signal: (name: NodeJS.Signals) => child.kill(name),
-    /** Nobody reads what it prints from now on. */
+    /** Closes the pipe that it prints to. */
     closeOutput: () => child.stdout?.destroy(),
     exited,
   };
