@@ -68,6 +68,12 @@ export const clusterFamilies: readonly Family[] = [
     shared(({ peers }) => peers),
   ),
   gauge(
+    'talkgroup_cluster_reach',
+    '1 for the reach that radios are sent (REACH), else 0. A lost node is missing for 60 s',
+    shared(({ reach }) => by('state', reach)),
+    ['state'],
+  ),
+  gauge(
     'talkgroup_cluster_talkgroups',
     'Talkgroups with receivers here and at other nodes',
     shared(({ shared }) => shared),

@@ -1,5 +1,4 @@
 // Three nodes and three nats-servers, one after the other killed or frozen while somebody talks on each node.
-import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
 import { eventually } from '../helpers/eventually.js';
 import { PLACES, type Place } from '../helpers/network/nats-cluster.js';
@@ -33,7 +32,7 @@ t.test('nodes and servers that die or freeze', { skip: unless('nats-server') }, 
         await three.isWell();
         figure(`server ${server} killed: longest gap ${three.longestGap(sinceMs)} ms`);
         t.ok(three.longestGap(sinceMs) < 900, 'B9 with three times its bound');
-        await delay(2500); // what is told of it has come
+        await three.haveEnded();
         three.judge(t, `server ${server} killed`);
         for (const at of PLACES) t.equal(await metric(at, 'talkgroup_bus_up'), 1);
         await nats.start(server);
@@ -142,7 +141,7 @@ t.test('nodes and servers that die or freeze', { skip: unless('nats-server') }, 
     await nats.isWhole();
     await three.isWell();
     figure(`NATS back: everybody is heard after ${Math.round(performance.now() - backAtMs)} ms`);
-    await delay(2500);
+    await three.haveEnded();
     three.judge(t, 'NATS away');
   });
 });

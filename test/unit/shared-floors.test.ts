@@ -348,13 +348,14 @@ t.test('a burst that arrives before the end of the one before it waits for that 
   await third.hears('TALK_STARTED');
   // What the talker says comes 60 ms late to the other two, and what the home says at once.
   network.delayOf((from) => (from === at[1] ? 60 : 0));
+  far.speaks('two');
   request(home, { priority: 5 });
   await home.hears('FLOOR_GRANTED');
   home.speaks('mine', { start: true, end: true });
   for (const radio of radios) {
     await until(() => burstsHeard({ fail: () => false }, radio).at(-1)?.code === 'released', 'the end');
     t.match(burstsHeard(t, radio), [
-      { session: numberOf(far), frames: radio === far ? [] : ['one'], code: 'preempted' },
+      { session: numberOf(far), frames: radio === far ? [] : ['one', 'two'], code: 'preempted' },
       { session: numberOf(home), frames: radio === home ? [] : ['mine'], code: 'released' },
     ]);
   }
@@ -362,4 +363,43 @@ t.test('a burst that arrives before the end of the one before it waits for that 
     relays.some((relay) => (relay.figures()?.counts.held ?? 0) > 0),
     'it was held back',
   );
+});
+
+t.test('an end that is lost holds the next talker up for a moment only', async (t) => {
+  const { network, near, far } = await floorPair(t, { role: 'admin' });
+  far.speaks('one', { start: true });
+  await near.hears('TALK_STARTED');
+  network.lose((_from, _to, _subject, bytes) => bytes[0] === kinds.ended);
+  const askedAtMs = performance.now();
+  request(near, { priority: 5 });
+  await near.hears('FLOOR_GRANTED');
+  t.ok(performance.now() - askedAtMs < 1500, 'a burst without frames is asked about after 2.5 s');
+  near.speaks('mine', { start: true });
+  await far.hears('TALK_STARTED');
+  t.match(
+    burstsHeard(t, near).map(({ code }) => code),
+    ['preempted', null],
+  );
+});
+
+t.test('when the relay of the talker is lost, its burst ends and another one talks', async (t) => {
+  for (const lost of ['home', 'other'] as const) {
+    const { home, other, near, far } = await floorPair(t);
+    const [talker, listener] = lost === 'home' ? [near, far] : [far, near];
+    talker.speaks('one', { start: true });
+    await listener.hears('TALK_STARTED');
+    (lost === 'home' ? home : other).bus.cut();
+    t.match(await listener.hears('TALK_ENDED'), { code: 'disconnected' });
+    await until(() => {
+      listener.speaks('mine', { start: true });
+      return listener.messages.some(({ type }) => type === 'FLOOR_GRANTED');
+    }, 'granted');
+    t.match(
+      burstsHeard(t, listener).map(({ session, code }) => [session, code]),
+      [
+        [numberOf(talker), 'disconnected'],
+        [numberOf(listener), null],
+      ],
+    );
+  }
 });

@@ -246,6 +246,7 @@ export function createCluster<Talkgroup extends Shared>(
       isUp: bus.isUp,
       counts,
       peers: peers.up.length,
+      reach: judge.figures,
       ...streams.figures(),
     }),
     async close() {

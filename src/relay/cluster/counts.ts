@@ -1,4 +1,5 @@
 // Holds what the cluster counts, as plain numbers.
+import type { Reach } from '../../protocol/codes.js';
 import type { BusCounts } from './bus.js';
 
 export interface ClusterCounts {
@@ -42,6 +43,8 @@ export interface ClusterFigures {
   readonly counts: ClusterCounts;
   /** Other relays that can be reached. */
   readonly peers: number;
+  /** 1 for the reach that radios are sent, 0 for the others. */
+  readonly reach: Readonly<Record<Reach, number>>;
   /** Talkgroups with receivers here. */
   readonly talkgroups: number;
   /** Those of them with receivers elsewhere. */

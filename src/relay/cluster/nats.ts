@@ -95,6 +95,7 @@ export function openNats(options: NatsOptions): NatsBus {
     if (of !== connection) return;
     unconfirmed = Math.max(0, unconfirmed - asked);
     isConfirming = false;
+    if (unconfirmed >= CONFIRM_BYTES) void confirm(); // beyond the bound nothing is sent that would ask again
   }
 
   function up(server: string): void {

@@ -4,8 +4,9 @@ import type { Test } from 'tap';
 import type { Account, EmergencyRow, MembershipRow, TalkgroupRow } from '../../../src/directory/records.js';
 import { AppError } from '../../../src/errors.js';
 import type { TalkgroupId, UserId } from '../../../src/ids.js';
+import { decodeFrames } from '../../../src/protocol/bundle.js';
 import type { EmergencyState, FloorMode } from '../../../src/protocol/codes.js';
-import { decodeFrame, END, encodeFrame, START } from '../../../src/protocol/frame.js';
+import { END, encodeFrame, START } from '../../../src/protocol/frame.js';
 import type { Peer, Publisher } from '../../../src/relay/delivery/peer.js';
 import type { EmergencyWrites } from '../../../src/relay/emergencies/emergencies.js';
 import { eventually } from '../eventually.js';
@@ -135,14 +136,23 @@ export function relayOn(
   async function radio(user = uuid(2, 1000 * number + users++) as UserId) {
     const messages: Json[] = [];
     const arrivals: Heard[] = [];
+    const sizes: number[] = [];
+    /** Pings that it has not answered. null: it answers each at once. */
+    let unanswered: string[] | null = null;
+    let answered = 0;
+    const answer = (text: string) => {
+      answered++;
+      session.ponged(new Uint8Array(Buffer.from(text)).buffer);
+    };
     const peer: Peer = {
       send(message, isBinary) {
         const bytes = new Uint8Array(message);
         if (isBinary) {
-          const frame = decodeFrame(bytes);
-          if (typeof frame === 'string') throw new Error(`a bad frame: ${frame}`);
-          const { sender, burst, payload } = frame;
-          arrivals.push({ frame: Buffer.from(payload).toString(), sender, burst });
+          const frames = decodeFrames(bytes, Number.MAX_SAFE_INTEGER);
+          if (typeof frames === 'string') throw new Error(`a bad frame: ${frames}`);
+          sizes.push(frames.length);
+          for (const { sender, burst, payload } of frames)
+            arrivals.push({ frame: Buffer.from(payload).toString(), sender, burst });
         } else {
           messages.push(JSON.parse(Buffer.from(bytes).toString()));
           arrivals.push(messages.at(-1) ?? {});
@@ -160,7 +170,8 @@ export function relayOn(
       },
       unsubscribe: (topic) => at(topic).delete(peer),
       ping(text) {
-        setImmediate(() => session.ponged(new Uint8Array(Buffer.from(text)).buffer));
+        if (unanswered === null) setImmediate(answer, text);
+        else unanswered.push(text);
         return 1;
       },
       getUserData: () => ({ session: null }),
@@ -175,6 +186,20 @@ export function relayOn(
       session,
       messages,
       arrivals,
+      /** Number of frames in each message with audio. */
+      sizes,
+      answered: () => answered,
+      /** Answers no ping from now on, as a socket that is not read. */
+      stalls(): void {
+        unanswered = [];
+      },
+      unanswered: () => unanswered?.length ?? 0,
+      /** Answers what it has not answered, and each from now on. */
+      reads(): void {
+        const late = unanswered ?? [];
+        unanswered = null;
+        for (const text of late) setImmediate(answer, text);
+      },
       /** What came of these types, taken out. Frames are 'frame'. */
       heard(...types: string[]): Heard[] {
         const is = (one: Heard) => types.includes('frame' in one ? 'frame' : String(one.type));

@@ -139,6 +139,12 @@ export interface ThreeNodes {
   restart(at: Place): Promise<void>;
   /** Resolves when every listener hears every talker, and each node reaches both others: the time (ms) since the call. */
   isWell(): Promise<number>;
+  /** Resolves when the bursts that are running now have ended at every listener: what is missing of them is told by then. */
+  haveEnded(): Promise<void>;
+  /** Resolves when each listener has heard so many bursts from begin to end that began after this call, of each talker. */
+  areWhole(bursts: number): Promise<void>;
+  /** Resolves when the talker of this node has said so many further bursts. */
+  isSaid(at: Place, bursts: number): Promise<void>;
   /** Longest time (ms) between two frames of one burst that one of these listeners heard after `sinceMs` of a talker. */
   longestGap(sinceMs: number, listeners?: readonly Place[]): number;
   /** Judges how old the speech was that was heard since the last call. Speech to a node that stood still waits for it. */
@@ -226,6 +232,37 @@ export async function threeNodes(
 
   return {
     ...{ nats, group, node, station, metric, isWell },
+    async haveEnded() {
+      const running = stations.flatMap(({ ear }) => ear.bursts.filter(({ end }) => end === null));
+      await eventually(() => {
+        const left = running.filter(({ end }) => end === null);
+        if (left.length > 0) throw new Error(`${left.length} of ${running.length} bursts have not ended`);
+      }, 15_000);
+    },
+    async areWhole(bursts) {
+      const sinceMs = performance.now();
+      await eventually(() => {
+        for (const { ear } of stations)
+          for (const { talker } of stations) {
+            const whole = ear.bursts.filter(
+              ({ session, startedAtMs, indices, end }) =>
+                session === talker.session && startedAtMs >= sinceMs && indices.length === end?.frames,
+            );
+            if (whole.length < bursts)
+              throw new Error(`${ear.name} heard ${whole.length} whole bursts of session ${talker.session}`);
+          }
+      }, 20_000);
+    },
+    async isSaid(at, bursts) {
+      // At its own node: no bus is between them.
+      const { ear, talker } = station(at);
+      const said = () =>
+        ear.bursts.filter(({ session, end }) => session === talker.session && end !== null).length;
+      const enough = said() + bursts;
+      await eventually(() => {
+        if (said() < enough) throw new Error(`${said()} of ${enough} bursts are said`);
+      }, 15_000);
+    },
     async restart(at) {
       station(at).stop();
       for (const { socket } of [station(at).talker, station(at).listener]) socket.terminate();
