@@ -35,7 +35,7 @@ export const ON_ONE_NODE: Readonly<Record<string, string>> = {
   'floor-storm': RACING_FLOOR,
   frames: ONE_CLOCK,
   handshake: NOT_DEALT,
-  held: `${LOCAL_FLOOR}, and ${LATER}. test/unit/cluster-hearing has what it says of audio`,
+  held: `${LATER}. test/unit/cluster-hearing has what it says of audio`,
   lifecycle: NOT_DEALT,
   limits: PER_RELAY,
   'mass-reconnect': ONE_CLOCK,
