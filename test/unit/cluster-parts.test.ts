@@ -73,6 +73,75 @@ t.test('any bytes are a body or none, without a throw', async (t) => {
   t.equal(readBody('count', bodyOf({ online: -1, changes: 1 })), null);
 });
 
+const burst = {
+  talkgroup_id: '00000001-0000-4000-8000-000000000001',
+  ...{ session: 2000, burst: 1, user_id: '00000002-0000-4000-8000-000000002000', username: 'bob' },
+  ...{ priority: 1, emergency: false, started_at: '2026-11-23T08:00:00.000Z', frames: 0, sequence: 0 },
+};
+
+t.test('a body is read without fields that are not known, at any depth', async (t) => {
+  const more = { type: 'GOAWAY', event: 77, filler: 'x' };
+  const settings = { revision: 1, floor_mode: 'open', max_talk_ms: 0 };
+  t.strictSame(readBody('started', bodyOf({ ...burst, ...more, settings: { ...settings, ...more } })), {
+    ...burst,
+    settings,
+  });
+  const held = { number: 1, seq: 0, online: 0 };
+  t.strictSame(
+    readBody(
+      'here',
+      bodyOf({
+        talkgroups: [{ ...held, ...more, bursts: [{ ...burst, ...more }], isWhole: true }],
+        none: [],
+      }),
+    ),
+    { talkgroups: [{ ...held, bursts: [burst], isWhole: true }], none: [] },
+  );
+  const codec = { name: 'codec2', sample_rate: 8000, frame_ms: 20, channels: 1 };
+  t.strictSame(readBody('started', bodyOf({ ...burst, codec })), { ...burst, codec }, 'as on one relay');
+});
+
+t.test('no text and no list of a body is longer than it may be', async (t) => {
+  const long = 'x'.repeat(257);
+  t.ok(readBody('started', bodyOf({ ...burst, username: long.slice(1) })));
+  t.equal(readBody('started', bodyOf({ ...burst, username: long })), null);
+  const codec = { name: 'codec2', sample_rate: 8000, frame_ms: 20, channels: 1 };
+  t.equal(readBody('started', bodyOf({ ...burst, codec: { ...codec, name: long } })), null);
+  t.equal(readBody('started', bodyOf({ ...burst, codec: { ...codec, filler: long } })), null);
+  const nested = '['.repeat(100_000) + ']'.repeat(100_000);
+  const text = JSON.stringify({ ...burst, codec: { ...codec, filler: 0 } }).replace(
+    '"filler":0',
+    `"filler":${nested}`,
+  );
+  t.equal(readBody('started', Buffer.from(text)), null);
+  const member = { session: 1, user_id: burst.user_id, username: 'bob', site: 'depot' };
+  const roster = { online: 1, changes: 1, joined: [member], left: [] };
+  t.ok(readBody('roster', bodyOf(roster)));
+  for (const over of [{ username: long }, { site: long }])
+    t.equal(readBody('roster', bodyOf({ ...roster, joined: [{ ...member, ...over }] })), null);
+  const unsaved = {
+    ...{ emergency_id: burst.talkgroup_id, talkgroup_id: burst.talkgroup_id, user_id: burst.user_id },
+    ...{ username: 'bob', state: 'raised', raised_at: burst.started_at },
+  };
+  t.ok(readBody('emergencies', bodyOf({ emergencies: [unsaved], isWhole: true })));
+  t.equal(
+    readBody('emergencies', bodyOf({ emergencies: [{ ...unsaved, username: long }], isWhole: true })),
+    null,
+  );
+  const many = <One>(count: number, one: One) => Array.from({ length: count }, () => one);
+  const held = { number: 1, seq: 0, online: 0 };
+  const tooMany = {
+    beacon: { heard: many(257, [1, 0, 0]) },
+    hold: { talkgroups: many(10_001, held) },
+    here: { talkgroups: [], none: many(10_001, 1) },
+    membersTold: { ask: 1, members: many(1001, member), more: false },
+  };
+  for (const [name, body] of Object.entries(tooMany))
+    t.equal(readBody(name as keyof typeof tooMany, bodyOf(body)), null, name);
+  const here = { ...held, bursts: many(1001, burst), isWhole: true };
+  t.equal(readBody('here', bodyOf({ talkgroups: [here], none: [] })), null);
+});
+
 t.test('a long list is told in pieces, all of it and in order', async (t) => {
   const texts = Array.from({ length: 3000 }, (_, number) =>
     JSON.stringify({ number, seq: 0, online: 0, bursts: [], isWhole: true, filler: 'x'.repeat(number) }),

@@ -7,6 +7,7 @@ import type { Emergencies, Settings, UnsavedEmergency } from './bodies.js';
 
 /** A talkgroup with receivers here. */
 export interface Shared {
+  readonly id: string;
   readonly number: number;
   readonly floorMode: FloorMode;
   readonly feed: {
