@@ -30,19 +30,19 @@ t.test('a header is read as it was written', async (t) => {
       u32,
       fc.constantFrom(...Object.values(kinds)),
       (relay, seq, at, index, kind) => {
-        const bytes = new HeaderWriter(relay).write(kind, seq, at, index);
+        const bytes = new HeaderWriter(relay, relay ^ 5).write(kind, seq, at, index);
         const header = newHeader();
         t.equal(bytes.byteLength, HEADER_BYTES);
         return (
           readHeader(bytes, header) &&
-          [header.kind, header.relay, header.seq, header.at, header.index].join() ===
-            [kind, relay, seq, at, index].join()
+          [header.kind, header.relay, header.seq, header.at, header.index, header.database].join() ===
+            [kind, relay, seq, at, index, (relay ^ 5) >>> 0].join()
         );
       },
     ),
     { numRuns: 200 },
   );
-  const bytes = new HeaderWriter(1).write(kinds.frame, 1, 0, 1).slice();
+  const bytes = new HeaderWriter(1, 1).write(kinds.frame, 1, 0, 1).slice();
   t.notOk(readHeader(bytes.subarray(1), newHeader()), 'too short');
   bytes[1] = 0x20;
   t.notOk(readHeader(bytes, newHeader()), 'another version');
