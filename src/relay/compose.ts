@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import type { VerifyToken } from '../auth/tokens.js';
 import type { Config } from '../config/config.js';
+import { refuse } from '../config/refusal.js';
 import type { Database } from '../db/client.js';
 import { deadlineIn, READ_MS_MAX, REQUEST_MS } from '../db/deadline.js';
 import { noticeOf } from '../db/notice.js';
@@ -15,6 +16,7 @@ import { ConfigError } from '../errors.js';
 import { openFixIntake } from '../gps/counts.js';
 import { certificateFiles } from '../tls/certificate.js';
 import type { Bus } from './cluster/bus.js';
+import type { NatsBus } from './cluster/nats.js';
 import { createRelay } from './hub/relay.js';
 import type { RelayFigures, RelaySide } from './relay-side.js';
 import { refOf } from './requests/read.js';
@@ -144,19 +146,25 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
     nowMs: () => performance.now(),
   });
 
-  /** Rejects when the server rejects the credentials. */
+  /** Rejects when the credentials cannot be read, or a server refuses them, the subjects or our longest message. */
   async function openBus(urls: string): Promise<void> {
     const file = config.NATS_CREDENTIALS_FILE;
     const credentials = file === undefined ? null : await readFile(file);
     const { openNats } = await import('./cluster/nats.js'); // loaded with NATS_URL only
     if (isClosing) return;
-    const opened = openNats({
-      urls,
-      credentials,
-      prefix: `${config.NATS_PREFIX}.1`, // the version of what the relays say to each other
-      name: `talkgroup-radio ${hostname()} ${process.pid}`,
-      log,
-    });
+    let opened: NatsBus;
+    try {
+      opened = openNats({
+        urls,
+        credentials,
+        prefix: `${config.NATS_PREFIX}.1`, // the version of what the relays say to each other
+        name: `talkgroup-radio ${hostname()} ${process.pid}`,
+        log,
+      });
+    } catch {
+      // Expected: a file with something else. The library names no part of it that would help.
+      refuse('NATS_CREDENTIALS_FILE', file);
+    }
     bus = opened;
     const reason = await opened.rejected;
     if (reason === null) return;

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { bodyOf, bodyOfPiece, piecesOf, readBody } from '../../src/relay/cluster/bodies.js';
+import { EVERY_RELAY } from '../../src/relay/cluster/bus.js';
 import { PeerClock } from '../../src/relay/cluster/clock.js';
 import {
   HEADER_BYTES,
@@ -13,6 +14,7 @@ import {
   waysBetween,
   wholeMs,
 } from '../../src/relay/cluster/header.js';
+import { createOutbox } from '../../src/relay/cluster/outbox.js';
 import { BEACON_MS, DOWN_MS, PEERS_MAX, Peers } from '../../src/relay/cluster/peers.js';
 import { ReachJudge } from '../../src/relay/cluster/reach.js';
 
@@ -235,6 +237,29 @@ t.test('the shortest round trip of the last 2 s counts, and a frame searches for
   for (let frame = 0; frame < 10; frame++) clock.delayMs(3000, 3000);
   Object.assign(Array.prototype, { filter, reduce });
   t.equal(searches, 0);
+});
+
+t.test('a message that the network refuses is dropped alone', async (t) => {
+  const sent: number[] = [];
+  let [turns, failures] = [0, 0];
+  const outbox = createOutbox(
+    (_subject, bytes) => {
+      if (bytes.byteLength === 2) throw new Error('too long');
+      sent.push(bytes.byteLength);
+    },
+    {
+      flushed() {
+        turns++;
+      },
+      failed() {
+        failures++;
+      },
+    },
+  );
+  for (const bytes of [1, 2, 3]) outbox.put(EVERY_RELAY, new Uint8Array(bytes), new Uint8Array(0));
+  outbox.flush();
+  outbox.flush();
+  t.strictSame([sent, turns, failures], [[1, 3], 1, 1]);
 });
 
 t.test('a relay is up when both hear each other, and down without beacons', async (t) => {
