@@ -33,7 +33,7 @@ export const clusterFamilies: readonly Family[] = [
   ),
   counter(
     'talkgroup_bus_dropped_total',
-    'Messages to other nodes that were not sent: not connected, too much to send, or refused by the connection',
+    'Messages to other nodes that were not sent: not connected, too much to send, or rejected by the connection',
     shared(({ bus }) => by('reason', bus.dropped)),
     ['reason'],
   ),

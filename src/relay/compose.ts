@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import type { VerifyToken } from '../auth/tokens.js';
 import type { Config } from '../config/config.js';
-import { refuse } from '../config/refusal.js';
 import type { Database } from '../db/client.js';
 import { deadlineIn, READ_MS_MAX, REQUEST_MS } from '../db/deadline.js';
 import { noticeOf } from '../db/notice.js';
@@ -16,7 +15,6 @@ import { ConfigError } from '../errors.js';
 import { openFixIntake } from '../gps/counts.js';
 import { certificateFiles } from '../tls/certificate.js';
 import type { Bus } from './cluster/bus.js';
-import type { NatsBus } from './cluster/nats.js';
 import { createRelay } from './hub/relay.js';
 import type { RelayFigures, RelaySide } from './relay-side.js';
 import { refOf } from './requests/read.js';
@@ -150,21 +148,19 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
   async function openBus(urls: string): Promise<void> {
     const file = config.NATS_CREDENTIALS_FILE;
     const credentials = file === undefined ? null : await readFile(file);
-    const { openNats } = await import('./cluster/nats.js'); // loaded with NATS_URL only
+    const { areCredentials, openNats } = await import('./cluster/nats.js'); // loaded with NATS_URL only
     if (isClosing) return;
-    let opened: NatsBus;
-    try {
-      opened = openNats({
-        urls,
-        credentials,
-        prefix: `${config.NATS_PREFIX}.1`, // the version of what the relays say to each other
-        name: `talkgroup-radio ${hostname()} ${process.pid}`,
-        log,
-      });
-    } catch {
-      // Expected: a file with something else. The library names no part of it that would help.
-      refuse('NATS_CREDENTIALS_FILE', file);
-    }
+    if (credentials !== null && !areCredentials(credentials))
+      throw new ConfigError(
+        `NATS_CREDENTIALS_FILE must be the path of a readable credentials file, got "${file}"`,
+      );
+    const opened = openNats({
+      urls,
+      credentials,
+      prefix: `${config.NATS_PREFIX}.1`, // the version of what the relays say to each other
+      name: `talkgroup-radio ${hostname()} ${process.pid}`,
+      log,
+    });
     bus = opened;
     const reason = await opened.rejected;
     if (reason === null) return;

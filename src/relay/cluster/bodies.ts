@@ -4,7 +4,7 @@ import { Compile } from 'typebox/compile';
 import { Codec, Emergency, Id, Int, Member, RunningTalker, U32 } from '../../protocol/bodies.js';
 import { ends, floorModes } from '../../protocol/codes.js';
 
-// Every text and every list has a bound, whoever sends it: what another relay says reaches clients.
+// Every text and every list has a bound, because what another relay says reaches clients.
 /** UTF-16 units of a name or site: twice the characters that a name may have. */
 const Name = Type.String({ maxLength: 256 });
 /** Bytes of a codec as JSON, as for clients. What it has beside its known fields is passed on, as to clients of one relay. */

@@ -58,7 +58,7 @@ export class HeaderWriter {
     this.view.setUint32(28, database);
   }
 
-  /** The bus was connected so many times. */
+  /** `connections` counts how often the bus has been connected. */
   setWay(connections: number): void {
     this.view.setUint16(2, connections % 2 ** 16);
   }

@@ -86,14 +86,21 @@ export function withLast(servers: readonly string[], last: string): string[] {
   return [...servers.filter((host) => host !== last), last];
 }
 
-/** Throws when the credentials cannot be read. */
+/** Whether the content of a credentials file can be read: a JWT and a seed that signs. */
+export function areCredentials(content: Uint8Array): boolean {
+  try {
+    credsAuthenticator(content)('nonce');
+    return true;
+  } catch {
+    return false; // expected: a file with something else
+  }
+}
+
 export function connectionOf({ urls, credentials, name }: Connecting): ConnectionOptions {
   const servers = serversOf(urls);
   const [first] = servers;
   const user = decodeURIComponent(first?.username ?? '');
   const pass = decodeURIComponent(first?.password ?? '');
-  const authenticator = credentials === null ? null : credsAuthenticator(credentials);
-  authenticator?.('nonce');
   return {
     name,
     noEcho: true,
@@ -107,7 +114,7 @@ export function connectionOf({ urls, credentials, name }: Connecting): Connectio
     timeout: 2000,
     ignoreAuthErrorAbort: true,
     ...(servers.some(({ protocol }) => protocol === 'tls:') && { tls: {} }),
-    ...(authenticator !== null && { authenticator }),
+    ...(credentials !== null && { authenticator: credsAuthenticator(credentials) }),
     // A user without a password is a token, as in every other client.
     ...(user !== '' && (pass === '' ? { token: user } : { user, pass })),
   };

@@ -2,6 +2,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect, type NatsConnection, type Subscription } from '@nats-io/transport-node';
 import { type Bus, newBusCounts, type Subject } from './bus.js';
+
+export { areCredentials } from './nats-servers.js';
+
 import { checkConnection, connectionOf, faultOf, hostsOf, shuffled, withLast } from './nats-servers.js';
 import { createOutbox } from './outbox.js';
 
@@ -23,7 +26,7 @@ export interface NatsOptions {
 
 /** Bytes that the server has not confirmed, beyond which messages are dropped: seconds of audio of a large fleet. */
 export const UNCONFIRMED_BYTES_MAX = 4 * 1024 * 1024;
-/** The server is asked to confirm once so many bytes were sent: a question costs as much as a frame. */
+/** Bytes after which the server is asked to confirm: a question costs as much as a frame. */
 const CONFIRM_BYTES = 64 * 1024;
 /** Between two rounds of all servers, and after a connection that lasted no longer (ms). */
 const AGAIN_MS = 250;
@@ -45,7 +48,7 @@ export interface NatsBus extends Bus {
   readonly rejected: Promise<string | null>;
 }
 
-/** Answers at once, and throws when the credentials cannot be read. The bus is down until a server answers, and tries for as long as it is open. */
+/** Answers at once. The bus is down until a server answers, and tries for as long as it is open. */
 export function openNats(options: NatsOptions): NatsBus {
   const { prefix, log } = options;
   const counts = newBusCounts();
@@ -83,8 +86,8 @@ export function openNats(options: NatsOptions): NatsBus {
         if (unconfirmed >= CONFIRM_BYTES && !isConfirming) void confirm();
       },
       failed(error) {
-        counts.dropped.refused++;
-        tell(error, 'bus message refused');
+        counts.dropped.rejected++;
+        tell(error);
       },
     },
   );
@@ -222,11 +225,12 @@ export function openNats(options: NatsOptions): NatsBus {
   }
 
   /** Each kind of fault once, until the bus was up: a refusal comes for every message. A server that is away is no error. */
-  function tell(error: unknown, event = 'NATS rejected the connection'): void {
+  function tell(error: unknown): void {
     const { kind, reason, isRefusal } = faultOf(error);
     if (told.has(kind) || isClosed) return;
     told.add(kind);
-    if (isRefusal) log.error({ reason }, event);
+    if (kind === 'message') log.error({ reason }, 'bus message rejected');
+    else if (isRefusal) log.error({ reason }, 'NATS rejected the connection');
     else log.warn({ reason }, 'waiting for NATS');
   }
 

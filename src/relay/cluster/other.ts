@@ -173,7 +173,7 @@ export class Other<Talkgroup extends Shared> {
     if (settings !== undefined) this.services.stage.settled(this.services.talkgroup, settings);
   }
 
-  /** So many sessions are there. Who came or left is not said. */
+  /** The number of sessions there. Which ones came or left is not said. */
   counts(count: Omit<Count, 'changes'> & Partial<Count>): void {
     const { online, changes = this.changes, watches = false, settings } = count;
     this.settle(settings);
