@@ -45,7 +45,7 @@ export class MemberAsks {
     if (one.relays.size === 0) one.done();
   }
 
-  /** Nobody waits any longer. */
+  /** Ends all waiting, with the answers that have come. */
   close(): void {
     for (const { done } of [...this.waiting.values()]) done();
   }

@@ -17,6 +17,8 @@ import { createStreams, type Streams } from './streams.js';
 export interface ClusterOptions<Talkgroup extends Shared> {
   /** Id of this relay: no other relay ever has it. */
   readonly relay: number;
+  /** Tag (u32) of the database that gave the id. The same at its other relays, and another one at those of another. */
+  readonly database: number;
   readonly bus: Bus;
   readonly stage: Stage<Talkgroup>;
   /** Monotonic ms. */
@@ -31,6 +33,8 @@ export interface ClusterOptions<Talkgroup extends Shared> {
 
 /** Time (ms) between two beacons that answer others. */
 const REPLY_MS = 20;
+/** Other databases that are logged. */
+const REFUSED_MAX = 16;
 
 export interface Cluster<Talkgroup extends Shared> {
   /** A session is about to get their events. Resolves when the other relays have said what they have. null: at once. */
@@ -62,9 +66,9 @@ export interface Cluster<Talkgroup extends Shared> {
 export function createCluster<Talkgroup extends Shared>(
   options: ClusterOptions<Talkgroup>,
 ): Cluster<Talkgroup> {
-  const { relay, bus, stage, nowMs, fairMs, log } = options;
+  const { relay, database, bus, stage, nowMs, fairMs, log } = options;
   const counts = newClusterCounts();
-  const writer = new HeaderWriter(relay);
+  const writer = new HeaderWriter(relay, database);
   writer.setWay(bus.counts.ups);
   const peers = new Peers(relay);
   const header = newHeader();
@@ -85,6 +89,7 @@ export function createCluster<Talkgroup extends Shared>(
     listen: (stream) =>
       subscribe(talkgroupSubject(stream.talkgroup.number), (bytes) => receiveAboutTalkgroup(stream, bytes)),
   });
+  const refused = new Set<number>();
   let repliedAtMs = Number.NEGATIVE_INFINITY;
   let isSampling = false;
   const judge = new ReachJudge(nowMs());
@@ -110,12 +115,24 @@ export function createCluster<Talkgroup extends Shared>(
     }
   }
 
+  /** Two services use the same subjects: each would play the speech of the other. Told once per database. */
+  function refuseDatabase(): void {
+    counts.otherDatabase++;
+    if (refused.has(header.database) || refused.size >= REFUSED_MAX) return;
+    refused.add(header.database);
+    log.error(
+      { relay: header.relay, database: header.database, ownDatabase: database },
+      'relay of another database on the same NATS subjects: give each service a NATS_PREFIX of its own',
+    );
+  }
+
   /** A server that was left may send what it still has, also back to this relay, which it does not know any more. */
   const isOver = () => header.relay === relay || peers.isOvertaken(header.relay, header.way, nowMs());
 
   const subscribe = (subject: Subject, receive: (bytes: Uint8Array) => void) =>
     bus.subscribe(subject, (bytes) => {
       if (isClosed || !readHeader(bytes, header)) counts.unreadable++;
+      else if (header.database !== database) refuseDatabase();
       else if (isOver()) counts.overtaken++;
       else guarded(receive, bytes);
     });

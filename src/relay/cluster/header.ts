@@ -1,14 +1,15 @@
-// Reads and writes the 28 bytes before every message between relays. Behind them is a frame as clients get it, or JSON.
+// Reads and writes the 32 bytes before every message between relays. Behind them is a frame as clients get it, or JSON.
 //
 //  0 u8   kind              12 u32  at, the sender's monotonic clock in ms
 //  1 u8   version, flags    16 u32  turn: 0, this version has none
 //  2 u16  way, see below    20 u32  index of a frame in its burst, from 1; of `ended` the number of frames
 //  4 u32  the sender's id   24 u32  home of the turn: 0
 //  8 u32  seq, number of the message among the sender's about the talkgroup, from 1; else 0
+//                           28 u32  tag of the sender's database: ids of relays are unique in one database only
 //
 // The way is the number of the sender's connection to the bus, modulo 2^16. Messages of an earlier one may come later.
 
-export const HEADER_BYTES = 28;
+export const HEADER_BYTES = 32;
 const VERSION = 0x10;
 const VERSION_MASK = 0xf0;
 
@@ -41,21 +42,23 @@ export interface Header {
   seq: number;
   at: number;
   index: number;
+  database: number;
 }
 
-export const newHeader = (): Header => ({ kind: 0, way: 0, relay: 0, seq: 0, at: 0, index: 0 });
+export const newHeader = (): Header => ({ kind: 0, way: 0, relay: 0, seq: 0, at: 0, index: 0, database: 0 });
 
 /** A buffer for the headers of one sender, written over and over: the bus copies it. */
 export class HeaderWriter {
   readonly bytes = new Uint8Array(HEADER_BYTES);
   private readonly view = new DataView(this.bytes.buffer);
 
-  constructor(relay: number) {
+  constructor(relay: number, database: number) {
     this.view.setUint8(1, VERSION);
     this.view.setUint32(4, relay);
+    this.view.setUint32(28, database);
   }
 
-  /** The bus was connected so many times. */
+  /** `connections` counts how often the bus has been connected. */
   setWay(connections: number): void {
     this.view.setUint16(2, connections % 2 ** 16);
   }
@@ -82,6 +85,7 @@ export function readHeader(bytes: Uint8Array, header: Header): boolean {
   header.seq = view.getUint32(8);
   header.at = view.getUint32(12);
   header.index = view.getUint32(20);
+  header.database = view.getUint32(28);
   return true;
 }
 

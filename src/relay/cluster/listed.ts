@@ -37,6 +37,7 @@ export class Listed<Talkgroup extends Shared> {
     this.heardAtMs = nowMs;
     const listed = new Set<string>();
     for (const told of emergencies) {
+      if (told.talkgroup_id !== talkgroup.id) continue;
       const id = told.emergency_id;
       listed.add(id);
       if (this.ids.has(id) || this.ids.size < LISTED_MAX)

@@ -114,7 +114,7 @@ export class Other<Talkgroup extends Shared> {
 
   private started({ seq }: Header, body: Uint8Array, nowMs: number): boolean {
     const started = readBody('started', body);
-    if (started === null) return false;
+    if (started === null || started.talkgroup_id !== this.services.talkgroup.id) return false;
     const { settings, ...burst } = started;
     this.settle(settings);
     this.begin(burst, seq, nowMs);
@@ -125,7 +125,8 @@ export class Other<Talkgroup extends Shared> {
     const { talkgroup, stage } = this.services;
     const { session, burst, frames } = started;
     const before = this.bursts.get(session);
-    if (before?.burst === burst || talkgroup.floorMode !== 'open') return;
+    if (before?.burst === burst || talkgroup.floorMode !== 'open' || started.talkgroup_id !== talkgroup.id)
+      return;
     // The end of the one before was lost.
     if (before !== undefined) this.end(session, before, 'disconnected');
     const played = stage.begin(talkgroup, started, nowMs);
@@ -172,7 +173,7 @@ export class Other<Talkgroup extends Shared> {
     if (settings !== undefined) this.services.stage.settled(this.services.talkgroup, settings);
   }
 
-  /** So many sessions are there. Who came or left is not said. */
+  /** The number of sessions there. Which ones came or left is not said. */
   counts(count: Omit<Count, 'changes'> & Partial<Count>): void {
     const { online, changes = this.changes, watches = false, settings } = count;
     this.settle(settings);

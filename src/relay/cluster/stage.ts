@@ -7,6 +7,7 @@ import type { Emergencies, Settings, UnsavedEmergency } from './bodies.js';
 
 /** A talkgroup with receivers here. */
 export interface Shared {
+  readonly id: string;
   readonly number: number;
   readonly floorMode: FloorMode;
   readonly feed: {
@@ -23,7 +24,7 @@ export interface Shared {
 export interface PlayedBurst {
   /** One frame in a buffer of its own, as its relay stamped it. `index` counts the frames of the burst from 1. */
   frame(message: ArrayBuffer, index: number, nowMs: number): void;
-  /** So many frames of it were lost between the relays, or came too late. */
+  /** This number of its frames was lost between the relays, or came too late. */
   missed(frames: number, nowMs: number): void;
   end(code: EndCode, ended: { readonly durationMs: number | null; readonly frames: number }): void;
   /** The talkgroup has no receiver here any more. */

@@ -112,7 +112,7 @@ export const talkEnded = (talk: Talk, event: number, code: EndCode, durationMs: 
 
 /** A burst of another relay, without what only a snapshot has. */
 export const remoteStarted = ({ frames, sequence, ...talker }: RunningTalker, event: number) =>
-  textOf({ type: 'TALK_STARTED', event, ...talker });
+  textOf({ ...talker, type: 'TALK_STARTED', event }); // whatever the other relay said
 
 export const remoteEnded = (
   { talkgroup_id, session, burst }: RunningTalker,

@@ -159,7 +159,7 @@ export function createWorld(count: number, random: Random) {
             return true;
           },
         },
-        writer: new HeaderWriter(number),
+        writer: new HeaderWriter(number, 1),
         stage: {
           online: () => 1,
           running: () => [],
