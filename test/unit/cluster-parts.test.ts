@@ -231,3 +231,20 @@ t.test('the server of the bus is in doubt when no relay at all is heard over it'
   for (const relay of [1, 2]) left.peers.left(relay);
   t.strictSame(doubts(left, 6000), [], 'they said that they end');
 });
+
+t.test('a relay that hears us no longer is down, and up again when it does', async (t) => {
+  const peers = new Peers(1);
+  const now = { nowMs: 1000, fairMs: 1000 };
+  t.equal(peers.heard(2, { heard: [[1, 990, 5]] }, sent(1), now), 'up');
+  t.equal(peers.heard(2, { heard: [] }, sent(2), now), 'down');
+  t.equal(peers.isUp(2), false);
+  t.equal(peers.reach, 'alone');
+  t.equal(peers.heard(2, { heard: [] }, sent(3), now), 'one_way');
+  t.equal(peers.heard(2, { heard: [[1, 999, 0]] }, sent(4), now), 'up');
+  t.equal(peers.reach, 'whole');
+  for (let ms = 2000; ms < 70_000; ms += 1000) {
+    peers.heard(2, { heard: [] }, sent(5), { nowMs: ms, fairMs: ms });
+    peers.expire({ nowMs: ms, fairMs: ms });
+  }
+  t.equal(peers.reach, 'alone', 'missed as long as it is heard and does not hear us');
+});

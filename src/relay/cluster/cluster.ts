@@ -162,6 +162,7 @@ export function createCluster<Talkgroup extends Shared>(
   function hear(from: number, body: Beacon): void {
     const news = peers.heard(from, body, header, now());
     if (news === 'known') return;
+    if (news === 'down') lose(from, true);
     if (news === 'up') {
       log.info({ relay: from }, 'relay reached');
       for (const number of streams.numbers()) ask(from, number);
