@@ -165,7 +165,7 @@ export function createCluster<Talkgroup extends Shared>(
     if (news === 'down') lose(from, true);
     if (news === 'up') {
       log.info({ relay: from }, 'relay reached');
-      for (const number of streams.numbers()) ask(from, number);
+      questions.askAll(from, streams.numbers());
     }
     // It hears us sooner, and so do those that came at the same time.
     if (nowMs() - repliedAtMs < REPLY_MS) return;
@@ -192,6 +192,7 @@ export function createCluster<Talkgroup extends Shared>(
     }
     if (isInDoubt) bus.doubt();
     streams.tick(at.nowMs);
+    questions.tick();
   }
 
   const ends = [subscribe(relaySubject(relay), receiveForUs), subscribe(EVERY_RELAY, receiveForAll)];
@@ -202,7 +203,7 @@ export function createCluster<Talkgroup extends Shared>(
     writer.setWay(bus.counts.ups);
     beacon();
     // What was said meanwhile is lost, on both sides.
-    for (const other of peers.up) for (const number of streams.numbers()) ask(other, number);
+    for (const other of peers.up) questions.askAll(other, streams.numbers());
   });
   beacon();
 
