@@ -17,12 +17,21 @@ const Settings = Type.Object({
   max_talk_ms: Int,
 });
 
-/** A burst that began, or that is running. */
-export type Started = Static<typeof Started>;
-const Started = Type.Object({ ...RunningTalker.properties, settings: Type.Optional(Settings) });
-
 export type Ended = Static<typeof Ended>;
 const Ended = Type.Object({ session: U32, burst: U32, code: Type.Enum(ends), duration_ms: Int });
+
+/** The same, said once more. */
+export type Past = Static<typeof Past>;
+const Past = Type.Object({ ...Ended.properties, frames: U32 });
+
+/** A burst that began, or that is running. */
+export type Started = Static<typeof Started>;
+const Started = Type.Object({
+  ...RunningTalker.properties,
+  settings: Type.Optional(Settings),
+  /** The burst of the session before it, if that has ended lately. */
+  previous: Type.Optional(Past),
+});
 
 /** `online` counts sessions of the sender. */
 const counted = {
@@ -91,6 +100,8 @@ const Here = Type.Object({
       isWhole: Type.Boolean(),
       /** Not told by relays of earlier versions. */
       unsaved: Type.Optional(Emergencies),
+      /** Bursts that have ended lately. Not told by relays of earlier versions. */
+      ended: Type.Optional(Type.Array(Past)),
     }),
   ),
   none: Type.Array(U32),

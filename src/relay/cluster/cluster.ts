@@ -7,6 +7,7 @@ import { type Bus, EVERY_RELAY, relaySubject, type Subject, talkgroupSubject } f
 import { Stalls } from './clock.js';
 import { type ClusterFigures, newClusterCounts } from './counts.js';
 import { HEADER_BYTES, HeaderWriter, type Kind, kinds, newHeader, readHeader } from './header.js';
+import { readListing } from './listing.js';
 import { BEACON_MS, Peers } from './peers.js';
 import { createQuestions } from './questions.js';
 import { ReachJudge } from './reach.js';
@@ -84,6 +85,9 @@ export function createCluster<Talkgroup extends Shared>(
     up: () => peers.up,
     listen: (stream) =>
       subscribe(talkgroupSubject(stream.talkgroup.number), (bytes) => receiveAboutTalkgroup(stream, bytes)),
+    list: (listing) => {
+      if (bus.isUp && peers.up.length > 0) say(EVERY_RELAY, kinds.listing, listing);
+    },
   });
   let repliedAtMs = Number.NEGATIVE_INFINITY;
   let isSampling = false;
@@ -148,10 +152,17 @@ export function createCluster<Talkgroup extends Shared>(
   function receiveForAll(bytes: Uint8Array): void {
     const { kind, relay: from } = header;
     if (kind === kinds.leave) return lose(from, peers.left(from));
+    if (kind === kinds.listing) return receiveListing(from, bytes.subarray(HEADER_BYTES));
     if (kind === kinds.notice) return receiveNotice(from, bytes.subarray(HEADER_BYTES));
     const body = kind === kinds.beacon ? readBody('beacon', bytes.subarray(HEADER_BYTES)) : null;
     if (body === null) counts.unreadable++;
     else hear(from, body);
+  }
+
+  function receiveListing(from: number, body: Uint8Array): void {
+    const at = nowMs();
+    if (!peers.isUp(from)) counts.strange++;
+    else if (!readListing(body, (number, seq) => streams.listed(from, number, seq, at))) counts.unreadable++;
   }
 
   function receiveNotice(from: number, body: Uint8Array): void {
