@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
 import { eventually } from '../helpers/eventually.js';
-import { PLACES } from '../helpers/network/nats-cluster.js';
+import { PLACES, type Place } from '../helpers/network/nats-cluster.js';
 import { unless } from '../helpers/programs.js';
 import { figure, threeNodes } from '../helpers/service/three-nodes.js';
 
@@ -12,6 +12,17 @@ t.test('nodes and servers that die or freeze', { skip: unless('nats-server') }, 
   const three = await threeNodes(t);
   const { nats, node, station, metric } = three;
   const others = (at: number) => PLACES.filter((one) => one !== at);
+
+  /** Resolves in the middle of a burst of this node: without one, or with its end on the way, none would be cut off. */
+  const isTalking = (at: Place) =>
+    eventually(() => {
+      for (const other of others(at)) {
+        const { session } = station(at).talker;
+        const burst = station(other).ear.bursts.findLast((one) => one.session === session);
+        const heard = burst?.indices.length ?? 0;
+        if (burst?.end !== null || heard < 3 || heard > 20) throw new Error('not in the middle of a burst');
+      }
+    });
 
   t.test(
     'a NATS server that is killed costs some frames, told as missed, and no change of reach',
@@ -59,6 +70,7 @@ t.test('nodes and servers that die or freeze', { skip: unless('nats-server') }, 
   t.test('a node that freezes: its bursts end elsewhere, and begin again when it goes on', async (t) => {
     for (const at of PLACES) {
       const { session } = station(at).talker;
+      await isTalking(at);
       const frozenAtMs = performance.now();
       node(at).signal('SIGSTOP');
       const ended = await Promise.all(
@@ -85,14 +97,7 @@ t.test('nodes and servers that die or freeze', { skip: unless('nats-server') }, 
   t.test('a node that is killed: its bursts end elsewhere, and its radios come back', async (t) => {
     for (const at of PLACES) {
       const { session } = station(at).talker;
-      // In the middle of a burst: the end of one may be on its way when its node is killed.
-      await eventually(() => {
-        for (const other of others(at)) {
-          const burst = station(other).ear.bursts.findLast((one) => one.session === session);
-          const heard = burst?.indices.length ?? 0;
-          if (burst?.end !== null || heard < 3 || heard > 20) throw new Error('not in the middle of a burst');
-        }
-      });
+      await isTalking(at);
       const killedAtMs = performance.now();
       node(at).signal('SIGKILL');
       await node(at).exit();
