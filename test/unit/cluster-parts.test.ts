@@ -1,6 +1,7 @@
 // The parts that relays reach each other by: headers, clocks, beacons, and bodies made of any bytes.
 import fc from 'fast-check';
 import t from 'tap';
+import { AGAIN_MS, Asking, PART_MAX } from '../../src/relay/cluster/asking.js';
 import { bodyOf, bodyOfPiece, piecesOf, readBody } from '../../src/relay/cluster/bodies.js';
 import { PeerClock } from '../../src/relay/cluster/clock.js';
 import {
@@ -248,3 +249,32 @@ t.test('a relay that hears us no longer is down, and up again when it does', asy
   }
   t.equal(peers.reach, 'alone', 'missed as long as it is heard and does not hear us');
 });
+
+t.test(
+  'questions leave in parts, those that somebody waits for first, until they are answered',
+  async (t) => {
+    const asking = new Asking();
+    for (let number = 0; number < 2 * PART_MAX; number++) asking.addLater(1, number);
+    for (let number = 0; number < 10; number++) asking.addLater(2, number);
+    asking.add(2, 77);
+    const counts = (nowMs: number) => asking.take(nowMs).map(([relay, { length }]) => [relay, length]);
+    const first = new Map(asking.take(0));
+    t.strictSame(first.get(2), [77]);
+    t.equal(first.get(1)?.length, PART_MAX - 1);
+    t.strictSame(counts(10), [
+      [2, 10],
+      [1, PART_MAX - 10],
+    ]);
+    t.strictSame(counts(20), [[1, 11]]);
+    t.notOk(asking.isWaiting);
+    for (let number = 0; number < 2 * PART_MAX; number++) if (number !== 5) asking.answered(1, number);
+    asking.forget(2);
+    asking.repeat(AGAIN_MS - 1);
+    t.notOk(asking.isWaiting);
+    asking.repeat(AGAIN_MS);
+    t.strictSame(asking.take(AGAIN_MS), [[1, [5]]]);
+    asking.repeat(2 * AGAIN_MS);
+    asking.answered(1, 5);
+    t.notOk(asking.isWaiting, 'answered while it waits to be repeated');
+  },
+);
