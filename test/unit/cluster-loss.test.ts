@@ -51,7 +51,7 @@ t.test('a lost TALK_STARTED is asked for, and a lost TALK_ENDED found out', asyn
   ann.speaks('4', { end: true });
   await settled();
   t.strictSame(bob.heard('TALK_ENDED'), []);
-  t.match(await bob.hears('TALK_ENDED'), { code: 'disconnected', frames: 4 });
+  t.match(await bob.hears('TALK_ENDED'), { code: 'released', frames: 4 });
 });
 
 t.test('a frame that was on its way for too long is not played, and told as missed', async (t) => {

@@ -1,6 +1,7 @@
 // The parts that relays reach each other by: headers, clocks, beacons, and bodies made of any bytes.
 import fc from 'fast-check';
 import t from 'tap';
+import { AGAIN_MS, Asking, PART_MAX } from '../../src/relay/cluster/asking.js';
 import { bodyOf, bodyOfPiece, piecesOf, readBody } from '../../src/relay/cluster/bodies.js';
 import { EVERY_RELAY } from '../../src/relay/cluster/bus.js';
 import { PeerClock } from '../../src/relay/cluster/clock.js';
@@ -360,3 +361,49 @@ t.test('the server of the bus is in doubt when no relay at all is heard over it'
   for (const relay of [1, 2]) left.peers.left(relay);
   t.strictSame(doubts(left, 6000), [], 'they said that they end');
 });
+
+t.test('a relay that hears us no longer is down, and up again when it does', async (t) => {
+  const peers = new Peers(1);
+  const now = { nowMs: 1000, fairMs: 1000 };
+  t.equal(peers.heard(2, { heard: [[1, 990, 5]] }, sent(1), now), 'up');
+  t.equal(peers.heard(2, { heard: [] }, sent(2), now), 'down');
+  t.equal(peers.isUp(2), false);
+  t.equal(peers.reach, 'alone');
+  t.equal(peers.heard(2, { heard: [] }, sent(3), now), 'one_way');
+  t.equal(peers.heard(2, { heard: [[1, 999, 0]] }, sent(4), now), 'up');
+  t.equal(peers.reach, 'whole');
+  for (let ms = 2000; ms < 70_000; ms += 1000) {
+    peers.heard(2, { heard: [] }, sent(5), { nowMs: ms, fairMs: ms });
+    peers.expire({ nowMs: ms, fairMs: ms });
+  }
+  t.equal(peers.reach, 'alone', 'missed as long as it is heard and does not hear us');
+});
+
+t.test(
+  'questions leave in parts, those that somebody waits for first, until they are answered',
+  async (t) => {
+    const asking = new Asking();
+    for (let number = 0; number < 2 * PART_MAX; number++) asking.addLater(1, number);
+    for (let number = 0; number < 10; number++) asking.addLater(2, number);
+    asking.add(2, 77);
+    const counts = (nowMs: number) => asking.take(nowMs).map(([relay, { length }]) => [relay, length]);
+    const first = new Map(asking.take(0));
+    t.strictSame(first.get(2), [77]);
+    t.equal(first.get(1)?.length, PART_MAX - 1);
+    t.strictSame(counts(10), [
+      [2, 10],
+      [1, PART_MAX - 10],
+    ]);
+    t.strictSame(counts(20), [[1, 11]]);
+    t.notOk(asking.isWaiting);
+    for (let number = 0; number < 2 * PART_MAX; number++) if (number !== 5) asking.answered(1, number);
+    asking.forget(2);
+    asking.repeat(AGAIN_MS - 1);
+    t.notOk(asking.isWaiting);
+    asking.repeat(AGAIN_MS);
+    t.strictSame(asking.take(AGAIN_MS), [[1, [5]]]);
+    asking.repeat(2 * AGAIN_MS);
+    asking.answered(1, 5);
+    t.notOk(asking.isWaiting, 'answered while it waits to be repeated');
+  },
+);

@@ -39,6 +39,15 @@ const Settings = Type.Object({
   max_talk_ms: Int,
 });
 
+export type Ended = Static<typeof Ended>;
+const Ended = Type.Object({ session: U32, burst: U32, code: Type.Enum(ends), duration_ms: Int });
+
+/** Bursts of one talkgroup that a relay keeps for others which may have lost their last messages. The oldest is forgotten. */
+export const PAST_MAX = 64;
+/** The same, said once more. */
+export type Past = Static<typeof Past>;
+const Past = Type.Object({ ...Ended.properties, frames: U32 });
+
 /** A burst that began, or that is running. */
 export type Started = Static<typeof Started>;
 const Started = Type.Object({
@@ -46,10 +55,9 @@ const Started = Type.Object({
   username: Name,
   codec: Type.Optional(Format),
   settings: Type.Optional(Settings),
+  /** The burst of the session before it, if that has ended lately. */
+  previous: Type.Optional(Past),
 });
-
-export type Ended = Static<typeof Ended>;
-const Ended = Type.Object({ session: U32, burst: U32, code: Type.Enum(ends), duration_ms: Int });
 
 /** `online` counts sessions of the sender. */
 const counted = {
@@ -119,6 +127,8 @@ const Here = Type.Object({
       isWhole: Type.Boolean(),
       /** Not told by relays of earlier versions. */
       unsaved: Type.Optional(Emergencies),
+      /** Bursts that have ended lately. Not told by relays of earlier versions. */
+      ended: Type.Optional(Type.Array(Past, { maxItems: PAST_MAX })),
     }),
     { maxItems: TALKGROUPS_MAX },
   ),

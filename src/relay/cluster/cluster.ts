@@ -7,6 +7,7 @@ import { type Bus, EVERY_RELAY, relaySubject, type Subject, talkgroupSubject } f
 import { Stalls } from './clock.js';
 import { type ClusterFigures, newClusterCounts } from './counts.js';
 import { HEADER_BYTES, HeaderWriter, type Kind, kinds, newHeader, readHeader } from './header.js';
+import { readListing } from './listing.js';
 import { BEACON_MS, Peers } from './peers.js';
 import { createQuestions } from './questions.js';
 import { ReachJudge } from './reach.js';
@@ -88,6 +89,9 @@ export function createCluster<Talkgroup extends Shared>(
     up: () => peers.up,
     listen: (stream) =>
       subscribe(talkgroupSubject(stream.talkgroup.number), (bytes) => receiveAboutTalkgroup(stream, bytes)),
+    list: (listing) => {
+      if (bus.isUp && peers.up.length > 0) say(EVERY_RELAY, kinds.listing, listing);
+    },
   });
   const refused = new Set<number>();
   let repliedAtMs = Number.NEGATIVE_INFINITY;
@@ -165,10 +169,17 @@ export function createCluster<Talkgroup extends Shared>(
   function receiveForAll(bytes: Uint8Array): void {
     const { kind, relay: from } = header;
     if (kind === kinds.leave) return lose(from, peers.left(from));
+    if (kind === kinds.listing) return receiveListing(from, bytes.subarray(HEADER_BYTES));
     if (kind === kinds.notice) return receiveNotice(from, bytes.subarray(HEADER_BYTES));
     const body = kind === kinds.beacon ? readBody('beacon', bytes.subarray(HEADER_BYTES)) : null;
     if (body === null) counts.unreadable++;
     else hear(from, body);
+  }
+
+  function receiveListing(from: number, body: Uint8Array): void {
+    const at = nowMs();
+    if (!peers.isUp(from)) counts.strange++;
+    else if (!readListing(body, (number, seq) => streams.listed(from, number, seq, at))) counts.unreadable++;
   }
 
   function receiveNotice(from: number, body: Uint8Array): void {
@@ -179,9 +190,10 @@ export function createCluster<Talkgroup extends Shared>(
   function hear(from: number, body: Beacon): void {
     const news = peers.heard(from, body, header, now());
     if (news === 'known') return;
+    if (news === 'down') lose(from, true);
     if (news === 'up') {
       log.info({ relay: from }, 'relay reached');
-      for (const number of streams.numbers()) ask(from, number);
+      questions.askAll(from, streams.numbers());
     }
     // It hears us sooner, and so do those that came at the same time.
     if (nowMs() - repliedAtMs < REPLY_MS) return;
@@ -208,6 +220,7 @@ export function createCluster<Talkgroup extends Shared>(
     }
     if (isInDoubt) bus.doubt();
     streams.tick(at.nowMs);
+    questions.tick();
   }
 
   const ends = [subscribe(relaySubject(relay), receiveForUs), subscribe(EVERY_RELAY, receiveForAll)];
@@ -218,7 +231,7 @@ export function createCluster<Talkgroup extends Shared>(
     writer.setWay(bus.counts.ups);
     beacon();
     // What was said meanwhile is lost, on both sides.
-    for (const other of peers.up) for (const number of streams.numbers()) ask(other, number);
+    for (const other of peers.up) questions.askAll(other, streams.numbers());
   });
   beacon();
 

@@ -32,6 +32,7 @@ export const kinds = {
   beacon: 32,
   leave: 33,
   notice: 34,
+  listing: 35,
 } as const;
 export type Kind = (typeof kinds)[keyof typeof kinds];
 

@@ -57,11 +57,6 @@ export class Listed<Talkgroup extends Shared> {
     return this.ids.size > 0 && nowMs - this.heardAtMs >= OVERDUE_MS;
   }
 
-  /** The numbers of its messages begin anew. */
-  begin(): void {
-    for (const id of this.ids.keys()) this.ids.set(id, 0);
-  }
-
   /** The relay cannot be reached any more. */
   lost(): void {
     this.end('lost');

@@ -1,10 +1,11 @@
 // One other relay with receivers of a talkgroup: what it says there, and its bursts that are played here.
 import type { EndCode } from '../../protocol/codes.js';
 import { checkFrame, PAYLOAD_BYTES_MAX, readBurst, readSender, readTalkgroup } from '../../protocol/frame.js';
-import { type Count, type Here, readBody, type Started } from './bodies.js';
+import { type Count, type Here, type Hold, type Past, readBody, type Started } from './bodies.js';
 import type { ClusterCounts } from './counts.js';
 import { HEADER_BYTES, type Header, kinds } from './header.js';
 import { Listed } from './listed.js';
+import { UNLISTED_MS } from './listing.js';
 import type { PlayedBurst, Shared, Stage } from './stage.js';
 
 /** A frame that was on its way for longer (ms) is old speech: half of what a receiver may lag. */
@@ -43,8 +44,12 @@ export class Other<Talkgroup extends Shared> {
   watches = false;
   private changes = 0;
   private readonly services: OtherServices<Talkgroup>;
-  /** Of its last message. */
-  private seq = 0;
+  /** Of its last message. null: nothing has come of it. */
+  private seq: number | null = null;
+  /** Messages of it are missing. An answer that knows of this number, or a later one, makes up for them. 0: none is. */
+  private missingSeq = 0;
+  /** When it last showed that it has receivers. null: since the next watch. */
+  private listedAtMs: number | null = null;
   private askedAtMs = Number.NEGATIVE_INFINITY;
   /** It has told its running bursts once. */
   private isKnown = false;
@@ -61,17 +66,29 @@ export class Other<Talkgroup extends Shared> {
   /** A message of it about the talkgroup. `delayMs` is how long it was on its way. */
   receive(header: Header, bytes: Uint8Array, delayMs: number, nowMs: number): void {
     const { kind, seq } = header;
-    if (seq > this.seq + 1) this.ask(nowMs); // something is missing
-    if (seq > this.seq) this.seq = seq;
+    // What an answer told before is newer.
+    const isNews = this.hears(seq, seq - 1, nowMs);
     const body = bytes.subarray(HEADER_BYTES);
     if (kind === kinds.frame) return this.frame(header, body, delayMs, nowMs);
     const isRead =
       (kind === kinds.started && this.started(header, body, nowMs)) ||
       (kind === kinds.ended && this.ended(header, body, nowMs)) ||
-      (kind === kinds.count && this.counted(body)) ||
-      (kind === kinds.roster && this.rostered(body)) ||
+      (kind === kinds.count && this.counted(body, isNews)) ||
+      (kind === kinds.roster && this.rostered(body, isNews)) ||
       (kind === kinds.emergencies && this.emergencies.receive(body, seq, nowMs));
     if (!isRead) this.services.counts.unreadable++;
+  }
+
+  /** Its last message has the number `seq`, and those up to `wholeSeq` should have come. false: that is known. */
+  private hears(seq: number, wholeSeq: number, nowMs: number): boolean {
+    this.listedAtMs = nowMs;
+    if (this.seq !== null && seq <= this.seq) return false;
+    if (wholeSeq > (this.seq ?? 0)) {
+      this.missingSeq = wholeSeq;
+      this.ask(nowMs);
+    }
+    this.seq = seq;
+    return true;
   }
 
   private ask(nowMs: number): void {
@@ -115,21 +132,21 @@ export class Other<Talkgroup extends Shared> {
   private started({ seq }: Header, body: Uint8Array, nowMs: number): boolean {
     const started = readBody('started', body);
     if (started === null || started.talkgroup_id !== this.services.talkgroup.id) return false;
-    const { settings, ...burst } = started;
-    this.settle(settings);
-    this.begin(burst, seq, nowMs);
+    this.begin(started, seq, nowMs);
     return true;
   }
 
-  private begin(started: Started, seq: number, nowMs: number): void {
+  private begin({ settings, previous, ...talker }: Started, seq: number, nowMs: number): void {
+    this.settle(settings);
     const { talkgroup, stage } = this.services;
-    const { session, burst, frames } = started;
-    const before = this.bursts.get(session);
-    if (before?.burst === burst || talkgroup.floorMode !== 'open' || started.talkgroup_id !== talkgroup.id)
-      return;
+    const { session, burst, frames } = talker;
+    const isKnown = this.bursts.get(session)?.burst === burst;
+    if (isKnown || talkgroup.floorMode !== 'open' || talker.talkgroup_id !== talkgroup.id) return;
     // The end of the one before was lost.
+    if (previous !== undefined) this.finish(previous, nowMs);
+    const before = this.bursts.get(session);
     if (before !== undefined) this.end(session, before, 'disconnected');
-    const played = stage.begin(talkgroup, started, nowMs);
+    const played = stage.begin(talkgroup, talker, nowMs);
     this.bursts.set(session, { burst, played, seq, index: frames, heardAtMs: nowMs });
     // It began after the last answer, and that message was lost with the frames since.
     if (this.isKnown && frames > 0) {
@@ -141,16 +158,20 @@ export class Other<Talkgroup extends Shared> {
   private ended({ index }: Header, body: Uint8Array, nowMs: number): boolean {
     const ended = readBody('ended', body);
     if (ended === null) return false;
-    const { session, burst, code, duration_ms } = ended;
+    this.finish({ ...ended, frames: index }, nowMs);
+    return true;
+  }
+
+  /** The burst has ended there. */
+  private finish({ session, burst, code, duration_ms, frames }: Past, nowMs: number): void {
     const heard = this.bursts.get(session);
-    if (heard === undefined || heard.burst !== burst) return true;
-    const lost = index - heard.index;
+    if (heard === undefined || heard.burst !== burst) return;
+    const lost = frames - heard.index;
     if (lost > 0) {
       this.services.counts.framesLost += lost;
       heard.played.missed(lost, nowMs);
     }
-    this.end(session, heard, code, { durationMs: duration_ms, frames: index });
-    return true;
+    this.end(session, heard, code, { durationMs: duration_ms, frames });
   }
 
   private end(
@@ -163,9 +184,9 @@ export class Other<Talkgroup extends Shared> {
     heard.played.end(code, ended);
   }
 
-  private counted(body: Uint8Array): boolean {
+  private counted(body: Uint8Array, isNews: boolean): boolean {
     const count = readBody('count', body);
-    if (count !== null) this.counts(count);
+    if (count !== null && isNews) this.counts(count);
     return count !== null;
   }
 
@@ -174,7 +195,7 @@ export class Other<Talkgroup extends Shared> {
   }
 
   /** The number of sessions there. Which ones came or left is not said. */
-  counts(count: Omit<Count, 'changes'> & Partial<Count>): void {
+  private counts(count: Omit<Count, 'changes'> & Partial<Count>): void {
     const { online, changes = this.changes, watches = false, settings } = count;
     this.settle(settings);
     const { stage, talkgroup } = this.services;
@@ -184,9 +205,9 @@ export class Other<Talkgroup extends Shared> {
     this.watches = watches;
   }
 
-  private rostered(body: Uint8Array): boolean {
+  private rostered(body: Uint8Array, isNews: boolean): boolean {
     const roster = readBody('roster', body);
-    if (roster === null) return false;
+    if (roster === null || !isNews) return roster !== null;
     const { online, changes, watches, joined, left } = roster;
     // Else those who came and left before it are not known.
     if (changes === this.changes + 1 && joined !== undefined && left !== undefined) {
@@ -197,14 +218,30 @@ export class Other<Talkgroup extends Shared> {
     return true;
   }
 
-  /** It asks what is here. Its numbers begin anew when it had no receivers meanwhile. */
-  asks(seq: number): void {
-    if (seq < this.seq) this.emergencies.begin();
-    this.seq = seq;
+  /** It asks what is here. What it said before, and did not arrive, is asked for. */
+  asks(entry: Hold['talkgroups'][number], nowMs: number): void {
+    const isOld = this.seq !== null && entry.seq < this.seq;
+    this.learn(entry.seq, nowMs);
+    if (!isOld) this.counts(entry);
+  }
+
+  /** It says what the number of its last message is. */
+  listed(seq: number, nowMs: number): void {
+    this.learn(seq, nowMs);
+  }
+
+  /** One that begins now was asked for all that it has when it came. */
+  private learn(seq: number, nowMs: number): void {
+    this.hears(seq, this.seq === null ? 0 : seq, nowMs);
   }
 
   /** Its answer: these bursts run there. */
-  tells({ seq, bursts, isWhole, unsaved }: Here['talkgroups'][number], nowMs: number): void {
+  tells(entry: Here['talkgroups'][number], nowMs: number): void {
+    const { seq, bursts, isWhole, unsaved, ended = [] } = entry;
+    // First: the bursts are those of its floor mode.
+    if (seq >= (this.seq ?? 0)) this.counts(entry);
+    if (seq >= this.missingSeq) this.missingSeq = 0;
+    for (const past of ended) this.finish(past, nowMs);
     if (unsaved !== undefined) this.emergencies.hear(unsaved, seq, nowMs);
     const running = new Set(bursts.map(({ session, burst }) => `${session}.${burst}`));
     for (const [session, heard] of [...this.bursts]) {
@@ -213,12 +250,16 @@ export class Other<Talkgroup extends Shared> {
     }
     for (const burst of bursts) this.begin(burst, seq, nowMs);
     this.isKnown = true;
-    this.seq = Math.max(this.seq, seq);
+    this.listedAtMs = nowMs;
+    this.seq = Math.max(this.seq ?? 0, seq);
   }
 
-  /** Asks about bursts that have been silent for too long, and about a list that is due. */
+  /** Asks about what is missing, bursts that have been silent for too long, and a list that is due. */
   watch(nowMs: number): void {
-    if (this.emergencies.isOverdue(nowMs)) this.ask(nowMs);
+    this.listedAtMs ??= nowMs;
+    const isUnlisted = nowMs - this.listedAtMs >= UNLISTED_MS;
+    if (isUnlisted) this.listedAtMs = nowMs; // the question is repeated until it is answered
+    if (isUnlisted || this.missingSeq > 0 || this.emergencies.isOverdue(nowMs)) this.ask(nowMs);
     for (const heard of this.bursts.values()) {
       if (nowMs - heard.heardAtMs < SILENT_MS_MAX) continue;
       heard.heardAtMs = nowMs - SILENT_MS_MAX / 2; // again in half of the time, until it is answered

@@ -8,6 +8,7 @@ import { type Bus, type Subject, talkgroupSubject } from './bus.js';
 import type { ClusterCounts } from './counts.js';
 import { type Header, type HeaderWriter, type Kind, kinds } from './header.js';
 import { Other } from './other.js';
+import { PastBursts } from './past.js';
 import type { Shared, Stage } from './stage.js';
 
 /** Bursts in one answer: 350 KiB with names and codecs of the greatest length. */
@@ -31,8 +32,8 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
   readonly talkgroup: Talkgroup;
   private readonly services: StreamServices<Talkgroup>;
   private readonly subject: Subject;
-  /** Of the last message sent. */
-  private seq = 0;
+  /** Of the last message sent. A message that the bus does not take has a number, too, so that it is missed. */
+  private seq: number;
   /** Times that the others were told the count of sessions. */
   private changes = 0;
   /** Sessions came or left here since then. */
@@ -44,10 +45,13 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
   private hasUnsaved = false;
   private unsavedAtMs = Number.NEGATIVE_INFINITY;
   private readonly others = new Map<number, Other<Talkgroup>>();
+  private readonly past = new PastBursts();
 
-  constructor(services: StreamServices<Talkgroup>, talkgroup: Talkgroup) {
+  /** The numbers of its messages follow `lastSeq`. */
+  constructor(services: StreamServices<Talkgroup>, talkgroup: Talkgroup, lastSeq: number) {
     this.services = services;
     this.talkgroup = talkgroup;
+    this.seq = lastSeq;
     this.subject = talkgroupSubject(talkgroup.number);
   }
 
@@ -56,9 +60,14 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
     return this.others.size > 0;
   }
 
+  /** The number of the last message sent. */
+  get lastSeq(): number {
+    return this.seq;
+  }
+
   started(burst: Draft<RunningTalker>): void {
     const settings = this.services.stage.settings(this.talkgroup);
-    this.say(kinds.started, 0, bodyOf({ ...burst, settings }));
+    this.say(kinds.started, 0, bodyOf({ ...burst, settings, previous: this.past.before(burst) }));
   }
 
   frame({ frames }: OwnBurst, message: ArrayBuffer, nowMs: number): void {
@@ -69,6 +78,7 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
 
   ended({ sender, burst, frames }: OwnBurst, code: EndCode, durationMs: number): void {
     const body = { session: sender, burst, code, duration_ms: Math.round(durationMs) };
+    this.past.add({ ...body, frames }, this.services.nowMs());
     this.say(kinds.ended, frames, bodyOf(body));
   }
 
@@ -149,7 +159,13 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
     const isWhole = bursts.length <= BURSTS_MAX;
     const unsaved = stage.emergencies.unsaved(talkgroup);
     this.hasUnsaved ||= unsaved.emergencies.length > 0;
-    return { ...held, bursts: bursts.slice(0, BURSTS_MAX), isWhole, unsaved };
+    return {
+      ...held,
+      bursts: bursts.slice(0, BURSTS_MAX),
+      isWhole,
+      unsaved,
+      ended: this.past.without(bursts),
+    };
   }
 
   /** A message about the talkgroup, of a relay that is up. `delayMs` is how long it was on its way. */
@@ -200,18 +216,21 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
 
   /** The relay has receivers of the talkgroup, and asks about it. */
   asked(relay: number, entry: Hold['talkgroups'][number]): void {
-    const other = this.otherOf(relay);
-    other.asks(entry.seq);
-    other.counts(entry);
+    this.otherOf(relay).asks(entry, this.services.nowMs());
     this.sum();
   }
 
   /** The relay answers. */
   answered(relay: number, entry: Here['talkgroups'][number], nowMs: number): void {
-    const other = this.otherOf(relay);
-    other.counts(entry); // first: the bursts are those of its floor mode
-    other.tells(entry, nowMs);
+    this.otherOf(relay).tells(entry, nowMs);
     this.sum();
+  }
+
+  /** The relay has receivers of the talkgroup, and its last message had this number. */
+  listed(relay: number, seq: number, nowMs: number): void {
+    const other = this.others.get(relay);
+    if (other === undefined) this.services.ask(relay, this.talkgroup.number);
+    else other.listed(seq, nowMs);
   }
 
   /** The relay has no receivers of the talkgroup any more, or cannot be reached. */
@@ -225,8 +244,9 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
     this.connect();
   }
 
-  /** Tells what is due. Asks about bursts that have been silent for too long, and lists that were not heard. */
+  /** Tells what is due. Asks about bursts that have been silent for too long, and what was not heard. */
   watch(nowMs: number): void {
+    this.past.expire(nowMs);
     this.tellUnsaved(nowMs);
     for (const other of this.others.values()) other.watch(nowMs);
   }

@@ -183,6 +183,7 @@ export function createWorld(count: number, random: Random) {
         ask: (to) => ask(to),
       },
       talkgroup,
+      0,
     );
 
     function ask(to: number): void {
