@@ -1,11 +1,11 @@
 // One message between relays is lost, of any kind: some seconds later each relay knows again what is true.
-import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { bodyOf } from '../../src/relay/cluster/bodies.js';
 import { relaySubject } from '../../src/relay/cluster/bus.js';
 import { HeaderWriter, type Kind, kinds } from '../../src/relay/cluster/header.js';
 import { eventually } from '../helpers/eventually.js';
+import { randomOf } from '../helpers/random.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
 import {
   DATABASE,
@@ -233,13 +233,8 @@ t.test('a page of members is whole although a question or an answer is lost', as
 });
 
 t.test('any single message is lost, and everything is right within the promised time', async (t) => {
-  const seed = Number(process.env.CLUSTER_SEED ?? randomInt(2 ** 31));
-  t.comment(`CLUSTER_SEED=${seed}`);
-  let state = seed;
-  const random = (below: number) => {
-    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff; // as POSIX has rand()
-    return Math.floor((state / 0x80000000) * below);
-  };
+  const { next } = randomOf(t, 'CLUSTER_SEED');
+  const random = (below: number) => Math.floor(next() * below);
   const tried = Object.entries(kinds).filter(([name]) => !['membersAsked', 'membersTold'].includes(name));
   // All at once: each waits most of the time.
   await Promise.all(tried.map(([name, kind]) => lostOne(t, { name, kind, skipped: random(3), random })));
