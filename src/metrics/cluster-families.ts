@@ -33,7 +33,7 @@ export const clusterFamilies: readonly Family[] = [
   ),
   counter(
     'talkgroup_bus_dropped_total',
-    'Messages to other nodes that were not sent: not connected, or too much to send',
+    'Messages to other nodes that were not sent: not connected, too much to send, or rejected by the connection',
     shared(({ bus }) => by('reason', bus.dropped)),
     ['reason'],
   ),
@@ -53,9 +53,9 @@ export const clusterFamilies: readonly Family[] = [
   ),
   counter(
     'talkgroup_bus_ignored_total',
-    'Messages of other nodes that were ignored: not readable, of a node that does not hear this one, or overtaken by newer ones',
-    shared(({ counts: { unreadable, strange, overtaken } }) =>
-      by('reason', { unreadable, not_reached: strange, overtaken }),
+    'Messages of other nodes that were ignored: not readable, of a node of another database, of a node that does not hear this one, or overtaken by newer ones',
+    shared(({ counts: { unreadable, otherDatabase, strange, overtaken } }) =>
+      by('reason', { unreadable, other_database: otherDatabase, not_reached: strange, overtaken }),
     ),
     ['reason'],
   ),

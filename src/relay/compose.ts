@@ -7,6 +7,7 @@ import type { Database } from '../db/client.js';
 import { deadlineIn, READ_MS_MAX, REQUEST_MS } from '../db/deadline.js';
 import { noticeOf } from '../db/notice.js';
 import { listenForNotices, type NoticeListener } from '../db/notices.js';
+import { databaseTag } from '../db/tag.js';
 import { descriptorsMax } from '../descriptors.js';
 import { accountsOf, nextSessionBlock, SESSION_BLOCK, talkgroupsOf } from '../directory/store.js';
 import { acknowledgeEmergency, clearEmergency, raiseEmergency } from '../emergencies/store.js';
@@ -145,12 +146,16 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
     nowMs: () => performance.now(),
   });
 
-  /** Rejects when the server rejects the credentials. */
+  /** Rejects when the credentials cannot be read, or a server refuses them, the subjects or our longest message. */
   async function openBus(urls: string): Promise<void> {
     const file = config.NATS_CREDENTIALS_FILE;
     const credentials = file === undefined ? null : await readFile(file);
-    const { openNats } = await import('./cluster/nats.js'); // loaded with NATS_URL only
+    const { areCredentials, openNats } = await import('./cluster/nats.js'); // loaded with NATS_URL only
     if (isClosing) return;
+    if (credentials !== null && !areCredentials(credentials))
+      throw new ConfigError(
+        `NATS_CREDENTIALS_FILE must be the path of a readable credentials file, got "${file}"`,
+      );
     const opened = openNats({
       urls,
       credentials,
@@ -168,10 +173,11 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
 
   /** The relay has the id of its first session number, which no other relay ever has. So it joins before any session. */
   async function nextBlock(): Promise<number> {
+    const tag = bus === null || isJoined ? 0 : await databaseTag(database, read());
     const first = await nextSessionBlock(database, write());
     if (bus !== null && !isJoined) {
       isJoined = true;
-      relay.join({ relay: first, bus });
+      relay.join({ relay: first, database: tag, bus });
     }
     return first;
   }

@@ -1,9 +1,9 @@
 // The order in which a relay plays bursts of `single` and `broadcast`, each rule by an example.
 import t from 'tap';
 import { NO_TURN } from '../../src/protocol/turn.js';
-import { homeOf, weightOf } from '../../src/relay/cluster/home.js';
-import { MERGE_MS, ORDER_MS, Order } from '../../src/relay/cluster/order.js';
-import type { BurstName } from '../../src/relay/cluster/plays.js';
+import { homeOf, weightOf } from '../../src/relay/cluster/turns/home.js';
+import { MERGE_MS, ORDER_MS, Order } from '../../src/relay/cluster/turns/order.js';
+import type { BurstName } from '../../src/relay/cluster/turns/plays.js';
 
 const HOME = 9;
 const AUDIO = new ArrayBuffer(0);

@@ -6,10 +6,18 @@ import { expose } from '../../src/metrics/exposition.js';
 import type { Snapshot } from '../../src/metrics/snapshot.js';
 import { bodyOf } from '../../src/relay/cluster/bodies.js';
 import { EVERY_RELAY, relaySubject, type Subject, talkgroupSubject } from '../../src/relay/cluster/bus.js';
-import { HeaderWriter, kinds } from '../../src/relay/cluster/header.js';
+import { HEADER_BYTES, HeaderWriter, kinds } from '../../src/relay/cluster/header.js';
 import { eventually } from '../helpers/eventually.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
-import { type RelayOn, reached, relayOn, settled, sharing, talkgroupIdOf } from '../helpers/relay/relays.js';
+import {
+  DATABASE,
+  type RelayOn,
+  reached,
+  relayOn,
+  settled,
+  sharing,
+  talkgroupIdOf,
+} from '../helpers/relay/relays.js';
 
 const kindOf = (bytes: Uint8Array) => bytes[0];
 
@@ -70,7 +78,7 @@ t.test('what a relay said itself is ignored when it comes back', async (t) => {
   const [a, b] = [relayOn(t, network, { number: 1 }), relayOn(t, network, { number: 2 })];
   const way = network.join();
   await reached(a, b);
-  const own = new HeaderWriter(1);
+  const own = new HeaderWriter(1, DATABASE);
   for (let each = 0; each < 3; each++) {
     way.publish(EVERY_RELAY, own.write(kinds.beacon, 0, 5, 0), bodyOf({ heard: [[1, 0, 0]] }));
     await settled();
@@ -111,6 +119,7 @@ t.test('whatever comes over the bus, a relay goes on, and what it knows of other
   const subjects = [EVERY_RELAY, relaySubject(2), talkgroupSubject(1)];
   for (let trial = 0; trial < 3000; trial++) {
     const bytes = randomBytes(trial % 90);
+    if (bytes.length >= HEADER_BYTES) bytes.writeUInt32BE(DATABASE, 28);
     if (trial % 2 === 0 && bytes.length > 8) {
       // As the relay 1, of this version, and often of a known kind.
       bytes[0] = [1, 2, 3, 5, 16, 17, 32, 200][trial % 8] ?? 0;

@@ -8,6 +8,7 @@ import { Stalls } from './clock.js';
 import { type ClusterFigures, newClusterCounts } from './counts.js';
 import type { PartBody, VerdictsBody, WantBody } from './floor-bodies.js';
 import { HEADER_BYTES, HeaderWriter, type Kind, kinds, newHeader, readHeader } from './header.js';
+import { readListing } from './listing.js';
 import { BEACON_MS, Peers } from './peers.js';
 import { createQuestions } from './questions.js';
 import { ReachJudge } from './reach.js';
@@ -18,6 +19,8 @@ import { createStreams, type Streams } from './streams.js';
 export interface ClusterOptions<Talkgroup extends Shared> {
   /** Id of this relay: no other relay ever has it. */
   readonly relay: number;
+  /** Tag (u32) of the database that gave the id. The same at its other relays, and another one at those of another. */
+  readonly database: number;
   readonly bus: Bus;
   readonly stage: Stage<Talkgroup>;
   /** Monotonic ms. */
@@ -38,6 +41,8 @@ interface FloorBodies {
 
 /** Time (ms) between two beacons that answer others. */
 const REPLY_MS = 20;
+/** Other databases that are logged. */
+const REFUSED_MAX = 16;
 
 export interface Cluster<Talkgroup extends Shared> {
   /** A session is about to get their events. Resolves when the other relays have said what they have. null: at once. */
@@ -77,9 +82,9 @@ export interface Cluster<Talkgroup extends Shared> {
 export function createCluster<Talkgroup extends Shared>(
   options: ClusterOptions<Talkgroup>,
 ): Cluster<Talkgroup> {
-  const { relay, bus, stage, nowMs, fairMs, log } = options;
+  const { relay, database, bus, stage, nowMs, fairMs, log } = options;
   const counts = newClusterCounts();
-  const writer = new HeaderWriter(relay);
+  const writer = new HeaderWriter(relay, database);
   writer.setWay(bus.counts.ups);
   const peers = new Peers(relay);
   const header = newHeader();
@@ -100,7 +105,11 @@ export function createCluster<Talkgroup extends Shared>(
     up: () => peers.up,
     listen: (stream) =>
       subscribe(talkgroupSubject(stream.talkgroup.number), (bytes) => receiveAboutTalkgroup(stream, bytes)),
+    list: (listing) => {
+      if (bus.isUp && peers.up.length > 0) say(EVERY_RELAY, kinds.listing, listing);
+    },
   });
+  const refused = new Set<number>();
   let repliedAtMs = Number.NEGATIVE_INFINITY;
   let isSampling = false;
   const judge = new ReachJudge(nowMs());
@@ -126,12 +135,24 @@ export function createCluster<Talkgroup extends Shared>(
     }
   }
 
+  /** Two services use the same subjects: each would play the speech of the other. Told once per database. */
+  function refuseDatabase(): void {
+    counts.otherDatabase++;
+    if (refused.has(header.database) || refused.size >= REFUSED_MAX) return;
+    refused.add(header.database);
+    log.error(
+      { relay: header.relay, database: header.database, ownDatabase: database },
+      'relay of another database on the same NATS subjects: give each service a NATS_PREFIX of its own',
+    );
+  }
+
   /** A server that was left may send what it still has, also back to this relay, which it does not know any more. */
   const isOver = () => header.relay === relay || peers.isOvertaken(header.relay, header.way, nowMs());
 
   const subscribe = (subject: Subject, receive: (bytes: Uint8Array) => void) =>
     bus.subscribe(subject, (bytes) => {
       if (isClosed || !readHeader(bytes, header)) counts.unreadable++;
+      else if (header.database !== database) refuseDatabase();
       else if (isOver()) counts.overtaken++;
       else guarded(receive, bytes);
     });
@@ -164,10 +185,17 @@ export function createCluster<Talkgroup extends Shared>(
   function receiveForAll(bytes: Uint8Array): void {
     const { kind, relay: from } = header;
     if (kind === kinds.leave) return lose(from, peers.left(from));
+    if (kind === kinds.listing) return receiveListing(from, bytes.subarray(HEADER_BYTES));
     if (kind === kinds.notice) return receiveNotice(from, bytes.subarray(HEADER_BYTES));
     const body = kind === kinds.beacon ? readBody('beacon', bytes.subarray(HEADER_BYTES)) : null;
     if (body === null) counts.unreadable++;
     else hear(from, body);
+  }
+
+  function receiveListing(from: number, body: Uint8Array): void {
+    const at = nowMs();
+    if (!peers.isUp(from)) counts.strange++;
+    else if (!readListing(body, (number, seq) => streams.listed(from, number, seq, at))) counts.unreadable++;
   }
 
   function receiveNotice(from: number, body: Uint8Array): void {
@@ -181,7 +209,7 @@ export function createCluster<Talkgroup extends Shared>(
     if (news === 'down') lose(from, true);
     if (news === 'up') {
       log.info({ relay: from }, 'relay reached');
-      for (const number of streams.numbers()) ask(from, number);
+      questions.askAll(from, streams.numbers());
     }
     // It hears us sooner, and so do those that came at the same time.
     if (nowMs() - repliedAtMs < REPLY_MS) return;
@@ -208,6 +236,7 @@ export function createCluster<Talkgroup extends Shared>(
     }
     if (isInDoubt) bus.doubt();
     streams.tick(at.nowMs);
+    questions.tick();
   }
 
   const ends = [subscribe(relaySubject(relay), receiveForUs), subscribe(EVERY_RELAY, receiveForAll)];
@@ -218,7 +247,7 @@ export function createCluster<Talkgroup extends Shared>(
     writer.setWay(bus.counts.ups);
     beacon();
     // What was said meanwhile is lost, on both sides.
-    for (const other of peers.up) for (const number of streams.numbers()) ask(other, number);
+    for (const other of peers.up) questions.askAll(other, streams.numbers());
   });
   beacon();
 

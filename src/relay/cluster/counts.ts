@@ -13,6 +13,8 @@ export interface ClusterCounts {
   framesUnknown: number;
   /** Messages that cannot be read, or of an unknown kind. */
   unreadable: number;
+  /** Messages of relays of another database. */
+  otherDatabase: number;
   /** Messages of relays that are not up. */
   strange: number;
   /** Messages that a relay sent over an earlier connection than others that came before. */
@@ -30,6 +32,7 @@ export const newClusterCounts = (): ClusterCounts => ({
   framesLate: 0,
   framesUnknown: 0,
   unreadable: 0,
+  otherDatabase: 0,
   strange: 0,
   overtaken: 0,
   held: 0,

@@ -8,9 +8,10 @@ import { bodyOf, type Started } from './bodies.js';
 import { type Bus, type Subject, talkgroupSubject } from './bus.js';
 import type { ClusterCounts } from './counts.js';
 import { type HeaderWriter, type Kind, kinds } from './header.js';
-import type { Placed } from './plays.js';
+import { PastBursts } from './past.js';
 import type { Shared, Stage } from './stage.js';
-import type { Turns } from './turns.js';
+import type { Placed } from './turns/plays.js';
+import type { Turns } from './turns/turns.js';
 
 export interface OutgoingServices<Talkgroup extends Shared> {
   readonly bus: Pick<Bus, 'publish'>;
@@ -21,8 +22,9 @@ export interface OutgoingServices<Talkgroup extends Shared> {
 }
 
 export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
-  /** Of the last message sent. */
-  seq = 0;
+  /** Of the last message sent. A message that the bus does not take has a number, too, so that it is missed. */
+  seq: number;
+  readonly past = new PastBursts();
   private readonly services: OutgoingServices<Talkgroup>;
   private readonly talkgroup: Talkgroup;
   private readonly subject: Subject;
@@ -32,8 +34,15 @@ export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
   /** Frames of it that the others did not hear, because no home had placed it. */
   private alone = 0;
 
-  constructor(services: OutgoingServices<Talkgroup>, talkgroup: Talkgroup, turns: Turns<Talkgroup>) {
+  /** The numbers of its messages follow `lastSeq`. */
+  constructor(
+    services: OutgoingServices<Talkgroup>,
+    talkgroup: Talkgroup,
+    turns: Turns<Talkgroup>,
+    lastSeq: number,
+  ) {
     this.services = services;
+    this.seq = lastSeq;
     this.talkgroup = talkgroup;
     this.subject = talkgroupSubject(talkgroup.number);
     this.turns = turns;
@@ -49,6 +58,7 @@ export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
     const { stage, nowMs } = this.services;
     this.turns.ownEnded(nowMs());
     this.turn = this.isOpen ? NO_TURN : null;
+    this.alone = 0;
     const [running] = stage.running(this.talkgroup);
     if (this.isOpen || running === undefined) return;
     const { session: sender, burst, frames } = running;
@@ -68,7 +78,9 @@ export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
   }
 
   started(burst: Draft<RunningTalker>): void {
-    if (this.turn !== null) this.say(kinds.started, 0, bodyOf(this.bodyOf(burst)), this.turn);
+    if (this.turn === null) return;
+    const body = { ...this.bodyOf(burst), previous: this.past.before(burst) };
+    this.say(kinds.started, 0, bodyOf(body), this.turn);
   }
 
   frame({ frames }: OwnBurst, message: ArrayBuffer, nowMs: number): void {
@@ -90,9 +102,12 @@ export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
   }
 
   ended({ sender, burst, frames }: OwnBurst, code: EndCode, durationMs: number): void {
-    if (this.turn === null) return;
+    const { turn } = this;
+    if (turn === null) return;
     const body = { session: sender, burst, code, duration_ms: Math.round(durationMs) };
-    this.say(kinds.ended, frames, bodyOf(body), this.turn);
+    const placed = this.isOpen ? {} : { turn };
+    this.past.add({ ...body, frames, ...placed }, this.services.nowMs());
+    this.say(kinds.ended, frames, bodyOf(body), turn);
   }
 
   over(nowMs: number): void {

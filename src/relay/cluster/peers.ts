@@ -82,6 +82,8 @@ export class Peers {
     peer.heardAtMs = fairMs;
     const echo = heard.find(([id]) => id === this.own);
     if (echo === undefined) {
+      // As long as it is there and does not hear us it is missed.
+      if (this.missing.has(relay)) this.missing.set(relay, fairMs);
       if (!peer.isUp) return 'one_way';
       // It heard nothing of us for DOWN_MS: what we ask it does not arrive.
       peer.isUp = false;

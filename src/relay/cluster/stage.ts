@@ -6,10 +6,11 @@ import type { Turn } from '../../protocol/turn.js';
 import type { Elsewhere, OwnTurns } from '../delivery/elsewhere.js';
 import type { Emergencies, Settings, UnsavedEmergency } from './bodies.js';
 import type { PartBody, VerdictsBody, WantBody } from './floor-bodies.js';
-import type { Placed } from './plays.js';
+import type { Placed } from './turns/plays.js';
 
 /** A talkgroup with receivers here. */
 export interface Shared {
+  readonly id: string;
   readonly number: number;
   readonly floorMode: FloorMode;
   readonly feed: {
@@ -28,7 +29,7 @@ export interface Shared {
 export interface PlayedBurst {
   /** One frame in a buffer of its own, as its relay stamped it. `index` counts the frames of the burst from 1. */
   frame(message: ArrayBuffer, index: number, nowMs: number): void;
-  /** So many frames of it were lost between the relays, or came too late. */
+  /** This number of its frames was lost between the relays, or came too late. */
   missed(frames: number, nowMs: number): void;
   end(code: EndCode, ended: { readonly durationMs: number | null; readonly frames: number }): void;
   /** The talkgroup has no receiver here any more. */

@@ -3,11 +3,11 @@ import type { EndCode } from '../../protocol/codes.js';
 import type { Draft } from '../../protocol/server-messages.js';
 import { bodyOf, type Here, type Hold, NO_BODY, type Rostered, type UnsavedEmergency } from './bodies.js';
 import { type Header, kinds } from './header.js';
-import { homeOf } from './home.js';
 import { Other } from './other.js';
 import { Outgoing, type OutgoingServices } from './outgoing.js';
 import type { Shared } from './stage.js';
-import { Turns } from './turns.js';
+import { homeOf } from './turns/home.js';
+import { Turns } from './turns/turns.js';
 
 /** Bursts in one answer: 350 KiB with names and codecs of the greatest length. */
 const BURSTS_MAX = 500;
@@ -45,14 +45,15 @@ export class Stream<Talkgroup extends Shared> {
   /** The floor mode was `open` when the settings last changed. */
   private wasOpen: boolean;
 
-  constructor(services: StreamServices<Talkgroup>, talkgroup: Talkgroup) {
+  /** The numbers of its messages follow `lastSeq`. */
+  constructor(services: StreamServices<Talkgroup>, talkgroup: Talkgroup, lastSeq: number) {
     this.services = services;
     this.talkgroup = talkgroup;
     const { relay, stage, counts } = services;
     this.home = relay;
     this.turns = new Turns({ relay, talkgroup, stage, counts, home: () => this.home });
     this.wasOpen = this.isOpen;
-    this.out = new Outgoing(services, talkgroup, this.turns);
+    this.out = new Outgoing(services, talkgroup, this.turns, lastSeq);
     talkgroup.feed.turns = this.out;
   }
 
@@ -63,6 +64,11 @@ export class Stream<Talkgroup extends Shared> {
   /** Whether another relay has receivers of the talkgroup. */
   get isShared(): boolean {
     return this.others.size > 0;
+  }
+
+  /** The number of the last message sent. */
+  get lastSeq(): number {
+    return this.out.seq;
   }
 
   /** Sessions came or left here. */
@@ -126,7 +132,7 @@ export class Stream<Talkgroup extends Shared> {
     const online = feed.isWatchedElsewhere ? this.onlineTold : stage.online(this.talkgroup);
     const settings = stage.settings(this.talkgroup);
     const watches = stage.isWatched(this.talkgroup);
-    return { number, seq: this.out.seq, online, changes: this.changes, watches, settings };
+    return { number, seq: this.lastSeq, online, changes: this.changes, watches, settings };
   }
 
   /** The same with the bursts that run here, and the emergencies that are not stored here. */
@@ -137,7 +143,13 @@ export class Stream<Talkgroup extends Shared> {
     const isWhole = bursts.length <= BURSTS_MAX;
     const unsaved = stage.emergencies.unsaved(talkgroup);
     this.hasUnsaved ||= unsaved.emergencies.length > 0;
-    return { ...held, bursts: bursts.slice(0, BURSTS_MAX), isWhole, unsaved };
+    return {
+      ...held,
+      bursts: bursts.slice(0, BURSTS_MAX),
+      isWhole,
+      unsaved,
+      ended: this.out.past.without(bursts),
+    };
   }
 
   /** A message about the talkgroup, of a relay that is up. `delayMs` is how long it was on its way. */
@@ -198,18 +210,21 @@ export class Stream<Talkgroup extends Shared> {
 
   /** The relay has receivers of the talkgroup, and asks about it. */
   asked(relay: number, entry: Hold['talkgroups'][number]): void {
-    const other = this.otherOf(relay);
-    other.asks(entry.seq);
-    other.counts(entry);
+    this.otherOf(relay).asks(entry, this.services.nowMs());
     this.sum();
   }
 
   /** The relay answers. */
   answered(relay: number, entry: Here['talkgroups'][number], nowMs: number): void {
-    const other = this.otherOf(relay);
-    other.counts(entry); // first: the bursts are those of its floor mode
-    other.tells(entry, nowMs);
+    this.otherOf(relay).tells(entry, nowMs);
     this.sum();
+  }
+
+  /** The relay has receivers of the talkgroup, and its last message had this number. */
+  listed(relay: number, seq: number, nowMs: number): void {
+    const other = this.others.get(relay);
+    if (other === undefined) this.services.ask(relay, this.talkgroup.number);
+    else other.listed(seq, nowMs);
   }
 
   /** The relay has no receivers of the talkgroup any more, or cannot be reached. */
@@ -224,8 +239,9 @@ export class Stream<Talkgroup extends Shared> {
     this.connect();
   }
 
-  /** Tells what is due. Asks about bursts that have been silent for too long, and lists that were not heard. */
+  /** Tells what is due. Asks about bursts that have been silent for too long, and what was not heard. */
   watch(nowMs: number): void {
+    this.out.past.expire(nowMs);
     this.tellUnsaved(nowMs);
     for (const other of this.others.values()) other.watch(nowMs);
     const silent = this.turns.silent(nowMs);

@@ -114,7 +114,7 @@ export const talkEnded = (talk: Talk, event: number, code: EndCode, durationMs: 
 export const talkerOf = ({ frames, sequence, ...talker }: RunningTalker): Talker => talker;
 
 export const remoteStarted = (talker: RunningTalker, event: number) =>
-  textOf({ type: 'TALK_STARTED', event, ...talkerOf(talker) });
+  textOf({ ...talkerOf(talker), type: 'TALK_STARTED', event }); // whatever the other relay said
 
 export const remoteEnded = (
   { talkgroup_id, session, burst }: RunningTalker,

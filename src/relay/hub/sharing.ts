@@ -34,9 +34,11 @@ export interface SharingOptions extends RemoteServices {
   readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void };
 }
 
-/** What joins a relay to others: its id, which no other relay ever has, and the bus. */
+/** What joins a relay to others: its id, which no other relay of the database ever has, that database, and the bus. */
 export interface Joining {
   readonly relay: number;
+  /** Tag of the database, u32. */
+  readonly database: number;
   readonly bus: Bus;
 }
 
@@ -76,9 +78,9 @@ export function createSharing(options: SharingOptions) {
 
   return {
     /** From now on talkgroups are shared with the other relays. Before the first session. */
-    join({ relay, bus }: Joining): void {
+    join({ relay, database, bus }: Joining): void {
       const joined: Cluster<Talkgroup> = createCluster<Talkgroup>({
-        ...{ relay, bus, nowMs, log },
+        ...{ relay, database, bus, nowMs, log },
         fairMs: () => fair.at(nowMs()),
         stage: {
           online: ({ feed }) => fanout.onlineHere(feed),

@@ -2,10 +2,10 @@
 
 import { NO_TURN, type Turn } from '../../../src/protocol/turn.js';
 import type { Beacon } from '../../../src/relay/cluster/bodies.js';
-import { homeOf } from '../../../src/relay/cluster/home.js';
-import { Order } from '../../../src/relay/cluster/order.js';
 import { Peers } from '../../../src/relay/cluster/peers.js';
-import type { BurstName, Ended, FrameHead, Placed } from '../../../src/relay/cluster/plays.js';
+import { homeOf } from '../../../src/relay/cluster/turns/home.js';
+import { Order } from '../../../src/relay/cluster/turns/order.js';
+import type { BurstName, Ended, FrameHead, Placed } from '../../../src/relay/cluster/turns/plays.js';
 import { newCounts } from '../../../src/relay/figures/counts.js';
 import type { Verdict } from '../../../src/relay/floor/authority.js';
 import type { Claim } from '../../../src/relay/floor/claim.js';

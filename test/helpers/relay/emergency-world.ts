@@ -160,7 +160,7 @@ export function createWorld(count: number, random: Random) {
             return true;
           },
         },
-        writer: new HeaderWriter(number),
+        writer: new HeaderWriter(number, 1),
         stage: {
           online: () => 1,
           running: () => [],
@@ -198,6 +198,7 @@ export function createWorld(count: number, random: Random) {
         ask: (to) => ask(to),
       },
       talkgroup,
+      0,
     );
 
     function ask(to: number): void {

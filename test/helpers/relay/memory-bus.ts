@@ -56,12 +56,14 @@ export function createMemoryNetwork() {
       counts.ups = 1;
       let changed: (isUp: boolean) => void = () => {};
       const doubts: number[] = [];
-      const outbox = createOutbox(
-        (subject, bytes) => deliver(at, subject, bytes),
-        () => {
+      const outbox = createOutbox((subject, bytes) => deliver(at, subject, bytes), {
+        flushed() {
           counts.flushes++;
         },
-      );
+        failed(error) {
+          throw error;
+        },
+      });
       const turn = (isUp: boolean) => {
         if (own.isUp === isUp) return;
         own.isUp = isUp;

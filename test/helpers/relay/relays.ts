@@ -90,6 +90,9 @@ export function directory(floorMode: FloorMode = 'open', role: Account['role'] =
   };
 }
 
+/** Tag of the database that relays have. */
+export const DATABASE = 1;
+
 /** Relay `number` on the network. Its sessions have numbers from 1,000 times that. */
 export function relayOn(
   t: Test,
@@ -98,10 +101,16 @@ export function relayOn(
     number,
     reads = directory(),
     limits = {},
+    database = DATABASE,
+    failed = (message) => t.fail(message),
   }: {
     number: number;
     reads?: ReturnType<typeof directory>;
     limits?: NonNullable<Parameters<typeof relayAlone>[1]['limits']>;
+    /** Its tag. */
+    database?: number;
+    /** An error was logged. */
+    failed?: (message: string) => void;
   },
 ) {
   const topics = new Map<string, Set<Peer>>();
@@ -116,16 +125,19 @@ export function relayOn(
   };
   let sessions = 1000 * number;
   let users = 0;
-  const database = { isAway: false };
-  const relay = relayAlone(t, {
-    reads,
-    takeNumber: () => sessions++,
-    publisher,
-    limits,
-    emergencyWrites: reads.writesOf(() => database.isAway),
-  });
+  const store = { isAway: false };
+  const relay = relayAlone(
+    { fail: failed },
+    {
+      reads,
+      takeNumber: () => sessions++,
+      publisher,
+      limits,
+      emergencyWrites: reads.writesOf(() => store.isAway),
+    },
+  );
   const bus = network.join();
-  relay.join({ relay: number, bus });
+  relay.join({ relay: number, database, bus });
   const close = async () => {
     await relay.close();
     await relay.left();
@@ -238,7 +250,7 @@ export function relayOn(
     });
 
   return {
-    ...{ relay, bus, radio, abandoned, close, database },
+    ...{ relay, bus, radio, abandoned, close, database: store },
     figures: () => relay.figures().cluster,
     users: () => relay.figures().present.users,
   };

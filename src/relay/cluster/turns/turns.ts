@@ -1,14 +1,14 @@
 // Plays the bursts of one talkgroup in `single` and `broadcast`: those of this relay and of others, in one order.
-import type { RunningTalker } from '../../protocol/bodies.js';
-import type { EndCode } from '../../protocol/codes.js';
-import type { Turn } from '../../protocol/turn.js';
-import type { OwnBurst } from '../delivery/elsewhere.js';
-import type { Ended } from './bodies.js';
-import type { ClusterCounts } from './counts.js';
-import type { Header } from './header.js';
+import type { RunningTalker } from '../../../protocol/bodies.js';
+import type { EndCode } from '../../../protocol/codes.js';
+import type { Turn } from '../../../protocol/turn.js';
+import type { OwnBurst } from '../../delivery/elsewhere.js';
+import type { Past } from '../bodies.js';
+import type { ClusterCounts } from '../counts.js';
+import type { Header } from '../header.js';
+import type { PlayedBurst, Shared, Stage } from '../stage.js';
 import { Order } from './order.js';
 import { type BurstName, type FrameFate, type FrameHead, isSame, type Placed } from './plays.js';
-import type { PlayedBurst, Shared, Stage } from './stage.js';
 
 /** A burst without a frame for this time (ms) may have ended: T1 of its relay is 2 s, unless its operator changed it. */
 export const SILENT_MS_MAX = 2500;
@@ -124,9 +124,14 @@ export class Turns<Talkgroup extends Shared> {
     return this.order.frame(head, message, nowMs);
   }
 
-  ended({ relay, count, home, index }: Header, ended: Ended, nowMs: number): void {
-    const { session, burst, code, duration_ms: durationMs } = ended;
-    this.order.ended({ relay, session, burst }, { count, home }, { code, durationMs, frames: index }, nowMs);
+  /** Another relay says that this burst ended there. */
+  ended(
+    relay: number,
+    turn: Turn,
+    { session, burst, code, duration_ms: durationMs, frames }: Past,
+    nowMs: number,
+  ): void {
+    this.order.ended({ relay, session, burst }, turn, { code, durationMs, frames }, nowMs);
     this.touched();
   }
 

@@ -1,5 +1,5 @@
 // Describes the burst that plays in the order of turns, and the one that is held back.
-import type { Turn } from '../../protocol/turn.js';
+import type { Turn } from '../../../protocol/turn.js';
 import type { Ended, Placed } from './plays.js';
 
 /** The burst that plays. */

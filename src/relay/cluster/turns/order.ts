@@ -2,8 +2,8 @@
 //
 // Bursts of this relay pass through it as well as those of others. It has no clock, and sends nothing. A burst that comes
 // before the end of the one that it follows is held back for a moment, because the two come from different relays.
-import type { EndCode } from '../../protocol/codes.js';
-import { compareTurns, laterTurn, NO_TURN, type Turn } from '../../protocol/turn.js';
+import type { EndCode } from '../../../protocol/codes.js';
+import { compareTurns, laterTurn, NO_TURN, type Turn } from '../../../protocol/turn.js';
 import { type Held, heldBack, type On } from './held-back.js';
 import {
   type BurstName,

@@ -1,6 +1,6 @@
 // Describes bursts of one talkgroup as the order of their turns sees them, and what becomes of them.
-import type { EndCode } from '../../protocol/codes.js';
-import type { Turn } from '../../protocol/turn.js';
+import type { EndCode } from '../../../protocol/codes.js';
+import type { Turn } from '../../../protocol/turn.js';
 
 /** Names a burst for ever. `relay` is where its session is. */
 export interface BurstName {
