@@ -4,6 +4,7 @@ import t, { type Test } from 'tap';
 import { migratedDatabase } from '../helpers/database/cluster.js';
 import { throughProxy } from '../helpers/database/proxied-database.js';
 import { eventually } from '../helpers/eventually.js';
+import { metric } from '../helpers/http/exposition.js';
 import { type ChaosProxy, startChaosProxy } from '../helpers/network/chaos-proxy.js';
 import { startSecureNatsServer } from '../helpers/network/nats-server.js';
 import { freePort, unless } from '../helpers/programs.js';
@@ -36,11 +37,6 @@ async function nodes(t: Test, environment: Record<string, string> = {}) {
       if ((await metric(metrics, 'talkgroup_cluster_peers')) !== 1) throw new Error('not reached');
   });
   return { a, b, database, links: links as [ChaosProxy, ChaosProxy] };
-}
-
-async function metric(address: string, name: string): Promise<number> {
-  const text = await (await fetch(address)).text();
-  return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
 }
 
 /** Resolves when the number online in the talkgroup is this one. */
