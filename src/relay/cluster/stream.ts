@@ -3,6 +3,7 @@ import type { EndCode } from '../../protocol/codes.js';
 import type { Draft } from '../../protocol/server-messages.js';
 import { bodyOf, type Here, type Hold, NO_BODY, type Rostered, type UnsavedEmergency } from './bodies.js';
 import { type Header, kinds } from './header.js';
+import { keptOf } from './heard-bursts.js';
 import { Other } from './other.js';
 import { Outgoing, type OutgoingServices } from './outgoing.js';
 import type { Shared } from './stage.js';
@@ -51,7 +52,8 @@ export class Stream<Talkgroup extends Shared> {
     this.talkgroup = talkgroup;
     const { relay, stage, counts } = services;
     this.home = relay;
-    this.turns = new Turns({ relay, talkgroup, stage, counts, home: () => this.home });
+    const kept = keptOf(this.others);
+    this.turns = new Turns({ relay, talkgroup, stage, counts, home: () => this.home, kept });
     this.wasOpen = this.isOpen;
     this.out = new Outgoing(services, talkgroup, this.turns, lastSeq);
     talkgroup.feed.turns = this.out;
@@ -262,16 +264,25 @@ export class Stream<Talkgroup extends Shared> {
   }
 
   /**
-   * Its settings have changed, and the others are told. Between `open` and another floor mode the bursts of other relays end
-   * here: those that go on begin again.
+   * Its settings have changed, and the others are told. Between `open` and another floor mode the bursts of other relays
+   * stay until their relays say whether they go on.
    */
   changed(): void {
     if (this.isShared) this.out.say(kinds.count, 0, bodyOf(this.held));
     if (this.isOpen === this.wasOpen) return;
     this.wasOpen = this.isOpen;
-    this.endAll('mode');
+    if (this.isOpen) this.open();
+    for (const other of this.others.values()) other.changed();
     this.out.begin();
     this.connect();
+  }
+
+  /** What plays goes on. What is held back begins when its relay says that it runs. */
+  private open(): void {
+    const nowMs = this.services.nowMs();
+    const on = this.turns.release();
+    for (const relay of this.others.keys()) this.turns.gone(relay, 'mode', nowMs);
+    if (on !== null) this.others.get(on.relay)?.bursts.adopt(on.session, on.heard, nowMs);
   }
 
   /** The hot path asks the feed whether any relay elsewhere hears the talkgroup. */

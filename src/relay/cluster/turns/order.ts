@@ -156,6 +156,14 @@ export class Order<B extends BurstName> {
     if (this.next?.burst === null && compareTurns(this.next.placed.turn, turn) === 0) this.next = null;
   }
 
+  /** What plays goes on without a turn from now on: the floor mode is `open`. */
+  release(): On<B> | null {
+    const { running } = this;
+    this.running = null;
+    if (running?.turn) this.over = laterTurn(this.over, running.turn);
+    return running;
+  }
+
   /** Ends what plays, for a burst of this relay that begins without the word of a home. */
   interrupt(nowMs: number): void {
     if (this.running !== null && !this.running.isOwn) this.endRunning('preempted', nowMs);
