@@ -4,6 +4,7 @@ import type { Draft } from '../../protocol/server-messages.js';
 import { bodyOf, type Here, type Hold, NO_BODY, type Rostered, type UnsavedEmergency } from './bodies.js';
 import { type Header, kinds } from './header.js';
 import { keptOf } from './heard-bursts.js';
+import { Unsaved } from './listed.js';
 import { Other } from './other.js';
 import { Outgoing, type OutgoingServices } from './outgoing.js';
 import type { Shared } from './stage.js';
@@ -12,9 +13,6 @@ import { Turns } from './turns/turns.js';
 
 /** Bursts in one answer: 350 KiB with names and codecs of the greatest length. */
 const BURSTS_MAX = 500;
-
-/** Time (ms) between two lists of the emergencies that are not stored here. */
-const UNSAVED_MS = 500;
 
 /** What the streams of one relay share. */
 export interface StreamServices<Talkgroup extends Shared> extends OutgoingServices<Talkgroup> {
@@ -34,9 +32,7 @@ export class Stream<Talkgroup extends Shared> {
   /** What the others were told last: sessions online here, and whether one of them watches. */
   private onlineTold = 0;
   private watchesTold = false;
-  /** The others know of emergencies that were not stored here, and when they last were told (monotonic ms). */
-  private hasUnsaved = false;
-  private unsavedAtMs = Number.NEGATIVE_INFINITY;
+  private readonly unsaved: Unsaved;
   private readonly others = new Map<number, Other<Talkgroup>>();
   readonly turns: Turns<Talkgroup>;
   /** What this relay says. */
@@ -57,6 +53,10 @@ export class Stream<Talkgroup extends Shared> {
     this.wasOpen = this.isOpen;
     this.out = new Outgoing(services, talkgroup, this.turns, lastSeq);
     talkgroup.feed.turns = this.out;
+    this.unsaved = new Unsaved(
+      () => stage.emergencies.unsaved(talkgroup),
+      (body) => this.out.say(kinds.emergencies, 0, body),
+    );
   }
 
   private get isOpen(): boolean {
@@ -107,19 +107,7 @@ export class Stream<Talkgroup extends Shared> {
   /** Tells the others at once of a change that is not stored here yet. */
   tellEmergency(told: UnsavedEmergency): void {
     if (!this.isShared) return; // one that comes later asks
-    this.hasUnsaved = true;
-    this.out.say(kinds.emergencies, 0, bodyOf({ emergencies: [told], isWhole: false }));
-  }
-
-  /** Every UNSAVED_MS while one is not stored, and once more when all are. */
-  private tellUnsaved(nowMs: number): void {
-    if (nowMs - this.unsavedAtMs < UNSAVED_MS) return;
-    const unsaved = this.services.stage.emergencies.unsaved(this.talkgroup);
-    const hasUnsaved = unsaved.emergencies.length > 0;
-    if (!hasUnsaved && !this.hasUnsaved) return;
-    this.hasUnsaved = hasUnsaved;
-    this.unsavedAtMs = nowMs;
-    this.out.say(kinds.emergencies, 0, bodyOf(unsaved));
+    this.unsaved.tell(told);
   }
 
   /** The relays with receivers of the talkgroup. */
@@ -139,17 +127,14 @@ export class Stream<Talkgroup extends Shared> {
 
   /** The same with the bursts that run here, and the emergencies that are not stored here. */
   get here(): Draft<Here['talkgroups'][number]> {
-    const { talkgroup, held } = this;
-    const { stage } = this.services;
+    const { held } = this;
     const bursts = this.out.running;
     const isWhole = bursts.length <= BURSTS_MAX;
-    const unsaved = stage.emergencies.unsaved(talkgroup);
-    this.hasUnsaved ||= unsaved.emergencies.length > 0;
     return {
       ...held,
       bursts: bursts.slice(0, BURSTS_MAX),
       isWhole,
-      unsaved,
+      unsaved: this.unsaved.now,
       ended: this.out.past.without(bursts),
     };
   }
@@ -244,7 +229,7 @@ export class Stream<Talkgroup extends Shared> {
   /** Tells what is due. Asks about bursts that have been silent for too long, and what was not heard. */
   watch(nowMs: number): void {
     this.out.past.expire(nowMs);
-    this.tellUnsaved(nowMs);
+    this.unsaved.repeat(nowMs);
     for (const other of this.others.values()) other.watch(nowMs);
     const silent = this.turns.silent(nowMs);
     if (silent !== null) this.services.ask(silent, this.talkgroup.number);
