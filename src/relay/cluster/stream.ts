@@ -248,12 +248,16 @@ export class Stream<Talkgroup extends Shared> {
     }
   }
 
+  /** Its settings have changed. The others are told before they hear what follows from it. */
+  tellSettings(): void {
+    if (this.isShared) this.out.say(kinds.count, 0, bodyOf(this.held));
+  }
+
   /**
-   * Its settings have changed, and the others are told. Between `open` and another floor mode the bursts of other relays
+   * Its settings have changed. Between `open` and another floor mode the bursts of other relays
    * stay until their relays say whether they go on.
    */
   changed(): void {
-    if (this.isShared) this.out.say(kinds.count, 0, bodyOf(this.held));
     if (this.isOpen === this.wasOpen) return;
     this.wasOpen = this.isOpen;
     if (this.isOpen) this.open();
