@@ -227,7 +227,7 @@ function make(state: SharedState, home: HomeSide, nowMs: number): void {
   const served = serveQueue(state.floor, nowMs, services.limits);
   for (const place of placesToTell([], served.floor.waiting)) {
     const known = state.places.get(place.session);
-    if (state.isOwn(place.session) && (known?.position !== place.position || known.size !== place.size))
+    if (state.isOwn(place.session) && known?.position !== place.position)
       state.tell([{ kind: 'queued', ...place }], nowMs);
   }
   if (served.floor !== state.floor) take(state, served, { event: { kind: 'tick' } }, nowMs);

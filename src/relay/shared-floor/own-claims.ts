@@ -46,6 +46,8 @@ export function followClaim(
       for (const [session, one] of state.asks)
         if (event.sessions.has(session))
           state.asks.set(session, { ...one, claim: { ...one.claim, inEmergency: event.inEmergency } });
+      // Told again, even when it stays the same: as on one relay.
+      for (const session of event.sessions) state.places.delete(session);
       return followStep(state, event, nowMs) || [...event.sessions].some((one) => state.asks.has(one));
     default:
       return followStep(state, event, nowMs);
