@@ -237,7 +237,7 @@ export class HomeSide {
       if (holder === undefined || claim.state === 'has' || claim.state === 'talks') return claim;
       const { talkMsMax, grantedAtMs } = holder;
       const turn = turns.get(claim.session) ?? null;
-      return { ...claim, state: 'has', turn, talkMsMax, grantedMs: grantedAtMs };
+      return { ...claim, state: 'has', hasPlace: false, turn, talkMsMax, grantedMs: grantedAtMs };
     });
     const isMissing = played !== null && this.others.has(played.relay) && !this.parts.has(played.relay);
     return isMissing ? [...known, this.unheard(played)] : known;
