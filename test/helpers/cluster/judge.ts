@@ -143,7 +143,7 @@ export class Judge {
   cut(session: SimSession): void {
     const isHeard = session.claim === 'talks' && session.isLive && session.isSpeaking;
     const wasAway = this.schedule.now() - session.awayAtMs < AWAY_MS;
-    if (!isHeard || wasAway || session.urgentMs() < URGENT_MS) return;
+    if (!isHeard || wasAway || session.isLate || session.urgentMs() < URGENT_MS) return;
     this.note('cut in an emergency');
     if (!this.isOtherUrgent(session))
       this.fail('C8', `${session.number} is in an emergency, and loses the floor to lower speech`);
@@ -156,6 +156,7 @@ export class Judge {
     if (cut === null || this.schedule.now() > cut.atMs || cut.session.urgentMs() < URGENT_MS) return;
     // A relay between two that do not reach each other follows its home, which may not know of the emergency.
     if (this.schedule.now() - this.splitAtMs < VIEW_MS) return;
+    if (!this.network.reach(relay.id, cut.session.relay.id)) return; // it is not heard here
     this.note('emergency overtaken');
     const by = this.sessionOf(burst);
     if (

@@ -204,6 +204,8 @@ export class SimRelay implements Station {
     let told = part;
     if (fault === 'no top') told = { ...told, top: NO_TURN, isFenced: false };
     if (fault === 'a fenced burst is not told') told = { ...told, isFenced: false };
+    if (fault === 'an emergency counts as other speech')
+      told = { ...told, claims: told.claims.map((claim) => ({ ...claim, inEmergency: false })) };
     this.say(to, { kind: 'part', from: this.id, part: told });
   }
 
