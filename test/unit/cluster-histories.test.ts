@@ -52,7 +52,7 @@ const FOUND: Partial<Record<Fault, number>> = {
   'no mutual hearing': 74,
   'no top': 21,
   'a fenced burst is not told': 144,
-  'a grant is not held back': 369,
+  'a grant is not held back': 534,
   'a relay answers that is not the home': 1,
   'two relays find different homes': 1,
   'an overtaken burst is played': 1,
