@@ -69,8 +69,8 @@ export class Order<B extends BurstName> {
       return this.advance(nowMs);
     }
     if (this.isPast(placed.turn)) return;
-    // The home knew of the held one: there is nothing left to wait for.
-    if (this.next !== null && compareTurns(placed.after, this.next.placed.turn) >= 0) this.force(nowMs);
+    if (this.next !== null && compareTurns(placed.after, this.next.placed.turn) >= 0)
+      this.followed(this.next, placed, nowMs);
     if (this.isPast(placed.turn)) return;
     const held = heldBack(burst, placed, frames, nowMs);
     if (this.running === null && compareTurns(placed.after, this.over) <= 0) this.begin(burst, held, nowMs);
@@ -217,6 +217,16 @@ export class Order<B extends BurstName> {
 
   private miss({ burst, from, index }: Held<B>, nowMs: number): void {
     if (burst !== null && index > from) this.plays.missed(burst, index - from, nowMs);
+  }
+
+  /**
+   * The home of another burst knew of the held one: there is nothing left to wait for. A home that is not that of this
+   * relay does not end what plays here.
+   */
+  private followed(next: Held<B>, { turn }: Placed, nowMs: number): void {
+    const home = this.home();
+    if (this.running === null || next.placed.turn.home === home || turn.home === home) this.force(nowMs);
+    else this.dropNext(nowMs);
   }
 
   /** Of two that wait, the later turn is kept. */
