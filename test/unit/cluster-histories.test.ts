@@ -39,6 +39,8 @@ const ONCE: Readonly<Record<number, string>> = {
   235341634: 'a question that was put before `open` has no number after it',
   235366721: 'a grant that another one takes keeps its place in the queue',
   235345780: 'a relay whose bye is lost stays the home of another relay',
+  700003341: 'an emergency talks in a grant that its home, cut off, took for unused',
+  1000000471: 'an emergency loses to one that ended while its relay was cut off',
   500001492: 'an emergency in a part of the network that is cut off loses the floor when it is back',
 };
 

@@ -16,7 +16,7 @@ const claim = (session: number, inEmergency = false) => ({
 });
 
 /** Relay 1, which shares a talkgroup with relay 2. */
-function relay(home: 1 | 2) {
+function relay(home: 1 | 2, relays: readonly number[] = [1, 2]) {
   const talkgroup = new Talkgroup(talkgroupRow({ floor_mode: 'single', max_talk_ms: 60_000 }));
   const told: string[] = [];
   const parts: Part[] = [];
@@ -37,7 +37,7 @@ function relay(home: 1 | 2) {
     },
     link: {
       ...linkAlone,
-      view: () => ({ home, relays: [1, 2] }),
+      view: () => ({ home, relays }),
       settings: () => settings,
       sendPart: (_talkgroup, _to, part) => parts.push(part),
       sendVerdicts: (_talkgroup, _to, verdicts) => sent.push(verdicts),
@@ -52,6 +52,8 @@ function relay(home: 1 | 2) {
       }),
     },
   });
+  const partFrom = (from: number, v: number, ...claims: Part['claims']) =>
+    authority.receivePart(talkgroup, from, { settings, v, top: NO_TURN, isFenced: false, claims }, nowMs);
   return {
     ...{ authority, talkgroup, parts, sent, grants, withdrawn, settings },
     told: () => told.splice(0),
@@ -60,8 +62,8 @@ function relay(home: 1 | 2) {
       const v = parts.at(-1)?.v ?? 0;
       authority.receiveVerdicts(talkgroup, 2, { settings, v, verdicts }, nowMs);
     },
-    part: (v: number, ...claims: Part['claims']) =>
-      authority.receivePart(talkgroup, 2, { settings, v, top: NO_TURN, isFenced: false, claims }, nowMs),
+    part: (v: number, ...claims: Part['claims']) => partFrom(2, v, ...claims),
+    partFrom,
     hold: () => {
       isReady = false;
     },
@@ -177,6 +179,49 @@ t.test('a user in an emergency talks after 200 ms when the home does not answer'
   t.strictSame(r.told(), ['7 granted', '7 started']);
   t.match(r.parts.at(-1), { claims: [{ session: 7, state: 'talks', isAlone: true, turn: null }] });
   t.equal(r.authority.placedOf(r.talkgroup, 7), null, 'only this relay plays it');
+});
+
+t.test('an emergency that talks keeps a grant that its home took for unused', async (t) => {
+  for (const inEmergency of [true, false]) {
+    const r = relay(1);
+    r.authority.viewed(r.talkgroup, 1000);
+    const asks = { ...asking(21, 1), inEmergency, isFirstFrame: false };
+    r.part(1, asks);
+    const turn = { count: 1, home: 1 };
+    r.pass(600);
+    const has = { ...asks, state: 'has' as const, turn, grantedMs: 600 };
+    r.part(2, has);
+    r.pass(1400);
+    t.match(r.sent.at(-1), { v: 2, verdicts: [{ session: 21, is: 'revoked', code: 'unused' }] });
+    r.tell({ kind: 'frame', claim: claim(7) });
+    t.strictSame(r.told(), ['7 granted', '7 started']);
+    r.part(3, { ...has, state: 'talks', startedMs: 200 });
+    const granted = { session: 21, is: 'granted', turn: { home: 1 } };
+    const revoked = { session: 21, is: 'revoked', code: 'unused' };
+    t.match(r.sent.at(-1), { v: 3, verdicts: [inEmergency ? granted : revoked] });
+    t.strictSame(r.told(), inEmergency ? ['7 revoked collision', '7 ended collision', '7 gone'] : []);
+  }
+});
+
+t.test('of two emergencies the one goes on whose relay was heard within the last second', async (t) => {
+  for (const silentMs of [900, 1100]) {
+    const r = relay(1, [1, 2, 3]);
+    r.authority.viewed(r.talkgroup, 1000);
+    r.partFrom(3, 1);
+    r.part(1, { ...asking(21, 1), inEmergency: true });
+    const talks = { ...asking(21, 1), inEmergency: true, state: 'talks' as const };
+    r.part(2, { ...talks, turn: { count: 1, home: 1 }, startedMs: 0, grantedMs: 0 });
+    t.match(r.sent.at(-1), { v: 2, verdicts: [{ session: 21, is: 'granted' }] });
+    r.pass(silentMs);
+    const alone = { ...asking(31, 1), inEmergency: true, state: 'talks' as const, isAlone: true };
+    r.partFrom(3, 2, { ...alone, startedMs: 100, grantedMs: 100 });
+    const is = silentMs > 1000 ? 'granted' : 'revoked';
+    const verdicts = r.sent.flatMap((one) => one.verdicts);
+    t.match(
+      verdicts.find(({ session }) => session === 31),
+      { is },
+    );
+  }
 });
 
 t.test('no verdict leaves before the whole part is taken', async (t) => {

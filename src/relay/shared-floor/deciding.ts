@@ -219,11 +219,9 @@ function make(state: SharedState, home: HomeSide, nowMs: number): void {
   const own = claimsOf(before, state.asks.values(), state, state.isOwn);
   const others = home.claims(before, state.turns, turnsHere.played);
   const settings = services.link.settings(talkgroup);
-  const built = rebuild(
-    [...own, ...others],
-    { ...settings, mode: before.mode, maxTalkMs: before.maxTalkMs },
-    nowMs,
-  );
+  const { mode, maxTalkMs } = before;
+  const isStale = (session: number) => home.isStale(session, nowMs);
+  const built = rebuild([...own, ...others], { ...settings, mode, maxTalkMs }, isStale, nowMs);
   home.restart(TURN_GAP, turnsHere.seen);
   state.asks.clear();
   const outcomes: Outcome[] = [];
@@ -236,8 +234,10 @@ function make(state: SharedState, home: HomeSide, nowMs: number): void {
     else outcomes.push({ kind: 'denied', session: claim.session, code });
   }
   if (built.kept !== null) turnAnew(state, home, built.kept.session);
-  if (built.kept !== null && home.isForeign(built.kept.session))
+  if (built.kept !== null && home.isForeign(built.kept.session)) {
     state.asked.set(built.kept.session, built.kept.ask);
+    home.refused.forget(built.kept.session);
+  }
   take(state, { floor: built.floor, outcomes }, { event: { kind: 'tick' } }, nowMs);
   const [holder] = state.floor.holders;
   if (holder !== undefined && holder.claim.session === built.kept?.session)

@@ -143,7 +143,7 @@ export class Judge {
   cut(session: SimSession): void {
     const isHeard = session.claim === 'talks' && session.isLive && session.isSpeaking;
     const wasAway = this.schedule.now() - session.awayAtMs < AWAY_MS;
-    if (!isHeard || wasAway || session.isLate || session.urgentMs() < URGENT_MS) return;
+    if (!isHeard || wasAway || session.urgentMs() < URGENT_MS) return;
     this.note('cut in an emergency');
     if (!this.isOtherUrgent(session))
       this.fail('C8', `${session.number} is in an emergency, and loses the floor to lower speech`);
