@@ -41,6 +41,8 @@ const ONCE: Readonly<Record<number, string>> = {
   235345780: 'a relay whose bye is lost stays the home of another relay',
   700003341: 'an emergency talks in a grant that its home, cut off, took for unused',
   1000000471: 'an emergency loses to one that ended while its relay was cut off',
+  912352851: 'a home that forgot a floor gives a turn again',
+  912352571: 'a grant begins before it hears that an emergency of another side keeps the floor',
   500001492: 'an emergency in a part of the network that is cut off loses the floor when it is back',
 };
 

@@ -6,6 +6,7 @@ import { newCounts } from '../../src/relay/figures/counts.js';
 import type { Verdict } from '../../src/relay/floor/authority.js';
 import { Talkgroup } from '../../src/relay/members/members.js';
 import { createSharedAuthority } from '../../src/relay/shared-floor/authority.js';
+import type { PlayedTalk } from '../../src/relay/shared-floor/link.js';
 import type { Part, PartVerdicts } from '../../src/relay/shared-floor/parts.js';
 import { linkAlone } from '../helpers/cluster/alone.js';
 import { talkgroupRow } from '../helpers/relay/rows.js';
@@ -24,6 +25,7 @@ function relay(home: 1 | 2, relays: readonly number[] = [1, 2]) {
   const grants: number[] = [];
   const withdrawn: number[] = [];
   let isReady = true;
+  let played: PlayedTalk | null = null;
   let nowMs = 1000;
   const authority = createSharedAuthority({
     counts: newCounts().floor,
@@ -44,6 +46,7 @@ function relay(home: 1 | 2, relays: readonly number[] = [1, 2]) {
       want() {},
       turns: (of) => ({
         ...linkAlone.turns(of),
+        played,
         grant({ turn }) {
           grants.push(turn.count);
           return isReady ? 'ready' : 'held';
@@ -66,6 +69,11 @@ function relay(home: 1 | 2, relays: readonly number[] = [1, 2]) {
     partFrom,
     hold: () => {
       isReady = false;
+    },
+    /** A burst of relay 2 plays here. */
+    play: (session: number, inEmergency: boolean) => {
+      const turn = { count: 1, home: 2 };
+      played = { relay: 2, claim: claim(session, inEmergency), turn, startedAtMs: nowMs };
     },
     pass(ms: number) {
       nowMs += ms;
@@ -222,6 +230,42 @@ t.test('of two emergencies the one goes on whose relay was heard within the last
       { is },
     );
   }
+});
+
+t.test('a grant begins no burst while an emergency of another side plays here', async (t) => {
+  for (const inEmergency of [true, false]) {
+    const starts = inEmergency ? ['7 revoked collision', '7 gone'] : ['7 started'];
+    const asks = { kind: 'request', claim: claim(7), queue: false } as const;
+    const here = relay(2);
+    here.tell(asks);
+    here.verdicts(grantOf(7, 1, 5));
+    here.play(21, inEmergency);
+    here.tell({ kind: 'frame', claim: claim(7) });
+    t.strictSame(here.told(), ['7 granted', ...starts], 'where another relay decides');
+
+    const relays = [1];
+    const home = relay(1, relays);
+    home.tell(asks);
+    relays.push(2);
+    home.play(21, inEmergency);
+    home.tell({ kind: 'frame', claim: claim(7) });
+    t.strictSame(home.told(), ['7 granted', ...starts], 'at the home');
+  }
+});
+
+t.test('a home that forgets a floor gives no turn twice', async (t) => {
+  const relays = [1, 2];
+  const r = relay(1, relays);
+  r.authority.viewed(r.talkgroup, 1000);
+  r.part(1, asking(21, 1));
+  const [given] = r.sent.flatMap(({ verdicts }) => verdicts);
+  t.match(given, { is: 'granted', turn: { home: 1 } });
+  relays.pop();
+  for (let times = 0; times < 3; times++) r.pass(100);
+  t.strictSame([...r.authority.active()], []);
+  r.tell({ kind: 'frame', claim: claim(7) });
+  const before = given?.is === 'granted' ? given.turn.count : 0;
+  t.ok((r.grants.at(-1) ?? 0) > before, `${r.grants} after ${before}`);
 });
 
 t.test('no verdict leaves before the whole part is taken', async (t) => {

@@ -13,8 +13,8 @@ import {
 } from '../floor/state.js';
 import { type HomeSide, TURN_GAP } from './home-side.js';
 import type { Placed } from './link.js';
-import { bare, claimsOf, eventOf, type Part, type PartClaim, type PartVerdict, partDiff } from './parts.js';
-import { rebuild } from './rebuild.js';
+import { claimsOf, eventOf, type Part, type PartClaim, type PartVerdict, partDiff } from './parts.js';
+import { holderOfNone, rebuild } from './rebuild.js';
 import { type SharedState, sessionOf } from './state.js';
 
 /** Applies an event of a session of any relay. */
@@ -32,20 +32,27 @@ export function decide(
     ? limitsBeside(services.limits, services.bursts.remoteIn(talkgroup), user)
     : services.limits;
   const isOwn = !('claim' in event) || state.isOwn(event.claim.session);
-  renewOwn(state, event, nowMs);
+  if (!mayBegin(state, event, nowMs)) return;
   const before = state.floor;
   const after = step(before, isOwn ? state.forHeld(event) : event, nowMs, limits);
   take(state, after, { event, counted: isOwn ? counted : { kind: 'tick' } }, nowMs);
 }
 
-/** A session of this relay begins: its turn must be above what played here since it was granted. */
-function renewOwn(state: SharedState, event: FloorEvent, nowMs: number): void {
-  if (event.kind !== 'frame' || state.home === null) return;
+/**
+ * A session of this relay begins: its turn must be above what played here since it was granted. false: a higher burst plays
+ * here, and the grant was taken away for it.
+ */
+function mayBegin(state: SharedState, event: FloorEvent, nowMs: number): boolean {
+  const { home } = state;
+  if (event.kind !== 'frame' || home === null || !state.isOwn(event.claim.session)) return true;
   const { session } = event.claim;
   const held = holderOf(state.floor, session);
+  if (held === undefined || held.startedAtMs !== null || state.isHeld(session)) return true;
+  if (state.isBelow(held)) makeAnew(state, home, nowMs);
   const turn = state.turns.get(session) ?? null;
-  if (held === undefined || held.startedAtMs !== null || state.isHeld(session) || turn === null) return;
-  if (state.isOwn(session) && state.turnsHere.isPast(turn)) turnAgain(state, state.home, held, nowMs);
+  if (holderOf(state.floor, session) === undefined) return false;
+  if (turn !== null && state.turnsHere.isPast(turn)) turnAgain(state, home, held, nowMs);
+  return true;
 }
 
 /** The floor is what the step made of it: all who share it are told. */
@@ -257,11 +264,6 @@ function make(state: SharedState, home: HomeSide, nowMs: number): void {
   if (served.floor !== state.floor) take(state, served, { event: { kind: 'tick' } }, nowMs);
   tellOthers(state, nowMs);
 }
-
-const holderOfNone = (claim: PartClaim): Holder => ({
-  ...{ claim: bare(claim), priority: claim.priority, grantedAtMs: 0, toldAgainAtMs: null },
-  ...{ startedAtMs: null, talkMsMax: 0, lostAtMs: null },
-});
 
 function verdictsFor(state: SharedState, home: HomeSide, relay: number) {
   const granted = ({ session, ask }: PartClaim): PartVerdict => {

@@ -3,7 +3,7 @@
 import type { RevokeCode } from '../../protocol/codes.js';
 import { mayTalkIn, preempts, rankOf } from '../floor/claim.js';
 import { inOrder, WAITING_MAX } from '../floor/queue.js';
-import { emptyFloor, type Floor } from '../floor/state.js';
+import { emptyFloor, type Floor, type Holder } from '../floor/state.js';
 import { bare, holderFrom, type PartClaim, type Settings, waitingFrom } from './parts.js';
 
 export interface Rebuilt {
@@ -76,3 +76,9 @@ function codeBeside(claim: PartClaim, kept: PartClaim | null): RevokeCode {
   if (isOfOpen(claim)) return 'mode';
   return kept?.isAlone && preempts(kept, claim) ? 'preempted' : 'collision';
 }
+
+/** The holder of a claim that this relay knows nothing else of. */
+export const holderOfNone = (claim: PartClaim): Holder => ({
+  ...{ claim: bare(claim), priority: claim.priority, grantedAtMs: 0, toldAgainAtMs: null },
+  ...{ startedAtMs: null, talkMsMax: 0, lostAtMs: null },
+});
