@@ -222,7 +222,7 @@ export class HomeSide {
   isStrange(claims: readonly PartClaim[], floor: Floor): boolean {
     return claims.some((claim) => {
       const { session, state, turn } = claim;
-      if (state === 'asks' || this.refused.isRefused(claim)) return false;
+      if (state === 'asks' || this.refused.isRefused(claim, floor)) return false;
       if (holderOf(floor, session) !== undefined) return false;
       if (this.refused.of(claim) !== undefined) return true;
       if (state === 'waits') return !floor.waiting.some((one) => one.session === session);
@@ -236,7 +236,7 @@ export class HomeSide {
    */
   claims(floor: Floor, turns: ReadonlyMap<number, Turn | null>, played: PlayedTalk | null): PartClaim[] {
     const told = [...this.parts.values()].flatMap(({ claims }) => claims);
-    const claims = told.filter((claim) => !this.refused.isRefused(claim));
+    const claims = told.filter((claim) => !this.refused.isRefused(claim, floor));
     const known = claims.map((claim): PartClaim => {
       const holder = holderOf(floor, claim.session);
       if (holder === undefined || claim.state === 'has' || claim.state === 'talks') return claim;

@@ -1,5 +1,7 @@
 // What a home refused to sessions of other relays, until they have heard of it.
-import type { PartClaim, PartVerdict } from './parts.js';
+import { rankOf } from '../floor/claim.js';
+import type { Floor } from '../floor/state.js';
+import { bare, type PartClaim, type PartVerdict } from './parts.js';
 
 export type Refused = Extract<PartVerdict, { is: 'denied' | 'revoked' }>;
 
@@ -23,12 +25,16 @@ export class Refusals {
 
   /**
    * Whether the refusal counts. It does not when its relay granted a denied question to a user in an emergency, and when an
-   * emergency talks whose first frame had not been heard of when its grant was over.
+   * emergency that talks on has nothing beside it in the floor that would keep it: it was refused for what is over.
    */
-  isRefused(claim: PartClaim): boolean {
+  isRefused(claim: PartClaim, { holders }: Floor): boolean {
     const refused = this.of(claim);
     if (refused === undefined) return false;
     if (refused.is === 'denied') return !claim.isAlone;
-    return !(refused.code === 'unused' && claim.inEmergency && claim.state === 'talks');
+    if (!claim.inEmergency || claim.state !== 'talks') return true;
+    const rank = rankOf(bare(claim));
+    return holders.some(
+      (one) => rankOf(one.claim) > rank || (rankOf(one.claim) === rank && one.startedAtMs !== null),
+    );
   }
 }

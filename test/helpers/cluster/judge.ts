@@ -33,6 +33,8 @@ interface Played {
   over: Turn | null;
   /** All that were ever announced, with the frames played and the code of the end. */
   readonly known: Map<string, { frames: number; code: EndCode | null }>;
+  /** Those that were announced with a turn, and when (virtual ms). */
+  readonly begun: { readonly turn: Turn; readonly atMs: number }[];
   readonly announced: { readonly name: string; readonly atMs: number }[];
   /** A burst of another relay in an emergency that ended here a moment ago, and goes on there. */
   cut: { readonly session: SimSession; readonly atMs: number } | null;
@@ -51,6 +53,7 @@ export class Violation extends Error {
 export class Judge {
   readonly seen = new Map<string, number>();
   readonly relays = new Set<SimRelay>();
+  private readonly dead: SimRelay[] = [];
   /** Messages between relays about floors. */
   partsSent = 0;
   /** When members or settings last changed (virtual ms). */
@@ -78,7 +81,15 @@ export class Judge {
   private of(relay: SimRelay): Played {
     let played = this.plays.get(relay);
     if (played === undefined) {
-      played = { playing: null, open: new Set(), known: new Map(), over: null, announced: [], cut: null };
+      played = {
+        playing: null,
+        open: new Set(),
+        known: new Map(),
+        begun: [],
+        over: null,
+        announced: [],
+        cut: null,
+      };
       this.plays.set(relay, played);
     }
     return played;
@@ -102,6 +113,7 @@ export class Judge {
     played.playing = burst;
     if (this.isOpen(relay)) return;
     const nowMs = this.schedule.now();
+    if (turn !== null) played.begun.push({ turn, atMs: nowMs });
     if (burst.relay === relay.id && this.isCalm(2500)) this.clean.set(name, nowMs);
     const beganMs = this.clean.get(name);
     if (beganMs !== undefined && nowMs - beganMs <= PROMPT_MS) played.announced.push({ name, atMs: nowMs });
@@ -126,7 +138,12 @@ export class Judge {
     const cleanMs = this.clean.get(nameOf(burst));
     const isClean = cleanMs !== undefined && this.network.changedAtMs() <= cleanMs;
     if (burst.relay === relay.id && isClean && this.isCalm(2500))
-      this.expectAll(burst, code, known?.frames ?? 0);
+      this.expectAll(burst, {
+        code,
+        frames: known?.frames ?? 0,
+        turn: relay.order.on?.turn ?? null,
+        beganMs: cleanMs,
+      });
     if (!played.open.delete(nameOf(burst))) this.fail('C2', `relay ${relay.id} ends ${nameOf(burst)} twice`);
     played.over = this.isOpen(relay) ? null : relay.order.top;
     this.note(`ended ${code}`);
@@ -167,19 +184,31 @@ export class Judge {
       this.fail('C8', `relay ${relay.id} plays ${nameOf(burst)} in the place of an emergency`);
   }
 
-  /** Another user in an emergency has something of the floor, or had it a moment ago. */
+  /**
+   * Another user in an emergency has something of the floor, or had it a moment ago. What a relay had that is dead counts
+   * until it is found out.
+   */
   private isOtherUrgent(session: SimSession): boolean {
     const nowMs = this.schedule.now();
-    return [...this.relays].some((relay) =>
+    return [...this.relays, ...this.dead].some((relay) =>
       [...relay.sessions.values()].some((one) => {
-        one.noteUrgent();
-        return one !== session && nowMs - one.urgentAtMs <= URGENT_MS;
+        if (!relay.isDead) one.noteUrgent();
+        return one !== session && nowMs - one.urgentAtMs <= (relay.isDead ? VIEW_MS : URGENT_MS);
       }),
     );
   }
 
+  killed(relay: SimRelay): void {
+    for (const session of relay.sessions.values()) session.noteUrgent();
+    this.relays.delete(relay);
+    this.dead.push(relay);
+  }
+
   /** Nothing is broken: all relays with members announce the burst, however short it was. */
-  private expectAll(burst: BurstName, code: EndCode, frames: number): void {
+  private expectAll(
+    burst: BurstName,
+    { code, frames, turn, beganMs }: { code: EndCode; frames: number; turn: Turn | null; beganMs: number },
+  ): void {
     const name = nameOf(burst);
     const holders = this.holders.filter(
       ({ id }) => id === burst.relay || this.network.reach(id, burst.relay),
@@ -188,9 +217,13 @@ export class Judge {
       if (!this.isCalm(2500)) return;
       for (const relay of holders) {
         if (!this.relays.has(relay) || relay.sessions.size === 0 || this.isOpen(relay)) continue;
-        const heard = this.of(relay).known.get(name);
-        // The burst that takes its place may be announced first.
-        if (code === 'preempted') return;
+        const { known, begun } = this.of(relay);
+        const heard = known.get(name);
+        // The burst that takes its place was announced here before this one came, so this one is over here.
+        const isOvertaken = begun.some(
+          (one) => turn !== null && compareTurns(one.turn, turn) > 0 && one.atMs <= beganMs + PROMPT_MS,
+        );
+        if (heard === undefined && isOvertaken) continue;
         if (heard === undefined) return this.fail('C7', `relay ${relay.id} never heard of ${name}`);
         if (code === 'released' && (heard.code !== code || heard.frames !== frames))
           this.fail(
