@@ -2,6 +2,8 @@
 import type { EndCode } from '../../protocol/codes.js';
 import { NO_TURN, type Turn } from '../../protocol/turn.js';
 import type { Authority } from '../floor/authority.js';
+import type { Claim } from '../floor/claim.js';
+import { holderOf } from '../floor/state.js';
 import type { Talkgroup } from '../members/members.js';
 import { SharedFloor } from './floor.js';
 import type { Placed } from './link.js';
@@ -34,6 +36,8 @@ export interface SharedAuthority extends Authority {
   ): void;
   /** How the home placed the grant or the burst of a session of this relay. null: it has no turn, as in `open`. */
   placedOf(talkgroup: Talkgroup, session: number): Placed | null;
+  /** The claim with which a session of this relay has the floor. null: it has it not. */
+  claimOf(talkgroup: Talkgroup, session: number): Claim | null;
   /** Sessions of this relay have something of the floor, or ask for it. */
   isUsed(talkgroup: Talkgroup): boolean;
   /** The talkgroup has no members here any more. */
@@ -120,6 +124,10 @@ export function createSharedAuthority(services: SharedServices): SharedAuthority
     ended: (talkgroup, { session, turn, code }, nowMs) =>
       floors.get(talkgroup)?.ended(session, turn, code, nowMs),
     placedOf: (talkgroup, session) => floors.get(talkgroup)?.state.placed.get(session) ?? null,
+    claimOf(talkgroup, session) {
+      const floor = floors.get(talkgroup)?.state.floor;
+      return (floor && holderOf(floor, session)?.claim) ?? null;
+    },
     isUsed: (talkgroup) => floors.get(talkgroup)?.state.isUsed === true,
     forget: drop,
   };

@@ -4,15 +4,8 @@ import { compareTurns, type Turn } from '../../protocol/turn.js';
 import type { ClaimEvent } from '../floor/authority.js';
 import { type FloorEvent, holderOf } from '../floor/state.js';
 import type { Talkgroup } from '../members/members.js';
-import {
-  decide,
-  keepAhead,
-  loseSessions,
-  makeAnew,
-  repeatVerdicts,
-  takePart,
-  tellOthers,
-} from './deciding.js';
+import { repeatVerdicts, tellOthers } from './answering.js';
+import { decide, keepAhead, loseSessions, makeAnew, takePart } from './deciding.js';
 import { HomeSide } from './home-side.js';
 import { expireClaims, followClaim, followStep } from './own-claims.js';
 import { followVerdicts } from './own-verdicts.js';

@@ -171,9 +171,10 @@ export class Judge {
     const { cut } = played;
     played.cut = null;
     if (cut === null || this.schedule.now() > cut.atMs || cut.session.urgentMs() < URGENT_MS) return;
-    // A relay between two that do not reach each other follows its home, which may not know of the emergency.
+    // A relay between two that do not reach each other follows its home, which may not know of the emergency: each side of
+    // a cut has a floor of its own.
     if (this.schedule.now() - this.splitAtMs < VIEW_MS) return;
-    if (!this.network.reach(relay.id, cut.session.relay.id)) return; // it is not heard here
+    if (!this.network.reach(relay.id, cut.session.relay.id)) return; // its frames do not come here, and it ends as if it were over
     this.note('emergency overtaken');
     const by = this.sessionOf(burst);
     if (
@@ -245,7 +246,10 @@ export class Judge {
       this.fail('C5', `${number} is answered after ${Math.round(waited)} ms`);
   }
 
-  /** A grant that is held back when its home dies waits until that is found out. */
+  /**
+   * A grant that is held back when its home dies waits until that is found out: docs/protocol.md lets another node decide
+   * 1.5 s later, and nobody may begin before what the lost home placed first is over.
+   */
   private answerMsMax({ relay, number }: SimSession, askedAtMs: number): number {
     const isHeld = relay.authority.placedOf(relay.talkgroup, number) !== null;
     return isHeld && this.network.changedAtMs() >= askedAtMs ? ANSWER_MS_MAX + VIEW_MS : ANSWER_MS_MAX;
@@ -310,7 +314,10 @@ export class Judge {
       }
   }
 
-  /** A relay that cannot be reached any more is taken for the home until it is found out. */
+  /**
+   * A relay that cannot be reached any more is taken for the home until it is found out, for 1.5 s. Its side of the cut has
+   * a floor of its own for so long, as docs/protocol.md says.
+   */
   private reachesHome({ relay }: SimSession): boolean {
     const { home } = relay.view;
     return home === relay.id || this.network.reach(relay.id, home);
@@ -318,7 +325,10 @@ export class Judge {
 
   private readonly overlaps = new Map<string, { sinceMs: number; lastMs: number; readonly maxMs: number }>();
 
-  /** A preemption is carried out on two relays, one after the other. */
+  /**
+   * A preemption is carried out on two relays, one after the other. Two floors that become one have MERGE_MS_MAX for it, also
+   * when the end of the cut was not the last change: docs/decisions/036 says that two grants may last so long.
+   */
   private overlap(
     one: SimSession,
     other: SimSession,
