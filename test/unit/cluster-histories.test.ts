@@ -43,7 +43,7 @@ const ONCE: Readonly<Record<number, string>> = {
   1000000471: 'an emergency loses to one that ended while its relay was cut off',
   912352851: 'a home that forgot a floor gives a turn again',
   912352571: 'a grant begins before it hears that an emergency of another side keeps the floor',
-  1012349614: 'a refusal by a home that was not followed ends an emergency later',
+  1012349614: 'a denial by a home that was not followed ends an emergency later',
   1012359554: 'a home counts an emergency of a relay that was killed a moment ago',
   1012345463: 'a burst is over elsewhere before it began',
   1112350743: 'the home begins a grant while an emergency of another side plays there',
