@@ -1,7 +1,7 @@
 // Declares what messages between relays carry, as schemas. A body that does not fit is counted, and ignored.
 import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { Codec, Emergency, Id, Int, Member, RunningTalker, U32 } from '../../protocol/bodies.js';
+import { Codec, Emergency, Id, Int, Member, Priority, RunningTalker, U32 } from '../../protocol/bodies.js';
 import { ends, floorModes } from '../../protocol/codes.js';
 import { PartBody, PlacedBody, TurnBody, VerdictsBody, WantBody } from './floor-bodies.js';
 
@@ -65,6 +65,8 @@ const Started = Type.Object({
   previous: Type.Optional(Past),
   /** In `single` and `broadcast`. */
   placed: Type.Optional(PlacedBody),
+  /** What it asked for the floor with: its rank follows. With `placed`, but not told by relays of earlier versions. */
+  claim: Type.Optional(Type.Object({ priority: Priority, isAdmin: Type.Boolean() })),
   /** Its first frames, so many, were not meant for other relays: it began without the word of a home. */
   alone: Type.Optional(U32),
 });
