@@ -3,7 +3,15 @@ import type { RunningTalker } from '../../protocol/bodies.js';
 import type { EndCode } from '../../protocol/codes.js';
 import type { Draft } from '../../protocol/server-messages.js';
 import type { Elsewhere, OwnBurst } from '../delivery/elsewhere.js';
-import { bodyOf, type Here, type Hold, NO_BODY, type Rostered, type UnsavedEmergency } from './bodies.js';
+import {
+  bodyOf,
+  type Here,
+  type Hold,
+  NO_BODY,
+  type Rostered,
+  UNSAVED_MAX,
+  type UnsavedEmergency,
+} from './bodies.js';
 import { type Bus, type Subject, talkgroupSubject } from './bus.js';
 import type { ClusterCounts } from './counts.js';
 import { type Header, type HeaderWriter, type Kind, kinds } from './header.js';
@@ -128,7 +136,7 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
   /** Every UNSAVED_MS while one is not stored, and once more when all are. */
   private tellUnsaved(nowMs: number): void {
     if (nowMs - this.unsavedAtMs < UNSAVED_MS) return;
-    const unsaved = this.services.stage.emergencies.unsaved(this.talkgroup);
+    const unsaved = this.services.stage.emergencies.unsaved(this.talkgroup, UNSAVED_MAX);
     const hasUnsaved = unsaved.emergencies.length > 0;
     if (!hasUnsaved && !this.hasUnsaved) return;
     this.hasUnsaved = hasUnsaved;
@@ -157,7 +165,7 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
     const { stage } = this.services;
     const bursts = talkgroup.floorMode === 'open' ? stage.running(talkgroup) : [];
     const isWhole = bursts.length <= BURSTS_MAX;
-    const unsaved = stage.emergencies.unsaved(talkgroup);
+    const unsaved = stage.emergencies.unsaved(talkgroup, UNSAVED_MAX);
     this.hasUnsaved ||= unsaved.emergencies.length > 0;
     return {
       ...held,
