@@ -206,17 +206,12 @@ export class Other<Talkgroup extends Shared> {
   /** It asks what is here. What it said before, and did not arrive, is asked for. */
   asks(entry: Hold['talkgroups'][number], nowMs: number): void {
     const isOld = this.seq !== null && entry.seq < this.seq;
-    this.learn(entry.seq, nowMs);
+    this.listed(entry.seq, nowMs);
     if (!isOld) this.counts(entry);
   }
 
-  /** It says what the number of its last message is. */
+  /** It says what the number of its last message is. One that begins now was asked for all that it has when it came. */
   listed(seq: number, nowMs: number): void {
-    this.learn(seq, nowMs);
-  }
-
-  /** One that begins now was asked for all that it has when it came. */
-  private learn(seq: number, nowMs: number): void {
     this.hears(seq, this.seq === null ? 0 : seq, nowMs);
   }
 

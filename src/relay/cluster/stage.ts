@@ -39,7 +39,7 @@ export interface PlayedBurst {
 /** What relays tell each other of emergencies that are not stored yet. `relay` is the id of the other one. */
 export interface EmergencyStage<Talkgroup extends Shared> {
   /** Those of this relay. */
-  unsaved(talkgroup: Talkgroup): Emergencies;
+  unsaved(talkgroup: Talkgroup, max: number): Emergencies;
   /** One of the other relay, as it is there now. */
   heard(talkgroup: Talkgroup, told: UnsavedEmergency, relay: number): void;
   /** The other relay has stored it. */
