@@ -134,6 +134,34 @@ t.test('a burst goes on for listeners elsewhere when the floor mode changes', as
   t.strictSame(bob.heard('MISSED', 'TALK_ENDED').length, 1);
 });
 
+t.test(
+  'all bursts that a change of the floor mode ends are ended on other nodes with its code',
+  async (t) => {
+    for (const mode of ['broadcast', 'single'] as const) {
+      const network = createMemoryNetwork();
+      const reads = directory();
+      const [a, b] = [relayOn(t, network, { number: 1, reads }), relayOn(t, network, { number: 2, reads })];
+      await reached(a, b);
+      const talkers = [await a.radio(), await a.radio(), await a.radio()];
+      const bob = await b.radio();
+      await sharing(2, a, b);
+      for (const talker of talkers) {
+        talker.speaks('1', { start: true });
+        await bob.hears('TALK_STARTED');
+      }
+      reads.setMode(mode);
+      const change = { id: 'one', kind: 'talkgroup_changed', talkgroup: talkgroupIdOf(1) } as const;
+      await Promise.all([a.relay.notice(change), b.relay.notice(change)]);
+      const ending = talkers.slice(mode === 'broadcast' ? 0 : 1);
+      for (const _ of ending) t.match(await bob.hears('TALK_ENDED'), { code: 'mode', frames: 1 });
+      t.strictSame(
+        new Set(bob.heard('TALK_ENDED').map((one) => 'session' in one && one.session)),
+        new Set(ending.map(({ session }) => session.number)),
+      );
+    }
+  },
+);
+
 t.test('of bursts of two nodes the oldest goes on in `single`, and the other one ends once', async (t) => {
   for (const isNear of [true, false]) {
     const network = createMemoryNetwork();

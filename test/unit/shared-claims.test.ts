@@ -77,7 +77,7 @@ function relay(home: 1 | 2, relays: readonly number[] = [1, 2]) {
     },
     pass(ms: number) {
       nowMs += ms;
-      authority.repeat(nowMs);
+      for (const each of authority.repeating()) authority.repeat(each, nowMs);
       for (const active of authority.active()) authority.expire(active, nowMs);
     },
   };

@@ -123,7 +123,8 @@ export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
   }
 
   over(nowMs: number): void {
-    if (this.isOpen) return;
+    const isOneOfSeveral = this.turn?.count === 0; // all bursts of `open` end when the mode changes
+    if (this.isOpen || isOneOfSeveral) return;
     this.turn = null;
     this.isOfOpen = false;
     this.turns.ownEnded(nowMs);

@@ -112,16 +112,23 @@ export function createFloors(options: FloorsOptions) {
     authority = watched(shared);
 
     function repeat(): void {
+      let isNeeded = false;
       try {
-        const isHolding = cluster().play();
-        if (shared.isBusy) shared.repeat(nowMs());
-        else if (!isHolding && timer !== null) {
-          clearInterval(timer);
-          timer = null;
-        }
+        isNeeded = cluster().play();
       } catch (error) {
-        log.error({ err: error }, 'shared floors failed');
+        log.error({ err: error }, 'playing bursts in order failed');
       }
+      for (const talkgroup of shared.repeating()) {
+        isNeeded = true;
+        try {
+          shared.repeat(talkgroup, nowMs());
+        } catch (error) {
+          log.error({ talkgroup: talkgroup.id, err: error }, 'a shared floor failed');
+        }
+      }
+      if (isNeeded || timer === null) return;
+      clearInterval(timer);
+      timer = null;
     }
 
     /** Something may have to be repeated, or is held back. */

@@ -17,6 +17,8 @@ export interface SharedFloorServices extends SharedServices {
   /** Numbers that this relay has not used before. They grow. */
   readonly nextAsk: () => number;
   readonly nextV: () => number;
+  /** A home may ask for a part of a floor that nobody has or asks for. false: later. */
+  readonly mayAskIdle: (nowMs: number) => boolean;
 }
 
 export class SharedFloor {
@@ -132,7 +134,9 @@ export class SharedFloor {
       const sessions = home.forget(relay);
       if (home.isGathered) loseSessions(state, sessions, nowMs);
     }
-    for (const relay of home.toAsk(nowMs)) link.want(state.talkgroup, relay, link.settings(state.talkgroup));
+    const settings = link.settings(state.talkgroup);
+    for (const relay of home.toAsk(!state.isIdle, services.mayAskIdle, nowMs))
+      link.want(state.talkgroup, relay, settings);
     if (!home.isGathered && home.isComplete(nowMs)) makeAnew(state, home, nowMs);
   }
 

@@ -9,14 +9,18 @@ import { SentVerdicts } from './sent-verdicts.js';
 
 /** A new home waits for the parts of the others for this time (ms). */
 export const PARTS_MS = 100;
-/** It asks for a part again after this time (ms). */
+/** It asks for a part again after this time (ms), SHORT_PAUSES times. Then each pause is twice the last, up to WANT_MS_MAX. */
 const WANT_MS = 40;
+const WANT_MS_MAX = 1000;
+const SHORT_PAUSES = 3;
 /** A relay whose sessions have something of the floor, and which tells no part for this time (ms), has lost it: four parts. */
 const SILENT_MS_MAX = 2000;
 /** What a relay has gives way to an equal claim when it told no part for this time (ms): two parts. */
 const STALE_MS = 1000;
 /** Turns between the highest one heard of and the first of a floor that was made anew: more than can be under way. */
 export const TURN_GAP = 256;
+const NOT_ASKED = { times: 0, askedMs: Number.NEGATIVE_INFINITY };
+
 interface Told {
   readonly v: number;
   readonly claims: readonly PartClaim[];
@@ -35,8 +39,8 @@ export class HomeSide {
   /** Relays whose part was given up. What plays of them here may be over. */
   private readonly lapsed = new Set<number>();
   private others: ReadonlySet<number> = new Set();
-  /** Relays whose part is missing, and when they were asked for it. */
-  private readonly wanted = new Map<number, number>();
+  /** Relays whose part is missing: how often they were asked for it, and when they last were. */
+  private readonly wanted = new Map<number, { readonly times: number; readonly askedMs: number }>();
   private sinceMs: number;
   /** The last turn given. */
   private given: Turn;
@@ -74,7 +78,7 @@ export class HomeSide {
   /** These relays share the floor from now on. The answer is those that do not any more. */
   share(others: readonly number[], nowMs: number): readonly number[] {
     const gone = [...this.others].filter((relay) => !others.includes(relay));
-    for (const relay of others) if (!this.others.has(relay)) this.wanted.set(relay, Number.NEGATIVE_INFINITY);
+    for (const relay of others) if (!this.others.has(relay)) this.wanted.set(relay, NOT_ASKED);
     for (const relay of gone) {
       this.wanted.delete(relay);
       this.lapsed.delete(relay);
@@ -102,11 +106,18 @@ export class HomeSide {
     return this.wanted.size === 0 || nowMs - this.sinceMs >= PARTS_MS;
   }
 
-  /** Relays to be asked for their part now. */
-  toAsk(nowMs: number): readonly number[] {
-    const due = [...this.wanted].flatMap(([relay, atMs]) => (nowMs - atMs >= WANT_MS ? [relay] : []));
-    for (const relay of due) this.wanted.set(relay, nowMs);
-    return due;
+  /**
+   * Relays to be asked for their part now. While nobody uses the floor, each of them once a second, and when `mayAskIdle`
+   * says so.
+   */
+  toAsk(isUsed: boolean, mayAskIdle: (nowMs: number) => boolean, nowMs: number): readonly number[] {
+    return [...this.wanted].flatMap(([relay, { times, askedMs }]) => {
+      const pauseMs = WANT_MS * 2 ** Math.max(0, times - SHORT_PAUSES);
+      if (nowMs - askedMs < (isUsed ? Math.min(pauseMs, WANT_MS_MAX) : WANT_MS_MAX)) return [];
+      if (!isUsed && !mayAskIdle(nowMs)) return [];
+      this.wanted.set(relay, { times: times + 1, askedMs: nowMs });
+      return [relay];
+    });
   }
 
   /** The claims of the part that came before. null: it is older than that one. */
@@ -149,7 +160,7 @@ export class HomeSide {
   /** No part came for too long. It is asked for again. The answer is the sessions of the relay. */
   lapse(relay: number): readonly number[] {
     this.lapsed.add(relay);
-    this.wanted.set(relay, Number.NEGATIVE_INFINITY);
+    this.wanted.set(relay, NOT_ASKED);
     return this.forget(relay);
   }
 

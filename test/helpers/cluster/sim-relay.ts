@@ -247,7 +247,7 @@ export class SimRelay implements Station {
       const nowMs = this.now();
       this.order.tick(nowMs);
       this.watch(nowMs);
-      if (this.authority.isBusy) this.authority.repeat(nowMs);
+      for (const each of this.authority.repeating()) this.authority.repeat(each, nowMs);
     });
   }
 
