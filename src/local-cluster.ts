@@ -72,7 +72,7 @@ async function start(): Promise<void> {
   const program = programs.find((path) => spawnSync(path, ['--version']).status === 0);
   if (program === undefined)
     throw new Error(
-      'nats-server is missing. Install the package nats-server: `apt-get install nats-server`, or `brew install nats-server`.',
+      `nats-server is missing. Install the package nats-server: \`apt-get install nats-server\`, or \`brew install nats-server\`. Looked for: ${programs.join(', ')}.`,
     );
   const settings = readSettings();
   const folder = join(settings.DATA_DIR, 'cluster');
@@ -111,6 +111,7 @@ async function start(): Promise<void> {
   if (password !== null)
     console.log(`Admin       ${settings.ADMIN_USERNAME} / ${password}   (shown this once)`);
   console.log('Ready. Ctrl-C ends all of it. Kill a process to see what the others do.');
+  console.log('See docs/operations.md: Failures and their signs.');
 }
 
 /** Nodes before nats-servers, and the database last: each goes on with what it needs until its end. */

@@ -195,7 +195,7 @@ export function createRadio(options: RadioOptions): Radio {
     send: connection.send,
     ask: connection.ask,
   };
-  const talks = createTalks(uplink, clock);
+  const talks = createTalks(uplink, clock, random);
 
   return {
     on: events.on,

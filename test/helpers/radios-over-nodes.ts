@@ -29,6 +29,7 @@ export const ON_ONE_NODE: Readonly<Record<string, string>> = {
   budgets: PER_RELAY,
   cap: PER_RELAY,
   changes: LATER,
+  'client-retry': LATE_ANSWERS,
   drain: NOT_DEALT,
   entry: 'WELCOME of a node among others has `reach`, and the sockets of a user are limited on each node',
   floor: LATER,

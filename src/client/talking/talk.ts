@@ -42,8 +42,8 @@ export type TalkOutcome =
  * `requested`: from the request or the first frame on. `granted`: the radio has the floor. The relay sends this after a
  * request, and in `single` and `broadcast`. `talking`: the relay has announced the burst to the listeners. `idle`: before
  * the request, and after a pause that ended the burst; the next frame then begins another one. `max_talk_ms` 0: no
- * limit. `position` 1: next in the queue. `retry_ms`: the server could not decide. The talk requests the floor again after
- * that time (ms) while it goes on.
+ * limit. `position` 1: next in the queue. `retry_ms`: the server could not decide. The talk keeps the last 500 ms of its
+ * speech and requests the floor again after that time (ms), 10 times in all. Then, or with `end`, it is `denied`.
  */
 export type TalkState =
   | { kind: 'idle' }
@@ -82,6 +82,8 @@ export type Talk = Listenable<TalkEvents> & {
 /** A talk as the radio drives it. */
 export type TalkHandle = Talk & {
   readonly isOver: boolean;
+  /** Until then (ms) the server drops what is said in the talkgroup, because it could not decide. 0: it does not. */
+  readonly leftMs: number;
   /** Returns true if the message was for this talk only. */
   message(message: ServerMessage): boolean;
   /** Applies a snapshot of the talkgroup, whether or not the radio missed events. */

@@ -1,7 +1,6 @@
 // Runs one talk from the floor request to its end, following the relay's messages.
 
 import type { RevokeCode } from '../../protocol/codes.js';
-import { START } from '../../protocol/frame.js';
 import type {
   FloorAnswer,
   Ref,
@@ -13,8 +12,10 @@ import type {
 } from '../../protocol/types.js';
 import type { Clock } from '../clock.js';
 import { createEmitter } from '../events.js';
+import { createAsking } from './asking.js';
 import { type Denial, outcomeOf, REFUSALS, retryMsOf } from './denial.js';
 import { createOutgoing } from './outgoing.js';
+import type { Retry } from './retry.js';
 import type { TalkEvents, TalkHandle, TalkOptions, TalkOutcome, TalkState } from './talk.js';
 import type { Uplink } from './uplink.js';
 
@@ -26,13 +27,12 @@ const LOST: TalkOutcome = { kind: 'ended', code: 'lost' };
 
 /** Creates a talk. If it requests the floor first, it does so now. `ref` identifies its requests. */
 export function createTalk(
-  { talkgroupId, floor = 'first_frame', priority, codec, ref }: TalkOptions & { ref: Ref },
+  options: TalkOptions & { ref: Ref },
+  retry: Retry,
   uplink: Uplink,
   clock: Clock,
 ): TalkHandle {
-  const asksFirst = floor !== 'first_frame';
-  // A first frame has priority 1 and no codec. Other values need a request before it.
-  const asksAlong = !asksFirst && (priority !== undefined || codec !== undefined);
+  const { talkgroupId, floor = 'first_frame', ref } = options;
   const events = createEmitter<TalkEvents>();
   let state: TalkState = { kind: 'idle' };
   let burst: number | null = null;
@@ -45,15 +45,17 @@ export function createTalk(
   const ended = new Promise<TalkOutcome>((settle) => {
     resolve = settle;
   });
+  const asking = createAsking(options, retry, uplink, clock, { state: () => state, enter, waited });
+  const { asksFirst, isByFrame } = asking;
   const outgoing = createOutgoing(talkgroupId, uplink, clock, {
-    mustWait: () => state.kind === 'requested' && state.retry_ms !== undefined,
+    mustWait: asking.isWaiting,
     mayLeave: () => uplink.isOpen && (!asksFirst || state.kind === 'granted' || state.kind === 'talking'),
     begins,
     closed,
     notMember,
   });
 
-  if (uplink.isOpen) askFirst();
+  if (uplink.isOpen) asking.begin();
   return {
     talkgroupId,
     floor,
@@ -68,6 +70,9 @@ export function createTalk(
     get dropped() {
       return outgoing.dropped;
     },
+    get leftMs() {
+      return retry.leftMs;
+    },
     send(payload, options) {
       if (!isEnding) outgoing.push(payload, false, options);
     },
@@ -76,6 +81,7 @@ export function createTalk(
       if (isEnding) return;
       isEnding = true;
       outgoing.push(payload, true, options);
+      if (asking.isWaiting()) finish(otherwise);
     },
     message,
     snapshot,
@@ -85,23 +91,9 @@ export function createTalk(
     stop: () => finish(otherwise),
   };
 
-  /** Frames need the talkgroup's number. Until it is known, a grant would be of no use, so the talk does not request it. */
-  function askFirst(): void {
-    if (asksFirst && state.kind === 'idle' && !uplink.isAwaited(talkgroupId)) ask();
-  }
-
-  function ask(): void {
-    const question = { type: 'FLOOR_REQUEST', talkgroup_id: talkgroupId, queue: floor === 'queue', ref };
-    uplink.ask(JSON.stringify({ ...question, priority, codec }));
-    enter({ kind: 'requested' });
-  }
-
   function begins(): number {
     otherwise = LOST;
-    if (asksAlong) ask();
-    else if (!asksFirst) enter({ kind: 'requested' });
-    // A frame with START is a request itself. After a FLOOR_REQUEST that was denied, it would request the floor again.
-    return asksAlong || asksFirst ? 0 : START;
+    return asking.firstFrame();
   }
 
   function closed(hasLeft: boolean): void {
@@ -154,7 +146,7 @@ export function createTalk(
   }
 
   function isFirstFrameOpen(): boolean {
-    return !asksFirst && !asksAlong && outgoing.hasBegun && burst === null;
+    return isByFrame && outgoing.hasBegun && burst === null;
   }
 
   function isOurs({ session, burst: number }: Talker): boolean {
@@ -162,6 +154,7 @@ export function createTalk(
   }
 
   function follow(answer: FloorAnswer): void {
+    if (answer.type !== 'FLOOR_DENIED') retry.decided();
     switch (answer.type) {
       case 'FLOOR_GRANTED': {
         const { priority, max_talk_ms } = answer;
@@ -178,23 +171,23 @@ export function createTalk(
   }
 
   function deny(denial: Denial): void {
-    const retry_ms = retryMsOf(denial);
-    if (retry_ms === null || isEnding) return finish(outcomeOf(denial));
+    const retryMs = retryMsOf(denial);
+    const mayAskAgain = retryMs !== null && retry.undecided(retryMs);
+    if (isEnding || !mayAskAgain) return finish(outcomeOf(denial));
     otherwise = outcomeOf(denial);
     outgoing.restart();
-    enter({ kind: 'requested', retry_ms });
-    cancelTimer();
-    cancelTimer = clock.after(retry_ms, askAgain);
+    asking.wait();
   }
 
-  function askAgain(): void {
+  function waited(): void {
     restart();
-    askFirst();
+    asking.askFirst();
     outgoing.flush();
   }
 
   function started({ burst: number, priority, emergency }: Talker): void {
     burst = number;
+    retry.decided();
     enter({ kind: 'talking', burst, priority, emergency });
   }
 
@@ -241,7 +234,7 @@ export function createTalk(
   function partCame(): void {
     if (isOver || uplink.isAwaited(talkgroupId)) return;
     if (state.kind === 'idle' && uplink.numberOf(talkgroupId) === null) return notMember();
-    askFirst();
+    asking.askFirst();
     outgoing.flush();
   }
 
@@ -250,6 +243,7 @@ export function createTalk(
   }
 
   function connectionLost(): void {
+    asking.cancelWait();
     cancelTimer();
     outgoing.clear();
     if (isEnding) finish(otherwise);
@@ -259,7 +253,7 @@ export function createTalk(
     const running = resumed?.talkers.find(isOurs);
     if (running) return started(running);
     restart();
-    askFirst();
+    asking.begin();
   }
 
   function restart(): void {
@@ -274,8 +268,7 @@ export function createTalk(
   }
 
   function giveUp(): void {
-    const isAsking = state.kind === 'requested' || state.kind === 'queued' || state.kind === 'granted';
-    if (isAsking) uplink.send(JSON.stringify({ type: 'FLOOR_RELEASE', talkgroup_id: talkgroupId }));
+    asking.release();
     finish(otherwise);
   }
 
@@ -289,6 +282,7 @@ export function createTalk(
     isOver = true;
     isEnding = true;
     outgoing.clear();
+    asking.cancelWait();
     cancelTimer();
     resolve(outcome);
     enter(outcome);

@@ -3,6 +3,7 @@
 import type { ServerMessage, Welcome } from '../../protocol/types.js';
 import type { Clock } from '../clock.js';
 import { RadioError } from '../connection/requests.js';
+import { createRetry } from './retry.js';
 import type { Talk, TalkHandle, TalkOptions } from './talk.js';
 import { createTalk } from './talking.js';
 import type { Uplink } from './uplink.js';
@@ -20,8 +21,8 @@ export type Talks = {
   stop(): void;
 };
 
-/** Creates an empty list of talks. */
-export function createTalks(uplink: Uplink, clock: Clock): Talks {
+/** Creates an empty list of talks. `random`: in [0, 1). */
+export function createTalks(uplink: Uplink, clock: Clock, random: () => number): Talks {
   let talks: TalkHandle[] = [];
   let asked = 0;
 
@@ -35,8 +36,12 @@ export function createTalks(uplink: Uplink, clock: Clock): Talks {
       }
       for (const earlier of talksIn(talkgroupId)) earlier.end();
       asked += 1;
-      const talk = createTalk({ ...options, ref: `talk-${asked}` }, uplink, clock);
-      talks = [...talks.filter((earlier) => !earlier.isOver), talk];
+      talks = talks.filter(({ isOver, leftMs }) => !isOver || leftMs > 0);
+      const here = talks.filter((earlier) => earlier.talkgroupId === talkgroupId);
+      const leftMs = Math.max(0, ...here.map((earlier) => earlier.leftMs));
+      const retry = createRetry(clock, random, leftMs);
+      const talk = createTalk({ ...options, ref: `talk-${asked}` }, retry, uplink, clock);
+      talks.push(talk);
       return talk;
     },
     message,

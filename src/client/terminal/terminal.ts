@@ -45,9 +45,12 @@ export async function talkFile(
       floor: queue ? 'queue' : 'first_frame',
       ...(priority !== undefined && { priority }),
     });
+    let isTold = false;
     talk.on('state', (state) => {
-      if (state.kind === 'requested' && state.retry_ms !== undefined)
+      if (state.kind === 'requested' && state.retry_ms !== undefined && !isTold) {
+        isTold = true;
         report(`the server cannot decide who has the floor in ${name}, asking again`);
+      }
       if (state.kind === 'queued') report(`queued in ${name}: ${state.position} of ${state.size}`);
       if (state.kind === 'talking') report(`talking in ${name} for ${seconds(packets.length * packetMs)}`);
     });

@@ -48,13 +48,13 @@ const settings = {
  * Starts a service of its own for `t`; `environment` overrides settings by their names. The relay shares this thread: one
  * of its own takes a second of CPU to start, and is what the tests of processes, of talk and of changes have. `around`
  * leads the test's own statements to the database when DATABASE_URL leads through a link that breaks. `constants` replace
- * numbers that are no settings.
+ * numbers that are no settings, and who decides the floors.
  */
 export async function service(
   t: Test,
   environment: Record<string, string> = {},
   around?: string,
-  constants: Pick<ComposeOptions, 'handshakes' | 'certificateLookMs'> = {},
+  constants: Pick<ComposeOptions, 'handshakes' | 'certificateLookMs' | 'authorityOf'> = {},
 ) {
   const url = environment.DATABASE_URL ?? (await migratedDatabase(t));
   const joining = await joiningOf(environment);
@@ -65,8 +65,8 @@ export async function service(
     });
     const log = createLog(config.LOG_LEVEL);
     const running = await compose(config, log, (error) => t.fail(error.message), {
-      ...constants,
       authorityOf: authorityOfTests(),
+      ...constants,
     });
     t.teardown(() => running.close());
     const ports = await running.listen();
