@@ -91,6 +91,7 @@ export async function hold(t: Test, s: Service, example: Example): Promise<reado
 /** Lines of examples that two nodes may show in another way. */
 const OF_ONE_NODE: readonly RegExp[] = [
   /^shuts down$/, // a node by itself
+  /"type":"SYNC"/, // of a talkgroup that no session of the node receives
   /"type":"PRESENCE"/, // sessions of the other node come up to 1 s later, and when they were not known, without names
 ];
 
