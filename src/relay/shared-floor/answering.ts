@@ -1,4 +1,4 @@
-// Tells the other relays what the home decided about the claims of their sessions.
+// Tells the other relays what the home decided about the claims of their sessions, and asks for these claims.
 import { NO_TURN } from '../../protocol/turn.js';
 import { holderOf } from '../floor/state.js';
 import type { HomeSide } from './home-side.js';
@@ -53,4 +53,16 @@ export function repeatVerdicts(state: SharedState, beforeMs: number, nowMs: numb
   const { home } = state;
   if (home === null || !home.isGathered) return;
   for (const relay of home.sent.toRepeat(nowMs, beforeMs)) answer(state, home, relay, true, nowMs);
+}
+
+/** A home may ask for a part of a floor that nobody has or asks for. false: later. */
+export type MayAskIdle = (nowMs: number) => boolean;
+
+/** Asks for the parts that are missing. */
+export function askForParts(state: SharedState, home: HomeSide, mayAskIdle: MayAskIdle, nowMs: number): void {
+  const { talkgroup, services } = state;
+  const { link, bursts } = services;
+  const isUsed = !state.isIdle || bursts.remoteIn(talkgroup).size > 0;
+  for (const relay of home.toAsk(isUsed, mayAskIdle, nowMs))
+    link.want(talkgroup, relay, link.settings(talkgroup));
 }

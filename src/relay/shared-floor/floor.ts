@@ -4,7 +4,7 @@ import { compareTurns, type Turn } from '../../protocol/turn.js';
 import type { ClaimEvent } from '../floor/authority.js';
 import { type FloorEvent, holderOf } from '../floor/state.js';
 import type { Talkgroup } from '../members/members.js';
-import { repeatVerdicts, tellOthers } from './answering.js';
+import { askForParts, type MayAskIdle, repeatVerdicts, tellOthers } from './answering.js';
 import { decide, keepAhead, loseSessions, makeAnew, takePart } from './deciding.js';
 import { HomeSide } from './home-side.js';
 import { expireClaims, followClaim, followStep } from './own-claims.js';
@@ -17,8 +17,7 @@ export interface SharedFloorServices extends SharedServices {
   /** Numbers that this relay has not used before. They grow. */
   readonly nextAsk: () => number;
   readonly nextV: () => number;
-  /** A home may ask for a part of a floor that nobody has or asks for. false: later. */
-  readonly mayAskIdle: (nowMs: number) => boolean;
+  readonly mayAskIdle: MayAskIdle;
 }
 
 export class SharedFloor {
@@ -134,10 +133,8 @@ export class SharedFloor {
       const sessions = home.forget(relay);
       if (home.isGathered) loseSessions(state, sessions, nowMs);
     }
-    const settings = link.settings(state.talkgroup);
-    for (const relay of home.toAsk(!state.isIdle, services.mayAskIdle, nowMs))
-      link.want(state.talkgroup, relay, settings);
-    if (!home.isGathered && home.isComplete(nowMs)) makeAnew(state, home, nowMs);
+    if (home.isWanting) askForParts(state, home, services.mayAskIdle, nowMs);
+    if (!home.isGathered && home.isComplete(state.partsMs, nowMs)) makeAnew(state, home, nowMs);
   }
 
   /** Another relay decides. */

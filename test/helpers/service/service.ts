@@ -92,6 +92,8 @@ export async function service(
   return {
     ...s,
     metrics,
+    /** Addresses of its relays: that of the first node, and of the second one where there are two. */
+    relays: other === null ? [ws] : [ws, other.ws],
     close: async () => {
       await Promise.all([running.close(), other?.close()]);
     },
@@ -152,7 +154,7 @@ interface Addresses {
 }
 
 async function peopleOf(t: Test, { rest, ws, nodes = [], url }: Addresses) {
-  const { radioAt } = dealer(t, ws, nodes);
+  const { radioAt, followed } = dealer(t, ws, nodes);
   const sql = postgres(url, { max: 2, onnotice: () => {} });
   t.teardown(() => sql.end());
   const sign: (claims: Claims) => string = createSigner({ key: SECRET, ...signing });
@@ -161,13 +163,17 @@ async function peopleOf(t: Test, { rest, ws, nodes = [], url }: Addresses) {
   const call = (method: string, path: string, token: string | null, body?: unknown) =>
     callJson({ method, url: rest + path, token, body });
 
-  /** The same, and anything but 200 fails the test; on a busy machine a change may have to be asked for again. */
+  /**
+   * The same, and anything but 200 fails the test; on a busy machine a change may have to be asked for again. The other
+   * node, where there is one, has heard of the change.
+   */
   async function must(method: string, path: string, token: string | null, body?: unknown): Promise<Json> {
     let answer = await call(method, path, token, body);
     for (let again = 0; again < 5 && method === 'PATCH' && isUnconfirmed(answer); again++)
       answer = await call(method, path, token, body);
     if (answer.status !== 200)
       throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    await followed({ method, path, token });
     return answer.body;
   }
 
@@ -191,6 +197,8 @@ async function peopleOf(t: Test, { rest, ws, nodes = [], url }: Addresses) {
       delete: (path: string) => must('DELETE', path, token),
       call: (method: string, path: string, body?: unknown) => call(method, path, token, body),
       radio: () => radioAt(null, token),
+      /** The same at the first node, for what holds for each node by itself. */
+      radioHere: () => radioAt(null, token, true),
       /** A new socket that would go on with the session of that radio. */
       resumes: ({ welcome }: Pick<Radio, 'welcome'>) => radioAt(welcome, token),
     };
