@@ -24,7 +24,7 @@ import { createKeyring, type Keyring } from './keys/wrapping.js';
 import { createMetricsServer } from './metrics/server.js';
 import { composeRelay, HANDSHAKES, type Handshakes } from './relay/compose.js';
 import type { RelaySide } from './relay/relay-side.js';
-import { startRelayThread } from './relay/threads/host.js';
+import { startRelayThreads } from './relay/threads/threads.js';
 import { restRoutes } from './rest.js';
 import {
   type Certificate,
@@ -58,7 +58,7 @@ export interface ComposeOptions {
   readonly certificateLookMs?: number;
 }
 
-/** Calls `onDeath` when the relay thread ended by itself. The caller then ends the process. */
+/** Calls `onDeath` when a relay thread failed or ended by itself. The caller then ends the process. */
 export async function compose(
   config: Config,
   log: Logger,
@@ -119,7 +119,13 @@ export async function compose(
             verifyToken: createTokenVerifier(tokenKeys),
             log,
           })
-        : startRelayThread({ config: { ...config, SECRETS_KEY: [] }, handshakes, url, tokenKeys }, onDeath);
+        : startRelayThreads({
+            count: config.RELAY_THREADS,
+            data: { config: { ...config, SECRETS_KEY: [] }, handshakes, url, tokenKeys },
+            database,
+            log,
+            onDeath,
+          });
 
     let phase: 'starting' | 'serving' | 'draining' = 'starting';
     const waiting = () => phase === 'starting';
@@ -142,7 +148,7 @@ export async function compose(
       tls && createCertificateRenewal({ ...tls, rest: http, relay, everyMs: certificateLookMs, log });
     const metrics = createMetricsServer({ config, log }, async () => ({
       notReady: ready(),
-      relay: await relay.figures(),
+      relays: await relay.figures(),
       database: database.figures(),
       http: http.counts,
       passwords: passwords.figures(),
