@@ -12,7 +12,6 @@ import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
 import { compose } from '../../src/compose.js';
-import { readConfig } from '../../src/config/config.js';
 import { ourAccount } from '../../src/db/embedded/account.js';
 import { tryLock } from '../../src/db/embedded/lock.js';
 import { NewerDatabaseError } from '../../src/db/migrate.js';
@@ -20,6 +19,7 @@ import { ConfigError } from '../../src/errors.js';
 import { createLog } from '../../src/log.js';
 import { freshDatabase } from '../helpers/database/cluster.js';
 import { eventually } from '../helpers/eventually.js';
+import { readWithThreads } from '../helpers/service/relay-threads.js';
 import { connect, service } from '../helpers/service/service.js';
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
@@ -35,7 +35,7 @@ const settings = {
 
 /** Built, not started: `environment` says what differs from a service that would start. */
 async function build(t: Test, environment: Record<string, string>, log = createLog('silent')) {
-  const config = readConfig({ ...settings, ...environment });
+  const config = readWithThreads({ ...settings, ...environment });
   const running = await compose(config, log, (error) => t.fail(error.message));
   t.teardown(() => running.close());
   return running;
@@ -210,7 +210,7 @@ t.test('the service does not start with a database that is newer than the code',
   await t.rejects(older.start(), NewerDatabaseError);
 });
 
-for (const RELAY_THREADS of ['0', '1']) {
+for (const RELAY_THREADS of ['0', '1', '2']) {
   t.test(`closed before it listened, with RELAY_THREADS=${RELAY_THREADS}, the service exits`, async (t) => {
     await build(t, { DATABASE_URL: await freshDatabase(t), RELAY_THREADS });
     t.pass('the teardown closes it');

@@ -11,7 +11,6 @@ import type { Test } from 'tap';
 import { WebSocket } from 'ws';
 import { type Claims, type Role, signing } from '../../../src/auth/tokens.js';
 import { type ComposeOptions, compose } from '../../../src/compose.js';
-import { readConfig } from '../../../src/config/config.js';
 import type { UserId } from '../../../src/ids.js';
 import { createLog } from '../../../src/log.js';
 import { decodeFrames } from '../../../src/protocol/bundle.js';
@@ -20,6 +19,7 @@ import { freshDatabase, migratedDatabase } from '../database/cluster.js';
 import { callJson } from '../http/call-json.js';
 import { messageIn } from '../relay/heard-message.js';
 import { startMain } from './main-process.js';
+import { readWithThreads, withThreads } from './relay-threads.js';
 
 export const SECRET = 'a test secret of more than thirty-two bytes';
 
@@ -55,7 +55,7 @@ export async function service(
   constants: Pick<ComposeOptions, 'handshakes' | 'certificateLookMs'> = {},
 ) {
   const url = environment.DATABASE_URL ?? (await migratedDatabase(t));
-  const config = readConfig({ ...settings, RELAY_THREADS: '0', ...environment, DATABASE_URL: url });
+  const config = readWithThreads({ ...settings, RELAY_THREADS: '0', ...environment, DATABASE_URL: url });
   const log = createLog(config.LOG_LEVEL);
   const running = await compose(config, log, (error) => t.fail(error.message), constants);
   t.teardown(() => running.close());
@@ -86,7 +86,7 @@ export async function serviceProcess(
   const { DATA_DIR } = environment;
   const given = environment.DATABASE_URL ?? (DATA_DIR === undefined ? await freshDatabase(t) : '');
   const env = { ...settings, ADMIN_PASSWORD, ...environment, DATABASE_URL: given };
-  const { pid, output, address, signal, exited } = await startMain(t, env, within);
+  const { pid, output, address, signal, exited } = await startMain(t, withThreads(env), within);
   const [rest, ws] = [address('REST'), address('WebSocket').replace(/\/ws$/, '')];
   // Its files as it sees them itself: its folder may be of its own mount.
   const root = process.platform === 'linux' ? `/proc/${pid}/root` : '';
