@@ -1,4 +1,5 @@
-// Declares the metrics of several nodes: the bus between their relays, and what is lost there. Absent without NATS_URL.
+// Declares the metrics of several relays: the bus between them, and what is lost there. Absent where a node has one relay
+// and no NATS_URL.
 import type { SharingFigures } from '../relay/relay-side.js';
 import { by, counter, type Family, gauge, histogram, type Numbers } from './family.js';
 
@@ -21,7 +22,7 @@ export const clusterFamilies: readonly Family[] = [
   ),
   counter(
     'talkgroup_bus_messages_total',
-    'Messages to and from other nodes',
+    'Messages to and from other relays',
     shared(({ bus }) => by('direction', { out: bus.messagesOut, in: bus.messagesIn })),
     ['direction'],
   ),
@@ -33,19 +34,19 @@ export const clusterFamilies: readonly Family[] = [
   ),
   counter(
     'talkgroup_bus_dropped_total',
-    'Messages to other nodes that were not sent: not connected, or too much to send',
+    'Messages to other relays that were not sent: not connected, or too much to send',
     shared(({ bus }) => by('reason', bus.dropped)),
     ['reason'],
   ),
   counter(
     'talkgroup_bus_frames_total',
-    'Audio frames to and from other nodes',
+    'Audio frames to and from other relays',
     shared(({ counts }) => by('direction', { out: counts.framesOut, in: counts.framesIn })),
     ['direction'],
   ),
   counter(
     'talkgroup_bus_frames_missed_total',
-    'Audio frames of other nodes that no receiver here got: lost, more than 500 ms late, or of an unknown burst',
+    'Audio frames of other relays that no receiver here got: lost, more than 500 ms late, or of an unknown burst',
     shared(({ counts }) =>
       by('reason', { lost: counts.framesLost, late: counts.framesLate, unknown: counts.framesUnknown }),
     ),
@@ -53,21 +54,21 @@ export const clusterFamilies: readonly Family[] = [
   ),
   counter(
     'talkgroup_bus_ignored_total',
-    'Messages of other nodes that were ignored: not readable, or of a node that does not hear this one',
+    'Messages of other relays that were ignored: not readable, or of a relay that does not hear this one',
     shared(({ counts }) => by('reason', { unreadable: counts.unreadable, not_reached: counts.strange })),
     ['reason'],
   ),
-  histogram('talkgroup_bus_delay_seconds', 'Time that messages of other nodes took, sampled', ({ relay }) =>
+  histogram('talkgroup_bus_delay_seconds', 'Time that messages of other relays took, sampled', ({ relay }) =>
     relay?.cluster ? [[{}, relay.cluster.delay]] : [],
   ),
   gauge(
     'talkgroup_cluster_peers',
-    'Other nodes that can be reached',
+    'Other relays that can be reached',
     shared(({ peers }) => peers),
   ),
   gauge(
     'talkgroup_cluster_talkgroups',
-    'Talkgroups with receivers here and at other nodes',
+    'Talkgroups with receivers here and at other relays',
     shared(({ shared }) => shared),
   ),
 ];
