@@ -11,7 +11,8 @@ import { STALL_MS } from '../helpers/service/relay-faults.js';
 import { radioOn, twoThreads } from '../helpers/service/relay-threads.js';
 import { type Radio, type ServiceProcess, service, serviceProcess } from '../helpers/service/service.js';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
+t.jobs = 2; // they mostly wait for processes to start
 
 const PRELOAD = `--import=${new URL('../helpers/service/relay-faults.js', import.meta.url).href}`;
 const RESTART = { code: 1012, reason: 'restart' };
@@ -48,6 +49,7 @@ async function crewOf(s: ServiceProcess): Promise<Crew> {
 for (const threads of ['1', '2']) {
   t.test(
     `a fault in one of ${threads} relay threads ends the process with code 1, and every radio is told`,
+    { buffered: true },
     async (t) => {
       const { s, fail } = await faulty(t, 'throw', { RELAY_THREADS: threads });
       const person = await s.person('ann');
@@ -60,21 +62,25 @@ for (const threads of ['1', '2']) {
     },
   );
 
-  t.test(`one of ${threads} relay threads that exits ends the process with code 1`, async (t) => {
-    const { s, fail } = await faulty(t, 'exit', { RELAY_THREADS: threads });
-    const person = await s.person('ann');
-    const radios = await Promise.all(Array.from({ length: 20 }, () => person.radio()));
-    fail();
-    const codes = new Set<number>();
-    for (const radio of radios) codes.add((await radio.closes()).code);
-    t.strictSame(
-      [...codes].sort(),
-      threads === '1' ? [1006] : [1006, 1012],
-      'those of other threads are told',
-    );
-    t.equal(await s.exit(), 1);
-    t.match(s.output(), /ended: the relay(-1)? thread exited with code 3/);
-  });
+  t.test(
+    `one of ${threads} relay threads that exits ends the process with code 1`,
+    { buffered: true },
+    async (t) => {
+      const { s, fail } = await faulty(t, 'exit', { RELAY_THREADS: threads });
+      const person = await s.person('ann');
+      const radios = await Promise.all(Array.from({ length: 20 }, () => person.radio()));
+      fail();
+      const codes = new Set<number>();
+      for (const radio of radios) codes.add((await radio.closes()).code);
+      t.strictSame(
+        [...codes].sort(),
+        threads === '1' ? [1006] : [1006, 1012],
+        'those of other threads are told',
+      );
+      t.equal(await s.exit(), 1);
+      t.match(s.output(), /ended: the relay(-1)? thread exited with code 3/);
+    },
+  );
 }
 
 /** How old (ms) each frame of the talker was that the listener gets from now on: their text is when they were sent. */
@@ -89,7 +95,7 @@ function agesOf(listener: Radio, talker: Radio): number[] {
   return ages;
 }
 
-t.test('a stalled relay thread stops no other one', async (t) => {
+t.test('a stalled relay thread stops no other one', { buffered: true }, async (t) => {
   const { s, fail } = await faulty(t, 'stall');
   const { first, other, number } = await crewOf(s);
   for (const [talker] of [first, other]) {
@@ -126,44 +132,58 @@ t.test('a stalled relay thread stops no other one', async (t) => {
   t.equal((await fetch(`${s.rest}/readyz`)).status, 200, 'and the threads hear each other again');
 });
 
-t.test('at SIGTERM every thread tells its radios and waits for its talkers', async (t) => {
-  const { s } = await faulty(t, '', { DRAIN_MS: '5000' });
-  const { first, other, number } = await crewOf(s);
-  const talkers = [first[0], other[0]];
-  for (const talker of talkers) talker.speaks(number, 'on', { start: true });
-  for (const [, listener] of [first, other]) await listener.hearsText('on');
-  s.signal('SIGTERM');
-  for (const [, listener] of [first, other]) t.same(await listener.closes(), RESTART);
-  for (const talker of talkers) {
-    t.ok(await talker.hears('GOAWAY'));
-    talker.speaks(number, 'and out', { end: true });
-    t.same(await talker.closes(), RESTART);
-  }
-  t.equal(await s.exit(), 0);
-});
+t.test(
+  'at SIGTERM every thread tells its radios and waits for its talkers',
+  { buffered: true },
+  async (t) => {
+    const { s } = await faulty(t, '', { DRAIN_MS: '5000' });
+    const { first, other, number } = await crewOf(s);
+    const talkers = [first[0], other[0]];
+    for (const talker of talkers) talker.speaks(number, 'on', { start: true });
+    for (const [, listener] of [first, other]) await listener.hearsText('on');
+    s.signal('SIGTERM');
+    for (const [, listener] of [first, other]) t.same(await listener.closes(), RESTART);
+    for (const talker of talkers) {
+      t.ok(await talker.hears('GOAWAY'));
+      talker.speaks(number, 'and out', { end: true });
+      t.same(await talker.closes(), RESTART);
+    }
+    t.equal(await s.exit(), 0);
+  },
+);
 
-for (const [one, another] of [
-  ['2', '1'],
-  ['1', '2'],
-  ['2', '2'],
-]) {
-  t.test(`a server with ${another} threads does not start on the port of one with ${one}`, async (t) => {
-    const WS_PORT = `${await freePort()}`;
-    const settings = { DATABASE_URL: await migratedDatabase(t), WS_PORT };
-    const s = await service(t, { ...settings, RELAY_THREADS: one ?? '' });
-    const message = new RegExp(`cannot listen on WS_PORT ${WS_PORT} of`);
-    await t.rejects(service(t, { ...settings, RELAY_THREADS: another ?? '' }), { message });
-    t.ok((await (await s.person('ann')).radio()).welcome);
-  });
+for (const [threads, others] of [
+  ['2', ['1', '2']],
+  ['1', ['2']],
+] as const) {
+  t.test(
+    `no second server starts on the port of one with ${threads} relay threads`,
+    { buffered: true },
+    async (t) => {
+      const WS_PORT = `${await freePort()}`;
+      const settings = { DATABASE_URL: await migratedDatabase(t), WS_PORT };
+      const s = await service(t, { ...settings, RELAY_THREADS: threads });
+      const message = new RegExp(`cannot listen on WS_PORT ${WS_PORT} of`);
+      for (const RELAY_THREADS of others)
+        await t.rejects(service(t, { ...settings, RELAY_THREADS }), { message }, `with ${RELAY_THREADS}`);
+      t.ok((await (await s.person('ann')).radio()).welcome);
+    },
+  );
 }
 
-t.test('of two servers that start on one port at the same time, one starts', async (t) => {
-  const settings = { DATABASE_URL: await migratedDatabase(t), WS_PORT: `${await freePort()}` };
-  const started = await Promise.allSettled([1, 2].map(() => service(t, { ...settings, RELAY_THREADS: '2' })));
-  t.strictSame(started.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
-});
+t.test(
+  'of two servers that start on one port at the same time, one starts',
+  { buffered: true },
+  async (t) => {
+    const settings = { DATABASE_URL: await migratedDatabase(t), WS_PORT: `${await freePort()}` };
+    const started = await Promise.allSettled(
+      [1, 2].map(() => service(t, { ...settings, RELAY_THREADS: '2' })),
+    );
+    t.strictSame(started.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
+  },
+);
 
-t.test('the name of a port is had by one, until that one ends', async (t) => {
+t.test('the name of a port is had by one, until that one ends', { buffered: true }, async (t) => {
   const port = await freePort();
   const guard = await guardPort('127.0.0.1', port);
   await t.rejects(guardPort('127.0.0.1', port), { message: /another server of this service starts on it/ });
@@ -173,7 +193,7 @@ t.test('the name of a port is had by one, until that one ends', async (t) => {
   for (const one of [elsewhere, again]) one.close();
 });
 
-t.test('several threads need Linux', async (t) => {
+t.test('several threads need Linux', { buffered: true }, async (t) => {
   for (const platform of ['darwin', 'win32'] as const)
     t.throws(() => checkSharing(platform), {
       name: 'ConfigError',

@@ -38,6 +38,11 @@ const wordsOf = (radio: Radio) =>
 
 t.test('two relay threads serve one port as one relay', async (t) => {
   const s = await shared(t);
+  t.equal(
+    (await scrape(s.metrics)).series.get('talkgroup_cluster_peers'),
+    1,
+    'each has heard the other by then',
+  );
 
   t.test('both get some of 200 connections', async (t) => {
     const person = await s.person('many');
@@ -112,6 +117,17 @@ t.test('two relay threads serve one port as one relay', async (t) => {
     const radios = [await radioOn(one, beaHerself), await radioOn(other, beaHerself)];
     await s.revoke(beaHerself.name);
     for (const radio of radios) t.match(await radio.closes(), { code: 1008 });
+  });
+
+  t.test('after missed notifications every thread reads the rights again', async (t) => {
+    const { ann, bob, group, people } = await crewOf(s, 'gap');
+    for (const { id } of people.filter((_, index) => index % 2 === 0))
+      await s.sql`delete from memberships where user_id = ${id} and talkgroup_id = ${group.id}`;
+    // One connection listens for the whole node.
+    const ended = await s.sql`select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name = 'talkgroup-radio-notices' and datname = current_database()`;
+    t.equal(ended.length, 1);
+    for (const radio of [ann, bob]) await radio.hears('TALKGROUP_LEFT');
   });
 
   t.test('the metrics add up what the threads count, and show what is of one thread', async (t) => {
