@@ -1,7 +1,7 @@
 # The two commands are `make run` and `make test`; each installs and builds what it needs.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help node install build run test prove chaos fuzz demo bench bench-compare admin docs lint
+.PHONY: help node install build run test prove chaos fuzz demo cluster bench bench-compare admin docs lint
 
 # The Node of every command below: the machine's own, or a pinned one in .node where that cannot run the service.
 export OWN_PATH := $(PATH)
@@ -56,7 +56,11 @@ prove: export STOPPED_S = 5
 prove: lint build ## run the tests with the full counts of races, cuts and kills (takes long)
 	$(RUN_TESTS)
 
-demo: build ## send real speech between two radios, print latency and loss
+# Settings as for `make run`. The ports of each further node are 10 higher. NATS_SERVER is the path of the program.
+cluster: build ## start three nodes, three nats-servers and a database, to try out failures
+	@exec $(NODE) dist/src/local-cluster.js $(if $(NATS_SERVER),--nats-server '$(NATS_SERVER)')
+
+demo: build ## send real speech between two radios, print latency and loss, NODES=2: on two nodes
 	$(NODE) dist/bench/demo.js
 
 bench: build ## measure relay latency and CPU per delivered frame, beside other servers

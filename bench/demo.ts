@@ -1,29 +1,28 @@
-// `make demo`: starts a server of its own, speaks a recording from one radio to another, and proves what was heard.
-import { spawn } from 'node:child_process';
+// `make demo`: starts a server of its own, speaks a recording from one radio to another, and proves what was heard. With
+// NODES=2 the radios are on two nodes.
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { createOpusWriter, readOpus } from '../src/client/audio/ogg.js';
 import { type Spoken, speak } from '../src/client/audio/speak.js';
 import { createRadio, type HeardFrame, type Radio } from '../src/client/node.js';
 import { createRecorder } from '../src/client/terminal/recorder.js';
+import { type DemoServer, startServer } from './demo-server.js';
 
 // Made with: espeak-ng -v en-gb -s 160 -p 40 --stdout "Control, this is unit seven. North gate is clear, all well.
 // Next call at fifteen thirty. Over." | opusenc --speech --bitrate 20 --framesize 20 --discard-comments --serial 1 - FILE
 const SPEECH = 'bench/speech.ogg';
 const HEARD_IN = '.data/demo';
 const HEARD = join(HEARD_IN, 'heard.ogg');
-const SERVER = fileURLToPath(new URL('../src/main.js', import.meta.url));
 const ADMIN = { username: 'admin', password: randomUUID() };
-const STOP_MS_MAX = 30_000;
 // The server ends a silent burst after 2 s itself; whoever has not heard the end by then never will.
 const END_MS_MAX = 5_000;
+/** Nodes find each other within a second. */
+const REACH_MS_MAX = 10_000;
+const NODES_MAX = 9;
 
 process.exitCode = (await demo()) ? 0 : 1;
 
@@ -32,8 +31,13 @@ async function demo(): Promise<boolean> {
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.once(name, () => interrupt.abort(new Error(`interrupted by ${name}`)));
   }
+  const nodes = Number(process.env.NODES || 1);
+  if (!Number.isInteger(nodes) || nodes < 1 || nodes > NODES_MAX) {
+    console.error(`NODES must be 1 to ${NODES_MAX}`);
+    return false;
+  }
   const dataDir = await mkdtemp(join(tmpdir(), 'radio-demo-'));
-  const server = startServer(dataDir);
+  const server = startServer({ dataDir, nodes, admin: ADMIN });
   try {
     return await Promise.race([play(server, interrupt.signal), aborted(interrupt.signal)]);
   } catch (error) {
@@ -47,14 +51,22 @@ async function demo(): Promise<boolean> {
   }
 }
 
-async function play(server: Server, signal: AbortSignal): Promise<boolean> {
-  const { rest, relay } = await server.addresses;
-  console.log(`server     ${rest}, ${relay}`);
-  const { talkgroupId, tokens } = await setUp(rest);
-  const [talker, listener] = tokens.map((token) => openRadio(relay, token));
+async function play(server: DemoServer, signal: AbortSignal): Promise<boolean> {
+  const nodes = await server.nodes;
+  for (const { rest, relay } of nodes) console.log(`server     ${rest}, ${relay}`);
+  const [first, last] = [nodes.at(0), nodes.at(-1)];
+  if (!first || !last) throw new Error('a server is needed');
+  const { talkgroupId, tokens } = await setUp(first.rest);
+  const [talker, listener] = tokens.map((token, at) => openRadio((at === 0 ? first : last).relay, token));
   if (!talker || !listener) throw new Error('two radios are needed');
   try {
     await Promise.all([opened(talker), opened(listener)]);
+    if (first !== last) {
+      await knowsOf({ talker, talkgroupId, signal });
+      console.log(
+        `nodes      the talker is on node 1, the listener on node ${nodes.length}, a nats-server is between them`,
+      );
+    }
     return await speakAndHear({ talker, listener, talkgroupId, signal });
   } finally {
     talker.close();
@@ -148,6 +160,26 @@ function openRadio(url: string, token: string): Radio {
   return radio;
 }
 
+/** Resolves when the node of the talker counts both radios: it then knows where its frames are heard. */
+async function knowsOf({
+  talker,
+  talkgroupId,
+  signal,
+}: {
+  talker: Radio;
+  talkgroupId: string;
+  signal: AbortSignal;
+}): Promise<void> {
+  const isKnown = () => talker.talkgroups.get(talkgroupId)?.online === 2;
+  const told = new Promise<void>((resolve) => talker.on('presence', () => isKnown() && resolve()));
+  await talker.subscribe({ talkgroupIds: [talkgroupId], presence: true });
+  if (isKnown()) return;
+  const late = setTimeout(REACH_MS_MAX, undefined, { ref: false }).then(() => {
+    throw new Error('the two nodes do not reach each other');
+  });
+  await Promise.race([told, late, aborted(signal)]);
+}
+
 function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     signal.throwIfAborted();
@@ -182,60 +214,4 @@ async function call<Body>(
   const text = await response.text();
   if (response.status !== 200) throw new Error(`${route} answered ${response.status}: ${text}`);
   return JSON.parse(text) as Body;
-}
-
-type Server = {
-  /** Rejects when the process ends before it listens. */
-  addresses: Promise<{ rest: string; relay: string }>;
-  /** The end of its log. */
-  log(): string;
-  /** Resolves when the process is gone. */
-  stop(): Promise<void>;
-};
-
-/** The built server with a database of its own in `dataDir`, on free ports, whatever the environment says. */
-function startServer(dataDir: string): Server {
-  const child = spawn(process.execPath, [SERVER], {
-    env: {
-      PATH: process.env.PATH,
-      ...{ DATA_DIR: dataDir, PORT: '0', WS_PORT: '0', METRICS_PORT: '0' },
-      ...{ ADMIN_USERNAME: ADMIN.username, ADMIN_PASSWORD: ADMIN.password },
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    // Its own process group: Ctrl-C reaches us alone, and we stop the server once.
-    detached: true,
-  });
-  const exited = once(child, 'exit');
-  let log = '';
-  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-    log = (log + chunk).slice(-8_000);
-  });
-  const addresses = Promise.race([
-    readAddresses(child.stdout),
-    exited.then(([code, signal]) => {
-      throw new Error(`the server ended (${signal ?? code}) before it listened`);
-    }),
-  ]);
-  return {
-    addresses,
-    log: () => log,
-    async stop() {
-      const kill = setTimeout(STOP_MS_MAX, undefined, { ref: false }).then(() => child.kill('SIGKILL'));
-      child.kill('SIGTERM');
-      await Promise.race([exited, kill.then(() => exited)]);
-    },
-  };
-}
-
-function readAddresses(stdout: Readable): Promise<{ rest: string; relay: string }> {
-  return new Promise((resolve) => {
-    let printed = '';
-    stdout.setEncoding('utf8').on('data', (chunk: string) => {
-      printed += chunk;
-      const rest = /^REST +(\S+)$/m.exec(printed)?.[1];
-      const relay = /^WebSocket +(\S+)$/m.exec(printed)?.[1];
-      // Ready comes when the database does, after the addresses.
-      if (rest && relay && /^Ready$/m.test(printed)) resolve({ rest, relay });
-    });
-  });
 }

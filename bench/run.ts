@@ -8,6 +8,7 @@ import { writePage } from './report/page.js';
 import { createBench, type Scenario } from './scenario.js';
 import { builds } from './scenarios/builds.js';
 import { bundles } from './scenarios/bundles.js';
+import { cluster } from './scenarios/cluster.js';
 import { flood } from './scenarios/flood.js';
 import { floorAccess } from './scenarios/floor-access.js';
 import { garbage } from './scenarios/garbage.js';
@@ -59,6 +60,8 @@ const SCENARIOS: Readonly<Record<string, Entry>> = {
   'rest-write': { play: restWrite, takesS: 40 },
   monitor: { play: monitor, takesS: 60 },
   bundles: { play: bundles, takesS: 60 },
+  /** Needs nats-server: left out where all are played. */
+  cluster: { play: cluster, takesS: 110, isLong: true },
   garbage: { play: garbage, takesS: 85 },
   'where-time-goes': { play: whereTimeGoes, takesS: 60 },
   'reconnect-storm': { play: reconnectStorm, takesS: 60, isLong: true },

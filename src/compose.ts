@@ -11,6 +11,7 @@ import { ensureAdmin } from './auth/store.js';
 import { createTokenVerifier, type TokenKeys } from './auth/tokens.js';
 import { type Config, checkHost, checkOpenFiles } from './config/config.js';
 import { type Database, openDatabase } from './db/client.js';
+import { checkConnections, connectionsOfNode } from './db/connections.js';
 import { deadlineIn, REQUEST_MS } from './db/deadline.js';
 import { startEmbedded } from './db/embedded.js';
 import { faultOf, reasonOf, suspicious } from './db/faults.js';
@@ -186,7 +187,7 @@ export async function compose(
         await untilUp(() => migrate(url), { waiting, log });
         if (!waiting()) return null;
         admitStatements();
-        await untilUp(() => lookAtSecrets({ database, keyring, log }), { waiting, log });
+        await untilUp(() => lookAtDatabase({ config, database, keyring, log }), { waiting, log });
         if (!waiting()) return null;
         mayWrap = true;
         const generatedPassword = await untilUp(() => makeAdmin({ config, database, passwords, log }), {
@@ -248,8 +249,11 @@ const AGAIN_MS = 250;
 const isAway = (error: unknown) =>
   error instanceof AppError ? error.status === 503 : suspicious.has(faultOf(error));
 
-/** Stops the start when SECRETS_KEY cannot decrypt a secret. Warns when its first key does not encrypt all of them. */
-async function lookAtSecrets({ database, keyring, log }: SecretParts): Promise<void> {
+/**
+ * Stops the start when SECRETS_KEY cannot decrypt a secret. Warns when its first key does not encrypt all of them, and
+ * when the database server allows too few connections for the nodes.
+ */
+async function lookAtDatabase({ config, database, keyring, log }: DatabaseParts): Promise<void> {
   await database.up(deadlineIn(REQUEST_MS)); // it has only just been let in
   const unwrapped = await checkSecrets(database, deadlineIn(REQUEST_MS), keyring);
   if (unwrapped > 0)
@@ -257,9 +261,16 @@ async function lookAtSecrets({ database, keyring, log }: SecretParts): Promise<v
       { talkgroups: unwrapped },
       "secrets not encrypted with the first key of SECRETS_KEY: run 'secrets rotate'",
     );
+  const { NATS_URL, DATABASE_POOL: pool, RELAY_THREADS: threads } = config;
+  if (NATS_URL === undefined) return;
+  await checkConnections(database, deadlineIn(REQUEST_MS), {
+    ofNode: connectionsOfNode({ pool, threads }),
+    log,
+  });
 }
 
-interface SecretParts {
+interface DatabaseParts {
+  readonly config: Config;
   readonly database: Database;
   readonly keyring: Keyring;
   readonly log: Logger;

@@ -24,7 +24,7 @@ const PASSWORD_HASH = '$2b$10$benchbenchbenchbenchbenchbenchbenchbenchbenchbench
 
 /** Must run before any of the users connects: it sends no notices. */
 export async function enlist(
-  { dataDir, jwtSecret }: Relay,
+  { dataDir, jwtSecret }: Pick<Relay, 'dataDir' | 'jwtSecret'>,
   {
     users,
     talkgroups = ['open'],

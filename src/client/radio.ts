@@ -1,8 +1,10 @@
 // The radio client: connects, resumes, talks, listens, raises emergencies and reports positions. This is the entry of
 // the package for browsers; node.ts is the one for Node, with the WebSocket that Node 20 lacks.
 
+import type { Reach } from '../protocol/codes.js';
 import type { Emergency, MemberPage, Refused, ServerMessage, Talker, Welcome } from '../protocol/types.js';
 import { type Clock, systemClock } from './clock.js';
+import { relayAddress } from './connection/address.js';
 import type { Close } from './connection/backoff.js';
 import { type ConnectionState, createConnection, type RadioSocket } from './connection/connection.js';
 import { type ClientMessage, createRequests, type Fix } from './connection/requests.js';
@@ -10,14 +12,14 @@ import { createEmergencies } from './emergencies/emergencies.js';
 import { createRaising, type EmergencyCall } from './emergencies/raising.js';
 import { createEmitter, type Listenable } from './events.js';
 import type { HeardEnd, HeardFrame, Talkgroup } from './hearing/channel.js';
-import { createHearing, type Lag, type Presence } from './hearing/hearing.js';
+import { createHearing, type Lag, type Missed, type Presence } from './hearing/hearing.js';
 import { createSubscriptions, type SubscribeOptions } from './hearing/subscriptions.js';
 import { createSyncing } from './hearing/syncing.js';
 import type { Talk, TalkOptions } from './talking/talk.js';
 import { createTalks } from './talking/talks.js';
 import type { Uplink } from './talking/uplink.js';
 
-export type { FloorMode, Mode } from '../protocol/codes.js';
+export type { FloorMode, Mode, Reach } from '../protocol/codes.js';
 export type {
   Codec,
   Emergency,
@@ -36,7 +38,7 @@ export type { ConnectionState, RadioSocket } from './connection/connection.js';
 export { type ClientMessage, type Fix, RadioError } from './connection/requests.js';
 export type { EmergencyCall } from './emergencies/raising.js';
 export type { HeardEnd, HeardFrame, Talkgroup } from './hearing/channel.js';
-export type { Lag, Presence } from './hearing/hearing.js';
+export type { Lag, Missed, Presence } from './hearing/hearing.js';
 export type { SubscribeOptions } from './hearing/subscriptions.js';
 export type { SendOptions, Talk, TalkOptions, TalkOutcome, TalkState } from './talking/talk.js';
 
@@ -70,6 +72,10 @@ export type RadioEvents = {
   talk_ended: HeardEnd;
   /** The relay skipped frames of this talkgroup. Drop the audio that is not played yet: the next frames are live. */
   lag: Lag;
+  /** Frames of a talker on another node were lost between the nodes. No radio of this node gets them. */
+  missed: Missed;
+  /** The radio's node now reaches all other nodes (`whole`), lacks one (`partial`) or reaches none (`alone`). */
+  reach: Reach;
   /** An emergency has a new state, or was already open when the radio connected. */
   emergency: Emergency;
   /** Sessions came or went, in a talkgroup for which `subscribe` requested presence. */
@@ -84,6 +90,8 @@ export type Radio = Listenable<RadioEvents> & {
   readonly state: ConnectionState;
   /** The radio's session number on the relay, null while it is not connected. */
   readonly session: number | null;
+  /** Of its node. `whole` before the first connection, and when the operator has not connected the nodes. */
+  readonly reach: Reach;
   /**
    * The talkgroups that the radio is subscribed to, by UUID. While it is disconnected, the map keeps the last known
    * state. If there are very many, some arrive after `open`, each time with a `talkgroups` event.
@@ -140,6 +148,7 @@ export function createRadio(options: RadioOptions): Radio {
     talkStarted: (talker) => events.emit('talk_started', talker),
     talkEnded: (end) => events.emit('talk_ended', end),
     lagged: (lag) => events.emit('lag', lag),
+    missed: (missed) => events.emit('missed', missed),
     emergencies: emergencies.take,
     emergency: emergencies.follow,
     presence: (presence) => events.emit('presence', presence),
@@ -152,8 +161,9 @@ export function createRadio(options: RadioOptions): Radio {
     },
   });
   let session: number | null = null;
+  let reach: Reach = 'whole';
 
-  const address = addressOf(options);
+  const address = relayAddress(options);
   const connection = createConnection(
     {
       address: (resumeToken) =>
@@ -194,6 +204,9 @@ export function createRadio(options: RadioOptions): Radio {
     },
     get session() {
       return session;
+    },
+    get reach() {
+      return reach;
     },
     get gaps() {
       return syncing.gaps;
@@ -239,6 +252,13 @@ export function createRadio(options: RadioOptions): Radio {
     subscriptions.connected(welcome);
     talks.connected(welcome);
     events.emit('open', welcome);
+    reaches(welcome.reach ?? 'whole');
+  }
+
+  function reaches(now: Reach): void {
+    if (now === reach) return;
+    reach = now;
+    events.emit('reach', now);
   }
 
   function message(message: ServerMessage): void {
@@ -246,6 +266,7 @@ export function createRadio(options: RadioOptions): Radio {
     if (message.type === 'TALKGROUP_LEFT') subscriptions.left(message.talkgroup_id);
     hearing.message(message);
     talks.message(message);
+    if (message.type === 'REACH') reaches(message.reach);
     events.emit('message', message);
   }
 
@@ -269,11 +290,6 @@ export function createRadio(options: RadioOptions): Radio {
     hearing.stop();
     events.emit('stopped', close);
   }
-}
-
-function addressOf({ url, token }: RadioOptions): string {
-  if (!url) throw new TypeError('url must be the address of the relay, such as wss://radio.example');
-  return `${url.replace(/\/(ws\/?)?$/, '')}/ws?token=${encodeURIComponent(token)}`;
 }
 
 function globalWebSocket(): new (address: string) => RadioSocket {

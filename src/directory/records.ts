@@ -10,6 +10,8 @@ export interface TalkgroupRow {
   readonly rotation_counter: number;
   readonly floor_mode: FloorMode;
   readonly max_talk_ms: number;
+  /** Grows with every change of these settings. */
+  readonly revision: number;
   /** The open ones, oldest first. */
   readonly emergencies: readonly EmergencyRow[];
 }

@@ -27,7 +27,8 @@ export async function accountsOf(
         left join lateral (
           select json_agg(json_build_object(
                    'id', t.id, 'number', t.number, 'name', t.name, 'rotation_counter', t.rotation_counter,
-                   'floor_mode', t.floor_mode, 'max_talk_ms', t.max_talk_ms, 'site', m.site)) as memberships
+                   'floor_mode', t.floor_mode, 'max_talk_ms', t.max_talk_ms, 'revision', t.revision,
+                   'site', m.site)) as memberships
             from memberships m
             join talkgroups t on t.id = m.talkgroup_id
            where m.user_id = u.id
@@ -52,7 +53,7 @@ export async function talkgroupsOf(
   const rows = await database.read<Omit<TalkgroupRow, 'emergencies'>>(
     deadline(),
     (sql) => sql`
-      select t.id, t.number, t.name, t.rotation_counter, t.floor_mode, t.max_talk_ms
+      select t.id, t.number, t.name, t.rotation_counter, t.floor_mode, t.max_talk_ms, t.revision
         from talkgroups t
        where t.id = any(${arrayOf(ids)}::uuid[])`,
   );

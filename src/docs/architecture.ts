@@ -1,4 +1,5 @@
-// Generates the table of modules in docs/architecture.md. Everything else on the page is written by hand.
+// Generates the table of modules in docs/architecture.md. Everything else on the page is written by hand. The modules of
+// bench/ are left out, because bench/README.md lists them with their content.
 import { type Modules, modules } from './modules.js';
 import { type Page, replaceGenerated } from './page.js';
 
@@ -8,7 +9,8 @@ export const architecturePage: Page = {
 };
 
 function tableOf(listed: Modules): string {
-  const rows = Object.entries(listed).map(([path, { purpose, imports }]) => {
+  const shown = Object.entries(listed).filter(([path]) => path.startsWith('src/'));
+  const rows = shown.map(([path, { purpose, imports }]) => {
     const used = imports.map((other) => nameOf(other)).join(', ');
     return `| ${nameOf(path)} | ${purpose} | ${used} |`;
   });

@@ -80,7 +80,8 @@ export async function changeTalkgroup(
       update talkgroups
       set name = coalesce(${name}, name),
           floor_mode = coalesce(${floor_mode}, floor_mode),
-          max_talk_ms = coalesce(${max_talk_ms}, max_talk_ms)
+          max_talk_ms = coalesce(${max_talk_ms}, max_talk_ms),
+          revision = revision + 1
       where id = ${talkgroup}
       returning id, name, rotation_counter, created_at, ${notify(sql, notice)}`,
   );

@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { migratedDatabase } from '../helpers/database/cluster.js';
+import { throughProxy } from '../helpers/database/proxied-database.js';
 import { eventually } from '../helpers/eventually.js';
 import { type ChaosProxy, startChaosProxy } from '../helpers/network/chaos-proxy.js';
 import { startSecureNatsServer } from '../helpers/network/nats-server.js';
@@ -10,18 +11,19 @@ import { type Radio, serviceProcess } from '../helpers/service/service.js';
 
 const skip = unless('nats-server');
 
-/** Two nodes, each behind a link of its own to the nats-server. */
+/** Two nodes, each behind a link of its own to the nats-server, and the first one behind one to the database. */
 async function nodes(t: Test, environment: Record<string, string> = {}) {
   const DATABASE_URL = await migratedDatabase(t);
+  const { url, proxy: database } = await throughProxy(t, DATABASE_URL);
   const nats = await startSecureNatsServer(t);
   const links = await Promise.all(
     [nats, nats].map(({ port }) => startChaosProxy({ host: '127.0.0.1', port })),
   );
   t.teardown(() => Promise.all(links.map((link) => link.stop())));
   const [a, b] = await Promise.all(
-    links.map(({ port }) =>
+    links.map(({ port }, index) =>
       serviceProcess(t, {
-        DATABASE_URL,
+        DATABASE_URL: index === 0 ? url : DATABASE_URL,
         NATS_URL: `tls://${nats.user}@127.0.0.1:${port}`,
         NODE_EXTRA_CA_CERTS: nats.authority,
         ...environment,
@@ -33,7 +35,7 @@ async function nodes(t: Test, environment: Record<string, string> = {}) {
     for (const { metrics } of [a, b])
       if ((await metric(metrics, 'talkgroup_cluster_peers')) !== 1) throw new Error('not reached');
   });
-  return { a, b, links: links as [ChaosProxy, ChaosProxy] };
+  return { a, b, database, links: links as [ChaosProxy, ChaosProxy] };
 }
 
 async function metric(address: string, name: string): Promise<number> {
@@ -148,6 +150,54 @@ t.test('two nodes with one database and one nats-server', { skip }, async (t) =>
     await isOnline(far, group.id, 1);
   });
 });
+
+t.test(
+  'an emergency on a node without its database is announced on the other, which stores it when the first is killed',
+  { skip },
+  async (t) => {
+    const { a, b, database } = await nodes(t);
+    const [ann, bob, admin] = [
+      await b.person('emergency-ann'),
+      await b.person('emergency-bob'),
+      await b.person('emergency-admin', { role: 'admin' }),
+    ];
+    const group = await b.talkgroup('emergency', ann, bob, admin);
+    const [radioA, far, dispatcher] = [await a.radioOf(ann), await b.radioOf(bob), await a.radioOf(admin)];
+    await isOnline(far, group.id, 3);
+    database.refuse();
+    database.reset();
+    const { emergency_id } = await radioA.asks({
+      type: 'EMERGENCY_RAISE',
+      talkgroup_id: group.id,
+      lat: 52.5,
+    });
+    const told = { emergency_id, talkgroup_id: group.id, username: 'emergency-ann', lat: 52.5 };
+    t.match(await far.hears('EMERGENCY'), { ...told, state: 'raised' });
+    await b.admin.patch(`/talkgroups/${group.id}`, { name: 'emergency here' }); // a read that does not show it
+    await far.hears('TALKGROUP_CHANGED');
+    const late = await b.radioOf(bob);
+    t.match(late.welcome?.talkgroups, [{ emergencies: [told], emergencies_total: 1 }]);
+    await dispatcher.asks({ type: 'EMERGENCY_ACK', emergency_id });
+    t.match(await far.hears('EMERGENCY', ({ state }) => state !== 'raised'), {
+      ...told,
+      state: 'acknowledged',
+    });
+
+    t.equal((await b.sql`select id from emergencies`).length, 0);
+    a.signal('SIGKILL');
+    await eventually(async () => {
+      const [row] = await b.sql`select * from emergencies where id = ${emergency_id as string}`;
+      if (row?.state !== 'acknowledged') throw new Error(row?.state ?? 'not stored');
+      t.equal(row.user_id, ann.id);
+      t.equal(row.acknowledged_by, admin.id);
+    });
+    await far
+      .asks({ type: 'SYNC', talkgroup_id: group.id })
+      .then(({ emergencies }) => t.match(emergencies, [{ ...told, state: 'acknowledged' }]));
+    t.match(await (await b.radioOf(ann)).asks({ type: 'EMERGENCY_CLEAR', emergency_id }), { type: 'OK' });
+    t.match(await far.hears('EMERGENCY', ({ state }) => state === 'cleared'), told);
+  },
+);
 
 t.test(
   'a node that ends says so, and ends with 0 also when its NATS server does not answer',

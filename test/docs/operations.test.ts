@@ -7,7 +7,7 @@ import { readConfig } from '../../src/config/config.js';
 import { settings } from '../../src/config/environment.js';
 import { families } from '../../src/metrics/families.js';
 import { readExposition } from '../helpers/http/exposition.js';
-import { carryOut, deployed, page } from '../helpers/pages/operations-page.js';
+import { carryOut, deployed, page, steps } from '../helpers/pages/operations-page.js';
 import { run, unless } from '../helpers/programs.js';
 import { service, serviceProcess } from '../helpers/service/service.js';
 
@@ -60,7 +60,10 @@ const anchorOf = (title: string) =>
     .replaceAll(' ', '-');
 
 /** Variables of other programs and of the files beside the page. */
-const OTHERS = ['NODE_ENV', 'NODE_EXTRA_CA_CERTS', 'UWS_HTTP_MAX_HEADERS_SIZE', 'RADIO_SITE'];
+const OTHERS = [
+  ...['NODE_ENV', 'NODE_EXTRA_CA_CERTS', 'UWS_HTTP_MAX_HEADERS_SIZE', 'RADIO_SITE'],
+  ...['RADIO_REST', 'RADIO_RELAY', 'NATS_PASSWORD', 'NATS_NAMES'],
+];
 
 t.test('the page is about the service as it is', async (t) => {
   for (const [, path = ''] of page.matchAll(/\]\((deploy\/[^)#]*|\.\.\/[^)#]*)/g))
@@ -255,11 +258,77 @@ t.test('compose.yaml fits the image, the settings and the files beside it', asyn
   );
 });
 
-/** What the step of the page writes for compose. */
-async function writtenEnvironment(t: Test): Promise<ReadonlyMap<string, string>> {
+t.test(
+  'compose.cluster.yaml has three alike nodes and nats-servers, and else what compose.yaml has',
+  async (t) => {
+    const single = parse(deployed('compose.yaml')) as { services: Record<string, ComposeService> };
+    const { services, networks } = parse(deployed('compose.cluster.yaml'), { merge: true }) as {
+      readonly services: Readonly<Record<string, ComposeService>>;
+      readonly networks: Compose['networks'];
+    };
+    const numbered = (name: string) => [1, 2, 3].map((number) => `${name}-${number}`);
+    t.strictSame(
+      Object.keys(services).sort(),
+      [...numbered('radio'), ...numbered('nats'), 'db', 'proxy'].sort(),
+    );
+    t.strictSame(services.db, single.services.db);
+    const { environment, ...proxy } = services.proxy ?? { environment: {} };
+    const { environment: _, ...singleProxy } = single.services.proxy ?? { environment: {} };
+    t.strictSame({ ...proxy, depends_on: ['radio'] }, singleProxy);
+    t.equal(environment.RADIO_REST, 'radio-1:3000 radio-2:3000 radio-3:3000');
+    t.equal(environment.RADIO_RELAY, 'radio-1:3001 radio-2:3001 radio-3:3001');
+
+    const written = await writtenEnvironment(t, 'nats-secrets');
+    const filled = (text: string) =>
+      text.replaceAll(/\$\{(\w+)(?::\?[^}]*)?\}/g, (_, name: string) => written.get(name) ?? '');
+    const configuration = deployed('nats.conf');
+    for (const name of numbered('nats')) {
+      t.strictSame(services[name], services['nats-1']);
+      t.match(
+        filled(services[name]?.environment.NATS_PASSWORD ?? ''),
+        /^p[0-9a-f]{48}$/,
+        'no number to NATS',
+      );
+      t.match(configuration, `"nats://${name}:6222"`);
+    }
+    const mounted = (name: string) => (services[name]?.volumes ?? []).map((volume) => volume.split(':'));
+    for (const [, file = ''] of configuration.matchAll(/_file: "([^"]+)"/g))
+      t.ok(
+        mounted('nats-1').some(([, inside]) => inside === file),
+        file,
+      );
+
+    for (const name of numbered('radio')) {
+      const { NODE_EXTRA_CA_CERTS = '', ...settingsOf } = services[name]?.environment ?? {};
+      t.ok(mounted(name).some(([, inside]) => inside === NODE_EXTRA_CA_CERTS));
+      t.strictSame(settingsOf, services['radio-1']?.environment && without(services['radio-1'].environment));
+      const { NATS_URL = '', TRUST_PROXY, ...others } = settingsOf;
+      t.equal(TRUST_PROXY, networks.inside.ipam.config[0]?.subnet);
+      t.strictSame(others, without(single.services.radio?.environment ?? {}, 'TRUST_PROXY'));
+      const config = readConfig(
+        Object.fromEntries(Object.entries(settingsOf).map(([key, value]) => [key, filled(value)])),
+      );
+      t.equal(config.NATS_URL?.split(',').length, 3);
+      t.match(steps.get('cluster-settings'), NATS_URL.replace(/\$\{NATS_PASSWORD[^}]*\}/, '$NATS_PASSWORD'));
+      const graceS = Number.parseInt(services[name]?.stop_grace_period ?? '', 10);
+      t.ok(graceS * 1000 >= config.DRAIN_MS + 5000);
+    }
+  },
+);
+
+/** The environment but for the certificate and one more. */
+function without(
+  { NODE_EXTRA_CA_CERTS, ...environment }: Readonly<Record<string, string>>,
+  name = '',
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(environment).filter(([one]) => one !== name));
+}
+
+/** What the steps of the page write for compose. */
+async function writtenEnvironment(t: Test, ...further: string[]): Promise<ReadonlyMap<string, string>> {
   const folder = t.testdir({});
   mkdirSync(join(folder, 'docs/deploy'), { recursive: true });
-  await carryOut('compose-environment', {}, folder);
+  for (const step of ['compose-environment', ...further]) await carryOut(step, {}, folder);
   const lines = readFileSync(join(folder, 'docs/deploy/.env'), 'utf8').trimEnd().split('\n');
   return new Map(lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]));
 }

@@ -5,7 +5,7 @@ import { readConfig } from '../../src/config/config.js';
 import { eventually } from '../helpers/eventually.js';
 import { startCaddy, startNginx, type TlsProxy } from '../helpers/network/tls-proxy.js';
 import { deployed } from '../helpers/pages/operations-page.js';
-import { unless } from '../helpers/programs.js';
+import { freePort, unless } from '../helpers/programs.js';
 import { connect, service } from '../helpers/service/service.js';
 
 t.setTimeout(120_000);
@@ -134,6 +134,20 @@ t.test('nginx keeps radios when it reloads', { buffered: true, skip: unlessProxy
   await radio.settled();
   t.ok((await connect(t, `${proxy.ws}/ws?token=${token}`, { ca: proxy.ca })).welcome);
 });
+
+t.test(
+  'Caddy leads to another node when one does not accept connections',
+  { buffered: true, skip: unlessProxy('caddy') },
+  async (t) => {
+    const s = await service(t);
+    const proxy = await startCaddy(t, s, [`127.0.0.1:${await freePort()}`]);
+    const { token } = await s.person('ann');
+    // By chance alone, 15 choices in a row are right once in 30,000 runs.
+    for (let n = 0; n < 10; n++) t.equal((await proxy.ask('GET', '/healthz')).status, 200);
+    for (let n = 0; n < 5; n++)
+      t.ok((await connect(t, `${proxy.ws}/ws?token=${token}`, { ca: proxy.ca })).welcome);
+  },
+);
 
 t.test(
   'Caddy closes radios when it reloads, and takes them back',

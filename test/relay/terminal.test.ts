@@ -8,6 +8,7 @@ import type { AddressInfo, Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { WebSocket, WebSocketServer } from 'ws';
 import { readOpus, writeOpus } from '../../src/client/audio/ogg.js';
 import { createRadio } from '../../src/client/node.js';
 import { listenToFile, talkFile } from '../../src/client/terminal/terminal.js';
@@ -196,6 +197,52 @@ t.test('a listener prints emergencies', async (t) => {
     'EMERGENCY of ann in Alpha: cleared at 52.25, 5.5',
   ]);
 });
+
+t.test('a listener prints how far its node reaches, and what is lost between nodes', async (t) => {
+  const { s, group, listener, out } = await setUp(t);
+  const interrupt = new AbortController();
+  const told = [
+    { type: 'REACH', reach: 'partial' },
+    { type: 'REACH', reach: 'alone' },
+    { type: 'MISSED', talkgroup_id: group.id, session: 1, burst: 1, missed: 3 },
+    { type: 'REACH', reach: 'whole' },
+  ];
+  const { done, lines } = listen({
+    ...{ ...listener, url: await relayThatAdds(t, s.ws, told), out, signal: interrupt.signal },
+    report: (line) => line.startsWith('all nodes') && interrupt.abort(),
+  });
+  await done;
+  t.same(
+    lines.filter((line) => !line.startsWith('listening')),
+    [
+      'a node is not reached: its members do not hear this radio',
+      'no other node is reached: only members on this node hear this radio',
+      'lost between nodes: 3 packets in Alpha',
+      'all nodes reached',
+    ],
+  );
+});
+
+/** Address of a relay that sends what the other one sends, and these messages after WELCOME. */
+async function relayThatAdds(t: Test, relay: string, told: readonly object[]): Promise<string> {
+  const server = new WebSocketServer({ host: '127.0.0.1', port: 0 });
+  await once(server, 'listening');
+  t.teardown(() => {
+    for (const client of server.clients) client.terminate();
+    server.close();
+  });
+  server.on('connection', (radio, { url = '' }) => {
+    const upstream = new WebSocket(`${new URL(relay).origin}${url}`);
+    t.teardown(() => upstream.terminate());
+    radio.on('close', () => upstream.terminate());
+    upstream.on('message', (data, isBinary) => {
+      radio.send(data, { binary: isBinary });
+      if (!isBinary && String(data).includes('"type":"WELCOME"'))
+        for (const message of told) radio.send(JSON.stringify(message));
+    });
+  });
+  return `ws://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
 
 t.test(
   'a bad token, a foreign talkgroup and a file that is not Ogg Opus each have their own error',

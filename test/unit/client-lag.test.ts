@@ -1,4 +1,4 @@
-// A radio that was too slow: its lag events, its counts, and the audio after the gap.
+// Audio that a radio did not get: its own lag, frames lost between nodes, and how far its node reaches.
 import t from 'tap';
 import { ALPHA, BRAVO, fakeWorld, nameOf, talkEnd, talker, talkStart } from '../helpers/client/fakes.js';
 
@@ -81,3 +81,53 @@ t.test(
     t.equal(radio.talkgroups.get(BRAVO.talkgroup_id)?.missed, 0);
   },
 );
+
+t.test('frames lost between the nodes are told and counted apart from the lag', async (t) => {
+  const { radio, socket, order, relays, lags } = setUp();
+  const told: unknown[] = [];
+  radio.on('missed', (missed) => told.push(missed));
+  socket.says(talkStart());
+  relays(0);
+  const { talkgroup_id } = ALPHA;
+  for (const missed of [3, 4]) socket.says({ type: 'MISSED', talkgroup_id, session: 20, burst: 1, missed });
+  relays(8);
+  socket.says({
+    ...{ type: 'MISSED', talkgroup_id: '00000000-0000-4000-8000-000000000000' },
+    ...{ session: 20, burst: 1, missed: 9 },
+  });
+  t.same(order, ['20 #0', '20 #8'], 'nothing says that audio is to be dropped');
+  t.same(told.slice(0, 2), [
+    { talkgroupId: talkgroup_id, session: 20, burst: 1, missed: 3 },
+    { talkgroupId: talkgroup_id, session: 20, burst: 1, missed: 4 },
+  ]);
+  lags(5);
+  t.match(radio.talkgroups.get(talkgroup_id), { lostBetweenNodes: 7, missed: 5 });
+  t.match(radio.talkgroups.get(BRAVO.talkgroup_id), { lostBetweenNodes: 0, missed: 0 });
+});
+
+t.test('reach is that of the node, from WELCOME and REACH, and each change is one event', async (t) => {
+  const { clock, radio, socket, ...world } = fakeWorld();
+  const told: string[] = [];
+  radio.on('reach', (reach) => told.push(`${reach}, and so says the radio: ${radio.reach}`));
+  radio.on('open', () => told.push('open'));
+  t.equal(radio.reach, 'whole');
+  socket().welcomes({ reach: 'whole' });
+  for (const reach of ['alone', 'alone', 'partial'] as const) socket().says({ type: 'REACH', reach });
+  socket().closes(1006);
+  t.equal(radio.reach, 'partial', 'the last known');
+  clock.pass(1000);
+  socket().welcomes({ reach: 'alone' });
+  socket().closes(1006);
+  clock.pass(1000);
+  t.equal(world.sockets.length, 3);
+  socket().welcomes(); // a node that is connected to no other
+  t.same(told, [
+    'open',
+    'alone, and so says the radio: alone',
+    'partial, and so says the radio: partial',
+    'open',
+    'alone, and so says the radio: alone',
+    'open',
+    'whole, and so says the radio: whole',
+  ]);
+});

@@ -50,7 +50,7 @@ t.test('clocks of headers begin again at 0, and their differences do not notice'
 });
 
 t.test('any bytes are a body or none, without a throw', async (t) => {
-  const names = ['beacon', 'started', 'ended', 'count', 'hold', 'here'] as const;
+  const names = ['beacon', 'started', 'ended', 'count', 'emergencies', 'hold', 'here'] as const;
   fc.assert(
     fc.property(
       fc.constantFrom(...names),

@@ -421,3 +421,48 @@ t.test('single stays on one relay, and a change of the mode ends what was shared
     { frame: '5', sender: 1000, burst: 1 },
   ]);
 });
+
+t.test('settings that another relay has read count at once, and no older read undoes them', async (t) => {
+  const network = createMemoryNetwork();
+  const [read, old] = [directory(), directory()];
+  const [a, b] = [
+    relayOn(t, network, { number: 1, reads: read }),
+    relayOn(t, network, { number: 2, reads: old }),
+  ];
+  await reached(a, b);
+  const [ann, bob] = [await a.radio(), await b.radio()];
+  await sharing(2, a, b);
+  const change = (id: string) =>
+    a.relay.notice({ id, kind: 'talkgroup_changed', talkgroup: talkgroupIdOf(1) });
+  ann.speaks('1', { start: true });
+  await bob.hears('TALK_STARTED');
+  read.setMode('single');
+  await change('one');
+  t.match(await bob.hears('TALKGROUP_CHANGED'), { talkgroup_id: talkgroupIdOf(1), floor_mode: 'single' });
+  t.match(await bob.hears('TALK_ENDED'), { code: 'mode' });
+  await b.relay.notice({ id: 'two', kind: 'talkgroup_changed', talkgroup: talkgroupIdOf(1) });
+  bob.says({ type: 'SYNC', talkgroup_id: talkgroupIdOf(1) });
+  t.match(await bob.hears('SYNCED'), { floor_mode: 'single' });
+  ann.speaks('2', { end: true });
+
+  network.lose((_from, _to, _subject, bytes) => kindOf(bytes) === kinds.count);
+  read.setMode('open');
+  await change('three');
+  ann.speaks('3', { start: true, end: true });
+  await bob.hears('TALK_STARTED');
+  t.strictSame(
+    bob
+      .heard('TALKGROUP_CHANGED', 'TALK_STARTED', 'frame')
+      .map((one) => ('type' in one ? one.type : 'frame')),
+    ['TALK_STARTED', 'frame', 'TALKGROUP_CHANGED', 'TALKGROUP_CHANGED', 'TALK_STARTED', 'frame'],
+    'a burst tells of the floor mode that it belongs to',
+  );
+  old.setMode('broadcast');
+  old.setMode('broadcast');
+  await b.relay.notice({ id: 'four', kind: 'talkgroup_changed', talkgroup: talkgroupIdOf(1) });
+  t.match(
+    bob.heard('TALKGROUP_CHANGED'),
+    [{ floor_mode: 'broadcast' }],
+    'a read of the same revision counts',
+  );
+});

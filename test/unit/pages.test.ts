@@ -88,6 +88,10 @@ t.test(
   },
 );
 
+t.test('docs/architecture.md has at most 300 lines', async (t) => {
+  t.ok(readFileSync('docs/architecture.md', 'utf8').trimEnd().split('\n').length <= 300);
+});
+
 t.test('a file that docs/architecture.md names without its folder exists in src', async (t) => {
   const names = new Set(
     readdirSync('src', { recursive: true, encoding: 'utf8' }).map((path) => basename(path)),

@@ -43,6 +43,7 @@ const talkgroupOf = (number: number, { name = 'fire', emergencies = 0 } = {}) =>
     rotation_counter: 2 ** 31 - 1,
     floor_mode: 'broadcast',
     max_talk_ms: 3_600_000,
+    revision: 0,
     emergencies: Array.from({ length: emergencies }, (_, index) => emergency(index)),
   });
 

@@ -15,6 +15,8 @@ export type Talkgroup = Readonly<Properties> & {
    * too slow when it lost the connection, and resumed the session.
    */
   readonly missed: number;
+  /** Frames that were lost between the nodes, as counted in MISSED. `missed` does not count them. */
+  readonly lostBetweenNodes: number;
 };
 
 type Properties = Omit<Snapshot, 'talkers' | 'talkers_total' | 'emergencies'>;
@@ -61,6 +63,7 @@ export type Channel = {
   started(talker: Talker): void;
   ended(end: Omit<HeardEnd, 'heard'>): void;
   missed(frames: number): void;
+  lostBetweenNodes(frames: number): void;
   emergency(emergency: Emergency): void;
   /** The radio is not subscribed any more, or has stopped. */
   close(): void;
@@ -74,6 +77,7 @@ export function createChannel(first: Snapshot, owner: ChannelOwner): Channel {
     ...propertiesOf(first),
     talkers,
     missed: 0,
+    lostBetweenNodes: 0,
   };
 
   return {
@@ -98,6 +102,9 @@ export function createChannel(first: Snapshot, owner: ChannelOwner): Channel {
     ended,
     missed(frames) {
       talkgroup.missed += frames;
+    },
+    lostBetweenNodes(frames) {
+      talkgroup.lostBetweenNodes += frames;
     },
     emergency,
     close() {

@@ -16,6 +16,9 @@ import { type Channel, type ChannelOwner, createChannel, type Talkgroup } from '
 /** The relay skipped `missed` frames of a talkgroup within `sinceMs`, because this radio was too slow. */
 export type Lag = { talkgroupId: string; missed: number; sinceMs: number };
 
+/** `missed` frames of a burst were lost between the talker's node and this radio's. Audio not played yet stays valid. */
+export type Missed = { talkgroupId: string; session: number; burst: number; missed: number };
+
 /**
  * Sessions that came and went in the last second. `isIncomplete`: there were more than the server names, so both lists
  * are empty. `members` returns all sessions.
@@ -31,6 +34,7 @@ export type Presence = {
 /** Receives the events of all talkgroups. */
 export type HearingOwner = ChannelOwner & {
   lagged(lag: Lag): void;
+  missed(missed: Missed): void;
   /** Open emergencies of the talkgroup: all, or the newest. */
   emergencies(snapshot: Snapshot): void;
   emergency(emergency: Emergency): void;
@@ -113,6 +117,12 @@ export function createHearing(owner: HearingOwner): Hearing {
         break;
       case 'LAG':
         lag(message);
+        break;
+      case 'MISSED': {
+        const { talkgroup_id: talkgroupId, ...missed } = bodyOf(message);
+        channels.get(talkgroupId)?.lostBetweenNodes(missed.missed);
+        owner.missed({ talkgroupId, ...missed });
+      }
     }
   }
 

@@ -7,6 +7,7 @@ import {
   createRadio,
   type Radio,
   RadioError,
+  type Reach,
   type Talkgroup,
   type TalkOutcome,
   UncompressedWebSocket,
@@ -108,6 +109,9 @@ function reportHeard(
   radio.on('lag', ({ talkgroupId, missed }) => {
     if (wants(talkgroupId)) report(`connection too slow: ${missed} packets missed in ${nameOf(talkgroupId)}`);
   });
+  radio.on('missed', ({ talkgroupId, missed }) => {
+    if (wants(talkgroupId)) report(`lost between nodes: ${missed} packets in ${nameOf(talkgroupId)}`);
+  });
   radio.on('emergency', ({ talkgroup_id, username, state, lat, lng }) => {
     const where = lat === undefined || lng === undefined ? '' : ` at ${lat}, ${lng}`;
     if (wants(talkgroup_id)) report(`EMERGENCY of ${username} in ${nameOf(talkgroup_id)}: ${state}${where}`);
@@ -137,8 +141,15 @@ function openRadio({ url, token, report = () => {} }: TerminalOptions): Radio {
     const why = [code, reason || cause].filter(Boolean).join(' ');
     report(`not connected (${why}), retry in ${seconds(delayMs)}`);
   });
+  radio.on('reach', (reach) => report(reachTexts[reach]));
   return radio;
 }
+
+const reachTexts: Readonly<Record<Reach, string>> = {
+  whole: 'all nodes reached',
+  partial: 'a node is not reached: its members do not hear this radio',
+  alone: 'no other node is reached: only members on this node hear this radio',
+};
 
 /** Resolves when the relay has sent all talkgroups, or when aborted. Rejects when the relay closes the session for good. */
 function until(

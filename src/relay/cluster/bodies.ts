@@ -1,33 +1,79 @@
 // Declares what messages between relays carry, as schemas. A body that does not fit is counted, and ignored.
 import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { Int, Member, RunningTalker, U32 } from '../../protocol/bodies.js';
-import { ends } from '../../protocol/codes.js';
+import { Emergency, Id, Int, Member, RunningTalker, U32 } from '../../protocol/bodies.js';
+import { ends, floorModes } from '../../protocol/codes.js';
 
 /** Whom a relay hears: id, the clock of the last beacon, and for how long (ms) that beacon has been there. */
 export type Beacon = Static<typeof Beacon>;
 const Beacon = Type.Object({ heard: Type.Array(Type.Tuple([U32, U32, U32])) });
 
+/** Settings of a talkgroup, as the sender last learned them. */
+export type Settings = Static<typeof Settings>;
+const Settings = Type.Object({
+  /** Grows with every change. */
+  revision: Int,
+  floor_mode: Type.Enum(floorModes),
+  max_talk_ms: Int,
+});
+
 /** A burst that began, or that is running. */
 export type Started = Static<typeof Started>;
-const Started = RunningTalker;
+const Started = Type.Object({ ...RunningTalker.properties, settings: Type.Optional(Settings) });
 
 export type Ended = Static<typeof Ended>;
 const Ended = Type.Object({ session: U32, burst: U32, code: Type.Enum(ends), duration_ms: Int });
 
 /** `online` counts sessions of the sender. */
-export type Count = Static<typeof Count>;
-const Count = Type.Object({
+const counted = {
   online: U32,
-  /** Grows when one of them came or left. */
+  /** Grows each time that they are told to have come or left. Not told by relays of earlier versions in every message. */
+  changes: Type.Optional(U32),
+  /** Whether one of them watches: it wants the names of those that come and leave. */
+  watches: Type.Optional(Type.Boolean()),
+  /** After a change, and in questions and answers. */
+  settings: Type.Optional(Settings),
+};
+
+export type Count = Static<typeof Count>;
+const Count = Type.Object({ ...counted, changes: U32 });
+
+/** Sessions in one message, those that came and those that left: as in PRESENCE. */
+const ROSTER_MAX = 32;
+
+/** The same, with those that came and left since the message before it. Without them there were more than ROSTER_MAX. */
+export type Rostered = Static<typeof Rostered>;
+const Rostered = Type.Object({
+  ...counted,
   changes: U32,
+  joined: Type.Optional(Type.Array(Member, { maxItems: ROSTER_MAX })),
+  left: Type.Optional(Type.Array(U32, { maxItems: ROSTER_MAX })),
+});
+
+/** Emergencies in one message: 120 KiB with names of the greatest length. */
+export const UNSAVED_MAX = 200;
+
+/** An emergency whose last change its relay has not stored, and the users that made the changes. */
+export type UnsavedEmergency = Static<typeof UnsavedEmergency>;
+const UnsavedEmergency = Type.Object({
+  ...Emergency.properties,
+  acknowledged_by: Type.Optional(Id),
+  cleared_by: Type.Optional(Id),
+});
+
+/** What the sender has announced in a talkgroup and not stored. */
+export type Emergencies = Static<typeof Emergencies>;
+const Emergencies = Type.Object({
+  emergencies: Type.Array(UnsavedEmergency, { maxItems: UNSAVED_MAX }),
+  /** false: there are others. true: what was listed before and is not any more is stored. */
+  isWhole: Type.Boolean(),
 });
 
 const Held = Type.Object({
   number: U32,
   /** Of the sender's last message about the talkgroup. */
   seq: U32,
-  online: U32,
+  ...counted,
 });
 
 /** These talkgroups have receivers at the sender, which asks the same of the receiver. */
@@ -43,6 +89,8 @@ const Here = Type.Object({
       bursts: Type.Array(Started),
       /** false: more run than an answer has room for. */
       isWhole: Type.Boolean(),
+      /** Not told by relays of earlier versions. */
+      unsaved: Type.Optional(Emergencies),
     }),
   ),
   none: Type.Array(U32),
@@ -61,6 +109,8 @@ const validators = {
   started: Compile(Started),
   ended: Compile(Ended),
   count: Compile(Count),
+  emergencies: Compile(Emergencies),
+  roster: Compile(Rostered),
   hold: Compile(Hold),
   here: Compile(Here),
   membersAsked: Compile(MembersAsked),
@@ -72,6 +122,8 @@ interface Bodies {
   readonly started: Started;
   readonly ended: Ended;
   readonly count: Count;
+  readonly emergencies: Emergencies;
+  readonly roster: Rostered;
   readonly hold: Hold;
   readonly here: Here;
   readonly membersAsked: MembersAsked;

@@ -49,6 +49,8 @@ export interface Cluster<Talkgroup extends Shared> {
   changed(talkgroup: Talkgroup): void;
   /** It is deleted. */
   deleted(talkgroup: Talkgroup): void;
+  /** What is said about the talkgroup. undefined: no session here gets its events. */
+  streamOf(talkgroup: Talkgroup): Stream<Talkgroup> | undefined;
   /** Which other relays hear this one. */
   reach(): Reach;
   /** Hands a change notification to the other relays. */
@@ -193,7 +195,6 @@ export function createCluster<Talkgroup extends Shared>(
     stop();
   }
 
-  /** undefined: no session here gets its events. */
   function streamOf(talkgroup: Talkgroup): Stream<Talkgroup> | undefined {
     const stream = joined.get(talkgroup.number)?.stream;
     return stream?.talkgroup === talkgroup ? stream : undefined;
@@ -247,14 +248,15 @@ export function createCluster<Talkgroup extends Shared>(
 
   return {
     came(talkgroup) {
-      changing.add(joinedTo(talkgroup).stream);
+      changing.add(joinedTo(talkgroup).stream.moved());
     },
     went(talkgroup) {
       const stream = streamOf(talkgroup);
-      if (stream !== undefined) changing.add(stream);
+      if (stream !== undefined) changing.add(stream.moved());
     },
     changed: (talkgroup) => streamOf(talkgroup)?.changed(),
     deleted: (talkgroup) => streamOf(talkgroup)?.deleted(),
+    streamOf,
     reach: () => reach,
     notice(text) {
       if (peers.up.length > 0) say(EVERY_RELAY, kinds.notice, Buffer.from(text));

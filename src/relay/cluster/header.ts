@@ -18,6 +18,8 @@ export const kinds = {
   ended: 3,
   count: 5,
   bye: 6,
+  emergencies: 7,
+  roster: 8,
   // To one relay.
   here: 16,
   hold: 17,

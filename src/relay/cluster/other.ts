@@ -1,9 +1,10 @@
 // One other relay with receivers of a talkgroup: what it says there, and its bursts that are played here.
 import type { EndCode } from '../../protocol/codes.js';
 import { checkFrame, PAYLOAD_BYTES_MAX, readBurst, readSender, readTalkgroup } from '../../protocol/frame.js';
-import { type Here, readBody, type Started } from './bodies.js';
+import { type Count, type Here, readBody, type Started } from './bodies.js';
 import type { ClusterCounts } from './counts.js';
 import { HEADER_BYTES, type Header, kinds } from './header.js';
+import { Listed } from './listed.js';
 import type { PlayedBurst, Shared, Stage } from './stage.js';
 
 /** A frame that was on its way for longer (ms) is old speech: half of what a receiver may lag. */
@@ -14,6 +15,8 @@ const SILENT_MS_MAX = 2500;
 const ASK_MS = 100;
 
 export interface OtherServices<Talkgroup extends Shared> {
+  /** Its id. */
+  readonly relay: number;
   readonly talkgroup: Talkgroup;
   readonly stage: Stage<Talkgroup>;
   readonly counts: ClusterCounts;
@@ -36,6 +39,8 @@ type Ended = Parameters<PlayedBurst['end']>[1];
 export class Other<Talkgroup extends Shared> {
   /** Sessions of it that get the talkgroup's events. */
   online = 0;
+  /** One of them watches. */
+  watches = false;
   private changes = 0;
   private readonly services: OtherServices<Talkgroup>;
   /** Of its last message. */
@@ -45,9 +50,12 @@ export class Other<Talkgroup extends Shared> {
   private isKnown = false;
   /** Its running bursts by session. */
   private readonly bursts = new Map<number, Heard>();
+  /** Its emergencies that are not stored. */
+  readonly emergencies: Listed<Talkgroup>;
 
   constructor(services: OtherServices<Talkgroup>) {
     this.services = services;
+    this.emergencies = new Listed(services);
   }
 
   /** A message of it about the talkgroup. `delayMs` is how long it was on its way. */
@@ -60,7 +68,9 @@ export class Other<Talkgroup extends Shared> {
     const isRead =
       (kind === kinds.started && this.started(header, body, nowMs)) ||
       (kind === kinds.ended && this.ended(header, body, nowMs)) ||
-      (kind === kinds.count && this.counted(body));
+      (kind === kinds.count && this.counted(body)) ||
+      (kind === kinds.roster && this.rostered(body)) ||
+      (kind === kinds.emergencies && this.emergencies.receive(body, seq, nowMs));
     if (!isRead) this.services.counts.unreadable++;
   }
 
@@ -104,8 +114,11 @@ export class Other<Talkgroup extends Shared> {
 
   private started({ seq }: Header, body: Uint8Array, nowMs: number): boolean {
     const started = readBody('started', body);
-    if (started !== null) this.begin(started, seq, nowMs);
-    return started !== null;
+    if (started === null) return false;
+    const { settings, ...burst } = started;
+    this.settle(settings);
+    this.begin(burst, seq, nowMs);
+    return true;
   }
 
   private begin(started: Started, seq: number, nowMs: number): void {
@@ -151,20 +164,47 @@ export class Other<Talkgroup extends Shared> {
 
   private counted(body: Uint8Array): boolean {
     const count = readBody('count', body);
-    if (count === null) return false;
-    if (count.changes !== this.changes) this.services.stage.counted(this.services.talkgroup);
-    this.changes = count.changes;
-    this.online = count.online;
+    if (count !== null) this.counts(count);
+    return count !== null;
+  }
+
+  private settle(settings: Count['settings']): void {
+    if (settings !== undefined) this.services.stage.settled(this.services.talkgroup, settings);
+  }
+
+  /** So many sessions are there. Who came or left is not said. */
+  counts(count: Omit<Count, 'changes'> & Partial<Count>): void {
+    const { online, changes = this.changes, watches = false, settings } = count;
+    this.settle(settings);
+    const { stage, talkgroup } = this.services;
+    if (changes !== this.changes) stage.counted(talkgroup);
+    this.changes = changes;
+    this.online = online;
+    this.watches = watches;
+  }
+
+  private rostered(body: Uint8Array): boolean {
+    const roster = readBody('roster', body);
+    if (roster === null) return false;
+    const { online, changes, watches, joined, left } = roster;
+    // Else those who came and left before it are not known.
+    if (changes === this.changes + 1 && joined !== undefined && left !== undefined) {
+      this.changes = changes;
+      this.services.stage.toldElsewhere(this.services.talkgroup, joined, left);
+    }
+    this.counts({ online, changes, watches: watches ?? false });
     return true;
   }
 
   /** It asks what is here. Its numbers begin anew when it had no receivers meanwhile. */
   asks(seq: number): void {
+    if (seq < this.seq) this.emergencies.begin();
     this.seq = seq;
   }
 
   /** Its answer: these bursts run there. */
-  tells({ seq, bursts, isWhole }: Here['talkgroups'][number], nowMs: number): void {
+  tells({ seq, bursts, isWhole, unsaved }: Here['talkgroups'][number], nowMs: number): void {
+    if (unsaved !== undefined) this.emergencies.hear(unsaved, seq, nowMs);
     const running = new Set(bursts.map(({ session, burst }) => `${session}.${burst}`));
     for (const [session, heard] of [...this.bursts]) {
       const isOver = isWhole && !running.has(`${session}.${heard.burst}`) && heard.seq <= seq;
@@ -175,8 +215,9 @@ export class Other<Talkgroup extends Shared> {
     this.seq = Math.max(this.seq, seq);
   }
 
-  /** Asks about bursts that have been silent for too long. */
+  /** Asks about bursts that have been silent for too long, and about a list that is due. */
   watch(nowMs: number): void {
+    if (this.emergencies.isOverdue(nowMs)) this.ask(nowMs);
     for (const heard of this.bursts.values()) {
       if (nowMs - heard.heardAtMs < SILENT_MS_MAX) continue;
       heard.heardAtMs = nowMs - SILENT_MS_MAX / 2; // again in half of the time, until it is answered
@@ -194,5 +235,6 @@ export class Other<Talkgroup extends Shared> {
   dropAll(): void {
     for (const { played } of this.bursts.values()) played.drop();
     this.bursts.clear();
+    this.emergencies.forget();
   }
 }

@@ -3,6 +3,7 @@ import type { Member, RunningTalker } from '../../protocol/bodies.js';
 import type { EndCode, FloorMode, Reach } from '../../protocol/codes.js';
 import type { Draft } from '../../protocol/server-messages.js';
 import type { Elsewhere } from '../delivery/elsewhere.js';
+import type { Emergencies, Settings, UnsavedEmergency } from './bodies.js';
 
 /** A talkgroup with receivers here. */
 export interface Shared {
@@ -13,6 +14,8 @@ export interface Shared {
     elsewhere: Elsewhere | null;
     /** Sessions of the other relays. */
     onlineElsewhere: number;
+    /** Some of them watch. */
+    isWatchedElsewhere: boolean;
   };
 }
 
@@ -25,6 +28,20 @@ export interface PlayedBurst {
   end(code: EndCode, ended: { readonly durationMs: number | null; readonly frames: number }): void;
   /** The talkgroup has no receiver here any more. */
   drop(): void;
+}
+
+/** What relays tell each other of emergencies that are not stored yet. `relay` is the id of the other one. */
+export interface EmergencyStage<Talkgroup extends Shared> {
+  /** Those of this relay. */
+  unsaved(talkgroup: Talkgroup): Emergencies;
+  /** One of the other relay, as it is there now. */
+  heard(talkgroup: Talkgroup, told: UnsavedEmergency, relay: number): void;
+  /** The other relay has stored it. */
+  stored(id: string, relay: number): void;
+  /** It had not stored it, and cannot be reached any more. */
+  lost(id: string, relay: number): void;
+  /** The talkgroup has no receiver here any more. */
+  forget(id: string, relay: number): void;
 }
 
 export interface Stage<Talkgroup extends Shared> {
@@ -42,8 +59,18 @@ export interface Stage<Talkgroup extends Shared> {
   ): { readonly members: readonly Member[]; readonly next: number | null };
   /** Sessions elsewhere came or left. `feed.onlineElsewhere` is their number. */
   counted(talkgroup: Talkgroup): void;
+  readonly emergencies: EmergencyStage<Talkgroup>;
   /** Other relays are heard by this one that were not, or the other way round. */
   reached(reach: Reach): void;
+  settings(talkgroup: Talkgroup): Settings;
+  /** Another relay has these. */
+  settled(talkgroup: Talkgroup, settings: Settings): void;
+  /** Whether a session here watches the talkgroup. */
+  isWatched(talkgroup: Talkgroup): boolean;
+  /** Sessions elsewhere watch it from now on, or none does any more: `feed.isWatchedElsewhere`. */
+  watchedElsewhere(talkgroup: Talkgroup, isWatched: boolean): void;
+  /** These sessions of another relay came and left. */
+  toldElsewhere(talkgroup: Talkgroup, joined: readonly Member[], left: readonly number[]): void;
   /** A change notification of another relay, as text. */
   noticed(text: string): void;
   /** How long (ms) a message was on its way. Now and then. */

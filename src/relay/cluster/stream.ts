@@ -3,7 +3,7 @@ import type { RunningTalker } from '../../protocol/bodies.js';
 import type { EndCode } from '../../protocol/codes.js';
 import type { Draft } from '../../protocol/server-messages.js';
 import type { Elsewhere, OwnBurst } from '../delivery/elsewhere.js';
-import { bodyOf, type Here, type Hold, NO_BODY } from './bodies.js';
+import { bodyOf, type Here, type Hold, NO_BODY, type Rostered, type UnsavedEmergency } from './bodies.js';
 import { type Bus, type Subject, talkgroupSubject } from './bus.js';
 import type { ClusterCounts } from './counts.js';
 import { type Header, type HeaderWriter, type Kind, kinds } from './header.js';
@@ -12,6 +12,9 @@ import type { Shared, Stage } from './stage.js';
 
 /** Bursts in one answer: 350 KiB with names and codecs of the greatest length. */
 const BURSTS_MAX = 500;
+
+/** Time (ms) between two lists of the emergencies that are not stored here. */
+const UNSAVED_MS = 500;
 
 /** What the streams of one relay share. */
 export interface StreamServices<Talkgroup extends Shared> {
@@ -32,6 +35,14 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
   private seq = 0;
   /** Times that the others were told the count of sessions. */
   private changes = 0;
+  /** Sessions came or left here since then. */
+  private isMoved = false;
+  /** What the others were told last: sessions online here, and whether one of them watches. */
+  private onlineTold = 0;
+  private watchesTold = false;
+  /** The others know of emergencies that were not stored here, and when they last were told (monotonic ms). */
+  private hasUnsaved = false;
+  private unsavedAtMs = Number.NEGATIVE_INFINITY;
   private readonly others = new Map<number, Other<Talkgroup>>();
 
   constructor(services: StreamServices<Talkgroup>, talkgroup: Talkgroup) {
@@ -46,7 +57,8 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
   }
 
   started(burst: Draft<RunningTalker>): void {
-    this.say(kinds.started, 0, bodyOf(burst));
+    const settings = this.services.stage.settings(this.talkgroup);
+    this.say(kinds.started, 0, bodyOf({ ...burst, settings }));
   }
 
   frame({ frames }: OwnBurst, message: ArrayBuffer, nowMs: number): void {
@@ -65,11 +77,53 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
     bus.publish(this.subject, writer.write(kind, ++this.seq, nowMs(), index), body);
   }
 
-  /** Tells the others how many sessions are online here: some came or left. */
+  /** Sessions came or left here. */
+  moved(): this {
+    this.isMoved = true;
+    return this;
+  }
+
+  /** Tells the others how many sessions are online here, when that is due. */
   tellCount(): void {
-    const online = this.services.stage.online(this.talkgroup);
+    const { stage } = this.services;
+    const watches = stage.isWatched(this.talkgroup);
+    // Where one of the others watches, those that came and left are told with their names, once a second.
+    const isCounted = this.isMoved && !this.talkgroup.feed.isWatchedElsewhere;
+    if (!isCounted && watches === this.watchesTold) return;
+    if (isCounted) {
+      this.changes++;
+      this.onlineTold = stage.online(this.talkgroup);
+      this.isMoved = false;
+    }
+    this.watchesTold = watches;
+    this.say(kinds.count, 0, bodyOf({ online: this.onlineTold, changes: this.changes, watches }));
+  }
+
+  /** Tells the others which sessions came and left here. */
+  tellRoster(roster: Pick<Draft<Rostered>, 'online' | 'joined' | 'left'>): void {
     this.changes++;
-    this.say(kinds.count, 0, bodyOf({ online, changes: this.changes }));
+    this.onlineTold = roster.online;
+    this.isMoved = false;
+    const rest = { changes: this.changes, watches: this.watchesTold };
+    this.say(kinds.roster, 0, bodyOf({ ...roster, ...rest }));
+  }
+
+  /** Tells the others at once of a change that is not stored here yet. */
+  tellEmergency(told: UnsavedEmergency): void {
+    if (!this.isShared) return; // one that comes later asks
+    this.hasUnsaved = true;
+    this.say(kinds.emergencies, 0, bodyOf({ emergencies: [told], isWhole: false }));
+  }
+
+  /** Every UNSAVED_MS while one is not stored, and once more when all are. */
+  private tellUnsaved(nowMs: number): void {
+    if (nowMs - this.unsavedAtMs < UNSAVED_MS) return;
+    const unsaved = this.services.stage.emergencies.unsaved(this.talkgroup);
+    const hasUnsaved = unsaved.emergencies.length > 0;
+    if (!hasUnsaved && !this.hasUnsaved) return;
+    this.hasUnsaved = hasUnsaved;
+    this.unsavedAtMs = nowMs;
+    this.say(kinds.emergencies, 0, bodyOf(unsaved));
   }
 
   /** The relays with receivers of the talkgroup. */
@@ -79,14 +133,23 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
 
   /** What another relay must know to hear this one from now on. */
   get held(): Hold['talkgroups'][number] {
-    const { number } = this.talkgroup;
-    return { number, seq: this.seq, online: this.services.stage.online(this.talkgroup) };
+    const { number, feed } = this.talkgroup;
+    const { stage } = this.services;
+    const online = feed.isWatchedElsewhere ? this.onlineTold : stage.online(this.talkgroup);
+    const settings = stage.settings(this.talkgroup);
+    const watches = stage.isWatched(this.talkgroup);
+    return { number, seq: this.seq, online, changes: this.changes, watches, settings };
   }
 
-  /** The same with the bursts that run here. */
+  /** The same with the bursts that run here, and the emergencies that are not stored here. */
   get here(): Draft<Here['talkgroups'][number]> {
-    const bursts = this.talkgroup.floorMode === 'open' ? this.services.stage.running(this.talkgroup) : [];
-    return { ...this.held, bursts: bursts.slice(0, BURSTS_MAX), isWhole: bursts.length <= BURSTS_MAX };
+    const { talkgroup, held } = this;
+    const { stage } = this.services;
+    const bursts = talkgroup.floorMode === 'open' ? stage.running(talkgroup) : [];
+    const isWhole = bursts.length <= BURSTS_MAX;
+    const unsaved = stage.emergencies.unsaved(talkgroup);
+    this.hasUnsaved ||= unsaved.emergencies.length > 0;
+    return { ...held, bursts: bursts.slice(0, BURSTS_MAX), isWhole, unsaved };
   }
 
   /** A message about the talkgroup, of a relay that is up. `delayMs` is how long it was on its way. */
@@ -94,6 +157,7 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
     if (header.kind === kinds.bye) return this.drop(header.relay);
     this.otherOf(header.relay).receive(header, bytes, delayMs, nowMs);
     if (header.kind === kinds.count) this.sum();
+    else if (header.kind === kinds.roster) this.sum('told');
   }
 
   /** One that is heard for the first time has receivers, too. */
@@ -102,34 +166,51 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
     if (known !== undefined) return known;
     const { talkgroup } = this;
     const { stage, counts, ask } = this.services;
-    const other = new Other({ talkgroup, stage, counts, ask: () => ask(relay, talkgroup.number) });
+    const other = new Other({ relay, talkgroup, stage, counts, ask: () => ask(relay, talkgroup.number) });
     this.others.set(relay, other);
     this.connect();
     return other;
   }
 
-  private sum(): void {
+  /** `told`: where somebody watches, the change has been told already. */
+  private sum(how: 'told' | 'counted' = 'counted'): void {
     const { feed } = this.talkgroup;
     let online = 0;
-    for (const other of this.others.values()) online += other.online;
+    let isWatched = false;
+    for (const other of this.others.values()) {
+      online += other.online;
+      isWatched ||= other.watches;
+    }
+    if (feed.isWatchedElsewhere !== isWatched) this.watchedElsewhere(isWatched);
     if (feed.onlineElsewhere === online) return;
     feed.onlineElsewhere = online;
-    this.services.stage.counted(this.talkgroup);
+    if (how === 'counted') this.services.stage.counted(this.talkgroup);
+  }
+
+  /** From here on those that come and leave are told with their names, or only counted. */
+  private watchedElsewhere(isWatched: boolean): void {
+    const { talkgroup, services } = this;
+    // In either case what was not told yet is counted.
+    talkgroup.feed.isWatchedElsewhere = false;
+    this.tellCount();
+    this.onlineTold = services.stage.online(talkgroup);
+    talkgroup.feed.isWatchedElsewhere = isWatched;
+    services.stage.watchedElsewhere(talkgroup, isWatched);
   }
 
   /** The relay has receivers of the talkgroup, and asks about it. */
-  asked(relay: number, { seq, online }: Hold['talkgroups'][number]): void {
+  asked(relay: number, entry: Hold['talkgroups'][number]): void {
     const other = this.otherOf(relay);
-    other.asks(seq);
-    other.online = online;
+    other.asks(entry.seq);
+    other.counts(entry);
     this.sum();
   }
 
   /** The relay answers. */
   answered(relay: number, entry: Here['talkgroups'][number], nowMs: number): void {
     const other = this.otherOf(relay);
+    other.counts(entry); // first: the bursts are those of its floor mode
     other.tells(entry, nowMs);
-    other.online = entry.online;
     this.sum();
   }
 
@@ -139,12 +220,14 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
     if (other === undefined) return;
     this.others.delete(relay);
     other.endAll('disconnected');
+    other.emergencies.lost();
     this.sum();
     this.connect();
   }
 
-  /** Asks about bursts that have been silent for too long. */
+  /** Tells what is due. Asks about bursts that have been silent for too long, and lists that were not heard. */
   watch(nowMs: number): void {
+    this.tellUnsaved(nowMs);
     for (const other of this.others.values()) other.watch(nowMs);
   }
 
@@ -153,8 +236,9 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
     for (const other of this.others.values()) other.endAll('deleted');
   }
 
-  /** Its floor mode may have changed. Bursts of other relays end here, and those of this relay end there. */
+  /** Its settings have changed, and the others are told. In another floor mode, bursts of other relays end here, and those of this relay end there. */
   changed(): void {
+    if (this.isShared) this.say(kinds.count, 0, bodyOf(this.held));
     if (this.talkgroup.floorMode !== 'open') {
       for (const other of this.others.values()) other.endAll('mode');
       const isHeard = this.talkgroup.feed.elsewhere !== null;
@@ -176,10 +260,11 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
 
   /** The last receiver here left. */
   close(): void {
-    this.say(kinds.bye, 0, NO_BODY);
     for (const other of this.others.values()) other.dropAll();
     this.others.clear();
     this.sum();
     this.connect();
+    // After the last message: any other says that there are receivers.
+    this.say(kinds.bye, 0, NO_BODY);
   }
 }

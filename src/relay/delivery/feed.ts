@@ -31,6 +31,8 @@ export class Feed {
   elsewhere: Elsewhere | null = null;
   /** Sessions of those relays that get its events. */
   onlineElsewhere = 0;
+  /** One of those sessions watches: its relay is told who comes and leaves here. */
+  isWatchedElsewhere = false;
 
   constructor(number: number) {
     this.number = number;

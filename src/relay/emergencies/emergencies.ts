@@ -1,6 +1,6 @@
 // Announces the emergencies of talkgroups at once and stores them afterwards. Follows what other nodes changed.
 import { randomUUID } from 'node:crypto';
-import type { Notice } from '../../db/notice.js';
+import { type Notice, noticeOf } from '../../db/notice.js';
 import type { EmergencyRow } from '../../directory/records.js';
 import type { TalkgroupId, UserId } from '../../ids.js';
 import type { EmergencyState } from '../../protocol/codes.js';
@@ -8,8 +8,10 @@ import type { Fanout } from '../delivery/fanout.js';
 import type { FloorControl } from '../floor/control.js';
 import { Window } from '../limits/window.js';
 import type { Membership, Talkgroup } from '../members/members.js';
-import { emergencyText } from './messages.js';
-import { createUnsaved } from './unsaved.js';
+import { createElsewhere, unsavedBody } from './elsewhere.js';
+import { type Known, KnownEmergencies } from './known.js';
+import { emergencyText, type UnsavedEmergency } from './messages.js';
+import { createUnsaved, type UnsavedOptions } from './unsaved.js';
 
 /** The writes of this module. Each may be repeated, and answers the notification that went to the other nodes, if any. */
 export interface EmergencyWrites {
@@ -30,6 +32,9 @@ export interface EmergenciesOptions {
   readonly fanout: Pick<Fanout, 'event'>;
   readonly floor: Pick<FloorControl, 'followEmergency'>;
   readonly noticed: (notice: Notice) => void;
+  /** Tells the other relays of a change that is not stored yet. */
+  readonly tell: (talkgroup: Talkgroup, told: UnsavedEmergency) => void;
+  readonly pause?: UnsavedOptions['pause'];
   readonly nowMs: () => number;
   readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void };
 }
@@ -48,9 +53,15 @@ export type Raised =
 export type Emergencies = ReturnType<typeof createEmergencies>;
 
 export function createEmergencies(options: EmergenciesOptions) {
-  const { writes, talkgroups, fanout, floor, noticed, nowMs, log } = options;
+  const { writes, talkgroups, fanout, floor, noticed, tell, nowMs, log, pause } = options;
   /** Announced and not stored yet. */
-  const unsaved = createUnsaved({ noticed, log });
+  const unsaved = createUnsaved({ noticed, saved, log, pause });
+  const known = new KnownEmergencies({ isUnsaved: unsaved.has, nowMs });
+  const elsewhere = createElsewhere({
+    ...{ known, unsaved, show, store, tell, nowMs },
+    raised: (user) => void mayRaise(user, nowMs()),
+    read: (talkgroup) => noticed(noticeOf({ kind: 'emergency_changed', talkgroup })),
+  });
   /** By user, not by session: a new connection allows no further raises. */
   const raises = new Map<UserId, Window>();
 
@@ -72,6 +83,49 @@ export function createEmergencies(options: EmergenciesOptions) {
     const isOver = [...talkgroup.emergencies.values()].every((other) => other.user_id !== user);
     if (isOver) floor.followEmergency(talkgroup, user, false, nowMs());
   }
+
+  /** Where the members have been told otherwise. */
+  function show(talkgroup: Talkgroup, { emergency, state }: Known): void {
+    const held = talkgroup.emergencies.get(emergency.id);
+    if (state !== 'cleared') {
+      if (held?.state !== state) open(talkgroup, { ...emergency, state });
+    } else if (held !== undefined) close(talkgroup, held);
+  }
+
+  function saved(id: string): void {
+    const one = known.get(id);
+    if (one === undefined) return;
+    one.isStored = true;
+    one.busyAtMs = nowMs();
+  }
+
+  /** The raise first, when it may not be stored: a clearing that comes before its raise clears nothing. */
+  function store({ talkgroup, emergency, state, isStored, acknowledgedBy, clearedBy }: Known): void {
+    const { id, user_id: user } = emergency;
+    const add = (write: () => Promise<Notice | null>) => unsaved.add({ id, talkgroup, write });
+    if (!isStored && !unsaved.has(id)) add(() => writes.raise(talkgroup, emergency));
+    if (state === 'acknowledged') add(() => writes.acknowledge(id, acknowledgedBy ?? user));
+    if (state !== 'cleared') return;
+    add(async () => {
+      // Whoever cleared it was allowed to.
+      const outcome = await writes.clear(id, { id: clearedBy ?? user, isAdmin: true });
+      return typeof outcome === 'string' ? null : outcome;
+    });
+  }
+
+  /** A member changes an open emergency. */
+  function change(talkgroup: Talkgroup, emergency: EmergencyRow, state: EmergencyState, by: UserId): void {
+    const one = known.get(emergency.id) ?? known.add(talkgroup.id, emergency, { isStored: true });
+    one.state = state;
+    if (state === 'acknowledged') one.acknowledgedBy = by;
+    else one.clearedBy = by;
+    show(talkgroup, one);
+    store(one);
+    tell(talkgroup, unsavedBody(one));
+  }
+
+  /** Although the database may not show it yet. */
+  const isCleared = (id: string) => unsaved.has(id) || known.get(id)?.state === 'cleared';
 
   function find(id: string): [Talkgroup, EmergencyRow] | null {
     for (const talkgroup of talkgroups.values()) {
@@ -114,11 +168,9 @@ export function createEmergencies(options: EmergenciesOptions) {
       };
       open(talkgroup, emergency);
       log.info({ emergency: emergency.id, talkgroup: talkgroup.id, user: user.id }, 'emergency raised');
-      unsaved.add({
-        id: emergency.id,
-        talkgroup: talkgroup.id,
-        write: () => writes.raise(talkgroup.id, emergency),
-      });
+      const one = known.add(talkgroup.id, emergency, { isStored: false });
+      store(one);
+      tell(talkgroup, unsavedBody(one));
       return { kind: 'open', id: emergency.id };
     },
 
@@ -126,15 +178,14 @@ export function createEmergencies(options: EmergenciesOptions) {
     async acknowledge(id: string, by: UserId): Promise<boolean> {
       const found = find(id);
       if (found === null) {
-        if (unsaved.has(id)) return false; // cleared already
+        if (isCleared(id)) return false;
         const notice = await writes.acknowledge(id, by);
         if (notice !== null) noticed(notice);
         return notice !== null;
       }
       const [talkgroup, emergency] = found;
       if (emergency.state === 'acknowledged') return true;
-      open(talkgroup, { ...emergency, state: 'acknowledged' });
-      unsaved.add({ id, talkgroup: talkgroup.id, write: () => writes.acknowledge(id, by) });
+      change(talkgroup, emergency, 'acknowledged', by);
       return true;
     },
 
@@ -142,7 +193,7 @@ export function createEmergencies(options: EmergenciesOptions) {
     async clear(id: string, by: Clearing): Promise<'cleared' | 'forbidden' | 'unknown'> {
       const found = find(id);
       if (found === null) {
-        if (unsaved.has(id)) return 'unknown'; // cleared already
+        if (isCleared(id)) return 'unknown';
         const outcome = await writes.clear(id, by);
         if (typeof outcome === 'string') return outcome;
         noticed(outcome);
@@ -150,16 +201,8 @@ export function createEmergencies(options: EmergenciesOptions) {
       }
       const [talkgroup, emergency] = found;
       if (!by.isAdmin && emergency.user_id !== by.id) return 'forbidden';
-      close(talkgroup, emergency);
+      change(talkgroup, emergency, 'cleared', by.id);
       log.info({ emergency: id, by: by.id }, 'emergency cleared');
-      unsaved.add({
-        id,
-        talkgroup: talkgroup.id,
-        async write() {
-          const outcome = await writes.clear(id, by);
-          return typeof outcome === 'string' ? null : outcome;
-        },
-      });
       return 'cleared';
     },
 
@@ -167,17 +210,23 @@ export function createEmergencies(options: EmergenciesOptions) {
     follow(talkgroup: Talkgroup, rows: readonly EmergencyRow[]): void {
       for (const row of rows) {
         const held = talkgroup.emergencies.get(row.id);
-        if (held?.state !== row.state && !unsaved.has(row.id)) open(talkgroup, row);
+        if (elsewhere.mayFollow(row) && held?.state !== row.state) open(talkgroup, row);
       }
       // After the new ones: a user who has raised another one meanwhile stays in an emergency.
       const shown = new Set(rows.map(({ id }) => id));
       for (const emergency of [...talkgroup.emergencies.values()]) {
-        if (!shown.has(emergency.id) && !unsaved.has(emergency.id)) close(talkgroup, emergency);
+        if (shown.has(emergency.id) || elsewhere.isKept(emergency.id)) continue;
+        const one = known.get(emergency.id) ?? known.add(talkgroup.id, emergency, { isStored: true });
+        one.state = 'cleared';
+        close(talkgroup, emergency);
       }
     },
 
     /** Whether an emergency of that id is open or unsaved here: then no question about it needs the database. */
     knows: (id: string) => find(id) !== null || unsaved.has(id),
+
+    /** What other relays say and ask of emergencies that are not stored. */
+    elsewhere,
 
     close: unsaved.close,
   };

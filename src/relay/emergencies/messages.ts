@@ -1,12 +1,19 @@
-// Writes EMERGENCY, and an emergency as snapshots show it.
+// Writes EMERGENCY, an emergency as snapshots show it, and as relays tell each other of it.
 import type { EmergencyRow } from '../../directory/records.js';
+import type { UserId } from '../../ids.js';
 import type { Emergency } from '../../protocol/bodies.js';
 import type { EmergencyState } from '../../protocol/codes.js';
 import { textOf } from '../../protocol/server-messages.js';
 import type { Talkgroup } from '../members/members.js';
 
+/** An emergency whose last change is not stored yet, and who made the changes. */
+export interface UnsavedEmergency extends Emergency {
+  readonly acknowledged_by?: string;
+  readonly cleared_by?: string;
+}
+
 export function emergencyBody(
-  talkgroup: Talkgroup,
+  talkgroup: Pick<Talkgroup, 'id'>,
   emergency: EmergencyRow,
   state: EmergencyState,
 ): Emergency {
@@ -30,3 +37,15 @@ export const emergencyText = (
   state: EmergencyState,
   event: number,
 ) => textOf({ type: 'EMERGENCY', event, ...emergencyBody(talkgroup, emergency, state) });
+
+/** The emergency that another relay tells of. */
+export const emergencyOf = (told: UnsavedEmergency): EmergencyRow => ({
+  id: told.emergency_id,
+  user_id: told.user_id as UserId,
+  username: told.username,
+  state: told.state === 'acknowledged' ? 'acknowledged' : 'raised',
+  lat: told.lat ?? null,
+  lng: told.lng ?? null,
+  alt: told.alt ?? null,
+  raised_at: told.raised_at,
+});

@@ -23,14 +23,23 @@ export interface Write {
 export interface UnsavedOptions {
   /** The change is stored. */
   readonly noticed: (notice: Notice) => void;
+  /** The change of the emergency with this id is stored. Called before `noticed`. */
+  readonly saved: (id: string) => void;
   readonly log: { error(fields: object, message: string): void };
+  /** Resolves after so many ms. Tests hand it in. */
+  readonly pause?: ((ms: number) => Promise<void>) | undefined;
 }
+
+const pauseUnref = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms).unref());
 
 export type Unsaved = ReturnType<typeof createUnsaved>;
 
-export function createUnsaved({ noticed, log }: UnsavedOptions) {
+export function createUnsaved({ noticed, saved, log, pause = pauseUnref }: UnsavedOptions) {
   /** Those of each talkgroup in their order. What a read shows of these is older than what is in memory. */
   const unsaved: Write[] = [];
+  /** The number of writes by emergency, and the emergencies by talkgroup. */
+  const writes = new Map<string, number>();
+  const emergencies = new Map<TalkgroupId, Set<string>>();
   let saving = false;
   let closed = false;
 
@@ -42,14 +51,16 @@ export function createUnsaved({ noticed, log }: UnsavedOptions) {
     for (let next = unsaved[0]; next !== undefined && !closed; next = unsaved[0]) {
       try {
         // Also of a write that found another state than ours. First of all, because a read under way may have begun before.
-        noticed((await next.write()) ?? noticeOf({ kind: 'emergency_changed', talkgroup: next.talkgroup }));
-        unsaved.shift();
+        const notice = await next.write();
+        saved(next.id);
+        noticed(notice ?? noticeOf({ kind: 'emergency_changed', talkgroup: next.talkgroup }));
+        shift(next);
         retryMs = RETRY_MS_MIN;
       } catch (error) {
         // Expected while the database is away. Anything else is a bug, and must not hold up the others.
         if (!(error instanceof AppError)) {
           log.error({ emergency: next.id, err: error }, 'emergency not stored');
-          unsaved.shift();
+          shift(next);
           continue;
         }
         // It may be the fault of this talkgroup alone: the others come first. Its own writes keep their order, because an
@@ -57,11 +68,25 @@ export function createUnsaved({ noticed, log }: UnsavedOptions) {
         const { talkgroup } = next;
         const isLater = (one: Write) => Number(one.talkgroup === talkgroup);
         unsaved.push(...unsaved.splice(0).sort((one, other) => isLater(one) - isLater(other)));
-        await new Promise((resolve) => setTimeout(resolve, retryMs).unref());
+        await pause(retryMs);
         retryMs = Math.min(RETRY_MS_MAX, 2 * retryMs);
       }
     }
     saving = false;
+  }
+
+  /** Takes the first one out, which this one is. */
+  function shift({ id, talkgroup }: Write): void {
+    unsaved.shift();
+    const left = (writes.get(id) ?? 1) - 1;
+    if (left > 0) {
+      writes.set(id, left);
+      return;
+    }
+    writes.delete(id);
+    const ids = emergencies.get(talkgroup);
+    ids?.delete(id);
+    if (ids?.size === 0) emergencies.delete(talkgroup);
   }
 
   return {
@@ -69,11 +94,22 @@ export function createUnsaved({ noticed, log }: UnsavedOptions) {
     isFull: () => unsaved.length >= UNSAVED_MAX,
 
     /** Whether a write for this emergency is not stored yet. */
-    has: (id: string) => unsaved.some((write) => write.id === id),
+    has: (id: string) => writes.has(id),
 
-    /** Bounded by `isFull`, and by the emergencies that are open: each is acknowledged and cleared once. */
+    /** The emergencies of the talkgroup with such writes. */
+    in: (talkgroup: TalkgroupId): Iterable<string> => emergencies.get(talkgroup) ?? [],
+
+    /**
+     * Bounded by `isFull`, and by the emergencies that are open: each is acknowledged and cleared once. Those of other
+     * relays are bounded by KNOWN_MAX.
+     */
     add(write: Write): void {
+      const { id, talkgroup } = write;
       unsaved.push(write);
+      writes.set(id, (writes.get(id) ?? 0) + 1);
+      const ids = emergencies.get(talkgroup);
+      if (ids === undefined) emergencies.set(talkgroup, new Set([id]));
+      else ids.add(id);
       void save();
     },
 

@@ -155,6 +155,7 @@ export function createRelay(options: RelayOptions): Relay {
   const presence = createPresence(fanout);
   const sharing = createSharing({
     ...{ bursts, fanout, sampling, pings, holding, presence, fair, nowMs, log },
+    emergencies: () => emergencies,
     noticed: (notice) => void rights.notice(notice),
   });
   const rights: Rights = createRights({
@@ -181,10 +182,10 @@ export function createRelay(options: RelayOptions): Relay {
     fanout,
     floor,
     noticed: (notice) => void rights.notice(notice),
+    tell: sharing.tellEmergency,
     nowMs,
     log,
   });
-  const { storeFix } = options;
   const { fail } = sessions;
   const snapshot = (talkgroup: Talkgroup) => snapshotOf(talkgroup, bursts, fanout.online(talkgroup.feed));
   const services: SessionServices<Session> = {
@@ -206,11 +207,8 @@ export function createRelay(options: RelayOptions): Relay {
       membersPage: sharing.membersPage,
       snapshot,
       talkgroups,
-      storeFix,
-      limits,
-      counts,
-      fail,
-      log,
+      storeFix: options.storeFix,
+      ...{ limits, counts, fail, log },
     }),
     unanswered,
     fair,
@@ -241,7 +239,7 @@ export function createRelay(options: RelayOptions): Relay {
     unanswered,
     fail: sessions.failNumber,
     often: () => rights.expire(),
-    seldom: [() => presence.announce(), (now) => parking.expire(now)],
+    seldom: [sharing.presence.announce, (now) => parking.expire(now)],
     log,
   });
 

@@ -1,18 +1,22 @@
 // Joins the relay to the other relays: what the cluster needs of this relay, and what this relay tells the cluster.
 
-import { type Notice, readNotice } from '../../db/notice.js';
+import { type Notice, noticeOf, readNotice } from '../../db/notice.js';
 import { type Histogram, LOOP_DELAYS_MS, newHistogram, observe } from '../../histogram.js';
+import type { Member } from '../../protocol/bodies.js';
 import { textOf } from '../../protocol/server-messages.js';
+import type { Settings } from '../cluster/bodies.js';
 import type { Bus } from '../cluster/bus.js';
 import { type Cluster, createCluster } from '../cluster/cluster.js';
 import type { ClusterFigures } from '../cluster/counts.js';
 import type { Fanout } from '../delivery/fanout.js';
+import type { Emergencies } from '../emergencies/emergencies.js';
+import type { UnsavedEmergency } from '../emergencies/messages.js';
 import type { Bursts } from '../floor/bursts.js';
 import { runningBody } from '../floor/messages.js';
 import { beginRemote, type RemoteServices } from '../floor/remote.js';
 import type { LiveSession, Membership, Talkgroup } from '../members/members.js';
 import { joinPages, type MembersPage } from '../presence/messages.js';
-import type { Presence } from '../presence/presence.js';
+import type { Presence, PresenceElsewhere } from '../presence/presence.js';
 import type { FairClock } from '../reception/fair-clock.js';
 import type { RightsChanges } from '../rights/settle.js';
 
@@ -21,6 +25,8 @@ export interface SharingOptions extends RemoteServices {
   readonly fanout: Fanout;
   readonly presence: Presence;
   readonly fair: FairClock;
+  /** Those of this relay, which are made after this. */
+  readonly emergencies: () => Emergencies;
   /** A change notification came from another relay. */
   readonly noticed: (notice: Notice) => void;
   readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void };
@@ -45,6 +51,25 @@ export function createSharing(options: SharingOptions) {
   const { bursts, fanout, presence, fair, nowMs, log } = options;
   const delay = newHistogram(LOOP_DELAYS_MS);
   let cluster: Cluster<Talkgroup> | null = null;
+  let changes: Pick<RightsChanges, 'changed'> | null = null;
+  /** Talkgroups whose members other relays are asked for, and the sessions that left meanwhile. */
+  const asking = new Set<{ readonly talkgroup: Talkgroup; readonly left: Set<number> }>();
+  const elsewhere: PresenceElsewhere = {
+    announced: (talkgroup, announcement) => cluster?.streamOf(talkgroup)?.tellRoster(announcement),
+    watching: (talkgroup) => cluster?.streamOf(talkgroup)?.tellCount(),
+  };
+
+  /** Another relay has read newer settings: they count at once, whether our database can be reached or not. */
+  function settled(talkgroup: Talkgroup, { revision, floor_mode, max_talk_ms }: Settings): void {
+    if (revision <= talkgroup.revision) return;
+    const { floorMode, maxTalkMs } = talkgroup;
+    talkgroup.revision = revision;
+    talkgroup.floorMode = floor_mode;
+    talkgroup.maxTalkMs = max_talk_ms;
+    if (floorMode !== floor_mode || maxTalkMs !== max_talk_ms) changes?.changed(talkgroup);
+    // The name, too, may be another one.
+    options.noticed(noticeOf({ kind: 'talkgroup_changed', talkgroup: talkgroup.id }));
+  }
 
   return {
     /** From now on talkgroups in the floor mode `open` are shared with the other relays. Before the first session. */
@@ -58,6 +83,18 @@ export function createSharing(options: SharingOptions) {
           begin: (...begun) => beginRemote(options, ...begun),
           page: presence.page,
           counted: presence.recounted,
+          settings: ({ revision, floorMode, maxTalkMs }) => ({
+            ...{ revision, floor_mode: floorMode, max_talk_ms: maxTalkMs },
+          }),
+          settled,
+          isWatched: presence.isWatched,
+          watchedElsewhere: presence.watchedElsewhere,
+          toldElsewhere(talkgroup, joined, left) {
+            presence.toldElsewhere(talkgroup, joined, left);
+            for (const one of asking)
+              if (one.talkgroup === talkgroup) for (const session of left) one.left.add(session);
+          },
+          emergencies: options.emergencies().elsewhere,
           noticed(text) {
             const notice = readNotice(text);
             if (notice !== null) options.noticed(notice);
@@ -70,7 +107,12 @@ export function createSharing(options: SharingOptions) {
 
     /** Presence, of which the cluster hears, too. */
     presence: {
-      watch: presence.watch,
+      watch(talkgroup: Talkgroup): void {
+        presence.watch(talkgroup);
+        elsewhere.watching(talkgroup);
+      },
+      /** Called once a second. */
+      announce: () => presence.announce(cluster === null ? null : elsewhere),
       came(session: LiveSession, membership: Membership): void {
         presence.came(session, membership);
         cluster?.came(membership.talkgroup);
@@ -80,6 +122,10 @@ export function createSharing(options: SharingOptions) {
         cluster?.went(membership.talkgroup);
       },
     },
+
+    /** Tells the other relays of a change of an emergency that is not stored yet. */
+    tellEmergency: (talkgroup: Talkgroup, told: UnsavedEmergency) =>
+      cluster?.streamOf(talkgroup)?.tellEmergency(told),
 
     /** Which other relays hear this one. undefined: it has no bus. */
     reach: () => cluster?.reach(),
@@ -91,26 +137,35 @@ export function createSharing(options: SharingOptions) {
     membersPage(talkgroup: Talkgroup, after: number, limit: number): MembersPage | Promise<MembersPage> {
       const asked = cluster?.membersElsewhere(talkgroup, after, limit) ?? null;
       if (asked === null) return presence.page(talkgroup, after, limit);
+      const meanwhile = { talkgroup, left: new Set<number>() };
+      asking.add(meanwhile);
       return asked.then((told) => {
+        asking.delete(meanwhile);
         // As it is now: what was announced meanwhile must be in it.
         const own = presence.page(talkgroup, after, limit);
         const others = told.map(({ members, more }) => ({ members, next: more ? 0 : null }));
-        return { online: fanout.online(talkgroup.feed), ...joinPages([own, ...others], limit) };
+        const { members, next } = joinPages([own, ...others], limit);
+        const isThere = ({ session }: Member) => !meanwhile.left.has(session);
+        return { online: fanout.online(talkgroup.feed), members: members.filter(isThere), next };
       });
     },
 
     /** The same for changes of talkgroups. */
-    following: (effects: RightsChanges): RightsChanges => ({
-      ...effects,
-      changed(talkgroup) {
-        effects.changed(talkgroup);
-        cluster?.changed(talkgroup);
-      },
-      deleted(talkgroup) {
-        cluster?.deleted(talkgroup);
-        effects.deleted(talkgroup);
-      },
-    }),
+    following(effects: RightsChanges): RightsChanges {
+      const all: RightsChanges = {
+        ...effects,
+        changed(talkgroup) {
+          effects.changed(talkgroup);
+          cluster?.changed(talkgroup);
+        },
+        deleted(talkgroup) {
+          cluster?.deleted(talkgroup);
+          effects.deleted(talkgroup);
+        },
+      };
+      changes = all;
+      return all;
+    },
 
     /** null: the relay is alone. */
     figures(): SharingFigures | null {

@@ -44,6 +44,8 @@ export class Talkgroup {
   rotationCounter: number;
   floorMode: FloorMode;
   maxTalkMs: number;
+  /** Of these settings. It only grows. */
+  revision: number;
   /** Its deletion was announced and not yet read: the relay sends and accepts nothing. */
   withdrawn = false;
   /** Memberships of connected users, granted or withdrawn. */
@@ -61,6 +63,7 @@ export class Talkgroup {
     this.rotationCounter = row.rotation_counter;
     this.floorMode = row.floor_mode;
     this.maxTalkMs = row.max_talk_ms;
+    this.revision = row.revision;
     for (const emergency of row.emergencies ?? []) this.open.set(emergency.id, emergency);
   }
 

@@ -1,9 +1,10 @@
 // Announces once a second which sessions came and left, to the sessions that asked for it, and lists them page by page.
+import type { Member } from '../../protocol/bodies.js';
 import type { Fanout } from '../delivery/fanout.js';
 import type { LiveSession, Membership, Talkgroup } from '../members/members.js';
 import { type MembersPage, memberBody, presenceText } from './messages.js';
 import { Listing } from './page.js';
-import { Roster } from './roster.js';
+import { type Announcement, Roster } from './roster.js';
 
 /** Announcements, one a second, after which a listing is dropped that no client asks for: keeping it current costs time. */
 const LISTING_IDLE_MAX = 30;
@@ -14,25 +15,58 @@ interface Listed {
   idle: number;
 }
 
+/** Those that came and left since the last announcement. null: nobody is told. */
+interface Rosters {
+  /** Of all relays, for the sessions here that watch. */
+  shown: Roster | null;
+  /** Of this relay, for other relays where sessions watch. */
+  told: Roster | null;
+}
+
+/** What other relays are told. */
+export interface PresenceElsewhere {
+  /** Sessions of this relay came and left. */
+  announced(talkgroup: Talkgroup, announcement: Announcement): void;
+  /** Whether a session here watches has changed. */
+  watching(talkgroup: Talkgroup): void;
+}
+
 export type Presence = ReturnType<typeof createPresence>;
 
-export function createPresence(fanout: Pick<Fanout, 'online' | 'presence' | 'watchers'>) {
-  /** Of talkgroups that a session watches: those that came and left since the last PRESENCE. */
-  const rosters = new Map<Talkgroup, Roster>();
+export function createPresence(fanout: Pick<Fanout, 'online' | 'onlineHere' | 'presence' | 'watchers'>) {
+  /** Of talkgroups that a session watches, here or at another relay. */
+  const rosters = new Map<Talkgroup, Rosters>();
   /** Of talkgroups that a client asks for pages of: the sessions that are there. */
   const listings = new Map<Talkgroup, Listed>();
+
+  function rostersOf(talkgroup: Talkgroup): Rosters {
+    const known = rosters.get(talkgroup) ?? { shown: null, told: null };
+    rosters.set(talkgroup, known);
+    return known;
+  }
 
   return {
     /** A session watches the talkgroup from now on. */
     watch(talkgroup: Talkgroup): void {
-      if (!rosters.has(talkgroup)) rosters.set(talkgroup, new Roster());
+      rostersOf(talkgroup).shown ??= new Roster();
+    },
+
+    /** Whether a session here watches it. */
+    isWatched: (talkgroup: Talkgroup): boolean => (rosters.get(talkgroup)?.shown ?? null) !== null,
+
+    /** Sessions of other relays watch it from now on, or none does any more. */
+    watchedElsewhere(talkgroup: Talkgroup, isWatched: boolean): void {
+      if (isWatched) rostersOf(talkgroup).told = new Roster();
+      else rostersOf(talkgroup).told = null;
     },
 
     /** The session hears of the talkgroup from now on. */
     came(session: LiveSession, membership: Membership): void {
       if (rosters.size + listings.size === 0) return; // thousands come at once
       const { talkgroup } = membership;
-      rosters.get(talkgroup)?.joined(memberBody(session, membership));
+      const { shown, told } = rosters.get(talkgroup) ?? NOBODY;
+      shown?.joined(memberBody(session, membership));
+      told?.joined(memberBody(session, membership));
       listings.get(talkgroup)?.listing.add(session);
     },
 
@@ -40,25 +74,35 @@ export function createPresence(fanout: Pick<Fanout, 'online' | 'presence' | 'wat
     went(session: LiveSession, membership: Membership): void {
       if (rosters.size + listings.size === 0) return;
       const { talkgroup } = membership;
-      rosters.get(talkgroup)?.left(memberBody(session, membership));
+      const { shown, told } = rosters.get(talkgroup) ?? NOBODY;
+      shown?.left(memberBody(session, membership));
+      told?.left(memberBody(session, membership));
       listings.get(talkgroup)?.listing.delete(session);
     },
 
     /** Sessions of other relays came or left there. */
     recounted(talkgroup: Talkgroup): void {
-      rosters.get(talkgroup)?.recounted();
+      rosters.get(talkgroup)?.shown?.recounted();
     },
 
-    /** Called once a second: announces the changes since the last call. */
-    announce(): void {
-      for (const [talkgroup, roster] of rosters) {
+    /** These sessions of another relay came and left there. */
+    toldElsewhere(talkgroup: Talkgroup, joined: readonly Member[], left: readonly number[]): void {
+      rosters.get(talkgroup)?.shown?.toldElsewhere(joined, left);
+    },
+
+    /** Called once a second: announces the changes since the last call. `elsewhere` is null without other relays. */
+    announce(elsewhere: PresenceElsewhere | null): void {
+      for (const [talkgroup, each] of rosters) {
         const { feed } = talkgroup;
-        if (fanout.watchers(feed) === 0) {
-          rosters.delete(talkgroup);
-          continue;
+        const own = each.told?.flush(fanout.onlineHere(feed)) ?? null;
+        if (own !== null) elsewhere?.announced(talkgroup, own);
+        if (each.shown !== null && fanout.watchers(feed) === 0) {
+          each.shown = null;
+          elsewhere?.watching(talkgroup);
         }
-        const announcement = roster.flush(fanout.online(feed));
+        const announcement = each.shown?.flush(fanout.online(feed)) ?? null;
         if (announcement !== null) fanout.presence(feed, presenceText(talkgroup, announcement));
+        if (each.shown === null && each.told === null) rosters.delete(talkgroup);
       }
       for (const [talkgroup, listed] of listings) {
         if (listed.idle >= LISTING_IDLE_MAX) listings.delete(talkgroup);
@@ -86,6 +130,8 @@ export function createPresence(fanout: Pick<Fanout, 'online' | 'presence' | 'wat
     },
   };
 }
+
+const NOBODY: Rosters = { shown: null, told: null };
 
 function* sessionsIn(talkgroup: Talkgroup): Iterable<LiveSession> {
   for (const { user, granted } of talkgroup.memberships) {

@@ -9,9 +9,9 @@ export type Announcement =
 /** Entries in one announcement, joined and left together (docs/protocol.md, section 3). */
 const ENTRIES_MAX = 32;
 
-/** A session as it was last announced, and as it is now. null: not there. */
+/** A session as it was last announced, and as it is now. null: not there. Of another relay's: `unknown`. */
 interface Change {
-  readonly before: Member | null;
+  readonly before: Member | 'unknown' | null;
   readonly now: Member | null;
 }
 
@@ -29,7 +29,7 @@ export class Roster {
   /** A session came. One that left and came back within the period is no change, unless it is different now. */
   joined(now: Member): void {
     const before = this.changes.get(now.session)?.before ?? null;
-    if (before !== null && isSame(before, now)) this.changes.delete(now.session);
+    if (before !== null && before !== 'unknown' && isSame(before, now)) this.changes.delete(now.session);
     else this.keep(now.session, { before, now });
   }
 
@@ -39,6 +39,12 @@ export class Roster {
     if (change === undefined) this.keep(was.session, { before: was, now: null });
     else if (change.before === null) this.changes.delete(was.session);
     else this.keep(was.session, { before: change.before, now: null });
+  }
+
+  /** Sessions of another relay came and left, as it tells once a second. Two of its messages may fall in one period. */
+  toldElsewhere(joined: readonly Member[], left: readonly number[]): void {
+    for (const session of left) this.keep(session, { before: 'unknown', now: null });
+    for (const now of joined) this.keep(now.session, { before: 'unknown', now });
   }
 
   private keep(session: number, change: Change): void {

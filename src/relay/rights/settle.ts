@@ -46,7 +46,10 @@ export function createSettler(members: Members, changes: RightsChanges): Settler
     changes.emergencies(held, row.emergencies);
   }
 
-  function change(held: Talkgroup, { name, floor_mode, max_talk_ms }: TalkgroupRow): void {
+  /** A row with a lower revision was read before the change that another relay told of. */
+  function change(held: Talkgroup, { name, floor_mode, max_talk_ms, revision }: TalkgroupRow): void {
+    if (revision < held.revision) return;
+    held.revision = revision;
     if (held.name === name && held.floorMode === floor_mode && held.maxTalkMs === max_talk_ms) return;
     held.name = name;
     held.floorMode = floor_mode;

@@ -2,20 +2,18 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { createTokenVerifier } from '../../auth/tokens.js';
 import { openDatabase } from '../../db/client.js';
+import { relayConnections } from '../../db/connections.js';
 import { createLog } from '../../log.js';
 import { threadFigures } from '../../thread-figures.js';
 import { composeRelay } from '../compose.js';
 import { BEAT_MS, type FromThread, sharedNowMs, type ThreadData, type ToThread } from './messages.js';
 
-/** Loads of memberships and GPS fixes: batched and short, so a few connections do. One is kept for reads of rights. */
-const CONNECTIONS = 4;
-/** Of one among several relay threads, which load fewer sessions each. */
-const CONNECTIONS_OF_MANY = 3;
+/** Of the connections, for reads of rights. */
 const RESERVED = 1;
 
 const { config, handshakes, url, tokenKeys, place } = workerData as ThreadData;
 const log = createLog(config.LOG_LEVEL);
-const connections = place === null ? CONNECTIONS : CONNECTIONS_OF_MANY;
+const connections = relayConnections(place?.threads ?? 1);
 const database = openDatabase({ url, connections, reserved: RESERVED, log });
 const relay = composeRelay({
   config,

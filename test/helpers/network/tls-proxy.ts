@@ -99,7 +99,12 @@ export async function startNginx(
   };
 }
 
-export async function startCaddy(t: Test, { rest, ws }: Behind): Promise<TlsProxy> {
+/** `others`: nodes before that one, by the address of both of their ports. */
+export async function startCaddy(
+  t: Test,
+  { rest, ws }: Behind,
+  others: readonly string[] = [],
+): Promise<TlsProxy> {
   const { folder, port, httpPort } = await place(t);
   const adminPort = await freePort();
   const text = edited(deployed('Caddyfile'), [
@@ -116,8 +121,8 @@ export async function startCaddy(t: Test, { rest, ws }: Behind): Promise<TlsProx
     XDG_DATA_HOME: folder,
     XDG_CONFIG_HOME: folder,
     RADIO_SITE: `https://127.0.0.1:${port}`,
-    RADIO_REST: new URL(rest).host,
-    RADIO_RELAY: new URL(ws).host,
+    RADIO_REST: [...others, new URL(rest).host].join(' '),
+    RADIO_RELAY: [...others, new URL(ws).host].join(' '),
   };
   const config = ['--config', file, '--adapter', 'caddyfile'];
   const started = start(t, 'caddy', ['run', ...config], env);

@@ -15,7 +15,9 @@ export const relayAlone = (
     limits,
     ...needed
   }: Needed &
-    Partial<Pick<RelayOptions, 'verifyToken'>> & { readonly limits?: Partial<RelayOptions['limits']> },
+    Partial<Pick<RelayOptions, 'verifyToken' | 'emergencyWrites'>> & {
+      readonly limits?: Partial<RelayOptions['limits']>;
+    },
 ): Relay =>
   createRelay({
     verifyToken: () => null,

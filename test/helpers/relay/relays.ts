@@ -1,11 +1,13 @@
 // Relays that share a bus, without uWebSockets.js and without a database, and the radios on them.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Test } from 'tap';
-import type { Account, MembershipRow, TalkgroupRow } from '../../../src/directory/records.js';
+import type { Account, EmergencyRow, MembershipRow, TalkgroupRow } from '../../../src/directory/records.js';
+import { AppError } from '../../../src/errors.js';
 import type { TalkgroupId, UserId } from '../../../src/ids.js';
-import type { FloorMode } from '../../../src/protocol/codes.js';
+import type { EmergencyState, FloorMode } from '../../../src/protocol/codes.js';
 import { decodeFrame, END, encodeFrame, START } from '../../../src/protocol/frame.js';
 import type { Peer, Publisher } from '../../../src/relay/delivery/peer.js';
+import type { EmergencyWrites } from '../../../src/relay/emergencies/emergencies.js';
 import { eventually } from '../eventually.js';
 import type { createMemoryNetwork } from './memory-bus.js';
 import { relayAlone, seated } from './relay-alone.js';
@@ -19,8 +21,11 @@ const uuid = (kind: number, number: number) =>
 export const talkgroupIdOf = (number: number) => uuid(1, number) as TalkgroupId;
 
 /** The talkgroups as the database shows them: all relays read the same. */
-export function directory(floorMode: FloorMode = 'open') {
+export function directory(floorMode: FloorMode = 'open', role: Account['role'] = 'user') {
   let mode = floorMode;
+  let revision = 0;
+  /** In talkgroup 1, the cleared ones, too. */
+  const emergencies = new Map<string, { row: EmergencyRow; state: EmergencyState }>();
   const row = (number: number): MembershipRow & TalkgroupRow => ({
     id: talkgroupIdOf(number),
     number,
@@ -28,18 +33,44 @@ export function directory(floorMode: FloorMode = 'open') {
     rotation_counter: 0,
     floor_mode: mode,
     max_talk_ms: 0,
-    emergencies: [],
+    revision,
+    emergencies: [...emergencies.values()].flatMap(({ row, state }) =>
+      state === 'cleared' || number !== 1 ? [] : [{ ...row, state }],
+    ),
     site: 'depot',
   });
+  /** The statements of a relay. They fail while `isAway` says so. */
+  function writesOf(isAway: () => boolean): EmergencyWrites {
+    const write = async (act: () => void) => {
+      if (isAway()) throw new AppError('not_ready');
+      act();
+      return null;
+    };
+    const change = (id: string, state: EmergencyState) => () => {
+      const one = emergencies.get(id);
+      if (one !== undefined && one.state !== 'cleared') one.state = state;
+    };
+    return {
+      raise: (_talkgroup, row) =>
+        write(() => {
+          if (!emergencies.has(row.id)) emergencies.set(row.id, { row, state: 'raised' });
+        }),
+      acknowledge: (id) => write(change(id, 'acknowledged')),
+      clear: async (id) => (await write(change(id, 'cleared'))) ?? 'unknown',
+    };
+  }
   return {
+    emergencies,
+    writesOf,
     setMode(next: FloorMode): void {
       mode = next;
+      revision++;
     },
     accountsOf: async (ids: readonly UserId[]): Promise<Account[]> =>
       ids.map((id) => ({
         id,
         username: id.slice(-3),
-        role: 'user',
+        role,
         valid_from: 0,
         device_id: null,
         device_active: true,
@@ -76,7 +107,14 @@ export function relayOn(
   };
   let sessions = 1000 * number;
   let users = 0;
-  const relay = relayAlone(t, { reads, takeNumber: () => sessions++, publisher, limits });
+  const database = { isAway: false };
+  const relay = relayAlone(t, {
+    reads,
+    takeNumber: () => sessions++,
+    publisher,
+    limits,
+    emergencyWrites: reads.writesOf(() => database.isAway),
+  });
   const bus = network.join();
   relay.join({ relay: number, bus });
   const close = async () => {
@@ -86,7 +124,7 @@ export function relayOn(
   t.teardown(close);
 
   /** A radio that is a member of the talkgroups 1 and 2. */
-  async function radio() {
+  async function radio(user = uuid(2, 1000 * number + users++) as UserId) {
     const messages: Json[] = [];
     const arrivals: Heard[] = [];
     const peer: Peer = {
@@ -123,7 +161,6 @@ export function relayOn(
     const leave = () => {
       for (const members of topics.values()) members.delete(peer);
     };
-    const user = uuid(2, 1000 * number + users++) as UserId;
     const session = await seated(relay, { sub: user, iat: 0 }, peer);
     let sequence = 0;
     return {
@@ -161,7 +198,7 @@ export function relayOn(
     };
   }
 
-  return { relay, bus, radio, close, figures: () => relay.figures().cluster };
+  return { relay, bus, radio, close, database, figures: () => relay.figures().cluster };
 }
 
 export type RelayOn = ReturnType<typeof relayOn>;

@@ -13,6 +13,7 @@ export const talkgroupRow = (over: Partial<MemberTalkgroupRow> = {}): MemberTalk
   rotation_counter: 0,
   floor_mode: 'open',
   max_talk_ms: 0,
+  revision: 0,
   emergencies: [],
   ...over,
 });

@@ -1,0 +1,121 @@
+// `make cluster` and `make demo NODES=2`: nodes, nats-servers and a database that start and end with one command.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import t, { type Test } from 'tap';
+import { run, unless } from '../helpers/programs.js';
+
+const skip = unless('nats-server');
+const PROGRAM = fileURLToPath(new URL('../../src/local-cluster.js', import.meta.url));
+const DEMO = fileURLToPath(new URL('../../bench/demo.js', import.meta.url));
+
+t.setTimeout(180_000);
+
+/** Starts the cluster on free ports. `prints` resolves with the match when it has printed such a text. */
+function startCluster(t: Test, dataDir: string) {
+  const child = spawn(process.execPath, [PROGRAM, '--nodes', '2'], {
+    env: { PATH: process.env.PATH, DATA_DIR: dataDir, PORT: '0', WS_PORT: '0', METRICS_PORT: '0' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const exited = once(child, 'close') as Promise<[code: number | null]>;
+  t.teardown(async () => {
+    child.kill('SIGTERM');
+    await exited;
+  });
+  const output = outputOf(child);
+  return { ...output, signal: (name: NodeJS.Signals) => child.kill(name), exited };
+}
+
+function outputOf(child: ChildProcess) {
+  let text = '';
+  let look = () => {};
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+      look();
+    });
+  }
+  const prints = (sign: RegExp) =>
+    new Promise<RegExpExecArray>((resolve, reject) => {
+      look = () => {
+        const found = sign.exec(text);
+        if (found !== null) resolve(found);
+      };
+      look();
+      child.once('close', () => reject(new Error(`it ended: ${text}`)));
+    });
+  return { text: () => text, prints };
+}
+
+const isAlive = (pid: number) => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false; // expected: it has ended
+  }
+};
+
+const logIn = (rest: string, password: string) =>
+  fetch(`${rest}/auth/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ username: 'admin', password }),
+  });
+
+t.test(
+  'a local cluster says what ends, goes on without it, and leaves nothing behind',
+  { skip },
+  async (t) => {
+    const dataDir = t.testdir({});
+    const first = startCluster(t, dataDir);
+    await first.prints(/^Ready\./m);
+    const text = first.text();
+    const pids = [...text.matchAll(/process (\d+)$/gm)].map(([, pid]) => Number(pid));
+    t.equal(pids.length, 4, 'two nats-servers and two nodes');
+    const [, rest = '', last = ''] =
+      /^Node 1 +REST (\S+), .*\n(?:.*\n)*Node 2 .* process (\d+)$/m.exec(text) ?? [];
+    const [, password = ''] = /^Admin +admin \/ (\S+) /m.exec(text) ?? [];
+    t.equal((await logIn(rest, password)).status, 200);
+
+    process.kill(Number(last), 'SIGKILL');
+    await first.prints(/^node 2 ended \(SIGKILL\)\. The others go on\.$/m);
+    t.equal((await fetch(`${rest}/readyz`)).status, 200);
+    process.kill(pids[1] ?? 0, 'SIGKILL');
+    await first.prints(/^nats-server 2 ended \(SIGKILL\)/m);
+    t.equal((await fetch(`${rest}/readyz`)).status, 200);
+    first.signal('SIGINT');
+    t.strictSame(await first.exited, [0, null]);
+    t.notOk(pids.some(isAlive));
+    t.match(first.text(), /stopping\n$/, 'the end of what it stops itself is no news');
+
+    const second = startCluster(t, dataDir);
+    await second.prints(/^Ready\./m);
+    t.notMatch(second.text(), /^Admin/m, 'the database is kept');
+    const [, kept = ''] = /^Node 2 +REST (\S+),/m.exec(second.text()) ?? [];
+    t.equal((await logIn(kept, password)).status, 200);
+  },
+);
+
+t.test('a local cluster that is told to end while it starts leaves nothing behind', { skip }, async (t) => {
+  const cluster = startCluster(t, t.testdir({}));
+  const [, pid = ''] = await cluster.prints(/process (\d+)$/m);
+  cluster.signal('SIGTERM');
+  t.strictSame(await cluster.exited, [0, null]);
+  t.notOk(isAlive(Number(pid)));
+});
+
+t.test('without nats-server the local cluster does not start, and names the package', async (t) => {
+  const { code, output } = await run(process.execPath, [PROGRAM, '--nats-server', '/nowhere/nats-server'], {
+    env: { DATA_DIR: t.testdir({}) },
+  });
+  t.equal(code, 1);
+  t.match(output, /^cannot start the cluster: nats-server is missing\. Install the package nats-server: /);
+});
+
+t.test('the demo on two nodes hears every packet', { skip }, async (t) => {
+  const { code, output } = await run(process.execPath, [DEMO], { env: { NODES: '2' } });
+  t.equal(code, 0, output);
+  t.match(output, /^nodes +the talker is on node 1, the listener on node 2, a nats-server is between them$/m);
+  t.match(output, /^packets +identical to those sent$/m);
+  t.match(output, /^loss +0 of 387$/m);
+});
