@@ -110,23 +110,11 @@ export async function compose(
     const passwords = createPasswords({ bcrypt: hashing, waitingMax: config.LOGIN_QUEUE });
     const limits = createLimits(limitsIn(config));
     const tls = await tlsOf(config);
+    const parts = { config, handshakes, url, database, log };
     const relay: RelaySide =
       config.RELAY_THREADS === 0
-        ? composeRelay({
-            config,
-            handshakes,
-            url,
-            database,
-            verifyToken: createTokenVerifier(tokenKeys),
-            log,
-          })
-        : startRelayThreads({
-            count: config.RELAY_THREADS,
-            data: { config: { ...config, SECRETS_KEY: [] }, handshakes, url, tokenKeys },
-            database,
-            log,
-            onDeath,
-          });
+        ? composeRelay({ ...parts, verifyToken: createTokenVerifier(tokenKeys) })
+        : startRelayThreads({ ...parts, tokenKeys, onDeath });
 
     let phase: 'starting' | 'serving' | 'draining' = 'starting';
     const waiting = () => phase === 'starting';

@@ -10,10 +10,7 @@ import { type RelayThread, startRelayThread } from './host.js';
 import type { ThreadData } from './messages.js';
 import { guardPort, type PortGuard } from './port-guard.js';
 
-export interface ThreadsOptions {
-  /** At least 1. */
-  readonly count: number;
-  readonly data: Omit<ThreadData, 'place'>;
+export interface ThreadsOptions extends Omit<ThreadData, 'place'> {
   /** Of the main thread, which listens for change notifications when there are several threads. */
   readonly database: Database;
   readonly log: { warn(fields: object, message: string): void };
@@ -21,10 +18,15 @@ export interface ThreadsOptions {
   readonly onDeath: (error: Error) => void;
 }
 
-/** Starts the threads. With one of them nothing is shared. Throws ConfigError where several cannot share a port. */
+/**
+ * Starts RELAY_THREADS threads, at least one. With one nothing is shared. Throws ConfigError where several cannot share a
+ * port.
+ */
 export function startRelayThreads(options: ThreadsOptions): RelaySide {
-  const { count, data, onDeath } = options;
-  if (count > 1) return startSharing(options);
+  const { config, handshakes, url, tokenKeys, onDeath } = options;
+  // The keys of the secrets stay on the main thread.
+  const data = { config: { ...config, SECRETS_KEY: [] }, handshakes, url, tokenKeys };
+  if (config.RELAY_THREADS > 1) return startSharing(data, options);
   const thread = startRelayThread({ data: { ...data, place: null }, name: 'relay', onDeath });
   return { ...thread, figures: async () => asList(await thread.figures()) };
 }
@@ -39,10 +41,13 @@ export function checkSharing(platform: NodeJS.Platform): void {
     );
 }
 
-function startSharing({ count, data, database, log, onDeath }: ThreadsOptions): RelaySide {
+function startSharing(
+  data: Omit<ThreadData, 'place'>,
+  { database, log, onDeath }: ThreadsOptions,
+): RelaySide {
   checkSharing(process.platform);
   const { config, url } = data;
-  const threads = placesOf(count, config.NATS_URL === undefined).map((place, index) =>
+  const threads = placesOf(config.RELAY_THREADS, config.NATS_URL === undefined).map((place, index) =>
     startRelayThread({ data: { ...data, place }, name: `relay-${index + 1}`, onDeath }),
   );
   let guard: PortGuard | null = null;
