@@ -9,7 +9,13 @@ import { eventually } from '../helpers/eventually.js';
 import { freePort } from '../helpers/programs.js';
 import { STALL_MS } from '../helpers/service/relay-faults.js';
 import { radioOn, twoThreads } from '../helpers/service/relay-threads.js';
-import { type Radio, type ServiceProcess, service, serviceProcess } from '../helpers/service/service.js';
+import {
+  isUnconfirmed,
+  type Radio,
+  type ServiceProcess,
+  service,
+  serviceProcess,
+} from '../helpers/service/service.js';
 
 t.setTimeout(300_000);
 t.jobs = 2; // they mostly wait for processes to start
@@ -20,6 +26,7 @@ const RESTART = { code: 1012, reason: 'restart' };
 /** Two radios on each of two threads. Nothing tells which of these has the faults. */
 interface Crew {
   readonly number: number;
+  readonly id: string;
   readonly first: readonly [Radio, Radio];
   readonly other: readonly [Radio, Radio];
 }
@@ -43,7 +50,7 @@ async function crewOf(s: ServiceProcess): Promise<Crew> {
     const { talkgroups } = await ann.asks({ type: 'SUBSCRIBE', talkgroup_ids: [id] });
     assert.equal((talkgroups as { online: number }[])[0]?.online, 4);
   });
-  return { number, first: [ann, abe], other: [bob, bea] };
+  return { number, id, first: [ann, abe], other: [bob, bea] };
 }
 
 for (const threads of ['1', '2']) {
@@ -78,7 +85,7 @@ for (const threads of ['1', '2']) {
         'those of other threads are told',
       );
       t.equal(await s.exit(), 1);
-      t.match(s.output(), /ended: the relay(-1)? thread exited with code 3/);
+      t.match(s.output(), /ended: the relay(-2)? thread exited with code 3/);
     },
   );
 }
@@ -97,7 +104,7 @@ function agesOf(listener: Radio, talker: Radio): number[] {
 
 t.test('a stalled relay thread stops no other one', { buffered: true }, async (t) => {
   const { s, fail } = await faulty(t, 'stall');
-  const { first, other, number } = await crewOf(s);
+  const { first, other, number, id } = await crewOf(s);
   for (const [talker] of [first, other]) {
     const speak = (start: boolean) => talker.speaks(number, `${performance.now()}`, { start });
     speak(true);
@@ -108,6 +115,10 @@ t.test('a stalled relay thread stops no other one', { buffered: true }, async (t
 
   const ages = new Map([first, other].map((pair) => [pair, agesOf(pair[1], pair[0])]));
   fail();
+  const unconfirmed = eventually(async () => {
+    const answer = await s.admin.call('PATCH', `/talkgroups/${id}`, { max_talk_ms: 60_000 });
+    assert.ok(isUnconfirmed(answer), `answered ${answer.status}`);
+  });
   // The thread that stands still tells nobody.
   const isAlone = ({ reach }: { reach?: unknown }) => reach === 'alone';
   const going = await Promise.race(
@@ -117,6 +128,8 @@ t.test('a stalled relay thread stops no other one', { buffered: true }, async (t
     }),
   );
   const stalled = going === first ? other : first;
+  await unconfirmed;
+  t.pass('a change is confirmed when every thread follows it');
   const inTime = ages.get(going) ?? [];
   t.ok(inTime.length > 30, `${inTime.length} frames meanwhile`);
   t.ok(Math.max(...inTime) < STALL_MS / 2, `none older than ${Math.round(Math.max(...inTime))} ms`);

@@ -1,4 +1,4 @@
-// Loaded before the service (node --import): from SIGWINCH (which nothing else uses) on, its first relay thread has the
+// Loaded before the service (node --import): from SIGWINCH (which nothing else uses) on, its last relay thread has the
 // fault that RELAY_FAULT names.
 import { BroadcastChannel, isMainThread, workerData } from 'node:worker_threads';
 
@@ -17,5 +17,5 @@ const channel = new BroadcastChannel('relay faults');
 channel.unref();
 if (isMainThread) process.on('SIGWINCH', () => channel.postMessage('now'));
 // The hashing thread is no relay.
-else if (workerData?.config !== undefined && workerData.place?.isFirst !== false)
+else if (workerData?.config !== undefined && workerData.place?.isFirst !== true)
   channel.onmessage = () => faults[process.env.RELAY_FAULT ?? '']?.();

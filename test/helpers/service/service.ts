@@ -244,7 +244,7 @@ async function peopleOf(t: Test, { rest, ws, url }: Addresses) {
 
 /** Stored, but the relay had no time to say that live sockets follow it. */
 export const isUnconfirmed = ({ status, body }: { status: number; body: Json }) =>
-  status === 503 && String(body.error).startsWith('stored, ');
+  status === 503 && String(body.error).startsWith('the change is stored');
 
 const CLI = fileURLToPath(new URL('../../../src/cli.js', import.meta.url));
 
