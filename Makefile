@@ -1,7 +1,7 @@
 # The two commands are `make run` and `make test`; each installs and builds what it needs.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help node install build run test prove chaos fuzz demo cluster bench bench-compare admin docs lint
+.PHONY: help node install build run test test-cluster prove chaos fuzz demo cluster bench bench-compare admin docs lint
 
 # The Node of every command below: the machine's own, or a pinned one in .node where that cannot run the service.
 export OWN_PATH := $(PATH)
@@ -12,9 +12,13 @@ NODE := env node --enable-source-maps
 BIN := node_modules/.bin
 # Named by their sources, so that what an earlier build left in dist is not run.
 TESTS = $(patsubst %.ts,dist/%.js,$(sort $(shell find test -name '*.test.ts')))
+# What needs nats-server and takes minutes.
+CLUSTER_TESTS = $(patsubst %,dist/test/cluster/%.test.js,failures links)
+TESTS_HERE = $(filter-out $(CLUSTER_TESTS),$(TESTS))
 # One PostgreSQL server for all of them. The terse reporter names what failed and nothing else, so that the end of any
 # log tells it.
-RUN_TESTS = TEST_FILES='$(TESTS)' $(NODE) dist/test/helpers/run.js $(BIN)/tap --reporter=terse dist/test/helpers/every-file.js
+RUN_TESTS = TEST_FILES='$(TESTS_HERE)' $(NODE) dist/test/helpers/run.js $(BIN)/tap --reporter=terse dist/test/helpers/every-file.js
+RUN_CLUSTER_TESTS = TEST_FILES='$(CLUSTER_TESTS)' $(NODE) dist/test/helpers/run.js $(BIN)/tap --reporter=terse dist/test/helpers/every-file.js
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile
@@ -38,6 +42,17 @@ run: build ## install, build and start everything with settings from the environ
 
 test: lint build ## install, build, type-check, lint and run every test
 	$(RUN_TESTS)
+
+# Tests of one node, with their radios dealt out over two. Read when they run, after the build.
+RUN_OVER_NODES = RADIOS_OVER=nodes TEST_FILES="$$($(NODE) dist/test/helpers/radios-over-nodes.js)" $(NODE) dist/test/helpers/run.js $(BIN)/tap --reporter=terse dist/test/helpers/every-file.js
+
+# With NEEDS_PROGRAMS a missing nats-server fails the tests.
+test-cluster: build ## run the tests of several nodes, which need nats-server
+	@if [ -n "$$NEEDS_PROGRAMS" ] || command -v nats-server >/dev/null || [ -x /usr/sbin/nats-server ]; then \
+	  $(RUN_CLUSTER_TESTS) && $(RUN_OVER_NODES); \
+	else \
+	  echo 'nats-server is not installed, so no test of several nodes ran. On Debian: apt-get install nats-server'; \
+	fi
 
 # The full counts of every promise; `make test` runs about a tenth of them.
 prove: export PROVE_RUNS = 30000

@@ -54,8 +54,10 @@ export const clusterFamilies: readonly Family[] = [
   ),
   counter(
     'talkgroup_bus_ignored_total',
-    'Messages of other relays that were ignored: not readable, or of a relay that does not hear this one',
-    shared(({ counts }) => by('reason', { unreadable: counts.unreadable, not_reached: counts.strange })),
+    'Messages of other relays that were ignored: not readable, of a relay that does not hear this one, or overtaken by newer ones',
+    shared(({ counts: { unreadable, strange, overtaken } }) =>
+      by('reason', { unreadable, not_reached: strange, overtaken }),
+    ),
     ['reason'],
   ),
   histogram('talkgroup_bus_delay_seconds', 'Time that messages of other relays took, sampled', ({ relay }) =>

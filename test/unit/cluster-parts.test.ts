@@ -10,9 +10,14 @@ import {
   msBetween,
   newHeader,
   readHeader,
+  waysBetween,
   wholeMs,
 } from '../../src/relay/cluster/header.js';
 import { BEACON_MS, DOWN_MS, PEERS_MAX, Peers } from '../../src/relay/cluster/peers.js';
+import { ReachJudge } from '../../src/relay/cluster/reach.js';
+
+/** What the header of a beacon says. */
+const sent = (at: number, way = 1) => ({ way, at });
 
 const u32 = fc.integer({ min: 0, max: 2 ** 32 - 1 });
 
@@ -131,12 +136,12 @@ t.test('a clock that stood still is measured anew at once', async (t) => {
 t.test('a relay is up when both hear each other, and down without beacons', async (t) => {
   const [a, b] = [new Peers(1), new Peers(2)];
   const at = (nowMs: number) => ({ nowMs, fairMs: nowMs });
-  t.equal(b.heard(1, a.heardNow(0), 0, at(0)), 'one_way');
+  t.equal(b.heard(1, a.heardNow(0), sent(0), at(0)), 'one_way');
   t.strictSame(b.up, []);
-  t.equal(a.heard(2, b.heardNow(1), 1, at(1)), 'up');
-  t.equal(b.heard(1, a.heardNow(2), 2, at(2)), 'up');
+  t.equal(a.heard(2, b.heardNow(1), sent(1), at(1)), 'up');
+  t.equal(b.heard(1, a.heardNow(2), sent(2), at(2)), 'up');
   t.strictSame([a.up, b.up], [[2], [1]]);
-  t.equal(b.heard(1, a.heardNow(250), 250, at(250)), 'known');
+  t.equal(b.heard(1, a.heardNow(250), sent(250), at(250)), 'known');
   t.strictSame(b.expire(at(249 + DOWN_MS)), []);
   t.strictSame(
     b.expire({ nowMs: 9000, fairMs: 249 + DOWN_MS }),
@@ -152,7 +157,8 @@ t.test('a relay is up when both hear each other, and down without beacons', asyn
 t.test('a relay that went down without a word is missed for a minute, one that said so is not', async (t) => {
   const peers = new Peers(0);
   const at = (nowMs: number) => ({ nowMs, fairMs: nowMs });
-  const hear = (relay: number, nowMs: number) => peers.heard(relay, { heard: [[0, 0, 0]] }, 0, at(nowMs));
+  const hear = (relay: number, nowMs: number) =>
+    peers.heard(relay, { heard: [[0, 0, 0]] }, sent(0), at(nowMs));
   for (const relay of [1, 2, 3]) hear(relay, 0);
   peers.left(3);
   hear(1, 1000);
@@ -173,6 +179,55 @@ t.test('a relay that went down without a word is missed for a minute, one that s
 t.test('a cluster has a greatest size', async (t) => {
   const peers = new Peers(0);
   for (let relay = 1; relay <= PEERS_MAX + 10; relay++)
-    peers.heard(relay, { heard: [[0, 0, 0]] }, 0, { nowMs: 0, fairMs: 0 });
+    peers.heard(relay, { heard: [[0, 0, 0]] }, sent(0), { nowMs: 0, fairMs: 0 });
   t.equal(peers.up.length, PEERS_MAX);
+});
+
+t.test('an earlier connection of a relay counts again when nothing comes over the later one', async (t) => {
+  t.strictSame([waysBetween(1, 2), waysBetween(2, 1), waysBetween(65_535, 0)], [1, -1, 1]);
+  const peers = new Peers(0);
+  peers.heard(1, { heard: [[0, 0, 0]] }, sent(0, 65_535), { nowMs: 0, fairMs: 0 });
+  t.notOk(peers.isOvertaken(1, 65_535, 10));
+  t.notOk(peers.isOvertaken(1, 0, 20), 'it connected again');
+  t.notOk(peers.isOvertaken(1, 65_535, 20), 'no beacon has said so');
+  peers.heard(1, { heard: [[0, 0, 0]] }, sent(20, 0), { nowMs: 20, fairMs: 20 });
+  t.ok(peers.isOvertaken(1, 65_535, 30));
+  t.ok(peers.isOvertaken(1, 65_535, 1000));
+  t.notOk(peers.isOvertaken(1, 65_535, 1020));
+  t.notOk(peers.isOvertaken(7, 5, 0), 'of a relay that is not known');
+});
+
+t.test('the server of the bus is in doubt when no relay at all is heard over it', async (t) => {
+  const at = (nowMs: number, stoodMs = 0) => ({ nowMs, fairMs: nowMs - stoodMs });
+  const begun = () => {
+    const [peers, judge] = [new Peers(0), new ReachJudge(0)];
+    for (const relay of [1, 2]) peers.heard(relay, { heard: [[0, 0, 0]] }, sent(0), at(0));
+    return { peers, judge };
+  };
+  /** When it is in doubt, in steps of a beacon. */
+  const doubts = (
+    { peers, judge }: ReturnType<typeof begun>,
+    untilMs: number,
+    {
+      isUp = () => true,
+      now = at,
+    }: { isUp?: (ms: number) => boolean; now?: (ms: number) => ReturnType<typeof at> } = {},
+  ) => {
+    const found: number[] = [];
+    for (let ms = 0; ms <= untilMs; ms += BEACON_MS) {
+      peers.expire(now(ms));
+      if (judge.judge(peers, isUp(ms), now(ms)).isInDoubt) found.push(ms);
+    }
+    return found;
+  };
+  t.strictSame(doubts(begun(), 12_000), [1500, 6500, 11_500], 'every 5 s');
+  t.strictSame(doubts(begun(), 90_000).at(-1), 56_500, 'as long as the others are missed');
+  t.strictSame(doubts(begun(), 5000, { isUp: (ms) => ms >= 1250 }), [2750], 'once it was up for so long');
+  t.strictSame(doubts(begun(), 5000, { now: (ms) => at(ms, Math.min(ms, 3000)) }), [4500], 'it stood still');
+  const one = begun();
+  one.peers.heard(2, { heard: [] }, sent(0), at(5000));
+  t.strictSame(doubts(one, 6000), [], 'one that does not hear us is heard');
+  const left = begun();
+  for (const relay of [1, 2]) left.peers.left(relay);
+  t.strictSame(doubts(left, 6000), [], 'they said that they end');
 });

@@ -2,8 +2,9 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
-import { EVERY_RELAY, relaySubject, talkgroupSubject } from '../../src/relay/cluster/bus.js';
-import { kinds } from '../../src/relay/cluster/header.js';
+import { bodyOf } from '../../src/relay/cluster/bodies.js';
+import { EVERY_RELAY, relaySubject, type Subject, talkgroupSubject } from '../../src/relay/cluster/bus.js';
+import { HeaderWriter, kinds } from '../../src/relay/cluster/header.js';
 import { eventually } from '../helpers/eventually.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
 import { directory, reached, relayOn, settled, sharing, talkgroupIdOf } from '../helpers/relay/relays.js';
@@ -54,7 +55,7 @@ t.test('a radio that comes during a burst elsewhere is told of it, and hears it 
   ann.speaks('one', { start: true });
   ann.speaks('two');
   const bob = await b.radio();
-  t.match(await bob.hears('TALK_STARTED'), { session: 1000, burst: 1 });
+  t.match(await bob.hears('WELCOME'), { talkgroups: [{ talkers: [{ session: 1000, burst: 1 }] }, {}] });
   await sharing(2, a, b);
   ann.speaks('three', { end: true });
   await bob.hears('TALK_ENDED');
@@ -113,7 +114,7 @@ t.test(
     await ann.hears('SUBSCRIBED');
     const bob = await b.radio();
     const changed = { type: 'PRESENCE', talkgroup_id: talkgroupIdOf(1) };
-    t.strictSame(await ann.hears('PRESENCE'), { ...changed, online: 2 });
+    t.match(await ann.hears('PRESENCE'), { ...changed, joined: [{ session: 2000 }], left: [], online: 2 });
     await b.radio();
     await c.radio();
     await sharing(2, ...relays);
@@ -135,6 +136,57 @@ t.test(
     t.ok(performance.now() - askedAtMs < 2100 + 1000);
   },
 );
+
+t.test('what comes by an older way after newer messages of the relay is ignored', async (t) => {
+  const network = createMemoryNetwork();
+  const [a, b] = [relayOn(t, network, { number: 1 }), relayOn(t, network, { number: 2 })];
+  const way = network.join(); // a server that was frozen, and goes on
+  await reached(a, b);
+  const [ann, bob] = [await a.radio(), await b.radio()];
+  await sharing(2, a, b);
+  const kept: [Subject, Uint8Array][] = [];
+  network.lose((from, _to, subject, bytes) => {
+    if (from === 0 && kindOf(bytes) !== kinds.beacon) kept.push([subject, new Uint8Array(bytes)]);
+    return false;
+  });
+  ann.speaks('one', { start: true });
+  ann.speaks('two');
+  await settled();
+  bob.says({ type: 'MEMBERS', talkgroup_id: talkgroupIdOf(1) });
+  await bob.hears('MEMBERS');
+  ann.speaks('three', { end: true });
+  ann.speaks('four', { start: true });
+  await bob.hears('TALK_ENDED');
+  network.lose(() => false);
+  a.bus.cut();
+  a.bus.mend();
+  ann.speaks('five');
+  await settled();
+  bob.heard('TALK_STARTED', 'TALK_ENDED', 'frame');
+  t.ok(kept.length >= 5);
+  for (const [subject, bytes] of kept) way.publish(subject, bytes, new Uint8Array(0));
+  ann.speaks('six', { end: true });
+  await bob.hears('TALK_ENDED');
+  t.match(bob.heard('TALK_STARTED', 'TALK_ENDED', 'frame', 'MISSED'), [
+    { frame: 'six', burst: 2 },
+    { type: 'TALK_ENDED', burst: 2, frames: 3 },
+  ]);
+  t.ok((b.figures()?.counts.overtaken ?? 0) >= 5);
+});
+
+t.test('what a relay said itself is ignored when it comes back', async (t) => {
+  const network = createMemoryNetwork();
+  const [a, b] = [relayOn(t, network, { number: 1 }), relayOn(t, network, { number: 2 })];
+  const way = network.join();
+  await reached(a, b);
+  const own = new HeaderWriter(1);
+  for (let each = 0; each < 3; each++) {
+    way.publish(EVERY_RELAY, own.write(kinds.beacon, 0, 5, 0), bodyOf({ heard: [[1, 0, 0]] }));
+    await settled();
+  }
+  t.equal(a.figures()?.peers, 1);
+  t.equal(a.figures()?.counts.overtaken, 3);
+});
 
 t.test('frames lost between relays are told by MISSED, each once', async (t) => {
   const network = createMemoryNetwork();

@@ -53,6 +53,8 @@ export interface Bus {
   readonly isUp: boolean;
   /** Calls `changed` each time that the bus comes up or goes down. */
   onChange(changed: (isUp: boolean) => void): void;
+  /** No other relay is heard although the bus is up: makes sure of its server, or leaves it for another one. */
+  doubt(): void;
   readonly counts: BusCounts;
   /** Sends what waits, and ends. Nothing is received after it. */
   close(): Promise<void>;

@@ -7,10 +7,12 @@ import { type Bus, EVERY_RELAY, relaySubject, type Subject, talkgroupSubject } f
 import { Stalls } from './clock.js';
 import { type ClusterFigures, newClusterCounts } from './counts.js';
 import { HEADER_BYTES, HeaderWriter, type Kind, kinds, newHeader, readHeader } from './header.js';
-import { BEACON_MS, DOWN_MS, Peers } from './peers.js';
+import { BEACON_MS, Peers } from './peers.js';
 import { createQuestions } from './questions.js';
+import { ReachJudge } from './reach.js';
 import type { Shared, Stage } from './stage.js';
-import { Stream } from './stream.js';
+import type { Stream } from './stream.js';
+import { createStreams, type Streams } from './streams.js';
 
 export interface ClusterOptions<Talkgroup extends Shared> {
   /** Id of this relay: no other relay ever has it. */
@@ -27,20 +29,12 @@ export interface ClusterOptions<Talkgroup extends Shared> {
   };
 }
 
-/** From best to worst. */
-const REACHES: readonly Reach[] = ['whole', 'partial', 'alone'];
-/** Time (ms) between two changes that are told, unless it becomes worse. */
-const REACH_MS = 5000;
 /** Time (ms) between two beacons that answer others. */
 const REPLY_MS = 20;
 
-interface Joined<Talkgroup extends Shared> {
-  readonly stream: Stream<Talkgroup>;
-  /** Ends the subscription. */
-  readonly stop: () => void;
-}
-
 export interface Cluster<Talkgroup extends Shared> {
+  /** A session is about to get their events. Resolves when the other relays have said what they have. null: at once. */
+  expect(talkgroups: readonly Talkgroup[]): Promise<void> | null;
   /** A session gets the talkgroup's events from now on. */
   came(talkgroup: Talkgroup): void;
   /** A session does not get them any more. */
@@ -71,26 +65,29 @@ export function createCluster<Talkgroup extends Shared>(
   const { relay, bus, stage, nowMs, fairMs, log } = options;
   const counts = newClusterCounts();
   const writer = new HeaderWriter(relay);
+  writer.setWay(bus.counts.ups);
   const peers = new Peers(relay);
-  const joined = new Map<number, Joined<Talkgroup>>();
-  /** Talkgroups where sessions came or went since the last tick. */
-  const changing = new Set<Stream<Talkgroup>>();
   const header = newHeader();
   const stalls = new Stalls();
   const questions = createQuestions<Talkgroup>({
-    streamOf: (number) => joined.get(number)?.stream,
+    streamOf: (number) => streams.at(number),
     page: stage.page,
     say: (other, kind, body) => say(relaySubject(other), kind, body),
     later: (act) => void setImmediate(guarded, act),
+    answered: (other, number) => streams.answered(other, number),
     nowMs,
   });
   const { ask } = questions;
+  const streams: Streams<Talkgroup> = createStreams<Talkgroup>({
+    ...{ bus, writer, stage, counts, nowMs, ask },
+    isUp: () => bus.isUp,
+    up: () => peers.up,
+    listen: (stream) =>
+      subscribe(talkgroupSubject(stream.talkgroup.number), (bytes) => receiveAboutTalkgroup(stream, bytes)),
+  });
   let repliedAtMs = Number.NEGATIVE_INFINITY;
   let isSampling = false;
-  let reach: Reach = 'whole';
-  let reachAtMs = Number.NEGATIVE_INFINITY;
-  /** When the bus was last up (monotonic ms). */
-  let upAtMs = nowMs();
+  const judge = new ReachJudge(nowMs());
   let isClosed = false;
 
   const now = () => ({ nowMs: nowMs(), fairMs: fairMs() });
@@ -113,10 +110,14 @@ export function createCluster<Talkgroup extends Shared>(
     }
   }
 
+  /** A server that was left may send what it still has, also back to this relay, which it does not know any more. */
+  const isOver = () => header.relay === relay || peers.isOvertaken(header.relay, header.way, nowMs());
+
   const subscribe = (subject: Subject, receive: (bytes: Uint8Array) => void) =>
     bus.subscribe(subject, (bytes) => {
-      if (!isClosed && readHeader(bytes, header)) guarded(receive, bytes);
-      else counts.unreadable++;
+      if (isClosed || !readHeader(bytes, header)) counts.unreadable++;
+      else if (isOver()) counts.overtaken++;
+      else guarded(receive, bytes);
     });
 
   /** How long the message under way was on its way, without the time that this relay itself stood still lately. */
@@ -159,11 +160,11 @@ export function createCluster<Talkgroup extends Shared>(
   }
 
   function hear(from: number, body: Beacon): void {
-    const news = peers.heard(from, body, header.at, now());
+    const news = peers.heard(from, body, header, now());
     if (news === 'known') return;
     if (news === 'up') {
       log.info({ relay: from }, 'relay reached');
-      for (const number of joined.keys()) ask(from, number);
+      for (const number of streams.numbers()) ask(from, number);
     }
     // It hears us sooner, and so do those that came at the same time.
     if (nowMs() - repliedAtMs < REPLY_MS) return;
@@ -173,51 +174,8 @@ export function createCluster<Talkgroup extends Shared>(
 
   function lose(other: number, wasUp: boolean): void {
     questions.forget(other);
-    for (const { stream } of joined.values()) stream.drop(other);
+    streams.drop(other);
     if (wasUp) log.info({ relay: other }, 'relay not reached any more');
-  }
-
-  function join(talkgroup: Talkgroup): Joined<Talkgroup> {
-    const stream = new Stream({ bus, writer, stage, counts, nowMs, ask }, talkgroup);
-    const stop = subscribe(talkgroupSubject(talkgroup.number), (bytes) =>
-      receiveAboutTalkgroup(stream, bytes),
-    );
-    const one = { stream, stop };
-    joined.set(talkgroup.number, one);
-    for (const other of peers.up) ask(other, talkgroup.number);
-    return one;
-  }
-
-  function leave({ stream, stop }: Joined<Talkgroup>): void {
-    changing.delete(stream);
-    joined.delete(stream.talkgroup.number);
-    stream.close();
-    stop();
-  }
-
-  function streamOf(talkgroup: Talkgroup): Stream<Talkgroup> | undefined {
-    const stream = joined.get(talkgroup.number)?.stream;
-    return stream?.talkgroup === talkgroup ? stream : undefined;
-  }
-
-  /** The stream of the talkgroup. The last member may have left memory, and another one come: that is another object. */
-  function joinedTo(talkgroup: Talkgroup): Joined<Talkgroup> {
-    const known = joined.get(talkgroup.number);
-    if (known?.stream.talkgroup === talkgroup) return known;
-    if (known !== undefined) leave(known);
-    return join(talkgroup);
-  }
-
-  /** A change of the NATS server takes less than DOWN_MS, and is not told. */
-  function judgeReach(at: number): void {
-    if (bus.isUp) upAtMs = at;
-    const now = at - upAtMs >= DOWN_MS ? 'alone' : peers.reach;
-    const isWorse = REACHES.indexOf(now) > REACHES.indexOf(reach);
-    if (now === reach || (!isWorse && at - reachAtMs < REACH_MS)) return;
-    reach = now;
-    reachAtMs = at;
-    log.info({ reach }, 'reach changed');
-    stage.reached(reach);
   }
 
   function tick(): void {
@@ -226,13 +184,13 @@ export function createCluster<Talkgroup extends Shared>(
     isSampling = true;
     beacon();
     for (const other of peers.expire(at)) lose(other, true);
-    judgeReach(at.nowMs);
-    for (const stream of changing) {
-      if (stage.online(stream.talkgroup) > 0) stream.tellCount();
-      else leave(joinedTo(stream.talkgroup));
+    const { reach, isInDoubt } = judge.judge(peers, bus.isUp, at);
+    if (reach !== null) {
+      log.info({ reach }, 'reach changed');
+      stage.reached(reach);
     }
-    changing.clear();
-    for (const { stream } of joined.values()) if (stream.isShared) stream.watch(at.nowMs);
+    if (isInDoubt) bus.doubt();
+    streams.tick(at.nowMs);
   }
 
   const ends = [subscribe(relaySubject(relay), receiveForUs), subscribe(EVERY_RELAY, receiveForAll)];
@@ -240,49 +198,41 @@ export function createCluster<Talkgroup extends Shared>(
   const timer = setInterval(() => setImmediate(guarded, tick), BEACON_MS);
   bus.onChange((isUp) => {
     if (!isUp) return;
+    writer.setWay(bus.counts.ups);
     beacon();
     // What was said meanwhile is lost, on both sides.
-    for (const other of peers.up) for (const number of joined.keys()) ask(other, number);
+    for (const other of peers.up) for (const number of streams.numbers()) ask(other, number);
   });
   beacon();
 
   return {
-    came(talkgroup) {
-      changing.add(joinedTo(talkgroup).stream.moved());
-    },
-    went(talkgroup) {
-      const stream = streamOf(talkgroup);
-      if (stream !== undefined) changing.add(stream.moved());
-    },
-    changed: (talkgroup) => streamOf(talkgroup)?.changed(),
-    deleted: (talkgroup) => streamOf(talkgroup)?.deleted(),
-    streamOf,
-    reach: () => reach,
+    expect: streams.expect,
+    came: streams.came,
+    went: streams.went,
+    changed: (talkgroup) => streams.of(talkgroup)?.changed(),
+    deleted: (talkgroup) => streams.of(talkgroup)?.deleted(),
+    streamOf: streams.of,
+    reach: () => judge.now,
     notice(text) {
       if (peers.up.length > 0) say(EVERY_RELAY, kinds.notice, Buffer.from(text));
     },
     membersElsewhere(talkgroup, after, limit) {
-      const relays = streamOf(talkgroup)?.relays ?? [];
+      const relays = streams.of(talkgroup)?.relays ?? [];
       return relays.length === 0
         ? null
         : questions.members(relays, { number: talkgroup.number, after, limit });
     },
-    figures() {
-      let shared = 0;
-      for (const { stream } of joined.values()) if (stream.isShared) shared++;
-      return {
-        bus: bus.counts,
-        isUp: bus.isUp,
-        counts,
-        peers: peers.up.length,
-        talkgroups: joined.size,
-        shared,
-      };
-    },
+    figures: () => ({
+      bus: bus.counts,
+      isUp: bus.isUp,
+      counts,
+      peers: peers.up.length,
+      ...streams.figures(),
+    }),
     async close() {
       clearInterval(timer);
       questions.close();
-      for (const one of [...joined.values()]) leave(one);
+      streams.close();
       say(EVERY_RELAY, kinds.leave, NO_BODY);
       isClosed = true;
       for (const end of ends) end();

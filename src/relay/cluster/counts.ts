@@ -14,6 +14,8 @@ export interface ClusterCounts {
   unreadable: number;
   /** Messages of relays that are not up. */
   strange: number;
+  /** Messages that a relay sent over an earlier connection than others that came before. */
+  overtaken: number;
   /** Times a relay was asked again, because a message of it was missing. */
   asked: number;
 }
@@ -26,6 +28,7 @@ export const newClusterCounts = (): ClusterCounts => ({
   framesUnknown: 0,
   unreadable: 0,
   strange: 0,
+  overtaken: 0,
   asked: 0,
 });
 

@@ -2,9 +2,11 @@
 //
 //  0 u8   kind              12 u32  at, the sender's monotonic clock in ms
 //  1 u8   version, flags    16 u32  turn: 0, this version has none
-//  2 u16  0                 20 u32  index of a frame in its burst, from 1; of `ended` the number of frames
+//  2 u16  way, see below    20 u32  index of a frame in its burst, from 1; of `ended` the number of frames
 //  4 u32  the sender's id   24 u32  home of the turn: 0
 //  8 u32  seq, number of the message among the sender's about the talkgroup, from 1; else 0
+//
+// The way is the number of the sender's connection to the bus, modulo 2^16. Messages of an earlier one may come later.
 
 export const HEADER_BYTES = 28;
 const VERSION = 0x10;
@@ -34,13 +36,14 @@ export type Kind = (typeof kinds)[keyof typeof kinds];
 
 export interface Header {
   kind: number;
+  way: number;
   relay: number;
   seq: number;
   at: number;
   index: number;
 }
 
-export const newHeader = (): Header => ({ kind: 0, relay: 0, seq: 0, at: 0, index: 0 });
+export const newHeader = (): Header => ({ kind: 0, way: 0, relay: 0, seq: 0, at: 0, index: 0 });
 
 /** A buffer for the headers of one sender, written over and over: the bus copies it. */
 export class HeaderWriter {
@@ -50,6 +53,11 @@ export class HeaderWriter {
   constructor(relay: number) {
     this.view.setUint8(1, VERSION);
     this.view.setUint32(4, relay);
+  }
+
+  /** The bus was connected so many times. */
+  setWay(connections: number): void {
+    this.view.setUint16(2, connections % 2 ** 16);
   }
 
   /** `atMs` is the monotonic clock. The answer is valid until the next call. */
@@ -69,6 +77,7 @@ export function readHeader(bytes: Uint8Array, header: Header): boolean {
   const view = new DataView(bytes.buffer, bytes.byteOffset, HEADER_BYTES);
   if ((view.getUint8(1) & VERSION_MASK) !== VERSION) return false;
   header.kind = view.getUint8(0);
+  header.way = view.getUint16(2);
   header.relay = view.getUint32(4);
   header.seq = view.getUint32(8);
   header.at = view.getUint32(12);
@@ -78,6 +87,9 @@ export function readHeader(bytes: Uint8Array, header: Header): boolean {
 
 /** A clock as headers have it: whole ms, modulo 2^32. */
 export const wholeMs = (ms: number): number => Math.floor(ms) % 2 ** 32;
+
+/** `later` - `earlier` of two ways. */
+export const waysBetween = (earlier: number, later: number): number => ((later - earlier) << 16) >> 16;
 
 /** `later` - `earlier` (ms) of two clocks of headers, which begin again at 0 after 49 days. */
 export const msBetween = (earlier: number, later: number): number => (later - earlier) | 0;

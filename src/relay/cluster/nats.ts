@@ -31,7 +31,10 @@ export interface NatsOptions {
 export const UNCONFIRMED_BYTES_MAX = 4 * 1024 * 1024;
 /** The server is asked to confirm once so many bytes were sent: a question costs as much as a frame. */
 const CONFIRM_BYTES = 64 * 1024;
+/** Between two rounds of all servers, and after a connection that lasted no longer (ms). */
 const AGAIN_MS = 250;
+/** A server that answers within this time (ms) is not frozen. */
+const ANSWER_MS_MAX = 250;
 const CLOSE_MS_MAX = 500;
 
 interface Subscribed {
@@ -56,6 +59,10 @@ export function openNats(options: NatsOptions): NatsBus {
   let isClosed = false;
   let unconfirmed = 0;
   let isConfirming = false;
+  /** In the order in which they are tried. One that was lost or left is the last. */
+  let servers = shuffled(serversOf(options.urls).map(({ host }) => host));
+  /** It answered, although no other relay was heard over it. */
+  let isDoubted = false;
   let changed: (isUp: boolean) => void = () => {};
   let told: string | null = null;
   let tried: (rejected: string | null) => void = () => {};
@@ -65,7 +72,7 @@ export function openNats(options: NatsOptions): NatsBus {
 
   const outbox = createOutbox(
     (subject, bytes) => {
-      if (connection === null) return;
+      if (connection === null || !isUp) return;
       connection.publish(`${prefix}.${subject}`, bytes);
       unconfirmed += bytes.byteLength;
     },
@@ -78,30 +85,34 @@ export function openNats(options: NatsOptions): NatsBus {
   /** The library keeps what its socket does not take, without bound: so the sum of it is bounded here. */
   async function confirm(): Promise<void> {
     const asked = unconfirmed;
+    const of = connection;
     isConfirming = true;
     try {
-      await connection?.flush();
-      unconfirmed = Math.max(0, unconfirmed - asked);
+      await of?.flush();
     } catch {
-      // Expected: the connection is lost, and `down` forgets what was sent.
+      return; // Expected: the connection is lost, and `down` forgets what was sent.
     }
+    if (of !== connection) return;
+    unconfirmed = Math.max(0, unconfirmed - asked);
     isConfirming = false;
   }
 
   function up(server: string): void {
     if (isUp || isClosed) return;
     isUp = true;
+    isDoubted = false;
     told = null;
     counts.ups++;
     log.info({ server }, 'bus connected');
     changed(true);
   }
 
-  /** What the library would send after it has connected again is old by then: nothing is left to it. */
+  /** What waits would be old after the next connection: nothing is left to the library. */
   function down(): void {
     if (!isUp) return;
     isUp = false;
     unconfirmed = 0;
+    isConfirming = false;
     outbox.clear();
     if (!isClosed) log.warn({}, 'bus connection lost');
     changed(false);
@@ -123,34 +134,57 @@ export function openNats(options: NatsOptions): NatsBus {
     });
   }
 
+  /** The library knows one connection only: it would dial the server again that was lost, and forget those that were away. */
   async function run(): Promise<void> {
     while (!isClosed) {
+      let lastedMs = 0;
       try {
-        const connected = await connect(connectionOf(options));
+        const connected = await connect({ ...connectionOf(options), servers });
         if (isClosed) return await connected.close();
+        const sinceMs = performance.now();
         connection = connected;
         for (const one of subscribed) listen(one);
         const following = follow(connected);
         up(connected.getServer());
         tried(null);
         await following;
-        connection = null;
+        lastedMs = performance.now() - sinceMs;
+        servers = withLast(servers, connected.getServer());
       } catch (error) {
         tell(error);
         tried(isRejection(error) ? reasonOf(error) : null);
       }
       down();
-      if (!isClosed) await delay(AGAIN_MS);
+      connection = null;
+      if (!isClosed && lastedMs <= AGAIN_MS) await delay(AGAIN_MS);
     }
   }
 
-  /** Resolves at the end of the connection. The library reconnects by itself until then. */
+  /** Resolves at the end of the connection. */
   async function follow(connected: NatsConnection): Promise<void> {
     for await (const status of connected.status()) {
       if (status.type === 'disconnect') down();
-      else if (status.type === 'reconnect') up(connected.getServer());
       else if (status.type === 'error') tell(status.error);
     }
+  }
+
+  /** A server that answers is kept the first time, because the other relays may be the ones that are gone. */
+  async function doubt(): Promise<void> {
+    const of = connection;
+    if (!isUp || of === null) return;
+    const answer = of.flush().then(
+      () => true,
+      () => false, // expected: lost meanwhile
+    );
+    const hasAnswered = await Promise.race([answer, delay(ANSWER_MS_MAX, false, { ref: false })]);
+    if (of !== connection || !isUp) return;
+    if (hasAnswered && !isDoubted) {
+      isDoubted = true;
+      return;
+    }
+    log.warn({ server: of.getServer(), hasAnswered }, 'no relay heard over this bus server, leaving it');
+    down();
+    await of.close();
   }
 
   /** Each reason once, until the bus was up. Rejected credentials are an error, a server that is away is none. */
@@ -194,6 +228,7 @@ export function openNats(options: NatsOptions): NatsBus {
     onChange(listener) {
       changed = listener;
     },
+    doubt: () => void doubt(),
     counts,
     rejected,
     async close() {
@@ -216,22 +251,38 @@ const reasonOf = (error: unknown) => (error instanceof Error ? error.message : S
 const isRejection = (error: unknown) =>
   error instanceof errors.AuthorizationError || error instanceof errors.PermissionViolationError;
 
+const serversOf = (urls: string) =>
+  urls.split(',').flatMap((url) => (url.trim() === '' ? [] : [new URL(url.trim())]));
+
+/** Nodes with the same list must not all have the same server. */
+const shuffled = <T>(list: readonly T[]): T[] =>
+  list
+    .map((one) => ({ one, at: Math.random() }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ one }) => one);
+
+/** The list with this server at the end, as the library names it: always with a port. */
+function withLast(servers: readonly string[], last: string): string[] {
+  const isLast = (host: string) => host === last || `${host}:4222` === last;
+  return [...servers.filter((host) => !isLast(host)), ...servers.filter(isLast)];
+}
+
 function connectionOf({ urls, credentials, name }: NatsOptions): ConnectionOptions {
-  const servers = urls.split(',').flatMap((url) => (url.trim() === '' ? [] : [new URL(url.trim())]));
+  const servers = serversOf(urls);
   const [first] = servers;
   const user = decodeURIComponent(first?.username ?? '');
   const pass = decodeURIComponent(first?.password ?? '');
   return {
-    servers: servers.map(({ host }) => host),
     name,
     noEcho: true,
+    noRandomize: true,
+    reconnect: false,
+    // Only the servers that the operator names.
+    ignoreClusterUpdates: true,
     // A server that does not answer is left after 2 to 3 s; one that closes the connection at once.
     pingInterval: 1000,
     maxPingOut: 2,
     timeout: 2000,
-    maxReconnectAttempts: -1,
-    reconnectTimeWait: 100,
-    reconnectJitter: 100,
     ignoreAuthErrorAbort: true,
     ...(servers.some(({ protocol }) => protocol === 'tls:') && { tls: {} }),
     ...(credentials !== null && { authenticator: credsAuthenticator(credentials) }),

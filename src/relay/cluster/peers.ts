@@ -2,7 +2,7 @@
 import type { Reach } from '../../protocol/codes.js';
 import type { Beacon } from './bodies.js';
 import { PeerClock } from './clock.js';
-import { wholeMs } from './header.js';
+import { type Header, waysBetween, wholeMs } from './header.js';
 
 /** Time (ms) between two beacons of a relay. */
 export const BEACON_MS = 250;
@@ -13,8 +13,13 @@ const MISSING_MS = 60_000;
 /** Relays in a cluster. Those beyond it are not answered. */
 export const PEERS_MAX = 64;
 
+/** When no beacon came over the newest way of a relay for this time (ms), an older one counts: that one was wrong. */
+const WRONG_MS = 1000;
+
 interface Peer {
   readonly clock: PeerClock;
+  /** The way of its last beacon. */
+  way: number;
   /** Of its last beacon: its clock, ours, and our fair time (ms). */
   at: number;
   receivedAtMs: number;
@@ -27,6 +32,9 @@ export interface Now {
   readonly nowMs: number;
   readonly fairMs: number;
 }
+
+/** Of the header of its message. */
+type Sent = Pick<Header, 'way' | 'at'>;
 
 export class Peers {
   private readonly peers = new Map<number, Peer>();
@@ -52,13 +60,23 @@ export class Peers {
    * A beacon came. A relay is up when it hears us, too. `up`: it is from now on. `one_way`: it must hear a beacon of ours
    * first. `known`: nothing changed.
    */
-  heard(relay: number, { heard }: Beacon, at: number, { nowMs, fairMs }: Now): 'up' | 'one_way' | 'known' {
+  heard(
+    relay: number,
+    { heard }: Beacon,
+    { way, at }: Sent,
+    { nowMs, fairMs }: Now,
+  ): 'up' | 'one_way' | 'known' {
     let peer = this.peers.get(relay);
     if (peer === undefined) {
       if (this.peers.size >= PEERS_MAX) return 'known';
-      peer = { clock: new PeerClock(), at, receivedAtMs: nowMs, heardAtMs: fairMs, isUp: false };
+      peer = {
+        ...{ clock: new PeerClock(), way, at, isUp: false },
+        receivedAtMs: nowMs,
+        heardAtMs: fairMs,
+      };
       this.peers.set(relay, peer);
     }
+    peer.way = way;
     peer.at = at;
     peer.receivedAtMs = nowMs;
     peer.heardAtMs = fairMs;
@@ -91,6 +109,21 @@ export class Peers {
     for (const [relay, sinceMs] of this.missing)
       if (fairMs - sinceMs >= MISSING_MS) this.missing.delete(relay);
     return gone.flatMap(([relay, { isUp }]) => (isUp ? [relay] : []));
+  }
+
+  /** Those that were there are missing, and no relay at all was heard for `DOWN_MS`. */
+  get isSilent(): boolean {
+    return this.missing.size > 0 && this.peers.size === 0;
+  }
+
+  /**
+   * Whether a message of it comes over an older way than its last beacon. A relay that changes its NATS server leaves
+   * messages in the old one, and these come when that server goes on: what they say is over.
+   */
+  isOvertaken(relay: number, way: number, nowMs: number): boolean {
+    const peer = this.peers.get(relay);
+    if (peer === undefined) return false;
+    return waysBetween(peer.way, way) < 0 && nowMs - peer.receivedAtMs < WRONG_MS;
   }
 
   /** Whether one is missing, or all are. */

@@ -149,6 +149,7 @@ export function openPorts({ ports, log }: PortsOptions): Bus {
     onChange(listener) {
       changed = listener;
     },
+    doubt() {}, // there is nothing between the threads that could be left
     counts,
     async close() {
       if (isClosed) return;

@@ -22,11 +22,13 @@ export interface QuestionsOptions<Talkgroup extends Shared> {
   readonly say: (relay: number, kind: Kind, body: Uint8Array) => void;
   /** Calls `act` at the end of this turn of the loop. */
   readonly later: (act: () => void) => void;
+  /** The relay has said what it has of this talkgroup. */
+  readonly answered: (relay: number, number: number) => void;
   readonly nowMs: () => number;
 }
 
 export function createQuestions<Talkgroup extends Shared>(options: QuestionsOptions<Talkgroup>) {
-  const { streamOf, page, say, later, nowMs } = options;
+  const { streamOf, page, say, later, answered, nowMs } = options;
   /** By relay the talkgroups to ask about at the end of this turn. */
   const asking = new Map<number, Set<number>>();
   const memberAsks = new MemberAsks((relay, body) => say(relay, kinds.membersAsked, body));
@@ -61,6 +63,8 @@ export function createQuestions<Talkgroup extends Shared>(options: QuestionsOpti
   function learnHere(relay: number, { talkgroups, none }: Here): void {
     for (const entry of talkgroups) streamOf(entry.number)?.answered(relay, entry, nowMs());
     for (const number of none) streamOf(number)?.drop(relay);
+    for (const { number } of talkgroups) answered(relay, number);
+    for (const number of none) answered(relay, number);
   }
 
   function tellMembers(relay: number, { ask, number, after, limit }: MembersAsked): void {

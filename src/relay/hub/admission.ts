@@ -8,6 +8,7 @@ import type { Loaded } from '../rights/loads.js';
 import { refusalOf } from '../rights/refusal.js';
 import type { Parking } from '../session/parking.js';
 import type { Session } from '../session/session.js';
+import type { createArrivals } from './arrivals.js';
 import type { Sessions } from './sessions.js';
 
 /** The claims of a verified token that are read here. */
@@ -41,6 +42,8 @@ export interface AdmissionOptions {
   readonly closing: () => boolean;
   /** Reads the user, and calls `done` exactly once. */
   readonly load: (user: UserId, done: (loaded: Loaded) => void) => void;
+  /** Waits until WELCOME can name the talkers elsewhere. */
+  readonly arrive: ReturnType<typeof createArrivals>['arrive'];
   /** The next session number. null while there is none: before the start, and when the database gives no more. */
   readonly takeNumber: () => number | null;
   readonly newSession: (number: number, user: User) => Session;
@@ -52,8 +55,19 @@ export interface AdmissionOptions {
 }
 
 export function createAdmission(options: AdmissionOptions) {
-  const { started, closing, load, takeNumber, newSession, sessions, parking, socketsPerUser, counts, log } =
-    options;
+  const {
+    started,
+    closing,
+    load,
+    arrive,
+    takeNumber,
+    newSession,
+    sessions,
+    parking,
+    socketsPerUser,
+    counts,
+    log,
+  } = options;
 
   /** An exception is answered, too: else the client would wait until it takes the server for dead. */
   function seatOrClose(loaded: Loaded, issuedAt: number, resume: string | null): Admission<Session> {
@@ -98,7 +112,13 @@ export function createAdmission(options: AdmissionOptions) {
       if (claims === null) return done({ close: closes.invalid_token });
       if (closing()) return done({ close: closes.restart });
       if (!started()) return done({ close: closes.overloaded });
-      load(claims.sub, (loaded) => done(seatOrClose(loaded, claims.iat, resume)));
+      const issuedAt = claims.iat;
+      load(claims.sub, (loaded) => {
+        const settle = (refused: Close | null) =>
+          done(refused === null ? seatOrClose(loaded, issuedAt, resume) : { close: refused });
+        if (!mayCome(loaded, issuedAt)) return settle(null);
+        arrive({ user: loaded.user, issuedAt }, settle);
+      });
     },
 
     /** The session says WELCOME on this socket. Must follow the answer of `admit` in the same step. */
@@ -118,6 +138,10 @@ export function createAdmission(options: AdmissionOptions) {
     },
   };
 }
+
+/** A token that is rejected asks no other relay. */
+const mayCome = (loaded: Loaded, issuedAt: number): loaded is Extract<Loaded, { kind: 'loaded' }> =>
+  loaded.kind === 'loaded' && refusalOf(loaded.account, issuedAt) === null;
 
 /** The session to close for a new one: a phone whose network flaps never locks itself out. */
 const longestSilent = (sessions: readonly LiveSession[]): LiveSession | undefined =>

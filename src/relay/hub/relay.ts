@@ -29,6 +29,7 @@ import type { SessionLimits, SessionServices } from '../session/services.js';
 import { Session } from '../session/session.js';
 import { snapshotOf } from '../session/snapshot.js';
 import { type Admission, type Claims, createAdmission, type Handshake, type Seat } from './admission.js';
+import { createArrivals } from './arrivals.js';
 import { drain, drainMsMax } from './drain.js';
 import { PULSE_MS, startPulse } from './pulse.js';
 import { createSessions, type Sessions } from './sessions.js';
@@ -106,6 +107,7 @@ export function createRelay(options: RelayOptions): Relay {
   const counts = newCounts();
   const sampling = createSampling(nowMs);
   const fair = new FairClock(PULSE_MS);
+  const handshakesMax = limits.upgradesLoading + limits.upgradesWaiting;
   const unanswered = new Set<Unanswered>();
   let closing = false;
 
@@ -172,7 +174,7 @@ export function createRelay(options: RelayOptions): Relay {
     ),
     nowMs,
     batch: limits.upgradesLoading,
-    waitingMax: limits.upgradesLoading + limits.upgradesWaiting,
+    waitingMax: handshakesMax,
     log,
   });
   const { talkgroups } = rights;
@@ -190,13 +192,7 @@ export function createRelay(options: RelayOptions): Relay {
   const snapshot = (talkgroup: Talkgroup) => snapshotOf(talkgroup, bursts, fanout.online(talkgroup.feed));
   const services: SessionServices<Session> = {
     limits,
-    fanout,
-    counts,
-    sampling,
-    pings,
-    bursts,
-    floor,
-    holding,
+    ...{ fanout, counts, sampling, pings, bursts, floor, holding },
     presence: sharing.presence,
     parking,
     snapshot,
@@ -221,6 +217,8 @@ export function createRelay(options: RelayOptions): Relay {
     started: options.started,
     closing: () => closing,
     load: rights.load,
+    arrive: createArrivals({ ready: sharing.ready, drop: rights.drop, waitingMax: handshakesMax, log })
+      .arrive,
     takeNumber: options.takeNumber,
     newSession: (number, user) => new Session(services, number, user),
     sessions,

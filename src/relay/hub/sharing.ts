@@ -14,7 +14,7 @@ import type { UnsavedEmergency } from '../emergencies/messages.js';
 import type { Bursts } from '../floor/bursts.js';
 import { runningBody } from '../floor/messages.js';
 import { beginRemote, type RemoteServices } from '../floor/remote.js';
-import type { LiveSession, Membership, Talkgroup } from '../members/members.js';
+import type { LiveSession, Membership, Talkgroup, User } from '../members/members.js';
 import { joinPages, type MembersPage } from '../presence/messages.js';
 import type { Presence, PresenceElsewhere } from '../presence/presence.js';
 import type { FairClock } from '../reception/fair-clock.js';
@@ -122,6 +122,10 @@ export function createSharing(options: SharingOptions) {
         cluster?.went(membership.talkgroup);
       },
     },
+
+    /** A session of the user is about to come. Resolves when the other relays have said what they have. null: at once. */
+    ready: ({ memberships }: User): Promise<void> | null =>
+      cluster?.expect([...memberships.values()].map(({ talkgroup }) => talkgroup)) ?? null,
 
     /** Tells the other relays of a change of an emergency that is not stored yet. */
     tellEmergency: (talkgroup: Talkgroup, told: UnsavedEmergency) =>

@@ -1,5 +1,5 @@
 // A nats-server for tests, of Debian's package or newer, on a free port of 127.0.0.1.
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -25,6 +25,21 @@ export async function startSecureNatsServer(t: Test) {
 }
 
 async function start(t: Test, folder: string, port: number, settings: string) {
+  const { child } = await launchNatsServer(t, folder, port, settings);
+  return { port, signal: (signal: NodeJS.Signals) => child.kill(signal) };
+}
+
+export interface NatsServer {
+  readonly child: ChildProcess;
+}
+
+/** Starts one with these settings, which are written to the folder, and resolves when it accepts connections. */
+export async function launchNatsServer(
+  t: Test,
+  folder: string,
+  port: number,
+  settings: string,
+): Promise<NatsServer> {
   const file = join(folder, `nats-${port}.conf`);
   writeFileSync(file, `listen: "127.0.0.1:${port}"\n${settings}\n`);
   const child = spawn(programPath('nats-server') ?? 'nats-server', ['-c', file], { stdio: 'ignore' });
@@ -37,7 +52,7 @@ async function start(t: Test, folder: string, port: number, settings: string) {
     if (tries === 100) throw new Error('nats-server did not accept a connection within 5 s');
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  return { port, signal: (signal: NodeJS.Signals) => child.kill(signal) };
+  return { child };
 }
 
 function accepts(port: number): Promise<boolean> {

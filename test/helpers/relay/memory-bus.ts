@@ -6,6 +6,8 @@ export interface MemoryBus extends Bus {
   /** The whole bus is away for this one, until `mend`. */
   cut(): void;
   mend(): void;
+  /** When `doubt` was called (monotonic ms). */
+  readonly doubts: readonly number[];
 }
 
 interface Member {
@@ -48,6 +50,7 @@ export function createMemoryNetwork() {
       const counts = newBusCounts();
       counts.ups = 1;
       let changed: (isUp: boolean) => void = () => {};
+      const doubts: number[] = [];
       const outbox = createOutbox(
         (subject, bytes) => deliver(at, subject, bytes),
         () => {
@@ -90,6 +93,10 @@ export function createMemoryNetwork() {
         onChange(listener) {
           changed = listener;
         },
+        doubt() {
+          doubts.push(performance.now());
+        },
+        doubts,
         counts,
         cut: () => turn(false),
         mend: () => turn(true),

@@ -18,6 +18,9 @@ type Heard = Json | { readonly frame: string; readonly sender: number; readonly 
 const uuid = (kind: number, number: number) =>
   `${String(kind).padStart(8, '0')}-0000-4000-8000-${String(number).padStart(12, '0')}`;
 
+/** The user of the radio that came as number `index`, from 0, on the relay with this number. */
+export const userIdOf = (relay: number, index: number) => uuid(2, 1000 * relay + index) as UserId;
+
 export const talkgroupIdOf = (number: number) => uuid(1, number) as TalkgroupId;
 
 /** The talkgroups as the database shows them: all relays read the same. */
@@ -198,7 +201,17 @@ export function relayOn(
     };
   }
 
-  return { relay, bus, radio, close, database, figures: () => relay.figures().cluster };
+  /** Resolves when a handshake of a user without another session is answered, and its socket is gone by then. */
+  const abandoned = () =>
+    new Promise<void>((resolve) => {
+      relay.admit({ claims: { sub: userIdOf(number, users++), iat: 0 }, resume: null }, () => resolve());
+    });
+
+  return {
+    ...{ relay, bus, radio, abandoned, close, database },
+    figures: () => relay.figures().cluster,
+    users: () => relay.figures().present.users,
+  };
 }
 
 export type RelayOn = ReturnType<typeof relayOn>;

@@ -20,6 +20,7 @@ import { callJson } from '../http/call-json.js';
 import { messageIn } from '../relay/heard-message.js';
 import { startMain } from './main-process.js';
 import { readWithThreads, withThreads } from './relay-threads.js';
+import { dealer, joiningOf, reached } from './two-nodes.js';
 
 export const SECRET = 'a test secret of more than thirty-two bytes';
 
@@ -55,14 +56,25 @@ export async function service(
   constants: Pick<ComposeOptions, 'handshakes' | 'certificateLookMs'> = {},
 ) {
   const url = environment.DATABASE_URL ?? (await migratedDatabase(t));
-  const config = readWithThreads({ ...settings, RELAY_THREADS: '0', ...environment, DATABASE_URL: url });
-  const log = createLog(config.LOG_LEVEL);
-  const running = await compose(config, log, (error) => t.fail(error.message), constants);
-  t.teardown(() => running.close());
-  const { port, wsPort, metricsPort } = await running.listen();
-  await running.start();
-  const addresses = { rest: `http://127.0.0.1:${port}`, ws: `ws://127.0.0.1:${wsPort}`, url: around ?? url };
-  const s = await peopleOf(t, addresses);
+  const joining = await joiningOf(environment);
+  const start = async () => {
+    const config = readWithThreads({
+      ...{ ...settings, RELAY_THREADS: '0', ...joining, ...environment },
+      DATABASE_URL: url,
+    });
+    const log = createLog(config.LOG_LEVEL);
+    const running = await compose(config, log, (error) => t.fail(error.message), constants);
+    t.teardown(() => running.close());
+    const ports = await running.listen();
+    await running.start();
+    return { ...ports, close: () => running.close(), ws: `ws://127.0.0.1:${ports.wsPort}` };
+  };
+  const running = await start();
+  const { port, metricsPort, ws } = running;
+  const other = joining === null ? null : await start();
+  const addresses = { rest: `http://127.0.0.1:${port}`, ws, url: around ?? url };
+  const s = await peopleOf(t, { ...addresses, otherWs: other?.ws ?? null });
+  if (other !== null) await reached(metricsPort, other.metricsPort);
   // Made by the start it would cost 50 ms of bcrypt; those whose subject that is name a password.
   if (environment.ADMIN_PASSWORD === undefined)
     await s.sql`insert into users (username, password_hash, role) values ('admin', ${ADMIN_PASSWORD_HASH}, 'admin')
@@ -70,7 +82,9 @@ export async function service(
   return {
     ...s,
     metrics: `http://127.0.0.1:${metricsPort}/metrics`,
-    close: () => running.close(),
+    close: async () => {
+      await Promise.all([running.close(), other?.close()]);
+    },
   };
 }
 
@@ -121,11 +135,14 @@ type Four<T> = [T, T, T, T, ...T[]];
 interface Addresses {
   readonly rest: string;
   readonly ws: string;
+  /** Of a second node, to which every second radio connects. */
+  readonly otherWs?: string | null;
   /** Of the database. */
   readonly url: string;
 }
 
-async function peopleOf(t: Test, { rest, ws, url }: Addresses) {
+async function peopleOf(t: Test, { rest, ws, otherWs = null, url }: Addresses) {
+  const { radioAt } = dealer(t, ws, otherWs);
   const sql = postgres(url, { max: 2, onnotice: () => {} });
   t.teardown(() => sql.end());
   const sign: (claims: Claims) => string = createSigner({ key: SECRET, ...signing });
@@ -163,10 +180,9 @@ async function peopleOf(t: Test, { rest, ws, url }: Addresses) {
       patch: (path: string, body?: unknown) => must('PATCH', path, token, body),
       delete: (path: string) => must('DELETE', path, token),
       call: (method: string, path: string, body?: unknown) => call(method, path, token, body),
-      radio: () => connect(t, `${ws}/ws?token=${token}`),
+      radio: () => radioAt(null, token),
       /** A new socket that would go on with the session of that radio. */
-      resumes: ({ welcome }: Pick<Radio, 'welcome'>) =>
-        connect(t, `${ws}/ws?token=${token}&resume=${welcome?.resume_token}`),
+      resumes: ({ welcome }: Pick<Radio, 'welcome'>) => radioAt(welcome, token),
     };
   }
 
@@ -217,7 +233,7 @@ async function peopleOf(t: Test, { rest, ws, url }: Addresses) {
     promote: (username: string) =>
       runCommand(['admin', 'add', username, '--promote'], { ...settings, DATABASE_URL: url }, 'unused\n'),
     /** A radio of somebody who got his token elsewhere, at this node. */
-    radioOf: ({ token }: { token: string }) => connect(t, `${ws}/ws?token=${token}`),
+    radioOf: ({ token }: { token: string }) => radioAt(null, token),
     admin,
     talkgroupWith,
     talkgroups,

@@ -1,0 +1,128 @@
+// Keeps a stream for each talkgroup with receivers here: joins with the first one, leaves after the last.
+import { Answers } from './answers.js';
+import type { Shared } from './stage.js';
+import { Stream, type StreamServices } from './stream.js';
+
+/** A talkgroup without sessions is kept this long (ms) for one whose handshake waits. */
+const ARRIVAL_MS_MAX = 1000;
+
+export interface StreamsOptions<Talkgroup extends Shared> extends StreamServices<Talkgroup> {
+  /** Whether the bus is up. */
+  readonly isUp: () => boolean;
+  /** The relays that can be reached. */
+  readonly up: () => readonly number[];
+  /** Hears what the others say about the talkgroup. The answer ends it. */
+  readonly listen: (stream: Stream<Talkgroup>) => () => void;
+}
+
+interface Joined<Talkgroup extends Shared> {
+  readonly stream: Stream<Talkgroup>;
+  /** Ends the subscription. */
+  readonly stop: () => void;
+  /** It is not left before (monotonic ms). */
+  keptUntilMs: number;
+}
+
+export type Streams<Talkgroup extends Shared> = ReturnType<typeof createStreams<Talkgroup>>;
+
+export function createStreams<Talkgroup extends Shared>(options: StreamsOptions<Talkgroup>) {
+  const { stage, nowMs, ask, isUp, up, listen } = options;
+  const joined = new Map<number, Joined<Talkgroup>>();
+  /** Talkgroups where sessions came or went since the last tick, or are expected. */
+  const changing = new Set<Stream<Talkgroup>>();
+  const answers = new Answers(ask);
+
+  function join(talkgroup: Talkgroup): Joined<Talkgroup> {
+    const stream = new Stream(options, talkgroup);
+    const one = { stream, stop: listen(stream), keptUntilMs: Number.NEGATIVE_INFINITY };
+    joined.set(talkgroup.number, one);
+    const relays = up();
+    for (const other of relays) ask(other, talkgroup.number);
+    if (isUp()) answers.asked(relays, talkgroup.number);
+    return one;
+  }
+
+  function leave({ stream, stop }: Joined<Talkgroup>): void {
+    const { number } = stream.talkgroup;
+    changing.delete(stream);
+    joined.delete(number);
+    answers.drop(number);
+    stream.close();
+    stop();
+  }
+
+  /** undefined: no session here gets its events. */
+  function of(talkgroup: Talkgroup): Stream<Talkgroup> | undefined {
+    const stream = joined.get(talkgroup.number)?.stream;
+    return stream?.talkgroup === talkgroup ? stream : undefined;
+  }
+
+  /** The stream of the talkgroup. The last member may have left memory, and another one come: that is another object. */
+  function joinedTo(talkgroup: Talkgroup): Joined<Talkgroup> {
+    const known = joined.get(talkgroup.number);
+    if (known?.stream.talkgroup === talkgroup) return known;
+    if (known !== undefined) leave(known);
+    return join(talkgroup);
+  }
+
+  return {
+    of,
+    /** undefined: the talkgroup with this number has no receivers here. */
+    at: (number: number): Stream<Talkgroup> | undefined => joined.get(number)?.stream,
+    numbers: (): Iterable<number> => joined.keys(),
+
+    /** Sessions are about to come. Resolves when the other relays have said what they have. null: they have already. */
+    expect(talkgroups: readonly Talkgroup[]): Promise<void> | null {
+      if (!isUp() || up().length === 0) return null;
+      const at = nowMs();
+      for (const talkgroup of talkgroups) {
+        if (of(talkgroup) !== undefined) continue;
+        const one = joinedTo(talkgroup);
+        one.keptUntilMs = at + ARRIVAL_MS_MAX;
+        changing.add(one.stream);
+      }
+      return answers.ready(talkgroups.map(({ number }) => number));
+    },
+
+    /** The relay has said what it has of this talkgroup. */
+    answered: (relay: number, number: number) => answers.answered(relay, number),
+
+    came(talkgroup: Talkgroup): void {
+      changing.add(joinedTo(talkgroup).stream.moved());
+    },
+
+    went(talkgroup: Talkgroup): void {
+      const stream = of(talkgroup);
+      if (stream !== undefined) changing.add(stream.moved());
+    },
+
+    /** The relay is down, or has ended. */
+    drop(relay: number): void {
+      answers.forget(relay);
+      for (const { stream } of joined.values()) stream.drop(relay);
+    },
+
+    /** Tells the others how many sessions there are now, and asks about bursts that have been silent for too long. */
+    tick(at: number): void {
+      for (const stream of [...changing]) {
+        const one = joinedTo(stream.talkgroup);
+        if (stage.online(stream.talkgroup) > 0) stream.tellCount();
+        else if (at >= one.keptUntilMs) leave(one);
+        else continue;
+        changing.delete(stream);
+      }
+      for (const { stream } of joined.values()) if (stream.isShared) stream.watch(at);
+    },
+
+    figures() {
+      let shared = 0;
+      for (const { stream } of joined.values()) if (stream.isShared) shared++;
+      return { talkgroups: joined.size, shared };
+    },
+
+    close(): void {
+      answers.close();
+      for (const one of [...joined.values()]) leave(one);
+    },
+  };
+}

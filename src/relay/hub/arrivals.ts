@@ -1,0 +1,74 @@
+// Lets a handshake wait for the other relays, so that WELCOME is right about talkers elsewhere.
+import type { UserId } from '../../ids.js';
+import type { Close } from '../../protocol/closes.js';
+import type { LiveSession, User } from '../members/members.js';
+
+export interface ArrivalsOptions {
+  /** Resolves when the other relays have said what they have of the user's talkgroups. null: nothing to wait for. */
+  readonly ready: (user: User) => Promise<void> | null;
+  /** Removes a user without a session from memory. */
+  readonly drop: (user: UserId) => void;
+  /** Handshakes that may wait. Beyond them WELCOME does not wait. */
+  readonly waitingMax: number;
+  readonly log: { error(fields: object, message: string): void };
+}
+
+/** The user a read has just shown, and when the token was issued (Unix seconds). */
+export interface Arriving {
+  readonly user: User;
+  readonly issuedAt: number;
+}
+
+/** What becomes of a handshake that waited: a change of rights meanwhile may close it. */
+type Done = (refused: Close | null) => void;
+
+export function createArrivals({ ready, drop, waitingMax, log }: ArrivalsOptions) {
+  let waiting = 0;
+
+  return {
+    /** Calls `done` exactly once, and at once when there is nothing to wait for. The user stays in memory until then. */
+    arrive({ user, issuedAt }: Arriving, done: Done): void {
+      const answers = waiting < waitingMax ? ready(user) : null;
+      if (answers === null) return done(null);
+      waiting++;
+      const place = placeOf(user, issuedAt, drop);
+      void answers.then(() => {
+        waiting--;
+        user.sessions.delete(place);
+        try {
+          done(place.refused());
+        } catch (error) {
+          log.error({ user: user.id, err: error }, 'admission failed');
+        }
+        drop(user.id);
+      });
+    },
+  };
+}
+
+/** Keeps the place of a session: changes of rights are applied to its user, and may end it. */
+function placeOf(user: User, issuedAt: number, drop: (user: UserId) => void) {
+  let refused: Close | null = null;
+  const nothing = () => {};
+  const place = {
+    number: 0,
+    user,
+    isLive: false,
+    issuedAt,
+    heardAtMs: 0,
+    hears: () => false,
+    withdrawn: nothing,
+    granted: nothing,
+    joined: nothing,
+    left: nothing,
+    missed: nothing,
+    close(close: Close): void {
+      refused ??= close;
+      user.sessions.delete(place);
+      drop(user.id);
+    },
+    refused: () => refused,
+  } satisfies LiveSession & { refused(): Close | null };
+  user.sessions.add(place);
+  return place;
+}

@@ -1,0 +1,134 @@
+// Three nodes and three nats-servers, one after the other killed or frozen while somebody talks on each node.
+import { setTimeout as delay } from 'node:timers/promises';
+import t from 'tap';
+import { eventually } from '../helpers/eventually.js';
+import { PLACES } from '../helpers/network/nats-cluster.js';
+import { unless } from '../helpers/programs.js';
+import { figure, threeNodes } from '../helpers/service/three-nodes.js';
+
+t.setTimeout(170_000);
+
+t.test('nodes and servers that die or freeze', { skip: unless('nats-server') }, async (t) => {
+  const three = await threeNodes(t);
+  const { nats, node, station, metric } = three;
+  const others = (at: number) => PLACES.filter((one) => one !== at);
+
+  t.test(
+    'a NATS server that is killed costs some frames, told as missed, and no change of reach',
+    async (t) => {
+      for (const server of PLACES) {
+        const sinceMs = performance.now();
+        await nats.kill(server);
+        await three.isWell();
+        figure(`server ${server} killed: longest gap ${three.longestGap(sinceMs)} ms`);
+        t.ok(three.longestGap(sinceMs) < 900, 'B9 with three times its bound');
+        await delay(2500); // what is told of it has come
+        three.judge(t, `server ${server} killed`);
+        for (const at of PLACES) t.equal(await metric(at, 'talkgroup_bus_up'), 1);
+        await nats.start(server);
+        await nats.isWhole();
+      }
+      t.strictSame(
+        PLACES.flatMap((at) => station(at).ear.reaches),
+        [],
+      );
+    },
+  );
+
+  t.test('a NATS server that freezes is left for another one', async (t) => {
+    await nats.pin();
+    await nats.release();
+    await three.isWell();
+    for (const server of PLACES) {
+      const frozenAtMs = performance.now();
+      nats.signal(server, 'SIGSTOP');
+      await eventually(() => {
+        if (PLACES.some((at) => nats.serverOf(at) === server)) throw new Error('still there');
+      });
+      const leftMs = performance.now() - frozenAtMs;
+      figure(`server ${server} frozen: left after ${Math.round(leftMs)} ms`);
+      await three.isWell();
+      t.ok(leftMs < 4500, 'left within three times 1.5 s');
+      nats.signal(server, 'SIGCONT');
+      await nats.isWhole();
+      await three.isWell();
+      three.judge(t, `server ${server} frozen`);
+    }
+  });
+
+  t.test('a node that freezes: its bursts end elsewhere, and begin again when it goes on', async (t) => {
+    for (const at of PLACES) {
+      const { session } = station(at).talker;
+      const frozenAtMs = performance.now();
+      node(at).signal('SIGSTOP');
+      const ended = await Promise.all(
+        others(at)
+          .map((other) =>
+            eventually(() => {
+              const last = station(other).ear.bursts.findLast((one) => one.session === session)?.end;
+              if (last?.code !== 'disconnected' || last.atMs < frozenAtMs) throw new Error('not ended');
+              return last.atMs - frozenAtMs;
+            }, 15_000),
+          )
+          .concat(),
+      );
+      figure(`node ${at} frozen: its bursts ended after ${ended.map(Math.round)} ms`);
+      t.ok(Math.max(...ended) < 4500);
+      for (const other of others(at)) t.equal(await metric(other, 'talkgroup_cluster_peers'), 1);
+      node(at).signal('SIGCONT');
+      const wellMs = await three.isWell();
+      figure(`node ${at} goes on: everybody is heard after ${Math.round(wellMs)} ms`);
+    }
+  });
+
+  t.test('a node that is killed: its bursts end elsewhere, and its radios come back', async (t) => {
+    for (const at of PLACES) {
+      const { session } = station(at).talker;
+      const killedAtMs = performance.now();
+      node(at).signal('SIGKILL');
+      await node(at).exit();
+      for (const other of others(at)) {
+        const end = await eventually(() => {
+          const last = station(other).ear.bursts.findLast((one) => one.session === session)?.end;
+          if (last === null || last === undefined) throw new Error('not ended');
+          return last;
+        }, 15_000);
+        if (end.atMs >= killedAtMs) {
+          t.equal(end.code, 'disconnected');
+          t.ok(end.atMs - killedAtMs < 4500, `after ${Math.round(end.atMs - killedAtMs)} ms`);
+        }
+        await eventually(() => {
+          if (station(other).ear.reaches.at(-1)?.reach !== 'partial') throw new Error('REACH did not come');
+        }, 15_000);
+      }
+      await three.restart(at);
+      const wellMs = await three.isWell();
+      figure(`node ${at} restarted: everybody is heard after ${Math.round(wellMs)} ms`);
+      three.judge(t, `node ${at} killed`);
+    }
+  });
+
+  t.test('without NATS each node goes on alone, and nothing old is heard when it is back', async (t) => {
+    const awayAtMs = performance.now();
+    for (const server of PLACES) await nats.kill(server);
+    for (const at of PLACES) {
+      await eventually(() => {
+        const last = station(at).ear.reaches.at(-1);
+        if (last?.reach !== 'alone' || last.atMs < awayAtMs) throw new Error('REACH did not come');
+      }, 15_000);
+      t.equal(await metric(at, 'talkgroup_bus_up'), 0);
+      const { ear, talker } = station(at);
+      const before = performance.now();
+      await eventually(() => {
+        if ((ear.lastOf.get(talker.session) ?? 0) < before) throw new Error('nothing heard');
+      });
+    }
+    const backAtMs = performance.now();
+    for (const server of PLACES) await nats.start(server);
+    await nats.isWhole();
+    await three.isWell();
+    figure(`NATS back: everybody is heard after ${Math.round(performance.now() - backAtMs)} ms`);
+    await delay(2500);
+    three.judge(t, 'NATS away');
+  });
+});
