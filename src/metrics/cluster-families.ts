@@ -34,7 +34,7 @@ export const clusterFamilies: readonly Family[] = [
   ),
   counter(
     'talkgroup_bus_dropped_total',
-    'Messages to other relays that were not sent: not connected, or too much to send',
+    'Messages to other relays that were not sent: not connected, too much to send, or rejected by the connection',
     shared(({ bus }) => by('reason', bus.dropped)),
     ['reason'],
   ),
@@ -54,9 +54,9 @@ export const clusterFamilies: readonly Family[] = [
   ),
   counter(
     'talkgroup_bus_ignored_total',
-    'Messages of other relays that were ignored: not readable, of a relay that does not hear this one, or overtaken by newer ones',
-    shared(({ counts: { unreadable, strange, overtaken } }) =>
-      by('reason', { unreadable, not_reached: strange, overtaken }),
+    'Messages of other relays that were ignored: not readable, of a relay of another database, of a relay that does not hear this one, or overtaken by newer ones',
+    shared(({ counts: { unreadable, otherDatabase, strange, overtaken } }) =>
+      by('reason', { unreadable, other_database: otherDatabase, not_reached: strange, overtaken }),
     ),
     ['reason'],
   ),
@@ -69,8 +69,45 @@ export const clusterFamilies: readonly Family[] = [
     shared(({ peers }) => peers),
   ),
   gauge(
+    'talkgroup_cluster_reach',
+    '1 for the reach that radios are sent (REACH), else 0. A lost node is missing for 60 s',
+    shared(({ reach }) => by('state', reach)),
+    ['state'],
+  ),
+  gauge(
     'talkgroup_cluster_talkgroups',
     'Talkgroups with receivers here and at other relays',
     shared(({ shared }) => shared),
+  ),
+  gauge(
+    'talkgroup_cluster_sessions',
+    'Sessions at other relays, counted in each talkgroup with receivers here',
+    shared(({ elsewhere }) => elsewhere),
+  ),
+  gauge(
+    'talkgroup_floor_homes',
+    'Talkgroups in `single` and `broadcast` with receivers here and at other relays, by the relay that decides their floor',
+    shared(({ homes }) => by('where', homes)),
+    ['where'],
+  ),
+  counter(
+    'talkgroup_floor_unanswered_total',
+    'Requests for the floor that no relay answered in time',
+    shared(({ floors }) => floors.unanswered),
+  ),
+  counter(
+    'talkgroup_floor_collisions_total',
+    'Grants and bursts that ended because two sessions had the floor, as after a split of the network',
+    shared(({ floors }) => floors.collisions),
+  ),
+  counter(
+    'talkgroup_floor_rebuilt_total',
+    'Times a relay made the floor of a talkgroup anew from what all relays know of it',
+    shared(({ floors }) => floors.rebuilt),
+  ),
+  counter(
+    'talkgroup_floor_held_total',
+    'Times a burst waited here for the end of the one before it',
+    shared(({ counts }) => counts.held),
   ),
 ];

@@ -15,12 +15,17 @@ const others: Readonly<Record<string, (values: readonly number[]) => number>> = 
   peers: (values) => Math.min(...values),
 };
 
+/** Of these states each thread has one, with the value 1. The value for all threads is the first one here that a thread has. */
+const states: Readonly<Record<string, readonly string[]>> = {
+  reach: ['alone', 'partial', 'whole'],
+};
+
 /** Figures of the same for all threads. */
 const constants: ReadonlySet<string> = new Set(['boundsMs']);
 
 /**
  * The figures of all threads as those of one relay. Each number is a sum, but for those above. What is true of all is
- * true. `own` is null: it is of one thread.
+ * true, and of a state the worst counts. `own` is null: it is of one thread.
  */
 export function addUp(relays: readonly RelayFigures[]): RelayFigures | null {
   const [first, ...more] = relays;
@@ -46,6 +51,11 @@ function joined(name: string, values: readonly Plain[]): Plain {
         values.map((list) => itemOf(list, at)),
       ),
     );
+  const order = states[name];
+  if (order !== undefined) {
+    const state = order.find((one) => values.some((value) => itemOf(value, one) === 1));
+    return Object.fromEntries(order.map((one) => [one, Number(one === state)]));
+  }
   const names = new Set(values.flatMap((value) => Object.keys(value ?? {})));
   return Object.fromEntries(
     [...names].map((key) => {

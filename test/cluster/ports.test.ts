@@ -6,9 +6,9 @@ import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promi
 import { MessageChannel, Worker } from 'node:worker_threads';
 import t, { type Test } from 'tap';
 import { talkgroupSubject } from '../../src/relay/cluster/bus.js';
-import { TURN_BYTES_MAX } from '../../src/relay/cluster/outbox.js';
-import { openPorts } from '../../src/relay/cluster/ports.js';
-import { UNREAD_BYTES_MAX, UNREAD_MS_MAX } from '../../src/relay/cluster/sibling.js';
+import { TURN_BYTES_MAX } from '../../src/relay/cluster/carriers/outbox.js';
+import { openPorts } from '../../src/relay/cluster/carriers/ports.js';
+import { UNREAD_BYTES_MAX, UNREAD_MS_MAX } from '../../src/relay/cluster/carriers/sibling.js';
 import { eventually } from '../helpers/eventually.js';
 import type { PortThreadData } from '../helpers/relay/port-thread.js';
 

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { newHistogram, observe } from '../../src/histogram.js';
 import { addUp, ownOf, sumOf } from '../../src/metrics/relays.js';
+import type { Reach } from '../../src/protocol/codes.js';
 import { newBusCounts } from '../../src/relay/cluster/bus.js';
 import { newClusterCounts } from '../../src/relay/cluster/counts.js';
 import { newCounts } from '../../src/relay/figures/counts.js';
@@ -16,7 +17,10 @@ function figures(next: () => number): RelayFigures {
     bus: newBusCounts(),
     counts: newClusterCounts(),
     delay: newHistogram(BOUNDS),
-    ...{ isUp: true, peers: 0, talkgroups: 0, shared: 0 },
+    reach: { whole: 0, partial: 0, alone: 0 },
+    homes: { here: 0, elsewhere: 0 },
+    floors: { unanswered: 0, collisions: 0, rebuilt: 0 },
+    ...{ isUp: true, peers: 0, talkgroups: 0, shared: 0, elsewhere: 0 },
   };
   const zeros: RelayFigures = {
     counts: newCounts(),
@@ -42,7 +46,9 @@ function leaves(value: unknown, path = ''): Map<string, number> {
 
 const notSums = ['.connections.max', '.pulse.lagMsMax', '.cluster.peers'];
 const isSum = (path: string) =>
-  !notSums.includes(path) && !path.includes('.boundsMs.') && !path.startsWith('.own');
+  !notSums.includes(path) &&
+  !['.boundsMs.', '.cluster.reach.'].some((name) => path.includes(name)) &&
+  !path.startsWith('.own');
 
 t.test('each number is the sum of those of the threads, whatever they are', async (t) => {
   fc.assert(
@@ -70,6 +76,20 @@ t.test('what is of the whole process, or of the worst thread, is no sum', async 
     cluster: { peers: 1, isUp: false, delay: { boundsMs: BOUNDS } },
     own: null,
   });
+});
+
+t.test('the reach is that of the thread that reaches least', async (t) => {
+  const reaching = (...reaches: readonly Reach[]) => {
+    const relays = reaches.map((reach) => {
+      const one = figures(() => 0);
+      const all = { whole: 0, partial: 0, alone: 0, [reach]: 1 };
+      return { ...one, cluster: one.cluster && { ...one.cluster, reach: all } };
+    });
+    return addUp(relays)?.cluster?.reach;
+  };
+  t.same(reaching('whole', 'whole'), { whole: 1, partial: 0, alone: 0 });
+  t.same(reaching('whole', 'partial'), { whole: 0, partial: 1, alone: 0 });
+  t.same(reaching('alone', 'partial', 'whole'), { whole: 0, partial: 0, alone: 1 });
 });
 
 t.test('a count that only one thread has is its own, and times add up by their buckets', async (t) => {

@@ -1,12 +1,35 @@
 // Declares what messages between relays carry, as schemas. A body that does not fit is counted, and ignored.
 import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { Emergency, Id, Int, Member, RunningTalker, U32 } from '../../protocol/bodies.js';
+import { Codec, Emergency, Id, Int, Member, RunningTalker, U32 } from '../../protocol/bodies.js';
 import { ends, floorModes } from '../../protocol/codes.js';
+import { PartBody, PlacedBody, TurnBody, VerdictsBody, WantBody } from './floor-bodies.js';
+
+// Every text and every list has a bound, because what another relay says reaches clients.
+/** UTF-16 units of a name or site: twice the characters that a name may have. */
+const Name = Type.String({ maxLength: 256 });
+/** Bytes of a codec as JSON, as for clients. What it has beside its known fields is passed on, as to clients of one relay. */
+const CODEC_BYTES_MAX = 256;
+const Format = Type.Refine(Type.Object(Codec.properties, { additionalProperties: true }), (codec) => {
+  try {
+    return Buffer.byteLength(JSON.stringify(codec)) <= CODEC_BYTES_MAX;
+  } catch {
+    return false; // expected: nested deeper than can be written again
+  }
+});
+const Session = Type.Object({ ...Member.properties, username: Name, site: Name });
+/** Relays of which a beacon tells: four times as many as a cluster has. */
+const HEARD_MAX = 256;
+/** Talkgroups in one message. The shortest entry in a piece of PIECE_BYTES_MAX has 31 bytes. */
+const TALKGROUPS_MAX = 10_000;
+/** Bursts of a talkgroup in one answer. */
+const BURSTS_MAX = 1000;
+/** Members in one page: five times as many as a client may ask for. */
+const MEMBERS_MAX = 1000;
 
 /** Whom a relay hears: id, the clock of the last beacon, and for how long (ms) that beacon has been there. */
 export type Beacon = Static<typeof Beacon>;
-const Beacon = Type.Object({ heard: Type.Array(Type.Tuple([U32, U32, U32])) });
+const Beacon = Type.Object({ heard: Type.Array(Type.Tuple([U32, U32, U32]), { maxItems: HEARD_MAX }) });
 
 /** Settings of a talkgroup, as the sender last learned them. */
 export type Settings = Static<typeof Settings>;
@@ -17,12 +40,34 @@ const Settings = Type.Object({
   max_talk_ms: Int,
 });
 
-/** A burst that began, or that is running. */
-export type Started = Static<typeof Started>;
-const Started = Type.Object({ ...RunningTalker.properties, settings: Type.Optional(Settings) });
-
 export type Ended = Static<typeof Ended>;
 const Ended = Type.Object({ session: U32, burst: U32, code: Type.Enum(ends), duration_ms: Int });
+
+/** Bursts of one talkgroup that a relay keeps for others which may have lost their last messages. The oldest is forgotten. */
+export const PAST_MAX = 64;
+/** The same, said once more. */
+export type Past = Static<typeof Past>;
+const Past = Type.Object({
+  ...Ended.properties,
+  frames: U32,
+  /** In `single` and `broadcast`. */
+  turn: Type.Optional(TurnBody),
+});
+
+/** A burst that began, or that is running. */
+export type Started = Static<typeof Started>;
+const Started = Type.Object({
+  ...RunningTalker.properties,
+  username: Name,
+  codec: Type.Optional(Format),
+  settings: Type.Optional(Settings),
+  /** The burst of the session before it, if that has ended lately. */
+  previous: Type.Optional(Past),
+  /** In `single` and `broadcast`. */
+  placed: Type.Optional(PlacedBody),
+  /** Its first frames, so many, were not meant for other relays: it began without the word of a home. */
+  alone: Type.Optional(U32),
+});
 
 /** `online` counts sessions of the sender. */
 const counted = {
@@ -46,7 +91,7 @@ export type Rostered = Static<typeof Rostered>;
 const Rostered = Type.Object({
   ...counted,
   changes: U32,
-  joined: Type.Optional(Type.Array(Member, { maxItems: ROSTER_MAX })),
+  joined: Type.Optional(Type.Array(Session, { maxItems: ROSTER_MAX })),
   left: Type.Optional(Type.Array(U32, { maxItems: ROSTER_MAX })),
 });
 
@@ -57,6 +102,7 @@ export const UNSAVED_MAX = 200;
 export type UnsavedEmergency = Static<typeof UnsavedEmergency>;
 const UnsavedEmergency = Type.Object({
   ...Emergency.properties,
+  username: Name,
   acknowledged_by: Type.Optional(Id),
   cleared_by: Type.Optional(Id),
 });
@@ -78,7 +124,7 @@ const Held = Type.Object({
 
 /** These talkgroups have receivers at the sender, which asks the same of the receiver. */
 export type Hold = Static<typeof Hold>;
-const Hold = Type.Object({ talkgroups: Type.Array(Held) });
+const Hold = Type.Object({ talkgroups: Type.Array(Held, { maxItems: TALKGROUPS_MAX }) });
 
 /** The answer: those with receivers here, with the running bursts of sessions here, and those without. */
 export type Here = Static<typeof Here>;
@@ -86,14 +132,17 @@ const Here = Type.Object({
   talkgroups: Type.Array(
     Type.Object({
       ...Held.properties,
-      bursts: Type.Array(Started),
+      bursts: Type.Array(Started, { maxItems: BURSTS_MAX }),
       /** false: more run than an answer has room for. */
       isWhole: Type.Boolean(),
       /** Not told by relays of earlier versions. */
       unsaved: Type.Optional(Emergencies),
+      /** Bursts that have ended lately. Not told by relays of earlier versions. */
+      ended: Type.Optional(Type.Array(Past, { maxItems: PAST_MAX })),
     }),
+    { maxItems: TALKGROUPS_MAX },
   ),
-  none: Type.Array(U32),
+  none: Type.Array(U32, { maxItems: TALKGROUPS_MAX }),
 });
 
 /** A page of members: of those that the receiver has, the first ones above `after`. */
@@ -102,7 +151,11 @@ const MembersAsked = Type.Object({ ask: U32, number: U32, after: U32, limit: U32
 
 /** The answer, in the order of their sessions. `more`: there are others above them. */
 export type MembersTold = Static<typeof MembersTold>;
-const MembersTold = Type.Object({ ask: U32, members: Type.Array(Member), more: Type.Boolean() });
+const MembersTold = Type.Object({
+  ask: U32,
+  members: Type.Array(Session, { maxItems: MEMBERS_MAX }),
+  more: Type.Boolean(),
+});
 
 const validators = {
   beacon: Compile(Beacon),
@@ -115,6 +168,9 @@ const validators = {
   here: Compile(Here),
   membersAsked: Compile(MembersAsked),
   membersTold: Compile(MembersTold),
+  part: Compile(PartBody),
+  verdicts: Compile(VerdictsBody),
+  want: Compile(WantBody),
 };
 
 interface Bodies {
@@ -128,9 +184,15 @@ interface Bodies {
   readonly here: Here;
   readonly membersAsked: MembersAsked;
   readonly membersTold: MembersTold;
+  readonly part: PartBody;
+  readonly verdicts: VerdictsBody;
+  readonly want: WantBody;
 }
 
-/** The body of a message of this kind, or null: it is none. Any bytes are read without a throw. */
+/**
+ * The body of a message of this kind, without fields that this version does not know, or null: it is none. Any bytes are
+ * read without a throw.
+ */
 export function readBody<Name extends keyof Bodies>(name: Name, bytes: Uint8Array): Bodies[Name] | null {
   let value: unknown;
   try {
@@ -138,7 +200,8 @@ export function readBody<Name extends keyof Bodies>(name: Name, bytes: Uint8Arra
   } catch {
     return null; // expected: bytes that are no JSON
   }
-  return validators[name].Check(value) ? (value as Bodies[Name]) : null; // as its validator has checked
+  const validator = validators[name];
+  return validator.Check(value) ? (validator.Clean(value) as Bodies[Name]) : null; // as its validator has checked
 }
 
 /** Bytes of JSON in one message: half of what the bus takes. */

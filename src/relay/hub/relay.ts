@@ -10,7 +10,7 @@ import { createEmergencies, type EmergencyWrites } from '../emergencies/emergenc
 import { type Counts, countClose, newCounts } from '../figures/counts.js';
 import type { Present, PulseFigures } from '../figures/present.js';
 import { createSampling, type Sampled } from '../figures/sampling.js';
-import { createLocalAuthority } from '../floor/authority.js';
+import { type Authority, createLocalAuthority, type LocalAuthorityOptions } from '../floor/authority.js';
 import { Bursts } from '../floor/bursts.js';
 import { createFloorControl } from '../floor/control.js';
 import { createOutcomes } from '../floor/outcomes.js';
@@ -31,6 +31,7 @@ import { snapshotOf } from '../session/snapshot.js';
 import { type Admission, type Claims, createAdmission, type Handshake, type Seat } from './admission.js';
 import { createArrivals } from './arrivals.js';
 import { drain, drainMsMax } from './drain.js';
+import { createFloors } from './floors.js';
 import { PULSE_MS, startPulse } from './pulse.js';
 import { createSessions, type Sessions } from './sessions.js';
 import { createSharing, type Joining, type SharingFigures } from './sharing.js';
@@ -57,6 +58,8 @@ export interface RelayOptions {
   readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void };
   /** Monotonic milliseconds. Tests hand it in. */
   readonly nowMs?: () => number;
+  /** Makes the one that decides who has the floor. */
+  readonly authorityOf?: ((options: LocalAuthorityOptions) => Authority) | undefined;
 }
 
 export interface Relay {
@@ -101,7 +104,8 @@ export interface RelayNumbers {
 const RECONNECT_AFTER_MS = 1000;
 
 export function createRelay(options: RelayOptions): Relay {
-  const { verifyToken, limits, log, nowMs = () => performance.now() } = options;
+  const { verifyToken, limits, log, authorityOf = createLocalAuthority } = options;
+  const { nowMs = () => performance.now() } = options;
   const churn = createChurn(nowMs);
   const fanout = createFanout(options.publisher, churn);
   const counts = newCounts();
@@ -136,27 +140,27 @@ export function createRelay(options: RelayOptions): Relay {
   });
   const holding = createHolding({ fanout, counts, nowMs, log });
   const bursts = new Bursts();
+  const onVerdicts = createOutcomes({
+    ...{ fanout, counts, bursts },
+    talkOf: sessions.talkOf,
+    discard: (talk: Talk) => holding.discard(talk.feed, talk),
+    answered: sessions.answered,
+    failLater: sessions.failLater,
+  });
+  const floors = createFloors({
+    ...{ authorityOf, limits, bursts, onVerdicts, fanout, nowMs, log },
+    counts: counts.floor,
+  });
   const floor = createFloorControl({
-    authority: createLocalAuthority({
-      counts: counts.floor,
-      limits,
-      bursts,
-      onVerdicts: createOutcomes({
-        fanout,
-        counts,
-        bursts,
-        talkOf: sessions.talkOf,
-        discard: (talk: Talk) => holding.discard(talk.feed, talk),
-        failLater: sessions.failLater,
-      }),
-    }),
+    authority: floors.authority,
+    onVerdicts,
     bursts,
     talkSilenceMs: limits.talkSilenceMs,
     log,
   });
   const presence = createPresence(fanout);
   const sharing = createSharing({
-    ...{ bursts, fanout, sampling, pings, holding, presence, fair, nowMs, log },
+    ...{ bursts, floors, fanout, sampling, pings, holding, presence, fair, nowMs, log },
     emergencies: () => emergencies,
     noticed: (notice) => void rights.notice(notice),
   });

@@ -3,7 +3,7 @@
 // A batch has records one behind the other: kind (u8), number of the subscription (u32), length (u32), bytes. Numbers are
 // those of the thread that subscribes, so that a frame needs no text to say what it is about.
 import type { MessagePort } from 'node:worker_threads';
-import type { Subject } from './bus.js';
+import type { Subject } from '../bus.js';
 import { TURN_BYTES_MAX } from './outbox.js';
 
 const kinds = { message: 1, subscribe: 2, unsubscribe: 3, ask: 4, answer: 5 } as const;

@@ -3,7 +3,7 @@
 // What a turn of the loop says to a thread is one buffer, handed over without a copy: a message of its own for each frame
 // would cost three times as much. A thread gets what it subscribes to, and nothing else.
 import type { MessagePort } from 'node:worker_threads';
-import { type Bus, type BusCounts, MESSAGE_BYTES_MAX, newBusCounts, type Subject } from './bus.js';
+import { type Bus, type BusCounts, MESSAGE_BYTES_MAX, newBusCounts, type Subject } from '../bus.js';
 import { type BatchReader, readBatch, Sibling } from './sibling.js';
 
 export interface PortsOptions {
