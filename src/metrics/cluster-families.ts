@@ -9,16 +9,20 @@ const shared =
   ({ relay }) =>
     relay?.cluster ? read(relay.cluster) : null;
 
+/** The same without NATS_URL, which only joins the threads of this node. */
+const joined = (read: (cluster: SharingFigures) => number): Numbers =>
+  shared((cluster) => (cluster.joinsNodes ? read(cluster) : null));
+
 export const clusterFamilies: readonly Family[] = [
   gauge(
     'talkgroup_bus_up',
     '1 while the node is connected to a NATS server',
-    shared(({ isUp }) => Number(isUp)),
+    joined(({ isUp }) => Number(isUp)),
   ),
   counter(
     'talkgroup_bus_connections_total',
     'Times the node connected to a NATS server',
-    shared(({ bus }) => bus.ups),
+    joined(({ bus }) => bus.ups),
   ),
   counter(
     'talkgroup_bus_messages_total',
@@ -62,6 +66,11 @@ export const clusterFamilies: readonly Family[] = [
   ),
   histogram('talkgroup_bus_delay_seconds', 'Time that messages of other relays took, sampled', ({ relay }) =>
     relay?.cluster ? [[{}, relay.cluster.delay]] : [],
+  ),
+  gauge(
+    'talkgroup_cluster_relays',
+    'Relays of this node that are connected with those of other nodes: 1, or the relay threads',
+    joined(({ relays }) => relays),
   ),
   gauge(
     'talkgroup_cluster_peers',

@@ -43,5 +43,7 @@ t.test(
     for (const radio of [talker, listener]) await radio.hears('TALKGROUP_LEFT');
     const { series } = await scrape(s.metrics);
     t.equal(series.get('talkgroup_bus_frames_total{direction="in"}'), 2);
+    t.equal(series.get('talkgroup_bus_up'), 1);
+    t.equal(series.get('talkgroup_cluster_relays'), 2);
   },
 );

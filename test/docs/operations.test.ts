@@ -180,7 +180,23 @@ tests:
       - { series: 'talkgroup_cluster_reach{instance="c", job="talkgroup-radio", state="whole"}', values: '1 0 1x18' }
       - { series: 'talkgroup_cluster_reach{instance="d", job="talkgroup-radio", state="whole"}', values: '1 0 0x18' }
       - { series: 'talkgroup_cluster_reach{instance="e", job="talkgroup-radio", state="whole"}', values: '1x20' }
+      - { series: 'talkgroup_cluster_relays{instance="c", job="talkgroup-radio"}', values: '1x20' }
+      - { series: 'talkgroup_cluster_relays{instance="d", job="talkgroup-radio"}', values: '1x20' }
+      - { series: 'talkgroup_cluster_relays{instance="e", job="talkgroup-radio"}', values: '1x20' }
       - { series: 'talkgroup_cluster_peers{instance="f", job="of-two"}', values: '0x20' }
+      - { series: 'talkgroup_cluster_relays{instance="f", job="of-two"}', values: '1x20' }
+      # h and i have two relay threads each, and h has lost one thread of i.
+      - { series: 'talkgroup_cluster_peers{instance="h", job="of-threads"}', values: '2x20' }
+      - { series: 'talkgroup_cluster_relays{instance="h", job="of-threads"}', values: '2x20' }
+      - { series: 'talkgroup_cluster_reach{instance="h", job="of-threads", state="whole"}', values: '1x20' }
+      - { series: 'talkgroup_cluster_peers{instance="i", job="of-threads"}', values: '3x20' }
+      - { series: 'talkgroup_cluster_relays{instance="i", job="of-threads"}', values: '2x20' }
+      - { series: 'talkgroup_cluster_reach{instance="i", job="of-threads", state="whole"}', values: '1x20' }
+      # Without NATS the two threads of j reach each other, and no other node.
+      - { series: 'talkgroup_cluster_peers{instance="j", job="of-ports"}', values: '1x20' }
+      - { series: 'talkgroup_cluster_reach{instance="j", job="of-ports", state="whole"}', values: '1x20' }
+      - { series: 'talkgroup_cluster_peers{instance="k", job="of-ports"}', values: '1x20' }
+      - { series: 'talkgroup_cluster_reach{instance="k", job="of-ports", state="whole"}', values: '1x20' }
       - { series: 'talkgroup_cluster_reach{instance="f", job="of-two", state="whole"}', values: '1 1 1 1 1 1 1 1 0x12' }
     alert_rule_test:
       - eval_time: 8m
@@ -190,6 +206,8 @@ tests:
             exp_annotations: { summary: 'c does not reach all other nodes: its radios hear only a part of the service' }
           - exp_labels: { severity: critical, instance: d, job: talkgroup-radio }
             exp_annotations: { summary: 'd does not reach all other nodes: its radios hear only a part of the service' }
+          - exp_labels: { severity: critical, instance: h, job: of-threads }
+            exp_annotations: { summary: 'h does not reach all other nodes: its radios hear only a part of the service' }
       - eval_time: 10m
         alertname: RadioNodesSplit
         exp_alerts:
@@ -197,6 +215,8 @@ tests:
             exp_annotations: { summary: 'c does not reach all other nodes: its radios hear only a part of the service' }
           - exp_labels: { severity: critical, instance: d, job: talkgroup-radio }
             exp_annotations: { summary: 'd does not reach all other nodes: its radios hear only a part of the service' }
+          - exp_labels: { severity: critical, instance: h, job: of-threads }
+            exp_annotations: { summary: 'h does not reach all other nodes: its radios hear only a part of the service' }
           - exp_labels: { severity: critical, instance: f, job: of-two }
             exp_annotations: { summary: 'f does not reach all other nodes: its radios hear only a part of the service' }
       - eval_time: 10m

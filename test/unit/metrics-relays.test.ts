@@ -20,7 +20,7 @@ function figures(next: () => number): RelayFigures {
     reach: { whole: 0, partial: 0, alone: 0 },
     homes: { here: 0, elsewhere: 0 },
     floors: { unanswered: 0, collisions: 0, rebuilt: 0 },
-    ...{ isUp: true, peers: 0, talkgroups: 0, shared: 0, elsewhere: 0 },
+    ...{ isUp: true, joinsNodes: true, relays: 1, peers: 0, talkgroups: 0, shared: 0, elsewhere: 0 },
   };
   const zeros: RelayFigures = {
     counts: newCounts(),

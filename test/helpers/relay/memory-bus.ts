@@ -97,6 +97,7 @@ export function createMemoryNetwork() {
         get isUp() {
           return own.isUp;
         },
+        joinsNodes: true,
         onChange(listener) {
           changed = listener;
         },

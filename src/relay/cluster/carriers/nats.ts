@@ -263,6 +263,7 @@ export function openNats(options: NatsOptions): NatsBus {
     get isUp() {
       return isUp;
     },
+    joinsNodes: true,
     onChange(listener) {
       changed = listener;
     },

@@ -146,6 +146,7 @@ export function openPorts({ ports, log }: PortsOptions): Bus {
     get isUp() {
       return !isClosed;
     },
+    joinsNodes: false,
     onChange(listener) {
       changed = listener;
     },
