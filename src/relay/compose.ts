@@ -42,6 +42,8 @@ interface RelayHere extends RelaySide {
 /** One of several relay threads. The main thread listens to the database for all of them. */
 export interface ThreadPlace {
   readonly isFirst: boolean;
+  /** In each line of its log, in labels of metrics, and in the name of its connection to NATS. */
+  readonly name: string;
   /** Relay threads of the process. */
   readonly threads: number;
   /** One to each other relay thread. None with NATS_URL, over which they talk then. */
@@ -188,7 +190,7 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
       urls,
       credentials,
       prefix: `${config.NATS_PREFIX}.1`, // the version of what the relays say to each other
-      name: `talkgroup-radio ${hostname()} ${process.pid}`,
+      name: ['talkgroup-radio', hostname(), process.pid, ...(place === null ? [] : [place.name])].join(' '),
       log,
     });
     bus = opened;

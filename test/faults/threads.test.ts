@@ -53,6 +53,9 @@ async function crewOf(s: ServiceProcess): Promise<Crew> {
   return { number, id, first: [ann, abe], other: [bob, bea] };
 }
 
+/** The relay threads named by lines of the log. */
+const threadsIn = (output: string) => [...new Set(output.match(/(?<="thread":")[^"]+/g))].sort();
+
 for (const threads of ['1', '2']) {
   t.test(
     `a fault in one of ${threads} relay threads ends the process with code 1, and every radio is told`,
@@ -64,8 +67,10 @@ for (const threads of ['1', '2']) {
       fail();
       for (const radio of radios) t.same(await radio.closes(), RESTART);
       t.equal(await s.exit(), 1);
-      t.match(s.output(), 'ended: a fault of one thread');
+      const of = threads === '1' ? '' : 'thread relay-2: ';
+      t.match(s.output(), `ended: ${of}a fault of one thread`);
       t.match(s.output(), 'relay-faults.ts', 'logged with its stack');
+      t.strictSame(threadsIn(s.output()), threads === '1' ? [] : ['relay-1', 'relay-2'], 'in the log');
     },
   );
 

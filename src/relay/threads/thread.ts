@@ -12,7 +12,7 @@ import { BEAT_MS, type FromThread, sharedNowMs, type ThreadData, type ToThread }
 const RESERVED = 1;
 
 const { config, handshakes, url, tokenKeys, place } = workerData as ThreadData;
-const log = createLog(config.LOG_LEVEL);
+const log = createLog(config.LOG_LEVEL, place === null ? {} : { thread: place.name });
 const connections = relayConnections(place?.threads ?? 1);
 const database = openDatabase({ url, connections, reserved: RESERVED, log });
 const relay = composeRelay({
@@ -87,8 +87,9 @@ port.on('message', (message: ToThread) => {
   }
 });
 
-/** Anything can be thrown. A plain error can be sent to the main thread, with its stack. */
+/** Anything can be thrown. A plain error can be sent to the main thread, with its stack. Of several threads it names this. */
 function asError(thrown: unknown): Error {
-  if (!(thrown instanceof Error)) return new Error(String(thrown));
-  return Object.assign(new Error(thrown.message), { stack: thrown.stack });
+  const of = place === null ? '' : `thread ${place.name}: `;
+  if (!(thrown instanceof Error)) return new Error(of + String(thrown));
+  return Object.assign(new Error(of + thrown.message), { stack: thrown.stack });
 }

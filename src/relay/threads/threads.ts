@@ -47,8 +47,12 @@ function startSharing(
 ): RelaySide {
   checkSharing(process.platform);
   const { config, url } = data;
-  const threads = placesOf(config.RELAY_THREADS, config.NATS_URL === undefined).map((place, index) =>
-    startRelayThread({ data: { ...data, place }, name: `relay-${index + 1}`, onDeath }),
+  const threads = placesOf(config.RELAY_THREADS, config.NATS_URL === undefined).map((place) =>
+    startRelayThread({
+      data: { ...data, place },
+      name: place.name,
+      onDeath,
+    }),
   );
   let guard: PortGuard | null = null;
   let notices: NoticeListener | null = null;
@@ -111,7 +115,11 @@ function placesOf(threads: number, withPorts: boolean): ThreadPlace[] {
         own.push(port1);
         others.push(port2);
       }
-  return ports.map((own, index) => ({ isFirst: index === 0, threads, ports: own, openOfAll }));
+  return ports.map((own, index) => ({
+    isFirst: index === 0,
+    name: `relay-${index + 1}`,
+    ...{ threads, ports: own, openOfAll },
+  }));
 }
 
 /** From worst to best. */
