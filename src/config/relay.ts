@@ -179,10 +179,11 @@ export const sessionSettings = {
     level: 'expert',
     unit: 'threads',
     minimum: 0,
-    maximum: 1,
+    maximum: 16,
     default: 1,
     description: 'Threads of the relay beside the main thread.',
-    notes: 'At 0 the relay shares the main thread with REST, and REST requests delay audio.',
+    notes:
+      'Each uses one core at most. More than one needs Linux. At 0 the relay shares the main thread with REST, and REST requests delay audio.',
   }),
 };
 

@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
 import { compose } from '../../src/compose.js';
+import { readConfig } from '../../src/config/config.js';
 import { ourAccount } from '../../src/db/embedded/account.js';
 import { tryLock } from '../../src/db/embedded/lock.js';
 import { NewerDatabaseError } from '../../src/db/migrate.js';
@@ -19,7 +20,6 @@ import { ConfigError } from '../../src/errors.js';
 import { createLog } from '../../src/log.js';
 import { freshDatabase } from '../helpers/database/cluster.js';
 import { eventually } from '../helpers/eventually.js';
-import { readWithThreads } from '../helpers/service/relay-threads.js';
 import { connect, service } from '../helpers/service/service.js';
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
@@ -35,7 +35,7 @@ const settings = {
 
 /** Built, not started: `environment` says what differs from a service that would start. */
 async function build(t: Test, environment: Record<string, string>, log = createLog('silent')) {
-  const config = readWithThreads({ ...settings, ...environment });
+  const config = readConfig({ ...settings, ...environment });
   const running = await compose(config, log, (error) => t.fail(error.message));
   t.teardown(() => running.close());
   return running;

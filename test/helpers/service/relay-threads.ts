@@ -1,29 +1,5 @@
-// Services with several relay threads, which the settings do not allow yet.
-import { type Config, readConfig } from '../../../src/config/config.js';
+// Radios on a relay thread that the test chooses.
 import type { Person, Radio } from './service.js';
-
-export const RELAY_THREADS_MAX = 16;
-
-type Environment = Readonly<Record<string, string>>;
-
-const isAllowed = ({ RELAY_THREADS = '1' }: Environment) => Number(RELAY_THREADS) <= 1;
-
-/** As the service reads them, with any RELAY_THREADS. */
-export function readWithThreads(environment: Environment): Config {
-  if (isAllowed(environment)) return readConfig(environment);
-  return {
-    ...readConfig({ ...environment, RELAY_THREADS: '1' }),
-    RELAY_THREADS: Number(environment.RELAY_THREADS),
-  };
-}
-
-const PRELOAD = `--import=${new URL('./more-threads.js', import.meta.url).href}`;
-
-/** The environment of a process that takes any RELAY_THREADS. */
-export function withThreads(environment: Environment): Environment {
-  if (isAllowed(environment)) return environment;
-  return { ...environment, NODE_OPTIONS: `${PRELOAD} ${environment.NODE_OPTIONS ?? ''}` };
-}
 
 /** A relay takes session numbers in blocks of this many, one block after the other. */
 const BLOCK = 1024;

@@ -11,6 +11,7 @@ import type { Test } from 'tap';
 import { WebSocket } from 'ws';
 import { type Claims, type Role, signing } from '../../../src/auth/tokens.js';
 import { type ComposeOptions, compose } from '../../../src/compose.js';
+import { readConfig } from '../../../src/config/config.js';
 import type { UserId } from '../../../src/ids.js';
 import { createLog } from '../../../src/log.js';
 import { decodeFrames } from '../../../src/protocol/bundle.js';
@@ -20,7 +21,6 @@ import { callJson } from '../http/call-json.js';
 import { messageIn } from '../relay/heard-message.js';
 import { authorityOfTests } from '../relay/late-authority.js';
 import { startMain } from './main-process.js';
-import { readWithThreads, withThreads } from './relay-threads.js';
 import { type DealtNode, dealer, joiningOf, reached } from './two-nodes.js';
 
 export const SECRET = 'a test secret of more than thirty-two bytes';
@@ -59,7 +59,7 @@ export async function service(
   const url = environment.DATABASE_URL ?? (await migratedDatabase(t));
   const joining = await joiningOf(environment);
   const start = async () => {
-    const config = readWithThreads({
+    const config = readConfig({
       ...{ ...settings, RELAY_THREADS: '0', ...joining, ...environment },
       DATABASE_URL: url,
     });
@@ -110,7 +110,7 @@ export async function serviceProcess(
   const { DATA_DIR } = environment;
   const given = environment.DATABASE_URL ?? (DATA_DIR === undefined ? await freshDatabase(t) : '');
   const env = { ...settings, ADMIN_PASSWORD, ...environment, DATABASE_URL: given };
-  const { pid, output, address, signal, exited } = await startMain(t, withThreads(env), within);
+  const { pid, output, address, signal, exited } = await startMain(t, env, within);
   const [rest, ws] = [address('REST'), address('WebSocket').replace(/\/ws$/, '')];
   // Its files as it sees them itself: its folder may be of its own mount.
   const root = process.platform === 'linux' ? `/proc/${pid}/root` : '';
