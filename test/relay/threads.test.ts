@@ -1,35 +1,14 @@
 // Several relay threads behind one port. Linux chooses the thread of a connection, and radios notice nothing of it.
 import assert from 'node:assert/strict';
 import t, { type Test } from 'tap';
-import { eventually } from '../helpers/eventually.js';
 import { scrape } from '../helpers/http/exposition.js';
-import { radioOn, threadOf, twoThreads } from '../helpers/service/relay-threads.js';
+import { areOnline, crewOverThreads, radioOn, threadOf } from '../helpers/service/relay-threads.js';
 import { type Radio, type Service, service } from '../helpers/service/service.js';
 
 const shared = (t: Test, environment: Record<string, string> = {}) =>
   service(t, { RELAY_THREADS: '2', RESUME_MS: '0', ...environment });
 
-/** The number online as the radio is told. */
-async function online(radio: Radio, id: string): Promise<number> {
-  const { talkgroups } = await radio.asks({ type: 'SUBSCRIBE', talkgroup_ids: [id] });
-  return (talkgroups as { online: number }[])[0]?.online ?? 0;
-}
-
-const areOnline = (radio: Radio, id: string, count: number) =>
-  eventually(async () => assert.equal(await online(radio, id), count));
-
-/** A talkgroup with two radios on each of the two threads: ann and abe on one, bob and bea on the other. */
-async function crewOf(s: Service, name: string) {
-  const [one, other] = await twoThreads(await s.person(`${name}-scout`));
-  const people = await Promise.all(['ann', 'abe', 'bob', 'bea'].map((each) => s.person(`${name}-${each}`)));
-  const group = await s.talkgroup(name, ...people);
-  const [ann, abe, bob, bea] = await Promise.all(
-    people.map((person, index) => radioOn(index < 2 ? one : other, person)),
-  );
-  assert.ok(ann && abe && bob && bea);
-  for (const radio of [ann, bob]) await areOnline(radio, group.id, 4);
-  return { group, people, ann, abe, bob, bea };
-}
+const crewOf = (s: Service, name: string) => crewOverThreads(s, { name });
 
 const wordsOf = (radio: Radio) =>
   radio.arrivals.flatMap((one) =>

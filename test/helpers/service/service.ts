@@ -22,6 +22,7 @@ import { messageIn } from '../relay/heard-message.js';
 import { authorityOfTests } from '../relay/late-authority.js';
 import { startMain } from './main-process.js';
 import { type DealtNode, dealer, joiningOf, reached } from './two-nodes.js';
+import { sharingOf, threadDealer } from './two-threads.js';
 
 export const SECRET = 'a test secret of more than thirty-two bytes';
 
@@ -58,9 +59,10 @@ export async function service(
 ) {
   const url = environment.DATABASE_URL ?? (await migratedDatabase(t));
   const joining = await joiningOf(environment);
+  const sharing = sharingOf(environment);
   const start = async () => {
     const config = readConfig({
-      ...{ ...settings, RELAY_THREADS: '0', ...joining, ...environment },
+      ...{ ...settings, RELAY_THREADS: '0', ...joining, ...environment, ...sharing },
       DATABASE_URL: url,
     });
     const log = createLog(config.LOG_LEVEL);
@@ -83,7 +85,7 @@ export async function service(
   const other = joining === null ? null : await start();
   const addresses = { rest: `http://127.0.0.1:${port}`, ws, url: around ?? url };
   const nodes = other === null ? [] : [running, other];
-  const s = await peopleOf(t, { ...addresses, nodes });
+  const s = await peopleOf(t, { ...addresses, nodes, metricsOfThreads: sharing && metrics });
   await reached(nodes);
   // Made by the start it would cost 50 ms of bcrypt; those whose subject that is name a password.
   if (environment.ADMIN_PASSWORD === undefined)
@@ -147,12 +149,15 @@ interface Addresses {
   readonly ws: string;
   /** Both nodes where there are two, to which the radios connect by turns. */
   readonly nodes?: readonly DealtNode[];
+  /** Of the metrics of a service with two threads, to which the radios connect by turns. */
+  readonly metricsOfThreads?: string | null;
   /** Of the database. */
   readonly url: string;
 }
 
-async function peopleOf(t: Test, { rest, ws, nodes = [], url }: Addresses) {
-  const { radioAt } = dealer(t, ws, nodes);
+async function peopleOf(t: Test, { rest, ws, nodes = [], metricsOfThreads: metrics = null, url }: Addresses) {
+  const scout = async () => (await person(`scout-${randomUUID()}`)).token;
+  const { radioAt } = metrics === null ? dealer(t, ws, nodes) : threadDealer(t, { ws, metrics, scout });
   const sql = postgres(url, { max: 2, onnotice: () => {} });
   t.teardown(() => sql.end());
   const sign: (claims: Claims) => string = createSigner({ key: SECRET, ...signing });

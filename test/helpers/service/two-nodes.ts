@@ -25,7 +25,7 @@ export interface DealtNode {
   readonly metrics: string;
 }
 
-async function metric({ metrics }: DealtNode, name: string): Promise<number> {
+export async function metric({ metrics }: Pick<DealtNode, 'metrics'>, name: string): Promise<number> {
   const text = await (await fetch(metrics)).text();
   return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
 }
@@ -43,16 +43,8 @@ export function dealer(t: Test, ws: string, nodes: readonly DealtNode[]) {
   const dealt = new Set<Radio>();
   let count = 0;
 
-  /** Radios of this node in each talkgroup, by what they were told. */
-  function receiversAt(node: DealtNode): Map<number, number> {
-    const receivers = new Map<number, number>();
-    for (const radio of dealt) {
-      if (radio.socket.readyState !== radio.socket.OPEN) dealt.delete(radio);
-      else if (homes.get(radio.session) === node.ws)
-        for (const number of joinedBy(radio)) receivers.set(number, (receivers.get(number) ?? 0) + 1);
-    }
-    return receivers;
-  }
+  const receiversAt = (node: DealtNode) =>
+    receiversOf(dealt, ({ session }) => homes.get(session) === node.ws);
 
   /** Resolves when this node knows the radios of the other one that are in talkgroups of both, and no others. */
   const knows = (node: DealtNode, other: DealtNode) =>
@@ -83,6 +75,17 @@ export function dealer(t: Test, ws: string, nodes: readonly DealtNode[]) {
       return radio;
     },
   };
+}
+
+/** How many of these radios are in each talkgroup, by what they were told. Drops radios that have no socket any more. */
+export function receiversOf(radios: Set<Radio>, isThere: (radio: Radio) => boolean): Map<number, number> {
+  const receivers = new Map<number, number>();
+  for (const radio of radios) {
+    if (radio.socket.readyState !== radio.socket.OPEN) radios.delete(radio);
+    else if (isThere(radio))
+      for (const number of joinedBy(radio)) receivers.set(number, (receivers.get(number) ?? 0) + 1);
+  }
+  return receivers;
 }
 
 /** Numbers of the talkgroups that the relay told the radio it is in. */
