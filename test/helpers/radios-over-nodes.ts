@@ -50,6 +50,7 @@ export const ON_ONE_NODE: Readonly<Record<string, string>> = {
   subscribe: 'TALKGROUP_JOINED does not wait for other nodes, and the talker would be missing in it',
   'talk-late': LATE_ANSWERS,
   terminal: 'it has one radio',
+  threads: 'it has two relay threads, which are no nodes',
   wire: NOT_DEALT,
 };
 
