@@ -1,5 +1,6 @@
 // PRESENCE over relays on one bus: who came and left elsewhere, with the number online that belongs to it.
 import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import t, { type Test } from 'tap';
 import { talkgroupSubject } from '../../src/relay/cluster/bus.js';
 import { kinds } from '../../src/relay/cluster/header.js';
@@ -7,6 +8,8 @@ import { eventually } from '../helpers/eventually.js';
 import { randomOf } from '../helpers/random.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
 import { type RelayOn, reached, relayOn, sharing, talkgroupIdOf } from '../helpers/relay/relays.js';
+
+t.setTimeout(60_000);
 
 const GROUP = talkgroupIdOf(1);
 type Radio = Awaited<ReturnType<RelayOn['radio']>>;
@@ -160,9 +163,9 @@ t.test(
     for (const radio of radios) await watches(radio);
     const clients = radios.map(client);
     const others: Radio[] = [];
-    const run = async (ms: number, act: () => Promise<void>) => {
+    const run = async (ms: number, act: () => Promise<void>, isOver = () => false) => {
       const endMs = performance.now() + ms;
-      while (performance.now() < endMs) {
+      while (performance.now() < endMs && !isOver()) {
         await act();
         for (const { step } of clients) step();
         await delay(20);
@@ -181,8 +184,14 @@ t.test(
     network.lose(() => random() < 0.1);
     await run(4000, change);
     network.lose(() => false);
-    await run(7000, async () => {});
     const there = [...radios, ...others].map(({ session }) => session.number).sort();
+    const hasAll = ({ known }: ReturnType<typeof client>) => isDeepStrictEqual([...known].sort(), there);
+    // 8 s until the relays are right, then MEMBERS, which may be asked for every 2 s.
+    await run(
+      15_000,
+      async () => {},
+      () => clients.every(hasAll),
+    );
     for (const { known } of clients) t.strictSame([...known].sort(), there);
   },
 );

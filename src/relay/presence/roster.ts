@@ -25,19 +25,25 @@ export class Roster {
   private isFull = false;
   /** Sessions of other relays came or left since the last announcement. */
   private isRecounted = false;
+  /** A page of the members was sent since the last announcement: whoever has it must hear of each change behind it. */
+  private isListed = false;
 
-  /** A session came. One that left and came back within the period is no change, unless it is different now. */
+  /**
+   * A session came. One that left and came back within the period is no change, unless it is different now, or a page
+   * may have gone without it.
+   */
   joined(now: Member): void {
     const before = this.changes.get(now.session)?.before ?? null;
-    if (before !== null && before !== 'unknown' && isSame(before, now)) this.changes.delete(now.session);
+    const isBack = before !== null && before !== 'unknown' && isSame(before, now);
+    if (isBack && !this.isListed) this.changes.delete(now.session);
     else this.keep(now.session, { before, now });
   }
 
-  /** A session that had joined left. `was` is how it was announced. */
+  /** A session that had joined left. `was` is how it was announced. A page may have it that came within the period. */
   left(was: Member): void {
     const change = this.changes.get(was.session);
     if (change === undefined) this.keep(was.session, { before: was, now: null });
-    else if (change.before === null) this.changes.delete(was.session);
+    else if (change.before === null && !this.isListed) this.changes.delete(was.session);
     else this.keep(was.session, { before: change.before, now: null });
   }
 
@@ -55,6 +61,11 @@ export class Roster {
     this.changes.clear();
   }
 
+  /** A page of the members is sent. */
+  listed(): void {
+    this.isListed = true;
+  }
+
   /** Sessions of other relays came or left: the announcement names nobody, and clients ask for the members. */
   recounted(): void {
     this.isRecounted = true;
@@ -64,6 +75,7 @@ export class Roster {
   flush(online: number): Announcement | null {
     const isRecounted = this.isRecounted;
     this.isRecounted = false;
+    this.isListed = false;
     if (this.isFull || isRecounted) {
       this.isFull = false;
       this.changes.clear();

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { eventually } from '../eventually.js';
+import { metric } from '../http/exposition.js';
 import { startNatsServer } from '../network/nats-server.js';
 import { connect, type Radio } from './service.js';
 
@@ -25,16 +26,11 @@ export interface DealtNode {
   readonly metrics: string;
 }
 
-export async function metric({ metrics }: Pick<DealtNode, 'metrics'>, name: string): Promise<number> {
-  const text = await (await fetch(metrics)).text();
-  return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
-}
-
 /** Resolves when each of the nodes reaches the other. */
 export const reached = (nodes: readonly DealtNode[]) =>
   eventually(async () => {
     for (const node of nodes)
-      if ((await metric(node, 'talkgroup_cluster_peers')) !== 1) throw new Error('not reached');
+      if ((await metric(node.metrics, 'talkgroup_cluster_peers')) !== 1) throw new Error('not reached');
   });
 
 /** Every second radio is one of the second node. A session that is resumed is resumed where it lives. */
@@ -52,8 +48,8 @@ export function dealer(t: Test, ws: string, nodes: readonly DealtNode[]) {
       const here = receiversAt(node);
       const shared = [...receiversAt(other)].filter(([number]) => here.has(number));
       const sessions = shared.reduce((sum, [, count]) => sum + count, 0);
-      const found = await metric(node, 'talkgroup_cluster_talkgroups');
-      const counted = await metric(node, 'talkgroup_cluster_sessions');
+      const found = await metric(node.metrics, 'talkgroup_cluster_talkgroups');
+      const counted = await metric(node.metrics, 'talkgroup_cluster_sessions');
       // Not more either: radios that left other talkgroups would hide one that is missing.
       if (found !== shared.length || counted !== sessions)
         throw new Error(

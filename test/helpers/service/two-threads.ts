@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import root, { type Test } from 'tap';
 import { eventually } from '../eventually.js';
+import { metric } from '../http/exposition.js';
 import { threadOf } from './relay-threads.js';
 import { connect, type Radio } from './service.js';
-import { metric, receiversOf } from './two-nodes.js';
+import { receiversOf } from './two-nodes.js';
 
 const isAsked = process.env.RADIOS_OVER === 'threads';
 /** A radio was on each thread of a service. */
@@ -96,8 +97,8 @@ export function threadDealer(t: Test, { ws, metrics, scout }: Dealing) {
       const shared = [...(here ?? [])].filter(([number]) => there?.has(number));
       const sessions = shared.reduce((sum, [number, count]) => sum + count + (there?.get(number) ?? 0), 0);
       // Of both threads together.
-      assert.equal(await metric({ metrics }, 'talkgroup_cluster_talkgroups'), 2 * shared.length);
-      assert.equal(await metric({ metrics }, 'talkgroup_cluster_sessions'), sessions);
+      assert.equal(await metric(metrics, 'talkgroup_cluster_talkgroups'), 2 * shared.length);
+      assert.equal(await metric(metrics, 'talkgroup_cluster_sessions'), sessions);
     });
 
   return {
