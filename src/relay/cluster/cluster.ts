@@ -67,6 +67,8 @@ export interface Cluster<Talkgroup extends Shared> {
     after: number,
     limit: number,
   ): Promise<readonly MembersTold[]> | null;
+  /** Asks one relay what it has of the talkgroup: it may have no receivers any more, and its word for that may be lost. */
+  ask(talkgroup: Talkgroup, relay: number): void;
   /** Says something about a floor to one relay. */
   tellFloor<Name extends 'part' | 'verdicts' | 'want'>(
     relay: number,
@@ -268,6 +270,7 @@ export function createCluster<Talkgroup extends Shared>(
         ? null
         : questions.members(relays, { number: talkgroup.number, after, limit });
     },
+    ask: ({ number }, other) => questions.ask(other, number),
     tellFloor: (other, name, body) => say(relaySubject(other), kinds[name], bodyOf(body)),
     play: () => streams.play(nowMs()),
     figures: () => ({

@@ -42,7 +42,7 @@ export class Other<Talkgroup extends Shared> {
   /** It has told its running bursts once. */
   private isKnown = false;
   /** Its running bursts in `open`. */
-  private readonly bursts: HeardBursts<Talkgroup>;
+  readonly bursts: HeardBursts<Talkgroup>;
   /** Its emergencies that are not stored. */
   readonly emergencies: Listed<Talkgroup>;
 
@@ -142,7 +142,7 @@ export class Other<Talkgroup extends Shared> {
     // Else the one of us has not read the new mode.
     const isOurMode = isTurned === (talkgroup.floorMode !== 'open');
     if (!isOurMode || talker.talkgroup_id !== talkgroup.id) return;
-    if (this.bursts.has(talker.session, talker.burst)) return;
+    if (!isTurned && this.bursts.has(talker.session, talker.burst)) return;
     // The end of the one before was lost.
     if (previous !== undefined) this.finish(previous, nowMs);
     // When it began after the last answer, that message was lost with the frames since.
@@ -253,7 +253,11 @@ export class Other<Talkgroup extends Shared> {
     if (isUnlisted || isSilent || this.missingSeq > 0 || this.emergencies.isOverdue(nowMs)) this.ask(nowMs);
   }
 
-  /** Whatever runs there from now on, it was not lost: it was not meant for this relay. */
+  /** The floor mode changed. Whatever runs there from now on, it was not lost: it was not meant for this relay. */
+  changed(): void {
+    this.isKnown = false;
+  }
+
   endAll(code: EndCode): void {
     this.isKnown = false;
     this.bursts.endAll(code);

@@ -33,6 +33,8 @@ export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
   private turn: Turn | null = null;
   /** Frames of it that the others did not hear, because no home had placed it. */
   private alone = 0;
+  /** The others have heard of it in `open`, and no home has placed it since. */
+  private isOfOpen = false;
 
   /** The numbers of its messages follow `lastSeq`. */
   constructor(
@@ -60,9 +62,11 @@ export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
     this.turn = this.isOpen ? NO_TURN : null;
     this.alone = 0;
     const [running] = stage.running(this.talkgroup);
+    this.isOfOpen = false;
     if (this.isOpen || running === undefined) return;
     const { session: sender, burst, frames } = running;
-    this.starting({ sender, burst, frames }, nowMs());
+    this.place({ sender, burst, frames }, nowMs());
+    this.isOfOpen = this.turn === null;
   }
 
   say(kind: Kind, index: number, body: Uint8Array, turn?: Turn): void {
@@ -72,6 +76,12 @@ export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
 
   starting(burst: OwnBurst, nowMs: number): void {
     if (this.isOpen) return;
+    this.turns.endKept();
+    this.place(burst, nowMs);
+  }
+
+  private place(burst: OwnBurst, nowMs: number): void {
+    this.isOfOpen = false;
     this.turn = this.placedOf(burst.sender)?.turn ?? null;
     this.alone = 0;
     this.turns.ownStarted(burst, this.turn, nowMs);
@@ -97,15 +107,17 @@ export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
     if (burst === undefined) return;
     if (this.turn === null) this.alone = burst.frames;
     this.turn = turn;
+    this.isOfOpen = false;
+    this.turns.endKept();
     this.turns.ownRenewed(turn, nowMs);
     this.started(burst);
   }
 
   ended({ sender, burst, frames }: OwnBurst, code: EndCode, durationMs: number): void {
-    const { turn } = this;
+    const turn = this.turn ?? (this.isOfOpen ? NO_TURN : null);
     if (turn === null) return;
     const body = { session: sender, burst, code, duration_ms: Math.round(durationMs) };
-    const placed = this.isOpen ? {} : { turn };
+    const placed = turn.count === 0 ? {} : { turn };
     this.past.add({ ...body, frames, ...placed }, this.services.nowMs());
     this.say(kinds.ended, frames, bodyOf(body), turn);
   }
@@ -113,12 +125,13 @@ export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
   over(nowMs: number): void {
     if (this.isOpen) return;
     this.turn = null;
+    this.isOfOpen = false;
     this.turns.ownEnded(nowMs);
   }
 
   /** The running bursts that others are to hear. */
   get running(): readonly Draft<Started>[] {
-    if (this.turn === null) return [];
+    if (this.turn === null && !this.isOfOpen) return [];
     return this.services.stage.running(this.talkgroup).map((burst) => this.bodyOf(burst));
   }
 

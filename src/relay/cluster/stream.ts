@@ -3,6 +3,8 @@ import type { EndCode } from '../../protocol/codes.js';
 import type { Draft } from '../../protocol/server-messages.js';
 import { bodyOf, type Here, type Hold, NO_BODY, type Rostered, type UnsavedEmergency } from './bodies.js';
 import { type Header, kinds } from './header.js';
+import { keptOf } from './heard-bursts.js';
+import { Unsaved } from './listed.js';
 import { Other } from './other.js';
 import { Outgoing, type OutgoingServices } from './outgoing.js';
 import type { Shared } from './stage.js';
@@ -11,9 +13,6 @@ import { Turns } from './turns/turns.js';
 
 /** Bursts in one answer: 350 KiB with names and codecs of the greatest length. */
 const BURSTS_MAX = 500;
-
-/** Time (ms) between two lists of the emergencies that are not stored here. */
-const UNSAVED_MS = 500;
 
 /** What the streams of one relay share. */
 export interface StreamServices<Talkgroup extends Shared> extends OutgoingServices<Talkgroup> {
@@ -33,9 +32,7 @@ export class Stream<Talkgroup extends Shared> {
   /** What the others were told last: sessions online here, and whether one of them watches. */
   private onlineTold = 0;
   private watchesTold = false;
-  /** The others know of emergencies that were not stored here, and when they last were told (monotonic ms). */
-  private hasUnsaved = false;
-  private unsavedAtMs = Number.NEGATIVE_INFINITY;
+  private readonly unsaved: Unsaved;
   private readonly others = new Map<number, Other<Talkgroup>>();
   readonly turns: Turns<Talkgroup>;
   /** What this relay says. */
@@ -51,10 +48,15 @@ export class Stream<Talkgroup extends Shared> {
     this.talkgroup = talkgroup;
     const { relay, stage, counts } = services;
     this.home = relay;
-    this.turns = new Turns({ relay, talkgroup, stage, counts, home: () => this.home });
+    const kept = keptOf(this.others);
+    this.turns = new Turns({ relay, talkgroup, stage, counts, home: () => this.home, kept });
     this.wasOpen = this.isOpen;
     this.out = new Outgoing(services, talkgroup, this.turns, lastSeq);
     talkgroup.feed.turns = this.out;
+    this.unsaved = new Unsaved(
+      () => stage.emergencies.unsaved(talkgroup),
+      (body) => this.out.say(kinds.emergencies, 0, body),
+    );
   }
 
   private get isOpen(): boolean {
@@ -105,19 +107,7 @@ export class Stream<Talkgroup extends Shared> {
   /** Tells the others at once of a change that is not stored here yet. */
   tellEmergency(told: UnsavedEmergency): void {
     if (!this.isShared) return; // one that comes later asks
-    this.hasUnsaved = true;
-    this.out.say(kinds.emergencies, 0, bodyOf({ emergencies: [told], isWhole: false }));
-  }
-
-  /** Every UNSAVED_MS while one is not stored, and once more when all are. */
-  private tellUnsaved(nowMs: number): void {
-    if (nowMs - this.unsavedAtMs < UNSAVED_MS) return;
-    const unsaved = this.services.stage.emergencies.unsaved(this.talkgroup);
-    const hasUnsaved = unsaved.emergencies.length > 0;
-    if (!hasUnsaved && !this.hasUnsaved) return;
-    this.hasUnsaved = hasUnsaved;
-    this.unsavedAtMs = nowMs;
-    this.out.say(kinds.emergencies, 0, bodyOf(unsaved));
+    this.unsaved.tell(told);
   }
 
   /** The relays with receivers of the talkgroup. */
@@ -137,17 +127,14 @@ export class Stream<Talkgroup extends Shared> {
 
   /** The same with the bursts that run here, and the emergencies that are not stored here. */
   get here(): Draft<Here['talkgroups'][number]> {
-    const { talkgroup, held } = this;
-    const { stage } = this.services;
+    const { held } = this;
     const bursts = this.out.running;
     const isWhole = bursts.length <= BURSTS_MAX;
-    const unsaved = stage.emergencies.unsaved(talkgroup);
-    this.hasUnsaved ||= unsaved.emergencies.length > 0;
     return {
       ...held,
       bursts: bursts.slice(0, BURSTS_MAX),
       isWhole,
-      unsaved,
+      unsaved: this.unsaved.now,
       ended: this.out.past.without(bursts),
     };
   }
@@ -242,7 +229,7 @@ export class Stream<Talkgroup extends Shared> {
   /** Tells what is due. Asks about bursts that have been silent for too long, and what was not heard. */
   watch(nowMs: number): void {
     this.out.past.expire(nowMs);
-    this.tellUnsaved(nowMs);
+    this.unsaved.repeat(nowMs);
     for (const other of this.others.values()) other.watch(nowMs);
     const silent = this.turns.silent(nowMs);
     if (silent !== null) this.services.ask(silent, this.talkgroup.number);
@@ -261,17 +248,30 @@ export class Stream<Talkgroup extends Shared> {
     }
   }
 
+  /** Its settings have changed. The others are told before they hear what follows from it. */
+  tellSettings(): void {
+    if (this.isShared) this.out.say(kinds.count, 0, bodyOf(this.held));
+  }
+
   /**
-   * Its settings have changed, and the others are told. Between `open` and another floor mode the bursts of other relays end
-   * here: those that go on begin again.
+   * Its settings have changed. Between `open` and another floor mode the bursts of other relays
+   * stay until their relays say whether they go on.
    */
   changed(): void {
-    if (this.isShared) this.out.say(kinds.count, 0, bodyOf(this.held));
     if (this.isOpen === this.wasOpen) return;
     this.wasOpen = this.isOpen;
-    this.endAll('mode');
+    if (this.isOpen) this.open();
+    for (const other of this.others.values()) other.changed();
     this.out.begin();
     this.connect();
+  }
+
+  /** What plays goes on. What is held back begins when its relay says that it runs. */
+  private open(): void {
+    const nowMs = this.services.nowMs();
+    const on = this.turns.release();
+    for (const relay of this.others.keys()) this.turns.gone(relay, 'mode', nowMs);
+    if (on !== null) this.others.get(on.relay)?.bursts.adopt(on.session, on.heard, nowMs);
   }
 
   /** The hot path asks the feed whether any relay elsewhere hears the talkgroup. */

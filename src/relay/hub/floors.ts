@@ -95,6 +95,7 @@ export function createFloors(options: FloorsOptions) {
       sendVerdicts: ({ number }, to, { settings, v, verdicts }) =>
         cluster().tellFloor(to, 'verdicts', { number, settings, v, verdicts: [...verdicts] }),
       want: ({ number }, to, settings) => cluster().tellFloor(to, 'want', { number, settings }),
+      doubt: (talkgroup, home) => cluster().ask(talkgroup, home),
       renewed: (talkgroup, session, placed, at) =>
         cluster().streamOf(talkgroup)?.out.renewed(session, placed, at),
       rebuilt() {

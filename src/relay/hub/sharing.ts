@@ -194,6 +194,7 @@ export function createSharing(options: SharingOptions) {
       const all: RightsChanges = {
         ...effects,
         changed(talkgroup) {
+          cluster?.streamOf(talkgroup)?.tellSettings();
           effects.changed(talkgroup);
           cluster?.changed(talkgroup);
         },

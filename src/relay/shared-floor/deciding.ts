@@ -82,9 +82,16 @@ function note(
       home.placed = { turn, after, afterCode: home.endCode };
     }
     if (state.isOwn(session)) continue;
+    if (outcome.kind === 'granted') noteAsk(state, home, session);
     if (outcome.kind === 'denied') home.refuse(session, { is: 'denied', code: outcome.code });
     if (outcome.kind === 'revoked') home.refuse(session, { is: 'revoked', code: outcome.code });
   }
+}
+
+/** A grant to a session of another relay answers the question of its last part. */
+function noteAsk(state: SharedState, home: HomeSide, session: number): void {
+  const ask = home.claimOf(session)?.ask;
+  if (ask !== undefined) state.asked.set(session, ask);
 }
 
 /** The last turn with which a burst began, as far as this relay knows. */
@@ -160,7 +167,10 @@ export function takePart(
   }
   // No verdict leaves before the whole part is taken: a claim that follows in it may change everything.
   home.quietly(() => {
-    if (home.isStrange(claims, state.floor)) makeAnew(state, home, nowMs);
+    for (const { session } of claims.filter((claim) => !isHolding(claim) && isOfEarlier(state, claim)))
+      decide(state, { kind: 'release', session, code: 'released' }, nowMs);
+    const isStrange = claims.some((claim) => isHolding(claim) && isOfEarlier(state, claim));
+    if (isStrange || home.isStrange(claims, state.floor)) makeAnew(state, home, nowMs);
     else if (before?.v !== part.v)
       for (const event of partDiff(before?.claims ?? [], claims))
         if (applies(state, home, event)) decide(state, event, nowMs);
@@ -170,6 +180,18 @@ export function takePart(
   tellOthers(state, nowMs);
   // A part that is repeated was not answered, or the answer was lost.
   answer(state, home, from, before?.v === part.v, nowMs);
+}
+
+const isHolding = ({ state }: PartClaim) => state === 'has' || state === 'talks';
+
+/**
+ * The floor is that of an earlier question of the session, or of an earlier burst: what became of it was lost. A burst
+ * without a turn began in `open`, or without the word of a home.
+ */
+function isOfEarlier(state: SharedState, claim: PartClaim): boolean {
+  const { session, ask, turn } = claim;
+  if (holderOf(state.floor, session) === undefined) return false;
+  return state.asked.get(session) !== ask || (isHolding(claim) && turn === null);
 }
 
 /** A talker whose grant is gone does not ask for another one by that. */
@@ -214,6 +236,8 @@ function make(state: SharedState, home: HomeSide, nowMs: number): void {
     else outcomes.push({ kind: 'denied', session: claim.session, code });
   }
   if (built.kept !== null) turnAnew(state, home, built.kept.session);
+  if (built.kept !== null && home.isForeign(built.kept.session))
+    state.asked.set(built.kept.session, built.kept.ask);
   take(state, { floor: built.floor, outcomes }, { event: { kind: 'tick' } }, nowMs);
   const [holder] = state.floor.holders;
   if (holder !== undefined && holder.claim.session === built.kept?.session)
@@ -227,7 +251,7 @@ function make(state: SharedState, home: HomeSide, nowMs: number): void {
   const served = serveQueue(state.floor, nowMs, services.limits);
   for (const place of placesToTell([], served.floor.waiting)) {
     const known = state.places.get(place.session);
-    if (state.isOwn(place.session) && (known?.position !== place.position || known.size !== place.size))
+    if (state.isOwn(place.session) && known?.position !== place.position)
       state.tell([{ kind: 'queued', ...place }], nowMs);
   }
   if (served.floor !== state.floor) take(state, served, { event: { kind: 'tick' } }, nowMs);

@@ -2,7 +2,7 @@
 import type { EndCode } from '../../protocol/codes.js';
 import { compareTurns, NO_TURN, type Turn } from '../../protocol/turn.js';
 import type { ClaimEvent } from '../floor/authority.js';
-import { holderOf } from '../floor/state.js';
+import { type FloorEvent, holderOf } from '../floor/state.js';
 import type { Talkgroup } from '../members/members.js';
 import {
   decide,
@@ -73,7 +73,7 @@ export class SharedFloor {
   }
 
   /** A claim keeps the number of the question with which it began. */
-  private decideOwn(event: ClaimEvent, nowMs: number): void {
+  private decideOwn(event: FloorEvent, nowMs: number): void {
     const { state } = this;
     if (event.kind !== 'request' && event.kind !== 'frame') return decide(state, event, nowMs);
     const { session } = event.claim;
@@ -152,16 +152,10 @@ export class SharedFloor {
   /** Keeps what the sessions of this relay have. */
   private letGo(): void {
     const { state } = this;
-    const { home, floor, isOwn } = state;
+    const { home } = state;
     if (home === null) return;
     this.given = home.lastGiven;
-    state.floor = {
-      ...floor,
-      holders: floor.holders.filter(({ claim }) => isOwn(claim.session)),
-      waiting: floor.waiting.filter(({ session }) => isOwn(session)),
-    };
-    for (const session of [...state.turns.keys()])
-      if (holderOf(state.floor, session) === undefined) state.turns.delete(session);
+    state.forgetOthers();
     state.home = null;
   }
 
@@ -189,7 +183,10 @@ export class SharedFloor {
     const asks = claimsOf(state.floor, state.asks.values(), state, state.isOwn);
     state.asks.clear();
     decide(state, event, nowMs);
-    for (const claim of asks) if (claim.state === 'asks') decide(state, eventOf(claim), nowMs);
+    for (const claim of asks.filter((one) => one.state === 'asks')) {
+      state.asked.set(claim.session, claim.ask);
+      this.decideOwn(eventOf(claim), nowMs);
+    }
   }
 
   /** One relay decides from now on. Of the bursts of this relay the oldest one goes on until it has. */
@@ -251,7 +248,8 @@ export class SharedFloor {
     this.look(nowMs);
     const { state } = this;
     const { home } = state;
-    if (home === null || !home.shares(from)) return;
+    if (home === null && this.homeSeen !== null) this.services.link.doubt(state.talkgroup, this.homeSeen);
+    if (!home?.shares(from)) return;
     takePart(state, home, from, { part, claims: part.claims.map((claim) => withAges(claim, nowMs)) }, nowMs);
     this.given = home.lastGiven;
   }

@@ -3,7 +3,7 @@ import type { EndCode } from '../../protocol/codes.js';
 import { laterTurn, NO_TURN, type Turn } from '../../protocol/turn.js';
 import { type Floor, holderOf } from '../floor/state.js';
 import type { Placed, PlayedTalk } from './link.js';
-import type { Part, PartClaim, PartVerdict } from './parts.js';
+import { type Part, type PartClaim, type PartVerdict, talkingClaim } from './parts.js';
 
 /** A new home waits for the parts of the others for this time (ms). */
 export const PARTS_MS = 100;
@@ -46,7 +46,7 @@ export class HomeSide {
   /** The last turn given. */
   private given: Turn;
   /** Turns from here on were given since the floor was last made anew. */
-  private since: Turn = NO_TURN;
+  private since = NO_TURN;
   /** How the last burst ended. */
   endCode: EndCode = 'released';
   /** Of the last grant. */
@@ -54,7 +54,6 @@ export class HomeSide {
   private quiet = 0;
   /** false: the parts of the others are not here yet. */
   isGathered = false;
-
   constructor(relay: number, given: Turn, nowMs: number) {
     this.relay = relay;
     this.given = given;
@@ -146,6 +145,7 @@ export class HomeSide {
     }
     this.parts.delete(relay);
     this.sent.delete(relay);
+    this.since = this.given; // what it has may go on there
     return sessions;
   }
 
@@ -169,6 +169,12 @@ export class HomeSide {
   refuse(session: number, verdict: Pick<Refused, 'is' | 'code'>): void {
     const claim = this.claimOf(session);
     if (claim !== undefined) this.refused.set(session, { ...verdict, session, ask: claim.ask } as Refused);
+  }
+
+  /** A question that was denied may have become a grant: its relay granted it to a user in an emergency. */
+  private isRefused({ session, ask, isAlone }: PartClaim): boolean {
+    const refused = this.refused.get(session);
+    return refused?.ask === ask && !(isAlone && refused.is === 'denied');
   }
 
   /** Turns of the talkgroup that the others have told of, and those given here. */
@@ -214,11 +220,11 @@ export class HomeSide {
   get lastGiven(): Turn {
     return this.given;
   }
-
   /** The part has a claim which this home knows nothing of: the floor must be made anew. */
   isStrange(claims: readonly PartClaim[], floor: Floor): boolean {
-    return claims.some(({ session, ask, state, turn }) => {
-      if (state === 'asks' || this.refused.get(session)?.ask === ask) return false;
+    return claims.some((claim) => {
+      const { session, state, turn } = claim;
+      if (state === 'asks' || this.isRefused(claim)) return false;
       if (holderOf(floor, session) !== undefined) return false;
       if (state === 'waits') return !floor.waiting.some((one) => one.session === session);
       return turn === null || turn.home !== this.relay || turn.count <= this.since.count;
@@ -231,13 +237,13 @@ export class HomeSide {
    */
   claims(floor: Floor, turns: ReadonlyMap<number, Turn | null>, played: PlayedTalk | null): PartClaim[] {
     const told = [...this.parts.values()].flatMap(({ claims }) => claims);
-    const claims = told.filter(({ session, ask }) => this.refused.get(session)?.ask !== ask);
+    const claims = told.filter((claim) => !this.isRefused(claim));
     const known = claims.map((claim): PartClaim => {
       const holder = holderOf(floor, claim.session);
       if (holder === undefined || claim.state === 'has' || claim.state === 'talks') return claim;
       const { talkMsMax, grantedAtMs } = holder;
       const turn = turns.get(claim.session) ?? null;
-      return { ...claim, state: 'has', turn, talkMsMax, grantedMs: grantedAtMs };
+      return { ...claim, state: 'has', hasPlace: false, turn, talkMsMax, grantedMs: grantedAtMs };
     });
     const isMissing = played !== null && this.others.has(played.relay) && !this.parts.has(played.relay);
     return isMissing ? [...known, this.unheard(played)] : known;
@@ -245,12 +251,7 @@ export class HomeSide {
 
   /** Counts as told, so that its relay's first part takes it away when it has ended. */
   private unheard({ relay, claim, turn, startedAtMs }: PlayedTalk): PartClaim {
-    const talk: PartClaim = {
-      ...{ ...claim, state: 'talks', ask: 0, isFirstFrame: false, queue: false, turn, isAlone: false },
-      hasPlace: false,
-      ...{ talkMsMax: 0, askedMs: null, grantedMs: startedAtMs, toldAgainMs: null, startedMs: startedAtMs },
-      lostMs: null,
-    };
+    const talk = talkingClaim(claim, turn, startedAtMs);
     this.parts.set(relay, { v: 0, claims: [talk], top: turn, atMs: startedAtMs });
     this.relayOf.set(claim.session, relay);
     return talk;

@@ -4,7 +4,7 @@ import type { RevokeCode } from '../../protocol/codes.js';
 import { compareTurns } from '../../protocol/turn.js';
 import type { Verdict } from '../floor/authority.js';
 import { priorityOf } from '../floor/claim.js';
-import { type Holder, holderOf, type Outcome, takenFrom, waitingOf } from '../floor/state.js';
+import { endOf, type Holder, holderOf, type Outcome, takenFrom, waitingOf } from '../floor/state.js';
 import { UNPLACED, without } from './own-claims.js';
 import type { PartVerdict } from './parts.js';
 import type { SharedState } from './state.js';
@@ -48,11 +48,18 @@ function refused(state: SharedState, verdict: Of<'denied' | 'revoked'>, nowMs: n
   state.floor = without(before, session);
   const outcomes: Outcome[] =
     holder !== undefined
-      ? takenFrom(holder, verdict.is === 'revoked' ? codeFor(holder, verdict.code) : 'collision')
+      ? endedBy(holder, verdict)
       : [{ kind: 'denied', session, code: verdict.is === 'denied' ? verdict.code : 'busy' }];
   state.count(before, { kind: 'tick' }, outcomes, nowMs);
   state.carry(before, outcomes, UNPLACED, nowMs);
   return true;
+}
+
+function endedBy(holder: Holder, verdict: Of<'denied' | 'revoked'>): Outcome[] {
+  const code = verdict.is === 'revoked' ? codeFor(holder, verdict.code) : 'collision';
+  // The home gave up waiting for the talker's return: it measures the same time.
+  if (code === 'collision' && holder.lostAtMs !== null) return endOf(holder, 'disconnected');
+  return takenFrom(holder, code);
 }
 
 /** The first frame came while the home took the grant for unused. */
@@ -64,9 +71,9 @@ function queued(state: SharedState, { session, ask, position, size }: Of<'queued
   const place = waitingOf(state.floor, session);
   if (one === undefined) {
     if (place === undefined || state.asked.get(session) !== ask) return false;
-    const known = state.places.get(session);
-    if (known?.position === position && known.size === size) return false;
-    if (place.lostAtMs === null) state.tell([{ kind: 'queued', session, position, size }], nowMs);
+    const isMoved = state.places.get(session)?.position !== position;
+    state.places.set(session, { position, size });
+    if (isMoved && place.lostAtMs === null) state.tell([{ kind: 'queued', session, position, size }], nowMs);
     return false;
   }
   if (one.ask !== ask) return false;

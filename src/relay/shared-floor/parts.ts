@@ -139,6 +139,12 @@ function waitingClaim({ sinceMs, lostAtMs, ...claim }: Waiting, ask: number): Pa
   return { ...NOTHING, ...claim, ask, state: 'waits', queue: true, askedMs: sinceMs, lostMs: lostAtMs };
 }
 
+/** A burst of another relay of which no part told yet. */
+export const talkingClaim = (claim: Claim, turn: Turn, startedAtMs: number): PartClaim => ({
+  ...{ ...NOTHING, ...claim, state: 'talks', ask: 0, turn },
+  ...{ grantedMs: startedAtMs, startedMs: startedAtMs },
+});
+
 const askingClaim = ({ claim, ask, isFirstFrame, queue, askedAtMs }: Ask, hasPlace: boolean): PartClaim => ({
   ...NOTHING,
   ...claim,

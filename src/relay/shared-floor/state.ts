@@ -39,6 +39,7 @@ export class SharedState implements Known {
   home: HomeSide | null = null;
   /** Questions of sessions of this relay that wait for the home. */
   readonly asks = new Map<number, Ask>();
+  /** At the home also the questions with which other relays' sessions got the floor. */
   readonly asked = new Map<number, number>();
   readonly turns = new Map<number, Turn | null>();
   /** Of grants of sessions of this relay: how the home placed them. */
@@ -140,8 +141,8 @@ export class SharedState implements Known {
         batch.push({ kind: 'denied', session, code: 'busy', isFirstFrame: hasStarted });
       } else batch.push(outcome.kind === 'denied' ? { ...outcome, isFirstFrame } : outcome);
     }
-    const gone = leaving(before, after).filter(this.isOwn);
-    for (const session of gone) {
+    const gone = leaving(before, after);
+    for (const session of gone.filter(this.isOwn)) {
       this.drop(session);
       batch.push({ kind: 'gone', session });
     }
@@ -162,6 +163,19 @@ export class SharedState implements Known {
 
   forget(session: number): void {
     for (const known of [this.asked, this.turns, this.places, this.placed, this.alone]) known.delete(session);
+  }
+
+  /** This relay is not the home any more: it keeps what its own sessions have. */
+  forgetOthers(): void {
+    const { floor, isOwn } = this;
+    this.floor = {
+      ...floor,
+      holders: floor.holders.filter(({ claim }) => isOwn(claim.session)),
+      waiting: floor.waiting.filter(({ session }) => isOwn(session)),
+    };
+    for (const session of [...this.turns.keys()])
+      if (!holderOf(this.floor, session)) this.turns.delete(session);
+    for (const session of [...this.asked.keys()]) if (!this.isOwn(session)) this.asked.delete(session);
   }
 
   /** Lets a grant begin when nothing earlier plays any more. true: it may begin now. */

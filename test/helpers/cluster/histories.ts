@@ -244,6 +244,8 @@ function play(seed: number, fault: Fault | null, trace?: Trace): Played {
   for (const session of sessions()) session.back();
   judge.changedAtMs = schedule.now();
   schedule.run(schedule.now() + CALM_MS);
+  // The floor may change hands at the very moment.
+  if (judge.endsWith() !== null) schedule.run(schedule.now() + 300);
   judge.checkEnd();
   for (let round = 0; round < 16; round++) {
     for (const session of sessions()) session.release();

@@ -4,6 +4,7 @@
 // before the end of the one that it follows is held back for a moment, because the two come from different relays.
 import type { EndCode } from '../../../protocol/codes.js';
 import { compareTurns, laterTurn, NO_TURN, type Turn } from '../../../protocol/turn.js';
+import { Cut, PastFrames } from './cut.js';
 import { type Held, heldBack, type On } from './held-back.js';
 import {
   type BurstName,
@@ -21,10 +22,6 @@ export const ORDER_MS = 100;
 export const MERGE_MS = 500;
 /** Frames of a burst that is held back: more than are spoken within MERGE_MS. Of more than these the oldest are missed. */
 const FRAMES_HELD_MAX = 32;
-/** Frames of a burst that ended here come on for this time (ms): here it ended wrongly. */
-const PAST_MS = 150;
-/** Time (ms) between two complaints about it. */
-const FENCED_MS = 250;
 
 export class Order<B extends BurstName> {
   private readonly plays: Plays<B>;
@@ -34,12 +31,12 @@ export class Order<B extends BurstName> {
   /** The highest turn known to have ended. */
   private over: Turn = NO_TURN;
   private next: Held<B> | null = null;
-  private pastSinceMs = Number.NEGATIVE_INFINITY;
-  private pastAtMs = Number.NEGATIVE_INFINITY;
-  private fencedAtMs = Number.NEGATIVE_INFINITY;
+  private readonly pastFrames = new PastFrames();
+  private readonly cut: Cut<B>;
 
   constructor(plays: Plays<B>, home: () => number) {
     this.plays = plays;
+    this.cut = new Cut((...missed) => plays.missed(...missed));
     this.home = home;
   }
 
@@ -72,8 +69,8 @@ export class Order<B extends BurstName> {
       return this.advance(nowMs);
     }
     if (this.isPast(placed.turn)) return;
-    // The home knew of the held one: there is nothing left to wait for.
-    if (this.next !== null && compareTurns(placed.after, this.next.placed.turn) >= 0) this.force(nowMs);
+    if (this.next !== null && compareTurns(placed.after, this.next.placed.turn) >= 0)
+      this.followed(this.next, placed, nowMs);
     if (this.isPast(placed.turn)) return;
     const held = heldBack(burst, placed, frames, nowMs);
     if (this.running === null && compareTurns(placed.after, this.over) <= 0) this.begin(burst, held, nowMs);
@@ -85,7 +82,8 @@ export class Order<B extends BurstName> {
     if (running !== null && isSame(running.burst, head)) return this.play(running, head, message, nowMs);
     if (next?.burst && isSame(next.burst, head)) return this.keep(next, message, head.index);
     if (!this.isPast(head)) return 'unknown';
-    return running === null && this.isWronglyOver(nowMs) ? 'fenced' : 'dropped';
+    this.cut.frame(head, head.index, nowMs);
+    return running === null && this.pastFrames.isTooMany(nowMs) ? 'fenced' : 'dropped';
   }
 
   private play(running: On<B>, head: FrameHead, message: ArrayBuffer, nowMs: number): FrameFate {
@@ -107,17 +105,9 @@ export class Order<B extends BurstName> {
     return 'held';
   }
 
-  /** Frames of a burst that ended here go on for PAST_MS. */
-  private isWronglyOver(nowMs: number): boolean {
-    if (nowMs - this.pastAtMs > PAST_MS) this.pastSinceMs = nowMs;
-    this.pastAtMs = nowMs;
-    if (nowMs - this.pastSinceMs < PAST_MS || nowMs - this.fencedAtMs < FENCED_MS) return false;
-    this.fencedAtMs = nowMs;
-    return true;
-  }
-
   /** A burst of another relay ended there. */
   ended(name: BurstName, turn: Turn, ended: Ended, nowMs: number): void {
+    this.cut.end(name, ended.frames, nowMs);
     const { running, next } = this;
     if (running !== null && isSame(running.burst, name)) {
       if (running.turn !== null) running.turn = laterTurn(running.turn, turn);
@@ -134,6 +124,7 @@ export class Order<B extends BurstName> {
   gone(relay: number, nowMs: number, code: EndCode = 'disconnected'): void {
     if (this.next?.burst?.relay === relay) this.dropNext(nowMs);
     if (this.running?.burst.relay === relay) this.endRunning(code, nowMs);
+    this.cut.forget();
     this.advance(nowMs);
   }
 
@@ -154,6 +145,14 @@ export class Order<B extends BurstName> {
   /** The grant was given up, or taken away. */
   withdraw(turn: Turn): void {
     if (this.next?.burst === null && compareTurns(this.next.placed.turn, turn) === 0) this.next = null;
+  }
+
+  /** What plays goes on without a turn from now on: the floor mode is `open`. */
+  release(): On<B> | null {
+    const { running } = this;
+    this.running = null;
+    if (running?.turn) this.over = laterTurn(this.over, running.turn);
+    return running;
   }
 
   /** Ends what plays, for a burst of this relay that begins without the word of a home. */
@@ -220,6 +219,16 @@ export class Order<B extends BurstName> {
     if (burst !== null && index > from) this.plays.missed(burst, index - from, nowMs);
   }
 
+  /**
+   * The home of another burst knew of the held one: there is nothing left to wait for. A home that is not that of this
+   * relay does not end what plays here.
+   */
+  private followed(next: Held<B>, { turn }: Placed, nowMs: number): void {
+    const home = this.home();
+    if (this.running === null || next.placed.turn.home === home || turn.home === home) this.force(nowMs);
+    else this.dropNext(nowMs);
+  }
+
   /** Of two that wait, the later turn is kept. */
   private hold(held: Held<B>, nowMs: number): void {
     if (this.next !== null && compareTurns(this.next.placed.turn, held.placed.turn) > 0) return;
@@ -254,6 +263,7 @@ export class Order<B extends BurstName> {
     const running: On<B> = { burst, isOwn: false, turn: placed.turn, index: held.from };
     this.running = running;
     this.dropPast(nowMs);
+    this.cut.end(burst, held.from, nowMs);
     this.plays.begin(burst, held.from, nowMs);
     for (const { message, index } of frames) {
       if (index > running.index + 1) this.plays.missed(burst, index - running.index - 1, nowMs);
@@ -275,7 +285,9 @@ export class Order<B extends BurstName> {
   /** The burst that plays ends here, whatever becomes of it elsewhere. */
   private endRunning(code: EndCode, nowMs: number): void {
     const { running } = this;
-    if (running !== null) this.stop(running, { code, durationMs: null, frames: running.index }, nowMs);
+    if (running === null) return;
+    this.stop(running, { code, durationMs: null, frames: running.index }, nowMs);
+    if (!running.isOwn) this.cut.begin(running.burst, running.index, nowMs);
   }
 
   private stop(running: On<B>, ended: Ended, nowMs: number): void {

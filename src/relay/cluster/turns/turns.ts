@@ -21,6 +21,15 @@ export interface TurnsServices<Talkgroup extends Shared> {
   readonly counts: ClusterCounts;
   /** The relay that decides the floor, by the view of this one. */
   readonly home: () => number;
+  readonly kept: KeptBursts;
+}
+
+/** Bursts of other relays that were heard in `open`. One of them may go on with a turn. */
+export interface KeptBursts {
+  /** null: it is none of them. From now on it is none of them. `index` is that of the last frame. */
+  take(session: number, burst: number): { readonly played: PlayedBurst; readonly index: number } | null;
+  /** They do not go on: another burst begins. */
+  end(): void;
 }
 
 /** `talker` is null for a burst of this relay. */
@@ -40,6 +49,13 @@ export interface PlayedTurn {
   readonly startedAtMs: number;
 }
 
+/** A burst that goes on in `open`. */
+export interface HandedOver {
+  readonly relay: number;
+  readonly session: number;
+  readonly heard: { burst: number; played: PlayedBurst; seq: number; index: number };
+}
+
 export class Turns<Talkgroup extends Shared> {
   readonly order: Order<Burst>;
   private readonly services: TurnsServices<Talkgroup>;
@@ -56,7 +72,7 @@ export class Turns<Talkgroup extends Shared> {
       {
         begin: ({ talker }, frames, nowMs) => {
           this.heardAtMs = nowMs;
-          if (talker !== null) this.played = stage.begin(talkgroup, { ...talker, frames }, nowMs);
+          if (talker !== null) this.begin(talker, frames, nowMs);
         },
         frame: (_burst, message, index, nowMs) => this.played?.frame(message, index, nowMs),
         missed: (burst, frames, nowMs) => {
@@ -74,6 +90,27 @@ export class Turns<Talkgroup extends Shared> {
       },
       home,
     );
+  }
+
+  /** It goes on when it was heard in `open`. */
+  private begin(talker: RunningTalker, frames: number, nowMs: number): void {
+    const { stage, talkgroup, kept, counts } = this.services;
+    const heard = kept.take(talker.session, talker.burst);
+    kept.end();
+    this.played = heard?.played ?? stage.begin(talkgroup, { ...talker, frames }, nowMs);
+    if (heard === null || frames <= heard.index) return;
+    counts.framesLost += frames - heard.index;
+    heard.played.missed(frames - heard.index, nowMs);
+  }
+
+  /** The burst of another relay that plays here goes on in `open`, and leaves the order. null: none plays. */
+  release(): HandedOver | null {
+    const { played } = this;
+    const on = this.order.release();
+    this.played = null;
+    if (on === null || played === null) return null;
+    const { relay, session, burst, seq } = on.burst;
+    return { relay, session, heard: { burst, played, seq, index: on.index } };
   }
 
   /** The burst of another relay that plays here. */
@@ -156,6 +193,11 @@ export class Turns<Talkgroup extends Shared> {
   gone(relay: number, code: EndCode, nowMs: number): void {
     this.order.gone(relay, nowMs, code);
     this.touched();
+  }
+
+  /** A burst of this relay begins: none of those that were heard in `open` goes on. */
+  endKept(): void {
+    this.services.kept.end();
   }
 
   /** A burst of this relay begins, or goes on from now on with this turn. */
