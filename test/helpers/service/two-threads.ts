@@ -106,7 +106,7 @@ export function threadDealer(t: Test, { ws, metrics, scout }: Dealing) {
       const choosing = resumed === null ? ports.toTurn(count++ % 2) : ports.to(threadOf(resumed));
       const { thread, localPort } = await choosing;
       // Who has left is forgotten before another one comes: in a sum the one would hide the other.
-      await known();
+      if ([...dealt].some(({ socket }) => socket.readyState !== socket.OPEN)) await known();
       const resume = resumed === null ? '' : `&resume=${resumed.resume_token}`;
       const radio = await connect(t, `${ws}/ws?token=${token}${resume}`, { localPort });
       if (radio.welcome === null) return radio;
