@@ -19,15 +19,14 @@ import {
   table,
 } from '../helpers/pages/protocol-page.js';
 import { type Json, service } from '../helpers/service/service.js';
+import { isDealt } from '../helpers/service/two-nodes.js';
 
 // They wait more than they work: side by side they take as long as the longest, which is 10 s.
-t.jobs = examples.length;
-/**
- * On the main thread a relay starts sooner, and says the same. No example is about silence, so however slow the machine
- * it must end no burst.
- */
+// Over two relays each takes more work than that.
+t.jobs = isDealt ? 4 : examples.length;
+/** No example is about silence, so however slow the machine it must end no burst. */
 const serve = (t: Test, settings: Example['settings'] = {}) =>
-  service(t, { RELAY_THREADS: '0', TALK_SILENCE_MS: '60000', ...settings });
+  service(t, { TALK_SILENCE_MS: '60000', ...settings });
 const shared = serve(t);
 
 for (const example of examples) {

@@ -21,6 +21,7 @@ import {
 } from '../../../src/protocol/frame.js';
 import { messageIn } from '../relay/heard-message.js';
 import type { Json, Service } from '../service/service.js';
+import { type Dealt, heardEverywhere, isDealt } from '../service/two-nodes.js';
 import { createMadeUp, type MadeUp } from './made-up.js';
 import { codesIn, type Example, table } from './protocol-page.js';
 
@@ -51,6 +52,8 @@ interface Stage {
   readonly madeUp: MadeUp;
   readonly tokens: Map<string, string>;
   readonly players: Map<string, Player>;
+  /** Sessions by their resume tokens. */
+  readonly sessions: Map<string, number>;
   /** Says `arrived` when a player heard something. */
   readonly arriving: EventEmitter;
   /** What was heard and is not as the page's tables say. */
@@ -68,6 +71,7 @@ export async function hold(t: Test, s: Service, example: Example): Promise<reado
     madeUp: createMadeUp(),
     tokens: new Map(),
     players: new Map(),
+    sessions: new Map(),
     arriving: new EventEmitter().setMaxListeners(0),
     faults: [],
     undo: [],
@@ -118,8 +122,7 @@ async function connectAll(stage: Stage, { groups, lines }: Example): Promise<voi
     const first = lines.find(({ who, isHeard, text }) => !isHeard && who.includes(name) && text !== NO_PINGS);
     if (first?.text.startsWith('GET /ws')) continue;
     const player = playerOf(stage, name);
-    connect(stage, player, `token=${stage.tokens.get(name)}`);
-    await arrivalOf(stage, player);
+    await connect(stage, player, `token=${stage.tokens.get(name)}`);
     player.taken = 1;
   }
 }
@@ -132,6 +135,7 @@ async function follow(stage: Stage, { at, lines }: Example): Promise<void> {
           ? await hear(stage, playerOf(stage, name), text)
           : await act(stage, name, text, { time, isInOneGo: apartMs === 0 && time < times - 1 });
         if (wrong !== '') throw new Error(`${name}: ${wrong}\nbelow ${at}: ${text}`);
+        if (time === times - 1) await heardEverywhere();
         if (apartMs > 0) await pause(apartMs);
       }
     }
@@ -143,6 +147,10 @@ const connected = ({ players }: Stage) =>
 
 async function leftOver({ players }: Stage): Promise<string[]> {
   for (const player of players.values()) await roundTrip(player);
+  if (isDealt) {
+    await heardEverywhere();
+    for (const player of players.values()) await roundTrip(player);
+  }
   return [...players.values()]
     .filter(({ mayPassOver }) => !mayPassOver)
     .flatMap(({ name, arrivals, taken }) =>
@@ -169,9 +177,11 @@ function playerOf({ players }: Stage, name: string): Player {
   return player;
 }
 
-function connect(stage: Stage, player: Player, query: string): void {
-  const { t, s, arriving, faults } = stage;
-  const socket = new WebSocket(`${s.ws}/ws?${query}`, { autoPong: false });
+/** Resolves when the socket has heard something. */
+async function connect(stage: Stage, player: Player, query: string): Promise<void> {
+  const { t, s, sessions, arriving, faults } = stage;
+  const { options, arrived } = await s.wayTo(sessions.get(/&resume=(.+)/.exec(query)?.[1] ?? '') ?? null);
+  const socket = new WebSocket(`${s.ws}/ws?${query}`, { autoPong: false, ...options });
   t.teardown(() => socket.terminate());
   player.socket = socket;
   const arrives = (what: Json) => {
@@ -184,8 +194,11 @@ function connect(stage: Stage, player: Player, query: string): void {
       return arrives(frameOf(data));
     }
     const message = messageIn(data.toString(), (fault) => faults.push(fault));
-    if (message.type === 'WELCOME' && message.resumed === false) introduce(stage, player, message);
-    arrives(message);
+    if (message.type === 'WELCOME') {
+      sessions.set(String(message.resume_token), Number(message.session));
+      if (message.resumed === false) introduce(stage, player, message);
+    }
+    if (!isOfReach(stage, message)) arrives(message);
   });
   socket.on('ping', (data: Buffer) => {
     if (player.answersPings) socket.pong(data);
@@ -196,6 +209,19 @@ function connect(stage: Stage, player: Player, query: string): void {
     arrives({ close: `${code} ${reason}`.trim() });
   });
   socket.on('error', () => {}); // a close follows
+  const known = player.arrivals.length;
+  await arrivalOf(stage, player);
+  const welcome = player.arrivals.slice(known).find(({ type }) => type === 'WELCOME') as Dealt['welcome'];
+  if (welcome) await arrived({ session: welcome.session, socket, welcome, arrivals: player.arrivals });
+}
+
+/** true: it is REACH. It and `reach` are for clients of several relays alone, and no example shows them. */
+function isOfReach({ faults }: Stage, message: Json): boolean {
+  if (!isDealt) return false;
+  const { type, reach } = message;
+  if (reach !== undefined && reach !== 'whole') faults.push(`${type} has reach ${reach}`);
+  delete message.reach;
+  return type === 'REACH';
 }
 
 /** What the page calls his first session, and its token. */
@@ -220,8 +246,7 @@ async function act(stage: Stage, name: string, text: string, turn: Turn): Promis
   const player = playerOf(stage, name);
   const [, query] = /^GET \/ws\?(.+)$/.exec(text) ?? [];
   if (query !== undefined) {
-    connect(stage, player, stage.madeUp.replace(query.replace('eyJh…', tokenOf(stage, player))));
-    await arrivalOf(stage, player);
+    await connect(stage, player, stage.madeUp.replace(query.replace('eyJh…', tokenOf(stage, player))));
   } else if (/^(GET|POST|PATCH|DELETE) /.test(text)) {
     await call(stage, player, text);
   } else if (text === NO_PINGS || text === 'answers pings again') {

@@ -22,7 +22,7 @@ import { messageIn } from '../relay/heard-message.js';
 import { authorityOfTests } from '../relay/late-authority.js';
 import { startMain } from './main-process.js';
 import { type DealtNode, dealer, joiningOf, reached } from './two-nodes.js';
-import { sharingOf, threadDealer } from './two-threads.js';
+import { type Markers, sharingOf, threadDealer, type Way } from './two-threads.js';
 
 export const SECRET = 'a test secret of more than thirty-two bytes';
 
@@ -156,8 +156,22 @@ interface Addresses {
 }
 
 async function peopleOf(t: Test, { rest, ws, nodes = [], metricsOfThreads: metrics = null, url }: Addresses) {
-  const scout = async () => (await person(`scout-${randomUUID()}`)).token;
-  const { radioAt } = metrics === null ? dealer(t, ws, nodes) : threadDealer(t, { ws, metrics, scout });
+  const scout = async (): Promise<string> => (await person(`scout-${randomUUID()}`)).token;
+  const dealing = metrics === null ? null : threadDealer(t, { ws, metrics, scout, markers });
+  const { radioAt } = dealing ?? dealer(t, ws, nodes);
+  /** What shows a test with two threads that one of them has handled what the other one said. */
+  async function markers(): Promise<Markers> {
+    const people = [await person(`marker-${randomUUID()}`), await person(`marker-${randomUUID()}`)];
+    const rows = await sql<{ id: string; number: number }[]>`
+      insert into talkgroups (name, master_secret)
+      select 'marker ' || n, decode(repeat('00', 32), 'hex') from generate_series(1, 8) n
+      returning id, number::int`;
+    for (const { id } of people)
+      await sql`insert into memberships (user_id, talkgroup_id, site)
+        select ${id}, unnest(${`{${rows.map((row) => row.id)}}`}::uuid[]), 'depot'`;
+    return { tokens: people.map(({ token }) => token), talkgroups: rows.map((row) => row.number) };
+  }
+
   const sql = postgres(url, { max: 2, onnotice: () => {} });
   t.teardown(() => sql.end());
   const sign: (claims: Claims) => string = createSigner({ key: SECRET, ...signing });
@@ -247,6 +261,8 @@ async function peopleOf(t: Test, { rest, ws, nodes = [], metricsOfThreads: metri
     /** What an operator types to make an existing user an admin. */
     promote: (username: string) =>
       runCommand(['admin', 'add', username, '--promote'], { ...settings, DATABASE_URL: url }, 'unused\n'),
+    /** For a test that opens its sockets itself: how to open the next one, or one for this session that is resumed. */
+    wayTo: dealing?.wayTo ?? (async (): Promise<Way> => ({ options: {}, arrived: async () => {} })),
     /** A radio of somebody who got his token elsewhere, at this node. */
     radioOf: ({ token }: { token: string }) => radioAt(null, token),
     admin,

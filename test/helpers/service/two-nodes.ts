@@ -27,15 +27,19 @@ async function findConnections(port: number): Promise<void> {
   await one.close();
 }
 
-/** The radios of a test are dealt out over two nodes. */
-export const isDealt = process.env.RADIOS_OVER === 'nodes';
+const isOverNodes = process.env.RADIOS_OVER === 'nodes';
+/** The radios of a test are dealt out over two relays, of two nodes or of two threads. */
+export const isDealt = isOverNodes || process.env.RADIOS_OVER === 'threads';
 
-/** Ways from node to node: what one says, the answer of the other one, and what the first makes of that. */
+/** Ways from relay to relay: what one says, the answer of the other one, and what the first makes of that. */
 const WAYS = 3;
 
+/** For each service with two threads: resolves when each thread has handled what the other one had sent it. */
+export const betweenThreads = new Set<() => Promise<void>>();
+
 /**
- * Resolves when the nodes have handled all that they had sent each other, and what they said for that reason. On one node
- * it resolves at once.
+ * Resolves when the relays have handled all that they had sent each other, and what they said for that reason. With one
+ * relay it resolves at once.
  */
 export async function heardEverywhere(): Promise<void> {
   for (let way = 0; way < WAYS && connections.size > 0; way++) {
@@ -43,6 +47,8 @@ export async function heardEverywhere(): Promise<void> {
     await confirmAll(); // the server has it
     await confirmAll(); // the other node has it: its messages come before the server's word
   }
+  for (let way = 0; way < WAYS && betweenThreads.size > 0; way++)
+    await Promise.all([...betweenThreads].map((cross) => cross()));
 }
 
 async function confirmAll(): Promise<void> {
@@ -52,7 +58,7 @@ async function confirmAll(): Promise<void> {
 
 /** What joins the nodes of one service. null: it has one node. */
 export async function joiningOf(environment: Record<string, string>): Promise<Record<string, string> | null> {
-  if (!isDealt || environment.NATS_URL !== undefined) return null;
+  if (!isOverNodes || environment.NATS_URL !== undefined) return null;
   server ??= startNatsServer(t); // one for the file
   const { port } = await server;
   await findConnections(port);
@@ -75,6 +81,24 @@ export const reached = (nodes: readonly DealtNode[]) =>
     for (const node of nodes)
       if ((await metric(node.metrics, 'talkgroup_cluster_peers')) !== 1) throw new Error('not reached');
   });
+
+/** The radio as a test of two relays has it: what it heard of its own, the other one knows when the test goes on. */
+export function heardByBoth(radio: Radio): Radio {
+  const { hears, hearsText, asks, closes } = radio;
+  const after = async <T>(heard: Promise<T>): Promise<T> => {
+    const what = await heard;
+    await heardEverywhere();
+    return what;
+  };
+  return {
+    ...radio,
+    hears: (...told) => after(hears(...told)),
+    hearsText: (text) => after(hearsText(text)),
+    asks: (message) => after(asks(message)),
+    closes: () => after(closes()),
+    settled: () => settledEverywhere(radio),
+  };
+}
 
 async function settledEverywhere({ asks, arrivals, settled }: Radio): Promise<void> {
   const answer = await asks({ type: 'PING', t: 0 }); // its node has handled what it sent
@@ -124,8 +148,15 @@ export function dealer(t: Test, ws: string, nodes: readonly DealtNode[]) {
   };
 }
 
+/** A socket that was dealt to a relay, and what it heard. */
+export interface Dealt extends Pick<Radio, 'session' | 'socket' | 'welcome'> {
+  readonly arrivals: Readonly<Radio['arrivals']>;
+  /** Ids of talkgroups that it unsubscribed from. */
+  readonly left?: ReadonlySet<unknown>;
+}
+
 /** How many of these radios are in each talkgroup, by what they were told. Drops radios that have no socket any more. */
-export function receiversOf(radios: Set<Radio>, isThere: (radio: Radio) => boolean): Map<number, number> {
+export function receiversOf(radios: Set<Dealt>, isThere: (radio: Dealt) => boolean): Map<number, number> {
   const receivers = new Map<number, number>();
   for (const radio of radios) {
     if (radio.socket.readyState !== radio.socket.OPEN) radios.delete(radio);
@@ -135,13 +166,14 @@ export function receiversOf(radios: Set<Radio>, isThere: (radio: Radio) => boole
   return receivers;
 }
 
-/** Numbers of the talkgroups that the relay told the radio it is in. */
-function joinedBy({ welcome, arrivals }: Radio): Iterable<number> {
+/** Numbers of the talkgroups that the relay told the radio it is in, and that it receives. */
+function joinedBy({ welcome, arrivals, left = new Set() }: Dealt): Iterable<number> {
   const joined = new Map((welcome?.talkgroups ?? []).map((one) => [one.talkgroup_id, Number(one.number)]));
   for (const told of arrivals) {
     if (!('type' in told)) continue;
     if (told.type === 'TALKGROUP_JOINED') joined.set(told.talkgroup_id, Number(told.number));
     if (told.type === 'TALKGROUP_LEFT') joined.delete(told.talkgroup_id);
   }
+  for (const id of left) joined.delete(id);
   return joined.values();
 }

@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import root, { type Test } from 'tap';
+import type { WebSocket } from 'ws';
 import { eventually } from '../eventually.js';
 import { metric } from '../http/exposition.js';
 import { threadOf } from './relay-threads.js';
 import { connect, type Radio } from './service.js';
-import { receiversOf } from './two-nodes.js';
+import { betweenThreads, type Dealt, heardByBoth, receiversOf } from './two-nodes.js';
 
 const isAsked = process.env.RADIOS_OVER === 'threads';
 /** A radio was on each thread of a service. */
@@ -78,15 +79,90 @@ export function scoutPorts(t: Test, { ws, scout }: Scouting) {
   };
 }
 
+/** Users of the helper alone. */
+export interface Markers {
+  /** Of a user of its own for each thread. */
+  readonly tokens: readonly string[];
+  /** Of `open` talkgroups with these two users. */
+  readonly talkgroups: readonly number[];
+}
+
+/** A marker that was not heard for this time (ms) is said again. */
+const AGAIN_MS = 250;
+
 interface Dealing extends Scouting {
   readonly metrics: string;
+  readonly markers: () => Promise<Markers>;
+}
+
+/**
+ * Two radios, one on each thread. What one thread says to another arrives in order: when a frame from the one radio is
+ * heard by the other one, all that its thread said before is handled there.
+ */
+async function crossing(t: Test, radios: readonly [Radio, Radio], talkgroups: readonly number[]) {
+  const [one, other] = radios;
+  let last = 0;
+  let turn = 0;
+
+  async function hearsFrom(from: Radio, to: Radio, text: string): Promise<void> {
+    // In talkgroups by turns, and again: where its limits of frames or bursts are reached, a frame is dropped.
+    const says = () => from.speaks(talkgroups[turn++ % talkgroups.length] ?? 0, text);
+    const heard = to.hearsText(text);
+    says();
+    const again = setInterval(says, AGAIN_MS);
+    await heard.finally(() => clearInterval(again));
+    to.frames.length = 0;
+  }
+
+  async function cross(): Promise<void> {
+    const text = `marker ${++last}`;
+    try {
+      await Promise.all([hearsFrom(one, other, text), hearsFrom(other, one, text)]);
+    } catch (error) {
+      // Expected: the service is closed.
+      if (radios.every(({ socket }) => socket.readyState === socket.OPEN)) throw error;
+      betweenThreads.delete(cross);
+    }
+  }
+
+  betweenThreads.add(cross);
+  t.teardown(() => betweenThreads.delete(cross));
+}
+
+/** How a socket comes to the thread that it is dealt to. */
+export interface Way {
+  /** Of the WebSocket. */
+  readonly options: { readonly localPort?: number };
+  /** It is connected. Resolves when both threads know it. */
+  readonly arrived: (socket: Dealt) => Promise<void>;
+}
+
+/** Ids of the talkgroups that the socket unsubscribes from. */
+function leavings(socket: WebSocket): ReadonlySet<unknown> {
+  const left = new Set<unknown>();
+  const send = socket.send.bind(socket) as (...args: unknown[]) => void;
+  socket.send = (...args: unknown[]) => {
+    const [said] = args;
+    if (typeof said === 'string' && /"(UN)?SUBSCRIBE"/.test(said)) {
+      const { type, talkgroup_ids: ids = [] } = JSON.parse(said) as { type: string; talkgroup_ids?: unknown };
+      for (const id of Array.isArray(ids) ? ids : []) {
+        if (type === 'UNSUBSCRIBE') left.add(id);
+        else left.delete(id);
+      }
+    }
+    send(...args);
+  };
+  return left;
 }
 
 /** The radios come to the two threads by turns. A session that is resumed is resumed where it lives. */
-export function threadDealer(t: Test, { ws, metrics, scout }: Dealing) {
+export function threadDealer(t: Test, { ws, metrics, scout, markers }: Dealing) {
   const ports = scoutPorts(t, { ws, scout });
-  const dealt = new Set<Radio>();
+  const dealt = new Set<Dealt>();
+  /** Threads that a radio of the test came to. */
+  const used = new Set<number>();
   let count = 0;
+  let crosses: Promise<void> | null = null;
 
   /** Resolves when each thread knows the radios of the other one that are in talkgroups of both, and no others. */
   const known = () =>
@@ -101,20 +177,48 @@ export function threadDealer(t: Test, { ws, metrics, scout }: Dealing) {
       assert.equal(await metric(metrics, 'talkgroup_cluster_sessions'), sessions);
     });
 
+  async function makeCrossing(): Promise<void> {
+    const { tokens, talkgroups } = await markers();
+    const [one, other] = await Promise.all(
+      tokens.map(async (token, turn) => {
+        const { localPort } = await ports.toTurn(turn);
+        return connect(t, `${ws}/ws?token=${token}`, { localPort });
+      }),
+    );
+    assert.ok(one && other);
+    dealt.add(one).add(other);
+    await known();
+    await crossing(t, [one, other], talkgroups);
+  }
+
+  /** The way to the thread whose turn it is, or to that of this session. */
+  async function wayTo(resumed: number | null): Promise<Way> {
+    crosses ??= makeCrossing();
+    await crosses;
+    const { thread, localPort } =
+      resumed === null ? await ports.toTurn(count++ % 2) : await ports.to(threadOf({ session: resumed }));
+    // Who has left is forgotten before another one comes: in a sum the one would hide the other.
+    if ([...dealt].some(({ socket }) => socket.readyState !== socket.OPEN)) await known();
+    return {
+      options: { localPort },
+      async arrived(socket) {
+        assert.equal(threadOf(socket), thread, 'a local port leads to one thread');
+        dealt.add({ ...socket, left: leavings(socket.socket) });
+        await known();
+        wereDealt ||= used.add(thread).size === 2;
+      },
+    };
+  }
+
   return {
+    wayTo,
     async radioAt(resumed: Radio['welcome'] | null, token: string): Promise<Radio> {
-      const choosing = resumed === null ? ports.toTurn(count++ % 2) : ports.to(threadOf(resumed));
-      const { thread, localPort } = await choosing;
-      // Who has left is forgotten before another one comes: in a sum the one would hide the other.
-      if ([...dealt].some(({ socket }) => socket.readyState !== socket.OPEN)) await known();
+      const { options, arrived } = await wayTo(resumed?.session ?? null);
       const resume = resumed === null ? '' : `&resume=${resumed.resume_token}`;
-      const radio = await connect(t, `${ws}/ws?token=${token}${resume}`, { localPort });
+      const radio = await connect(t, `${ws}/ws?token=${token}${resume}`, options);
       if (radio.welcome === null) return radio;
-      assert.equal(threadOf(radio), thread, 'a local port leads to one thread');
-      dealt.add(radio);
-      await known();
-      wereDealt ||= new Set([...dealt].map(threadOf)).size === 2;
-      return radio;
+      await arrived(radio);
+      return heardByBoth(radio);
     },
   };
 }
