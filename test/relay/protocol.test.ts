@@ -21,8 +21,7 @@ import {
 import { type Json, service } from '../helpers/service/service.js';
 import { isDealt } from '../helpers/service/two-nodes.js';
 
-// They wait more than they work: side by side they take as long as the longest, which is 10 s.
-// Over two relays each takes more work than that.
+// They wait more than they work: side by side they take as long as the longest, which is 10 s. Two relays work twice as much.
 t.jobs = isDealt ? 4 : examples.length;
 /** No example is about silence, so however slow the machine it must end no burst. */
 const serve = (t: Test, settings: Example['settings'] = {}) =>

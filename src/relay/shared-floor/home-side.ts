@@ -6,8 +6,6 @@ import type { Placed, PlayedTalk } from './link.js';
 import { type Part, type PartClaim, type PartVerdict, talkingClaim } from './parts.js';
 import { Refusals, type Refused } from './refusals.js';
 
-/** A new home waits for the parts of the others for this time (ms). */
-export const PARTS_MS = 100;
 /** It asks for a part again after this time (ms). */
 const WANT_MS = 40;
 /** A relay whose sessions have something of the floor, and which tells no part for this time (ms), has lost it: four parts. */
@@ -99,9 +97,9 @@ export class HomeSide {
     return this.wanted.size > 0;
   }
 
-  /** The parts of all are here, or it has waited for long enough. */
-  isComplete(nowMs: number): boolean {
-    return this.wanted.size === 0 || nowMs - this.sinceMs >= PARTS_MS;
+  /** The parts of all are here, or it has waited for this time (ms). */
+  isComplete(waitMs: number, nowMs: number): boolean {
+    return this.wanted.size === 0 || nowMs - this.sinceMs >= waitMs;
   }
 
   /** Relays to be asked for their part now. */
@@ -218,6 +216,7 @@ export class HomeSide {
   get lastGiven(): Turn {
     return this.given;
   }
+
   /** The part has a claim which this home knows nothing of: the floor must be made anew. */
   isStrange(claims: readonly PartClaim[], floor: Floor): boolean {
     return claims.some((claim) => {

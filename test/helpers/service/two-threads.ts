@@ -7,7 +7,7 @@ import { eventually } from '../eventually.js';
 import { metric } from '../http/exposition.js';
 import { threadOf } from './relay-threads.js';
 import { connect, type Radio } from './service.js';
-import { betweenThreads, type Dealt, heardByBoth, receiversOf } from './two-nodes.js';
+import { betweenThreads, heardByBoth, heardEverywhere, joinedBy } from './two-nodes.js';
 
 const isAsked = process.env.RADIOS_OVER === 'threads';
 /** A radio was on each thread of a service. */
@@ -71,6 +71,14 @@ export function scoutPorts(t: Test, { ws, scout }: Scouting) {
   }
 
   return {
+    /** Finds so many ports for each of two threads: while the database is away no scout comes in. */
+    async spare(each: number): Promise<void> {
+      const isShort = () => ports.size < 2 || [...ports.values()].some((found) => found.length < each);
+      last = last.then(async () => {
+        while (isShort()) await scoutOne();
+      });
+      await last;
+    },
     threads: () => [...ports.keys()],
     /** A port that leads to the first or second thread that was found. */
     toTurn: (turn: number) => next(() => [...ports.keys()][turn]),
@@ -129,6 +137,25 @@ async function crossing(t: Test, radios: readonly [Radio, Radio], talkgroups: re
   t.teardown(() => betweenThreads.delete(cross));
 }
 
+/** A socket that was dealt to a thread, and what it heard. */
+export interface Dealt extends Pick<Radio, 'session' | 'socket' | 'welcome'> {
+  readonly arrivals: Readonly<Radio['arrivals']>;
+  /** Ids of talkgroups that it unsubscribed from. */
+  readonly left?: ReadonlySet<unknown>;
+}
+
+/** How many of these radios are in each talkgroup, by what they were told. Drops radios that have no socket any more. */
+function receiversOf(radios: Set<Dealt>, thread: number | undefined): Map<number, number> {
+  const receivers = new Map<number, number>();
+  for (const radio of radios) {
+    if (radio.socket.readyState !== radio.socket.OPEN) radios.delete(radio);
+    else if (threadOf(radio) === thread)
+      for (const [id, number] of joinedBy(radio))
+        if (!radio.left?.has(id)) receivers.set(number, (receivers.get(number) ?? 0) + 1);
+  }
+  return receivers;
+}
+
 /** How a socket comes to the thread that it is dealt to. */
 export interface Way {
   /** Of the WebSocket. */
@@ -167,9 +194,7 @@ export function threadDealer(t: Test, { ws, metrics, scout, markers }: Dealing) 
   /** Resolves when each thread knows the radios of the other one that are in talkgroups of both, and no others. */
   const known = () =>
     eventually(async () => {
-      const [here, there] = ports
-        .threads()
-        .map((thread) => receiversOf(dealt, (radio) => threadOf(radio) === thread));
+      const [here, there] = ports.threads().map((thread) => receiversOf(dealt, thread));
       const shared = [...(here ?? [])].filter(([number]) => there?.has(number));
       const sessions = shared.reduce((sum, [number, count]) => sum + count + (there?.get(number) ?? 0), 0);
       // Of both threads together.
@@ -187,16 +212,19 @@ export function threadDealer(t: Test, { ws, metrics, scout, markers }: Dealing) 
     );
     assert.ok(one && other);
     dealt.add(one).add(other);
+    await ports.spare(2);
     await known();
     await crossing(t, [one, other], talkgroups);
   }
 
-  /** The way to the thread whose turn it is, or to that of this session. */
-  async function wayTo(resumed: number | null): Promise<Way> {
+  /** The way to the thread whose turn it is, to that of this session, or to the first one when it `isHere`. */
+  async function wayTo(resumed: number | null, isHere = false): Promise<Way> {
     crosses ??= makeCrossing();
     await crosses;
     const { thread, localPort } =
-      resumed === null ? await ports.toTurn(count++ % 2) : await ports.to(threadOf({ session: resumed }));
+      resumed === null
+        ? await ports.toTurn(isHere ? 0 : count++ % 2)
+        : await ports.to(threadOf({ session: resumed }));
     // Who has left is forgotten before another one comes: in a sum the one would hide the other.
     if ([...dealt].some(({ socket }) => socket.readyState !== socket.OPEN)) await known();
     return {
@@ -212,8 +240,12 @@ export function threadDealer(t: Test, { ws, metrics, scout, markers }: Dealing) 
 
   return {
     wayTo,
-    async radioAt(resumed: Radio['welcome'] | null, token: string): Promise<Radio> {
-      const { options, arrived } = await wayTo(resumed?.session ?? null);
+    /** A change was answered, and all threads follow it. Resolves when each has heard what the other one said of it. */
+    async followed({ method }: { readonly method: string }): Promise<void> {
+      if (method !== 'GET') await heardEverywhere();
+    },
+    async radioAt(resumed: Radio['welcome'] | null, token: string, isHere = false): Promise<Radio> {
+      const { options, arrived } = await wayTo(resumed?.session ?? null, isHere);
       const resume = resumed === null ? '' : `&resume=${resumed.resume_token}`;
       const radio = await connect(t, `${ws}/ws?token=${token}${resume}`, options);
       if (radio.welcome === null) return radio;
