@@ -33,10 +33,14 @@ for (const example of examples) {
   t.test(name, { buffered: true, timeout: 60_000 }, async (t) => {
     // Before any other, for the longest example is held with it.
     let s = await shared;
-    if (isAlone(example)) s = await serve(t, example.settings);
+    if (isAlone(example)) s = await serve(t, settingsOf(example));
     t.same(await hold(t, s, example), [], 'nothing else was heard');
   });
 }
+
+/** A service that shuts down lets in no scout, who finds out which thread the next radio comes to: it has no threads. */
+const settingsOf = ({ settings, lines }: Example) =>
+  lines.some(({ text }) => text === 'shuts down') ? { RELAY_THREADS: '0', ...settings } : settings;
 
 /** What befalls the server in it must not befall the others. */
 function isAlone({ settings, lines }: Example): boolean {

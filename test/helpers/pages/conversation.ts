@@ -95,6 +95,7 @@ export async function hold(t: Test, s: Service, example: Example): Promise<reado
 /** Lines of examples that two nodes may show in another way. */
 const OF_ONE_NODE: readonly RegExp[] = [
   /^shuts down$/, // a node by itself
+  /"type":"UNSUBSCRIBE"/, // a node forgets talkers of the other one 1 s after the last of its sessions has left
   /"type":"PRESENCE"/, // sessions of the other node come up to 1 s later, and when they were not known, without names
   /"type":"TALKGROUP_JOINED"|&resume=/, // `online` has those of the other node up to 250 ms after the first member came
 ];
