@@ -95,7 +95,7 @@ export async function hold(t: Test, s: Service, example: Example): Promise<reado
 /** Lines of examples that two nodes may show in another way. */
 const OF_ONE_NODE: readonly RegExp[] = [
   /^shuts down$/, // a node by itself
-  /"type":"UNSUBSCRIBE"/, // a node forgets talkers of the other one 1 s after the last of its sessions has left
+  /"type":"UNSUBSCRIBE"/, // a node without receivers of a talkgroup does not know who talks elsewhere
   /"type":"PRESENCE"/, // sessions of the other node come up to 1 s later, and when they were not known, without names
   /"type":"TALKGROUP_JOINED"|&resume=/, // `online` has those of the other node up to 250 ms after the first member came
 ];
@@ -154,12 +154,13 @@ async function follow(stage: Stage, { at, lines }: Example): Promise<void> {
   for (const { who, isHeard, text, times, apartMs } of lines) {
     for (const name of who.includes('all') ? connected(stage) : who) {
       for (let time = 0; time < times; time++) {
+        const nextMs = performance.now() + apartMs;
         const wrong = isHeard
           ? await hear(stage, playerOf(stage, name), text)
           : await act(stage, name, text, { time, isInOneGo: apartMs === 0 && time < times - 1 });
         if (wrong !== '') throw new Error(`${name}: ${wrong}\nbelow ${at}: ${text}`);
         if (!isHeard && time === times - 1) await heardEverywhere();
-        if (apartMs > 0) await pause(apartMs);
+        if (apartMs > 0) await pause(Math.max(0, nextMs - performance.now()));
       }
     }
   }

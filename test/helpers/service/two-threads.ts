@@ -4,7 +4,7 @@ import { randomInt } from 'node:crypto';
 import root, { type Test } from 'tap';
 import type { WebSocket } from 'ws';
 import { eventually } from '../eventually.js';
-import { metric } from '../http/exposition.js';
+import { scrape } from '../http/exposition.js';
 import { threadOf } from './relay-threads.js';
 import { connect, type Radio } from './service.js';
 import { betweenThreads, heardByBoth, heardEverywhere, joinedBy } from './two-nodes.js';
@@ -190,17 +190,26 @@ export function threadDealer(t: Test, { ws, metrics, scout, markers }: Dealing) 
   const used = new Set<number>();
   let count = 0;
   let crosses: Promise<void> | null = null;
+  let knowing: Promise<void> | null = null;
 
-  /** Resolves when each thread knows the radios of the other one that are in talkgroups of both, and no others. */
-  const known = () =>
-    eventually(async () => {
-      const [here, there] = ports.threads().map((thread) => receiversOf(dealt, thread));
-      const shared = [...(here ?? [])].filter(([number]) => there?.has(number));
-      const sessions = shared.reduce((sum, [number, count]) => sum + count + (there?.get(number) ?? 0), 0);
-      // Of both threads together.
-      assert.equal(await metric(metrics, 'talkgroup_cluster_talkgroups'), 2 * shared.length);
-      assert.equal(await metric(metrics, 'talkgroup_cluster_sessions'), sessions);
+  /** Throws as long as a thread does not know the radios of the other one that are in talkgroups of both, or others. */
+  async function checkKnown(): Promise<void> {
+    const { series } = await scrape(metrics);
+    const [here, there] = ports.threads().map((thread) => receiversOf(dealt, thread));
+    const shared = [...(here ?? [])].filter(([number]) => there?.has(number));
+    const sessions = shared.reduce((sum, [number, count]) => sum + count + (there?.get(number) ?? 0), 0);
+    // Of both threads together.
+    assert.equal(series.get('talkgroup_cluster_talkgroups'), 2 * shared.length);
+    assert.equal(series.get('talkgroup_cluster_sessions'), sessions);
+  }
+
+  /** Resolves when both threads know all radios. Those that come meanwhile are waited for together. */
+  function known(): Promise<void> {
+    knowing ??= eventually(checkKnown).finally(() => {
+      knowing = null;
     });
+    return knowing;
+  }
 
   async function makeCrossing(): Promise<void> {
     const { tokens, talkgroups } = await markers();
