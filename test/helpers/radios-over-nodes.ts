@@ -11,7 +11,6 @@ export const OVER_TWO_NODES: readonly string[] = [
   'emergency',
   'entry',
   'floor',
-  'floor-live',
   'floor-storm',
   'frames',
   'held',
@@ -36,6 +35,8 @@ export const ON_ONE_NODE: Readonly<Record<string, string>> = {
   cap: `SOCKETS_MAX, which ${OF_EACH_NODE}`,
   drain: NOT_DEALT,
   'floor-late': LATE_ANSWERS,
+  'floor-live':
+    'another node keeps the priority and the emergency with which a burst began, and its model knows those of now',
   handshake: NOT_DEALT,
   lifecycle: NOT_DEALT,
   limits: `rates and bounds of one connection, which ${OF_EACH_NODE}`,

@@ -394,7 +394,7 @@ for (const threads of isDealt ? ['0'] : ['1', '0']) {
       async (t) => {
         const [ann, bob] = await people(s, 'race-mode', 2);
         const group = await s.talkgroup('race mode', ann, bob);
-        const b = await bob.radio();
+        const b = await bob.radioHere(); // the node that answers tells its settings of a talkgroup with members there
         for (let trial = 0; trial < TRIALS; trial++) {
           const a = await ann.radio();
           await race({

@@ -53,7 +53,8 @@ export async function heardEverywhere(): Promise<void> {
 
 async function confirmAll(): Promise<void> {
   for (const one of connections) if (one.isClosed()) connections.delete(one);
-  await Promise.all([...connections].map((one) => one.flush().catch(() => {}))); // expected: the node is closed
+  const answered = [...connections].map((one) => Promise.race([one.flush(), one.closed()]).catch(() => {}));
+  await Promise.all(answered); // expected of a rejection: the node is closed
 }
 
 /** What joins the nodes of one service. null: it has one node. */
@@ -100,7 +101,7 @@ export async function toldEverywhere(
 
 /** The radio as a test of two relays has it: what it heard of its own, the other one knows when the test goes on. */
 export function heardByBoth(radio: Radio, asked: (message: Json) => void = () => {}): Radio {
-  const { hears, hearsText, asks, closes } = radio;
+  const { hears, hearsText, hearsFrame, hearsFrames, asks, closes } = radio;
   const after = async <T>(heard: Promise<T>): Promise<T> => {
     const what = await heard;
     await heardEverywhere();
@@ -110,6 +111,8 @@ export function heardByBoth(radio: Radio, asked: (message: Json) => void = () =>
     ...radio,
     hears: (...told) => after(hears(...told)),
     hearsText: (text) => after(hearsText(text)),
+    hearsFrame: () => after(hearsFrame()),
+    hearsFrames: (count) => after(hearsFrames(count)),
     async asks(message) {
       const answer = await after(asks(message));
       asked(message);
