@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url';
 /** Run a second time by `make test-cluster`, with RADIOS_OVER=threads. They need no nats-server. */
 export const OVER_TWO_THREADS: readonly string[] = [
   'bursts',
-  'changes',
   'emergency',
   'entry',
   'floor-storm',
@@ -31,6 +30,7 @@ const SLOW_ROUNDS =
 /** On one thread only, each with the reason. */
 export const ON_ONE_THREAD: Readonly<Record<string, string>> = {
   budgets: `the frames and bytes of a user, which ${OF_EACH_THREAD}`,
+  changes: `${SLOW_ROUNDS}. test/relay/threads has a right that is withdrawn on each thread`,
   cap: 'it has two threads already, and counts the connections of all',
   client: NOT_DEALT,
   drain: NOT_DEALT,
