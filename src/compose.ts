@@ -25,7 +25,7 @@ import { createKeyring, type Keyring } from './keys/wrapping.js';
 import { createMetricsServer } from './metrics/server.js';
 import { composeRelay, HANDSHAKES, type Handshakes, type RelaySideOptions } from './relay/compose.js';
 import type { RelaySide } from './relay/relay-side.js';
-import { startRelayThread } from './relay/threads/host.js';
+import { startRelayThreads } from './relay/threads/threads.js';
 import { restRoutes } from './rest.js';
 import {
   type Certificate,
@@ -61,7 +61,7 @@ export interface ComposeOptions {
   readonly authorityOf?: RelaySideOptions['authorityOf'] | undefined;
 }
 
-/** Calls `onDeath` when the relay thread ended by itself. The caller then ends the process. */
+/** Calls `onDeath` when a relay thread failed or ended by itself. The caller then ends the process. */
 export async function compose(
   config: Config,
   log: Logger,
@@ -112,16 +112,11 @@ export async function compose(
     const passwords = createPasswords({ bcrypt: hashing, waitingMax: config.LOGIN_QUEUE });
     const limits = createLimits(limitsIn(config));
     const tls = await tlsOf(config);
+    const parts = { config, handshakes, url, database, log };
     const relay: RelaySide =
       config.RELAY_THREADS === 0
-        ? composeRelay({
-            ...{ config, handshakes, authorityOf },
-            url,
-            database,
-            verifyToken: createTokenVerifier(tokenKeys),
-            log,
-          })
-        : startRelayThread({ config: { ...config, SECRETS_KEY: [] }, handshakes, url, tokenKeys }, onDeath);
+        ? composeRelay({ ...parts, authorityOf, verifyToken: createTokenVerifier(tokenKeys) })
+        : startRelayThreads({ ...parts, tokenKeys, onDeath });
 
     let phase: 'starting' | 'serving' | 'draining' = 'starting';
     const waiting = () => phase === 'starting';
@@ -144,7 +139,7 @@ export async function compose(
       tls && createCertificateRenewal({ ...tls, rest: http, relay, everyMs: certificateLookMs, log });
     const metrics = createMetricsServer({ config, log }, async () => ({
       notReady: ready(),
-      relay: await relay.figures(),
+      relays: await relay.figures(),
       database: database.figures(),
       http: http.counts,
       passwords: passwords.figures(),

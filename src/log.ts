@@ -14,12 +14,15 @@ const FLUSH_MS_MAX = 1000;
 /** Dropped lines of this thread. */
 export const lines = { lost: 0 };
 
-/** Calls take fields first, then a fixed event phrase. Errors are in `err`. No log line has a token, a key or audio. */
-export function createLog(level: string, fd = 2): Logger {
+/**
+ * Calls take fields first, then a fixed event phrase. Errors are in `err`. No log line has a token, a key or audio. With
+ * `thread`, a name, each line has it as a field.
+ */
+export function createLog(level: string, { fd = 2, thread }: { fd?: number; thread?: string } = {}): Logger {
   if (isMainThread) unblockStandardError();
   const options = {
     level,
-    base: null,
+    base: thread === undefined ? null : { thread },
     timestamp: pino.stdTimeFunctions.isoTime,
     serializers: { err: traceOf },
   };

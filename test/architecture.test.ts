@@ -66,9 +66,9 @@ const walls: Wall[] = [
     allowed: (path) => path.startsWith('src/db/'),
     broken: ['src/gps/store.ts', `type Row = import('postgres').Row;`],
   }),
-  only('NATS is imported by nats.ts and nats-servers.ts of relay/cluster/ alone', {
+  only('NATS is imported by nats.ts and nats-servers.ts of relay/cluster/carriers/ alone', {
     importing: ({ from }) => from === 'nats' || from.startsWith('@nats-io/'),
-    allowed: (path) => /^src\/relay\/cluster\/nats(-servers)?\.ts$/.test(path),
+    allowed: (path) => /^src\/relay\/cluster\/carriers\/nats(-servers)?\.ts$/.test(path),
     broken: ['src/relay/cluster/bus.ts', `export * from '@nats-io/transport-node';`],
   }),
   {
@@ -84,8 +84,8 @@ const walls: Wall[] = [
         : [],
   },
   {
-    name: 'NATS is loaded when it is used: relay/cluster/nats.ts is imported by import() alone',
-    broken: ['src/relay/compose.ts', `import { openNats } from './cluster/nats.js';`],
+    name: 'NATS is loaded when it is used: relay/cluster/carriers/nats.ts is imported by import() alone',
+    broken: ['src/relay/compose.ts', `import { openNats } from './cluster/carriers/nats.js';`],
     breaches: (file) => (inSrc(file) ? loadedAtOnce(file).filter((from) => /\/nats\.js$/.test(from)) : []),
   },
   {

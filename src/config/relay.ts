@@ -121,6 +121,7 @@ export const sessionSettings = {
       description: 'Connections to the WebSocket port.',
       beyond:
         'The relay closes the next handshakes with 1013 `overloaded`. It closes connections beyond 32 of these without an answer.',
+      notes: 'All relay threads together.',
       unset: `The limit of open files minus 200 and minus \`REST_CONNECTIONS\`, at most ${MANY}.`,
     }),
   ),
@@ -132,7 +133,7 @@ export const sessionSettings = {
     default: 32,
     description: 'Sockets of one user.',
     beyond: 'The relay closes the longest-silent socket of this user with 1013 `replaced`.',
-    notes: 'It is also the number of resumable sessions of one user.',
+    notes: 'It is also the number of resumable sessions of one user. Each relay thread counts its own.',
   }),
   IDLE_TIMEOUT_S: sessions.whole({
     level: 'tuning',
@@ -172,16 +173,17 @@ export const sessionSettings = {
     default: 20_000,
     description: 'Sessions without a socket that the relay keeps for a resume.',
     beyond: 'The relay evicts the oldest session of the user with the most of them.',
-    notes: 'One user has at most `SOCKETS_PER_USER` of them.',
+    notes: 'One user has at most `SOCKETS_PER_USER` of them. The relay threads share this number evenly.',
   }),
   RELAY_THREADS: sessions.whole({
     level: 'expert',
     unit: 'threads',
     minimum: 0,
-    maximum: 1,
+    maximum: 16,
     default: 1,
     description: 'Threads of the relay beside the main thread.',
-    notes: 'At 0 the relay shares the main thread with REST, and REST requests delay audio.',
+    notes:
+      'Each uses one core at most. More than one needs Linux. At 0 the relay shares the main thread with REST, and REST requests delay audio.',
   }),
 };
 

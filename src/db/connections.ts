@@ -3,15 +3,18 @@ import type { Database } from './client.js';
 import type { Deadline } from './deadline.js';
 import { LISTENING } from './pool.js';
 
-/** Of the pool of a relay thread. Its loads of memberships and positions are batched and short, so a few do. */
-export const RELAY_CONNECTIONS = 4;
+/**
+ * Of the pool of each relay thread. Its loads of memberships and positions are batched and short, so a few do. One of
+ * several threads loads fewer sessions.
+ */
+export const relayConnections = (threads: number): number => (threads > 1 ? 3 : 4);
 
 /**
- * Most connections that a node keeps: the pool of the main thread, a pool for each relay thread, and one that listens for
- * each relay. For a few seconds there are more: one that migrates, and both pools while one replaces the other.
+ * Most connections that a node keeps: the pool of the main thread, a pool for each relay thread, and one that listens. For
+ * a few seconds there are more: one that migrates, and both pools while one replaces the other.
  */
 export const connectionsOfNode = ({ pool, threads }: { pool: number; threads: number }): number =>
-  pool + threads * RELAY_CONNECTIONS + Math.max(1, threads);
+  pool + threads * relayConnections(threads) + 1;
 
 interface Told {
   /** Connections of one node. */

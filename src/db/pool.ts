@@ -71,7 +71,7 @@ function openClient(url: string, connections: number): Client<Sql> {
  */
 const LOCK_MS_MAX = 1200;
 
-/** The name of such a connection, as PostgreSQL lists it in pg_stat_activity. Each relay has one. */
+/** The name of such a connection, as PostgreSQL lists it in pg_stat_activity. Each node has one. */
 export const LISTENING = 'talkgroup-radio-notices';
 
 /** One connection that runs LISTEN, for notices.ts. It must not go through a transaction pooler. */

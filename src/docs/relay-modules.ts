@@ -2,7 +2,7 @@
 
 export const relayModules = {
   'src/relay/cluster': {
-    purpose: 'tells the relays of other nodes of bursts, members and changes, over NATS',
+    purpose: 'tells other relays of bursts, members and changes: over NATS, or over ports between threads',
     imports: ['src/protocol', 'src/relay/delivery'],
   },
   'src/relay/compose': {
@@ -143,7 +143,7 @@ export const relayModules = {
     imports: ['src/protocol', 'src/relay/figures', 'src/relay/floor', 'src/relay/members'],
   },
   'src/relay/threads': {
-    purpose: 'the relay thread, and its end on the main thread',
+    purpose: 'the relay threads, and their ends on the main thread',
     imports: [
       'src/auth',
       'src/config',

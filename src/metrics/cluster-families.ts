@@ -1,4 +1,5 @@
-// Declares the metrics of several nodes: the bus between their relays, and what is lost there. Absent without NATS_URL.
+// Declares the metrics of several relays: the bus between them, and what is lost there. Absent where a node has one relay
+// and no NATS_URL.
 import type { SharingFigures } from '../relay/relay-side.js';
 import { by, counter, type Family, gauge, histogram, type Numbers } from './family.js';
 
@@ -8,20 +9,24 @@ const shared =
   ({ relay }) =>
     relay?.cluster ? read(relay.cluster) : null;
 
+/** The same without NATS_URL, which only joins the threads of this node. */
+const joined = (read: (cluster: SharingFigures) => number): Numbers =>
+  shared((cluster) => (cluster.joinsNodes ? read(cluster) : null));
+
 export const clusterFamilies: readonly Family[] = [
   gauge(
     'talkgroup_bus_up',
     '1 while the node is connected to a NATS server',
-    shared(({ isUp }) => Number(isUp)),
+    joined(({ isUp }) => Number(isUp)),
   ),
   counter(
     'talkgroup_bus_connections_total',
     'Times the node connected to a NATS server',
-    shared(({ bus }) => bus.ups),
+    joined(({ bus }) => bus.ups),
   ),
   counter(
     'talkgroup_bus_messages_total',
-    'Messages to and from other nodes',
+    'Messages to and from other relays',
     shared(({ bus }) => by('direction', { out: bus.messagesOut, in: bus.messagesIn })),
     ['direction'],
   ),
@@ -33,19 +38,19 @@ export const clusterFamilies: readonly Family[] = [
   ),
   counter(
     'talkgroup_bus_dropped_total',
-    'Messages to other nodes that were not sent: not connected, too much to send, or rejected by the connection',
+    'Messages to other relays that were not sent: not connected, too much to send, or rejected by the connection',
     shared(({ bus }) => by('reason', bus.dropped)),
     ['reason'],
   ),
   counter(
     'talkgroup_bus_frames_total',
-    'Audio frames to and from other nodes',
+    'Audio frames to and from other relays',
     shared(({ counts }) => by('direction', { out: counts.framesOut, in: counts.framesIn })),
     ['direction'],
   ),
   counter(
     'talkgroup_bus_frames_missed_total',
-    'Audio frames of other nodes that no receiver here got: lost, more than 500 ms late, or of an unknown burst',
+    'Audio frames of other relays that no receiver here got: lost, more than 500 ms late, or of an unknown burst',
     shared(({ counts }) =>
       by('reason', { lost: counts.framesLost, late: counts.framesLate, unknown: counts.framesUnknown }),
     ),
@@ -53,18 +58,23 @@ export const clusterFamilies: readonly Family[] = [
   ),
   counter(
     'talkgroup_bus_ignored_total',
-    'Messages of other nodes that were ignored: not readable, of a node of another database, of a node that does not hear this one, or overtaken by newer ones',
+    'Messages of other relays that were ignored: not readable, of a relay of another database, of a relay that does not hear this one, or overtaken by newer ones',
     shared(({ counts: { unreadable, otherDatabase, strange, overtaken } }) =>
       by('reason', { unreadable, other_database: otherDatabase, not_reached: strange, overtaken }),
     ),
     ['reason'],
   ),
-  histogram('talkgroup_bus_delay_seconds', 'Time that messages of other nodes took, sampled', ({ relay }) =>
+  histogram('talkgroup_bus_delay_seconds', 'Time that messages of other relays took, sampled', ({ relay }) =>
     relay?.cluster ? [[{}, relay.cluster.delay]] : [],
   ),
   gauge(
+    'talkgroup_cluster_relays',
+    'Relays of this node that are connected with those of other nodes: 1, or the relay threads',
+    joined(({ relays }) => relays),
+  ),
+  gauge(
     'talkgroup_cluster_peers',
-    'Other nodes that can be reached',
+    'Other relays that can be reached',
     shared(({ peers }) => peers),
   ),
   gauge(
@@ -75,23 +85,23 @@ export const clusterFamilies: readonly Family[] = [
   ),
   gauge(
     'talkgroup_cluster_talkgroups',
-    'Talkgroups with receivers here and at other nodes',
+    'Talkgroups with receivers here and at other relays',
     shared(({ shared }) => shared),
   ),
   gauge(
     'talkgroup_cluster_sessions',
-    'Sessions at other nodes, counted in each talkgroup with receivers here',
+    'Sessions at other relays, counted in each talkgroup with receivers here',
     shared(({ elsewhere }) => elsewhere),
   ),
   gauge(
     'talkgroup_floor_homes',
-    'Talkgroups in `single` and `broadcast` with receivers here and at other nodes, by the node that decides their floor',
+    'Talkgroups in `single` and `broadcast` with receivers here and at other relays, by the relay that decides their floor',
     shared(({ homes }) => by('where', homes)),
     ['where'],
   ),
   counter(
     'talkgroup_floor_unanswered_total',
-    'Requests for the floor that no node answered in time',
+    'Requests for the floor that no relay answered in time',
     shared(({ floors }) => floors.unanswered),
   ),
   counter(
@@ -101,7 +111,7 @@ export const clusterFamilies: readonly Family[] = [
   ),
   counter(
     'talkgroup_floor_rebuilt_total',
-    'Times this node made the floor of a talkgroup anew from what all nodes know of it',
+    'Times a relay made the floor of a talkgroup anew from what all relays know of it',
     shared(({ floors }) => floors.rebuilt),
   ),
   counter(

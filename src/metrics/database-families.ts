@@ -1,6 +1,7 @@
 // Declares the metrics of the database. REST and the relay each have a connection pool.
 import type { DatabaseFigures } from '../db/client.js';
 import { by, counter, type Family, gauge, type Numbers, type Sample } from './family.js';
+import { ownOf } from './relays.js';
 
 export const databaseFamilies: readonly Family[] = [
   gauge(
@@ -49,9 +50,10 @@ export const databaseFamilies: readonly Family[] = [
 
 /** Reads a figure of each connection pool. */
 function ofPools(read: (database: DatabaseFigures) => number | readonly Sample<number>[]): Numbers {
-  return ({ database, relay }) => {
-    const pools = { rest: database, ...(relay?.own && { relay: relay.own.database }) };
-    return Object.entries(pools).flatMap(([pool, figures]) => {
+  return ({ database, relays }) => {
+    const relayPools = ownOf(relays).map(([name, own]) => [name, own.database] as const);
+    const pools = [['rest', database] as const, ...relayPools];
+    return pools.flatMap(([pool, figures]) => {
       const value = read(figures);
       const samples = typeof value === 'number' ? [[{}, value] as const] : value;
       return samples.map(([labels, value]) => [{ pool, ...labels }, value] as const);

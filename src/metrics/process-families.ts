@@ -2,6 +2,7 @@
 import type { Histogram } from '../histogram.js';
 import type { ThreadFigures } from '../thread-figures.js';
 import { counter, type Family, gauge, histogram, type Numbers, type Sample } from './family.js';
+import { ownOf, sumOf, threadName } from './relays.js';
 import type { Snapshot } from './snapshot.js';
 
 /** Whether the service can serve, and its version. */
@@ -74,19 +75,19 @@ export const processFamilies: readonly Family[] = [
 
 /** Reads a figure of each thread. */
 function ofThreads(read: (thread: ThreadFigures) => number): Numbers {
-  return ({ thread, relay }) => {
-    const threads = { main: thread, ...(relay?.own && { relay: relay.own.thread }) };
-    return Object.entries(threads).map(([name, figures]) => [{ thread: name }, read(figures)] as const);
-  };
+  return ({ thread, relays }) => [
+    [{ thread: 'main' }, read(thread)],
+    ...ownOf(relays).map(([name, own]) => [{ thread: name }, read(own.thread)] as const),
+  ];
 }
 
-function loopDelays({ relay }: Snapshot): readonly Sample<Histogram>[] {
-  if (relay === null) return [];
-  const { pulse, own } = relay;
-  if (own === null) return [[{ thread: 'main' }, pulse.delay]];
+function loopDelays({ relays }: Snapshot): readonly Sample<Histogram>[] {
+  if (relays === null) return [];
+  const [first] = relays;
+  if (first?.own === null) return [[{ thread: 'main' }, first.pulse.delay]];
   return [
-    [{ thread: 'main' }, own.mainDelay],
-    [{ thread: 'relay' }, pulse.delay],
+    [{ thread: 'main' }, sumOf(relays.flatMap(({ own }) => own?.mainDelay ?? []))],
+    ...relays.map(({ pulse }, at) => [{ thread: threadName(at, relays.length) }, pulse.delay] as const),
   ];
 }
 

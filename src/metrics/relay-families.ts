@@ -14,12 +14,12 @@ export const relayFamilies: readonly Family[] = [
   ),
   gauge(
     'talkgroup_relay_users',
-    'Users with a session, live or detached',
+    'Users with a session, live or detached. Each relay thread counts its own',
     ofRelay(({ present }) => present.users),
   ),
   gauge(
     'talkgroup_relay_talkgroups',
-    'Talkgroups of which a user with a session is a member',
+    'Talkgroups of which a user with a session is a member. Each relay thread counts its own',
     ofRelay(({ present }) => present.talkgroups),
   ),
   gauge(

@@ -8,10 +8,11 @@ import { threadFigures } from '../thread-figures.js';
 import { readVersion } from '../version.js';
 import { CONTENT_TYPE, expose } from './exposition.js';
 import { families } from './families.js';
+import { addUp } from './relays.js';
 import type { ProcessFigures, Snapshot } from './snapshot.js';
 
-/** Returns the numbers of a scrape, without those of the main thread and the process. */
-export type Sources = () => Promise<Omit<Snapshot, 'thread' | 'process'>>;
+/** Returns the numbers of a scrape, without sums and those of the main thread and the process. */
+export type Sources = () => Promise<Omit<Snapshot, 'relay' | 'thread' | 'process'>>;
 
 export interface MetricsServer {
   /** Resolves with the port. Rejects with a ConfigError that names the variable when the address cannot be bound. */
@@ -86,7 +87,9 @@ function createScrape(sources: Sources): () => Promise<string> {
   const startedAtS = Math.round(Date.now() / 1000 - process.uptime()); // once, for clocks are set
   async function read(): Promise<string> {
     const process = { ...(await readProcess()), version, startedAtS };
-    return expose(families, { ...(await sources()), thread: threadFigures(), process });
+    const read = await sources();
+    const relay = read.relays && addUp(read.relays);
+    return expose(families, { ...read, relay, thread: threadFigures(), process });
   }
   // Scrapes that meet are one, and see the same moment.
   let running: Promise<string> | null = null;

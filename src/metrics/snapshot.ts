@@ -12,7 +12,9 @@ import type { Presented } from '../tls/renewal.js';
 export interface Snapshot {
   /** The reason that /readyz gives. null: the service can serve. */
   readonly notReady: string | null;
-  /** null: the relay thread did not answer in time. */
+  /** Of each relay thread. null: one of them did not answer in time. */
+  readonly relays: readonly RelayFigures[] | null;
+  /** The same, added up. */
   readonly relay: RelayFigures | null;
   readonly database: DatabaseFigures;
   readonly http: HttpCounts;

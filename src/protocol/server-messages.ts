@@ -37,7 +37,10 @@ export const serverMessages = {
     resumed: described(Type.Boolean(), 'true: this connection continues an earlier session'),
     server_time: described(Int, 'Unix time in ms'),
     limits: described(Limits, 'limits of this server'),
-    reach: described(Type.Optional(Type.Enum(reaches)), 'only when nodes are connected, see Several nodes'),
+    reach: described(
+      Type.Optional(Type.Enum(reaches)),
+      'only when nodes or threads are connected, see Several nodes',
+    ),
     /** Number of the user's talkgroups. Those that are not in this message follow in SUBSCRIBED. */
     talkgroups_total: described(Int, 'number of talkgroups that the session receives'),
     talkgroups: described(Type.Array(Snapshot), 'the first ones, see Snapshots in parts'),

@@ -1,11 +1,13 @@
 // Builds a relay from its own instances of token verifier, SQL client and WebSocket engine.
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { MessagePort } from 'node:worker_threads';
 import type { VerifyToken } from '../auth/tokens.js';
 import type { Config } from '../config/config.js';
 import type { Database } from '../db/client.js';
 import { deadlineIn, READ_MS_MAX, REQUEST_MS } from '../db/deadline.js';
-import { noticeOf } from '../db/notice.js';
+import { type Notice, noticeOf } from '../db/notice.js';
 import { listenForNotices, type NoticeListener } from '../db/notices.js';
 import { databaseTag } from '../db/tag.js';
 import { descriptorsMax } from '../descriptors.js';
@@ -15,18 +17,39 @@ import { ConfigError } from '../errors.js';
 import { openFixIntake } from '../gps/counts.js';
 import { certificateFiles } from '../tls/certificate.js';
 import type { Bus } from './cluster/bus.js';
+import { openPorts } from './cluster/carriers/ports.js';
 import { createRelay, type RelayOptions } from './hub/relay.js';
 import type { RelayFigures, RelaySide } from './relay-side.js';
 import { refOf } from './requests/read.js';
 import { ENGINE_PINGS_PER_SECOND } from './session/allowance.js';
 import { createSessionNumbers, type SessionNumbers } from './session/numbers.js';
 import { EarlyMessages } from './websocket/early.js';
-import { createEngine } from './websocket/engine.js';
+import { createEngine, type Listening } from './websocket/engine.js';
 import { createRenewals } from './websocket/renewals.js';
 
 /** A relay on this thread, which always answers. */
 interface RelayHere extends RelaySide {
-  figures(): Promise<RelayFigures>;
+  listen(as?: Listening): Promise<number>;
+  figures(): Promise<readonly [RelayFigures]>;
+  /** A change notification of the database, for which the main thread listens. */
+  heard(notice: Notice): void;
+  /** Some of them may have been missed. */
+  gap(): void;
+  /** Drops all connections at once, for a thread that ends by an error. */
+  abandon(): void;
+}
+
+/** One of several relay threads. The main thread listens to the database for all of them. */
+export interface ThreadPlace {
+  readonly isFirst: boolean;
+  /** In each line of its log, in labels of metrics, and in the name of its connection to NATS. */
+  readonly name: string;
+  /** Relay threads of the process. */
+  readonly threads: number;
+  /** One to each other relay thread. None with NATS_URL, over which they talk then. */
+  readonly ports: readonly MessagePort[];
+  /** The connections of all of them, which share SOCKETS_MAX. */
+  readonly openOfAll: Int32Array<SharedArrayBuffer>;
 }
 
 /** How many handshakes may wait for the database. */
@@ -39,6 +62,9 @@ export interface Handshakes {
 
 /** After a lost network 10,000 radios come back at once. */
 export const HANDSHAKES: Handshakes = { loading: 50, waiting: 10_000 };
+
+/** Between two looks whether the other relay threads can be reached (ms). It takes a few milliseconds in all. */
+const LOOK_MS = 5;
 
 /** Descriptors that the database, the log or a restart of either may need when all others are taken. */
 const DESCRIPTORS_OF_OTHERS = 64;
@@ -55,12 +81,14 @@ export interface RelaySideOptions {
   readonly url: string;
   readonly database: Database;
   readonly verifyToken: VerifyToken;
+  /** Without it this is the only relay of the process. */
+  readonly place?: ThreadPlace | null;
   readonly authorityOf?: RelayOptions['authorityOf'] | undefined;
   readonly log: Log;
 }
 
 export function composeRelay(options: RelaySideOptions): RelayHere {
-  const { config, handshakes, url, database, verifyToken, authorityOf, log } = options;
+  const { config, handshakes, url, database, verifyToken, authorityOf, place = null, log } = options;
   const read = () => deadlineIn(READ_MS_MAX);
   const write = () => deadlineIn(REQUEST_MS);
   // Requests of clients must not take the reads of handshakes and change notifications.
@@ -70,6 +98,7 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
   let notices: NoticeListener | null = null;
   let bus: Bus | null = null;
   let isJoined = false;
+  let isStarted = false;
   let isClosing = false;
 
   const files = certificateFiles(config);
@@ -82,13 +111,14 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
     idleTimeoutS: config.IDLE_TIMEOUT_S,
     origins: config.CORS_ORIGINS,
     socketsMax: config.SOCKETS_MAX,
+    openOfAll: place?.openOfAll ?? null,
     descriptorMax: descriptorsMax() - config.REST_CONNECTIONS - DESCRIPTORS_OF_OTHERS,
     log,
   });
   const renewals = createRenewals({ files, addServerNames: engine.addServerNames });
   const relay = createRelay({
     verifyToken,
-    started: () => numbers !== null,
+    started: () => isStarted,
     reads: {
       accountsOf: (users, isHeld) => accountsOf(rightsDatabase, read, users, isHeld),
       talkgroupsOf: (ids) => talkgroupsOf(rightsDatabase, read, ids),
@@ -107,7 +137,7 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
       backlogMs: config.BACKLOG_MS,
       lagPingMs: config.LAG_PING_MS,
       resumeMs: config.RESUME_MS,
-      sessionsParked: config.RESUMABLE_SESSIONS,
+      sessionsParked: Math.ceil(config.RESUMABLE_SESSIONS / (place?.threads ?? 1)),
       drainMs: config.DRAIN_MS,
       socketsPerUser: config.SOCKETS_PER_USER,
       upgradesLoading: handshakes.loading,
@@ -150,7 +180,7 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
   async function openBus(urls: string): Promise<void> {
     const file = config.NATS_CREDENTIALS_FILE;
     const credentials = file === undefined ? null : await readFile(file);
-    const { areCredentials, openNats } = await import('./cluster/nats.js'); // loaded with NATS_URL only
+    const { areCredentials, openNats } = await import('./cluster/carriers/nats.js'); // loaded with NATS_URL only
     if (isClosing) return;
     if (credentials !== null && !areCredentials(credentials))
       throw new ConfigError(
@@ -160,7 +190,7 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
       urls,
       credentials,
       prefix: `${config.NATS_PREFIX}.1`, // the version of what the relays say to each other
-      name: `talkgroup-radio ${hostname()} ${process.pid}`,
+      name: ['talkgroup-radio', hostname(), process.pid, ...(place === null ? [] : [place.name])].join(' '),
       log,
     });
     bus = opened;
@@ -182,34 +212,44 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
     return first;
   }
 
+  /** So that from the first session on, radios of one talkgroup hear each other on whichever threads they are. */
+  async function siblingsReached(ports: readonly MessagePort[]): Promise<void> {
+    while (!isClosing && (relay.figures().cluster?.peers ?? 0) < ports.length) await delay(LOOK_MS);
+  }
+
+  function heard(notice: Notice): void {
+    relay.notice(notice).catch((error) => log.error({ err: error }, 'change notification failed'));
+  }
+
+  // The main thread tells each relay thread, so only one of them tells the other nodes.
+  const tellsNodes = place === null || (place.isFirst && config.NATS_URL !== undefined);
+
   return {
-    listen: () => engine.listen(relay, early),
+    listen: (as) => engine.listen(relay, early, as),
     async start() {
       if (config.NATS_URL !== undefined) await openBus(config.NATS_URL);
       if (isClosing) return;
+      const ports = place?.ports ?? [];
+      if (ports.length > 0) bus = openPorts({ ports, log });
       numbers = createSessionNumbers(nextBlock, { size: SESSION_BLOCK, log });
-      notices = listenForNotices({
-        url,
-        database,
-        onNotice: (notice) => {
-          relay.notice(notice).catch((error) => log.error({ err: error }, 'change notification failed'));
-        },
-        onGap: relay.gap,
-        log,
-      });
+      await siblingsReached(ports);
+      if (isClosing) return;
+      isStarted = true;
+      if (place === null)
+        notices = listenForNotices({ url, database, onNotice: heard, onGap: relay.gap, log });
     },
-    tell: relay.tell,
+    tell: tellsNodes ? relay.tell : relay.notice,
+    heard,
+    gap: relay.gap,
     trouble() {
-      if (numbers === null) return 'starting';
+      if (!isStarted) return 'starting';
       return engine.isFull() ? 'no room for another socket' : database.trouble();
     },
-    figures: async () => ({
-      ...relay.figures(),
-      fixes: fixes.counts,
-      connections: engine.connections(),
-      own: null,
-    }),
+    figures: async () => [
+      { ...relay.figures(), fixes: fixes.counts, connections: engine.connections(), own: null },
+    ],
     present: async (certificate) => renewals.present(certificate),
+    abandon: engine.abandon,
     async close() {
       isClosing = true;
       await relay.close();

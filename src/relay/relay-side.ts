@@ -1,4 +1,4 @@
-// Describes the relay as the rest of the program uses it, on this thread or another, and the figures it reports.
+// Describes the relay as the rest of the program uses it, on this thread or on others, and the figures it reports.
 import type { DatabaseFigures } from '../db/client.js';
 import type { Tell } from '../db/notice.js';
 import type { FixCounts } from '../gps/counts.js';
@@ -22,8 +22,8 @@ export interface RelaySide {
   readonly tell: Tell;
   /** null when the relay can admit radios, else the reason why it cannot. */
   trouble(): string | null;
-  /** For the metrics. null when the relay thread did not answer in time. */
-  figures(): Promise<RelayFigures | null>;
+  /** For the metrics, of each relay thread. null when one of them did not answer in time. */
+  figures(): Promise<readonly RelayFigures[] | null>;
   /** After `listen`, one at a time. */
   present(certificate: RenewedCertificate): Promise<Renewal>;
   close(): Promise<void>;

@@ -1,8 +1,10 @@
-// What every bus promises, tried on the bus of the tests and on NATS.
+// What every bus promises, tried on the bus of the tests, on NATS and on the ports between threads.
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import t, { type Test } from 'tap';
 import { type Bus, MESSAGE_BYTES_MAX, type Subject, talkgroupSubject } from '../../src/relay/cluster/bus.js';
-import { openNats } from '../../src/relay/cluster/nats.js';
-import { TURN_BYTES_MAX } from '../../src/relay/cluster/outbox.js';
+import { openNats } from '../../src/relay/cluster/carriers/nats.js';
+import { TURN_BYTES_MAX } from '../../src/relay/cluster/carriers/outbox.js';
+import { openPorts } from '../../src/relay/cluster/carriers/ports.js';
 import { eventually } from '../helpers/eventually.js';
 import { type ChaosProxy, startChaosProxy } from '../helpers/network/chaos-proxy.js';
 import { startNatsServer } from '../helpers/network/nats-server.js';
@@ -41,6 +43,31 @@ const nats: Carrier = async (t) => {
   };
 };
 
+/** Of a process with three relay threads. Their ports are lost with the process alone, so nothing cuts them. */
+const ports: Carrier = async (t) => {
+  const ends: MessagePort[][] = [[], [], []];
+  for (const [first, second] of [
+    [0, 1],
+    [0, 2],
+    [1, 2],
+  ] as const) {
+    const { port1, port2 } = new MessageChannel();
+    ends[first]?.push(port1);
+    ends[second]?.push(port2);
+  }
+  return async () => {
+    const bus = openPorts({
+      ports: ends.pop() ?? [],
+      log: { error: (fields, message) => t.fail(message, fields) },
+    });
+    t.teardown(() => {
+      for (const end of ends.splice(0).flat()) end.close(); // of threads that the test did without
+      return bus.close();
+    });
+    const never = () => void t.fail('ports cannot be cut');
+    return { bus, cut: never, mend: never };
+  };
+};
 /** A bus over NATS, over a link of its own. */
 async function connected(t: Test, port: number): Promise<{ readonly bus: Bus; readonly proxy: ChaosProxy }> {
   const proxy = await startChaosProxy({ host: '127.0.0.1', port });
@@ -97,7 +124,7 @@ async function settled(from: Bus, to: Bus): Promise<void> {
   await joined(from, to);
 }
 
-for (const [name, carrier] of Object.entries({ memory, nats })) {
+for (const [name, carrier] of Object.entries({ memory, nats, ports })) {
   const skip = name === 'nats' ? unless('nats-server') : false;
   const promise = (title: string, test: (t: Test, join: () => Promise<Link>) => Promise<void>) =>
     t.test(`${name}: ${title}`, { skip }, async (t) => test(t, await carrier(t)));
@@ -201,7 +228,12 @@ for (const [name, carrier] of Object.entries({ memory, nats })) {
     t.ok(heard.every((each, index) => each === index * 7));
   });
 
-  promise(
+  /** Of a bus that can be away. */
+  const promiseOfNetwork = (...given: Parameters<typeof promise>) => {
+    if (carrier !== ports) promise(...given);
+  };
+
+  promiseOfNetwork(
     'a bus says that it is down, refuses what is said then, and says nothing of it later',
     async (t, join) => {
       const [a, b] = await Promise.all([join(), join()]);
@@ -225,7 +257,7 @@ for (const [name, carrier] of Object.entries({ memory, nats })) {
     },
   );
 
-  promise('subscriptions outlive a lost connection', async (t, join) => {
+  promiseOfNetwork('subscriptions outlive a lost connection', async (t, join) => {
     const [a, b] = await Promise.all([join(), join()]);
     const heard = hear(b.bus);
     await joined(a.bus, b.bus);

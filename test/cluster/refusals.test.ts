@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { EVERY_RELAY, MESSAGE_BYTES_MAX, type Subject } from '../../src/relay/cluster/bus.js';
-import { areCredentials, openNats } from '../../src/relay/cluster/nats.js';
+import { areCredentials, openNats } from '../../src/relay/cluster/carriers/nats.js';
 import { migratedDatabase } from '../helpers/database/cluster.js';
 import { eventually } from '../helpers/eventually.js';
 import { launchNatsServer } from '../helpers/network/nats-server.js';

@@ -38,7 +38,7 @@ t.test('the check counts the nodes that listen, and warns when there is no room 
   t.match(await check(Math.floor(max / 2) + 1), { level: 'warn', fields: { nodes: 2 } });
 });
 
-for (const threads of [1, 0]) {
+for (const threads of [1, 0, 2]) {
   const ofNode = connectionsOfNode({ pool: 3, threads });
   t.test(`a node with ${threads} relay threads keeps at most ${ofNode} connections`, async (t) => {
     const url = await migratedDatabase(t);

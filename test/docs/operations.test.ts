@@ -185,7 +185,23 @@ tests:
       - { series: 'talkgroup_cluster_reach{instance="c", job="talkgroup-radio", state="whole"}', values: '1 0 1x18' }
       - { series: 'talkgroup_cluster_reach{instance="d", job="talkgroup-radio", state="whole"}', values: '1 0 0x18' }
       - { series: 'talkgroup_cluster_reach{instance="e", job="talkgroup-radio", state="whole"}', values: '1x20' }
+      - { series: 'talkgroup_cluster_relays{instance="c", job="talkgroup-radio"}', values: '1x20' }
+      - { series: 'talkgroup_cluster_relays{instance="d", job="talkgroup-radio"}', values: '1x20' }
+      - { series: 'talkgroup_cluster_relays{instance="e", job="talkgroup-radio"}', values: '1x20' }
       - { series: 'talkgroup_cluster_peers{instance="f", job="of-two"}', values: '0x20' }
+      - { series: 'talkgroup_cluster_relays{instance="f", job="of-two"}', values: '1x20' }
+      # h and i have two relay threads each, and h has lost one thread of i.
+      - { series: 'talkgroup_cluster_peers{instance="h", job="of-threads"}', values: '2x20' }
+      - { series: 'talkgroup_cluster_relays{instance="h", job="of-threads"}', values: '2x20' }
+      - { series: 'talkgroup_cluster_reach{instance="h", job="of-threads", state="whole"}', values: '1x20' }
+      - { series: 'talkgroup_cluster_peers{instance="i", job="of-threads"}', values: '3x20' }
+      - { series: 'talkgroup_cluster_relays{instance="i", job="of-threads"}', values: '2x20' }
+      - { series: 'talkgroup_cluster_reach{instance="i", job="of-threads", state="whole"}', values: '1x20' }
+      # Without NATS the two threads of j reach each other, and no other node.
+      - { series: 'talkgroup_cluster_peers{instance="j", job="of-ports"}', values: '1x20' }
+      - { series: 'talkgroup_cluster_reach{instance="j", job="of-ports", state="whole"}', values: '1x20' }
+      - { series: 'talkgroup_cluster_peers{instance="k", job="of-ports"}', values: '1x20' }
+      - { series: 'talkgroup_cluster_reach{instance="k", job="of-ports", state="whole"}', values: '1x20' }
       - { series: 'talkgroup_cluster_reach{instance="f", job="of-two", state="whole"}', values: '1 1 1 1 1 1 1 1 0x12' }
     alert_rule_test:
       - eval_time: 8m
@@ -193,11 +209,13 @@ tests:
         exp_alerts:
           ${split('c', 'talkgroup-radio')}
           ${split('d', 'talkgroup-radio')}
+          ${split('h', 'of-threads')}
       - eval_time: 10m
         alertname: RadioNodesSplit
         exp_alerts:
           ${split('c', 'talkgroup-radio')}
           ${split('d', 'talkgroup-radio')}
+          ${split('h', 'of-threads')}
           ${split('f', 'of-two')}
       - eval_time: 10m
         alertname: RadioNotReady

@@ -50,6 +50,7 @@ export const ON_ONE_NODE: Readonly<Record<string, string>> = {
   snapshots: `the parts of a snapshot, which a node makes by itself of what it stores and of 1,000 talkgroups`,
   'talk-late': LATE_ANSWERS,
   terminal: 'it has one radio',
+  threads: 'it has two relay threads, which are no nodes',
   wire: NOT_DEALT,
 };
 

@@ -94,6 +94,19 @@ t.test(
 
 type Person = Awaited<ReturnType<Service['person']>>;
 
+t.test('every relay thread presents the renewed pair', async (t) => {
+  const [old, renewed] = [issue(), issue()];
+  const { settings, swap } = await certificateFolder(t, old);
+  const s = await service(t, { ...settings, RELAY_THREADS: '2' }, undefined, LOOK);
+  /** Of connections that Linux deals out to both threads. */
+  const presented = async () =>
+    new Set(await Promise.all(Array.from({ length: 20 }, () => presentedAt(s.ws, 'localhost'))));
+  t.strictSame(await presented(), new Set([old.fingerprint]));
+  await swap(renewed);
+  await isPresented(s, { rest: renewed, relay: renewed }, 'localhost');
+  t.strictSame(await presented(), new Set([renewed.fingerprint]));
+});
+
 t.test('the relay takes 8 renewals for a name of three labels, after that REST alone', async (t) => {
   const wanted = { names: ['radio.example.test', '*.fleet.test'], addresses: [] };
   const name = { full: 'radio.example.test', wildcard: 'x7.fleet.test' };

@@ -130,7 +130,7 @@ t.test(
   'lines above the buffer are dropped and counted, and the number is logged when there is room again',
   async (t) => {
     const pipe = unreadPipe(t);
-    const log = createLog('info', openSync(pipe.path, constants.O_WRONLY | constants.O_NONBLOCK));
+    const log = createLog('info', { fd: openSync(pipe.path, constants.O_WRONLY | constants.O_NONBLOCK) });
     pipe.fill();
     const line = 'x'.repeat(100_000);
     for (let i = 0; i < 25; i++) log.info({ i, line }, 'long');
@@ -153,7 +153,7 @@ t.test(
 
 t.test('an error is logged with its message, stack and code, and with no other property', async (t) => {
   const path = join(t.testdir(), 'log');
-  const log = createLog('info', openSync(path, 'w'));
+  const log = createLog('info', { fd: openSync(path, 'w') });
   const error = Object.assign(new TypeError('Invalid URL'), {
     code: 'ERR_INVALID_URL',
     input: 'postgres://ann:hunter2@host',

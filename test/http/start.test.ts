@@ -210,7 +210,7 @@ t.test('the service does not start with a database that is newer than the code',
   await t.rejects(older.start(), NewerDatabaseError);
 });
 
-for (const RELAY_THREADS of ['0', '1']) {
+for (const RELAY_THREADS of ['0', '1', '2']) {
   t.test(`closed before it listened, with RELAY_THREADS=${RELAY_THREADS}, the service exits`, async (t) => {
     await build(t, { DATABASE_URL: await freshDatabase(t), RELAY_THREADS });
     t.pass('the teardown closes it');

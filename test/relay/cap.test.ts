@@ -37,7 +37,7 @@ async function strangers(t: Test, address: string, count: number): Promise<Socke
   return sockets;
 }
 
-for (const RELAY_THREADS of ['0', '1']) {
+for (const RELAY_THREADS of ['0', '1', '2']) {
   t.test(
     `beyond SOCKETS_MAX a handshake is closed 1013 and counted, with RELAY_THREADS=${RELAY_THREADS}`,
     async (t) => {

@@ -4,6 +4,7 @@ import t from 'tap';
 import { AGAIN_MS, Asking, PART_MAX } from '../../src/relay/cluster/asking.js';
 import { bodyOf, bodyOfPiece, piecesOf, readBody } from '../../src/relay/cluster/bodies.js';
 import { EVERY_RELAY } from '../../src/relay/cluster/bus.js';
+import { createOutbox } from '../../src/relay/cluster/carriers/outbox.js';
 import { PeerClock } from '../../src/relay/cluster/clock.js';
 import {
   HEADER_BYTES,
@@ -15,7 +16,6 @@ import {
   waysBetween,
   wholeMs,
 } from '../../src/relay/cluster/header.js';
-import { createOutbox } from '../../src/relay/cluster/outbox.js';
 import { BEACON_MS, DOWN_MS, PEERS_MAX, Peers } from '../../src/relay/cluster/peers.js';
 import { ReachJudge } from '../../src/relay/cluster/reach.js';
 

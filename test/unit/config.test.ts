@@ -39,7 +39,7 @@ const refused: [variable: string, environment: Record<string, string>][] = [
   ['PORT', { PORT: ' 80' }],
   ['WS_PORT', { WS_PORT: 'true' }],
   ['LOG_LEVEL', { LOG_LEVEL: 'loud' }],
-  ['RELAY_THREADS', { RELAY_THREADS: '2' }],
+  ['RELAY_THREADS', { RELAY_THREADS: '17' }],
   ['TALK_SILENCE_MS', { TALK_SILENCE_MS: '1' }],
   ['TLS_KEY_FILE', { TLS_CERT_FILE: 'cert.pem' }],
   ['TLS_CERT_FILE', { TLS_KEY_FILE: 'key.pem' }],

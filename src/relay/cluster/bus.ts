@@ -51,6 +51,8 @@ export interface Bus {
   /** Calls `receive` for each message from now on. It must not keep the bytes. The answer ends it. */
   subscribe(subject: Subject, receive: (bytes: Uint8Array) => void): () => void;
   readonly isUp: boolean;
+  /** It joins nodes, and not only the threads of one. */
+  readonly joinsNodes: boolean;
   /** Calls `changed` each time that the bus comes up or goes down. */
   onChange(changed: (isUp: boolean) => void): void;
   /** No other relay is heard although the bus is up: makes sure of its server, or leaves it for another one. */

@@ -276,6 +276,8 @@ export function createCluster<Talkgroup extends Shared>(
     figures: () => ({
       bus: bus.counts,
       isUp: bus.isUp,
+      joinsNodes: bus.joinsNodes,
+      relays: 1,
       counts,
       peers: peers.up.length,
       reach: judge.figures,

@@ -43,6 +43,10 @@ export const newClusterCounts = (): ClusterCounts => ({
 export interface ClusterFigures {
   readonly bus: BusCounts;
   readonly isUp: boolean;
+  /** The bus joins nodes, and not only the threads of one. */
+  readonly joinsNodes: boolean;
+  /** Always 1, so that the sum for several threads is their number. */
+  readonly relays: number;
   readonly counts: ClusterCounts;
   /** Other relays that can be reached. */
   readonly peers: number;

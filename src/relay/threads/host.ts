@@ -1,9 +1,10 @@
-// The main thread's end of the relay thread: the same face as a relay on this thread.
-import { once } from 'node:events';
+// The main thread's end of one relay thread.
 import { Worker } from 'node:worker_threads';
+import type { Notice } from '../../db/notice.js';
 import { ConfigError } from '../../errors.js';
 import { LOOP_DELAYS_MS, newHistogram, observe } from '../../histogram.js';
-import type { RelaySide } from '../relay-side.js';
+import type { RelayFigures, RelaySide } from '../relay-side.js';
+import type { Listening } from '../websocket/engine.js';
 import type { Renewal } from '../websocket/renewals.js';
 import {
   type Beat,
@@ -26,11 +27,30 @@ const UNACKNOWLEDGED_MAX = 10_000;
  */
 const YOUNG_MB = 6;
 
-/** Starts the thread. `onDeath` hears of an end nobody asked for: without a relay the process has no purpose. */
-export function startRelayThread(data: ThreadData, onDeath: (error: Error) => void): RelaySide {
+/** A relay on its own thread. */
+export interface RelayThread extends Omit<RelaySide, 'figures'> {
+  listen(as?: Listening): Promise<number>;
+  figures(): Promise<RelayFigures | null>;
+  /** A change notification of the database, for which the main thread listens. */
+  heard(notice: Notice): void;
+  /** Some of them may have been missed. */
+  gap(): void;
+}
+
+export interface ThreadOptions {
+  readonly data: ThreadData;
+  /** In the log of a fault, and in the names of threads that the system shows. */
+  readonly name: string;
+  /** Called when the thread failed, or ended by itself: without a relay the process has no purpose. */
+  readonly onDeath: (error: Error) => void;
+}
+
+/** Starts the thread. */
+export function startRelayThread({ data, name, onDeath }: ThreadOptions): RelayThread {
   const worker = new Worker(new URL('./thread.js', import.meta.url), {
-    name: 'relay',
+    name,
     workerData: data,
+    transferList: [...(data.place?.ports ?? [])],
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
   });
   const unacknowledged = new Map<string, () => void>();
@@ -44,6 +64,9 @@ export function startRelayThread(data: ThreadData, onDeath: (error: Error) => vo
   let answerPresent: ((renewal: Renewal) => void) | null = null;
 
   const say = (message: ToThread) => worker.postMessage(message);
+  const exited = new Promise<void>((resolve) => {
+    worker.once('exit', () => resolve());
+  });
 
   worker.on('message', (message: FromThread) => {
     switch (message.kind) {
@@ -70,18 +93,20 @@ export function startRelayThread(data: ThreadData, onDeath: (error: Error) => vo
         return answerStart?.reject(new ConfigError(message.message));
       case 'presented':
         return answerPresent?.(message.renewal);
+      case 'failed':
+        return onDeath(message.error);
     }
   });
   worker.on('error', onDeath);
   worker.on('exit', (code) => {
-    if (!closing) onDeath(new Error(`the relay thread exited with code ${code}`));
+    if (!closing) onDeath(new Error(`the ${name} thread exited with code ${code}`));
   });
 
   return {
-    listen: () =>
+    listen: (as = { kind: 'alone' }) =>
       new Promise((resolve, reject) => {
         answerListen = { resolve, reject };
-        say({ kind: 'listen' });
+        say({ kind: 'listen', as });
       }),
     start: () =>
       new Promise((resolve, reject) => {
@@ -95,6 +120,8 @@ export function startRelayThread(data: ThreadData, onDeath: (error: Error) => vo
         unacknowledged.set(notice.id, resolve);
         say({ kind: 'notice', notice });
       }),
+    heard: (notice) => say({ kind: 'heard', notice }),
+    gap: () => say({ kind: 'gap' }),
     trouble() {
       if (performance.now() - beatAtMs > SILENCE_MS_MAX) return 'not answering';
       return beat === null ? 'starting' : beat.trouble;
@@ -120,9 +147,8 @@ export function startRelayThread(data: ThreadData, onDeath: (error: Error) => vo
       }),
     async close() {
       closing = true;
-      const exited = once(worker, 'exit');
       say({ kind: 'close' });
-      await exited;
+      await exited; // at once when it ended by itself
     },
   };
 }

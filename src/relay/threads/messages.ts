@@ -1,11 +1,12 @@
-// The messages between the main thread and the relay thread. All of them are plain data.
+// The messages between the main thread and a relay thread. All of them are plain data.
 import type { TokenKeys } from '../../auth/tokens.js';
 import type { Config } from '../../config/config.js';
 import type { DatabaseFigures } from '../../db/client.js';
 import type { Notice } from '../../db/notice.js';
 import type { ThreadFigures } from '../../thread-figures.js';
-import type { Handshakes } from '../compose.js';
+import type { Handshakes, ThreadPlace } from '../compose.js';
 import type { RelayFigures } from '../relay-side.js';
+import type { Listening } from '../websocket/engine.js';
 import type { Renewal, RenewedCertificate } from '../websocket/renewals.js';
 
 /** The data that the thread starts with. */
@@ -14,11 +15,19 @@ export interface ThreadData {
   readonly handshakes: Handshakes;
   readonly url: string;
   readonly tokenKeys: TokenKeys;
+  /** null: it is the only relay thread. */
+  readonly place: ThreadPlace | null;
 }
 
 export type ToThread =
-  | { readonly kind: 'listen' | 'start' | 'figures' | 'close' }
+  | { readonly kind: 'start' | 'figures' | 'close' }
+  | { readonly kind: 'listen'; readonly as: Listening }
+  /** Of this node. It is acknowledged. */
   | { readonly kind: 'notice'; readonly notice: Notice }
+  /** Of the database, for which the main thread listens. */
+  | { readonly kind: 'heard'; readonly notice: Notice }
+  /** Some may have been missed. */
+  | { readonly kind: 'gap' }
   | { readonly kind: 'present'; readonly certificate: RenewedCertificate };
 
 export type FromThread =
@@ -30,7 +39,9 @@ export type FromThread =
   | { readonly kind: 'started' }
   /** The service must not start: a setting is wrong. */
   | { readonly kind: 'unstartable'; readonly message: string }
-  | { readonly kind: 'presented'; readonly renewal: Renewal };
+  | { readonly kind: 'presented'; readonly renewal: Renewal }
+  /** A fault that nobody handled. The thread goes on until it is closed. */
+  | { readonly kind: 'failed'; readonly error: Error };
 
 /** The thread's regular report. */
 export interface Beat {

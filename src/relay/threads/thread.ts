@@ -1,8 +1,8 @@
-// The relay's thread: composes the relay with instances of its own and answers the main thread.
+// A relay thread: composes a relay with instances of its own and answers the main thread.
 import { parentPort, workerData } from 'node:worker_threads';
 import { createTokenVerifier } from '../../auth/tokens.js';
 import { openDatabase } from '../../db/client.js';
-import { RELAY_CONNECTIONS } from '../../db/connections.js';
+import { relayConnections } from '../../db/connections.js';
 import { createLog } from '../../log.js';
 import { threadFigures } from '../../thread-figures.js';
 import { composeRelay } from '../compose.js';
@@ -11,21 +11,30 @@ import { BEAT_MS, type FromThread, sharedNowMs, type ThreadData, type ToThread }
 /** Of the connections, for reads of rights. */
 const RESERVED = 1;
 
-const { config, handshakes, url, tokenKeys } = workerData as ThreadData;
-const log = createLog(config.LOG_LEVEL);
-const database = openDatabase({ url, connections: RELAY_CONNECTIONS, reserved: RESERVED, log });
+const { config, handshakes, url, tokenKeys, place } = workerData as ThreadData;
+const log = createLog(config.LOG_LEVEL, place === null ? {} : { thread: place.name });
+const connections = relayConnections(place?.threads ?? 1);
+const database = openDatabase({ url, connections, reserved: RESERVED, log });
 const relay = composeRelay({
   config,
   handshakes,
   url,
   database,
   verifyToken: createTokenVerifier(tokenKeys),
+  place,
   log,
 });
 
 const port = parentPort;
 if (port === null) throw new Error('the relay thread is started by host.ts');
 const say = (message: FromThread) => port.postMessage(message);
+
+// The main thread ends the process, and this thread closes its sockets before: a thread that ended with open ones would
+// abort the process.
+process.on('uncaughtException', (error) => say({ kind: 'failed', error: asError(error) }));
+process.on('exit', (code) => {
+  if (code !== 0) relay.abandon();
+});
 
 // The main thread takes silence for trouble.
 const beatNow = () => say({ kind: 'beat', trouble: relay.trouble(), sentAtMs: sharedNowMs() });
@@ -34,7 +43,7 @@ const beat = setInterval(beatNow, BEAT_MS);
 port.on('message', (message: ToThread) => {
   switch (message.kind) {
     case 'listen':
-      relay.listen().then(
+      relay.listen(message.as).then(
         (taken) => say({ kind: 'listening', port: taken }),
         (error: Error) => say({ kind: 'refused', message: error.message }),
       );
@@ -54,10 +63,14 @@ port.on('message', (message: ToThread) => {
         (error) => log.error({ err: error }, 'change notification failed'), // not acknowledged: the route says so
       );
       return;
+    case 'heard':
+      return relay.heard(message.notice);
+    case 'gap':
+      return relay.gap();
     case 'figures':
       void relay
         .figures()
-        .then((figures) =>
+        .then(([figures]) =>
           say({ kind: 'figures', figures, thread: threadFigures(), database: database.figures() }),
         );
       return;
@@ -73,3 +86,10 @@ port.on('message', (message: ToThread) => {
         .then(() => port.close());
   }
 });
+
+/** Anything can be thrown. A plain error can be sent to the main thread, with its stack. Of several threads it names this. */
+function asError(thrown: unknown): Error {
+  const of = place === null ? '' : `thread ${place.name}: `;
+  if (!(thrown instanceof Error)) return new Error(of + String(thrown));
+  return Object.assign(new Error(of + thrown.message), { stack: thrown.stack });
+}

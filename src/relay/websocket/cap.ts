@@ -10,6 +10,8 @@ import { devNull } from 'node:os';
 export interface CapOptions {
   /** Connections beyond it are refused. */
   readonly connectionsMax: number;
+  /** Counts the connections of all relay threads, in memory that they share. Without it there is one relay. */
+  readonly openOfAll?: Int32Array<SharedArrayBuffer> | null | undefined;
   /** Connections take descriptors below this number only; the rest is for everything else in the process. */
   readonly descriptorMax: number;
   /** The descriptor that a file opened now would get. */
@@ -34,8 +36,9 @@ export interface Cap {
 }
 
 export interface ConnectionFigures {
-  /** Those before their handshake included. */
+  /** Of this relay, those before their handshake included. */
   readonly open: number;
+  /** Of all relays of the process. */
   readonly max: number;
   /** Closed without an answer. */
   readonly dropped: number;
@@ -48,12 +51,26 @@ const LOOK_EVERY = 16;
 /** A client that is refused comes again at once; the log says so once per period. */
 const LOG_EVERY_MS = 10_000;
 
-export function createCap({ connectionsMax, descriptorMax, nextDescriptor = nextOf, log }: CapOptions): Cap {
+export function createCap({
+  connectionsMax,
+  openOfAll = null,
+  descriptorMax,
+  nextDescriptor = nextOf,
+  log,
+}: CapOptions): Cap {
   let open = 0;
   let dropped = 0;
   let accepted = 0;
   let hasDescriptors = true;
   let loggedAtMs = Number.NEGATIVE_INFINITY;
+
+  /** Counts one that came (1) or went (-1). The answer is the number in all. */
+  function count(change: 1 | -1): number {
+    open += change;
+    return openOfAll === null ? open : Atomics.add(openOfAll, 0, change) + change;
+  }
+
+  const inAll = () => (openOfAll === null ? open : Atomics.load(openOfAll, 0));
 
   function looks(): boolean {
     // Without descriptors each one looks, so that the first one behind the shortage gets in.
@@ -66,22 +83,21 @@ export function createCap({ connectionsMax, descriptorMax, nextDescriptor = next
     const nowMs = performance.now();
     if (nowMs - loggedAtMs < LOG_EVERY_MS) return;
     loggedAtMs = nowMs;
-    log.error({ connections: open, connectionsMax, dropped, hasDescriptors }, 'connections rejected');
+    log.error({ connections: inAll(), connectionsMax, dropped, hasDescriptors }, 'connections rejected');
   }
 
   return {
     enters() {
-      open++;
-      const isIn = open <= connectionsMax + REFUSED_AT_ONCE_MAX && looks();
+      const isIn = count(1) <= connectionsMax + REFUSED_AT_ONCE_MAX && looks();
       if (!isIn) refuse();
       return isIn;
     },
     leaves() {
-      open--;
+      count(-1);
     },
     // Looks again while there are none: as long as it says so, a load balancer sends no connection that would look.
-    isFull: () => open >= connectionsMax || !(hasDescriptors || looks()),
-    isOver: () => open > connectionsMax,
+    isFull: () => inAll() >= connectionsMax || !(hasDescriptors || looks()),
+    isOver: () => inAll() > connectionsMax,
     figures: () => ({ open, max: connectionsMax, dropped }),
   };
 }

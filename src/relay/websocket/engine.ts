@@ -6,7 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 import { HEADER_BYTES } from '../../protocol/frame.js';
 import type { CertificateFiles } from '../../tls/certificate.js';
 import type { Publisher } from '../delivery/peer.js';
-import { type Cap, type CapLog, type ConnectionFigures, createCap } from './cap.js';
+import { type Cap, type CapLog, type CapOptions, type ConnectionFigures, createCap } from './cap.js';
 import type { EarlyMessages } from './early.js';
 import { answerToGet, type HandshakeRelay, httpAnswers, readUpgrade, writeAnswer } from './handshake.js';
 import {
@@ -32,16 +32,30 @@ export interface EngineOptions {
   readonly origins: readonly string[] | null;
   /** Connections to the port, with or without a WebSocket; a handshake beyond it is refused. */
   readonly socketsMax: number;
+  /** Counts them together with those of the other relay threads. Without it there are none. */
+  readonly openOfAll?: CapOptions['openOfAll'];
   /** Of the process: connections take descriptors below this number only. */
   readonly descriptorMax: number;
   readonly log: CapLog;
 }
 
+/**
+ * Who else listens on the port. `alone`: nobody. The relay threads of one process share it: the `first` one makes sure
+ * that no other server has it, and the `next` ones listen on the port that it took.
+ */
+export type Listening =
+  | { readonly kind: 'alone' | 'first' }
+  | { readonly kind: 'next'; readonly port: number };
+
 /** The engine before it listens: the relay publishes through it, then listens with itself. */
 export interface Engine {
   readonly publisher: Publisher;
   /** Resolves with the port taken. Rejects when it is taken already. */
-  listen<S extends SocketSession>(relay: EngineRelay<S>, early: Pick<EarlyMessages, 'of'>): Promise<number>;
+  listen<S extends SocketSession>(
+    relay: EngineRelay<S>,
+    early: Pick<EarlyMessages, 'of'>,
+    as?: Listening,
+  ): Promise<number>;
   /** Another connection would be refused. */
   isFull(): boolean;
   connections(): ConnectionFigures;
@@ -56,6 +70,8 @@ export interface Engine {
    * dropped.
    */
   close(): Promise<void>;
+  /** Drops all connections at once, for a thread that ends by an error: with open ones the process would be aborted. */
+  abandon(): void;
 }
 
 /** The relay as the engine uses it: behind its handshakes and behind its sockets. */
@@ -96,14 +112,14 @@ export function createEngine(options: EngineOptions): Engine {
         false,
       numSubscribers: (topic) => app?.numSubscribers(topic) ?? 0,
     },
-    async listen(relay, early) {
+    async listen(relay, early, as = ALONE) {
       const { tls, host, port } = options;
       const made = tls === null ? uWS.App() : uWS.SSLApp(engineFiles(tls));
       app = made;
       countConnections(made, { ...options, cap });
       addRoutes = (to) => routes(to, relay, { ...options, early, onRestart, cap });
       addRoutes(made);
-      bound = await bind(made, { host, port });
+      bound = await bindAs(as, made, { host, port });
       return bound.port;
     },
     isFull: cap.isFull,
@@ -126,8 +142,15 @@ export function createEngine(options: EngineOptions): Engine {
       app?.close();
       app = null;
     },
+    abandon() {
+      bound = null;
+      app?.close(); // the listening socket, too
+      app = null;
+    },
   };
 }
+
+const ALONE: Listening = { kind: 'alone' };
 
 const engineFiles = ({ certFile, keyFile }: CertificateFiles) => ({
   cert_file_name: certFile,
@@ -150,10 +173,29 @@ interface Bound {
   close(): void;
 }
 
-function bind(app: TemplatedApp, { host, port }: { host: string; port: number }): Promise<Bound> {
+async function bindAs(as: Listening, app: TemplatedApp, at: Address): Promise<Bound> {
+  if (as.kind === 'alone') return bind(app, at, LISTEN_EXCLUSIVE_PORT);
+  if (as.kind === 'next') return bind(app, { ...at, port: as.port }, LISTEN_SHARED_PORT);
+  // Fails when another server has the port, shared or not. And it finds a free one: the engine shares no port 0.
+  const { port, close } = await bind(app, at, LISTEN_EXCLUSIVE_PORT);
+  close();
+  return bind(app, { ...at, port }, LISTEN_SHARED_PORT);
+}
+
+interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Without it a second server binds the same port and silently takes half of the connections. */
+const LISTEN_EXCLUSIVE_PORT = 1; // LIBUS_LISTEN_EXCLUSIVE_PORT: in the engine's typings, not among its exports' types
+/** With SO_REUSEPORT: Linux deals new connections out to all that share the port, by a hash of their addresses. */
+const LISTEN_SHARED_PORT = 0;
+
+function bind(app: TemplatedApp, { host, port }: Address, options: number): Promise<Bound> {
   return new Promise((resolve, reject) => {
     const listen = app.listen.bind(app) as unknown as Listen;
-    listen(host, port, LISTEN_EXCLUSIVE_PORT, (socket) => {
+    listen(host, port, options, (socket) => {
       if (socket === false)
         reject(new Error(`cannot listen on WS_PORT ${port} of ${host}: in use, or permission denied`));
       else
@@ -161,9 +203,6 @@ function bind(app: TemplatedApp, { host, port }: { host: string; port: number })
     });
   });
 }
-
-/** Without it a second server binds the same port and silently takes half of the connections. */
-const LISTEN_EXCLUSIVE_PORT = 1; // LIBUS_LISTEN_EXCLUSIVE_PORT: in the engine's typings, not among its exports' types
 
 /** The engine takes host, port and options together; its typings show only pairs of them. */
 type Listen = (

@@ -1,6 +1,6 @@
 // The bus without a network, for tests: relays of one process, with cuts and losses between any two of them.
 import { type Bus, newBusCounts, type Subject } from '../../../src/relay/cluster/bus.js';
-import { createOutbox } from '../../../src/relay/cluster/outbox.js';
+import { createOutbox } from '../../../src/relay/cluster/carriers/outbox.js';
 
 export interface MemoryBus extends Bus {
   /** The whole bus is away for this one, until `mend`. */
@@ -97,6 +97,7 @@ export function createMemoryNetwork() {
         get isUp() {
           return own.isUp;
         },
+        joinsNodes: true,
         onChange(listener) {
           changed = listener;
         },

@@ -22,6 +22,7 @@ import { messageIn } from '../relay/heard-message.js';
 import { authorityOfTests } from '../relay/late-authority.js';
 import { startMain } from './main-process.js';
 import { type DealtNode, dealer, joiningOf, reached } from './two-nodes.js';
+import { type Markers, sharingOf, threadDealer, type Way } from './two-threads.js';
 
 export const SECRET = 'a test secret of more than thirty-two bytes';
 
@@ -58,9 +59,10 @@ export async function service(
 ) {
   const url = environment.DATABASE_URL ?? (await migratedDatabase(t));
   const joining = await joiningOf(environment);
+  const sharing = sharingOf(environment);
   const start = async () => {
     const config = readConfig({
-      ...{ ...settings, RELAY_THREADS: '0', ...joining, ...environment },
+      ...{ ...settings, RELAY_THREADS: '0', ...joining, ...environment, ...sharing },
       DATABASE_URL: url,
     });
     const log = createLog(config.LOG_LEVEL);
@@ -83,7 +85,7 @@ export async function service(
   const other = joining === null ? null : await start();
   const addresses = { rest: `http://127.0.0.1:${port}`, ws, url: around ?? url };
   const nodes = other === null ? [] : [running, other];
-  const s = await peopleOf(t, { ...addresses, nodes });
+  const s = await peopleOf(t, { ...addresses, nodes, metricsOfThreads: sharing && metrics });
   await reached(nodes);
   // Made by the start it would cost 50 ms of bcrypt; those whose subject that is name a password.
   if (environment.ADMIN_PASSWORD === undefined)
@@ -149,12 +151,29 @@ interface Addresses {
   readonly ws: string;
   /** Both nodes where there are two, to which the radios connect by turns. */
   readonly nodes?: readonly DealtNode[];
+  /** Of the metrics of a service with two threads, to which the radios connect by turns. */
+  readonly metricsOfThreads?: string | null;
   /** Of the database. */
   readonly url: string;
 }
 
-async function peopleOf(t: Test, { rest, ws, nodes = [], url }: Addresses) {
-  const { radioAt, followed } = dealer(t, ws, nodes);
+async function peopleOf(t: Test, { rest, ws, nodes = [], metricsOfThreads: metrics = null, url }: Addresses) {
+  const scout = async (): Promise<string> => (await person(`scout-${randomUUID()}`)).token;
+  const dealing = metrics === null ? null : threadDealer(t, { ws, metrics, scout, markers });
+  const { radioAt, followed } = dealing ?? dealer(t, ws, nodes);
+  /** What shows a test with two threads that one of them has handled what the other one said. */
+  async function markers(): Promise<Markers> {
+    const people = [await person(`marker-${randomUUID()}`), await person(`marker-${randomUUID()}`)];
+    const rows = await sql<{ id: string; number: number }[]>`
+      insert into talkgroups (name, master_secret)
+      select 'marker ' || n, decode(repeat('00', 32), 'hex') from generate_series(1, 8) n
+      returning id, number::int`;
+    for (const { id } of people)
+      await sql`insert into memberships (user_id, talkgroup_id, site)
+        select ${id}, unnest(${`{${rows.map((row) => row.id)}}`}::uuid[]), 'depot'`;
+    return { tokens: people.map(({ token }) => token), talkgroups: rows.map((row) => row.number) };
+  }
+
   const sql = postgres(url, { max: 2, onnotice: () => {} });
   t.teardown(() => sql.end());
   const sign: (claims: Claims) => string = createSigner({ key: SECRET, ...signing });
@@ -250,6 +269,8 @@ async function peopleOf(t: Test, { rest, ws, nodes = [], url }: Addresses) {
     /** What an operator types to make an existing user an admin. */
     promote: (username: string) =>
       runCommand(['admin', 'add', username, '--promote'], { ...settings, DATABASE_URL: url }, 'unused\n'),
+    /** For a test that opens its sockets itself: how to open the next one, or one for this session that is resumed. */
+    wayTo: dealing?.wayTo ?? toTheOne,
     /** A radio of somebody who got his token elsewhere, at this node. */
     radioOf: ({ token }: { token: string }) => radioAt(null, token),
     admin,
@@ -276,9 +297,14 @@ async function peopleOf(t: Test, { rest, ws, nodes = [], url }: Addresses) {
   };
 }
 
+const toTheOne = async (_resumed: number | null, _isHere: boolean): Promise<Way> => ({
+  options: {},
+  arrived: async () => {},
+});
+
 /** Stored, but the relay had no time to say that live sockets follow it. */
 export const isUnconfirmed = ({ status, body }: { status: number; body: Json }) =>
-  status === 503 && String(body.error).startsWith('stored, ');
+  status === 503 && String(body.error).startsWith('the change is stored');
 
 const CLI = fileURLToPath(new URL('../../../src/cli.js', import.meta.url));
 

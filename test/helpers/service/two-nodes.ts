@@ -27,15 +27,20 @@ async function findConnections(port: number): Promise<void> {
   await one.close();
 }
 
-/** The radios of a test are dealt out over two nodes. */
-export const isDealt = process.env.RADIOS_OVER === 'nodes';
+/** They are dealt out over two nodes. */
+export const isOverNodes = process.env.RADIOS_OVER === 'nodes';
+/** The radios of a test are dealt out over two relays, of two nodes or of two threads. */
+export const isDealt = isOverNodes || process.env.RADIOS_OVER === 'threads';
 
-/** Ways from node to node: what one says, the answer of the other one, and what the first makes of that. */
+/** Ways from relay to relay: what one says, the answer of the other one, and what the first makes of that. */
 const WAYS = 3;
 
+/** For each service with two threads: resolves when each thread has handled what the other one had sent it. */
+export const betweenThreads = new Set<() => Promise<void>>();
+
 /**
- * Resolves when the nodes have handled all that they had sent each other, and what they said for that reason. On one node
- * it resolves at once.
+ * Resolves when the relays have handled all that they had sent each other, and what they said for that reason. With one
+ * relay it resolves at once.
  */
 export async function heardEverywhere(): Promise<void> {
   for (let way = 0; way < WAYS && connections.size > 0; way++) {
@@ -43,6 +48,8 @@ export async function heardEverywhere(): Promise<void> {
     await confirmAll(); // the server has it
     await confirmAll(); // the other node has it: its messages come before the server's word
   }
+  for (let way = 0; way < WAYS && betweenThreads.size > 0; way++)
+    await Promise.all([...betweenThreads].map((cross) => cross()));
 }
 
 async function confirmAll(): Promise<void> {
@@ -53,7 +60,7 @@ async function confirmAll(): Promise<void> {
 
 /** What joins the nodes of one service. null: it has one node. */
 export async function joiningOf(environment: Record<string, string>): Promise<Record<string, string> | null> {
-  if (!isDealt || environment.NATS_URL !== undefined) return null;
+  if (!isOverNodes || environment.NATS_URL !== undefined) return null;
   server ??= startNatsServer(t); // one for the file
   const { port } = await server;
   await findConnections(port);
@@ -78,7 +85,7 @@ export const reached = (nodes: readonly DealtNode[]) =>
   });
 
 /**
- * Resolves when each of these radios was sent a message that `matches`. At once on one node, where it comes before the
+ * Resolves when each of these radios was sent a message that `matches`. At once with one relay, where it comes before the
  * answer to what it follows from.
  */
 export async function toldEverywhere(
@@ -93,8 +100,8 @@ export async function toldEverywhere(
   });
 }
 
-/** The radio as a test of two nodes has it: what it heard of its node, the other node knows when the test goes on. */
-function heardByBoth(radio: Radio, asked: (message: Json) => void): Radio {
+/** The radio as a test of two relays has it: what it heard of its own, the other one knows when the test goes on. */
+export function heardByBoth(radio: Radio, asked: (message: Json) => void = () => {}): Radio {
   const { hears, hearsText, hearsFrame, hearsFrames, asks, closes } = radio;
   const after = async <T>(heard: Promise<T>): Promise<T> => {
     const what = await heard;
@@ -215,7 +222,12 @@ export function dealer(t: Test, ws: string, nodes: readonly DealtNode[]) {
 }
 
 /** Ids of the talkgroups that the relay told the radio it is in, with their numbers. */
-function joinedBy({ welcome, arrivals }: Radio): ReadonlyMap<unknown, number> {
+export function joinedBy({
+  welcome,
+  arrivals,
+}: Pick<Radio, 'welcome'> & {
+  readonly arrivals: Readonly<Radio['arrivals']>;
+}): ReadonlyMap<unknown, number> {
   const joined = new Map((welcome?.talkgroups ?? []).map((one) => [one.talkgroup_id, Number(one.number)]));
   for (const told of arrivals) {
     if (!('type' in told)) continue;

@@ -2,7 +2,7 @@
 //
 // A library that writes to its socket after each callback of uWebSockets.js makes a system call per frame, the dearest
 // part of a frame that is forwarded. One call for all frames of a turn costs a fifth of that.
-import { MESSAGE_BYTES_MAX, type Subject } from './bus.js';
+import { MESSAGE_BYTES_MAX, type Subject } from '../bus.js';
 
 /** Bytes of messages that wait for the end of the turn. A turn of 5,000 frames has 600 KiB. */
 export const TURN_BYTES_MAX = 4 * 1024 * 1024;

@@ -6,7 +6,7 @@ import {
   errors,
   type NatsConnection,
 } from '@nats-io/transport-node';
-import { MESSAGE_BYTES_MAX, relaySubject, type Subject, talkgroupSubject } from './bus.js';
+import { MESSAGE_BYTES_MAX, relaySubject, type Subject, talkgroupSubject } from '../bus.js';
 
 interface Connecting {
   readonly urls: string;

@@ -1,7 +1,7 @@
 // The bus over NATS: one connection of this relay to one of the servers, whichever answers.
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect, type NatsConnection, type Subscription } from '@nats-io/transport-node';
-import { type Bus, newBusCounts, type Subject } from './bus.js';
+import { type Bus, newBusCounts, type Subject } from '../bus.js';
 
 export { areCredentials } from './nats-servers.js';
 
@@ -263,6 +263,7 @@ export function openNats(options: NatsOptions): NatsBus {
     get isUp() {
       return isUp;
     },
+    joinsNodes: true,
     onChange(listener) {
       changed = listener;
     },
