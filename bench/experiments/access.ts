@@ -1,0 +1,44 @@
+// Measures the time to the floor on a relay of its own, and says what makes such a run invalid.
+import { faultsOfGenerator } from '../figures/judge.js';
+import type { FloorAccess, FloorAccessTask, Load } from '../generator/loads/floor-access.js';
+import type { Bench } from '../scenario.js';
+import type { ServerOptions } from '../servers/start.js';
+import { enlist } from '../servers/users.js';
+
+export interface AccessRun extends FloorAccess {
+  readonly name: string;
+  readonly load: Load;
+}
+
+export function measureAccess(
+  bench: Bench,
+  { name, load, settings }: Pick<AccessRun, 'name' | 'load'> & Required<Pick<ServerOptions, 'settings'>>,
+): Promise<AccessRun> {
+  const { talkgroups, members } = load;
+  bench.progress(name);
+  return bench.withRelay(settings, async (relay) => {
+    const users = await enlist(relay, {
+      users: talkgroups * members,
+      talkgroups: Array.from({ length: talkgroups }, () => 'single' as const),
+      memberOf: (user) => [Math.floor(user / members)],
+    });
+    const { url, dialect, pid } = relay;
+    const measured = await bench.generate<FloorAccessTask, FloorAccess>(
+      new URL('../generator/loads/floor-access.js', import.meta.url),
+      { server: { url, dialect, pid }, users, load },
+    );
+    return { name, load, ...measured };
+  });
+}
+
+/** Whoever was denied or lost is in no percentile, so a single one makes them too good. */
+export function faultsOfAccess(run: AccessRun): string[] {
+  const { name, denied, unanswered, lost } = run;
+  const missing = denied + unanswered + lost;
+  return [
+    ...(missing > 0
+      ? [`${name}: ${denied} bursts denied, ${unanswered} requests unanswered, ${lost} deliveries lost`]
+      : []),
+    ...faultsOfGenerator(run, name),
+  ];
+}
