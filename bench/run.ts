@@ -21,6 +21,7 @@ import { monitor } from './scenarios/monitor.js';
 import { oneTalker1000, oneTalker5000 } from './scenarios/one-talker.js';
 import { reconnectStorm } from './scenarios/reconnect-storm.js';
 import { cluster } from './scenarios/relays/cluster.js';
+import { threads } from './scenarios/relays/threads.js';
 import { restNeighbour } from './scenarios/rest-neighbour.js';
 import { restRead } from './scenarios/rest-read.js';
 import { restUnderAudio } from './scenarios/rest-under-audio.js';
@@ -60,6 +61,7 @@ const SCENARIOS: Readonly<Record<string, Entry>> = {
   'rest-write': { play: restWrite, takesS: 40 },
   monitor: { play: monitor, takesS: 60 },
   bundles: { play: bundles, takesS: 60 },
+  threads: { play: threads, takesS: 330 },
   /** Needs nats-server: left out where all are played. */
   cluster: { play: cluster, takesS: 110, isLong: true },
   garbage: { play: garbage, takesS: 85 },
