@@ -39,6 +39,14 @@ const ONCE: Readonly<Record<number, string>> = {
   235341634: 'a question that was put before `open` has no number after it',
   235366721: 'a grant that another one takes keeps its place in the queue',
   235345780: 'a relay whose bye is lost stays the home of another relay',
+  700003341: 'an emergency talks in a grant that its home, cut off, took for unused',
+  1000000471: 'an emergency loses to one that ended while its relay was cut off',
+  912352851: 'a home that forgot a floor gives a turn again',
+  912352571: 'a grant begins before it hears that an emergency of another side keeps the floor',
+  1012349614: 'a denial by a home that was not followed ends an emergency later',
+  1012359554: 'a home counts an emergency of a relay that was killed a moment ago',
+  1012345463: 'a burst is over elsewhere before it began',
+  1112350743: 'the home begins a grant while an emergency of another side plays there',
   500001492: 'an emergency in a part of the network that is cut off loses the floor when it is back',
 };
 

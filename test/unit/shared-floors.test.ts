@@ -1,7 +1,8 @@
 // Floors of `single` and `broadcast` over relays that share a bus: the radios hear what radios of one relay hear.
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
-import { kinds } from '../../src/relay/cluster/header.js';
+import { readBody, type Started } from '../../src/relay/cluster/bodies.js';
+import { HEADER_BYTES, kinds } from '../../src/relay/cluster/header.js';
 import { createRandom } from '../helpers/cluster/world.js';
 import { eventually } from '../helpers/eventually.js';
 import { burstsHeard, floorPair, floorRelays, type Radio, story } from '../helpers/relay/floor-pair.js';
@@ -31,6 +32,21 @@ t.test('a talker is granted the floor by the relay that decides, and is heard on
     `TALK_ENDED ${about} released`,
   ]);
   t.strictSame(story(far), ['FLOOR_GRANTED', `TALK_STARTED ${about}`, `TALK_ENDED ${about} released`]);
+});
+
+t.test('a relay is told what a talker of another one asked for the floor with', async (t) => {
+  for (const role of ['admin', 'user'] as const) {
+    const { network, near, far } = await floorPair(t, { role });
+    const told: (Started | null)[] = [];
+    network.lose((_from, _to, _subject, bytes) => {
+      if (bytes[0] === kinds.started) told.push(readBody('started', bytes.subarray(HEADER_BYTES)));
+      return false;
+    });
+    far.speaks('one', { start: true, end: true });
+    const { codec: _, ...heard } = { codec: null, ...(await near.hears('TALK_STARTED')) };
+    t.match(told, [{ claim: { priority: 1, isAdmin: role === 'admin' } }]);
+    t.notOk('claim' in heard || 'isAdmin' in heard, 'clients are not told');
+  }
 });
 
 t.test('while one talks, another is busy and hears who talks, and so does one that comes', async (t) => {

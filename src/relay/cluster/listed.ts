@@ -1,5 +1,5 @@
 // The emergencies of one talkgroup that are not stored: those of one other relay, as it lists them, and those of this one.
-import { bodyOf, type Emergencies, readBody, type UnsavedEmergency } from './bodies.js';
+import { bodyOf, type Emergencies, readBody, UNSAVED_MAX, type UnsavedEmergency } from './bodies.js';
 import type { Shared, Stage } from './stage.js';
 
 /** Emergencies of one relay in one talkgroup. One more is followed when it is told, but its end is not noticed. */
@@ -78,13 +78,13 @@ export class Listed<Talkgroup extends Shared> {
 
 /** Tells the other relays of those of this one. */
 export class Unsaved {
-  private readonly list: () => Emergencies;
+  private readonly list: (max: number) => Emergencies;
   private readonly say: (body: Uint8Array) => void;
   /** The others know of some, and when they last were told (monotonic ms). */
   private isTold = false;
   private toldAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(list: () => Emergencies, say: (body: Uint8Array) => void) {
+  constructor(list: (max: number) => Emergencies, say: (body: Uint8Array) => void) {
     this.list = list;
     this.say = say;
   }
@@ -97,7 +97,7 @@ export class Unsaved {
 
   /** For an answer. */
   get now(): Emergencies {
-    const unsaved = this.list();
+    const unsaved = this.list(UNSAVED_MAX);
     this.isTold ||= unsaved.emergencies.length > 0;
     return unsaved;
   }
@@ -105,7 +105,7 @@ export class Unsaved {
   /** Every UNSAVED_MS while one is not stored, and once more when all are. */
   repeat(nowMs: number): void {
     if (nowMs - this.toldAtMs < UNSAVED_MS) return;
-    const unsaved = this.list();
+    const unsaved = this.list(UNSAVED_MAX);
     const isAny = unsaved.emergencies.length > 0;
     if (!isAny && !this.isTold) return;
     this.isTold = isAny;

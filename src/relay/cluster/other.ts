@@ -135,7 +135,7 @@ export class Other<Talkgroup extends Shared> {
   }
 
   private begin(started: Started, seq: number, nowMs: number): void {
-    const { settings, previous, placed, alone = 0, ...talker } = started;
+    const { settings, previous, placed, claim = null, alone = 0, ...talker } = started;
     this.settle(settings);
     const { talkgroup, turns, relay } = this.services;
     const isTurned = placed !== undefined;
@@ -147,7 +147,7 @@ export class Other<Talkgroup extends Shared> {
     if (previous !== undefined) this.finish(previous, nowMs);
     // When it began after the last answer, that message was lost with the frames since.
     const lost = this.isKnown ? talker.frames - alone : 0;
-    if (isTurned) turns.started(relay, talker, placed, seq, lost, nowMs);
+    if (isTurned) turns.started(relay, { talker, claim }, placed, seq, lost, nowMs);
     else this.bursts.begin(talker, seq, lost, nowMs);
   }
 
@@ -206,17 +206,12 @@ export class Other<Talkgroup extends Shared> {
   /** It asks what is here. What it said before, and did not arrive, is asked for. */
   asks(entry: Hold['talkgroups'][number], nowMs: number): void {
     const isOld = this.seq !== null && entry.seq < this.seq;
-    this.learn(entry.seq, nowMs);
+    this.listed(entry.seq, nowMs);
     if (!isOld) this.counts(entry);
   }
 
-  /** It says what the number of its last message is. */
+  /** It says what the number of its last message is. One that begins now was asked for all that it has when it came. */
   listed(seq: number, nowMs: number): void {
-    this.learn(seq, nowMs);
-  }
-
-  /** One that begins now was asked for all that it has when it came. */
-  private learn(seq: number, nowMs: number): void {
     this.hears(seq, this.seq === null ? 0 : seq, nowMs);
   }
 

@@ -139,7 +139,9 @@ export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
     const { talkgroup, services, alone } = this;
     const settings = services.stage.settings(talkgroup);
     const placed = this.isOpen ? null : this.placedOf(burst.session);
-    return { ...burst, settings, ...(placed && { placed }), ...(alone > 0 && { alone }) };
+    const claim = placed && services.stage.floor.askedWith(talkgroup, burst.session);
+    const turned = { ...(placed && { placed }), ...(claim && { claim }), ...(alone > 0 && { alone }) };
+    return { ...burst, settings, ...turned };
   }
 
   private placedOf(session: number): Placed | null {

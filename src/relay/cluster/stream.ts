@@ -54,7 +54,7 @@ export class Stream<Talkgroup extends Shared> {
     this.out = new Outgoing(services, talkgroup, this.turns, lastSeq);
     talkgroup.feed.turns = this.out;
     this.unsaved = new Unsaved(
-      () => stage.emergencies.unsaved(talkgroup),
+      (max) => stage.emergencies.unsaved(talkgroup, max),
       (body) => this.out.say(kinds.emergencies, 0, body),
     );
   }

@@ -1,13 +1,10 @@
 // Collects the sessions that came and left in one talkgroup between two announcements.
-import type { Member } from '../../protocol/bodies.js';
+import { type Member, PRESENCE_ENTRIES_MAX } from '../../protocol/bodies.js';
 
 /** The content of PRESENCE, without entries when they were too many. A present session in `joined` has changed. */
 export type Announcement =
   | { readonly joined: readonly Member[]; readonly left: readonly number[]; readonly online: number }
   | { readonly online: number };
-
-/** Entries in one announcement, joined and left together (docs/protocol.md, section 3). */
-const ENTRIES_MAX = 32;
 
 /** A session as it was last announced, and as it is now. null: not there. Of another relay's: `unknown`. */
 interface Change {
@@ -56,7 +53,7 @@ export class Roster {
   private keep(session: number, change: Change): void {
     if (this.isFull) return;
     this.changes.set(session, change);
-    if (this.changes.size <= ENTRIES_MAX) return;
+    if (this.changes.size <= PRESENCE_ENTRIES_MAX) return;
     this.isFull = true;
     this.changes.clear();
   }

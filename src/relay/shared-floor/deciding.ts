@@ -1,5 +1,5 @@
 // Decides a floor at its home: steps the machine with the claims of this relay's sessions and with the parts of the others.
-import { laterTurn, NO_TURN, type Turn } from '../../protocol/turn.js';
+import { laterTurn, NO_TURN } from '../../protocol/turn.js';
 import { limitsBeside } from '../floor/capacity.js';
 import { serveQueue, step } from '../floor/machine.js';
 import { placesToTell } from '../floor/queue.js';
@@ -11,10 +11,12 @@ import {
   type Step,
   takenFrom,
 } from '../floor/state.js';
+import { answer, placedAt, tellOthers } from './answering.js';
 import { type HomeSide, TURN_GAP } from './home-side.js';
 import type { Placed } from './link.js';
-import { bare, claimsOf, eventOf, type Part, type PartClaim, type PartVerdict, partDiff } from './parts.js';
-import { rebuild } from './rebuild.js';
+import { without } from './own-claims.js';
+import { claimsOf, eventOf, isHolding, type Part, type PartClaim, partDiff } from './parts.js';
+import { holderOfNone, rebuild } from './rebuild.js';
 import { type SharedState, sessionOf } from './state.js';
 
 /** Applies an event of a session of any relay. */
@@ -32,20 +34,30 @@ export function decide(
     ? limitsBeside(services.limits, services.bursts.remoteIn(talkgroup), user)
     : services.limits;
   const isOwn = !('claim' in event) || state.isOwn(event.claim.session);
-  renewOwn(state, event, nowMs);
+  if (!mayBegin(state, event, nowMs)) return;
   const before = state.floor;
   const after = step(before, isOwn ? state.forHeld(event) : event, nowMs, limits);
   take(state, after, { event, counted: isOwn ? counted : { kind: 'tick' } }, nowMs);
 }
 
-/** A session of this relay begins: its turn must be above what played here since it was granted. */
-function renewOwn(state: SharedState, event: FloorEvent, nowMs: number): void {
-  if (event.kind !== 'frame' || state.home === null) return;
+/**
+ * A session of this relay begins: its turn must be above what played here since it was granted. false: a higher burst plays
+ * here, and the grant was taken away for it.
+ */
+function mayBegin(state: SharedState, event: FloorEvent, nowMs: number): boolean {
+  const { home } = state;
+  if (event.kind !== 'frame' || home === null || !state.isOwn(event.claim.session)) return true;
   const { session } = event.claim;
   const held = holderOf(state.floor, session);
+  if (held === undefined || held.startedAtMs !== null || state.isHeld(session)) return true;
+  if (state.isBelow(held)) {
+    const step = { floor: without(state.floor, session), outcomes: takenFrom(held, 'collision') };
+    take(state, step, { event: { kind: 'tick' } }, nowMs);
+    return false;
+  }
   const turn = state.turns.get(session) ?? null;
-  if (held === undefined || held.startedAtMs !== null || state.isHeld(session) || turn === null) return;
-  if (state.isOwn(session) && state.turnsHere.isPast(turn)) turnAgain(state, state.home, held, nowMs);
+  if (turn !== null && state.turnsHere.isPast(turn)) turnAgain(state, home, held, nowMs);
+  return true;
 }
 
 /** The floor is what the step made of it: all who share it are told. */
@@ -76,7 +88,7 @@ function note(
     const session = sessionOf(outcome);
     if (outcome.kind === 'ended') home.endCode = outcome.code;
     if (outcome.kind === 'granted' && !before.some(({ claim }) => claim.session === session)) {
-      const after = begun(state, home);
+      const after = laterTurn(home.begun, state.turnsHere.seen); // the last that is known to have begun
       const turn = home.give(state.turnsHere.seen);
       state.turns.set(session, turn);
       home.placed = { turn, after, afterCode: home.endCode };
@@ -92,18 +104,6 @@ function note(
 function noteAsk(state: SharedState, home: HomeSide, session: number): void {
   const ask = home.claimOf(session)?.ask;
   if (ask !== undefined) state.asked.set(session, ask);
-}
-
-/** The last turn with which a burst began, as far as this relay knows. */
-const begun = (state: SharedState, home: HomeSide): Turn => laterTurn(home.begun, state.turnsHere.seen);
-
-/** The place of the grant of this session. */
-function placedAt(state: SharedState, session: number): Placed | null {
-  const turn = state.turns.get(session) ?? null;
-  if (turn === null || state.home === null) return null;
-  const { placed } = state.home;
-  if (placed !== null && placed.turn === turn) return placed;
-  return { turn, after: NO_TURN, afterCode: 'preempted' };
 }
 
 /**
@@ -182,8 +182,6 @@ export function takePart(
   answer(state, home, from, before?.v === part.v, nowMs);
 }
 
-const isHolding = ({ state }: PartClaim) => state === 'has' || state === 'talks';
-
 /**
  * The floor is that of an earlier question of the session, or of an earlier burst: what became of it was lost. A burst
  * without a turn began in `open`, or without the word of a home.
@@ -219,11 +217,9 @@ function make(state: SharedState, home: HomeSide, nowMs: number): void {
   const own = claimsOf(before, state.asks.values(), state, state.isOwn);
   const others = home.claims(before, state.turns, turnsHere.played);
   const settings = services.link.settings(talkgroup);
-  const built = rebuild(
-    [...own, ...others],
-    { ...settings, mode: before.mode, maxTalkMs: before.maxTalkMs },
-    nowMs,
-  );
+  const { mode, maxTalkMs } = before;
+  const isStale = (session: number) => home.isStale(session, nowMs);
+  const built = rebuild([...own, ...others], { ...settings, mode, maxTalkMs }, isStale, nowMs);
   home.restart(TURN_GAP, turnsHere.seen);
   state.asks.clear();
   const outcomes: Outcome[] = [];
@@ -236,8 +232,10 @@ function make(state: SharedState, home: HomeSide, nowMs: number): void {
     else outcomes.push({ kind: 'denied', session: claim.session, code });
   }
   if (built.kept !== null) turnAnew(state, home, built.kept.session);
-  if (built.kept !== null && home.isForeign(built.kept.session))
+  if (built.kept !== null && home.isForeign(built.kept.session)) {
     state.asked.set(built.kept.session, built.kept.ask);
+    home.refused.forget(built.kept.session);
+  }
   take(state, { floor: built.floor, outcomes }, { event: { kind: 'tick' } }, nowMs);
   const [holder] = state.floor.holders;
   if (holder !== undefined && holder.claim.session === built.kept?.session)
@@ -256,43 +254,4 @@ function make(state: SharedState, home: HomeSide, nowMs: number): void {
   }
   if (served.floor !== state.floor) take(state, served, { event: { kind: 'tick' } }, nowMs);
   tellOthers(state, nowMs);
-}
-
-const holderOfNone = (claim: PartClaim): Holder => ({
-  ...{ claim: bare(claim), priority: claim.priority, grantedAtMs: 0, toldAgainAtMs: null },
-  ...{ startedAtMs: null, talkMsMax: 0, lostAtMs: null },
-});
-
-function verdictsFor(state: SharedState, home: HomeSide, relay: number) {
-  const granted = ({ session, ask }: PartClaim): PartVerdict => {
-    const held = holderOf(state.floor, session);
-    const placed = placedAt(state, session) ?? { turn: NO_TURN, after: NO_TURN, afterCode: 'released' };
-    const { priority = 0, inEmergency = false } = held?.claim ?? {};
-    return { session, ask, is: 'granted', ...placed, priority, inEmergency, talkMsMax: held?.talkMsMax ?? 0 };
-  };
-  return home.verdictsFor(relay, state.floor, granted);
-}
-
-/** Tells a relay what became of its claims. `isAsked`: also when it has been told. */
-function answer(state: SharedState, home: HomeSide, relay: number, isAsked: boolean, nowMs: number): void {
-  const { v, verdicts } = verdictsFor(state, home, relay);
-  const isNews = home.isNews(relay, v, verdicts, nowMs);
-  if (v === 0 || !(isNews || isAsked)) return;
-  const { talkgroup, services } = state;
-  const { link } = services;
-  link.sendVerdicts(talkgroup, relay, { settings: link.settings(talkgroup), v, verdicts });
-}
-
-/** Tells the other relays, those to which something is new. */
-export function tellOthers(state: SharedState, nowMs: number): void {
-  const { home } = state;
-  if (home === null || !home.isGathered || home.isQuiet) return;
-  for (const relay of home.relays()) answer(state, home, relay, false, nowMs);
-}
-
-/** Repeats verdicts that changed a moment ago. */
-export function repeatVerdicts(state: SharedState, beforeMs: number, nowMs: number): void {
-  const { home } = state;
-  if (home === null || !home.isGathered) return;
-  for (const relay of home.toRepeat(nowMs, beforeMs)) answer(state, home, relay, true, nowMs);
 }

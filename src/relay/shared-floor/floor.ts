@@ -1,18 +1,11 @@
 // One floor that several relays share: decides it while this relay is its home, and else asks the home.
 import type { EndCode } from '../../protocol/codes.js';
-import { compareTurns, NO_TURN, type Turn } from '../../protocol/turn.js';
+import { compareTurns, type Turn } from '../../protocol/turn.js';
 import type { ClaimEvent } from '../floor/authority.js';
 import { type FloorEvent, holderOf } from '../floor/state.js';
 import type { Talkgroup } from '../members/members.js';
-import {
-  decide,
-  keepAhead,
-  loseSessions,
-  makeAnew,
-  repeatVerdicts,
-  takePart,
-  tellOthers,
-} from './deciding.js';
+import { repeatVerdicts, tellOthers } from './answering.js';
+import { decide, keepAhead, loseSessions, makeAnew, takePart } from './deciding.js';
 import { HomeSide } from './home-side.js';
 import { expireClaims, followClaim, followStep } from './own-claims.js';
 import { followVerdicts } from './own-verdicts.js';
@@ -32,13 +25,15 @@ export class SharedFloor {
   private readonly sender: PartSender;
   /** The relay that decided when this one last looked, null: none did. */
   private homeSeen: number | null = null;
-  /** The last turn given here. */
-  private given: Turn = NO_TURN;
+  /** The last turn given here before this relay last became the home. */
+  private given: Turn;
   private repeatedAtMs = 0;
   private isFenced = false;
 
-  constructor(services: SharedFloorServices, talkgroup: Talkgroup) {
+  /** `given` is the last turn that this relay ever gave in the talkgroup. */
+  constructor(services: SharedFloorServices, talkgroup: Talkgroup, given: Turn) {
     this.services = services;
+    this.given = given;
     const state = new SharedState(services, talkgroup);
     this.state = state;
     this.sender = new PartSender({
@@ -46,6 +41,10 @@ export class SharedFloor {
       claims: () => claimsOf(state.floor, state.asks.values(), state, state.isOwn),
       send: () => this.homeSeen !== null && this.sendPart(this.homeSeen),
     });
+  }
+
+  get lastGiven(): Turn {
+    return this.state.home?.lastGiven ?? this.given;
   }
 
   /** Nothing is left to do, or to be told. */
@@ -123,7 +122,6 @@ export class SharedFloor {
 
   private beHome(others: readonly number[], nowMs: number): void {
     const { state, services } = this;
-    const { talkgroup } = state;
     const { link } = services;
     this.sender.stop();
     this.homeSeen = link.relay;
@@ -134,9 +132,8 @@ export class SharedFloor {
       const sessions = home.forget(relay);
       if (home.isGathered) loseSessions(state, sessions, nowMs);
     }
-    for (const relay of home.toAsk(nowMs)) link.want(talkgroup, relay, link.settings(talkgroup));
+    for (const relay of home.toAsk(nowMs)) link.want(state.talkgroup, relay, link.settings(state.talkgroup));
     if (!home.isGathered && home.isComplete(nowMs)) makeAnew(state, home, nowMs);
-    this.given = home.lastGiven;
   }
 
   /** Another relay decides. */
@@ -152,9 +149,8 @@ export class SharedFloor {
   /** Keeps what the sessions of this relay have. */
   private letGo(): void {
     const { state } = this;
-    const { home } = state;
-    if (home === null) return;
-    this.given = home.lastGiven;
+    if (state.home === null) return;
+    this.given = this.lastGiven;
     state.forgetOthers();
     state.home = null;
   }
@@ -251,7 +247,6 @@ export class SharedFloor {
     if (home === null && this.homeSeen !== null) this.services.link.doubt(state.talkgroup, this.homeSeen);
     if (!home?.shares(from)) return;
     takePart(state, home, from, { part, claims: part.claims.map((claim) => withAges(claim, nowMs)) }, nowMs);
-    this.given = home.lastGiven;
   }
 
   receiveVerdicts(from: number, { v, verdicts }: PartVerdicts, nowMs: number): void {

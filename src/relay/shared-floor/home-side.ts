@@ -4,6 +4,7 @@ import { laterTurn, NO_TURN, type Turn } from '../../protocol/turn.js';
 import { type Floor, holderOf } from '../floor/state.js';
 import type { Placed, PlayedTalk } from './link.js';
 import { type Part, type PartClaim, type PartVerdict, talkingClaim } from './parts.js';
+import { Refusals, type Refused } from './refusals.js';
 
 /** A new home waits for the parts of the others for this time (ms). */
 export const PARTS_MS = 100;
@@ -11,12 +12,12 @@ export const PARTS_MS = 100;
 const WANT_MS = 40;
 /** A relay whose sessions have something of the floor, and which tells no part for this time (ms), has lost it: four parts. */
 const SILENT_MS_MAX = 2000;
+/** What a relay has gives way to an equal claim when it told no part for this time (ms): two parts. */
+const STALE_MS = 1000;
 /** Turns between the highest one heard of and the first of a floor that was made anew: more than can be under way. */
 export const TURN_GAP = 256;
 /** When verdicts that changed are repeated (ms after the change). */
 const REPEATS_MS = [60, 150];
-
-type Refused = Extract<PartVerdict, { is: 'denied' | 'revoked' }>;
 
 interface Told {
   readonly v: number;
@@ -37,7 +38,7 @@ export class HomeSide {
   private readonly parts = new Map<number, Told>();
   /** Relay of each session of the others. */
   private readonly relayOf = new Map<number, number>();
-  private readonly refused = new Map<number, Refused>();
+  readonly refused = new Refusals();
   private readonly sent = new Map<number, Sent>();
   private others: ReadonlySet<number> = new Set();
   /** Relays whose part is missing, and when they were asked for it. */
@@ -132,18 +133,15 @@ export class HomeSide {
     for (const [session, of] of this.relayOf) {
       if (of !== relay || there.has(session)) continue;
       this.relayOf.delete(session);
-      this.refused.delete(session);
+      this.refused.forget(session);
     }
   }
 
   /** Forgets the relay. The answer is its sessions. */
   forget(relay: number): readonly number[] {
     const sessions = [...this.relayOf].flatMap(([session, of]) => (of === relay ? [session] : []));
-    for (const session of sessions) {
-      this.relayOf.delete(session);
-      this.refused.delete(session);
-    }
     this.parts.delete(relay);
+    this.tidy(relay);
     this.sent.delete(relay);
     this.since = this.given; // what it has may go on there
     return sessions;
@@ -168,13 +166,13 @@ export class HomeSide {
 
   refuse(session: number, verdict: Pick<Refused, 'is' | 'code'>): void {
     const claim = this.claimOf(session);
-    if (claim !== undefined) this.refused.set(session, { ...verdict, session, ask: claim.ask } as Refused);
+    if (claim !== undefined) this.refused.add(claim, verdict);
   }
 
-  /** A question that was denied may have become a grant: its relay granted it to a user in an emergency. */
-  private isRefused({ session, ask, isAlone }: PartClaim): boolean {
-    const refused = this.refused.get(session);
-    return refused?.ask === ask && !(isAlone && refused.is === 'denied');
+  /** Its relay has not been heard for so long that what it has may be over. */
+  isStale(session: number, nowMs: number): boolean {
+    const part = this.parts.get(this.relayOf.get(session) ?? this.relay);
+    return part !== undefined && part.v > 0 && nowMs - part.atMs >= STALE_MS;
   }
 
   /** Turns of the talkgroup that the others have told of, and those given here. */
@@ -224,8 +222,9 @@ export class HomeSide {
   isStrange(claims: readonly PartClaim[], floor: Floor): boolean {
     return claims.some((claim) => {
       const { session, state, turn } = claim;
-      if (state === 'asks' || this.isRefused(claim)) return false;
+      if (state === 'asks' || this.refused.isRefused(claim, floor)) return false;
       if (holderOf(floor, session) !== undefined) return false;
+      if (this.refused.of(claim) !== undefined) return true;
       if (state === 'waits') return !floor.waiting.some((one) => one.session === session);
       return turn === null || turn.home !== this.relay || turn.count <= this.since.count;
     });
@@ -237,7 +236,7 @@ export class HomeSide {
    */
   claims(floor: Floor, turns: ReadonlyMap<number, Turn | null>, played: PlayedTalk | null): PartClaim[] {
     const told = [...this.parts.values()].flatMap(({ claims }) => claims);
-    const claims = told.filter((claim) => !this.isRefused(claim));
+    const claims = told.filter((claim) => !this.refused.isRefused(claim, floor));
     const known = claims.map((claim): PartClaim => {
       const holder = holderOf(floor, claim.session);
       if (holder === undefined || claim.state === 'has' || claim.state === 'talks') return claim;
@@ -269,8 +268,8 @@ export class HomeSide {
       if (holderOf(floor, session) !== undefined) return [granted(claim)];
       const at = floor.waiting.findIndex((one) => one.session === session);
       if (at >= 0) return [{ session, ask, is: 'queued', position: at + 1, size: floor.waiting.length }];
-      const refused = this.refused.get(session);
-      if (refused?.ask === ask) return [refused];
+      const refused = this.refused.of(claim);
+      if (refused !== undefined) return [refused];
       return state === 'asks' ? [] : [{ session, ask, is: 'revoked', code: 'collision' }];
     });
     return { v, verdicts };

@@ -67,7 +67,8 @@ function ask(
   if (held !== undefined) {
     const turn = state.turns.get(session) ?? null;
     const isLate = isFirstFrame && held.startedAtMs === null && !state.isHeld(session) && turn !== null;
-    if (isLate && state.turnsHere.isPast(turn)) return end(state, held, 'collision', nowMs);
+    const isOver = isLate && (state.turnsHere.isPast(turn) || state.isBelow(held));
+    if (isOver) return end(state, held, 'collision', nowMs);
     return followStep(state, event, nowMs);
   }
   const place = waitingOf(state.floor, session);

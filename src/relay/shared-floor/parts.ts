@@ -181,6 +181,8 @@ export const waitingFrom = (claim: PartClaim, nowMs: number): Waiting => ({
   lostAtMs: claim.lostMs,
 });
 
+export const isHolding = ({ state }: PartClaim) => state === 'has' || state === 'talks';
+
 export const bare = ({ session, user, priority, isAdmin, inEmergency }: PartClaim): Claim => ({
   ...{ session, user, priority, isAdmin, inEmergency },
 });

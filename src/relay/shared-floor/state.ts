@@ -7,6 +7,7 @@ import type { FloorCounts } from '../figures/floor-counts.js';
 import type { OnVerdicts, Verdict } from '../floor/authority.js';
 import type { Bursts } from '../floor/bursts.js';
 import type { TalkLimits } from '../floor/capacity.js';
+import { rankOf } from '../floor/claim.js';
 import { countStep } from '../floor/count-step.js';
 import {
   emptyFloor,
@@ -85,6 +86,12 @@ export class SharedState implements Known {
 
   isHeld(session: number): boolean {
     return this.held.has(session);
+  }
+
+  /** A burst of another relay plays here that keeps the floor beside this grant: each side of a cut had a floor. */
+  isBelow({ claim }: Holder): boolean {
+    const { played } = this.turnsHere;
+    return played !== null && rankOf(played.claim) > rankOf(claim);
   }
 
   /** A session that was not told of its grant yet loses it with whatever happens to it. */

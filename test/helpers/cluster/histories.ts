@@ -193,7 +193,7 @@ function play(seed: number, fault: Fault | null, trace?: Trace): Played {
       say(`kill ${relay.id}`);
       relay.kill();
       relays.splice(relays.indexOf(relay), 1);
-      judge.relays.delete(relay);
+      judge.killed(relay);
       schedule.in(random.between(50, 2500), () => {
         const back = newRelay();
         say(`start ${back.id}`);

@@ -33,6 +33,8 @@ interface Played {
   over: Turn | null;
   /** All that were ever announced, with the frames played and the code of the end. */
   readonly known: Map<string, { frames: number; code: EndCode | null }>;
+  /** Those that were announced with a turn, and when (virtual ms). */
+  readonly begun: { readonly turn: Turn; readonly atMs: number }[];
   readonly announced: { readonly name: string; readonly atMs: number }[];
   /** A burst of another relay in an emergency that ended here a moment ago, and goes on there. */
   cut: { readonly session: SimSession; readonly atMs: number } | null;
@@ -51,6 +53,7 @@ export class Violation extends Error {
 export class Judge {
   readonly seen = new Map<string, number>();
   readonly relays = new Set<SimRelay>();
+  private readonly dead: SimRelay[] = [];
   /** Messages between relays about floors. */
   partsSent = 0;
   /** When members or settings last changed (virtual ms). */
@@ -78,7 +81,15 @@ export class Judge {
   private of(relay: SimRelay): Played {
     let played = this.plays.get(relay);
     if (played === undefined) {
-      played = { playing: null, open: new Set(), known: new Map(), over: null, announced: [], cut: null };
+      played = {
+        playing: null,
+        open: new Set(),
+        known: new Map(),
+        begun: [],
+        over: null,
+        announced: [],
+        cut: null,
+      };
       this.plays.set(relay, played);
     }
     return played;
@@ -102,6 +113,7 @@ export class Judge {
     played.playing = burst;
     if (this.isOpen(relay)) return;
     const nowMs = this.schedule.now();
+    if (turn !== null) played.begun.push({ turn, atMs: nowMs });
     if (burst.relay === relay.id && this.isCalm(2500)) this.clean.set(name, nowMs);
     const beganMs = this.clean.get(name);
     if (beganMs !== undefined && nowMs - beganMs <= PROMPT_MS) played.announced.push({ name, atMs: nowMs });
@@ -126,7 +138,12 @@ export class Judge {
     const cleanMs = this.clean.get(nameOf(burst));
     const isClean = cleanMs !== undefined && this.network.changedAtMs() <= cleanMs;
     if (burst.relay === relay.id && isClean && this.isCalm(2500))
-      this.expectAll(burst, code, known?.frames ?? 0);
+      this.expectAll(burst, {
+        code,
+        frames: known?.frames ?? 0,
+        turn: relay.order.on?.turn ?? null,
+        beganMs: cleanMs,
+      });
     if (!played.open.delete(nameOf(burst))) this.fail('C2', `relay ${relay.id} ends ${nameOf(burst)} twice`);
     played.over = this.isOpen(relay) ? null : relay.order.top;
     this.note(`ended ${code}`);
@@ -143,7 +160,7 @@ export class Judge {
   cut(session: SimSession): void {
     const isHeard = session.claim === 'talks' && session.isLive && session.isSpeaking;
     const wasAway = this.schedule.now() - session.awayAtMs < AWAY_MS;
-    if (!isHeard || wasAway || session.isLate || session.urgentMs() < URGENT_MS) return;
+    if (!isHeard || wasAway || session.urgentMs() < URGENT_MS) return;
     this.note('cut in an emergency');
     if (!this.isOtherUrgent(session))
       this.fail('C8', `${session.number} is in an emergency, and loses the floor to lower speech`);
@@ -154,9 +171,10 @@ export class Judge {
     const { cut } = played;
     played.cut = null;
     if (cut === null || this.schedule.now() > cut.atMs || cut.session.urgentMs() < URGENT_MS) return;
-    // A relay between two that do not reach each other follows its home, which may not know of the emergency.
+    // A relay between two that do not reach each other follows its home, which may not know of the emergency: each side of
+    // a cut has a floor of its own.
     if (this.schedule.now() - this.splitAtMs < VIEW_MS) return;
-    if (!this.network.reach(relay.id, cut.session.relay.id)) return; // it is not heard here
+    if (!this.network.reach(relay.id, cut.session.relay.id)) return; // its frames do not come here, and it ends as if it were over
     this.note('emergency overtaken');
     const by = this.sessionOf(burst);
     if (
@@ -167,19 +185,31 @@ export class Judge {
       this.fail('C8', `relay ${relay.id} plays ${nameOf(burst)} in the place of an emergency`);
   }
 
-  /** Another user in an emergency has something of the floor, or had it a moment ago. */
+  /**
+   * Another user in an emergency has something of the floor, or had it a moment ago. What a relay had that is dead counts
+   * until it is found out.
+   */
   private isOtherUrgent(session: SimSession): boolean {
     const nowMs = this.schedule.now();
-    return [...this.relays].some((relay) =>
+    return [...this.relays, ...this.dead].some((relay) =>
       [...relay.sessions.values()].some((one) => {
-        one.noteUrgent();
-        return one !== session && nowMs - one.urgentAtMs <= URGENT_MS;
+        if (!relay.isDead) one.noteUrgent();
+        return one !== session && nowMs - one.urgentAtMs <= (relay.isDead ? VIEW_MS : URGENT_MS);
       }),
     );
   }
 
+  killed(relay: SimRelay): void {
+    for (const session of relay.sessions.values()) session.noteUrgent();
+    this.relays.delete(relay);
+    this.dead.push(relay);
+  }
+
   /** Nothing is broken: all relays with members announce the burst, however short it was. */
-  private expectAll(burst: BurstName, code: EndCode, frames: number): void {
+  private expectAll(
+    burst: BurstName,
+    { code, frames, turn, beganMs }: { code: EndCode; frames: number; turn: Turn | null; beganMs: number },
+  ): void {
     const name = nameOf(burst);
     const holders = this.holders.filter(
       ({ id }) => id === burst.relay || this.network.reach(id, burst.relay),
@@ -188,9 +218,13 @@ export class Judge {
       if (!this.isCalm(2500)) return;
       for (const relay of holders) {
         if (!this.relays.has(relay) || relay.sessions.size === 0 || this.isOpen(relay)) continue;
-        const heard = this.of(relay).known.get(name);
-        // The burst that takes its place may be announced first.
-        if (code === 'preempted') return;
+        const { known, begun } = this.of(relay);
+        const heard = known.get(name);
+        // The burst that takes its place was announced here before this one came, so this one is over here.
+        const isOvertaken = begun.some(
+          (one) => turn !== null && compareTurns(one.turn, turn) > 0 && one.atMs <= beganMs + PROMPT_MS,
+        );
+        if (heard === undefined && isOvertaken) continue;
         if (heard === undefined) return this.fail('C7', `relay ${relay.id} never heard of ${name}`);
         if (code === 'released' && (heard.code !== code || heard.frames !== frames))
           this.fail(
@@ -212,7 +246,10 @@ export class Judge {
       this.fail('C5', `${number} is answered after ${Math.round(waited)} ms`);
   }
 
-  /** A grant that is held back when its home dies waits until that is found out. */
+  /**
+   * A grant that is held back when its home dies waits until that is found out: docs/protocol.md lets another node decide
+   * 1.5 s later, and nobody may begin before what the lost home placed first is over.
+   */
   private answerMsMax({ relay, number }: SimSession, askedAtMs: number): number {
     const isHeld = relay.authority.placedOf(relay.talkgroup, number) !== null;
     return isHeld && this.network.changedAtMs() >= askedAtMs ? ANSWER_MS_MAX + VIEW_MS : ANSWER_MS_MAX;
@@ -277,7 +314,10 @@ export class Judge {
       }
   }
 
-  /** A relay that cannot be reached any more is taken for the home until it is found out. */
+  /**
+   * A relay that cannot be reached any more is taken for the home until it is found out, for 1.5 s. Its side of the cut has
+   * a floor of its own for so long, as docs/protocol.md says.
+   */
   private reachesHome({ relay }: SimSession): boolean {
     const { home } = relay.view;
     return home === relay.id || this.network.reach(relay.id, home);
@@ -285,7 +325,10 @@ export class Judge {
 
   private readonly overlaps = new Map<string, { sinceMs: number; lastMs: number; readonly maxMs: number }>();
 
-  /** A preemption is carried out on two relays, one after the other. */
+  /**
+   * A preemption is carried out on two relays, one after the other. Two floors that become one have MERGE_MS_MAX for it, also
+   * when the end of the cut was not the last change: docs/decisions/036 says that two grants may last so long.
+   */
   private overlap(
     one: SimSession,
     other: SimSession,

@@ -18,9 +18,6 @@ export class SimSession {
   frameAtMs = 0;
   /** When it last was without a socket, or said nothing (virtual ms). */
   awayAtMs = Number.NEGATIVE_INFINITY;
-  private grantedAtMs = 0;
-  /** Its first frame came so long after the grant that the home may have taken it for unused. */
-  isLate = false;
   private alive = true;
   private urgentSinceMs: number | null = null;
   /** When its user last was in an emergency and it had something of the floor (virtual ms). */
@@ -164,7 +161,6 @@ export class SimSession {
         if (this.claim === 'none') judge.fail('C5', `${this.number} is granted what it does not ask for`);
         this.answered();
         if (this.claim !== 'talks') this.claim = 'has';
-        this.grantedAtMs = this.virtualMs;
         return judge.checkGrants();
       case 'started':
         if (this.claim !== 'has') judge.fail('C2', `${this.number} starts without a grant`);
@@ -221,7 +217,6 @@ export class SimSession {
   private start(nowMs: number): void {
     const { relay } = this;
     this.claim = 'talks';
-    this.isLate = this.virtualMs - this.grantedAtMs > 1300;
     this.frames = 0;
     this.frameAtMs = nowMs;
     this.isSpeaking = true;

@@ -180,6 +180,7 @@ export function createWorld(count: number, random: Random) {
           emergencies: emergencies.elsewhere,
           floor: {
             placedOf: () => null,
+            askedWith: () => null,
             viewed() {},
             part() {},
             verdicts() {},

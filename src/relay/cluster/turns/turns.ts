@@ -8,7 +8,14 @@ import type { ClusterCounts } from '../counts.js';
 import type { Header } from '../header.js';
 import type { PlayedBurst, Shared, Stage } from '../stage.js';
 import { Order } from './order.js';
-import { type BurstName, type FrameFate, type FrameHead, isSame, type Placed } from './plays.js';
+import {
+  type AskedWith,
+  type BurstName,
+  type FrameFate,
+  type FrameHead,
+  isSame,
+  type Placed,
+} from './plays.js';
 
 /** A burst without a frame for this time (ms) may have ended: T1 of its relay is 2 s, unless its operator changed it. */
 export const SILENT_MS_MAX = 2500;
@@ -35,6 +42,8 @@ export interface KeptBursts {
 /** `talker` is null for a burst of this relay. */
 interface Burst extends BurstName {
   readonly talker: RunningTalker | null;
+  /** null: also when its relay did not tell. */
+  readonly claim: AskedWith | null;
   /** Of the message that announced it. */
   readonly seq: number;
   /** When it was heard of (monotonic ms). */
@@ -45,6 +54,8 @@ interface Burst extends BurstName {
 export interface PlayedTurn {
   readonly relay: number;
   readonly talker: RunningTalker;
+  /** null: its relay did not tell. */
+  readonly claim: AskedWith | null;
   readonly turn: Turn;
   readonly startedAtMs: number;
 }
@@ -117,14 +128,14 @@ export class Turns<Talkgroup extends Shared> {
   get remote(): PlayedTurn | null {
     const { on } = this.order;
     if (on === null || on.turn === null || on.burst.talker === null) return null;
-    const { relay, talker, sinceMs } = on.burst;
-    return { relay, talker, turn: on.turn, startedAtMs: sinceMs };
+    const { relay, talker, claim, sinceMs } = on.burst;
+    return { relay, talker, claim, turn: on.turn, startedAtMs: sinceMs };
   }
 
   /** Another relay says that this burst began, or runs. `lost`: so many frames of it were meant for this relay. */
   started(
     relay: number,
-    talker: RunningTalker,
+    { talker, claim }: { readonly talker: RunningTalker; readonly claim: AskedWith | null },
     placed: Placed,
     seq: number,
     lost: number,
@@ -134,7 +145,7 @@ export class Turns<Talkgroup extends Shared> {
     const { on } = this.order;
     const isKnown = on !== null && isSame(on.burst, { relay, session, burst });
     this.heardAtMs = nowMs;
-    this.order.started({ relay, session, burst, talker, seq, sinceMs: nowMs }, placed, frames, nowMs);
+    this.order.started({ relay, session, burst, talker, claim, seq, sinceMs: nowMs }, placed, frames, nowMs);
     const after = this.order.on;
     if (lost > 0 && !isKnown && after?.burst.talker === talker) {
       this.services.counts.framesLost += lost;
@@ -203,7 +214,7 @@ export class Turns<Talkgroup extends Shared> {
   /** A burst of this relay begins, or goes on from now on with this turn. */
   ownStarted({ sender, burst }: OwnBurst, turn: Turn | null, nowMs: number): void {
     const { relay } = this.services;
-    const own = { relay, session: sender, burst, talker: null, seq: 0, sinceMs: nowMs };
+    const own = { relay, session: sender, burst, talker: null, claim: null, seq: 0, sinceMs: nowMs };
     this.order.ownStarted(own, turn, nowMs);
     this.touched();
   }
