@@ -174,10 +174,20 @@ export const estimateOf = (run: HopRun, places: Places, size: Parameters<typeof 
     '',
   );
 
-export function faultsOfHops({ name, turns, ...run }: HopRun): string[] {
+export function faultsOfHops({ name, turns, ...run }: HopRun, { listeners }: Places): string[] {
   const lost = turns.reduce((sum, turn) => sum + turn.lost, 0);
-  return [...(lost === 0 ? [] : [`${name}: ${lost} deliveries lost`]), ...faultsOfGenerator(run, name)];
+  const used = (side: SideName) =>
+    turns.reduce((sum, turn) => sum + (turn.side === side ? (turn.cpuUs[listeners] ?? 0) : 0), 0);
+  return [
+    ...(lost === 0 ? [] : [`${name}: ${lost} deliveries lost`]),
+    // Else radios were on a relay where they should not have been, and all differences say nothing.
+    ...(used('local') < APART_MAX * used('forwarded') ? [] : [`${name}: the other relay was not idle`]),
+    ...faultsOfGenerator(run, name),
+  ];
 }
+
+/** CPU time of the other relay while it has nothing to do, at most this share of that while it has. */
+const APART_MAX = 0.5;
 
 export const plotOfHops = (runs: readonly HopRun[], { near, far }: Words): Plot =>
   percentilesOf(

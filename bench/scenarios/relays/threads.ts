@@ -20,7 +20,7 @@ import type { Bench, Report } from '../../scenario.js';
 import { enlist } from '../../servers/users.js';
 import { contendThreads, linesOfContests } from './thread-contests.js';
 
-const WORDS = { near: 'same thread', far: 'other thread' };
+const WORDS = { near: 'thread of the talkers', far: 'other thread' };
 const HOPS: readonly HopLoad[] = [
   { talkgroups: 20, frames: 75, rounds: 8 },
   { talkgroups: 100, frames: 75, rounds: 8, targets: { p50Ms: 0.2, p99Ms: 1.5 } },
@@ -59,7 +59,7 @@ export async function threads(bench: Bench): Promise<Report> {
   }
   const faults = [
     ...contests.outcomes.flatMap((outcome) => outcome.faults),
-    ...hops.flatMap(faultsOfHops),
+    ...hops.flatMap((run) => faultsOfHops(run, placesOf(run.turns))),
     ...access.flatMap(faultsOfAccess),
   ];
   return {
