@@ -2,7 +2,7 @@
 import { faultsOfGenerator } from '../figures/judge.js';
 import type { FloorAccess, FloorAccessTask, Load } from '../generator/loads/floor-access.js';
 import type { Bench } from '../scenario.js';
-import type { ServerOptions } from '../servers/start.js';
+import type { Server, ServerOptions } from '../servers/start.js';
 import { enlist } from '../servers/users.js';
 
 export interface AccessRun extends FloorAccess {
@@ -14,21 +14,29 @@ export function measureAccess(
   bench: Bench,
   { name, load, settings }: Pick<AccessRun, 'name' | 'load'> & Required<Pick<ServerOptions, 'settings'>>,
 ): Promise<AccessRun> {
-  const { talkgroups, members } = load;
   bench.progress(name);
-  return bench.withRelay(settings, async (relay) => {
-    const users = await enlist(relay, {
-      users: talkgroups * members,
-      talkgroups: Array.from({ length: talkgroups }, () => 'single' as const),
-      memberOf: (user) => [Math.floor(user / members)],
-    });
-    const { url, dialect, pid } = relay;
-    const measured = await bench.generate<FloorAccessTask, FloorAccess>(
-      new URL('../generator/loads/floor-access.js', import.meta.url),
-      { server: { url, dialect, pid }, users, load },
-    );
-    return { name, load, ...measured };
+  return bench.withRelay(settings, (relay) => measureAccessOn(bench, { name, load }, relay, [relay]));
+}
+
+/** The same on nodes that run. All have one database. */
+export async function measureAccessOn(
+  bench: Bench,
+  { name, load }: Pick<AccessRun, 'name' | 'load'>,
+  database: Parameters<typeof enlist>[0],
+  nodes: readonly Server[],
+): Promise<AccessRun> {
+  const { talkgroups, members } = load;
+  const users = await enlist(database, {
+    users: talkgroups * members,
+    talkgroups: Array.from({ length: talkgroups }, () => 'single' as const),
+    memberOf: (user) => [Math.floor(user / members)],
   });
+  const servers = nodes.map(({ url, dialect, pid }) => ({ url, dialect, pid }));
+  const measured = await bench.generate<FloorAccessTask, FloorAccess>(
+    new URL('../generator/loads/floor-access.js', import.meta.url),
+    { servers, users, load },
+  );
+  return { name, load, ...measured };
 }
 
 /** Whoever was denied or lost is in no percentile, so a single one makes them too good. */

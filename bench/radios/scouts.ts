@@ -1,21 +1,15 @@
 // Finds out which relay thread takes a connection: from WELCOME, and by the local port, which always leads to the same one.
 import { randomInt } from 'node:crypto';
+import { relayOf } from './homes.js';
 import { RawRadio, type Target } from './raw-radio.js';
 
-/** A relay takes session numbers in blocks of this many. */
-const BLOCK = 1_024;
 /** Local ports that the system gives to nobody by itself. */
 const PORTS: readonly [number, number] = [12_000, 32_000];
 
-/**
- * The block of a session number. Sessions of one block are on one relay, and a relay that has had fewer than 1,024
- * sessions has them all in one block.
- */
-export const blockOf = (session: number): number => Math.floor(session / BLOCK);
-
 interface Arrived {
   readonly radio: RawRadio;
-  readonly block: number;
+  /** Id of the relay thread that has it. */
+  readonly relay: number;
 }
 
 /** Connects a radio that hears and says nothing; rejects when it cannot join. */
@@ -31,7 +25,7 @@ export async function arrive(target: Target, token: string): Promise<Arrived> {
     lost: () => {},
   });
   await radio.joined;
-  return { radio, block: blockOf(session) };
+  return { radio, relay: relayOf(session) };
 }
 
 /** Local ports by the thread that they lead to, that with the lower session numbers first. */
@@ -51,10 +45,10 @@ export async function scoutPorts(target: Target, token: string, each: number): P
     tried.add(localPort);
     const arrived = await arrive({ ...target, localPort }, token).catch(() => null); // expected: another socket has it
     if (arrived === null) continue;
-    const { radio, block } = arrived;
-    ports.set(block, [...(ports.get(block) ?? []), localPort]);
+    const { radio, relay } = arrived;
+    ports.set(relay, [...(ports.get(relay) ?? []), localPort]);
     radio.reset();
-    if (ports.size > 2) throw new RangeError('session numbers of more than two blocks');
+    if (ports.size > 2) throw new RangeError('more than two relays, or one with more than 1,024 sessions');
   }
   return [...ports].sort(([a], [b]) => a - b).map(([, found]) => found.slice(0, each));
 }

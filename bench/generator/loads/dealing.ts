@@ -18,8 +18,8 @@ answer(play);
 async function play({ target, users }: DealingTask): Promise<Dealt> {
   const counts = new Map<number, number>();
   for (const { token } of users) {
-    const { block } = await arrive(target, token);
-    counts.set(block, (counts.get(block) ?? 0) + 1);
+    const { relay } = await arrive(target, token);
+    counts.set(relay, (counts.get(relay) ?? 0) + 1);
   }
   return [...counts.values()].sort((a, b) => b - a);
 }
