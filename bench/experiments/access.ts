@@ -41,11 +41,14 @@ export async function measureAccessOn(
 
 /** Whoever was denied or lost is in no percentile, so a single one makes them too good. */
 export function faultsOfAccess(run: AccessRun): string[] {
-  const { name, denied, unanswered, lost } = run;
+  const { name, denied, deniedBy, unanswered, lost } = run;
+  const codes = Object.entries(deniedBy).map(([code, count]) => ` (${code} ${count})`);
   const missing = denied + unanswered + lost;
   return [
     ...(missing > 0
-      ? [`${name}: ${denied} bursts denied, ${unanswered} requests unanswered, ${lost} deliveries lost`]
+      ? [
+          `${name}: ${denied} bursts denied${codes.join('')}, ${unanswered} requests unanswered, ${lost} deliveries lost`,
+        ]
       : []),
     ...faultsOfGenerator(run, name),
   ];

@@ -37,6 +37,8 @@ export interface FloorAccess extends Conditions {
   /** The same of bursts that another node decides; those above are then of the others. null: there is one node. */
   readonly remote: Pick<FloorAccess, 'access' | 'firstFrame'> | null;
   readonly denied: number;
+  /** The same by code. */
+  readonly deniedBy: Readonly<Record<string, number>>;
   /** Requests without any answer. */
   readonly unanswered: number;
   /** Deliveries that never came. */
@@ -133,6 +135,7 @@ function createScore(tellsRemote: boolean) {
   /** Whether another node decided the last burst of a talkgroup. They are far apart. */
   const isRemoteIn = new Map<number, boolean>();
   let denied = 0;
+  const deniedBy: Record<string, number> = {};
   let heard = 0;
   const latencies = ({ access, firstFrame }: ReturnType<typeof newTimes>) => ({
     access: access.latency(),
@@ -145,9 +148,12 @@ function createScore(tellsRemote: boolean) {
     began(talkgroup: number, isRemote: boolean): void {
       isRemoteIn.set(talkgroup, isRemote);
     },
-    told({ type, ref }: Said): void {
+    told({ type, ref, code }: Said): void {
       if (type !== 'FLOOR_GRANTED' && type !== 'FLOOR_DENIED') return;
-      if (type === 'FLOOR_DENIED') denied++;
+      if (type === 'FLOOR_DENIED') {
+        denied++;
+        deniedBy[String(code)] = (deniedBy[String(code)] ?? 0) + 1;
+      }
       const request = asked.get(ref);
       if (request === undefined) return; // of a burst that began with its first frame
       asked.delete(ref);
@@ -166,7 +172,7 @@ function createScore(tellsRemote: boolean) {
     result: (deliveries: number) => ({
       ...latencies(times.local),
       remote: tellsRemote ? latencies(times.remote) : null,
-      denied,
+      ...{ denied, deniedBy },
       unanswered: asked.size,
       lost: deliveries - heard,
     }),
