@@ -63,7 +63,7 @@ const SCENARIOS: Readonly<Record<string, Entry>> = {
   bundles: { play: bundles, takesS: 60 },
   threads: { play: threads, takesS: 330 },
   /** Needs nats-server: left out where all are played. */
-  cluster: { play: cluster, takesS: 110, isLong: true },
+  cluster: { play: cluster, takesS: 180, isLong: true },
   garbage: { play: garbage, takesS: 85 },
   'where-time-goes': { play: whereTimeGoes, takesS: 60 },
   'reconnect-storm': { play: reconnectStorm, takesS: 60, isLong: true },
