@@ -49,9 +49,15 @@ RUN_OVER_NODES = RADIOS_OVER=nodes TEST_FILES="$$($(NODE) dist/test/helpers/radi
 # The same over two relay threads of one node, which only Linux has. They need no nats-server.
 RUN_OVER_THREADS = RADIOS_OVER=threads TEST_FILES="$$($(NODE) dist/test/helpers/radios-over-threads.js)" $(NODE) dist/test/helpers/run.js $(BIN)/tap --reporter=terse dist/test/helpers/every-file.js
 
+# Not part of `make test`, which is to stay near five minutes: this takes as long again. What only two threads show
+# (test/cluster/thread*, test/faults/threads, test/relay/threads) is part of it.
 # With NEEDS_PROGRAMS a missing nats-server fails the tests.
 test-cluster: build ## run the tests of several relay threads and, with nats-server, of several nodes
-	@if [ "$$(uname)" = Linux ]; then $(RUN_OVER_THREADS); fi
+	@if [ "$$(uname)" = Linux ]; then \
+	  $(RUN_OVER_THREADS); \
+	else \
+	  echo 'Relay threads share a port on Linux only, so no test ran over two of them'; \
+	fi
 	@if [ -n "$$NEEDS_PROGRAMS" ] || command -v nats-server >/dev/null || [ -x /usr/sbin/nats-server ]; then \
 	  $(RUN_CLUSTER_TESTS) && $(RUN_OVER_NODES); \
 	else \

@@ -5,50 +5,48 @@ import { fileURLToPath } from 'node:url';
 /** Run a second time by `make test-cluster`, with RADIOS_OVER=nodes. */
 export const OVER_TWO_NODES: readonly string[] = [
   'bursts',
+  'changes',
   'client',
   'early',
   'emergency',
+  'entry',
+  'floor',
   'floor-storm',
+  'frames',
+  'held',
   'letters',
+  'mass-reconnect',
+  'protocol',
   'rights-reserved',
+  'subscribe',
   'talk',
   'text',
 ];
 
-const MODEL_OF_ONE =
-  'its model has the order of events of one relay, also when bursts of both nodes end at once';
-const LATE_ANSWERS = 'an authority of its own answers late, and nodes among others have theirs';
+const LATE_ANSWERS =
+  'a node among others asks the shared floor and not the late authority, so this would be the same tests once more';
 const LOCAL_SESSION = 'a session resumes on its own node only';
-const PER_RELAY = 'the limits that it tests hold on each node by itself';
+const OF_EACH_NODE = 'docs/protocol.md promises for each node by itself';
 const NOT_DEALT = 'it starts processes or opens sockets of its own, all at one node';
-const LATER = 'other nodes follow a change up to 250 ms after the 200, and it expects nothing after the 200';
-const ONE_CLOCK = 'it asks one node whether everything has arrived, and frames of the other come later';
 
 /** On one node only, each with the reason. */
 export const ON_ONE_NODE: Readonly<Record<string, string>> = {
-  budgets: PER_RELAY,
-  cap: PER_RELAY,
-  changes: LATER,
+  budgets: `the frames and bytes of a user, which ${OF_EACH_NODE}`,
+  cap: `SOCKETS_MAX, which ${OF_EACH_NODE}`,
   drain: NOT_DEALT,
-  entry: 'WELCOME of a node among others has `reach`, and the sockets of a user are limited on each node',
-  floor: LATER,
   'floor-late': LATE_ANSWERS,
-  'floor-live': MODEL_OF_ONE,
-  frames: ONE_CLOCK,
+  'floor-live':
+    'another node keeps the priority and the emergency with which a burst began, and its model knows those of now',
   handshake: NOT_DEALT,
-  held: `${LATER}. test/unit/cluster-hearing has what it says of audio`,
   lifecycle: NOT_DEALT,
-  limits: PER_RELAY,
-  'mass-reconnect': ONE_CLOCK,
-  overrun: PER_RELAY,
+  limits: `rates and bounds of one connection, which ${OF_EACH_NODE}`,
+  overrun: `what waits for one socket, which ${OF_EACH_NODE}`,
   presence:
-    'PRESENCE has no names of another node until that node knows that a session watches, and it expects them',
+    'a node tells the others of sessions up to 1 s later, and it says which of them are in one PRESENCE. test/unit/cluster-presence has two nodes',
   resume: LOCAL_SESSION,
   'resume-floor': LOCAL_SESSION,
-  protocol: 'the examples show no `reach`, and it opens their sockets at one node',
   slow: `${NOT_DEALT}. test/unit/cluster-hearing has LAG for speech of other nodes`,
-  snapshots: PER_RELAY,
-  subscribe: 'TALKGROUP_JOINED does not wait for other nodes, and the talker would be missing in it',
+  snapshots: `the parts of a snapshot, which a node makes by itself of what it stores and of 1,000 talkgroups`,
   'talk-late': LATE_ANSWERS,
   terminal: 'it has one radio',
   threads: 'it has two relay threads, which are no nodes',

@@ -4,10 +4,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
 import { eventually } from '../helpers/eventually.js';
 import { type Heard, type Person, type Radio, type Service, service } from '../helpers/service/service.js';
+import { isDealt } from '../helpers/service/two-nodes.js';
 
-const TRIALS = Number(process.env.CHANGE_TRIALS ?? 25);
+/** Over two nodes each of them also waits until both know each other's radios. */
+const TRIALS = Number(process.env.CHANGE_TRIALS ?? (isDealt ? 5 : 25));
 /** Each is a process of its own, a second of CPU long. */
-const REVOCATIONS = Math.floor(TRIALS / 20);
+const REVOCATIONS = Math.max(1, Math.floor(TRIALS / 20));
 /** Seven kinds of race; one of them takes 10 ms alone on the machine, and it is seldom alone. */
 const TRIALS_MS_MAX = 60_000 + 7 * TRIALS * 60 + REVOCATIONS * 2000;
 t.setTimeout(2 * TRIALS_MS_MAX + 60_000);
@@ -16,7 +18,8 @@ const OTHER_NODE_MS = 250;
 
 type Group = Awaited<ReturnType<Service['talkgroup']>>;
 
-for (const threads of ['1', '0']) {
+// Over two nodes not on a thread: the test cannot see there when a node has sent what it says to the other one.
+for (const threads of isDealt ? ['0'] : ['1', '0']) {
   t.test(`with RELAY_THREADS=${threads}`, { timeout: TRIALS_MS_MAX }, async (t) => {
     // A race sends as fast as it can, and no burst here ends by itself.
     const s = await service(t, {
@@ -30,7 +33,8 @@ for (const threads of ['1', '0']) {
     t.test('a join is heard of, and hears at once', async (t) => {
       const [ann, bob] = [await s.person('join-ann'), await s.person('join-bob', { serial: 'join-SN' })];
       const group = await s.talkgroup('join', ann);
-      const [a, b] = [await ann.radio(), await bob.radio()];
+      // The first member on a node is told of talkers elsewhere behind TALKGROUP_JOINED.
+      const [a, b] = [await ann.radioHere(), await bob.radioHere()];
       a.speaks(group.number, 'before', { start: true });
       await a.hears('TALK_STARTED');
 
@@ -186,7 +190,9 @@ for (const threads of ['1', '0']) {
       a.speaks(group.number, 'two', { start: true });
       t.equal((await young.hearsFrame()).text, 'two');
       // It was in doubt too, for as long as the read took; what it missed meanwhile it is shown.
-      t.same(await eventsOf(young), [1, 2, 3]);
+      const told = await eventsOf(young);
+      // The end of a burst at another node may come behind the read.
+      t.same(isDealt ? [...new Set(told)] : told, [1, 2, 3]);
       young.speaks(group.number, 'three', { start: true });
       t.equal((await a.hearsText('three')).sender, young.session);
     });
@@ -194,7 +200,8 @@ for (const threads of ['1', '0']) {
     t.test('a change that changes nothing costs at most the frames of a moment', async (t) => {
       const [ann, bob] = [await s.person('same-ann', { serial: 'same-SN' }), await s.person('same-bob')];
       const group = await s.talkgroup('same', ann, bob);
-      const [a, b] = await radios([ann, bob]);
+      // The join is answered when the first node has read.
+      const [a, b] = [await ann.radioHere(), await bob.radio()];
       a.speaks(group.number, 'before', { start: true });
       await b.hearsText('before');
       for (let round = 0; round < 20; round++) {
@@ -387,7 +394,7 @@ for (const threads of ['1', '0']) {
       async (t) => {
         const [ann, bob] = await people(s, 'race-mode', 2);
         const group = await s.talkgroup('race mode', ann, bob);
-        const b = await bob.radio();
+        const b = await bob.radioHere(); // the node that answers tells its settings of a talkgroup with members there
         for (let trial = 0; trial < TRIALS; trial++) {
           const a = await ann.radio();
           await race({

@@ -7,6 +7,7 @@ import { END, KIND_BUNDLE } from '../../src/protocol/frame.js';
 import { exactLagsIn, hearsAgain, isFrame, lagCount } from '../helpers/relay/hearing.js';
 import { FRAMES_PER_SECOND, speech, until } from '../helpers/relay/speech.js';
 import { type Json, type Person, type Radio, service } from '../helpers/service/service.js';
+import { toldEverywhere } from '../helpers/service/two-nodes.js';
 
 t.setTimeout(120_000);
 t.jobs = 7;
@@ -135,10 +136,12 @@ t.test('what happens in a talkgroup is heard in its order, held or not', async (
   await Promise.all(held.map((radio, index) => subscribe(radio, group, HOLDS[index])));
   a.speaks(group.number, '1', { start: true });
   await s.admin.patch(`/talkgroups/${group.id}`, { name: 'order, renamed' });
+  await toldEverywhere(group.radios, ({ type }) => type === 'TALKGROUP_CHANGED');
   a.speaks(group.number, '2');
   await a.settled();
   await s.admin.post('/keys/rotate', { talkgroup_id: group.id });
   await a.hears('KEY_ROTATED');
+  await toldEverywhere(group.radios, ({ type }) => type === 'KEY_ROTATED');
   a.speaks(group.number, '3');
   await a.settled();
   b.speaks(group.number, '4', { start: true });

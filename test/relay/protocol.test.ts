@@ -19,15 +19,13 @@ import {
   table,
 } from '../helpers/pages/protocol-page.js';
 import { type Json, service } from '../helpers/service/service.js';
+import { isDealt } from '../helpers/service/two-nodes.js';
 
-// They wait more than they work: side by side they take as long as the longest, which is 10 s.
-t.jobs = examples.length;
-/**
- * On the main thread a relay starts sooner, and says the same. No example is about silence, so however slow the machine
- * it must end no burst.
- */
+// They wait more than they work: side by side they take as long as the longest, which is 10 s. Two relays work twice as much.
+t.jobs = isDealt ? 4 : examples.length;
+/** No example is about silence, so however slow the machine it must end no burst. */
 const serve = (t: Test, settings: Example['settings'] = {}) =>
-  service(t, { RELAY_THREADS: '0', TALK_SILENCE_MS: '60000', ...settings });
+  service(t, { TALK_SILENCE_MS: '60000', ...settings });
 const shared = serve(t);
 
 for (const example of examples) {
@@ -35,10 +33,14 @@ for (const example of examples) {
   t.test(name, { buffered: true, timeout: 60_000 }, async (t) => {
     // Before any other, for the longest example is held with it.
     let s = await shared;
-    if (isAlone(example)) s = await serve(t, example.settings);
+    if (isAlone(example)) s = await serve(t, settingsOf(example));
     t.same(await hold(t, s, example), [], 'nothing else was heard');
   });
 }
+
+/** A service that shuts down lets in no scout, who finds out which thread the next radio comes to: it has no threads. */
+const settingsOf = ({ settings, lines }: Example) =>
+  lines.some(({ text }) => text === 'shuts down') ? { RELAY_THREADS: '0', ...settings } : settings;
 
 /** What befalls the server in it must not befall the others. */
 function isAlone({ settings, lines }: Example): boolean {

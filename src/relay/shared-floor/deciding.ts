@@ -162,7 +162,7 @@ export function takePart(
   const before = home.heard(from, part, claims, nowMs);
   if (before === null) return;
   if (!home.isGathered) {
-    if (home.isComplete(nowMs)) makeAnew(state, home, nowMs);
+    if (home.isComplete(state.partsMs, nowMs)) makeAnew(state, home, nowMs);
     return;
   }
   // No verdict leaves before the whole part is taken: a claim that follows in it may change everything.
@@ -215,7 +215,7 @@ function make(state: SharedState, home: HomeSide, nowMs: number): void {
   services.link.rebuilt?.();
   const before = state.floor;
   const own = claimsOf(before, state.asks.values(), state, state.isOwn);
-  const others = home.claims(before, state.turns, turnsHere.played);
+  const others = home.claims(before, state.turns, turnsHere.played).map((claim) => state.asHeard(claim));
   const settings = services.link.settings(talkgroup);
   const { mode, maxTalkMs } = before;
   const isStale = (session: number) => home.isStale(session, nowMs);

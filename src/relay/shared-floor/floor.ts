@@ -133,7 +133,7 @@ export class SharedFloor {
       if (home.isGathered) loseSessions(state, sessions, nowMs);
     }
     for (const relay of home.toAsk(nowMs)) link.want(state.talkgroup, relay, link.settings(state.talkgroup));
-    if (!home.isGathered && home.isComplete(nowMs)) makeAnew(state, home, nowMs);
+    if (!home.isGathered && home.isComplete(state.partsMs, nowMs)) makeAnew(state, home, nowMs);
   }
 
   /** Another relay decides. */

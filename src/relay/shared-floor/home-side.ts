@@ -7,8 +7,6 @@ import { type Part, type PartClaim, type PartVerdict, talkingClaim } from './par
 import { Refusals, type Refused } from './refusals.js';
 import { SentVerdicts } from './sent-verdicts.js';
 
-/** A new home waits for the parts of the others for this time (ms). */
-export const PARTS_MS = 100;
 /** It asks for a part again after this time (ms). */
 const WANT_MS = 40;
 /** A relay whose sessions have something of the floor, and which tells no part for this time (ms), has lost it: four parts. */
@@ -97,9 +95,9 @@ export class HomeSide {
     return this.wanted.size > 0;
   }
 
-  /** The parts of all are here, or it has waited for long enough. */
-  isComplete(nowMs: number): boolean {
-    return this.wanted.size === 0 || nowMs - this.sinceMs >= PARTS_MS;
+  /** The parts of all are here, or it has waited for this time (ms). */
+  isComplete(waitMs: number, nowMs: number): boolean {
+    return this.wanted.size === 0 || nowMs - this.sinceMs >= waitMs;
   }
 
   /** Relays to be asked for their part now. */

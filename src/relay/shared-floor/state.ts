@@ -21,7 +21,12 @@ import {
 import type { Talkgroup } from '../members/members.js';
 import type { HomeSide } from './home-side.js';
 import type { FloorLink, Placed } from './link.js';
-import type { Ask, Known } from './parts.js';
+import type { Ask, Known, PartClaim } from './parts.js';
+
+/** A new home waits for the parts of the others for this time (ms). */
+const PARTS_MS = 100;
+/** The same while a burst of another relay plays here that began in `open`: its part tells whether it is the oldest one. */
+const OPEN_PARTS_MS = 500;
 
 export interface SharedServices {
   readonly counts: FloorCounts;
@@ -50,6 +55,8 @@ export class SharedState implements Known {
   readonly places = new Map<number, { readonly position: number; readonly size: number }>();
   /** Grants that sessions of this relay have not been told of: an earlier burst still plays. With the place of each. */
   private readonly held = new Map<number, Placed>();
+  /** Of those that answer a question: when it was asked (monotonic ms). */
+  readonly heldSince = new Map<number, number>();
 
   constructor(services: SharedServices, talkgroup: Talkgroup) {
     this.services = services;
@@ -59,6 +66,25 @@ export class SharedState implements Known {
 
   get isOpen(): boolean {
     return this.floor.mode === 'open';
+  }
+
+  /** For how long (ms) a new home waits for the parts of the others. */
+  get partsMs(): number {
+    const { turnsHere, services, talkgroup } = this;
+    const hearsOpen = turnsHere.played === null && services.bursts.remoteIn(talkgroup).size > 0;
+    return hearsOpen ? OPEN_PARTS_MS : PARTS_MS;
+  }
+
+  /**
+   * The claim of another relay as it is known here. A part takes a while to come, and its burst looks younger by that: it
+   * had begun when it was heard here.
+   */
+  asHeard(claim: PartClaim): PartClaim {
+    if (claim.startedMs === null || claim.turn !== null) return claim;
+    for (const { talker, startedAtMs } of this.services.bursts.remoteIn(this.talkgroup))
+      if (talker.session === claim.session)
+        return { ...claim, startedMs: Math.min(claim.startedMs, startedAtMs) };
+    return claim;
   }
 
   /** This relay decides the floor now. */
@@ -169,7 +195,8 @@ export class SharedState implements Known {
   }
 
   forget(session: number): void {
-    for (const known of [this.asked, this.turns, this.places, this.placed, this.alone]) known.delete(session);
+    for (const known of [...[this.asked, this.turns, this.places, this.placed, this.alone, this.heldSince]])
+      known.delete(session);
   }
 
   /** This relay is not the home any more: it keeps what its own sessions have. */
@@ -231,7 +258,8 @@ export class SharedState implements Known {
     return [...this.held];
   }
 
-  private drop(session: number): void {
+  /** Its session does not get it. */
+  drop(session: number): void {
     const placed = this.held.get(session);
     if (placed === undefined) return;
     this.held.delete(session);

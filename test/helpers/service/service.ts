@@ -22,7 +22,7 @@ import { messageIn } from '../relay/heard-message.js';
 import { authorityOfTests } from '../relay/late-authority.js';
 import { startMain } from './main-process.js';
 import { type DealtNode, dealer, joiningOf, reached } from './two-nodes.js';
-import { sharingOf, threadDealer } from './two-threads.js';
+import { type Markers, sharingOf, threadDealer, type Way } from './two-threads.js';
 
 export const SECRET = 'a test secret of more than thirty-two bytes';
 
@@ -94,6 +94,8 @@ export async function service(
   return {
     ...s,
     metrics,
+    /** Addresses of its relays: that of the first node, and of the second one where there are two. */
+    relays: other === null ? [ws] : [ws, other.ws],
     close: async () => {
       await Promise.all([running.close(), other?.close()]);
     },
@@ -156,8 +158,22 @@ interface Addresses {
 }
 
 async function peopleOf(t: Test, { rest, ws, nodes = [], metricsOfThreads: metrics = null, url }: Addresses) {
-  const scout = async () => (await person(`scout-${randomUUID()}`)).token;
-  const { radioAt } = metrics === null ? dealer(t, ws, nodes) : threadDealer(t, { ws, metrics, scout });
+  const scout = async (): Promise<string> => (await person(`scout-${randomUUID()}`)).token;
+  const dealing = metrics === null ? null : threadDealer(t, { ws, metrics, scout, markers });
+  const { radioAt, followed } = dealing ?? dealer(t, ws, nodes);
+  /** What shows a test with two threads that one of them has handled what the other one said. */
+  async function markers(): Promise<Markers> {
+    const people = [await person(`marker-${randomUUID()}`), await person(`marker-${randomUUID()}`)];
+    const rows = await sql<{ id: string; number: number }[]>`
+      insert into talkgroups (name, master_secret)
+      select 'marker ' || n, decode(repeat('00', 32), 'hex') from generate_series(1, 8) n
+      returning id, number::int`;
+    for (const { id } of people)
+      await sql`insert into memberships (user_id, talkgroup_id, site)
+        select ${id}, unnest(${`{${rows.map((row) => row.id)}}`}::uuid[]), 'depot'`;
+    return { tokens: people.map(({ token }) => token), talkgroups: rows.map((row) => row.number) };
+  }
+
   const sql = postgres(url, { max: 2, onnotice: () => {} });
   t.teardown(() => sql.end());
   const sign: (claims: Claims) => string = createSigner({ key: SECRET, ...signing });
@@ -166,13 +182,17 @@ async function peopleOf(t: Test, { rest, ws, nodes = [], metricsOfThreads: metri
   const call = (method: string, path: string, token: string | null, body?: unknown) =>
     callJson({ method, url: rest + path, token, body });
 
-  /** The same, and anything but 200 fails the test; on a busy machine a change may have to be asked for again. */
+  /**
+   * The same, and anything but 200 fails the test; on a busy machine a change may have to be asked for again. The other
+   * node, where there is one, has heard of the change.
+   */
   async function must(method: string, path: string, token: string | null, body?: unknown): Promise<Json> {
     let answer = await call(method, path, token, body);
     for (let again = 0; again < 5 && method === 'PATCH' && isUnconfirmed(answer); again++)
       answer = await call(method, path, token, body);
     if (answer.status !== 200)
       throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    await followed({ method, path, token });
     return answer.body;
   }
 
@@ -196,6 +216,8 @@ async function peopleOf(t: Test, { rest, ws, nodes = [], metricsOfThreads: metri
       delete: (path: string) => must('DELETE', path, token),
       call: (method: string, path: string, body?: unknown) => call(method, path, token, body),
       radio: () => radioAt(null, token),
+      /** The same at the first node, for what holds for each node by itself. */
+      radioHere: () => radioAt(null, token, true),
       /** A new socket that would go on with the session of that radio. */
       resumes: ({ welcome }: Pick<Radio, 'welcome'>) => radioAt(welcome, token),
     };
@@ -247,6 +269,8 @@ async function peopleOf(t: Test, { rest, ws, nodes = [], metricsOfThreads: metri
     /** What an operator types to make an existing user an admin. */
     promote: (username: string) =>
       runCommand(['admin', 'add', username, '--promote'], { ...settings, DATABASE_URL: url }, 'unused\n'),
+    /** For a test that opens its sockets itself: how to open the next one, or one for this session that is resumed. */
+    wayTo: dealing?.wayTo ?? toTheOne,
     /** A radio of somebody who got his token elsewhere, at this node. */
     radioOf: ({ token }: { token: string }) => radioAt(null, token),
     admin,
@@ -272,6 +296,11 @@ async function peopleOf(t: Test, { rest, ws, nodes = [], metricsOfThreads: metri
     },
   };
 }
+
+const toTheOne = async (_resumed: number | null, _isHere: boolean): Promise<Way> => ({
+  options: {},
+  arrived: async () => {},
+});
 
 /** Stored, but the relay had no time to say that live sockets follow it. */
 export const isUnconfirmed = ({ status, body }: { status: number; body: Json }) =>
