@@ -61,7 +61,7 @@ const SCENARIOS: Readonly<Record<string, Entry>> = {
   'rest-write': { play: restWrite, takesS: 40 },
   monitor: { play: monitor, takesS: 60 },
   bundles: { play: bundles, takesS: 60 },
-  threads: { play: threads, takesS: 330 },
+  threads: { play: threads, takesS: 370 },
   /** Needs nats-server: left out where all are played. */
   cluster: { play: cluster, takesS: 180, isLong: true },
   garbage: { play: garbage, takesS: 85 },
