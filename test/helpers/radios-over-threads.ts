@@ -5,52 +5,50 @@ import { fileURLToPath } from 'node:url';
 /** Run a second time by `make test-cluster`, with RADIOS_OVER=threads. They need no nats-server. */
 export const OVER_TWO_THREADS: readonly string[] = [
   'bursts',
+  'changes',
+  'emergency',
+  'entry',
+  'floor-storm',
+  'frames',
   'letters',
   'mass-reconnect',
+  'protocol',
   'rights-reserved',
+  'subscribe',
   'talk',
   'text',
 ];
 
-const RACING_FLOOR =
-  'its radios act on both threads at once, and the one that is decided first is another one';
-const LATE_ANSWERS = 'an authority of its own answers late';
+const LATE_ANSWERS =
+  'one of several threads asks the shared floor and not the late authority, so this would be the same tests once more';
 const LOCAL_SESSION = 'a session resumes on its own thread only';
-const PER_THREAD =
-  'the limits that it tests hold on each thread by itself. test/cluster/thread-limits has them';
-const LATE_SNAPSHOT =
-  'TALKGROUP_JOINED does not wait for other threads, and a talker of one would be missing in it';
+const OF_EACH_THREAD =
+  'docs/protocol.md promises for each thread by itself. test/cluster/thread-limits has them over two';
 const NOT_DEALT = 'it starts processes or opens sockets of its own, of which Linux chooses the threads';
-const ONE_CLOCK = 'it asks one thread whether everything has arrived, and frames of the other come later';
+const SLOW_ROUNDS =
+  'each of its rounds waits until both threads have heard, and it judges by times of one relay';
 
 /** On one thread only, each with the reason. */
 export const ON_ONE_THREAD: Readonly<Record<string, string>> = {
-  budgets: PER_THREAD,
-  changes: `${LATE_SNAPSHOT}. test/relay/threads has a right that is withdrawn on each thread`,
+  budgets: `the frames and bytes of a user, which ${OF_EACH_THREAD}`,
   cap: 'it has two threads already, and counts the connections of all',
   client: NOT_DEALT,
   drain: NOT_DEALT,
-  early: PER_THREAD,
-  emergency: RACING_FLOOR,
-  entry:
-    'WELCOME of one of several threads has `reach`, and the sockets of a user are limited on each thread',
-  floor: `${RACING_FLOOR}. test/cluster/thread-floors has two threads`,
+  early: NOT_DEALT,
+  floor: `${SLOW_ROUNDS}. test/cluster/thread-floors has two threads`,
   'floor-late': LATE_ANSWERS,
-  'floor-live': RACING_FLOOR,
-  'floor-storm': 'a burst that goes on when the floor mode changes is announced again on the other thread',
-  frames: ONE_CLOCK,
+  'floor-live': `${SLOW_ROUNDS}. test/relay/floor-storm has two threads`,
   handshake: NOT_DEALT,
-  held: ONE_CLOCK,
+  held: SLOW_ROUNDS,
   lifecycle: NOT_DEALT,
-  limits: PER_THREAD,
-  overrun: PER_THREAD,
-  presence: 'PRESENCE has no names of another thread until that one knows that a session watches',
+  limits: `rates and bounds of one connection, which ${OF_EACH_THREAD}`,
+  overrun: `what waits for one socket, which ${OF_EACH_THREAD}`,
+  presence:
+    'a thread tells the others of sessions up to 1 s later, and it says which of them are in one PRESENCE. test/unit/cluster-presence has two relays',
   resume: LOCAL_SESSION,
   'resume-floor': LOCAL_SESSION,
-  protocol: 'the examples show no `reach`, and it opens their sockets itself',
   slow: NOT_DEALT,
-  snapshots: PER_THREAD,
-  subscribe: LATE_SNAPSHOT,
+  snapshots: `the parts of a snapshot, which a thread makes by itself of what it stores and of 1,000 talkgroups`,
   'talk-late': LATE_ANSWERS,
   terminal: 'it has one radio',
   threads: 'it has two threads already',

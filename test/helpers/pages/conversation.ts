@@ -157,7 +157,7 @@ async function follow(stage: Stage, { at, lines }: Example): Promise<void> {
         const nextMs = performance.now() + apartMs;
         const wrong = isHeard
           ? await hear(stage, playerOf(stage, name), text)
-          : await act(stage, name, text, { time, isInOneGo: apartMs === 0 && time < times - 1 });
+          : await act(stage, name, text, { time, isInOneGo: (isDealt || apartMs === 0) && time < times - 1 });
         if (wrong !== '') throw new Error(`${name}: ${wrong}\nbelow ${at}: ${text}`);
         if (!isHeard && time === times - 1) await heardEverywhere();
         if (apartMs > 0) await pause(Math.max(0, nextMs - performance.now()));

@@ -27,7 +27,8 @@ async function findConnections(port: number): Promise<void> {
   await one.close();
 }
 
-const isOverNodes = process.env.RADIOS_OVER === 'nodes';
+/** They are dealt out over two nodes. */
+export const isOverNodes = process.env.RADIOS_OVER === 'nodes';
 /** The radios of a test are dealt out over two relays, of two nodes or of two threads. */
 export const isDealt = isOverNodes || process.env.RADIOS_OVER === 'threads';
 

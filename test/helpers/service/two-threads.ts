@@ -234,8 +234,9 @@ export function threadDealer(t: Test, { ws, metrics, scout, markers }: Dealing) 
       resumed === null
         ? await ports.toTurn(isHere ? 0 : count++ % 2)
         : await ports.to(threadOf({ session: resumed }));
-    // Who has left is forgotten before another one comes: in a sum the one would hide the other.
-    if ([...dealt].some(({ socket }) => socket.readyState !== socket.OPEN)) await known();
+    // Who has left is forgotten before another one comes: in a sum the one would hide the other. One that comes back is
+    // not waited for: its burst goes on for 2 s only.
+    if (resumed === null && [...dealt].some(({ socket }) => socket.readyState !== socket.OPEN)) await known();
     return {
       options: { localPort },
       async arrived(socket) {
