@@ -8,7 +8,6 @@ import { writePage } from './report/page.js';
 import { createBench, type Scenario } from './scenario.js';
 import { builds } from './scenarios/builds.js';
 import { bundles } from './scenarios/bundles.js';
-import { cluster } from './scenarios/cluster.js';
 import { flood } from './scenarios/flood.js';
 import { floorAccess } from './scenarios/floor-access.js';
 import { garbage } from './scenarios/garbage.js';
@@ -21,6 +20,8 @@ import { manyGroups } from './scenarios/many-groups.js';
 import { monitor } from './scenarios/monitor.js';
 import { oneTalker1000, oneTalker5000 } from './scenarios/one-talker.js';
 import { reconnectStorm } from './scenarios/reconnect-storm.js';
+import { cluster } from './scenarios/relays/cluster.js';
+import { threads } from './scenarios/relays/threads.js';
 import { restNeighbour } from './scenarios/rest-neighbour.js';
 import { restRead } from './scenarios/rest-read.js';
 import { restUnderAudio } from './scenarios/rest-under-audio.js';
@@ -60,8 +61,9 @@ const SCENARIOS: Readonly<Record<string, Entry>> = {
   'rest-write': { play: restWrite, takesS: 40 },
   monitor: { play: monitor, takesS: 60 },
   bundles: { play: bundles, takesS: 60 },
+  threads: { play: threads, takesS: 370 },
   /** Needs nats-server: left out where all are played. */
-  cluster: { play: cluster, takesS: 110, isLong: true },
+  cluster: { play: cluster, takesS: 180, isLong: true },
   garbage: { play: garbage, takesS: 85 },
   'where-time-goes': { play: whereTimeGoes, takesS: 60 },
   'reconnect-storm': { play: reconnectStorm, takesS: 60, isLong: true },

@@ -11,6 +11,7 @@ import { enlist, type FleetOptions } from '../servers/users.js';
 
 export const RELAY = 'relay';
 export const QUIET_RELAY = 'relay, no lag pings';
+export const TWO_THREADS = 'relay, 2 threads';
 export const BARE = 'bare engine';
 export const PINGING = 'engine that pings as often';
 
@@ -18,6 +19,7 @@ export const PINGING = 'engine that pings as often';
 const RELAYS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   [RELAY]: { LOG_LEVEL: 'warn' },
   [QUIET_RELAY]: { LOG_LEVEL: 'warn', LAG_PING_MS: '0' },
+  [TWO_THREADS]: { LOG_LEVEL: 'warn', RELAY_THREADS: '2' },
 };
 const PEER_NAMES: Readonly<Record<string, PeerName>> = {
   [BARE]: 'bare',

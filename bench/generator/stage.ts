@@ -2,7 +2,7 @@
 import { createRecorder, mergeLatencies } from '../figures/histogram.js';
 import { around, nowMs } from '../machine/clock.js';
 import { type Conditions, readUsage, sharesOf, spent } from '../machine/conditions.js';
-import { cpuUs } from '../machine/processes.js';
+import { cpuUs, threadTimes, timesBetween } from '../machine/processes.js';
 import type { Audience } from '../radios/channel.js';
 import { type Heard, joinListeners, type Listeners, type ListenersSetup } from '../radios/listeners.js';
 import type { Member } from '../radios/member.js';
@@ -25,6 +25,8 @@ export interface Contender {
   readonly target: Target;
   readonly pid: number;
   readonly users: readonly Member[];
+  /** Its turns tell the CPU time of each of its threads. */
+  readonly tellsThreads?: boolean;
 }
 
 /** What is said in a turn: so many talkgroups are talked in at once. */
@@ -43,6 +45,8 @@ export interface Turn extends Heard {
   readonly talkers: number;
   /** Of the server while the measured frames were relayed, from silence to silence. */
   readonly cpuUs: number;
+  /** The same of each of its threads, by number. Absent unless the server `tellsThreads`. */
+  readonly threadsUs?: Readonly<Record<string, number>>;
   /** When that began, by nowMs(). */
   readonly atMs: number;
   readonly durationMs: number;
@@ -143,9 +147,9 @@ function createStage(
   return {
     async turn(server, piece) {
       const side = sides[server];
-      const pid = pids[server];
-      if (side === undefined || pid === undefined) throw new RangeError(`no server ${server}`);
-      return playTurn({ server, pid, talkers: side, groups, late: late.record }, piece);
+      const contender = servers[server];
+      if (side === undefined || contender === undefined) throw new RangeError(`no server ${server}`);
+      return playTurn({ server, contender, talkers: side, groups, late: late.record }, piece);
     },
     async start() {
       late = createRecorder();
@@ -162,20 +166,23 @@ function createStage(
 
 interface Players {
   readonly server: number;
-  readonly pid: number;
+  readonly contender: Contender;
   readonly talkers: Talkers;
   readonly groups: readonly Listeners[];
   readonly late: (ms: number) => void;
 }
 
-async function playTurn({ server, pid, talkers: side, groups, late }: Players, piece: Piece): Promise<Turn> {
+async function playTurn(players: Players, piece: Piece): Promise<Turn> {
+  const { server, talkers: side, groups, late } = players;
+  const { pid, tellsThreads = false } = players.contender;
+  const readCpu = () => (tellsThreads ? threadTimes(pid) : new Map([['all', cpuUs(pid)]]));
   const { leadFrames, frames, isBurst } = piece;
   const endFrames = isBurst ? 1 : 0;
   const talkers = Math.min(piece.talkers, side.count);
   await Promise.all(groups.map((group) => group.begin(server)));
   await side.speak({ talkers, frames: leadFrames, begins: isBurst });
   const isClear = await settle();
-  const before = { us: cpuUs(pid), atMs: nowMs() };
+  const before = { times: readCpu(), atMs: nowMs() };
   let lateMs = 0;
   const noteLate = (ms: number) => {
     lateMs = Math.max(lateMs, ms);
@@ -184,7 +191,12 @@ async function playTurn({ server, pid, talkers: side, groups, late }: Players, p
   await side.speak({ talkers, frames, late: noteLate });
   const isDone = await settle();
   const { atMs } = before;
-  const measured = { cpuUs: cpuUs(pid) - before.us, atMs, durationMs: nowMs() - atMs };
+  const threadsUs = timesBetween(before.times, readCpu());
+  const measured = {
+    cpuUs: Object.values(threadsUs).reduce((sum, us) => sum + us, 0),
+    ...(tellsThreads && { threadsUs }),
+    ...{ atMs, durationMs: nowMs() - atMs },
+  };
   await side.speak({ talkers, frames: endFrames, ends: true });
   const isOver = await settle();
   const heard = sumOf(await Promise.all(groups.map((group) => group.end(server, side.sent()))));

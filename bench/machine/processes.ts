@@ -82,12 +82,25 @@ function works(tool: string): boolean {
  * nanoseconds (schedstat): /proc/PID/stat counts in ticks of 10 ms, half of what a turn uses.
  */
 export function cpuUs(pid: number): number {
-  let ns = 0;
-  for (const thread of readdirSync(`/proc/${pid}/task`)) {
-    ns += Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ', 1)[0]);
-  }
-  return ns / 1000;
+  return [...threadTimes(pid).values()].reduce((sum, us) => sum + us, 0);
 }
+
+/** The same for each thread, by its number in /proc. Throws when one ends meanwhile. */
+export function threadTimes(pid: number): ReadonlyMap<string, number> {
+  return new Map(
+    readdirSync(`/proc/${pid}/task`).map((thread) => {
+      const schedstat = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8');
+      return [thread, Number(schedstat.split(' ', 1)[0]) / 1000];
+    }),
+  );
+}
+
+/** What each thread or process used from one reading to a later one. One that has ended is left out. */
+export const timesBetween = (
+  before: ReadonlyMap<string, number>,
+  after: ReadonlyMap<string, number>,
+): Readonly<Record<string, number>> =>
+  Object.fromEntries([...after].map(([name, us]) => [name, us - (before.get(name) ?? 0)]));
 
 export interface ModeTimes {
   readonly userUs: number;

@@ -24,6 +24,8 @@ export interface Target {
   readonly dialect: DialectName;
   /** Who hears whom; 0 when left out. The relay does not ask for it: it has the user's talkgroups, and the frame's. */
   readonly room?: number;
+  /** Where it comes from. Of several threads behind one port Linux chooses by it; without it the system picks one. */
+  readonly localPort?: number;
 }
 
 /** A text message of the server; what it holds is taken from docs/protocol.md on trust. */
@@ -93,6 +95,7 @@ export class RawRadio {
       port: Number(url.port),
       noDelay: true,
       ...(options.localAddress !== undefined && { localAddress: options.localAddress }),
+      ...(options.target.localPort !== undefined && { localPort: options.target.localPort }),
       onread: { buffer: this.buffer, callback: (length) => this.read(length) },
     });
     this.socket.on('connect', () => this.dialect.begin());
@@ -138,6 +141,12 @@ export class RawRadio {
   drop(): void {
     this.closing = true;
     this.socket.destroy();
+  }
+
+  /** Drops the connection so that its local port is free at once. */
+  reset(): void {
+    this.closing = true;
+    this.socket.resetAndDestroy();
   }
 
   /** Ends the connection and says that it will not come back. */

@@ -28,14 +28,21 @@ export interface Talkers {
 export interface TalkersOptions {
   readonly target: Target;
   readonly users: readonly Member[];
+  /** By the index of the user. */
+  readonly localPorts?: readonly number[];
   readonly audience: Audience;
   /** A talker lost its connection. */
   readonly lost: (loss: ConnectionLost) => void;
 }
 
 /** Resolves when all have joined. */
-export async function seatTalkers({ target, users, audience, lost }: TalkersOptions): Promise<Talkers> {
-  const talkers = users.map((user) => seat({ ...target, room: talkgroupNumberOf(user) }, user, lost));
+export async function seatTalkers(options: TalkersOptions): Promise<Talkers> {
+  const { target, users, localPorts, audience, lost } = options;
+  const talkers = users.map((user, index) => {
+    const localPort = localPorts?.[index];
+    const room = talkgroupNumberOf(user);
+    return seat({ ...target, room, ...(localPort !== undefined && { localPort }) }, user, lost);
+  });
   await Promise.all(talkers.map(({ radio }) => radio.joined));
   return {
     count: talkers.length,

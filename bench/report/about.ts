@@ -75,6 +75,14 @@ export const ABOUT: Readonly<Record<string, About>> = {
     title: 'Cost of an idle radio',
     what: 'Radios connect and say nothing. It shows the memory of the server that each adds, and the CPU time of its handshake.',
   },
+  threads: {
+    title: 'Two relay threads beside one',
+    what: 'The same loads on one and on two relay threads in turns. It shows what a delivery costs on two threads relative to one, the share of the busiest thread, how Linux deals connections out to them, and what a frame costs that crosses to the other thread. Two cores do not show how many deliveries two threads make together: that line is an estimate from the CPU time of the busiest thread.',
+  },
+  cluster: {
+    title: 'Two nodes over NATS',
+    what: 'Two nodes with one nats-server between them. Turns without listeners, with listeners on the node of the talkers, and with more on the other node alternate. It shows the CPU time of a frame that goes to another node, and how much later it is heard there. Two cores do not show how many deliveries three nodes make together: those lines are estimates from the CPU time of a frame.',
+  },
   garbage: {
     title: 'Garbage of a frame',
     what: 'Memory allocated for each frame that passes through the relay, and the pauses of its collection.',

@@ -56,10 +56,76 @@ const ANSWERS: readonly (readonly [question: string, scenario: string, goal: str
   ['CPU per frame, 10 ms windows over live', 'monitor', 'CPU per delivered frame, coalesced, 10 ms / live'],
 ];
 
+const THREADS = 'threads';
+const CLUSTER = 'cluster';
+const OF_50 = '16 talkers in talkgroups of 50';
+
+/** The same for several relays. What is an estimate is called one. */
+const RELAY_ANSWERS: typeof ANSWERS = [
+  [
+    'CPU per delivery, 2 threads over 1: 1 talker, 1,000 listeners',
+    THREADS,
+    'CPU per delivery, relay, 2 threads / relay: 1 talker, 1,000 listeners',
+  ],
+  [`the same: ${OF_50}`, THREADS, `CPU per delivery, relay, 2 threads / relay: ${OF_50}`],
+  [
+    'the same: 100 talkers in talkgroups of 5',
+    THREADS,
+    'CPU per delivery, relay, 2 threads / relay: 100 talkers in talkgroups of 5',
+  ],
+  [
+    'share of the busiest of 2 threads, 1,000 listeners',
+    THREADS,
+    'share of the busiest thread: 1 talker, 1,000 listeners',
+  ],
+  [
+    'share of 1,000 connections on the fullest of 2 threads',
+    THREADS,
+    'share of 1,000 connections on the fullest of 2 threads',
+  ],
+  ['the same of 4 threads', THREADS, 'share of 1,000 connections on the fullest of 4 threads'],
+  [
+    'other thread: a frame is heard later by, p50',
+    THREADS,
+    'other thread less thread of the talkers, p50, 5,000 frames/s',
+  ],
+  ['the same, p99', THREADS, 'other thread less thread of the talkers, p99, 5,000 frames/s'],
+  ['floor request to grant on 2 threads: p99', THREADS, 'access time p99, floor, 2 threads'],
+  [
+    'estimate: deliveries per second, 2 threads over 1',
+    THREADS,
+    `estimate: deliveries per second, 2 threads / 1: ${OF_50}`,
+  ],
+  [
+    'CPU of a frame to another node: node of the talker',
+    CLUSTER,
+    'CPU per forwarded frame, node of the talkers, 5,000 frames/s',
+  ],
+  ['the same: other node', CLUSTER, 'CPU per forwarded frame, other node, 5,000 frames/s'],
+  ['the same: nats-server', CLUSTER, 'CPU per forwarded frame, nats-server, 5,000 frames/s'],
+  [
+    'other node: a frame is heard later by, p50',
+    CLUSTER,
+    'other node less node of the talkers, p50, 5,000 frames/s',
+  ],
+  ['the same, p99', CLUSTER, 'other node less node of the talkers, p99, 5,000 frames/s'],
+  [
+    'estimate: deliveries per second, 3 nodes over 1, talkgroups of 50',
+    CLUSTER,
+    'estimate: deliveries per second, 3 nodes / 1, talkgroups of 50',
+  ],
+  [
+    'estimate: the same, talkgroups of 5',
+    CLUSTER,
+    'estimate: deliveries per second, 3 nodes / 1, talkgroups of 5',
+  ],
+];
+
 /** Parts of the page by the name in their markers. */
 const PARTS: Readonly<Record<string, (results: Results) => string[]>> = {
   conditions: ({ results }) => conditionsOf(results),
-  answers: answersOf,
+  answers: (results) => answersOf(results, ANSWERS),
+  relays: (results) => answersOf(results, RELAY_ANSWERS),
   'one-core': oneCoreOf,
   fleets: fleetsOf,
   'other-servers': otherServersOf,
@@ -96,16 +162,18 @@ function scenariosOn(machine: string, results: readonly Result[]): string {
   return names.length === results.length ? 'all scenarios' : names.join(', ');
 }
 
-function answersOf(results: Results): string[] {
-  const rows = ANSWERS.map(([question, scenario, name]) => {
+function answersOf(results: Results, answers: typeof ANSWERS): string[] {
+  const rows = answers.map(([question, scenario, name]) => {
     const goal = goalOf(results, [scenario, name]);
-    return `| ${question} | ${goal === null ? NOT_MEASURED : said(goal)} | ${sourceOf(scenario)} |`;
+    return `| ${question} | ${goal === null ? NOT_MEASURED : said(goal)} | ${sourceOf(results, scenario)} |`;
   });
   return ['| question | measured, quartiles | scenario |', '|---|---|---|', ...rows];
 }
 
 const NOT_MEASURED = 'no valid run';
-const sourceOf = (scenario: string) => `[${scenario}](${LINK_BASE}${scenario}.json)`;
+/** A link to the file, where there is one. */
+const sourceOf = ({ results }: Results, scenario: string) =>
+  results.some((one) => one.scenario === scenario) ? `[${scenario}](${LINK_BASE}${scenario}.json)` : scenario;
 const said = (goal: Goal) => [withUnit(goal.value, goal.unit), spreadOf(goal)].filter(Boolean).join(', ');
 
 /** The goal of that scenario; null when there is none, or its run was quick or had faults. */

@@ -1,14 +1,13 @@
 // How soon may one talk? Floor control in 1, 100 and 1,000 talkgroups: access time, and the first frame of a burst.
+import { type AccessRun, faultsOfAccess, measureAccess } from '../experiments/access.js';
 import { columns, ms } from '../figures/figures.js';
 import { atMost, watched } from '../figures/goals.js';
 import type { Latency } from '../figures/histogram.js';
-import { faultsOfGenerator } from '../figures/judge.js';
 import { percentilesOf } from '../figures/plots.js';
 import type { Goal, Plot } from '../figures/result.js';
-import type { FloorAccess, FloorAccessTask, Load } from '../generator/loads/floor-access.js';
+import type { Load } from '../generator/loads/floor-access.js';
 import { linesOfRuns } from '../machine/conditions.js';
 import type { Bench, Report } from '../scenario.js';
-import { enlist } from '../servers/users.js';
 
 const PAYLOAD_BYTES = 60;
 /** One talkgroup needs many members, for a radio may begin 8 bursts in 10 s, and has one floor for all of them. */
@@ -31,16 +30,15 @@ const SETTINGS = { LOG_LEVEL: 'warn' };
 /** Of both numbers: the server's part of 300 ms, the rest of which belongs to radio links, codecs and buffers. */
 const TARGET_MS = 10;
 
-interface Run extends FloorAccess {
-  readonly name: string;
-  readonly load: Load;
-}
-
 export async function floorAccess(bench: Bench): Promise<Report> {
-  const runs: Run[] = [];
+  const runs: AccessRun[] = [];
   const loads = bench.isQuick ? QUICK_LOADS : LOADS;
-  for (const load of loads) runs.push(await measure(bench, load));
-  const faults = runs.flatMap(faultsOf);
+  for (const load of loads) {
+    const { talkgroups } = load;
+    const name = talkgroups === 1 ? '1 talkgroup' : `${talkgroups.toLocaleString('en')} talkgroups`;
+    runs.push(await measureAccess(bench, { name, load, settings: SETTINGS }));
+  }
+  const faults = runs.flatMap(faultsOfAccess);
   const goals = goalsOf(runs, faults);
   return {
     lines: linesOf(runs),
@@ -62,38 +60,7 @@ export async function floorAccess(bench: Bench): Promise<Report> {
   };
 }
 
-function measure(bench: Bench, load: Load): Promise<Run> {
-  const { talkgroups, members } = load;
-  const name = talkgroups === 1 ? '1 talkgroup' : `${talkgroups.toLocaleString('en')} talkgroups`;
-  bench.progress(name);
-  return bench.withRelay(SETTINGS, async (relay) => {
-    const users = await enlist(relay, {
-      users: talkgroups * members,
-      talkgroups: Array.from({ length: talkgroups }, () => 'single' as const),
-      memberOf: (user) => [Math.floor(user / members)],
-    });
-    const { url, dialect, pid } = relay;
-    const measured = await bench.generate<FloorAccessTask, FloorAccess>(
-      new URL('../generator/loads/floor-access.js', import.meta.url),
-      { server: { url, dialect, pid }, users, load },
-    );
-    return { name, load, ...measured };
-  });
-}
-
-/** Whoever was denied or lost is in no percentile, so a single one makes them too good. */
-function faultsOf(run: Run): string[] {
-  const { name, denied, unanswered, lost } = run;
-  const missing = denied + unanswered + lost;
-  return [
-    ...(missing > 0
-      ? [`${name}: ${denied} bursts denied, ${unanswered} requests unanswered, ${lost} deliveries lost`]
-      : []),
-    ...faultsOfGenerator(run, name),
-  ];
-}
-
-function goalsOf(runs: readonly Run[], faults: readonly string[]): Goal[] {
+function goalsOf(runs: readonly AccessRun[], faults: readonly string[]): Goal[] {
   const goal = (name: string, value: number) => atMost(watched(name, value, 'ms'), TARGET_MS, faults);
   return runs.flatMap(({ name, access, firstFrame }) => [
     goal(`access time p99, ${name}`, access.p99Ms),
@@ -104,20 +71,20 @@ function goalsOf(runs: readonly Run[], faults: readonly string[]): Goal[] {
 interface Told {
   readonly title: string;
   readonly note: string;
-  readonly latency: (run: Run) => Latency;
+  readonly latency: (run: AccessRun) => Latency;
 }
 
-const plotOf = (runs: readonly Run[], { title, note, latency }: Told): Plot =>
+const plotOf = (runs: readonly AccessRun[], { title, note, latency }: Told): Plot =>
   percentilesOf(
     title,
     note,
     runs.map((run) => [run.name, latency(run)]),
   );
 
-function linesOf(runs: readonly Run[]): string[] {
+function linesOf(runs: readonly AccessRun[]): string[] {
   const line = columns(24, 18);
-  const each = (name: string, cell: (run: Run) => string) => line(name, ...runs.map(cell));
-  const latency = (name: string, of: (run: Run) => Latency) => [
+  const each = (name: string, cell: (run: AccessRun) => string) => line(name, ...runs.map(cell));
+  const latency = (name: string, of: (run: AccessRun) => Latency) => [
     each(`${name} p50`, (run) => ms(of(run).p50Ms)),
     each(`${name} p95`, (run) => ms(of(run).p95Ms)),
     each(`${name}, longest`, (run) => ms(of(run).maxMs)),

@@ -32,7 +32,8 @@ export interface Start {
   readonly readUrl: (output: string) => string | null;
 }
 
-const START_MS_MAX = 20_000;
+/** A start takes 2 to 4 s, several nodes one after the other. On a machine with much else to do it takes ten times that. */
+const START_MS_MAX = 60_000;
 /** The service gives itself 15 s. */
 const STOP_MS_MAX = 20_000;
 

@@ -36,6 +36,9 @@ t.test('figures are drawn from valid full runs only', async (t) => {
     t.match(draw([spoiled, bundles], 'one-core'), 'this table is empty');
     t.match(draw([spoiled, bundles], 'answers'), /on one core, p99 within 20 ms \| no valid run \|/);
   }
+  const nodes = result('cluster', 'estimate: deliveries per second, 3 nodes / 1, talkgroups of 50', 2.8);
+  t.match(draw([nodes], 'relays'), 'talkgroups of 50 | 2.800 | [cluster](../bench/results/cluster.json) |');
+  t.match(draw([nodes], 'relays'), '| no valid run | threads |', 'no link to a file that is not there');
   t.notMatch(draw([capacity, bundles], 'fleets'), 'old');
   t.throws(() => draw([], 'no-such-part'), /no-such-part/);
 });

@@ -1,5 +1,5 @@
 // Declares what messages between relays carry, as schemas. A body that does not fit is counted, and ignored.
-import { type Static, Type } from 'typebox';
+import { type Static, type TSchema, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import {
   Codec,
@@ -14,6 +14,7 @@ import {
 } from '../../protocol/bodies.js';
 import { ends, floorModes } from '../../protocol/codes.js';
 import { PartBody, PlacedBody, TurnBody, VerdictsBody, WantBody } from './floor-bodies.js';
+import { keepKnownOf } from './known-fields.js';
 
 // Every text and every list has a bound, because what another relay says reaches clients.
 /** UTF-16 units of a name or site: twice the characters that a name may have. */
@@ -166,20 +167,23 @@ const MembersTold = Type.Object({
   more: Type.Boolean(),
 });
 
-const validators = {
-  beacon: Compile(Beacon),
-  started: Compile(Started),
-  ended: Compile(Ended),
-  count: Compile(Count),
-  emergencies: Compile(Emergencies),
-  roster: Compile(Rostered),
-  hold: Compile(Hold),
-  here: Compile(Here),
-  membersAsked: Compile(MembersAsked),
-  membersTold: Compile(MembersTold),
-  part: Compile(PartBody),
-  verdicts: Compile(VerdictsBody),
-  want: Compile(WantBody),
+/** How a body is checked, and what is done with fields that this version does not know. */
+const readerOf = (schema: TSchema) => ({ validator: Compile(schema), keepKnown: keepKnownOf(schema) });
+
+const readers = {
+  beacon: readerOf(Beacon),
+  started: readerOf(Started),
+  ended: readerOf(Ended),
+  count: readerOf(Count),
+  emergencies: readerOf(Emergencies),
+  roster: readerOf(Rostered),
+  hold: readerOf(Hold),
+  here: readerOf(Here),
+  membersAsked: readerOf(MembersAsked),
+  membersTold: readerOf(MembersTold),
+  part: readerOf(PartBody),
+  verdicts: readerOf(VerdictsBody),
+  want: readerOf(WantBody),
 };
 
 interface Bodies {
@@ -209,8 +213,10 @@ export function readBody<Name extends keyof Bodies>(name: Name, bytes: Uint8Arra
   } catch {
     return null; // expected: bytes that are no JSON
   }
-  const validator = validators[name];
-  return validator.Check(value) ? (validator.Clean(value) as Bodies[Name]) : null; // as its validator has checked
+  const { validator, keepKnown } = readers[name];
+  if (!validator.Check(value)) return null;
+  keepKnown(value);
+  return value as Bodies[Name]; // as its validator has checked
 }
 
 /** Bytes of JSON in one message: half of what the bus takes. */
