@@ -1,0 +1,30 @@
+// One node with its faults and its judgement.
+import { randomFrom } from '../helpers/random.js';
+import { openPart, playEpisode, type Run, type Subject } from './episode.js';
+import { schedule } from './faults.js';
+import { breaches } from './invariants.js';
+import { recover } from './recovery.js';
+import { openScene, type Scene } from './scene.js';
+
+/** Starts it, and has it under load for some seconds. */
+export async function openOneNode(settings: Record<string, string>, seed: number): Promise<Run> {
+  const scene = await openScene(settings);
+  const part = await openPart(scene, { random: randomFrom(seed), newcomers: 'newcomer', writers: 3 });
+  const { descriptors, residentMiB } = part.baseline;
+  const subject: Subject<Scene> = {
+    whole: scene,
+    parts: [part],
+    schedule: (episode, ms) => schedule(randomFrom(episode), ms),
+    async recover() {
+      await recover([scene]);
+      return '';
+    },
+    judge: (histories) => histories.flatMap(breaches),
+  };
+  return {
+    about: `${scene.crew.length} radios; ${descriptors} descriptors, ${residentMiB} MiB before the first`,
+    play: (episode, ms) => playEpisode(subject, { seed: episode, ms }),
+    lastLines: scene.server.lastLines,
+    close: scene.close,
+  };
+}
