@@ -14,7 +14,7 @@ import {
   scheduleOf,
 } from '../fault.js';
 import type { CrewRadio } from '../radio.js';
-import type { Cluster } from './three-nodes.js';
+import type { Cluster } from './cluster.js';
 
 const FAULTS = 2;
 
