@@ -47,6 +47,10 @@ const ONCE: Readonly<Record<number, string>> = {
   1012359554: 'a home counts an emergency of a relay that was killed a moment ago',
   1012345463: 'a burst is over elsewhere before it began',
   1112350743: 'the home begins a grant while an emergency of another side plays there',
+  1112352046: 'lower speech that is held back takes the place of an emergency',
+  1112364156: 'a short burst that is held back is replaced by the next one',
+  1112356134: 'a burst of a relay whose part was given up keeps the floor against an emergency',
+  1700005103: 'an emergency that was over a moment ago counted as lower speech (the judge was wrong)',
   500001492: 'an emergency in a part of the network that is cut off loses the floor when it is back',
 };
 

@@ -15,6 +15,7 @@ const placed = (count: number, after: number, home = HOME) => ({
 /** Bursts are named by the letter of their talker, who is on relay 1, 2, 3 … */
 function relay() {
   const heard: string[] = [];
+  const urgent = new Set<number>();
   const nameOf = ({ session }: BurstName) => String.fromCharCode(96 + session);
   const order = new Order<BurstName>(
     {
@@ -24,7 +25,7 @@ function relay() {
       end: (burst, { code }) => heard.push(`${nameOf(burst)} ends ${code}`),
       ready: ({ count }) => heard.push(`grant ${count} ready`),
     },
-    () => HOME,
+    { home: () => HOME, rankOf: ({ session }) => (urgent.has(session) ? 7 : 1) },
   );
   let nowMs = 0;
   const burst = (name: string): BurstName => {
@@ -34,6 +35,8 @@ function relay() {
   return {
     order,
     heard: () => heard.splice(0),
+    /** Its talker is in an emergency. */
+    isUrgent: (name: string) => urgent.add(burst(name).session),
     started: (name: string, count: number, after: number, home = HOME) =>
       order.started(burst(name), placed(count, after, home), 0, nowMs),
     frame: (name: string, count: number, index: number, home = HOME) =>
@@ -98,6 +101,58 @@ t.test('a burst of this relay ends by the word of its home alone', async (t) => 
   t.strictSame(r.heard(), []);
   r.ownEnded();
   t.strictSame(r.heard(), ['b begins']);
+});
+
+t.test('short bursts that follow each other behind a burst of this relay are all played', async (t) => {
+  const r = relay();
+  r.ownStarted('a', 1);
+  for (const [at, name] of ['b', 'c', 'd'].entries()) {
+    r.started(name, at + 2, at + 1);
+    r.frame(name, at + 2, 1);
+    r.ended(name, at + 2, 1);
+  }
+  t.same(r.order.seen, turn(4));
+  r.started('e', 5, 4);
+  r.frame('e', 5, 1);
+  r.pass(10 * ORDER_MS);
+  r.ownEnded();
+  const whole = ['b', 'c', 'd'].flatMap((name) => [`${name} begins`, `${name} 1`, `${name} ends released`]);
+  t.strictSame(r.heard(), [...whole, 'e begins', 'e 1']);
+});
+
+t.test('of more than four of them the earlier ones are missed', async (t) => {
+  const r = relay();
+  r.ownStarted('a', 1);
+  for (const [at, name] of ['b', 'c', 'd', 'e', 'f'].entries()) {
+    r.started(name, at + 2, at + 1);
+    r.frame(name, at + 2, 1);
+    r.ended(name, at + 2, 1);
+  }
+  t.strictSame(r.heard(), ['b missed 1', 'c missed 1', 'd missed 1', 'e missed 1']);
+  r.ownEnded();
+  t.strictSame(r.heard(), [], 'it may follow what was not heard of');
+  r.pass(ORDER_MS);
+  t.strictSame(r.heard(), ['f begins', 'f 1', 'f ends released']);
+});
+
+t.test('lower speech of another home does not take the place of an emergency', async (t) => {
+  const r = relay();
+  r.isUrgent('a');
+  r.started('a', 1, 0);
+  r.started('b', 300, 2, 8);
+  r.frame('b', 300, 1, 8);
+  t.equal(r.grant(400, 300), 'held');
+  t.strictSame(r.heard(), ['a begins', 'b missed 1']);
+  r.started('c', 500, 300);
+  t.strictSame(r.heard(), []);
+});
+
+t.test('speech of the same rank does', async (t) => {
+  const r = relay();
+  r.started('a', 1, 0);
+  r.started('b', 300, 2, 8);
+  r.grant(400, 300);
+  t.strictSame(r.heard(), ['a begins', 'a ends preempted', 'b begins']);
 });
 
 t.test('a third burst that follows the held one ends the wait for the first', async (t) => {

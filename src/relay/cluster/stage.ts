@@ -56,6 +56,8 @@ export interface FloorStage<Talkgroup extends Shared> {
   placedOf(talkgroup: Talkgroup, session: number): Placed | null;
   /** What the session of this relay asked for the floor with. null: it does not have it. */
   askedWith(talkgroup: Talkgroup, session: number): AskedWith | null;
+  /** The rank of a burst of another relay. `claim` is null when its relay did not tell. */
+  rankOf(talkgroup: Talkgroup, talker: RunningTalker, claim: AskedWith | null): number;
   /** Which relays share the talkgroup, or its home, may have changed. */
   viewed(talkgroup: Talkgroup, nowMs: number): void;
   part(talkgroup: Talkgroup, from: number, part: PartBody, nowMs: number): void;

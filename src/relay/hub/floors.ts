@@ -7,7 +7,7 @@ import { CLAIMS_MAX } from '../cluster/floor-bodies.js';
 import type { FloorStage } from '../cluster/stage.js';
 import type { Fanout } from '../delivery/fanout.js';
 import type { Authority, LocalAuthorityOptions, Verdict } from '../floor/authority.js';
-import type { Claim } from '../floor/claim.js';
+import { type Claim, rankOf } from '../floor/claim.js';
 import { missedFrames } from '../floor/messages.js';
 import type { Talkgroup } from '../members/members.js';
 import { createSharedAuthority, type SharedAuthority } from '../shared-floor/authority.js';
@@ -154,6 +154,7 @@ export function createFloors(options: FloorsOptions) {
         const claim = shared.claimOf(talkgroup, session);
         return claim && { priority: claim.priority, isAdmin: claim.isAdmin };
       },
+      rankOf: (talkgroup, talker, claim) => rankOf(claimOf({ talker, claim }, talkgroup)),
       viewed(...viewed) {
         shared.viewed(...viewed);
         look();

@@ -34,7 +34,7 @@ export function answer(
   nowMs: number,
 ): void {
   const { v, verdicts } = verdictsFor(state, home, relay);
-  const isNews = home.isNews(relay, v, verdicts, nowMs);
+  const isNews = home.sent.isNews(relay, v, verdicts, nowMs);
   if (v === 0 || !(isNews || isAsked)) return;
   const { talkgroup, services } = state;
   const { link } = services;
@@ -52,5 +52,5 @@ export function tellOthers(state: SharedState, nowMs: number): void {
 export function repeatVerdicts(state: SharedState, beforeMs: number, nowMs: number): void {
   const { home } = state;
   if (home === null || !home.isGathered) return;
-  for (const relay of home.toRepeat(nowMs, beforeMs)) answer(state, home, relay, true, nowMs);
+  for (const relay of home.sent.toRepeat(nowMs, beforeMs)) answer(state, home, relay, true, nowMs);
 }

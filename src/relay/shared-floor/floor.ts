@@ -228,7 +228,7 @@ export class SharedFloor {
     decide(state, { kind: 'tick' }, nowMs);
     const { home } = state;
     if (home === null) return;
-    for (const relay of home.silent(nowMs)) loseSessions(state, home.forget(relay), nowMs);
+    for (const relay of home.silent(nowMs)) loseSessions(state, home.lapse(relay), nowMs);
     keepAhead(state, false, nowMs);
   }
 

@@ -5,6 +5,7 @@ import { type Floor, holderOf } from '../floor/state.js';
 import type { Placed, PlayedTalk } from './link.js';
 import { type Part, type PartClaim, type PartVerdict, talkingClaim } from './parts.js';
 import { Refusals, type Refused } from './refusals.js';
+import { SentVerdicts } from './sent-verdicts.js';
 
 /** A new home waits for the parts of the others for this time (ms). */
 export const PARTS_MS = 100;
@@ -16,20 +17,11 @@ const SILENT_MS_MAX = 2000;
 const STALE_MS = 1000;
 /** Turns between the highest one heard of and the first of a floor that was made anew: more than can be under way. */
 export const TURN_GAP = 256;
-/** When verdicts that changed are repeated (ms after the change). */
-const REPEATS_MS = [60, 150];
-
 interface Told {
   readonly v: number;
   readonly claims: readonly PartClaim[];
   readonly top: Turn;
   /** When it came (monotonic ms). */
-  readonly atMs: number;
-}
-
-interface Sent {
-  readonly v: number;
-  readonly text: string;
   readonly atMs: number;
 }
 
@@ -39,7 +31,9 @@ export class HomeSide {
   /** Relay of each session of the others. */
   private readonly relayOf = new Map<number, number>();
   readonly refused = new Refusals();
-  private readonly sent = new Map<number, Sent>();
+  readonly sent = new SentVerdicts();
+  /** Relays whose part was given up. What plays of them here may be over. */
+  private readonly lapsed = new Set<number>();
   private others: ReadonlySet<number> = new Set();
   /** Relays whose part is missing, and when they were asked for it. */
   private readonly wanted = new Map<number, number>();
@@ -55,6 +49,7 @@ export class HomeSide {
   private quiet = 0;
   /** false: the parts of the others are not here yet. */
   isGathered = false;
+
   constructor(relay: number, given: Turn, nowMs: number) {
     this.relay = relay;
     this.given = given;
@@ -80,7 +75,10 @@ export class HomeSide {
   share(others: readonly number[], nowMs: number): readonly number[] {
     const gone = [...this.others].filter((relay) => !others.includes(relay));
     for (const relay of others) if (!this.others.has(relay)) this.wanted.set(relay, Number.NEGATIVE_INFINITY);
-    for (const relay of gone) this.wanted.delete(relay);
+    for (const relay of gone) {
+      this.wanted.delete(relay);
+      this.lapsed.delete(relay);
+    }
     if (this.others.size === 0) this.sinceMs = nowMs;
     this.others = new Set(others);
     return gone;
@@ -121,6 +119,7 @@ export class HomeSide {
     const before = this.parts.get(relay);
     if (before !== undefined && v < before.v) return null;
     this.wanted.delete(relay);
+    this.lapsed.delete(relay);
     this.parts.set(relay, { v, claims, top, atMs: nowMs });
     for (const { session } of claims) this.relayOf.set(session, relay);
     return before;
@@ -142,9 +141,16 @@ export class HomeSide {
     const sessions = [...this.relayOf].flatMap(([session, of]) => (of === relay ? [session] : []));
     this.parts.delete(relay);
     this.tidy(relay);
-    this.sent.delete(relay);
+    this.sent.forget(relay);
     this.since = this.given; // what it has may go on there
     return sessions;
+  }
+
+  /** No part came for too long. It is asked for again. The answer is the sessions of the relay. */
+  lapse(relay: number): readonly number[] {
+    this.lapsed.add(relay);
+    this.wanted.set(relay, Number.NEGATIVE_INFINITY);
+    return this.forget(relay);
   }
 
   /** Relays that have not told a part for too long. */
@@ -171,8 +177,9 @@ export class HomeSide {
 
   /** Its relay has not been heard for so long that what it has may be over. */
   isStale(session: number, nowMs: number): boolean {
-    const part = this.parts.get(this.relayOf.get(session) ?? this.relay);
-    return part !== undefined && part.v > 0 && nowMs - part.atMs >= STALE_MS;
+    const relay = this.relayOf.get(session) ?? this.relay;
+    const part = this.parts.get(relay);
+    return this.lapsed.has(relay) || (part !== undefined && part.v > 0 && nowMs - part.atMs >= STALE_MS);
   }
 
   /** Turns of the talkgroup that the others have told of, and those given here. */
@@ -218,6 +225,7 @@ export class HomeSide {
   get lastGiven(): Turn {
     return this.given;
   }
+
   /** The part has a claim which this home knows nothing of: the floor must be made anew. */
   isStrange(claims: readonly PartClaim[], floor: Floor): boolean {
     return claims.some((claim) => {
@@ -278,22 +286,5 @@ export class HomeSide {
   /** Relays whose sessions have something of the floor, or had. */
   relays(): Iterable<number> {
     return this.parts.keys();
-  }
-
-  /** Whether these verdicts are news for the relay. From now on they are not. */
-  isNews(relay: number, v: number, verdicts: readonly PartVerdict[], nowMs: number): boolean {
-    const text = JSON.stringify(verdicts);
-    const last = this.sent.get(relay);
-    if (last?.text === text && last.v === v) return false;
-    // Only a verdict that changed is worth repeating: a part is answered each time.
-    this.sent.set(relay, { v, text, atMs: last?.text === text ? last.atMs : nowMs });
-    return true;
-  }
-
-  /** Relays to which verdicts must be repeated now. `beforeMs` is the time of the last call. */
-  toRepeat(nowMs: number, beforeMs: number): readonly number[] {
-    return [...this.sent].flatMap(([relay, { atMs }]) =>
-      REPEATS_MS.some((ms) => beforeMs < atMs + ms && nowMs >= atMs + ms) ? [relay] : [],
-    );
   }
 }

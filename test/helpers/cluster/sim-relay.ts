@@ -8,7 +8,7 @@ import { Order } from '../../../src/relay/cluster/turns/order.js';
 import type { BurstName, Ended, FrameHead, Placed } from '../../../src/relay/cluster/turns/plays.js';
 import { newCounts } from '../../../src/relay/figures/counts.js';
 import type { Verdict } from '../../../src/relay/floor/authority.js';
-import type { Claim } from '../../../src/relay/floor/claim.js';
+import { type Claim, rankOf } from '../../../src/relay/floor/claim.js';
 import { Talkgroup } from '../../../src/relay/members/members.js';
 import { createSharedAuthority, type SharedAuthority } from '../../../src/relay/shared-floor/authority.js';
 import type { FloorLink, PlayedTalk } from '../../../src/relay/shared-floor/link.js';
@@ -156,7 +156,7 @@ export class SimRelay implements Station {
         end: (burst, ended) => judge.ended(this, burst, ended.code),
         ready: (turn, nowMs) => this.authority.ready(this.talkgroup, turn, nowMs),
       },
-      () => this.view.home,
+      { home: () => this.view.home, rankOf: ({ claim }) => rankOf(claim) },
     );
   }
 

@@ -52,6 +52,7 @@ export class SimSession {
   }
 
   set inEmergency(inEmergency: boolean) {
+    this.noteUrgent(); // it was in one until now
     if (inEmergency) this.urgentSinceMs ??= this.virtualMs;
     else this.urgentSinceMs = null;
     this.noteUrgent();

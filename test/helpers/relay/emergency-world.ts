@@ -181,6 +181,7 @@ export function createWorld(count: number, random: Random) {
           floor: {
             placedOf: () => null,
             askedWith: () => null,
+            rankOf: () => 0,
             viewed() {},
             part() {},
             verdicts() {},

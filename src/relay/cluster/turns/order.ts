@@ -5,7 +5,7 @@
 import type { EndCode } from '../../../protocol/codes.js';
 import { compareTurns, laterTurn, NO_TURN, type Turn } from '../../../protocol/turn.js';
 import { Cut, PastFrames } from './cut.js';
-import { type Held, heldBack, type On } from './held-back.js';
+import { type Held, HeldBack, heldBack, keepFrame, type On } from './held-back.js';
 import {
   type BurstName,
   type Ended,
@@ -14,14 +14,13 @@ import {
   isSame,
   type Placed,
   type Plays,
+  type Views,
 } from './plays.js';
 
 /** A burst that its home has given the floor is held back for this time (ms): the difference of two ways, and a slow turn of the loop. */
 export const ORDER_MS = 100;
 /** A burst of a relay that takes another relay for the home is held back for this time (ms), until the two sides are one. */
 export const MERGE_MS = 500;
-/** Frames of a burst that is held back: more than are spoken within MERGE_MS. Of more than these the oldest are missed. */
-const FRAMES_HELD_MAX = 32;
 
 export class Order<B extends BurstName> {
   private readonly plays: Plays<B>;
@@ -30,14 +29,15 @@ export class Order<B extends BurstName> {
   private running: On<B> | null = null;
   /** The highest turn known to have ended. */
   private over: Turn = NO_TURN;
-  private next: Held<B> | null = null;
+  private readonly held: HeldBack<B>;
   private readonly pastFrames = new PastFrames();
   private readonly cut: Cut<B>;
 
-  constructor(plays: Plays<B>, home: () => number) {
+  constructor(plays: Plays<B>, views: Views<B>) {
     this.plays = plays;
     this.cut = new Cut((...missed) => plays.missed(...missed));
-    this.home = home;
+    this.home = views.home;
+    this.held = new HeldBack(views);
   }
 
   /** The highest turn that plays or ended here. */
@@ -47,12 +47,12 @@ export class Order<B extends BurstName> {
 
   /** The highest turn of a burst that was heard of. */
   get seen(): Turn {
-    return this.next?.burst ? laterTurn(this.top, this.next.placed.turn) : this.top;
+    return this.held.latest(this.top);
   }
 
   /** Something waits: `tick` must be called. */
   get isHolding(): boolean {
-    return this.next !== null;
+    return this.held.first !== null;
   }
 
   /** The burst that plays. */
@@ -64,13 +64,13 @@ export class Order<B extends BurstName> {
   started(burst: B, placed: Placed, frames: number, nowMs: number): void {
     const { running } = this;
     if (running !== null && isSame(running.burst, burst)) return this.renew(placed.turn, nowMs);
-    if (this.next?.burst && isSame(this.next.burst, burst)) {
-      if (compareTurns(placed.turn, this.next.placed.turn) > 0) this.next.placed = placed;
+    const known = this.held.burstOf(burst);
+    if (known !== null) {
+      this.held.place(known, placed);
       return this.advance(nowMs);
     }
     if (this.isPast(placed.turn)) return;
-    if (this.next !== null && compareTurns(placed.after, this.next.placed.turn) >= 0)
-      this.followed(this.next, placed, nowMs);
+    this.followed(placed, nowMs);
     if (this.isPast(placed.turn)) return;
     const held = heldBack(burst, placed, frames, nowMs);
     if (this.running === null && compareTurns(placed.after, this.over) <= 0) this.begin(burst, held, nowMs);
@@ -78,9 +78,10 @@ export class Order<B extends BurstName> {
   }
 
   frame(head: FrameHead, message: ArrayBuffer, nowMs: number): FrameFate {
-    const { running, next } = this;
+    const { running } = this;
     if (running !== null && isSame(running.burst, head)) return this.play(running, head, message, nowMs);
-    if (next?.burst && isSame(next.burst, head)) return this.keep(next, message, head.index);
+    const held = this.held.burstOf(head);
+    if (held !== null) return keepFrame(held, message, head.index);
     if (!this.isPast(head)) return 'unknown';
     this.cut.frame(head, head.index, nowMs);
     return running === null && this.pastFrames.isTooMany(nowMs) ? 'fenced' : 'dropped';
@@ -97,23 +98,16 @@ export class Order<B extends BurstName> {
     return 'played';
   }
 
-  private keep(held: Held<B>, message: ArrayBuffer, index: number): FrameFate {
-    if (index <= held.index) return 'dropped';
-    held.index = index;
-    held.frames.push({ message, index });
-    if (held.frames.length > FRAMES_HELD_MAX) held.frames.shift();
-    return 'held';
-  }
-
   /** A burst of another relay ended there. */
   ended(name: BurstName, turn: Turn, ended: Ended, nowMs: number): void {
     this.cut.end(name, ended.frames, nowMs);
-    const { running, next } = this;
+    const { running } = this;
+    const held = this.held.burstOf(name);
     if (running !== null && isSame(running.burst, name)) {
       if (running.turn !== null) running.turn = laterTurn(running.turn, turn);
       return this.finish(ended, nowMs);
     }
-    if (next?.burst && isSame(next.burst, name)) next.ended = ended;
+    if (held !== null) held.ended = ended;
     else if (running === null) {
       this.over = laterTurn(this.over, turn);
       this.advance(nowMs);
@@ -122,7 +116,7 @@ export class Order<B extends BurstName> {
 
   /** The relay cannot be reached any more, or has no members here: its burst ends, and what is held of it is not played. */
   gone(relay: number, nowMs: number, code: EndCode = 'disconnected'): void {
-    if (this.next?.burst?.relay === relay) this.dropNext(nowMs);
+    this.drop(({ burst }) => burst?.relay === relay, nowMs);
     if (this.running?.burst.relay === relay) this.endRunning(code, nowMs);
     this.cut.forget();
     this.advance(nowMs);
@@ -134,9 +128,9 @@ export class Order<B extends BurstName> {
    */
   grant(placed: Placed, nowMs: number): 'ready' | 'held' | 'past' {
     const { turn, after } = placed;
-    if (this.next?.burst === null && compareTurns(this.next.placed.turn, turn) === 0) return 'held';
+    if (this.held.grantOf(turn) !== null) return 'held';
     if (this.isPast(turn)) return 'past';
-    if (this.next !== null && compareTurns(after, this.next.placed.turn) >= 0) this.force(nowMs);
+    if (this.held.isBefore(placed)) this.force(nowMs);
     if (this.running === null && compareTurns(after, this.over) <= 0) return 'ready';
     this.hold(heldBack<B>(null, placed, 0, nowMs), nowMs);
     return 'held';
@@ -144,7 +138,8 @@ export class Order<B extends BurstName> {
 
   /** The grant was given up, or taken away. */
   withdraw(turn: Turn): void {
-    if (this.next?.burst === null && compareTurns(this.next.placed.turn, turn) === 0) this.next = null;
+    const grant = this.held.grantOf(turn);
+    if (grant !== null) this.held.remove(grant, grant.sinceMs);
   }
 
   /** What plays goes on without a turn from now on: the floor mode is `open`. */
@@ -182,13 +177,14 @@ export class Order<B extends BurstName> {
 
   /** Gives up waiting when it has waited long enough. Called every 20 ms or more often. */
   tick(nowMs: number): void {
-    const { next, running } = this;
+    const { running } = this;
+    const next = this.held.first;
     if (next === null) return;
     const waitedMs = nowMs - next.sinceMs;
     const isOurs = next.burst === null || next.placed.turn.home === this.home();
     if (running === null || isOurs) {
       if (waitedMs >= ORDER_MS) this.force(nowMs);
-    } else if (waitedMs >= MERGE_MS) this.dropNext(nowMs);
+    } else if (waitedMs >= MERGE_MS) this.drop((held) => held === next, nowMs);
   }
 
   /** The turn is not above what plays and what ended here: a burst with it is never played. */
@@ -206,13 +202,11 @@ export class Order<B extends BurstName> {
   }
 
   private dropPast(nowMs: number): void {
-    if (this.next !== null && this.isPast(this.next.placed.turn)) this.dropNext(nowMs);
+    this.drop(({ placed }) => this.isPast(placed.turn), nowMs);
   }
 
-  private dropNext(nowMs: number): void {
-    const { next } = this;
-    this.next = null;
-    if (next !== null) this.miss(next, nowMs);
+  private drop(isOut: (held: Held<B>) => boolean, nowMs: number): void {
+    for (const held of this.held.take(isOut, nowMs)) this.miss(held, nowMs);
   }
 
   private miss({ burst, from, index }: Held<B>, nowMs: number): void {
@@ -220,26 +214,31 @@ export class Order<B extends BurstName> {
   }
 
   /**
-   * The home of another burst knew of the held one: there is nothing left to wait for. A home that is not that of this
-   * relay does not end what plays here.
+   * The home of another burst knew of those that are held back: there is nothing left to wait for. A home that is not that
+   * of this relay does not end what plays here.
    */
-  private followed(next: Held<B>, { turn }: Placed, nowMs: number): void {
+  private followed(placed: Placed, nowMs: number): void {
+    const { first } = this.held;
+    if (first === null || !this.held.isBefore(placed)) return;
     const home = this.home();
-    if (this.running === null || next.placed.turn.home === home || turn.home === home) this.force(nowMs);
-    else this.dropNext(nowMs);
+    const isOurs = first.placed.turn.home === home || placed.turn.home === home;
+    if (this.running === null || isOurs) this.force(nowMs);
+    else this.drop(() => true, nowMs);
   }
 
-  /** Of two that wait, the later turn is kept. */
   private hold(held: Held<B>, nowMs: number): void {
-    if (this.next !== null && compareTurns(this.next.placed.turn, held.placed.turn) > 0) return;
-    this.dropNext(nowMs);
-    this.next = held;
+    for (const out of this.held.push(held, this.running?.isOwn === true)) this.miss(out, nowMs);
   }
 
-  /** The one that waits begins now. A burst of this relay goes on: it ends by the word of its home alone. */
+  /**
+   * The one that waits begins now. A burst of this relay goes on: it ends by the word of its home alone. So does a higher one
+   * that another home placed: which of the two keeps the floor is decided when all are heard.
+   */
   private force(nowMs: number): void {
-    const { next, running } = this;
+    const { running } = this;
+    const next = this.held.first;
     if (next === null || running?.isOwn) return;
+    if (running !== null && this.held.isBelow(running.burst)) return this.drop(() => true, nowMs);
     const { after, afterCode } = next.placed;
     if (running?.turn) {
       const isAfter = compareTurns(running.turn, after) === 0;
@@ -250,11 +249,14 @@ export class Order<B extends BurstName> {
   }
 
   private advance(nowMs: number): void {
-    const { next } = this;
+    const next = this.held.first;
     if (next === null || this.running !== null || compareTurns(next.placed.after, this.over) > 0) return;
-    this.next = null;
-    if (this.isPast(next.placed.turn)) this.miss(next, nowMs);
-    else if (next.burst === null) this.plays.ready(next.placed.turn, nowMs);
+    this.held.remove(next, nowMs);
+    if (this.isPast(next.placed.turn)) {
+      this.miss(next, nowMs);
+      return this.advance(nowMs);
+    }
+    if (next.burst === null) this.plays.ready(next.placed.turn, nowMs);
     else this.begin(next.burst, next, nowMs);
   }
 

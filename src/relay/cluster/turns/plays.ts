@@ -45,6 +45,14 @@ export interface Plays<B extends BurstName> {
   ready(turn: Turn, nowMs: number): void;
 }
 
+/** What a relay knows beside the turns. */
+export interface Views<B extends BurstName> {
+  /** The home of the talkgroup, as this relay sees it now. */
+  home(): number;
+  /** The rank of the claim with which a burst of another relay has the floor. The higher one keeps it. */
+  rankOf(burst: B): number;
+}
+
 /** A frame as its header names it. The same object may be passed again and again. */
 export interface FrameHead extends BurstName {
   readonly count: number;

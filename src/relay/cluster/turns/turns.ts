@@ -99,7 +99,10 @@ export class Turns<Talkgroup extends Shared> {
         },
         ready: (turn, nowMs) => stage.floor.ready(talkgroup, turn, nowMs),
       },
-      home,
+      {
+        home,
+        rankOf: ({ talker, claim }) => (talker === null ? 0 : stage.floor.rankOf(talkgroup, talker, claim)),
+      },
     );
   }
 
