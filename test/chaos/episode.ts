@@ -123,8 +123,10 @@ export async function playEpisode<S>(
   );
   const stoodStill = stalls.stop();
   const startsLate = parts.length > 1;
+  const shared = startsLate ? (parts[0]?.scene.talkgroups.filter(({ mode }) => mode !== 'open') ?? []) : [];
+  const sharedFloors = new Set(shared.map(({ number }) => number));
   const histories = leftBehind.map(({ scene, ...left }) =>
-    historyOf(scene, { ...left, stalls: stoodStill, startsLate }),
+    historyOf(scene, { ...left, stalls: stoodStill, startsLate, sharedFloors }),
   );
   return {
     ...{ fromMs, faults, histories, broken },
@@ -145,7 +147,10 @@ function beginPage({ notes, server, crew }: Part['scene']): void {
 
 function historyOf(
   { notes, server, crew }: Part['scene'],
-  rest: Pick<History, 'entries' | 'before' | 'surprises' | 'stalls' | 'footprint' | 'startsLate'>,
+  rest: Pick<
+    History,
+    'entries' | 'before' | 'surprises' | 'stalls' | 'footprint' | 'startsLate' | 'sharedFloors'
+  >,
 ): History {
   return {
     ...rest,

@@ -138,6 +138,8 @@ export interface History {
   readonly footprint: { readonly baseline: Footprint; readonly after: Footprint };
   /** A burst may be announced when it is running already, as behind a cut between nodes. */
   readonly startsLate: boolean;
+  /** Numbers of the talkgroups whose floor may be decided elsewhere. First frames are dropped while that takes long. */
+  readonly sharedFloors: ReadonlySet<number>;
   /** Answers that nobody should get who asks what is right. */
   readonly surprises: readonly string[];
   /** In the order of their answers; the last of each key was read when all was quiet again. */

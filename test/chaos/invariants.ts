@@ -26,6 +26,8 @@ const ANSWER_MS_MAX = 5000;
  */
 const HEALTH_MS = 100;
 const HEALTH_MS_MAX = 1000;
+/** I3. A floor is asked for during at most 1,100 ms, with a frame each 40 ms. */
+const ASKED_FRAMES_MAX = 28;
 /** I7. What the pools may open that the baseline had not: 10 and 4 connections, 1 for notices, some sockets in closing. */
 const DESCRIPTORS_MORE = 24;
 /** I7. There are two heaps, resized in steps, and that of the relay's thread is not collected before it is measured. */
@@ -102,12 +104,13 @@ function nobodyHearsWithoutTheRight({ lines, withdrawals, radioOfSession }: Hist
  * says that this receiver was left out for a while; or the socket was closed.
  *
  * Talker: on a socket that stayed open and was never refused anything in a talkgroup, every frame handed over there
- * is counted by the end of one of its bursts.
+ * is counted by the end of one of its bursts. Where another node decides the floor, the first ones may be dropped.
  */
-function lossIsTold({ lines, startsLate }: History): string[] {
+function lossIsTold({ lines, startsLate, sharedFloors }: History): string[] {
+  const dropped = droppedFirst(lines, sharedFloors);
   return lines
     .filter(({ closed }) => closed === null)
-    .flatMap((line) => [...unheard(line, startsLate), ...unsaid(line)]);
+    .flatMap((line) => [...unheard(line, startsLate), ...unsaid(line, dropped)]);
 }
 
 function unheard({ radio, session, arrivals }: Line, startsLate: boolean): string[] {
@@ -184,7 +187,19 @@ function forget(running: Map<string, unknown>, talkgroup: number): void {
   for (const name of running.keys()) if (name.startsWith(`${talkgroup}/`)) running.delete(name);
 }
 
-function unsaid({ radio, session, arrivals, sent }: Line): string[] {
+/** Of each burst there, by its name: the frames that were dropped before the floor was granted, as others heard it. */
+function droppedFirst(lines: readonly Line[], talkgroups: ReadonlySet<number>): Map<string, number> {
+  const dropped = new Map<string, number>();
+  for (const { arrivals } of lines)
+    for (const frame of arrivals) {
+      if (frame.kind !== 'frame' || !talkgroups.has(frame.talkgroup)) continue;
+      const name = nameOf(frame);
+      dropped.set(name, Math.min(dropped.get(name) ?? ASKED_FRAMES_MAX, frame.sequence));
+    }
+  return dropped;
+}
+
+function unsaid({ radio, session, arrivals, sent }: Line, dropped: ReadonlyMap<string, number>): string[] {
   return [...sent].flatMap(([talkgroup, frames]) => {
     const isExcused = arrivals.some(
       (one) =>
@@ -197,7 +212,7 @@ function unsaid({ radio, session, arrivals, sent }: Line): string[] {
     const counted = arrivals.reduce(
       (sum, one) =>
         one.kind === 'ended' && one.talkgroup === talkgroup && one.sender === session
-          ? sum + one.frames
+          ? sum + one.frames + (dropped.get(nameOf(one)) ?? 0)
           : sum,
       0,
     );

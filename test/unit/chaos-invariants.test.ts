@@ -42,6 +42,7 @@ const answered = (what: string, over: Partial<RequestRecord> = {}): RequestRecor
 const quiet: History = {
   ...{ lines: [], withdrawals: [], requests: [], health: [], absences: [], stalls: [], exits: [] },
   ...{ faults: [], surprises: [], entries: [], startsLate: false, before: new Map(), touched: new Set() },
+  sharedFloors: new Set(),
   radioOfSession: new Map([ANN, BOB].map(({ session, radio }) => [session, radio])),
   footprint: {
     baseline: { residentMiB: 100, descriptors: 50 },

@@ -49,6 +49,7 @@ const line = (listener: typeof ANN, ...arrivals: Arrival[]): Line => ({
 const quiet: History = {
   ...{ lines: [], withdrawals: [], requests: [], health: [], absences: [], stalls: [], exits: [] },
   ...{ faults: [], surprises: [], entries: [], before: new Map(), touched: new Set(), startsLate: true },
+  sharedFloors: new Set(),
   radioOfSession: new Map([ANN, BOB, CARL, DORA].map(({ session, radio }) => [session, radio])),
   footprint: {
     baseline: { residentMiB: 100, descriptors: 50 },
@@ -125,14 +126,29 @@ t.test('I12: MISSED that is not exact is found, and I3 finds loss that is not to
   t.same(broken(hears(lag)), [], 'LAG counts what its receiver missed');
 });
 
+t.test('I3: frames before a late TALK_STARTED are not missed with several nodes', async (t) => {
+  const late = burst(ANN, { frames: 5, lost: [0, 1] });
+  const told = (startsLate: boolean) =>
+    breaches({ ...quiet, startsLate, lines: [line(CARL, ...late)] }).map(({ invariant }) => invariant);
+  t.same(told(true), []);
+  t.same(told(false), ['I3']);
+});
+
 t.test(
-  'I3: frames before a late TALK_STARTED are not missed with several nodes',
+  'I3: first frames may be dropped while another node is asked for the floor, and no others',
   async (t) => {
-    const late = burst(ANN, { frames: 5, lost: [0, 1] });
-    const told = (startsLate: boolean) =>
-      breaches({ ...quiet, startsLate, lines: [line(CARL, ...late)] }).map(({ invariant }) => invariant);
-    t.same(told(true), []);
-    t.same(told(false), ['I3']);
+    const said = (lost: readonly number[], sharedFloors: ReadonlySet<number>) => {
+      const [started, ...rest] = burst(ANN, { frames: 3, lost }).slice(0, -1);
+      const end = { ...burst(ANN, { frames: 3 - lost.length }).at(-1) } as Arrival;
+      const lines = [
+        { ...line(ANN, started as Arrival, end), sent: new Map([[SINGLE, 3]]) },
+        line(CARL, started as Arrival, ...rest, end),
+      ];
+      return breaches({ ...quiet, sharedFloors, lines }).map(({ invariant }) => invariant);
+    };
+    t.same(said([0, 1], new Set([SINGLE])), []);
+    t.same(said([0, 1], new Set()), ['I3']);
+    t.same(said([1], new Set([SINGLE])), ['I3'], 'in the middle');
   },
 );
 
