@@ -10,7 +10,10 @@ const CONNECTED_MS_MAX = 10_000;
 const HEARD_MS_MAX = 15_000;
 
 /** Resolves when all is well again; throws, with what is not, when that takes too long. */
-export async function recover(parts: readonly Pick<Scene, 'call' | 'crew' | 'talkgroups'>[]): Promise<void> {
+export async function recover(
+  parts: readonly Pick<Scene, 'call' | 'crew' | 'talkgroups'>[],
+  heardMsMax = HEARD_MS_MAX,
+): Promise<void> {
   await Promise.all(parts.map(isReady));
   const crew = parts.flatMap((part) => part.crew);
   // A radio may be half a minute away from its next attempt; apps that learn of a network do not wait for that.
@@ -19,7 +22,7 @@ export async function recover(parts: readonly Pick<Scene, 'call' | 'crew' | 'tal
     const absent = crew.filter((radio) => !radio.isOpen).map(({ index }) => index);
     if (absent.length > 0) throw new Error(`not connected again: radios ${absent.join(', ')}`);
   }, CONNECTED_MS_MAX);
-  await Promise.all((parts[0]?.talkgroups ?? []).map((talkgroup) => rollCall(talkgroup, crew)));
+  await Promise.all((parts[0]?.talkgroups ?? []).map((talkgroup) => rollCall(talkgroup, crew, heardMsMax)));
 }
 
 const isReady = ({ call }: Pick<Scene, 'call'>) =>
@@ -29,9 +32,9 @@ const isReady = ({ call }: Pick<Scene, 'call'>) =>
   }, READY_MS_MAX);
 
 /** One after the other says a frame, until every other member has heard it. */
-async function rollCall(talkgroup: Talkgroup, crew: readonly CrewRadio[]): Promise<void> {
+async function rollCall(talkgroup: Talkgroup, crew: readonly CrewRadio[], heardMsMax: number): Promise<void> {
   const members = crew.filter((radio) => radio.talkgroups.includes(talkgroup));
-  const untilMs = performance.now() + HEARD_MS_MAX;
+  const untilMs = performance.now() + heardMsMax;
   for (const talker of members.filter((one) => mayTalk(one, talkgroup))) {
     let firstNumber: number | null = null;
     for (;;) {
