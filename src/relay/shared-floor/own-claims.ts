@@ -16,6 +16,8 @@ import { leaving, type SharedState } from './state.js';
 
 /** A question without an answer is denied after this time (ms). */
 export const ASK_MS_MAX = 1000;
+/** The same when the answer is a grant that is held back, and the home that could give it another turn does not. */
+const HELD_MS_MAX = ASK_MS_MAX + 100;
 /** A user in an emergency is granted the floor by the own relay when the home has not answered within this time (ms). */
 export const ALONE_MS = 200;
 /** A session whose question was not answered may ask again after this time (ms). */
@@ -145,18 +147,32 @@ export function expireClaims(state: SharedState, nowMs: number): boolean {
       state.asks.delete(session);
       state.floor = without(state.floor, session);
       state.forget(session);
-      const denied: Verdict = {
-        kind: 'denied',
-        session,
-        code: 'retry_later',
-        retryMs: RETRY_MS,
-        isFirstFrame,
-      };
+      const denied = unanswered(session, isFirstFrame);
       state.tell(had ? [denied, { kind: 'gone', session }] : [denied], nowMs);
       isChanged = true;
     }
   }
+  for (const [session, sinceMs] of [...state.heldSince])
+    if (!state.isHeld(session)) state.heldSince.delete(session);
+    else if (nowMs - sinceMs >= HELD_MS_MAX) {
+      denyHeld(state, session, nowMs);
+      isChanged = true;
+    }
   return isChanged;
+}
+
+const unanswered = (session: number, isFirstFrame: boolean): Verdict => ({
+  ...{ kind: 'denied', session, code: 'retry_later', retryMs: RETRY_MS, isFirstFrame },
+});
+
+/** The grant was overtaken, and the home that gave it is silent. */
+function denyHeld(state: SharedState, session: number, nowMs: number): void {
+  const holder = holderOf(state.floor, session);
+  state.drop(session);
+  state.floor = without(state.floor, session);
+  state.forget(session);
+  const isFirstFrame = (holder?.startedAtMs ?? null) !== null;
+  state.tell([unanswered(session, isFirstFrame)], nowMs);
 }
 
 /** The home does not answer a user in an emergency. Others here give way as they would at the home. */

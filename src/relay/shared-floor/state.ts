@@ -50,6 +50,8 @@ export class SharedState implements Known {
   readonly places = new Map<number, { readonly position: number; readonly size: number }>();
   /** Grants that sessions of this relay have not been told of: an earlier burst still plays. With the place of each. */
   private readonly held = new Map<number, Placed>();
+  /** Of those that answer a question: when it was asked (monotonic ms). */
+  readonly heldSince = new Map<number, number>();
 
   constructor(services: SharedServices, talkgroup: Talkgroup) {
     this.services = services;
@@ -169,7 +171,8 @@ export class SharedState implements Known {
   }
 
   forget(session: number): void {
-    for (const known of [this.asked, this.turns, this.places, this.placed, this.alone]) known.delete(session);
+    for (const known of [...[this.asked, this.turns, this.places, this.placed, this.alone, this.heldSince]])
+      known.delete(session);
   }
 
   /** This relay is not the home any more: it keeps what its own sessions have. */
@@ -231,7 +234,8 @@ export class SharedState implements Known {
     return [...this.held];
   }
 
-  private drop(session: number): void {
+  /** Its session does not get it. */
+  drop(session: number): void {
     const placed = this.held.get(session);
     if (placed === undefined) return;
     this.held.delete(session);

@@ -10,6 +10,8 @@ import type { Network, Schedule } from './world.js';
 const ANSWER_MS_MAX = 1200;
 /** Two grants at once may be for this long (ms) after relays can reach each other. */
 const MERGE_MS_MAX = 500;
+/** While nothing is broken, they may be for this long (ms). */
+const OVERLAP_MS_MAX = 150;
 /** The same while messages are lost. */
 const LOSSY_MS_MAX = 1500;
 /** The third one may take a relay that is gone for the home until it is found out, and the two are one again. */
@@ -18,14 +20,16 @@ const VIEW_MS = 2250;
 const QUIET_MS = 3200;
 /** A relay with a first member is known to all, and what was asked before is answered. */
 const MEMBERS_MS = 1300;
+/**
+ * What a relay had that is dead counts for this time (ms): 1,500 after its last beacon, looked at every 250, and 100 in which a
+ * new home waits for parts.
+ */
+const DEAD_MS = 1850;
 /** Bursts that all relays announce within this time (ms) are in the same order everywhere. */
 const PROMPT_MS = 40;
 
 /** A user is in an emergency for this time (ms) before every relay knows of it, and what it was before is over. */
 const URGENT_MS = 1000;
-
-/** A socket that was away for less may be taken for dead at the home (ms). */
-const AWAY_MS = 3000;
 
 interface Played {
   playing: BurstName | null;
@@ -159,8 +163,7 @@ export class Judge {
   /** A session loses the floor to another one. */
   cut(session: SimSession): void {
     const isHeard = session.claim === 'talks' && session.isLive && session.isSpeaking;
-    const wasAway = this.schedule.now() - session.awayAtMs < AWAY_MS;
-    if (!isHeard || wasAway || session.urgentMs() < URGENT_MS) return;
+    if (!isHeard || session.urgentMs() < URGENT_MS) return;
     this.note('cut in an emergency');
     if (!this.isOtherUrgent(session))
       this.fail('C8', `${session.number} is in an emergency, and loses the floor to lower speech`);
@@ -172,9 +175,10 @@ export class Judge {
     played.cut = null;
     if (cut === null || this.schedule.now() > cut.atMs || cut.session.urgentMs() < URGENT_MS) return;
     // A relay between two that do not reach each other follows its home, which may not know of the emergency: each side of
-    // a cut has a floor of its own.
-    if (this.schedule.now() - this.splitAtMs < VIEW_MS) return;
-    if (!this.network.reach(relay.id, cut.session.relay.id)) return; // its frames do not come here, and it ends as if it were over
+    // a cut has a floor of its own (history 1700000193).
+    if (this.schedule.now() - this.splitAtMs <= MERGE_MS_MAX) return;
+    // Its frames do not come here, and nobody hears it: it ends as if it were over (history 1700006481).
+    if (!this.network.reach(relay.id, cut.session.relay.id)) return;
     this.note('emergency overtaken');
     const by = this.sessionOf(burst);
     if (
@@ -194,7 +198,7 @@ export class Judge {
     return [...this.relays, ...this.dead].some((relay) =>
       [...relay.sessions.values()].some((one) => {
         if (!relay.isDead) one.noteUrgent();
-        return one !== session && nowMs - one.urgentAtMs <= (relay.isDead ? VIEW_MS : URGENT_MS);
+        return one !== session && nowMs - one.urgentAtMs <= (relay.isDead ? DEAD_MS : URGENT_MS);
       }),
     );
   }
@@ -220,7 +224,8 @@ export class Judge {
         if (!this.relays.has(relay) || relay.sessions.size === 0 || this.isOpen(relay)) continue;
         const { known, begun } = this.of(relay);
         const heard = known.get(name);
-        // The burst that takes its place was announced here before this one came, so this one is over here.
+        // The burst that takes its place was announced here before this one came, so this one is over here. Its frames are
+        // told as missed (history 1700002717).
         const isOvertaken = begun.some(
           (one) => turn !== null && compareTurns(one.turn, turn) > 0 && one.atMs <= beganMs + PROMPT_MS,
         );
@@ -242,17 +247,7 @@ export class Judge {
 
   answered({ number }: SimSession, askedAtMs: number): void {
     const waited = this.schedule.now() - askedAtMs;
-    if (waited > ANSWER_MS_MAX && this.network.changedAtMs() < askedAtMs)
-      this.fail('C5', `${number} is answered after ${Math.round(waited)} ms`);
-  }
-
-  /**
-   * A grant that is held back when its home dies waits until that is found out: docs/protocol.md lets another node decide
-   * 1.5 s later, and nobody may begin before what the lost home placed first is over.
-   */
-  private answerMsMax({ relay, number }: SimSession, askedAtMs: number): number {
-    const isHeld = relay.authority.placedOf(relay.talkgroup, number) !== null;
-    return isHeld && this.network.changedAtMs() >= askedAtMs ? ANSWER_MS_MAX + VIEW_MS : ANSWER_MS_MAX;
+    if (waited > ANSWER_MS_MAX) this.fail('C5', `${number} is answered after ${Math.round(waited)} ms`);
   }
 
   /** No home answered: only while relays find out who can be reached, or who has members. */
@@ -316,7 +311,7 @@ export class Judge {
 
   /**
    * A relay that cannot be reached any more is taken for the home until it is found out, for 1.5 s. Its side of the cut has
-   * a floor of its own for so long, as docs/protocol.md says.
+   * a floor of its own for so long, as docs/protocol.md says (history 1700008703).
    */
   private reachesHome({ relay }: SimSession): boolean {
     const { home } = relay.view;
@@ -325,10 +320,7 @@ export class Judge {
 
   private readonly overlaps = new Map<string, { sinceMs: number; lastMs: number; readonly maxMs: number }>();
 
-  /**
-   * A preemption is carried out on two relays, one after the other. Two floors that become one have MERGE_MS_MAX for it, also
-   * when the end of the cut was not the last change: docs/decisions/036 says that two grants may last so long.
-   */
+  /** A preemption is carried out on two relays, one after the other. */
   private overlap(
     one: SimSession,
     other: SimSession,
@@ -339,7 +331,7 @@ export class Judge {
     const pair = `${one.number} ${other.number}`;
     const known = this.overlaps.get(pair);
     if (!isSettled || known === undefined || nowMs - known.lastMs > 60) {
-      const maxMs = this.network.isLossy() ? LOSSY_MS_MAX : isSettled ? 150 : MERGE_MS_MAX;
+      const maxMs = this.network.isLossy() ? LOSSY_MS_MAX : OVERLAP_MS_MAX;
       this.overlaps.set(pair, { sinceMs: nowMs, lastMs: nowMs, maxMs });
       return;
     }
@@ -355,15 +347,12 @@ export class Judge {
     for (const relay of this.relays) {
       if (this.network.isStopped(relay.id)) continue;
       for (const session of relay.sessions.values())
-        if (
-          session.askedAtMs !== null &&
-          nowMs - session.askedAtMs > this.answerMsMax(session, session.askedAtMs)
-        )
+        if (session.askedAtMs !== null && nowMs - session.askedAtMs > ANSWER_MS_MAX)
           this.fail('C5', `${session.number} asks for ${Math.round(nowMs - session.askedAtMs)} ms`);
     }
   }
 
-  /** What `checkEnd` fails with, null: nothing. */
+  /** What `checkEnd` fails with, null: nothing. A session may be about to move up in the queue (history 1700006095). */
   endsWith(): unknown {
     try {
       this.checkEnd();

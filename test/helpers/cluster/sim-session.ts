@@ -16,9 +16,8 @@ export class SimSession {
   burst: SimBurst | null = null;
   frames = 0;
   frameAtMs = 0;
-  /** When it last was without a socket, or said nothing (virtual ms). */
-  awayAtMs = Number.NEGATIVE_INFINITY;
-  private alive = true;
+  /** It has a socket. */
+  isLive = true;
   private urgentSinceMs: number | null = null;
   /** When its user last was in an emergency and it had something of the floor (virtual ms). */
   urgentAtMs = Number.NEGATIVE_INFINITY;
@@ -36,15 +35,6 @@ export class SimSession {
     this.number = number;
     this.user = user;
     this.isAdmin = isAdmin;
-  }
-
-  get isLive(): boolean {
-    return this.alive;
-  }
-
-  set isLive(isLive: boolean) {
-    this.awayAtMs = this.virtualMs;
-    this.alive = isLive;
   }
 
   get inEmergency(): boolean {
@@ -150,7 +140,6 @@ export class SimSession {
 
   /** The relay stood still. */
   excuse(): void {
-    this.awayAtMs = this.virtualMs;
     if (this.askedAtMs !== null) this.askedAtMs = this.relay.options.schedule.now();
   }
 

@@ -17,11 +17,6 @@ import {
   type Views,
 } from './plays.js';
 
-/** A burst that its home has given the floor is held back for this time (ms): the difference of two ways, and a slow turn of the loop. */
-export const ORDER_MS = 100;
-/** A burst of a relay that takes another relay for the home is held back for this time (ms), until the two sides are one. */
-export const MERGE_MS = 500;
-
 export class Order<B extends BurstName> {
   private readonly plays: Plays<B>;
   /** The home of the talkgroup by the view of this relay. */
@@ -180,11 +175,9 @@ export class Order<B extends BurstName> {
     const { running } = this;
     const next = this.held.first;
     if (next === null) return;
-    const waitedMs = nowMs - next.sinceMs;
-    const isOurs = next.burst === null || next.placed.turn.home === this.home();
-    if (running === null || isOurs) {
-      if (waitedMs >= ORDER_MS) this.force(nowMs);
-    } else if (waitedMs >= MERGE_MS) this.drop((held) => held === next, nowMs);
+    if (nowMs - next.sinceMs < this.held.waitMs(running)) return;
+    if (running === null || this.held.isOurs) this.force(nowMs, true);
+    else this.drop((held) => held === next, nowMs);
   }
 
   /** The turn is not above what plays and what ended here: a burst with it is never played. */
@@ -232,13 +225,14 @@ export class Order<B extends BurstName> {
 
   /**
    * The one that waits begins now. A burst of this relay goes on: it ends by the word of its home alone. So does a higher one
-   * that another home placed: which of the two keeps the floor is decided when all are heard.
+   * that was not known to the home of the other: which of the two keeps the floor is decided when all are heard.
+   * `isLate`: it was not in time.
    */
-  private force(nowMs: number): void {
+  private force(nowMs: number, isLate = false): void {
     const { running } = this;
     const next = this.held.first;
     if (next === null || running?.isOwn) return;
-    if (running !== null && this.held.isBelow(running.burst)) return this.drop(() => true, nowMs);
+    if (!isLate && running !== null && this.held.isBelow(running)) return this.drop(() => true, nowMs);
     const { after, afterCode } = next.placed;
     if (running?.turn) {
       const isAfter = compareTurns(running.turn, after) === 0;
