@@ -46,7 +46,7 @@ function relay() {
       order.ended(burst(name), turn(count), { code: 'released', durationMs: null, frames }, nowMs),
     ownStarted: (name: string, count: number) => order.ownStarted(burst(name), turn(count), nowMs),
     ownEnded: () => order.ownEnded(nowMs),
-    grant: (count: number, after: number) => order.grant(placed(count, after), nowMs),
+    grant: (count: number, after: number) => order.grant(placed(count, after), 1, nowMs),
     gone: (relay: number) => order.gone(relay, nowMs),
     pass(ms: number) {
       nowMs += ms;
@@ -157,6 +157,17 @@ t.test('nor does that of the own home, which does not know of it, before 500 ms'
   t.strictSame(r.heard(), ['a begins']);
   r.pass(1);
   t.strictSame(r.heard(), ['a ends preempted', 'b begins']);
+});
+
+t.test('nor does a grant to a session of this relay', async (t) => {
+  const r = relay();
+  r.isUrgent('a');
+  r.started('a', 5, 0, 8);
+  t.equal(r.grant(300, 0), 'held');
+  r.pass(MERGE_MS - 1);
+  t.strictSame(r.heard(), ['a begins']);
+  r.pass(1);
+  t.strictSame(r.heard(), ['a ends preempted', 'grant 300 ready']);
 });
 
 t.test('a home that knew of the emergency lets lower speech follow it at once', async (t) => {

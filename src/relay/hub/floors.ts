@@ -213,7 +213,7 @@ const turnsIn = (turns: StreamTurns, talkgroup: Talkgroup): Turns => ({
     return { relay, claim: claimOf(remote, talkgroup), turn, startedAtMs };
   },
   isPast: (turn) => turns.order.isPast(turn),
-  grant: (placed, nowMs) => turns.grant(placed, nowMs),
+  grant: (placed, rank, nowMs) => turns.grant(placed, rank, nowMs),
   withdraw: (turn) => turns.order.withdraw(turn),
   interrupt: (nowMs) => turns.order.interrupt(nowMs),
 });

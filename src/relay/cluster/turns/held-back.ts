@@ -20,12 +20,19 @@ export interface Held<B> {
   readonly from: number;
   index: number;
   ended: Ended | null;
+  /** Of the claim. */
+  readonly rank: number;
   /** When it began to wait, as the first one (monotonic ms). */
   sinceMs: number;
 }
 
-export const heldBack = <B>(burst: B | null, placed: Placed, from: number, sinceMs: number): Held<B> => ({
-  ...{ burst, placed, frames: [], from, index: from, ended: null, sinceMs },
+export const heldBack = <B>(
+  burst: B | null,
+  { placed, rank }: Pick<Held<B>, 'placed' | 'rank'>,
+  from: number,
+  sinceMs: number,
+): Held<B> => ({
+  ...{ burst, placed, frames: [], from, index: from, ended: null, rank, sinceMs },
 });
 
 /** A burst is held back for this time (ms): the difference of two ways, and a slow turn of the loop. */
@@ -104,10 +111,10 @@ export class HeldBack<B extends BurstName> {
   /** The first one would take the place of a higher burst, of which its home may not have known. */
   isBelow({ burst, turn, isOwn }: On<B>): boolean {
     const { first, views } = this;
-    if (isOwn || turn === null || first === null || first.burst === null) return false;
+    if (isOwn || turn === null || first === null) return false;
     const { after } = first.placed;
     const isKnown = after.home === turn.home && after.count >= turn.count;
-    return !isKnown && views.rankOf(first.burst) < views.rankOf(burst);
+    return !isKnown && first.rank < views.rankOf(burst);
   }
 
   /**

@@ -19,8 +19,7 @@ import {
 
 export class Order<B extends BurstName> {
   private readonly plays: Plays<B>;
-  /** The home of the talkgroup by the view of this relay. */
-  private readonly home: () => number;
+  private readonly views: Views<B>;
   private running: On<B> | null = null;
   /** The highest turn known to have ended. */
   private over: Turn = NO_TURN;
@@ -31,7 +30,7 @@ export class Order<B extends BurstName> {
   constructor(plays: Plays<B>, views: Views<B>) {
     this.plays = plays;
     this.cut = new Cut((...missed) => plays.missed(...missed));
-    this.home = views.home;
+    this.views = views;
     this.held = new HeldBack(views);
   }
 
@@ -67,7 +66,7 @@ export class Order<B extends BurstName> {
     if (this.isPast(placed.turn)) return;
     this.followed(placed, nowMs);
     if (this.isPast(placed.turn)) return;
-    const held = heldBack(burst, placed, frames, nowMs);
+    const held = heldBack(burst, { placed, rank: this.views.rankOf(burst) }, frames, nowMs);
     if (this.running === null && compareTurns(placed.after, this.over) <= 0) this.begin(burst, held, nowMs);
     else this.hold(held, nowMs);
   }
@@ -121,13 +120,13 @@ export class Order<B extends BurstName> {
    * The home gave this relay's session the floor. `ready`: it may begin. `held`: `plays.ready` is called when it may.
    * `past`: it never may, because a later turn was played here. The home gives it another turn when it is told of `top`.
    */
-  grant(placed: Placed, nowMs: number): 'ready' | 'held' | 'past' {
+  grant(placed: Placed, rank: number, nowMs: number): 'ready' | 'held' | 'past' {
     const { turn, after } = placed;
     if (this.held.grantOf(turn) !== null) return 'held';
     if (this.isPast(turn)) return 'past';
     if (this.held.isBefore(placed)) this.force(nowMs);
     if (this.running === null && compareTurns(after, this.over) <= 0) return 'ready';
-    this.hold(heldBack<B>(null, placed, 0, nowMs), nowMs);
+    this.hold(heldBack<B>(null, { placed, rank }, 0, nowMs), nowMs);
     return 'held';
   }
 
@@ -213,7 +212,7 @@ export class Order<B extends BurstName> {
   private followed(placed: Placed, nowMs: number): void {
     const { first } = this.held;
     if (first === null || !this.held.isBefore(placed)) return;
-    const home = this.home();
+    const home = this.views.home();
     const isOurs = first.placed.turn.home === home || placed.turn.home === home;
     if (this.running === null || isOurs) this.force(nowMs);
     else this.drop(() => true, nowMs);
