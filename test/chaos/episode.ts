@@ -54,8 +54,8 @@ export interface PlayedFault extends Span {
 
 /** What the runner plays episodes with. */
 export interface Run {
-  /** In a line. */
-  readonly about: string;
+  /** Has it under load for some seconds. To be called once, before the first episode; what it has, in a line. */
+  prepare(): Promise<string>;
   play(seed: number, ms: number): Promise<EpisodeReport>;
   /** What was last logged. */
   lastLines(count: number): string[];

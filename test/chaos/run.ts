@@ -47,7 +47,7 @@ try {
 
 /** Plays episodes until the time is up or something is broken; the exit code. */
 async function play(): Promise<number> {
-  console.log(run.about);
+  console.log(await run.prepare());
   const untilMs = performance.now() + minutes * 60_000;
   for (let episode = seed; performance.now() + episodeS * 1000 <= untilMs || episode === seed; episode++) {
     const late = setTimeout(

@@ -2,7 +2,7 @@
 import { eventually } from '../../helpers/eventually.js';
 import { programPath } from '../../helpers/programs.js';
 import { randomFrom } from '../../helpers/random.js';
-import { openPart, playEpisode, type Run, type Subject } from '../episode.js';
+import { openPart, type Part, playEpisode, type Run, type Subject } from '../episode.js';
 import { breaches } from '../invariants.js';
 import { recover } from '../recovery.js';
 import { type Cluster, openCluster, ownerOf } from './cluster.js';
@@ -14,41 +14,42 @@ const HEARD_MS_MAX = 10_000;
 /** A burst of a lost node or a lost end may seem to run for so long (docs/protocol.md, several nodes). */
 const FREE_MS_MAX = 8000;
 
-/** Starts all of it, and has it under load for some seconds. */
+/** Starts all of it. */
 export async function openThreeNodes(settings: Record<string, string>, seed: number): Promise<Run> {
   if (programPath('nats-server') === null)
     throw new Error('nats-server is not installed. On Debian: apt-get install nats-server');
   const owner = ownerOf();
-  try {
-    const cluster = await openCluster(settings, owner);
-    const { scenes } = cluster;
-    const parts = await Promise.all(
-      scenes.map((scene, at) =>
-        openPart(scene, { random: randomFrom(seed + at), newcomers: `newcomer-${at}`, writers: 1 }),
-      ),
-    );
-    const subject: Subject<Cluster> = {
-      ...{ whole: cluster, parts },
-      schedule: (episode, ms) => scheduleOverNodes(randomFrom(episode), ms),
-      recover: () => recoverOverNodes(cluster),
-      judge: (histories, broken) => [
-        ...histories.flatMap((history, at) =>
-          breaches(history).map(({ invariant, what }) => ({ invariant, what: `node ${at}: ${what}` })),
-        ),
-        ...breachesOverNodes({ histories, broken, talkgroups: scenes[0]?.talkgroups ?? [] }),
-      ],
-    };
-    return {
-      about: `3 nodes, ${parts.map(({ baseline }) => `${baseline.residentMiB} MiB`).join(', ')} before the first`,
-      play: (episode, ms) => playEpisode(subject, { seed: episode, ms }),
-      lastLines: (count) =>
-        scenes.flatMap(({ server }, at) => server.lastLines(count).map((line) => `node ${at}: ${line}`)),
-      close: owner.close,
-    };
-  } catch (error) {
+  const cluster = await openCluster(settings, owner).catch(async (error) => {
     await owner.close();
     throw error;
-  }
+  });
+  const { scenes } = cluster;
+  const parts: Part[] = [];
+  const subject: Subject<Cluster> = {
+    ...{ whole: cluster, parts },
+    schedule: (episode, ms) => scheduleOverNodes(randomFrom(episode), ms),
+    recover: () => recoverOverNodes(cluster),
+    judge: (histories, broken) => [
+      ...histories.flatMap((history, at) =>
+        breaches(history).map(({ invariant, what }) => ({ invariant, what: `node ${at}: ${what}` })),
+      ),
+      ...breachesOverNodes({ histories, broken, talkgroups: scenes[0]?.talkgroups ?? [] }),
+    ],
+  };
+  return {
+    async prepare() {
+      const opened = scenes.map((scene, at) =>
+        openPart(scene, { random: randomFrom(seed + at), newcomers: `newcomer-${at}`, writers: 1 }),
+      );
+      parts.push(...(await Promise.all(opened)));
+      const memory = parts.map(({ baseline }) => `${baseline.residentMiB} MiB`);
+      return `${scenes.flatMap(({ crew }) => crew).length} radios; ${memory.join(', ')} before the first`;
+    },
+    play: (episode, ms) => playEpisode(subject, { seed: episode, ms }),
+    lastLines: (count) =>
+      scenes.flatMap(({ server }, at) => server.lastLines(count).map((line) => `node ${at}: ${line}`)),
+    close: owner.close,
+  };
 }
 
 /** Judged from when NATS itself is whole again. */
