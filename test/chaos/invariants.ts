@@ -132,6 +132,8 @@ function unheard({ radio, session, arrivals }: Line, startsLate: boolean): strin
   const reckon = ({ talkgroup, frames }: BurstName & { frames: number }, name: string) => {
     const burst = running.get(name);
     if (burst === undefined) return;
+    // It may have been announced behind its last frame.
+    if (startsLate && burst.heard === 0) return;
     add(missing, talkgroup, Math.max(0, frames - burst.base - burst.heard - burst.late));
     if (frames - burst.base < burst.heard)
       found.push(

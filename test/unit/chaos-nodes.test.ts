@@ -132,6 +132,8 @@ t.test('I3: frames before a late TALK_STARTED are not missed with several nodes'
     breaches({ ...quiet, startsLate, lines: [line(CARL, ...late)] }).map(({ invariant }) => invariant);
   t.same(told(true), []);
   t.same(told(false), ['I3']);
+  const announced = line(CARL, ...burst(ANN, { lost: [0, 1, 2] }));
+  t.same(breaches({ ...quiet, lines: [announced] }), [], 'behind its last frame');
 });
 
 t.test(
