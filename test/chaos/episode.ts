@@ -1,26 +1,76 @@
 // One episode: faults by the schedule of its seed, load meanwhile, everything mended, and the invariants judged.
 import { setTimeout as pause } from 'node:timers/promises';
-import { randomFrom } from '../helpers/random.js';
-import { type ScheduledFault, schedule } from './faults.js';
-import type { Footprint, History } from './history.js';
-import { type Breach, breaches, isFootprintBack } from './invariants.js';
-import type { Ledger, LedgerPage } from './ledger.js';
+import { type Random, randomFrom } from '../helpers/random.js';
+import type { ScheduledFault } from './fault.js';
+import type { Footprint, History, Span } from './history.js';
+import { type Breach, isFootprintBack } from './invariants.js';
+import { type Ledger, type LedgerPage, openLedger } from './ledger.js';
 import { startLoad } from './load.js';
-import { recover } from './recovery.js';
 import { restingFootprint, type Scene } from './scene.js';
 
+/** One node under load. */
+export interface Part {
+  readonly scene: Omit<Scene, 'links' | 'close'>;
+  readonly ledger: Ledger;
+  /** See LoadOptions. */
+  readonly writers: number;
+  /** Before the first episode. */
+  readonly baseline: Footprint;
+}
+
+/** Opens its ledger, and has it under load for some seconds before it is measured. */
+export async function openPart(
+  scene: Part['scene'],
+  { random, newcomers, writers }: { random: Random; newcomers: string; writers: number },
+): Promise<Part> {
+  const { call, sql, adminToken, clerks: people, files: talkgroups, spareDevices } = scene;
+  const ledger = await openLedger({
+    ...{ call, sql, random, adminToken, people, talkgroups, newcomers, spareDevices },
+  });
+  const stop = startLoad(scene, { ledger, random, writers });
+  await pause(WARM_MS);
+  await stop();
+  await ledger.close();
+  return { scene, ledger, writers, baseline: await restingFootprint(scene.server, () => true) };
+}
+
+const WARM_MS = 3000;
+
+/** What is broken and judged: a node, or several as one service. `S`: what the faults break something of. */
+export interface Subject<S> {
+  readonly whole: S;
+  readonly parts: readonly Part[];
+  schedule(seed: number, ms: number): ScheduledFault<S>[];
+  /** Resolves when all is well again, with what was measured; throws, with what is not, when that takes too long. */
+  recover(): Promise<string>;
+  /** A history of each part, and when each fault was there. */
+  judge(histories: readonly History[], broken: readonly PlayedFault[]): Breach[];
+}
+
+/** A fault, and when it was there. */
+export interface PlayedFault extends Span {
+  readonly name: string;
+}
+
+/** What the runner plays episodes with. */
+export interface Run {
+  /** Has it under load for some seconds. To be called once, before the first episode; what it has, in a line. */
+  prepare(): Promise<string>;
+  play(seed: number, ms: number): Promise<EpisodeReport>;
+  /** What was last logged. */
+  lastLines(count: number): string[];
+  close(): Promise<void>;
+}
+
 export interface EpisodeReport {
-  readonly faults: readonly ScheduledFault[];
+  readonly fromMs: number;
+  readonly faults: readonly Pick<ScheduledFault, 'name' | 'detail' | 'atMs' | 'untilMs'>[];
   readonly breaches: readonly Breach[];
   /** In a line, what went on. */
   readonly figures: string;
-}
-
-export interface EpisodeOptions {
-  readonly seed: number;
-  readonly ms: number;
-  readonly ledger: Ledger;
-  readonly baseline: Footprint;
+  readonly histories: readonly History[];
+  /** When each fault was there. */
+  readonly broken: readonly PlayedFault[];
 }
 
 /** T1 is 2 s: whatever burst was cut off has ended by then. */
@@ -29,40 +79,63 @@ const QUIET_MS = 2500;
 const SETTLE_MS = 500;
 
 /** Plays the episode of the seed. A fault that cannot be mended is a breach, too. */
-export async function playEpisode(scene: Scene, options: EpisodeOptions): Promise<EpisodeReport> {
-  const { seed, ms, ledger, baseline } = options;
-  const random = randomFrom(seed);
-  const faults = schedule(random, ms);
+export async function playEpisode<S>(
+  { whole, parts, ...subject }: Subject<S>,
+  { seed, ms }: { readonly seed: number; readonly ms: number },
+): Promise<EpisodeReport> {
+  const faults = subject.schedule(seed, ms);
   const stalls = watchStalls();
-  beginPage(scene);
+  for (const { scene } of parts) beginPage(scene);
   const troubles: Breach[] = [];
   const trouble = (invariant: string) => (error: unknown) => {
     troubles.push({ invariant, what: (error as Error).message });
   };
+  const broken: PlayedFault[] = [];
 
-  const stopLoad = startLoad(scene, { ledger, random: randomFrom(seed + 1) });
+  const stopLoads = parts.map(({ scene, ledger, writers }, at) =>
+    startLoad(scene, { ledger, random: randomFrom(seed + 1 + at), writers }),
+  );
   const fromMs = performance.now();
-  await Promise.all(faults.map((fault) => play(fault, scene).catch(trouble(fault.name))));
+  const play = async ({ name, atMs, run }: ScheduledFault<S>) => {
+    await pause(atMs);
+    const beganAtMs = performance.now();
+    await run(whole).catch(trouble(name));
+    broken.push({ name, fromMs: beganAtMs, untilMs: performance.now() });
+  };
+  await Promise.all(faults.map(play));
   await pause(Math.max(0, fromMs + ms - performance.now()));
-  await stopLoad();
-  await recover(scene).catch(trouble('recovery'));
+  await Promise.all(stopLoads.map((stop) => stop()));
+  const measured = await subject.recover().catch((error) => {
+    trouble('recovery')(error);
+    return '';
+  });
   await pause(Math.max(SETTLE_MS, fromMs + ms + QUIET_MS - performance.now()));
 
-  const page = await ledger.close().catch((error): LedgerPage => {
-    trouble('I5')(error);
-    return { entries: [], before: new Map(), surprises: [] };
-  });
-  const after = await restingFootprint(scene.server, (now) => isFootprintBack(baseline, now));
-  const history = historyOf(scene, { ...page, stalls: stalls.stop(), footprint: { baseline, after } });
-  return { faults, breaches: [...troubles, ...breaches(history)], figures: figuresOf(history) };
+  const leftBehind = await Promise.all(
+    parts.map(async ({ scene, ledger, baseline }) => {
+      const page = await ledger.close().catch((error): LedgerPage => {
+        trouble('I5')(error);
+        return { entries: [], before: new Map(), surprises: [] };
+      });
+      const after = await restingFootprint(scene.server, (now) => isFootprintBack(baseline, now));
+      return { scene, ...page, footprint: { baseline, after } };
+    }),
+  );
+  const stoodStill = stalls.stop();
+  const startsLate = parts.length > 1;
+  const shared = startsLate ? (parts[0]?.scene.talkgroups.filter(({ mode }) => mode !== 'open') ?? []) : [];
+  const sharedFloors = new Set(shared.map(({ number }) => number));
+  const histories = leftBehind.map(({ scene, ...left }) =>
+    historyOf(scene, { ...left, stalls: stoodStill, startsLate, sharedFloors }),
+  );
+  return {
+    ...{ fromMs, faults, histories, broken },
+    breaches: [...troubles, ...subject.judge(histories, broken)],
+    figures: [...histories.map(figuresOf), ...(measured === '' ? [] : [measured])].join('\n  '),
+  };
 }
 
-async function play(fault: ScheduledFault, scene: Scene): Promise<void> {
-  await pause(fault.atMs);
-  await fault.run(scene);
-}
-
-function beginPage({ notes, server, crew }: Scene): void {
+function beginPage({ notes, server, crew }: Part['scene']): void {
   notes.requests = [];
   notes.health = [];
   notes.withdrawals = [];
@@ -73,8 +146,11 @@ function beginPage({ notes, server, crew }: Scene): void {
 }
 
 function historyOf(
-  { notes, server, crew }: Scene,
-  rest: Pick<History, 'entries' | 'before' | 'surprises' | 'stalls' | 'footprint'>,
+  { notes, server, crew }: Part['scene'],
+  rest: Pick<
+    History,
+    'entries' | 'before' | 'surprises' | 'stalls' | 'footprint' | 'startsLate' | 'sharedFloors'
+  >,
 ): History {
   return {
     ...rest,
@@ -92,7 +168,7 @@ const STALL_MS_MIN = 50;
 
 /** When this process itself did not get on: what it then measured of others is its own delay. */
 function watchStalls() {
-  const stalls: { fromMs: number; untilMs: number }[] = [];
+  const stalls: Span[] = [];
   let lastMs = performance.now();
   const timer = setInterval(() => {
     const nowMs = performance.now();

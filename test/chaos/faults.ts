@@ -1,49 +1,32 @@
 // The catalogue of faults. Each draws its particulars from the seed beforehand, so that a schedule is known, and can be
 // had again, before anything happens; what a fault breaks it mends at its end.
-import { setTimeout as pause } from 'node:timers/promises';
 import postgres from 'postgres';
 import { END } from '../../src/protocol/frame.js';
 import { eventually } from '../helpers/eventually.js';
 import type { Random } from '../helpers/random.js';
-import { anyRadio, existing, type Fault, type Mend, type Plan, repeat } from './fault.js';
+import { inTime } from './database.js';
+import {
+  anyRadio,
+  type Catalogue,
+  existing,
+  type Fault,
+  type Mend,
+  type Plan,
+  repeat,
+  type ScheduledFault,
+  scheduleOf,
+} from './fault.js';
 import { databaseLinkFaults, relayLinkFaults } from './link-faults.js';
 import type { CrewRadio, Talkgroup } from './radio.js';
 import { rightFaults } from './right-faults.js';
-import { CREW, inTime, type Scene } from './scene.js';
-
-/** One fault of a schedule; times are ms from the episode's start. */
-export interface ScheduledFault {
-  readonly name: string;
-  /** Its particulars, for people. */
-  readonly detail: string;
-  readonly atMs: number;
-  readonly untilMs: number;
-  /** Takes `scene` through it, from now to its end. */
-  run(scene: Scene): Promise<void>;
-}
+import type { Scene } from './scene.js';
+import { CREW } from './staff.js';
 
 const FAULTS_MAX = 3;
-const FAULT_MS_MAX = 8000;
 
 /** One to three faults, each of another kind, for an episode of so long; the same for the same numbers. */
-export function schedule(random: Random, episodeMs: number): ScheduledFault[] {
-  const kinds = random.some(Object.values(catalogue), random.whole(1, FAULTS_MAX));
-  return kinds.map((faults) => {
-    const { name, plan } = existing(random.some(faults, 1)[0]);
-    const atMs = Math.round(episodeMs * (0.1 + 0.4 * random.next()));
-    const forMs = Math.min(FAULT_MS_MAX, Math.round(episodeMs * (0.15 + 0.3 * random.next())));
-    const { detail, begin } = plan(random);
-    return {
-      ...{ name, detail, atMs, untilMs: atMs + forMs },
-      async run(scene) {
-        const fromMs = performance.now();
-        const mend = await begin(scene);
-        await pause(Math.max(0, fromMs + forMs - performance.now()));
-        await mend();
-      },
-    };
-  });
-}
+export const schedule = (random: Random, episodeMs: number): ScheduledFault[] =>
+  scheduleOf(catalogue, { random, episodeMs, count: random.whole(1, FAULTS_MAX) });
 
 const databaseFaults: readonly Fault[] = [
   {
@@ -168,7 +151,7 @@ const radioFaults: readonly Fault[] = [
   },
 ];
 
-const catalogue: Readonly<Record<string, readonly Fault[]>> = {
+const catalogue: Catalogue<Scene> = {
   databaseLink: databaseLinkFaults(),
   relayLink: relayLinkFaults(),
   database: databaseFaults,

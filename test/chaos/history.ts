@@ -9,6 +9,8 @@ export interface HeardFrame {
   /** The session the relay stamped. */
   readonly sender: number;
   readonly burst: number;
+  /** As its talker numbered it, from 0 in each burst. */
+  readonly sequence: number;
   /** Who wrote the payload: the index of a radio. null: the payload is not what any talker wrote. */
   readonly talker: number | null;
   /** Each talker numbers all its frames, over all sockets and talkgroups, from 1. */
@@ -24,11 +26,16 @@ export interface BurstName {
   readonly burst: number;
 }
 
-/** What came over one socket, in the order of its coming. */
-export type Arrival =
+/** What came over one socket, in the order of its coming, and when it came. */
+export type Arrival = { readonly heardAtMs: number } & Content;
+
+/** The same without the time. */
+export type Content =
   | HeardFrame
   | (BurstName & { readonly kind: 'started' })
   | (BurstName & { readonly kind: 'ended'; readonly frames: number; readonly code: string })
+  /** Frames of the burst that were lost between nodes. */
+  | (BurstName & { readonly kind: 'missed'; readonly missed: number })
   /** All of a talkgroup, with its running bursts and how many frames of each went before. */
   | {
       readonly kind: 'snapshot';
@@ -74,11 +81,15 @@ export interface RequestRecord {
   readonly error: string | null;
 }
 
-/** A time in which the server could not act: from SIGSTOP to SIGCONT; from SIGKILL, or SIGTERM, to the next `Ready`. */
-export interface Absence {
-  readonly kind: 'stopped' | 'killed' | 'restarted';
+/** A time in which something was so. */
+export interface Span {
   readonly fromMs: number;
   readonly untilMs: number;
+}
+
+/** A time in which the server could not act: from SIGSTOP to SIGCONT; from SIGKILL, or SIGTERM, to the next `Ready`. */
+export interface Absence extends Span {
+  readonly kind: 'stopped' | 'killed' | 'restarted';
 }
 
 export interface Exit {
@@ -120,15 +131,31 @@ export interface History {
   readonly health: readonly RequestRecord[];
   readonly absences: readonly Absence[];
   /** When the runner itself stood still. */
-  readonly stalls: readonly { readonly fromMs: number; readonly untilMs: number }[];
+  readonly stalls: readonly Span[];
   readonly exits: readonly Exit[];
   /** Log lines of level error and fatal. */
   readonly faults: readonly string[];
   readonly footprint: { readonly baseline: Footprint; readonly after: Footprint };
+  /** A burst may be announced when it is running already, as behind a cut between nodes. */
+  readonly startsLate: boolean;
+  /** Numbers of the talkgroups whose floor may be decided elsewhere. First frames are dropped while that takes long. */
+  readonly sharedFloors: ReadonlySet<number>;
   /** Answers that nobody should get who asks what is right. */
   readonly surprises: readonly string[];
   /** In the order of their answers; the last of each key was read when all was quiet again. */
   readonly entries: readonly Entry[];
   /** What each key held before the first of them. */
   readonly before: ReadonlyMap<string, string>;
+}
+
+/** The name of a burst in one text. */
+export const nameOf = ({ talkgroup, sender, burst }: BurstName) => `${talkgroup}/${sender}/${burst}`;
+
+/** Brings `running`, the names of running bursts, up to date with what came next. */
+export function follow(running: Set<string>, content: Content): void {
+  if (content.kind === 'started') running.add(nameOf(content));
+  if (content.kind === 'ended') running.delete(nameOf(content));
+  if (content.kind !== 'left' && content.kind !== 'snapshot') return;
+  for (const name of running) if (name.startsWith(`${content.talkgroup}/`)) running.delete(name);
+  if (content.kind === 'snapshot') for (const burst of content.bursts) running.add(nameOf(burst));
 }

@@ -1,6 +1,16 @@
 // I1 to I8 as code: each looks at the history of an episode and names what breaks it. Pure, so that a test can show
 // that each of them can fail.
-import type { BurstName, Entry, Footprint, HeardFrame, History, Line, RequestRecord } from './history.js';
+import {
+  type BurstName,
+  type Entry,
+  type Footprint,
+  type HeardFrame,
+  type History,
+  type Line,
+  nameOf,
+  type RequestRecord,
+  type Span,
+} from './history.js';
 
 /** One broken invariant with what shows it. */
 export interface Breach {
@@ -16,6 +26,8 @@ const ANSWER_MS_MAX = 5000;
  */
 const HEALTH_MS = 100;
 const HEALTH_MS_MAX = 1000;
+/** I3. A floor is asked for during at most 1,100 ms, with a frame each 40 ms. */
+const ASKED_FRAMES_MAX = 28;
 /** I7. What the pools may open that the baseline had not: 10 and 4 connections, 1 for notices, some sockets in closing. */
 const DESCRIPTORS_MORE = 24;
 /** I7. There are two heaps, resized in steps, and that of the relay's thread is not collected before it is measured. */
@@ -88,19 +100,22 @@ function nobodyHearsWithoutTheRight({ lines, withdrawals, radioOfSession }: Hist
  * I3, as far as it shows from outside.
  *
  * Receiver: of a burst whose beginning (or a snapshot) and end came over the same socket, as many frames came as the
- * end counts, less those before the snapshot. What is missing is covered by LAG; or a snapshot came unasked, which
+ * end counts, less those before the snapshot. What is missing is covered by LAG or MISSED; or a snapshot came unasked, which
  * says that this receiver was left out for a while; or the socket was closed.
  *
  * Talker: on a socket that stayed open and was never refused anything in a talkgroup, every frame handed over there
- * is counted by the end of one of its bursts.
+ * is counted by the end of one of its bursts. Where another node decides the floor, the first ones may be dropped.
  */
-function lossIsTold({ lines }: History): string[] {
-  return lines.filter(({ closed }) => closed === null).flatMap((line) => [...unheard(line), ...unsaid(line)]);
+function lossIsTold({ lines, startsLate, sharedFloors }: History): string[] {
+  const dropped = droppedFirst(lines, sharedFloors);
+  return lines
+    .filter(({ closed }) => closed === null)
+    .flatMap((line) => [...unheard(line, startsLate), ...unsaid(line, dropped)]);
 }
 
-function unheard({ radio, session, arrivals }: Line): string[] {
+function unheard({ radio, session, arrivals }: Line, startsLate: boolean): string[] {
   const found: string[] = [];
-  const running = new Map<string, { base: number; heard: number }>();
+  const running = new Map<string, { base: number; heard: number; late: number }>();
   const missing = new Map<number, number>();
   const told = new Map<number, number>();
   const add = (to: Map<number, number>, talkgroup: number, more: number) =>
@@ -117,7 +132,9 @@ function unheard({ radio, session, arrivals }: Line): string[] {
   const reckon = ({ talkgroup, frames }: BurstName & { frames: number }, name: string) => {
     const burst = running.get(name);
     if (burst === undefined) return;
-    add(missing, talkgroup, frames - burst.base - burst.heard);
+    // It may have been announced behind its last frame.
+    if (startsLate && burst.heard === 0) return;
+    add(missing, talkgroup, Math.max(0, frames - burst.base - burst.heard - burst.late));
     if (frames - burst.base < burst.heard)
       found.push(
         `radio ${radio} heard ${burst.heard} frames of burst ${name}, which had ${frames - burst.base}`,
@@ -127,11 +144,14 @@ function unheard({ radio, session, arrivals }: Line): string[] {
   for (const arrival of arrivals) {
     switch (arrival.kind) {
       case 'started':
-        if (arrival.sender !== session) running.set(nameOf(arrival), { base: 0, heard: 0 });
+        if (arrival.sender !== session) running.set(nameOf(arrival), { base: 0, heard: 0, late: 0 });
         break;
       case 'frame': {
         const burst = running.get(nameOf(arrival));
-        if (burst !== undefined) burst.heard++;
+        if (burst === undefined) break;
+        // What was said before is not missed by a listener that came to a running burst.
+        if (startsLate && burst.heard === 0) burst.late = arrival.sequence;
+        burst.heard++;
         break;
       }
       case 'ended':
@@ -139,6 +159,7 @@ function unheard({ radio, session, arrivals }: Line): string[] {
         running.delete(nameOf(arrival));
         break;
       case 'lag':
+      case 'missed':
         add(told, arrival.talkgroup, arrival.missed);
         break;
       case 'left':
@@ -155,7 +176,7 @@ function unheard({ radio, session, arrivals }: Line): string[] {
         for (const burst of bursts) {
           const name = nameOf(burst);
           if (burst.sender !== session && !running.has(name))
-            running.set(name, { base: burst.frames, heard: 0 });
+            running.set(name, { base: burst.frames, heard: 0, late: 0 });
         }
       }
     }
@@ -168,7 +189,19 @@ function forget(running: Map<string, unknown>, talkgroup: number): void {
   for (const name of running.keys()) if (name.startsWith(`${talkgroup}/`)) running.delete(name);
 }
 
-function unsaid({ radio, session, arrivals, sent }: Line): string[] {
+/** Of each burst there, by its name: the frames that were dropped before the floor was granted, as others heard it. */
+function droppedFirst(lines: readonly Line[], talkgroups: ReadonlySet<number>): Map<string, number> {
+  const dropped = new Map<string, number>();
+  for (const { arrivals } of lines)
+    for (const frame of arrivals) {
+      if (frame.kind !== 'frame' || !talkgroups.has(frame.talkgroup)) continue;
+      const name = nameOf(frame);
+      dropped.set(name, Math.min(dropped.get(name) ?? ASKED_FRAMES_MAX, frame.sequence));
+    }
+  return dropped;
+}
+
+function unsaid({ radio, session, arrivals, sent }: Line, dropped: ReadonlyMap<string, number>): string[] {
   return [...sent].flatMap(([talkgroup, frames]) => {
     const isExcused = arrivals.some(
       (one) =>
@@ -181,7 +214,7 @@ function unsaid({ radio, session, arrivals, sent }: Line): string[] {
     const counted = arrivals.reduce(
       (sum, one) =>
         one.kind === 'ended' && one.talkgroup === talkgroup && one.sender === session
-          ? sum + one.frames
+          ? sum + one.frames + (dropped.get(nameOf(one)) ?? 0)
           : sum,
       0,
     );
@@ -326,17 +359,12 @@ function bystandersStay({ lines, touched, absences }: History): string[] {
   );
 }
 
-const overlapMs = (
-  { startedAtMs, endedAtMs }: RequestRecord,
-  spans: readonly { readonly fromMs: number; readonly untilMs: number }[],
-) =>
+const overlapMs = ({ startedAtMs, endedAtMs }: RequestRecord, spans: readonly Span[]) =>
   spans.reduce(
     (sum, { fromMs, untilMs }) =>
       sum + Math.max(0, Math.min(endedAtMs, untilMs) - Math.max(startedAtMs, fromMs)),
     0,
   );
 
-const nameOf = ({ talkgroup, sender, burst }: BurstName) => `${talkgroup}/${sender}/${burst}`;
-
-const inWords = (frame: HeardFrame) =>
+export const inWords = (frame: HeardFrame) =>
   `frame ${frame.number} of radio ${frame.talker} (burst ${nameOf(frame)})`;

@@ -1,10 +1,10 @@
 // The ledger: every write by REST with what was said of it, and what is there when all is quiet again.
 import type postgres from 'postgres';
 import type { Random } from '../helpers/random.js';
+import { inTime } from './database.js';
 import type { Entry, History } from './history.js';
 import type { Person, Talkgroup } from './radio.js';
 import type { Answer, Call } from './requests.js';
-import { inTime } from './scene.js';
 
 export interface Ledger {
   /** One write of something, then often a look whether it is there, and a note of both. */
@@ -24,6 +24,8 @@ export interface LedgerParts {
   readonly people: readonly Person[];
   /** Where they join and leave; no radio is there. */
   readonly talkgroups: readonly Talkgroup[];
+  /** Begins the names of those that it registers. */
+  readonly newcomers: string;
   /** Devices that are switched on and off; nobody uses them. */
   readonly spareDevices: readonly string[];
 }
@@ -62,7 +64,7 @@ export async function openLedger(parts: LedgerParts): Promise<Ledger> {
   }
 
   function newcomer(): Key {
-    const key = newcomerKey(parts, `newcomer-${newcomerCount++}`);
+    const key = newcomerKey(parts, `${parts.newcomers}-${newcomerCount++}`);
     before.set(key.name, 'absent');
     newcomers.push(key);
     return key;

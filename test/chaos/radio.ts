@@ -9,7 +9,7 @@ import { decodeFrames } from '../../src/protocol/bundle.js';
 import { END, encodeFrame, START } from '../../src/protocol/frame.js';
 import type { ServerMessage, Snapshot } from '../../src/protocol/types.js';
 import { faultIn } from '../helpers/relay/heard-message.js';
-import type { Arrival, Line } from './history.js';
+import { type Arrival, type Content, follow, type Line } from './history.js';
 
 /** Somebody with an account, a device, and the right to be in some talkgroups. */
 export interface Person {
@@ -19,6 +19,7 @@ export interface Person {
   readonly id: string;
   readonly token: string;
   readonly deviceId: string;
+  readonly isAdmin: boolean;
   /** In this order it was joined. */
   readonly talkgroups: readonly Talkgroup[];
 }
@@ -27,8 +28,13 @@ export interface Talkgroup {
   readonly id: string;
   readonly name: string;
   readonly number: number;
-  readonly isSingle: boolean;
+  readonly mode: FloorMode;
 }
+
+export type FloorMode = 'open' | 'single' | 'broadcast';
+
+/** Whether this person may talk there. */
+export const mayTalk = ({ isAdmin }: Person, { mode }: Talkgroup) => mode !== 'broadcast' || isAdmin;
 
 export interface CrewRadio extends Person {
   readonly isOpen: boolean;
@@ -44,6 +50,8 @@ export interface CrewRadio extends Person {
   readonly lastNumber: number;
   /** The highest number heard of that talker in that talkgroup. */
   heard(talker: number, talkgroup: Talkgroup): number;
+  /** Nobody talks, as far as it was told. */
+  readonly hearsNobody: boolean;
   /** The socket is not read from (true) or read again. */
   deaf(isDeaf: boolean): void;
   /** Connects at once instead of waiting out a back-off, as an app does that learns of a network. */
@@ -118,6 +126,9 @@ export function createCrewRadio(options: {
       current()?.socket.send(text);
     },
     heard: book.heard,
+    get hearsNobody() {
+      return (book.lines.at(-1)?.running.size ?? 0) === 0;
+    },
     deaf(isDeaf) {
       if (isDeaf) book.lines.at(-1)?.socket.pause();
       else for (const { socket } of book.lines) if (socket.isPaused) socket.resume();
@@ -144,6 +155,11 @@ function openLineBook(person: Person, onSession: (session: number) => void) {
     constructor(address: string) {
       super(address, { perMessageDeflate: false });
       note(this);
+    }
+
+    /** The library knows nothing of the bursts here, and would release each floor that it did not ask for. */
+    override send(data: string | Uint8Array): void {
+      if (typeof data !== 'string' || !data.includes('"FLOOR_RELEASE"')) super.send(data);
     }
   }
 
@@ -172,9 +188,11 @@ function openLineBook(person: Person, onSession: (session: number) => void) {
   }
 
   function noteMessage(line: OpenLine, message: ServerMessage): void {
-    const arrivals = arrivalsOf(message, numberOf);
-    line.arrivals.push(...arrivals);
-    for (const one of arrivals) {
+    const heardAtMs = performance.now();
+    for (const content of arrivalsOf(message, numberOf)) {
+      const one = { ...content, heardAtMs };
+      line.arrivals.push(one);
+      follow(line.running, one);
       if (one.kind !== 'refused' && one.kind !== 'left') continue;
       line.refusals.set(one.talkgroup, (line.refusals.get(one.talkgroup) ?? 0) + 1);
     }
@@ -183,9 +201,10 @@ function openLineBook(person: Person, onSession: (session: number) => void) {
   function noteFrames({ arrivals }: OpenLine, bytes: Uint8Array): void {
     const frames = decodeFrames(bytes);
     if (typeof frames === 'string') throw new Error(`the relay sent a bad frame: ${frames}`);
-    for (const { talkgroup, sender, burst, payload } of frames) {
+    for (const { talkgroup, sender, burst, sequence, payload } of frames) {
       const said = readPayload(payload);
-      arrivals.push({ kind: 'frame', talkgroup, sender, burst, ...said, heardAtMs: performance.now() });
+      const heardAtMs = performance.now();
+      arrivals.push({ kind: 'frame', talkgroup, sender, burst, sequence, ...said, heardAtMs });
       const from = `${said.talker}/${talkgroup}`;
       highest.set(from, Math.max(said.number, highest.get(from) ?? 0));
     }
@@ -214,7 +233,8 @@ function openLineBook(person: Person, onSession: (session: number) => void) {
 }
 
 const newLine = (socket: WebSocket, session: number): OpenLine => ({
-  ...{ socket, session, arrivals: [], sent: new Map(), refusals: new Map(), closed: null },
+  ...{ socket, session, arrivals: [], sent: new Map() },
+  ...{ refusals: new Map(), running: new Set(), closed: null },
 });
 
 interface OpenLine {
@@ -224,6 +244,8 @@ interface OpenLine {
   sent: Map<number, number>;
   /** By number of talkgroup; null: of none in particular. */
   readonly refusals: Map<number | null, number>;
+  /** Names of the bursts that have been announced and have not ended. */
+  readonly running: Set<string>;
   closed: Line['closed'];
 }
 
@@ -231,14 +253,16 @@ const refusalsOn = (line: OpenLine | null, { number }: Talkgroup) =>
   (line?.refusals.get(number) ?? 0) + (line?.refusals.get(null) ?? 0);
 
 /** What of a message an invariant looks at; talkgroups of which this radio is no member by plan are left out. */
-function arrivalsOf(message: ServerMessage, numberOf: (id: string) => number | null): Arrival[] {
+function arrivalsOf(message: ServerMessage, numberOf: (id: string) => number | null): Content[] {
   switch (message.type) {
     case 'TALK_STARTED':
+    case 'MISSED':
     case 'TALK_ENDED': {
       const talkgroup = numberOf(message.talkgroup_id);
       if (talkgroup === null) return [];
       const name = { talkgroup, sender: message.session, burst: message.burst };
       if (message.type === 'TALK_STARTED') return [{ kind: 'started', ...name }];
+      if (message.type === 'MISSED') return [{ kind: 'missed', ...name, missed: message.missed }];
       return [{ kind: 'ended', ...name, frames: message.frames, code: message.code }];
     }
     case 'WELCOME':
@@ -250,7 +274,7 @@ function arrivalsOf(message: ServerMessage, numberOf: (id: string) => number | n
     case 'TALKGROUP_JOINED':
       return snapshotOf(message, false);
     case 'LAG':
-      return message.talkgroups.flatMap(({ talkgroup_id, missed }): Arrival[] => {
+      return message.talkgroups.flatMap(({ talkgroup_id, missed }): Content[] => {
         const talkgroup = numberOf(talkgroup_id);
         return talkgroup === null ? [] : [{ kind: 'lag', talkgroup, missed }];
       });
@@ -269,7 +293,7 @@ function arrivalsOf(message: ServerMessage, numberOf: (id: string) => number | n
   }
 }
 
-function snapshotOf({ number: talkgroup, talkers }: Snapshot, isUnasked: boolean): Arrival[] {
+function snapshotOf({ number: talkgroup, talkers }: Snapshot, isUnasked: boolean): Content[] {
   const bursts = talkers.map(({ session: sender, burst, frames = 0 }) => ({
     talkgroup,
     sender,

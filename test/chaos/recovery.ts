@@ -1,7 +1,7 @@
 // When everything is mended: the service is ready, every radio is connected, and each hears each again.
 import { END, START } from '../../src/protocol/frame.js';
 import { eventually } from '../helpers/eventually.js';
-import type { CrewRadio, Talkgroup } from './radio.js';
+import { type CrewRadio, mayTalk, type Talkgroup } from './radio.js';
 import type { Scene } from './scene.js';
 
 const READY_MS_MAX = 5000;
@@ -10,26 +10,32 @@ const CONNECTED_MS_MAX = 10_000;
 const HEARD_MS_MAX = 15_000;
 
 /** Resolves when all is well again; throws, with what is not, when that takes too long. */
-export async function recover({ call, crew, talkgroups }: Scene): Promise<void> {
-  await eventually(async () => {
-    const { status, body } = await call({ method: 'GET', path: '/readyz' });
-    if (status !== 200) throw new Error(`/readyz still says ${status} ${JSON.stringify(body)}`);
-  }, READY_MS_MAX);
-
+export async function recover(
+  parts: readonly Pick<Scene, 'call' | 'crew' | 'talkgroups'>[],
+  heardMsMax = HEARD_MS_MAX,
+): Promise<void> {
+  await Promise.all(parts.map(isReady));
+  const crew = parts.flatMap((part) => part.crew);
   // A radio may be half a minute away from its next attempt; apps that learn of a network do not wait for that.
   for (const radio of crew) if (!radio.isOpen) radio.reconnect();
   await eventually(() => {
     const absent = crew.filter((radio) => !radio.isOpen).map(({ index }) => index);
     if (absent.length > 0) throw new Error(`not connected again: radios ${absent.join(', ')}`);
   }, CONNECTED_MS_MAX);
-  await Promise.all(talkgroups.map((talkgroup) => rollCall(talkgroup, crew)));
+  await Promise.all((parts[0]?.talkgroups ?? []).map((talkgroup) => rollCall(talkgroup, crew, heardMsMax)));
 }
 
+const isReady = ({ call }: Pick<Scene, 'call'>) =>
+  eventually(async () => {
+    const { status, body } = await call({ method: 'GET', path: '/readyz' });
+    if (status !== 200) throw new Error(`/readyz still says ${status} ${JSON.stringify(body)}`);
+  }, READY_MS_MAX);
+
 /** One after the other says a frame, until every other member has heard it. */
-async function rollCall(talkgroup: Talkgroup, crew: readonly CrewRadio[]): Promise<void> {
+async function rollCall(talkgroup: Talkgroup, crew: readonly CrewRadio[], heardMsMax: number): Promise<void> {
   const members = crew.filter((radio) => radio.talkgroups.includes(talkgroup));
-  const untilMs = performance.now() + HEARD_MS_MAX;
-  for (const talker of members) {
+  const untilMs = performance.now() + heardMsMax;
+  for (const talker of members.filter((one) => mayTalk(one, talkgroup))) {
     let firstNumber: number | null = null;
     for (;;) {
       talker.say(talkgroup, 0, START | END);

@@ -12,14 +12,22 @@ const BOB = { radio: 1, session: 4712 };
 const burst = { talkgroup: FIRE, sender: ANN.session, burst: 1 };
 const frame = (number: number, over: Partial<HeardFrame> = {}): HeardFrame => ({
   ...burst,
-  ...{ kind: 'frame', talker: ANN.radio, number, sentAtMs: number * 40, heardAtMs: number * 40 + 5 },
+  ...{
+    kind: 'frame',
+    sequence: number - 1,
+    talker: ANN.radio,
+    number,
+    sentAtMs: number * 40,
+    heardAtMs: number * 40 + 5,
+  },
   ...over,
 });
-const started: Arrival = { kind: 'started', ...burst };
-const ended = (frames: number): Arrival => ({ kind: 'ended', ...burst, frames, code: 'released' });
-const lag = (missed: number): Arrival => ({ kind: 'lag', talkgroup: FIRE, missed });
+const heardAtMs = 0;
+const started: Arrival = { kind: 'started', heardAtMs, ...burst };
+const ended = (frames: number): Arrival => ({ kind: 'ended', heardAtMs, ...burst, frames, code: 'released' });
+const lag = (missed: number): Arrival => ({ kind: 'lag', heardAtMs, talkgroup: FIRE, missed });
 const snapshot = (frames: number | null, isUnasked = false): Arrival => ({
-  ...{ kind: 'snapshot', talkgroup: FIRE, isUnasked },
+  ...{ kind: 'snapshot', heardAtMs, talkgroup: FIRE, isUnasked },
   bursts: frames === null ? [] : [{ ...burst, frames }],
 });
 const line = (over: Partial<Line>): Line => ({
@@ -33,7 +41,8 @@ const answered = (what: string, over: Partial<RequestRecord> = {}): RequestRecor
 
 const quiet: History = {
   ...{ lines: [], withdrawals: [], requests: [], health: [], absences: [], stalls: [], exits: [] },
-  ...{ faults: [], surprises: [], entries: [], before: new Map(), touched: new Set() },
+  ...{ faults: [], surprises: [], entries: [], startsLate: false, before: new Map(), touched: new Set() },
+  sharedFloors: new Set(),
   radioOfSession: new Map([ANN, BOB].map(({ session, radio }) => [session, radio])),
   footprint: {
     baseline: { residentMiB: 100, descriptors: 50 },
@@ -132,8 +141,8 @@ t.test('I3: what a talker says is counted or refused', async (t) => {
   t.same(says(started, ended(3)), []);
   t.same(says(started, ended(2)), ['I3']);
   t.same(says(), ['I3']);
-  t.same(says(started, ended(2), { kind: 'refused', talkgroup: FIRE, code: 'busy' }), []);
-  t.same(says(started, ended(2), { kind: 'refused', talkgroup: FIRE + 1, code: 'busy' }), ['I3']);
+  t.same(says(started, ended(2), { kind: 'refused', heardAtMs, talkgroup: FIRE, code: 'busy' }), []);
+  t.same(says(started, ended(2), { kind: 'refused', heardAtMs, talkgroup: FIRE + 1, code: 'busy' }), ['I3']);
 });
 
 t.test('I4: a frame doubled, late, altered or outside of its burst is found', async (t) => {

@@ -1,10 +1,9 @@
 // Three nats-servers as one cluster, with a chaos proxy in every link: node to server, server to server.
 import { once } from 'node:events';
-import type { Test } from 'tap';
 import { eventually } from '../eventually.js';
 import { freePort } from '../programs.js';
 import { type ChaosProxy, startChaosProxy } from './chaos-proxy.js';
-import { launchNatsServer, type NatsServer } from './nats-server.js';
+import { launchNatsServer, type NatsServer, type Owner } from './nats-server.js';
 
 /** The servers, and the nodes: 0, 1, 2. */
 export type Place = 0 | 1 | 2;
@@ -56,7 +55,7 @@ const get = <T>(list: readonly T[], at: number): T => {
   return one;
 };
 
-export async function startNatsCluster(t: Test): Promise<NatsCluster> {
+export async function startNatsCluster(t: Owner): Promise<NatsCluster> {
   const folder = t.testdir({});
   const ports: Ports[] = [];
   for (const _ of PLACES)

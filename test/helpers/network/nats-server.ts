@@ -29,13 +29,19 @@ async function start(t: Test, folder: string, port: number, settings: string) {
   return { port, signal: (signal: NodeJS.Signals) => child.kill(signal) };
 }
 
+/** What of a test is needed: a folder, and its end. */
+export interface Owner {
+  testdir(content: Record<string, string>): string;
+  teardown(end: () => unknown): void;
+}
+
 export interface NatsServer {
   readonly child: ChildProcess;
 }
 
 /** Starts one with these settings, which are written to the folder, and resolves when it accepts connections. */
 export async function launchNatsServer(
-  t: Test,
+  t: Owner,
   folder: string,
   port: number,
   settings: string,

@@ -1,0 +1,69 @@
+// Three nodes over NATS with their faults and their judgement.
+import { eventually } from '../../helpers/eventually.js';
+import { programPath } from '../../helpers/programs.js';
+import { randomFrom } from '../../helpers/random.js';
+import { openPart, type Part, playEpisode, type Run, type Subject } from '../episode.js';
+import { breaches } from '../invariants.js';
+import { recover } from '../recovery.js';
+import { type Cluster, openCluster, ownerOf } from './cluster.js';
+import { scheduleOverNodes } from './faults.js';
+import { breachesOverNodes } from './judge.js';
+
+/** A lost message is noticed within 8 s. A radio that began nine bursts in 10 s is dropped for 2 s more. */
+const HEARD_MS_MAX = 10_000;
+/** A burst of a lost node or a lost end may seem to run for so long (docs/protocol.md, several nodes). */
+const FREE_MS_MAX = 8000;
+
+/** Starts all of it. */
+export async function openThreeNodes(settings: Record<string, string>, seed: number): Promise<Run> {
+  if (programPath('nats-server') === null)
+    throw new Error('nats-server is not installed. On Debian: apt-get install nats-server');
+  const owner = ownerOf();
+  const cluster = await openCluster(settings, owner).catch(async (error) => {
+    await owner.close();
+    throw error;
+  });
+  const { scenes } = cluster;
+  const parts: Part[] = [];
+  const subject: Subject<Cluster> = {
+    ...{ whole: cluster, parts },
+    schedule: (episode, ms) => scheduleOverNodes(randomFrom(episode), ms),
+    recover: () => recoverOverNodes(cluster),
+    judge: (histories, broken) => [
+      ...histories.flatMap((history, at) =>
+        breaches(history).map(({ invariant, what }) => ({ invariant, what: `node ${at}: ${what}` })),
+      ),
+      ...breachesOverNodes({ histories, broken, talkgroups: scenes[0]?.talkgroups ?? [] }),
+    ],
+  };
+  return {
+    async prepare() {
+      const opened = scenes.map((scene, at) =>
+        openPart(scene, { random: randomFrom(seed + at), newcomers: `newcomer-${at}`, writers: 1 }),
+      );
+      parts.push(...(await Promise.all(opened)));
+      const memory = parts.map(({ baseline }) => `${baseline.residentMiB} MiB`);
+      return `${scenes.flatMap(({ crew }) => crew).length} radios; ${memory.join(', ')} before the first`;
+    },
+    play: (episode, ms) => playEpisode(subject, { seed: episode, ms }),
+    lastLines: (count) =>
+      scenes.flatMap(({ server }, at) => server.lastLines(count).map((line) => `node ${at}: ${line}`)),
+    close: owner.close,
+  };
+}
+
+/** Judged from when NATS itself is whole again. */
+async function recoverOverNodes({ nats, scenes }: Cluster): Promise<string> {
+  await nats.isWhole();
+  const sinceMs = performance.now();
+  await recover(scenes, HEARD_MS_MAX);
+  const heardMs = performance.now() - sinceMs;
+  const talked = scenes.flatMap(({ crew }) => crew);
+  await eventually(() => {
+    const busy = talked.filter((radio) => !radio.hearsNobody).map(({ index }) => index);
+    if (busy.length > 0)
+      throw new Error(`nobody talks, and radios ${busy.join(', ')} were told of no end of a burst`);
+  }, FREE_MS_MAX);
+  const freeMs = performance.now() - sinceMs;
+  return `each heard each after ${Math.round(heardMs)} ms, floors free after ${Math.round(freeMs)} ms`;
+}
