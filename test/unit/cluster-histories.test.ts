@@ -72,6 +72,7 @@ const FOUND: Partial<Record<Fault, number>> = {
   'old parts are taken for new ones': 12,
   'a refusal is not kept for its relay': 52,
   'a revoked grant goes on': 5,
+  'a revoked first frame is not answered': 374,
   'an emergency counts as other speech': 206,
 };
 /** Histories that are tried when that one does not, because the histories changed. */

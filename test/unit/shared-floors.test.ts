@@ -285,6 +285,31 @@ t.test('a user in an emergency is granted the floor at once where the home does 
   burstsHeard(t, near);
 });
 
+t.test(
+  'a grant that was overtaken is revoked at its first frame, and the next press is answered',
+  async (t) => {
+    const { network, near, far } = await floorPair(t);
+    request(far);
+    await far.hears('FLOOR_GRANTED');
+    let lost = 0;
+    network.lose((_from, _to, _subject, bytes) => bytes[0] === kinds.verdicts && ++lost > 0);
+    near.says({ type: 'EMERGENCY_RAISE', ref: 1, ...about });
+    await far.hears('EMERGENCY');
+    near.speaks('help', { start: true });
+    await far.hears('TALK_STARTED');
+    far.speaks('too late', { start: true });
+    t.match(await far.hears('FLOOR_REVOKED'), { code: 'collision' });
+    t.ok(lost > 0, 'its home took the grant away, and the word of it was lost');
+    network.lose(() => false);
+    far.speaks('again', { start: true, end: true });
+    t.match(await far.hears('FLOOR_DENIED'), { code: 'busy' });
+    near.speaks('end', { end: true });
+    await far.hears('TALK_ENDED');
+    far.speaks('mine', { start: true, end: true });
+    await until(() => story(near).includes(`TALK_STARTED ${numberOf(far)}`), 'the next press is granted');
+  },
+);
+
 t.test('two sides that cannot reach each other have a floor each, and one when they can again', async (t) => {
   const { home, other, near, far } = await floorPair(t);
   other.bus.cut();
