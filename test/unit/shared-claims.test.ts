@@ -268,6 +268,20 @@ t.test('a home that forgets a floor gives no turn twice', async (t) => {
   t.ok((r.grants.at(-1) ?? 0) > before, `${r.grants} after ${before}`);
 });
 
+t.test(
+  'a session that gave up its place is not queued by a first frame, though no part told of that',
+  async (t) => {
+    const r = relay(1);
+    r.authority.viewed(r.talkgroup, 1000);
+    r.part(1);
+    r.tell({ kind: 'frame', claim: claim(7) });
+    r.part(2, { ...asking(21, 1), isFirstFrame: false, queue: true });
+    t.match(r.sent.at(-1), { verdicts: [{ session: 21, ask: 1, is: 'queued' }] });
+    r.part(3, asking(21, 2));
+    t.match(r.sent.at(-1), { v: 3, verdicts: [{ session: 21, ask: 2, is: 'denied', code: 'busy' }] });
+  },
+);
+
 t.test('no verdict leaves before the whole part is taken', async (t) => {
   const r = relay(1);
   r.authority.viewed(r.talkgroup, 1000);
