@@ -110,7 +110,7 @@ t.test(
   },
 );
 
-t.test('a verdict counts from the home alone, and for the last part alone', async (t) => {
+t.test('a verdict counts from the home alone, and not for a part from before its claim', async (t) => {
   const r = relay(2);
   r.tell({ kind: 'frame', claim: claim(7) });
   const { v = 0 } = r.parts.at(-1) ?? {};
@@ -120,6 +120,33 @@ t.test('a verdict counts from the home alone, and for the last part alone', asyn
   t.strictSame(r.told(), []);
   r.verdicts(grantOf(7, 1, 1));
   t.strictSame(r.told(), ['7 granted', '7 started']);
+});
+
+t.test('a verdict counts when the claim is as it was in the part that it answers', async (t) => {
+  const r = relay(2);
+  const { authority, talkgroup } = r;
+  const sendFor = (v: number, ...verdicts: PartVerdicts['verdicts']) =>
+    authority.receiveVerdicts(talkgroup, 2, { settings, v, verdicts }, 1000);
+  const ask = (session: number) => {
+    r.tell({ kind: 'request', claim: claim(session), queue: false });
+    return r.parts.at(-1)?.v ?? 0;
+  };
+  const first = ask(7);
+  const second = ask(8);
+  ask(9);
+  sendFor(first, grantOf(7, 1, 1));
+  t.strictSame(r.told(), ['7 granted'], 'others ask meanwhile');
+  sendFor(second, { ...grantOf(8, 2, 2) });
+  t.strictSame(r.told(), [], 'a grant beside another one waits for the answer to the last part');
+  const has = r.parts.at(-1)?.v ?? 0;
+  r.tell({ kind: 'frame', claim: claim(7) });
+  t.strictSame(r.told(), ['7 started']);
+  sendFor(has, { session: 7, ask: 1, is: 'revoked', code: 'unused' });
+  t.strictSame(r.told(), [], 'its first frame came');
+  const talks = r.parts.at(-1)?.v ?? 0;
+  ask(10);
+  sendFor(talks, { session: 7, ask: 1, is: 'revoked', code: 'preempted' }, grantOf(8, 2, 2));
+  t.strictSame(r.told(), ['7 revoked preempted', '7 ended preempted', '7 gone', '8 granted']);
 });
 
 t.test('what a session gives up is gone at once, whatever the home says later', async (t) => {
