@@ -4,6 +4,7 @@ import type { UserId } from '../../src/ids.js';
 import { NO_TURN } from '../../src/protocol/turn.js';
 import { newCounts } from '../../src/relay/figures/counts.js';
 import type { Verdict } from '../../src/relay/floor/authority.js';
+import type { Claim } from '../../src/relay/floor/claim.js';
 import { Talkgroup } from '../../src/relay/members/members.js';
 import { createSharedAuthority } from '../../src/relay/shared-floor/authority.js';
 import type { PlayedTalk } from '../../src/relay/shared-floor/link.js';
@@ -71,9 +72,10 @@ function relay(home: 1 | 2, relays: readonly number[] = [1, 2]) {
       isReady = false;
     },
     /** A burst of relay 2 plays here. */
-    play: (session: number, inEmergency: boolean) => {
+    play: (session: number, inEmergency: boolean, over: Partial<Claim> = {}) => {
       const turn = { count: 1, home: 2 };
-      played = { relay: 2, claim: claim(session, inEmergency), turn, startedAtMs: nowMs };
+      const talks = { ...claim(session, inEmergency), ...over };
+      played = { relay: 2, claim: talks, turn, startedAtMs: nowMs, frameAtMs: nowMs };
     },
     pass(ms: number) {
       nowMs += ms;
@@ -214,6 +216,30 @@ t.test('a user in an emergency talks after 200 ms when the home does not answer'
   t.strictSame(r.told(), ['7 granted', '7 started']);
   t.match(r.parts.at(-1), { claims: [{ session: 7, state: 'talks', isAlone: true, turn: null }] });
   t.equal(r.authority.placedOf(r.talkgroup, 7), null, 'only this relay plays it');
+});
+
+t.test('an emergency that no home answers takes nothing from an equal or a higher burst', async (t) => {
+  for (const [inEmergency, over, afterMs] of [
+    [false, {}, 200],
+    [false, { isAdmin: true, priority: 6 }, 200],
+    [true, {}, 500],
+    [false, { isAdmin: true, priority: 7 }, 500],
+  ] as const) {
+    const r = relay(2);
+    r.play(21, inEmergency, over);
+    r.tell({ kind: 'frame', claim: claim(7, true) });
+    r.pass(afterMs - 1);
+    t.strictSame(r.told(), []);
+    r.pass(1);
+    t.strictSame(r.told(), ['7 granted', '7 started'], 'no frame of it came for 500 ms');
+  }
+  const r = relay(2);
+  r.tell({ kind: 'frame', claim: claim(7, true) });
+  for (let ms = 0; ms < 1000; ms += 100) {
+    r.play(21, true);
+    r.pass(100);
+  }
+  t.strictSame(r.told(), ['7 denied retry_later']);
 });
 
 t.test('an emergency that talks keeps a grant that its home took for unused', async (t) => {

@@ -209,8 +209,8 @@ const turnsIn = (turns: StreamTurns, talkgroup: Talkgroup): Turns => ({
   get played(): PlayedTalk | null {
     const { remote } = turns;
     if (remote === null) return null;
-    const { relay, turn, startedAtMs } = remote;
-    return { relay, claim: claimOf(remote, talkgroup), turn, startedAtMs };
+    const { relay, turn, startedAtMs, frameAtMs } = remote;
+    return { relay, claim: claimOf(remote, talkgroup), turn, startedAtMs, frameAtMs };
   },
   isPast: (turn) => turns.order.isPast(turn),
   grant: (placed, nowMs) => turns.grant(placed, nowMs),

@@ -95,6 +95,8 @@ export class SimRelay implements Station {
   private readonly open = new Map<number, SimBurst>();
   /** When a frame of another relay last came. */
   private heardAtMs = 0;
+  /** When a frame of the burst of another relay was last played. */
+  frameAtMs = 0;
   private stoodMs = 0;
   private stoppedAtMs = 0;
   /** When it last was the home (virtual ms). */
@@ -150,8 +152,14 @@ export class SimRelay implements Station {
     const { judge } = this.options;
     return new Order<SimBurst>(
       {
-        begin: (burst) => judge.began(this, burst, this.order.on?.turn ?? null),
-        frame: (burst, _message, index) => judge.played(this, burst, index, this.order.on?.turn ?? null),
+        begin: (burst) => {
+          this.frameAtMs = this.now();
+          judge.began(this, burst, this.order.on?.turn ?? null);
+        },
+        frame: (burst, _message, index) => {
+          this.frameAtMs = this.now();
+          judge.played(this, burst, index, this.order.on?.turn ?? null);
+        },
         missed() {},
         end: (burst, ended) => judge.ended(this, burst, ended.code),
         ready: (turn, nowMs) => this.authority.ready(this.talkgroup, turn, nowMs),
@@ -167,7 +175,7 @@ export class SimRelay implements Station {
       const { on } = order;
       if (on === null || on.burst.relay === id || on.turn === null) return null;
       const { relay, claim, startedAtMs } = on.burst;
-      return { relay, claim, turn: on.turn, startedAtMs };
+      return { relay, claim, turn: on.turn, startedAtMs, frameAtMs: this.frameAtMs };
     };
     const turns = {
       get top() {
