@@ -264,6 +264,27 @@ t.test('an emergency that talks keeps a grant that its home took for unused', as
   }
 });
 
+t.test('a home repeats what it took away after 60 and 150 ms, also when the floor is idle', async (t) => {
+  const r = relay(1);
+  r.authority.viewed(r.talkgroup, 1000);
+  const asks = { ...asking(21, 1), isFirstFrame: false };
+  r.part(1, asks);
+  r.pass(600);
+  r.part(2, { ...asks, state: 'has', turn: { count: 1, home: 1 }, grantedMs: 600 });
+  r.pass(1400);
+  t.match(r.sent.splice(0).at(-1), { v: 2, verdicts: [{ session: 21, is: 'revoked', code: 'unused' }] });
+  const repeated: number[] = [];
+  for (let ms = 10; ms <= 400; ms += 10) {
+    r.pass(10);
+    for (const { verdicts } of r.sent.splice(0)) {
+      t.match(verdicts, [{ session: 21, is: 'revoked', code: 'unused' }]);
+      repeated.push(ms);
+    }
+  }
+  t.strictSame(repeated, [60, 150]);
+  t.notOk(r.authority.isBusy, 'and then no more');
+});
+
 t.test('of two emergencies the one goes on whose relay was heard within the last second', async (t) => {
   for (const silentMs of [900, 1100]) {
     const r = relay(1, [1, 2, 3]);

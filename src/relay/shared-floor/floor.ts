@@ -61,7 +61,10 @@ export class SharedFloor {
   /** Something is to be repeated. Not while this relay decides alone. */
   get isRepeating(): boolean {
     const { home, isIdle } = this.state;
-    return home === null ? this.sender.isWaiting : home.isWanting || !(home.isAlone || isIdle);
+    if (home === null) return this.sender.isWaiting;
+    if (home.isWanting || home.isAlone) return home.isWanting;
+    // What was taken away may have left the floor idle.
+    return !isIdle || home.sent.isWaiting(this.repeatedAtMs);
   }
 
   tell(event: ClaimEvent, nowMs: number): void {
