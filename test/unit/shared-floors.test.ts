@@ -311,24 +311,30 @@ t.test(
 );
 
 t.test('where the home does not answer, an emergency does not cut another one that is heard', async (t) => {
-  const { network, relays, radios } = await floorRelays(t, 3);
-  const [, talker, far] = radios as [Radio, Radio, Radio];
-  const listener = await (relays[2] as RelayOn).radio();
-  talker.says({ type: 'EMERGENCY_RAISE', ref: 1, ...about });
-  await far.hears('EMERGENCY');
-  far.says({ type: 'EMERGENCY_RAISE', ref: 1, ...about });
-  await talker.hears('EMERGENCY');
-  talker.speaks('help', { start: true });
-  await far.hears('TALK_STARTED');
-  const speaking = setInterval(() => talker.speaks('help'), 20);
-  t.teardown(() => clearInterval(speaking));
-  network.lose((_from, _to, _subject, bytes) => bytes[0] === kinds.verdicts);
-  far.speaks('me too', { start: true });
-  t.match(await far.hears('FLOOR_DENIED'), { code: 'retry_later' });
-  clearInterval(speaking);
-  talker.speaks('end', { end: true });
-  await listener.hears('TALK_ENDED');
-  t.match(burstsHeard(t, listener), [{ session: numberOf(talker), code: 'released' }]);
+  for (const isRaisedBefore of [true, false]) {
+    const { network, relays, radios } = await floorRelays(t, 3);
+    const [, talker, far] = radios as [Radio, Radio, Radio];
+    const listener = await (relays[2] as RelayOn).radio();
+    const raises = async () => {
+      talker.says({ type: 'EMERGENCY_RAISE', ref: 1, ...about });
+      await far.hears('EMERGENCY');
+    };
+    if (isRaisedBefore) await raises();
+    talker.speaks('help', { start: true });
+    await far.hears('TALK_STARTED');
+    if (!isRaisedBefore) await raises();
+    const speaking = setInterval(() => talker.speaks('help'), 20);
+    t.teardown(() => clearInterval(speaking));
+    network.lose((_from, _to, _subject, bytes) => bytes[0] === kinds.verdicts);
+    far.says({ type: 'EMERGENCY_RAISE', ref: 1, ...about });
+    await far.hears('EMERGENCY');
+    far.speaks('me too', { start: true });
+    t.match(await far.hears('FLOOR_DENIED'), { code: 'retry_later' });
+    clearInterval(speaking);
+    talker.speaks('end', { end: true });
+    await listener.hears('TALK_ENDED');
+    t.match(burstsHeard(t, listener), [{ session: numberOf(talker), code: 'released' }]);
+  }
 });
 
 t.test('two sides that cannot reach each other have a floor each, and one when they can again', async (t) => {
