@@ -50,6 +50,10 @@ const ONCE: Readonly<Record<number, string>> = {
   1112352046: 'lower speech that is held back takes the place of an emergency',
   1112364156: 'a short burst that is held back is replaced by the next one',
   1112356134: 'a burst of a relay whose part was given up keeps the floor against an emergency',
+  1700022917: 'lower speech of a home that is not heard by all yet takes the place of an emergency',
+  1900014750: 'a lower grant that its home gave a moment after a cut ends an emergency',
+  1700012472: 'a grant that waits is dropped for a later burst, and its session is not answered',
+  1700013973: 'a grant that was overtaken waits for its home, which stands still',
   1700005103: 'an emergency that was over a moment ago counted as lower speech (the judge was wrong)',
   500001492: 'an emergency in a part of the network that is cut off loses the floor when it is back',
 };

@@ -1,15 +1,16 @@
 // The order in which a relay plays bursts of `single` and `broadcast`, each rule by an example.
 import t from 'tap';
 import { NO_TURN } from '../../src/protocol/turn.js';
+import { MERGE_MS, ORDER_MS } from '../../src/relay/cluster/turns/held-back.js';
 import { homeOf, weightOf } from '../../src/relay/cluster/turns/home.js';
-import { MERGE_MS, ORDER_MS, Order } from '../../src/relay/cluster/turns/order.js';
+import { Order } from '../../src/relay/cluster/turns/order.js';
 import type { BurstName } from '../../src/relay/cluster/turns/plays.js';
 
 const HOME = 9;
 const AUDIO = new ArrayBuffer(0);
 const turn = (count: number, home = HOME) => ({ count, home });
 const placed = (count: number, after: number, home = HOME) => ({
-  ...{ turn: turn(count, home), after: turn(after, after === 0 ? 0 : HOME), afterCode: 'released' as const },
+  ...{ turn: turn(count, home), after: turn(after, after === 0 ? 0 : home), afterCode: 'released' as const },
 });
 
 /** Bursts are named by the letter of their talker, who is on relay 1, 2, 3 … */
@@ -45,7 +46,7 @@ function relay() {
       order.ended(burst(name), turn(count), { code: 'released', durationMs: null, frames }, nowMs),
     ownStarted: (name: string, count: number) => order.ownStarted(burst(name), turn(count), nowMs),
     ownEnded: () => order.ownEnded(nowMs),
-    grant: (count: number, after: number) => order.grant(placed(count, after), nowMs),
+    grant: (count: number, after: number) => order.grant(placed(count, after), 1, nowMs),
     gone: (relay: number) => order.gone(relay, nowMs),
     pass(ms: number) {
       nowMs += ms;
@@ -147,7 +148,38 @@ t.test('lower speech of another home does not take the place of an emergency', a
   t.strictSame(r.heard(), []);
 });
 
-t.test('speech of the same rank does', async (t) => {
+t.test('nor does that of the own home, which does not know of it, before 500 ms', async (t) => {
+  const r = relay();
+  r.isUrgent('a');
+  r.started('a', 5, 0, 8);
+  r.started('b', 300, 0);
+  r.pass(MERGE_MS - 1);
+  t.strictSame(r.heard(), ['a begins']);
+  r.pass(1);
+  t.strictSame(r.heard(), ['a ends preempted', 'b begins']);
+});
+
+t.test('nor does a grant to a session of this relay', async (t) => {
+  const r = relay();
+  r.isUrgent('a');
+  r.started('a', 5, 0, 8);
+  t.equal(r.grant(300, 0), 'held');
+  r.pass(MERGE_MS - 1);
+  t.strictSame(r.heard(), ['a begins']);
+  r.pass(1);
+  t.strictSame(r.heard(), ['a ends preempted', 'grant 300 ready']);
+});
+
+t.test('a home that knew of the emergency lets lower speech follow it at once', async (t) => {
+  const r = relay();
+  r.isUrgent('a');
+  r.started('a', 1, 0);
+  r.started('b', 2, 1);
+  r.pass(ORDER_MS);
+  t.strictSame(r.heard(), ['a begins', 'a ends released', 'b begins']);
+});
+
+t.test('speech of another home with the same rank takes its place', async (t) => {
   const r = relay();
   r.started('a', 1, 0);
   r.started('b', 300, 2, 8);

@@ -217,7 +217,7 @@ const turnsIn = (turns: StreamTurns, talkgroup: Talkgroup, bursts: RemoteBursts)
     return { relay, claim: claimOf(remote, talkgroup, bursts), turn, startedAtMs, frameAtMs };
   },
   isPast: (turn) => turns.order.isPast(turn),
-  grant: (placed, nowMs) => turns.grant(placed, nowMs),
+  grant: (placed, rank, nowMs) => turns.grant(placed, rank, nowMs),
   withdraw: (turn) => turns.order.withdraw(turn),
   interrupt: (nowMs) => turns.order.interrupt(nowMs),
 });

@@ -43,9 +43,9 @@ export interface Turns {
   isPast(turn: Turn): boolean;
   /**
    * A session of this relay has the floor. `ready`: it may begin now. `held`: `SharedAuthority.ready` is called when it may.
-   * `past`: it never may. The same grant may be asked for again and again.
+   * `past`: it never may. The same grant may be asked for again and again. `rank` is that of its claim.
    */
-  grant(placed: Placed, nowMs: number): 'ready' | 'held' | 'past';
+  grant(placed: Placed, rank: number, nowMs: number): 'ready' | 'held' | 'past';
   /** The grant was given up, or taken away, before it was ready. */
   withdraw(turn: Turn): void;
   /** Ends the burst of another relay that plays here: a session of this relay begins without the word of a home. */

@@ -191,7 +191,9 @@ export class SharedState implements Known {
   /** Lets a grant begin when nothing earlier plays any more. true: it may begin now. */
   place(session: number, placed: Placed, nowMs: number): boolean {
     this.placed.set(session, placed);
-    if (this.turnsHere.grant(placed, nowMs) === 'ready') {
+    const holder = holderOf(this.floor, session);
+    const rank = holder === undefined ? 0 : rankOf(holder.claim);
+    if (this.turnsHere.grant(placed, rank, nowMs) === 'ready') {
       this.held.delete(session);
       return true;
     }

@@ -175,9 +175,10 @@ export class Judge {
     played.cut = null;
     if (cut === null || this.schedule.now() > cut.atMs || cut.session.urgentMs() < URGENT_MS) return;
     // A relay between two that do not reach each other follows its home, which may not know of the emergency: each side of
-    // a cut has a floor of its own.
-    if (this.schedule.now() - this.splitAtMs < VIEW_MS) return;
-    if (!this.network.reach(relay.id, cut.session.relay.id)) return; // its frames do not come here, and it ends as if it were over
+    // a cut has a floor of its own (history 1700000193).
+    if (this.schedule.now() - this.splitAtMs <= MERGE_MS_MAX) return;
+    // Its frames do not come here, and nobody hears it: it ends as if it were over (history 1700006481).
+    if (!this.network.reach(relay.id, cut.session.relay.id)) return;
     this.note('emergency overtaken');
     const by = this.sessionOf(burst);
     if (
@@ -223,7 +224,8 @@ export class Judge {
         if (!this.relays.has(relay) || relay.sessions.size === 0 || this.isOpen(relay)) continue;
         const { known, begun } = this.of(relay);
         const heard = known.get(name);
-        // The burst that takes its place was announced here before this one came, so this one is over here.
+        // The burst that takes its place was announced here before this one came, so this one is over here. Its frames are
+        // told as missed (history 1700002717).
         const isOvertaken = begun.some(
           (one) => turn !== null && compareTurns(one.turn, turn) > 0 && one.atMs <= beganMs + PROMPT_MS,
         );
@@ -309,7 +311,7 @@ export class Judge {
 
   /**
    * A relay that cannot be reached any more is taken for the home until it is found out, for 1.5 s. Its side of the cut has
-   * a floor of its own for so long, as docs/protocol.md says.
+   * a floor of its own for so long, as docs/protocol.md says (history 1700008703).
    */
   private reachesHome({ relay }: SimSession): boolean {
     const { home } = relay.view;
@@ -350,7 +352,7 @@ export class Judge {
     }
   }
 
-  /** What `checkEnd` fails with, null: nothing. */
+  /** What `checkEnd` fails with, null: nothing. A session may be about to move up in the queue (history 1700006095). */
   endsWith(): unknown {
     try {
       this.checkEnd();

@@ -202,8 +202,8 @@ export class SimRelay implements Station {
         return played();
       },
       isPast: (turn: Turn) => order.isPast(turn),
-      grant: (placed: Placed, nowMs: number) =>
-        fault === 'a grant is not held back' ? ('ready' as const) : order.grant(placed, nowMs),
+      grant: (placed: Placed, rank: number, nowMs: number) =>
+        fault === 'a grant is not held back' ? ('ready' as const) : order.grant(placed, rank, nowMs),
       withdraw: (turn: Turn) => order.withdraw(turn),
       interrupt: (nowMs: number) => order.interrupt(nowMs),
     };

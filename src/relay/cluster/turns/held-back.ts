@@ -20,13 +20,28 @@ export interface Held<B> {
   readonly from: number;
   index: number;
   ended: Ended | null;
+  /** Of the claim. */
+  readonly rank: number;
   /** When it began to wait, as the first one (monotonic ms). */
   sinceMs: number;
 }
 
-export const heldBack = <B>(burst: B | null, placed: Placed, from: number, sinceMs: number): Held<B> => ({
-  ...{ burst, placed, frames: [], from, index: from, ended: null, sinceMs },
+export const heldBack = <B>(
+  burst: B | null,
+  { placed, rank }: Pick<Held<B>, 'placed' | 'rank'>,
+  from: number,
+  sinceMs: number,
+): Held<B> => ({
+  ...{ burst, placed, frames: [], from, index: from, ended: null, rank, sinceMs },
 });
+
+/** A burst is held back for this time (ms): the difference of two ways, and a slow turn of the loop. */
+export const ORDER_MS = 100;
+/**
+ * The same (ms) for a burst of a relay that takes another relay for the home, and for lower speech whose home may not know
+ * what plays here: until the two sides are one.
+ */
+export const MERGE_MS = 500;
 
 /** Frames of one burst: more than are spoken within 500 ms, the longest wait. Of more than these the oldest are missed. */
 const FRAMES_MAX = 32;
@@ -82,11 +97,24 @@ export class HeldBack<B extends BurstName> {
     return null;
   }
 
-  /** The first one would take the place of a higher burst, and another home than that of this relay placed it. */
-  isBelow(playing: B): boolean {
+  /** The first one is a grant to a session of this relay, or its home is that of this relay. */
+  get isOurs(): boolean {
+    const { first } = this;
+    return first?.burst === null || first?.placed.turn.home === this.views.home();
+  }
+
+  /** The first one waits for this time (ms). */
+  waitMs(running: On<B> | null): number {
+    return running === null || (this.isOurs && !this.isBelow(running)) ? ORDER_MS : MERGE_MS;
+  }
+
+  /** The first one would take the place of a higher burst, of which its home may not have known. */
+  isBelow({ burst, turn, isOwn }: On<B>): boolean {
     const { first, views } = this;
-    if (first === null || first.burst === null || first.placed.turn.home === views.home()) return false;
-    return views.rankOf(first.burst) < views.rankOf(playing);
+    if (isOwn || turn === null || first === null) return false;
+    const { after } = first.placed;
+    const isKnown = after.home === turn.home && after.count >= turn.count;
+    return !isKnown && first.rank < views.rankOf(burst);
   }
 
   /**

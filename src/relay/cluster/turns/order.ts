@@ -17,15 +17,9 @@ import {
   type Views,
 } from './plays.js';
 
-/** A burst that its home has given the floor is held back for this time (ms): the difference of two ways, and a slow turn of the loop. */
-export const ORDER_MS = 100;
-/** A burst of a relay that takes another relay for the home is held back for this time (ms), until the two sides are one. */
-export const MERGE_MS = 500;
-
 export class Order<B extends BurstName> {
   private readonly plays: Plays<B>;
-  /** The home of the talkgroup by the view of this relay. */
-  private readonly home: () => number;
+  private readonly views: Views<B>;
   private running: On<B> | null = null;
   /** The highest turn known to have ended. */
   private over: Turn = NO_TURN;
@@ -36,7 +30,7 @@ export class Order<B extends BurstName> {
   constructor(plays: Plays<B>, views: Views<B>) {
     this.plays = plays;
     this.cut = new Cut((...missed) => plays.missed(...missed));
-    this.home = views.home;
+    this.views = views;
     this.held = new HeldBack(views);
   }
 
@@ -72,7 +66,7 @@ export class Order<B extends BurstName> {
     if (this.isPast(placed.turn)) return;
     this.followed(placed, nowMs);
     if (this.isPast(placed.turn)) return;
-    const held = heldBack(burst, placed, frames, nowMs);
+    const held = heldBack(burst, { placed, rank: this.views.rankOf(burst) }, frames, nowMs);
     if (this.running === null && compareTurns(placed.after, this.over) <= 0) this.begin(burst, held, nowMs);
     else this.hold(held, nowMs);
   }
@@ -126,13 +120,13 @@ export class Order<B extends BurstName> {
    * The home gave this relay's session the floor. `ready`: it may begin. `held`: `plays.ready` is called when it may.
    * `past`: it never may, because a later turn was played here. The home gives it another turn when it is told of `top`.
    */
-  grant(placed: Placed, nowMs: number): 'ready' | 'held' | 'past' {
+  grant(placed: Placed, rank: number, nowMs: number): 'ready' | 'held' | 'past' {
     const { turn, after } = placed;
     if (this.held.grantOf(turn) !== null) return 'held';
     if (this.isPast(turn)) return 'past';
     if (this.held.isBefore(placed)) this.force(nowMs);
     if (this.running === null && compareTurns(after, this.over) <= 0) return 'ready';
-    this.hold(heldBack<B>(null, placed, 0, nowMs), nowMs);
+    this.hold(heldBack<B>(null, { placed, rank }, 0, nowMs), nowMs);
     return 'held';
   }
 
@@ -180,11 +174,9 @@ export class Order<B extends BurstName> {
     const { running } = this;
     const next = this.held.first;
     if (next === null) return;
-    const waitedMs = nowMs - next.sinceMs;
-    const isOurs = next.burst === null || next.placed.turn.home === this.home();
-    if (running === null || isOurs) {
-      if (waitedMs >= ORDER_MS) this.force(nowMs);
-    } else if (waitedMs >= MERGE_MS) this.drop((held) => held === next, nowMs);
+    if (nowMs - next.sinceMs < this.held.waitMs(running)) return;
+    if (running === null || this.held.isOurs) this.force(nowMs, true);
+    else this.drop((held) => held === next, nowMs);
   }
 
   /** The turn is not above what plays and what ended here: a burst with it is never played. */
@@ -220,7 +212,7 @@ export class Order<B extends BurstName> {
   private followed(placed: Placed, nowMs: number): void {
     const { first } = this.held;
     if (first === null || !this.held.isBefore(placed)) return;
-    const home = this.home();
+    const home = this.views.home();
     const isOurs = first.placed.turn.home === home || placed.turn.home === home;
     if (this.running === null || isOurs) this.force(nowMs);
     else this.drop(() => true, nowMs);
@@ -232,13 +224,14 @@ export class Order<B extends BurstName> {
 
   /**
    * The one that waits begins now. A burst of this relay goes on: it ends by the word of its home alone. So does a higher one
-   * that another home placed: which of the two keeps the floor is decided when all are heard.
+   * that was not known to the home of the other: which of the two keeps the floor is decided when all are heard.
+   * `isLate`: it was not in time.
    */
-  private force(nowMs: number): void {
+  private force(nowMs: number, isLate = false): void {
     const { running } = this;
     const next = this.held.first;
     if (next === null || running?.isOwn) return;
-    if (running !== null && this.held.isBelow(running.burst)) return this.drop(() => true, nowMs);
+    if (!isLate && running !== null && this.held.isBelow(running)) return this.drop(() => true, nowMs);
     const { after, afterCode } = next.placed;
     if (running?.turn) {
       const isAfter = compareTurns(running.turn, after) === 0;

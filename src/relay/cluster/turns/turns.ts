@@ -240,8 +240,8 @@ export class Turns<Talkgroup extends Shared> {
   }
 
   /** A grant to a session of this relay. */
-  grant(placed: Placed, nowMs: number): 'ready' | 'held' | 'past' {
-    const answer = this.order.grant(placed, nowMs);
+  grant(placed: Placed, rank: number, nowMs: number): 'ready' | 'held' | 'past' {
+    const answer = this.order.grant(placed, rank, nowMs);
     this.touched();
     return answer;
   }
