@@ -10,6 +10,13 @@ export interface Turn {
   readonly home: number;
 }
 
+/**
+ * A message with a greater count is unreadable. At one grant per second a count gets there in 34 years, and it begins again
+ * when no node has members of the talkgroup. A count is one more than the highest that any relay told, so one that is
+ * wrong in one relay, such as -1 or a time as 32 bits, would leave the others none that a header can hold.
+ */
+export const TURN_COUNT_MAX = 2 ** 30;
+
 /** Before every turn. */
 export const NO_TURN: Turn = { count: 0, home: 0 };
 

@@ -1,6 +1,7 @@
 // The parts that relays reach each other by: headers, clocks, beacons, and bodies made of any bytes.
 import fc from 'fast-check';
 import t from 'tap';
+import { TURN_COUNT_MAX } from '../../src/protocol/turn.js';
 import { AGAIN_MS, Asking, PART_MAX } from '../../src/relay/cluster/asking.js';
 import { bodyOf, bodyOfPiece, piecesOf, readBody } from '../../src/relay/cluster/bodies.js';
 import { EVERY_RELAY } from '../../src/relay/cluster/bus.js';
@@ -49,6 +50,18 @@ t.test('a header is read as it was written', async (t) => {
   t.notOk(readHeader(bytes.subarray(1), newHeader()), 'too short');
   bytes[1] = 0x20;
   t.notOk(readHeader(bytes, newHeader()), 'another version');
+});
+
+t.test('a turn beyond the bound is unreadable, in headers and in parts', async (t) => {
+  const settings = { revision: 1, mode: 'single', maxTalkMs: 0 };
+  for (const count of [TURN_COUNT_MAX, TURN_COUNT_MAX + 1, 2 ** 32 - 1]) {
+    const isReadable = count === TURN_COUNT_MAX;
+    const turn = { count, home: 2 };
+    const header = new HeaderWriter(1, 1).write(kinds.frame, 1, 0, 1, turn);
+    t.equal(readHeader(header, newHeader()), isReadable, `header with ${count}`);
+    const part = bodyOf({ number: 1, settings, v: 1, top: turn, isFenced: false, claims: [] });
+    t.equal(readBody('part', part) !== null, isReadable, `part with ${count}`);
+  }
 });
 
 t.test('clocks of headers begin again at 0, and their differences do not notice', async (t) => {

@@ -4,6 +4,7 @@ import type { UserId } from '../../src/ids.js';
 import { NO_TURN } from '../../src/protocol/turn.js';
 import { newCounts } from '../../src/relay/figures/counts.js';
 import type { Verdict } from '../../src/relay/floor/authority.js';
+import type { Claim } from '../../src/relay/floor/claim.js';
 import { Talkgroup } from '../../src/relay/members/members.js';
 import { createSharedAuthority } from '../../src/relay/shared-floor/authority.js';
 import type { PlayedTalk } from '../../src/relay/shared-floor/link.js';
@@ -71,9 +72,10 @@ function relay(home: 1 | 2, relays: readonly number[] = [1, 2]) {
       isReady = false;
     },
     /** A burst of relay 2 plays here. */
-    play: (session: number, inEmergency: boolean) => {
+    play: (session: number, inEmergency: boolean, over: Partial<Claim> = {}) => {
       const turn = { count: 1, home: 2 };
-      played = { relay: 2, claim: claim(session, inEmergency), turn, startedAtMs: nowMs };
+      const talks = { ...claim(session, inEmergency), ...over };
+      played = { relay: 2, claim: talks, turn, startedAtMs: nowMs, frameAtMs: nowMs };
     },
     pass(ms: number) {
       nowMs += ms;
@@ -110,7 +112,7 @@ t.test(
   },
 );
 
-t.test('a verdict counts from the home alone, and for the last part alone', async (t) => {
+t.test('a verdict counts from the home alone, and not for a part from before its claim', async (t) => {
   const r = relay(2);
   r.tell({ kind: 'frame', claim: claim(7) });
   const { v = 0 } = r.parts.at(-1) ?? {};
@@ -120,6 +122,33 @@ t.test('a verdict counts from the home alone, and for the last part alone', asyn
   t.strictSame(r.told(), []);
   r.verdicts(grantOf(7, 1, 1));
   t.strictSame(r.told(), ['7 granted', '7 started']);
+});
+
+t.test('a verdict counts when the claim is as it was in the part that it answers', async (t) => {
+  const r = relay(2);
+  const { authority, talkgroup } = r;
+  const sendFor = (v: number, ...verdicts: PartVerdicts['verdicts']) =>
+    authority.receiveVerdicts(talkgroup, 2, { settings, v, verdicts }, 1000);
+  const ask = (session: number) => {
+    r.tell({ kind: 'request', claim: claim(session), queue: false });
+    return r.parts.at(-1)?.v ?? 0;
+  };
+  const first = ask(7);
+  const second = ask(8);
+  ask(9);
+  sendFor(first, grantOf(7, 1, 1));
+  t.strictSame(r.told(), ['7 granted'], 'others ask meanwhile');
+  sendFor(second, { ...grantOf(8, 2, 2) });
+  t.strictSame(r.told(), [], 'a grant beside another one waits for the answer to the last part');
+  const has = r.parts.at(-1)?.v ?? 0;
+  r.tell({ kind: 'frame', claim: claim(7) });
+  t.strictSame(r.told(), ['7 started']);
+  sendFor(has, { session: 7, ask: 1, is: 'revoked', code: 'unused' });
+  t.strictSame(r.told(), [], 'its first frame came');
+  const talks = r.parts.at(-1)?.v ?? 0;
+  ask(10);
+  sendFor(talks, { session: 7, ask: 1, is: 'revoked', code: 'preempted' }, grantOf(8, 2, 2));
+  t.strictSame(r.told(), ['7 revoked preempted', '7 ended preempted', '7 gone', '8 granted']);
 });
 
 t.test('what a session gives up is gone at once, whatever the home says later', async (t) => {
@@ -189,6 +218,30 @@ t.test('a user in an emergency talks after 200 ms when the home does not answer'
   t.equal(r.authority.placedOf(r.talkgroup, 7), null, 'only this relay plays it');
 });
 
+t.test('an emergency that no home answers takes nothing from an equal or a higher burst', async (t) => {
+  for (const [inEmergency, over, afterMs] of [
+    [false, {}, 200],
+    [false, { isAdmin: true, priority: 6 }, 200],
+    [true, {}, 500],
+    [false, { isAdmin: true, priority: 7 }, 500],
+  ] as const) {
+    const r = relay(2);
+    r.play(21, inEmergency, over);
+    r.tell({ kind: 'frame', claim: claim(7, true) });
+    r.pass(afterMs - 1);
+    t.strictSame(r.told(), []);
+    r.pass(1);
+    t.strictSame(r.told(), ['7 granted', '7 started'], 'no frame of it came for 500 ms');
+  }
+  const r = relay(2);
+  r.tell({ kind: 'frame', claim: claim(7, true) });
+  for (let ms = 0; ms < 1000; ms += 100) {
+    r.play(21, true);
+    r.pass(100);
+  }
+  t.strictSame(r.told(), ['7 denied retry_later']);
+});
+
 t.test('an emergency that talks keeps a grant that its home took for unused', async (t) => {
   for (const inEmergency of [true, false]) {
     const r = relay(1);
@@ -209,6 +262,27 @@ t.test('an emergency that talks keeps a grant that its home took for unused', as
     t.match(r.sent.at(-1), { v: 3, verdicts: [inEmergency ? granted : revoked] });
     t.strictSame(r.told(), inEmergency ? ['7 revoked collision', '7 ended collision', '7 gone'] : []);
   }
+});
+
+t.test('a home repeats what it took away after 60 and 150 ms, also when the floor is idle', async (t) => {
+  const r = relay(1);
+  r.authority.viewed(r.talkgroup, 1000);
+  const asks = { ...asking(21, 1), isFirstFrame: false };
+  r.part(1, asks);
+  r.pass(600);
+  r.part(2, { ...asks, state: 'has', turn: { count: 1, home: 1 }, grantedMs: 600 });
+  r.pass(1400);
+  t.match(r.sent.splice(0).at(-1), { v: 2, verdicts: [{ session: 21, is: 'revoked', code: 'unused' }] });
+  const repeated: number[] = [];
+  for (let ms = 10; ms <= 400; ms += 10) {
+    r.pass(10);
+    for (const { verdicts } of r.sent.splice(0)) {
+      t.match(verdicts, [{ session: 21, is: 'revoked', code: 'unused' }]);
+      repeated.push(ms);
+    }
+  }
+  t.strictSame(repeated, [60, 150]);
+  t.notOk(r.authority.isBusy, 'and then no more');
 });
 
 t.test('of two emergencies the one goes on whose relay was heard within the last second', async (t) => {
@@ -267,6 +341,20 @@ t.test('a home that forgets a floor gives no turn twice', async (t) => {
   const before = given?.is === 'granted' ? given.turn.count : 0;
   t.ok((r.grants.at(-1) ?? 0) > before, `${r.grants} after ${before}`);
 });
+
+t.test(
+  'a session that gave up its place is not queued by a first frame, though no part told of that',
+  async (t) => {
+    const r = relay(1);
+    r.authority.viewed(r.talkgroup, 1000);
+    r.part(1);
+    r.tell({ kind: 'frame', claim: claim(7) });
+    r.part(2, { ...asking(21, 1), isFirstFrame: false, queue: true });
+    t.match(r.sent.at(-1), { verdicts: [{ session: 21, ask: 1, is: 'queued' }] });
+    r.part(3, asking(21, 2));
+    t.match(r.sent.at(-1), { v: 3, verdicts: [{ session: 21, ask: 2, is: 'denied', code: 'busy' }] });
+  },
+);
 
 t.test('no verdict leaves before the whole part is taken', async (t) => {
   const r = relay(1);

@@ -328,6 +328,58 @@ t.test('a user in an emergency is granted the floor at once where the home does 
   burstsHeard(t, near);
 });
 
+t.test(
+  'a grant that was overtaken is revoked at its first frame, and the next press is answered',
+  async (t) => {
+    const { network, near, far } = await floorPair(t);
+    request(far);
+    await far.hears('FLOOR_GRANTED');
+    let lost = 0;
+    network.lose((_from, _to, _subject, bytes) => bytes[0] === kinds.verdicts && ++lost > 0);
+    near.says({ type: 'EMERGENCY_RAISE', ref: 1, ...about });
+    await far.hears('EMERGENCY');
+    near.speaks('help', { start: true });
+    await far.hears('TALK_STARTED');
+    far.speaks('too late', { start: true });
+    t.match(await far.hears('FLOOR_REVOKED'), { code: 'collision' });
+    t.ok(lost > 0, 'its home took the grant away, and the word of it was lost');
+    network.lose(() => false);
+    far.speaks('again', { start: true, end: true });
+    t.match(await far.hears('FLOOR_DENIED'), { code: 'busy' });
+    near.speaks('end', { end: true });
+    await far.hears('TALK_ENDED');
+    far.speaks('mine', { start: true, end: true });
+    await until(() => story(near).includes(`TALK_STARTED ${numberOf(far)}`), 'the next press is granted');
+  },
+);
+
+t.test('where the home does not answer, an emergency does not cut another one that is heard', async (t) => {
+  for (const isRaisedBefore of [true, false]) {
+    const { network, relays, radios } = await floorRelays(t, 3);
+    const [, talker, far] = radios as [Radio, Radio, Radio];
+    const listener = await (relays[2] as RelayOn).radio();
+    const raises = async () => {
+      talker.says({ type: 'EMERGENCY_RAISE', ref: 1, ...about });
+      await far.hears('EMERGENCY');
+    };
+    if (isRaisedBefore) await raises();
+    talker.speaks('help', { start: true });
+    await far.hears('TALK_STARTED');
+    if (!isRaisedBefore) await raises();
+    const speaking = setInterval(() => talker.speaks('help'), 20);
+    t.teardown(() => clearInterval(speaking));
+    network.lose((_from, _to, _subject, bytes) => bytes[0] === kinds.verdicts);
+    far.says({ type: 'EMERGENCY_RAISE', ref: 1, ...about });
+    await far.hears('EMERGENCY');
+    far.speaks('me too', { start: true });
+    t.match(await far.hears('FLOOR_DENIED'), { code: 'retry_later' });
+    clearInterval(speaking);
+    talker.speaks('end', { end: true });
+    await listener.hears('TALK_ENDED');
+    t.match(burstsHeard(t, listener), [{ session: numberOf(talker), code: 'released' }]);
+  }
+});
+
 t.test('two sides that cannot reach each other have a floor each, and one when they can again', async (t) => {
   const { home, other, near, far } = await floorPair(t);
   other.bus.cut();

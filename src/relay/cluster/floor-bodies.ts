@@ -2,11 +2,15 @@
 import { type Static, Type } from 'typebox';
 import { Id, Int, Priority, U32 } from '../../protocol/bodies.js';
 import { denials, ends, floorModes, revocations } from '../../protocol/codes.js';
+import { TURN_COUNT_MAX } from '../../protocol/turn.js';
 
 /** Claims in one part: 150 KiB. A relay tells those beyond it when earlier ones were answered. */
 export const CLAIMS_MAX = 300;
 
-export const TurnBody = Type.Object({ count: U32, home: U32 });
+export const TurnBody = Type.Object({
+  count: Type.Integer({ minimum: 0, maximum: TURN_COUNT_MAX }),
+  home: U32,
+});
 
 /** How the home placed a grant. */
 export const PlacedBody = Type.Object({

@@ -1,14 +1,14 @@
 // Reads and writes the 32 bytes before every message between relays. Behind them is a frame as clients get it, or JSON.
 //
 //  0 u8   kind              12 u32  at, the sender's monotonic clock in ms
-//  1 u8   version, flags    16 u32  count of the burst's turn, 0: none, as in `open`
+//  1 u8   version, flags    16 u32  count of the burst's turn, at most 2^30, 0: none, as in `open`
 //  2 u16  way, see below    20 u32  index of a frame in its burst, from 1; of `ended` the number of frames
 //  4 u32  the sender's id   24 u32  home of the turn
 //  8 u32  seq, number of the message among the sender's about the talkgroup, from 1; else 0
 //                           28 u32  tag of the sender's database: ids of relays are unique in one database only
 //
 // The way is the number of the sender's connection to the bus, modulo 2^16. Messages of an earlier one may come later.
-import { NO_TURN, type Turn } from '../../protocol/turn.js';
+import { NO_TURN, TURN_COUNT_MAX, type Turn } from '../../protocol/turn.js';
 
 export const HEADER_BYTES = 32;
 const VERSION = 0x10;
@@ -87,7 +87,10 @@ export class HeaderWriter {
   }
 }
 
-/** Reads the header into `header`. false: the message is too short, or of a version that this relay does not speak. */
+/**
+ * Reads the header into `header`. false: the message is too short, of a version that this relay does not speak, or its turn
+ * is out of bounds.
+ */
 export function readHeader(bytes: Uint8Array, header: Header): boolean {
   if (bytes.byteLength < HEADER_BYTES) return false;
   const view = new DataView(bytes.buffer, bytes.byteOffset, HEADER_BYTES);
@@ -101,7 +104,7 @@ export function readHeader(bytes: Uint8Array, header: Header): boolean {
   header.index = view.getUint32(20);
   header.home = view.getUint32(24);
   header.database = view.getUint32(28);
-  return true;
+  return header.count <= TURN_COUNT_MAX;
 }
 
 /** A clock as headers have it: whole ms, modulo 2^32. */

@@ -166,6 +166,9 @@ export function createOutcomes(options: OutcomesOptions): OnVerdicts {
 
   function revoke(talk: Talk, code: RevokeCode, nowMs: number): void {
     const { talkgroup } = talk;
+    // A grant that was overtaken ends at its first frame.
+    const asked = answer(talk, 'frame');
+    if (asked !== null) counts.dropped.denied += asked.discardPress();
     // Before the message: its audio must not be heard afterwards. Silence takes nothing that was said.
     if (code !== 'silence') discard(talk);
     const isUntold = code === 'silence' && talkgroup.floorMode === 'open'; // TALK_ENDED says it, and no floor is lost

@@ -1,12 +1,14 @@
 // Decides who has the floor: alone while the relay has no bus, and together with the other relays when it has joined them.
 
 import type { UserId } from '../../ids.js';
+import type { RunningTalker } from '../../protocol/bodies.js';
 import { NO_TURN } from '../../protocol/turn.js';
 import type { Cluster } from '../cluster/cluster.js';
 import { CLAIMS_MAX } from '../cluster/floor-bodies.js';
 import type { FloorStage } from '../cluster/stage.js';
 import type { Fanout } from '../delivery/fanout.js';
 import type { Authority, LocalAuthorityOptions, Verdict } from '../floor/authority.js';
+import type { RemoteTalk } from '../floor/bursts.js';
 import { type Claim, rankOf } from '../floor/claim.js';
 import { missedFrames } from '../floor/messages.js';
 import type { Talkgroup } from '../members/members.js';
@@ -83,7 +85,7 @@ export function createFloors(options: FloorsOptions) {
       turns(talkgroup) {
         const turns = turnsOf(talkgroup)?.turns;
         if (turns === undefined) return NO_TURNS;
-        const made = known.get(turns) ?? turnsIn(turns, talkgroup);
+        const made = known.get(turns) ?? turnsIn(turns, talkgroup, services.bursts);
         known.set(turns, made);
         return made;
       },
@@ -161,7 +163,7 @@ export function createFloors(options: FloorsOptions) {
         const claim = shared.claimOf(talkgroup, session);
         return claim && { priority: claim.priority, isAdmin: claim.isAdmin };
       },
-      rankOf: (talkgroup, talker, claim) => rankOf(claimOf({ talker, claim }, talkgroup)),
+      rankOf: (talkgroup, talker, claim) => rankOf(claimOf({ talker, claim }, talkgroup, services.bursts)),
       viewed(...viewed) {
         shared.viewed(...viewed);
         look();
@@ -206,7 +208,9 @@ export function createFloors(options: FloorsOptions) {
 
 type StreamTurns = NonNullable<ReturnType<Cluster<Talkgroup>['streamOf']>>['turns'];
 
-const turnsIn = (turns: StreamTurns, talkgroup: Talkgroup): Turns => ({
+type RemoteBursts = LocalAuthorityOptions['bursts'];
+
+const turnsIn = (turns: StreamTurns, talkgroup: Talkgroup, bursts: RemoteBursts): Turns => ({
   get top() {
     return turns.order.top;
   },
@@ -216,8 +220,8 @@ const turnsIn = (turns: StreamTurns, talkgroup: Talkgroup): Turns => ({
   get played(): PlayedTalk | null {
     const { remote } = turns;
     if (remote === null) return null;
-    const { relay, turn, startedAtMs } = remote;
-    return { relay, claim: claimOf(remote, talkgroup), turn, startedAtMs };
+    const { relay, turn, startedAtMs, frameAtMs } = remote;
+    return { relay, claim: claimOf(remote, talkgroup, bursts), turn, startedAtMs, frameAtMs };
   },
   isPast: (turn) => turns.order.isPast(turn),
   grant: (placed, rank, nowMs) => turns.grant(placed, rank, nowMs),
@@ -228,12 +232,20 @@ const turnsIn = (turns: StreamTurns, talkgroup: Talkgroup): Turns => ({
 /** What the talker has the floor with. A relay of an earlier version tells what shows alone: above 3 only administrators come. */
 function claimOf(
   { talker, claim }: Pick<NonNullable<StreamTurns['remote']>, 'talker' | 'claim'>,
-  { floorMode }: Talkgroup,
+  talkgroup: Talkgroup,
+  bursts: RemoteBursts,
 ): Claim {
-  const { session, user_id, priority, emergency } = talker;
-  const isAdmin = !emergency && (priority > 3 || floorMode === 'broadcast');
+  const { session, user_id, priority, emergency } = heardNow(talker, bursts.remoteIn(talkgroup));
+  const isAdmin = !emergency && (priority > 3 || talkgroup.floorMode === 'broadcast');
   const asked = claim ?? { priority, isAdmin };
   return { session, user: user_id as UserId, ...asked, inEmergency: emergency };
+}
+
+/** As its frames show it, while it plays here: an emergency may be raised or cleared in the midst of a burst. */
+function heardNow(talker: RunningTalker, playing: ReadonlySet<RemoteTalk>): RunningTalker {
+  for (const { talker: heard } of playing)
+    if (heard.session === talker.session && heard.burst === talker.burst) return heard;
+  return talker;
 }
 
 /** Of a talkgroup that no other relay can hear. */

@@ -62,7 +62,10 @@ export class SharedFloor {
   /** Something is to be repeated. Not while this relay decides alone. */
   get isRepeating(): boolean {
     const { home, isIdle } = this.state;
-    return home === null ? this.sender.isWaiting : home.isWanting || !(home.isAlone || isIdle);
+    if (home === null) return this.sender.isWaiting;
+    if (home.isWanting || home.isAlone) return home.isWanting;
+    // What was taken away may have left the floor idle.
+    return !isIdle || home.sent.isWaiting(this.repeatedAtMs);
   }
 
   tell(event: ClaimEvent, nowMs: number): void {
@@ -144,6 +147,7 @@ export class SharedFloor {
     const before = this.homeSeen;
     if (before === home) return;
     this.homeSeen = home;
+    this.sender.forget();
     if (!state.isIdle || before !== null) this.sender.changed(nowMs);
   }
 
@@ -253,8 +257,10 @@ export class SharedFloor {
   receiveVerdicts(from: number, { v, verdicts }: PartVerdicts, nowMs: number): void {
     this.look(nowMs);
     if (this.state.isOpen || this.state.home !== null) return;
-    if (from !== this.homeSeen || v !== this.sender.v) return;
-    if (followVerdicts(this.state, verdicts, nowMs)) this.changed(nowMs);
+    if (from !== this.homeSeen) return;
+    // Parts may follow each other faster than their answers come: what did not change since is answered all the same.
+    const answers = verdicts.filter(({ session }) => this.sender.isAnsweredBy(session, v));
+    if (followVerdicts(this.state, answers, v === this.sender.v, nowMs)) this.changed(nowMs);
   }
 
   /** A home that is new asks for the part. */

@@ -27,6 +27,8 @@ export interface PlayedTalk {
   readonly turn: Turn;
   /** When it began (monotonic ms). */
   readonly startedAtMs: number;
+  /** When its last frame came here, or its start (monotonic ms). */
+  readonly frameAtMs: number;
 }
 
 /** The order in which bursts of one talkgroup play here. */

@@ -2,6 +2,7 @@
 //
 // A relay alone decides what is its own: an end, a withdrawn permission, a dead socket, a limit that is over.
 import type { ClaimEvent, Verdict } from '../floor/authority.js';
+import { type Claim, rankOf } from '../floor/claim.js';
 import { follow, step } from '../floor/machine.js';
 import {
   type Floor,
@@ -12,6 +13,7 @@ import {
   takenFrom,
   waitingOf,
 } from '../floor/state.js';
+import type { PlayedTalk } from './link.js';
 import { leaving, type SharedState } from './state.js';
 
 /** A question without an answer is denied after this time (ms). */
@@ -20,6 +22,11 @@ export const ASK_MS_MAX = 1000;
 const HELD_MS_MAX = ASK_MS_MAX + 100;
 /** A user in an emergency is granted the floor by the own relay when the home has not answered within this time (ms). */
 export const ALONE_MS = 200;
+/**
+ * A burst of another relay counts as speech for this time (ms) after its last frame: a talker may pause, and one whose relay
+ * is gone must not keep an emergency waiting until that is found out.
+ */
+const HEARD_MS = 500;
 /** A session whose question was not answered may ask again after this time (ms). */
 export const RETRY_MS = 500;
 
@@ -175,12 +182,18 @@ function denyHeld(state: SharedState, session: number, nowMs: number): void {
   state.tell([unanswered(session, isFirstFrame)], nowMs);
 }
 
-/** The home does not answer a user in an emergency. Others here give way as they would at the home. */
+/** The burst of another relay that plays here keeps the floor beside the claim, as it would at the home. */
+function isKept(played: PlayedTalk | null, claim: Claim, nowMs: number): boolean {
+  return played !== null && rankOf(played.claim) >= rankOf(claim) && nowMs - played.frameAtMs < HEARD_MS;
+}
+
+/** The home does not answer a user in an emergency. Lower speech gives way as it would at the home. */
 function grantAlone(state: SharedState, session: number, nowMs: number): boolean {
   const one = state.asks.get(session);
   if (one === undefined) return false;
   const before = state.floor;
   const { claim, isFirstFrame } = one;
+  if (isKept(state.turnsHere.played, claim, nowMs)) return false;
   const event: FloorEvent = isFirstFrame
     ? { kind: 'frame', claim }
     : { kind: 'request', claim, queue: false };

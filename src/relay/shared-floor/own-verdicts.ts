@@ -9,16 +9,27 @@ import { UNPLACED, without } from './own-claims.js';
 import type { PartVerdict } from './parts.js';
 import type { SharedState } from './state.js';
 
-/** The verdicts of the home about the claims of this relay. true: they changed something that the home must be told. */
-export function followVerdicts(state: SharedState, verdicts: readonly PartVerdict[], nowMs: number): boolean {
+/**
+ * The verdicts of the home about the claims of this relay. `isWhole`: there is one for each of its claims. true: they
+ * changed something that the home must be told.
+ */
+export function followVerdicts(
+  state: SharedState,
+  verdicts: readonly PartVerdict[],
+  isWhole: boolean,
+  nowMs: number,
+): boolean {
   let isChanged = false;
   // Those that take something away come first: one has the floor at a time.
   for (const verdict of verdicts)
     if (verdict.is === 'denied' || verdict.is === 'revoked')
       isChanged = refused(state, verdict, nowMs) || isChanged;
   for (const verdict of verdicts) {
-    if (verdict.is === 'granted') isChanged = granted(state, verdict, nowMs) || isChanged;
-    else if (verdict.is === 'queued') isChanged = queued(state, verdict, nowMs) || isChanged;
+    if (verdict.is === 'granted') {
+      // The verdict that takes the floor from another session here may be missing among these.
+      const isBeside = state.floor.holders.some(({ claim }) => claim.session !== verdict.session);
+      if (isWhole || !isBeside) isChanged = granted(state, verdict, nowMs) || isChanged;
+    } else if (verdict.is === 'queued') isChanged = queued(state, verdict, nowMs) || isChanged;
   }
   return isChanged;
 }

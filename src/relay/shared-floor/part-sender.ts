@@ -17,9 +17,11 @@ export interface PartSenderOptions {
 }
 
 export class PartSender {
-  /** Of the last part. A verdict for another one is none. */
+  /** Of the last part. */
   v = 0;
   private readonly options: PartSenderOptions;
+  /** The claims of the last part, each with the first part of this home that had it as it is. */
+  private since = new Map<number, { readonly claim: PartClaim; readonly v: number }>();
   private changedAtMs = 0;
   private repeatAtMs = Number.POSITIVE_INFINITY;
 
@@ -32,7 +34,30 @@ export class PartSender {
     this.v = this.options.nextV();
     this.changedAtMs = nowMs;
     const claims = this.send(nowMs);
+    this.note(claims);
     if (claims.length === 0) this.repeatAtMs = nowMs + EMPTY_MS;
+  }
+
+  private note(claims: readonly PartClaim[]): void {
+    const before = this.since;
+    this.since = new Map();
+    for (const claim of claims) {
+      const known = before.get(claim.session);
+      const v = known !== undefined && isSame(known.claim, claim) ? known.v : this.v;
+      this.since.set(claim.session, { claim, v });
+    }
+  }
+
+  /** Another relay is the home: it decided about none of the parts so far. */
+  forget(): void {
+    this.since.clear();
+  }
+
+  /** A verdict for the part with this `v` answers the claim of the session as it is now. */
+  isAnsweredBy(session: number, v: number): boolean {
+    if (v === this.v) return true;
+    const known = this.since.get(session);
+    return known !== undefined && known.v <= v && v < this.v;
   }
 
   /** Repeats the part when it is due. */
@@ -60,3 +85,7 @@ export class PartSender {
     return claims;
   }
 }
+
+/** What the home decided about the one holds for the other. */
+const isSame = (one: PartClaim, other: PartClaim) =>
+  one.ask === other.ask && one.state === other.state && one.inEmergency === other.inEmergency;

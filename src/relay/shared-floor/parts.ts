@@ -207,10 +207,11 @@ export function partDiff(before: readonly PartClaim[], now: readonly PartClaim[]
   ];
 }
 
-/** A new question of a talker is a release, and then the question. */
+/** A new question of a talker is a release, and then the question. So is that of a session that had a place and has none. */
 function isGivenUp(was: Omit<PartClaim, 'session'>, is: PartClaim | undefined): boolean {
   if (is === undefined) return true;
-  return is.ask !== was.ask && (was.state === 'has' || was.state === 'talks');
+  if (is.ask === was.ask) return false;
+  return was.state === 'has' || was.state === 'talks' || (is.state === 'asks' && !is.hasPlace);
 }
 
 function changeOf(was: PartClaim | undefined, is: PartClaim): FloorEvent[] {

@@ -3,6 +3,9 @@ import type { PartVerdict } from './parts.js';
 
 /** When verdicts that changed are repeated (ms after the change). */
 const REPEATS_MS = [60, 150];
+const LAST_REPEAT_MS = 150;
+/** To a relay without claims there is nothing to repeat. */
+const NONE = '[]';
 
 interface Sent {
   readonly v: number;
@@ -26,9 +29,16 @@ export class SentVerdicts {
 
   /** Relays to which verdicts must be repeated now. `beforeMs` is the time of the last call. */
   toRepeat(nowMs: number, beforeMs: number): readonly number[] {
-    return [...this.sent].flatMap(([relay, { atMs }]) =>
-      REPEATS_MS.some((ms) => beforeMs < atMs + ms && nowMs >= atMs + ms) ? [relay] : [],
+    return [...this.sent].flatMap(([relay, { atMs, text }]) =>
+      text !== NONE && REPEATS_MS.some((ms) => beforeMs < atMs + ms && nowMs >= atMs + ms) ? [relay] : [],
     );
+  }
+
+  /** Verdicts are to be repeated after this time. */
+  isWaiting(afterMs: number): boolean {
+    for (const { atMs, text } of this.sent.values())
+      if (text !== NONE && afterMs < atMs + LAST_REPEAT_MS) return true;
+    return false;
   }
 
   forget(relay: number): void {

@@ -315,7 +315,10 @@ export class Judge {
    */
   private reachesHome({ relay }: SimSession): boolean {
     const { home } = relay.view;
-    return home === relay.id || this.network.reach(relay.id, home);
+    if (home === relay.id) return true;
+    // The home may follow a relay that was killed, and decides nothing until it finds out (history 50000242).
+    const followed = this.holders.find(({ id }) => id === home)?.view.home;
+    return this.network.reach(relay.id, home) && !this.dead.some(({ id }) => id === followed);
   }
 
   private readonly overlaps = new Map<string, { sinceMs: number; lastMs: number; readonly maxMs: number }>();

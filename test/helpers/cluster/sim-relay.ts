@@ -41,7 +41,12 @@ type Message =
       readonly running: readonly Running[];
     }
   | { readonly kind: 'started'; readonly from: number; readonly running: Running }
-  | { readonly kind: 'frame'; readonly from: number; readonly head: FrameHead }
+  | {
+      readonly kind: 'frame';
+      readonly from: number;
+      readonly head: FrameHead;
+      readonly inEmergency: boolean;
+    }
   | {
       readonly kind: 'ended';
       readonly from: number;
@@ -95,6 +100,10 @@ export class SimRelay implements Station {
   private readonly open = new Map<number, SimBurst>();
   /** When a frame of another relay last came. */
   private heardAtMs = 0;
+  /** When a frame of the burst of another relay was last played. */
+  frameAtMs = 0;
+  /** What that frame showed of its talker. */
+  private lastPlayed = { session: 0, burst: 0, inEmergency: false };
   private stoodMs = 0;
   private stoppedAtMs = 0;
   /** When it last was the home (virtual ms). */
@@ -150,14 +159,27 @@ export class SimRelay implements Station {
     const { judge } = this.options;
     return new Order<SimBurst>(
       {
-        begin: (burst) => judge.began(this, burst, this.order.on?.turn ?? null),
-        frame: (burst, _message, index) => judge.played(this, burst, index, this.order.on?.turn ?? null),
+        begin: (burst) => {
+          this.frameAtMs = this.now();
+          judge.began(this, burst, this.order.on?.turn ?? null);
+        },
+        frame: (burst, _message, index) => {
+          this.frameAtMs = this.now();
+          judge.played(this, burst, index, this.order.on?.turn ?? null);
+        },
         missed() {},
         end: (burst, ended) => judge.ended(this, burst, ended.code),
         ready: (turn, nowMs) => this.authority.ready(this.talkgroup, turn, nowMs),
       },
-      { home: () => this.view.home, rankOf: ({ claim }) => rankOf(claim) },
+      { home: () => this.view.home, rankOf: (burst) => rankOf(this.claimNow(burst)) },
     );
+  }
+
+  /** An emergency may be raised or cleared in the midst of a burst. */
+  private claimNow({ session, burst, claim }: SimBurst): Claim {
+    const { lastPlayed } = this;
+    const isHeard = lastPlayed.session === session && lastPlayed.burst === burst;
+    return isHeard ? { ...claim, inEmergency: lastPlayed.inEmergency } : claim;
   }
 
   private newLink(): FloorLink {
@@ -166,8 +188,8 @@ export class SimRelay implements Station {
     const played = (): PlayedTalk | null => {
       const { on } = order;
       if (on === null || on.burst.relay === id || on.turn === null) return null;
-      const { relay, claim, startedAtMs } = on.burst;
-      return { relay, claim, turn: on.turn, startedAtMs };
+      const { relay, startedAtMs } = on.burst;
+      return { relay, claim: this.claimNow(on.burst), turn: on.turn, startedAtMs, frameAtMs: this.frameAtMs };
     };
     const turns = {
       get top() {
@@ -438,7 +460,7 @@ export class SimRelay implements Station {
       case 'started':
         return this.begin(message.running, nowMs);
       case 'frame':
-        return this.play(message.head, nowMs);
+        return this.play(message.head, message.inEmergency, nowMs);
       case 'ended':
         return this.endOf(message.name, message.turn, message.ended, nowMs);
       case 'want':
@@ -504,7 +526,7 @@ export class SimRelay implements Station {
     this.order.started(heard, placed, index, nowMs);
   }
 
-  private play(head: FrameHead, nowMs: number): void {
+  private play(head: FrameHead, inEmergency: boolean, nowMs: number): void {
     if (this.isOpen || head.count === 0) {
       const burst = this.open.get(head.relay);
       if (burst?.burst === head.burst) this.options.judge.played(this, burst, head.index, null);
@@ -513,6 +535,7 @@ export class SimRelay implements Station {
     }
     this.heardAtMs = nowMs;
     const fate = this.order.frame(head, NO_AUDIO, nowMs);
+    if (fate === 'played') this.lastPlayed = { burst: head.burst, session: head.session, inEmergency };
     if (fate === 'unknown') this.ask(head.relay);
     if (fate === 'fenced') this.authority.fenced(this.talkgroup, nowMs);
   }
@@ -558,6 +581,7 @@ export class SimRelay implements Station {
       kind: 'frame',
       from: this.id,
       head: { relay, session: number, burst: name, count, home, index: frames },
+      inEmergency: session.inEmergency,
     });
   }
 

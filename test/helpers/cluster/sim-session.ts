@@ -26,6 +26,8 @@ export class SimSession {
   wasUnanswered = false;
   /** Virtual ms of the question under way. */
   askedAtMs: number | null = null;
+  /** A first frame asks, not a request. */
+  private isFirstFrame = false;
   hadPlace = false;
   private bursts = 0;
   private isOver = false;
@@ -77,10 +79,9 @@ export class SimSession {
 
   private ask(claim: ClaimEvent): void {
     this.hadPlace = this.claim === 'waits';
-    if (this.claim !== 'has') {
-      this.claim = 'asks';
-      this.askedAtMs = this.relay.options.schedule.now();
-    }
+    if (this.claim !== 'has') this.claim = 'asks';
+    this.isFirstFrame = claim.kind === 'frame';
+    this.askedAtMs = this.relay.options.schedule.now();
     this.tell(claim);
   }
 
@@ -113,6 +114,7 @@ export class SimSession {
   private giveUp(claim: ClaimEvent): void {
     const isKept = claim.kind === 'lost' && !claim.forGood && this.relay.settings.mode !== 'open';
     const isUnheard = claim.kind === 'release' && claim.code === 'silence' && this.claim !== 'talks';
+    if (!isKept && !isUnheard) this.askedAtMs = null; // no answer comes any more
     this.tell(claim);
     if (!isKept && !isUnheard && this.has)
       this.judge.fail('C5', `${this.number} keeps ${this.claim} after ${claim.kind}`);
@@ -149,23 +151,24 @@ export class SimSession {
     switch (verdict.kind) {
       case 'granted':
         if (this.claim === 'none') judge.fail('C5', `${this.number} is granted what it does not ask for`);
-        this.answered();
+        this.answered('request');
         if (this.claim !== 'talks') this.claim = 'has';
         return judge.checkGrants();
       case 'started':
         if (this.claim !== 'has') judge.fail('C2', `${this.number} starts without a grant`);
+        this.answered('frame');
         return this.start(nowMs);
       case 'denied':
         if (this.claim !== 'asks' && this.claim !== 'waits')
           judge.fail('C5', `${this.number} is denied in ${this.claim}`);
-        this.answered();
+        this.answered(verdict.isFirstFrame ? 'frame' : 'request');
         this.wasUnanswered = verdict.code === 'retry_later';
         if (this.wasUnanswered) judge.unanswered(this);
         this.claim = verdict.isFirstFrame && this.hadPlace ? 'waits' : 'none';
         return;
       case 'queued':
         if (this.claim === 'none') judge.fail('C5', `${this.number} is queued and asks for nothing`);
-        this.answered();
+        this.answered('request');
         this.claim = 'waits';
         return judge.note('queued');
       case 'revoked':
@@ -173,6 +176,7 @@ export class SimSession {
         if (verdict.code === 'preempted' || verdict.code === 'collision') judge.cut(this);
         if (this.claim !== 'has' && this.claim !== 'talks')
           judge.fail('C5', `${this.number} is revoked in ${this.claim}`);
+        if (this.relay.options.fault !== 'a revoked first frame is not answered') this.answered('frame');
         if (this.claim === 'has') this.claim = 'none';
         return;
       case 'ended': {
@@ -184,7 +188,7 @@ export class SimSession {
         return;
       }
       case 'gone':
-        this.answered();
+        if (this.askedAtMs !== null) judge.fail('C5', `${this.number} is gone and was not answered`);
         if (this.claim === 'talks') judge.fail('C2', `${this.number} is gone and was not ended`);
         this.claim = 'none';
         return;
@@ -193,8 +197,9 @@ export class SimSession {
     }
   }
 
-  private answered(): void {
-    if (this.askedAtMs === null) return;
+  /** What answers a request is none to a first frame, and the other way round: as `outcomes.ts` takes it. */
+  private answered(kind: 'frame' | 'request'): void {
+    if (this.askedAtMs === null || this.isFirstFrame !== (kind === 'frame')) return;
     this.judge.answered(this, this.askedAtMs);
     this.askedAtMs = null;
     // The floor was given without regard to a socket that died meanwhile.

@@ -58,6 +58,8 @@ export interface PlayedTurn {
   readonly claim: AskedWith | null;
   readonly turn: Turn;
   readonly startedAtMs: number;
+  /** When its last frame was played, or it began (monotonic ms). */
+  readonly frameAtMs: number;
 }
 
 /** A burst that goes on in `open`. */
@@ -72,6 +74,7 @@ export class Turns<Talkgroup extends Shared> {
   private readonly services: TurnsServices<Talkgroup>;
   private played: PlayedBurst | null = null;
   private heardAtMs = 0;
+  private frameAtMs = 0;
   private wasHolding = false;
   /** Of the frame under way. */
   private readonly head = { relay: 0, session: 0, burst: 0, count: 0, home: 0, index: 0 } satisfies FrameHead;
@@ -83,9 +86,13 @@ export class Turns<Talkgroup extends Shared> {
       {
         begin: ({ talker }, frames, nowMs) => {
           this.heardAtMs = nowMs;
+          this.frameAtMs = nowMs;
           if (talker !== null) this.begin(talker, frames, nowMs);
         },
-        frame: (_burst, message, index, nowMs) => this.played?.frame(message, index, nowMs),
+        frame: (_burst, message, index, nowMs) => {
+          this.frameAtMs = nowMs;
+          this.played?.frame(message, index, nowMs);
+        },
         missed: (burst, frames, nowMs) => {
           counts.framesLost += frames;
           const { on } = this.order;
@@ -132,7 +139,7 @@ export class Turns<Talkgroup extends Shared> {
     const { on } = this.order;
     if (on === null || on.turn === null || on.burst.talker === null) return null;
     const { relay, talker, claim, sinceMs } = on.burst;
-    return { relay, talker, claim, turn: on.turn, startedAtMs: sinceMs };
+    return { relay, talker, claim, turn: on.turn, startedAtMs: sinceMs, frameAtMs: this.frameAtMs };
   }
 
   /** Another relay says that this burst began, or runs. `lost`: so many frames of it were meant for this relay. */
