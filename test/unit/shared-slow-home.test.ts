@@ -56,7 +56,7 @@ function pair(roundTripMs: number, hears: (relay: number, session: number, verdi
   for (const { authority, talkgroup } of relays.values()) authority.viewed(talkgroup, now());
   const tick = () => {
     for (const { authority } of relays.values()) {
-      authority.repeat(now());
+      for (const each of authority.repeating()) authority.repeat(each, now());
       for (const active of authority.active()) authority.expire(active, now());
     }
     schedule.in(20, tick);
