@@ -5,8 +5,9 @@ import { isInEmergency, type Membership, type Talkgroup } from '../members/membe
 import type { Authority } from './authority.js';
 import type { Bursts } from './bursts.js';
 import { FRAME_PRIORITY } from './claim.js';
+import type { MovedBurst } from './moved-burst.js';
 import type { Removal } from './state.js';
-import { hasPart, type Talk } from './talk.js';
+import { forget, hasPart, type Talk } from './talk.js';
 
 export interface FloorControlOptions {
   readonly authority: Authority;
@@ -77,6 +78,19 @@ export function createFloorControl({ authority, bursts, talkSilenceMs, log }: Fl
       authority.tell(talk.talkgroup, [{ kind: 'request', claim: claimOf(talk, priority), queue }], nowMs);
     },
 
+    /** The burst of a session that comes from another relay. false: it may not go on, and nobody is told. */
+    goOn(talk: Talk, moved: MovedBurst, nowMs: number): boolean {
+      talk.claim = 'asks';
+      talk.burst = moved.burst;
+      talk.codec = moved.codec ?? null;
+      talk.moved = moved;
+      authority.tell(talk.talkgroup, [{ kind: 'frame', claim: claimOf(talk, moved.priority) }], nowMs);
+      talk.moved = null;
+      const goesOn = isTalking(talk);
+      if (!goesOn) forget(talk);
+      return goesOn;
+    },
+
     release,
 
     /** The permission to talk there is revoked. */
@@ -143,6 +157,9 @@ export function createFloorControl({ authority, bursts, talkSilenceMs, log }: Fl
     figures: () => ({ bursts: bursts.count, queued: authority.queued() }),
   };
 }
+
+/** In a function, because the authority changes the claim behind the compiler's back. */
+const isTalking = ({ claim }: Talk) => claim === 'talks';
 
 /** It returned and sent no frame since: T1 runs, and neither the end of its socket nor another return stops T1. */
 const hasReturnedSilent = ({ relayed, relayedAtReturn }: Talk) => relayed === relayedAtReturn;

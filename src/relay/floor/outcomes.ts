@@ -16,6 +16,7 @@ import {
   talkEnded,
   talkStarted,
 } from './messages.js';
+import type { MovedBurst } from './moved-burst.js';
 import { forget, type Talk, takeRef } from './talk.js';
 
 export interface OutcomesOptions {
@@ -76,6 +77,7 @@ export function createOutcomes(options: OutcomesOptions): OnVerdicts {
 
   function start(talk: Talk, nowMs: number): void {
     talk.claim = 'talks';
+    if (talk.moved !== null) return resume(talk, talk.moved, nowMs);
     talk.startedAt = Date.now();
     talk.startedAtMs = nowMs;
     talk.relayedBefore = talk.relayed;
@@ -83,6 +85,17 @@ export function createOutcomes(options: OutcomesOptions): OnVerdicts {
     counts.bursts++;
     fanout.event(talk.feed, (event) => talkStarted(talk, event));
     talk.feed.elsewhere?.started(runningBody(talk));
+  }
+
+  /** It was announced when it began. As after every return, T1 begins again, unless it ran on before. */
+  function resume(talk: Talk, moved: MovedBurst, nowMs: number): void {
+    talk.startedAt = Date.parse(moved.started_at);
+    talk.startedAtMs = nowMs - moved.age_ms;
+    talk.relayedBefore = talk.relayed - moved.frames;
+    talk.relayedAtReturn = talk.relayed;
+    talk.sequence = moved.sequence;
+    talk.lastFrameAtMs = moved.has_returned ? nowMs - moved.silent_ms : nowMs;
+    bursts.add(talk);
   }
 
   /** At its rate only: a client that sends nothing but STARTs must not make the relay talk. */
