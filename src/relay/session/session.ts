@@ -33,7 +33,8 @@ export class Session implements Receiver, Sender, Resumable {
   private peer: Peer | null = null;
   private isOver = false;
   private ownUplink: Uplink | null = null;
-  private bursts = 0;
+  /** Number of its last burst. */
+  bursts = 0;
   private ownAllowance: Allowance | null = null;
 
   constructor(services: SessionServices<Session>, number: number, user: User) {
@@ -196,7 +197,7 @@ export class Session implements Receiver, Sender, Resumable {
   open(peer: Peer, isResumed: boolean): void {
     const { services } = this;
     assert(!this.isOver, 'a session that ended has no socket again');
-    if (this.peer !== null) this.letGo(this.peer);
+    this.letGo();
     this.peer = peer;
     peer.subscribe(SERVICE_TOPIC);
     this.reception.attach(peer);
@@ -209,9 +210,11 @@ export class Session implements Receiver, Sender, Resumable {
     for (const talk of this.talks()) services.floor.returned(talk, nowMs);
   }
 
-  /** The network changed before the old socket was seen to die: what is still in it is dropped. */
-  private letGo(old: Peer): void {
-    this.reception.detach();
+  /** It goes on over another socket, here or at another relay: what is still in this one is dropped. */
+  letGo(): void {
+    const { peer: old } = this;
+    if (old === null) return;
+    this.detach();
     old.getUserData().session = null; // so the engine's callback counts nothing
     countClose(this.services.counts, closes.resumed.code);
     countOurClose(this.services.counts, closes.resumed);
