@@ -7,6 +7,7 @@ import { type Bus, EVERY_RELAY, relaySubject, type Subject, talkgroupSubject } f
 import { Stalls } from './clock.js';
 import { type ClusterFigures, newClusterCounts } from './counts.js';
 import { HEADER_BYTES, HeaderWriter, type Kind, kinds, newHeader, readHeader } from './header.js';
+import { Moves } from './moves.js';
 import { BEACON_MS, Peers } from './peers.js';
 import { createQuestions } from './questions.js';
 import { ReachJudge } from './reach.js';
@@ -55,6 +56,10 @@ export interface Cluster<Talkgroup extends Shared> {
     after: number,
     limit: number,
   ): Promise<readonly MembersTold[]> | null;
+  /** Fetches sessions from other relays. */
+  readonly moves: Pick<Moves, 'find' | 'take'>;
+  /** Other relays that can be reached. */
+  readonly peers: number;
   figures(): ClusterFigures;
   close(): Promise<void>;
 }
@@ -69,7 +74,13 @@ export function createCluster<Talkgroup extends Shared>(
   const peers = new Peers(relay);
   const header = newHeader();
   const stalls = new Stalls();
+  const moves = new Moves({
+    ...{ relay, counts, nowMs, sessions: stage.sessions },
+    isUp: (other) => peers.isUp(other),
+    say: (other, kind, body) => say(relaySubject(other), kind, body),
+  });
   const questions = createQuestions<Talkgroup>({
+    moves,
     streamOf: (number) => streams.at(number),
     page: stage.page,
     say: (other, kind, body) => say(relaySubject(other), kind, body),
@@ -191,6 +202,7 @@ export function createCluster<Talkgroup extends Shared>(
     }
     if (isInDoubt) bus.doubt();
     streams.tick(at.nowMs);
+    moves.tick(at.nowMs);
   }
 
   const ends = [subscribe(relaySubject(relay), receiveForUs), subscribe(EVERY_RELAY, receiveForAll)];
@@ -221,6 +233,10 @@ export function createCluster<Talkgroup extends Shared>(
       return relays.length === 0
         ? null
         : questions.members(relays, { number: talkgroup.number, after, limit });
+    },
+    moves,
+    get peers() {
+      return peers.up.length;
     },
     figures: () => ({
       bus: bus.counts,

@@ -27,6 +27,10 @@ export const kinds = {
   hold: 17,
   membersAsked: 18,
   membersTold: 19,
+  find: 20,
+  found: 21,
+  take: 22,
+  taken: 23,
   // To every relay.
   beacon: 32,
   leave: 33,

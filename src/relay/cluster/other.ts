@@ -22,14 +22,16 @@ export interface OtherServices<Talkgroup extends Shared> {
   readonly counts: ClusterCounts;
   /** Asks it what it has of the talkgroup. */
   readonly ask: () => void;
+  /** The burst as a burst of another relay: its session may have moved. */
+  readonly elsewhere: (session: number, burst: number) => Other<Talkgroup> | undefined;
 }
 
 /** A running burst of it. `index` is that of the last frame. */
 interface Heard {
   readonly burst: number;
   readonly played: PlayedBurst;
-  /** Of the message that announced it. */
-  readonly seq: number;
+  /** Of the message that announced it. Infinite while a burst is expected that moves there. */
+  seq: number;
   index: number;
   heardAtMs: number;
 }
@@ -91,11 +93,10 @@ export class Other<Talkgroup extends Shared> {
     }
     counts.framesIn++;
     if (talkgroup.floorMode !== 'open') return;
-    const session = readSender(view);
-    const heard = this.bursts.get(session);
-    if (heard === undefined || heard.burst !== readBurst(view)) {
+    const heard = this.heard(readSender(view), readBurst(view), nowMs);
+    if (heard === undefined) {
       counts.framesUnknown++;
-      return this.ask(nowMs);
+      return;
     }
     heard.heardAtMs = nowMs;
     if (index <= heard.index) return;
@@ -112,6 +113,14 @@ export class Other<Talkgroup extends Shared> {
     heard.played.frame(message, index, nowMs);
   }
 
+  /** The running burst of this or, when its session moves, of another relay. Asks about one that is not its own. */
+  private heard(session: number, burst: number, nowMs: number): Heard | undefined {
+    const own = this.bursts.get(session);
+    if (own?.burst === burst) return own;
+    this.ask(nowMs);
+    return this.services.elsewhere(session, burst)?.bursts.get(session);
+  }
+
   private started({ seq }: Header, body: Uint8Array, nowMs: number): boolean {
     const started = readBody('started', body);
     if (started === null) return false;
@@ -125,9 +134,11 @@ export class Other<Talkgroup extends Shared> {
     const { talkgroup, stage } = this.services;
     const { session, burst, frames } = started;
     const before = this.bursts.get(session);
-    if (before?.burst === burst || talkgroup.floorMode !== 'open') return;
+    if (before?.burst === burst) before.seq = Math.min(before.seq, seq);
+    if (before?.burst === burst || talkgroup.floorMode !== 'open' || stage.isHere(session)) return;
     // The end of the one before was lost.
     if (before !== undefined) this.end(session, before, 'disconnected');
+    if (this.takeOver(session, burst, { frames, seq }, nowMs)) return;
     const played = stage.begin(talkgroup, started, nowMs);
     this.bursts.set(session, { burst, played, seq, index: frames, heardAtMs: nowMs });
     // It began after the last answer, and that message was lost with the frames since.
@@ -137,18 +148,55 @@ export class Other<Talkgroup extends Shared> {
     }
   }
 
+  /** Its session came there from another relay: the burst goes on, and nobody here is told. false: it did not. */
+  private takeOver(
+    session: number,
+    burst: number,
+    { frames, seq }: { frames: number; seq: number },
+    nowMs: number,
+  ): boolean {
+    const other = this.services.elsewhere(session, burst);
+    const heard = other?.bursts.get(session);
+    // Fewer frames than were heard: the message is older than the move.
+    if (other === undefined || heard === undefined) return false;
+    if (frames < heard.index) return true;
+    other.bursts.delete(session);
+    this.bursts.set(session, { ...heard, seq, heardAtMs: nowMs });
+    return true;
+  }
+
+  /** A burst of a session that this relay gave to the other one: it is played here, and its end is announced. */
+  expect(session: number, burst: number, played: PlayedBurst, index: number, nowMs: number): void {
+    this.forget(session);
+    const seq = Number.POSITIVE_INFINITY;
+    this.bursts.set(session, { burst, played, seq, index, heardAtMs: nowMs });
+  }
+
+  /** The session is here now, and its burst is none of this relay any more. */
+  forget(session: number): void {
+    const heard = this.bursts.get(session);
+    // One that goes on here has stopped as a burst of another relay. The end of any other one was lost.
+    if (heard !== undefined) this.end(session, heard, 'disconnected');
+  }
+
+  /** Whether this burst is one of its running ones. */
+  has(session: number, burst: number): boolean {
+    return this.bursts.get(session)?.burst === burst;
+  }
+
   private ended({ index }: Header, body: Uint8Array, nowMs: number): boolean {
     const ended = readBody('ended', body);
     if (ended === null) return false;
     const { session, burst, code, duration_ms } = ended;
-    const heard = this.bursts.get(session);
-    if (heard === undefined || heard.burst !== burst) return true;
+    const other = this.bursts.get(session)?.burst === burst ? this : this.services.elsewhere(session, burst);
+    const heard = other?.bursts.get(session);
+    if (other === undefined || heard === undefined) return true;
     const lost = index - heard.index;
     if (lost > 0) {
       this.services.counts.framesLost += lost;
       heard.played.missed(lost, nowMs);
     }
-    this.end(session, heard, code, { durationMs: duration_ms, frames: index });
+    other.end(session, heard, code, { durationMs: duration_ms, frames: index });
     return true;
   }
 
@@ -221,6 +269,7 @@ export class Other<Talkgroup extends Shared> {
     for (const heard of this.bursts.values()) {
       if (nowMs - heard.heardAtMs < SILENT_MS_MAX) continue;
       heard.heardAtMs = nowMs - SILENT_MS_MAX / 2; // again in half of the time, until it is answered
+      heard.seq = Math.min(heard.seq, this.seq);
       this.ask(nowMs);
     }
   }

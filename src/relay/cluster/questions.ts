@@ -11,6 +11,7 @@ import {
   readBody,
 } from './bodies.js';
 import { type Kind, kinds } from './header.js';
+import type { Moves } from './moves.js';
 import type { Shared, Stage } from './stage.js';
 import type { Stream } from './stream.js';
 
@@ -18,6 +19,7 @@ export interface QuestionsOptions<Talkgroup extends Shared> {
   /** undefined: the talkgroup with this number has no receivers here. */
   readonly streamOf: (number: number) => Stream<Talkgroup> | undefined;
   readonly page: Stage<Talkgroup>['page'];
+  readonly moves: Moves;
   /** Says something to one relay. */
   readonly say: (relay: number, kind: Kind, body: Uint8Array) => void;
   /** Calls `act` at the end of this turn of the loop. */
@@ -28,7 +30,7 @@ export interface QuestionsOptions<Talkgroup extends Shared> {
 }
 
 export function createQuestions<Talkgroup extends Shared>(options: QuestionsOptions<Talkgroup>) {
-  const { streamOf, page, say, later, answered, nowMs } = options;
+  const { streamOf, page, moves, say, later, answered, nowMs } = options;
   /** By relay the talkgroups to ask about at the end of this turn. */
   const asking = new Map<number, Set<number>>();
   const memberAsks = new MemberAsks((relay, body) => say(relay, kinds.membersAsked, body));
@@ -107,6 +109,14 @@ export function createQuestions<Talkgroup extends Shared>(options: QuestionsOpti
           return read('membersAsked', body, (asked) => tellMembers(relay, asked));
         case kinds.membersTold:
           return read('membersTold', body, (told) => memberAsks.answered(relay, told));
+        case kinds.find:
+          return read('wanted', body, (wanted) => moves.tellWhere(relay, wanted));
+        case kinds.take:
+          return read('wanted', body, (wanted) => moves.give(relay, wanted));
+        case kinds.found:
+          return read('found', body, (found) => moves.answered(relay, kind, found));
+        case kinds.taken:
+          return read('taken', body, (taken) => moves.answered(relay, kind, taken));
         default:
           return false;
       }
@@ -115,8 +125,12 @@ export function createQuestions<Talkgroup extends Shared>(options: QuestionsOpti
     /** The relay is down. */
     forget(relay: number): void {
       asking.delete(relay);
+      moves.forget(relay);
     },
 
-    close: () => memberAsks.close(),
+    close(): void {
+      memberAsks.close();
+      moves.close();
+    },
   };
 }

@@ -4,6 +4,7 @@ import type { EndCode, FloorMode, Reach } from '../../protocol/codes.js';
 import type { Draft } from '../../protocol/server-messages.js';
 import type { Elsewhere } from '../delivery/elsewhere.js';
 import type { Emergencies, Settings, UnsavedEmergency } from './bodies.js';
+import type { MovableSessions } from './moves.js';
 
 /** A talkgroup with receivers here. */
 export interface Shared {
@@ -51,6 +52,10 @@ export interface Stage<Talkgroup extends Shared> {
   running(talkgroup: Talkgroup): readonly Draft<RunningTalker>[];
   /** A burst of another relay begins, or began before. */
   begin(talkgroup: Talkgroup, burst: RunningTalker, nowMs: number): PlayedBurst;
+  /** Whether the session with this number is here, so that no other relay has a burst of it. */
+  isHere(session: number): boolean;
+  /** The sessions that may move to another relay. */
+  readonly sessions: MovableSessions;
   /** The first of these sessions above `after`. `next` is null at the end. */
   page(
     talkgroup: Talkgroup,

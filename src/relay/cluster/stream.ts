@@ -8,7 +8,7 @@ import { type Bus, type Subject, talkgroupSubject } from './bus.js';
 import type { ClusterCounts } from './counts.js';
 import { type Header, type HeaderWriter, type Kind, kinds } from './header.js';
 import { Other } from './other.js';
-import type { Shared, Stage } from './stage.js';
+import type { PlayedBurst, Shared, Stage } from './stage.js';
 
 /** Bursts in one answer: 350 KiB with names and codecs of the greatest length. */
 const BURSTS_MAX = 500;
@@ -166,7 +166,11 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
     if (known !== undefined) return known;
     const { talkgroup } = this;
     const { stage, counts, ask } = this.services;
-    const other = new Other({ relay, talkgroup, stage, counts, ask: () => ask(relay, talkgroup.number) });
+    const other: Other<Talkgroup> = new Other({
+      ...{ relay, talkgroup, stage, counts },
+      ask: () => ask(relay, talkgroup.number),
+      elsewhere: (...burst) => [...this.others.values()].find((one) => one !== other && one.has(...burst)),
+    });
     this.others.set(relay, other);
     this.connect();
     return other;
@@ -212,6 +216,16 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
     other.counts(entry); // first: the bursts are those of its floor mode
     other.tells(entry, nowMs);
     this.sum();
+  }
+
+  /** A session that was here is at this relay from now on, and its burst is played here as one of that relay. */
+  handOver(relay: number, { sender, burst, frames }: OwnBurst, played: PlayedBurst, nowMs: number): void {
+    this.otherOf(relay).expect(sender, burst, played, frames, nowMs);
+  }
+
+  /** A session came here from another relay, and its burst goes on or has ended. */
+  cameHere(session: number): void {
+    for (const other of this.others.values()) other.forget(session);
   }
 
   /** The relay has no receivers of the talkgroup any more, or cannot be reached. */

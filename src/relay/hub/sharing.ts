@@ -8,12 +8,14 @@ import type { Settings } from '../cluster/bodies.js';
 import type { Bus } from '../cluster/bus.js';
 import { type Cluster, createCluster } from '../cluster/cluster.js';
 import type { ClusterFigures } from '../cluster/counts.js';
+import type { MovableSessions } from '../cluster/moves.js';
 import type { Fanout } from '../delivery/fanout.js';
 import type { Emergencies } from '../emergencies/emergencies.js';
 import type { UnsavedEmergency } from '../emergencies/messages.js';
 import type { Bursts } from '../floor/bursts.js';
 import { runningBody } from '../floor/messages.js';
-import { beginRemote, type RemoteServices } from '../floor/remote.js';
+import { beginRemote, type RemoteBurst, type RemoteServices } from '../floor/remote.js';
+import type { Talk } from '../floor/talk.js';
 import type { LiveSession, Membership, Talkgroup, User } from '../members/members.js';
 import { joinPages, type MembersPage } from '../presence/messages.js';
 import type { Presence, PresenceElsewhere } from '../presence/presence.js';
@@ -27,6 +29,10 @@ export interface SharingOptions extends RemoteServices {
   readonly fair: FairClock;
   /** Those of this relay, which are made after this. */
   readonly emergencies: () => Emergencies;
+  /** Whether the session with this number is here. */
+  readonly isHere: (session: number) => boolean;
+  /** The sessions that may move to another relay. */
+  readonly movable: () => MovableSessions;
   /** A change notification came from another relay. */
   readonly noticed: (notice: Notice) => void;
   readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void };
@@ -70,10 +76,13 @@ export function createSharing(options: SharingOptions) {
     // The name, too, may be another one.
     options.noticed(noticeOf({ kind: 'talkgroup_changed', talkgroup: talkgroup.id }));
   }
+  /** Id of this relay. null: it is alone. */
+  let id: number | null = null;
 
   return {
     /** From now on talkgroups in the floor mode `open` are shared with the other relays. Before the first session. */
     join({ relay, bus }: Joining): void {
+      id = relay;
       cluster = createCluster<Talkgroup>({
         ...{ relay, bus, nowMs, log },
         fairMs: () => fair.at(nowMs()),
@@ -82,6 +91,8 @@ export function createSharing(options: SharingOptions) {
           running: (talkgroup) => [...bursts.in(talkgroup)].map(runningBody),
           begin: (...begun) => beginRemote(options, ...begun),
           page: presence.page,
+          isHere: options.isHere,
+          sessions: options.movable(),
           counted: presence.recounted,
           settings: ({ revision, floorMode, maxTalkMs }) => ({
             ...{ revision, floor_mode: floorMode, max_talk_ms: maxTalkMs },
@@ -130,6 +141,20 @@ export function createSharing(options: SharingOptions) {
     /** Tells the other relays of a change of an emergency that is not stored yet. */
     tellEmergency: (talkgroup: Talkgroup, told: UnsavedEmergency) =>
       cluster?.streamOf(talkgroup)?.tellEmergency(told),
+    relay: () => id,
+
+    /** Fetches sessions from other relays. null: the relay is alone. */
+    moves: () => cluster?.moves ?? null,
+
+    /** The burst of a session that goes to another relay is played here as one of that relay. */
+    handOver: (to: number, talk: Talk, played: RemoteBurst) =>
+      cluster?.streamOf(talk.talkgroup)?.handOver(to, talk, played, nowMs()),
+
+    /** A session came here from another relay, and its burst there goes on or has ended. */
+    cameHere: (talkgroup: Talkgroup, session: number) => cluster?.streamOf(talkgroup)?.cameHere(session),
+
+    /** Whether another relay can be reached. */
+    hasPeers: () => cluster !== null && cluster.peers > 0,
 
     /** Which other relays hear this one. undefined: it has no bus. */
     reach: () => cluster?.reach(),

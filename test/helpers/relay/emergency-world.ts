@@ -167,6 +167,8 @@ export function createWorld(count: number, random: Random) {
             throw new Error('no bursts here');
           },
           page: () => ({ members: [], next: null }),
+          isHere: () => false,
+          sessions: { keepMs: 0, max: 0, where: () => 'none', give: () => null },
           counted() {},
           reached() {},
           noticed() {},
