@@ -8,6 +8,7 @@ import type { EmergencyState, FloorMode } from '../../../src/protocol/codes.js';
 import { decodeFrame, END, encodeFrame, START } from '../../../src/protocol/frame.js';
 import type { Peer, Publisher } from '../../../src/relay/delivery/peer.js';
 import type { EmergencyWrites } from '../../../src/relay/emergencies/emergencies.js';
+import type { RelayOptions } from '../../../src/relay/hub/relay.js';
 import { eventually } from '../eventually.js';
 import type { createMemoryNetwork } from './memory-bus.js';
 import { relayAlone, seated } from './relay-alone.js';
@@ -95,7 +96,7 @@ export function relayOn(
   }: {
     number: number;
     reads?: ReturnType<typeof directory>;
-    limits?: { readonly talkersMax?: number; readonly talksPerUser?: number };
+    limits?: Partial<RelayOptions['limits']>;
   },
 ) {
   const topics = new Map<string, Set<Peer>>();
@@ -126,8 +127,19 @@ export function relayOn(
   };
   t.teardown(close);
 
-  /** A radio that is a member of the talkgroups 1 and 2. */
-  async function radio(user = uuid(2, 1000 * number + users++) as UserId) {
+  /**
+   * A radio that is a member of the talkgroups 1 and 2: of a user of its own or of this one, with the token of a session
+   * to resume. `answers`: false while it answers no ping.
+   */
+  async function radio(
+    user = uuid(2, 1000 * number + users++) as UserId,
+    {
+      resume = null,
+      iat = 0,
+      answers = () => true,
+    }: { resume?: string | null; iat?: number; answers?: () => boolean } = {},
+  ) {
+    const closes: [code: number, reason: string][] = [];
     const messages: Json[] = [];
     const arrivals: Heard[] = [];
     const peer: Peer = {
@@ -155,19 +167,27 @@ export function relayOn(
       },
       unsubscribe: (topic) => at(topic).delete(peer),
       ping(text) {
-        setImmediate(() => session.ponged(new Uint8Array(Buffer.from(text)).buffer));
+        if (answers()) setImmediate(() => session.ponged(new Uint8Array(Buffer.from(text)).buffer));
         return 1;
       },
       getUserData: () => ({ session: null }),
-      end: () => leave(),
+      end(code, reason) {
+        closes.push([code, reason]);
+        leave();
+      },
     };
     const leave = () => {
       for (const members of topics.values()) members.delete(peer);
     };
-    const session = await seated(relay, { sub: user, iat: 0 }, peer);
+    const session = await seated(relay, { sub: user, iat }, peer, resume);
     let sequence = 0;
     return {
+      user,
       session,
+      /** Of its socket, by the relay. */
+      closes,
+      /** The token of its WELCOME. */
+      token: String(messages.find(({ type }) => type === 'WELCOME')?.resume_token),
       messages,
       arrivals,
       /** What came of these types, taken out. Frames are 'frame'. */
@@ -187,8 +207,17 @@ export function relayOn(
         }),
       says: (message: Json) =>
         session.receiveText(new Uint8Array(Buffer.from(JSON.stringify(message))).buffer),
-      speaks(text: string, { talkgroup = 1, start = false, end = false } = {}): boolean {
+      speaks(
+        text: string,
+        {
+          talkgroup = 1,
+          start = false,
+          end = false,
+          sequence: next,
+        }: { talkgroup?: number; start?: boolean; end?: boolean; sequence?: number } = {},
+      ): boolean {
         if (start) sequence = 0;
+        sequence = next ?? sequence;
         const flags = (start ? START : 0) | (end ? END : 0);
         const frame = encodeFrame({ sequence: sequence++, talkgroup, payload: Buffer.from(text), flags });
         return session.receiveAudio(frame.buffer);

@@ -232,8 +232,8 @@ async function peopleOf(t: Test, { rest, ws, otherWs = null, url }: Addresses) {
     /** What an operator types to make an existing user an admin. */
     promote: (username: string) =>
       runCommand(['admin', 'add', username, '--promote'], { ...settings, DATABASE_URL: url }, 'unused\n'),
-    /** A radio of somebody who got his token elsewhere, at this node. */
-    radioOf: ({ token }: { token: string }) => radioAt(null, token),
+    /** A radio of somebody who got his token elsewhere, at this node. It would go on with the session of this WELCOME. */
+    radioOf: ({ token }: { token: string }, welcome: Radio['welcome'] = null) => radioAt(welcome, token),
     admin,
     talkgroupWith,
     talkgroups,
