@@ -92,18 +92,33 @@ t.test('a relay without its database announces an emergency on every other one, 
   t.match(await bob.hears('TALK_STARTED'), { emergency: true, priority: 7 });
 });
 
-t.test('a relay that has no member yet is told of it when the first one comes', async (t) => {
+/** An emergency at the first of two relays, which is not stored. The second has no member of the talkgroup. */
+async function raisedAtOne(t: Test) {
   const network = createMemoryNetwork();
   const reads = directory();
   const [a, b] = [relayOn(t, network, { number: 1, reads }), relayOn(t, network, { number: 2, reads })];
   await reached(a, b);
   const ann = await a.radio();
   a.database.isAway = true;
-  const id = await raise(ann);
+  return { network, b, id: await raise(ann) };
+}
+
+t.test('a relay that has no member yet names it in WELCOME of the first one that comes', async (t) => {
+  const { b, id } = await raisedAtOne(t);
+  for (const radio of [await b.radio(), await b.radio()]) {
+    const { talkgroups } = await radio.hears('WELCOME');
+    t.match(talkgroups, [{ number: 1, emergencies: [{ emergency_id: id, state: 'raised' }] }, {}]);
+    t.strictSame(radio.heard('EMERGENCY'), []);
+  }
+});
+
+t.test('a relay that gets no answer before WELCOME tells of it as soon as it has one', async (t) => {
+  const { network, b, id } = await raisedAtOne(t);
+  network.lose((_from, _to, _subject, bytes) => bytes[0] === kinds.here);
   const bob = await b.radio();
+  t.match((await bob.hears('WELCOME')).talkgroups, [{ number: 1, emergencies: [] }, {}]);
+  network.lose(() => false);
   t.match(await bob.hears('EMERGENCY'), { emergency_id: id, state: 'raised' });
-  const welcome = await (await b.radio()).hears('WELCOME');
-  t.match(welcome.talkgroups, [{ number: 1, emergencies: [{ emergency_id: id }] }, {}]);
 });
 
 t.test('once it is stored the next read decides', async (t) => {

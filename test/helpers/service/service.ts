@@ -20,7 +20,7 @@ import { freshDatabase, migratedDatabase } from '../database/cluster.js';
 import { callJson } from '../http/call-json.js';
 import { messageIn } from '../relay/heard-message.js';
 import { startMain } from './main-process.js';
-import { dealer, joiningOf, reached } from './two-nodes.js';
+import { type DealtNode, dealer, joiningOf, reached } from './two-nodes.js';
 
 export const SECRET = 'a test secret of more than thirty-two bytes';
 
@@ -67,21 +67,27 @@ export async function service(
     t.teardown(() => running.close());
     const ports = await running.listen();
     await running.start();
-    return { ...ports, close: () => running.close(), ws: `ws://127.0.0.1:${ports.wsPort}` };
+    return {
+      port: ports.port,
+      ws: `ws://127.0.0.1:${ports.wsPort}`,
+      metrics: `http://127.0.0.1:${ports.metricsPort}/metrics`,
+      close: () => running.close(),
+    };
   };
   const running = await start();
-  const { port, metricsPort, ws } = running;
+  const { port, metrics, ws } = running;
   const other = joining === null ? null : await start();
   const addresses = { rest: `http://127.0.0.1:${port}`, ws, url: around ?? url };
-  const s = await peopleOf(t, { ...addresses, otherWs: other?.ws ?? null });
-  if (other !== null) await reached(metricsPort, other.metricsPort);
+  const nodes = other === null ? [] : [running, other];
+  const s = await peopleOf(t, { ...addresses, nodes });
+  await reached(nodes);
   // Made by the start it would cost 50 ms of bcrypt; those whose subject that is name a password.
   if (environment.ADMIN_PASSWORD === undefined)
     await s.sql`insert into users (username, password_hash, role) values ('admin', ${ADMIN_PASSWORD_HASH}, 'admin')
       on conflict do nothing`;
   return {
     ...s,
-    metrics: `http://127.0.0.1:${metricsPort}/metrics`,
+    metrics,
     close: async () => {
       await Promise.all([running.close(), other?.close()]);
     },
@@ -135,14 +141,14 @@ type Four<T> = [T, T, T, T, ...T[]];
 interface Addresses {
   readonly rest: string;
   readonly ws: string;
-  /** Of a second node, to which every second radio connects. */
-  readonly otherWs?: string | null;
+  /** Both nodes where there are two, to which the radios connect by turns. */
+  readonly nodes?: readonly DealtNode[];
   /** Of the database. */
   readonly url: string;
 }
 
-async function peopleOf(t: Test, { rest, ws, otherWs = null, url }: Addresses) {
-  const { radioAt } = dealer(t, ws, otherWs);
+async function peopleOf(t: Test, { rest, ws, nodes = [], url }: Addresses) {
+  const { radioAt } = dealer(t, ws, nodes);
   const sql = postgres(url, { max: 2, onnotice: () => {} });
   t.teardown(() => sql.end());
   const sign: (claims: Claims) => string = createSigner({ key: SECRET, ...signing });

@@ -1,13 +1,9 @@
 // Deals the radios of a test out over two nodes of one service, when RADIOS_OVER=nodes asks for it.
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { eventually } from '../eventually.js';
 import { startNatsServer } from '../network/nats-server.js';
 import { connect, type Radio } from './service.js';
-
-/** A relay tells the others at most every 250 ms how many sessions it has. Tests count them at once. */
-const COUNT_MS = 300;
 
 let server: ReturnType<typeof startNatsServer> | null = null;
 
@@ -23,29 +19,73 @@ export async function joiningOf(environment: Record<string, string>): Promise<Re
   };
 }
 
-/** Resolves when both nodes, by their metrics, reach the other. */
-export const reached = (...ports: readonly number[]) =>
+/** One of the two, by the addresses of its relay and of its metrics. */
+export interface DealtNode {
+  readonly ws: string;
+  readonly metrics: string;
+}
+
+async function metric({ metrics }: DealtNode, name: string): Promise<number> {
+  const text = await (await fetch(metrics)).text();
+  return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
+}
+
+/** Resolves when each of the nodes reaches the other. */
+export const reached = (nodes: readonly DealtNode[]) =>
   eventually(async () => {
-    for (const port of ports) {
-      const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-      if (!/^talkgroup_cluster_peers 1$/m.test(text)) throw new Error('not reached');
-    }
+    for (const node of nodes)
+      if ((await metric(node, 'talkgroup_cluster_peers')) !== 1) throw new Error('not reached');
   });
 
-/** Every second radio is one of the other node. A session that is resumed is resumed where it lives. */
-export function dealer(t: Test, ws: string, otherWs: string | null) {
+/** Every second radio is one of the second node. A session that is resumed is resumed where it lives. */
+export function dealer(t: Test, ws: string, nodes: readonly DealtNode[]) {
   const homes = new Map<number, string>();
-  let dealt = 0;
+  const dealt = new Set<Radio>();
+  let count = 0;
+
+  /** Numbers of the talkgroups that a radio of this node is in, by what it was told. */
+  function talkgroupsAt(node: DealtNode): Set<number> {
+    const numbers = new Set<number>();
+    for (const radio of dealt) {
+      if (radio.socket.readyState !== radio.socket.OPEN) dealt.delete(radio);
+      else if (homes.get(radio.session) === node.ws) for (const number of joinedBy(radio)) numbers.add(number);
+    }
+    return numbers;
+  }
+
+  /** Resolves when both nodes know that the other has receivers of the talkgroups that have radios at both. */
+  const isShared = () =>
+    eventually(async () => {
+      const [here, there] = nodes.map(talkgroupsAt);
+      const both = [...(here ?? [])].filter((number) => there?.has(number)).length;
+      for (const node of nodes) {
+        const shared = await metric(node, 'talkgroup_cluster_talkgroups');
+        if (shared < both) throw new Error(`${shared} talkgroups are shared at ${node.ws}, not ${both}`);
+      }
+    });
+
   return {
     async radioAt(resumed: Radio['welcome'] | null, token: string): Promise<Radio> {
-      const next = otherWs !== null && dealt++ % 2 === 1 ? otherWs : ws;
+      const next = nodes[count++ % 2]?.ws ?? ws;
       const home = resumed === null ? next : (homes.get(resumed.session) ?? ws);
       const resume = resumed === null ? '' : `&resume=${resumed.resume_token}`;
       const radio = await connect(t, `${home}/ws?token=${token}${resume}`);
-      if (radio.welcome === null) return radio;
+      if (radio.welcome === null || nodes.length === 0) return radio;
       homes.set(radio.session, home);
-      if (otherWs !== null) await delay(COUNT_MS);
+      dealt.add(radio);
+      await isShared();
       return radio;
     },
   };
+}
+
+/** Numbers of the talkgroups that the relay told the radio it is in. */
+function joinedBy({ welcome, arrivals }: Radio): Iterable<number> {
+  const joined = new Map((welcome?.talkgroups ?? []).map((one) => [one.talkgroup_id, Number(one.number)]));
+  for (const told of arrivals) {
+    if (!('type' in told)) continue;
+    if (told.type === 'TALKGROUP_JOINED') joined.set(told.talkgroup_id, Number(told.number));
+    if (told.type === 'TALKGROUP_LEFT') joined.delete(told.talkgroup_id);
+  }
+  return joined.values();
 }
