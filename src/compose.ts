@@ -23,7 +23,7 @@ import { createHttpServer } from './http/server.js';
 import { checkSecrets } from './keys/secrets.js';
 import { createKeyring, type Keyring } from './keys/wrapping.js';
 import { createMetricsServer } from './metrics/server.js';
-import { composeRelay, HANDSHAKES, type Handshakes } from './relay/compose.js';
+import { composeRelay, HANDSHAKES, type Handshakes, type RelaySideOptions } from './relay/compose.js';
 import type { RelaySide } from './relay/relay-side.js';
 import { startRelayThread } from './relay/threads/host.js';
 import { restRoutes } from './rest.js';
@@ -57,6 +57,8 @@ export interface ComposeOptions {
   readonly handshakes?: Handshakes;
   /** For tests: time between two looks at the TLS files (ms). */
   readonly certificateLookMs?: number;
+  /** For tests, of a relay on this thread: makes the one that decides who has the floor. */
+  readonly authorityOf?: RelaySideOptions['authorityOf'] | undefined;
 }
 
 /** Calls `onDeath` when the relay thread ended by itself. The caller then ends the process. */
@@ -64,7 +66,7 @@ export async function compose(
   config: Config,
   log: Logger,
   onDeath: (error: Error) => void,
-  { signal, handshakes = HANDSHAKES, certificateLookMs }: ComposeOptions = {},
+  { signal, handshakes = HANDSHAKES, certificateLookMs, authorityOf }: ComposeOptions = {},
 ): Promise<Service> {
   const closers: (() => Promise<void>)[] = [];
   const close = async () => {
@@ -113,8 +115,7 @@ export async function compose(
     const relay: RelaySide =
       config.RELAY_THREADS === 0
         ? composeRelay({
-            config,
-            handshakes,
+            ...{ config, handshakes, authorityOf },
             url,
             database,
             verifyToken: createTokenVerifier(tokenKeys),

@@ -46,6 +46,14 @@ const interrupted = new Promise<void>((resolve) => {
   interrupt.signal.addEventListener('abort', () => resolve());
 });
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupt.abort());
+// As when the reader of a pipe ends: nobody would see what goes on.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => interrupt.abort());
+// An unhandled rejection arrives here, too.
+process.on('uncaughtException', (error) => {
+  console.error(`fault in the local cluster: ${error.stack}`);
+  process.exitCode = 1;
+  interrupt.abort();
+});
 
 const starting = start();
 try {

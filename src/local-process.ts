@@ -30,7 +30,7 @@ export interface LocalProgram {
 /** Longer than a node takes to drain. */
 const STOP_MS_MAX = 30_000;
 
-/** Resolves when the program is ready. Rejects with its last words when it ends before. */
+/** Resolves when the program is ready. Rejects with its last sentence when it ends before. */
 export async function startProcess(program: LocalProgram): Promise<LocalProcess> {
   const { name, env, logFile, readySign, onEnd, onStart } = program;
   const [file, ...args] = program.command;
@@ -70,7 +70,7 @@ export async function startProcess(program: LocalProgram): Promise<LocalProcess>
   await Promise.race([
     ready,
     ended.then((how) => {
-      throw new Error(`${name} ended before it was ready (${how}): ${lastLine(output)}`);
+      throw new Error(`${name} ended before it was ready (${how}): ${lastSentence(output)}`);
     }),
   ]);
   return { ...started, name, pid: child.pid ?? 0, output };
@@ -83,4 +83,8 @@ const endOf = (child: ChildProcess): Promise<string> =>
     child.once('close', (code, signal) => resolve(signal ?? `exit code ${code}`));
   });
 
-const lastLine = (text: string) => text.trimEnd().split('\n').at(-1) ?? '';
+/** The last line that is no JSON: lines of the log may come behind it. Without one, the last line. */
+export function lastSentence(text: string): string {
+  const lines = text.trimEnd().split('\n');
+  return lines.findLast((line) => line.trim() !== '' && !line.startsWith('{')) ?? lines.at(-1) ?? '';
+}

@@ -70,6 +70,7 @@ export const relayModules = {
       'src/relay/requests',
       'src/relay/rights',
       'src/relay/session',
+      'src/relay/shared-floor',
     ],
   },
   'src/relay/limits': {
@@ -136,6 +137,10 @@ export const relayModules = {
       'src/relay/members',
       'src/relay/reception',
     ],
+  },
+  'src/relay/shared-floor': {
+    purpose: 'floor control for talkgroups with members on several nodes',
+    imports: ['src/protocol', 'src/relay/figures', 'src/relay/floor', 'src/relay/members'],
   },
   'src/relay/threads': {
     purpose: 'the relay thread, and its end on the main thread',

@@ -33,7 +33,7 @@ export const clusterFamilies: readonly Family[] = [
   ),
   counter(
     'talkgroup_bus_dropped_total',
-    'Messages to other nodes that were not sent: not connected, or too much to send',
+    'Messages to other nodes that were not sent: not connected, too much to send, or rejected by the connection',
     shared(({ bus }) => by('reason', bus.dropped)),
     ['reason'],
   ),
@@ -53,9 +53,9 @@ export const clusterFamilies: readonly Family[] = [
   ),
   counter(
     'talkgroup_bus_ignored_total',
-    'Messages of other nodes that were ignored: not readable, of a node that does not hear this one, or overtaken by newer ones',
-    shared(({ counts: { unreadable, strange, overtaken } }) =>
-      by('reason', { unreadable, not_reached: strange, overtaken }),
+    'Messages of other nodes that were ignored: not readable, of a node of another database, of a node that does not hear this one, or overtaken by newer ones',
+    shared(({ counts: { unreadable, otherDatabase, strange, overtaken } }) =>
+      by('reason', { unreadable, other_database: otherDatabase, not_reached: strange, overtaken }),
     ),
     ['reason'],
   ),
@@ -68,6 +68,12 @@ export const clusterFamilies: readonly Family[] = [
     shared(({ peers }) => peers),
   ),
   gauge(
+    'talkgroup_cluster_reach',
+    '1 for the reach that radios are sent (REACH), else 0. A lost node is missing for 60 s',
+    shared(({ reach }) => by('state', reach)),
+    ['state'],
+  ),
+  gauge(
     'talkgroup_cluster_talkgroups',
     'Talkgroups with receivers here and at other nodes',
     shared(({ shared }) => shared),
@@ -77,5 +83,36 @@ export const clusterFamilies: readonly Family[] = [
     'Sessions fetched from other nodes and given to them, requests for a session that is not here, requests without an answer',
     shared(({ counts }) => by('way', counts.moved)),
     ['way'],
+  ),
+  gauge(
+    'talkgroup_cluster_sessions',
+    'Sessions at other nodes, counted in each talkgroup with receivers here',
+    shared(({ elsewhere }) => elsewhere),
+  ),
+  gauge(
+    'talkgroup_floor_homes',
+    'Talkgroups in `single` and `broadcast` with receivers here and at other nodes, by the node that decides their floor',
+    shared(({ homes }) => by('where', homes)),
+    ['where'],
+  ),
+  counter(
+    'talkgroup_floor_unanswered_total',
+    'Requests for the floor that no node answered in time',
+    shared(({ floors }) => floors.unanswered),
+  ),
+  counter(
+    'talkgroup_floor_collisions_total',
+    'Grants and bursts that ended because two sessions had the floor, as after a split of the network',
+    shared(({ floors }) => floors.collisions),
+  ),
+  counter(
+    'talkgroup_floor_rebuilt_total',
+    'Times this node made the floor of a talkgroup anew from what all nodes know of it',
+    shared(({ floors }) => floors.rebuilt),
+  ),
+  counter(
+    'talkgroup_floor_held_total',
+    'Times a burst waited here for the end of the one before it',
+    shared(({ counts }) => counts.held),
   ),
 ];

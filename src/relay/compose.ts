@@ -7,6 +7,7 @@ import type { Database } from '../db/client.js';
 import { deadlineIn, READ_MS_MAX, REQUEST_MS } from '../db/deadline.js';
 import { noticeOf } from '../db/notice.js';
 import { listenForNotices, type NoticeListener } from '../db/notices.js';
+import { databaseTag } from '../db/tag.js';
 import { descriptorsMax } from '../descriptors.js';
 import { accountsOf, nextSessionBlock, SESSION_BLOCK, talkgroupsOf } from '../directory/store.js';
 import { acknowledgeEmergency, clearEmergency, raiseEmergency } from '../emergencies/store.js';
@@ -14,7 +15,7 @@ import { ConfigError } from '../errors.js';
 import { openFixIntake } from '../gps/counts.js';
 import { certificateFiles } from '../tls/certificate.js';
 import type { Bus } from './cluster/bus.js';
-import { createRelay } from './hub/relay.js';
+import { createRelay, type RelayOptions } from './hub/relay.js';
 import type { RelayFigures, RelaySide } from './relay-side.js';
 import { refOf } from './requests/read.js';
 import { ENGINE_PINGS_PER_SECOND } from './session/allowance.js';
@@ -54,11 +55,12 @@ export interface RelaySideOptions {
   readonly url: string;
   readonly database: Database;
   readonly verifyToken: VerifyToken;
+  readonly authorityOf?: RelayOptions['authorityOf'] | undefined;
   readonly log: Log;
 }
 
 export function composeRelay(options: RelaySideOptions): RelayHere {
-  const { config, handshakes, url, database, verifyToken, log } = options;
+  const { config, handshakes, url, database, verifyToken, authorityOf, log } = options;
   const read = () => deadlineIn(READ_MS_MAX);
   const write = () => deadlineIn(REQUEST_MS);
   // Requests of clients must not take the reads of handshakes and change notifications.
@@ -130,6 +132,7 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
       clear: (id, { id: by, isAdmin }) => clearEmergency(database, write(), { id, by, isAdmin }),
     },
     storeFix: (fix) => fixes.storeFix(write(), fix),
+    authorityOf,
     log,
   });
   const early = new EarlyMessages({
@@ -143,12 +146,16 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
     nowMs: () => performance.now(),
   });
 
-  /** Rejects when the server rejects the credentials. */
+  /** Rejects when the credentials cannot be read, or a server refuses them, the subjects or our longest message. */
   async function openBus(urls: string): Promise<void> {
     const file = config.NATS_CREDENTIALS_FILE;
     const credentials = file === undefined ? null : await readFile(file);
-    const { openNats } = await import('./cluster/nats.js'); // loaded with NATS_URL only
+    const { areCredentials, openNats } = await import('./cluster/nats.js'); // loaded with NATS_URL only
     if (isClosing) return;
+    if (credentials !== null && !areCredentials(credentials))
+      throw new ConfigError(
+        `NATS_CREDENTIALS_FILE must be the path of a readable credentials file, got "${file}"`,
+      );
     const opened = openNats({
       urls,
       credentials,
@@ -166,10 +173,11 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
 
   /** The relay has the id of its first session number, which no other relay ever has. So it joins before any session. */
   async function nextBlock(): Promise<number> {
+    const tag = bus === null || isJoined ? 0 : await databaseTag(database, read());
     const first = await nextSessionBlock(database, write());
     if (bus !== null && !isJoined) {
       isJoined = true;
-      relay.join({ relay: first, bus });
+      relay.join({ relay: first, database: tag, bus });
     }
     return first;
   }

@@ -1,11 +1,11 @@
 // One episode: faults by the schedule of its seed, load meanwhile, everything mended, and the invariants judged.
 import { setTimeout as pause } from 'node:timers/promises';
+import { randomFrom } from '../helpers/random.js';
 import { type ScheduledFault, schedule } from './faults.js';
 import type { Footprint, History } from './history.js';
 import { type Breach, breaches, isFootprintBack } from './invariants.js';
 import type { Ledger, LedgerPage } from './ledger.js';
 import { startLoad } from './load.js';
-import { randomFrom } from './random.js';
 import { recover } from './recovery.js';
 import { restingFootprint, type Scene } from './scene.js';
 

@@ -1,6 +1,6 @@
 // What a fault is, and what the catalogue's parts have in common.
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Random } from './random.js';
+import type { Random } from '../helpers/random.js';
 import { CREW, type Scene } from './scene.js';
 
 /** A fault in its particulars: `begin` breaks, and resolves with what mends. */

@@ -4,10 +4,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import postgres from 'postgres';
 import { END } from '../../src/protocol/frame.js';
 import { eventually } from '../helpers/eventually.js';
+import type { Random } from '../helpers/random.js';
 import { anyRadio, existing, type Fault, type Mend, type Plan, repeat } from './fault.js';
 import { databaseLinkFaults, relayLinkFaults } from './link-faults.js';
 import type { CrewRadio, Talkgroup } from './radio.js';
-import type { Random } from './random.js';
 import { rightFaults } from './right-faults.js';
 import { CREW, inTime, type Scene } from './scene.js';
 

@@ -1,8 +1,8 @@
 // The ledger: every write by REST with what was said of it, and what is there when all is quiet again.
 import type postgres from 'postgres';
+import type { Random } from '../helpers/random.js';
 import type { Entry, History } from './history.js';
 import type { Person, Talkgroup } from './radio.js';
-import type { Random } from './random.js';
 import type { Answer, Call } from './requests.js';
 import { inTime } from './scene.js';
 

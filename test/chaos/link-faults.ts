@@ -1,7 +1,7 @@
 // What can happen to a link, be it between service and database or between radios and relay.
 import type { ChaosProxy } from '../helpers/network/chaos-proxy.js';
+import type { Random } from '../helpers/random.js';
 import { existing, type Fault, type Mend, repeat } from './fault.js';
-import type { Random } from './random.js';
 import { linkOf } from './scene.js';
 
 /** The link between service and database. */

@@ -1,8 +1,8 @@
 // What goes on in every episode: talk in all talkgroups, writes by REST, logins, and somebody who asks for health.
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Random } from '../helpers/random.js';
 import type { Ledger } from './ledger.js';
 import type { CrewRadio, Talkgroup } from './radio.js';
-import type { Random } from './random.js';
 import type { Scene } from './scene.js';
 
 const WRITERS = 3;

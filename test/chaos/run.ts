@@ -8,10 +8,10 @@
 // schedule may have to be played several times to break the same thing again.
 import { randomInt } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import { randomFrom } from '../helpers/random.js';
 import { type EpisodeReport, playEpisode } from './episode.js';
 import { openLedger } from './ledger.js';
 import { startLoad } from './load.js';
-import { randomFrom } from './random.js';
 import { ADMIN, openScene, restingFootprint } from './scene.js';
 
 const seed = numberFrom('SEED', randomInt(1_000_000_000));

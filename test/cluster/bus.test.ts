@@ -4,7 +4,7 @@ import { type Bus, MESSAGE_BYTES_MAX, type Subject, talkgroupSubject } from '../
 import { openNats } from '../../src/relay/cluster/nats.js';
 import { TURN_BYTES_MAX } from '../../src/relay/cluster/outbox.js';
 import { eventually } from '../helpers/eventually.js';
-import { startChaosProxy } from '../helpers/network/chaos-proxy.js';
+import { type ChaosProxy, startChaosProxy } from '../helpers/network/chaos-proxy.js';
 import { startNatsServer } from '../helpers/network/nats-server.js';
 import { unless } from '../helpers/programs.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
@@ -29,19 +29,7 @@ const memory: Carrier = async () => {
 const nats: Carrier = async (t) => {
   const server = await startNatsServer(t);
   return async () => {
-    const proxy = await startChaosProxy({ host: '127.0.0.1', port: server.port });
-    const bus = openNats({
-      urls: `nats://127.0.0.1:${proxy.port}`,
-      credentials: null,
-      prefix: 'test.1',
-      name: t.name,
-      log: { info() {}, warn() {}, error: (fields, message) => t.fail(message, fields) },
-    });
-    t.teardown(async () => {
-      await bus.close();
-      await proxy.stop();
-    });
-    await until('connected', () => bus.isUp);
+    const { bus, proxy } = await connected(t, server.port);
     return {
       bus,
       cut() {
@@ -52,6 +40,24 @@ const nats: Carrier = async (t) => {
     };
   };
 };
+
+/** A bus over NATS, over a link of its own. */
+async function connected(t: Test, port: number): Promise<{ readonly bus: Bus; readonly proxy: ChaosProxy }> {
+  const proxy = await startChaosProxy({ host: '127.0.0.1', port });
+  const bus = openNats({
+    urls: `nats://127.0.0.1:${proxy.port}`,
+    credentials: null,
+    prefix: 'test.1',
+    name: t.name,
+    log: { info() {}, warn() {}, error: (fields, message) => t.fail(message, fields) },
+  });
+  t.teardown(async () => {
+    await bus.close();
+    await proxy.stop();
+  });
+  await until('connected', () => bus.isUp);
+  return { bus, proxy };
+}
 
 const SUBJECT = talkgroupSubject(7);
 const OTHER = talkgroupSubject(8);
@@ -248,3 +254,21 @@ for (const [name, carrier] of Object.entries({ memory, nats })) {
     t.strictSame([heard, own], [['last'], []]);
   });
 }
+
+t.test(
+  'nats: a bus that had too much to send takes messages again when they have left',
+  { skip: unless('nats-server') },
+  async (t) => {
+    const { bus, proxy } = await connected(t, (await startNatsServer(t)).port);
+    proxy.stall(true);
+    const bytes = Buffer.alloc(100_000);
+    // The server is asked to confirm the first turn. The answer comes behind the others.
+    for (const messages of [1, 20, 40]) {
+      for (let each = 0; each < messages; each++) t.ok(bus.publish(SUBJECT, NOTHING, bytes));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    t.notOk(bus.publish(SUBJECT, NOTHING, bytes));
+    proxy.stall(false);
+    await until('taken', () => bus.publish(SUBJECT, NOTHING, bytes));
+  },
+);

@@ -1,6 +1,5 @@
 // Three nodes and three nats-servers while links and routes are slow, cut or reset, and the database of one node is away.
 // The clock of one node is an hour ahead all the while.
-import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
 import { throughProxy } from '../helpers/database/proxied-database.js';
 import { eventually } from '../helpers/eventually.js';
@@ -68,8 +67,7 @@ t.test('links, routes, the database and the clock', { skip: unless('nats-server'
 
   t.test('a delay of 300 ms is heard, as a delay', async (t) => {
     nats.link(1, 1).delay(300);
-    await delay(2500); // the clocks are compared anew
-    await three.isWell();
+    await three.areWhole(1);
     nats.link(1, 1).delay(0);
     await three.isWell();
     three.judge(t, 'delay');
@@ -78,7 +76,7 @@ t.test('links, routes, the database and the clock', { skip: unless('nats-server'
   t.test('over a link of 8 kB/s no old speech is heard, and what is left out is told', async (t) => {
     const link = nats.link(1, 1);
     link.limit(8000);
-    await delay(5000);
+    await three.isSaid(1, 3);
     link.limit(Number.POSITIVE_INFINITY);
     const wellMs = await three.isWell();
     figure(`slow link: everybody is heard ${Math.round(wellMs)} ms after it is wide again`);
@@ -92,7 +90,7 @@ t.test('links, routes, the database and the clock', { skip: unless('nats-server'
       await untilHeard(((at + 1) % 3) as Place, at);
     }
     await three.isWell();
-    await delay(2500);
+    await three.haveEnded();
     three.judge(t, 'resets');
   });
 

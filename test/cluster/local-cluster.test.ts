@@ -1,6 +1,7 @@
 // `make cluster` and `make demo NODES=2`: nodes, nats-servers and a database that start and end with one command.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { run, unless } from '../helpers/programs.js';
@@ -9,12 +10,16 @@ const skip = unless('nats-server');
 const PROGRAM = fileURLToPath(new URL('../../src/local-cluster.js', import.meta.url));
 const DEMO = fileURLToPath(new URL('../../bench/demo.js', import.meta.url));
 
+/** Loaded by the process before anything else: SIGUSR2 is an error that nothing catches. */
+const FAULTY = `data:text/javascript,${encodeURIComponent(`
+  process.on('SIGUSR2', () => { throw new Error('planted'); });`)}`;
+
 t.setTimeout(180_000);
 
 /** Starts the cluster on free ports. `prints` resolves with the match when it has printed such a text. */
-function startCluster(t: Test, dataDir: string) {
+function startCluster(t: Test, dataDir: string, more: Record<string, string> = {}) {
   const child = spawn(process.execPath, [PROGRAM, '--nodes', '2'], {
-    env: { PATH: process.env.PATH, DATA_DIR: dataDir, PORT: '0', WS_PORT: '0', METRICS_PORT: '0' },
+    env: { PATH: process.env.PATH, DATA_DIR: dataDir, PORT: '0', WS_PORT: '0', METRICS_PORT: '0', ...more },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const exited = once(child, 'close') as Promise<[code: number | null]>;
@@ -23,12 +28,22 @@ function startCluster(t: Test, dataDir: string) {
     await exited;
   });
   const output = outputOf(child);
-  return { ...output, signal: (name: NodeJS.Signals) => child.kill(name), exited };
+  return {
+    ...output,
+    signal: (name: NodeJS.Signals) => child.kill(name),
+    /** Closes the pipe that it prints to. */
+    closeOutput: () => child.stdout?.destroy(),
+    exited,
+  };
 }
 
 function outputOf(child: ChildProcess) {
   let text = '';
+  let errors = '';
   let look = () => {};
+  child.stderr?.on('data', (chunk: string) => {
+    errors += chunk;
+  });
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding('utf8').on('data', (chunk: string) => {
       text += chunk;
@@ -44,8 +59,11 @@ function outputOf(child: ChildProcess) {
       look();
       child.once('close', () => reject(new Error(`it ended: ${text}`)));
     });
-  return { text: () => text, prints };
+  return { text: () => text, errors: () => errors, prints };
 }
+
+/** The processes that it has started, in their order. */
+const processesOf = (text: string) => [...text.matchAll(/process (\d+)$/gm)].map(([, pid]) => Number(pid));
 
 const isAlive = (pid: number) => {
   try {
@@ -70,7 +88,7 @@ t.test(
     const first = startCluster(t, dataDir);
     await first.prints(/^Ready\./m);
     const text = first.text();
-    const pids = [...text.matchAll(/process (\d+)$/gm)].map(([, pid]) => Number(pid));
+    const pids = processesOf(text);
     t.equal(pids.length, 4, 'two nats-servers and two nodes');
     const [, rest = '', last = ''] =
       /^Node 1 +REST (\S+), .*\n(?:.*\n)*Node 2 .* process (\d+)$/m.exec(text) ?? [];
@@ -93,8 +111,33 @@ t.test(
     t.notMatch(second.text(), /^Admin/m, 'the database is kept');
     const [, kept = ''] = /^Node 2 +REST (\S+),/m.exec(second.text()) ?? [];
     t.equal((await logIn(kept, password)).status, 200);
+    const processes = processesOf(second.text());
+    second.signal('SIGHUP');
+    t.strictSame(await second.exited, [0, null]);
+    t.notOk(processes.some(isAlive));
   },
 );
+
+t.test('a local cluster whose output is closed leaves nothing behind', { skip }, async (t) => {
+  const cluster = startCluster(t, t.testdir({}));
+  await cluster.prints(/^Ready\./m);
+  const pids = processesOf(cluster.text());
+  cluster.closeOutput();
+  process.kill(pids.at(-1) ?? 0, 'SIGKILL'); // it would print that
+  t.strictSame(await cluster.exited, [0, null]);
+  t.equal(pids.length, 4);
+  t.notOk(pids.some(isAlive));
+  t.equal(cluster.errors(), '', 'no stack trace');
+});
+
+t.test('a local cluster that ends by a fault of its own leaves nothing behind', { skip }, async (t) => {
+  const cluster = startCluster(t, t.testdir({}), { NODE_OPTIONS: `--import=${FAULTY}` });
+  const [, pid = ''] = await cluster.prints(/process (\d+)$/m);
+  cluster.signal('SIGUSR2');
+  t.strictSame(await cluster.exited, [1, null]);
+  t.notOk(isAlive(Number(pid)));
+  t.match(cluster.errors(), /^fault in the local cluster: Error: planted$/m);
+});
 
 t.test('a local cluster that is told to end while it starts leaves nothing behind', { skip }, async (t) => {
   const cluster = startCluster(t, t.testdir({}));
@@ -102,6 +145,20 @@ t.test('a local cluster that is told to end while it starts leaves nothing behin
   cluster.signal('SIGTERM');
   t.strictSame(await cluster.exited, [0, null]);
   t.notOk(isAlive(Number(pid)));
+});
+
+t.test('a local cluster on a port that is taken ends, and names the port', { skip }, async (t) => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  t.teardown(() => taken.close());
+  const { port } = taken.address() as AddressInfo;
+  const cluster = startCluster(t, t.testdir({}), { PORT: `${port}` });
+  const [code] = await cluster.exited;
+  t.equal(code, 1);
+  const reason = new RegExp(
+    `^cannot start the cluster: node 1 ended before it was ready \\(.*\\): .*PORT.*${port}`,
+  );
+  t.match(cluster.errors(), reason);
 });
 
 t.test('without nats-server the local cluster does not start, and names the package', async (t) => {

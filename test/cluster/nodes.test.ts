@@ -1,61 +1,15 @@
-// Two nodes as processes of their own, with one database and a real nats-server between them.
-import { setTimeout as delay } from 'node:timers/promises';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { migratedDatabase } from '../helpers/database/cluster.js';
-import { throughProxy } from '../helpers/database/proxied-database.js';
 import { eventually } from '../helpers/eventually.js';
-import { type ChaosProxy, startChaosProxy } from '../helpers/network/chaos-proxy.js';
 import { startSecureNatsServer } from '../helpers/network/nats-server.js';
 import { freePort, unless } from '../helpers/programs.js';
-import { type Radio, serviceProcess } from '../helpers/service/service.js';
+import { isOnline, linkedNodes, metric } from '../helpers/service/linked-nodes.js';
+import { serviceProcess } from '../helpers/service/service.js';
 
 const skip = unless('nats-server');
 
-/** Two nodes, each behind a link of its own to the nats-server, and the first one behind one to the database. */
-async function nodes(t: Test, environment: Record<string, string> = {}) {
-  const DATABASE_URL = await migratedDatabase(t);
-  const { url, proxy: database } = await throughProxy(t, DATABASE_URL);
-  const nats = await startSecureNatsServer(t);
-  const links = await Promise.all(
-    [nats, nats].map(({ port }) => startChaosProxy({ host: '127.0.0.1', port })),
-  );
-  t.teardown(() => Promise.all(links.map((link) => link.stop())));
-  const [a, b] = await Promise.all(
-    links.map(({ port }, index) =>
-      serviceProcess(t, {
-        DATABASE_URL: index === 0 ? url : DATABASE_URL,
-        NATS_URL: `tls://${nats.user}@127.0.0.1:${port}`,
-        NODE_EXTRA_CA_CERTS: nats.authority,
-        ...environment,
-      }),
-    ),
-  );
-  if (a === undefined || b === undefined) throw new Error('two nodes were asked for');
-  await eventually(async () => {
-    for (const { metrics } of [a, b])
-      if ((await metric(metrics, 'talkgroup_cluster_peers')) !== 1) throw new Error('not reached');
-  });
-  return { a, b, database, links: links as [ChaosProxy, ChaosProxy] };
-}
-
-async function metric(address: string, name: string): Promise<number> {
-  const text = await (await fetch(address)).text();
-  return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
-}
-
-/** Resolves when the number online in the talkgroup is this one. */
-const isOnline = (radio: Radio, id: string, count: number) =>
-  eventually(async () => {
-    const { talkgroups } = await radio.asks({ type: 'SUBSCRIBE', talkgroup_ids: [id] });
-    const [{ online } = { online: 0 }] = talkgroups as { online: number }[];
-    if (online !== count) {
-      await delay(100);
-      throw new Error(`${online} online, not ${count}`);
-    }
-  });
-
 t.test('two nodes with one database and one nats-server', { skip }, async (t) => {
-  const { a, b, links } = await nodes(t);
+  const { a, b, links } = await linkedNodes(t);
 
   t.test('a radio on one node hears a talker on the other', async (t) => {
     const [ann, bob, cid] = [
@@ -155,7 +109,7 @@ t.test(
   'an emergency on a node without its database is announced on the other, which stores it when the first is killed',
   { skip },
   async (t) => {
-    const { a, b, database } = await nodes(t);
+    const { a, b, database } = await linkedNodes(t);
     const [ann, bob, admin] = [
       await b.person('emergency-ann'),
       await b.person('emergency-bob'),
@@ -203,7 +157,7 @@ t.test(
   'a node that ends says so, and ends with 0 also when its NATS server does not answer',
   { skip },
   async (t) => {
-    const { a, b, links } = await nodes(t, { LOG_LEVEL: 'info' });
+    const { a, b, links } = await linkedNodes(t, { LOG_LEVEL: 'info' });
     a.signal('SIGTERM');
     t.equal(await a.exit(), 0);
     await eventually(async () => {

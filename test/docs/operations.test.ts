@@ -5,10 +5,15 @@ import t, { type Test } from 'tap';
 import { parse } from 'yaml';
 import { readConfig } from '../../src/config/config.js';
 import { settings } from '../../src/config/environment.js';
+import { clusterFamilies } from '../../src/metrics/cluster-families.js';
+import { expose } from '../../src/metrics/exposition.js';
 import { families } from '../../src/metrics/families.js';
+import type { Snapshot } from '../../src/metrics/snapshot.js';
 import { readExposition } from '../helpers/http/exposition.js';
 import { carryOut, deployed, page, steps } from '../helpers/pages/operations-page.js';
 import { run, unless } from '../helpers/programs.js';
+import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
+import { relayOn } from '../helpers/relay/relays.js';
 import { service, serviceProcess } from '../helpers/service/service.js';
 
 /** Some metrics are about certificates. */
@@ -95,6 +100,9 @@ t.test('alerts and dashboard ask for metrics and labels that the service has', a
   const texts = await Promise.all(
     [metrics, secure.metrics].map(async (address) => (await fetch(address)).text()),
   );
+  // Those of several nodes, without a NATS server.
+  const cluster = relayOn(t, createMemoryNetwork(), { number: 1 }).figures();
+  texts.push(expose(clusterFamilies, { relay: { cluster } } as unknown as Snapshot));
   const samples = texts.flatMap((text) => [...readExposition(text).series.keys()]);
   /** `name{label="value"}` and `name{label}`. */
   const labelled = new Set<string>();
@@ -165,7 +173,32 @@ tests:
       - { series: 'talkgroup_relay_sessions{instance="b", job="talkgroup-radio", state="live"}', values: '3000x20' }
       - { series: 'talkgroup_relay_connections{instance="a", job="talkgroup-radio"}', values: '90x20' }
       - { series: 'talkgroup_relay_connections_max{instance="a", job="talkgroup-radio"}', values: '100x20' }
+      # The route between c and d is away for longer than they miss each other. f has lost g, which has ended.
+      - { series: 'talkgroup_cluster_peers{instance="c", job="talkgroup-radio"}', values: '1x20' }
+      - { series: 'talkgroup_cluster_peers{instance="d", job="talkgroup-radio"}', values: '1x20' }
+      - { series: 'talkgroup_cluster_peers{instance="e", job="talkgroup-radio"}', values: '2x20' }
+      - { series: 'talkgroup_cluster_reach{instance="c", job="talkgroup-radio", state="whole"}', values: '1 0 1x18' }
+      - { series: 'talkgroup_cluster_reach{instance="d", job="talkgroup-radio", state="whole"}', values: '1 0 0x18' }
+      - { series: 'talkgroup_cluster_reach{instance="e", job="talkgroup-radio", state="whole"}', values: '1x20' }
+      - { series: 'talkgroup_cluster_peers{instance="f", job="of-two"}', values: '0x20' }
+      - { series: 'talkgroup_cluster_reach{instance="f", job="of-two", state="whole"}', values: '1 1 1 1 1 1 1 1 0x12' }
     alert_rule_test:
+      - eval_time: 8m
+        alertname: RadioNodesSplit
+        exp_alerts:
+          - exp_labels: { severity: critical, instance: c, job: talkgroup-radio }
+            exp_annotations: { summary: 'c does not reach all other nodes: its radios hear only a part of the service' }
+          - exp_labels: { severity: critical, instance: d, job: talkgroup-radio }
+            exp_annotations: { summary: 'd does not reach all other nodes: its radios hear only a part of the service' }
+      - eval_time: 10m
+        alertname: RadioNodesSplit
+        exp_alerts:
+          - exp_labels: { severity: critical, instance: c, job: talkgroup-radio }
+            exp_annotations: { summary: 'c does not reach all other nodes: its radios hear only a part of the service' }
+          - exp_labels: { severity: critical, instance: d, job: talkgroup-radio }
+            exp_annotations: { summary: 'd does not reach all other nodes: its radios hear only a part of the service' }
+          - exp_labels: { severity: critical, instance: f, job: of-two }
+            exp_annotations: { summary: 'f does not reach all other nodes: its radios hear only a part of the service' }
       - eval_time: 10m
         alertname: RadioNotReady
         exp_alerts:

@@ -1,6 +1,8 @@
 // Runs a command with a PostgreSQL server for its tests: node dist/test/helpers/run.js <command> [arguments...]
 import { type ChildProcess, spawn } from 'node:child_process';
-import { constants } from 'node:os';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { constants, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { startThrowaway } from './database/throwaway.js';
 
 let running: ChildProcess | undefined;
@@ -14,9 +16,17 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 }
 
 const cluster = await startThrowaway();
+const folder = mkdtempSync(join(tmpdir(), 'tests-'));
+/** A line for each test that failed. */
+const failed = join(folder, 'failed');
+writeFileSync(failed, '');
 try {
-  process.exitCode = await run(process.argv.slice(2), { ...process.env, TEST_CLUSTER_URL: cluster.url });
+  const env = { ...process.env, TEST_CLUSTER_URL: cluster.url, FAILED_TESTS: failed };
+  process.exitCode = await run(process.argv.slice(2), env);
+  // Once more, apart from the reporter's list of what was skipped: a log that is cut still names them.
+  process.stderr.write(readFileSync(failed));
 } finally {
+  rmSync(folder, { recursive: true, force: true });
   await cluster.stop();
 }
 

@@ -3,7 +3,7 @@ import t from 'tap';
 import { schedule } from '../chaos/faults.js';
 import type { Arrival, Entry, HeardFrame, History, Line, RequestRecord } from '../chaos/history.js';
 import { breaches } from '../chaos/invariants.js';
-import { randomFrom } from '../chaos/random.js';
+import { randomFrom } from '../helpers/random.js';
 
 const FIRE = 9;
 const ANN = { radio: 0, session: 4711 };

@@ -280,3 +280,62 @@ t.test(
     t.same(left.types(), ['FLOOR_REQUEST', 'FLOOR_RELEASE']);
   },
 );
+
+const later = { code: 'retry_later', retry_ms: 500 } as const;
+
+t.test('denied for now, a talk holds its speech and asks again with a new first frame', async (t) => {
+  const { talk, clock, sent, socket, granted, started, ended, states } = setUp();
+  const before = clock.pending;
+  talk.send(packet(0));
+  talk.send(packet(1));
+  socket.says({ type: 'FLOOR_DENIED', talkgroup_id, ...later });
+  t.match(talk.state, { kind: 'requested', retry_ms: 500 });
+  for (let period = 2; period < 26; period++) {
+    clock.pass(20);
+    talk.send(packet(period));
+  }
+  t.same(sent().length, 2, 'the two before the denial');
+  clock.pass(20);
+  t.match(sent()[2], [START, 0], 'numbered anew');
+  t.equal(sent().length, 26, 'what was said meanwhile follows');
+  granted();
+  started();
+  talk.end();
+  ended('released');
+  t.match(await talk.ended, { kind: 'ended', code: 'released' });
+  t.same(states, ['idle', 'requested', 'requested', 'idle', 'requested', 'granted', 'talking', 'ended']);
+  t.equal(clock.pending, before);
+});
+
+t.test('denied for now, a request is repeated while the talk goes on', async (t) => {
+  const { talk, clock, types, socket, ref, queued } = setUp({ floor: 'queue' });
+  socket.says({ type: 'FLOOR_DENIED', talkgroup_id, ref: ref(), ...later });
+  clock.pass(499);
+  t.same(types(), ['FLOOR_REQUEST']);
+  clock.pass(1);
+  t.same(types(), ['FLOOR_REQUEST', 'FLOOR_REQUEST']);
+  queued(1, { ref: ref() });
+  t.equal(talk.state.kind, 'queued');
+});
+
+t.test('denied for now, a talk that was ended is denied', async (t) => {
+  const { talk, socket } = setUp();
+  talk.send(packet(0));
+  talk.end();
+  socket.says({ type: 'FLOOR_DENIED', talkgroup_id, ...later });
+  t.same(await talk.ended, { kind: 'denied', ...later });
+  const other = setUp({ floor: 'request' });
+  other.socket.says({ type: 'FLOOR_DENIED', talkgroup_id, ref: other.ref(), ...later });
+  other.talk.end();
+  t.same(await other.talk.ended, { kind: 'denied', ...later });
+});
+
+t.test('denied for now, a talk asks again on the next connection and not in between', async (t) => {
+  const { talk, clock, socket } = setUp({ floor: 'request' });
+  const { ref } = socket.texts[0] as { ref: string };
+  socket.says({ type: 'FLOOR_DENIED', talkgroup_id, ref, ...later });
+  socket.closes(1006);
+  clock.pass(600);
+  t.equal(socket.texts.length, 1);
+  t.notOk(talk.state.kind === 'denied');
+});

@@ -121,6 +121,30 @@ t.test('a relay that gets no answer before WELCOME tells of it as soon as it has
   t.match(await bob.hears('EMERGENCY'), { emergency_id: id, state: 'raised' });
 });
 
+t.test('a burst that runs elsewhere has the priority of its emergency, until that is cleared', async (t) => {
+  const { all, radios } = await relays(t, 2);
+  const [ann, bob] = radios;
+  /** What WELCOME says of the burst to a radio that comes now. */
+  const talkers = async () => {
+    const { talkgroups } = await (await all[1].radio()).hears('WELCOME');
+    return (talkgroups as { talkers: object[] }[])[0]?.talkers;
+  };
+  const said = async (text: string) => {
+    ann.speaks(text, { start: text === 'before' });
+    await eventually(() => {
+      if (!bob.frames().includes(text)) throw new Error(`${text} was not heard`);
+    });
+  };
+  await said('before');
+  t.match(await talkers(), [{ priority: 1, emergency: false }]);
+  const id = await raise(ann);
+  await said('during');
+  t.match(await talkers(), [{ priority: 7, emergency: true }]);
+  await clear(ann, id);
+  await said('after');
+  t.match(await talkers(), [{ priority: 1, emergency: false }]);
+});
+
 t.test('once it is stored the next read decides', async (t) => {
   const { all, reads, radios } = await relays(t, 2);
   const [a, b] = all;

@@ -3,10 +3,11 @@
 import { mock } from 'node:test';
 import fc from 'fast-check';
 import t from 'tap';
-import { type MovedSession, readBody } from '../../src/relay/cluster/bodies.js';
+import { readBody } from '../../src/relay/cluster/bodies.js';
+import type { MovedSession } from '../../src/relay/cluster/moves/bodies.js';
 import { newClusterCounts } from '../../src/relay/cluster/counts.js';
 import { type Kind, kinds } from '../../src/relay/cluster/header.js';
-import { Moves } from '../../src/relay/cluster/moves.js';
+import { Moves } from '../../src/relay/cluster/moves/moves.js';
 
 const RELAYS = [1, 2, 3] as const;
 const USER = '00000002-0000-4000-8000-000000000001';

@@ -1,7 +1,9 @@
 // The parts that relays reach each other by: headers, clocks, beacons, and bodies made of any bytes.
 import fc from 'fast-check';
 import t from 'tap';
+import { AGAIN_MS, Asking, PART_MAX } from '../../src/relay/cluster/asking.js';
 import { bodyOf, bodyOfPiece, piecesOf, readBody } from '../../src/relay/cluster/bodies.js';
+import { EVERY_RELAY } from '../../src/relay/cluster/bus.js';
 import { PeerClock } from '../../src/relay/cluster/clock.js';
 import {
   HEADER_BYTES,
@@ -13,6 +15,7 @@ import {
   waysBetween,
   wholeMs,
 } from '../../src/relay/cluster/header.js';
+import { createOutbox } from '../../src/relay/cluster/outbox.js';
 import { BEACON_MS, DOWN_MS, PEERS_MAX, Peers } from '../../src/relay/cluster/peers.js';
 import { ReachJudge } from '../../src/relay/cluster/reach.js';
 
@@ -30,19 +33,19 @@ t.test('a header is read as it was written', async (t) => {
       u32,
       fc.constantFrom(...Object.values(kinds)),
       (relay, seq, at, index, kind) => {
-        const bytes = new HeaderWriter(relay).write(kind, seq, at, index);
+        const bytes = new HeaderWriter(relay, relay ^ 5).write(kind, seq, at, index);
         const header = newHeader();
         t.equal(bytes.byteLength, HEADER_BYTES);
         return (
           readHeader(bytes, header) &&
-          [header.kind, header.relay, header.seq, header.at, header.index].join() ===
-            [kind, relay, seq, at, index].join()
+          [header.kind, header.relay, header.seq, header.at, header.index, header.database].join() ===
+            [kind, relay, seq, at, index, (relay ^ 5) >>> 0].join()
         );
       },
     ),
     { numRuns: 200 },
   );
-  const bytes = new HeaderWriter(1).write(kinds.frame, 1, 0, 1).slice();
+  const bytes = new HeaderWriter(1, 1).write(kinds.frame, 1, 0, 1).slice();
   t.notOk(readHeader(bytes.subarray(1), newHeader()), 'too short');
   bytes[1] = 0x20;
   t.notOk(readHeader(bytes, newHeader()), 'another version');
@@ -71,6 +74,75 @@ t.test('any bytes are a body or none, without a throw', async (t) => {
   );
   t.strictSame(readBody('count', bodyOf({ online: 3, changes: 1 })), { online: 3, changes: 1 });
   t.equal(readBody('count', bodyOf({ online: -1, changes: 1 })), null);
+});
+
+const burst = {
+  talkgroup_id: '00000001-0000-4000-8000-000000000001',
+  ...{ session: 2000, burst: 1, user_id: '00000002-0000-4000-8000-000000002000', username: 'bob' },
+  ...{ priority: 1, emergency: false, started_at: '2026-11-23T08:00:00.000Z', frames: 0, sequence: 0 },
+};
+
+t.test('a body is read without fields that are not known, at any depth', async (t) => {
+  const more = { type: 'GOAWAY', event: 77, filler: 'x' };
+  const settings = { revision: 1, floor_mode: 'open', max_talk_ms: 0 };
+  t.strictSame(readBody('started', bodyOf({ ...burst, ...more, settings: { ...settings, ...more } })), {
+    ...burst,
+    settings,
+  });
+  const held = { number: 1, seq: 0, online: 0 };
+  t.strictSame(
+    readBody(
+      'here',
+      bodyOf({
+        talkgroups: [{ ...held, ...more, bursts: [{ ...burst, ...more }], isWhole: true }],
+        none: [],
+      }),
+    ),
+    { talkgroups: [{ ...held, bursts: [burst], isWhole: true }], none: [] },
+  );
+  const codec = { name: 'codec2', sample_rate: 8000, frame_ms: 20, channels: 1 };
+  t.strictSame(readBody('started', bodyOf({ ...burst, codec })), { ...burst, codec }, 'as on one relay');
+});
+
+t.test('no text and no list of a body is longer than it may be', async (t) => {
+  const long = 'x'.repeat(257);
+  t.ok(readBody('started', bodyOf({ ...burst, username: long.slice(1) })));
+  t.equal(readBody('started', bodyOf({ ...burst, username: long })), null);
+  const codec = { name: 'codec2', sample_rate: 8000, frame_ms: 20, channels: 1 };
+  t.equal(readBody('started', bodyOf({ ...burst, codec: { ...codec, name: long } })), null);
+  t.equal(readBody('started', bodyOf({ ...burst, codec: { ...codec, filler: long } })), null);
+  const nested = '['.repeat(100_000) + ']'.repeat(100_000);
+  const text = JSON.stringify({ ...burst, codec: { ...codec, filler: 0 } }).replace(
+    '"filler":0',
+    `"filler":${nested}`,
+  );
+  t.equal(readBody('started', Buffer.from(text)), null);
+  const member = { session: 1, user_id: burst.user_id, username: 'bob', site: 'depot' };
+  const roster = { online: 1, changes: 1, joined: [member], left: [] };
+  t.ok(readBody('roster', bodyOf(roster)));
+  for (const over of [{ username: long }, { site: long }])
+    t.equal(readBody('roster', bodyOf({ ...roster, joined: [{ ...member, ...over }] })), null);
+  const unsaved = {
+    ...{ emergency_id: burst.talkgroup_id, talkgroup_id: burst.talkgroup_id, user_id: burst.user_id },
+    ...{ username: 'bob', state: 'raised', raised_at: burst.started_at },
+  };
+  t.ok(readBody('emergencies', bodyOf({ emergencies: [unsaved], isWhole: true })));
+  t.equal(
+    readBody('emergencies', bodyOf({ emergencies: [{ ...unsaved, username: long }], isWhole: true })),
+    null,
+  );
+  const many = <One>(count: number, one: One) => Array.from({ length: count }, () => one);
+  const held = { number: 1, seq: 0, online: 0 };
+  const tooMany = {
+    beacon: { heard: many(257, [1, 0, 0]) },
+    hold: { talkgroups: many(10_001, held) },
+    here: { talkgroups: [], none: many(10_001, 1) },
+    membersTold: { ask: 1, members: many(1001, member), more: false },
+  };
+  for (const [name, body] of Object.entries(tooMany))
+    t.equal(readBody(name as keyof typeof tooMany, bodyOf(body)), null, name);
+  const here = { ...held, bursts: many(1001, burst), isWhole: true };
+  t.equal(readBody('here', bodyOf({ talkgroups: [here], none: [] })), null);
 });
 
 t.test('a long list is told in pieces, all of it and in order', async (t) => {
@@ -131,6 +203,64 @@ t.test('a clock that stood still is measured anew at once', async (t) => {
   nowMs = exchange(clock, 3000, [[30, 10]], nowMs);
   const delayMs = clock.delayMs(wholeMs(nowMs + 3000), nowMs);
   t.ok(delayMs <= 22, `${delayMs} ms`);
+});
+
+t.test('the shortest round trip of the last 2 s counts, and a frame searches for none', async (t) => {
+  const answer = fc.record({ waitedMs: fc.integer({ min: 1, max: 3000 }), roundTripMs: fc.nat(40) });
+  fc.assert(
+    fc.property(fc.array(answer, { minLength: 1, maxLength: 12 }), (answers) => {
+      const clock = new PeerClock();
+      let nowMs = 10_000;
+      let samples: { atMs: number; roundTripMs: number }[] = [];
+      for (const { waitedMs, roundTripMs } of answers) {
+        nowMs += waitedMs;
+        clock.answered(nowMs, nowMs - roundTripMs, 0, nowMs);
+        samples = samples.filter(({ atMs }) => nowMs - atMs <= 2000);
+        samples.push({ atMs: nowMs, roundTripMs });
+      }
+      // Their clock is ours, so half of the round trip is what they seem to be ahead.
+      const shortest = Math.min(...samples.map((one) => one.roundTripMs));
+      return clock.delayMs(nowMs, nowMs) === shortest / 2;
+    }),
+    { numRuns: 500 },
+  );
+  const clock = new PeerClock();
+  for (let at = 1000; at < 3000; at += BEACON_MS) clock.answered(at, at - 2, 0, at);
+  const { filter, reduce } = Array.prototype;
+  let searches = 0;
+  const counted = <Method extends (...given: never[]) => unknown>(method: Method) =>
+    function (this: unknown, ...given: never[]) {
+      searches++;
+      return Reflect.apply(method, this, given);
+    };
+  t.teardown(() => Object.assign(Array.prototype, { filter, reduce }));
+  Object.assign(Array.prototype, { filter: counted(filter), reduce: counted(reduce) });
+  for (let frame = 0; frame < 10; frame++) clock.delayMs(3000, 3000);
+  Object.assign(Array.prototype, { filter, reduce });
+  t.equal(searches, 0);
+});
+
+t.test('a message that the network refuses is dropped alone', async (t) => {
+  const sent: number[] = [];
+  let [turns, failures] = [0, 0];
+  const outbox = createOutbox(
+    (_subject, bytes) => {
+      if (bytes.byteLength === 2) throw new Error('too long');
+      sent.push(bytes.byteLength);
+    },
+    {
+      flushed() {
+        turns++;
+      },
+      failed() {
+        failures++;
+      },
+    },
+  );
+  for (const bytes of [1, 2, 3]) outbox.put(EVERY_RELAY, new Uint8Array(bytes), new Uint8Array(0));
+  outbox.flush();
+  outbox.flush();
+  t.strictSame([sent, turns, failures], [[1, 3], 1, 1]);
 });
 
 t.test('a relay is up when both hear each other, and down without beacons', async (t) => {
@@ -231,3 +361,49 @@ t.test('the server of the bus is in doubt when no relay at all is heard over it'
   for (const relay of [1, 2]) left.peers.left(relay);
   t.strictSame(doubts(left, 6000), [], 'they said that they end');
 });
+
+t.test('a relay that hears us no longer is down, and up again when it does', async (t) => {
+  const peers = new Peers(1);
+  const now = { nowMs: 1000, fairMs: 1000 };
+  t.equal(peers.heard(2, { heard: [[1, 990, 5]] }, sent(1), now), 'up');
+  t.equal(peers.heard(2, { heard: [] }, sent(2), now), 'down');
+  t.equal(peers.isUp(2), false);
+  t.equal(peers.reach, 'alone');
+  t.equal(peers.heard(2, { heard: [] }, sent(3), now), 'one_way');
+  t.equal(peers.heard(2, { heard: [[1, 999, 0]] }, sent(4), now), 'up');
+  t.equal(peers.reach, 'whole');
+  for (let ms = 2000; ms < 70_000; ms += 1000) {
+    peers.heard(2, { heard: [] }, sent(5), { nowMs: ms, fairMs: ms });
+    peers.expire({ nowMs: ms, fairMs: ms });
+  }
+  t.equal(peers.reach, 'alone', 'missed as long as it is heard and does not hear us');
+});
+
+t.test(
+  'questions leave in parts, those that somebody waits for first, until they are answered',
+  async (t) => {
+    const asking = new Asking();
+    for (let number = 0; number < 2 * PART_MAX; number++) asking.addLater(1, number);
+    for (let number = 0; number < 10; number++) asking.addLater(2, number);
+    asking.add(2, 77);
+    const counts = (nowMs: number) => asking.take(nowMs).map(([relay, { length }]) => [relay, length]);
+    const first = new Map(asking.take(0));
+    t.strictSame(first.get(2), [77]);
+    t.equal(first.get(1)?.length, PART_MAX - 1);
+    t.strictSame(counts(10), [
+      [2, 10],
+      [1, PART_MAX - 10],
+    ]);
+    t.strictSame(counts(20), [[1, 11]]);
+    t.notOk(asking.isWaiting);
+    for (let number = 0; number < 2 * PART_MAX; number++) if (number !== 5) asking.answered(1, number);
+    asking.forget(2);
+    asking.repeat(AGAIN_MS - 1);
+    t.notOk(asking.isWaiting);
+    asking.repeat(AGAIN_MS);
+    t.strictSame(asking.take(AGAIN_MS), [[1, [5]]]);
+    asking.repeat(2 * AGAIN_MS);
+    asking.answered(1, 5);
+    t.notOk(asking.isWaiting, 'answered while it waits to be repeated');
+  },
+);

@@ -1,10 +1,10 @@
 // PRESENCE over relays on one bus: who came and left elsewhere, with the number online that belongs to it.
-import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { talkgroupSubject } from '../../src/relay/cluster/bus.js';
 import { kinds } from '../../src/relay/cluster/header.js';
 import { eventually } from '../helpers/eventually.js';
+import { randomOf } from '../helpers/random.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
 import { type RelayOn, reached, relayOn, sharing, talkgroupIdOf } from '../helpers/relay/relays.js';
 
@@ -66,7 +66,7 @@ t.test('only the number is told of more than 32, and of a relay that cannot be r
   const [, b] = all;
   const [ann] = radios;
   await watches(ann);
-  for (let count = 0; count < 33; count++) await b.radio();
+  await Promise.all(Array.from({ length: 33 }, () => b.radio())); // at once: one PRESENCE tells of all of them
   let told = await nextPresence(ann);
   while (told.online < 35) told = await nextPresence(ann);
   t.notOk(told.joined ?? told.left);
@@ -156,13 +156,7 @@ t.test(
   'whoever comes and leaves anywhere, each client that watches ends with all that are there',
   async (t) => {
     const { network, all, radios } = await relays(t, 3);
-    const seed = Number(process.env.CLUSTER_SEED ?? randomInt(2 ** 31));
-    t.comment(`CLUSTER_SEED=${seed}`);
-    let state = seed;
-    const random = () => {
-      state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff; // as POSIX has rand()
-      return state / 0x80000000;
-    };
+    const random = randomOf(t, 'CLUSTER_SEED').next;
     for (const radio of radios) await watches(radio);
     const clients = radios.map(client);
     const others: Radio[] = [];

@@ -166,11 +166,6 @@ t.test(
     listed.hear(none, 9, 1500);
     t.strictSame(ended, ['one', 'other']);
     t.equal(listed.isOverdue(9000), false);
-
-    listed.hear({ emergencies: [one('raised', 'third')], isWhole: false }, 10, 9000);
-    listed.begin();
-    listed.hear(none, 1, 9000);
-    t.strictSame(ended, ['one', 'other', 'third'], 'its numbers began anew');
   },
 );
 

@@ -1,6 +1,7 @@
 // Emergencies over relays in generated histories: lost messages, cuts, crashes, and a database that relays lose.
 import fc from 'fast-check';
 import t from 'tap';
+import { randomFrom } from '../helpers/random.js';
 import { createWorld, type World } from '../helpers/relay/emergency-world.js';
 
 const RELAYS = 3;
@@ -68,15 +69,6 @@ async function play(world: World, steps: readonly Step[]): Promise<Played> {
   return played;
 }
 
-/** Numbers from 0 to 1, the same for the same seed. */
-function randomFrom(seed: number) {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff; // as POSIX has rand()
-    return state / 0x80000000;
-  };
-}
-
 /** null when everything is as it must be. */
 function judge(world: World, { raised, cleared }: Played): string | null {
   const alive = world.relays.filter((one) => one.isAlive());
@@ -105,7 +97,7 @@ t.test(
   async (t) => {
     await fc.assert(
       fc.asyncProperty(fc.nat(), fc.array(step, { maxLength: 25 }), async (seed, steps) => {
-        const world = createWorld(RELAYS, randomFrom(seed));
+        const world = createWorld(RELAYS, randomFrom(seed).next);
         await world.pass(100);
         const played = await play(world, steps);
         world.heal();

@@ -57,21 +57,19 @@ function talkgroupIn(mode: 'open' | 'single' | 'broadcast') {
     talkgroup.memberships.add(membership);
     return { said, session, talk: new Talk(session, membership, RATES, nowMs) };
   });
-  const authority = createLocalAuthority({
-    counts: newCounts().floor,
-    limits: LIMITS,
+  const counts = newCounts();
+  const onVerdicts = createOutcomes({
+    fanout: { event: (_feed, make) => void make(1) },
+    counts,
     bursts,
-    onVerdicts: createOutcomes({
-      fanout: { event: (_feed, make) => void make(1) },
-      counts: { bursts: 0 },
-      bursts,
-      talkOf: (number) => radios[number - 1]?.talk,
-      discard() {},
-      failLater: (_session, error) => failed.push(error),
-    }),
+    talkOf: (number) => radios[number - 1]?.talk,
+    discard() {},
+    answered: () => failed.push(new Error('an answer came late')),
+    failLater: (_session, error) => failed.push(error),
   });
+  const authority = createLocalAuthority({ counts: counts.floor, limits: LIMITS, bursts, onVerdicts });
   const log = { error: ({ err }: { err?: unknown }) => failed.push(err) };
-  const control = createFloorControl({ authority, bursts, talkSilenceMs: TALK_SILENCE_MS, log });
+  const control = createFloorControl({ authority, onVerdicts, bursts, talkSilenceMs: TALK_SILENCE_MS, log });
   return {
     talkgroup,
     bursts,

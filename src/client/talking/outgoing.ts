@@ -8,6 +8,8 @@ import type { Uplink } from './uplink.js';
 export type OutgoingOwner = {
   /** Whether frames may be sent now. If not, the queue drops them, because they would be too old later. */
   mayLeave(): boolean;
+  /** Whether frames may be sent soon and not now. The queue keeps those of the last 500 ms. */
+  mustWait(): boolean;
   /** The next frame begins a burst. Returns the flags for it. */
   begins(): number;
   /** The END was sent (`hasLeft`), or will not be sent. */
@@ -92,7 +94,7 @@ export function createOutgoing(
     cancelRetry();
     if (!owner.mayLeave()) return leaveOut();
     keep((frame) => frame.isEnd || !isOld(frame));
-    if (!uplink.isAwaited(talkgroupId)) drain();
+    if (!uplink.isAwaited(talkgroupId) && !owner.mustWait()) drain();
     // Only an END is held, and no frame was sent that it could end.
     else if (!held.some(isSpeech)) leaveOut();
     if (held.length > 0) cancelRetry = clock.after(RETRY_MS, flush);

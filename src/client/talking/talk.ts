@@ -42,11 +42,12 @@ export type TalkOutcome =
  * `requested`: from the request or the first frame on. `granted`: the radio has the floor. The relay sends this after a
  * request, and in `single` and `broadcast`. `talking`: the relay has announced the burst to the listeners. `idle`: before
  * the request, and after a pause that ended the burst; the next frame then begins another one. `max_talk_ms` 0: no
- * limit. `position` 1: next in the queue.
+ * limit. `position` 1: next in the queue. `retry_ms`: the server could not decide. The talk requests the floor again after
+ * that time (ms) while it goes on.
  */
 export type TalkState =
   | { kind: 'idle' }
-  | { kind: 'requested' }
+  | { kind: 'requested'; retry_ms?: number }
   | { kind: 'queued'; position: number; size: number }
   | { kind: 'granted'; burst: number; priority: number; max_talk_ms: number }
   | { kind: 'talking'; burst: number; priority: number; emergency: boolean }

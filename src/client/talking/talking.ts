@@ -1,6 +1,6 @@
 // Runs one talk from the floor request to its end, following the relay's messages.
 
-import type { ErrorCode, RevokeCode } from '../../protocol/codes.js';
+import type { RevokeCode } from '../../protocol/codes.js';
 import { START } from '../../protocol/frame.js';
 import type {
   FloorAnswer,
@@ -13,6 +13,7 @@ import type {
 } from '../../protocol/types.js';
 import type { Clock } from '../clock.js';
 import { createEmitter } from '../events.js';
+import { type Denial, outcomeOf, REFUSALS, retryMsOf } from './denial.js';
 import { createOutgoing } from './outgoing.js';
 import type { TalkEvents, TalkHandle, TalkOptions, TalkOutcome, TalkState } from './talk.js';
 import type { Uplink } from './uplink.js';
@@ -22,14 +23,6 @@ const ANSWER_MS_MAX = 5_000;
 const NOTHING = new Uint8Array();
 const UNSENT: TalkOutcome = { kind: 'ended', code: 'unsent' };
 const LOST: TalkOutcome = { kind: 'ended', code: 'lost' };
-// ERROR codes that reject a whole burst. `bad_frame` rejects one frame.
-const REFUSALS = new Set<ErrorCode>([
-  'not_member',
-  'listen_only',
-  'too_many_talkgroups',
-  'forbidden',
-  'rate_limited',
-]);
 
 /** Creates a talk. If it requests the floor first, it does so now. `ref` identifies its requests. */
 export function createTalk(
@@ -53,6 +46,7 @@ export function createTalk(
     resolve = settle;
   });
   const outgoing = createOutgoing(talkgroupId, uplink, clock, {
+    mustWait: () => state.kind === 'requested' && state.retry_ms !== undefined,
     mayLeave: () => uplink.isOpen && (!asksFirst || state.kind === 'granted' || state.kind === 'talking'),
     begins,
     closed,
@@ -183,11 +177,20 @@ export function createTalk(
     }
   }
 
-  function deny(refusal: ServerMessageOf<'FLOOR_DENIED' | 'ERROR'>): void {
-    const { code } = refusal;
-    if (refusal.type === 'ERROR') return finish({ kind: 'denied', code });
-    const { talker, retry_ms } = refusal;
-    finish({ kind: 'denied', code, ...(talker && { talker }), ...(retry_ms !== undefined && { retry_ms }) });
+  function deny(denial: Denial): void {
+    const retry_ms = retryMsOf(denial);
+    if (retry_ms === null || isEnding) return finish(outcomeOf(denial));
+    otherwise = outcomeOf(denial);
+    outgoing.restart();
+    enter({ kind: 'requested', retry_ms });
+    cancelTimer();
+    cancelTimer = clock.after(retry_ms, askAgain);
+  }
+
+  function askAgain(): void {
+    restart();
+    askFirst();
+    outgoing.flush();
   }
 
   function started({ burst: number, priority, emergency }: Talker): void {
@@ -247,6 +250,7 @@ export function createTalk(
   }
 
   function connectionLost(): void {
+    cancelTimer();
     outgoing.clear();
     if (isEnding) finish(otherwise);
   }

@@ -46,6 +46,8 @@ export async function talkFile(
       ...(priority !== undefined && { priority }),
     });
     talk.on('state', (state) => {
+      if (state.kind === 'requested' && state.retry_ms !== undefined)
+        report(`the server cannot decide who has the floor in ${name}, asking again`);
       if (state.kind === 'queued') report(`queued in ${name}: ${state.position} of ${state.size}`);
       if (state.kind === 'talking') report(`talking in ${name} for ${seconds(packets.length * packetMs)}`);
     });
@@ -121,6 +123,7 @@ function reportHeard(
 function describe(outcome: TalkOutcome, packets: number): string {
   if (outcome.kind !== 'denied')
     return `${outcome.code}: ${outcome.frames ?? 0} of ${packets} packets relayed`;
+  if (outcome.code === 'retry_later') return 'floor denied: the server could not decide in time. Try again';
   return `floor denied: ${outcome.code}${outcome.talker ? `, ${outcome.talker.username} talks` : ''}`;
 }
 

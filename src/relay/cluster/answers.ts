@@ -2,7 +2,7 @@
 
 /** An unanswered question is asked again after this time (ms). */
 const AGAIN_MS = 25;
-/** After so many times that, an answer is not waited for any longer: 100 ms, fifty round trips. */
+/** After this number of times, an answer is not waited for any longer: 100 ms, fifty round trips. */
 const TIMES_MAX = 4;
 
 interface Waiting {

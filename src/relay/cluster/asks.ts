@@ -1,8 +1,10 @@
 // Asks other relays for their members of a talkgroup, and waits for the answers for a short time.
 import { bodyOf, type MembersAsked, type MembersTold } from './bodies.js';
 
-/** A relay that has not answered after this time (ms) is left out. */
-const ANSWER_MS_MAX = 300;
+/** A relay that has not answered after this time (ms) is asked again: a message may be lost. */
+const AGAIN_MS = 75;
+/** A relay that has not answered after so many times that is left out: after 300 ms. */
+const TIMES_MAX = 4;
 
 interface Waiting {
   readonly relays: Set<number>;
@@ -27,14 +29,23 @@ export class MemberAsks {
     const told: MembersTold[] = [];
     return new Promise((resolve) => {
       const done = () => {
-        clearTimeout(timer);
+        clearInterval(timer);
         this.waiting.delete(ask);
         resolve(told);
       };
-      const timer = setTimeout(done, ANSWER_MS_MAX);
-      this.waiting.set(ask, { relays: new Set(relays), told, done });
+      const waiting = { relays: new Set(relays), told, done };
+      this.waiting.set(ask, waiting);
       const body = bodyOf({ ask, ...about });
-      for (const relay of relays) this.send(relay, body);
+      const send = () => {
+        for (const relay of waiting.relays) this.send(relay, body);
+      };
+      let times = 0;
+      const timer = setInterval(() => {
+        times++;
+        if (times < TIMES_MAX) send();
+        else done();
+      }, AGAIN_MS);
+      send();
     });
   }
 
@@ -45,7 +56,7 @@ export class MemberAsks {
     if (one.relays.size === 0) one.done();
   }
 
-  /** Nobody waits any longer. */
+  /** Ends all waiting, with the answers that have come. */
   close(): void {
     for (const { done } of [...this.waiting.values()]) done();
   }

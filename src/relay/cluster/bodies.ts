@@ -1,22 +1,36 @@
 // Declares what messages between relays carry, as schemas. A body that does not fit is counted, and ignored.
 import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
-import {
-  Codec,
-  Emergency,
-  Id,
-  Int,
-  Member,
-  Priority,
-  RunningTalker,
-  Time,
-  U32,
-} from '../../protocol/bodies.js';
-import { ends, floorModes, modes } from '../../protocol/codes.js';
+import { Codec, Emergency, Id, Int, Member, RunningTalker, U32 } from '../../protocol/bodies.js';
+import { ends, floorModes } from '../../protocol/codes.js';
+import { PartBody, PlacedBody, TurnBody, VerdictsBody, WantBody } from './floor-bodies.js';
+import { Found, Taken, WantedSession } from './moves/bodies.js';
+
+// Every text and every list has a bound, because what another relay says reaches clients.
+/** UTF-16 units of a name or site: twice the characters that a name may have. */
+const Name = Type.String({ maxLength: 256 });
+/** Bytes of a codec as JSON, as for clients. What it has beside its known fields is passed on, as to clients of one relay. */
+const CODEC_BYTES_MAX = 256;
+const Format = Type.Refine(Type.Object(Codec.properties, { additionalProperties: true }), (codec) => {
+  try {
+    return Buffer.byteLength(JSON.stringify(codec)) <= CODEC_BYTES_MAX;
+  } catch {
+    return false; // expected: nested deeper than can be written again
+  }
+});
+const Session = Type.Object({ ...Member.properties, username: Name, site: Name });
+/** Relays of which a beacon tells: four times as many as a cluster has. */
+const HEARD_MAX = 256;
+/** Talkgroups in one message. The shortest entry in a piece of PIECE_BYTES_MAX has 31 bytes. */
+const TALKGROUPS_MAX = 10_000;
+/** Bursts of a talkgroup in one answer. */
+const BURSTS_MAX = 1000;
+/** Members in one page: five times as many as a client may ask for. */
+const MEMBERS_MAX = 1000;
 
 /** Whom a relay hears: id, the clock of the last beacon, and for how long (ms) that beacon has been there. */
 export type Beacon = Static<typeof Beacon>;
-const Beacon = Type.Object({ heard: Type.Array(Type.Tuple([U32, U32, U32])) });
+const Beacon = Type.Object({ heard: Type.Array(Type.Tuple([U32, U32, U32]), { maxItems: HEARD_MAX }) });
 
 /** Settings of a talkgroup, as the sender last learned them. */
 export type Settings = Static<typeof Settings>;
@@ -27,12 +41,34 @@ const Settings = Type.Object({
   max_talk_ms: Int,
 });
 
-/** A burst that began, or that is running. */
-export type Started = Static<typeof Started>;
-const Started = Type.Object({ ...RunningTalker.properties, settings: Type.Optional(Settings) });
-
 export type Ended = Static<typeof Ended>;
 const Ended = Type.Object({ session: U32, burst: U32, code: Type.Enum(ends), duration_ms: Int });
+
+/** Bursts of one talkgroup that a relay keeps for others which may have lost their last messages. The oldest is forgotten. */
+export const PAST_MAX = 64;
+/** The same, said once more. */
+export type Past = Static<typeof Past>;
+const Past = Type.Object({
+  ...Ended.properties,
+  frames: U32,
+  /** In `single` and `broadcast`. */
+  turn: Type.Optional(TurnBody),
+});
+
+/** A burst that began, or that is running. */
+export type Started = Static<typeof Started>;
+const Started = Type.Object({
+  ...RunningTalker.properties,
+  username: Name,
+  codec: Type.Optional(Format),
+  settings: Type.Optional(Settings),
+  /** The burst of the session before it, if that has ended lately. */
+  previous: Type.Optional(Past),
+  /** In `single` and `broadcast`. */
+  placed: Type.Optional(PlacedBody),
+  /** Its first frames, so many, were not meant for other relays: it began without the word of a home. */
+  alone: Type.Optional(U32),
+});
 
 /** `online` counts sessions of the sender. */
 const counted = {
@@ -56,7 +92,7 @@ export type Rostered = Static<typeof Rostered>;
 const Rostered = Type.Object({
   ...counted,
   changes: U32,
-  joined: Type.Optional(Type.Array(Member, { maxItems: ROSTER_MAX })),
+  joined: Type.Optional(Type.Array(Session, { maxItems: ROSTER_MAX })),
   left: Type.Optional(Type.Array(U32, { maxItems: ROSTER_MAX })),
 });
 
@@ -67,6 +103,7 @@ export const UNSAVED_MAX = 200;
 export type UnsavedEmergency = Static<typeof UnsavedEmergency>;
 const UnsavedEmergency = Type.Object({
   ...Emergency.properties,
+  username: Name,
   acknowledged_by: Type.Optional(Id),
   cleared_by: Type.Optional(Id),
 });
@@ -88,7 +125,7 @@ const Held = Type.Object({
 
 /** These talkgroups have receivers at the sender, which asks the same of the receiver. */
 export type Hold = Static<typeof Hold>;
-const Hold = Type.Object({ talkgroups: Type.Array(Held) });
+const Hold = Type.Object({ talkgroups: Type.Array(Held, { maxItems: TALKGROUPS_MAX }) });
 
 /** The answer: those with receivers here, with the running bursts of sessions here, and those without. */
 export type Here = Static<typeof Here>;
@@ -96,14 +133,17 @@ const Here = Type.Object({
   talkgroups: Type.Array(
     Type.Object({
       ...Held.properties,
-      bursts: Type.Array(Started),
+      bursts: Type.Array(Started, { maxItems: BURSTS_MAX }),
       /** false: more run than an answer has room for. */
       isWhole: Type.Boolean(),
       /** Not told by relays of earlier versions. */
       unsaved: Type.Optional(Emergencies),
+      /** Bursts that have ended lately. Not told by relays of earlier versions. */
+      ended: Type.Optional(Type.Array(Past, { maxItems: PAST_MAX })),
     }),
+    { maxItems: TALKGROUPS_MAX },
   ),
-  none: Type.Array(U32),
+  none: Type.Array(U32, { maxItems: TALKGROUPS_MAX }),
 });
 
 /** A page of members: of those that the receiver has, the first ones above `after`. */
@@ -112,77 +152,11 @@ const MembersAsked = Type.Object({ ask: U32, number: U32, after: U32, limit: U32
 
 /** The answer, in the order of their sessions. `more`: there are others above them. */
 export type MembersTold = Static<typeof MembersTold>;
-const MembersTold = Type.Object({ ask: U32, members: Type.Array(Member), more: Type.Boolean() });
-
-/** A session by the hash of its token, base64url, and its user. The answer repeats `ask`. */
-export type WantedSession = Static<typeof WantedSession>;
-const WantedSession = Type.Object({ ask: U32, key: Type.String({ maxLength: 64 }), user: Id });
-
-/** Where the session is. `elsewhere`: this relay gave it to the one named. */
-export type Found = Static<typeof Found>;
-const Found = Type.Union([
-  Type.Object({ ask: U32, where: Type.Enum(['live', 'parked', 'none'] as const) }),
-  Type.Object({ ask: U32, where: Type.Literal('elsewhere'), relay: U32 }),
-]);
-
-/** Talkgroups that a session on its way has subscriptions in. One with more stays where it is. */
-export const MOVED_TALKGROUPS_MAX = 3000;
-/** Bursts of a session on its way. A session talks in no more talkgroups at once. */
-const MOVED_BURSTS_MAX = 8;
-const Age = Type.Number({ minimum: 0 });
-
-/** A session on its way to another relay. Ages are ms. */
-export type MovedSession = Static<typeof MovedSession>;
-const MovedSession = Type.Object({
-  session: U32,
-  /** Number of its last burst. */
-  bursts: U32,
-  /** For how long (ms) it is still kept for its radio. */
-  left_ms: Age,
-  subscriptions: Type.Array(
-    Type.Object({
-      number: U32,
-      mode: Type.Enum([...modes, 'none'] as const),
-      presence: Type.Boolean(),
-      /** Name of its hold. null: it hears live. */
-      hold: Type.Union([Type.String({ maxLength: 8 }), Type.Null()]),
-    }),
-    { maxItems: MOVED_TALKGROUPS_MAX },
-  ),
-  /** Running bursts in the floor mode `open`. */
-  talks: Type.Array(
-    Type.Object({
-      number: U32,
-      burst: U32,
-      /** Frames relayed so far: the index of the last one. */
-      frames: Int,
-      sequence: Int,
-      priority: Priority,
-      codec: Type.Optional(Codec),
-      started_at: Time,
-      age_ms: Age,
-      /** Since its last frame. */
-      silent_ms: Age,
-      /** Its session came back before, and has sent no frame since. */
-      has_returned: Type.Boolean(),
-    }),
-    { maxItems: MOVED_BURSTS_MAX },
-  ),
-  /** What it missed since its audio was paused. null: it was not. */
-  behind: Type.Union([
-    Type.Object({
-      since_ms: Age,
-      missed: Type.Array(Type.Object({ number: U32, frames: U32 }), { maxItems: MOVED_TALKGROUPS_MAX }),
-    }),
-    Type.Null(),
-  ]),
-  /** Emergencies that its user raised lately: their ages. */
-  raises: Type.Array(Age, { maxItems: 16 }),
+const MembersTold = Type.Object({
+  ask: U32,
+  members: Type.Array(Session, { maxItems: MEMBERS_MAX }),
+  more: Type.Boolean(),
 });
-
-/** The session, from now on of the relay that asked. null: it is not here, or somebody else has it. */
-export type Taken = Static<typeof Taken>;
-const Taken = Type.Object({ ask: U32, moved: Type.Union([MovedSession, Type.Null()]) });
 
 const validators = {
   beacon: Compile(Beacon),
@@ -198,6 +172,9 @@ const validators = {
   wanted: Compile(WantedSession),
   found: Compile(Found),
   taken: Compile(Taken),
+  part: Compile(PartBody),
+  verdicts: Compile(VerdictsBody),
+  want: Compile(WantBody),
 };
 
 interface Bodies {
@@ -214,9 +191,15 @@ interface Bodies {
   readonly wanted: WantedSession;
   readonly found: Found;
   readonly taken: Taken;
+  readonly part: PartBody;
+  readonly verdicts: VerdictsBody;
+  readonly want: WantBody;
 }
 
-/** The body of a message of this kind, or null: it is none. Any bytes are read without a throw. */
+/**
+ * The body of a message of this kind, without fields that this version does not know, or null: it is none. Any bytes are
+ * read without a throw.
+ */
 export function readBody<Name extends keyof Bodies>(name: Name, bytes: Uint8Array): Bodies[Name] | null {
   let value: unknown;
   try {
@@ -224,7 +207,8 @@ export function readBody<Name extends keyof Bodies>(name: Name, bytes: Uint8Arra
   } catch {
     return null; // expected: bytes that are no JSON
   }
-  return validators[name].Check(value) ? (value as Bodies[Name]) : null; // as its validator has checked
+  const validator = validators[name];
+  return validator.Check(value) ? (validator.Clean(value) as Bodies[Name]) : null; // as its validator has checked
 }
 
 /** Bytes of JSON in one message: half of what the bus takes. */

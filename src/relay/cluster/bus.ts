@@ -19,8 +19,8 @@ export interface BusCounts {
   bytesOut: number;
   messagesIn: number;
   bytesIn: number;
-  /** Messages that `publish` did not accept, by reason. */
-  readonly dropped: Record<'down' | 'backlog', number>;
+  /** Messages that `publish` did not accept, and those that the connection then rejected, by reason. */
+  readonly dropped: Record<'down' | 'backlog' | 'rejected', number>;
   /** Times the messages of a turn of the loop were handed to the network. */
   flushes: number;
   /** Times the bus came up. */
@@ -32,7 +32,7 @@ export const newBusCounts = (): BusCounts => ({
   bytesOut: 0,
   messagesIn: 0,
   bytesIn: 0,
-  dropped: { down: 0, backlog: 0 },
+  dropped: { down: 0, backlog: 0, rejected: 0 },
   flushes: 0,
   ups: 0,
 });

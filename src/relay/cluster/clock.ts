@@ -35,6 +35,8 @@ interface Sample {
 /** Clocks are monotonic, in whole ms. */
 export class PeerClock {
   private samples: Sample[] = [];
+  /** The one with the shortest round trip. Found when a sample comes, because every frame uses it. */
+  private best: Sample | null = null;
 
   /**
    * They answered at `theirAt` what we said at `ownAt` and what had come to them `heldMs` before. `nowMs` is when the
@@ -45,30 +47,24 @@ export class PeerClock {
     const roundTripMs = msBetween(ownAt, now) - heldMs;
     if (roundTripMs < 0 || roundTripMs > WINDOW_MS) return;
     const sample = { atMs: nowMs, roundTripMs, offsetMs: msBetween(now, theirAt) + roundTripMs / 2 };
-    const best = this.best(nowMs);
+    const { best } = this;
     // A difference that the two round trips explain is none.
     const slackMs = MOVED_MS + (roundTripMs + (best?.roundTripMs ?? 0)) / 2;
-    if (best !== null && Math.abs(sample.offsetMs - best.offsetMs) > slackMs) this.samples = [];
+    if (best !== null && Math.abs(sample.offsetMs - best.offsetMs) > slackMs) this.reset();
     this.samples.push(sample);
+    this.samples = this.samples.filter(({ atMs }) => nowMs - atMs <= WINDOW_MS);
+    this.best = this.samples.reduce((least, one) => (one.roundTripMs < least.roundTripMs ? one : least));
   }
 
   /** How long (ms) a message was on its way that they sent at `theirAt`, 0 while that is not known. */
   delayMs(theirAt: number, nowMs: number): number {
-    const best = this.best(nowMs);
+    const { best } = this;
     return best === null ? 0 : Math.max(0, msBetween(theirAt, wholeMs(nowMs)) + best.offsetMs);
   }
 
   /** Forgets what was measured. */
   reset(): void {
     this.samples = [];
-  }
-
-  /** The last one counts when none is recent. */
-  private best(nowMs: number): Sample | null {
-    const last = this.samples.at(-1);
-    if (last === undefined) return null;
-    const recent = this.samples.filter(({ atMs }) => nowMs - atMs <= WINDOW_MS);
-    this.samples = recent.length > 0 ? recent : [last];
-    return this.samples.reduce((best, one) => (one.roundTripMs < best.roundTripMs ? one : best));
+    this.best = null;
   }
 }

@@ -1,4 +1,4 @@
-// Makes the relays of several nodes one service for talkgroups in the floor mode `open`: tells the others what is said
+// Makes the relays of several nodes one service: tells the others what is said
 // here and hears what is said there. Each relay knows its own sessions, and keeps a copy of what the others say of theirs.
 
 import type { Reach } from '../../protocol/codes.js';
@@ -6,8 +6,10 @@ import { type Beacon, bodyOf, type MembersTold, NO_BODY, readBody } from './bodi
 import { type Bus, EVERY_RELAY, relaySubject, type Subject, talkgroupSubject } from './bus.js';
 import { Stalls } from './clock.js';
 import { type ClusterFigures, newClusterCounts } from './counts.js';
+import type { PartBody, VerdictsBody, WantBody } from './floor-bodies.js';
 import { HEADER_BYTES, HeaderWriter, type Kind, kinds, newHeader, readHeader } from './header.js';
-import { Moves } from './moves.js';
+import { Moves } from './moves/moves.js';
+import { readListing } from './listing.js';
 import { BEACON_MS, Peers } from './peers.js';
 import { createQuestions } from './questions.js';
 import { ReachJudge } from './reach.js';
@@ -18,6 +20,8 @@ import { createStreams, type Streams } from './streams.js';
 export interface ClusterOptions<Talkgroup extends Shared> {
   /** Id of this relay: no other relay ever has it. */
   readonly relay: number;
+  /** Tag (u32) of the database that gave the id. The same at its other relays, and another one at those of another. */
+  readonly database: number;
   readonly bus: Bus;
   readonly stage: Stage<Talkgroup>;
   /** Monotonic ms. */
@@ -30,8 +34,16 @@ export interface ClusterOptions<Talkgroup extends Shared> {
   };
 }
 
+interface FloorBodies {
+  readonly part: PartBody;
+  readonly verdicts: VerdictsBody;
+  readonly want: WantBody;
+}
+
 /** Time (ms) between two beacons that answer others. */
 const REPLY_MS = 20;
+/** Other databases that are logged. */
+const REFUSED_MAX = 16;
 
 export interface Cluster<Talkgroup extends Shared> {
   /** A session is about to get their events. Resolves when the other relays have said what they have. null: at once. */
@@ -60,6 +72,14 @@ export interface Cluster<Talkgroup extends Shared> {
   readonly moves: Pick<Moves, 'find' | 'take'>;
   /** Other relays that can be reached. */
   readonly peers: number;
+  /** Says something about a floor to one relay. */
+  tellFloor<Name extends 'part' | 'verdicts' | 'want'>(
+    relay: number,
+    name: Name,
+    body: FloorBodies[Name],
+  ): void;
+  /** Gives up waiting for bursts that do not come. Must be called every 20 ms or more often while the answer is true. */
+  play(): boolean;
   figures(): ClusterFigures;
   close(): Promise<void>;
 }
@@ -67,9 +87,9 @@ export interface Cluster<Talkgroup extends Shared> {
 export function createCluster<Talkgroup extends Shared>(
   options: ClusterOptions<Talkgroup>,
 ): Cluster<Talkgroup> {
-  const { relay, bus, stage, nowMs, fairMs, log } = options;
+  const { relay, database, bus, stage, nowMs, fairMs, log } = options;
   const counts = newClusterCounts();
-  const writer = new HeaderWriter(relay);
+  const writer = new HeaderWriter(relay, database);
   writer.setWay(bus.counts.ups);
   const peers = new Peers(relay);
   const header = newHeader();
@@ -83,6 +103,7 @@ export function createCluster<Talkgroup extends Shared>(
     moves,
     streamOf: (number) => streams.at(number),
     page: stage.page,
+    floor: stage.floor,
     say: (other, kind, body) => say(relaySubject(other), kind, body),
     later: (act) => void setImmediate(guarded, act),
     answered: (other, number) => streams.answered(other, number),
@@ -90,12 +111,16 @@ export function createCluster<Talkgroup extends Shared>(
   });
   const { ask } = questions;
   const streams: Streams<Talkgroup> = createStreams<Talkgroup>({
-    ...{ bus, writer, stage, counts, nowMs, ask },
+    ...{ relay, bus, writer, stage, counts, nowMs, ask },
     isUp: () => bus.isUp,
     up: () => peers.up,
     listen: (stream) =>
       subscribe(talkgroupSubject(stream.talkgroup.number), (bytes) => receiveAboutTalkgroup(stream, bytes)),
+    list: (listing) => {
+      if (bus.isUp && peers.up.length > 0) say(EVERY_RELAY, kinds.listing, listing);
+    },
   });
+  const refused = new Set<number>();
   let repliedAtMs = Number.NEGATIVE_INFINITY;
   let isSampling = false;
   const judge = new ReachJudge(nowMs());
@@ -121,12 +146,24 @@ export function createCluster<Talkgroup extends Shared>(
     }
   }
 
+  /** Two services use the same subjects: each would play the speech of the other. Told once per database. */
+  function refuseDatabase(): void {
+    counts.otherDatabase++;
+    if (refused.has(header.database) || refused.size >= REFUSED_MAX) return;
+    refused.add(header.database);
+    log.error(
+      { relay: header.relay, database: header.database, ownDatabase: database },
+      'relay of another database on the same NATS subjects: give each service a NATS_PREFIX of its own',
+    );
+  }
+
   /** A server that was left may send what it still has, also back to this relay, which it does not know any more. */
   const isOver = () => header.relay === relay || peers.isOvertaken(header.relay, header.way, nowMs());
 
   const subscribe = (subject: Subject, receive: (bytes: Uint8Array) => void) =>
     bus.subscribe(subject, (bytes) => {
       if (isClosed || !readHeader(bytes, header)) counts.unreadable++;
+      else if (header.database !== database) refuseDatabase();
       else if (isOver()) counts.overtaken++;
       else guarded(receive, bytes);
     });
@@ -159,10 +196,17 @@ export function createCluster<Talkgroup extends Shared>(
   function receiveForAll(bytes: Uint8Array): void {
     const { kind, relay: from } = header;
     if (kind === kinds.leave) return lose(from, peers.left(from));
+    if (kind === kinds.listing) return receiveListing(from, bytes.subarray(HEADER_BYTES));
     if (kind === kinds.notice) return receiveNotice(from, bytes.subarray(HEADER_BYTES));
     const body = kind === kinds.beacon ? readBody('beacon', bytes.subarray(HEADER_BYTES)) : null;
     if (body === null) counts.unreadable++;
     else hear(from, body);
+  }
+
+  function receiveListing(from: number, body: Uint8Array): void {
+    const at = nowMs();
+    if (!peers.isUp(from)) counts.strange++;
+    else if (!readListing(body, (number, seq) => streams.listed(from, number, seq, at))) counts.unreadable++;
   }
 
   function receiveNotice(from: number, body: Uint8Array): void {
@@ -173,9 +217,10 @@ export function createCluster<Talkgroup extends Shared>(
   function hear(from: number, body: Beacon): void {
     const news = peers.heard(from, body, header, now());
     if (news === 'known') return;
+    if (news === 'down') lose(from, true);
     if (news === 'up') {
       log.info({ relay: from }, 'relay reached');
-      for (const number of streams.numbers()) ask(from, number);
+      questions.askAll(from, streams.numbers());
     }
     // It hears us sooner, and so do those that came at the same time.
     if (nowMs() - repliedAtMs < REPLY_MS) return;
@@ -203,6 +248,7 @@ export function createCluster<Talkgroup extends Shared>(
     if (isInDoubt) bus.doubt();
     streams.tick(at.nowMs);
     moves.tick(at.nowMs);
+    questions.tick();
   }
 
   const ends = [subscribe(relaySubject(relay), receiveForUs), subscribe(EVERY_RELAY, receiveForAll)];
@@ -213,7 +259,7 @@ export function createCluster<Talkgroup extends Shared>(
     writer.setWay(bus.counts.ups);
     beacon();
     // What was said meanwhile is lost, on both sides.
-    for (const other of peers.up) for (const number of streams.numbers()) ask(other, number);
+    for (const other of peers.up) questions.askAll(other, streams.numbers());
   });
   beacon();
 
@@ -234,6 +280,8 @@ export function createCluster<Talkgroup extends Shared>(
         ? null
         : questions.members(relays, { number: talkgroup.number, after, limit });
     },
+    tellFloor: (other, name, body) => say(relaySubject(other), kinds[name], bodyOf(body)),
+    play: () => streams.play(nowMs()),
     moves,
     get peers() {
       return peers.up.length;
@@ -243,6 +291,7 @@ export function createCluster<Talkgroup extends Shared>(
       isUp: bus.isUp,
       counts,
       peers: peers.up.length,
+      reach: judge.figures,
       ...streams.figures(),
     }),
     async close() {

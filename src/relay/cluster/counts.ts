@@ -1,4 +1,5 @@
 // Holds what the cluster counts, as plain numbers.
+import type { Reach } from '../../protocol/codes.js';
 import type { BusCounts } from './bus.js';
 
 export interface ClusterCounts {
@@ -12,10 +13,14 @@ export interface ClusterCounts {
   framesUnknown: number;
   /** Messages that cannot be read, or of an unknown kind. */
   unreadable: number;
+  /** Messages of relays of another database. */
+  otherDatabase: number;
   /** Messages of relays that are not up. */
   strange: number;
   /** Messages that a relay sent over an earlier connection than others that came before. */
   overtaken: number;
+  /** Times a burst, or a grant, was held back until an earlier burst ended. */
+  held: number;
   /** Times a relay was asked again, because a message of it was missing. */
   asked: number;
   /**
@@ -32,8 +37,10 @@ export const newClusterCounts = (): ClusterCounts => ({
   framesLate: 0,
   framesUnknown: 0,
   unreadable: 0,
+  otherDatabase: 0,
   strange: 0,
   overtaken: 0,
+  held: 0,
   asked: 0,
   moved: { taken: 0, given: 0, refused: 0, lost: 0 },
 });
@@ -45,8 +52,14 @@ export interface ClusterFigures {
   readonly counts: ClusterCounts;
   /** Other relays that can be reached. */
   readonly peers: number;
+  /** 1 for the reach that radios are sent, 0 for the others. */
+  readonly reach: Readonly<Record<Reach, number>>;
   /** Talkgroups with receivers here. */
   readonly talkgroups: number;
   /** Those of them with receivers elsewhere. */
   readonly shared: number;
+  /** Those of these in which one talks at a time, by who decides: this relay, or another one. */
+  readonly homes: { readonly here: number; readonly elsewhere: number };
+  /** Sessions elsewhere, counted in each of these. */
+  readonly elsewhere: number;
 }

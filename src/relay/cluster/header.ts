@@ -1,14 +1,16 @@
-// Reads and writes the 28 bytes before every message between relays. Behind them is a frame as clients get it, or JSON.
+// Reads and writes the 32 bytes before every message between relays. Behind them is a frame as clients get it, or JSON.
 //
 //  0 u8   kind              12 u32  at, the sender's monotonic clock in ms
-//  1 u8   version, flags    16 u32  turn: 0, this version has none
+//  1 u8   version, flags    16 u32  count of the burst's turn, 0: none, as in `open`
 //  2 u16  way, see below    20 u32  index of a frame in its burst, from 1; of `ended` the number of frames
-//  4 u32  the sender's id   24 u32  home of the turn: 0
+//  4 u32  the sender's id   24 u32  home of the turn
 //  8 u32  seq, number of the message among the sender's about the talkgroup, from 1; else 0
+//                           28 u32  tag of the sender's database: ids of relays are unique in one database only
 //
 // The way is the number of the sender's connection to the bus, modulo 2^16. Messages of an earlier one may come later.
+import { NO_TURN, type Turn } from '../../protocol/turn.js';
 
-export const HEADER_BYTES = 28;
+export const HEADER_BYTES = 32;
 const VERSION = 0x10;
 const VERSION_MASK = 0xf0;
 
@@ -27,14 +29,18 @@ export const kinds = {
   hold: 17,
   membersAsked: 18,
   membersTold: 19,
-  find: 20,
-  found: 21,
-  take: 22,
-  taken: 23,
+  part: 20,
+  verdicts: 21,
+  want: 22,
+  find: 23,
+  found: 24,
+  take: 25,
+  taken: 26,
   // To every relay.
   beacon: 32,
   leave: 33,
   notice: 34,
+  listing: 35,
 } as const;
 export type Kind = (typeof kinds)[keyof typeof kinds];
 
@@ -45,32 +51,42 @@ export interface Header {
   seq: number;
   at: number;
   index: number;
+  /** Of the turn. */
+  count: number;
+  home: number;
+  database: number;
 }
 
-export const newHeader = (): Header => ({ kind: 0, way: 0, relay: 0, seq: 0, at: 0, index: 0 });
+export const newHeader = (): Header => ({
+  ...{ kind: 0, way: 0, relay: 0, seq: 0, at: 0, index: 0 },
+  ...{ count: 0, home: 0, database: 0 },
+});
 
 /** A buffer for the headers of one sender, written over and over: the bus copies it. */
 export class HeaderWriter {
   readonly bytes = new Uint8Array(HEADER_BYTES);
   private readonly view = new DataView(this.bytes.buffer);
 
-  constructor(relay: number) {
+  constructor(relay: number, database: number) {
     this.view.setUint8(1, VERSION);
     this.view.setUint32(4, relay);
+    this.view.setUint32(28, database);
   }
 
-  /** The bus was connected so many times. */
+  /** `connections` counts how often the bus has been connected. */
   setWay(connections: number): void {
     this.view.setUint16(2, connections % 2 ** 16);
   }
 
   /** `atMs` is the monotonic clock. The answer is valid until the next call. */
-  write(kind: Kind, seq: number, atMs: number, index: number): Uint8Array {
+  write(kind: Kind, seq: number, atMs: number, index: number, turn: Turn = NO_TURN): Uint8Array {
     const { view } = this;
     view.setUint8(0, kind);
     view.setUint32(8, seq);
     view.setUint32(12, wholeMs(atMs));
+    view.setUint32(16, turn.count);
     view.setUint32(20, index);
+    view.setUint32(24, turn.home);
     return this.bytes;
   }
 }
@@ -85,7 +101,10 @@ export function readHeader(bytes: Uint8Array, header: Header): boolean {
   header.relay = view.getUint32(4);
   header.seq = view.getUint32(8);
   header.at = view.getUint32(12);
+  header.count = view.getUint32(16);
   header.index = view.getUint32(20);
+  header.home = view.getUint32(24);
+  header.database = view.getUint32(28);
   return true;
 }
 

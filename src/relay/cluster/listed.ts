@@ -37,6 +37,7 @@ export class Listed<Talkgroup extends Shared> {
     this.heardAtMs = nowMs;
     const listed = new Set<string>();
     for (const told of emergencies) {
+      if (told.talkgroup_id !== talkgroup.id) continue;
       const id = told.emergency_id;
       listed.add(id);
       if (this.ids.has(id) || this.ids.size < LISTED_MAX)
@@ -54,11 +55,6 @@ export class Listed<Talkgroup extends Shared> {
   /** Whether a list is due that did not come. */
   isOverdue(nowMs: number): boolean {
     return this.ids.size > 0 && nowMs - this.heardAtMs >= OVERDUE_MS;
-  }
-
-  /** The numbers of its messages begin anew. */
-  begin(): void {
-    for (const id of this.ids.keys()) this.ids.set(id, 0);
   }
 
   /** The relay cannot be reached any more. */

@@ -1,14 +1,11 @@
-// The bus over NATS: one connection of this relay to one of the servers, whichever answers. The only file that knows NATS.
+// The bus over NATS: one connection of this relay to one of the servers, whichever answers.
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  type ConnectionOptions,
-  connect,
-  credsAuthenticator,
-  errors,
-  type NatsConnection,
-  type Subscription,
-} from '@nats-io/transport-node';
+import { connect, type NatsConnection, type Subscription } from '@nats-io/transport-node';
 import { type Bus, newBusCounts, type Subject } from './bus.js';
+
+export { areCredentials } from './nats-servers.js';
+
+import { checkConnection, connectionOf, faultOf, hostsOf, shuffled, withLast } from './nats-servers.js';
 import { createOutbox } from './outbox.js';
 
 export interface NatsOptions {
@@ -29,13 +26,15 @@ export interface NatsOptions {
 
 /** Bytes that the server has not confirmed, beyond which messages are dropped: seconds of audio of a large fleet. */
 export const UNCONFIRMED_BYTES_MAX = 4 * 1024 * 1024;
-/** The server is asked to confirm once so many bytes were sent: a question costs as much as a frame. */
+/** Bytes after which the server is asked to confirm: a question costs as much as a frame. */
 const CONFIRM_BYTES = 64 * 1024;
 /** Between two rounds of all servers, and after a connection that lasted no longer (ms). */
 const AGAIN_MS = 250;
 /** A server that answers within this time (ms) is not frozen. */
 const ANSWER_MS_MAX = 250;
 const CLOSE_MS_MAX = 500;
+/** The start waits so long (ms) for the first try. Servers that are frozen cost 2 s each. */
+const FIRST_MS_MAX = 3000;
 
 interface Subscribed {
   readonly subject: Subject;
@@ -45,7 +44,7 @@ interface Subscribed {
 }
 
 export interface NatsBus extends Bus {
-  /** Resolves after the first try: why the server rejected the credentials, or null also when none answered. */
+  /** Resolves after the first try, at most 3 s: why a server refused this relay, or null also when none answered. */
   readonly rejected: Promise<string | null>;
 }
 
@@ -55,20 +54,25 @@ export function openNats(options: NatsOptions): NatsBus {
   const counts = newBusCounts();
   const subscribed = new Set<Subscribed>();
   let connection: NatsConnection | null = null;
+  /** The same, and one that is not checked yet. */
+  let opened: NatsConnection | null = null;
   let isUp = false;
   let isClosed = false;
   let unconfirmed = 0;
   let isConfirming = false;
   /** In the order in which they are tried. One that was lost or left is the last. */
-  let servers = shuffled(serversOf(options.urls).map(({ host }) => host));
+  let servers = shuffled(hostsOf(options.urls));
+  const rest = connectionOf(options);
   /** It answered, although no other relay was heard over it. */
   let isDoubted = false;
   let changed: (isUp: boolean) => void = () => {};
-  let told: string | null = null;
+  /** Kinds of faults that were logged since the bus was last up. */
+  const told = new Set<string>();
   let tried: (rejected: string | null) => void = () => {};
-  const rejected = new Promise<string | null>((resolve) => {
+  const firstTry = new Promise<string | null>((resolve) => {
     tried = resolve;
   });
+  const rejected = Promise.race([firstTry, delay(FIRST_MS_MAX, null, { ref: false })]);
 
   const outbox = createOutbox(
     (subject, bytes) => {
@@ -76,9 +80,15 @@ export function openNats(options: NatsOptions): NatsBus {
       connection.publish(`${prefix}.${subject}`, bytes);
       unconfirmed += bytes.byteLength;
     },
-    () => {
-      counts.flushes++;
-      if (unconfirmed >= CONFIRM_BYTES && !isConfirming) void confirm();
+    {
+      flushed() {
+        counts.flushes++;
+        if (unconfirmed >= CONFIRM_BYTES && !isConfirming) void confirm();
+      },
+      failed(error) {
+        counts.dropped.rejected++;
+        tell(error);
+      },
     },
   );
 
@@ -95,13 +105,14 @@ export function openNats(options: NatsOptions): NatsBus {
     if (of !== connection) return;
     unconfirmed = Math.max(0, unconfirmed - asked);
     isConfirming = false;
+    if (unconfirmed >= CONFIRM_BYTES) void confirm(); // beyond the bound nothing is sent that would ask again
   }
 
   function up(server: string): void {
     if (isUp || isClosed) return;
     isUp = true;
     isDoubted = false;
-    told = null;
+    told.clear();
     counts.ups++;
     log.info({ server }, 'bus connected');
     changed(true);
@@ -122,7 +133,7 @@ export function openNats(options: NatsOptions): NatsBus {
     if (connection === null) return;
     to.own = connection.subscribe(`${prefix}.${to.subject}`, {
       callback(error, message) {
-        if (error !== null) return log.error({ err: error, subject: to.subject }, 'bus subscription failed');
+        if (error !== null) return tell(error);
         counts.messagesIn++;
         counts.bytesIn += message.data.byteLength;
         try {
@@ -137,34 +148,60 @@ export function openNats(options: NatsOptions): NatsBus {
   /** The library knows one connection only: it would dial the server again that was lost, and forget those that were away. */
   async function run(): Promise<void> {
     while (!isClosed) {
-      let lastedMs = 0;
-      try {
-        const connected = await connect({ ...connectionOf(options), servers });
-        if (isClosed) return await connected.close();
-        const sinceMs = performance.now();
-        connection = connected;
-        for (const one of subscribed) listen(one);
-        const following = follow(connected);
-        up(connected.getServer());
-        tried(null);
-        await following;
-        lastedMs = performance.now() - sinceMs;
-        servers = withLast(servers, connected.getServer());
-      } catch (error) {
-        tell(error);
-        tried(isRejection(error) ? reasonOf(error) : null);
-      }
-      down();
-      connection = null;
+      const lastedMs = await round();
       if (!isClosed && lastedMs <= AGAIN_MS) await delay(AGAIN_MS);
     }
   }
 
-  /** Resolves at the end of the connection. */
-  async function follow(connected: NatsConnection): Promise<void> {
+  /** Tries each server until one takes this relay. How long (ms) that connection lasted. */
+  async function round(): Promise<number> {
+    let refusal: string | null = null;
+    for (const server of servers) {
+      if (isClosed) return 0;
+      try {
+        const lastedMs = await stay(server);
+        servers = withLast(servers, server);
+        return lastedMs;
+      } catch (error) {
+        tell(error);
+        const { isRefusal, reason } = faultOf(error);
+        if (isRefusal) refusal ??= reason;
+      } finally {
+        down();
+        connection = null;
+        opened?.close().catch(() => {}); // expected: lost already
+        opened = null;
+      }
+    }
+    tried(refusal);
+    return 0;
+  }
+
+  /** Resolves at the end of the connection. Rejects when there is none, or the server does not let us do what we need. */
+  async function stay(server: string): Promise<number> {
+    const connected = await connect({ ...rest, servers: [server] });
+    opened = connected;
+    const faults: Error[] = [];
+    const following = follow(connected, faults);
+    if (!isClosed) await checkConnection(connected, prefix, faults);
+    if (isClosed) return 0;
+    const sinceMs = performance.now();
+    connection = connected;
+    for (const one of subscribed) listen(one);
+    up(connected.getServer());
+    tried(null);
+    await following;
+    return performance.now() - sinceMs;
+  }
+
+  /** Resolves at the end of the connection. `faults` are those before it was taken. */
+  async function follow(connected: NatsConnection, faults: Error[]): Promise<void> {
     for await (const status of connected.status()) {
       if (status.type === 'disconnect') down();
-      else if (status.type === 'error') tell(status.error);
+      else if (status.type === 'error') {
+        if (connection === connected) tell(status.error);
+        else faults.push(status.error);
+      }
     }
   }
 
@@ -187,12 +224,13 @@ export function openNats(options: NatsOptions): NatsBus {
     await of.close();
   }
 
-  /** Each reason once, until the bus was up. Rejected credentials are an error, a server that is away is none. */
+  /** Each kind of fault once, until the bus was up: a refusal comes for every message. A server that is away is no error. */
   function tell(error: unknown): void {
-    const reason = reasonOf(error);
-    if (reason === told || isClosed) return;
-    told = reason;
-    if (isRejection(error)) log.error({ reason }, 'NATS rejected the connection');
+    const { kind, reason, isRefusal } = faultOf(error);
+    if (told.has(kind) || isClosed) return;
+    told.add(kind);
+    if (kind === 'message') log.error({ reason }, 'bus message rejected');
+    else if (isRefusal) log.error({ reason }, 'NATS rejected the connection');
     else log.warn({ reason }, 'waiting for NATS');
   }
 
@@ -239,54 +277,9 @@ export function openNats(options: NatsOptions): NatsBus {
       const last = isUp ? connection?.flush().catch(() => {}) : undefined; // expected: lost meanwhile
       await Promise.race([last, delay(CLOSE_MS_MAX, undefined, { ref: false })]);
       down();
-      await connection?.close();
+      await opened?.close();
       // A dial that is under way ends by itself, and closes what it opened.
       await Promise.race([running, delay(CLOSE_MS_MAX, undefined, { ref: false })]);
     },
-  };
-}
-
-const reasonOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
-
-const isRejection = (error: unknown) =>
-  error instanceof errors.AuthorizationError || error instanceof errors.PermissionViolationError;
-
-const serversOf = (urls: string) =>
-  urls.split(',').flatMap((url) => (url.trim() === '' ? [] : [new URL(url.trim())]));
-
-/** Nodes with the same list must not all have the same server. */
-const shuffled = <T>(list: readonly T[]): T[] =>
-  list
-    .map((one) => ({ one, at: Math.random() }))
-    .sort((a, b) => a.at - b.at)
-    .map(({ one }) => one);
-
-/** The list with this server at the end, as the library names it: always with a port. */
-function withLast(servers: readonly string[], last: string): string[] {
-  const isLast = (host: string) => host === last || `${host}:4222` === last;
-  return [...servers.filter((host) => !isLast(host)), ...servers.filter(isLast)];
-}
-
-function connectionOf({ urls, credentials, name }: NatsOptions): ConnectionOptions {
-  const servers = serversOf(urls);
-  const [first] = servers;
-  const user = decodeURIComponent(first?.username ?? '');
-  const pass = decodeURIComponent(first?.password ?? '');
-  return {
-    name,
-    noEcho: true,
-    noRandomize: true,
-    reconnect: false,
-    // Only the servers that the operator names.
-    ignoreClusterUpdates: true,
-    // A server that does not answer is left after 2 to 3 s; one that closes the connection at once.
-    pingInterval: 1000,
-    maxPingOut: 2,
-    timeout: 2000,
-    ignoreAuthErrorAbort: true,
-    ...(servers.some(({ protocol }) => protocol === 'tls:') && { tls: {} }),
-    ...(credentials !== null && { authenticator: credsAuthenticator(credentials) }),
-    // A user without a password is a token, as in every other client.
-    ...(user !== '' && (pass === '' ? { token: user } : { user, pass })),
   };
 }

@@ -1,16 +1,15 @@
 // One other relay with receivers of a talkgroup: what it says there, and its bursts that are played here.
 import type { EndCode } from '../../protocol/codes.js';
 import { checkFrame, PAYLOAD_BYTES_MAX, readBurst, readSender, readTalkgroup } from '../../protocol/frame.js';
-import { type Count, type Here, readBody, type Started } from './bodies.js';
+import { type Count, type Here, type Hold, type Past, readBody, type Started } from './bodies.js';
 import type { ClusterCounts } from './counts.js';
 import { HEADER_BYTES, type Header, kinds } from './header.js';
+import { copyOf, HeardBursts, LATE_MS_MAX } from './heard-bursts.js';
 import { Listed } from './listed.js';
-import type { PlayedBurst, Shared, Stage } from './stage.js';
+import { UNLISTED_MS } from './listing.js';
+import type { Shared, Stage } from './stage.js';
+import type { Turns } from './turns/turns.js';
 
-/** A frame that was on its way for longer (ms) is old speech: half of what a receiver may lag. */
-const LATE_MS_MAX = 500;
-/** A burst without a frame for this time (ms) may have ended: T1 of its relay is 2 s, unless its operator changed it. */
-const SILENT_MS_MAX = 2500;
 /** Time (ms) between two questions to it. */
 const ASK_MS = 100;
 
@@ -20,23 +19,13 @@ export interface OtherServices<Talkgroup extends Shared> {
   readonly talkgroup: Talkgroup;
   readonly stage: Stage<Talkgroup>;
   readonly counts: ClusterCounts;
+  /** The order of bursts in `single` and `broadcast`. */
+  readonly turns: Turns<Talkgroup>;
   /** Asks it what it has of the talkgroup. */
   readonly ask: () => void;
-  /** The burst as a burst of another relay: its session may have moved. */
-  readonly elsewhere: (session: number, burst: number) => Other<Talkgroup> | undefined;
+  /** The bursts of another relay with this one: its session may have moved. */
+  readonly elsewhere: (session: number, burst: number) => HeardBursts<Talkgroup> | undefined;
 }
-
-/** A running burst of it. `index` is that of the last frame. */
-interface Heard {
-  readonly burst: number;
-  readonly played: PlayedBurst;
-  /** Of the message that announced it. Infinite while a burst is expected that moves there. */
-  seq: number;
-  index: number;
-  heardAtMs: number;
-}
-
-type Ended = Parameters<PlayedBurst['end']>[1];
 
 export class Other<Talkgroup extends Shared> {
   /** Sessions of it that get the talkgroup's events. */
@@ -45,35 +34,52 @@ export class Other<Talkgroup extends Shared> {
   watches = false;
   private changes = 0;
   private readonly services: OtherServices<Talkgroup>;
-  /** Of its last message. */
-  private seq = 0;
+  /** Of its last message. null: nothing has come of it. */
+  private seq: number | null = null;
+  /** Messages of it are missing. An answer that knows of this number, or a later one, makes up for them. 0: none is. */
+  private missingSeq = 0;
+  /** When it last showed that it has receivers. null: since the next watch. */
+  private listedAtMs: number | null = null;
   private askedAtMs = Number.NEGATIVE_INFINITY;
   /** It has told its running bursts once. */
   private isKnown = false;
-  /** Its running bursts by session. */
-  private readonly bursts = new Map<number, Heard>();
+  /** Its running bursts in `open`. */
+  readonly bursts: HeardBursts<Talkgroup>;
   /** Its emergencies that are not stored. */
   readonly emergencies: Listed<Talkgroup>;
 
   constructor(services: OtherServices<Talkgroup>) {
     this.services = services;
+    this.bursts = new HeardBursts(services);
     this.emergencies = new Listed(services);
   }
 
   /** A message of it about the talkgroup. `delayMs` is how long it was on its way. */
   receive(header: Header, bytes: Uint8Array, delayMs: number, nowMs: number): void {
     const { kind, seq } = header;
-    if (seq > this.seq + 1) this.ask(nowMs); // something is missing
-    if (seq > this.seq) this.seq = seq;
+    // What an answer told before is newer.
+    const isNews = this.hears(seq, seq - 1, nowMs);
     const body = bytes.subarray(HEADER_BYTES);
     if (kind === kinds.frame) return this.frame(header, body, delayMs, nowMs);
     const isRead =
       (kind === kinds.started && this.started(header, body, nowMs)) ||
       (kind === kinds.ended && this.ended(header, body, nowMs)) ||
-      (kind === kinds.count && this.counted(body)) ||
-      (kind === kinds.roster && this.rostered(body)) ||
+      (kind === kinds.count && this.counted(body, isNews)) ||
+      (kind === kinds.roster && this.rostered(body, isNews)) ||
       (kind === kinds.emergencies && this.emergencies.receive(body, seq, nowMs));
     if (!isRead) this.services.counts.unreadable++;
+  }
+
+  /** Its last message has the number `seq`, and those up to `wholeSeq` should have come. false: that is known. */
+  private hears(seq: number, wholeSeq: number, nowMs: number): boolean {
+    this.listedAtMs = nowMs;
+    if (this.seq !== null && seq <= this.seq) return false;
+    if (wholeSeq > (this.seq ?? 0)) {
+      this.missingSeq = wholeSeq;
+      this.ask(nowMs);
+    }
+    this.seq = seq;
+    return true;
   }
 
   private ask(nowMs: number): void {
@@ -83,7 +89,7 @@ export class Other<Talkgroup extends Shared> {
     this.services.ask();
   }
 
-  private frame({ index }: Header, body: Uint8Array, delayMs: number, nowMs: number): void {
+  private frame(header: Header, body: Uint8Array, delayMs: number, nowMs: number): void {
     const { counts, talkgroup } = this.services;
     const view = new DataView(body.buffer, body.byteOffset, body.byteLength);
     // The other relay has checked the length of the payload by its own settings.
@@ -92,127 +98,85 @@ export class Other<Talkgroup extends Shared> {
       return;
     }
     counts.framesIn++;
-    if (talkgroup.floorMode !== 'open') return;
-    const heard = this.heard(readSender(view), readBurst(view), nowMs);
-    if (heard === undefined) {
-      counts.framesUnknown++;
-      return;
-    }
-    heard.heardAtMs = nowMs;
-    if (index <= heard.index) return;
-    const lost = index - heard.index - 1;
-    const isLate = delayMs > LATE_MS_MAX;
-    heard.index = index;
-    counts.framesLost += lost;
-    if (isLate) counts.framesLate++;
-    if (lost > 0 || isLate) heard.played.missed(lost + (isLate ? 1 : 0), nowMs);
-    if (isLate) return;
-    const { buffer, byteOffset, byteLength } = body;
-    // A copy, because the memory of the bus holds other messages, too. Its memory is never shared between threads.
-    const message = buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer;
-    heard.played.frame(message, index, nowMs);
+    const session = readSender(view);
+    if (talkgroup.floorMode !== 'open')
+      return this.turned(header, session, readBurst(view), body, delayMs, nowMs);
+    if (header.count > 0) return; // the one of us has not read the new mode
+    const burst = readBurst(view);
+    if (this.bursts.frame(session, burst, header.index, body, delayMs, nowMs)) return;
+    this.ask(nowMs);
+    const moved = this.services.elsewhere(session, burst);
+    if (moved === undefined) counts.framesUnknown++;
+    else moved.frame(session, burst, header.index, body, delayMs, nowMs);
   }
 
-  /** The running burst of this or, when its session moves, of another relay. Asks about one that is not its own. */
-  private heard(session: number, burst: number, nowMs: number): Heard | undefined {
-    const own = this.bursts.get(session);
-    if (own?.burst === burst) return own;
+  /** A frame in `single` or `broadcast`. */
+  private turned(
+    header: Header,
+    session: number,
+    burst: number,
+    body: Uint8Array,
+    delayMs: number,
+    nowMs: number,
+  ): void {
+    const { counts, turns, stage, talkgroup } = this.services;
+    if (header.count === 0) return; // the other relay has not read the new mode
+    if (delayMs > LATE_MS_MAX) {
+      counts.framesLate++; // the index of the next one shows that it is missing
+      return;
+    }
+    const fate = turns.frame(header, session, burst, copyOf(body), nowMs);
+    if (fate === 'fenced') stage.floor.fenced(talkgroup, nowMs);
+    if (fate !== 'unknown') return;
+    counts.framesUnknown++;
     this.ask(nowMs);
-    return this.services.elsewhere(session, burst)?.bursts.get(session);
   }
 
   private started({ seq }: Header, body: Uint8Array, nowMs: number): boolean {
     const started = readBody('started', body);
-    if (started === null) return false;
-    const { settings, ...burst } = started;
-    this.settle(settings);
-    this.begin(burst, seq, nowMs);
+    if (started === null || started.talkgroup_id !== this.services.talkgroup.id) return false;
+    this.begin(started, seq, nowMs);
     return true;
   }
 
   private begin(started: Started, seq: number, nowMs: number): void {
-    const { talkgroup, stage } = this.services;
-    const { session, burst, frames } = started;
-    const before = this.bursts.get(session);
-    if (before?.burst === burst) before.seq = Math.min(before.seq, seq);
-    if (before?.burst === burst || talkgroup.floorMode !== 'open' || stage.isHere(session)) return;
+    const { settings, previous, placed, alone = 0, ...talker } = started;
+    this.settle(settings);
+    const { talkgroup, turns, relay, stage } = this.services;
+    const isTurned = placed !== undefined;
+    // Else the one of us has not read the new mode.
+    const isOurMode = isTurned === (talkgroup.floorMode !== 'open');
+    if (!isOurMode || talker.talkgroup_id !== talkgroup.id || stage.isHere(talker.session)) return;
+    if (this.bursts.isKnown(talker.session, talker.burst, seq)) return;
     // The end of the one before was lost.
-    if (before !== undefined) this.end(session, before, 'disconnected');
-    if (this.takeOver(session, burst, { frames, seq }, nowMs)) return;
-    const played = stage.begin(talkgroup, started, nowMs);
-    this.bursts.set(session, { burst, played, seq, index: frames, heardAtMs: nowMs });
-    // It began after the last answer, and that message was lost with the frames since.
-    if (this.isKnown && frames > 0) {
-      this.services.counts.framesLost += frames;
-      played.missed(frames, nowMs);
-    }
+    if (previous !== undefined) this.finish(previous, nowMs);
+    // When it began after the last answer, that message was lost with the frames since.
+    const lost = this.isKnown ? talker.frames - alone : 0;
+    if (isTurned) turns.started(relay, talker, placed, seq, lost, nowMs);
+    else this.bursts.begin(talker, seq, lost, nowMs);
   }
 
-  /** Its session came there from another relay: the burst goes on, and nobody here is told. false: it did not. */
-  private takeOver(
-    session: number,
-    burst: number,
-    { frames, seq }: { frames: number; seq: number },
-    nowMs: number,
-  ): boolean {
-    const other = this.services.elsewhere(session, burst);
-    const heard = other?.bursts.get(session);
-    // Fewer frames than were heard: the message is older than the move.
-    if (other === undefined || heard === undefined) return false;
-    if (frames < heard.index) return true;
-    other.bursts.delete(session);
-    this.bursts.set(session, { ...heard, seq, heardAtMs: nowMs });
-    return true;
-  }
-
-  /** A burst of a session that this relay gave to the other one: it is played here, and its end is announced. */
-  expect(session: number, burst: number, played: PlayedBurst, index: number, nowMs: number): void {
-    this.forget(session);
-    const seq = Number.POSITIVE_INFINITY;
-    this.bursts.set(session, { burst, played, seq, index, heardAtMs: nowMs });
-  }
-
-  /** The session is here now, and its burst is none of this relay any more. */
-  forget(session: number): void {
-    const heard = this.bursts.get(session);
-    // One that goes on here has stopped as a burst of another relay. The end of any other one was lost.
-    if (heard !== undefined) this.end(session, heard, 'disconnected');
-  }
-
-  /** Whether this burst is one of its running ones. */
-  has(session: number, burst: number): boolean {
-    return this.bursts.get(session)?.burst === burst;
-  }
-
-  private ended({ index }: Header, body: Uint8Array, nowMs: number): boolean {
+  private ended(header: Header, body: Uint8Array, nowMs: number): boolean {
     const ended = readBody('ended', body);
     if (ended === null) return false;
-    const { session, burst, code, duration_ms } = ended;
-    const other = this.bursts.get(session)?.burst === burst ? this : this.services.elsewhere(session, burst);
-    const heard = other?.bursts.get(session);
-    if (other === undefined || heard === undefined) return true;
-    const lost = index - heard.index;
-    if (lost > 0) {
-      this.services.counts.framesLost += lost;
-      heard.played.missed(lost, nowMs);
-    }
-    other.end(session, heard, code, { durationMs: duration_ms, frames: index });
+    const { count, home, index } = header;
+    const turn = count > 0 ? { turn: { count, home } } : {};
+    this.finish({ ...ended, frames: index, ...turn }, nowMs);
     return true;
   }
 
-  private end(
-    session: number,
-    heard: Heard,
-    code: EndCode,
-    ended: Ended = { durationMs: null, frames: heard.index },
-  ): void {
-    this.bursts.delete(session);
-    heard.played.end(code, ended);
+  /** The burst has ended there. It may have been said before. */
+  private finish(past: Past, nowMs: number): void {
+    const { session, code, turn } = past;
+    if (turn === undefined) return this.bursts.finish(past, nowMs);
+    const { turns, stage, talkgroup, relay } = this.services;
+    turns.ended(relay, turn, past, nowMs);
+    stage.floor.ended(talkgroup, { session, turn, code }, nowMs);
   }
 
-  private counted(body: Uint8Array): boolean {
+  private counted(body: Uint8Array, isNews: boolean): boolean {
     const count = readBody('count', body);
-    if (count !== null) this.counts(count);
+    if (count !== null && isNews) this.counts(count);
     return count !== null;
   }
 
@@ -220,8 +184,8 @@ export class Other<Talkgroup extends Shared> {
     if (settings !== undefined) this.services.stage.settled(this.services.talkgroup, settings);
   }
 
-  /** So many sessions are there. Who came or left is not said. */
-  counts(count: Omit<Count, 'changes'> & Partial<Count>): void {
+  /** The number of sessions there. Which ones came or left is not said. */
+  private counts(count: Omit<Count, 'changes'> & Partial<Count>): void {
     const { online, changes = this.changes, watches = false, settings } = count;
     this.settle(settings);
     const { stage, talkgroup } = this.services;
@@ -231,9 +195,9 @@ export class Other<Talkgroup extends Shared> {
     this.watches = watches;
   }
 
-  private rostered(body: Uint8Array): boolean {
+  private rostered(body: Uint8Array, isNews: boolean): boolean {
     const roster = readBody('roster', body);
-    if (roster === null) return false;
+    if (roster === null || !isNews) return roster !== null;
     const { online, changes, watches, joined, left } = roster;
     // Else those who came and left before it are not known.
     if (changes === this.changes + 1 && joined !== undefined && left !== undefined) {
@@ -244,46 +208,65 @@ export class Other<Talkgroup extends Shared> {
     return true;
   }
 
-  /** It asks what is here. Its numbers begin anew when it had no receivers meanwhile. */
-  asks(seq: number): void {
-    if (seq < this.seq) this.emergencies.begin();
-    this.seq = seq;
+  /** It asks what is here. What it said before, and did not arrive, is asked for. */
+  asks(entry: Hold['talkgroups'][number], nowMs: number): void {
+    const isOld = this.seq !== null && entry.seq < this.seq;
+    this.learn(entry.seq, nowMs);
+    if (!isOld) this.counts(entry);
+  }
+
+  /** It says what the number of its last message is. */
+  listed(seq: number, nowMs: number): void {
+    this.learn(seq, nowMs);
+  }
+
+  /** One that begins now was asked for all that it has when it came. */
+  private learn(seq: number, nowMs: number): void {
+    this.hears(seq, this.seq === null ? 0 : seq, nowMs);
   }
 
   /** Its answer: these bursts run there. */
-  tells({ seq, bursts, isWhole, unsaved }: Here['talkgroups'][number], nowMs: number): void {
+  tells(entry: Here['talkgroups'][number], nowMs: number): void {
+    const { seq, bursts, isWhole, unsaved, ended = [] } = entry;
+    // First: the bursts are those of its floor mode.
+    if (seq >= (this.seq ?? 0)) this.counts(entry);
+    if (seq >= this.missingSeq) this.missingSeq = 0;
+    for (const past of ended) this.finish(past, nowMs);
     if (unsaved !== undefined) this.emergencies.hear(unsaved, seq, nowMs);
-    const running = new Set(bursts.map(({ session, burst }) => `${session}.${burst}`));
-    for (const [session, heard] of [...this.bursts]) {
-      const isOver = isWhole && !running.has(`${session}.${heard.burst}`) && heard.seq <= seq;
-      if (isOver) this.end(session, heard, 'disconnected');
+    if (isWhole) {
+      const { turns, relay } = this.services;
+      this.bursts.keep(bursts, seq);
+      turns.tells(
+        relay,
+        bursts.map(({ session, burst }) => ({ relay, session, burst })),
+        seq,
+        nowMs,
+      );
     }
     for (const burst of bursts) this.begin(burst, seq, nowMs);
     this.isKnown = true;
-    this.seq = Math.max(this.seq, seq);
+    this.listedAtMs = nowMs;
+    this.seq = Math.max(this.seq ?? 0, seq);
   }
 
-  /** Asks about bursts that have been silent for too long, and about a list that is due. */
+  /** Asks about what is missing, bursts that have been silent for too long, and a list that is due. */
   watch(nowMs: number): void {
-    if (this.emergencies.isOverdue(nowMs)) this.ask(nowMs);
-    for (const heard of this.bursts.values()) {
-      if (nowMs - heard.heardAtMs < SILENT_MS_MAX) continue;
-      heard.heardAtMs = nowMs - SILENT_MS_MAX / 2; // again in half of the time, until it is answered
-      heard.seq = Math.min(heard.seq, this.seq);
-      this.ask(nowMs);
-    }
+    this.listedAtMs ??= nowMs;
+    const isUnlisted = nowMs - this.listedAtMs >= UNLISTED_MS;
+    if (isUnlisted) this.listedAtMs = nowMs; // the question is repeated until it is answered
+    const isSilent = this.bursts.isSilent(this.seq ?? 0, nowMs);
+    if (isUnlisted || isSilent || this.missingSeq > 0 || this.emergencies.isOverdue(nowMs)) this.ask(nowMs);
   }
 
   /** Whatever runs there from now on, it was not lost: it was not meant for this relay. */
   endAll(code: EndCode): void {
     this.isKnown = false;
-    for (const [session, heard] of [...this.bursts]) this.end(session, heard, code);
+    this.bursts.endAll(code);
   }
 
   /** The talkgroup has no receiver here any more. */
   dropAll(): void {
-    for (const { played } of this.bursts.values()) played.drop();
-    this.bursts.clear();
+    this.bursts.dropAll();
     this.emergencies.forget();
   }
 }

@@ -8,8 +8,15 @@ import { MESSAGE_BYTES_MAX, type Subject } from './bus.js';
 export const TURN_BYTES_MAX = 4 * 1024 * 1024;
 const ARENA_BYTES = 64 * 1024;
 
-/** Sends one message. The bytes are valid until the next turn of the loop. */
+/** Sends one message. The bytes are valid until the next turn of the loop. A throw drops this message alone. */
 type Send = (subject: Subject, bytes: Uint8Array) => void;
+
+interface Told {
+  /** The messages of a turn were handed over. */
+  readonly flushed: () => void;
+  /** `send` threw: the message is dropped. */
+  readonly failed: (error: unknown) => void;
+}
 
 export interface Outbox {
   /** Copies the message. What it makes per message is the view of the copy that the library needs. false: too many bytes wait already. */
@@ -20,8 +27,7 @@ export interface Outbox {
   clear(): void;
 }
 
-/** `flushed` is called after the messages of a turn. */
-export function createOutbox(send: Send, flushed: () => void): Outbox {
+export function createOutbox(send: Send, { flushed, failed }: Told): Outbox {
   /** Reused from turn to turn. A turn with more bytes takes further memory. */
   const arena = Buffer.allocUnsafe(ARENA_BYTES);
   let used = 0;
@@ -46,12 +52,23 @@ export function createOutbox(send: Send, flushed: () => void): Outbox {
   function flush(): void {
     if (subjects.length === 0) return;
     const count = subjects.length;
-    for (let at = 0; at < count; at++) {
-      const [subject, message] = [subjects[at], messages[at]];
-      if (subject !== undefined && message !== undefined) send(subject, message);
+    try {
+      for (let at = 0; at < count; at++) {
+        const [subject, message] = [subjects[at], messages[at]];
+        if (subject !== undefined && message !== undefined) hand(subject, message);
+      }
+      flushed();
+    } finally {
+      clear(); // else the same message would fail in every turn
     }
-    flushed();
-    clear();
+  }
+
+  function hand(subject: Subject, message: Uint8Array): void {
+    try {
+      send(subject, message);
+    } catch (error) {
+      failed(error); // Expected: a connection that takes no such message.
+    }
   }
 
   function turnEnds(): void {

@@ -58,14 +58,14 @@ export class Peers {
 
   /**
    * A beacon came. A relay is up when it hears us, too. `up`: it is from now on. `one_way`: it must hear a beacon of ours
-   * first. `known`: nothing changed.
+   * first. `down`: it was up, and does not hear us any more. `known`: nothing changed.
    */
   heard(
     relay: number,
     { heard }: Beacon,
     { way, at }: Sent,
     { nowMs, fairMs }: Now,
-  ): 'up' | 'one_way' | 'known' {
+  ): 'up' | 'down' | 'one_way' | 'known' {
     let peer = this.peers.get(relay);
     if (peer === undefined) {
       if (this.peers.size >= PEERS_MAX) return 'known';
@@ -81,7 +81,15 @@ export class Peers {
     peer.receivedAtMs = nowMs;
     peer.heardAtMs = fairMs;
     const echo = heard.find(([id]) => id === this.own);
-    if (echo === undefined) return peer.isUp ? 'known' : 'one_way';
+    if (echo === undefined) {
+      // As long as it is there and does not hear us it is missed.
+      if (this.missing.has(relay)) this.missing.set(relay, fairMs);
+      if (!peer.isUp) return 'one_way';
+      // It heard nothing of us for DOWN_MS: what we ask it does not arrive.
+      peer.isUp = false;
+      this.missing.set(relay, fairMs);
+      return 'down';
+    }
     const [, ownAt, heldMs] = echo;
     const wasUp = peer.isUp;
     this.missing.delete(relay);

@@ -33,6 +33,12 @@ export class ReachJudge {
     return this.reach;
   }
 
+  /** 1 for the reach of now, 0 for the others. */
+  get figures(): Readonly<Record<Reach, number>> {
+    const of = (reach: Reach) => Number(this.reach === reach);
+    return { whole: of('whole'), partial: of('partial'), alone: of('alone') };
+  }
+
   /** Must be called with every beacon, after `peers.expire`. */
   judge(peers: Peers, isUp: boolean, { nowMs, fairMs }: Now): Judgement {
     if (isUp) this.upAtMs = nowMs;

@@ -2,17 +2,23 @@
 import type { Member, RunningTalker } from '../../protocol/bodies.js';
 import type { EndCode, FloorMode, Reach } from '../../protocol/codes.js';
 import type { Draft } from '../../protocol/server-messages.js';
-import type { Elsewhere } from '../delivery/elsewhere.js';
+import type { Turn } from '../../protocol/turn.js';
+import type { Elsewhere, OwnTurns } from '../delivery/elsewhere.js';
 import type { Emergencies, Settings, UnsavedEmergency } from './bodies.js';
-import type { MovableSessions } from './moves.js';
+import type { MovableSessions } from './moves/moves.js';
+import type { PartBody, VerdictsBody, WantBody } from './floor-bodies.js';
+import type { Placed } from './turns/plays.js';
 
 /** A talkgroup with receivers here. */
 export interface Shared {
+  readonly id: string;
   readonly number: number;
   readonly floorMode: FloorMode;
   readonly feed: {
     /** null while no other relay has receivers of it. */
     elsewhere: Elsewhere | null;
+    /** null: this talkgroup is not shared with other relays. */
+    turns: OwnTurns | null;
     /** Sessions of the other relays. */
     onlineElsewhere: number;
     /** Some of them watch. */
@@ -24,7 +30,7 @@ export interface Shared {
 export interface PlayedBurst {
   /** One frame in a buffer of its own, as its relay stamped it. `index` counts the frames of the burst from 1. */
   frame(message: ArrayBuffer, index: number, nowMs: number): void;
-  /** So many frames of it were lost between the relays, or came too late. */
+  /** This number of its frames was lost between the relays, or came too late. */
   missed(frames: number, nowMs: number): void;
   end(code: EndCode, ended: { readonly durationMs: number | null; readonly frames: number }): void;
   /** The talkgroup has no receiver here any more. */
@@ -43,6 +49,31 @@ export interface EmergencyStage<Talkgroup extends Shared> {
   lost(id: string, relay: number): void;
   /** The talkgroup has no receiver here any more. */
   forget(id: string, relay: number): void;
+}
+
+/** The floors of `single` and `broadcast`, which relays decide together. `from` is the id of the other relay. */
+export interface FloorStage<Talkgroup extends Shared> {
+  /** How the home placed the burst of this session. null: no home did. */
+  placedOf(talkgroup: Talkgroup, session: number): Placed | null;
+  /** Which relays share the talkgroup, or its home, may have changed. */
+  viewed(talkgroup: Talkgroup, nowMs: number): void;
+  part(talkgroup: Talkgroup, from: number, part: PartBody, nowMs: number): void;
+  verdicts(talkgroup: Talkgroup, from: number, verdicts: VerdictsBody, nowMs: number): void;
+  wanted(talkgroup: Talkgroup, from: number, want: WantBody, nowMs: number): void;
+  /** The grant with this turn may begin. */
+  ready(talkgroup: Talkgroup, turn: Turn, nowMs: number): void;
+  /** Frames of a burst that ended here go on. */
+  fenced(talkgroup: Talkgroup, nowMs: number): void;
+  /** Another relay says that this burst of it ended. */
+  ended(talkgroup: Talkgroup, burst: { session: number; turn: Turn; code: EndCode }, nowMs: number): void;
+  /** So many frames of a burst that did not begin here are not played. */
+  missed(talkgroup: Talkgroup, talker: RunningTalker, frames: number): void;
+  /** The order of a talkgroup holds something back: `Stream.tick` is to be called. */
+  busy(): void;
+  /** Sessions here have something of the floor. */
+  isUsed(talkgroup: Talkgroup): boolean;
+  /** The talkgroup has no receiver here any more. */
+  forget(talkgroup: Talkgroup): void;
 }
 
 export interface Stage<Talkgroup extends Shared> {
@@ -65,6 +96,7 @@ export interface Stage<Talkgroup extends Shared> {
   /** Sessions elsewhere came or left. `feed.onlineElsewhere` is their number. */
   counted(talkgroup: Talkgroup): void;
   readonly emergencies: EmergencyStage<Talkgroup>;
+  readonly floor: FloorStage<Talkgroup>;
   /** Other relays are heard by this one that were not, or the other way round. */
   reached(reach: Reach): void;
   settings(talkgroup: Talkgroup): Settings;

@@ -1,14 +1,14 @@
 // One talkgroup with receivers here: what its talkers say to the other relays, and the other relays that hear it, too.
-import type { RunningTalker } from '../../protocol/bodies.js';
 import type { EndCode } from '../../protocol/codes.js';
 import type { Draft } from '../../protocol/server-messages.js';
-import type { Elsewhere, OwnBurst } from '../delivery/elsewhere.js';
+import type { OwnBurst } from '../delivery/elsewhere.js';
 import { bodyOf, type Here, type Hold, NO_BODY, type Rostered, type UnsavedEmergency } from './bodies.js';
-import { type Bus, type Subject, talkgroupSubject } from './bus.js';
-import type { ClusterCounts } from './counts.js';
-import { type Header, type HeaderWriter, type Kind, kinds } from './header.js';
+import { type Header, kinds } from './header.js';
 import { Other } from './other.js';
-import type { PlayedBurst, Shared, Stage } from './stage.js';
+import { Outgoing, type OutgoingServices } from './outgoing.js';
+import type { PlayedBurst, Shared } from './stage.js';
+import { homeOf } from './turns/home.js';
+import { Turns } from './turns/turns.js';
 
 /** Bursts in one answer: 350 KiB with names and codecs of the greatest length. */
 const BURSTS_MAX = 500;
@@ -17,22 +17,16 @@ const BURSTS_MAX = 500;
 const UNSAVED_MS = 500;
 
 /** What the streams of one relay share. */
-export interface StreamServices<Talkgroup extends Shared> {
-  readonly bus: Pick<Bus, 'publish'>;
-  readonly writer: HeaderWriter;
-  readonly stage: Stage<Talkgroup>;
-  readonly counts: ClusterCounts;
-  readonly nowMs: () => number;
+export interface StreamServices<Talkgroup extends Shared> extends OutgoingServices<Talkgroup> {
+  /** Id of this relay. */
+  readonly relay: number;
   /** Asks this relay what it has of the talkgroup. */
   readonly ask: (relay: number, number: number) => void;
 }
 
-export class Stream<Talkgroup extends Shared> implements Elsewhere {
+export class Stream<Talkgroup extends Shared> {
   readonly talkgroup: Talkgroup;
   private readonly services: StreamServices<Talkgroup>;
-  private readonly subject: Subject;
-  /** Of the last message sent. */
-  private seq = 0;
   /** Times that the others were told the count of sessions. */
   private changes = 0;
   /** Sessions came or left here since then. */
@@ -44,11 +38,28 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
   private hasUnsaved = false;
   private unsavedAtMs = Number.NEGATIVE_INFINITY;
   private readonly others = new Map<number, Other<Talkgroup>>();
+  readonly turns: Turns<Talkgroup>;
+  /** What this relay says. */
+  readonly out: Outgoing<Talkgroup>;
+  /** The relay that decides the floor in `single` and `broadcast`. */
+  home: number;
+  /** The floor mode was `open` when the settings last changed. */
+  private wasOpen: boolean;
 
-  constructor(services: StreamServices<Talkgroup>, talkgroup: Talkgroup) {
+  /** The numbers of its messages follow `lastSeq`. */
+  constructor(services: StreamServices<Talkgroup>, talkgroup: Talkgroup, lastSeq: number) {
     this.services = services;
     this.talkgroup = talkgroup;
-    this.subject = talkgroupSubject(talkgroup.number);
+    const { relay, stage, counts } = services;
+    this.home = relay;
+    this.turns = new Turns({ relay, talkgroup, stage, counts, home: () => this.home });
+    this.wasOpen = this.isOpen;
+    this.out = new Outgoing(services, talkgroup, this.turns, lastSeq);
+    talkgroup.feed.turns = this.out;
+  }
+
+  private get isOpen(): boolean {
+    return this.talkgroup.floorMode === 'open';
   }
 
   /** Whether another relay has receivers of the talkgroup. */
@@ -56,25 +67,9 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
     return this.others.size > 0;
   }
 
-  started(burst: Draft<RunningTalker>): void {
-    const settings = this.services.stage.settings(this.talkgroup);
-    this.say(kinds.started, 0, bodyOf({ ...burst, settings }));
-  }
-
-  frame({ frames }: OwnBurst, message: ArrayBuffer, nowMs: number): void {
-    const { bus, writer, counts } = this.services;
-    if (bus.publish(this.subject, writer.write(kinds.frame, ++this.seq, nowMs, frames), message))
-      counts.framesOut++;
-  }
-
-  ended({ sender, burst, frames }: OwnBurst, code: EndCode, durationMs: number): void {
-    const body = { session: sender, burst, code, duration_ms: Math.round(durationMs) };
-    this.say(kinds.ended, frames, bodyOf(body));
-  }
-
-  private say(kind: Kind, index: number, body: Uint8Array): void {
-    const { bus, writer, nowMs } = this.services;
-    bus.publish(this.subject, writer.write(kind, ++this.seq, nowMs(), index), body);
+  /** The number of the last message sent. */
+  get lastSeq(): number {
+    return this.out.seq;
   }
 
   /** Sessions came or left here. */
@@ -96,7 +91,7 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
       this.isMoved = false;
     }
     this.watchesTold = watches;
-    this.say(kinds.count, 0, bodyOf({ online: this.onlineTold, changes: this.changes, watches }));
+    this.out.say(kinds.count, 0, bodyOf({ online: this.onlineTold, changes: this.changes, watches }));
   }
 
   /** Tells the others which sessions came and left here. */
@@ -105,14 +100,14 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
     this.onlineTold = roster.online;
     this.isMoved = false;
     const rest = { changes: this.changes, watches: this.watchesTold };
-    this.say(kinds.roster, 0, bodyOf({ ...roster, ...rest }));
+    this.out.say(kinds.roster, 0, bodyOf({ ...roster, ...rest }));
   }
 
   /** Tells the others at once of a change that is not stored here yet. */
   tellEmergency(told: UnsavedEmergency): void {
     if (!this.isShared) return; // one that comes later asks
     this.hasUnsaved = true;
-    this.say(kinds.emergencies, 0, bodyOf({ emergencies: [told], isWhole: false }));
+    this.out.say(kinds.emergencies, 0, bodyOf({ emergencies: [told], isWhole: false }));
   }
 
   /** Every UNSAVED_MS while one is not stored, and once more when all are. */
@@ -123,7 +118,7 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
     if (!hasUnsaved && !this.hasUnsaved) return;
     this.hasUnsaved = hasUnsaved;
     this.unsavedAtMs = nowMs;
-    this.say(kinds.emergencies, 0, bodyOf(unsaved));
+    this.out.say(kinds.emergencies, 0, bodyOf(unsaved));
   }
 
   /** The relays with receivers of the talkgroup. */
@@ -138,18 +133,24 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
     const online = feed.isWatchedElsewhere ? this.onlineTold : stage.online(this.talkgroup);
     const settings = stage.settings(this.talkgroup);
     const watches = stage.isWatched(this.talkgroup);
-    return { number, seq: this.seq, online, changes: this.changes, watches, settings };
+    return { number, seq: this.lastSeq, online, changes: this.changes, watches, settings };
   }
 
   /** The same with the bursts that run here, and the emergencies that are not stored here. */
   get here(): Draft<Here['talkgroups'][number]> {
     const { talkgroup, held } = this;
     const { stage } = this.services;
-    const bursts = talkgroup.floorMode === 'open' ? stage.running(talkgroup) : [];
+    const bursts = this.out.running;
     const isWhole = bursts.length <= BURSTS_MAX;
     const unsaved = stage.emergencies.unsaved(talkgroup);
     this.hasUnsaved ||= unsaved.emergencies.length > 0;
-    return { ...held, bursts: bursts.slice(0, BURSTS_MAX), isWhole, unsaved };
+    return {
+      ...held,
+      bursts: bursts.slice(0, BURSTS_MAX),
+      isWhole,
+      unsaved,
+      ended: this.out.past.without(bursts),
+    };
   }
 
   /** A message about the talkgroup, of a relay that is up. `delayMs` is how long it was on its way. */
@@ -164,16 +165,28 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
   private otherOf(relay: number): Other<Talkgroup> {
     const known = this.others.get(relay);
     if (known !== undefined) return known;
-    const { talkgroup } = this;
+    const { talkgroup, turns } = this;
     const { stage, counts, ask } = this.services;
     const other: Other<Talkgroup> = new Other({
-      ...{ relay, talkgroup, stage, counts },
+      ...{ relay, talkgroup, stage, counts, turns },
       ask: () => ask(relay, talkgroup.number),
-      elsewhere: (...burst) => [...this.others.values()].find((one) => one !== other && one.has(...burst)),
+      elsewhere: (...burst) => this.otherWith(other, ...burst)?.bursts,
     });
     this.others.set(relay, other);
     this.connect();
     return other;
+  }
+
+  /** Another one than this with the burst. */
+  private otherWith(known: Other<Talkgroup>, session: number, burst: number): Other<Talkgroup> | undefined {
+    return [...this.others.values()].find((one) => one !== known && one.bursts.has(session, burst));
+  }
+
+  /** A message of it to this relay alone shows that it has receivers. */
+  meet(relay: number): void {
+    if (this.others.has(relay)) return;
+    this.otherOf(relay);
+    this.services.ask(relay, this.talkgroup.number);
   }
 
   /** `told`: where somebody watches, the change has been told already. */
@@ -204,28 +217,31 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
 
   /** The relay has receivers of the talkgroup, and asks about it. */
   asked(relay: number, entry: Hold['talkgroups'][number]): void {
-    const other = this.otherOf(relay);
-    other.asks(entry.seq);
-    other.counts(entry);
+    this.otherOf(relay).asks(entry, this.services.nowMs());
     this.sum();
   }
 
   /** The relay answers. */
   answered(relay: number, entry: Here['talkgroups'][number], nowMs: number): void {
-    const other = this.otherOf(relay);
-    other.counts(entry); // first: the bursts are those of its floor mode
-    other.tells(entry, nowMs);
+    this.otherOf(relay).tells(entry, nowMs);
     this.sum();
   }
 
   /** A session that was here is at this relay from now on, and its burst is played here as one of that relay. */
   handOver(relay: number, { sender, burst, frames }: OwnBurst, played: PlayedBurst, nowMs: number): void {
-    this.otherOf(relay).expect(sender, burst, played, frames, nowMs);
+    this.otherOf(relay).bursts.expect(sender, burst, played, frames, nowMs);
   }
 
   /** A session came here from another relay, and its burst goes on or has ended. */
   cameHere(session: number): void {
-    for (const other of this.others.values()) other.forget(session);
+    for (const other of this.others.values()) other.bursts.forget(session);
+  }
+
+  /** The relay has receivers of the talkgroup, and its last message had this number. */
+  listed(relay: number, seq: number, nowMs: number): void {
+    const other = this.others.get(relay);
+    if (other === undefined) this.services.ask(relay, this.talkgroup.number);
+    else other.listed(seq, nowMs);
   }
 
   /** The relay has no receivers of the talkgroup any more, or cannot be reached. */
@@ -234,51 +250,67 @@ export class Stream<Talkgroup extends Shared> implements Elsewhere {
     if (other === undefined) return;
     this.others.delete(relay);
     other.endAll('disconnected');
+    this.turns.gone(relay, 'disconnected', this.services.nowMs());
     other.emergencies.lost();
     this.sum();
     this.connect();
   }
 
-  /** Tells what is due. Asks about bursts that have been silent for too long, and lists that were not heard. */
+  /** Tells what is due. Asks about bursts that have been silent for too long, and what was not heard. */
   watch(nowMs: number): void {
+    this.out.past.expire(nowMs);
     this.tellUnsaved(nowMs);
     for (const other of this.others.values()) other.watch(nowMs);
+    const silent = this.turns.silent(nowMs);
+    if (silent !== null) this.services.ask(silent, this.talkgroup.number);
   }
 
   /** It is deleted: no burst of it is played any more. */
   deleted(): void {
-    for (const other of this.others.values()) other.endAll('deleted');
+    this.endAll('deleted');
   }
 
-  /** Its settings have changed, and the others are told. In another floor mode, bursts of other relays end here, and those of this relay end there. */
-  changed(): void {
-    if (this.isShared) this.say(kinds.count, 0, bodyOf(this.held));
-    if (this.talkgroup.floorMode !== 'open') {
-      for (const other of this.others.values()) other.endAll('mode');
-      const isHeard = this.talkgroup.feed.elsewhere !== null;
-      if (isHeard) for (const burst of this.services.stage.running(this.talkgroup)) this.leaveOut(burst);
+  private endAll(code: EndCode): void {
+    const nowMs = this.services.nowMs();
+    for (const [relay, other] of this.others) {
+      other.endAll(code);
+      this.turns.gone(relay, code, nowMs);
     }
-    this.connect();
   }
 
-  /** The burst goes on here alone. */
-  private leaveOut({ session: sender, burst, frames, started_at }: Draft<RunningTalker>): void {
-    this.ended({ sender, burst, frames }, 'mode', Date.now() - Date.parse(started_at));
+  /**
+   * Its settings have changed, and the others are told. Between `open` and another floor mode the bursts of other relays end
+   * here: those that go on begin again.
+   */
+  changed(): void {
+    if (this.isShared) this.out.say(kinds.count, 0, bodyOf(this.held));
+    if (this.isOpen === this.wasOpen) return;
+    this.wasOpen = this.isOpen;
+    this.endAll('mode');
+    this.out.begin();
+    this.connect();
   }
 
   /** The hot path asks the feed whether any relay elsewhere hears the talkgroup. */
   private connect(): void {
-    const { feed, floorMode } = this.talkgroup;
-    feed.elsewhere = this.isShared && floorMode === 'open' ? this : null;
+    const { talkgroup, others, services } = this;
+    const { relay, stage, nowMs } = services;
+    talkgroup.feed.elsewhere = this.isShared ? this.out : null;
+    this.home = homeOf([relay, ...others.keys()], talkgroup.number);
+    if (!this.isOpen) stage.floor.viewed(talkgroup, nowMs());
   }
 
   /** The last receiver here left. */
   close(): void {
+    const { talkgroup, services } = this;
     for (const other of this.others.values()) other.dropAll();
+    this.turns.drop();
     this.others.clear();
     this.sum();
-    this.connect();
+    talkgroup.feed.elsewhere = null;
+    talkgroup.feed.turns = null;
+    services.stage.floor.forget(talkgroup);
     // After the last message: any other says that there are receivers.
-    this.say(kinds.bye, 0, NO_BODY);
+    this.out.say(kinds.bye, 0, NO_BODY);
   }
 }

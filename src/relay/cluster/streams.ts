@@ -1,5 +1,6 @@
 // Keeps a stream for each talkgroup with receivers here: joins with the first one, leaves after the last.
 import { Answers } from './answers.js';
+import { Listing } from './listing.js';
 import type { Shared } from './stage.js';
 import { Stream, type StreamServices } from './stream.js';
 
@@ -13,6 +14,8 @@ export interface StreamsOptions<Talkgroup extends Shared> extends StreamServices
   readonly up: () => readonly number[];
   /** Hears what the others say about the talkgroup. The answer ends it. */
   readonly listen: (stream: Stream<Talkgroup>) => () => void;
+  /** Says to every relay which talkgroups have receivers here. */
+  readonly list: (listing: Uint8Array) => void;
 }
 
 interface Joined<Talkgroup extends Shared> {
@@ -26,14 +29,17 @@ interface Joined<Talkgroup extends Shared> {
 export type Streams<Talkgroup extends Shared> = ReturnType<typeof createStreams<Talkgroup>>;
 
 export function createStreams<Talkgroup extends Shared>(options: StreamsOptions<Talkgroup>) {
-  const { stage, nowMs, ask, isUp, up, listen } = options;
+  const { stage, nowMs, ask, isUp, up, listen, list } = options;
   const joined = new Map<number, Joined<Talkgroup>>();
   /** Talkgroups where sessions came or went since the last tick, or are expected. */
   const changing = new Set<Stream<Talkgroup>>();
   const answers = new Answers(ask);
+  const listing = new Listing();
+  /** The greatest number of a message about a talkgroup that was left: none is used twice. */
+  let lastSeq = 0;
 
   function join(talkgroup: Talkgroup): Joined<Talkgroup> {
-    const stream = new Stream(options, talkgroup);
+    const stream = new Stream(options, talkgroup, lastSeq);
     const one = { stream, stop: listen(stream), keptUntilMs: Number.NEGATIVE_INFINITY };
     joined.set(talkgroup.number, one);
     const relays = up();
@@ -48,6 +54,7 @@ export function createStreams<Talkgroup extends Shared>(options: StreamsOptions<
     joined.delete(number);
     answers.drop(number);
     stream.close();
+    lastSeq = Math.max(lastSeq, stream.lastSeq);
     stop();
   }
 
@@ -102,22 +109,50 @@ export function createStreams<Talkgroup extends Shared>(options: StreamsOptions<
       for (const { stream } of joined.values()) stream.drop(relay);
     },
 
-    /** Tells the others how many sessions there are now, and asks about bursts that have been silent for too long. */
+    /** The relay has receivers of the talkgroup, and its last message about it had this number. */
+    listed(relay: number, number: number, seq: number, at: number): void {
+      joined.get(number)?.stream.listed(relay, seq, at);
+    },
+
+    /** Tells the others how many sessions there are now and what they may have lost, and asks about what is missing here. */
     tick(at: number): void {
       for (const stream of [...changing]) {
         const one = joinedTo(stream.talkgroup);
         if (stage.online(stream.talkgroup) > 0) stream.tellCount();
+        else if (stage.floor.isUsed(stream.talkgroup))
+          continue; // it may come back
         else if (at >= one.keptUntilMs) leave(one);
         else continue;
         changing.delete(stream);
       }
-      for (const { stream } of joined.values()) if (stream.isShared) stream.watch(at);
+      for (const [number, { stream }] of joined) {
+        if (stream.isShared) stream.watch(at);
+        listing.offer(number, stream.lastSeq);
+      }
+      for (const message of listing.next()) list(message);
+    },
+
+    /** Gives up waiting for what is held back for too long. true: more is. */
+    play(at: number): boolean {
+      let isHolding = false;
+      for (const { stream } of joined.values()) {
+        const { turns } = stream;
+        if (turns.order.isHolding && turns.tick(at)) isHolding = true;
+      }
+      return isHolding;
     },
 
     figures() {
-      let shared = 0;
-      for (const { stream } of joined.values()) if (stream.isShared) shared++;
-      return { talkgroups: joined.size, shared };
+      let [shared, elsewhere] = [0, 0];
+      const homes = { here: 0, elsewhere: 0 };
+      for (const { stream } of joined.values()) {
+        const { feed, floorMode } = stream.talkgroup;
+        elsewhere += feed.onlineElsewhere;
+        if (!stream.isShared) continue;
+        shared++;
+        if (floorMode !== 'open') homes[stream.home === options.relay ? 'here' : 'elsewhere']++;
+      }
+      return { talkgroups: joined.size, shared, elsewhere, homes };
     },
 
     close(): void {

@@ -20,3 +20,11 @@ export interface Elsewhere {
   frame(burst: OwnBurst, message: ArrayBuffer, nowMs: number): void;
   ended(burst: OwnBurst, code: EndCode, durationMs: number): void;
 }
+
+/** One talkgroup, in which this relay plays its own bursts and those of other relays in one order. */
+export interface OwnTurns {
+  /** A burst of this relay is about to begin: what plays here ends before. */
+  starting(burst: OwnBurst, nowMs: number): void;
+  /** It has ended: what waited for that begins. */
+  over(nowMs: number): void;
+}

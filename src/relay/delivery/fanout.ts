@@ -2,11 +2,13 @@
 // events, and uWebSockets.js copies to each subscriber.
 import type { Churn } from './churn.js';
 import { type Feed, flushHeld } from './feed.js';
-import { type Peer, type Publisher, SERVICE_TOPIC } from './peer.js';
+import { type Peer, type Publisher, SERVICE_TOPIC, type Voice } from './peer.js';
 
 export interface Fanout {
   /** Sends the stamped frame to every other subscriber of the talkgroup's audio. */
-  audio(from: Peer, feed: Feed, frame: ArrayBuffer, nowMs: number): void;
+  audio(from: Voice, feed: Feed, frame: ArrayBuffer, nowMs: number): void;
+  /** Stands for a talker whose socket is gone: its frames reach every subscriber. */
+  readonly absent: Voice;
   /** Sends the frame of a talker of another relay to every subscriber of the talkgroup's audio. */
   fromElsewhere(feed: Feed, frame: ArrayBuffer, nowMs: number): void;
   /** Sends buffered audio to the subscribers of that topic. `from` is null for a talker without a socket. */
@@ -52,6 +54,7 @@ export function createFanout(publisher: Publisher, churn: Pick<Churn, 'isHigh'>)
       // uWebSockets.js sends earlier messages to a receiver before this one.
       else for (const hearer of feed.live) hearer.give(frame, from);
     },
+    absent: { publish: (topic, message, isBinary) => publisher.publish(topic, message, isBinary) },
     fromElsewhere(feed, frame, nowMs) {
       if (!churn.isHigh(nowMs)) publisher.publish(feed.audioTopic, frame, true);
       else for (const hearer of feed.live) hearer.give(frame, null);

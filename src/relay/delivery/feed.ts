@@ -1,5 +1,5 @@
 // Holds what one talkgroup sends: its topics, its live receivers, its buffered audio, and how much it has relayed.
-import type { Elsewhere } from './elsewhere.js';
+import type { Elsewhere, OwnTurns } from './elsewhere.js';
 import type { Hearer } from './hearer.js';
 import type { Held, Hold } from './held.js';
 
@@ -29,6 +29,8 @@ export class Feed {
   held: readonly Held[] | null = null;
   /** The relays elsewhere with receivers of it. null while there are none: the hot path reads nothing else. */
   elsewhere: Elsewhere | null = null;
+  /** The order of bursts here. null: there is no other relay. */
+  turns: OwnTurns | null = null;
   /** Sessions of those relays that get its events. */
   onlineElsewhere = 0;
   /** One of those sessions watches: its relay is told who comes and leaves here. */

@@ -28,6 +28,9 @@ export interface Peer {
   end(code: number, reason: string): void;
 }
 
+/** What a frame needs of its talker's socket. */
+export type Voice = Pick<Peer, 'publish'>;
+
 /** The answer of sends and pings when the socket's send buffer is full. */
 export const DROPPED = 2;
 

@@ -83,7 +83,7 @@ export function createElsewhere(options: ElsewhereOptions) {
       read(one.talkgroup);
     },
 
-    /** It cannot be reached any more, and may not have stored the change: whoever heard of it does. */
+    /** The relay cannot be reached any more, and may not have stored the change: each relay that knows it does. */
     lost(id: string, relay: number): void {
       const one = known.get(id);
       if (!one?.unsavedAt.delete(relay)) return;

@@ -107,7 +107,7 @@ export function createEmergencies(options: EmergenciesOptions) {
     if (state === 'acknowledged') add(() => writes.acknowledge(id, acknowledgedBy ?? user));
     if (state !== 'cleared') return;
     add(async () => {
-      // Whoever cleared it was allowed to.
+      // The relay of the user who cleared it has checked the permission.
       const outcome = await writes.clear(id, { id: clearedBy ?? user, isAdmin: true });
       return typeof outcome === 'string' ? null : outcome;
     });

@@ -26,7 +26,7 @@ export interface UnsavedOptions {
   /** The change of the emergency with this id is stored. Called before `noticed`. */
   readonly saved: (id: string) => void;
   readonly log: { error(fields: object, message: string): void };
-  /** Resolves after so many ms. Tests hand it in. */
+  /** Resolves after `ms`. Tests hand it in. */
   readonly pause?: ((ms: number) => Promise<void>) | undefined;
 }
 

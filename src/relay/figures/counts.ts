@@ -22,6 +22,8 @@ export type DropReason =
   | 'muted'
   /** The first frame of a burst that floor control denied. */
   | 'denied'
+  /** It waited for floor control: for more than 200 ms, or the answer was to ask again later. */
+  | 'unanswered'
   | 'no_burst';
 
 export interface Counts {
@@ -99,6 +101,7 @@ export const newCounts = (): Counts => ({
     withdrawn: 0,
     muted: 0,
     denied: 0,
+    unanswered: 0,
     no_burst: 0,
   },
   textsDropped: { no_session: 0, before_welcome: 0 },

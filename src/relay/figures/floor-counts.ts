@@ -37,6 +37,7 @@ export const newFloorCounts = (): FloorCounts => ({
     disabled: 0,
     rate_limited: 0,
     mode: 0,
+    collision: 0,
   },
   waits: newHistogram(WAITS_MS),
 });

@@ -23,6 +23,14 @@ export type Verdict =
   | Exclude<Outcome, { readonly kind: 'denied' }>
   /** `isFirstFrame`: it asked by a frame, not by FLOOR_REQUEST. */
   | (Extract<Outcome, { readonly kind: 'denied' }> & { readonly isFirstFrame: boolean })
+  /** There was no decision in time: it may ask again after `retryMs`, and its frames are dropped until then. */
+  | {
+      readonly kind: 'denied';
+      readonly session: number;
+      readonly code: 'retry_later';
+      readonly retryMs: number;
+      readonly isFirstFrame: boolean;
+    }
   /** It has nothing of the floor any more. Comes last, also when another verdict says it. */
   | { readonly kind: 'gone'; readonly session: number };
 
@@ -32,8 +40,15 @@ export type OnVerdicts = (talkgroup: Talkgroup, verdicts: readonly Verdict[], no
 /**
  * Decides for the sessions of this relay. It knows them by their numbers only, and answers through `onVerdicts`.
  *
- * LIMIT: the callers rely on the answer before `tell` returns, which the local authority gives. An authority that answers
- * later needs a change of Talks.begin, Session.left and Session.end, which read or forget a talk in the same step.
+ * The answer to `frame` is `started` or `denied`. The answer to `request` is `granted`, `queued` or `denied`. When another
+ * node decides, it may come after `tell` returned. It must come: as `retry_later` when there is no decision in time.
+ * Until then the session tells no other `frame` or `request` about this talkgroup. A session that has the floor is
+ * answered before `tell` returns. So is everything else.
+ *
+ * `release`, `removed`, `lost` with `forGood`, and `close` withdraw what a session asks: no answer comes any more.
+ * `emergency` also changes the claims that ask. When a socket dies, the session goes on asking.
+ *
+ * `onVerdicts` may call `tell` before it returns.
  */
 export interface Authority {
   /** Tells what became of claims on this floor, in order. */

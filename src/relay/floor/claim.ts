@@ -5,6 +5,9 @@ import type { FloorMode } from '../../protocol/codes.js';
 /** The priority of a first frame. */
 export const FRAME_PRIORITY = 1;
 
+/** The priority of every claim of a user with an open emergency. */
+export const EMERGENCY_PRIORITY = 7;
+
 /** What a session asks for the floor with. */
 export interface Claim {
   readonly session: number;
@@ -19,7 +22,7 @@ export interface Claim {
 
 /** The effective priority, 0 to 7. */
 export function priorityOf({ priority, isAdmin, inEmergency }: Claim): number {
-  if (inEmergency) return 7;
+  if (inEmergency) return EMERGENCY_PRIORITY;
   return isAdmin ? priority : Math.min(priority, 3);
 }
 

@@ -1,16 +1,22 @@
 // Controls the floor for the sessions of this relay: tells the authority what they want, give up and lose.
 import type { UserId } from '../../ids.js';
 import type { Ref } from '../../protocol/bodies.js';
+import { Ask, type WaitingText } from '../delivery/ask.js';
 import { isInEmergency, type Membership, type Talkgroup } from '../members/members.js';
-import type { Authority } from './authority.js';
+import type { Authority, ClaimEvent, OnVerdicts } from './authority.js';
 import type { Bursts } from './bursts.js';
 import { FRAME_PRIORITY } from './claim.js';
 import type { MovedBurst } from './moved-burst.js';
 import type { Removal } from './state.js';
 import { forget, hasPart, type Talk } from './talk.js';
 
+/** After the relay itself answered a question with `retry_later`, the session may ask again after this time (ms). */
+const RETRY_MS = 200;
+
 export interface FloorControlOptions {
   readonly authority: Authority;
+  /** Where its verdicts go. */
+  readonly onVerdicts: OnVerdicts;
   readonly bursts: Bursts;
   /** T1. */
   readonly talkSilenceMs: number;
@@ -27,7 +33,8 @@ interface Request {
 /** Called by sessions, requests, permissions, emergencies and the relay's timer. */
 export type FloorControl = ReturnType<typeof createFloorControl>;
 
-export function createFloorControl({ authority, bursts, talkSilenceMs, log }: FloorControlOptions) {
+export function createFloorControl(options: FloorControlOptions) {
+  const { authority, onVerdicts, bursts, talkSilenceMs, log } = options;
   const claimOf = ({ session, membership }: Talk, priority: number) => ({
     session: session.number,
     user: membership.user.id,
@@ -36,15 +43,34 @@ export function createFloorControl({ authority, bursts, talkSilenceMs, log }: Fl
     inEmergency: isInEmergency(membership),
   });
 
+  /** Puts a question. The answer may have come when this returns. */
+  function ask(talk: Talk, question: Ask, event: ClaimEvent, nowMs: number): void {
+    talk.ask = question;
+    authority.tell(talk.talkgroup, [event], nowMs);
+    question.isLate = true;
+  }
+
   /** Gives up what the talk has, waits for or asks for. */
   function release(talk: Talk, code: 'released' | 'silence', nowMs: number): void {
     if (!hasPart(talk)) return;
     authority.tell(talk.talkgroup, [{ kind: 'release', session: talk.session.number, code }], nowMs);
+    answerAlone(talk, nowMs);
   }
 
-  function remove(talk: Talk, code: Removal, nowMs: number): void {
-    if (!hasPart(talk)) return;
+  function remove(talk: Talk, code: Removal, nowMs: number): readonly WaitingText[] {
+    if (!hasPart(talk)) return [];
+    const texts = talk.ask?.takeTexts() ?? [];
     authority.tell(talk.talkgroup, [{ kind: 'removed', session: talk.session.number, code }], nowMs);
+    answerAlone(talk, nowMs);
+    return texts;
+  }
+
+  /** What the talk asks was withdrawn, so the authority does not answer it. The frames behind it are discarded. */
+  function answerAlone({ ask, session, talkgroup }: Talk, nowMs: number): void {
+    if (ask === null) return;
+    const { isFirstFrame } = ask;
+    const answer = { session: session.number, code: 'retry_later', retryMs: RETRY_MS, isFirstFrame } as const;
+    onVerdicts(talkgroup, [{ kind: 'denied', ...answer }], nowMs);
   }
 
   function expireIn(talkgroup: Talkgroup, nowMs: number): void {
@@ -63,19 +89,20 @@ export function createFloorControl({ authority, bursts, talkSilenceMs, log }: Fl
       yield* bursts.remoteLately();
     },
 
-    /** The first frame of a burst. The answer begins the burst, or tells the talker why not. */
+    /** The first frame of a burst. The answer begins the burst, or tells the talker why not. While it is out, `talk.ask` is set. */
     begin(talk: Talk, nowMs: number): void {
       if (talk.claim === 'none') talk.claim = 'asks';
-      authority.tell(talk.talkgroup, [{ kind: 'frame', claim: claimOf(talk, FRAME_PRIORITY) }], nowMs);
+      const event = { kind: 'frame', claim: claimOf(talk, FRAME_PRIORITY) } as const;
+      ask(talk, new Ask(true, undefined), event, nowMs);
     },
 
     /** FLOOR_REQUEST. The answer is FLOOR_GRANTED, FLOOR_DENIED or FLOOR_QUEUED. */
     request(talk: Talk, { priority, queue, ref }: Request, nowMs: number): void {
       talk.hasAsked = true;
       talk.isMuted = false;
-      talk.ref = ref;
       if (talk.claim === 'none' || talk.claim === 'waits') talk.claim = 'asks';
-      authority.tell(talk.talkgroup, [{ kind: 'request', claim: claimOf(talk, priority), queue }], nowMs);
+      const event = { kind: 'request', claim: claimOf(talk, priority), queue } as const;
+      ask(talk, new Ask(false, ref), event, nowMs);
     },
 
     /** The burst of a session that comes from another relay. false: it may not go on, and nobody is told. */
@@ -93,8 +120,13 @@ export function createFloorControl({ authority, bursts, talkSilenceMs, log }: Fl
 
     release,
 
-    /** The permission to talk there is revoked. */
+    /** The permission to talk there is revoked. Returns the texts that waited for an answer, for the caller to answer. */
     remove,
+
+    /** The permission to talk there is in doubt: it asks for nothing. What it has it keeps. */
+    withdraw(talk: Talk, nowMs: number): void {
+      if (talk.claim === 'asks') release(talk, 'released', nowMs);
+    },
 
     /** The sockets of a user send too much: of the bursts with these memberships the one that began last ends. */
     endNewest(memberships: Iterable<Membership>, nowMs: number): void {
@@ -108,10 +140,12 @@ export function createFloorControl({ authority, bursts, talkSilenceMs, log }: Fl
       if (newest !== null) remove(newest, 'rate_limited', nowMs);
     },
 
-    /** The socket died. In `open`, and `forGood`, everything ends. Else it is kept for a while. */
+    /** The socket died. In `open`, and `forGood`, everything ends. Else it is kept for a while, and a question goes on. */
     lose(talk: Talk, forGood: boolean, nowMs: number): void {
       if (!hasPart(talk)) return;
+      if (forGood) talk.ask?.takeTexts();
       authority.tell(talk.talkgroup, [{ kind: 'lost', session: talk.session.number, forGood }], nowMs);
+      if (forGood) answerAlone(talk, nowMs);
     },
 
     /** Its session has another socket, and gets the messages again that may have been lost with the old one. */

@@ -33,6 +33,16 @@ export function step(floor: Floor, event: FloorEvent, nowMs: number, limits: Tal
   return both(served, { floor: served.floor, outcomes: queued });
 }
 
+/** Applies an event that the session's own relay decides alone, when another one decides the floor. Nobody is granted it. */
+export const follow = (floor: Floor, event: FloorEvent, nowMs: number): Step =>
+  apply(floor, event, nowMs, NO_TALKS);
+
+const NO_TALKS: TalkLimits = { talkersMax: 0, talksPerUser: 0 };
+
+/** Grants the floor to queued sessions, when it is free or they may take it: a floor that was made anew. */
+export const serveQueue = (floor: Floor, nowMs: number, limits: TalkLimits): Step =>
+  serve(floor, nowMs, limits);
+
 function apply(floor: Floor, event: FloorEvent, nowMs: number, limits: TalkLimits): Step {
   switch (event.kind) {
     case 'request':

@@ -72,7 +72,7 @@ export interface FloorDenial {
   readonly code: DenyCode;
   readonly ref: Ref | undefined;
   /** Has the floor. */
-  readonly talker?: Talk | undefined;
+  readonly talker?: Draft<Talker> | undefined;
   readonly retryMs?: number | undefined;
 }
 
@@ -82,7 +82,7 @@ export const floorDenied = (talkgroupId: string, { code, ref, talker, retryMs }:
     ref,
     talkgroup_id: talkgroupId,
     code,
-    talker: talker && talkBody(talker),
+    talker,
     retry_ms: retryMs,
   });
 
@@ -111,8 +111,10 @@ export const talkEnded = (talk: Talk, event: number, code: EndCode, durationMs: 
   });
 
 /** A burst of another relay, without what only a snapshot has. */
-export const remoteStarted = ({ frames, sequence, ...talker }: RunningTalker, event: number) =>
-  textOf({ type: 'TALK_STARTED', event, ...talker });
+export const talkerOf = ({ frames, sequence, ...talker }: RunningTalker): Talker => talker;
+
+export const remoteStarted = (talker: RunningTalker, event: number) =>
+  textOf({ ...talkerOf(talker), type: 'TALK_STARTED', event }); // whatever the other relay said
 
 export const remoteEnded = (
   { talkgroup_id, session, burst }: RunningTalker,

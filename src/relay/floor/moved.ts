@@ -25,6 +25,16 @@ export const movedBurst = (talk: Talk, nowMs: number): MovedBurst => ({
   has_returned: talk.relayed === talk.relayedAtReturn,
 });
 
+/** The burst goes on, and was announced when it began. As after every return, T1 begins again, unless it ran on before. */
+export function resume(talk: Talk, moved: MovedBurst, nowMs: number): void {
+  talk.startedAt = Date.parse(moved.started_at);
+  talk.startedAtMs = nowMs - moved.age_ms;
+  talk.relayedBefore = talk.relayed - moved.frames;
+  talk.relayedAtReturn = talk.relayed;
+  talk.sequence = moved.sequence;
+  talk.lastFrameAtMs = moved.has_returned ? nowMs - moved.silent_ms : nowMs;
+}
+
 /** The burst of a session that leaves is one of another relay from now on. Nobody here is told. */
 export function asRemote(services: RemoteServices, talk: Talk): RemoteBurst {
   flushHeld(talk.feed);

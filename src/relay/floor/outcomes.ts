@@ -1,39 +1,50 @@
 // Carries out the verdicts of the authority on the talks of this relay: who is told, and what a burst begins and ends.
+import type { Talker } from '../../protocol/bodies.js';
 import type { EndCode, RevokeCode } from '../../protocol/codes.js';
 import { EMERGENCY } from '../../protocol/frame.js';
+import type { Draft } from '../../protocol/server-messages.js';
+import type { Ask } from '../delivery/ask.js';
 import type { Fanout } from '../delivery/fanout.js';
 import type { Counts } from '../figures/counts.js';
-import type { Denial } from '../figures/floor-counts.js';
 import { isInEmergency, type Talkgroup } from '../members/members.js';
 import type { OnVerdicts, Verdict } from './authority.js';
 import type { Bursts } from './bursts.js';
 import {
+  type FloorDenial,
   floorDenied,
   floorGranted,
   floorQueued,
   floorRevoked,
   runningBody,
+  talkBody,
   talkEnded,
+  talkerOf,
   talkStarted,
 } from './messages.js';
-import type { MovedBurst } from './moved-burst.js';
-import { forget, type Talk, takeRef } from './talk.js';
+import { resume } from './moved.js';
+import { forget, type Talk } from './talk.js';
 
 export interface OutcomesOptions {
   readonly fanout: Pick<Fanout, 'event'>;
-  readonly counts: Pick<Counts, 'bursts'>;
+  readonly counts: Pick<Counts, 'bursts' | 'dropped'>;
   readonly bursts: Bursts;
   /** The talk of the session with this number in the talkgroup. */
   readonly talkOf: (session: number, talkgroup: Talkgroup) => Talk | undefined;
   /** The buffered audio of its burst reaches no receiver. */
   readonly discard: (talk: Talk) => void;
+  /** A question of the talk was answered after it was put: what waited behind it goes on. Called behind all verdicts. */
+  readonly answered: (talk: Talk, ask: Ask, nowMs: number) => void;
   /** A verdict on the session with this number threw: only this session ends, but not in the midst of a decision. */
   readonly failLater: (session: number, error: unknown) => void;
 }
 
+type Denied = Extract<Verdict, { readonly kind: 'denied' }> & { readonly retryMs?: number };
+
 /** No verdict closes a session at once, so no further decision begins meanwhile. */
 export function createOutcomes(options: OutcomesOptions): OnVerdicts {
-  const { fanout, counts, bursts, talkOf, discard, failLater } = options;
+  const { fanout, counts, bursts, talkOf, discard, answered, failLater } = options;
+  /** Questions that the present decision answered late. */
+  let late: { readonly talk: Talk; readonly ask: Ask }[] = [];
 
   function carryOut(talk: Talk, verdict: Verdict, nowMs: number): void {
     switch (verdict.kind) {
@@ -42,10 +53,10 @@ export function createOutcomes(options: OutcomesOptions): OnVerdicts {
       case 'started':
         return start(talk, nowMs);
       case 'denied':
-        return verdict.isFirstFrame ? denyFrame(talk, verdict.code, nowMs) : deny(talk, verdict.code, nowMs);
+        return deny(talk, verdict, nowMs);
       case 'queued':
         talk.claim = 'waits';
-        return talk.session.send(floorQueued(talk, verdict, takeRef(talk)));
+        return talk.session.send(floorQueued(talk, verdict, answer(talk, 'request')?.ref));
       case 'revoked':
         return revoke(talk, verdict.code, nowMs);
       case 'ended':
@@ -60,6 +71,15 @@ export function createOutcomes(options: OutcomesOptions): OnVerdicts {
     }
   }
 
+  /** What the verdict answers. null: it was not asked for, or is no answer to what is asked. */
+  function answer(talk: Talk, kind: 'frame' | 'request'): Ask | null {
+    const { ask } = talk;
+    if (ask === null || ask.isFirstFrame !== (kind === 'frame')) return null;
+    talk.ask = null;
+    if (ask.isLate) late.push({ talk, ask });
+    return ask;
+  }
+
   function grant(talk: Talk, priority: number, talkMsMax: number, nowMs: number): void {
     const { session, membership } = talk;
     if (talk.burst === 0) {
@@ -70,44 +90,66 @@ export function createOutcomes(options: OutcomesOptions): OnVerdicts {
     talk.isMuted = false;
     talk.priority = priority;
     talk.emergencyFlag = isInEmergency(membership) ? EMERGENCY : 0;
-    const ref = takeRef(talk);
+    const ref = answer(talk, 'request')?.ref;
     if (talk.hasAsked || membership.talkgroup.floorMode !== 'open')
       session.send(floorGranted(talk, talkMsMax, ref));
   }
 
   function start(talk: Talk, nowMs: number): void {
+    answer(talk, 'frame');
     talk.claim = 'talks';
-    if (talk.moved !== null) return resume(talk, talk.moved, nowMs);
+    if (talk.moved !== null) {
+      resume(talk, talk.moved, nowMs);
+      bursts.add(talk);
+      return;
+    }
+    talk.lastFrameAtMs = nowMs; // T1 did not run while it asked
     talk.startedAt = Date.now();
     talk.startedAtMs = nowMs;
     talk.relayedBefore = talk.relayed;
+    talk.feed.turns?.starting(talk, nowMs);
     bursts.add(talk);
     counts.bursts++;
     fanout.event(talk.feed, (event) => talkStarted(talk, event));
     talk.feed.elsewhere?.started(runningBody(talk));
   }
 
-  /** It was announced when it began. As after every return, T1 begins again, unless it ran on before. */
-  function resume(talk: Talk, moved: MovedBurst, nowMs: number): void {
-    talk.startedAt = Date.parse(moved.started_at);
-    talk.startedAtMs = nowMs - moved.age_ms;
-    talk.relayedBefore = talk.relayed - moved.frames;
-    talk.relayedAtReturn = talk.relayed;
-    talk.sequence = moved.sequence;
-    talk.lastFrameAtMs = moved.has_returned ? nowMs - moved.silent_ms : nowMs;
-    bursts.add(talk);
-  }
-
-  /** At its rate only: a client that sends nothing but STARTs must not make the relay talk. */
-  function denyFrame(talk: Talk, code: Denial, nowMs: number): void {
-    if (talk.session.mayBeTold(nowMs)) deny(talk, code, nowMs);
-    else silence(talk, nowMs);
-  }
-
-  function deny(talk: Talk, code: Denial, nowMs: number): void {
+  function deny(talk: Talk, denied: Denied, nowMs: number): void {
+    const { code, isFirstFrame } = denied;
+    const ask = answer(talk, isFirstFrame ? 'frame' : 'request');
+    if (isFirstFrame && ask === null) return; // what it asked was withdrawn
     silence(talk, nowMs);
+    // A denial that no socket hears: the first frame after the return asks again.
+    if (ask?.isLate && !talk.session.isLive) talk.isMuted = false;
+    if (code === 'retry_later') return denyForNow(talk, denied, ask, nowMs);
+    if (ask?.isFirstFrame) counts.dropped.denied += ask.discardPress();
     const talker = code === 'forbidden' ? undefined : talkerBefore(talk);
-    talk.session.send(floorDenied(talk.talkgroup.id, { code, ref: takeRef(talk), talker }));
+    tell(talk, { code, ref: ask?.ref, talker }, isFirstFrame, nowMs);
+  }
+
+  /** Muted by the clock alone: a talker whose button is still pressed then asks again. Each press that waited gets its own answer. */
+  function denyForNow(
+    talk: Talk,
+    { code, retryMs, isFirstFrame }: Denied,
+    ask: Ask | null,
+    nowMs: number,
+  ): void {
+    talk.isMuted = false;
+    talk.mutedUntilMs = Math.max(talk.mutedUntilMs, nowMs + (retryMs ?? 0));
+    const { frames, presses } = ask?.discardFrames() ?? { frames: 0, presses: 0 };
+    counts.dropped.unanswered += frames;
+    tell(talk, { code, ref: ask?.ref, retryMs }, isFirstFrame, nowMs);
+    for (let press = 0; press < presses; press++) tell(talk, { code, ref: undefined, retryMs }, true, nowMs);
+  }
+
+  /** About a frame at its rate only: a client that sends nothing but STARTs must not make the relay talk. */
+  function tell(
+    { session, talkgroup }: Talk,
+    denial: FloorDenial,
+    isFirstFrame: boolean,
+    nowMs: number,
+  ): void {
+    if (!isFirstFrame || session.mayBeTold(nowMs)) session.send(floorDenied(talkgroup.id, denial));
   }
 
   /** The frames after a denial are dropped without a message, until the talker begins again. */
@@ -119,9 +161,12 @@ export function createOutcomes(options: OutcomesOptions): OnVerdicts {
   }
 
   /** The burst in the way. In `open`, where many talk: the oldest burst of the same user, if there is one. */
-  function talkerBefore({ talkgroup, membership }: Talk): Talk | undefined {
+  function talkerBefore({ talkgroup, membership }: Talk): Draft<Talker> | undefined {
+    const isOpen = talkgroup.floorMode === 'open';
     for (const other of bursts.in(talkgroup))
-      if (talkgroup.floorMode !== 'open' || other.membership === membership) return other;
+      if (!isOpen || other.membership === membership) return talkBody(other);
+    for (const { talker } of bursts.remoteIn(talkgroup))
+      if (!isOpen || talker.user_id === membership.user.id) return talkerOf(talker);
     return undefined;
   }
 
@@ -140,6 +185,20 @@ export function createOutcomes(options: OutcomesOptions): OnVerdicts {
     fanout.event(talk.feed, (event) => talkEnded(talk, event, code, nowMs - talk.startedAtMs));
     talk.feed.elsewhere?.ended(talk, code, nowMs - talk.startedAtMs);
     forget(talk);
+    talk.feed.turns?.over(nowMs);
+  }
+
+  function goOn(nowMs: number): void {
+    if (late.length === 0) return;
+    const answers = late;
+    late = []; // what goes on may ask again
+    for (const { talk, ask } of answers) {
+      try {
+        answered(talk, ask, nowMs);
+      } catch (error) {
+        failLater(talk.session.number, error);
+      }
+    }
   }
 
   return (talkgroup, verdicts, nowMs) => {
@@ -154,6 +213,7 @@ export function createOutcomes(options: OutcomesOptions): OnVerdicts {
         failLater(session, error);
       }
     }
+    goOn(nowMs);
   };
 }
 

@@ -8,6 +8,7 @@ import type { Source } from '../delivery/source.js';
 import type { Sampling } from '../figures/sampling.js';
 import type { Talkgroup } from '../members/members.js';
 import type { Bursts, RemoteTalk } from './bursts.js';
+import { EMERGENCY_PRIORITY, FRAME_PRIORITY } from './claim.js';
 import { missedFrames, remoteEnded, remoteStarted } from './messages.js';
 
 /** Time (ms) between two MISSED about one burst. */
@@ -64,13 +65,20 @@ export class RemoteBurst implements Source, RemoteTalk {
     const view = new DataView(message);
     talker.frames = index;
     talker.sequence = unwrapSequence(talker.sequence, readSequence(view));
-    talker.emergency = (readFlags(view) & EMERGENCY) !== 0;
+    const isEmergency = (readFlags(view) & EMERGENCY) !== 0;
+    if (isEmergency !== talker.emergency) this.followEmergency(isEmergency);
     feed.relayed++;
     if (services.sampling.isArmed) services.sampling.take(nowMs, message.byteLength);
     services.fanout.fromElsewhere(feed, message, nowMs);
     if (nowMs >= feed.askAtMs) services.pings.behindFrame(feed, nowMs);
     if (feed.held !== null) services.holding.keep(feed, this, message, nowMs);
     if (this.untold > 0) this.tellMissed(nowMs);
+  }
+
+  /** As the floor at the talker's relay does. Frames tell of it, no message does. */
+  private followEmergency(isEmergency: boolean): void {
+    this.talker.emergency = isEmergency;
+    this.talker.priority = isEmergency ? EMERGENCY_PRIORITY : FRAME_PRIORITY;
   }
 
   missed(frames: number, nowMs: number): void {

@@ -1,5 +1,6 @@
 // One session's talk in one talkgroup: the grant or burst it has there, and what bounds the next.
-import type { Codec, Ref } from '../../protocol/bodies.js';
+import type { Codec } from '../../protocol/bodies.js';
+import type { Ask } from '../delivery/ask.js';
 import type { Feed } from '../delivery/feed.js';
 import type { Peer } from '../delivery/peer.js';
 import type { Source } from '../delivery/source.js';
@@ -48,8 +49,8 @@ export class Talk implements Source {
   burst = 0;
   /** `talks`: its frames are relayed without another question. */
   claim: TalkClaim = 'none';
-  /** `ref` of the FLOOR_REQUEST that waits for its answer. */
-  ref: Ref | undefined;
+  /** The first frame or FLOOR_REQUEST that has no answer yet. null: none. What its session sends here waits behind it. */
+  ask: Ask | null = null;
   /** FLOOR_REQUEST came before the first frame: the grant is told in every floor mode. */
   hasAsked = false;
   /** How to decode the talker's payloads, as the client gave it. null: Opus, 48 kHz, mono, 20 ms. */
@@ -72,7 +73,7 @@ export class Talk implements Source {
   lastFrameAtMs = 0;
   /** The server ended or denied its burst: what is still in flight must not begin another. */
   isMuted = false;
-  /** Until then nothing lifts the mute (monotonic ms): too many bursts. */
+  /** Until then nothing lifts the mute (monotonic ms): too many bursts, or floor control could not answer. */
   mutedUntilMs = 0;
   readonly starts = new Window(BURSTS_MAX, BURSTS_WINDOW_MS);
 
@@ -135,17 +136,11 @@ export class Talk implements Source {
 /** Whether it has the floor, waits for it, or asks for it. */
 export const hasPart = (talk: Talk) => talk.claim !== 'none';
 
-/** It has nothing of the floor any more. */
+/** It has nothing of the floor any more. What it asks, it goes on asking. */
 export function forget(talk: Talk): void {
-  talk.claim = 'none';
+  talk.claim = talk.ask === null ? 'none' : 'asks';
   talk.burst = 0;
+  if (talk.ask?.isFirstFrame === false) return;
   talk.hasAsked = false;
   talk.codec = null;
-}
-
-/** The `ref` of the request that is answered now: one answer carries it. */
-export function takeRef(talk: Talk): Ref | undefined {
-  const { ref } = talk;
-  talk.ref = undefined;
-  return ref;
 }

@@ -1,7 +1,7 @@
 // Moves sessions to the relay where their radios return: gives those of this relay away, and fetches those of others.
 import type { UserId } from '../../ids.js';
-import { MOVED_TALKGROUPS_MAX, type MovedSession } from '../cluster/bodies.js';
-import type { MovableSessions, Wanted } from '../cluster/moves.js';
+import { MOVED_TALKGROUPS_MAX, type MovedSession } from '../cluster/moves/bodies.js';
+import type { MovableSessions, Wanted } from '../cluster/moves/moves.js';
 import type { Emergencies } from '../emergencies/emergencies.js';
 import type { FloorControl } from '../floor/control.js';
 import { asRemote, goOn } from '../floor/moved.js';

@@ -8,7 +8,7 @@ import { createEmergencies, type EmergencyWrites } from '../emergencies/emergenc
 import { type Counts, countClose, newCounts } from '../figures/counts.js';
 import type { Present, PulseFigures } from '../figures/present.js';
 import { createSampling, type Sampled } from '../figures/sampling.js';
-import { createLocalAuthority } from '../floor/authority.js';
+import { type Authority, createLocalAuthority, type LocalAuthorityOptions } from '../floor/authority.js';
 import { Bursts } from '../floor/bursts.js';
 import { createFloorControl } from '../floor/control.js';
 import { createOutcomes } from '../floor/outcomes.js';
@@ -30,6 +30,7 @@ import { type Admission, type Claims, createAdmission, type Handshake, type Seat
 import { createArrivals } from './arrivals.js';
 import { drainAll } from './drain.js';
 import { createMoving } from './moving.js';
+import { createFloors } from './floors.js';
 import { PULSE_MS, startPulse } from './pulse.js';
 import { createSessions, type Sessions } from './sessions.js';
 import { createSharing, type Joining, type Sharing, type SharingFigures } from './sharing.js';
@@ -56,6 +57,8 @@ export interface RelayOptions {
   readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void };
   /** Monotonic milliseconds. Tests hand it in. */
   readonly nowMs?: () => number;
+  /** Makes the one that decides who has the floor. */
+  readonly authorityOf?: ((options: LocalAuthorityOptions) => Authority) | undefined;
 }
 
 export interface Relay {
@@ -100,7 +103,8 @@ export interface RelayNumbers {
 }
 
 export function createRelay(options: RelayOptions): Relay {
-  const { verifyToken, limits, log, nowMs = () => performance.now() } = options;
+  const { verifyToken, limits, log, authorityOf = createLocalAuthority } = options;
+  const { nowMs = () => performance.now() } = options;
   const churn = createChurn(nowMs);
   const fanout = createFanout(options.publisher, churn);
   const counts = newCounts();
@@ -133,20 +137,20 @@ export function createRelay(options: RelayOptions): Relay {
   });
   const holding = createHolding({ fanout, counts, nowMs, log });
   const bursts = new Bursts();
+  const onVerdicts = createOutcomes({
+    ...{ fanout, counts, bursts },
+    talkOf: sessions.talkOf,
+    discard: (talk: Talk) => holding.discard(talk.feed, talk),
+    answered: sessions.answered,
+    failLater: sessions.failLater,
+  });
+  const floors = createFloors({
+    ...{ authorityOf, limits, bursts, onVerdicts, fanout, nowMs, log },
+    counts: counts.floor,
+  });
   const floor = createFloorControl({
-    authority: createLocalAuthority({
-      counts: counts.floor,
-      limits,
-      bursts,
-      onVerdicts: createOutcomes({
-        fanout,
-        counts,
-        bursts,
-        talkOf: sessions.talkOf,
-        discard: (talk: Talk) => holding.discard(talk.feed, talk),
-        failLater: sessions.failLater,
-      }),
-    }),
+    authority: floors.authority,
+    onVerdicts,
     bursts,
     talkSilenceMs: limits.talkSilenceMs,
     log,
@@ -154,7 +158,7 @@ export function createRelay(options: RelayOptions): Relay {
   const presence = createPresence(fanout);
   const remote = { bursts, fanout, sampling, pings, holding, nowMs };
   const sharing: Sharing = createSharing({
-    ...{ ...remote, presence, fair, log },
+    ...{ ...remote, floors, presence, fair, log },
     isHere: (session) => sessions.byNumber.has(session),
     movable: () => moving.movable,
     emergencies: () => emergencies,

@@ -1,5 +1,6 @@
 // Keeps all sessions of this relay. A bug that one of them meets ends this session alone.
 import { closes } from '../../protocol/closes.js';
+import type { Ask } from '../delivery/ask.js';
 import type { Counts } from '../figures/counts.js';
 import type { Talk } from '../floor/talk.js';
 import type { Talkgroup } from '../members/members.js';
@@ -99,5 +100,8 @@ export function createSessions({ counts, unanswered, unresumable, ended, log }: 
     /** The talk of the session with this number there. */
     talkOf: (number: number, talkgroup: Talkgroup): Talk | undefined =>
       byNumber.get(number)?.talkAt(talkgroup.number),
+    /** What the talk asked is answered, and what its session sent there meanwhile goes on. */
+    answered: (talk: Talk, ask: Ask, nowMs: number) =>
+      byNumber.get(talk.sender)?.uplink.answered(talk, ask, nowMs),
   };
 }

@@ -8,7 +8,7 @@ import type { Settings } from '../cluster/bodies.js';
 import type { Bus } from '../cluster/bus.js';
 import { type Cluster, createCluster } from '../cluster/cluster.js';
 import type { ClusterFigures } from '../cluster/counts.js';
-import type { MovableSessions } from '../cluster/moves.js';
+import type { MovableSessions } from '../cluster/moves/moves.js';
 import type { Fanout } from '../delivery/fanout.js';
 import type { Emergencies } from '../emergencies/emergencies.js';
 import type { UnsavedEmergency } from '../emergencies/messages.js';
@@ -21,9 +21,11 @@ import { joinPages, type MembersPage } from '../presence/messages.js';
 import type { Presence, PresenceElsewhere } from '../presence/presence.js';
 import type { FairClock } from '../reception/fair-clock.js';
 import type { RightsChanges } from '../rights/settle.js';
+import type { Floors, FloorsCounts } from './floors.js';
 
 export interface SharingOptions extends RemoteServices {
   readonly bursts: Bursts;
+  readonly floors: Floors;
   readonly fanout: Fanout;
   readonly presence: Presence;
   readonly fair: FairClock;
@@ -38,14 +40,17 @@ export interface SharingOptions extends RemoteServices {
   readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void };
 }
 
-/** What joins a relay to others: its id, which no other relay ever has, and the bus. */
+/** What joins a relay to others: its id, which no other relay of the database ever has, that database, and the bus. */
 export interface Joining {
   readonly relay: number;
+  /** Tag of the database, u32. */
+  readonly database: number;
   readonly bus: Bus;
 }
 
 /** Plain numbers. */
 export interface SharingFigures extends ClusterFigures {
+  readonly floors: FloorsCounts;
   /** How long messages of other relays were on their way, sampled. */
   readonly delay: Histogram;
 }
@@ -54,7 +59,7 @@ export type Sharing = ReturnType<typeof createSharing>;
 
 /** Until `join`, and without it for ever, the relay is alone: one comparison for each session that comes or goes. */
 export function createSharing(options: SharingOptions) {
-  const { bursts, fanout, presence, fair, nowMs, log } = options;
+  const { bursts, fanout, floors, presence, fair, nowMs, log } = options;
   const delay = newHistogram(LOOP_DELAYS_MS);
   let cluster: Cluster<Talkgroup> | null = null;
   let changes: Pick<RightsChanges, 'changed'> | null = null;
@@ -80,11 +85,11 @@ export function createSharing(options: SharingOptions) {
   let id: number | null = null;
 
   return {
-    /** From now on talkgroups in the floor mode `open` are shared with the other relays. Before the first session. */
-    join({ relay, bus }: Joining): void {
+    /** From now on talkgroups are shared with the other relays. Before the first session. */
+    join({ relay, database, bus }: Joining): void {
       id = relay;
-      cluster = createCluster<Talkgroup>({
-        ...{ relay, bus, nowMs, log },
+      const joined: Cluster<Talkgroup> = createCluster<Talkgroup>({
+        ...{ relay, database, bus, nowMs, log },
         fairMs: () => fair.at(nowMs()),
         stage: {
           online: ({ feed }) => fanout.onlineHere(feed),
@@ -106,6 +111,12 @@ export function createSharing(options: SharingOptions) {
               if (one.talkgroup === talkgroup) for (const session of left) one.left.add(session);
           },
           emergencies: options.emergencies().elsewhere,
+          floor: floors.join({
+            relay,
+            cluster: () => joined,
+            settled: (talkgroup, { revision, mode, maxTalkMs }) =>
+              settled(talkgroup, { revision, floor_mode: mode, max_talk_ms: maxTalkMs }),
+          }),
           noticed(text) {
             const notice = readNotice(text);
             if (notice !== null) options.noticed(notice);
@@ -114,6 +125,7 @@ export function createSharing(options: SharingOptions) {
           delayed: (ms) => observe(delay, ms),
         },
       });
+      cluster = joined;
     },
 
     /** Presence, of which the cluster hears, too. */
@@ -198,9 +210,12 @@ export function createSharing(options: SharingOptions) {
 
     /** null: the relay is alone. */
     figures(): SharingFigures | null {
-      return cluster === null ? null : { ...cluster.figures(), delay };
+      return cluster === null ? null : { ...cluster.figures(), floors: floors.counts, delay };
     },
 
-    close: async () => cluster?.close(),
+    async close() {
+      floors.close();
+      await cluster?.close();
+    },
   };
 }

@@ -3,7 +3,7 @@ import { closes } from '../../protocol/closes.js';
 import { type Feed, heldBy, passedAtMark, passedTo, topicOf } from '../delivery/feed.js';
 import type { Hearer } from '../delivery/hearer.js';
 import type { Hold } from '../delivery/held.js';
-import type { Peer } from '../delivery/peer.js';
+import type { Peer, Voice } from '../delivery/peer.js';
 import type { Membership, Talkgroup } from '../members/members.js';
 import { Behind, lagText } from './behind.js';
 import { readDecimal } from './decimal.js';
@@ -193,7 +193,7 @@ export class Reception implements Hearer, Unanswered {
   }
 
   /** A frame at once, unless it is its own; one that the engine has no room for is dropped, as in a publish. */
-  give(frame: ArrayBuffer, from: Peer | null): void {
+  give(frame: ArrayBuffer, from: Voice | null): void {
     if (this.peer !== from) this.peer?.send(frame, true);
   }
 

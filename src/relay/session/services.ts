@@ -41,7 +41,7 @@ export interface Times {
 /** What the way of a frame uses. */
 export interface UplinkServices {
   readonly limits: SessionLimits;
-  readonly fanout: Pick<Fanout, 'audio'>;
+  readonly fanout: Pick<Fanout, 'audio' | 'absent'>;
   readonly counts: Counts;
   readonly sampling: Sampling;
   readonly pings: Pick<Pings, 'behindFrame'>;
@@ -57,7 +57,7 @@ export interface SessionServices<Session extends LiveSession & Resumable>
     ReceptionServices {
   readonly limits: SessionLimits;
   readonly counts: Counts;
-  readonly fanout: Pick<Fanout, 'audio' | 'mayDropText'>;
+  readonly fanout: Pick<Fanout, 'audio' | 'absent' | 'mayDropText'>;
   readonly holding: Pick<Holding, 'open' | 'keep' | 'discard'>;
   readonly bursts: Bursts;
   readonly parking: Parking<Session>;

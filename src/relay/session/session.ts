@@ -31,7 +31,7 @@ export class Session implements Receiver, Sender, Resumable {
   private readonly services: SessionServices<Session>;
   /** null before the handshake completes and after the close: the engine's socket must not be touched then. */
   private peer: Peer | null = null;
-  private isOver = false;
+  isOver = false;
   private ownUplink: Uplink | null = null;
   /** Number of its last burst. */
   bursts = 0;
@@ -62,7 +62,7 @@ export class Session implements Receiver, Sender, Resumable {
     return this.ownUplink?.talks.at(number);
   }
 
-  private talks(): Iterable<Talk> {
+  talks(): Iterable<Talk> {
     return this.ownUplink?.talks.all() ?? [];
   }
 
@@ -147,7 +147,9 @@ export class Session implements Receiver, Sender, Resumable {
   withdrawn(membership: Membership): void {
     this.reception.unhear(membership);
     const talk = this.talkAt(membership.talkgroup.number);
-    if (talk !== undefined) this.services.holding.discard(talk.feed, talk);
+    if (talk === undefined) return;
+    this.services.holding.discard(talk.feed, talk);
+    this.services.floor.withdraw(talk, this.services.nowMs());
   }
 
   granted(membership: Membership): void {
@@ -165,10 +167,7 @@ export class Session implements Receiver, Sender, Resumable {
     this.reception.forget(membership);
     this.ownAllowance?.forget(talkgroup);
     const talk = this.talkAt(talkgroup.number);
-    if (talk !== undefined) {
-      this.services.floor.remove(talk, reason, this.services.nowMs());
-      this.uplink.forget(talk);
-    }
+    if (talk !== undefined) this.uplink.leave(talk, reason, this.services.nowMs());
     this.send(talkgroupLeft(talkgroup, reason));
   }
 

@@ -16,8 +16,8 @@ const RETRY_WITHDRAWN_MS = 200;
 /** Why a first frame may not ask for a burst. Only `listen_only` is told to the talker. */
 export type FrameObstacle = 'listen_only' | 'no_burst' | 'muted';
 
-/** Why a first frame got no burst. Floor control has told the talker of `denied`. */
-export type BurstDenial = 'too_many_talkgroups' | 'rate_limited' | 'denied';
+/** Why a first frame got no burst. Floor control has told the talker of `denied`. `asks`: it has not answered yet. */
+export type BurstDenial = 'too_many_talkgroups' | 'rate_limited' | 'denied' | 'asks';
 
 /** Why FLOOR_REQUEST does not reach the floor. */
 export interface FloorRefusal {
@@ -114,7 +114,8 @@ export class Talks {
     }
     talk.sequence = readSequence(view);
     floor.begin(talk, nowMs);
-    return isTalking(talk) ? null : 'denied';
+    if (isTalking(talk)) return null;
+    return talk.ask === null ? 'denied' : 'asks';
   }
 
   /** Why FLOOR_REQUEST does not reach the floor. null: it does. */
@@ -127,7 +128,7 @@ export class Talks {
     return { code: 'retry_later', retryMs: Math.ceil(talk.mutedUntilMs - nowMs) };
   }
 
-  /** In how many other talkgroups it has the floor or waits for it. */
+  /** In how many other talkgroups it has the floor, waits for it or asks for it. */
   private countElsewhere(here: Talk): number {
     let count = 0;
     for (const talk of this.talks.values()) if (talk !== here && hasPart(talk)) count++;

@@ -14,7 +14,9 @@ import {
   unwrapSequence,
   VERSION_1,
 } from '../../protocol/frame.js';
+import type { Ask, WaitingFrame } from '../delivery/ask.js';
 import type { Hearer } from '../delivery/hearer.js';
+import type { Voice } from '../delivery/peer.js';
 import type { DropReason } from '../figures/counts.js';
 import type { Talk } from '../floor/talk.js';
 import type { Budget } from '../limits/budget.js';
@@ -29,7 +31,11 @@ export interface Sender extends Speaker {
   /** When its socket last sent anything (monotonic ms). */
   heardAtMs: number;
   readonly reception: Speaker['reception'] & Hearer;
+  /** No client can resume it any more. */
+  readonly isOver: boolean;
   close(close: Close): void;
+  /** Calls `act` in the next turn of the loop. */
+  later(act: () => void): void;
 }
 
 /** Made when the session first talks or asks to. */
@@ -78,11 +84,28 @@ export class Uplink {
 
     let started = 0;
     if (talk.claim !== 'talks' || (flags & START) !== 0) {
-      if (!this.beginBurst(talk, view, flags, nowMs, sentAtMs)) return false;
+      if (talk.ask !== null) return this.wait(talk, talk.ask, message, flags, nowMs, sentAtMs);
+      const isBegun = this.beginBurst(talk, view, flags, nowMs, sentAtMs);
+      if (!isBegun) return talk.ask !== null && this.wait(talk, talk.ask, message, flags, nowMs, sentAtMs);
       started = START;
     }
     const exceeded = talk.spend(message.byteLength - HEADER_BYTES, sentAtMs);
     if (exceeded !== null) return this.refuseExcess(talk, exceeded, flags, nowMs);
+    this.relay(socket, talk, message, view, flags, started, nowMs);
+    return true;
+  }
+
+  /** Sends the frame to all who hear its burst, at once or after `waited`. */
+  private relay(
+    from: Voice,
+    talk: Talk,
+    message: ArrayBuffer,
+    view: DataView,
+    flags: number,
+    started: number,
+    nowMs: number,
+  ): void {
+    const { services, session } = this;
     const { feed } = talk;
     talk.relayed++;
     feed.relayed++;
@@ -98,31 +121,110 @@ export class Uplink {
     if (services.sampling.isArmed) services.sampling.take(nowMs, message.byteLength);
     // What only its talker would hear is not handed to the engine.
     if (feed.onlyHearer !== this.reception) {
-      services.fanout.audio(socket, feed, message, nowMs);
+      services.fanout.audio(from, feed, message, nowMs);
       if (nowMs >= feed.askAtMs) services.pings.behindFrame(feed, nowMs);
     }
     if (feed.held !== null) services.holding.keep(feed, talk, message, nowMs);
     if (feed.elsewhere !== null) feed.elsewhere.frame(talk, message, nowMs);
     if ((flags & END) !== 0) services.floor.release(talk, 'released', nowMs);
-    return true;
   }
 
-  /** false: no burst begins with this frame, and the talker was told why if there was something to tell. */
-  private beginBurst(talk: Talk, view: DataView, flags: number, nowMs: number, sentAtMs: number): boolean {
+  /** Keeps a copy of the frame behind what the talk asks. It counts in the budgets now. */
+  private wait(
+    talk: Talk,
+    ask: Ask,
+    message: ArrayBuffer,
+    flags: number,
+    nowMs: number,
+    sentAtMs: number,
+  ): false {
+    const exceeded = talk.spend(message.byteLength - HEADER_BYTES, sentAtMs);
+    if (exceeded !== null) return this.refuseExcess(talk, exceeded, flags, nowMs);
+    this.services.counts.dropped.unanswered += ask.keep({ message: message.slice(0), cameAtMs: nowMs });
+    return false;
+  }
+
+  /** What waited behind the answered question goes on, in order, up to the next question without an answer. */
+  answered(talk: Talk, ask: Ask, nowMs: number): void {
+    for (const one of ask.takeAll()) {
+      // A frame that waited may have been one too many.
+      if (this.session.isOver) {
+        if (typeof one !== 'function') this.drop('unanswered');
+      } else if (typeof one === 'function') one(nowMs);
+      else if (talk.ask !== null) this.services.counts.dropped.unanswered += talk.ask.keep(one);
+      else this.waited(talk, ask, one, nowMs);
+    }
+    // The floor was given without regard to a socket that died meanwhile.
+    if (!this.session.isLive && talk.ask === null) this.services.floor.lose(talk, false, nowMs);
+  }
+
+  /** A frame that waited. Its rates and budgets counted it when it came. */
+  private waited(talk: Talk, ask: Ask, frame: WaitingFrame, nowMs: number): void {
+    const { message } = frame;
+    const view = new DataView(message);
+    const flags = readFlags(view);
+    if (!mayTalk(talk.membership)) {
+      this.drop('withdrawn');
+      return;
+    }
+    const isPress = (flags & START) !== 0 && !ask.isAsker(frame);
+    if (talk.claim !== 'talks' || isPress) {
+      const isBegun = this.beginBurst(talk, view, flags, nowMs, null);
+      if (!isBegun) {
+        if (talk.ask !== null) talk.ask.keep(frame);
+        return;
+      }
+    }
+    const started = talk.frames === 0 ? START : 0;
+    this.relay(
+      this.session.socket ?? this.services.fanout.absent,
+      talk,
+      message,
+      view,
+      flags,
+      started,
+      nowMs,
+    );
+  }
+
+  /**
+   * false: no burst begins with this frame, and the talker was told why if there was something to tell; or `talk.ask` is
+   * set, and the frame must wait for the answer. `sentAtMs` is null when the budgets have counted the frame.
+   */
+  private beginBurst(
+    talk: Talk,
+    view: DataView,
+    flags: number,
+    nowMs: number,
+    sentAtMs: number | null,
+  ): boolean {
     const { talks } = this;
     const obstacle = talks.checkFirstFrame(talk, view, flags, nowMs);
     if (obstacle === 'listen_only') return this.refuse(obstacle, talk.number, flags, nowMs);
     if (obstacle !== null) return this.drop(obstacle);
-    const exceeded = talk.exceeded(view.byteLength - HEADER_BYTES, sentAtMs);
+    const exceeded = sentAtMs === null ? null : talk.exceeded(view.byteLength - HEADER_BYTES, sentAtMs);
     if (exceeded !== null) return this.refuseExcess(talk, exceeded, flags, nowMs);
     const denial = talks.begin(talk, view, nowMs);
     if (denial === 'too_many_talkgroups' || denial === 'rate_limited')
       return this.refuse(denial, talk.number, flags, nowMs);
     this.refusals?.forget(talk.number);
+    if (denial === 'asks') return false;
     return denial === null || this.drop(denial);
   }
 
-  /** The session left the talkgroup. */
+  /** The session left the talkgroup: ends a burst there, and forgets the talk. */
+  leave(talk: Talk, code: 'left' | 'deleted', nowMs: number): void {
+    const { session, services } = this;
+    const texts = services.floor.remove(talk, code, nowMs);
+    this.forget(talk);
+    if (texts.length === 0) return;
+    // In the next turn, because the membership is not over yet.
+    session.later(() => {
+      if (!session.isOver) for (const text of texts) text(services.nowMs());
+    });
+  }
+
+  /** Its next frame there makes another talk. */
   forget(talk: Talk): void {
     this.talks.delete(talk.number);
     if (this.lastTalk === talk) this.lastTalk = null;
@@ -146,7 +248,10 @@ export class Uplink {
 
   /** Beyond a rate. An END ends its burst all the same, or the others would wait for T1 to talk. */
   private refuseTooMany(talk: Talk, flags: number, nowMs: number, reason?: DropReason): false {
-    if ((flags & END) !== 0 && talk.claim === 'talks') this.services.floor.release(talk, 'released', nowMs);
+    if ((flags & END) !== 0) {
+      if (talk.claim === 'talks') this.services.floor.release(talk, 'released', nowMs);
+      else talk.ask?.endHere();
+    }
     return this.refuse('rate_limited', talk.number, flags, nowMs, reason);
   }
 

@@ -151,6 +151,7 @@ export function createWorld(count: number, random: Random) {
 
     const stream: Stream<Talkgroup> = new Stream<Talkgroup>(
       {
+        relay: number,
         bus: {
           publish(_subject, head, body) {
             const bytes = Buffer.concat([head, body instanceof Uint8Array ? body : new Uint8Array(body)]);
@@ -159,7 +160,7 @@ export function createWorld(count: number, random: Random) {
             return true;
           },
         },
-        writer: new HeaderWriter(number),
+        writer: new HeaderWriter(number, 1),
         stage: {
           online: () => 1,
           running: () => [],
@@ -179,12 +180,27 @@ export function createWorld(count: number, random: Random) {
           watchedElsewhere() {},
           toldElsewhere() {},
           emergencies: emergencies.elsewhere,
+          floor: {
+            placedOf: () => null,
+            viewed() {},
+            part() {},
+            verdicts() {},
+            wanted() {},
+            ready() {},
+            fenced() {},
+            ended() {},
+            missed() {},
+            busy() {},
+            isUsed: () => false,
+            forget() {},
+          },
         },
         counts: newClusterCounts(),
         nowMs: () => nowMs,
         ask: (to) => ask(to),
       },
       talkgroup,
+      0,
     );
 
     function ask(to: number): void {

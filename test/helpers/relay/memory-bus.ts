@@ -21,7 +21,7 @@ export type Loss = (from: number, to: number, subject: Subject, bytes: Uint8Arra
 export function createMemoryNetwork() {
   const members: Member[] = [];
   let isLost: Loss = () => false;
-  let delayMs = 0;
+  let delayMs: (from: number, to: number) => number = () => 0;
 
   function deliver(from: number, subject: Subject, bytes: Uint8Array): void {
     for (const [to, member] of members.entries()) {
@@ -30,8 +30,9 @@ export function createMemoryNetwork() {
       const arrive = () => {
         if (member.isUp) for (const receive of member.subscribed.get(subject) ?? []) receive(copy);
       };
-      if (delayMs === 0) setImmediate(arrive);
-      else setTimeout(arrive, delayMs);
+      const ms = delayMs(from, to);
+      if (ms === 0) setImmediate(arrive);
+      else setTimeout(arrive, ms);
     }
   }
 
@@ -42,6 +43,10 @@ export function createMemoryNetwork() {
     },
     /** From now on each message arrives so much later. */
     delay(ms: number): void {
+      delayMs = () => ms;
+    },
+    /** The same for each pair of members. */
+    delayOf(ms: (from: number, to: number) => number): void {
       delayMs = ms;
     },
     join(): MemoryBus {
@@ -51,12 +56,14 @@ export function createMemoryNetwork() {
       counts.ups = 1;
       let changed: (isUp: boolean) => void = () => {};
       const doubts: number[] = [];
-      const outbox = createOutbox(
-        (subject, bytes) => deliver(at, subject, bytes),
-        () => {
+      const outbox = createOutbox((subject, bytes) => deliver(at, subject, bytes), {
+        flushed() {
           counts.flushes++;
         },
-      );
+        failed(error) {
+          throw error;
+        },
+      });
       const turn = (isUp: boolean) => {
         if (own.isUp === isUp) return;
         own.isUp = isUp;

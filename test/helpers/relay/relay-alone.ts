@@ -1,5 +1,4 @@
 // A relay without engine and database, and radios seated in it by hand.
-import type { Test } from 'tap';
 import type { UserId } from '../../../src/ids.js';
 import type { Peer } from '../../../src/relay/delivery/peer.js';
 import type { Claims } from '../../../src/relay/hub/admission.js';
@@ -10,12 +9,12 @@ type Needed = Pick<RelayOptions, 'reads' | 'takeNumber' | 'publisher' | 'nowMs'>
 
 /** Limits are those of the configuration, but nothing is kept for a return and nothing waits; an error logged fails `t`. */
 export const relayAlone = (
-  t: Pick<Test, 'fail'>,
+  t: { fail(message: string): unknown },
   {
     limits,
     ...needed
   }: Needed &
-    Partial<Pick<RelayOptions, 'verifyToken' | 'emergencyWrites'>> & {
+    Partial<Pick<RelayOptions, 'verifyToken' | 'authorityOf' | 'emergencyWrites'>> & {
       readonly limits?: Partial<RelayOptions['limits']>;
     },
 ): Relay =>

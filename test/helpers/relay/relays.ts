@@ -4,11 +4,11 @@ import type { Test } from 'tap';
 import type { Account, EmergencyRow, MembershipRow, TalkgroupRow } from '../../../src/directory/records.js';
 import { AppError } from '../../../src/errors.js';
 import type { TalkgroupId, UserId } from '../../../src/ids.js';
+import { decodeFrames } from '../../../src/protocol/bundle.js';
 import type { EmergencyState, FloorMode } from '../../../src/protocol/codes.js';
-import { decodeFrame, END, encodeFrame, START } from '../../../src/protocol/frame.js';
+import { END, encodeFrame, START } from '../../../src/protocol/frame.js';
 import type { Peer, Publisher } from '../../../src/relay/delivery/peer.js';
 import type { EmergencyWrites } from '../../../src/relay/emergencies/emergencies.js';
-import type { RelayOptions } from '../../../src/relay/hub/relay.js';
 import { eventually } from '../eventually.js';
 import type { createMemoryNetwork } from './memory-bus.js';
 import { relayAlone, seated } from './relay-alone.js';
@@ -27,6 +27,7 @@ export const talkgroupIdOf = (number: number) => uuid(1, number) as TalkgroupId;
 /** The talkgroups as the database shows them: all relays read the same. */
 export function directory(floorMode: FloorMode = 'open', role: Account['role'] = 'user') {
   let mode = floorMode;
+  let maxTalkMs = 0;
   let revision = 0;
   /** In talkgroup 1, the cleared ones, too. */
   const emergencies = new Map<string, { row: EmergencyRow; state: EmergencyState }>();
@@ -36,7 +37,7 @@ export function directory(floorMode: FloorMode = 'open', role: Account['role'] =
     name: `${number}`,
     rotation_counter: 0,
     floor_mode: mode,
-    max_talk_ms: 0,
+    max_talk_ms: maxTalkMs,
     revision,
     emergencies: [...emergencies.values()].flatMap(({ row, state }) =>
       state === 'cleared' || number !== 1 ? [] : [{ ...row, state }],
@@ -70,6 +71,10 @@ export function directory(floorMode: FloorMode = 'open', role: Account['role'] =
       mode = next;
       revision++;
     },
+    setMaxTalkMs(next: number): void {
+      maxTalkMs = next;
+      revision++;
+    },
     accountsOf: async (ids: readonly UserId[]): Promise<Account[]> =>
       ids.map((id) => ({
         id,
@@ -85,6 +90,9 @@ export function directory(floorMode: FloorMode = 'open', role: Account['role'] =
   };
 }
 
+/** Tag of the database that relays have. */
+export const DATABASE = 1;
+
 /** Relay `number` on the network. Its sessions have numbers from 1,000 times that. */
 export function relayOn(
   t: Test,
@@ -93,10 +101,16 @@ export function relayOn(
     number,
     reads = directory(),
     limits = {},
+    database = DATABASE,
+    failed = (message) => t.fail(message),
   }: {
     number: number;
     reads?: ReturnType<typeof directory>;
-    limits?: Partial<RelayOptions['limits']>;
+    limits?: NonNullable<Parameters<typeof relayAlone>[1]['limits']>;
+    /** Its tag. */
+    database?: number;
+    /** An error was logged. */
+    failed?: (message: string) => void;
   },
 ) {
   const topics = new Map<string, Set<Peer>>();
@@ -111,16 +125,19 @@ export function relayOn(
   };
   let sessions = 1000 * number;
   let users = 0;
-  const database = { isAway: false };
-  const relay = relayAlone(t, {
-    reads,
-    takeNumber: () => sessions++,
-    publisher,
-    limits,
-    emergencyWrites: reads.writesOf(() => database.isAway),
-  });
+  const store = { isAway: false };
+  const relay = relayAlone(
+    { fail: failed },
+    {
+      reads,
+      takeNumber: () => sessions++,
+      publisher,
+      limits,
+      emergencyWrites: reads.writesOf(() => store.isAway),
+    },
+  );
   const bus = network.join();
-  relay.join({ relay: number, bus });
+  relay.join({ relay: number, database, bus });
   const close = async () => {
     await relay.close();
     await relay.left();
@@ -129,27 +146,32 @@ export function relayOn(
 
   /**
    * A radio that is a member of the talkgroups 1 and 2: of a user of its own or of this one, with the token of a session
-   * to resume. `answers`: false while it answers no ping.
+   * to resume.
    */
   async function radio(
     user = uuid(2, 1000 * number + users++) as UserId,
-    {
-      resume = null,
-      iat = 0,
-      answers = () => true,
-    }: { resume?: string | null; iat?: number; answers?: () => boolean } = {},
+    { resume = null, iat = 0 }: { resume?: string | null; iat?: number } = {},
   ) {
     const closes: [code: number, reason: string][] = [];
     const messages: Json[] = [];
     const arrivals: Heard[] = [];
+    const sizes: number[] = [];
+    /** Pings that it has not answered. null: it answers each at once. */
+    let unanswered: string[] | null = null;
+    let answered = 0;
+    const answer = (text: string) => {
+      answered++;
+      session.ponged(new Uint8Array(Buffer.from(text)).buffer);
+    };
     const peer: Peer = {
       send(message, isBinary) {
         const bytes = new Uint8Array(message);
         if (isBinary) {
-          const frame = decodeFrame(bytes);
-          if (typeof frame === 'string') throw new Error(`a bad frame: ${frame}`);
-          const { sender, burst, payload } = frame;
-          arrivals.push({ frame: Buffer.from(payload).toString(), sender, burst });
+          const frames = decodeFrames(bytes, Number.MAX_SAFE_INTEGER);
+          if (typeof frames === 'string') throw new Error(`a bad frame: ${frames}`);
+          sizes.push(frames.length);
+          for (const { sender, burst, payload } of frames)
+            arrivals.push({ frame: Buffer.from(payload).toString(), sender, burst });
         } else {
           messages.push(JSON.parse(Buffer.from(bytes).toString()));
           arrivals.push(messages.at(-1) ?? {});
@@ -167,7 +189,8 @@ export function relayOn(
       },
       unsubscribe: (topic) => at(topic).delete(peer),
       ping(text) {
-        if (answers()) setImmediate(() => session.ponged(new Uint8Array(Buffer.from(text)).buffer));
+        if (unanswered === null) setImmediate(answer, text);
+        else unanswered.push(text);
         return 1;
       },
       getUserData: () => ({ session: null }),
@@ -190,6 +213,20 @@ export function relayOn(
       token: String(messages.find(({ type }) => type === 'WELCOME')?.resume_token),
       messages,
       arrivals,
+      /** Number of frames in each message with audio. */
+      sizes,
+      answered: () => answered,
+      /** Answers no ping from now on, as a socket that is not read. */
+      stalls(): void {
+        unanswered = [];
+      },
+      unanswered: () => unanswered?.length ?? 0,
+      /** Answers what it has not answered, and each from now on. */
+      reads(): void {
+        const late = unanswered ?? [];
+        unanswered = null;
+        for (const text of late) setImmediate(answer, text);
+      },
       /** What came of these types, taken out. Frames are 'frame'. */
       heard(...types: string[]): Heard[] {
         const is = (one: Heard) => types.includes('frame' in one ? 'frame' : String(one.type));
@@ -237,7 +274,7 @@ export function relayOn(
     });
 
   return {
-    ...{ relay, bus, radio, abandoned, close, database },
+    ...{ relay, bus, radio, abandoned, close, database: store },
     figures: () => relay.figures().cluster,
     users: () => relay.figures().present.users,
   };

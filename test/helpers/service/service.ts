@@ -19,6 +19,7 @@ import { END, encodeFrame, type Frame, START } from '../../../src/protocol/frame
 import { freshDatabase, migratedDatabase } from '../database/cluster.js';
 import { callJson } from '../http/call-json.js';
 import { messageIn } from '../relay/heard-message.js';
+import { authorityOfTests } from '../relay/late-authority.js';
 import { startMain } from './main-process.js';
 import { type DealtNode, dealer, joiningOf, reached } from './two-nodes.js';
 
@@ -63,7 +64,10 @@ export async function service(
       DATABASE_URL: url,
     });
     const log = createLog(config.LOG_LEVEL);
-    const running = await compose(config, log, (error) => t.fail(error.message), constants);
+    const running = await compose(config, log, (error) => t.fail(error.message), {
+      ...constants,
+      authorityOf: authorityOfTests(),
+    });
     t.teardown(() => running.close());
     const ports = await running.listen();
     await running.start();
@@ -130,7 +134,7 @@ export async function serviceProcess(
 }
 
 /** As REST takes them; what is left out is as for every new talkgroup. */
-interface TalkgroupSettings {
+export interface TalkgroupSettings {
   readonly name: string;
   readonly floor_mode?: 'open' | 'single' | 'broadcast';
   readonly max_talk_ms?: number;

@@ -31,8 +31,10 @@ interface Lag {
 export interface Ear {
   readonly name: string;
   readonly bursts: HeardBurst[];
-  /** What breaks a promise whatever is broken: a frame outside of a burst, old speech, an index twice. */
+  /** What breaks a promise whatever is broken: a frame outside of a burst, an index twice. */
   readonly faults: string[];
+  /** How old (ms) the oldest speech was. */
+  oldestMs: number;
   readonly lags: Lag[];
   readonly reaches: { readonly reach: string; readonly atMs: number }[];
   /** Frames of each session. */
@@ -43,7 +45,7 @@ export interface Ear {
 const OLD_MS = 3000;
 
 function listenTo(radio: Radio, name: string): Ear {
-  const ear: Ear = { name, bursts: [], faults: [], lags: [], reaches: [], lastOf: new Map() };
+  const ear: Ear = { name, bursts: [], faults: [], oldestMs: 0, lags: [], reaches: [], lastOf: new Map() };
   const running = new Map<number, HeardBurst>();
   const begin = (session: number, burst: number) => {
     const one: HeardBurst = {
@@ -90,8 +92,7 @@ function listenTo(radio: Radio, name: string): Ear {
         one.indices.push(index);
         one.atMs.push(atMs);
       }
-      if (atMs - saidAtMs > OLD_MS)
-        ear.faults.push(`${name}: speech of ${Math.round(atMs - saidAtMs)} ms ago`);
+      ear.oldestMs = Math.max(ear.oldestMs, atMs - saidAtMs);
     }
   }
 
@@ -138,9 +139,17 @@ export interface ThreeNodes {
   restart(at: Place): Promise<void>;
   /** Resolves when every listener hears every talker, and each node reaches both others: the time (ms) since the call. */
   isWell(): Promise<number>;
+  /** Resolves when the bursts that are running now have ended at every listener: what is missing of them is told by then. */
+  haveEnded(): Promise<void>;
+  /** Resolves when each listener has heard so many bursts from begin to end that began after this call, of each talker. */
+  areWhole(bursts: number): Promise<void>;
+  /** Resolves when the talker of this node has said so many further bursts. */
+  isSaid(at: Place, bursts: number): Promise<void>;
   /** Longest time (ms) between two frames of one burst that one of these listeners heard after `sinceMs` of a talker. */
   longestGap(sinceMs: number, listeners?: readonly Place[]): number;
-  /** Judges what was heard since the last call. */
+  /** Judges how old the speech was that was heard since the last call. Speech to a node that stood still waits for it. */
+  judgeAge(t: Test, what: string, stoodMs?: number): void;
+  /** Judges what was heard since the last call, its age as well. */
   judge(t: Test, what: string): void;
 }
 
@@ -212,11 +221,48 @@ export async function threeNodes(
     return heardMs;
   }
 
+  function judgeAge(t: Test, what: string, stoodMs = 0): void {
+    const oldestMs = Math.max(...stations.map(({ ear }) => ear.oldestMs));
+    for (const { ear } of stations) ear.oldestMs = 0;
+    t.ok(oldestMs < OLD_MS + stoodMs, `${what}: the oldest speech was said ${Math.round(oldestMs)} ms ago`);
+  }
+
   for (const at of PLACES) await staff(at);
   await isWell();
 
   return {
     ...{ nats, group, node, station, metric, isWell },
+    async haveEnded() {
+      const running = stations.flatMap(({ ear }) => ear.bursts.filter(({ end }) => end === null));
+      await eventually(() => {
+        const left = running.filter(({ end }) => end === null);
+        if (left.length > 0) throw new Error(`${left.length} of ${running.length} bursts have not ended`);
+      }, 15_000);
+    },
+    async areWhole(bursts) {
+      const sinceMs = performance.now();
+      await eventually(() => {
+        for (const { ear } of stations)
+          for (const { talker } of stations) {
+            const whole = ear.bursts.filter(
+              ({ session, startedAtMs, indices, end }) =>
+                session === talker.session && startedAtMs >= sinceMs && indices.length === end?.frames,
+            );
+            if (whole.length < bursts)
+              throw new Error(`${ear.name} heard ${whole.length} whole bursts of session ${talker.session}`);
+          }
+      }, 20_000);
+    },
+    async isSaid(at, bursts) {
+      // At its own node: no bus is between them.
+      const { ear, talker } = station(at);
+      const said = () =>
+        ear.bursts.filter(({ session, end }) => session === talker.session && end !== null).length;
+      const enough = said() + bursts;
+      await eventually(() => {
+        if (said() < enough) throw new Error(`${said()} of ${enough} bursts are said`);
+      }, 15_000);
+    },
     async restart(at) {
       station(at).stop();
       for (const { socket } of [station(at).talker, station(at).listener]) socket.terminate();
@@ -233,11 +279,13 @@ export async function threeNodes(
           }
       return Math.round(longest);
     },
+    judgeAge,
     judge(t, what) {
+      judgeAge(t, what);
       const from = isJudging;
       isJudging = performance.now();
       const faults = stations.flatMap(({ ear }) => ear.faults.splice(0));
-      t.strictSame(faults, [], `${what}: nothing is heard twice, out of order, old, or outside of its burst`);
+      t.strictSame(faults, [], `${what}: nothing is heard twice, out of order, or outside of its burst`);
       const wrong = stations.flatMap(({ ear }) => wrongCounts(ear, from));
       t.strictSame(wrong, [], `${what}: what was not heard of a burst is told`);
     },

@@ -43,25 +43,30 @@ export function dealer(t: Test, ws: string, nodes: readonly DealtNode[]) {
   const dealt = new Set<Radio>();
   let count = 0;
 
-  /** Numbers of the talkgroups that a radio of this node is in, by what it was told. */
-  function talkgroupsAt(node: DealtNode): Set<number> {
-    const numbers = new Set<number>();
+  /** Radios of this node in each talkgroup, by what they were told. */
+  function receiversAt(node: DealtNode): Map<number, number> {
+    const receivers = new Map<number, number>();
     for (const radio of dealt) {
       if (radio.socket.readyState !== radio.socket.OPEN) dealt.delete(radio);
-      else if (homes.get(radio.session) === node.ws) for (const number of joinedBy(radio)) numbers.add(number);
+      else if (homes.get(radio.session) === node.ws)
+        for (const number of joinedBy(radio)) receivers.set(number, (receivers.get(number) ?? 0) + 1);
     }
-    return numbers;
+    return receivers;
   }
 
-  /** Resolves when both nodes know that the other has receivers of the talkgroups that have radios at both. */
-  const isShared = () =>
+  /** Resolves when this node knows the radios of the other one that are in talkgroups of both, and no others. */
+  const knows = (node: DealtNode, other: DealtNode) =>
     eventually(async () => {
-      const [here, there] = nodes.map(talkgroupsAt);
-      const both = [...(here ?? [])].filter((number) => there?.has(number)).length;
-      for (const node of nodes) {
-        const shared = await metric(node, 'talkgroup_cluster_talkgroups');
-        if (shared < both) throw new Error(`${shared} talkgroups are shared at ${node.ws}, not ${both}`);
-      }
+      const here = receiversAt(node);
+      const shared = [...receiversAt(other)].filter(([number]) => here.has(number));
+      const sessions = shared.reduce((sum, [, count]) => sum + count, 0);
+      const found = await metric(node, 'talkgroup_cluster_talkgroups');
+      const counted = await metric(node, 'talkgroup_cluster_sessions');
+      // Not more either: radios that left other talkgroups would hide one that is missing.
+      if (found !== shared.length || counted !== sessions)
+        throw new Error(
+          `${node.ws}: ${found} of ${shared.length} shared, ${counted} of ${sessions} sessions`,
+        );
     });
 
   return {
@@ -73,7 +78,8 @@ export function dealer(t: Test, ws: string, nodes: readonly DealtNode[]) {
       if (radio.welcome === null || nodes.length === 0) return radio;
       homes.set(radio.session, home);
       dealt.add(radio);
-      await isShared();
+      const [one, two] = nodes;
+      if (one !== undefined && two !== undefined) await Promise.all([knows(one, two), knows(two, one)]);
       return radio;
     },
   };

@@ -1,4 +1,6 @@
 // Numbers that a seed determines, so that a schedule of faults can be had again.
+import { randomInt } from 'node:crypto';
+import type { Test } from 'tap';
 
 export interface Random {
   /** In [0, 1). */
@@ -36,4 +38,11 @@ export function randomFrom(seed: number): Random {
       return taken;
     },
   };
+}
+
+/** Of the seed in this variable of the environment, else of any. The test's output names it. */
+export function randomOf(t: Test, variable: string): Random {
+  const seed = Number(process.env[variable] ?? randomInt(2 ** 31));
+  t.comment(`${variable}=${seed}`);
+  return randomFrom(seed);
 }

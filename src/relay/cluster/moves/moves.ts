@@ -2,9 +2,10 @@
 //
 // A session is at one relay, or on its way to one. The relay that has it gives it to one question of one other relay.
 // That question is asked again when its answer was lost, and each question takes one answer.
-import { bodyOf, type Found, type MovedSession, type Taken, type WantedSession } from './bodies.js';
-import type { ClusterCounts } from './counts.js';
-import { type Kind, kinds } from './header.js';
+import { bodyOf } from '../bodies.js';
+import type { ClusterCounts } from '../counts.js';
+import { type Kind, kinds } from '../header.js';
+import type { Found, MovedSession, Taken, WantedSession } from './bodies.js';
 
 /** Where a session is: at this relay with a socket or without one, at another one, or nowhere known. */
 export type Where = 'live' | 'parked' | 'none';

@@ -1,0 +1,91 @@
+// Which relays are to be asked about which talkgroups, and which of them have not answered yet. It has no clock.
+
+/** Questions in one part: 60 KiB. With a part every 10 ms, 45,000 in a second. */
+export const PART_MAX = 500;
+/** A question without an answer is asked again after this time (ms). */
+export const AGAIN_MS = 2000;
+
+interface Asked {
+  /** Asked first: somebody waits. */
+  readonly soon: Set<number>;
+  readonly later: Set<number>;
+  /** Talkgroups asked about, and when (monotonic ms), from old to new. */
+  readonly open: Map<number, number>;
+}
+
+/** Bounded by the talkgroups of this relay, for each relay that can be reached. */
+export class Asking {
+  private readonly relays = new Map<number, Asked>();
+
+  private of(relay: number): Asked {
+    const known = this.relays.get(relay);
+    if (known !== undefined) return known;
+    const asked: Asked = { soon: new Set(), later: new Set(), open: new Map() };
+    this.relays.set(relay, asked);
+    return asked;
+  }
+
+  add(relay: number, number: number): void {
+    this.of(relay).soon.add(number);
+  }
+
+  addLater(relay: number, number: number): void {
+    this.of(relay).later.add(number);
+  }
+
+  /** Whether there is something to take. */
+  get isWaiting(): boolean {
+    for (const { soon, later } of this.relays.values()) if (soon.size + later.size > 0) return true;
+    return false;
+  }
+
+  /** What to ask now, at most PART_MAX questions: first what waits, then the relays in turn. */
+  take(nowMs: number): [relay: number, numbers: number[]][] {
+    const taken = new Map<number, number[]>();
+    let room = PART_MAX;
+    for (const which of ['soon', 'later'] as const)
+      for (const [relay, asked] of this.relays) {
+        for (const number of asked[which]) {
+          if (room === 0) break;
+          room--;
+          asked.soon.delete(number);
+          asked.later.delete(number);
+          asked.open.delete(number); // it is the newest from now on
+          asked.open.set(number, nowMs);
+          const numbers = taken.get(relay) ?? [];
+          numbers.push(number);
+          taken.set(relay, numbers);
+        }
+      }
+    for (const relay of taken.keys()) this.putBehind(relay);
+    return [...taken];
+  }
+
+  private putBehind(relay: number): void {
+    const asked = this.relays.get(relay);
+    this.relays.delete(relay);
+    if (asked !== undefined) this.relays.set(relay, asked);
+  }
+
+  /** The relay has answered, or the question is void. One that waits behind the answer is asked. */
+  answered(relay: number, number: number): void {
+    const asked = this.relays.get(relay);
+    asked?.open.delete(number);
+    asked?.later.delete(number);
+  }
+
+  /** What was not answered is to be asked again. */
+  repeat(nowMs: number): void {
+    for (const { open, later } of this.relays.values())
+      for (const [number, atMs] of open) {
+        if (nowMs - atMs < AGAIN_MS) break;
+        open.delete(number);
+        later.add(number);
+      }
+  }
+
+  /** The relay is down. */
+  forget(relay: number): void {
+    this.relays.delete(relay);
+  }
+}

@@ -1,0 +1,87 @@
+// Declares what relays tell each other of a floor that they share, as schemas: a part, the verdicts on it, a question.
+import { type Static, Type } from 'typebox';
+import { Id, Int, Priority, U32 } from '../../protocol/bodies.js';
+import { denials, ends, floorModes, revocations } from '../../protocol/codes.js';
+
+/** Claims in one part: 150 KiB. A relay tells those beyond it when earlier ones were answered. */
+export const CLAIMS_MAX = 300;
+
+export const TurnBody = Type.Object({ count: U32, home: U32 });
+
+/** How the home placed a grant. */
+export const PlacedBody = Type.Object({
+  turn: TurnBody,
+  after: TurnBody,
+  afterCode: Type.Enum(ends),
+});
+
+const FloorSettings = Type.Object({ revision: Int, mode: Type.Enum(floorModes), maxTalkMs: Int });
+
+/** ms. Clocks are read several times in one step, so an age may be a little below 0. */
+const Age = Type.Union([Type.Number({ minimum: -10_000, maximum: Number.MAX_SAFE_INTEGER }), Type.Null()]);
+
+const ClaimBody = Type.Object({
+  session: U32,
+  user: Id,
+  priority: Priority,
+  isAdmin: Type.Boolean(),
+  inEmergency: Type.Boolean(),
+  state: Type.Enum(['asks', 'waits', 'has', 'talks']),
+  ask: Int,
+  isFirstFrame: Type.Boolean(),
+  queue: Type.Boolean(),
+  hasPlace: Type.Boolean(),
+  turn: Type.Union([TurnBody, Type.Null()]),
+  isAlone: Type.Boolean(),
+  talkMsMax: Int,
+  askedMs: Age,
+  grantedMs: Age,
+  toldAgainMs: Age,
+  startedMs: Age,
+  lostMs: Age,
+});
+
+/** All that the sessions of the sender have of the floor of this talkgroup. */
+export type PartBody = Static<typeof PartBody>;
+export const PartBody = Type.Object({
+  number: U32,
+  settings: FloorSettings,
+  v: Int,
+  top: TurnBody,
+  isFenced: Type.Boolean(),
+  claims: Type.Array(ClaimBody, { maxItems: CLAIMS_MAX }),
+});
+
+const about = { session: U32, ask: Int };
+const VerdictBody = Type.Union([
+  Type.Object({
+    ...about,
+    is: Type.Literal('granted'),
+    ...PlacedBody.properties,
+    priority: Priority,
+    inEmergency: Type.Boolean(),
+    talkMsMax: Int,
+  }),
+  Type.Object({ ...about, is: Type.Literal('queued'), position: Int, size: Int }),
+  Type.Object({
+    ...about,
+    is: Type.Literal('denied'),
+    code: Type.Enum(
+      denials.filter((code) => code === 'busy' || code === 'queue_full' || code === 'forbidden'),
+    ),
+  }),
+  Type.Object({ ...about, is: Type.Literal('revoked'), code: Type.Enum(revocations) }),
+]);
+
+/** What the sender, the home, decided about each claim of the part with this `v`. */
+export type VerdictsBody = Static<typeof VerdictsBody>;
+export const VerdictsBody = Type.Object({
+  number: U32,
+  settings: FloorSettings,
+  v: Int,
+  verdicts: Type.Array(VerdictBody, { maxItems: CLAIMS_MAX }),
+});
+
+/** The sender is the home, and asks for the part. */
+export type WantBody = Static<typeof WantBody>;
+export const WantBody = Type.Object({ number: U32, settings: FloorSettings });

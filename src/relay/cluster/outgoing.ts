@@ -1,0 +1,138 @@
+// What this relay says to the others about one talkgroup: numbers its messages, and tells of its bursts.
+import type { RunningTalker } from '../../protocol/bodies.js';
+import type { EndCode } from '../../protocol/codes.js';
+import type { Draft } from '../../protocol/server-messages.js';
+import { NO_TURN, type Turn } from '../../protocol/turn.js';
+import type { Elsewhere, OwnBurst, OwnTurns } from '../delivery/elsewhere.js';
+import { bodyOf, type Started } from './bodies.js';
+import { type Bus, type Subject, talkgroupSubject } from './bus.js';
+import type { ClusterCounts } from './counts.js';
+import { type HeaderWriter, type Kind, kinds } from './header.js';
+import { PastBursts } from './past.js';
+import type { Shared, Stage } from './stage.js';
+import type { Placed } from './turns/plays.js';
+import type { Turns } from './turns/turns.js';
+
+export interface OutgoingServices<Talkgroup extends Shared> {
+  readonly bus: Pick<Bus, 'publish'>;
+  readonly writer: HeaderWriter;
+  readonly stage: Stage<Talkgroup>;
+  readonly counts: ClusterCounts;
+  readonly nowMs: () => number;
+}
+
+export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
+  /** Of the last message sent. A message that the bus does not take has a number, too, so that it is missed. */
+  seq: number;
+  readonly past = new PastBursts();
+  private readonly services: OutgoingServices<Talkgroup>;
+  private readonly talkgroup: Talkgroup;
+  private readonly subject: Subject;
+  private readonly turns: Turns<Talkgroup>;
+  /** Of the burst of this relay. null: it has none, or the others do not hear it. */
+  private turn: Turn | null = null;
+  /** Frames of it that the others did not hear, because no home had placed it. */
+  private alone = 0;
+
+  /** The numbers of its messages follow `lastSeq`. */
+  constructor(
+    services: OutgoingServices<Talkgroup>,
+    talkgroup: Talkgroup,
+    turns: Turns<Talkgroup>,
+    lastSeq: number,
+  ) {
+    this.services = services;
+    this.seq = lastSeq;
+    this.talkgroup = talkgroup;
+    this.subject = talkgroupSubject(talkgroup.number);
+    this.turns = turns;
+    this.begin();
+  }
+
+  private get isOpen(): boolean {
+    return this.talkgroup.floorMode === 'open';
+  }
+
+  /** From now on in this floor mode. Bursts of this relay may run already. */
+  begin(): void {
+    const { stage, nowMs } = this.services;
+    this.turns.ownEnded(nowMs());
+    this.turn = this.isOpen ? NO_TURN : null;
+    this.alone = 0;
+    const [running] = stage.running(this.talkgroup);
+    if (this.isOpen || running === undefined) return;
+    const { session: sender, burst, frames } = running;
+    this.starting({ sender, burst, frames }, nowMs());
+  }
+
+  say(kind: Kind, index: number, body: Uint8Array, turn?: Turn): void {
+    const { bus, writer, nowMs } = this.services;
+    bus.publish(this.subject, writer.write(kind, ++this.seq, nowMs(), index, turn), body);
+  }
+
+  starting(burst: OwnBurst, nowMs: number): void {
+    if (this.isOpen) return;
+    this.turn = this.placedOf(burst.sender)?.turn ?? null;
+    this.alone = 0;
+    this.turns.ownStarted(burst, this.turn, nowMs);
+  }
+
+  started(burst: Draft<RunningTalker>): void {
+    if (this.turn === null) return;
+    const body = { ...this.bodyOf(burst), previous: this.past.before(burst) };
+    this.say(kinds.started, 0, bodyOf(body), this.turn);
+  }
+
+  frame({ frames }: OwnBurst, message: ArrayBuffer, nowMs: number): void {
+    const { turn } = this;
+    if (turn === null) return;
+    const { bus, writer, counts } = this.services;
+    if (bus.publish(this.subject, writer.write(kinds.frame, ++this.seq, nowMs, frames, turn), message))
+      counts.framesOut++;
+  }
+
+  /** The home gave the running burst of this session a turn, or a later one. */
+  renewed(session: number, { turn }: Placed, nowMs: number): void {
+    const burst = this.services.stage.running(this.talkgroup).find((one) => one.session === session);
+    if (burst === undefined) return;
+    if (this.turn === null) this.alone = burst.frames;
+    this.turn = turn;
+    this.turns.ownRenewed(turn, nowMs);
+    this.started(burst);
+  }
+
+  ended({ sender, burst, frames }: OwnBurst, code: EndCode, durationMs: number): void {
+    const { turn } = this;
+    if (turn === null) return;
+    const body = { session: sender, burst, code, duration_ms: Math.round(durationMs) };
+    const placed = this.isOpen ? {} : { turn };
+    this.past.add({ ...body, frames, ...placed }, this.services.nowMs());
+    this.say(kinds.ended, frames, bodyOf(body), turn);
+  }
+
+  over(nowMs: number): void {
+    if (this.isOpen) return;
+    this.turn = null;
+    this.turns.ownEnded(nowMs);
+  }
+
+  /** The running bursts that others are to hear. */
+  get running(): readonly Draft<Started>[] {
+    if (this.turn === null) return [];
+    return this.services.stage.running(this.talkgroup).map((burst) => this.bodyOf(burst));
+  }
+
+  private bodyOf(burst: Draft<RunningTalker>): Draft<Started> {
+    const { talkgroup, services, alone } = this;
+    const settings = services.stage.settings(talkgroup);
+    const placed = this.isOpen ? null : this.placedOf(burst.session);
+    return { ...burst, settings, ...(placed && { placed }), ...(alone > 0 && { alone }) };
+  }
+
+  private placedOf(session: number): Placed | null {
+    const placed = this.services.stage.floor.placedOf(this.talkgroup, session);
+    if (placed === null) return null;
+    const { turn, after, afterCode } = placed; // a verdict has more
+    return { turn, after, afterCode };
+  }
+}

@@ -1,0 +1,53 @@
+// Describes bursts of one talkgroup as the order of their turns sees them, and what becomes of them.
+import type { EndCode } from '../../../protocol/codes.js';
+import type { Turn } from '../../../protocol/turn.js';
+
+/** Names a burst for ever. `relay` is where its session is. */
+export interface BurstName {
+  readonly relay: number;
+  readonly session: number;
+  readonly burst: number;
+}
+
+export const isSame = (one: BurstName, other: BurstName) =>
+  one.session === other.session && one.burst === other.burst && one.relay === other.relay;
+
+/** How the home placed a grant: behind the burst with the turn `after`, the last one of which it knew that it began. */
+export interface Placed {
+  readonly turn: Turn;
+  readonly after: Turn;
+  /** How that one ended. */
+  readonly afterCode: EndCode;
+}
+
+export interface Ended {
+  readonly code: EndCode;
+  readonly durationMs: number | null;
+  /** Frames in all. */
+  readonly frames: number;
+}
+
+/** What becomes of bursts here. Calls back in the order in which listeners must hear of it. */
+export interface Plays<B extends BurstName> {
+  /** A burst of another relay begins. `frames` is the index of the last frame before. */
+  begin(burst: B, frames: number, nowMs: number): void;
+  frame(burst: B, message: ArrayBuffer, index: number, nowMs: number): void;
+  /** So many frames of it are not played, though its relay relayed them. It may not have begun here. */
+  missed(burst: B, frames: number, nowMs: number): void;
+  end(burst: B, ended: Ended, nowMs: number): void;
+  /** Nothing plays any more that the grant had to wait for. */
+  ready(turn: Turn, nowMs: number): void;
+}
+
+/** A frame as its header names it. The same object may be passed again and again. */
+export interface FrameHead extends BurstName {
+  readonly count: number;
+  readonly home: number;
+  readonly index: number;
+}
+
+/**
+ * `unknown`: of a burst whose start was not heard. `fenced`: of a burst that ended here and goes on elsewhere, told at most
+ * once in 250 ms.
+ */
+export type FrameFate = 'played' | 'held' | 'dropped' | 'unknown' | 'fenced';

@@ -1,0 +1,237 @@
+// Decides who has the floor: alone while the relay has no bus, and together with the other relays when it has joined them.
+
+import type { UserId } from '../../ids.js';
+import type { RunningTalker } from '../../protocol/bodies.js';
+import { NO_TURN } from '../../protocol/turn.js';
+import type { Cluster } from '../cluster/cluster.js';
+import { CLAIMS_MAX } from '../cluster/floor-bodies.js';
+import type { FloorStage } from '../cluster/stage.js';
+import type { Fanout } from '../delivery/fanout.js';
+import type { Authority, LocalAuthorityOptions, Verdict } from '../floor/authority.js';
+import type { Claim } from '../floor/claim.js';
+import { missedFrames } from '../floor/messages.js';
+import type { Talkgroup } from '../members/members.js';
+import { createSharedAuthority, type SharedAuthority } from '../shared-floor/authority.js';
+import type { FloorLink, PlayedTalk, Turns } from '../shared-floor/link.js';
+import type { Part } from '../shared-floor/parts.js';
+
+export interface FloorsOptions extends LocalAuthorityOptions {
+  /** Makes the one that decides alone. */
+  readonly authorityOf: (options: LocalAuthorityOptions) => Authority;
+  readonly fanout: Pick<Fanout, 'tell'>;
+  readonly nowMs: () => number;
+  readonly log: { error(fields: object, message: string): void };
+}
+
+/** Plain numbers, counted since the start. */
+export interface FloorsCounts {
+  /** Questions that no home answered in time. */
+  unanswered: number;
+  /** Grants and bursts revoked because two had the floor. */
+  collisions: number;
+  /** Floors made anew out of the parts of all relays. */
+  rebuilt: number;
+}
+
+/** Time (ms) between two looks at what must be repeated or is held back. */
+const REPEAT_MS = 20;
+
+/** What it needs of the relay that joins. */
+export interface FloorsJoining {
+  readonly relay: number;
+  readonly cluster: () => Cluster<Talkgroup>;
+  readonly settled: FloorLink['adopt'];
+}
+
+export type Floors = ReturnType<typeof createFloors>;
+
+export function createFloors(options: FloorsOptions) {
+  const { authorityOf, fanout, nowMs, log, onVerdicts, ...services } = options;
+  const counts: FloorsCounts = { unanswered: 0, collisions: 0, rebuilt: 0 };
+  let authority: Authority = authorityOf(options);
+  let timer: NodeJS.Timeout | null = null;
+  let isClosed = false;
+
+  /** While every floor is decided by the relay itself: one more call for each claim. */
+  const deciding: Authority = {
+    tell: (...told) => authority.tell(...told),
+    change: (...changed) => authority.change(...changed),
+    close: (...closed) => authority.close(...closed),
+    expire: (...expired) => authority.expire(...expired),
+    active: () => authority.active(),
+    queued: () => authority.queued(),
+  };
+
+  function count(verdicts: readonly Verdict[]): void {
+    for (const verdict of verdicts) {
+      if (verdict.kind === 'denied' && verdict.code === 'retry_later') counts.unanswered++;
+      if (verdict.kind === 'revoked' && verdict.code === 'collision') counts.collisions++;
+    }
+  }
+
+  /** Before the first session. */
+  function join({ relay, cluster, settled }: FloorsJoining): FloorStage<Talkgroup> {
+    const turnsOf = (talkgroup: Talkgroup) => cluster().streamOf(talkgroup);
+    const known = new WeakMap<object, Turns>();
+    const link: FloorLink = {
+      relay,
+      view(talkgroup) {
+        const stream = cluster().streamOf(talkgroup);
+        return stream === undefined
+          ? { home: relay, relays: [relay] }
+          : { home: stream.home, relays: [relay, ...stream.relays] };
+      },
+      turns(talkgroup) {
+        const turns = turnsOf(talkgroup)?.turns;
+        if (turns === undefined) return NO_TURNS;
+        const made = known.get(turns) ?? turnsIn(turns, talkgroup);
+        known.set(turns, made);
+        return made;
+      },
+      settings: ({ revision, floorMode: mode, maxTalkMs }) => ({ revision, mode, maxTalkMs }),
+      adopt: settled,
+      sendPart: ({ number }, to, part) =>
+        cluster().tellFloor(to, 'part', { number, ...part, claims: part.claims.slice(0, CLAIMS_MAX) }),
+      sendVerdicts: ({ number }, to, { settings, v, verdicts }) =>
+        cluster().tellFloor(to, 'verdicts', { number, settings, v, verdicts: [...verdicts] }),
+      want: ({ number }, to, settings) => cluster().tellFloor(to, 'want', { number, settings }),
+      renewed: (talkgroup, session, placed, at) =>
+        cluster().streamOf(talkgroup)?.out.renewed(session, placed, at),
+      rebuilt() {
+        counts.rebuilt++;
+      },
+    };
+    const shared = createSharedAuthority({
+      ...services,
+      link,
+      onVerdicts(talkgroup, verdicts, at) {
+        count(verdicts);
+        onVerdicts(talkgroup, verdicts, at);
+      },
+    });
+    authority = watched(shared);
+
+    function repeat(): void {
+      try {
+        const isHolding = cluster().play();
+        if (shared.isBusy) shared.repeat(nowMs());
+        else if (!isHolding && timer !== null) {
+          clearInterval(timer);
+          timer = null;
+        }
+      } catch (error) {
+        log.error({ err: error }, 'shared floors failed');
+      }
+    }
+
+    /** Something may have to be repeated, or is held back. */
+    function busy(): void {
+      if (timer === null && !isClosed) timer = setInterval(repeat, REPEAT_MS);
+    }
+
+    function look(): void {
+      if (timer === null && shared.isBusy) busy();
+    }
+
+    /** After each call there may be something to repeat. */
+    function watched(all: SharedAuthority): Authority {
+      return {
+        ...all,
+        tell(...told) {
+          all.tell(...told);
+          look();
+        },
+        change(...changed) {
+          all.change(...changed);
+          look();
+        },
+      };
+    }
+
+    return {
+      placedOf: shared.placedOf,
+      viewed(...viewed) {
+        shared.viewed(...viewed);
+        look();
+      },
+      part(talkgroup, from, { number: _, claims, ...part }, at) {
+        const told: Part = {
+          ...part,
+          claims: claims.map((claim) => ({ ...claim, user: claim.user as UserId })),
+        };
+        shared.receivePart(talkgroup, from, told, at);
+        look();
+      },
+      verdicts(talkgroup, from, { number: _, ...verdicts }, at) {
+        shared.receiveVerdicts(talkgroup, from, verdicts, at);
+        look();
+      },
+      wanted(talkgroup, from, { settings }, at) {
+        shared.wanted(talkgroup, from, settings, at);
+        look();
+      },
+      ready: shared.ready,
+      fenced: shared.fenced,
+      ended: shared.ended,
+      missed: ({ feed }, talker, frames) => fanout.tell(feed, missedFrames(talker, frames)),
+      busy,
+      isUsed: shared.isUsed,
+      forget: shared.forget,
+    };
+  }
+
+  return {
+    authority: deciding,
+    join,
+    counts,
+    close(): void {
+      isClosed = true;
+      if (timer !== null) clearInterval(timer);
+      timer = null;
+    },
+  };
+}
+
+type StreamTurns = NonNullable<ReturnType<Cluster<Talkgroup>['streamOf']>>['turns'];
+
+const turnsIn = (turns: StreamTurns, talkgroup: Talkgroup): Turns => ({
+  get top() {
+    return turns.order.top;
+  },
+  get seen() {
+    return turns.order.seen;
+  },
+  get played(): PlayedTalk | null {
+    const { remote } = turns;
+    if (remote === null) return null;
+    const { relay, talker, turn, startedAtMs } = remote;
+    return { relay, claim: claimOf(talker, talkgroup), turn, startedAtMs };
+  },
+  isPast: (turn) => turns.order.isPast(turn),
+  grant: (placed, nowMs) => turns.grant(placed, nowMs),
+  withdraw: (turn) => turns.order.withdraw(turn),
+  interrupt: (nowMs) => turns.order.interrupt(nowMs),
+});
+
+/** What the talker has the floor with, as far as its burst shows. Above 3 only administrators and emergencies come. */
+const claimOf = (
+  { session, user_id, priority, emergency }: RunningTalker,
+  { floorMode }: Talkgroup,
+): Claim => ({
+  session,
+  user: user_id as UserId,
+  priority,
+  isAdmin: !emergency && (priority > 3 || floorMode === 'broadcast'),
+  inEmergency: emergency,
+});
+
+/** Of a talkgroup that no other relay can hear. */
+const NO_TURNS: Turns = {
+  top: NO_TURN,
+  seen: NO_TURN,
+  played: null,
+  isPast: () => false,
+  grant: () => 'ready',
+  withdraw() {},
+  interrupt() {},
+};

@@ -1,0 +1,118 @@
+// Decides who has the floor together with the relays of other nodes: each floor where its home is.
+import type { EndCode } from '../../protocol/codes.js';
+import type { Turn } from '../../protocol/turn.js';
+import type { Authority } from '../floor/authority.js';
+import type { Talkgroup } from '../members/members.js';
+import { SharedFloor } from './floor.js';
+import type { Placed } from './link.js';
+import type { Part, PartVerdicts, Settings } from './parts.js';
+import type { SharedServices } from './state.js';
+
+/**
+ * The answers to `frame` and `request` may come after `tell` has returned, 1,000 ms later at the latest. All other claims
+ * are answered before it returns. While all members are on this relay, and in `open`, every answer comes at once.
+ */
+export interface SharedAuthority extends Authority {
+  /** The home, or the relays that share the floor, may have changed: `link.view` has another answer. */
+  viewed(talkgroup: Talkgroup, nowMs: number): void;
+  /** Repeats what may have been lost. Must be called every 20 ms or more often while `isBusy`. */
+  repeat(nowMs: number): void;
+  readonly isBusy: boolean;
+  receivePart(talkgroup: Talkgroup, from: number, part: Part, nowMs: number): void;
+  receiveVerdicts(talkgroup: Talkgroup, from: number, verdicts: PartVerdicts, nowMs: number): void;
+  /** Another relay asks for the part. */
+  wanted(talkgroup: Talkgroup, by: number, settings: Settings, nowMs: number): void;
+  /** The order of turns lets the grant with this turn begin. */
+  ready(talkgroup: Talkgroup, turn: Turn, nowMs: number): void;
+  /** Frames of a burst that ended here go on. */
+  fenced(talkgroup: Talkgroup, nowMs: number): void;
+  /** A relay said, with its frames, that this burst ended. */
+  ended(
+    talkgroup: Talkgroup,
+    burst: { readonly session: number; readonly turn: Turn; readonly code: EndCode },
+    nowMs: number,
+  ): void;
+  /** How the home placed the grant or the burst of a session of this relay. null: it has no turn, as in `open`. */
+  placedOf(talkgroup: Talkgroup, session: number): Placed | null;
+  /** Sessions of this relay have something of the floor, or ask for it. */
+  isUsed(talkgroup: Talkgroup): boolean;
+  /** The talkgroup has no members here any more. */
+  forget(talkgroup: Talkgroup): void;
+}
+
+export function createSharedAuthority(services: SharedServices): SharedAuthority {
+  const { link } = services;
+  const floors = new Map<Talkgroup, SharedFloor>();
+  let asks = 0;
+  let parts = 0;
+  const own = { ...services, nextAsk: () => ++asks, nextV: () => ++parts };
+
+  function floorOf(talkgroup: Talkgroup): SharedFloor {
+    const known = floors.get(talkgroup);
+    if (known !== undefined) return known;
+    const floor = new SharedFloor(own, talkgroup);
+    floors.set(talkgroup, floor);
+    return floor;
+  }
+
+  /** Settings that this relay has not read yet count at once. */
+  function adopt(talkgroup: Talkgroup, settings: Settings): void {
+    if (settings.revision > link.settings(talkgroup).revision) link.adopt(talkgroup, settings);
+  }
+
+  return {
+    tell(talkgroup, claims, nowMs) {
+      const floor = floorOf(talkgroup);
+      for (const claim of claims) floor.tell(claim, nowMs);
+    },
+    change: (talkgroup, nowMs) => floors.get(talkgroup)?.change(nowMs),
+    close(talkgroup, nowMs) {
+      floors.get(talkgroup)?.delete(nowMs);
+      floors.delete(talkgroup);
+    },
+    expire(talkgroup, nowMs) {
+      const floor = floorOf(talkgroup);
+      floor.expire(nowMs);
+      if (floor.isIdle) floors.delete(talkgroup);
+    },
+    *active() {
+      for (const [talkgroup, floor] of floors) if (floor.isActive || floor.isIdle) yield talkgroup;
+    },
+    queued() {
+      let count = 0;
+      for (const { state } of floors.values())
+        for (const { session } of state.floor.waiting) if (state.isOwn(session)) count++;
+      return count;
+    },
+    viewed: (talkgroup, nowMs) => floorOf(talkgroup).look(nowMs),
+    repeat(nowMs) {
+      for (const floor of floors.values()) if (floor.isRepeating) floor.repeat(nowMs);
+    },
+    get isBusy() {
+      for (const floor of floors.values()) if (floor.isRepeating) return true;
+      return false;
+    },
+    receivePart(talkgroup, from, part, nowMs) {
+      adopt(talkgroup, part.settings);
+      const settings = link.settings(talkgroup);
+      if (part.settings.revision < settings.revision)
+        link.sendVerdicts(talkgroup, from, { settings, v: 0, verdicts: [] });
+      floorOf(talkgroup).receivePart(from, part, nowMs);
+    },
+    receiveVerdicts(talkgroup, from, verdicts, nowMs) {
+      adopt(talkgroup, verdicts.settings);
+      floors.get(talkgroup)?.receiveVerdicts(from, verdicts, nowMs);
+    },
+    wanted(talkgroup, by, settings, nowMs) {
+      adopt(talkgroup, settings);
+      floorOf(talkgroup).wanted(by, settings, nowMs);
+    },
+    ready: (talkgroup, turn, nowMs) => floors.get(talkgroup)?.ready(turn, nowMs),
+    fenced: (talkgroup, nowMs) => floorOf(talkgroup).fenced(nowMs),
+    ended: (talkgroup, { session, turn, code }, nowMs) =>
+      floors.get(talkgroup)?.ended(session, turn, code, nowMs),
+    placedOf: (talkgroup, session) => floors.get(talkgroup)?.state.placed.get(session) ?? null,
+    isUsed: (talkgroup) => floors.get(talkgroup)?.state.isUsed === true,
+    forget: (talkgroup) => void floors.delete(talkgroup),
+  };
+}

@@ -1,0 +1,300 @@
+// One floor that several relays share: decides it while this relay is its home, and else asks the home.
+import type { EndCode } from '../../protocol/codes.js';
+import { compareTurns, NO_TURN, type Turn } from '../../protocol/turn.js';
+import type { ClaimEvent } from '../floor/authority.js';
+import { holderOf } from '../floor/state.js';
+import type { Talkgroup } from '../members/members.js';
+import {
+  decide,
+  keepAhead,
+  loseSessions,
+  makeAnew,
+  repeatVerdicts,
+  takePart,
+  tellOthers,
+} from './deciding.js';
+import { HomeSide } from './home-side.js';
+import { expireClaims, followClaim, followStep } from './own-claims.js';
+import { followVerdicts } from './own-verdicts.js';
+import { PartSender } from './part-sender.js';
+import { claimsOf, eventOf, type Part, type PartVerdicts, type Settings, withAges } from './parts.js';
+import { type SharedServices, SharedState } from './state.js';
+
+export interface SharedFloorServices extends SharedServices {
+  /** Numbers that this relay has not used before. They grow. */
+  readonly nextAsk: () => number;
+  readonly nextV: () => number;
+}
+
+export class SharedFloor {
+  readonly state: SharedState;
+  private readonly services: SharedFloorServices;
+  private readonly sender: PartSender;
+  /** The relay that decided when this one last looked, null: none did. */
+  private homeSeen: number | null = null;
+  /** The last turn given here. */
+  private given: Turn = NO_TURN;
+  private repeatedAtMs = 0;
+  private isFenced = false;
+
+  constructor(services: SharedFloorServices, talkgroup: Talkgroup) {
+    this.services = services;
+    const state = new SharedState(services, talkgroup);
+    this.state = state;
+    this.sender = new PartSender({
+      nextV: services.nextV,
+      claims: () => claimsOf(state.floor, state.asks.values(), state, state.isOwn),
+      send: () => this.homeSeen !== null && this.sendPart(this.homeSeen),
+    });
+  }
+
+  /** Nothing is left to do, or to be told. */
+  get isIdle(): boolean {
+    return this.state.isIdle && (this.state.home?.isAlone ?? this.state.isOpen);
+  }
+
+  /** The time matters: something runs out, or must be repeated. */
+  get isActive(): boolean {
+    const isMaking = this.state.home?.isWanting === true;
+    return !this.state.isIdle || this.sender.isWaiting || isMaking;
+  }
+
+  /** Something is to be repeated. Not while this relay decides alone. */
+  get isRepeating(): boolean {
+    const { home, isIdle } = this.state;
+    return home === null ? this.sender.isWaiting : home.isWanting || !(home.isAlone || isIdle);
+  }
+
+  tell(event: ClaimEvent, nowMs: number): void {
+    const { state } = this;
+    this.look(nowMs);
+    if (state.decides) this.decideOwn(event, nowMs);
+    else if (followClaim(state, event, this.services.nextAsk, nowMs)) this.changed(nowMs);
+  }
+
+  /** A claim keeps the number of the question with which it began. */
+  private decideOwn(event: ClaimEvent, nowMs: number): void {
+    const { state } = this;
+    if (event.kind !== 'request' && event.kind !== 'frame') return decide(state, event, nowMs);
+    const { session } = event.claim;
+    if (!state.asked.has(session)) state.asked.set(session, this.services.nextAsk());
+    decide(state, event, nowMs);
+    if (!state.has(session)) state.forget(session);
+  }
+
+  private changed(nowMs: number): void {
+    const { home } = this.state;
+    if (home === null && this.homeSeen !== null) this.sender.changed(nowMs);
+  }
+
+  private sendPart(to: number): void {
+    const { state, services } = this;
+    const { talkgroup } = state;
+    const { link } = services;
+    const nowMs = this.nowMs;
+    const claims = claimsOf(state.floor, state.asks.values(), state, state.isOwn);
+    const part: Part = {
+      settings: link.settings(talkgroup),
+      v: this.sender.v,
+      top: state.turnsHere.top,
+      isFenced: this.isFenced,
+      claims: claims.map((claim) => withAges(claim, nowMs)),
+    };
+    link.sendPart(talkgroup, to, part);
+  }
+
+  /** Of the call under way. */
+  private nowMs = 0;
+
+  /** Sees who decides now. */
+  look(nowMs: number): void {
+    this.nowMs = nowMs;
+    const { state, services } = this;
+    const { link } = services;
+    if (state.isOpen) return;
+    const view = link.view(state.talkgroup);
+    if (view.home === link.relay)
+      this.beHome(
+        view.relays.filter((relay) => relay !== link.relay),
+        nowMs,
+      );
+    else this.follow(view.home, nowMs);
+  }
+
+  private beHome(others: readonly number[], nowMs: number): void {
+    const { state, services } = this;
+    const { talkgroup } = state;
+    const { link } = services;
+    this.sender.stop();
+    this.homeSeen = link.relay;
+    state.home ??= new HomeSide(link.relay, this.given, nowMs);
+    const { home } = state;
+    const gone = home.share(others, nowMs);
+    for (const relay of gone) {
+      const sessions = home.forget(relay);
+      if (home.isGathered) loseSessions(state, sessions, nowMs);
+    }
+    for (const relay of home.toAsk(nowMs)) link.want(talkgroup, relay, link.settings(talkgroup));
+    if (!home.isGathered && home.isComplete(nowMs)) makeAnew(state, home, nowMs);
+    this.given = home.lastGiven;
+  }
+
+  /** Another relay decides. */
+  private follow(home: number, nowMs: number): void {
+    const { state } = this;
+    this.letGo();
+    const before = this.homeSeen;
+    if (before === home) return;
+    this.homeSeen = home;
+    if (!state.isIdle || before !== null) this.sender.changed(nowMs);
+  }
+
+  /** Keeps what the sessions of this relay have. */
+  private letGo(): void {
+    const { state } = this;
+    const { home, floor, isOwn } = state;
+    if (home === null) return;
+    this.given = home.lastGiven;
+    state.floor = {
+      ...floor,
+      holders: floor.holders.filter(({ claim }) => isOwn(claim.session)),
+      waiting: floor.waiting.filter(({ session }) => isOwn(session)),
+    };
+    for (const session of [...state.turns.keys()])
+      if (holderOf(state.floor, session) === undefined) state.turns.delete(session);
+    state.home = null;
+  }
+
+  /** The mode or the talk limit may have changed. */
+  change(nowMs: number): void {
+    const { state } = this;
+    const { floorMode: mode, maxTalkMs } = state.talkgroup;
+    const event = { kind: 'settings', mode, maxTalkMs } as const;
+    this.look(nowMs);
+    if (mode === 'open' && !state.isOpen) return this.open(event, nowMs);
+    if (mode !== 'open' && state.isOpen) return this.close(event, nowMs);
+    if (state.decides) decide(state, event, nowMs);
+    else if (followStep(state, event, nowMs)) this.changed(nowMs);
+  }
+
+  /** Each relay decides for its own sessions from now on. */
+  private open(event: Parameters<typeof decide>[1], nowMs: number): void {
+    const { state } = this;
+    this.letGo();
+    this.sender.stop();
+    this.homeSeen = null;
+    state.turns.clear();
+    state.placed.clear();
+    state.alone.clear();
+    const asks = claimsOf(state.floor, state.asks.values(), state, state.isOwn);
+    state.asks.clear();
+    decide(state, event, nowMs);
+    for (const claim of asks) if (claim.state === 'asks') decide(state, eventOf(claim), nowMs);
+  }
+
+  /** One relay decides from now on. Of the bursts of this relay the oldest one goes on until it has. */
+  private close(event: Parameters<typeof decide>[1], nowMs: number): void {
+    const { state, services } = this;
+    const { link } = services;
+    const view = link.view(state.talkgroup);
+    if (view.home === link.relay && view.relays.length === 1) {
+      state.home = new HomeSide(link.relay, this.given, nowMs);
+      state.home.restart(0, state.turnsHere.seen);
+      this.homeSeen = link.relay;
+      decide(state, event, nowMs);
+      return keepAhead(state, false, nowMs);
+    }
+    followStep(state, event, nowMs);
+    this.look(nowMs);
+  }
+
+  /** The talkgroup is deleted: whatever the sessions of this relay have ends. */
+  delete(nowMs: number): void {
+    const { state } = this;
+    this.letGo();
+    this.sender.stop();
+    const { holders, waiting } = state.floor;
+    const ending = new Set([
+      ...state.asks.keys(),
+      // The last in the queue first: nobody moves up.
+      ...waiting.map(({ session }) => session).reverse(),
+      ...holders.map(({ claim }) => claim.session),
+    ]);
+    for (const session of ending)
+      followClaim(state, { kind: 'removed', session, code: 'deleted' }, this.services.nextAsk, nowMs);
+  }
+
+  /** Ends what took too long. */
+  expire(nowMs: number): void {
+    const { state } = this;
+    this.look(nowMs);
+    if (!state.decides) {
+      if (expireClaims(state, nowMs)) this.changed(nowMs);
+      return;
+    }
+    decide(state, { kind: 'tick' }, nowMs);
+    const { home } = state;
+    if (home === null) return;
+    for (const relay of home.silent(nowMs)) loseSessions(state, home.forget(relay), nowMs);
+    keepAhead(state, false, nowMs);
+  }
+
+  /** Repeats what may have been lost. */
+  repeat(nowMs: number): void {
+    this.look(nowMs);
+    this.sender.repeat(nowMs);
+    repeatVerdicts(this.state, this.repeatedAtMs, nowMs);
+    this.repeatedAtMs = nowMs;
+  }
+
+  receivePart(from: number, part: Part, nowMs: number): void {
+    this.look(nowMs);
+    const { state } = this;
+    const { home } = state;
+    if (home === null || !home.shares(from)) return;
+    takePart(state, home, from, { part, claims: part.claims.map((claim) => withAges(claim, nowMs)) }, nowMs);
+    this.given = home.lastGiven;
+  }
+
+  receiveVerdicts(from: number, { v, verdicts }: PartVerdicts, nowMs: number): void {
+    this.look(nowMs);
+    if (this.state.isOpen || this.state.home !== null) return;
+    if (from !== this.homeSeen || v !== this.sender.v) return;
+    if (followVerdicts(this.state, verdicts, nowMs)) this.changed(nowMs);
+  }
+
+  /** A home that is new asks for the part. */
+  wanted(by: number, _settings: Settings, nowMs: number): void {
+    this.look(nowMs);
+    if (this.sender.v === 0) this.sender.v = this.services.nextV();
+    this.sendPart(by);
+  }
+
+  /** A burst that is over here goes on elsewhere. */
+  fenced(nowMs: number): void {
+    this.look(nowMs);
+    const { state } = this;
+    if (state.decides) return keepAhead(state, true, nowMs);
+    if (this.homeSeen === null || state.home !== null) return;
+    this.isFenced = true;
+    this.sendPart(this.homeSeen);
+    this.isFenced = false;
+  }
+
+  /** The stream of another relay says that the burst with this turn ended. */
+  ended(session: number, turn: Turn, code: EndCode, nowMs: number): void {
+    this.look(nowMs);
+    const { state } = this;
+    const known = state.turns.get(session) ?? null;
+    if (state.home?.isGathered !== true || state.isOwn(session) || known === null) return;
+    if (holderOf(state.floor, session) === undefined || compareTurns(known, turn) !== 0) return;
+    decide(state, { kind: 'release', session, code: 'released' }, nowMs);
+    state.home.endCode = code;
+    tellOthers(state, nowMs);
+  }
+
+  ready(turn: Turn, nowMs: number): void {
+    this.nowMs = nowMs;
+    this.state.ready(turn, nowMs);
+  }
+}

@@ -1,0 +1,299 @@
+// What a home keeps of the other relays that share a floor: their parts, the turns given, and what it has to tell them.
+import type { EndCode } from '../../protocol/codes.js';
+import { laterTurn, NO_TURN, type Turn } from '../../protocol/turn.js';
+import { type Floor, holderOf } from '../floor/state.js';
+import type { Placed, PlayedTalk } from './link.js';
+import type { Part, PartClaim, PartVerdict } from './parts.js';
+
+/** A new home waits for the parts of the others for this time (ms). */
+export const PARTS_MS = 100;
+/** It asks for a part again after this time (ms). */
+const WANT_MS = 40;
+/** A relay whose sessions have something of the floor, and which tells no part for this time (ms), has lost it: four parts. */
+const SILENT_MS_MAX = 2000;
+/** Turns between the highest one heard of and the first of a floor that was made anew: more than can be under way. */
+export const TURN_GAP = 256;
+/** When verdicts that changed are repeated (ms after the change). */
+const REPEATS_MS = [60, 150];
+
+type Refused = Extract<PartVerdict, { is: 'denied' | 'revoked' }>;
+
+interface Told {
+  readonly v: number;
+  readonly claims: readonly PartClaim[];
+  readonly top: Turn;
+  /** When it came (monotonic ms). */
+  readonly atMs: number;
+}
+
+interface Sent {
+  readonly v: number;
+  readonly text: string;
+  readonly atMs: number;
+}
+
+export class HomeSide {
+  private readonly relay: number;
+  private readonly parts = new Map<number, Told>();
+  /** Relay of each session of the others. */
+  private readonly relayOf = new Map<number, number>();
+  private readonly refused = new Map<number, Refused>();
+  private readonly sent = new Map<number, Sent>();
+  private others: ReadonlySet<number> = new Set();
+  /** Relays whose part is missing, and when they were asked for it. */
+  private readonly wanted = new Map<number, number>();
+  private sinceMs: number;
+  /** The last turn given. */
+  private given: Turn;
+  /** Turns from here on were given since the floor was last made anew. */
+  private since: Turn = NO_TURN;
+  /** How the last burst ended. */
+  endCode: EndCode = 'released';
+  /** Of the last grant. */
+  placed: Placed | null = null;
+  private quiet = 0;
+  /** false: the parts of the others are not here yet. */
+  isGathered = false;
+
+  constructor(relay: number, given: Turn, nowMs: number) {
+    this.relay = relay;
+    this.given = given;
+    this.sinceMs = nowMs;
+  }
+
+  /** Nothing is told to the others now. */
+  get isQuiet(): boolean {
+    return this.quiet > 0;
+  }
+
+  /** Nothing is told to the others before `act` is done. */
+  quietly(act: () => void): void {
+    this.quiet++;
+    try {
+      act();
+    } finally {
+      this.quiet--;
+    }
+  }
+
+  /** These relays share the floor from now on. The answer is those that do not any more. */
+  share(others: readonly number[], nowMs: number): readonly number[] {
+    const gone = [...this.others].filter((relay) => !others.includes(relay));
+    for (const relay of others) if (!this.others.has(relay)) this.wanted.set(relay, Number.NEGATIVE_INFINITY);
+    for (const relay of gone) this.wanted.delete(relay);
+    if (this.others.size === 0) this.sinceMs = nowMs;
+    this.others = new Set(others);
+    return gone;
+  }
+
+  shares(relay: number): boolean {
+    return this.others.has(relay);
+  }
+
+  get isAlone(): boolean {
+    return this.others.size === 0;
+  }
+
+  /** A part is missing. */
+  get isWanting(): boolean {
+    return this.wanted.size > 0;
+  }
+
+  /** The parts of all are here, or it has waited for long enough. */
+  isComplete(nowMs: number): boolean {
+    return this.wanted.size === 0 || nowMs - this.sinceMs >= PARTS_MS;
+  }
+
+  /** Relays to be asked for their part now. */
+  toAsk(nowMs: number): readonly number[] {
+    const due = [...this.wanted].flatMap(([relay, atMs]) => (nowMs - atMs >= WANT_MS ? [relay] : []));
+    for (const relay of due) this.wanted.set(relay, nowMs);
+    return due;
+  }
+
+  /** The claims of the part that came before. null: it is older than that one. */
+  heard(
+    relay: number,
+    { v, top }: Part,
+    claims: readonly PartClaim[],
+    nowMs: number,
+  ): Told | null | undefined {
+    const before = this.parts.get(relay);
+    if (before !== undefined && v < before.v) return null;
+    this.wanted.delete(relay);
+    this.parts.set(relay, { v, claims, top, atMs: nowMs });
+    for (const { session } of claims) this.relayOf.set(session, relay);
+    return before;
+  }
+
+  /** Forgets sessions that are not in the part of their relay any more. */
+  tidy(relay: number): void {
+    const claims = this.parts.get(relay)?.claims ?? [];
+    const there = new Set(claims.map(({ session }) => session));
+    for (const [session, of] of this.relayOf) {
+      if (of !== relay || there.has(session)) continue;
+      this.relayOf.delete(session);
+      this.refused.delete(session);
+    }
+  }
+
+  /** Forgets the relay. The answer is its sessions. */
+  forget(relay: number): readonly number[] {
+    const sessions = [...this.relayOf].flatMap(([session, of]) => (of === relay ? [session] : []));
+    for (const session of sessions) {
+      this.relayOf.delete(session);
+      this.refused.delete(session);
+    }
+    this.parts.delete(relay);
+    this.sent.delete(relay);
+    return sessions;
+  }
+
+  /** Relays that have not told a part for too long. */
+  silent(nowMs: number): readonly number[] {
+    return [...this.parts].flatMap(([relay, { claims, atMs }]) =>
+      claims.length > 0 && nowMs - atMs >= SILENT_MS_MAX ? [relay] : [],
+    );
+  }
+
+  /** Whether the session is one of another relay. */
+  isForeign = (session: number): boolean => this.relayOf.has(session);
+
+  claimOf(session: number): PartClaim | undefined {
+    const relay = this.relayOf.get(session);
+    return relay === undefined
+      ? undefined
+      : this.parts.get(relay)?.claims.find((claim) => claim.session === session);
+  }
+
+  refuse(session: number, verdict: Pick<Refused, 'is' | 'code'>): void {
+    const claim = this.claimOf(session);
+    if (claim !== undefined) this.refused.set(session, { ...verdict, session, ask: claim.ask } as Refused);
+  }
+
+  /** Turns of the talkgroup that the others have told of, and those given here. */
+  get seen(): Turn {
+    let seen = this.given;
+    for (const { top, claims } of this.parts.values()) {
+      seen = laterTurn(seen, top);
+      for (const { turn } of claims) if (turn !== null) seen = laterTurn(seen, turn);
+    }
+    return seen;
+  }
+
+  /** The highest turn that plays or ended at one of the others. */
+  get top(): Turn {
+    let top = NO_TURN;
+    for (const each of this.parts.values()) top = laterTurn(top, each.top);
+    return top;
+  }
+
+  /** The last turn with which a burst is known to have begun at one of the others. */
+  get begun(): Turn {
+    let begun = NO_TURN;
+    for (const { claims } of this.parts.values())
+      for (const { state, turn } of claims) if (state === 'talks' && turn) begun = laterTurn(begun, turn);
+    return begun;
+  }
+
+  /** A turn after all of these. */
+  give(...seen: readonly Turn[]): Turn {
+    const last = seen.reduce(laterTurn, this.seen);
+    this.given = { count: last.count + 1, home: this.relay };
+    return this.given;
+  }
+
+  /** The floor is made anew: what was given before, or elsewhere, has a lower turn than all that is given from now on. */
+  restart(gap: number, ...seen: readonly Turn[]): void {
+    const { count } = seen.reduce(laterTurn, this.seen);
+    if (count > 0) this.given = { count: count + gap, home: this.relay };
+    this.since = this.given;
+    this.isGathered = true;
+  }
+
+  get lastGiven(): Turn {
+    return this.given;
+  }
+
+  /** The part has a claim which this home knows nothing of: the floor must be made anew. */
+  isStrange(claims: readonly PartClaim[], floor: Floor): boolean {
+    return claims.some(({ session, ask, state, turn }) => {
+      if (state === 'asks' || this.refused.get(session)?.ask === ask) return false;
+      if (holderOf(floor, session) !== undefined) return false;
+      if (state === 'waits') return !floor.waiting.some((one) => one.session === session);
+      return turn === null || turn.home !== this.relay || turn.count <= this.since.count;
+    });
+  }
+
+  /**
+   * The claims of all others. A grant that its relay has not heard of yet is one, and so is the burst of a relay that plays
+   * here while its part is missing.
+   */
+  claims(floor: Floor, turns: ReadonlyMap<number, Turn | null>, played: PlayedTalk | null): PartClaim[] {
+    const told = [...this.parts.values()].flatMap(({ claims }) => claims);
+    const claims = told.filter(({ session, ask }) => this.refused.get(session)?.ask !== ask);
+    const known = claims.map((claim): PartClaim => {
+      const holder = holderOf(floor, claim.session);
+      if (holder === undefined || claim.state === 'has' || claim.state === 'talks') return claim;
+      const { talkMsMax, grantedAtMs } = holder;
+      const turn = turns.get(claim.session) ?? null;
+      return { ...claim, state: 'has', turn, talkMsMax, grantedMs: grantedAtMs };
+    });
+    const isMissing = played !== null && this.others.has(played.relay) && !this.parts.has(played.relay);
+    return isMissing ? [...known, this.unheard(played)] : known;
+  }
+
+  /** Counts as told, so that its relay's first part takes it away when it has ended. */
+  private unheard({ relay, claim, turn, startedAtMs }: PlayedTalk): PartClaim {
+    const talk: PartClaim = {
+      ...{ ...claim, state: 'talks', ask: 0, isFirstFrame: false, queue: false, turn, isAlone: false },
+      hasPlace: false,
+      ...{ talkMsMax: 0, askedMs: null, grantedMs: startedAtMs, toldAgainMs: null, startedMs: startedAtMs },
+      lostMs: null,
+    };
+    this.parts.set(relay, { v: 0, claims: [talk], top: turn, atMs: startedAtMs });
+    this.relayOf.set(claim.session, relay);
+    return talk;
+  }
+
+  /** One verdict for each claim of the relay's last part. `granted` describes the grant of a holder. */
+  verdictsFor(
+    relay: number,
+    floor: Floor,
+    granted: (claim: PartClaim) => PartVerdict,
+  ): { readonly v: number; readonly verdicts: readonly PartVerdict[] } {
+    const { v = 0, claims = [] } = this.parts.get(relay) ?? {};
+    const verdicts = claims.flatMap((claim): PartVerdict[] => {
+      const { session, ask, state } = claim;
+      if (holderOf(floor, session) !== undefined) return [granted(claim)];
+      const at = floor.waiting.findIndex((one) => one.session === session);
+      if (at >= 0) return [{ session, ask, is: 'queued', position: at + 1, size: floor.waiting.length }];
+      const refused = this.refused.get(session);
+      if (refused?.ask === ask) return [refused];
+      return state === 'asks' ? [] : [{ session, ask, is: 'revoked', code: 'collision' }];
+    });
+    return { v, verdicts };
+  }
+
+  /** Relays whose sessions have something of the floor, or had. */
+  relays(): Iterable<number> {
+    return this.parts.keys();
+  }
+
+  /** Whether these verdicts are news for the relay. From now on they are not. */
+  isNews(relay: number, v: number, verdicts: readonly PartVerdict[], nowMs: number): boolean {
+    const text = JSON.stringify(verdicts);
+    const last = this.sent.get(relay);
+    if (last?.text === text && last.v === v) return false;
+    // Only a verdict that changed is worth repeating: a part is answered each time.
+    this.sent.set(relay, { v, text, atMs: last?.text === text ? last.atMs : nowMs });
+    return true;
+  }
+
+  /** Relays to which verdicts must be repeated now. `beforeMs` is the time of the last call. */
+  toRepeat(nowMs: number, beforeMs: number): readonly number[] {
+    return [...this.sent].flatMap(([relay, { atMs }]) =>
+      REPEATS_MS.some((ms) => beforeMs < atMs + ms && nowMs >= atMs + ms) ? [relay] : [],
+    );
+  }
+}

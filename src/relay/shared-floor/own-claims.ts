@@ -1,0 +1,181 @@
+// What the sessions of this relay have of a floor that another relay decides: asks it, and follows its verdicts.
+//
+// A relay alone decides what is its own: an end, a withdrawn permission, a dead socket, a limit that is over.
+import type { ClaimEvent, Verdict } from '../floor/authority.js';
+import { follow, step } from '../floor/machine.js';
+import {
+  type Floor,
+  type FloorEvent,
+  type Holder,
+  holderOf,
+  type Outcome,
+  takenFrom,
+  waitingOf,
+} from '../floor/state.js';
+import type { SharedState } from './state.js';
+
+/** A question without an answer is denied after this time (ms). */
+export const ASK_MS_MAX = 1000;
+/** A user in an emergency is granted the floor by the own relay when the home has not answered within this time (ms). */
+export const ALONE_MS = 200;
+/** A session whose question was not answered may ask again after this time (ms). */
+export const RETRY_MS = 500;
+
+/** Has no place in an order: it begins at once. */
+export const UNPLACED = { isFirstFrame: false, placedOf: () => null };
+
+/** What happened to claims here. true: the home must be told. */
+export function followClaim(
+  state: SharedState,
+  event: ClaimEvent,
+  nextAsk: () => number,
+  nowMs: number,
+): boolean {
+  switch (event.kind) {
+    case 'request':
+    case 'frame':
+      return ask(state, event, nextAsk, nowMs);
+    case 'release':
+    case 'removed':
+    case 'lost':
+      // A question outlives its socket.
+      if (state.asks.has(event.session) && (event.kind !== 'lost' || event.forGood))
+        return withdraw(state, event, nowMs);
+      return followStep(state, event, nowMs);
+    case 'emergency':
+      for (const [session, one] of state.asks)
+        if (event.sessions.has(session))
+          state.asks.set(session, { ...one, claim: { ...one.claim, inEmergency: event.inEmergency } });
+      return followStep(state, event, nowMs) || [...event.sessions].some((one) => state.asks.has(one));
+    default:
+      return followStep(state, event, nowMs);
+  }
+}
+
+function ask(
+  state: SharedState,
+  event: Extract<ClaimEvent, { kind: 'request' | 'frame' }>,
+  nextAsk: () => number,
+  nowMs: number,
+): boolean {
+  const { claim } = event;
+  const { session } = claim;
+  const held = holderOf(state.floor, session);
+  const isFirstFrame = event.kind === 'frame';
+  if (held !== undefined) {
+    const turn = state.turns.get(session) ?? null;
+    const isLate = isFirstFrame && held.startedAtMs === null && !state.isHeld(session) && turn !== null;
+    if (isLate && state.turnsHere.isPast(turn)) return end(state, held, 'collision', nowMs);
+    return followStep(state, event, nowMs);
+  }
+  const place = waitingOf(state.floor, session);
+  if (isFirstFrame && place !== undefined) {
+    state.services.counts.denied.busy++;
+    state.tell([{ kind: 'denied', session, code: 'busy', isFirstFrame }], nowMs);
+    return false;
+  }
+  if (!isFirstFrame) state.services.counts.requests++;
+  const queue = event.kind === 'request' && event.queue;
+  const askedAtMs = place?.sinceMs ?? nowMs;
+  state.asks.set(session, { ask: nextAsk(), claim, isFirstFrame, queue, askedAtMs, sinceMs: nowMs });
+  return true;
+}
+
+/** The session gives up while its question is under way. */
+function withdraw(
+  state: SharedState,
+  event: Extract<ClaimEvent, { kind: 'release' | 'removed' | 'lost' }>,
+  nowMs: number,
+): boolean {
+  if (event.kind === 'release' && event.code === 'silence') return false;
+  const { session } = event;
+  state.asks.delete(session);
+  state.floor = without(state.floor, session);
+  state.forget(session);
+  state.tell([{ kind: 'gone', session }], nowMs);
+  return true;
+}
+
+/** The floor without the session. */
+export const without = (floor: Floor, session: number): Floor => ({
+  ...floor,
+  holders: floor.holders.filter(({ claim }) => claim.session !== session),
+  waiting: floor.waiting.filter((one) => one.session !== session),
+});
+
+/** Applies what this relay decides alone. */
+export function followStep(state: SharedState, event: FloorEvent, nowMs: number): boolean {
+  const before = state.floor;
+  const { floor, outcomes } = follow(before, state.forHeld(event), nowMs);
+  state.floor = floor;
+  const place = event.kind === 'returned' ? state.places.get(event.session) : undefined;
+  const isWaiting = event.kind === 'returned' && waitingOf(floor, event.session) !== undefined;
+  const told: Outcome[] =
+    place !== undefined && isWaiting ? [{ kind: 'queued', session: event.session, ...place }] : [];
+  state.count(before, event, outcomes, nowMs);
+  state.carry(before, [...outcomes, ...told], UNPLACED, nowMs);
+  return floor !== before;
+}
+
+function end(state: SharedState, holder: Holder, code: 'collision', nowMs: number): boolean {
+  const before = state.floor;
+  state.floor = without(before, holder.claim.session);
+  const outcomes = takenFrom(holder, code);
+  state.count(before, { kind: 'tick' }, outcomes, nowMs);
+  state.carry(before, outcomes, UNPLACED, nowMs);
+  return true;
+}
+
+/** Ends what took too long. true: the home must be told. */
+export function expireClaims(state: SharedState, nowMs: number): boolean {
+  let isChanged = followStep(state, { kind: 'tick' }, nowMs);
+  for (const one of [...state.asks.values()]) {
+    const { claim, isFirstFrame } = one;
+    const waitedMs = nowMs - one.sinceMs;
+    if (waitedMs >= ALONE_MS && claim.inEmergency && grantAlone(state, one.claim.session, nowMs))
+      isChanged = true;
+    else if (waitedMs >= ASK_MS_MAX) {
+      const { session } = claim;
+      const had = waitingOf(state.floor, session) !== undefined;
+      state.asks.delete(session);
+      state.floor = without(state.floor, session);
+      state.forget(session);
+      const denied: Verdict = {
+        kind: 'denied',
+        session,
+        code: 'retry_later',
+        retryMs: RETRY_MS,
+        isFirstFrame,
+      };
+      state.tell(had ? [denied, { kind: 'gone', session }] : [denied], nowMs);
+      isChanged = true;
+    }
+  }
+  return isChanged;
+}
+
+/** The home does not answer a user in an emergency. Others here give way as they would at the home. */
+function grantAlone(state: SharedState, session: number, nowMs: number): boolean {
+  const one = state.asks.get(session);
+  if (one === undefined) return false;
+  const before = state.floor;
+  const { claim, isFirstFrame } = one;
+  const event: FloorEvent = isFirstFrame
+    ? { kind: 'frame', claim }
+    : { kind: 'request', claim, queue: false };
+  const after = step({ ...before, waiting: [] }, event, nowMs, state.services.limits);
+  if (holderOf(after.floor, session) === undefined) return false;
+  state.asks.delete(session);
+  state.asked.set(session, one.ask);
+  state.turns.set(session, null);
+  state.alone.add(session);
+  const waiting = before.waiting.filter((each) => each.session !== session);
+  state.floor = { ...after.floor, waiting };
+  state.count(before, { kind: 'tick' }, after.outcomes, nowMs);
+  const placedOf = () => {
+    state.turnsHere.interrupt(nowMs);
+    return null;
+  };
+  state.carry(before, after.outcomes, { isFirstFrame, placedOf }, nowMs);
+  return true;
+}

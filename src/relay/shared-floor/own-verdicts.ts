@@ -1,0 +1,137 @@
+// Follows the verdicts of the home about what the sessions of this relay have of a floor that another relay decides.
+
+import type { RevokeCode } from '../../protocol/codes.js';
+import { compareTurns } from '../../protocol/turn.js';
+import type { Verdict } from '../floor/authority.js';
+import { priorityOf } from '../floor/claim.js';
+import { type Holder, holderOf, type Outcome, takenFrom, waitingOf } from '../floor/state.js';
+import { UNPLACED, without } from './own-claims.js';
+import type { PartVerdict } from './parts.js';
+import type { SharedState } from './state.js';
+
+/** The verdicts of the home about the claims of this relay. true: they changed something that the home must be told. */
+export function followVerdicts(state: SharedState, verdicts: readonly PartVerdict[], nowMs: number): boolean {
+  let isChanged = false;
+  // Those that take something away come first: one has the floor at a time.
+  for (const verdict of verdicts)
+    if (verdict.is === 'denied' || verdict.is === 'revoked')
+      isChanged = refused(state, verdict, nowMs) || isChanged;
+  for (const verdict of verdicts) {
+    if (verdict.is === 'granted') isChanged = granted(state, verdict, nowMs) || isChanged;
+    else if (verdict.is === 'queued') isChanged = queued(state, verdict, nowMs) || isChanged;
+  }
+  return isChanged;
+}
+
+type Of<Is extends PartVerdict['is']> = Extract<PartVerdict, { readonly is: Is }>;
+
+function refused(state: SharedState, verdict: Of<'denied' | 'revoked'>, nowMs: number): boolean {
+  const { session } = verdict;
+  const one = state.asks.get(session);
+  const before = state.floor;
+  if (one !== undefined) {
+    if (one.ask !== verdict.ask) return false;
+    const had = waitingOf(before, session) !== undefined;
+    const { isFirstFrame } = one;
+    const code = verdict.is === 'denied' ? verdict.code : 'busy';
+    state.asks.delete(session);
+    state.floor = without(before, session);
+    state.forget(session);
+    state.services.counts.denied[code]++;
+    const denied: Verdict = { kind: 'denied', session, code, isFirstFrame };
+    state.tell(had ? [denied, { kind: 'gone', session }] : [denied], nowMs);
+    return true;
+  }
+  if (state.asked.get(session) !== verdict.ask) return false;
+  const holder = holderOf(before, session);
+  if (holder === undefined && waitingOf(before, session) === undefined) return false;
+  state.floor = without(before, session);
+  const outcomes: Outcome[] =
+    holder !== undefined
+      ? takenFrom(holder, verdict.is === 'revoked' ? codeFor(holder, verdict.code) : 'collision')
+      : [{ kind: 'denied', session, code: verdict.is === 'denied' ? verdict.code : 'busy' }];
+  state.count(before, { kind: 'tick' }, outcomes, nowMs);
+  state.carry(before, outcomes, UNPLACED, nowMs);
+  return true;
+}
+
+/** The first frame came while the home took the grant for unused. */
+const codeFor = ({ startedAtMs }: Holder, code: RevokeCode): RevokeCode =>
+  code === 'unused' && startedAtMs !== null ? 'collision' : code;
+
+function queued(state: SharedState, { session, ask, position, size }: Of<'queued'>, nowMs: number): boolean {
+  const one = state.asks.get(session);
+  const place = waitingOf(state.floor, session);
+  if (one === undefined) {
+    if (place === undefined || state.asked.get(session) !== ask) return false;
+    const known = state.places.get(session);
+    if (known?.position === position && known.size === size) return false;
+    if (place.lostAtMs === null) state.tell([{ kind: 'queued', session, position, size }], nowMs);
+    return false;
+  }
+  if (one.ask !== ask) return false;
+  state.asks.delete(session);
+  state.asked.set(session, ask);
+  if (place === undefined) state.services.counts.queued++;
+  const waiting = { ...one.claim, sinceMs: one.askedAtMs, lostAtMs: null };
+  const { floor } = state;
+  state.floor = { ...floor, waiting: [...floor.waiting.filter((each) => each !== place), waiting] };
+  state.tell([{ kind: 'queued', session, position, size }], nowMs);
+  return true;
+}
+
+function granted(state: SharedState, verdict: Of<'granted'>, nowMs: number): boolean {
+  const { session } = verdict;
+  const before = state.floor;
+  const held = holderOf(before, session);
+  if (held !== undefined)
+    return state.asked.get(session) === verdict.ask && confirm(state, held, verdict, nowMs);
+  const one = state.asks.get(session);
+  const place = waitingOf(before, session);
+  const claim = one?.claim ?? place;
+  const number = one?.ask ?? state.asked.get(session);
+  if (claim === undefined || number !== verdict.ask) return false;
+  const { user, isAdmin } = claim;
+  const { priority, inEmergency, talkMsMax } = verdict;
+  const asking = { session, user, priority, isAdmin, inEmergency };
+  const holder: Holder = {
+    claim: asking,
+    priority: priorityOf(asking),
+    grantedAtMs: nowMs,
+    toldAgainAtMs: null,
+    startedAtMs: one?.isFirstFrame ? nowMs : null,
+    talkMsMax,
+    lostAtMs: one === undefined ? (place?.lostAtMs ?? null) : null,
+  };
+  state.asks.delete(session);
+  state.asked.set(session, verdict.ask);
+  state.turns.set(session, verdict.turn);
+  const rest = without(before, session);
+  state.floor = { ...rest, holders: [...rest.holders, holder] };
+  const outcomes: Outcome[] = [{ kind: 'granted', holder }];
+  if (one?.isFirstFrame) outcomes.push({ kind: 'started', holder });
+  state.count(before, { kind: 'tick' }, outcomes, nowMs);
+  state.carry(before, outcomes, { isFirstFrame: one?.isFirstFrame ?? false, placedOf: () => verdict }, nowMs);
+  return true;
+}
+
+/** The grant has another turn, or other limits. The home must know that they were adopted. */
+function confirm(state: SharedState, held: Holder, verdict: Of<'granted'>, nowMs: number): boolean {
+  const { session, turn, priority, inEmergency, talkMsMax } = verdict;
+  const known = state.turns.get(session) ?? null;
+  if (known !== null && compareTurns(turn, known) < 0) return false;
+  const isNew = known === null || compareTurns(known, turn) < 0;
+  state.turns.set(session, turn);
+  state.alone.delete(session);
+  if (state.isHeld(session)) state.placeAgain(session, verdict, nowMs);
+  else if (isNew && held.startedAtMs !== null) state.renew(session, verdict, nowMs);
+  else if (isNew) state.placed.set(session, verdict);
+  const claim = { ...held.claim, priority, inEmergency };
+  const isSame = talkMsMax === held.talkMsMax && priorityOf(claim) === held.priority;
+  if (isSame && inEmergency === held.claim.inEmergency) return isNew;
+  const holder = { ...held, claim, priority: priorityOf(claim), talkMsMax };
+  const { floor } = state;
+  state.floor = { ...floor, holders: floor.holders.map((one) => (one === held ? holder : one)) };
+  if (!state.isHeld(session)) state.tell([{ kind: 'changed', holder }], nowMs);
+  return true;
+}

@@ -1,0 +1,62 @@
+// Tells the home of a talkgroup what the sessions of this relay have of its floor, again and again while that matters.
+import type { PartClaim } from './parts.js';
+
+/** When a part with a question is repeated (ms after the change). */
+const ASKING_MS = [60, 150, 300];
+/** Any part that is not empty is repeated this often (ms). */
+const ALIVE_MS = 500;
+/** A part that became empty is repeated once, after this time (ms). */
+const EMPTY_MS = 60;
+
+export interface PartSenderOptions {
+  /** A number that this relay never used for a part. It grows. */
+  readonly nextV: () => number;
+  readonly claims: () => readonly PartClaim[];
+  /** Sends a part with these claims to the home. */
+  readonly send: (v: number, claims: readonly PartClaim[]) => void;
+}
+
+export class PartSender {
+  /** Of the last part. A verdict for another one is none. */
+  v = 0;
+  private readonly options: PartSenderOptions;
+  private changedAtMs = 0;
+  private repeatAtMs = Number.POSITIVE_INFINITY;
+
+  constructor(options: PartSenderOptions) {
+    this.options = options;
+  }
+
+  /** The claims changed, or another relay is the home. */
+  changed(nowMs: number): void {
+    this.v = this.options.nextV();
+    this.changedAtMs = nowMs;
+    const claims = this.send(nowMs);
+    if (claims.length === 0) this.repeatAtMs = nowMs + EMPTY_MS;
+  }
+
+  /** Repeats the part when it is due. */
+  repeat(nowMs: number): void {
+    if (nowMs >= this.repeatAtMs) this.send(nowMs);
+  }
+
+  /** Nothing is repeated from now on: this relay decides. */
+  stop(): void {
+    this.repeatAtMs = Number.POSITIVE_INFINITY;
+  }
+
+  get isWaiting(): boolean {
+    return this.repeatAtMs < Number.POSITIVE_INFINITY;
+  }
+
+  private send(nowMs: number): readonly PartClaim[] {
+    const claims = this.options.claims();
+    this.repeatAtMs = claims.length === 0 ? Number.POSITIVE_INFINITY : nowMs + ALIVE_MS;
+    if (claims.some(({ state }) => state === 'asks')) {
+      const next = ASKING_MS.find((ms) => this.changedAtMs + ms > nowMs);
+      if (next !== undefined) this.repeatAtMs = Math.min(this.repeatAtMs, this.changedAtMs + next);
+    }
+    this.options.send(this.v, claims);
+    return claims;
+  }
+}

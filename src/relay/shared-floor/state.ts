@@ -1,0 +1,236 @@
+// Keeps one floor that several relays share, and turns what happens to it into verdicts for the sessions of this relay.
+//
+// At the home of the talkgroup the floor has the sessions of all relays. Elsewhere it has those of this relay.
+
+import { compareTurns, type Turn } from '../../protocol/turn.js';
+import type { FloorCounts } from '../figures/floor-counts.js';
+import type { OnVerdicts, Verdict } from '../floor/authority.js';
+import type { Bursts } from '../floor/bursts.js';
+import type { TalkLimits } from '../floor/capacity.js';
+import { countStep } from '../floor/count-step.js';
+import {
+  emptyFloor,
+  type Floor,
+  type FloorEvent,
+  type Holder,
+  holderOf,
+  type Outcome,
+  waitingOf,
+} from '../floor/state.js';
+import type { Talkgroup } from '../members/members.js';
+import type { HomeSide } from './home-side.js';
+import type { FloorLink, Placed } from './link.js';
+import type { Ask, Known } from './parts.js';
+
+export interface SharedServices {
+  readonly counts: FloorCounts;
+  readonly limits: TalkLimits;
+  /** In `open`, those of other relays count toward the limits. */
+  readonly bursts: Pick<Bursts, 'remoteIn'>;
+  readonly onVerdicts: OnVerdicts;
+  readonly link: FloorLink;
+}
+
+export class SharedState implements Known {
+  readonly talkgroup: Talkgroup;
+  readonly services: SharedServices;
+  floor: Floor;
+  /** null: another relay decides, or nothing is to be agreed upon, as in `open`. */
+  home: HomeSide | null = null;
+  /** Questions of sessions of this relay that wait for the home. */
+  readonly asks = new Map<number, Ask>();
+  readonly asked = new Map<number, number>();
+  readonly turns = new Map<number, Turn | null>();
+  /** Of grants of sessions of this relay: how the home placed them. */
+  readonly placed = new Map<number, Placed>();
+  readonly alone = new Set<number>();
+  /** The place of each queued session of this relay, as its home told it. */
+  readonly places = new Map<number, { readonly position: number; readonly size: number }>();
+  /** Grants that sessions of this relay have not been told of: an earlier burst still plays. With the place of each. */
+  private readonly held = new Map<number, Placed>();
+
+  constructor(services: SharedServices, talkgroup: Talkgroup) {
+    this.services = services;
+    this.talkgroup = talkgroup;
+    this.floor = emptyFloor(talkgroup.floorMode, talkgroup.maxTalkMs);
+  }
+
+  get isOpen(): boolean {
+    return this.floor.mode === 'open';
+  }
+
+  /** This relay decides the floor now. */
+  get decides(): boolean {
+    return this.isOpen || this.home?.isGathered === true;
+  }
+
+  readonly isOwn = (session: number): boolean => this.home?.isForeign(session) !== true;
+
+  get isIdle(): boolean {
+    return this.floor.holders.length === 0 && this.floor.waiting.length === 0 && this.asks.size === 0;
+  }
+
+  /** A session of this relay has something of the floor, or asks for it. */
+  get isUsed(): boolean {
+    const { floor, isOwn } = this;
+    if (this.asks.size > 0 || floor.holders.some(({ claim }) => isOwn(claim.session))) return true;
+    return floor.waiting.some(({ session }) => isOwn(session));
+  }
+
+  /** The session has the floor, or waits for it. */
+  has(session: number): boolean {
+    return holderOf(this.floor, session) !== undefined || waitingOf(this.floor, session) !== undefined;
+  }
+
+  isHeld(session: number): boolean {
+    return this.held.has(session);
+  }
+
+  /** A session that was not told of its grant yet loses it with whatever happens to it. */
+  forHeld(event: FloorEvent): FloorEvent {
+    const isOver =
+      event.kind === 'release' || event.kind === 'removed' || (event.kind === 'lost' && event.forGood);
+    return isOver && this.held.has(event.session)
+      ? { kind: 'lost', session: event.session, forGood: true }
+      : event;
+  }
+
+  /** What the others keep to themselves is not counted here. */
+  count(before: Floor, event: FloorEvent, outcomes: readonly Outcome[], nowMs: number): void {
+    const own = outcomes.filter((outcome) => this.isOwn(sessionOf(outcome)));
+    countStep(this.services.counts, { before, event, after: { floor: this.floor, outcomes: own }, nowMs });
+  }
+
+  /**
+   * Tells the sessions of this relay what a step made of the floor `before`. `placedOf` places a new grant, null: it needs
+   * no place.
+   */
+  carry(
+    before: Floor,
+    outcomes: readonly Outcome[],
+    { isFirstFrame, placedOf }: { isFirstFrame: boolean; placedOf: (holder: Holder) => Placed | null },
+    nowMs: number,
+  ): void {
+    // A verdict may be answered by another claim, before the next verdict is told.
+    const after = this.floor;
+    const denied = new Set<number>();
+    let batch: Verdict[] = [];
+    const flush = () => {
+      if (batch.length > 0) this.tell(batch, nowMs);
+      batch = [];
+    };
+    for (const outcome of outcomes) {
+      const session = sessionOf(outcome);
+      if (!this.isOwn(session) || denied.has(session)) continue;
+      if (outcome.kind === 'granted' && !this.held.has(session) && !holderOf(before, session)) {
+        // Those before it end first: what they end lets the grant be ready.
+        flush();
+        const isThere = holderOf(this.floor, session) !== undefined;
+        const placed = placedOf(outcome.holder);
+        // It may have lost the floor in the same decision.
+        const wasThere = isThere || holderOf(after, session) === undefined;
+        if (!wasThere) denied.add(session);
+        if (!wasThere || (placed !== null && !this.place(session, placed, nowMs))) continue;
+      }
+      if (this.held.has(session)) {
+        if (outcome.kind !== 'revoked') continue;
+        this.drop(session);
+        denied.add(session);
+        const hasStarted = (holderOf(before, session)?.startedAtMs ?? null) !== null;
+        batch.push({ kind: 'denied', session, code: 'busy', isFirstFrame: hasStarted });
+      } else batch.push(outcome.kind === 'denied' ? { ...outcome, isFirstFrame } : outcome);
+    }
+    const gone = leaving(before, after).filter(this.isOwn);
+    for (const session of gone) {
+      this.drop(session);
+      batch.push({ kind: 'gone', session });
+    }
+    flush();
+    for (const outcome of outcomes) {
+      const session = sessionOf(outcome);
+      if (this.isOwn(session) && !this.has(session)) this.forget(session);
+    }
+    for (const session of gone) if (!this.has(session)) this.forget(session);
+  }
+
+  tell(verdicts: readonly Verdict[], nowMs: number): void {
+    for (const verdict of verdicts)
+      if (verdict.kind === 'queued')
+        this.places.set(verdict.session, { position: verdict.position, size: verdict.size });
+    this.services.onVerdicts(this.talkgroup, verdicts, nowMs);
+  }
+
+  forget(session: number): void {
+    for (const known of [this.asked, this.turns, this.places, this.placed, this.alone]) known.delete(session);
+  }
+
+  /** Lets a grant begin when nothing earlier plays any more. true: it may begin now. */
+  place(session: number, placed: Placed, nowMs: number): boolean {
+    this.placed.set(session, placed);
+    if (this.turnsHere.grant(placed, nowMs) === 'ready') {
+      this.held.delete(session);
+      return true;
+    }
+    this.held.set(session, placed);
+    return false;
+  }
+
+  /** Another turn for a grant of a session of this relay. */
+  placeAgain(session: number, placed: Placed, nowMs: number): void {
+    const old = this.held.get(session);
+    // The same grant goes on waiting: told again, it would wait from now on.
+    if (old !== undefined && compareTurns(old.turn, placed.turn) !== 0) this.turnsHere.withdraw(old.turn);
+    if (this.place(session, placed, nowMs)) this.begin(session, nowMs);
+  }
+
+  /** The running burst of a session of this relay goes on with another turn. */
+  renew(session: number, placed: Placed, nowMs: number): void {
+    this.placed.set(session, placed);
+    this.services.link.renewed(this.talkgroup, session, placed, nowMs);
+  }
+
+  /** The grant with this turn may begin: its session is told. */
+  ready(turn: Turn, nowMs: number): void {
+    for (const [session, placed] of this.held) {
+      if (compareTurns(placed.turn, turn) !== 0) continue;
+      this.held.delete(session);
+      this.begin(session, nowMs);
+    }
+  }
+
+  private begin(session: number, nowMs: number): void {
+    const holder = holderOf(this.floor, session);
+    if (holder === undefined) return;
+    const granted: Verdict = { kind: 'granted', holder };
+    this.tell(holder.startedAtMs === null ? [granted] : [granted, { kind: 'started', holder }], nowMs);
+  }
+
+  /** Grants that wait for the end of an earlier burst. */
+  heldGrants(): readonly (readonly [session: number, placed: Placed])[] {
+    return [...this.held];
+  }
+
+  private drop(session: number): void {
+    const placed = this.held.get(session);
+    if (placed === undefined) return;
+    this.held.delete(session);
+    this.turnsHere.withdraw(placed.turn);
+  }
+
+  get turnsHere() {
+    return this.services.link.turns(this.talkgroup);
+  }
+}
+
+export const sessionOf = (outcome: Outcome): number =>
+  'holder' in outcome ? outcome.holder.claim.session : outcome.session;
+
+/** Those that had something of the floor and have nothing of it now. */
+export function leaving(before: Floor, after: Floor): number[] {
+  if (before === after) return [];
+  const had = [
+    ...before.holders.map(({ claim }) => claim.session),
+    ...before.waiting.map((one) => one.session),
+  ];
+  return had.filter((session) => !holderOf(after, session) && !waitingOf(after, session));
+}

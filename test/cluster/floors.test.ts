@@ -1,0 +1,85 @@
+// The floor of a talkgroup with members on two real nodes, with one database and a nats-server between them.
+import t from 'tap';
+import { unless } from '../helpers/programs.js';
+import { isOnline, linkedNodes, metric } from '../helpers/service/linked-nodes.js';
+import type { Radio } from '../helpers/service/service.js';
+
+t.test('a floor that two nodes share', { skip: unless('nats-server') }, async (t) => {
+  const { a, b, links } = await linkedNodes(t);
+  let groups = 0;
+
+  /** A talkgroup with a radio on each node. */
+  async function pair() {
+    const floor_mode = 'single';
+    const name = `floor ${++groups}`;
+    const [ann, bob] = [await a.person(`${name} ann`), await a.person(`${name} bob`, { role: 'admin' })];
+    const group = await a.talkgroupWith({ name, floor_mode }, ann, bob);
+    const radios: [Radio, Radio] = [await ann.radio(), await b.radioOf(bob)];
+    for (const radio of radios) await isOnline(radio, group.id, 2);
+    return { ...group, radios };
+  }
+
+  t.test('is asked for on either node, and each hears the other', async (t) => {
+    // The home of a talkgroup is the one or the other node.
+    for (let time = 0; time < 6; time++) {
+      const { number, radios } = await pair();
+      for (const [talker, listener] of [radios, radios.toReversed()] as [Radio, Radio][]) {
+        for (let frame = 1; frame <= 5; frame++)
+          talker.speaks(number, `${frame}`, { start: frame === 1, end: frame === 5 });
+        t.match(await talker.hears('FLOOR_GRANTED'), { priority: 1 });
+        const { session } = talker;
+        t.match(await listener.hears('TALK_STARTED'), { session });
+        t.match(await listener.hears('TALK_ENDED'), { session, code: 'released', frames: 5 });
+        await talker.hears('TALK_ENDED');
+        await talker.hears('TALK_STARTED');
+        const heard = listener.frames.splice(0).map(({ text }) => text);
+        t.strictSame(heard, ['1', '2', '3', '4', '5']);
+      }
+    }
+  });
+
+  t.test('is busy, has a queue, and is taken by a higher priority', async (t) => {
+    const { id: talkgroup_id, number, radios } = await pair();
+    const [ann, bob] = radios;
+    ann.speaks(number, '1', { start: true });
+    await bob.hears('TALK_STARTED');
+    t.match(await bob.asks({ type: 'FLOOR_REQUEST', talkgroup_id }), {
+      type: 'FLOOR_DENIED',
+      code: 'busy',
+      talker: { session: ann.session },
+    });
+    const queued = await bob.asks({ type: 'FLOOR_REQUEST', talkgroup_id, queue: true });
+    t.match(queued, { type: 'FLOOR_QUEUED', position: 1 });
+    const granted = await bob.asks({ type: 'FLOOR_REQUEST', talkgroup_id, priority: 5 });
+    t.match(granted, { type: 'FLOOR_GRANTED', priority: 5 });
+    t.match(await ann.hears('FLOOR_REVOKED'), { code: 'preempted' });
+    t.match(await bob.hears('TALK_ENDED'), { session: ann.session, code: 'preempted' });
+  });
+
+  t.test('is one again after the nodes lost each other', async (t) => {
+    const { number, radios } = await pair();
+    const [ann, bob] = radios;
+    links[1].refuse();
+    links[1].reset();
+    for (const radio of radios) t.match(await radio.hears('REACH'), { reach: 'alone' });
+    const speaking = radios.map((radio) => {
+      radio.speaks(number, 'mine', { start: true });
+      return setInterval(() => radio.speaks(number, 'mine'), 20);
+    });
+    for (const radio of radios) await radio.hears('FLOOR_GRANTED');
+    await links[1].listen();
+    const revoked = await Promise.any(
+      radios.map(async (radio) => {
+        t.match(await radio.hears('FLOOR_REVOKED'), { code: 'collision' });
+        return radio;
+      }),
+    );
+    const kept = revoked === ann ? bob : ann;
+    await revoked.hears('TALK_STARTED', ({ session }) => session === kept.session);
+    for (const each of speaking) clearInterval(each);
+    const collisions = await Promise.all(
+      [a, b].map(({ metrics }) => metric(metrics, 'talkgroup_floor_collisions_total')),
+    );
+    t.strictSame(collisions.toSorted(), [0, 1]);
+  });
+});

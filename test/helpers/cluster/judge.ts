@@ -1,0 +1,315 @@
+// Judges relays in virtual time by what they announced, played and granted.
+import type { EndCode } from '../../../src/protocol/codes.js';
+import { compareTurns, type Turn } from '../../../src/protocol/turn.js';
+import type { BurstName } from '../../../src/relay/cluster/turns/plays.js';
+import type { SimRelay } from './sim-relay.js';
+import type { SimSession } from './sim-session.js';
+import type { Network, Schedule } from './world.js';
+
+/** A question is answered within this time (ms): 1,000, 100 while a grant is held back, and the time between two looks. */
+const ANSWER_MS_MAX = 1200;
+/** Two grants at once may be for this long (ms) after relays can reach each other. */
+const MERGE_MS_MAX = 500;
+/** The same while messages are lost. */
+const LOSSY_MS_MAX = 1500;
+/** The third one may take a relay that is gone for the home until it is found out, and the two are one again. */
+const VIEW_MS = 2250;
+/** A relay that cannot be reached is found out after 1,500 ms, and a question before that is given up after 1,000. */
+const QUIET_MS = 3200;
+/** A relay with a first member is known to all, and what was asked before is answered. */
+const MEMBERS_MS = 1300;
+/** Bursts that all relays announce within this time (ms) are in the same order everywhere. */
+const PROMPT_MS = 40;
+
+interface Played {
+  playing: BurstName | null;
+  readonly open: Set<string>;
+  over: Turn | null;
+  /** All that were ever announced, with the frames played and the code of the end. */
+  readonly known: Map<string, { frames: number; code: EndCode | null }>;
+  readonly announced: { readonly name: string; readonly atMs: number }[];
+}
+
+const nameOf = ({ relay, session, burst }: BurstName) => `${relay}.${session}.${burst}`;
+
+export class Violation extends Error {
+  readonly rule: string;
+  constructor(rule: string, message: string) {
+    super(`${rule}: ${message}`);
+    this.rule = rule;
+  }
+}
+
+export class Judge {
+  readonly seen = new Map<string, number>();
+  readonly relays = new Set<SimRelay>();
+  /** Messages between relays about floors. */
+  partsSent = 0;
+  /** When members or settings last changed (virtual ms). */
+  changedAtMs = 0;
+  /** When one relay last reached two others that did not reach each other (virtual ms). */
+  private splitAtMs = Number.NEGATIVE_INFINITY;
+  private readonly schedule: Schedule;
+  private readonly network: Network;
+  private readonly plays = new Map<SimRelay, Played>();
+  private readonly clean = new Map<string, number>();
+
+  constructor(schedule: Schedule, network: Network) {
+    this.schedule = schedule;
+    this.network = network;
+  }
+
+  fail(rule: string, message: string): void {
+    throw new Violation(rule, `${message}, at ${Math.round(this.schedule.now())} ms`);
+  }
+
+  note(what: string): void {
+    this.seen.set(what, (this.seen.get(what) ?? 0) + 1);
+  }
+
+  private of(relay: SimRelay): Played {
+    let played = this.plays.get(relay);
+    if (played === undefined) {
+      played = { playing: null, open: new Set(), known: new Map(), over: null, announced: [] };
+      this.plays.set(relay, played);
+    }
+    return played;
+  }
+
+  private isOpen(relay: SimRelay): boolean {
+    return relay.settings.mode === 'open';
+  }
+
+  began(relay: SimRelay, burst: BurstName, turn: Turn | null): void {
+    const played = this.of(relay);
+    const name = nameOf(burst);
+    if (played.open.has(name)) this.fail('C2', `relay ${relay.id} announces ${name} twice`);
+    if (!this.isOpen(relay) && played.open.size > 0)
+      this.fail('C1', `relay ${relay.id} plays ${[...played.open]} and ${name}`);
+    if (turn !== null && played.over !== null && !this.isOpen(relay) && compareTurns(turn, played.over) <= 0)
+      this.fail('C1', `relay ${relay.id} begins turn ${turn.count} after ${played.over.count} ended`);
+    played.open.add(name);
+    if (!played.known.has(name)) played.known.set(name, { frames: 0, code: null });
+    played.playing = burst;
+    if (this.isOpen(relay)) return;
+    const nowMs = this.schedule.now();
+    if (burst.relay === relay.id && this.isCalm(2500)) this.clean.set(name, nowMs);
+    const beganMs = this.clean.get(name);
+    if (beganMs !== undefined && nowMs - beganMs <= PROMPT_MS) played.announced.push({ name, atMs: nowMs });
+    this.note('began');
+  }
+
+  played(relay: SimRelay, burst: BurstName, _index: number, turn: Turn | null): void {
+    const played = this.of(relay);
+    const name = nameOf(burst);
+    if (!played.open.has(name))
+      this.fail('C2', `relay ${relay.id} plays ${name}, which it has not announced`);
+    const known = played.known.get(name);
+    if (known !== undefined) known.frames++;
+    if (turn !== null && played.over !== null && compareTurns(turn, played.over) <= 0)
+      this.fail('C1', `relay ${relay.id} plays turn ${turn.count} after ${played.over.count} ended`);
+  }
+
+  ended(relay: SimRelay, burst: BurstName, code: EndCode): void {
+    const played = this.of(relay);
+    const known = played.known.get(nameOf(burst));
+    if (known !== undefined) known.code = code;
+    const cleanMs = this.clean.get(nameOf(burst));
+    const isClean = cleanMs !== undefined && this.network.changedAtMs() <= cleanMs;
+    if (burst.relay === relay.id && isClean && this.isCalm(2500))
+      this.expectAll(burst, code, known?.frames ?? 0);
+    if (!played.open.delete(nameOf(burst))) this.fail('C2', `relay ${relay.id} ends ${nameOf(burst)} twice`);
+    played.over = this.isOpen(relay) ? null : relay.order.top;
+    this.note(`ended ${code}`);
+  }
+
+  /** Nothing is broken: all relays with members announce the burst, however short it was. */
+  private expectAll(burst: BurstName, code: EndCode, frames: number): void {
+    const name = nameOf(burst);
+    const holders = this.holders.filter(
+      ({ id }) => id === burst.relay || this.network.reach(id, burst.relay),
+    );
+    this.schedule.in(PROMPT_MS + 260, () => {
+      if (!this.isCalm(2500)) return;
+      for (const relay of holders) {
+        if (!this.relays.has(relay) || relay.sessions.size === 0 || this.isOpen(relay)) continue;
+        const heard = this.of(relay).known.get(name);
+        if (heard === undefined) return this.fail('C7', `relay ${relay.id} never heard of ${name}`);
+        if (code === 'released' && (heard.code !== code || heard.frames !== frames))
+          this.fail(
+            'C7',
+            `relay ${relay.id} played ${heard.frames} of ${frames} of ${name}, ended ${heard.code}`,
+          );
+      }
+    });
+  }
+
+  renewed(relay: SimRelay, turn: Turn): void {
+    const { over } = this.of(relay);
+    if (over !== null && compareTurns(turn, over) <= 0) this.fail('C1', `turn ${turn.count} is given again`);
+  }
+
+  answered({ number }: SimSession, askedAtMs: number): void {
+    const waited = this.schedule.now() - askedAtMs;
+    if (waited > ANSWER_MS_MAX) this.fail('C5', `${number} is answered after ${Math.round(waited)} ms`);
+  }
+
+  /** No home answered: only while relays find out who can be reached, or who has members. */
+  unanswered({ number, relay }: SimSession): void {
+    this.note('retry_later');
+    const isKnown = this.holders.some(({ id }) => id === relay.view.home);
+    if (isKnown && this.isCalm(QUIET_MS, MEMBERS_MS))
+      this.fail('C5', `${number} is not answered, and nothing is broken`);
+  }
+
+  /** Nothing was broken for this time, and whoever is reached by two relays is reached by both. */
+  private isCalm(ms: number, membersMs = ms): boolean {
+    const nowMs = this.schedule.now();
+    if (nowMs - this.changedAtMs < membersMs) return false;
+    if (nowMs - this.network.changedAtMs() < ms || this.network.isLossy()) return false;
+    return this.isTransitive() && nowMs - this.splitAtMs >= ms;
+  }
+
+  private get holders(): SimRelay[] {
+    return [...this.relays].filter((relay) => relay.sessions.size > 0);
+  }
+
+  private isTransitive(): boolean {
+    const { holders, network } = this;
+    for (const a of holders)
+      for (const b of holders)
+        for (const c of holders)
+          if (a !== b && b !== c && a !== c && network.reach(a.id, b.id) && network.reach(b.id, c.id))
+            if (!network.reach(a.id, c.id)) return false;
+    return true;
+  }
+
+  /** Two have the floor at once only while their relays cannot reach each other, or a moment longer. */
+  checkGrants(isBetween = false): void {
+    const nowMs = this.schedule.now();
+    const holding = this.holders.flatMap((relay) =>
+      this.isOpen(relay) ? [] : [...relay.sessions.values()].filter((session) => relay.isGranted(session)),
+    );
+    if (holding.length < 2) return;
+    const max = this.network.isLossy() ? LOSSY_MS_MAX : MERGE_MS_MAX;
+    const isSettled =
+      nowMs - Math.max(this.network.changedAtMs(), this.changedAtMs) > max &&
+      nowMs - this.splitAtMs > VIEW_MS;
+    for (const one of holding)
+      for (const other of holding) {
+        if (one.number >= other.number) continue;
+        const where = `${one.number} and ${other.number} have the floor at once`;
+        // In one decision a grant may be told before the end of another one.
+        if (one.relay === other.relay) {
+          if (isBetween) this.fail('C4', `${where} on one relay`);
+        } else if (this.network.reach(one.relay.id, other.relay.id))
+          this.overlap(one, other, isSettled, nowMs, where);
+      }
+  }
+
+  private readonly overlaps = new Map<string, { readonly sinceMs: number; lastMs: number }>();
+
+  /** A preemption is carried out on two relays, one after the other. */
+  private overlap(
+    one: SimSession,
+    other: SimSession,
+    isSettled: boolean,
+    nowMs: number,
+    where: string,
+  ): void {
+    const pair = `${one.number} ${other.number}`;
+    const known = this.overlaps.get(pair);
+    if (!isSettled || known === undefined || nowMs - known.lastMs > 60) {
+      this.overlaps.set(pair, { sinceMs: nowMs, lastMs: nowMs });
+      return;
+    }
+    known.lastMs = nowMs;
+    const allowed = this.network.isLossy() ? LOSSY_MS_MAX : 150;
+    if (nowMs - known.sinceMs > allowed) this.fail('C4', where);
+  }
+
+  /** Looks at all that can be seen from outside. Every 50 ms. */
+  look(): void {
+    if (!this.isTransitive()) this.splitAtMs = this.schedule.now();
+    this.checkGrants(true);
+    const nowMs = this.schedule.now();
+    for (const relay of this.relays) {
+      if (this.network.isStopped(relay.id)) continue;
+      for (const session of relay.sessions.values())
+        if (session.askedAtMs !== null && nowMs - session.askedAtMs > ANSWER_MS_MAX)
+          this.fail('C5', `${session.number} asks for ${Math.round(nowMs - session.askedAtMs)} ms`);
+    }
+  }
+
+  /** 3 s after all is well. */
+  checkEnd(): void {
+    const { holders } = this;
+    const [first] = holders;
+    if (first === undefined) return;
+    const { home, relays } = first.view;
+    const has = holders.flatMap((relay) =>
+      [...relay.sessions.values()].filter(({ claim }) => claim === 'has' || claim === 'talks'),
+    );
+    for (const relay of holders) {
+      const { view, order } = relay;
+      // One that lost its last member, and whose word was lost, is found out by the next question.
+      const shares = (all: readonly number[]) =>
+        all.filter((id) => holders.some((one) => one.id === id)).length;
+      const isHolder = (home: number) => holders.some(({ id }) => id === home);
+      const isSame = view.home === home || !isHolder(home) || !isHolder(view.home);
+      if (!isSame || shares(view.relays) !== shares(relays))
+        this.fail(
+          'C6',
+          `relay ${relay.id} takes ${view.home} of ${view.relays} for the home, ${first.id} takes ${home} of ${relays}, ${holders.map(({ id }) => id)} have members`,
+        );
+      if (relay.settings.revision !== first.settings.revision) this.fail('C6', 'settings differ');
+      if (this.isOpen(relay)) continue;
+      const talker = has.find(({ claim }) => claim === 'talks');
+      const playing = order.on?.burst.session;
+      if (playing !== talker?.number && talker?.isSpeaking)
+        this.fail(
+          'C6',
+          `relay ${relay.id} plays ${playing ?? 'nobody'}, ${talker?.number ?? 'nobody'} talks`,
+        );
+      if (talker === undefined && playing !== undefined)
+        this.fail('C6', `relay ${relay.id} plays ${playing}, who is silent`);
+      for (const session of relay.sessions.values())
+        if (
+          session.claim === 'asks' &&
+          session.askedAtMs !== null &&
+          this.schedule.now() - session.askedAtMs > 300
+        )
+          this.fail('C6', `${session.number} asks and is not answered`);
+    }
+    if (!this.isOpen(first) && has.length > 1)
+      this.fail('C6', `${has.map(({ number }) => number)} have the floor`);
+    const isFree = has.length === 0;
+    for (const relay of holders)
+      for (const session of relay.sessions.values())
+        if (!this.isOpen(relay) && isFree && session.claim === 'waits' && session.isLive)
+          this.fail('C6', `${session.number} waits for a free floor`);
+  }
+
+  /** Everybody gave up. */
+  checkIdle(): void {
+    for (const relay of this.holders) {
+      for (const session of relay.sessions.values())
+        if (session.claim !== 'none') this.fail('C6', `${session.number} is left with ${session.claim}`);
+      if (relay.authority.queued() > 0) this.fail('C6', `relay ${relay.id} has a queue of nobody`);
+      if (relay.order.on !== null) this.fail('C6', `relay ${relay.id} plays a burst of nobody`);
+    }
+    this.checkOrder();
+  }
+
+  /** Of two bursts that two relays both announced promptly, the first one is the same. */
+  private checkOrder(): void {
+    const lists = [...this.plays.values()].map(({ announced }) => announced.map(({ name }) => name));
+    for (const one of lists)
+      for (const other of lists) {
+        if (one === other) continue;
+        const common = one.filter((name) => other.includes(name));
+        const there = other.filter((name) => one.includes(name));
+        if (common.join() !== there.join()) this.fail('C3', `${common} at one relay, ${there} at another`);
+      }
+  }
+}

@@ -1,0 +1,198 @@
+// A network in virtual time: relays that send to each other, with delays, losses, cuts in one direction, and stops.
+
+/** Numbers that a seed repeats. */
+export function createRandom(seed: number) {
+  let state = seed >>> 0;
+  const next = () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  return {
+    next,
+    /** From 0 to `below` - 1. */
+    below: (below: number) => Math.floor(next() * below),
+    between: (low: number, high: number) => low + next() * (high - low),
+    chance: (probability: number) => next() < probability,
+    pick<T>(of: readonly T[]): T {
+      const one = of[Math.floor(next() * of.length)];
+      if (one === undefined) throw new Error('nothing to pick from');
+      return one;
+    },
+  };
+}
+export type Random = ReturnType<typeof createRandom>;
+
+interface Due {
+  readonly atMs: number;
+  readonly order: number;
+  readonly act: () => void;
+}
+
+/** Calls what is due, in the order of time. */
+export function createSchedule() {
+  const heap: Due[] = [];
+  let nowMs = 0;
+  let order = 0;
+  const isBefore = (a: Due, b: Due) => a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
+
+  function push(due: Due): void {
+    let at = heap.push(due) - 1;
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      const above = heap[parent] as Due;
+      if (!isBefore(due, above)) break;
+      heap[at] = above;
+      at = parent;
+    }
+    heap[at] = due;
+  }
+
+  function pop(): Due | undefined {
+    const first = heap[0];
+    const last = heap.pop();
+    if (first === undefined || last === undefined || heap.length === 0) return first;
+    let at = 0;
+    for (;;) {
+      let child = 2 * at + 1;
+      const left = heap[child];
+      if (left === undefined) break;
+      const right = heap[child + 1];
+      const least = right !== undefined && isBefore(right, left) ? right : left;
+      if (least === right) child++;
+      if (!isBefore(least, last)) break;
+      heap[at] = least;
+      at = child;
+    }
+    heap[at] = last;
+    return first;
+  }
+
+  return {
+    now: () => nowMs,
+    at(atMs: number, act: () => void): void {
+      push({ atMs: Math.max(atMs, nowMs), order: order++, act });
+    },
+    in(ms: number, act: () => void): void {
+      push({ atMs: nowMs + ms, order: order++, act });
+    },
+    /** Up to this time. */
+    run(untilMs: number): void {
+      while (heap[0] !== undefined && heap[0].atMs <= untilMs) {
+        const due = pop() as Due;
+        nowMs = due.atMs;
+        due.act();
+      }
+      nowMs = untilMs;
+    },
+  };
+}
+export type Schedule = ReturnType<typeof createSchedule>;
+
+/** More than these in one history are a storm: an answer that asks again. */
+const MESSAGES_MAX = 100_000;
+
+/** A relay on the network. */
+export interface Station {
+  readonly id: number;
+  receive(message: unknown): void;
+  /** Before and after the messages that waited while it was stopped. */
+  wake(): void;
+  woke(): void;
+}
+
+/** What two relays say to each other on one topic arrives in its order, or not at all. */
+export type Topic = 'talkgroup' | 'relay' | 'all';
+
+export function createNetwork(schedule: Schedule, random: Random) {
+  const stations = new Map<number, Station>();
+  const lastAtMs = new Map<string, number>();
+  /** What waits for a relay that is stopped. */
+  const stopped = new Map<number, unknown[]>();
+  const cuts = new Set<string>();
+  let loss = 0;
+  let sent = 0;
+  /** When what can be reached last changed. */
+  let changedAtMs = 0;
+  let delayMax = 4;
+  const changed = () => {
+    changedAtMs = schedule.now();
+  };
+
+  function deliver(to: number, message: unknown): void {
+    const waiting = stopped.get(to);
+    if (waiting !== undefined) waiting.push(message);
+    else stations.get(to)?.receive(message);
+  }
+
+  function send(from: number, to: number, topic: Topic, message: unknown): void {
+    if (++sent > MESSAGES_MAX) throw new Error(`${sent} messages`);
+    if (cuts.has(`${from} ${to}`) || random.chance(loss)) return;
+    const way = `${from} ${to} ${topic}`;
+    const atMs = Math.max(schedule.now() + random.between(0.3, delayMax), lastAtMs.get(way) ?? 0);
+    lastAtMs.set(way, atMs);
+    schedule.at(atMs, () => deliver(to, message));
+  }
+
+  const hears = (one: number, other: number) => !cuts.has(`${one} ${other}`);
+
+  return {
+    send,
+    publish(from: number, topic: Topic, message: unknown): void {
+      for (const to of stations.keys()) if (to !== from) send(from, to, topic, message);
+    },
+    join(station: Station): void {
+      stations.set(station.id, station);
+      changed();
+    },
+    leave(id: number): void {
+      stations.delete(id);
+      stopped.delete(id);
+      changed();
+    },
+    /** In this direction alone. */
+    cut(from: number, to: number): void {
+      cuts.add(`${from} ${to}`);
+      changed();
+    },
+    mend(): void {
+      cuts.clear();
+      changed();
+    },
+    stop(id: number): void {
+      if (!stopped.has(id)) stopped.set(id, []);
+      changed();
+    },
+    isStopped: (id: number) => stopped.has(id),
+    go(id: number): void {
+      const waiting = stopped.get(id);
+      if (waiting === undefined) return;
+      stopped.delete(id);
+      changed();
+      const station = stations.get(id);
+      station?.wake();
+      for (const message of waiting) station?.receive(message);
+      station?.woke();
+    },
+    lose(probability: number): void {
+      loss = probability;
+    },
+    /** Messages take this long (ms) at most. */
+    slow(ms: number): void {
+      delayMax = ms;
+    },
+    /** Both run, and hear each other. */
+    reach: (one: number, other: number) =>
+      stations.has(one) &&
+      stations.has(other) &&
+      !stopped.has(one) &&
+      !stopped.has(other) &&
+      hears(one, other) &&
+      hears(other, one),
+    isLossy: () => loss > 0,
+    changedAtMs: () => changedAtMs,
+    stoppedCount: () => stopped.size,
+  };
+}
+export type Network = ReturnType<typeof createNetwork>;

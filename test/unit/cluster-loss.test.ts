@@ -1,0 +1,157 @@
+// What is lost between relays on one bus is told, found out or asked for again.
+import { setTimeout as delay } from 'node:timers/promises';
+import t from 'tap';
+import { kinds } from '../../src/relay/cluster/header.js';
+import { eventually } from '../helpers/eventually.js';
+import { randomOf } from '../helpers/random.js';
+import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
+import { reached, relayOn, settled, sharing, talkgroupIdOf } from '../helpers/relay/relays.js';
+
+const kindOf = (bytes: Uint8Array) => bytes[0];
+
+t.test('frames lost between relays are told by MISSED, each once', async (t) => {
+  const network = createMemoryNetwork();
+  const [a, b] = [relayOn(t, network, { number: 1 }), relayOn(t, network, { number: 2 })];
+  await reached(a, b);
+  const [ann, bob] = [await a.radio(), await b.radio()];
+  await sharing(2, a, b);
+  let frames = 0;
+  // The third, and the last two before the END.
+  network.lose(
+    (_from, _to, _subject, bytes) => kindOf(bytes) === kinds.frame && [3, 6, 7].includes(++frames),
+  );
+  for (let frame = 1; frame <= 7; frame++) ann.speaks(`${frame}`, { start: frame === 1, end: frame === 7 });
+  await bob.hears('TALK_ENDED');
+  t.strictSame(bob.frames(), ['1', '2', '4', '5']);
+  const missed = bob.heard('MISSED') as { missed: number }[];
+  t.match(missed, [{ session: 1000, burst: 1, talkgroup_id: talkgroupIdOf(1) }, {}]);
+  t.equal(
+    missed.reduce((sum, one) => sum + one.missed, 0),
+    3,
+  );
+  t.equal(b.figures()?.counts.framesLost, 3);
+});
+
+t.test('a lost TALK_STARTED is asked for, and a lost TALK_ENDED found out', async (t) => {
+  const network = createMemoryNetwork();
+  const [a, b] = [relayOn(t, network, { number: 1 }), relayOn(t, network, { number: 2 })];
+  await reached(a, b);
+  const [ann, bob] = [await a.radio(), await b.radio()];
+  await sharing(2, a, b);
+  network.lose((_from, _to, _subject, bytes) => kindOf(bytes) === kinds.started);
+  ann.speaks('1', { start: true });
+  ann.speaks('2');
+  await bob.hears('TALK_STARTED');
+  ann.speaks('3');
+  await settled();
+  t.strictSame(bob.frames(), ['3']);
+  t.match(bob.heard('MISSED'), [{ missed: 2 }]);
+
+  network.lose((_from, _to, _subject, bytes) => kindOf(bytes) === kinds.ended);
+  ann.speaks('4', { end: true });
+  await settled();
+  t.strictSame(bob.heard('TALK_ENDED'), []);
+  t.match(await bob.hears('TALK_ENDED'), { code: 'released', frames: 4 });
+});
+
+t.test('a frame that was on its way for too long is not played, and told as missed', async (t) => {
+  const network = createMemoryNetwork();
+  const [a, b] = [relayOn(t, network, { number: 1 }), relayOn(t, network, { number: 2 })];
+  await reached(a, b);
+  const [ann, bob] = [await a.radio(), await b.radio()];
+  await sharing(2, a, b);
+  ann.speaks('new', { start: true });
+  await delay(600); // the clocks are compared
+  network.delay(700);
+  ann.speaks('old');
+  await delay(100);
+  network.delay(0);
+  await delay(700);
+  ann.speaks('newer', { end: true });
+  await bob.hears('TALK_ENDED');
+  t.strictSame(bob.frames(), ['new', 'newer']);
+  t.match(bob.heard('MISSED'), [{ missed: 1 }]);
+  t.equal(b.figures()?.counts.framesLate, 1);
+});
+
+t.test(
+  'a message that is missing is asked about: a lost count is right after the next message',
+  async (t) => {
+    const network = createMemoryNetwork();
+    const [a, b] = [relayOn(t, network, { number: 1 }), relayOn(t, network, { number: 2 })];
+    await reached(a, b);
+    const [ann, bob] = [await a.radio(), await b.radio()];
+    await sharing(2, a, b);
+    const online = async () => {
+      bob.says({ type: 'SUBSCRIBE', talkgroup_ids: [talkgroupIdOf(1)] });
+      const { talkgroups } = await bob.hears('SUBSCRIBED');
+      return (talkgroups as { online: number }[])[0]?.online;
+    };
+    await delay(600);
+    network.lose((_from, _to, _subject, bytes) => kindOf(bytes) === kinds.count);
+    await a.radio();
+    await delay(600);
+    t.equal(await online(), 2, 'the count was lost');
+    ann.speaks('one', { start: true, end: true });
+    await settled();
+    t.equal(await online(), 3);
+  },
+);
+
+t.test('with one message in ten lost, every burst is whole or what is missing of it is told', async (t) => {
+  const network = createMemoryNetwork();
+  const relays = [1, 2, 3].map((number) => relayOn(t, network, { number }));
+  await reached(...relays);
+  const radios = await Promise.all(relays.flatMap(({ radio }) => [radio(), radio()]));
+  await sharing(2, ...relays);
+  const random = randomOf(t, 'CLUSTER_SEED').next;
+  network.lose(() => random() < 0.1);
+  const left = radios.map(() => 0);
+  for (let step = 0; step < 400; step++) {
+    for (const [index, radio] of radios.entries()) {
+      const frames = left[index] ?? 0;
+      if (frames === 0 && random() < 0.95) continue;
+      const isFirst = frames === 0;
+      const rest = isFirst ? 1 + Math.floor(30 * random()) : frames - 1;
+      left[index] = rest;
+      radio.speaks(`${step}`, { start: isFirst, end: rest === 0 });
+    }
+    await delay(10);
+  }
+  network.lose(() => false);
+  for (const [index, radio] of radios.entries())
+    if ((left[index] ?? 0) > 0) radio.speaks('end', { end: true });
+  // Ends that were lost are found out.
+  await eventually(() => {
+    const types = radios.flatMap(({ arrivals }) => arrivals.map((one) => ('type' in one ? one.type : '')));
+    const [started, ended] = ['TALK_STARTED', 'TALK_ENDED'].map(
+      (type) => types.filter((one) => one === type).length,
+    );
+    if (started !== ended) throw new Error(`${ended} of ${started} bursts have ended`);
+  });
+  let heardWhole = 0;
+  for (const radio of radios) {
+    const running = new Map<string, { frames: number; missed: number; last: string }>();
+    for (const one of radio.heard('TALK_STARTED', 'TALK_ENDED', 'MISSED', 'frame')) {
+      const key = `${'frame' in one ? one.sender : one.session}.${one.burst}`;
+      if (key.startsWith(`${radio.session.number}.`)) continue; // its own
+      const known = running.get(key);
+      const type = 'frame' in one ? 'frame' : one.type;
+      if (type === 'TALK_STARTED') {
+        t.notOk(known, `${key} begins once`);
+        running.set(key, { frames: 0, missed: 0, last: '' });
+      } else if (known === undefined) t.fail(`${type} of ${key} outside of its burst`);
+      else if ('frame' in one) known.frames++;
+      else if (type === 'MISSED') known.missed += Number(one.missed);
+      else {
+        running.delete(key);
+        if (one.code !== 'released') continue;
+        heardWhole++;
+        if (known.frames + known.missed !== one.frames)
+          t.fail(`${key}: ${known.frames} heard and ${known.missed} missed of ${one.frames}`);
+      }
+    }
+    t.equal(running.size, 0, 'all of them ended');
+  }
+  t.ok(heardWhole > 100, `${heardWhole} bursts`);
+});

@@ -1,0 +1,218 @@
+// A floor that two relays share, message by message: what broke in histories, each as an example.
+import t from 'tap';
+import type { UserId } from '../../src/ids.js';
+import { NO_TURN } from '../../src/protocol/turn.js';
+import { newCounts } from '../../src/relay/figures/counts.js';
+import type { Verdict } from '../../src/relay/floor/authority.js';
+import { Talkgroup } from '../../src/relay/members/members.js';
+import { createSharedAuthority } from '../../src/relay/shared-floor/authority.js';
+import type { Part, PartVerdicts } from '../../src/relay/shared-floor/parts.js';
+import { linkAlone } from '../helpers/cluster/alone.js';
+import { talkgroupRow } from '../helpers/relay/rows.js';
+
+const settings = { revision: 1, mode: 'single' as const, maxTalkMs: 60_000 };
+const claim = (session: number, inEmergency = false) => ({
+  ...{ session, user: `user ${session}` as UserId, priority: 1, isAdmin: false, inEmergency },
+});
+
+/** Relay 1, which shares a talkgroup with relay 2. */
+function relay(home: 1 | 2) {
+  const talkgroup = new Talkgroup(talkgroupRow({ floor_mode: 'single', max_talk_ms: 60_000 }));
+  const told: string[] = [];
+  const parts: Part[] = [];
+  const sent: PartVerdicts[] = [];
+  const grants: number[] = [];
+  const withdrawn: number[] = [];
+  let isReady = true;
+  let nowMs = 1000;
+  const authority = createSharedAuthority({
+    counts: newCounts().floor,
+    limits: { talkersMax: 32, talksPerUser: 2 },
+    bursts: { remoteIn: () => new Set<never>() },
+    onVerdicts(_talkgroup: Talkgroup, verdicts: readonly Verdict[]) {
+      for (const verdict of verdicts) {
+        const session = 'holder' in verdict ? verdict.holder.claim.session : verdict.session;
+        told.push([session, verdict.kind, ...('code' in verdict ? [verdict.code] : [])].join(' '));
+      }
+    },
+    link: {
+      ...linkAlone,
+      view: () => ({ home, relays: [1, 2] }),
+      settings: () => settings,
+      sendPart: (_talkgroup, _to, part) => parts.push(part),
+      sendVerdicts: (_talkgroup, _to, verdicts) => sent.push(verdicts),
+      want() {},
+      turns: (of) => ({
+        ...linkAlone.turns(of),
+        grant({ turn }) {
+          grants.push(turn.count);
+          return isReady ? 'ready' : 'held';
+        },
+        withdraw: ({ count }) => withdrawn.push(count),
+      }),
+    },
+  });
+  return {
+    ...{ authority, talkgroup, parts, sent, grants, withdrawn, settings },
+    told: () => told.splice(0),
+    tell: (...events: Parameters<typeof authority.tell>[1]) => authority.tell(talkgroup, events, nowMs),
+    verdicts(...verdicts: PartVerdicts['verdicts']) {
+      const v = parts.at(-1)?.v ?? 0;
+      authority.receiveVerdicts(talkgroup, 2, { settings, v, verdicts }, nowMs);
+    },
+    part: (v: number, ...claims: Part['claims']) =>
+      authority.receivePart(talkgroup, 2, { settings, v, top: NO_TURN, isFenced: false, claims }, nowMs),
+    hold: () => {
+      isReady = false;
+    },
+    pass(ms: number) {
+      nowMs += ms;
+      authority.repeat(nowMs);
+      for (const active of authority.active()) authority.expire(active, nowMs);
+    },
+  };
+}
+
+const grantOf = (session: number, ask: number, count: number) => ({
+  ...{ session, ask, is: 'granted' as const, turn: { count, home: 2 }, after: NO_TURN },
+  ...{ afterCode: 'released' as const, priority: 1, inEmergency: false, talkMsMax: 60_000 },
+});
+const asking = (session: number, ask: number): Part['claims'][number] => ({
+  ...claim(session),
+  ...{ ask, state: 'asks', isFirstFrame: true, queue: false, hasPlace: false, turn: null, isAlone: false },
+  ...{ talkMsMax: 0, askedMs: 0, grantedMs: null, toldAgainMs: null, startedMs: null, lostMs: null },
+});
+
+t.test(
+  'a first frame asks the home, again at 60, 150 and 300 ms, and is denied after 1,000 ms',
+  async (t) => {
+    const r = relay(2);
+    r.tell({ kind: 'frame', claim: claim(7) });
+    t.match(r.parts, [{ claims: [{ session: 7, state: 'asks', isFirstFrame: true }] }]);
+    for (let ms = 0; ms < 400; ms += 10) r.pass(10);
+    t.equal(r.parts.length, 4);
+    t.strictSame(r.told(), []);
+    for (let ms = 400; ms <= 1000; ms += 10) r.pass(10);
+    t.strictSame(r.told(), ['7 denied retry_later']);
+    t.match(r.parts.at(-1), { claims: [] });
+    r.verdicts(grantOf(7, 1, 1));
+    t.strictSame(r.told(), [], 'a verdict that comes later finds no claim');
+  },
+);
+
+t.test('a verdict counts from the home alone, and for the last part alone', async (t) => {
+  const r = relay(2);
+  r.tell({ kind: 'frame', claim: claim(7) });
+  const { v = 0 } = r.parts.at(-1) ?? {};
+  const { authority, talkgroup } = r;
+  authority.receiveVerdicts(talkgroup, 3, { settings, v, verdicts: [grantOf(7, 1, 1)] }, 1000);
+  authority.receiveVerdicts(talkgroup, 2, { settings, v: v - 1, verdicts: [grantOf(7, 1, 1)] }, 1000);
+  t.strictSame(r.told(), []);
+  r.verdicts(grantOf(7, 1, 1));
+  t.strictSame(r.told(), ['7 granted', '7 started']);
+});
+
+t.test('what a session gives up is gone at once, whatever the home says later', async (t) => {
+  for (const event of [
+    { kind: 'release', session: 7, code: 'released' },
+    { kind: 'removed', session: 7, code: 'left' },
+    { kind: 'lost', session: 7, forGood: true },
+  ] as const) {
+    const r = relay(2);
+    r.tell({ kind: 'request', claim: claim(7), queue: true });
+    r.tell(event);
+    t.strictSame(r.told(), ['7 gone'], event.kind);
+    r.verdicts({ session: 7, ask: 1, is: 'queued', position: 1, size: 1 });
+    t.strictSame(r.told(), []);
+  }
+});
+
+t.test('a question outlives its socket', async (t) => {
+  const r = relay(2);
+  r.tell({ kind: 'request', claim: claim(7), queue: true });
+  r.tell({ kind: 'lost', session: 7, forGood: false });
+  t.strictSame(r.told(), []);
+  r.verdicts(grantOf(7, 1, 1));
+  t.strictSame(r.told(), ['7 granted']);
+});
+
+t.test('a grant that is held back and told again goes on waiting, and is never withdrawn', async (t) => {
+  const r = relay(2);
+  r.hold();
+  r.tell({ kind: 'frame', claim: claim(7) });
+  r.verdicts(grantOf(7, 1, 5));
+  for (let again = 0; again < 3; again++) r.verdicts({ ...grantOf(7, 1, 5) });
+  t.strictSame(r.withdrawn, []);
+  t.ok(r.grants.every((count) => count === 5));
+  r.authority.ready(r.talkgroup, { count: 5, home: 2 }, 1000);
+  t.strictSame(r.told(), ['7 granted', '7 started']);
+});
+
+t.test('a grant that is taken away before its session was told is a denial', async (t) => {
+  const r = relay(2);
+  r.hold();
+  r.tell({ kind: 'frame', claim: claim(7) });
+  r.verdicts(grantOf(7, 1, 5));
+  r.verdicts({ session: 7, ask: 1, is: 'revoked', code: 'preempted' });
+  t.strictSame(r.told(), ['7 denied busy', '7 gone']);
+  t.strictSame(r.withdrawn, [5]);
+});
+
+t.test('a burst that began while the home took its grant for unused ends with `collision`', async (t) => {
+  const r = relay(2);
+  r.tell({ kind: 'request', claim: claim(7), queue: false });
+  r.verdicts(grantOf(7, 1, 5));
+  r.tell({ kind: 'frame', claim: claim(7) });
+  t.strictSame(r.told(), ['7 granted', '7 started']);
+  r.verdicts({ session: 7, ask: 1, is: 'revoked', code: 'unused' });
+  t.strictSame(r.told(), ['7 revoked collision', '7 ended collision', '7 gone']);
+});
+
+t.test('a user in an emergency talks after 200 ms when the home does not answer', async (t) => {
+  const r = relay(2);
+  r.tell({ kind: 'frame', claim: claim(7, true) });
+  r.pass(199);
+  t.strictSame(r.told(), []);
+  r.pass(1);
+  t.strictSame(r.told(), ['7 granted', '7 started']);
+  t.match(r.parts.at(-1), { claims: [{ session: 7, state: 'talks', isAlone: true, turn: null }] });
+  t.equal(r.authority.placedOf(r.talkgroup, 7), null, 'only this relay plays it');
+});
+
+t.test('no verdict leaves before the whole part is taken', async (t) => {
+  const r = relay(1);
+  r.authority.viewed(r.talkgroup, 1000);
+  r.part(1, asking(21, 1));
+  t.match(r.sent.at(-1), { v: 1, verdicts: [{ session: 21, is: 'granted', turn: { home: 1 } }] });
+  // Session 21 gives up, and another one begins without the word of a home, while a third one asks.
+  const alone = { ...asking(22, 2), state: 'talks' as const, isAlone: true, inEmergency: true, startedMs: 0 };
+  r.sent.splice(0);
+  r.part(2, alone, asking(23, 3));
+  t.equal(r.sent.length, 1);
+  t.match(r.sent[0], {
+    v: 2,
+    verdicts: [
+      { session: 22, is: 'granted' },
+      { session: 23, is: 'denied', code: 'busy' },
+    ],
+  });
+});
+
+t.test('a new home waits for the parts of the others, and keeps the burst that runs there', async (t) => {
+  const r = relay(1);
+  r.tell({ kind: 'frame', claim: claim(7) });
+  t.strictSame(r.told(), [], 'it waits');
+  const talks = { ...asking(21, 1), state: 'talks' as const, turn: { count: 4, home: 3 }, startedMs: 900 };
+  r.part(1, talks);
+  t.strictSame(r.told(), ['7 denied busy']);
+  t.match(r.sent.at(-1), { verdicts: [{ session: 21, is: 'granted', turn: { count: 261, home: 1 } }] });
+});
+
+t.test('a new home decides after 100 ms without the parts', async (t) => {
+  const r = relay(1);
+  r.tell({ kind: 'frame', claim: claim(7) });
+  r.pass(99);
+  t.strictSame(r.told(), []);
+  r.pass(1);
+  t.strictSame(r.told(), ['7 granted', '7 started']);
+});

@@ -1,0 +1,405 @@
+// Floors of `single` and `broadcast` over relays that share a bus: the radios hear what radios of one relay hear.
+import { setTimeout as delay } from 'node:timers/promises';
+import t from 'tap';
+import { kinds } from '../../src/relay/cluster/header.js';
+import { createRandom } from '../helpers/cluster/world.js';
+import { eventually } from '../helpers/eventually.js';
+import { burstsHeard, floorPair, floorRelays, type Radio, story } from '../helpers/relay/floor-pair.js';
+import { type RelayOn, settled, talkgroupIdOf } from '../helpers/relay/relays.js';
+
+t.setTimeout(90_000);
+
+const about = { talkgroup_id: talkgroupIdOf(1) };
+const request = (radio: Radio, over: object = {}) => radio.says({ type: 'FLOOR_REQUEST', ...about, ...over });
+const release = (radio: Radio) => radio.says({ type: 'FLOOR_RELEASE', ...about });
+const until = (is: () => boolean, what: string) =>
+  eventually(() => {
+    if (!is()) throw new Error(what);
+  });
+const numberOf = ({ session }: Radio) => session.number;
+
+t.test('a talker is granted the floor by the relay that decides, and is heard on both', async (t) => {
+  const { near, far } = await floorPair(t);
+  far.speaks('one', { start: true });
+  far.speaks('two');
+  far.speaks('three', { end: true });
+  await near.hears('TALK_ENDED');
+  const about = `${numberOf(far)}`;
+  t.strictSame(story(near), [
+    `TALK_STARTED ${about}`,
+    ...['one', 'two', 'three'],
+    `TALK_ENDED ${about} released`,
+  ]);
+  t.strictSame(story(far), ['FLOOR_GRANTED', `TALK_STARTED ${about}`, `TALK_ENDED ${about} released`]);
+});
+
+t.test('while one talks, another is busy and hears who talks, and so does one that comes', async (t) => {
+  const { near, far, home, other } = await floorPair(t);
+  for (const [talker, listener, there] of [
+    [near, far, other],
+    [far, near, home],
+  ] as const) {
+    talker.speaks('one', { start: true });
+    await listener.hears('TALK_STARTED');
+    const session = numberOf(talker);
+    listener.speaks('mine', { start: true, end: true });
+    t.match(await listener.hears('FLOOR_DENIED'), { code: 'busy', talker: { session } });
+    request(listener, { ref: 7 });
+    t.match(await listener.hears('FLOOR_DENIED'), { code: 'busy', ref: 7, talker: { session } });
+    t.notOk('frames' in (listener.heard('FLOOR_DENIED')[0] as { talker: object }).talker);
+    const welcome = await (await there.radio()).hears('WELCOME');
+    t.match(welcome.talkgroups, [{ talkers: [{ session, frames: 1 }], talkers_total: 1 }, {}]);
+    talker.speaks('two', { end: true });
+    await listener.hears('TALK_ENDED');
+    t.strictSame(listener.heard('frame').length, 2);
+    talker.arrivals.length = 0;
+    talker.messages.length = 0;
+  }
+});
+
+t.test('one queue has the sessions of both, in the order in which they asked', async (t) => {
+  const { near, far, home, other } = await floorPair(t);
+  const [near2, far2] = [await home.radio(), await other.radio()];
+  far.speaks('one', { start: true });
+  await near.hears('TALK_STARTED');
+  for (const [at, radio] of [near, far2, near2].entries()) {
+    request(radio, { queue: true });
+    t.match(await radio.hears('FLOOR_QUEUED'), { position: at + 1, size: at + 1 });
+  }
+  far.speaks('two', { end: true });
+  await near.hears('FLOOR_GRANTED');
+  t.match(await far2.hears('FLOOR_QUEUED'), { position: 1, size: 2 }, 'told of the new place');
+  near.speaks('hers', { start: true, end: true });
+  await far2.hears('FLOOR_GRANTED');
+  release(far2);
+  await near2.hears('FLOOR_GRANTED');
+  release(near2);
+  await settled();
+  for (const radio of [near, far, near2, far2])
+    t.strictSame(
+      burstsHeard(t, radio).map(({ session }) => session),
+      [numberOf(far), numberOf(near)],
+    );
+});
+
+t.test('a higher claim takes the floor from a talker of the other relay', async (t) => {
+  const { near, far } = await floorPair(t, { role: 'admin' });
+  for (const [talker, other] of [
+    [near, far],
+    [far, near],
+  ] as const) {
+    for (const radio of [near, far]) {
+      radio.arrivals.length = 0;
+      radio.messages.length = 0;
+    }
+    talker.speaks('one', { start: true });
+    await other.hears('TALK_STARTED');
+    request(other, { priority: 5 });
+    t.match(await talker.hears('FLOOR_REVOKED'), { code: 'preempted' });
+    await other.hears('FLOOR_GRANTED');
+    talker.speaks('still');
+    other.speaks('mine', { start: true });
+    other.speaks('more', { end: true });
+    for (const radio of [talker, other]) {
+      await until(() => burstsHeard(t, radio)[1]?.code === 'released', 'both ended');
+      t.match(burstsHeard(t, radio), [
+        { session: numberOf(talker), code: 'preempted' },
+        { session: numberOf(other), code: 'released' },
+      ]);
+    }
+    t.strictSame(story(talker).slice(-4), [
+      `TALK_STARTED ${numberOf(other)}`,
+      ...['mine', 'more'],
+      `TALK_ENDED ${numberOf(other)} released`,
+    ]);
+  }
+});
+
+t.test(
+  'an emergency takes the floor from a talker of the other relay, before and while it talks',
+  async (t) => {
+    const { near, far, home } = await floorPair(t);
+    near.speaks('one', { start: true });
+    await far.hears('TALK_STARTED');
+    far.says({ type: 'EMERGENCY_RAISE', ...about });
+    await near.hears('EMERGENCY');
+    far.speaks('help', { start: true });
+    t.match(await near.hears('FLOOR_REVOKED'), { code: 'preempted' });
+    await until(() => story(near).includes('help'), 'heard');
+    t.match(burstsHeard(t, near).at(-1), { session: numberOf(far), frames: ['help'] });
+    const third = await home.radio();
+    request(third, { queue: true });
+    await third.hears('FLOOR_QUEUED');
+    third.says({ type: 'EMERGENCY_RAISE', ...about });
+    request(near, { queue: true });
+    t.match(await near.hears('FLOOR_QUEUED'), { position: 2 }, 'the emergency is served first');
+    far.speaks('thanks', { end: true });
+    await third.hears('FLOOR_GRANTED');
+  },
+);
+
+t.test('in broadcast only an administrator or an emergency talks', async (t) => {
+  const { near, far } = await floorPair(t, { mode: 'broadcast' });
+  for (const [talker, other] of [
+    [near, far],
+    [far, near],
+  ] as const) {
+    for (const radio of [near, far]) radio.messages.length = 0;
+    talker.speaks('one', { start: true });
+    t.match(await talker.hears('FLOOR_DENIED'), { code: 'forbidden' });
+    talker.says({ type: 'EMERGENCY_RAISE', ...about });
+    await other.hears('EMERGENCY');
+    talker.speaks('help', { start: true, end: true });
+    await other.hears('TALK_ENDED');
+    t.match(burstsHeard(t, other).at(-1), { session: numberOf(talker), frames: ['help'] });
+  }
+});
+
+t.test('the talk limit ends a burst of either relay, and a silent one ends too', async (t) => {
+  const { near, far } = await floorPair(t, { maxTalkMs: 250, limits: { talkSilenceMs: 100 } });
+  for (const talker of [near, far]) {
+    const listener = talker === near ? far : near;
+    talker.speaks('one', { start: true });
+    t.match(await listener.hears('TALK_ENDED'), { code: 'silence' });
+    request(talker);
+    await talker.hears('FLOOR_GRANTED');
+    talker.speaks('two', { start: true });
+    const speaking = setInterval(() => talker.speaks('more'), 20);
+    t.match(await listener.hears('TALK_ENDED'), { code: 'too_long' });
+    clearInterval(speaking);
+    t.match(await talker.hears('FLOOR_REVOKED'), { code: 'silence' });
+    t.match(await talker.hears('FLOOR_REVOKED'), { code: 'too_long' });
+    await settled();
+    for (const radio of [near, far]) radio.messages.length = 0;
+  }
+});
+
+t.test('of two that press at once one is granted and the other busy, 200 times', async (t) => {
+  const { near, far, home, other } = await floorPair(t, { limits: { resumeMs: 0 } });
+  const granted = new Map<number, number>();
+  let [one, two] = [near, far];
+  for (let time = 0; time < 200; time++) {
+    if (time % 8 === 0) [one, two] = [await home.radio(), await other.radio()]; // 8 presses in 10 s are too many
+    const pair = [one, two] as const;
+    for (const radio of pair) {
+      radio.messages.length = 0;
+      radio.arrivals.length = 0;
+    }
+    two.speaks(`${time}`, { start: true });
+    // The one beside the home has a start of up to three turns of the loop, or none.
+    for (let turn = 0; turn < time % 4; turn++) await new Promise((resolve) => setImmediate(resolve));
+    one.speaks(`${time}`, { start: true });
+    await until(
+      () =>
+        pair.every((radio) => radio.messages.some(({ type }) => /FLOOR_(GRANTED|DENIED)/.test(`${type}`))),
+      'both are answered',
+    );
+    const winner = pair.find((radio) => radio.messages.some(({ type }) => type === 'FLOOR_GRANTED')) as Radio;
+    const loser = winner === one ? two : one;
+    t.equal(loser.messages.filter(({ type }) => type === 'FLOOR_GRANTED').length, 0);
+    t.match(await loser.hears('FLOOR_DENIED'), { code: 'busy' });
+    winner.speaks('end', { end: true });
+    for (const radio of pair) {
+      await radio.hears('TALK_ENDED');
+      t.match(burstsHeard(t, radio), [{ session: numberOf(winner), code: 'released' }]);
+    }
+    t.strictSame(burstsHeard(t, loser)[0]?.frames, [`${time}`, 'end']);
+    granted.set(winner === one ? 0 : 1, (granted.get(winner === one ? 0 : 1) ?? 0) + 1);
+  }
+  t.equal(granted.size, 2, 'not always the same one');
+  t.match(home.figures()?.floors, { unanswered: 0, collisions: 0 });
+});
+
+t.test(
+  'the relay that decides is killed while another one talks: it talks on, and a third is busy',
+  async (t) => {
+    const { relays, radios } = await floorRelays(t, 3);
+    const [home] = relays as [RelayOn, RelayOn, RelayOn];
+    const [, talker, third] = radios as [Radio, Radio, Radio];
+    talker.speaks('0', { start: true });
+    await third.hears('TALK_STARTED');
+    home.bus.cut();
+    const speaking = setInterval(() => talker.speaks('more'), 20);
+    await delay(50);
+    request(third);
+    t.match(await third.hears('FLOOR_DENIED'), { code: 'retry_later', retry_ms: 500 });
+    await until(() => relays[1]?.figures()?.peers === 1 && relays[2]?.figures()?.peers === 1, 'it is down');
+    await delay(500);
+    request(third);
+    t.match(await third.hears('FLOOR_DENIED'), { code: 'busy', talker: { session: numberOf(talker) } });
+    request(third, { queue: true });
+    await third.hears('FLOOR_QUEUED');
+    clearInterval(speaking);
+    talker.speaks('end', { end: true });
+    await third.hears('FLOOR_GRANTED');
+    third.speaks('mine', { start: true, end: true });
+    for (const radio of [talker, third]) {
+      await until(
+        () => burstsHeard(t, radio).length === 2 && burstsHeard(t, radio)[1]?.code !== null,
+        'both',
+      );
+      t.match(burstsHeard(t, radio), [
+        { session: numberOf(talker), code: 'released' },
+        { session: numberOf(third), code: 'released' },
+      ]);
+    }
+    t.strictSame(third.heard('MISSED'), [], 'nothing of it was lost');
+  },
+);
+
+t.test('a user in an emergency is granted the floor at once where the home does not answer', async (t) => {
+  const { network, near, far } = await floorPair(t);
+  far.says({ type: 'EMERGENCY_RAISE', ...about });
+  await near.hears('EMERGENCY');
+  network.lose((_from, _to, _subject, bytes) => bytes[0] === kinds.verdicts);
+  const pressedAtMs = performance.now();
+  far.speaks('help', { start: true });
+  await far.hears('TALK_STARTED');
+  t.ok(performance.now() - pressedAtMs >= 200);
+  t.ok(performance.now() - pressedAtMs < 900);
+  far.speaks('more');
+  await settled();
+  t.strictSame(near.frames(), [], 'elsewhere with the word of the home');
+  network.lose(() => false);
+  await near.hears('TALK_STARTED');
+  far.speaks('thanks', { end: true });
+  await near.hears('TALK_ENDED');
+  t.strictSame(near.frames().at(-1), 'thanks');
+  t.strictSame(near.heard('MISSED'), []);
+  burstsHeard(t, near);
+});
+
+t.test('two sides that cannot reach each other have a floor each, and one when they can again', async (t) => {
+  const { home, other, near, far } = await floorPair(t);
+  other.bus.cut();
+  await until(() => home.figures()?.peers === 0 && other.figures()?.peers === 0, 'a cut');
+  const speaking = [near, far].map((radio, at) => {
+    radio.speaks(`${at}`, { start: true });
+    return setInterval(() => radio.speaks(`${at}`), 20);
+  });
+  await near.hears('TALK_STARTED');
+  await far.hears('TALK_STARTED');
+  other.bus.mend();
+  const revoked = await Promise.any(
+    [near, far].map(async (radio) => {
+      t.match(await radio.hears('FLOOR_REVOKED'), { code: 'collision' });
+      return radio;
+    }),
+  );
+  const kept = revoked === near ? far : near;
+  await revoked.hears('TALK_STARTED');
+  for (const each of speaking) clearInterval(each);
+  kept.speaks('end', { end: true });
+  await until(() => burstsHeard(t, revoked).at(-1)?.code === 'released', 'the end');
+  t.match(burstsHeard(t, revoked), [
+    { session: numberOf(revoked), code: 'collision' },
+    { session: numberOf(kept), code: 'released' },
+  ]);
+  t.match(burstsHeard(t, kept), [{ session: numberOf(kept), code: 'released' }]);
+  t.equal((home.figures()?.floors.collisions ?? 0) + (other.figures()?.floors.collisions ?? 0), 1);
+  t.strictSame(kept.heard('FLOOR_REVOKED'), []);
+});
+
+t.test(
+  'of a talker that runs, a relay that comes later tells its radios what TALK_STARTED has, and no more',
+  async (t) => {
+    const { home, other, near, far } = await floorPair(t);
+    other.bus.cut();
+    await until(() => home.figures()?.peers === 0 && other.figures()?.peers === 0, 'a cut');
+    near.speaks('one', { start: true });
+    const own = await near.hears('TALK_STARTED');
+    other.bus.mend();
+    const { event: _, ...told } = await far.hears('TALK_STARTED');
+    const { event: __, ...said } = own;
+    t.strictSame(told, said);
+  },
+);
+
+t.test('any bytes about a floor are read without a throw, and counted', async (t) => {
+  const { network, home, other, near, far } = await floorPair(t);
+  const random = createRandom(Math.floor(Math.random() * 2 ** 31));
+  const about = new Set<number>([kinds.part, kinds.verdicts, kinds.want, kinds.started, kinds.ended]);
+  network.lose((_from, _to, _subject, bytes) => {
+    if (!about.has(bytes[0] ?? 0) || random.chance(0.3)) return false;
+    const at = 12 + random.below(bytes.length - 12);
+    bytes[at] = random.below(256);
+    return false;
+  });
+  for (let press = 0; press < 40; press++) {
+    const radio = random.pick([near, far]);
+    radio.speaks('first', { start: true });
+    radio.speaks('last', { end: true });
+    request(radio, { queue: random.chance(0.5) });
+    release(radio);
+    await delay(5);
+  }
+  const unreadable = [home, other].map((one) => one.figures()?.counts.unreadable ?? 0);
+  t.ok(unreadable.every((count) => count > 0));
+  network.lose(() => false);
+  await delay(600); // the mute after a denial
+  await until(() => home.figures()?.peers === 1 && other.figures()?.peers === 1, 'both are up');
+});
+
+t.test('a burst that arrives before the end of the one before it waits for that end', async (t) => {
+  const { network, relays, radios } = await floorRelays(t, 3, { role: 'admin' });
+  const [home, far, third] = radios as [Radio, Radio, Radio];
+  const at = [home, far, third].map((radio) => Math.floor(numberOf(radio) / 1000) - 1);
+  far.speaks('one', { start: true });
+  await third.hears('TALK_STARTED');
+  // What the talker says comes 60 ms late to the other two, and what the home says at once.
+  network.delayOf((from) => (from === at[1] ? 60 : 0));
+  far.speaks('two');
+  request(home, { priority: 5 });
+  await home.hears('FLOOR_GRANTED');
+  home.speaks('mine', { start: true, end: true });
+  for (const radio of radios) {
+    await until(() => burstsHeard({ fail: () => false }, radio).at(-1)?.code === 'released', 'the end');
+    t.match(burstsHeard(t, radio), [
+      { session: numberOf(far), frames: radio === far ? [] : ['one', 'two'], code: 'preempted' },
+      { session: numberOf(home), frames: radio === home ? [] : ['mine'], code: 'released' },
+    ]);
+  }
+  t.ok(
+    relays.some((relay) => (relay.figures()?.counts.held ?? 0) > 0),
+    'it was held back',
+  );
+});
+
+t.test('an end that is lost holds the next talker up for a moment only', async (t) => {
+  const { network, near, far } = await floorPair(t, { role: 'admin' });
+  far.speaks('one', { start: true });
+  await near.hears('TALK_STARTED');
+  network.lose((_from, _to, _subject, bytes) => bytes[0] === kinds.ended);
+  const askedAtMs = performance.now();
+  request(near, { priority: 5 });
+  await near.hears('FLOOR_GRANTED');
+  t.ok(performance.now() - askedAtMs < 1500, 'a burst without frames is asked about after 2.5 s');
+  near.speaks('mine', { start: true });
+  await far.hears('TALK_STARTED');
+  t.match(
+    burstsHeard(t, near).map(({ code }) => code),
+    ['preempted', null],
+  );
+});
+
+t.test('when the relay of the talker is lost, its burst ends and another one talks', async (t) => {
+  for (const lost of ['home', 'other'] as const) {
+    const { home, other, near, far } = await floorPair(t);
+    const [talker, listener] = lost === 'home' ? [near, far] : [far, near];
+    talker.speaks('one', { start: true });
+    await listener.hears('TALK_STARTED');
+    (lost === 'home' ? home : other).bus.cut();
+    t.match(await listener.hears('TALK_ENDED'), { code: 'disconnected' });
+    await until(() => {
+      listener.speaks('mine', { start: true });
+      return listener.messages.some(({ type }) => type === 'FLOOR_GRANTED');
+    }, 'granted');
+    t.match(
+      burstsHeard(t, listener).map(({ session, code }) => [session, code]),
+      [
+        [numberOf(talker), 'disconnected'],
+        [numberOf(listener), null],
+      ],
+    );
+  }
+});
