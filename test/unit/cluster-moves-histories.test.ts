@@ -4,9 +4,9 @@ import { mock } from 'node:test';
 import fc from 'fast-check';
 import t from 'tap';
 import { readBody } from '../../src/relay/cluster/bodies.js';
-import type { MovedSession } from '../../src/relay/cluster/moves/bodies.js';
 import { newClusterCounts } from '../../src/relay/cluster/counts.js';
 import { type Kind, kinds } from '../../src/relay/cluster/header.js';
+import type { MovedSession } from '../../src/relay/cluster/moves/bodies.js';
 import { Moves } from '../../src/relay/cluster/moves/moves.js';
 
 const RELAYS = [1, 2, 3] as const;
@@ -45,7 +45,8 @@ interface Radio {
 }
 
 const movedOf = (session: number): MovedSession => ({
-  ...{ session, bursts: 0, left_ms: 60_000, subscriptions: [], talks: [], behind: null, raises: [] },
+  ...{ session, moves: 1, bursts: 0, left_ms: 60_000, subscriptions: [], claims: [] },
+  ...{ talks: [], behind: null, raises: [] },
 });
 
 /** Three relays and the radios of three sessions. */

@@ -220,17 +220,6 @@ t.test(
   },
 );
 
-t.test('in single a claim ends where it was, and the session moves', async (t) => {
-  const { a, b } = await relays(t, 2, directory('single'));
-  const [ann, near] = [await a.radio(), await a.radio()];
-  ann.speaks('one', { start: true });
-  const back = await b.radio(ann.user, { resume: ann.token });
-  t.match(near.heard('TALK_ENDED'), [{ session: ann.session.number, code: 'disconnected' }]);
-  t.match(welcomeOf(back), { resumed: true, talkgroups: [{ talkers: [] }, { talkers: [] }] });
-  near.speaks('free', { start: true, end: true });
-  t.match(near.heard('TALK_STARTED').at(-1), { session: near.session.number });
-});
-
 t.test('a change of rights on the way counts: the token is revoked, a talkgroup is left', async (t) => {
   const reads = directory();
   const { a, b, network } = await relays(t, 2, reads);

@@ -66,6 +66,8 @@ const Started = Type.Object({
   previous: Type.Optional(Past),
   /** In `single` and `broadcast`. */
   placed: Type.Optional(PlacedBody),
+  /** Times that its session has moved to another relay. Left out: 0. */
+  moves: Type.Optional(U32),
   /** Its first frames, so many, were not meant for other relays: it began without the word of a home. */
   alone: Type.Optional(U32),
 });

@@ -140,7 +140,7 @@ export class Other<Talkgroup extends Shared> {
   }
 
   private begin(started: Started, seq: number, nowMs: number): void {
-    const { settings, previous, placed, alone = 0, ...talker } = started;
+    const { settings, previous, placed, alone = 0, moves = 0, ...talker } = started;
     this.settle(settings);
     const { talkgroup, turns, relay, stage } = this.services;
     const isTurned = placed !== undefined;
@@ -152,7 +152,7 @@ export class Other<Talkgroup extends Shared> {
     if (previous !== undefined) this.finish(previous, nowMs);
     // When it began after the last answer, that message was lost with the frames since.
     const lost = this.isKnown ? talker.frames - alone : 0;
-    if (isTurned) turns.started(relay, talker, placed, seq, lost, nowMs);
+    if (isTurned) turns.started(relay, talker, placed, { seq, lost, moves }, nowMs);
     else this.bursts.begin(talker, seq, lost, nowMs);
   }
 

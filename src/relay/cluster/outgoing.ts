@@ -9,7 +9,7 @@ import { type Bus, type Subject, talkgroupSubject } from './bus.js';
 import type { ClusterCounts } from './counts.js';
 import { type HeaderWriter, type Kind, kinds } from './header.js';
 import { PastBursts } from './past.js';
-import type { Shared, Stage } from './stage.js';
+import type { PlayedBurst, Shared, Stage } from './stage.js';
 import type { Placed } from './turns/plays.js';
 import type { Turns } from './turns/turns.js';
 
@@ -110,6 +110,29 @@ export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
     this.say(kinds.ended, frames, bodyOf(body), turn);
   }
 
+  mayGoOn(burst: OwnBurst, turn: Turn): boolean {
+    return this.isOpen || this.turns.mayGoOn(burst, turn);
+  }
+
+  goesOnHere(burst: OwnBurst, nowMs: number): void {
+    this.turn = this.placedOf(burst.sender)?.turn ?? null;
+    this.alone = 0;
+    if (this.turn === null) this.turns.ownStarted(burst, null, nowMs);
+    else this.turns.goesOnHere(burst, this.turn, nowMs);
+  }
+
+  endedBefore({ sender, burst, frames }: OwnBurst, turn: Turn, code: EndCode, durationMs: number): void {
+    const body = { session: sender, burst, code, duration_ms: Math.round(durationMs) };
+    this.say(kinds.ended, frames, bodyOf(body), turn);
+  }
+
+  /** The burst of this relay goes on as one of that relay, and `played` plays it. */
+  goesOnThere(to: number, talker: RunningTalker, played: PlayedBurst, nowMs: number): void {
+    this.turn = null;
+    const moves = this.services.stage.movesOf(talker.session);
+    this.turns.goesOnThere({ relay: to, moves }, talker, played, nowMs);
+  }
+
   over(nowMs: number): void {
     if (this.isOpen) return;
     this.turn = null;
@@ -126,7 +149,13 @@ export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
     const { talkgroup, services, alone } = this;
     const settings = services.stage.settings(talkgroup);
     const placed = this.isOpen ? null : this.placedOf(burst.session);
-    return { ...burst, settings, ...(placed && { placed }), ...(alone > 0 && { alone }) };
+    const moves = services.stage.movesOf(burst.session);
+    return {
+      ...{ ...burst, settings },
+      ...(placed && { placed }),
+      ...(alone > 0 && { alone }),
+      ...(moves > 0 && { moves }),
+    };
   }
 
   private placedOf(session: number): Placed | null {

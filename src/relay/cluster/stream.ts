@@ -1,7 +1,7 @@
 // One talkgroup with receivers here: what its talkers say to the other relays, and the other relays that hear it, too.
+import type { RunningTalker } from '../../protocol/bodies.js';
 import type { EndCode } from '../../protocol/codes.js';
 import type { Draft } from '../../protocol/server-messages.js';
-import type { OwnBurst } from '../delivery/elsewhere.js';
 import { bodyOf, type Here, type Hold, NO_BODY, type Rostered, type UnsavedEmergency } from './bodies.js';
 import { type Header, kinds } from './header.js';
 import { Other } from './other.js';
@@ -228,8 +228,11 @@ export class Stream<Talkgroup extends Shared> {
   }
 
   /** A session that was here is at this relay from now on, and its burst is played here as one of that relay. */
-  handOver(relay: number, { sender, burst, frames }: OwnBurst, played: PlayedBurst, nowMs: number): void {
-    this.otherOf(relay).bursts.expect(sender, burst, played, frames, nowMs);
+  handOver(relay: number, talker: RunningTalker, played: PlayedBurst, nowMs: number): void {
+    const { bursts } = this.otherOf(relay);
+    const { session, burst, frames } = talker;
+    if (this.isOpen) bursts.expect(session, burst, played, frames, nowMs);
+    else this.out.goesOnThere(relay, talker, played, nowMs);
   }
 
   /** A session came here from another relay, and its burst goes on or has ended. */

@@ -1,14 +1,17 @@
-// Lets a running burst go on at another relay, because its session moves there. Only bursts in the floor mode `open` do.
-import type { RunningTalker } from '../../protocol/bodies.js';
+// Lets what a talk has of the floor go on at another relay, because its session moves there.
+import type { Codec, RunningTalker } from '../../protocol/bodies.js';
+import type { EndCode } from '../../protocol/codes.js';
+import { EMERGENCY } from '../../protocol/frame.js';
+import type { Turn } from '../../protocol/turn.js';
 import { flushHeld } from '../delivery/feed.js';
-import { mayTalk } from '../members/members.js';
+import { isInEmergency, mayTalk } from '../members/members.js';
 import type { FloorControl } from './control.js';
 import { runningBody, talkStarted } from './messages.js';
 import type { MovedBurst } from './moved-burst.js';
 import { RemoteBurst, type RemoteServices } from './remote.js';
 import type { Talk } from './talk.js';
 
-/** Whether the claim moves with its session. Every other claim ends where it is, as `disconnected`. */
+/** Whether it moves with its session in `open`. Every other claim there ends where it is, as `disconnected`. */
 export const movesAlong = ({ claim, talkgroup }: Talk): boolean =>
   claim === 'talks' && talkgroup.floorMode === 'open';
 
@@ -25,14 +28,14 @@ export const movedBurst = (talk: Talk, nowMs: number): MovedBurst => ({
   has_returned: talk.relayed === talk.relayedAtReturn,
 });
 
-/** The burst goes on, and was announced when it began. As after every return, T1 begins again, unless it ran on before. */
+/** The burst goes on, and was announced when it began. */
 export function resume(talk: Talk, moved: MovedBurst, nowMs: number): void {
   talk.startedAt = Date.parse(moved.started_at);
   talk.startedAtMs = nowMs - moved.age_ms;
   talk.relayedBefore = talk.relayed - moved.frames;
-  talk.relayedAtReturn = talk.relayed;
+  talk.relayedAtReturn = moved.has_returned ? talk.relayed : -1;
   talk.sequence = moved.sequence;
-  talk.lastFrameAtMs = moved.has_returned ? nowMs - moved.silent_ms : nowMs;
+  talk.lastFrameAtMs = nowMs - moved.silent_ms;
 }
 
 /** The burst of a session that leaves is one of another relay from now on. Nobody here is told. */
@@ -66,6 +69,68 @@ export function goOn(
   if (remote === undefined) fanout.event(talk.feed, (event) => talkStarted(talk, event));
   else remote.goesOnHere(moved.frames, nowMs());
   talk.feed.elsewhere?.started(runningBody(talk));
+}
+
+/** What a talk in `single` or `broadcast` had elsewhere, beside what the floor knows of it. */
+export interface MovedTalk {
+  /** Of the grant. 0: the talker does not know of one. */
+  readonly burst: number;
+  readonly has_asked: boolean;
+  readonly codec?: Codec;
+}
+
+export const movedTalk = ({ burst, hasAsked, codec }: Talk): MovedTalk => ({
+  ...{ burst, has_asked: hasAsked },
+  ...(codec !== null && { codec }),
+});
+
+/** The same in a new talk. `claim` is what it has of the floor now. */
+export function takeUp(
+  talk: Talk,
+  { burst, has_asked, codec }: MovedTalk,
+  claim: 'waits' | 'has' | 'talks',
+): void {
+  // It is told of the grant when it returns.
+  talk.claim = burst === 0 && claim === 'has' ? 'waits' : claim;
+  talk.burst = claim === 'waits' ? 0 : burst;
+  talk.hasAsked = has_asked;
+  talk.codec = codec ?? null;
+}
+
+/** Whether the burst may go on here, where other bursts may have been played that are later. */
+export const mayGoOn = (talk: Talk, moved: MovedBurst, turn: Turn): boolean =>
+  talk.feed.turns?.mayGoOn(nameOf(talk, moved), turn) === true;
+
+const nameOf = ({ sender }: Talk, { burst, frames }: MovedBurst) => ({ sender, burst, frames });
+
+/** The burst goes on here in `single` or `broadcast`, as `goOn` in `open`. The floor has its claim already. */
+export function goOnInTurn(services: RemoteServices, talk: Talk, moved: MovedBurst): void {
+  const { bursts, fanout, nowMs } = services;
+  const at = nowMs();
+  const remote = remoteOf(services, talk, moved.burst);
+  if (remote !== undefined) bursts.deleteRemote(remote);
+  talk.priority = moved.priority;
+  talk.emergencyFlag = isInEmergency(talk.membership) ? EMERGENCY : 0;
+  resume(talk, moved, at);
+  talk.feed.turns?.goesOnHere(talk, at);
+  bursts.add(talk);
+  flushHeld(talk.feed);
+  if (remote === undefined) fanout.event(talk.feed, (event) => talkStarted(talk, event));
+  else remote.goesOnHere(moved.frames, at);
+  talk.feed.elsewhere?.started(runningBody(talk));
+}
+
+/** The burst does not go on: everybody is told. */
+export function endInTurn(
+  services: RemoteServices,
+  talk: Talk,
+  moved: MovedBurst,
+  turn: Turn,
+  code: EndCode,
+): void {
+  const { frames, age_ms } = moved;
+  remoteOf(services, talk, moved.burst)?.end(code, { durationMs: age_ms, frames });
+  talk.feed.turns?.endedBefore(nameOf(talk, moved), turn, code, age_ms);
 }
 
 const remoteOf = ({ bursts }: RemoteServices, { talkgroup, sender }: Talk, burst: number) =>

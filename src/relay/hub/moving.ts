@@ -4,12 +4,23 @@ import { MOVED_TALKGROUPS_MAX, type MovedSession } from '../cluster/moves/bodies
 import type { MovableSessions, Wanted } from '../cluster/moves/moves.js';
 import type { Emergencies } from '../emergencies/emergencies.js';
 import type { FloorControl } from '../floor/control.js';
-import { asRemote, goOn } from '../floor/moved.js';
+import {
+  asRemote,
+  endInTurn,
+  goOn,
+  goOnInTurn,
+  mayGoOn,
+  movedBurst,
+  movedTalk,
+  takeUp,
+} from '../floor/moved.js';
 import type { RemoteServices } from '../floor/remote.js';
-import type { User } from '../members/members.js';
+import { hasPart, type Talk } from '../floor/talk.js';
+import { isInEmergency, type Membership, type User } from '../members/members.js';
 import { restore, stateOf, talksOf } from '../session/moving.js';
 import { keyOf, type Parking, relayOf } from '../session/parking.js';
 import type { Session } from '../session/session.js';
+import type { Floors } from './floors.js';
 import type { Sessions } from './sessions.js';
 import type { Sharing } from './sharing.js';
 
@@ -18,6 +29,7 @@ export interface MovingOptions {
   readonly parking: Parking<Session>;
   readonly newSession: (number: number, user: User) => Session;
   readonly floor: FloorControl;
+  readonly floors: Pick<Floors, 'leave' | 'enter' | 'entered'>;
   readonly emergencies: Pick<Emergencies, 'raisedBy' | 'adopt'>;
   readonly sharing: Pick<Sharing, 'moves' | 'handOver' | 'cameHere'>;
   readonly remote: RemoteServices;
@@ -40,10 +52,16 @@ export interface Seeking {
   settle(): void;
 }
 
+type MovedClaim = MovedSession['claims'][number];
+
+/** Later bursts were played here. */
+const COLLISION = { over: 'collision' } as const;
+
 export type Moving = ReturnType<typeof createMoving>;
 
 export function createMoving(options: MovingOptions) {
-  const { sessions, parking, newSession, floor, emergencies, sharing, remote, counts, limits, log } = options;
+  const { sessions, parking, newSession, floor, floors, emergencies, sharing, remote } = options;
+  const { counts, limits, log } = options;
   const { nowMs } = remote;
 
   /** Everything in one step: behind it the session is not here any more, and its old socket is closed. */
@@ -51,6 +69,7 @@ export function createMoving(options: MovingOptions) {
     const at = nowMs();
     const moved: MovedSession = {
       ...stateOf(session, at),
+      claims: [],
       left_ms: parking.leftMs(session, at) ?? limits.resumeMs,
       raises: [...emergencies.raisedBy(session.user.id)],
     };
@@ -61,10 +80,49 @@ export function createMoving(options: MovingOptions) {
       floor.lose(talk, true, at);
       sharing.handOver(to, talk, burst);
     }
+    for (const talk of [...session.talks()])
+      if (hasPart(talk) && talk.talkgroup.floorMode !== 'open') leaveFloor(session, talk, moved, to, at);
     session.letGo();
     session.end('disconnected');
     log.info({ session: session.number, user: session.user.id, relay: to }, 'session given to another relay');
     return moved;
+  }
+
+  /** What the talk has in `single` or `broadcast` goes along. The old socket hears that a question ends here. */
+  function leaveFloor(session: Session, talk: Talk, moved: MovedSession, to: number, at: number): void {
+    const { talkgroup, number } = talk;
+    if (talk.ask !== null) return floor.lose(talk, true, at);
+    const left = floors.leave(talkgroup, session.number, at);
+    if (left === null) return;
+    moved.claims.push({ number, ...left, ...movedTalk(talk) });
+    if (talk.claim === 'talks') {
+      moved.talks.push(movedBurst(talk, at));
+      sharing.handOver(to, talk, asRemote(remote, talk));
+    }
+    session.uplink.forget(talk);
+  }
+
+  /** The claim goes on here, as it was in `single` or `broadcast` elsewhere. */
+  function enterFloor(session: Session, membership: Membership, moved: MovedSession, of: MovedClaim): void {
+    const { talkgroup, user } = membership;
+    const at = nowMs();
+    const claim = { ...of.claim, user: user.id };
+    const burst = moved.talks.find(({ number }) => number === of.number);
+    const talk = session.uplink.talks.of(membership, at);
+    const isPast = burst !== undefined && claim.turn !== null && !mayGoOn(talk, burst, claim.turn);
+    const is = isPast ? COLLISION : floors.enter(talkgroup, { claim, placed: of.placed }, at);
+    if (typeof is === 'string' && is !== 'asks') {
+      takeUp(talk, of, is);
+      if (is === 'talks' && burst !== undefined) goOnInTurn(remote, talk, burst);
+      floors.entered(talkgroup, at);
+      const inEmergency = isInEmergency(membership);
+      if (inEmergency !== claim.inEmergency) floor.followEmergency(talkgroup, user.id, inEmergency, at);
+      return;
+    }
+    const code = typeof is === 'string' ? 'disconnected' : is.over;
+    if (burst !== undefined && claim.turn !== null) endInTurn(remote, talk, burst, claim.turn, code);
+    // What is still in flight must not begin another burst.
+    if (burst !== undefined && code !== 'disconnected') talk.mute(at);
   }
 
   function enter(user: User, issuedAt: number, key: string, moved: MovedSession): Session | null {
@@ -78,9 +136,14 @@ export function createMoving(options: MovingOptions) {
       const at = nowMs();
       restore(session, moved, { nowMs: at, counts });
       emergencies.adopt(user.id, moved.raises);
+      for (const claim of moved.claims) {
+        const membership = user.memberships.get(claim.number);
+        if (membership !== undefined) enterFloor(session, membership, moved, claim);
+      }
+      const claimed = new Set(moved.claims.map(({ number }) => number));
       for (const burst of moved.talks) {
         const membership = user.memberships.get(burst.number);
-        if (membership === undefined) continue;
+        if (membership === undefined || claimed.has(burst.number)) continue;
         goOn({ ...remote, floor }, session.uplink.talks.of(membership, at), burst);
         sharing.cameHere(membership.talkgroup, session.number);
       }

@@ -29,8 +29,8 @@ import { snapshotOf } from '../session/snapshot.js';
 import { type Admission, type Claims, createAdmission, type Handshake, type Seat } from './admission.js';
 import { createArrivals } from './arrivals.js';
 import { drainAll } from './drain.js';
-import { createMoving } from './moving.js';
 import { createFloors } from './floors.js';
+import { createMoving } from './moving.js';
 import { PULSE_MS, startPulse } from './pulse.js';
 import { createSessions, type Sessions } from './sessions.js';
 import { createSharing, type Joining, type Sharing, type SharingFigures } from './sharing.js';
@@ -159,7 +159,7 @@ export function createRelay(options: RelayOptions): Relay {
   const remote = { bursts, fanout, sampling, pings, holding, nowMs };
   const sharing: Sharing = createSharing({
     ...{ ...remote, floors, presence, fair, log },
-    isHere: (session) => sessions.byNumber.has(session),
+    movesOf: (session) => sessions.byNumber.get(session)?.moves,
     movable: () => moving.movable,
     emergencies: () => emergencies,
     noticed: (notice) => void rights.notice(notice),
@@ -219,7 +219,7 @@ export function createRelay(options: RelayOptions): Relay {
   };
   const newSession = (number: number, user: User) => new Session(services, number, user);
   const moving = createMoving({
-    ...{ sessions, parking, newSession, floor, emergencies, sharing, remote, counts, limits, log },
+    ...{ sessions, parking, newSession, floor, floors, emergencies, sharing, remote, counts, limits, log },
   });
   const admission = createAdmission({
     started: options.started,

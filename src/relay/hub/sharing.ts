@@ -31,8 +31,8 @@ export interface SharingOptions extends RemoteServices {
   readonly fair: FairClock;
   /** Those of this relay, which are made after this. */
   readonly emergencies: () => Emergencies;
-  /** Whether the session with this number is here. */
-  readonly isHere: (session: number) => boolean;
+  /** Times that the session with this number has moved. undefined: it is not here. */
+  readonly movesOf: (session: number) => number | undefined;
   /** The sessions that may move to another relay. */
   readonly movable: () => MovableSessions;
   /** A change notification came from another relay. */
@@ -96,7 +96,8 @@ export function createSharing(options: SharingOptions) {
           running: (talkgroup) => [...bursts.in(talkgroup)].map(runningBody),
           begin: (...begun) => beginRemote(options, ...begun),
           page: presence.page,
-          isHere: options.isHere,
+          isHere: (session) => options.movesOf(session) !== undefined,
+          movesOf: (session) => options.movesOf(session) ?? 0,
           sessions: options.movable(),
           counted: presence.recounted,
           settings: ({ revision, floorMode, maxTalkMs }) => ({
@@ -114,6 +115,7 @@ export function createSharing(options: SharingOptions) {
           floor: floors.join({
             relay,
             cluster: () => joined,
+            movesOf: options.movesOf,
             settled: (talkgroup, { revision, mode, maxTalkMs }) =>
               settled(talkgroup, { revision, floor_mode: mode, max_talk_ms: maxTalkMs }),
           }),
@@ -160,7 +162,7 @@ export function createSharing(options: SharingOptions) {
 
     /** The burst of a session that goes to another relay is played here as one of that relay. */
     handOver: (to: number, talk: Talk, played: RemoteBurst) =>
-      cluster?.streamOf(talk.talkgroup)?.handOver(to, talk, played, nowMs()),
+      cluster?.streamOf(talk.talkgroup)?.handOver(to, played.talker, played, nowMs()),
 
     /** A session came here from another relay, and its burst there goes on or has ended. */
     cameHere: (talkgroup: Talkgroup, session: number) => cluster?.streamOf(talkgroup)?.cameHere(session),

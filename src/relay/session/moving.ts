@@ -20,6 +20,8 @@ export interface MovedSubscription {
 /** Ages are ms. About 200 bytes as JSON, 60 for each subscription and 250 for each burst. */
 export interface MovedState {
   readonly session: number;
+  /** Times that it has moved to another relay, with this one. */
+  readonly moves: number;
   /** Number of its last burst. */
   readonly bursts: number;
   readonly subscriptions: MovedSubscription[];
@@ -41,6 +43,7 @@ export function stateOf(session: Session, nowMs: number): MovedState {
   const { behind, subscriptions } = session.reception;
   return {
     session: session.number,
+    moves: session.moves + 1,
     bursts: session.bursts,
     subscriptions: [...(subscriptions ?? [])].map(([number, { mode, presence, hold }]) => ({
       ...{ number, mode, presence },
@@ -57,12 +60,13 @@ export function stateOf(session: Session, nowMs: number): MovedState {
 /** Gives a new session what it had elsewhere, but its bursts. What it had of talkgroups that its user left is dropped. */
 export function restore(
   session: Session,
-  { bursts, subscriptions, behind }: MovedState,
+  { bursts, moves, subscriptions, behind }: MovedState,
   { nowMs, counts }: { readonly nowMs: number; readonly counts: { missed: number } },
 ): void {
   const { reception, user } = session;
   const known = subscriptions.filter(({ number }) => user.memberships.has(number));
   session.bursts = bursts;
+  session.moves = moves;
   reception.subscriptions = new Map(
     known.map(({ number, mode, presence, hold }) => [
       number,

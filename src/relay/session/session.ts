@@ -35,6 +35,8 @@ export class Session implements Receiver, Sender, Resumable {
   private ownUplink: Uplink | null = null;
   /** Number of its last burst. */
   bursts = 0;
+  /** Times that it has moved to another relay. */
+  moves = 0;
   private ownAllowance: Allowance | null = null;
 
   constructor(services: SessionServices<Session>, number: number, user: User) {

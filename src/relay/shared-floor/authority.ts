@@ -5,6 +5,7 @@ import type { Authority } from '../floor/authority.js';
 import type { Talkgroup } from '../members/members.js';
 import { SharedFloor } from './floor.js';
 import type { Placed } from './link.js';
+import type { Entered, MovedClaim } from './moves.js';
 import type { Part, PartVerdicts, Settings } from './parts.js';
 import type { SharedServices } from './state.js';
 
@@ -34,6 +35,11 @@ export interface SharedAuthority extends Authority {
   ): void;
   /** How the home placed the grant or the burst of a session of this relay. null: it has no turn, as in `open`. */
   placedOf(talkgroup: Talkgroup, session: number): Placed | null;
+  /** The session moves to another relay: its claim goes on there. null: what it has of the floor ends here. */
+  leave(talkgroup: Talkgroup, session: number, nowMs: number): MovedClaim | null;
+  /** The session came with this claim. `entered` must follow when the session knows of it. */
+  enter(talkgroup: Talkgroup, moved: MovedClaim, nowMs: number): Entered;
+  entered(talkgroup: Talkgroup, nowMs: number): void;
   /** Sessions of this relay have something of the floor, or ask for it. */
   isUsed(talkgroup: Talkgroup): boolean;
   /** The talkgroup has no members here any more. */
@@ -112,6 +118,9 @@ export function createSharedAuthority(services: SharedServices): SharedAuthority
     ended: (talkgroup, { session, turn, code }, nowMs) =>
       floors.get(talkgroup)?.ended(session, turn, code, nowMs),
     placedOf: (talkgroup, session) => floors.get(talkgroup)?.state.placed.get(session) ?? null,
+    leave: (talkgroup, session, nowMs) => floors.get(talkgroup)?.leave(session, nowMs) ?? null,
+    enter: (talkgroup, moved, nowMs) => floorOf(talkgroup).enter(moved, nowMs),
+    entered: (talkgroup, nowMs) => floors.get(talkgroup)?.entered(nowMs),
     isUsed: (talkgroup) => floors.get(talkgroup)?.state.isUsed === true,
     forget: (talkgroup) => void floors.delete(talkgroup),
   };

@@ -4,12 +4,14 @@ import { limitsBeside } from '../floor/capacity.js';
 import { serveQueue, step } from '../floor/machine.js';
 import { placesToTell } from '../floor/queue.js';
 import {
+  type Floor,
   type FloorEvent,
   type Holder,
   holderOf,
   type Outcome,
   type Step,
   takenFrom,
+  waitingOf,
 } from '../floor/state.js';
 import { type HomeSide, TURN_GAP } from './home-side.js';
 import type { Placed } from './link.js';
@@ -152,24 +154,39 @@ export function takePart(
   { part, claims }: { part: Part; claims: readonly PartClaim[] },
   nowMs: number,
 ): void {
-  const before = home.heard(from, part, claims, nowMs);
+  const newest = claims.filter((claim) => !state.isOvertaken(claim));
+  const before = home.heard(from, part, newest, nowMs);
   if (before === null) return;
+  for (const { session } of newest) if (state.left.has(session)) state.disown(session);
   if (!home.isGathered) {
     if (home.isComplete(nowMs)) makeAnew(state, home, nowMs);
     return;
   }
   // No verdict leaves before the whole part is taken: a claim that follows in it may change everything.
   home.quietly(() => {
-    if (home.isStrange(claims, state.floor)) makeAnew(state, home, nowMs);
-    else if (before?.v !== part.v)
-      for (const event of partDiff(before?.claims ?? [], claims))
-        if (applies(state, home, event)) decide(state, event, nowMs);
+    const told = home.claimsFrom(from);
+    const known = (before?.claims ?? []).filter(({ session }) => home.isOf(session, from));
+    if (home.isStrange(told, state.floor)) makeAnew(state, home, nowMs);
+    else if (before?.v !== part.v) {
+      for (const event of partDiff(known, told)) if (applies(state, home, event)) decide(state, event, nowMs);
+      for (const event of arrivals(state.floor, known, told)) decide(state, event, nowMs);
+    }
     keepAhead(state, part.isFenced, nowMs);
   });
   home.tidy(from);
   tellOthers(state, nowMs);
   // A part that is repeated was not answered, or the answer was lost.
   answer(state, home, from, before?.v === part.v, nowMs);
+}
+
+/** Whether the sockets of sessions live that came to the relay with their claims. */
+function arrivals(floor: Floor, known: readonly PartClaim[], told: readonly PartClaim[]): FloorEvent[] {
+  const were = new Set(known.map(({ session }) => session));
+  return told.flatMap(({ session, lostMs }): FloorEvent[] => {
+    const one = holderOf(floor, session) ?? waitingOf(floor, session);
+    if (were.has(session) || one === undefined || (one.lostAtMs === null) === (lostMs === null)) return [];
+    return [lostMs === null ? { kind: 'returned', session } : { kind: 'lost', session, forGood: false }];
+  });
 }
 
 /** A talker whose grant is gone does not ask for another one by that. */

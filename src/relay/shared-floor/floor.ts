@@ -14,6 +14,7 @@ import {
   tellOthers,
 } from './deciding.js';
 import { HomeSide } from './home-side.js';
+import { type Entered, entering, leaving, type MovedClaim } from './moves.js';
 import { expireClaims, followClaim, followStep } from './own-claims.js';
 import { followVerdicts } from './own-verdicts.js';
 import { PartSender } from './part-sender.js';
@@ -36,6 +37,8 @@ export class SharedFloor {
   private given: Turn = NO_TURN;
   private repeatedAtMs = 0;
   private isFenced = false;
+  /** A claim came which the home, this relay, did not know. */
+  private isStrange = false;
 
   constructor(services: SharedFloorServices, talkgroup: Talkgroup) {
     this.services = services;
@@ -165,6 +168,41 @@ export class SharedFloor {
     state.home = null;
   }
 
+  /** The session moves to another relay. null: its claim, if it has one, does not move. */
+  leave(session: number, nowMs: number): MovedClaim | null {
+    this.look(nowMs);
+    const { state } = this;
+    if (state.isOpen || state.asks.has(session)) return null;
+    const moved = leaving(state, session, nowMs);
+    if (moved === null) return null;
+    const lost = { kind: 'lost', session, forGood: false } as const;
+    if (state.decides) decide(state, lost, nowMs);
+    else followStep(state, lost, nowMs);
+    this.changed(nowMs);
+    return moved;
+  }
+
+  /** The session came from another relay with this claim. */
+  enter(moved: MovedClaim, nowMs: number): Entered {
+    this.look(nowMs);
+    const { state, services } = this;
+    if (state.isOpen) return { over: 'mode' };
+    const { is, isStrange } = entering(state, moved, services.nextAsk(), nowMs);
+    this.isStrange ||= isStrange;
+    return is;
+  }
+
+  /** What came is known to its session, and may be revoked. */
+  entered(nowMs: number): void {
+    this.look(nowMs);
+    const { state, isStrange } = this;
+    this.isStrange = false;
+    if (state.home?.isGathered !== true) return this.changed(nowMs);
+    if (isStrange) makeAnew(state, state.home, nowMs);
+    keepAhead(state, false, nowMs);
+    tellOthers(state, nowMs);
+  }
+
   /** The mode or the talk limit may have changed. */
   change(nowMs: number): void {
     const { state } = this;
@@ -236,6 +274,7 @@ export class SharedFloor {
     const { home } = state;
     if (home === null) return;
     for (const relay of home.silent(nowMs)) loseSessions(state, home.forget(relay), nowMs);
+    home.tidyGone(state.floor);
     keepAhead(state, false, nowMs);
   }
 

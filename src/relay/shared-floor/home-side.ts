@@ -1,7 +1,7 @@
 // What a home keeps of the other relays that share a floor: their parts, the turns given, and what it has to tell them.
 import type { EndCode } from '../../protocol/codes.js';
 import { laterTurn, NO_TURN, type Turn } from '../../protocol/turn.js';
-import { type Floor, holderOf } from '../floor/state.js';
+import { type Floor, holderOf, waitingOf } from '../floor/state.js';
 import type { Placed, PlayedTalk } from './link.js';
 import type { Part, PartClaim, PartVerdict } from './parts.js';
 
@@ -121,9 +121,42 @@ export class HomeSide {
     const before = this.parts.get(relay);
     if (before !== undefined && v < before.v) return null;
     this.wanted.delete(relay);
-    this.parts.set(relay, { v, claims, top, atMs: nowMs });
-    for (const { session } of claims) this.relayOf.set(session, relay);
+    const told = claims.filter((claim) => this.isNewest(relay, claim));
+    this.parts.set(relay, { v, claims: told, top, atMs: nowMs });
+    for (const { session, ask } of told) {
+      if (this.relayOf.get(session) !== relay) this.follow(session, ask);
+      this.relayOf.set(session, relay);
+    }
     return before;
+  }
+
+  /** Whether no other relay has told a claim of the session since it moved there. */
+  private isNewest(relay: number, { session, moves = 0 }: PartClaim): boolean {
+    const known = this.relayOf.get(session) === relay ? undefined : this.claimOf(session);
+    return known === undefined || moves > (known.moves ?? 0);
+  }
+
+  /** The session is at another relay from now on. What was refused there is refused here: its claim has this number now. */
+  private follow(session: number, ask: number): void {
+    this.leave(session);
+    const refused = this.refused.get(session);
+    if (refused !== undefined) this.refused.set(session, { ...refused, ask });
+  }
+
+  private leave(session: number): void {
+    const relay = this.relayOf.get(session) ?? 0;
+    const part = this.parts.get(relay);
+    if (part === undefined) return;
+    this.parts.set(relay, { ...part, claims: part.claims.filter((claim) => claim.session !== session) });
+  }
+
+  /** The session is one of this relay from now on. The answer is what it was refused before. */
+  own(session: number): Refused | null {
+    const refused = this.refused.get(session) ?? null;
+    this.leave(session);
+    this.relayOf.delete(session);
+    this.refused.delete(session);
+    return refused;
   }
 
   /** Forgets sessions that are not in the part of their relay any more. */
@@ -137,9 +170,13 @@ export class HomeSide {
     }
   }
 
-  /** Forgets the relay. The answer is its sessions. */
+  /** Forgets the relay. The answer is its sessions, but for those that are moving: another relay may tell of them. */
   forget(relay: number): readonly number[] {
-    const sessions = [...this.relayOf].flatMap(([session, of]) => (of === relay ? [session] : []));
+    const claims = this.parts.get(relay)?.claims ?? [];
+    const moving = new Set(claims.flatMap(({ session, isMoving }) => (isMoving ? [session] : [])));
+    const sessions = [...this.relayOf].flatMap(([session, of]) =>
+      of === relay && !moving.has(session) ? [session] : [],
+    );
     for (const session of sessions) {
       this.relayOf.delete(session);
       this.refused.delete(session);
@@ -147,6 +184,15 @@ export class HomeSide {
     this.parts.delete(relay);
     this.sent.delete(relay);
     return sessions;
+  }
+
+  /** Forgets sessions that moved, whose relay is gone, and which no other relay told of in time. */
+  tidyGone(floor: Floor): void {
+    for (const [session, relay] of this.relayOf) {
+      if (this.parts.has(relay) || holderOf(floor, session) || waitingOf(floor, session)) continue;
+      this.relayOf.delete(session);
+      this.refused.delete(session);
+    }
   }
 
   /** Relays that have not told a part for too long. */
@@ -158,6 +204,15 @@ export class HomeSide {
 
   /** Whether the session is one of another relay. */
   isForeign = (session: number): boolean => this.relayOf.has(session);
+
+  isOf(session: number, relay: number): boolean {
+    return this.relayOf.get(session) === relay;
+  }
+
+  /** Those of the last part of the relay, without sessions that moved on. */
+  claimsFrom(relay: number): readonly PartClaim[] {
+    return this.parts.get(relay)?.claims ?? [];
+  }
 
   claimOf(session: number): PartClaim | undefined {
     const relay = this.relayOf.get(session);

@@ -4,7 +4,7 @@ import type { RevokeCode } from '../../protocol/codes.js';
 import { compareTurns } from '../../protocol/turn.js';
 import type { Verdict } from '../floor/authority.js';
 import { priorityOf } from '../floor/claim.js';
-import { type Holder, holderOf, type Outcome, takenFrom, waitingOf } from '../floor/state.js';
+import { endOf, type Holder, holderOf, type Outcome, takenFrom, waitingOf } from '../floor/state.js';
 import { UNPLACED, without } from './own-claims.js';
 import type { PartVerdict } from './parts.js';
 import type { SharedState } from './state.js';
@@ -17,6 +17,8 @@ export function followVerdicts(state: SharedState, verdicts: readonly PartVerdic
     if (verdict.is === 'denied' || verdict.is === 'revoked')
       isChanged = refused(state, verdict, nowMs) || isChanged;
   for (const verdict of verdicts) {
+    // The relay to which it moved follows it.
+    if (state.left.has(verdict.session)) continue;
     if (verdict.is === 'granted') isChanged = granted(state, verdict, nowMs) || isChanged;
     else if (verdict.is === 'queued') isChanged = queued(state, verdict, nowMs) || isChanged;
   }
@@ -48,12 +50,16 @@ function refused(state: SharedState, verdict: Of<'denied' | 'revoked'>, nowMs: n
   state.floor = without(before, session);
   const outcomes: Outcome[] =
     holder !== undefined
-      ? takenFrom(holder, verdict.is === 'revoked' ? codeFor(holder, verdict.code) : 'collision')
+      ? endedBy(holder, verdict.is === 'revoked' ? codeFor(holder, verdict.code) : 'collision')
       : [{ kind: 'denied', session, code: verdict.is === 'denied' ? verdict.code : 'busy' }];
   state.count(before, { kind: 'tick' }, outcomes, nowMs);
   state.carry(before, outcomes, UNPLACED, nowMs);
   return true;
 }
+
+/** The home has no place for it any more. Where the socket is dead, its time was over there a little sooner. */
+const endedBy = (holder: Holder, code: RevokeCode): Outcome[] =>
+  code === 'collision' && holder.lostAtMs !== null ? endOf(holder, 'disconnected') : takenFrom(holder, code);
 
 /** The first frame came while the home took the grant for unused. */
 const codeFor = ({ startedAtMs }: Holder, code: RevokeCode): RevokeCode =>

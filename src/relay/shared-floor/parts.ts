@@ -16,6 +16,10 @@ export interface Settings {
 
 /** A relay's word for the claim of one of its sessions. Times are ages (ms) in a message, and else monotonic ms. */
 export interface PartClaim extends Claim {
+  /** Times that its session has moved to another relay. Of two claims of a session the one with more counts. undefined: 0. */
+  readonly moves?: number;
+  /** Its session moves to another relay. The claim is kept as that of a dead socket, until the other relay tells it. */
+  readonly isMoving?: boolean;
   readonly state: 'asks' | 'waits' | 'has' | 'talks';
   /** Number of the question that the claim began with, or that is under way. It never comes again in this relay. */
   readonly ask: number;
@@ -92,6 +96,8 @@ export interface Known {
   /** Of grants. */
   readonly turns: ReadonlyMap<number, Turn | null>;
   readonly alone: ReadonlySet<number>;
+  /** What concerns moves of a session, if it has moved or moves. */
+  readonly movesOf: (session: number) => Pick<PartClaim, 'moves' | 'isMoving'>;
 }
 
 /** The claims of these sessions, as a part. Times are monotonic ms. */
@@ -106,11 +112,12 @@ export function claimsOf(
   const placed = new Set(floor.waiting.map(({ session }) => session));
   const held = floor.holders.filter(({ claim }) => isOwn(claim.session));
   const waiting = floor.waiting.filter(({ session }) => isOwn(session) && !asking.has(session));
-  return [
+  const claims = [
     ...held.map((holder) => heldClaim(holder, numberOf(holder.claim.session), known)),
     ...waiting.map((one) => waitingClaim(one, numberOf(one.session))),
     ...[...asking.values()].map((ask) => askingClaim(ask, placed.has(ask.claim.session))),
   ];
+  return claims.map((claim) => ({ ...claim, ...known.movesOf(claim.session) }));
 }
 
 const NOTHING = {

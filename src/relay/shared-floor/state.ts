@@ -20,7 +20,7 @@ import {
 import type { Talkgroup } from '../members/members.js';
 import type { HomeSide } from './home-side.js';
 import type { FloorLink, Placed } from './link.js';
-import type { Ask, Known } from './parts.js';
+import type { Ask, Known, PartClaim } from './parts.js';
 
 export interface SharedServices {
   readonly counts: FloorCounts;
@@ -46,6 +46,8 @@ export class SharedState implements Known {
   readonly alone = new Set<number>();
   /** The place of each queued session of this relay, as its home told it. */
   readonly places = new Map<number, { readonly position: number; readonly size: number }>();
+  /** Sessions that moved to another relay with their claims, which stay here until that relay tells them: moves before it. */
+  readonly left = new Map<number, number>();
   /** Grants that sessions of this relay have not been told of: an earlier burst still plays. With the place of each. */
   private readonly held = new Map<number, Placed>();
 
@@ -65,6 +67,24 @@ export class SharedState implements Known {
   }
 
   readonly isOwn = (session: number): boolean => this.home?.isForeign(session) !== true;
+
+  readonly movesOf = (session: number): Pick<PartClaim, 'moves' | 'isMoving'> => {
+    const left = this.left.get(session);
+    const moves = left ?? this.services.link.moves?.(session) ?? 0;
+    return { ...(moves > 0 && { moves }), ...(left !== undefined && { isMoving: true }) };
+  };
+
+  /** The session was at the relay that tells this claim before it came here, or before it left here for another one. */
+  isOvertaken({ session, moves = 0 }: PartClaim): boolean {
+    const here = this.left.get(session) ?? this.services.link.moves?.(session);
+    return here !== undefined && moves <= here;
+  }
+
+  /** Another relay tells the claim of a session that moved there. */
+  disown(session: number): void {
+    this.drop(session);
+    for (const known of [this.asked, this.places, this.placed, this.alone, this.left]) known.delete(session);
+  }
 
   get isIdle(): boolean {
     return this.floor.holders.length === 0 && this.floor.waiting.length === 0 && this.asks.size === 0;
@@ -161,7 +181,8 @@ export class SharedState implements Known {
   }
 
   forget(session: number): void {
-    for (const known of [this.asked, this.turns, this.places, this.placed, this.alone]) known.delete(session);
+    const { asked, turns, places, placed, alone, left } = this;
+    for (const known of [asked, turns, places, placed, alone, left]) known.delete(session);
   }
 
   /** Lets a grant begin when nothing earlier plays any more. true: it may begin now. */
@@ -210,7 +231,8 @@ export class SharedState implements Known {
     return [...this.held];
   }
 
-  private drop(session: number): void {
+  /** The grant is not placed here any more. */
+  drop(session: number): void {
     const placed = this.held.get(session);
     if (placed === undefined) return;
     this.held.delete(session);

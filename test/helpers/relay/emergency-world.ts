@@ -169,6 +169,7 @@ export function createWorld(count: number, random: Random) {
           },
           page: () => ({ members: [], next: null }),
           isHere: () => false,
+          movesOf: () => 0,
           sessions: { keepMs: 0, max: 0, where: () => 'none', give: () => null },
           counted() {},
           reached() {},

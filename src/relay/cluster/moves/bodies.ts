@@ -2,6 +2,7 @@
 import { type Static, Type } from 'typebox';
 import { Codec, Id, Int, Priority, Time, U32 } from '../../../protocol/bodies.js';
 import { modes } from '../../../protocol/codes.js';
+import { ClaimBody, PlacedBody } from '../floor-bodies.js';
 
 /** A session by the hash of its token, base64url, and its user. The answer repeats `ask`. */
 export type WantedSession = Static<typeof WantedSession>;
@@ -24,6 +25,8 @@ const Age = Type.Number({ minimum: 0 });
 export type MovedSession = Static<typeof MovedSession>;
 const MovedSession = Type.Object({
   session: U32,
+  /** Times that it has moved to another relay, with this one. */
+  moves: U32,
   /** Number of its last burst. */
   bursts: U32,
   /** For how long (ms) it is still kept for its radio. */
@@ -38,7 +41,20 @@ const MovedSession = Type.Object({
     }),
     { maxItems: MOVED_TALKGROUPS_MAX },
   ),
-  /** Running bursts in the floor mode `open`. */
+  /** What it has of floors in `single` and `broadcast`. */
+  claims: Type.Array(
+    Type.Object({
+      number: U32,
+      claim: ClaimBody,
+      placed: Type.Union([PlacedBody, Type.Null()]),
+      /** Of the grant. 0: its talker does not know of one. */
+      burst: U32,
+      has_asked: Type.Boolean(),
+      codec: Type.Optional(Codec),
+    }),
+    { maxItems: MOVED_BURSTS_MAX },
+  ),
+  /** Running bursts. */
   talks: Type.Array(
     Type.Object({
       number: U32,

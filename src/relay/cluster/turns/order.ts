@@ -26,6 +26,8 @@ const PAST_MS = 150;
 /** Time (ms) between two complaints about it. */
 const FENCED_MS = 250;
 
+const hasMoved = (known: BurstName, told: BurstName) => (told.moves ?? 0) > (known.moves ?? 0);
+
 export class Order<B extends BurstName> {
   private readonly plays: Plays<B>;
   /** The home of the talkgroup by the view of this relay. */
@@ -66,8 +68,12 @@ export class Order<B extends BurstName> {
   /** A burst of another relay began, or goes on with another turn. `frames` is the index of its last frame before. */
   started(burst: B, placed: Placed, frames: number, nowMs: number): void {
     const { running } = this;
-    if (running !== null && isSame(running.burst, burst)) return this.renew(placed.turn, nowMs);
+    if (running !== null && isSame(running.burst, burst)) {
+      if (!running.isOwn && hasMoved(running.burst, burst)) running.burst = burst;
+      return this.renew(placed.turn, nowMs);
+    }
     if (this.next?.burst && isSame(this.next.burst, burst)) {
+      if (hasMoved(this.next.burst, burst)) this.next.burst = burst;
       if (compareTurns(placed.turn, this.next.placed.turn) > 0) this.next.placed = placed;
       return this.advance(nowMs);
     }
@@ -166,6 +172,31 @@ export class Order<B extends BurstName> {
     this.interrupt(nowMs);
     this.running = { burst, turn, isOwn: true, index: 0 };
     if (turn !== null) this.dropPast(nowMs);
+  }
+
+  /** Whether the burst of a session that comes here may go on: it plays, or may begin now. */
+  mayGoOn(burst: BurstName, turn: Turn): boolean {
+    const { running } = this;
+    if (running !== null && isSame(running.burst, burst)) return true;
+    return !running?.isOwn && !this.isPast(turn);
+  }
+
+  /** A burst of another relay goes on as one of this relay, behind the frame with this index. */
+  goesOnHere(burst: B, turn: Turn, nowMs: number): void {
+    const { running, next } = this;
+    if (next?.burst && isSame(next.burst, burst)) this.dropNext(nowMs);
+    if (running === null || !isSame(running.burst, burst)) this.interrupt(nowMs);
+    const known = this.running?.turn ?? NO_TURN;
+    this.running = { burst, isOwn: true, turn: laterTurn(turn, known), index: Number.POSITIVE_INFINITY };
+    this.dropPast(nowMs);
+  }
+
+  /** The burst of this relay goes on as one of another relay. false: it does not play. */
+  goesOnThere(burst: B, index: number): boolean {
+    const { running } = this;
+    if (running === null || !running.isOwn || !isSame(running.burst, burst)) return false;
+    this.running = { burst, isOwn: false, turn: running.turn, index };
+    return true;
   }
 
   /** The home gave the running burst of this relay a turn, or a later one. */

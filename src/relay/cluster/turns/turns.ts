@@ -26,8 +26,8 @@ export interface TurnsServices<Talkgroup extends Shared> {
 /** `talker` is null for a burst of this relay. */
 interface Burst extends BurstName {
   readonly talker: RunningTalker | null;
-  /** Of the message that announced it. */
-  readonly seq: number;
+  /** Of the message that announced it. Infinite while it is expected from the relay to which its session moves. */
+  seq: number;
   /** When it was heard of (monotonic ms). */
   readonly sinceMs: number;
 }
@@ -84,20 +84,21 @@ export class Turns<Talkgroup extends Shared> {
     return { relay, talker, turn: on.turn, startedAtMs: sinceMs };
   }
 
-  /** Another relay says that this burst began, or runs. `lost`: so many frames of it were meant for this relay. */
+  /** Another relay says that this burst began, or runs. `lost`: so many frames of it were meant for this relay. `moves`: of its session. */
   started(
     relay: number,
     talker: RunningTalker,
     placed: Placed,
-    seq: number,
-    lost: number,
+    { seq, lost, moves }: { readonly seq: number; readonly lost: number; readonly moves: number },
     nowMs: number,
   ): void {
     const { session, burst, frames } = talker;
     const { on } = this.order;
     const isKnown = on !== null && isSame(on.burst, { relay, session, burst });
     this.heardAtMs = nowMs;
-    this.order.started({ relay, session, burst, talker, seq, sinceMs: nowMs }, placed, frames, nowMs);
+    const sinceMs = isKnown ? on.burst.sinceMs : nowMs;
+    const begun = { relay, moves, session, burst, talker, seq, sinceMs };
+    this.order.started(begun, placed, frames, nowMs);
     const after = this.order.on;
     if (lost > 0 && !isKnown && after?.burst.talker === talker) {
       this.services.counts.framesLost += lost;
@@ -150,6 +151,8 @@ export class Turns<Talkgroup extends Shared> {
     const { remote } = this;
     if (remote === null || nowMs - this.heardAtMs < SILENT_MS_MAX) return null;
     this.heardAtMs = nowMs - SILENT_MS_MAX / 2; // again in half of the time, until it is answered
+    const { on } = this.order;
+    if (on?.burst.seq === Number.POSITIVE_INFINITY) on.burst.seq = 0; // it does not come any more
     return remote.relay;
   }
 
@@ -163,6 +166,45 @@ export class Turns<Talkgroup extends Shared> {
     const { relay } = this.services;
     const own = { relay, session: sender, burst, talker: null, seq: 0, sinceMs: nowMs };
     this.order.ownStarted(own, turn, nowMs);
+    this.touched();
+  }
+
+  /** Whether a burst of another relay, whose session comes here, may go on. */
+  mayGoOn({ sender, burst }: OwnBurst, turn: Turn): boolean {
+    return this.order.mayGoOn({ relay: this.services.relay, session: sender, burst }, turn);
+  }
+
+  /** It goes on as one of this relay. What played it before is dropped by the session. */
+  goesOnHere({ sender, burst }: OwnBurst, turn: Turn, nowMs: number): void {
+    const { relay } = this.services;
+    const own = { relay, session: sender, burst, talker: null, seq: 0, sinceMs: nowMs };
+    this.order.goesOnHere(own, turn, nowMs);
+    this.played = null;
+    this.touched();
+  }
+
+  /** The burst of this relay goes on as one of that relay, and `played` plays it. */
+  goesOnThere(
+    { relay, moves }: Pick<Burst, 'relay' | 'moves'>,
+    talker: RunningTalker,
+    played: PlayedBurst,
+    nowMs: number,
+  ): void {
+    const { session, burst, frames } = talker;
+    const { on } = this.order;
+    const sinceMs = on?.burst.sinceMs ?? nowMs;
+    const there = {
+      relay,
+      ...(moves && { moves }),
+      session,
+      burst,
+      talker,
+      seq: Number.POSITIVE_INFINITY,
+      sinceMs,
+    };
+    if (this.order.goesOnThere(there, frames)) this.played = played;
+    else played.end('disconnected', { durationMs: null, frames });
+    this.heardAtMs = nowMs;
     this.touched();
   }
 
