@@ -1,8 +1,10 @@
 // Claims of `single` and `broadcast` that move with their session: each way between three relays, one of which is the home.
+import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import type { UserId } from '../../src/ids.js';
 import { homeOf } from '../../src/relay/cluster/turns/home.js';
 import { eventually } from '../helpers/eventually.js';
+import { burstsHeard } from '../helpers/relay/floor-pair.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
 import {
   directory,
@@ -18,6 +20,9 @@ t.jobs = 3;
 t.setTimeout(90_000);
 
 type Radio = Awaited<ReturnType<RelayOn['radio']>>;
+
+/** `make prove` plays more histories. */
+const RUNS = Math.min(400, Number(process.env.PROVE_RUNS ?? 20));
 
 const limits = { resumeMs: 60_000, sessionsParked: 100, drainMs: 200 };
 const about = { talkgroup_id: talkgroupIdOf(1) };
@@ -172,3 +177,94 @@ for (const way of WAYS) {
       t.match(listener.heard('TALK_ENDED'), [{ burst: 1, code: 'disconnected', frames: 1 }]);
   });
 }
+
+type Act = {
+  readonly who: number;
+  readonly does: 'presses' | 'frame' | 'releases' | 'queues' | 'moves' | 'breaks and moves' | 'waits';
+  readonly to: number;
+};
+
+const acts = fc.array(
+  fc.record({
+    who: fc.nat(2),
+    does: fc.constantFrom<Act['does']>(
+      ...(['presses', 'frame', 'frame', 'releases', 'queues', 'moves', 'moves', 'breaks and moves', 'waits'] as const),
+    ),
+    to: fc.nat(2),
+  }),
+  { minLength: 8, maxLength: 30 },
+);
+
+t.test('over any history of moves no radio hears two talkers, and no session or floor is lost', async (t) => {
+  const { at, listeners } = await three(t);
+  const people: { radio: Radio; relay: number; sequence: number }[] = [];
+  for (const relay of RELAYS) people.push({ radio: await at(relay).radio(), relay, sequence: 0 });
+  let moves = 0;
+  let movedBursts = 0;
+
+  async function play({ who, does, to }: Act): Promise<void> {
+    const one = people[who] as (typeof people)[number];
+    const speak = (over: { start?: boolean; end?: boolean }) =>
+      one.radio.speaks(`${one.radio.session.number}`, { ...over, sequence: one.sequence++ });
+    if (does === 'presses') speak({ start: true });
+    else if (does === 'frame') speak({});
+    else if (does === 'releases') speak({ end: true });
+    else if (does === 'queues') request(one.radio, { queue: true });
+    else if (does === 'waits') await settled();
+    else {
+      const relay = RELAYS[to] as number;
+      const { number } = one.radio.session;
+      if (does === 'breaks and moves') one.radio.breaks();
+      const before = one.radio.session.talkAt(1)?.claim;
+      one.radio = await resume(at(relay), one.radio);
+      t.equal(one.radio.session.number, number, 'the session is the same');
+      if (relay !== one.relay) moves++;
+      if (before === 'talks' && relay !== one.relay) movedBursts++;
+      one.relay = relay;
+    }
+  }
+
+  /** Nobody wants anything any more, and the floor is free. */
+  async function calm(): Promise<void> {
+    for (const { radio } of people) {
+      radio.says({ type: 'FLOOR_RELEASE', ...about });
+      radio.messages.length = 0;
+    }
+    await settled();
+    const [listener] = listeners as [Radio];
+    listener.messages.length = 0;
+    await eventually(async () => {
+      for (const { radio } of people) radio.says({ type: 'FLOOR_RELEASE', ...about });
+      await settled();
+      request(listener);
+      const granted = () => listener.messages.some(({ type }) => type === 'FLOOR_GRANTED');
+      await eventually(() => {
+        if (!granted()) throw new Error('not granted');
+      }, 300);
+    });
+    listener.says({ type: 'FLOOR_RELEASE', ...about });
+    await settled();
+  }
+
+  await fc.assert(
+    fc.asyncProperty(acts, async (history) => {
+      for (const radio of listeners) radio.arrivals.length = 0;
+      for (const act of history) await play(act);
+      await calm();
+      const heard = listeners.map((radio) => burstsHeard({ fail: (...[what]) => broken(String(what)) }, radio));
+      for (const bursts of heard) {
+        for (const { session, burst, code } of bursts) if (code === null) broken(`${session} ${burst} goes on`);
+        const names = (all: typeof bursts) => all.map(({ session, burst }) => `${session}.${burst}`).join(' ');
+        if (names(bursts) !== names(heard[0] ?? [])) broken(`${names(bursts)}, elsewhere ${names(heard[0] ?? [])}`);
+      }
+    }),
+    { numRuns: RUNS, endOnFailure: true },
+  );
+  t.ok(moves > RUNS, `${moves} moves`);
+  t.ok(movedBursts > RUNS / 4, `${movedBursts} of them in a burst`);
+});
+
+/** As the test context of a helper, within a history. */
+const broken = (message?: string): never => {
+  throw new Error(message);
+};

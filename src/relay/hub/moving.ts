@@ -109,6 +109,7 @@ export function createMoving(options: MovingOptions) {
     const claim = { ...of.claim, user: user.id };
     const burst = moved.talks.find(({ number }) => number === of.number);
     const talk = session.uplink.talks.of(membership, at);
+    if ((claim.state === 'talks') !== (burst !== undefined)) return;
     const isPast = burst !== undefined && claim.turn !== null && !mayGoOn(talk, burst, claim.turn);
     const is = isPast ? COLLISION : floors.enter(talkgroup, { claim, placed: of.placed }, at);
     if (typeof is === 'string' && is !== 'asks') {

@@ -154,10 +154,9 @@ export function takePart(
   { part, claims }: { part: Part; claims: readonly PartClaim[] },
   nowMs: number,
 ): void {
-  const newest = claims.filter((claim) => !state.isOvertaken(claim));
-  const before = home.heard(from, part, newest, nowMs);
+  const before = home.heard(from, part, claims, (claim) => state.isOvertaken(claim), nowMs);
   if (before === null) return;
-  for (const { session } of newest) if (state.left.has(session)) state.disown(session);
+  for (const { session } of home.claimsFrom(from)) if (state.left.has(session)) state.disown(session);
   if (!home.isGathered) {
     if (home.isComplete(nowMs)) makeAnew(state, home, nowMs);
     return;

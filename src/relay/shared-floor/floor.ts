@@ -274,7 +274,7 @@ export class SharedFloor {
     const { home } = state;
     if (home === null) return;
     for (const relay of home.silent(nowMs)) loseSessions(state, home.forget(relay), nowMs);
-    home.tidyGone(state.floor);
+    home.tidyGone(state.floor, nowMs);
     keepAhead(state, false, nowMs);
   }
 

@@ -13,6 +13,8 @@ const WANT_MS = 40;
 const SILENT_MS_MAX = 2000;
 /** Turns between the highest one heard of and the first of a floor that was made anew: more than can be under way. */
 export const TURN_GAP = 256;
+/** So long (ms) after a session had a claim, what its relays before it may still tell of it is ignored: they keep it for 1.5 s. */
+const MOVED_MS = 5000;
 /** When verdicts that changed are repeated (ms after the change). */
 const REPEATS_MS = [60, 150];
 
@@ -21,6 +23,8 @@ type Refused = Extract<PartVerdict, { is: 'denied' | 'revoked' }>;
 interface Told {
   readonly v: number;
   readonly claims: readonly PartClaim[];
+  /** Of sessions that have moved on. */
+  readonly over: readonly PartClaim[];
   readonly top: Turn;
   /** When it came (monotonic ms). */
   readonly atMs: number;
@@ -37,6 +41,8 @@ export class HomeSide {
   private readonly parts = new Map<number, Told>();
   /** Relay of each session of the others. */
   private readonly relayOf = new Map<number, number>();
+  /** Where sessions moved to, and when a claim of them last came from there. */
+  private readonly moved = new Map<number, { readonly moves: number; readonly relay: number; readonly atMs: number }>();
   private readonly refused = new Map<number, Refused>();
   private readonly sent = new Map<number, Sent>();
   private others: ReadonlySet<number> = new Set();
@@ -116,24 +122,27 @@ export class HomeSide {
     relay: number,
     { v, top }: Part,
     claims: readonly PartClaim[],
+    isOvertaken: (claim: PartClaim) => boolean,
     nowMs: number,
   ): Told | null | undefined {
     const before = this.parts.get(relay);
     if (before !== undefined && v < before.v) return null;
     this.wanted.delete(relay);
-    const told = claims.filter((claim) => this.isNewest(relay, claim));
-    this.parts.set(relay, { v, claims: told, top, atMs: nowMs });
-    for (const { session, ask } of told) {
+    const isOver = (claim: PartClaim) => isOvertaken(claim) || !this.isNewest(relay, claim);
+    const told = claims.filter((claim) => !isOver(claim));
+    this.parts.set(relay, { v, claims: told, over: claims.filter(isOver), top, atMs: nowMs });
+    for (const { session, ask, moves = 0 } of told) {
       if (this.relayOf.get(session) !== relay) this.follow(session, ask);
       this.relayOf.set(session, relay);
+      if (moves > 0) this.moved.set(session, { moves, relay, atMs: nowMs });
     }
     return before;
   }
 
   /** Whether no other relay has told a claim of the session since it moved there. */
   private isNewest(relay: number, { session, moves = 0 }: PartClaim): boolean {
-    const known = this.relayOf.get(session) === relay ? undefined : this.claimOf(session);
-    return known === undefined || moves > (known.moves ?? 0);
+    const last = this.moved.get(session);
+    return last === undefined || moves > last.moves || (moves === last.moves && relay === last.relay);
   }
 
   /** The session is at another relay from now on. What was refused there is refused here: its claim has this number now. */
@@ -147,7 +156,9 @@ export class HomeSide {
     const relay = this.relayOf.get(session) ?? 0;
     const part = this.parts.get(relay);
     if (part === undefined) return;
-    this.parts.set(relay, { ...part, claims: part.claims.filter((claim) => claim.session !== session) });
+    const isOf = (claim: PartClaim) => claim.session === session;
+    const claims = part.claims.filter((claim) => !isOf(claim));
+    this.parts.set(relay, { ...part, claims, over: [...part.over, ...part.claims.filter(isOf)] });
   }
 
   /** The session is one of this relay from now on. The answer is what it was refused before. */
@@ -186,13 +197,14 @@ export class HomeSide {
     return sessions;
   }
 
-  /** Forgets sessions that moved, whose relay is gone, and which no other relay told of in time. */
-  tidyGone(floor: Floor): void {
+  /** Forgets sessions that moved, whose relay is gone, and which no other relay told of in time. And moves of long ago. */
+  tidyGone(floor: Floor, nowMs: number): void {
     for (const [session, relay] of this.relayOf) {
       if (this.parts.has(relay) || holderOf(floor, session) || waitingOf(floor, session)) continue;
       this.relayOf.delete(session);
       this.refused.delete(session);
     }
+    for (const [session, { atMs }] of this.moved) if (nowMs - atMs >= MOVED_MS) this.moved.delete(session);
   }
 
   /** Relays that have not told a part for too long. */
@@ -306,7 +318,7 @@ export class HomeSide {
       ...{ talkMsMax: 0, askedMs: null, grantedMs: startedAtMs, toldAgainMs: null, startedMs: startedAtMs },
       lostMs: null,
     };
-    this.parts.set(relay, { v: 0, claims: [talk], top: turn, atMs: startedAtMs });
+    this.parts.set(relay, { v: 0, claims: [talk], over: [], top: turn, atMs: startedAtMs });
     this.relayOf.set(claim.session, relay);
     return talk;
   }
@@ -317,7 +329,7 @@ export class HomeSide {
     floor: Floor,
     granted: (claim: PartClaim) => PartVerdict,
   ): { readonly v: number; readonly verdicts: readonly PartVerdict[] } {
-    const { v = 0, claims = [] } = this.parts.get(relay) ?? {};
+    const { v = 0, claims = [], over = [] } = this.parts.get(relay) ?? {};
     const verdicts = claims.flatMap((claim): PartVerdict[] => {
       const { session, ask, state } = claim;
       if (holderOf(floor, session) !== undefined) return [granted(claim)];
@@ -327,6 +339,8 @@ export class HomeSide {
       if (refused?.ask === ask) return [refused];
       return state === 'asks' ? [] : [{ session, ask, is: 'revoked', code: 'collision' }];
     });
+    // Their relay need not keep them any longer.
+    for (const { session, ask } of over) verdicts.push({ session, ask, is: 'revoked', code: 'collision' });
     return { v, verdicts };
   }
 

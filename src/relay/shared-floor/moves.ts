@@ -49,7 +49,8 @@ export function entering(
   const isGathered = home?.isGathered === true;
   const isStrange = isGathered && home.isStrange([claim], state.floor);
   const refused = home?.own(session) ?? null;
-  state.left.delete(session);
+  // What is left of it from before it moved away is older than what comes, but where it is the word of the home.
+  if (state.left.delete(session) && !isGathered) state.floor = without(state.floor, session);
   const holder = holderOf(state.floor, session);
   const place = waitingOf(state.floor, session);
   const lostAtMs = claim.lostMs ?? nowMs;
@@ -65,7 +66,7 @@ export function entering(
     return { is: 'waits', isStrange };
   }
   const known = holder ?? holderFrom(claim, nowMs);
-  const startedAtMs = known.startedAtMs ?? claim.startedMs;
+  const { startedMs: startedAtMs } = claim;
   keep(state, session, { ...known, startedAtMs, lostAtMs }, undefined);
   placeAt(state, session, { claim, placed: moved.placed }, startedAtMs !== null, nowMs);
   return { is: startedAtMs === null ? 'has' : 'talks', isStrange };
