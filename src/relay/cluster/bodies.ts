@@ -28,9 +28,13 @@ const BURSTS_MAX = 1000;
 /** Members in one page: five times as many as a client may ask for. */
 const MEMBERS_MAX = 1000;
 
-/** Whom a relay hears: id, the clock of the last beacon, and for how long (ms) that beacon has been there. */
 export type Beacon = Static<typeof Beacon>;
-const Beacon = Type.Object({ heard: Type.Array(Type.Tuple([U32, U32, U32]), { maxItems: HEARD_MAX }) });
+const Beacon = Type.Object({
+  /** Whom the sender hears: id, the clock of the last beacon, and for how long (ms) that beacon has been there. */
+  heard: Type.Array(Type.Tuple([U32, U32, U32]), { maxItems: HEARD_MAX }),
+  /** true: it ends soon. */
+  draining: Type.Optional(Type.Boolean()),
+});
 
 /** Settings of a talkgroup, as the sender last learned them. */
 export type Settings = Static<typeof Settings>;

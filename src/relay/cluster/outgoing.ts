@@ -4,7 +4,7 @@ import type { EndCode } from '../../protocol/codes.js';
 import type { Draft } from '../../protocol/server-messages.js';
 import { NO_TURN, type Turn } from '../../protocol/turn.js';
 import type { Elsewhere, OwnBurst, OwnTurns } from '../delivery/elsewhere.js';
-import { bodyOf, type Started } from './bodies.js';
+import { bodyOf, type Emergencies, type Started, type UnsavedEmergency } from './bodies.js';
 import { type Bus, type Subject, talkgroupSubject } from './bus.js';
 import type { ClusterCounts } from './counts.js';
 import { type HeaderWriter, type Kind, kinds } from './header.js';
@@ -21,6 +21,9 @@ export interface OutgoingServices<Talkgroup extends Shared> {
   readonly nowMs: () => number;
 }
 
+/** Time (ms) between two lists of the emergencies that are not stored here. */
+const UNSAVED_MS = 500;
+
 export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
   /** Of the last message sent. A message that the bus does not take has a number, too, so that it is missed. */
   seq: number;
@@ -31,6 +34,9 @@ export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
   private readonly turns: Turns<Talkgroup>;
   /** Of the burst of this relay. null: it has none, or the others do not hear it. */
   private turn: Turn | null = null;
+  /** The others know of emergencies that were not stored here, and when they last were told (monotonic ms). */
+  private hasUnsaved = false;
+  private unsavedAtMs = Number.NEGATIVE_INFINITY;
   /** Frames of it that the others did not hear, because no home had placed it. */
   private alone = 0;
 
@@ -137,6 +143,30 @@ export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
     if (this.isOpen) return;
     this.turn = null;
     this.turns.ownEnded(nowMs);
+  }
+
+  /** Tells the others at once of a change that is not stored here yet. */
+  tellEmergency(told: UnsavedEmergency): void {
+    this.hasUnsaved = true;
+    this.say(kinds.emergencies, 0, bodyOf({ emergencies: [told], isWhole: false }));
+  }
+
+  /** Every UNSAVED_MS while one is not stored, and once more when all are. */
+  tellUnsaved(nowMs: number): void {
+    if (nowMs - this.unsavedAtMs < UNSAVED_MS) return;
+    const hadUnsaved = this.hasUnsaved;
+    this.hasUnsaved = false;
+    const { unsaved } = this;
+    if (!hadUnsaved && !this.hasUnsaved) return;
+    this.unsavedAtMs = nowMs;
+    this.say(kinds.emergencies, 0, bodyOf(unsaved));
+  }
+
+  /** The emergencies that are not stored here. The others know of them from now on. */
+  get unsaved(): Emergencies {
+    const unsaved = this.services.stage.emergencies.unsaved(this.talkgroup);
+    this.hasUnsaved ||= unsaved.emergencies.length > 0;
+    return unsaved;
   }
 
   /** The running bursts that others are to hear. */

@@ -13,13 +13,12 @@ import { Turns } from './turns/turns.js';
 /** Bursts in one answer: 350 KiB with names and codecs of the greatest length. */
 const BURSTS_MAX = 500;
 
-/** Time (ms) between two lists of the emergencies that are not stored here. */
-const UNSAVED_MS = 500;
-
 /** What the streams of one relay share. */
 export interface StreamServices<Talkgroup extends Shared> extends OutgoingServices<Talkgroup> {
   /** Id of this relay. */
   readonly relay: number;
+  /** Whether this relay, or another one, ends soon. */
+  readonly isDraining: (relay: number) => boolean;
   /** Asks this relay what it has of the talkgroup. */
   readonly ask: (relay: number, number: number) => void;
 }
@@ -34,9 +33,6 @@ export class Stream<Talkgroup extends Shared> {
   /** What the others were told last: sessions online here, and whether one of them watches. */
   private onlineTold = 0;
   private watchesTold = false;
-  /** The others know of emergencies that were not stored here, and when they last were told (monotonic ms). */
-  private hasUnsaved = false;
-  private unsavedAtMs = Number.NEGATIVE_INFINITY;
   private readonly others = new Map<number, Other<Talkgroup>>();
   readonly turns: Turns<Talkgroup>;
   /** What this relay says. */
@@ -103,22 +99,9 @@ export class Stream<Talkgroup extends Shared> {
     this.out.say(kinds.roster, 0, bodyOf({ ...roster, ...rest }));
   }
 
-  /** Tells the others at once of a change that is not stored here yet. */
+  /** Of a change that is not stored here yet. One that comes later asks. */
   tellEmergency(told: UnsavedEmergency): void {
-    if (!this.isShared) return; // one that comes later asks
-    this.hasUnsaved = true;
-    this.out.say(kinds.emergencies, 0, bodyOf({ emergencies: [told], isWhole: false }));
-  }
-
-  /** Every UNSAVED_MS while one is not stored, and once more when all are. */
-  private tellUnsaved(nowMs: number): void {
-    if (nowMs - this.unsavedAtMs < UNSAVED_MS) return;
-    const unsaved = this.services.stage.emergencies.unsaved(this.talkgroup);
-    const hasUnsaved = unsaved.emergencies.length > 0;
-    if (!hasUnsaved && !this.hasUnsaved) return;
-    this.hasUnsaved = hasUnsaved;
-    this.unsavedAtMs = nowMs;
-    this.out.say(kinds.emergencies, 0, bodyOf(unsaved));
+    if (this.isShared) this.out.tellEmergency(told);
   }
 
   /** The relays with receivers of the talkgroup. */
@@ -138,17 +121,14 @@ export class Stream<Talkgroup extends Shared> {
 
   /** The same with the bursts that run here, and the emergencies that are not stored here. */
   get here(): Draft<Here['talkgroups'][number]> {
-    const { talkgroup, held } = this;
-    const { stage } = this.services;
+    const { held } = this;
     const bursts = this.out.running;
     const isWhole = bursts.length <= BURSTS_MAX;
-    const unsaved = stage.emergencies.unsaved(talkgroup);
-    this.hasUnsaved ||= unsaved.emergencies.length > 0;
     return {
       ...held,
       bursts: bursts.slice(0, BURSTS_MAX),
       isWhole,
-      unsaved,
+      unsaved: this.out.unsaved,
       ended: this.out.past.without(bursts),
     };
   }
@@ -229,10 +209,9 @@ export class Stream<Talkgroup extends Shared> {
 
   /** A session that was here is at this relay from now on, and its burst is played here as one of that relay. */
   handOver(relay: number, talker: RunningTalker, played: PlayedBurst, nowMs: number): void {
-    const { bursts } = this.otherOf(relay);
+    if (!this.isOpen) return this.out.goesOnThere(relay, talker, played, nowMs);
     const { session, burst, frames } = talker;
-    if (this.isOpen) bursts.expect(session, burst, played, frames, nowMs);
-    else this.out.goesOnThere(relay, talker, played, nowMs);
+    this.otherOf(relay).bursts.expect(session, burst, played, frames, nowMs);
   }
 
   /** A session came here from another relay, and its burst goes on or has ended. */
@@ -262,7 +241,7 @@ export class Stream<Talkgroup extends Shared> {
   /** Tells what is due. Asks about bursts that have been silent for too long, and what was not heard. */
   watch(nowMs: number): void {
     this.out.past.expire(nowMs);
-    this.tellUnsaved(nowMs);
+    this.out.tellUnsaved(nowMs);
     for (const other of this.others.values()) other.watch(nowMs);
     const silent = this.turns.silent(nowMs);
     if (silent !== null) this.services.ask(silent, this.talkgroup.number);
@@ -295,11 +274,13 @@ export class Stream<Talkgroup extends Shared> {
   }
 
   /** The hot path asks the feed whether any relay elsewhere hears the talkgroup. */
-  private connect(): void {
+  connect(): void {
     const { talkgroup, others, services } = this;
     const { relay, stage, nowMs } = services;
     talkgroup.feed.elsewhere = this.isShared ? this.out : null;
-    this.home = homeOf([relay, ...others.keys()], talkgroup.number);
+    const relays = [relay, ...others.keys()];
+    const staying = relays.filter((one) => !services.isDraining(one));
+    this.home = homeOf(staying.length > 0 ? staying : relays, talkgroup.number);
     if (!this.isOpen) stage.floor.viewed(talkgroup, nowMs());
   }
 

@@ -103,6 +103,11 @@ export function createStreams<Talkgroup extends Shared>(options: StreamsOptions<
       if (stream !== undefined) changing.add(stream.moved());
     },
 
+    /** A relay ends soon, or goes on. */
+    changed(): void {
+      for (const { stream } of joined.values()) stream.connect();
+    },
+
     /** The relay is down, or has ended. */
     drop(relay: number): void {
       answers.forget(relay);

@@ -30,6 +30,8 @@ const RECONNECT_AFTER_MS = 1000;
 const RECONNECT_ELSEWHERE_MS = 500;
 /** Time (ms) behind the last close for which sessions wait to be fetched by other relays. */
 const FETCH_MS_MAX = 2000;
+/** What was fetched last is told by its new relay (ms), before this one is gone for the others. */
+const TOLD_MS = 100;
 /** The session is kept, and another relay fetches it. */
 const MOVING: Close = { ...closes.restart, isResumable: true };
 
@@ -57,6 +59,7 @@ export async function drainAll<S extends Draining>(options: DrainOptions<S>): Pr
   const lastAtMs = performance.now();
   while (mayMove && sessions.size > 0 && performance.now() - lastAtMs < FETCH_MS_MAX)
     await setTimeout(STEP_MS);
+  if (mayMove) await setTimeout(TOLD_MS);
   for (const session of [...sessions.values()]) close(session, closes.restart);
 }
 

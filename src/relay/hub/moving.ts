@@ -35,6 +35,8 @@ export interface MovingOptions {
   readonly remote: RemoteServices;
   readonly counts: { missed: number };
   readonly limits: { readonly resumeMs: number; readonly sessionsParked: number };
+  /** The relay ends soon: it fetches no session. */
+  readonly closing: () => boolean;
   readonly log: { info(fields: object, message: string): void };
 }
 
@@ -61,7 +63,7 @@ export type Moving = ReturnType<typeof createMoving>;
 
 export function createMoving(options: MovingOptions) {
   const { sessions, parking, newSession, floor, floors, emergencies, sharing, remote } = options;
-  const { counts, limits, log } = options;
+  const { counts, limits, closing, log } = options;
   const { nowMs } = remote;
 
   /** Everything in one step: behind it the session is not here any more, and its old socket is closed. */
@@ -196,7 +198,7 @@ export function createMoving(options: MovingOptions) {
       return {
         async fetch({ user: held, issuedAt }, isRefused) {
           const relay = await finding;
-          if (relay === null || isRefused()) return;
+          if (relay === null || closing() || isRefused()) return;
           const moved = await moves.take(relay, wanted);
           if (moved === null || isRefused()) return;
           const session = enter(held, issuedAt, key, moved);

@@ -220,6 +220,7 @@ export function createRelay(options: RelayOptions): Relay {
   const newSession = (number: number, user: User) => new Session(services, number, user);
   const moving = createMoving({
     ...{ sessions, parking, newSession, floor, floors, emergencies, sharing, remote, counts, limits, log },
+    closing: () => closing,
   });
   const admission = createAdmission({
     started: options.started,
@@ -233,17 +234,10 @@ export function createRelay(options: RelayOptions): Relay {
     socketsPerUser: limits.socketsPerUser,
   });
   const pulse = startPulse({
-    nowMs,
-    fair,
-    fanout,
-    floor,
-    sampling,
-    pings,
-    unanswered,
+    ...{ nowMs, fair, fanout, floor, sampling, pings, unanswered, log },
     fail: sessions.failNumber,
     often: () => rights.expire(),
     seldom: [sharing.presence.announce, (now) => parking.expire(now)],
-    log,
   });
 
   function present(): Present {
@@ -284,6 +278,7 @@ export function createRelay(options: RelayOptions): Relay {
     join: sharing.join,
     async close() {
       closing = true;
+      sharing.drain();
       await drainAll({
         sessions: sessions.byNumber,
         msMax: limits.drainMs,

@@ -167,8 +167,11 @@ export function createSharing(options: SharingOptions) {
     /** A session came here from another relay, and its burst there goes on or has ended. */
     cameHere: (talkgroup: Talkgroup, session: number) => cluster?.streamOf(talkgroup)?.cameHere(session),
 
-    /** Whether another relay can be reached. */
-    hasPeers: () => cluster !== null && cluster.peers > 0,
+    /** Whether another relay can be reached that goes on. */
+    hasPeers: () => cluster?.hasPeers === true,
+
+    /** The relay ends soon. */
+    drain: () => cluster?.drain(),
 
     /** Which other relays hear this one. undefined: it has no bus. */
     reach: () => cluster?.reach(),

@@ -4,18 +4,25 @@ import { limitsBeside } from '../floor/capacity.js';
 import { serveQueue, step } from '../floor/machine.js';
 import { placesToTell } from '../floor/queue.js';
 import {
-  type Floor,
   type FloorEvent,
   type Holder,
   holderOf,
   type Outcome,
   type Step,
   takenFrom,
-  waitingOf,
 } from '../floor/state.js';
 import { type HomeSide, TURN_GAP } from './home-side.js';
 import type { Placed } from './link.js';
-import { bare, claimsOf, eventOf, type Part, type PartClaim, type PartVerdict, partDiff } from './parts.js';
+import {
+  arrivals,
+  bare,
+  claimsOf,
+  eventOf,
+  type Part,
+  type PartClaim,
+  type PartVerdict,
+  partDiff,
+} from './parts.js';
 import { rebuild } from './rebuild.js';
 import { type SharedState, sessionOf } from './state.js';
 
@@ -178,16 +185,6 @@ export function takePart(
   answer(state, home, from, before?.v === part.v, nowMs);
 }
 
-/** Whether the sockets of sessions live that came to the relay with their claims. */
-function arrivals(floor: Floor, known: readonly PartClaim[], told: readonly PartClaim[]): FloorEvent[] {
-  const were = new Set(known.map(({ session }) => session));
-  return told.flatMap(({ session, lostMs }): FloorEvent[] => {
-    const one = holderOf(floor, session) ?? waitingOf(floor, session);
-    if (were.has(session) || one === undefined || (one.lostAtMs === null) === (lostMs === null)) return [];
-    return [lostMs === null ? { kind: 'returned', session } : { kind: 'lost', session, forGood: false }];
-  });
-}
-
 /** A talker whose grant is gone does not ask for another one by that. */
 function applies(state: SharedState, home: HomeSide, event: FloorEvent): boolean {
   if (event.kind !== 'frame') return true;
@@ -268,7 +265,7 @@ function verdictsFor(state: SharedState, home: HomeSide, relay: number) {
 /** Tells a relay what became of its claims. `isAsked`: also when it has been told. */
 function answer(state: SharedState, home: HomeSide, relay: number, isAsked: boolean, nowMs: number): void {
   const { v, verdicts } = verdictsFor(state, home, relay);
-  const isNews = home.isNews(relay, v, verdicts, nowMs);
+  const isNews = home.sent.isNews(relay, v, verdicts, nowMs);
   if (v === 0 || !(isNews || isAsked)) return;
   const { talkgroup, services } = state;
   const { link } = services;
@@ -286,5 +283,5 @@ export function tellOthers(state: SharedState, nowMs: number): void {
 export function repeatVerdicts(state: SharedState, beforeMs: number, nowMs: number): void {
   const { home } = state;
   if (home === null || !home.isGathered) return;
-  for (const relay of home.toRepeat(nowMs, beforeMs)) answer(state, home, relay, true, nowMs);
+  for (const relay of home.sent.toRepeat(nowMs, beforeMs)) answer(state, home, relay, true, nowMs);
 }

@@ -1,9 +1,9 @@
 // One floor that several relays share: decides it while this relay is its home, and else asks the home.
 import type { EndCode } from '../../protocol/codes.js';
-import { compareTurns, NO_TURN, type Turn } from '../../protocol/turn.js';
+import { NO_TURN, type Turn } from '../../protocol/turn.js';
 import type { ClaimEvent } from '../floor/authority.js';
-import { holderOf } from '../floor/state.js';
 import type { Talkgroup } from '../members/members.js';
+import { decideOwn, hearEnd } from './at-home.js';
 import {
   decide,
   keepAhead,
@@ -15,10 +15,10 @@ import {
 } from './deciding.js';
 import { HomeSide } from './home-side.js';
 import { type Entered, entering, leaving, type MovedClaim } from './moves.js';
-import { expireClaims, followClaim, followStep } from './own-claims.js';
+import { deleteClaims, expireClaims, followClaim, followStep } from './own-claims.js';
 import { followVerdicts } from './own-verdicts.js';
 import { PartSender } from './part-sender.js';
-import { claimsOf, eventOf, type Part, type PartVerdicts, type Settings, withAges } from './parts.js';
+import { eventOf, type Part, type PartVerdicts, type Settings, withAges } from './parts.js';
 import { type SharedServices, SharedState } from './state.js';
 
 export interface SharedFloorServices extends SharedServices {
@@ -46,7 +46,7 @@ export class SharedFloor {
     this.state = state;
     this.sender = new PartSender({
       nextV: services.nextV,
-      claims: () => claimsOf(state.floor, state.asks.values(), state, state.isOwn),
+      claims: () => state.ownClaims(),
       send: () => this.homeSeen !== null && this.sendPart(this.homeSeen),
     });
   }
@@ -71,18 +71,8 @@ export class SharedFloor {
   tell(event: ClaimEvent, nowMs: number): void {
     const { state } = this;
     this.look(nowMs);
-    if (state.decides) this.decideOwn(event, nowMs);
+    if (state.decides) decideOwn(state, event, this.services.nextAsk, nowMs);
     else if (followClaim(state, event, this.services.nextAsk, nowMs)) this.changed(nowMs);
-  }
-
-  /** A claim keeps the number of the question with which it began. */
-  private decideOwn(event: ClaimEvent, nowMs: number): void {
-    const { state } = this;
-    if (event.kind !== 'request' && event.kind !== 'frame') return decide(state, event, nowMs);
-    const { session } = event.claim;
-    if (!state.asked.has(session)) state.asked.set(session, this.services.nextAsk());
-    decide(state, event, nowMs);
-    if (!state.has(session)) state.forget(session);
   }
 
   private changed(nowMs: number): void {
@@ -91,19 +81,8 @@ export class SharedFloor {
   }
 
   private sendPart(to: number): void {
-    const { state, services } = this;
-    const { talkgroup } = state;
-    const { link } = services;
-    const nowMs = this.nowMs;
-    const claims = claimsOf(state.floor, state.asks.values(), state, state.isOwn);
-    const part: Part = {
-      settings: link.settings(talkgroup),
-      v: this.sender.v,
-      top: state.turnsHere.top,
-      isFenced: this.isFenced,
-      claims: claims.map((claim) => withAges(claim, nowMs)),
-    };
-    link.sendPart(talkgroup, to, part);
+    const { state, sender, isFenced, nowMs } = this;
+    state.services.link.sendPart(state.talkgroup, to, state.partNow(sender.v, isFenced, nowMs));
   }
 
   /** Of the call under way. */
@@ -155,24 +134,15 @@ export class SharedFloor {
   /** Keeps what the sessions of this relay have. */
   private letGo(): void {
     const { state } = this;
-    const { home, floor, isOwn } = state;
-    if (home === null) return;
-    this.given = home.lastGiven;
-    state.floor = {
-      ...floor,
-      holders: floor.holders.filter(({ claim }) => isOwn(claim.session)),
-      waiting: floor.waiting.filter(({ session }) => isOwn(session)),
-    };
-    for (const session of [...state.turns.keys()])
-      if (holderOf(state.floor, session) === undefined) state.turns.delete(session);
-    state.home = null;
+    if (state.home === null) return;
+    this.given = state.home.lastGiven;
+    state.letGo();
   }
 
   /** The session moves to another relay. null: its claim, if it has one, does not move. */
   leave(session: number, nowMs: number): MovedClaim | null {
     this.look(nowMs);
     const { state } = this;
-    if (state.isOpen || state.asks.has(session)) return null;
     const moved = leaving(state, session, nowMs);
     if (moved === null) return null;
     const lost = { kind: 'lost', session, forGood: false } as const;
@@ -224,7 +194,7 @@ export class SharedFloor {
     state.turns.clear();
     state.placed.clear();
     state.alone.clear();
-    const asks = claimsOf(state.floor, state.asks.values(), state, state.isOwn);
+    const asks = state.ownClaims();
     state.asks.clear();
     decide(state, event, nowMs);
     for (const claim of asks) if (claim.state === 'asks') decide(state, eventOf(claim), nowMs);
@@ -251,15 +221,7 @@ export class SharedFloor {
     const { state } = this;
     this.letGo();
     this.sender.stop();
-    const { holders, waiting } = state.floor;
-    const ending = new Set([
-      ...state.asks.keys(),
-      // The last in the queue first: nobody moves up.
-      ...waiting.map(({ session }) => session).reverse(),
-      ...holders.map(({ claim }) => claim.session),
-    ]);
-    for (const session of ending)
-      followClaim(state, { kind: 'removed', session, code: 'deleted' }, this.services.nextAsk, nowMs);
+    deleteClaims(state, this.services.nextAsk, nowMs);
   }
 
   /** Ends what took too long. */
@@ -324,12 +286,7 @@ export class SharedFloor {
   ended(session: number, turn: Turn, code: EndCode, nowMs: number): void {
     this.look(nowMs);
     const { state } = this;
-    const known = state.turns.get(session) ?? null;
-    if (state.home?.isGathered !== true || state.isOwn(session) || known === null) return;
-    if (holderOf(state.floor, session) === undefined || compareTurns(known, turn) !== 0) return;
-    decide(state, { kind: 'release', session, code: 'released' }, nowMs);
-    state.home.endCode = code;
-    tellOthers(state, nowMs);
+    if (state.home?.isGathered === true) hearEnd(state, state.home, { session, turn, code }, nowMs);
   }
 
   ready(turn: Turn, nowMs: number): void {

@@ -3,20 +3,15 @@ import type { EndCode } from '../../protocol/codes.js';
 import { laterTurn, NO_TURN, type Turn } from '../../protocol/turn.js';
 import { type Floor, holderOf, waitingOf } from '../floor/state.js';
 import type { Placed, PlayedTalk } from './link.js';
-import type { Part, PartClaim, PartVerdict } from './parts.js';
+import { MovedSessions } from './moved-sessions.js';
+import { claimOfPlayed, type Part, type PartClaim, type PartVerdict } from './parts.js';
+import { SentVerdicts } from './sent-verdicts.js';
+import { Sharers } from './sharers.js';
 
-/** A new home waits for the parts of the others for this time (ms). */
-export const PARTS_MS = 100;
-/** It asks for a part again after this time (ms). */
-const WANT_MS = 40;
 /** A relay whose sessions have something of the floor, and which tells no part for this time (ms), has lost it: four parts. */
 const SILENT_MS_MAX = 2000;
 /** Turns between the highest one heard of and the first of a floor that was made anew: more than can be under way. */
 export const TURN_GAP = 256;
-/** So long (ms) after a session had a claim, what its relays before it may still tell of it is ignored: they keep it for 1.5 s. */
-const MOVED_MS = 5000;
-/** When verdicts that changed are repeated (ms after the change). */
-const REPEATS_MS = [60, 150];
 
 type Refused = Extract<PartVerdict, { is: 'denied' | 'revoked' }>;
 
@@ -30,25 +25,14 @@ interface Told {
   readonly atMs: number;
 }
 
-interface Sent {
-  readonly v: number;
-  readonly text: string;
-  readonly atMs: number;
-}
-
-export class HomeSide {
+export class HomeSide extends Sharers {
   private readonly relay: number;
   private readonly parts = new Map<number, Told>();
   /** Relay of each session of the others. */
   private readonly relayOf = new Map<number, number>();
-  /** Where sessions moved to, and when a claim of them last came from there. */
-  private readonly moved = new Map<number, { readonly moves: number; readonly relay: number; readonly atMs: number }>();
+  private readonly moved = new MovedSessions();
   private readonly refused = new Map<number, Refused>();
-  private readonly sent = new Map<number, Sent>();
-  private others: ReadonlySet<number> = new Set();
-  /** Relays whose part is missing, and when they were asked for it. */
-  private readonly wanted = new Map<number, number>();
-  private sinceMs: number;
+  readonly sent = new SentVerdicts();
   /** The last turn given. */
   private given: Turn;
   /** Turns from here on were given since the floor was last made anew. */
@@ -62,9 +46,9 @@ export class HomeSide {
   isGathered = false;
 
   constructor(relay: number, given: Turn, nowMs: number) {
+    super(nowMs);
     this.relay = relay;
     this.given = given;
-    this.sinceMs = nowMs;
   }
 
   /** Nothing is told to the others now. */
@@ -82,41 +66,6 @@ export class HomeSide {
     }
   }
 
-  /** These relays share the floor from now on. The answer is those that do not any more. */
-  share(others: readonly number[], nowMs: number): readonly number[] {
-    const gone = [...this.others].filter((relay) => !others.includes(relay));
-    for (const relay of others) if (!this.others.has(relay)) this.wanted.set(relay, Number.NEGATIVE_INFINITY);
-    for (const relay of gone) this.wanted.delete(relay);
-    if (this.others.size === 0) this.sinceMs = nowMs;
-    this.others = new Set(others);
-    return gone;
-  }
-
-  shares(relay: number): boolean {
-    return this.others.has(relay);
-  }
-
-  get isAlone(): boolean {
-    return this.others.size === 0;
-  }
-
-  /** A part is missing. */
-  get isWanting(): boolean {
-    return this.wanted.size > 0;
-  }
-
-  /** The parts of all are here, or it has waited for long enough. */
-  isComplete(nowMs: number): boolean {
-    return this.wanted.size === 0 || nowMs - this.sinceMs >= PARTS_MS;
-  }
-
-  /** Relays to be asked for their part now. */
-  toAsk(nowMs: number): readonly number[] {
-    const due = [...this.wanted].flatMap(([relay, atMs]) => (nowMs - atMs >= WANT_MS ? [relay] : []));
-    for (const relay of due) this.wanted.set(relay, nowMs);
-    return due;
-  }
-
   /** The claims of the part that came before. null: it is older than that one. */
   heard(
     relay: number,
@@ -127,22 +76,17 @@ export class HomeSide {
   ): Told | null | undefined {
     const before = this.parts.get(relay);
     if (before !== undefined && v < before.v) return null;
-    this.wanted.delete(relay);
-    const isOver = (claim: PartClaim) => isOvertaken(claim) || !this.isNewest(relay, claim);
+    this.heardPart(relay);
+    const isOver = (claim: PartClaim) => isOvertaken(claim) || !this.moved.isNewest(relay, claim);
     const told = claims.filter((claim) => !isOver(claim));
     this.parts.set(relay, { v, claims: told, over: claims.filter(isOver), top, atMs: nowMs });
-    for (const { session, ask, moves = 0 } of told) {
+    for (const claim of told) {
+      const { session, ask } = claim;
       if (this.relayOf.get(session) !== relay) this.follow(session, ask);
       this.relayOf.set(session, relay);
-      if (moves > 0) this.moved.set(session, { moves, relay, atMs: nowMs });
+      this.moved.heard(relay, claim, nowMs);
     }
     return before;
-  }
-
-  /** Whether no other relay has told a claim of the session since it moved there. */
-  private isNewest(relay: number, { session, moves = 0 }: PartClaim): boolean {
-    const last = this.moved.get(session);
-    return last === undefined || moves > last.moves || (moves === last.moves && relay === last.relay);
   }
 
   /** The session is at another relay from now on. What was refused there is refused here: its claim has this number now. */
@@ -193,7 +137,7 @@ export class HomeSide {
       this.refused.delete(session);
     }
     this.parts.delete(relay);
-    this.sent.delete(relay);
+    this.sent.forget(relay);
     return sessions;
   }
 
@@ -204,7 +148,7 @@ export class HomeSide {
       this.relayOf.delete(session);
       this.refused.delete(session);
     }
-    for (const [session, { atMs }] of this.moved) if (nowMs - atMs >= MOVED_MS) this.moved.delete(session);
+    this.moved.expire(nowMs);
   }
 
   /** Relays that have not told a part for too long. */
@@ -306,20 +250,16 @@ export class HomeSide {
       const turn = turns.get(claim.session) ?? null;
       return { ...claim, state: 'has', turn, talkMsMax, grantedMs: grantedAtMs };
     });
-    const isMissing = played !== null && this.others.has(played.relay) && !this.parts.has(played.relay);
+    const isMissing = played !== null && this.shares(played.relay) && !this.parts.has(played.relay);
     return isMissing ? [...known, this.unheard(played)] : known;
   }
 
   /** Counts as told, so that its relay's first part takes it away when it has ended. */
-  private unheard({ relay, claim, turn, startedAtMs }: PlayedTalk): PartClaim {
-    const talk: PartClaim = {
-      ...{ ...claim, state: 'talks', ask: 0, isFirstFrame: false, queue: false, turn, isAlone: false },
-      hasPlace: false,
-      ...{ talkMsMax: 0, askedMs: null, grantedMs: startedAtMs, toldAgainMs: null, startedMs: startedAtMs },
-      lostMs: null,
-    };
+  private unheard(played: PlayedTalk): PartClaim {
+    const { relay, turn, startedAtMs } = played;
+    const talk = claimOfPlayed(played);
     this.parts.set(relay, { v: 0, claims: [talk], over: [], top: turn, atMs: startedAtMs });
-    this.relayOf.set(claim.session, relay);
+    this.relayOf.set(talk.session, relay);
     return talk;
   }
 
@@ -347,22 +287,5 @@ export class HomeSide {
   /** Relays whose sessions have something of the floor, or had. */
   relays(): Iterable<number> {
     return this.parts.keys();
-  }
-
-  /** Whether these verdicts are news for the relay. From now on they are not. */
-  isNews(relay: number, v: number, verdicts: readonly PartVerdict[], nowMs: number): boolean {
-    const text = JSON.stringify(verdicts);
-    const last = this.sent.get(relay);
-    if (last?.text === text && last.v === v) return false;
-    // Only a verdict that changed is worth repeating: a part is answered each time.
-    this.sent.set(relay, { v, text, atMs: last?.text === text ? last.atMs : nowMs });
-    return true;
-  }
-
-  /** Relays to which verdicts must be repeated now. `beforeMs` is the time of the last call. */
-  toRepeat(nowMs: number, beforeMs: number): readonly number[] {
-    return [...this.sent].flatMap(([relay, { atMs }]) =>
-      REPEATS_MS.some((ms) => beforeMs < atMs + ms && nowMs >= atMs + ms) ? [relay] : [],
-    );
   }
 }

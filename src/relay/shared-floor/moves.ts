@@ -7,7 +7,7 @@ import { type Holder, holderOf, waitingOf } from '../floor/state.js';
 import type { HomeSide } from './home-side.js';
 import type { Placed } from './link.js';
 import { without } from './own-claims.js';
-import { claimsOf, holderFrom, type PartClaim, waitingFrom, withAges } from './parts.js';
+import { holderFrom, type PartClaim, waitingFrom, withAges } from './parts.js';
 import type { SharedState } from './state.js';
 
 /** A claim on its way with its session. Its times are ages (ms). */
@@ -22,11 +22,12 @@ export type Entered = PartClaim['state'] | { readonly over: EndCode };
 
 /** The claim as it leaves. null: it does not move, because no home has placed it. The socket counts as dead from now on. */
 export function leaving(state: SharedState, session: number, nowMs: number): MovedClaim | null {
+  if (state.isOpen || state.asks.has(session)) return null;
   const holder = holderOf(state.floor, session);
   const placed = state.placed.get(session) ?? null;
   if (holder === undefined && waitingOf(state.floor, session) === undefined) return null;
   if (holder !== undefined && (placed === null || (state.turns.get(session) ?? null) === null)) return null;
-  const claim = claimsOf(state.floor, [], state, state.isOwn).find((one) => one.session === session);
+  const claim = state.ownClaims().find((one) => one.session === session);
   if (claim === undefined) return null;
   state.left.set(session, claim.moves ?? 0);
   state.drop(session);

@@ -96,6 +96,19 @@ function withdraw(
   return true;
 }
 
+/** The talkgroup is deleted: whatever the sessions of this relay have ends. */
+export function deleteClaims(state: SharedState, nextAsk: () => number, nowMs: number): void {
+  const { holders, waiting } = state.floor;
+  const ending = new Set([
+    ...state.asks.keys(),
+    // The last in the queue first: nobody moves up.
+    ...waiting.map(({ session }) => session).reverse(),
+    ...holders.map(({ claim }) => claim.session),
+  ]);
+  for (const session of ending)
+    followClaim(state, { kind: 'removed', session, code: 'deleted' }, nextAsk, nowMs);
+}
+
 /** The floor without the session. */
 export const without = (floor: Floor, session: number): Floor => ({
   ...floor,

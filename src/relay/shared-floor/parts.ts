@@ -3,7 +3,7 @@ import type { EndCode, FloorMode, RevokeCode } from '../../protocol/codes.js';
 import type { Turn } from '../../protocol/turn.js';
 import type { Claim } from '../floor/claim.js';
 import type { Waiting } from '../floor/queue.js';
-import type { Floor, FloorEvent, Holder } from '../floor/state.js';
+import { type Floor, type FloorEvent, type Holder, holderOf, waitingOf } from '../floor/state.js';
 
 /** The talkgroup's settings as a relay knows them. A relay that hears of a higher revision adopts it. */
 export interface Settings {
@@ -152,6 +152,21 @@ const askingClaim = ({ claim, ask, isFirstFrame, queue, askedAtMs }: Ask, hasPla
   ...{ ask, state: 'asks', isFirstFrame, queue, hasPlace, askedMs: askedAtMs },
 });
 
+/** As far as a burst of another relay shows, whose part is missing. */
+export const claimOfPlayed = ({
+  claim,
+  turn,
+  startedAtMs,
+}: {
+  readonly claim: Claim;
+  readonly turn: Turn;
+  readonly startedAtMs: number;
+}): PartClaim => ({
+  ...NOTHING,
+  ...claim,
+  ...{ state: 'talks', ask: 0, turn, grantedMs: startedAtMs, startedMs: startedAtMs },
+});
+
 /** The claim with ages in the place of times, and the other way round. */
 export function withAges(claim: PartClaim, nowMs: number): PartClaim {
   const turned = (ms: number | null) => (ms === null ? null : nowMs - ms);
@@ -204,6 +219,20 @@ export function partDiff(before: readonly PartClaim[], now: readonly PartClaim[]
     ...given.map(({ session }): FloorEvent => ({ kind: 'release', session, code: 'released' })),
     ...now.flatMap((claim) => changeOf(old.get(claim.session), claim)),
   ];
+}
+
+/** Whether the sockets of sessions live that came to the relay with their claims. */
+export function arrivals(
+  floor: Floor,
+  known: readonly PartClaim[],
+  told: readonly PartClaim[],
+): FloorEvent[] {
+  const were = new Set(known.map(({ session }) => session));
+  return told.flatMap(({ session, lostMs }): FloorEvent[] => {
+    const one = holderOf(floor, session) ?? waitingOf(floor, session);
+    if (were.has(session) || one === undefined || (one.lostAtMs === null) === (lostMs === null)) return [];
+    return [lostMs === null ? { kind: 'returned', session } : { kind: 'lost', session, forGood: false }];
+  });
 }
 
 /** A new question of a talker is a release, and then the question. */

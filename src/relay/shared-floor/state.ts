@@ -20,7 +20,7 @@ import {
 import type { Talkgroup } from '../members/members.js';
 import type { HomeSide } from './home-side.js';
 import type { FloorLink, Placed } from './link.js';
-import type { Ask, Known, PartClaim } from './parts.js';
+import { type Ask, claimsOf, type Known, type Part, type PartClaim, withAges } from './parts.js';
 
 export interface SharedServices {
   readonly counts: FloorCounts;
@@ -84,6 +84,28 @@ export class SharedState implements Known {
   disown(session: number): void {
     this.drop(session);
     for (const known of [this.asked, this.places, this.placed, this.alone, this.left]) known.delete(session);
+  }
+
+  /** What the sessions of this relay have of the floor, and ask. */
+  ownClaims(): PartClaim[] {
+    return claimsOf(this.floor, this.asks.values(), this, this.isOwn);
+  }
+
+  /** The same for the home, under this number. */
+  partNow(v: number, isFenced: boolean, nowMs: number): Part {
+    const settings = this.services.link.settings(this.talkgroup);
+    const claims = this.ownClaims().map((claim) => withAges(claim, nowMs));
+    return { settings, v, top: this.turnsHere.top, isFenced, claims };
+  }
+
+  /** This relay does not decide any more. It keeps what its own sessions have. */
+  letGo(): void {
+    const { floor, isOwn } = this;
+    const holders = floor.holders.filter(({ claim }) => isOwn(claim.session));
+    this.floor = { ...floor, holders, waiting: floor.waiting.filter(({ session }) => isOwn(session)) };
+    for (const session of [...this.turns.keys()])
+      if (holderOf(this.floor, session) === undefined) this.turns.delete(session);
+    this.home = null;
   }
 
   get isIdle(): boolean {

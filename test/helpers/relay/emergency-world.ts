@@ -161,6 +161,7 @@ export function createWorld(count: number, random: Random) {
           },
         },
         writer: new HeaderWriter(number, 1),
+        isDraining: () => false,
         stage: {
           online: () => 1,
           running: () => [],

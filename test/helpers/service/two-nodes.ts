@@ -37,7 +37,7 @@ export const reached = (nodes: readonly DealtNode[]) =>
       if ((await metric(node, 'talkgroup_cluster_peers')) !== 1) throw new Error('not reached');
   });
 
-/** Every second radio is one of the second node. A session that is resumed is resumed where it lives. */
+/** Every second radio is one of the second node, and every second one that resumes its session, wherever that is. */
 export function dealer(t: Test, ws: string, nodes: readonly DealtNode[]) {
   const homes = new Map<number, string>();
   const dealt = new Set<Radio>();
@@ -71,8 +71,7 @@ export function dealer(t: Test, ws: string, nodes: readonly DealtNode[]) {
 
   return {
     async radioAt(resumed: Radio['welcome'] | null, token: string): Promise<Radio> {
-      const next = nodes[count++ % 2]?.ws ?? ws;
-      const home = resumed === null ? next : (homes.get(resumed.session) ?? ws);
+      const home = nodes[count++ % 2]?.ws ?? ws;
       const resume = resumed === null ? '' : `&resume=${resumed.resume_token}`;
       const radio = await connect(t, `${home}/ws?token=${token}${resume}`);
       if (radio.welcome === null || nodes.length === 0) return radio;

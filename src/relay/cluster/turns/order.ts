@@ -4,12 +4,13 @@
 // before the end of the one that it follows is held back for a moment, because the two come from different relays.
 import type { EndCode } from '../../../protocol/codes.js';
 import { compareTurns, laterTurn, NO_TURN, type Turn } from '../../../protocol/turn.js';
-import { type Held, heldBack, type On } from './held-back.js';
+import { Fence, type Held, heldBack, type On } from './held-back.js';
 import {
   type BurstName,
   type Ended,
   type FrameFate,
   type FrameHead,
+  hasMoved,
   isSame,
   type Placed,
   type Plays,
@@ -21,12 +22,6 @@ export const ORDER_MS = 100;
 export const MERGE_MS = 500;
 /** Frames of a burst that is held back: more than are spoken within MERGE_MS. Of more than these the oldest are missed. */
 const FRAMES_HELD_MAX = 32;
-/** Frames of a burst that ended here come on for this time (ms): here it ended wrongly. */
-const PAST_MS = 150;
-/** Time (ms) between two complaints about it. */
-const FENCED_MS = 250;
-
-const hasMoved = (known: BurstName, told: BurstName) => (told.moves ?? 0) > (known.moves ?? 0);
 
 export class Order<B extends BurstName> {
   private readonly plays: Plays<B>;
@@ -36,9 +31,7 @@ export class Order<B extends BurstName> {
   /** The highest turn known to have ended. */
   private over: Turn = NO_TURN;
   private next: Held<B> | null = null;
-  private pastSinceMs = Number.NEGATIVE_INFINITY;
-  private pastAtMs = Number.NEGATIVE_INFINITY;
-  private fencedAtMs = Number.NEGATIVE_INFINITY;
+  private readonly fence = new Fence();
 
   constructor(plays: Plays<B>, home: () => number) {
     this.plays = plays;
@@ -91,7 +84,7 @@ export class Order<B extends BurstName> {
     if (running !== null && isSame(running.burst, head)) return this.play(running, head, message, nowMs);
     if (next?.burst && isSame(next.burst, head)) return this.keep(next, message, head.index);
     if (!this.isPast(head)) return 'unknown';
-    return running === null && this.isWronglyOver(nowMs) ? 'fenced' : 'dropped';
+    return running === null && this.fence.isWronglyOver(nowMs) ? 'fenced' : 'dropped';
   }
 
   private play(running: On<B>, head: FrameHead, message: ArrayBuffer, nowMs: number): FrameFate {
@@ -111,15 +104,6 @@ export class Order<B extends BurstName> {
     held.frames.push({ message, index });
     if (held.frames.length > FRAMES_HELD_MAX) held.frames.shift();
     return 'held';
-  }
-
-  /** Frames of a burst that ended here go on for PAST_MS. */
-  private isWronglyOver(nowMs: number): boolean {
-    if (nowMs - this.pastAtMs > PAST_MS) this.pastSinceMs = nowMs;
-    this.pastAtMs = nowMs;
-    if (nowMs - this.pastSinceMs < PAST_MS || nowMs - this.fencedAtMs < FENCED_MS) return false;
-    this.fencedAtMs = nowMs;
-    return true;
   }
 
   /** A burst of another relay ended there. */
@@ -177,8 +161,7 @@ export class Order<B extends BurstName> {
   /** Whether the burst of a session that comes here may go on: it plays, or may begin now. */
   mayGoOn(burst: BurstName, turn: Turn): boolean {
     const { running } = this;
-    if (running !== null && isSame(running.burst, burst)) return true;
-    return !running?.isOwn && !this.isPast(turn);
+    return (running !== null && isSame(running.burst, burst)) || !(running?.isOwn || this.isPast(turn));
   }
 
   /** A burst of another relay goes on as one of this relay, behind the frame with this index. */
@@ -186,15 +169,15 @@ export class Order<B extends BurstName> {
     const { running, next } = this;
     if (next?.burst && isSame(next.burst, burst)) this.dropNext(nowMs);
     if (running === null || !isSame(running.burst, burst)) this.interrupt(nowMs);
-    const known = this.running?.turn ?? NO_TURN;
-    this.running = { burst, isOwn: true, turn: laterTurn(turn, known), index: Number.POSITIVE_INFINITY };
+    const last = laterTurn(turn, this.running?.turn ?? NO_TURN);
+    this.running = { burst, isOwn: true, turn: last, index: Number.POSITIVE_INFINITY };
     this.dropPast(nowMs);
   }
 
   /** The burst of this relay goes on as one of another relay. false: it does not play. */
   goesOnThere(burst: B, index: number): boolean {
     const { running } = this;
-    if (running === null || !running.isOwn || !isSame(running.burst, burst)) return false;
+    if (!running?.isOwn || !isSame(running.burst, burst)) return false;
     this.running = { burst, isOwn: false, turn: running.turn, index };
     return true;
   }

@@ -14,6 +14,9 @@ export interface BurstName {
 export const isSame = (one: BurstName, other: BurstName) =>
   one.session === other.session && one.burst === other.burst;
 
+/** Whether the session of the burst has moved since it was told as `known`. */
+export const hasMoved = (known: BurstName, told: BurstName) => (told.moves ?? 0) > (known.moves ?? 0);
+
 /** How the home placed a grant: behind the burst with the turn `after`, the last one of which it knew that it began. */
 export interface Placed {
   readonly turn: Turn;
