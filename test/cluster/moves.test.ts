@@ -35,12 +35,19 @@ async function metric({ metrics }: ServiceProcess, name: string): Promise<number
   return Number(line?.slice(name.length));
 }
 
-t.test('a radio goes on in its burst at another node, and its old socket is closed', { skip }, async (t) => {
+for (const floor_mode of ['open', 'single'] as const)
+  t.test(
+    `a radio goes on in its burst at another node, and its old socket is closed: ${floor_mode}`,
+    { skip },
+    (t) => goOn(t, floor_mode),
+  );
+
+async function goOn(t: Test, floor_mode: 'open' | 'single'): Promise<void> {
   const start = await service(t);
   const a = await start(0);
   const b = await start(1);
   const [ann, bob, cid] = [await a.person('ann'), await a.person('bob'), await a.person('cid')];
-  const group = await a.talkgroup('moved', ann, bob, cid);
+  const group = await a.talkgroupWith({ name: 'moved', floor_mode }, ann, bob, cid);
   const [first, near, far] = [await ann.radio(), await bob.radio(), await b.radioOf(cid)];
   await first.asks({ type: 'SUBSCRIBE', talkgroup_ids: [group.id], presence: true });
   first.speaks(group.number, 'one', { start: true });
@@ -72,7 +79,7 @@ t.test('a radio goes on in its burst at another node, and its old socket is clos
   // The token of one session, at both nodes at once.
   const tried = await Promise.all([a, b, a, b].map((node) => node.radioOf(ann, back.welcome)));
   t.equal(tried.filter(({ session }) => session === first.session).length, 1, 'one of them goes on');
-});
+}
 
 /** A radio as its user has it: when its node goes it comes back, to the node that `next` names. */
 function faithful(person: Pick<Person, 'token'>, first: Radio, next: () => ServiceProcess) {
@@ -115,57 +122,60 @@ function faithful(person: Pick<Person, 'token'>, first: Radio, next: () => Servi
   };
 }
 
-t.test(
-  'a restart of both nodes under load loses no session of a radio that comes back',
-  { skip },
-  async (t) => {
-    const start = await service(t);
-    let [a, b] = [await start(0), await start(1)];
-    let next = b;
-    const people = await Promise.all(Array.from({ length: 40 }, (_, index) => a.person(`radio-${index}`)));
-    const group = await a.talkgroup('restart', ...people);
-    const radios = await Promise.all(
-      people.map(async (person, index) =>
-        faithful(person, await (index % 2 === 0 ? a : b).radioOf(person), () => next),
-      ),
-    );
-    const sessions = radios.map(({ radio }) => radio.session);
-    let said = 0;
-    const talk = setInterval(() => {
-      // Two of them talk, in bursts of half a second.
-      for (const { radio } of radios.slice(0, 2))
-        if (radio.socket.readyState === radio.socket.OPEN)
-          radio.speaks(group.number, `${++said}`, { start: said % 50 < 2, end: said % 50 > 47 });
-    }, 20);
-    t.teardown(() => clearInterval(talk));
+for (const floor_mode of ['open', 'single'] as const)
+  t.test(
+    `a restart of both nodes loses no session of a radio that comes back: ${floor_mode}`,
+    { skip },
+    (t) => restart(t, floor_mode),
+  );
 
-    for (const restarted of ['a', 'b'] as const) {
-      const ending = restarted === 'a' ? a : b;
-      next = restarted === 'a' ? b : a;
-      ending.signal('SIGTERM');
-      t.equal(await ending.exit(), 0);
-      await eventually(() => {
-        for (const { radio } of radios)
-          if (radio.socket.readyState !== radio.socket.OPEN) throw new Error('away');
-      });
-      if (restarted === 'a') a = await start(1);
-      else b = await start(1);
-    }
-    clearInterval(talk);
-    const returns = radios.flatMap(({ resumed }) => resumed);
-    t.ok(returns.length >= 60, `${returns.length} returns`);
-    t.ok(
-      returns.every((resumed) => resumed),
-      'all of them to their sessions',
-    );
-    t.same(
-      radios.map(({ radio }) => radio.session),
-      sessions,
-    );
-    for (const { radio } of radios) {
-      const { talkgroups } = await radio.asks({ type: 'SUBSCRIBE', talkgroup_ids: [group.id] });
-      t.match(talkgroups, [{ online: 40 }]);
-    }
-    for (const radio of radios) await radio.stop();
-  },
-);
+async function restart(t: Test, floor_mode: 'open' | 'single'): Promise<void> {
+  const start = await service(t);
+  let [a, b] = [await start(0), await start(1)];
+  let next = b;
+  const people = await Promise.all(Array.from({ length: 40 }, (_, index) => a.person(`radio-${index}`)));
+  const group = await a.talkgroupWith({ name: 'restart', floor_mode }, ...people);
+  const radios = await Promise.all(
+    people.map(async (person, index) =>
+      faithful(person, await (index % 2 === 0 ? a : b).radioOf(person), () => next),
+    ),
+  );
+  const sessions = radios.map(({ radio }) => radio.session);
+  let said = 0;
+  const talk = setInterval(() => {
+    // Two of them talk, in bursts of half a second.
+    for (const { radio } of radios.slice(0, 2))
+      if (radio.socket.readyState === radio.socket.OPEN)
+        radio.speaks(group.number, `${++said}`, { start: said % 50 < 2, end: said % 50 > 47 });
+  }, 20);
+  t.teardown(() => clearInterval(talk));
+
+  for (const restarted of ['a', 'b'] as const) {
+    const ending = restarted === 'a' ? a : b;
+    next = restarted === 'a' ? b : a;
+    ending.signal('SIGTERM');
+    t.equal(await ending.exit(), 0);
+    await eventually(() => {
+      for (const { radio } of radios)
+        if (radio.socket.readyState !== radio.socket.OPEN) throw new Error('away');
+    });
+    if (restarted === 'a') a = await start(1);
+    else b = await start(1);
+  }
+  clearInterval(talk);
+  const returns = radios.flatMap(({ resumed }) => resumed);
+  t.ok(returns.length >= 60, `${returns.length} returns`);
+  t.ok(
+    returns.every((resumed) => resumed),
+    'all of them to their sessions',
+  );
+  t.same(
+    radios.map(({ radio }) => radio.session),
+    sessions,
+  );
+  for (const { radio } of radios) {
+    const { talkgroups } = await radio.asks({ type: 'SUBSCRIBE', talkgroup_ids: [group.id] });
+    t.match(talkgroups, [{ online: 40 }]);
+  }
+  for (const radio of radios) await radio.stop();
+}

@@ -8,6 +8,7 @@ export const OVER_TWO_NODES: readonly string[] = [
   'client',
   'early',
   'letters',
+  'resume-floor',
   'rights-reserved',
   'talk',
   'text',
@@ -15,7 +16,6 @@ export const OVER_TWO_NODES: readonly string[] = [
 
 const RACING_FLOOR = 'its radios act on both nodes at once, and the one that is decided first is another one';
 const LATE_ANSWERS = 'an authority of its own answers late';
-const LOCAL_SESSION = 'a session resumes on its own node only';
 const PER_RELAY = 'the limits that it tests hold on each node by itself';
 const NOT_DEALT = 'it starts processes or opens sockets of its own, all at one node';
 const LATER = 'other nodes follow a change up to 250 ms after the 200, and it expects nothing after the 200';
@@ -42,8 +42,7 @@ export const ON_ONE_NODE: Readonly<Record<string, string>> = {
   overrun: PER_RELAY,
   presence:
     'PRESENCE has no names of another node until that node knows that a session watches, and it expects them',
-  resume: LOCAL_SESSION,
-  'resume-floor': LOCAL_SESSION,
+  resume: PER_RELAY,
   protocol: 'the examples show no `reach`, and it opens their sockets at one node',
   slow: `${NOT_DEALT}. test/unit/cluster-hearing has LAG for speech of other nodes`,
   snapshots: PER_RELAY,
