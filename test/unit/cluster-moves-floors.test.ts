@@ -138,6 +138,21 @@ for (const way of WAYS) {
     t.match(await bob.hears('FLOOR_GRANTED'), { burst: 1 });
   });
 
+  t.test(`a place whose socket died comes back to a free floor: ${nameOf(way)}`, async (t) => {
+    const { at, listeners } = await three(t);
+    const talker = listeners[0] as Radio;
+    talker.speaks('one', { start: true });
+    await Promise.all(listeners.map(talks));
+    const ann = await at(from).radio();
+    request(ann, { queue: true });
+    await ann.hears('FLOOR_QUEUED');
+    ann.breaks();
+    talker.speaks('two', { end: true });
+    await ends(...listeners);
+    const back = await resume(at(to), ann);
+    t.match(await back.hears('FLOOR_GRANTED'), { burst: 1 });
+  });
+
   t.test(`a grant without a frame goes along: ${nameOf(way)}`, async (t) => {
     const { at, listeners } = await three(t);
     const ann = await at(from).radio();
