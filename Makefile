@@ -56,6 +56,7 @@ test-cluster: build ## run the tests of several nodes, which need nats-server
 
 # The full counts of every promise; `make test` runs about a tenth of them.
 prove: export PROVE_RUNS = 30000
+prove: export CLUSTER_HISTORIES = 200000
 prove: export KILL_STORM_S = 60
 prove: export CHANGE_TRIALS = 500
 prove: export FLOOD_SOCKETS = 32

@@ -120,6 +120,9 @@ export const Snapshot = Type.Object(
   { title: 'snapshot' },
 );
 
+/** Sessions that PRESENCE names, those that came and those that left together. With more it names none. */
+export const PRESENCE_ENTRIES_MAX = 32;
+
 /** One session subscribed to a talkgroup. */
 export type Member = Static<typeof Member>;
 export const Member = Type.Object(

@@ -73,15 +73,13 @@ t.test('nodes and servers that die or freeze', { skip: unless('nats-server') }, 
       const frozenAtMs = performance.now();
       node(at).signal('SIGSTOP');
       const ended = await Promise.all(
-        others(at)
-          .map((other) =>
-            eventually(() => {
-              const last = station(other).ear.bursts.findLast((one) => one.session === session)?.end;
-              if (last?.code !== 'disconnected' || last.atMs < frozenAtMs) throw new Error('not ended');
-              return last.atMs - frozenAtMs;
-            }, 15_000),
-          )
-          .concat(),
+        others(at).map((other) =>
+          eventually(() => {
+            const last = station(other).ear.bursts.findLast((one) => one.session === session)?.end;
+            if (last?.code !== 'disconnected' || last.atMs < frozenAtMs) throw new Error('not ended');
+            return last.atMs - frozenAtMs;
+          }, 15_000),
+        ),
       );
       figure(`node ${at} frozen: its bursts ended after ${ended.map(Math.round)} ms`);
       t.ok(Math.max(...ended) < 4500);

@@ -1,7 +1,8 @@
 // The floor of a talkgroup with members on two real nodes, with one database and a nats-server between them.
 import t from 'tap';
+import { metric } from '../helpers/http/exposition.js';
 import { unless } from '../helpers/programs.js';
-import { isOnline, linkedNodes, metric } from '../helpers/service/linked-nodes.js';
+import { isOnline, linkedNodes } from '../helpers/service/linked-nodes.js';
 import type { Radio } from '../helpers/service/service.js';
 
 t.test('a floor that two nodes share', { skip: unless('nats-server') }, async (t) => {

@@ -1,9 +1,10 @@
 import t from 'tap';
 import { migratedDatabase } from '../helpers/database/cluster.js';
 import { eventually } from '../helpers/eventually.js';
+import { metric } from '../helpers/http/exposition.js';
 import { startSecureNatsServer } from '../helpers/network/nats-server.js';
 import { freePort, unless } from '../helpers/programs.js';
-import { isOnline, linkedNodes, metric } from '../helpers/service/linked-nodes.js';
+import { isOnline, linkedNodes } from '../helpers/service/linked-nodes.js';
 import { serviceProcess } from '../helpers/service/service.js';
 
 const skip = unless('nats-server');

@@ -159,6 +159,11 @@ t.test('Prometheus accepts every query', { skip: unless('promtool') }, async (t)
 const withVariables = (query: string) =>
   query.replaceAll('$__rate_interval', '5m').replaceAll('$instance', '.*');
 
+/** The alert of a split, for this node. */
+const split = (instance: string, job: string) =>
+  `- exp_labels: { severity: critical, instance: ${instance}, job: ${job} }
+            exp_annotations: { summary: '${instance} does not reach all other nodes: its radios hear only a part of the service' }`;
+
 /** Those whose parts have different labels: they must still meet. */
 const ALERT_TESTS = `
 rule_files: ['RULES']
@@ -186,19 +191,14 @@ tests:
       - eval_time: 8m
         alertname: RadioNodesSplit
         exp_alerts:
-          - exp_labels: { severity: critical, instance: c, job: talkgroup-radio }
-            exp_annotations: { summary: 'c does not reach all other nodes: its radios hear only a part of the service' }
-          - exp_labels: { severity: critical, instance: d, job: talkgroup-radio }
-            exp_annotations: { summary: 'd does not reach all other nodes: its radios hear only a part of the service' }
+          ${split('c', 'talkgroup-radio')}
+          ${split('d', 'talkgroup-radio')}
       - eval_time: 10m
         alertname: RadioNodesSplit
         exp_alerts:
-          - exp_labels: { severity: critical, instance: c, job: talkgroup-radio }
-            exp_annotations: { summary: 'c does not reach all other nodes: its radios hear only a part of the service' }
-          - exp_labels: { severity: critical, instance: d, job: talkgroup-radio }
-            exp_annotations: { summary: 'd does not reach all other nodes: its radios hear only a part of the service' }
-          - exp_labels: { severity: critical, instance: f, job: of-two }
-            exp_annotations: { summary: 'f does not reach all other nodes: its radios hear only a part of the service' }
+          ${split('c', 'talkgroup-radio')}
+          ${split('d', 'talkgroup-radio')}
+          ${split('f', 'of-two')}
       - eval_time: 10m
         alertname: RadioNotReady
         exp_alerts:

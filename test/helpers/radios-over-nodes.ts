@@ -7,6 +7,8 @@ export const OVER_TWO_NODES: readonly string[] = [
   'bursts',
   'client',
   'early',
+  'emergency',
+  'floor-storm',
   'letters',
   'resume-floor',
   'rights-reserved',
@@ -14,8 +16,9 @@ export const OVER_TWO_NODES: readonly string[] = [
   'text',
 ];
 
-const RACING_FLOOR = 'its radios act on both nodes at once, and the one that is decided first is another one';
-const LATE_ANSWERS = 'an authority of its own answers late';
+const MODEL_OF_ONE =
+  'its model has the order of events of one relay, also when bursts of both nodes end at once';
+const LATE_ANSWERS = 'an authority of its own answers late, and nodes among others have theirs';
 const PER_RELAY = 'the limits that it tests hold on each node by itself';
 const NOT_DEALT = 'it starts processes or opens sockets of its own, all at one node';
 const LATER = 'other nodes follow a change up to 250 ms after the 200, and it expects nothing after the 200';
@@ -27,12 +30,10 @@ export const ON_ONE_NODE: Readonly<Record<string, string>> = {
   cap: PER_RELAY,
   changes: LATER,
   drain: NOT_DEALT,
-  emergency: RACING_FLOOR,
   entry: 'WELCOME of a node among others has `reach`, and the sockets of a user are limited on each node',
-  floor: RACING_FLOOR,
+  floor: LATER,
   'floor-late': LATE_ANSWERS,
-  'floor-live': RACING_FLOOR,
-  'floor-storm': RACING_FLOOR,
+  'floor-live': MODEL_OF_ONE,
   frames: ONE_CLOCK,
   handshake: NOT_DEALT,
   held: `${LATER}. test/unit/cluster-hearing has what it says of audio`,

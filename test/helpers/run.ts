@@ -1,4 +1,5 @@
 // Runs a command with a PostgreSQL server for its tests: node dist/test/helpers/run.js <command> [arguments...]
+// With SECOND_TRIES in the environment, so many files that failed are run once more, alone. Their names stay in the log.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
@@ -22,9 +23,17 @@ const failed = join(folder, 'failed');
 writeFileSync(failed, '');
 try {
   const env = { ...process.env, TEST_CLUSTER_URL: cluster.url, FAILED_TESTS: failed };
-  process.exitCode = await run(process.argv.slice(2), env);
+  const command = process.argv.slice(2);
+  process.exitCode = await run(command, env);
   // Once more, apart from the reporter's list of what was skipped: a log that is cut still names them.
-  process.stderr.write(readFileSync(failed));
+  const lines = readFileSync(failed, 'utf8');
+  process.stderr.write(lines);
+  const files = [...new Set(lines.match(/(?<=^failed: )\S+/gm))];
+  const mayBeTriedAgain = files.length > 0 && files.length <= Number(process.env.SECOND_TRIES ?? 0);
+  if (mayBeTriedAgain && interruptedBy === null) {
+    process.exitCode = await run(command, { ...env, TEST_FILES: files.join(' ') });
+    if (process.exitCode === 0) process.stderr.write(`passed at the second try only:\n${lines}`);
+  }
 } finally {
   rmSync(folder, { recursive: true, force: true });
   await cluster.stop();

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import t from 'tap';
+import { READ_MS_MAX } from '../../src/db/deadline.js';
 import { eventually } from '../helpers/eventually.js';
 import { PASSWORD, service } from '../helpers/http/rest.js';
 
@@ -48,10 +49,13 @@ t.test('one user has one whole list in work; its pages and the lists of others g
 t.test('whole lists that wait behind one that takes too long are refused', async (t) => {
   const s = await service(t);
   const unlock = await s.lock('memberships');
+  const sentAtMs = performance.now();
   const lists = [1, 2, 3].map(() => s.radio.get('/talkgroups'));
   await eventually(() => assert.equal(s.database.figures().gate.inside, 1));
   t.equal((await s.radio.get('/talkgroups/directory')).status, 200, 'by now all three have come');
-  t.equal(s.database.figures().gate.inside, 1, 'only the first is at the database');
+  const { inside } = s.database.figures().gate;
+  // Later the first has been refused, and the second has its place.
+  if (performance.now() - sentAtMs < READ_MS_MAX) t.equal(inside, 1, 'only the first is at the database');
   t.strictSame(
     (await Promise.all(lists)).map(({ status, body }) => [status, body]),
     Array(3).fill([503, { error: 'database unavailable' }]),

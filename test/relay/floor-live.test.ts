@@ -25,6 +25,7 @@ import {
   type Service,
   service,
 } from '../helpers/service/service.js';
+import { isDealt } from '../helpers/service/two-nodes.js';
 
 const RUNS = Number(process.env.PROVE_RUNS ?? 3000) / 30;
 /** Histories under way at the same time, each in a talkgroup of its own: they wait more than they work. */
@@ -761,6 +762,10 @@ function createStage({ s, cast, model, clock, story }: StageOptions) {
   async function join(member: Member): Promise<void> {
     await member.person.post(`/talkgroups/${group.id}/join`);
     member.isMember = true;
+    // Another node follows later than the answer.
+    if (isDealt)
+      for (const { socket, radio } of radiosOf(member))
+        if (socket === 'open') await radio.hears('TALKGROUP_JOINED');
     for (const player of radiosOf(member)) tell(player, { type: 'TALKGROUP_JOINED', ...model.snapshot() });
   }
 
@@ -828,6 +833,7 @@ t.test(`${RUNS} histories: what a radio hears is what the model says`, async (t)
   const s = await service(t, {
     TALK_SILENCE_MS: String(SILENCE_MS),
     TEXTS_PER_SECOND: '1000', // every act is settled by a question to each radio
+    ...(isDealt && { DATABASE_POOL: '8' }), // each change is read by both nodes
     BACKLOG_MS: '60000', // nobody here is slow, whatever the machine does
   });
   const seen = new Set<string>();

@@ -9,28 +9,23 @@ import { eventually } from '../helpers/eventually.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
 import {
   directory,
+  type Radio,
   type RelayOn,
   reached,
+  reaching,
   relayOn,
+  relaysWithRadios,
   settled,
-  sharing,
   talkgroupIdOf,
 } from '../helpers/relay/relays.js';
 
 const GROUP = talkgroupIdOf(1);
-type Radio = Awaited<ReturnType<RelayOn['radio']>>;
 
-/** Relays that reach each other, with one radio each. All users are administrators. */
+/** All users are administrators. */
 async function relays(t: Test, count: number) {
-  const network = createMemoryNetwork();
   const reads = directory('open', 'admin');
-  const all = Array.from({ length: count }, (_, index) => relayOn(t, network, { number: index + 1, reads }));
-  await reached(...all);
-  const radios = await Promise.all(all.map(({ radio }) => radio()));
-  await sharing(2, ...all);
-  return { network, reads, all: all as Three<RelayOn>, radios: radios as Three<Radio> };
+  return { reads, ...(await relaysWithRadios(t, count, reads)) };
 }
-type Three<T> = [T, T, T];
 
 async function asks(radio: Radio, message: Record<string, unknown>) {
   radio.says({ talkgroup_id: GROUP, ref: 1, ...message });
@@ -268,9 +263,7 @@ t.test('in a split each side announces its own, and after it both are open every
   const [ann, bob] = radios;
   for (const { database } of all) database.isAway = true;
   network.lose(() => true);
-  await eventually(() => {
-    for (const { figures } of [a, b]) if (figures()?.peers !== 0) throw new Error('still peers');
-  });
+  await reaching(0, a, b);
   const [one, two] = [await raise(ann), await raise(bob)];
   t.strictSame(await open(ann), { [one]: 'raised' });
   t.strictSame(await open(bob), { [two]: 'raised' });

@@ -10,8 +10,10 @@ import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
 import {
   DATABASE,
   directory,
+  type Radio,
   type RelayOn,
   reached,
+  reaching,
   relayOn,
   sharing,
   talkgroupIdOf,
@@ -20,8 +22,6 @@ import {
 const GROUP = talkgroupIdOf(1);
 /** Whatever one lost message left wrong is right again after this time (ms). */
 const RIGHT_MS = 8500;
-
-type Radio = Awaited<ReturnType<RelayOn['radio']>>;
 
 interface Seen {
   readonly online: number;
@@ -138,9 +138,7 @@ t.test('a relay that no longer hears another one lets it know', async (t) => {
   const [fromB, fromA] = await Promise.all([ann.hears('TALK_ENDED'), bob.hears('TALK_ENDED')]);
   t.match(fromB, { session: 2000, code: 'disconnected' });
   t.match(fromA, { session: 1000, code: 'disconnected' });
-  await eventually(() => {
-    if (a.figures()?.peers !== 0 || b.figures()?.peers !== 0) throw new Error('still up');
-  });
+  await reaching(0, a, b);
   t.match(await bob.hears('REACH'), { reach: 'alone' });
   network.lose(() => false);
   await Promise.all([ann.hears('TALK_STARTED'), bob.hears('TALK_STARTED')]);

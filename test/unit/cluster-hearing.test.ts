@@ -7,7 +7,7 @@ import { eventually } from '../helpers/eventually.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
 import {
   directory,
-  type RelayOn,
+  type Radio,
   reached,
   relayOn,
   settled,
@@ -15,7 +15,6 @@ import {
   talkgroupIdOf,
 } from '../helpers/relay/relays.js';
 
-type Radio = Awaited<ReturnType<RelayOn['radio']>>;
 type Hold = { readonly coalesce_ms?: number; readonly bundle_ms?: number };
 
 const GROUP = talkgroupIdOf(1);

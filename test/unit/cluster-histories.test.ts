@@ -1,15 +1,16 @@
 // Floors of `single` and `broadcast` that two to five relays share, over random histories in virtual time.
+import { randomInt } from 'node:crypto';
 import t from 'tap';
 import { type Fault, faults } from '../helpers/cluster/faults.js';
 import { playHistory } from '../helpers/cluster/histories.js';
 
-const RUNS = Number(process.env.PROVE_RUNS ?? 3000);
-/** `make test` plays 1,500 histories (16 s of CPU time), `make prove` 200,000. */
-const HISTORIES = Math.ceil(process.env.PROVE_RUNS === undefined ? RUNS / 2 : (RUNS * 20) / 3);
-/** Another part of all histories in each run, so that in time more of them are played. */
-const FIRST = process.env.PROVE_RUNS === undefined ? 1 : 1_000_000;
+/** `make test` plays 800 histories (10 s of CPU time), `make prove` 200,000. */
+const HISTORIES = Number(process.env.CLUSTER_HISTORIES ?? 800);
+/** `make prove` plays other ones in each run, so that in time more of them are played. */
+const FIRST = process.env.CLUSTER_HISTORIES === undefined ? 1 : randomInt(2, 2 ** 31);
 
 t.test('over any history of relays that share a floor no promise is broken', async (t) => {
+  t.comment(`histories ${FIRST} to ${FIRST + HISTORIES - 1}`);
   const seen = new Map<string, number>();
   for (let seed = FIRST; seed < FIRST + HISTORIES; seed++) {
     try {
@@ -27,19 +28,47 @@ t.test('over any history of relays that share a floor no promise is broken', asy
     t.ok(seen.get(what), `${what} was seen`);
 });
 
+/** Histories that broke a promise once, and the rule that was wrong. */
+const ONCE: Readonly<Record<number, string>> = {
+  235360521: 'a burst that began in `open` keeps an old turn',
+  235343469: 'a new question is answered with the grant of an earlier one',
+  235364984: 'a new question waits behind an earlier grant that was lost',
+
+  235361107: 'a place that expires while its session asks again leaves the question open',
+  235421410: 'a question goes on after its place was denied',
+  235341634: 'a question that was put before `open` has no number after it',
+  235366721: 'a grant that another one takes keeps its place in the queue',
+  235345780: 'a relay whose bye is lost stays the home of another relay',
+  700003341: 'an emergency talks in a grant that its home, cut off, took for unused',
+  1000000471: 'an emergency loses to one that ended while its relay was cut off',
+  912352851: 'a home that forgot a floor gives a turn again',
+  912352571: 'a grant begins before it hears that an emergency of another side keeps the floor',
+  1012349614: 'a denial by a home that was not followed ends an emergency later',
+  1012359554: 'a home counts an emergency of a relay that was killed a moment ago',
+  1012345463: 'a burst is over elsewhere before it began',
+  1112350743: 'the home begins a grant while an emergency of another side plays there',
+  500001492: 'an emergency in a part of the network that is cut off loses the floor when it is back',
+};
+
+for (const [seed, was] of Object.entries(ONCE))
+  t.test(`a history that was wrong: ${was}`, async (t) => {
+    t.doesNotThrow(() => playHistory(Number(seed)));
+  });
+
 /** For each fault a history that finds it. Others do so as well. */
 const FOUND: Partial<Record<Fault, number>> = {
   'no mutual hearing': 74,
-  'no top': 16,
-  'a fenced burst is not told': 328,
-  'a grant is not held back': 369,
-  'a relay answers that is not the home': 2,
+  'no top': 21,
+  'a fenced burst is not told': 144,
+  'a grant is not held back': 534,
+  'a relay answers that is not the home': 1,
   'two relays find different homes': 1,
-  'an overtaken burst is played': 12,
-  'parts are not repeated': 11,
-  'old parts are taken for new ones': 2,
-  'a refusal is not kept for its relay': 8,
-  'a revoked grant goes on': 1,
+  'an overtaken burst is played': 1,
+  'parts are not repeated': 1,
+  'old parts are taken for new ones': 12,
+  'a refusal is not kept for its relay': 52,
+  'a revoked grant goes on': 5,
+  'an emergency counts as other speech': 206,
 };
 /** Histories that are tried when that one does not, because the histories changed. */
 const TRIES = 200;

@@ -173,3 +173,50 @@ t.test(
     t.ok(NO_TURN.count < 1);
   },
 );
+
+t.test(
+  'frames of a burst that ended here too early are missed, told twice a second and at its end',
+  async (t) => {
+    const r = relay();
+    r.started('a', 1, 0);
+    r.frame('a', 1, 1);
+    r.started('b', 2, 1);
+    r.pass(ORDER_MS);
+    t.strictSame(r.heard(), ['a begins', 'a 1', 'a ends released', 'b begins']);
+    r.frame('a', 1, 2);
+    r.frame('a', 1, 4);
+    t.strictSame(r.heard(), []);
+    r.pass(500);
+    r.frame('a', 1, 5);
+    t.strictSame(r.heard(), ['a missed 4']);
+    r.frame('a', 1, 6);
+    r.ended('a', 1, 7);
+    t.strictSame(r.heard(), ['a missed 2']);
+    r.frame('a', 1, 8);
+    r.ended('a', 1, 8);
+    t.strictSame(r.heard(), [], 'once');
+  },
+);
+
+t.test('a burst that ended here and goes on with a later turn has missed what came between', async (t) => {
+  const r = relay();
+  r.started('a', 1, 0);
+  r.frame('a', 1, 1);
+  r.started('b', 2, 1);
+  r.pass(ORDER_MS);
+  r.ended('b', 2, 0);
+  r.frame('a', 1, 2);
+  r.heard();
+  r.order.started({ relay: 1, session: 1, burst: 1 }, placed(3, 2), 3, 0);
+  t.strictSame(r.heard(), ['a missed 2', 'a begins']);
+});
+
+t.test('of a relay that is gone nothing is missed', async (t) => {
+  const r = relay();
+  r.started('a', 1, 0);
+  r.frame('a', 1, 1);
+  r.gone(1);
+  r.heard();
+  r.ended('a', 1, 9);
+  t.strictSame(r.heard(), []);
+});

@@ -1,31 +1,21 @@
 // PRESENCE over relays on one bus: who came and left elsewhere, with the number online that belongs to it.
 import { setTimeout as delay } from 'node:timers/promises';
-import t, { type Test } from 'tap';
+import { isDeepStrictEqual } from 'node:util';
+import t from 'tap';
 import { talkgroupSubject } from '../../src/relay/cluster/bus.js';
 import { kinds } from '../../src/relay/cluster/header.js';
 import { eventually } from '../helpers/eventually.js';
 import { randomOf } from '../helpers/random.js';
-import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
-import { type RelayOn, reached, relayOn, sharing, talkgroupIdOf } from '../helpers/relay/relays.js';
+import { type Radio, relaysWithRadios, talkgroupIdOf } from '../helpers/relay/relays.js';
+
+t.setTimeout(60_000);
 
 const GROUP = talkgroupIdOf(1);
-type Radio = Awaited<ReturnType<RelayOn['radio']>>;
-type Three<T> = [T, T, T];
 
 interface Presence {
   readonly joined?: { session: number }[];
   readonly left?: number[];
   readonly online: number;
-}
-
-/** Relays that reach each other, with one radio each. */
-async function relays(t: Test, count: number) {
-  const network = createMemoryNetwork();
-  const all = Array.from({ length: count }, (_, index) => relayOn(t, network, { number: index + 1 }));
-  await reached(...all);
-  const radios = await Promise.all(all.map(({ radio }) => radio()));
-  await sharing(2, ...all);
-  return { network, all: all as Three<RelayOn>, radios: radios as Three<Radio> };
 }
 
 /** The radio subscribes to PRESENCE, and the others have been told. */
@@ -44,7 +34,7 @@ const nextPresence = (radio: Radio) =>
   });
 
 t.test('a session that comes or leaves at another relay is named', async (t) => {
-  const { all, radios } = await relays(t, 2);
+  const { all, radios } = await relaysWithRadios(t, 2);
   const [, b] = all;
   const [ann] = radios;
   await watches(ann);
@@ -62,7 +52,7 @@ t.test('a session that comes or leaves at another relay is named', async (t) => 
 });
 
 t.test('only the number is told of more than 32, and of a relay that cannot be reached', async (t) => {
-  const { all, radios } = await relays(t, 2);
+  const { all, radios } = await relaysWithRadios(t, 2);
   const [, b] = all;
   const [ann] = radios;
   await watches(ann);
@@ -75,7 +65,7 @@ t.test('only the number is told of more than 32, and of a relay that cannot be r
 });
 
 t.test('names are told only while a session elsewhere watches', async (t) => {
-  const { network, all, radios } = await relays(t, 2);
+  const { network, all, radios } = await relaysWithRadios(t, 2);
   const [, b] = all;
   const [ann] = radios;
   const seen: number[] = [];
@@ -100,7 +90,7 @@ t.test('names are told only while a session elsewhere watches', async (t) => {
 });
 
 t.test('when names were lost between relays PRESENCE has the number alone', async (t) => {
-  const { network, all, radios } = await relays(t, 2);
+  const { network, all, radios } = await relaysWithRadios(t, 2);
   const [, b] = all;
   const [ann] = radios;
   await watches(ann);
@@ -155,14 +145,14 @@ function client(radio: Radio) {
 t.test(
   'whoever comes and leaves anywhere, each client that watches ends with all that are there',
   async (t) => {
-    const { network, all, radios } = await relays(t, 3);
+    const { network, all, radios } = await relaysWithRadios(t, 3);
     const random = randomOf(t, 'CLUSTER_SEED').next;
     for (const radio of radios) await watches(radio);
     const clients = radios.map(client);
     const others: Radio[] = [];
-    const run = async (ms: number, act: () => Promise<void>) => {
+    const run = async (ms: number, act: () => Promise<void>, isOver = () => false) => {
       const endMs = performance.now() + ms;
-      while (performance.now() < endMs) {
+      while (performance.now() < endMs && !isOver()) {
         await act();
         for (const { step } of clients) step();
         await delay(20);
@@ -181,8 +171,14 @@ t.test(
     network.lose(() => random() < 0.1);
     await run(4000, change);
     network.lose(() => false);
-    await run(7000, async () => {});
     const there = [...radios, ...others].map(({ session }) => session.number).sort();
+    const hasAll = ({ known }: ReturnType<typeof client>) => isDeepStrictEqual([...known].sort(), there);
+    // 8 s until the relays are right, then MEMBERS, which may be asked for every 2 s.
+    await run(
+      15_000,
+      async () => {},
+      () => clients.every(hasAll),
+    );
     for (const { known } of clients) t.strictSame([...known].sort(), there);
   },
 );

@@ -13,6 +13,7 @@ import {
   DATABASE,
   type RelayOn,
   reached,
+  reaching,
   relayOn,
   settled,
   sharing,
@@ -145,9 +146,7 @@ t.test('radios are told how much of the service their relay reaches', async (t) 
   t.match(await ann.hears('WELCOME'), { reach: 'whole' });
   t.strictSame(shown(a), ['whole']);
   await c.close();
-  await eventually(() => {
-    if (a.figures()?.peers !== 1) throw new Error('it has not ended');
-  });
+  await reaching(1, a);
   await beacons(a, 2);
   t.strictSame(ann.heard('REACH'), [], 'a relay that ends as it should is not missed');
   b.bus.cut();

@@ -7,18 +7,13 @@ import { eventually } from '../helpers/eventually.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
 import {
   DATABASE,
-  type RelayOn,
   reached,
+  reaching,
   relayOn,
   settled,
   sharing,
   talkgroupIdOf,
 } from '../helpers/relay/relays.js';
-
-const reachedBy = (relay: RelayOn, peers: number) =>
-  eventually(() => {
-    if (relay.figures()?.peers !== peers) throw new Error('not reached');
-  });
 
 t.test('relays of two databases on one bus take nothing of each other, whatever their ids', async (t) => {
   const network = createMemoryNetwork();
@@ -55,7 +50,7 @@ t.test('a burst of another talkgroup with the same number is not played', async 
   const ann = await a.radio();
   const [peer, writer] = [network.join(), new HeaderWriter(7, DATABASE)];
   peer.publish(EVERY_RELAY, writer.write(kinds.beacon, 0, 5, 0), bodyOf({ heard: [[1, 0, 0]] }));
-  await reachedBy(a, 1);
+  await reaching(1, a);
   const started = (session: number, talkgroup: number) => ({
     talkgroup_id: talkgroupIdOf(talkgroup),
     ...{ session, burst: 1, user_id: talkgroupIdOf(9), username: 'x', priority: 1, emergency: false },

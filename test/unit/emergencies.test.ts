@@ -1,6 +1,7 @@
 // What is announced and not yet stored: when the relay ends, and when other relays tell of theirs.
 import t from 'tap';
 import type { EmergencyState } from '../../src/protocol/codes.js';
+import { UNSAVED_MAX } from '../../src/relay/cluster/bodies.js';
 import { Listed } from '../../src/relay/cluster/listed.js';
 import { createEmergencies, type EmergencyWrites } from '../../src/relay/emergencies/emergencies.js';
 import { CLEARED_MS } from '../../src/relay/emergencies/known.js';
@@ -179,7 +180,7 @@ t.test(
     }
     const seen = new Set<string>();
     for (let turn = 0; turn < 100; turn++) {
-      const list = emergencies.elsewhere.unsaved(talkgroup);
+      const list = emergencies.elsewhere.unsaved(talkgroup, UNSAVED_MAX);
       t.equal(list.isWhole, false);
       t.ok(list.emergencies.length <= 200);
       for (const { emergency_id } of list.emergencies) seen.add(emergency_id);

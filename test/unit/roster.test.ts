@@ -1,4 +1,5 @@
 // What PRESENCE tells, against a roster that remembers everything; and the pages of MEMBERS against a sort.
+import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
 import type { Member } from '../../src/protocol/bodies.js';
@@ -82,6 +83,40 @@ t.test('whatever happens, what is told is the difference of two moments', async 
       }
     }),
     { numRuns: 300 },
+  );
+});
+
+t.test('whoever takes a page knows everybody behind the next announcement', async () => {
+  const toggle = fc.record({ session: fc.nat(4), site: fc.constantFrom('depot', 'harbour') });
+  const step = fc.oneof(
+    { arbitrary: toggle, weight: 6 },
+    { arbitrary: fc.constantFrom('page' as const, 'flush' as const), weight: 1 },
+  );
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const roster = new Roster();
+      const now = new Map<number, Member>();
+      let known: Map<number, Member> | null = null; // until the first page
+      for (const one of [...steps, 'flush' as const]) {
+        if (one === 'page') {
+          roster.listed();
+          known = new Map(now);
+        } else if (one === 'flush') {
+          const told = roster.flush(now.size);
+          for (const session of told !== null && 'left' in told ? told.left : []) known?.delete(session);
+          for (const member of told !== null && 'left' in told ? told.joined : [])
+            known?.set(member.session, member);
+          if (known !== null) assert.deepEqual(known, now);
+        } else {
+          const was = now.get(one.session);
+          if (was === undefined) now.set(one.session, present(one.session, one.site));
+          else now.delete(one.session);
+          if (was === undefined) roster.joined(present(one.session, one.site));
+          else roster.left(was);
+        }
+      }
+    }),
+    { numRuns: 1000 },
   );
 });
 

@@ -6,6 +6,7 @@ import { newCounts } from '../../src/relay/figures/counts.js';
 import type { Verdict } from '../../src/relay/floor/authority.js';
 import { Talkgroup } from '../../src/relay/members/members.js';
 import { createSharedAuthority } from '../../src/relay/shared-floor/authority.js';
+import type { PlayedTalk } from '../../src/relay/shared-floor/link.js';
 import type { Part, PartVerdicts } from '../../src/relay/shared-floor/parts.js';
 import { linkAlone } from '../helpers/cluster/alone.js';
 import { talkgroupRow } from '../helpers/relay/rows.js';
@@ -16,7 +17,7 @@ const claim = (session: number, inEmergency = false) => ({
 });
 
 /** Relay 1, which shares a talkgroup with relay 2. */
-function relay(home: 1 | 2) {
+function relay(home: 1 | 2, relays: readonly number[] = [1, 2]) {
   const talkgroup = new Talkgroup(talkgroupRow({ floor_mode: 'single', max_talk_ms: 60_000 }));
   const told: string[] = [];
   const parts: Part[] = [];
@@ -24,6 +25,7 @@ function relay(home: 1 | 2) {
   const grants: number[] = [];
   const withdrawn: number[] = [];
   let isReady = true;
+  let played: PlayedTalk | null = null;
   let nowMs = 1000;
   const authority = createSharedAuthority({
     counts: newCounts().floor,
@@ -37,13 +39,14 @@ function relay(home: 1 | 2) {
     },
     link: {
       ...linkAlone,
-      view: () => ({ home, relays: [1, 2] }),
+      view: () => ({ home, relays }),
       settings: () => settings,
       sendPart: (_talkgroup, _to, part) => parts.push(part),
       sendVerdicts: (_talkgroup, _to, verdicts) => sent.push(verdicts),
       want() {},
       turns: (of) => ({
         ...linkAlone.turns(of),
+        played,
         grant({ turn }) {
           grants.push(turn.count);
           return isReady ? 'ready' : 'held';
@@ -52,6 +55,8 @@ function relay(home: 1 | 2) {
       }),
     },
   });
+  const partFrom = (from: number, v: number, ...claims: Part['claims']) =>
+    authority.receivePart(talkgroup, from, { settings, v, top: NO_TURN, isFenced: false, claims }, nowMs);
   return {
     ...{ authority, talkgroup, parts, sent, grants, withdrawn, settings },
     told: () => told.splice(0),
@@ -60,10 +65,15 @@ function relay(home: 1 | 2) {
       const v = parts.at(-1)?.v ?? 0;
       authority.receiveVerdicts(talkgroup, 2, { settings, v, verdicts }, nowMs);
     },
-    part: (v: number, ...claims: Part['claims']) =>
-      authority.receivePart(talkgroup, 2, { settings, v, top: NO_TURN, isFenced: false, claims }, nowMs),
+    part: (v: number, ...claims: Part['claims']) => partFrom(2, v, ...claims),
+    partFrom,
     hold: () => {
       isReady = false;
+    },
+    /** A burst of relay 2 plays here. */
+    play: (session: number, inEmergency: boolean) => {
+      const turn = { count: 1, home: 2 };
+      played = { relay: 2, claim: claim(session, inEmergency), turn, startedAtMs: nowMs };
     },
     pass(ms: number) {
       nowMs += ms;
@@ -177,6 +187,85 @@ t.test('a user in an emergency talks after 200 ms when the home does not answer'
   t.strictSame(r.told(), ['7 granted', '7 started']);
   t.match(r.parts.at(-1), { claims: [{ session: 7, state: 'talks', isAlone: true, turn: null }] });
   t.equal(r.authority.placedOf(r.talkgroup, 7), null, 'only this relay plays it');
+});
+
+t.test('an emergency that talks keeps a grant that its home took for unused', async (t) => {
+  for (const inEmergency of [true, false]) {
+    const r = relay(1);
+    r.authority.viewed(r.talkgroup, 1000);
+    const asks = { ...asking(21, 1), inEmergency, isFirstFrame: false };
+    r.part(1, asks);
+    const turn = { count: 1, home: 1 };
+    r.pass(600);
+    const has = { ...asks, state: 'has' as const, turn, grantedMs: 600 };
+    r.part(2, has);
+    r.pass(1400);
+    t.match(r.sent.at(-1), { v: 2, verdicts: [{ session: 21, is: 'revoked', code: 'unused' }] });
+    r.tell({ kind: 'frame', claim: claim(7) });
+    t.strictSame(r.told(), ['7 granted', '7 started']);
+    r.part(3, { ...has, state: 'talks', startedMs: 200 });
+    const granted = { session: 21, is: 'granted', turn: { home: 1 } };
+    const revoked = { session: 21, is: 'revoked', code: 'unused' };
+    t.match(r.sent.at(-1), { v: 3, verdicts: [inEmergency ? granted : revoked] });
+    t.strictSame(r.told(), inEmergency ? ['7 revoked collision', '7 ended collision', '7 gone'] : []);
+  }
+});
+
+t.test('of two emergencies the one goes on whose relay was heard within the last second', async (t) => {
+  for (const silentMs of [900, 1100]) {
+    const r = relay(1, [1, 2, 3]);
+    r.authority.viewed(r.talkgroup, 1000);
+    r.partFrom(3, 1);
+    r.part(1, { ...asking(21, 1), inEmergency: true });
+    const talks = { ...asking(21, 1), inEmergency: true, state: 'talks' as const };
+    r.part(2, { ...talks, turn: { count: 1, home: 1 }, startedMs: 0, grantedMs: 0 });
+    t.match(r.sent.at(-1), { v: 2, verdicts: [{ session: 21, is: 'granted' }] });
+    r.pass(silentMs);
+    const alone = { ...asking(31, 1), inEmergency: true, state: 'talks' as const, isAlone: true };
+    r.partFrom(3, 2, { ...alone, startedMs: 100, grantedMs: 100 });
+    const is = silentMs > 1000 ? 'granted' : 'revoked';
+    const verdicts = r.sent.flatMap((one) => one.verdicts);
+    t.match(
+      verdicts.find(({ session }) => session === 31),
+      { is },
+    );
+  }
+});
+
+t.test('a grant begins no burst while an emergency of another side plays here', async (t) => {
+  for (const inEmergency of [true, false]) {
+    const starts = inEmergency ? ['7 revoked collision', '7 gone'] : ['7 started'];
+    const asks = { kind: 'request', claim: claim(7), queue: false } as const;
+    const here = relay(2);
+    here.tell(asks);
+    here.verdicts(grantOf(7, 1, 5));
+    here.play(21, inEmergency);
+    here.tell({ kind: 'frame', claim: claim(7) });
+    t.strictSame(here.told(), ['7 granted', ...starts], 'where another relay decides');
+
+    const relays = [1];
+    const home = relay(1, relays);
+    home.tell(asks);
+    relays.push(2);
+    home.play(21, inEmergency);
+    home.tell({ kind: 'frame', claim: claim(7) });
+    t.strictSame(home.told(), ['7 granted', ...starts], 'at the home');
+  }
+});
+
+t.test('a home that forgets a floor gives no turn twice', async (t) => {
+  const relays = [1, 2];
+  const r = relay(1, relays);
+  r.authority.viewed(r.talkgroup, 1000);
+  r.part(1, asking(21, 1));
+  const [given] = r.sent.flatMap(({ verdicts }) => verdicts);
+  t.match(given, { is: 'granted', turn: { home: 1 } });
+  relays.pop();
+  for (let times = 0; times < 3; times++) r.pass(100);
+  t.strictSame([...r.authority.active()], []);
+  r.tell({ kind: 'frame', claim: claim(7) });
+  const before = given?.is === 'granted' ? given.turn.count : 0;
+  t.ok((r.grants.at(-1) ?? 0) > before, `${r.grants} after ${before}`);
 });
 
 t.test('no verdict leaves before the whole part is taken', async (t) => {

@@ -1,7 +1,8 @@
 // Floors of `single` and `broadcast` over relays that share a bus: the radios hear what radios of one relay hear.
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
-import { kinds } from '../../src/relay/cluster/header.js';
+import { readBody, type Started } from '../../src/relay/cluster/bodies.js';
+import { HEADER_BYTES, kinds } from '../../src/relay/cluster/header.js';
 import { createRandom } from '../helpers/cluster/world.js';
 import { eventually } from '../helpers/eventually.js';
 import { burstsHeard, floorPair, floorRelays, type Radio, story } from '../helpers/relay/floor-pair.js';
@@ -31,6 +32,21 @@ t.test('a talker is granted the floor by the relay that decides, and is heard on
     `TALK_ENDED ${about} released`,
   ]);
   t.strictSame(story(far), ['FLOOR_GRANTED', `TALK_STARTED ${about}`, `TALK_ENDED ${about} released`]);
+});
+
+t.test('a relay is told what a talker of another one asked for the floor with', async (t) => {
+  for (const role of ['admin', 'user'] as const) {
+    const { network, near, far } = await floorPair(t, { role });
+    const told: (Started | null)[] = [];
+    network.lose((_from, _to, _subject, bytes) => {
+      if (bytes[0] === kinds.started) told.push(readBody('started', bytes.subarray(HEADER_BYTES)));
+      return false;
+    });
+    far.speaks('one', { start: true, end: true });
+    const { codec: _, ...heard } = { codec: null, ...(await near.hears('TALK_STARTED')) };
+    t.match(told, [{ claim: { priority: 1, isAdmin: role === 'admin' } }]);
+    t.notOk('claim' in heard || 'isAdmin' in heard, 'clients are not told');
+  }
 });
 
 t.test('while one talks, another is busy and hears who talks, and so does one that comes', async (t) => {
@@ -321,8 +337,8 @@ t.test('any bytes about a floor are read without a throw, and counted', async (t
   const about = new Set<number>([kinds.part, kinds.verdicts, kinds.want, kinds.started, kinds.ended]);
   network.lose((_from, _to, _subject, bytes) => {
     if (!about.has(bytes[0] ?? 0) || random.chance(0.3)) return false;
-    const at = 12 + random.below(bytes.length - 12);
-    bytes[at] = random.below(256);
+    const at = 12 + random.below(bytes.length - 16);
+    bytes[at < 28 ? at : at + 4] = random.below(256); // all but the database, which is another one then
     return false;
   });
   for (let press = 0; press < 40; press++) {
@@ -380,6 +396,35 @@ t.test('an end that is lost holds the next talker up for a moment only', async (
     burstsHeard(t, near).map(({ code }) => code),
     ['preempted', null],
   );
+});
+
+t.test('frames lost with the end of their burst are missed, and the end is the true one', async (t) => {
+  for (const talks of ['near', 'far'] as const)
+    for (const begins of [false, true]) {
+      const { network, near, far } = await floorPair(t, { limits: { resumeMs: 0 } });
+      const [talker, listener] = talks === 'near' ? [near, far] : [far, near];
+      talker.speaks('1', { start: true });
+      await listener.hears('TALK_STARTED');
+      await until(() => listener.heard('frame').length === 1, 'its first frame');
+      const lost: unknown[] = [];
+      network.lose((_from, _to, _subject, [kind]) => {
+        const isLost = kind === kinds.frame || kind === kinds.ended;
+        if (isLost) lost.push(kind);
+        return isLost;
+      });
+      talker.speaks('2');
+      talker.speaks('3', { end: true });
+      await until(() => lost.length === 3, 'two frames and the end are lost');
+      network.lose(() => false);
+      if (begins) talker.speaks('1', { start: true });
+      const session = numberOf(talker);
+      t.match(await listener.hears('TALK_ENDED'), { session, burst: 1, code: 'released', frames: 3 });
+      t.match(await listener.hears('MISSED'), { session, burst: 1, missed: 2 });
+      if (!begins) continue;
+      await listener.hears('TALK_STARTED');
+      talker.speaks('2', { end: true });
+      t.match(await listener.hears('TALK_ENDED'), { session, burst: 2, code: 'released', frames: 2 });
+    }
 });
 
 t.test('when the relay of the talker is lost, its burst ends and another one talks', async (t) => {

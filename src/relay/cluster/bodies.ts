@@ -1,7 +1,17 @@
 // Declares what messages between relays carry, as schemas. A body that does not fit is counted, and ignored.
 import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { Codec, Emergency, Id, Int, Member, RunningTalker, U32 } from '../../protocol/bodies.js';
+import {
+  Codec,
+  Emergency,
+  Id,
+  Int,
+  Member,
+  PRESENCE_ENTRIES_MAX,
+  Priority,
+  RunningTalker,
+  U32,
+} from '../../protocol/bodies.js';
 import { ends, floorModes } from '../../protocol/codes.js';
 import { PartBody, PlacedBody, TurnBody, VerdictsBody, WantBody } from './floor-bodies.js';
 import { Found, Taken, WantedSession } from './moves/bodies.js';
@@ -72,6 +82,8 @@ const Started = Type.Object({
   placed: Type.Optional(PlacedBody),
   /** Times that its session has moved to another relay. Left out: 0. */
   moves: Type.Optional(U32),
+  /** What it asked for the floor with: its rank follows. With `placed`, but not told by relays of earlier versions. */
+  claim: Type.Optional(Type.Object({ priority: Priority, isAdmin: Type.Boolean() })),
   /** Its first frames, so many, were not meant for other relays: it began without the word of a home. */
   alone: Type.Optional(U32),
 });
@@ -90,16 +102,13 @@ const counted = {
 export type Count = Static<typeof Count>;
 const Count = Type.Object({ ...counted, changes: U32 });
 
-/** Sessions in one message, those that came and those that left: as in PRESENCE. */
-const ROSTER_MAX = 32;
-
-/** The same, with those that came and left since the message before it. Without them there were more than ROSTER_MAX. */
+/** The same, with those that came and left since the message before it. Without them there were too many. */
 export type Rostered = Static<typeof Rostered>;
 const Rostered = Type.Object({
   ...counted,
   changes: U32,
-  joined: Type.Optional(Type.Array(Session, { maxItems: ROSTER_MAX })),
-  left: Type.Optional(Type.Array(U32, { maxItems: ROSTER_MAX })),
+  joined: Type.Optional(Type.Array(Session, { maxItems: PRESENCE_ENTRIES_MAX })),
+  left: Type.Optional(Type.Array(U32, { maxItems: PRESENCE_ENTRIES_MAX })),
 });
 
 /** Emergencies in one message: 120 KiB with names of the greatest length. */

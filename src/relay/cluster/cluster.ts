@@ -5,7 +5,7 @@ import { type Beacon, bodyOf, type MembersTold, NO_BODY, readBody } from './bodi
 import { type Bus, EVERY_RELAY, relaySubject, type Subject, talkgroupSubject } from './bus.js';
 import { Stalls } from './clock.js';
 import { type ClusterFigures, newClusterCounts } from './counts.js';
-import type { PartBody, VerdictsBody, WantBody } from './floor-bodies.js';
+import type { FloorBodies } from './floor-bodies.js';
 import { HEADER_BYTES, HeaderWriter, type Kind, kinds, newHeader, readHeader } from './header.js';
 import { readListing } from './listing.js';
 import { Moves } from './moves/moves.js';
@@ -31,12 +31,6 @@ export interface ClusterOptions<Talkgroup extends Shared> {
     info(fields: object, message: string): void;
     error(fields: object, message: string): void;
   };
-}
-
-interface FloorBodies {
-  readonly part: PartBody;
-  readonly verdicts: VerdictsBody;
-  readonly want: WantBody;
 }
 
 /** Time (ms) between two beacons that answer others. */
@@ -71,6 +65,8 @@ export interface Cluster<Talkgroup extends Shared> {
   readonly hasPeers: boolean;
   /** This relay ends soon: from now on others decide floors. */
   drain(): void;
+  /** Asks one relay what it has of the talkgroup: it may have no receivers any more, and its word for that may be lost. */
+  ask(talkgroup: Talkgroup, relay: number): void;
   /** Says something about a floor to one relay. */
   tellFloor<Name extends 'part' | 'verdicts' | 'want'>(
     relay: number,
@@ -268,6 +264,7 @@ export function createCluster<Talkgroup extends Shared>(
         ? null
         : questions.members(relays, { number: talkgroup.number, after, limit });
     },
+    ask: ({ number }, other) => questions.ask(other, number),
     tellFloor: (other, name, body) => say(relaySubject(other), kinds[name], bodyOf(body)),
     play: () => streams.play(nowMs()),
     moves,

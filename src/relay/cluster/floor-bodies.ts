@@ -89,3 +89,9 @@ export const VerdictsBody = Type.Object({
 /** The sender is the home, and asks for the part. */
 export type WantBody = Static<typeof WantBody>;
 export const WantBody = Type.Object({ number: U32, settings: FloorSettings });
+
+export interface FloorBodies {
+  readonly part: PartBody;
+  readonly verdicts: VerdictsBody;
+  readonly want: WantBody;
+}

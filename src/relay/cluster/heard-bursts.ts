@@ -1,10 +1,12 @@
 // The bursts of one other relay that are played here in the floor mode `open`.
+//
+// After a change to another floor mode they stay here until one of them goes on with a turn, or they end.
 import type { RunningTalker } from '../../protocol/bodies.js';
 import type { EndCode } from '../../protocol/codes.js';
 import type { Past } from './bodies.js';
 import type { ClusterCounts } from './counts.js';
 import type { PlayedBurst, Shared, Stage } from './stage.js';
-import { SILENT_MS_MAX } from './turns/turns.js';
+import { type KeptBursts, SILENT_MS_MAX } from './turns/turns.js';
 
 /** A frame that was on its way for longer (ms) is old speech: half of what a receiver may lag. */
 export const LATE_MS_MAX = 500;
@@ -160,6 +162,19 @@ export class HeardBursts<Talkgroup extends Shared> {
     return isSilent;
   }
 
+  /** It goes on in `open`. */
+  adopt(session: number, heard: Omit<Heard, 'heardAtMs'>, nowMs: number): void {
+    this.bursts.set(session, { ...heard, heardAtMs: nowMs });
+  }
+
+  /** It goes on with a turn. null: it was not played in `open`. */
+  take(session: number, burst: number): Heard | null {
+    const heard = this.bursts.get(session);
+    if (heard === undefined || heard.burst !== burst) return null;
+    this.bursts.delete(session);
+    return heard;
+  }
+
   endAll(code: EndCode): void {
     for (const [session, heard] of [...this.bursts]) this.end(session, heard, code);
   }
@@ -179,4 +194,31 @@ export class HeardBursts<Talkgroup extends Shared> {
     this.bursts.delete(session);
     heard.played.end(code, ended);
   }
+}
+
+/** Those of all other relays, by the id of each. */
+export const keptOf = <Talkgroup extends Shared>(
+  others: ReadonlyMap<number, { readonly bursts: HeardBursts<Talkgroup> }>,
+): KeptBursts => ({
+  take(session, burst) {
+    for (const { bursts } of others.values()) {
+      const heard = bursts.take(session, burst);
+      if (heard !== null) return heard;
+    }
+    return null;
+  },
+  end() {
+    for (const { bursts } of others.values()) bursts.endAll('mode');
+  },
+});
+
+/** The bursts of another relay than this that have this one: its session may have moved. */
+export function heardElsewhere<Talkgroup extends Shared>(
+  others: ReadonlyMap<number, { readonly bursts: HeardBursts<Talkgroup> }>,
+  known: number,
+  session: number,
+  burst: number,
+): HeardBursts<Talkgroup> | undefined {
+  for (const [relay, { bursts }] of others) if (relay !== known && bursts.has(session, burst)) return bursts;
+  return undefined;
 }

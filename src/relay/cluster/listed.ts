@@ -1,11 +1,13 @@
-// The emergencies that one other relay has announced in a talkgroup and not stored, as it lists them.
-import { type Emergencies, readBody } from './bodies.js';
+// The emergencies of one talkgroup that are not stored: those of one other relay, as it lists them, and those of this one.
+import { bodyOf, type Emergencies, readBody, UNSAVED_MAX, type UnsavedEmergency } from './bodies.js';
 import type { Shared, Stage } from './stage.js';
 
 /** Emergencies of one relay in one talkgroup. One more is followed when it is told, but its end is not noticed. */
 const LISTED_MAX = 10_000;
 /** A list that did not come for this time (ms) is asked for: it is due every 500 ms while it is not empty. */
 const OVERDUE_MS = 1500;
+/** Time (ms) between two lists of them. */
+const UNSAVED_MS = 500;
 
 export interface ListedServices<Talkgroup extends Shared> {
   /** Id of the other relay. */
@@ -71,5 +73,43 @@ export class Listed<Talkgroup extends Shared> {
     const ids = [...this.ids.keys()];
     this.ids.clear();
     for (const id of ids) this.services.stage.emergencies[how](id, this.services.relay);
+  }
+}
+
+/** Tells the other relays of those of this one. */
+export class Unsaved {
+  private readonly list: (max: number) => Emergencies;
+  private readonly say: (body: Uint8Array) => void;
+  /** The others know of some, and when they last were told (monotonic ms). */
+  private isTold = false;
+  private toldAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(list: (max: number) => Emergencies, say: (body: Uint8Array) => void) {
+    this.list = list;
+    this.say = say;
+  }
+
+  /** At once: a change that is not stored yet. */
+  tell(told: UnsavedEmergency): void {
+    this.isTold = true;
+    this.say(bodyOf({ emergencies: [told], isWhole: false }));
+  }
+
+  /** For an answer. */
+  get now(): Emergencies {
+    const unsaved = this.list(UNSAVED_MAX);
+    this.isTold ||= unsaved.emergencies.length > 0;
+    return unsaved;
+  }
+
+  /** Every UNSAVED_MS while one is not stored, and once more when all are. */
+  repeat(nowMs: number): void {
+    if (nowMs - this.toldAtMs < UNSAVED_MS) return;
+    const unsaved = this.list(UNSAVED_MAX);
+    const isAny = unsaved.emergencies.length > 0;
+    if (!isAny && !this.isTold) return;
+    this.isTold = isAny;
+    this.toldAtMs = nowMs;
+    this.say(bodyOf(unsaved));
   }
 }

@@ -140,19 +140,19 @@ export class Other<Talkgroup extends Shared> {
   }
 
   private begin(started: Started, seq: number, nowMs: number): void {
-    const { settings, previous, placed, alone = 0, moves = 0, ...talker } = started;
+    const { settings, previous, placed, claim = null, alone = 0, moves = 0, ...talker } = started;
     this.settle(settings);
     const { talkgroup, turns, relay, stage } = this.services;
     const isTurned = placed !== undefined;
     // Else the one of us has not read the new mode.
     const isOurMode = isTurned === (talkgroup.floorMode !== 'open');
     if (!isOurMode || talker.talkgroup_id !== talkgroup.id || stage.isHere(talker.session)) return;
-    if (this.bursts.isKnown(talker.session, talker.burst, seq)) return;
+    if (!isTurned && this.bursts.isKnown(talker.session, talker.burst, seq)) return;
     // The end of the one before was lost.
     if (previous !== undefined) this.finish(previous, nowMs);
     // When it began after the last answer, that message was lost with the frames since.
     const lost = this.isKnown ? talker.frames - alone : 0;
-    if (isTurned) turns.started(relay, talker, placed, { seq, lost, moves }, nowMs);
+    if (isTurned) turns.started(relay, { talker, claim }, placed, { seq, lost, moves }, nowMs);
     else this.bursts.begin(talker, seq, lost, nowMs);
   }
 
@@ -211,17 +211,12 @@ export class Other<Talkgroup extends Shared> {
   /** It asks what is here. What it said before, and did not arrive, is asked for. */
   asks(entry: Hold['talkgroups'][number], nowMs: number): void {
     const isOld = this.seq !== null && entry.seq < this.seq;
-    this.learn(entry.seq, nowMs);
+    this.listed(entry.seq, nowMs);
     if (!isOld) this.counts(entry);
   }
 
-  /** It says what the number of its last message is. */
+  /** It says what the number of its last message is. One that begins now was asked for all that it has when it came. */
   listed(seq: number, nowMs: number): void {
-    this.learn(seq, nowMs);
-  }
-
-  /** One that begins now was asked for all that it has when it came. */
-  private learn(seq: number, nowMs: number): void {
     this.hears(seq, this.seq === null ? 0 : seq, nowMs);
   }
 
@@ -258,7 +253,11 @@ export class Other<Talkgroup extends Shared> {
     if (isUnlisted || isSilent || this.missingSeq > 0 || this.emergencies.isOverdue(nowMs)) this.ask(nowMs);
   }
 
-  /** Whatever runs there from now on, it was not lost: it was not meant for this relay. */
+  /** The floor mode changed. Whatever runs there from now on, it was not lost: it was not meant for this relay. */
+  changed(): void {
+    this.isKnown = false;
+  }
+
   endAll(code: EndCode): void {
     this.isKnown = false;
     this.bursts.endAll(code);

@@ -4,7 +4,7 @@ import type { EndCode } from '../../protocol/codes.js';
 import type { Draft } from '../../protocol/server-messages.js';
 import { NO_TURN, type Turn } from '../../protocol/turn.js';
 import type { Elsewhere, OwnBurst, OwnTurns } from '../delivery/elsewhere.js';
-import { bodyOf, type Emergencies, type Started, type UnsavedEmergency } from './bodies.js';
+import { bodyOf, type Here, type Started } from './bodies.js';
 import { type Bus, type Subject, talkgroupSubject } from './bus.js';
 import type { ClusterCounts } from './counts.js';
 import { type HeaderWriter, type Kind, kinds } from './header.js';
@@ -13,6 +13,9 @@ import type { PlayedBurst, Shared, Stage } from './stage.js';
 import type { Placed } from './turns/plays.js';
 import type { Turns } from './turns/turns.js';
 
+/** Bursts in one answer: 350 KiB with names and codecs of the greatest length. */
+const BURSTS_MAX = 500;
+
 export interface OutgoingServices<Talkgroup extends Shared> {
   readonly bus: Pick<Bus, 'publish'>;
   readonly writer: HeaderWriter;
@@ -20,9 +23,6 @@ export interface OutgoingServices<Talkgroup extends Shared> {
   readonly counts: ClusterCounts;
   readonly nowMs: () => number;
 }
-
-/** Time (ms) between two lists of the emergencies that are not stored here. */
-const UNSAVED_MS = 500;
 
 export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
   /** Of the last message sent. A message that the bus does not take has a number, too, so that it is missed. */
@@ -34,11 +34,10 @@ export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
   private readonly turns: Turns<Talkgroup>;
   /** Of the burst of this relay. null: it has none, or the others do not hear it. */
   private turn: Turn | null = null;
-  /** The others know of emergencies that were not stored here, and when they last were told (monotonic ms). */
-  private hasUnsaved = false;
-  private unsavedAtMs = Number.NEGATIVE_INFINITY;
   /** Frames of it that the others did not hear, because no home had placed it. */
   private alone = 0;
+  /** The others have heard of it in `open`, and no home has placed it since. */
+  private isOfOpen = false;
 
   /** The numbers of its messages follow `lastSeq`. */
   constructor(
@@ -66,9 +65,11 @@ export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
     this.turn = this.isOpen ? NO_TURN : null;
     this.alone = 0;
     const [running] = stage.running(this.talkgroup);
+    this.isOfOpen = false;
     if (this.isOpen || running === undefined) return;
     const { session: sender, burst, frames } = running;
-    this.starting({ sender, burst, frames }, nowMs());
+    this.place({ sender, burst, frames }, nowMs());
+    this.isOfOpen = this.turn === null;
   }
 
   say(kind: Kind, index: number, body: Uint8Array, turn?: Turn): void {
@@ -78,6 +79,12 @@ export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
 
   starting(burst: OwnBurst, nowMs: number): void {
     if (this.isOpen) return;
+    this.turns.endKept();
+    this.place(burst, nowMs);
+  }
+
+  private place(burst: OwnBurst, nowMs: number): void {
+    this.isOfOpen = false;
     this.turn = this.placedOf(burst.sender)?.turn ?? null;
     this.alone = 0;
     this.turns.ownStarted(burst, this.turn, nowMs);
@@ -103,15 +110,17 @@ export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
     if (burst === undefined) return;
     if (this.turn === null) this.alone = burst.frames;
     this.turn = turn;
+    this.isOfOpen = false;
+    this.turns.endKept();
     this.turns.ownRenewed(turn, nowMs);
     this.started(burst);
   }
 
   ended({ sender, burst, frames }: OwnBurst, code: EndCode, durationMs: number): void {
-    const { turn } = this;
+    const turn = this.turn ?? (this.isOfOpen ? NO_TURN : null);
     if (turn === null) return;
     const body = { session: sender, burst, code, duration_ms: Math.round(durationMs) };
-    const placed = this.isOpen ? {} : { turn };
+    const placed = turn.count === 0 ? {} : { turn };
     this.past.add({ ...body, frames, ...placed }, this.services.nowMs());
     this.say(kinds.ended, frames, bodyOf(body), turn);
   }
@@ -121,6 +130,7 @@ export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
   }
 
   goesOnHere(burst: OwnBurst, nowMs: number): void {
+    this.isOfOpen = false;
     this.turn = this.placedOf(burst.sender)?.turn ?? null;
     this.alone = 0;
     if (this.turn === null) this.turns.ownStarted(burst, null, nowMs);
@@ -134,45 +144,27 @@ export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
 
   /** The burst of this relay goes on as one of that relay, and `played` plays it. */
   goesOnThere(to: number, talker: RunningTalker, played: PlayedBurst, nowMs: number): void {
+    const { stage } = this.services;
+    this.isOfOpen = false;
     this.turn = null;
-    const moves = this.services.stage.movesOf(talker.session);
-    this.turns.goesOnThere({ relay: to, moves }, talker, played, nowMs);
+    const claim = stage.floor.askedWith(this.talkgroup, talker.session);
+    const moves = stage.movesOf(talker.session);
+    this.turns.goesOnThere({ relay: to, moves, claim }, talker, played, nowMs);
   }
 
   over(nowMs: number): void {
     if (this.isOpen) return;
     this.turn = null;
+    this.isOfOpen = false;
     this.turns.ownEnded(nowMs);
   }
 
-  /** Tells the others at once of a change that is not stored here yet. */
-  tellEmergency(told: UnsavedEmergency): void {
-    this.hasUnsaved = true;
-    this.say(kinds.emergencies, 0, bodyOf({ emergencies: [told], isWhole: false }));
-  }
-
-  /** Every UNSAVED_MS while one is not stored, and once more when all are. */
-  tellUnsaved(nowMs: number): void {
-    if (nowMs - this.unsavedAtMs < UNSAVED_MS) return;
-    const hadUnsaved = this.hasUnsaved;
-    this.hasUnsaved = false;
-    const { unsaved } = this;
-    if (!hadUnsaved && !this.hasUnsaved) return;
-    this.unsavedAtMs = nowMs;
-    this.say(kinds.emergencies, 0, bodyOf(unsaved));
-  }
-
-  /** The emergencies that are not stored here. The others know of them from now on. */
-  get unsaved(): Emergencies {
-    const unsaved = this.services.stage.emergencies.unsaved(this.talkgroup);
-    this.hasUnsaved ||= unsaved.emergencies.length > 0;
-    return unsaved;
-  }
-
-  /** The running bursts that others are to hear. */
-  get running(): readonly Draft<Started>[] {
-    if (this.turn === null) return [];
-    return this.services.stage.running(this.talkgroup).map((burst) => this.bodyOf(burst));
+  /** The running bursts that others are to hear, and those that ended lately. */
+  get bursts(): Pick<Draft<Here['talkgroups'][number]>, 'bursts' | 'isWhole' | 'ended'> {
+    const isHeard = this.turn !== null || this.isOfOpen;
+    const running = isHeard ? this.services.stage.running(this.talkgroup) : [];
+    const bursts = running.slice(0, BURSTS_MAX).map((burst) => this.bodyOf(burst));
+    return { bursts, isWhole: running.length <= BURSTS_MAX, ended: this.past.without(running) };
   }
 
   private bodyOf(burst: Draft<RunningTalker>): Draft<Started> {
@@ -180,12 +172,9 @@ export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
     const settings = services.stage.settings(talkgroup);
     const placed = this.isOpen ? null : this.placedOf(burst.session);
     const moves = services.stage.movesOf(burst.session);
-    return {
-      ...{ ...burst, settings },
-      ...(placed && { placed }),
-      ...(alone > 0 && { alone }),
-      ...(moves > 0 && { moves }),
-    };
+    const claim = placed && services.stage.floor.askedWith(talkgroup, burst.session);
+    const turned = { ...(placed && { placed }), ...(claim && { claim }), ...(alone > 0 && { alone }) };
+    return { ...burst, settings, ...turned, ...(moves > 0 && { moves }) };
   }
 
   private placedOf(session: number): Placed | null {

@@ -7,7 +7,7 @@ import type { Elsewhere, OwnTurns } from '../delivery/elsewhere.js';
 import type { Emergencies, Settings, UnsavedEmergency } from './bodies.js';
 import type { PartBody, VerdictsBody, WantBody } from './floor-bodies.js';
 import type { MovableSessions } from './moves/moves.js';
-import type { Placed } from './turns/plays.js';
+import type { AskedWith, Placed } from './turns/plays.js';
 
 /** A talkgroup with receivers here. */
 export interface Shared {
@@ -40,7 +40,7 @@ export interface PlayedBurst {
 /** What relays tell each other of emergencies that are not stored yet. `relay` is the id of the other one. */
 export interface EmergencyStage<Talkgroup extends Shared> {
   /** Those of this relay. */
-  unsaved(talkgroup: Talkgroup): Emergencies;
+  unsaved(talkgroup: Talkgroup, max: number): Emergencies;
   /** One of the other relay, as it is there now. */
   heard(talkgroup: Talkgroup, told: UnsavedEmergency, relay: number): void;
   /** The other relay has stored it. */
@@ -55,6 +55,8 @@ export interface EmergencyStage<Talkgroup extends Shared> {
 export interface FloorStage<Talkgroup extends Shared> {
   /** How the home placed the burst of this session. null: no home did. */
   placedOf(talkgroup: Talkgroup, session: number): Placed | null;
+  /** What the session of this relay asked for the floor with. null: it does not have it. */
+  askedWith(talkgroup: Talkgroup, session: number): AskedWith | null;
   /** Which relays share the talkgroup, or its home, may have changed. */
   viewed(talkgroup: Talkgroup, nowMs: number): void;
   part(talkgroup: Talkgroup, from: number, part: PartBody, nowMs: number): void;

@@ -1,17 +1,15 @@
 // One talkgroup with receivers here: what its talkers say to the other relays, and the other relays that hear it, too.
 import type { RunningTalker } from '../../protocol/bodies.js';
-import type { EndCode } from '../../protocol/codes.js';
 import type { Draft } from '../../protocol/server-messages.js';
 import { bodyOf, type Here, type Hold, NO_BODY, type Rostered, type UnsavedEmergency } from './bodies.js';
 import { type Header, kinds } from './header.js';
+import { heardElsewhere, keptOf } from './heard-bursts.js';
+import { Unsaved } from './listed.js';
 import { Other } from './other.js';
 import { Outgoing, type OutgoingServices } from './outgoing.js';
 import type { PlayedBurst, Shared } from './stage.js';
 import { homeOf } from './turns/home.js';
 import { Turns } from './turns/turns.js';
-
-/** Bursts in one answer: 350 KiB with names and codecs of the greatest length. */
-const BURSTS_MAX = 500;
 
 /** What the streams of one relay share. */
 export interface StreamServices<Talkgroup extends Shared> extends OutgoingServices<Talkgroup> {
@@ -33,6 +31,7 @@ export class Stream<Talkgroup extends Shared> {
   /** What the others were told last: sessions online here, and whether one of them watches. */
   private onlineTold = 0;
   private watchesTold = false;
+  private readonly unsaved: Unsaved;
   private readonly others = new Map<number, Other<Talkgroup>>();
   readonly turns: Turns<Talkgroup>;
   /** What this relay says. */
@@ -48,10 +47,15 @@ export class Stream<Talkgroup extends Shared> {
     this.talkgroup = talkgroup;
     const { relay, stage, counts } = services;
     this.home = relay;
-    this.turns = new Turns({ relay, talkgroup, stage, counts, home: () => this.home });
+    const kept = keptOf(this.others);
+    this.turns = new Turns({ relay, talkgroup, stage, counts, home: () => this.home, kept });
     this.wasOpen = this.isOpen;
     this.out = new Outgoing(services, talkgroup, this.turns, lastSeq);
     talkgroup.feed.turns = this.out;
+    this.unsaved = new Unsaved(
+      (max) => stage.emergencies.unsaved(talkgroup, max),
+      (body) => this.out.say(kinds.emergencies, 0, body),
+    );
   }
 
   private get isOpen(): boolean {
@@ -101,7 +105,8 @@ export class Stream<Talkgroup extends Shared> {
 
   /** Of a change that is not stored here yet. One that comes later asks. */
   tellEmergency(told: UnsavedEmergency): void {
-    if (this.isShared) this.out.tellEmergency(told);
+    if (!this.isShared) return; // one that comes later asks
+    this.unsaved.tell(told);
   }
 
   /** The relays with receivers of the talkgroup. */
@@ -121,16 +126,7 @@ export class Stream<Talkgroup extends Shared> {
 
   /** The same with the bursts that run here, and the emergencies that are not stored here. */
   get here(): Draft<Here['talkgroups'][number]> {
-    const { held } = this;
-    const bursts = this.out.running;
-    const isWhole = bursts.length <= BURSTS_MAX;
-    return {
-      ...held,
-      bursts: bursts.slice(0, BURSTS_MAX),
-      isWhole,
-      unsaved: this.out.unsaved,
-      ended: this.out.past.without(bursts),
-    };
+    return { ...this.held, ...this.out.bursts, unsaved: this.unsaved.now };
   }
 
   /** A message about the talkgroup, of a relay that is up. `delayMs` is how long it was on its way. */
@@ -147,19 +143,14 @@ export class Stream<Talkgroup extends Shared> {
     if (known !== undefined) return known;
     const { talkgroup, turns } = this;
     const { stage, counts, ask } = this.services;
-    const other: Other<Talkgroup> = new Other({
+    const other = new Other({
       ...{ relay, talkgroup, stage, counts, turns },
       ask: () => ask(relay, talkgroup.number),
-      elsewhere: (...burst) => this.otherWith(other, ...burst)?.bursts,
+      elsewhere: (...burst) => heardElsewhere(this.others, relay, ...burst),
     });
     this.others.set(relay, other);
     this.connect();
     return other;
-  }
-
-  /** Another one than this with the burst. */
-  private otherWith(known: Other<Talkgroup>, session: number, burst: number): Other<Talkgroup> | undefined {
-    return [...this.others.values()].find((one) => one !== known && one.bursts.has(session, burst));
   }
 
   /** A message of it to this relay alone shows that it has receivers. */
@@ -229,10 +220,11 @@ export class Stream<Talkgroup extends Shared> {
   /** The relay has no receivers of the talkgroup any more, or cannot be reached. */
   drop(relay: number): void {
     const other = this.others.get(relay);
+    other?.endAll('disconnected');
+    // A burst may have moved there with its session before it said that it has receivers.
+    this.turns.gone(relay, 'disconnected', this.services.nowMs());
     if (other === undefined) return;
     this.others.delete(relay);
-    other.endAll('disconnected');
-    this.turns.gone(relay, 'disconnected', this.services.nowMs());
     other.emergencies.lost();
     this.sum();
     this.connect();
@@ -241,7 +233,7 @@ export class Stream<Talkgroup extends Shared> {
   /** Tells what is due. Asks about bursts that have been silent for too long, and what was not heard. */
   watch(nowMs: number): void {
     this.out.past.expire(nowMs);
-    this.out.tellUnsaved(nowMs);
+    this.unsaved.repeat(nowMs);
     for (const other of this.others.values()) other.watch(nowMs);
     const silent = this.turns.silent(nowMs);
     if (silent !== null) this.services.ask(silent, this.talkgroup.number);
@@ -249,28 +241,36 @@ export class Stream<Talkgroup extends Shared> {
 
   /** It is deleted: no burst of it is played any more. */
   deleted(): void {
-    this.endAll('deleted');
-  }
-
-  private endAll(code: EndCode): void {
-    const nowMs = this.services.nowMs();
     for (const [relay, other] of this.others) {
-      other.endAll(code);
-      this.turns.gone(relay, code, nowMs);
+      other.endAll('deleted');
+      this.turns.gone(relay, 'deleted', this.services.nowMs());
     }
   }
 
+  /** Its settings have changed. The others are told before they hear what follows from it. */
+  tellSettings(): void {
+    if (this.isShared) this.out.say(kinds.count, 0, bodyOf(this.held));
+  }
+
   /**
-   * Its settings have changed, and the others are told. Between `open` and another floor mode the bursts of other relays end
-   * here: those that go on begin again.
+   * Its settings have changed. Between `open` and another floor mode the bursts of other relays
+   * stay until their relays say whether they go on.
    */
   changed(): void {
-    if (this.isShared) this.out.say(kinds.count, 0, bodyOf(this.held));
     if (this.isOpen === this.wasOpen) return;
     this.wasOpen = this.isOpen;
-    this.endAll('mode');
+    if (this.isOpen) this.open();
+    for (const other of this.others.values()) other.changed();
     this.out.begin();
     this.connect();
+  }
+
+  /** What plays goes on. What is held back begins when its relay says that it runs. */
+  private open(): void {
+    const nowMs = this.services.nowMs();
+    const on = this.turns.release();
+    for (const relay of this.others.keys()) this.turns.gone(relay, 'mode', nowMs);
+    if (on !== null) this.otherOf(on.relay).bursts.adopt(on.session, on.heard, nowMs);
   }
 
   /** The hot path asks the feed whether any relay elsewhere hears the talkgroup. */
@@ -278,9 +278,7 @@ export class Stream<Talkgroup extends Shared> {
     const { talkgroup, others, services } = this;
     const { relay, stage, nowMs } = services;
     talkgroup.feed.elsewhere = this.isShared ? this.out : null;
-    const relays = [relay, ...others.keys()];
-    const staying = relays.filter((one) => !services.isDraining(one));
-    this.home = homeOf(staying.length > 0 ? staying : relays, talkgroup.number);
+    this.home = homeOf([relay, ...others.keys()], talkgroup.number, services.isDraining);
     if (!this.isOpen) stage.floor.viewed(talkgroup, nowMs());
   }
 

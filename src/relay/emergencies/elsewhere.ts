@@ -5,9 +5,6 @@ import type { Talkgroup } from '../members/members.js';
 import { isBehind, type Known, type KnownEmergencies } from './known.js';
 import { emergencyBody, emergencyOf, type UnsavedEmergency } from './messages.js';
 
-/** Emergencies in one message, as the schema of the cluster has it. */
-const UNSAVED_TOLD_MAX = 200;
-
 export interface ElsewhereOptions {
   readonly known: KnownEmergencies;
   readonly unsaved: { has(id: string): boolean; in(talkgroup: TalkgroupId): Iterable<string> };
@@ -44,13 +41,13 @@ export function createElsewhere(options: ElsewhereOptions) {
   }
 
   return {
-    /** The emergencies with changes that this relay has not stored. Any page of them when a message does not take all. */
-    unsaved(talkgroup: Talkgroup): { emergencies: UnsavedEmergency[]; isWhole: boolean } {
+    /** The emergencies with changes that this relay has not stored. Any page of `max` when there are more. */
+    unsaved(talkgroup: Talkgroup, max: number): { emergencies: UnsavedEmergency[]; isWhole: boolean } {
       const ids = [...unsaved.in(talkgroup.id)];
-      const isWhole = ids.length <= UNSAVED_TOLD_MAX;
-      const pages = Math.max(1, Math.ceil(ids.length / UNSAVED_TOLD_MAX));
-      const from = UNSAVED_TOLD_MAX * Math.floor(pages * Math.random());
-      const emergencies = ids.slice(from, from + UNSAVED_TOLD_MAX).flatMap((id) => {
+      const isWhole = ids.length <= max;
+      const pages = Math.max(1, Math.ceil(ids.length / max));
+      const from = max * Math.floor(pages * Math.random());
+      const emergencies = ids.slice(from, from + max).flatMap((id) => {
         const one = known.get(id);
         return one === undefined ? [] : [unsavedBody(one)];
       });

@@ -1,7 +1,6 @@
 // Decides who has the floor: alone while the relay has no bus, and together with the other relays when it has joined them.
 
 import type { UserId } from '../../ids.js';
-import type { RunningTalker } from '../../protocol/bodies.js';
 import { NO_TURN } from '../../protocol/turn.js';
 import type { Cluster } from '../cluster/cluster.js';
 import { CLAIMS_MAX } from '../cluster/floor-bodies.js';
@@ -102,6 +101,7 @@ export function createFloors(options: FloorsOptions) {
       sendVerdicts: ({ number }, to, { settings, v, verdicts }) =>
         cluster().tellFloor(to, 'verdicts', { number, settings, v, verdicts: [...verdicts] }),
       want: ({ number }, to, settings) => cluster().tellFloor(to, 'want', { number, settings }),
+      doubt: (talkgroup, home) => cluster().ask(talkgroup, home),
       renewed: (talkgroup, session, placed, at) =>
         cluster().streamOf(talkgroup)?.out.renewed(session, placed, at),
       moves: movesOf,
@@ -170,6 +170,10 @@ export function createFloors(options: FloorsOptions) {
 
     return {
       placedOf: shared.placedOf,
+      askedWith(talkgroup, session) {
+        const claim = shared.claimOf(talkgroup, session);
+        return claim && { priority: claim.priority, isAdmin: claim.isAdmin };
+      },
       viewed(...viewed) {
         shared.viewed(...viewed);
         look();
@@ -229,8 +233,8 @@ const turnsIn = (turns: StreamTurns, talkgroup: Talkgroup): Turns => ({
   get played(): PlayedTalk | null {
     const { remote } = turns;
     if (remote === null) return null;
-    const { relay, talker, turn, startedAtMs } = remote;
-    return { relay, claim: claimOf(talker, talkgroup), turn, startedAtMs };
+    const { relay, turn, startedAtMs } = remote;
+    return { relay, claim: claimOf(remote, talkgroup), turn, startedAtMs };
   },
   isPast: (turn) => turns.order.isPast(turn),
   grant: (placed, nowMs) => turns.grant(placed, nowMs),
@@ -238,17 +242,16 @@ const turnsIn = (turns: StreamTurns, talkgroup: Talkgroup): Turns => ({
   interrupt: (nowMs) => turns.order.interrupt(nowMs),
 });
 
-/** What the talker has the floor with, as far as its burst shows. Above 3 only administrators and emergencies come. */
-const claimOf = (
-  { session, user_id, priority, emergency }: RunningTalker,
+/** What the talker has the floor with. A relay of an earlier version tells what shows alone: above 3 only administrators come. */
+function claimOf(
+  { talker, claim }: Pick<NonNullable<StreamTurns['remote']>, 'talker' | 'claim'>,
   { floorMode }: Talkgroup,
-): Claim => ({
-  session,
-  user: user_id as UserId,
-  priority,
-  isAdmin: !emergency && (priority > 3 || floorMode === 'broadcast'),
-  inEmergency: emergency,
-});
+): Claim {
+  const { session, user_id, priority, emergency } = talker;
+  const isAdmin = !emergency && (priority > 3 || floorMode === 'broadcast');
+  const asked = claim ?? { priority, isAdmin };
+  return { session, user: user_id as UserId, ...asked, inEmergency: emergency };
+}
 
 /** Of a talkgroup that no other relay can hear. */
 const NO_TURNS: Turns = {

@@ -55,6 +55,15 @@ export interface SharingFigures extends ClusterFigures {
   readonly delay: Histogram;
 }
 
+/** What became known of the members of other relays while they were asked for. */
+interface Asking {
+  readonly talkgroup: Talkgroup;
+  /** The last that was told of each session. null: it left. */
+  readonly told: Map<number, Member | null>;
+  /** Names were lost. */
+  isRecounted: boolean;
+}
+
 export type Sharing = ReturnType<typeof createSharing>;
 
 /** Until `join`, and without it for ever, the relay is alone: one comparison for each session that comes or goes. */
@@ -63,8 +72,8 @@ export function createSharing(options: SharingOptions) {
   const delay = newHistogram(LOOP_DELAYS_MS);
   let cluster: Cluster<Talkgroup> | null = null;
   let changes: Pick<RightsChanges, 'changed'> | null = null;
-  /** Talkgroups whose members other relays are asked for, and the sessions that left meanwhile. */
-  const asking = new Set<{ readonly talkgroup: Talkgroup; readonly left: Set<number> }>();
+  /** Talkgroups whose members other relays are asked for. */
+  const asking = new Set<Asking>();
   const elsewhere: PresenceElsewhere = {
     announced: (talkgroup, announcement) => cluster?.streamOf(talkgroup)?.tellRoster(announcement),
     watching: (talkgroup) => cluster?.streamOf(talkgroup)?.tellCount(),
@@ -99,7 +108,10 @@ export function createSharing(options: SharingOptions) {
           isHere: (session) => options.movesOf(session) !== undefined,
           movesOf: (session) => options.movesOf(session) ?? 0,
           sessions: options.movable(),
-          counted: presence.recounted,
+          counted(talkgroup) {
+            presence.recounted(talkgroup);
+            for (const one of asking) if (one.talkgroup === talkgroup) one.isRecounted = true;
+          },
           settings: ({ revision, floorMode, maxTalkMs }) => ({
             ...{ revision, floor_mode: floorMode, max_talk_ms: maxTalkMs },
           }),
@@ -108,8 +120,11 @@ export function createSharing(options: SharingOptions) {
           watchedElsewhere: presence.watchedElsewhere,
           toldElsewhere(talkgroup, joined, left) {
             presence.toldElsewhere(talkgroup, joined, left);
-            for (const one of asking)
-              if (one.talkgroup === talkgroup) for (const session of left) one.left.add(session);
+            for (const one of asking) {
+              if (one.talkgroup !== talkgroup) continue;
+              for (const session of left) one.told.set(session, null);
+              for (const member of joined) one.told.set(member.session, member);
+            }
           },
           emergencies: options.emergencies().elsewhere,
           floor: floors.join({
@@ -183,15 +198,23 @@ export function createSharing(options: SharingOptions) {
     membersPage(talkgroup: Talkgroup, after: number, limit: number): MembersPage | Promise<MembersPage> {
       const asked = cluster?.membersElsewhere(talkgroup, after, limit) ?? null;
       if (asked === null) return presence.page(talkgroup, after, limit);
-      const meanwhile = { talkgroup, left: new Set<number>() };
+      const meanwhile: Asking = { talkgroup, told: new Map(), isRecounted: false };
       asking.add(meanwhile);
-      return asked.then((told) => {
+      return asked.then((answers) => {
         asking.delete(meanwhile);
+        if (meanwhile.isRecounted) presence.recounted(talkgroup); // the page may lack what was lost
         // As it is now: what was announced meanwhile must be in it.
         const own = presence.page(talkgroup, after, limit);
-        const others = told.map(({ members, more }) => ({ members, next: more ? 0 : null }));
-        const { members, next } = joinPages([own, ...others], limit);
-        const isThere = ({ session }: Member) => !meanwhile.left.has(session);
+        const { told } = meanwhile;
+        const others = answers.map(({ members, more }) => ({
+          members: members.filter(({ session }) => !told.get(session)),
+          next: more ? 0 : null,
+        }));
+        const came = [...told.values()]
+          .filter((one) => one !== null)
+          .filter(({ session }) => session > after);
+        const { members, next } = joinPages([own, ...others, { members: came, next: null }], limit);
+        const isThere = ({ session }: Member) => told.get(session) !== null;
         return { online: fanout.online(talkgroup.feed), members: members.filter(isThere), next };
       });
     },
@@ -201,6 +224,7 @@ export function createSharing(options: SharingOptions) {
       const all: RightsChanges = {
         ...effects,
         changed(talkgroup) {
+          cluster?.streamOf(talkgroup)?.tellSettings();
           effects.changed(talkgroup);
           cluster?.changed(talkgroup);
         },

@@ -118,6 +118,9 @@ export function createPresence(fanout: Pick<Fanout, 'online' | 'onlineHere' | 'p
         listings.set(talkgroup, listed);
       }
       listed.idle = 0;
+      const { shown, told } = rosters.get(talkgroup) ?? NOBODY;
+      shown?.listed();
+      told?.listed();
       const { page, next } = listed.listing.page(after, limit);
       return {
         online: fanout.online(talkgroup.feed),

@@ -1,13 +1,10 @@
 // Collects the sessions that came and left in one talkgroup between two announcements.
-import type { Member } from '../../protocol/bodies.js';
+import { type Member, PRESENCE_ENTRIES_MAX } from '../../protocol/bodies.js';
 
 /** The content of PRESENCE, without entries when they were too many. A present session in `joined` has changed. */
 export type Announcement =
   | { readonly joined: readonly Member[]; readonly left: readonly number[]; readonly online: number }
   | { readonly online: number };
-
-/** Entries in one announcement, joined and left together (docs/protocol.md, section 3). */
-const ENTRIES_MAX = 32;
 
 /** A session as it was last announced, and as it is now. null: not there. Of another relay's: `unknown`. */
 interface Change {
@@ -25,19 +22,25 @@ export class Roster {
   private isFull = false;
   /** Sessions of other relays came or left since the last announcement. */
   private isRecounted = false;
+  /** A page of the members was sent since the last announcement: whoever has it must hear of each change behind it. */
+  private isListed = false;
 
-  /** A session came. One that left and came back within the period is no change, unless it is different now. */
+  /**
+   * A session came. One that left and came back within the period is no change, unless it is different now, or a page
+   * may have gone without it.
+   */
   joined(now: Member): void {
     const before = this.changes.get(now.session)?.before ?? null;
-    if (before !== null && before !== 'unknown' && isSame(before, now)) this.changes.delete(now.session);
+    const isBack = before !== null && before !== 'unknown' && isSame(before, now);
+    if (isBack && !this.isListed) this.changes.delete(now.session);
     else this.keep(now.session, { before, now });
   }
 
-  /** A session that had joined left. `was` is how it was announced. */
+  /** A session that had joined left. `was` is how it was announced. A page may have it that came within the period. */
   left(was: Member): void {
     const change = this.changes.get(was.session);
     if (change === undefined) this.keep(was.session, { before: was, now: null });
-    else if (change.before === null) this.changes.delete(was.session);
+    else if (change.before === null && !this.isListed) this.changes.delete(was.session);
     else this.keep(was.session, { before: change.before, now: null });
   }
 
@@ -50,9 +53,14 @@ export class Roster {
   private keep(session: number, change: Change): void {
     if (this.isFull) return;
     this.changes.set(session, change);
-    if (this.changes.size <= ENTRIES_MAX) return;
+    if (this.changes.size <= PRESENCE_ENTRIES_MAX) return;
     this.isFull = true;
     this.changes.clear();
+  }
+
+  /** A page of the members is sent. */
+  listed(): void {
+    this.isListed = true;
   }
 
   /** Sessions of other relays came or left: the announcement names nobody, and clients ask for the members. */
@@ -64,6 +72,7 @@ export class Roster {
   flush(online: number): Announcement | null {
     const isRecounted = this.isRecounted;
     this.isRecounted = false;
+    this.isListed = false;
     if (this.isFull || isRecounted) {
       this.isFull = false;
       this.changes.clear();

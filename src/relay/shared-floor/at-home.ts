@@ -1,14 +1,14 @@
 // What a home decides when a session of its own relay wants something, and when it hears that a burst ended.
 import type { EndCode } from '../../protocol/codes.js';
 import { compareTurns, type Turn } from '../../protocol/turn.js';
-import type { ClaimEvent } from '../floor/authority.js';
-import { holderOf } from '../floor/state.js';
-import { decide, tellOthers } from './deciding.js';
+import { type FloorEvent, holderOf } from '../floor/state.js';
+import { tellOthers } from './answering.js';
+import { decide } from './deciding.js';
 import type { HomeSide } from './home-side.js';
 import type { SharedState } from './state.js';
 
 /** Applies what a session of this relay wants. A claim keeps the number of the question with which it began. */
-export function decideOwn(state: SharedState, event: ClaimEvent, nextAsk: () => number, nowMs: number): void {
+export function decideOwn(state: SharedState, event: FloorEvent, nextAsk: () => number, nowMs: number): void {
   if (event.kind !== 'request' && event.kind !== 'frame') return decide(state, event, nowMs);
   const { session } = event.claim;
   if (!state.asked.has(session)) state.asked.set(session, nextAsk());

@@ -1,7 +1,9 @@
 // Decides who has the floor together with the relays of other nodes: each floor where its home is.
 import type { EndCode } from '../../protocol/codes.js';
-import type { Turn } from '../../protocol/turn.js';
+import { NO_TURN, type Turn } from '../../protocol/turn.js';
 import type { Authority } from '../floor/authority.js';
+import type { Claim } from '../floor/claim.js';
+import { holderOf } from '../floor/state.js';
 import type { Talkgroup } from '../members/members.js';
 import { SharedFloor } from './floor.js';
 import type { Placed } from './link.js';
@@ -40,6 +42,8 @@ export interface SharedAuthority extends Authority {
   /** The session came with this claim. `entered` must follow when the session knows of it. */
   enter(talkgroup: Talkgroup, moved: MovedClaim, nowMs: number): Entered;
   entered(talkgroup: Talkgroup, nowMs: number): void;
+  /** The claim with which a session of this relay has the floor. null: it has it not. */
+  claimOf(talkgroup: Talkgroup, session: number): Claim | null;
   /** Sessions of this relay have something of the floor, or ask for it. */
   isUsed(talkgroup: Talkgroup): boolean;
   /** The talkgroup has no members here any more. */
@@ -49,6 +53,8 @@ export interface SharedAuthority extends Authority {
 export function createSharedAuthority(services: SharedServices): SharedAuthority {
   const { link } = services;
   const floors = new Map<Talkgroup, SharedFloor>();
+  /** Of floors that are not kept: a turn that was given again would be taken for the first one. */
+  const given = new WeakMap<Talkgroup, Turn>();
   let asks = 0;
   let parts = 0;
   const own = { ...services, nextAsk: () => ++asks, nextV: () => ++parts };
@@ -56,9 +62,15 @@ export function createSharedAuthority(services: SharedServices): SharedAuthority
   function floorOf(talkgroup: Talkgroup): SharedFloor {
     const known = floors.get(talkgroup);
     if (known !== undefined) return known;
-    const floor = new SharedFloor(own, talkgroup);
+    const floor = new SharedFloor(own, talkgroup, given.get(talkgroup) ?? NO_TURN);
     floors.set(talkgroup, floor);
     return floor;
+  }
+
+  function drop(talkgroup: Talkgroup): void {
+    const floor = floors.get(talkgroup);
+    if (floor !== undefined) given.set(talkgroup, floor.lastGiven);
+    floors.delete(talkgroup);
   }
 
   /** Settings that this relay has not read yet count at once. */
@@ -79,7 +91,7 @@ export function createSharedAuthority(services: SharedServices): SharedAuthority
     expire(talkgroup, nowMs) {
       const floor = floorOf(talkgroup);
       floor.expire(nowMs);
-      if (floor.isIdle) floors.delete(talkgroup);
+      if (floor.isIdle) drop(talkgroup);
     },
     *active() {
       for (const [talkgroup, floor] of floors) if (floor.isActive || floor.isIdle) yield talkgroup;
@@ -121,7 +133,11 @@ export function createSharedAuthority(services: SharedServices): SharedAuthority
     leave: (talkgroup, session, nowMs) => floors.get(talkgroup)?.leave(session, nowMs) ?? null,
     enter: (talkgroup, moved, nowMs) => floorOf(talkgroup).enter(moved, nowMs),
     entered: (talkgroup, nowMs) => floors.get(talkgroup)?.entered(nowMs),
+    claimOf(talkgroup, session) {
+      const floor = floors.get(talkgroup)?.state.floor;
+      return (floor && holderOf(floor, session)?.claim) ?? null;
+    },
     isUsed: (talkgroup) => floors.get(talkgroup)?.state.isUsed === true,
-    forget: (talkgroup) => void floors.delete(talkgroup),
+    forget: drop,
   };
 }

@@ -1,5 +1,5 @@
 // Decides a floor at its home: steps the machine with the claims of this relay's sessions and with the parts of the others.
-import { laterTurn, NO_TURN, type Turn } from '../../protocol/turn.js';
+import { laterTurn, NO_TURN } from '../../protocol/turn.js';
 import { limitsBeside } from '../floor/capacity.js';
 import { serveQueue, step } from '../floor/machine.js';
 import { placesToTell } from '../floor/queue.js';
@@ -11,19 +11,12 @@ import {
   type Step,
   takenFrom,
 } from '../floor/state.js';
+import { answer, placedAt, tellOthers } from './answering.js';
 import { type HomeSide, TURN_GAP } from './home-side.js';
 import type { Placed } from './link.js';
-import {
-  arrivals,
-  bare,
-  claimsOf,
-  eventOf,
-  type Part,
-  type PartClaim,
-  type PartVerdict,
-  partDiff,
-} from './parts.js';
-import { rebuild } from './rebuild.js';
+import { without } from './own-claims.js';
+import { arrivals, claimsOf, eventOf, isHolding, type Part, type PartClaim, partDiff } from './parts.js';
+import { holderOfNone, rebuild } from './rebuild.js';
 import { type SharedState, sessionOf } from './state.js';
 
 /** Applies an event of a session of any relay. */
@@ -41,20 +34,30 @@ export function decide(
     ? limitsBeside(services.limits, services.bursts.remoteIn(talkgroup), user)
     : services.limits;
   const isOwn = !('claim' in event) || state.isOwn(event.claim.session);
-  renewOwn(state, event, nowMs);
+  if (!mayBegin(state, event, nowMs)) return;
   const before = state.floor;
   const after = step(before, isOwn ? state.forHeld(event) : event, nowMs, limits);
   take(state, after, { event, counted: isOwn ? counted : { kind: 'tick' } }, nowMs);
 }
 
-/** A session of this relay begins: its turn must be above what played here since it was granted. */
-function renewOwn(state: SharedState, event: FloorEvent, nowMs: number): void {
-  if (event.kind !== 'frame' || state.home === null) return;
+/**
+ * A session of this relay begins: its turn must be above what played here since it was granted. false: a higher burst plays
+ * here, and the grant was taken away for it.
+ */
+function mayBegin(state: SharedState, event: FloorEvent, nowMs: number): boolean {
+  const { home } = state;
+  if (event.kind !== 'frame' || home === null || !state.isOwn(event.claim.session)) return true;
   const { session } = event.claim;
   const held = holderOf(state.floor, session);
+  if (held === undefined || held.startedAtMs !== null || state.isHeld(session)) return true;
+  if (state.isBelow(held)) {
+    const step = { floor: without(state.floor, session), outcomes: takenFrom(held, 'collision') };
+    take(state, step, { event: { kind: 'tick' } }, nowMs);
+    return false;
+  }
   const turn = state.turns.get(session) ?? null;
-  if (held === undefined || held.startedAtMs !== null || state.isHeld(session) || turn === null) return;
-  if (state.isOwn(session) && state.turnsHere.isPast(turn)) turnAgain(state, state.home, held, nowMs);
+  if (turn !== null && state.turnsHere.isPast(turn)) turnAgain(state, home, held, nowMs);
+  return true;
 }
 
 /** The floor is what the step made of it: all who share it are told. */
@@ -85,27 +88,22 @@ function note(
     const session = sessionOf(outcome);
     if (outcome.kind === 'ended') home.endCode = outcome.code;
     if (outcome.kind === 'granted' && !before.some(({ claim }) => claim.session === session)) {
-      const after = begun(state, home);
+      const after = laterTurn(home.begun, state.turnsHere.seen); // the last that is known to have begun
       const turn = home.give(state.turnsHere.seen);
       state.turns.set(session, turn);
       home.placed = { turn, after, afterCode: home.endCode };
     }
     if (state.isOwn(session)) continue;
+    if (outcome.kind === 'granted') noteAsk(state, home, session);
     if (outcome.kind === 'denied') home.refuse(session, { is: 'denied', code: outcome.code });
     if (outcome.kind === 'revoked') home.refuse(session, { is: 'revoked', code: outcome.code });
   }
 }
 
-/** The last turn with which a burst began, as far as this relay knows. */
-const begun = (state: SharedState, home: HomeSide): Turn => laterTurn(home.begun, state.turnsHere.seen);
-
-/** The place of the grant of this session. */
-function placedAt(state: SharedState, session: number): Placed | null {
-  const turn = state.turns.get(session) ?? null;
-  if (turn === null || state.home === null) return null;
-  const { placed } = state.home;
-  if (placed !== null && placed.turn === turn) return placed;
-  return { turn, after: NO_TURN, afterCode: 'preempted' };
+/** A grant to a session of another relay answers the question of its last part. */
+function noteAsk(state: SharedState, home: HomeSide, session: number): void {
+  const ask = home.claimOf(session)?.ask;
+  if (ask !== undefined) state.asked.set(session, ask);
 }
 
 /**
@@ -161,9 +159,10 @@ export function takePart(
   { part, claims }: { part: Part; claims: readonly PartClaim[] },
   nowMs: number,
 ): void {
+  const known = new Set(claims.flatMap(({ session }) => (home.isOf(session, from) ? [session] : [])));
   const before = home.heard(from, part, claims, (claim) => state.isOvertaken(claim), nowMs);
   if (before === null) return;
-  for (const { session } of home.claimsFrom(from)) if (state.left.has(session)) state.disown(session);
+  for (const claim of home.claimsFrom(from)) if (!known.has(claim.session)) follow(state, claim);
   if (!home.isGathered) {
     if (home.isComplete(nowMs)) makeAnew(state, home, nowMs);
     return;
@@ -171,11 +170,15 @@ export function takePart(
   // No verdict leaves before the whole part is taken: a claim that follows in it may change everything.
   home.quietly(() => {
     const told = home.claimsFrom(from);
-    const known = (before?.claims ?? []).filter(({ session }) => home.isOf(session, from));
-    if (home.isStrange(told, state.floor)) makeAnew(state, home, nowMs);
+    const stayed = (before?.claims ?? []).filter(({ session }) => home.isOf(session, from));
+    for (const { session } of told.filter((claim) => !isHolding(claim) && isOfEarlier(state, claim)))
+      decide(state, { kind: 'release', session, code: 'released' }, nowMs);
+    const isStrange = told.some((claim) => isHolding(claim) && isOfEarlier(state, claim));
+    if (isStrange || home.isStrange(told, state.floor)) makeAnew(state, home, nowMs);
     else if (before?.v !== part.v) {
-      for (const event of partDiff(known, told)) if (applies(state, home, event)) decide(state, event, nowMs);
-      for (const event of arrivals(state.floor, known, told)) decide(state, event, nowMs);
+      for (const event of partDiff(stayed, told))
+        if (applies(state, home, event)) decide(state, event, nowMs);
+      for (const event of arrivals(state.floor, stayed, told)) decide(state, event, nowMs);
     }
     keepAhead(state, part.isFenced, nowMs);
   });
@@ -183,6 +186,22 @@ export function takePart(
   tellOthers(state, nowMs);
   // A part that is repeated was not answered, or the answer was lost.
   answer(state, home, from, before?.v === part.v, nowMs);
+}
+
+/** The session is at the relay that tells this claim from now on. What it has of the floor is what it brought along. */
+function follow(state: SharedState, { session, ask, state: is }: PartClaim): void {
+  if (state.left.has(session)) state.disown(session);
+  if (is !== 'asks' && holderOf(state.floor, session) !== undefined) state.asked.set(session, ask);
+}
+
+/**
+ * The floor is that of an earlier question of the session, or of an earlier burst: what became of it was lost. A burst
+ * without a turn began in `open`, or without the word of a home.
+ */
+function isOfEarlier(state: SharedState, claim: PartClaim): boolean {
+  const { session, ask, turn } = claim;
+  if (holderOf(state.floor, session) === undefined) return false;
+  return state.asked.get(session) !== ask || (isHolding(claim) && turn === null);
 }
 
 /** A talker whose grant is gone does not ask for another one by that. */
@@ -208,13 +227,13 @@ function make(state: SharedState, home: HomeSide, nowMs: number): void {
   services.link.rebuilt?.();
   const before = state.floor;
   const own = claimsOf(before, state.asks.values(), state, state.isOwn);
-  const others = home.claims(before, state.turns, turnsHere.played);
+  const { played } = turnsHere;
+  const isLeft = played !== null && state.left.has(played.claim.session); // of it there is a claim already
+  const others = home.claims(before, state.turns, isLeft ? null : played);
   const settings = services.link.settings(talkgroup);
-  const built = rebuild(
-    [...own, ...others],
-    { ...settings, mode: before.mode, maxTalkMs: before.maxTalkMs },
-    nowMs,
-  );
+  const { mode, maxTalkMs } = before;
+  const isStale = (session: number) => home.isStale(session, nowMs);
+  const built = rebuild([...own, ...others], { ...settings, mode, maxTalkMs }, isStale, nowMs);
   home.restart(TURN_GAP, turnsHere.seen);
   state.asks.clear();
   const outcomes: Outcome[] = [];
@@ -227,6 +246,10 @@ function make(state: SharedState, home: HomeSide, nowMs: number): void {
     else outcomes.push({ kind: 'denied', session: claim.session, code });
   }
   if (built.kept !== null) turnAnew(state, home, built.kept.session);
+  if (built.kept !== null && home.isForeign(built.kept.session)) {
+    state.asked.set(built.kept.session, built.kept.ask);
+    home.refused.forget(built.kept.session);
+  }
   take(state, { floor: built.floor, outcomes }, { event: { kind: 'tick' } }, nowMs);
   const [holder] = state.floor.holders;
   if (holder !== undefined && holder.claim.session === built.kept?.session)
@@ -240,48 +263,9 @@ function make(state: SharedState, home: HomeSide, nowMs: number): void {
   const served = serveQueue(state.floor, nowMs, services.limits);
   for (const place of placesToTell([], served.floor.waiting)) {
     const known = state.places.get(place.session);
-    if (state.isOwn(place.session) && (known?.position !== place.position || known.size !== place.size))
+    if (state.isOwn(place.session) && known?.position !== place.position)
       state.tell([{ kind: 'queued', ...place }], nowMs);
   }
   if (served.floor !== state.floor) take(state, served, { event: { kind: 'tick' } }, nowMs);
   tellOthers(state, nowMs);
-}
-
-const holderOfNone = (claim: PartClaim): Holder => ({
-  ...{ claim: bare(claim), priority: claim.priority, grantedAtMs: 0, toldAgainAtMs: null },
-  ...{ startedAtMs: null, talkMsMax: 0, lostAtMs: null },
-});
-
-function verdictsFor(state: SharedState, home: HomeSide, relay: number) {
-  const granted = ({ session, ask }: PartClaim): PartVerdict => {
-    const held = holderOf(state.floor, session);
-    const placed = placedAt(state, session) ?? { turn: NO_TURN, after: NO_TURN, afterCode: 'released' };
-    const { priority = 0, inEmergency = false } = held?.claim ?? {};
-    return { session, ask, is: 'granted', ...placed, priority, inEmergency, talkMsMax: held?.talkMsMax ?? 0 };
-  };
-  return home.verdictsFor(relay, state.floor, granted);
-}
-
-/** Tells a relay what became of its claims. `isAsked`: also when it has been told. */
-function answer(state: SharedState, home: HomeSide, relay: number, isAsked: boolean, nowMs: number): void {
-  const { v, verdicts } = verdictsFor(state, home, relay);
-  const isNews = home.sent.isNews(relay, v, verdicts, nowMs);
-  if (v === 0 || !(isNews || isAsked)) return;
-  const { talkgroup, services } = state;
-  const { link } = services;
-  link.sendVerdicts(talkgroup, relay, { settings: link.settings(talkgroup), v, verdicts });
-}
-
-/** Tells the other relays, those to which something is new. */
-export function tellOthers(state: SharedState, nowMs: number): void {
-  const { home } = state;
-  if (home === null || !home.isGathered || home.isQuiet) return;
-  for (const relay of home.relays()) answer(state, home, relay, false, nowMs);
-}
-
-/** Repeats verdicts that changed a moment ago. */
-export function repeatVerdicts(state: SharedState, beforeMs: number, nowMs: number): void {
-  const { home } = state;
-  if (home === null || !home.isGathered) return;
-  for (const relay of home.sent.toRepeat(nowMs, beforeMs)) answer(state, home, relay, true, nowMs);
 }

@@ -1,18 +1,11 @@
 // One floor that several relays share: decides it while this relay is its home, and else asks the home.
 import type { EndCode } from '../../protocol/codes.js';
-import { NO_TURN, type Turn } from '../../protocol/turn.js';
+import type { Turn } from '../../protocol/turn.js';
 import type { ClaimEvent } from '../floor/authority.js';
 import type { Talkgroup } from '../members/members.js';
+import { repeatVerdicts, tellOthers } from './answering.js';
 import { decideOwn, hearEnd } from './at-home.js';
-import {
-  decide,
-  keepAhead,
-  loseSessions,
-  makeAnew,
-  repeatVerdicts,
-  takePart,
-  tellOthers,
-} from './deciding.js';
+import { decide, keepAhead, loseSessions, makeAnew, takePart } from './deciding.js';
 import { HomeSide } from './home-side.js';
 import { type Entered, entering, leaving, type MovedClaim } from './moves.js';
 import { deleteClaims, expireClaims, followClaim, followStep } from './own-claims.js';
@@ -33,15 +26,17 @@ export class SharedFloor {
   private readonly sender: PartSender;
   /** The relay that decided when this one last looked, null: none did. */
   private homeSeen: number | null = null;
-  /** The last turn given here. */
-  private given: Turn = NO_TURN;
+  /** The last turn given here before this relay last became the home. */
+  private given: Turn;
   private repeatedAtMs = 0;
   private isFenced = false;
   /** A claim came which the home, this relay, did not know. */
   private isStrange = false;
 
-  constructor(services: SharedFloorServices, talkgroup: Talkgroup) {
+  /** `given` is the last turn that this relay ever gave in the talkgroup. */
+  constructor(services: SharedFloorServices, talkgroup: Talkgroup, given: Turn) {
     this.services = services;
+    this.given = given;
     const state = new SharedState(services, talkgroup);
     this.state = state;
     this.sender = new PartSender({
@@ -49,6 +44,10 @@ export class SharedFloor {
       claims: () => state.ownClaims(),
       send: () => this.homeSeen !== null && this.sendPart(this.homeSeen),
     });
+  }
+
+  get lastGiven(): Turn {
+    return this.state.home?.lastGiven ?? this.given;
   }
 
   /** Nothing is left to do, or to be told. */
@@ -105,7 +104,6 @@ export class SharedFloor {
 
   private beHome(others: readonly number[], nowMs: number): void {
     const { state, services } = this;
-    const { talkgroup } = state;
     const { link } = services;
     this.sender.stop();
     this.homeSeen = link.relay;
@@ -116,9 +114,8 @@ export class SharedFloor {
       const sessions = home.forget(relay);
       if (home.isGathered) loseSessions(state, sessions, nowMs);
     }
-    for (const relay of home.toAsk(nowMs)) link.want(talkgroup, relay, link.settings(talkgroup));
+    for (const relay of home.toAsk(nowMs)) link.want(state.talkgroup, relay, link.settings(state.talkgroup));
     if (!home.isGathered && home.isComplete(nowMs)) makeAnew(state, home, nowMs);
-    this.given = home.lastGiven;
   }
 
   /** Another relay decides. */
@@ -135,8 +132,9 @@ export class SharedFloor {
   private letGo(): void {
     const { state } = this;
     if (state.home === null) return;
-    this.given = state.home.lastGiven;
-    state.letGo();
+    this.given = this.lastGiven;
+    state.forgetOthers();
+    state.home = null;
   }
 
   /** The session moves to another relay. null: its claim, if it has one, does not move. */
@@ -197,7 +195,10 @@ export class SharedFloor {
     const asks = state.ownClaims();
     state.asks.clear();
     decide(state, event, nowMs);
-    for (const claim of asks) if (claim.state === 'asks') decide(state, eventOf(claim), nowMs);
+    for (const claim of asks.filter((one) => one.state === 'asks')) {
+      state.asked.set(claim.session, claim.ask);
+      decideOwn(state, eventOf(claim), this.services.nextAsk, nowMs);
+    }
   }
 
   /** One relay decides from now on. Of the bursts of this relay the oldest one goes on until it has. */
@@ -252,9 +253,9 @@ export class SharedFloor {
     this.look(nowMs);
     const { state } = this;
     const { home } = state;
-    if (home === null || !home.shares(from)) return;
+    if (home === null && this.homeSeen !== null) this.services.link.doubt(state.talkgroup, this.homeSeen);
+    if (!home?.shares(from)) return;
     takePart(state, home, from, { part, claims: part.claims.map((claim) => withAges(claim, nowMs)) }, nowMs);
-    this.given = home.lastGiven;
   }
 
   receiveVerdicts(from: number, { v, verdicts }: PartVerdicts, nowMs: number): void {

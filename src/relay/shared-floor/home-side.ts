@@ -4,16 +4,17 @@ import { laterTurn, NO_TURN, type Turn } from '../../protocol/turn.js';
 import { type Floor, holderOf, waitingOf } from '../floor/state.js';
 import type { Placed, PlayedTalk } from './link.js';
 import { MovedSessions } from './moved-sessions.js';
-import { claimOfPlayed, type Part, type PartClaim, type PartVerdict } from './parts.js';
+import { type Part, type PartClaim, type PartVerdict, talkingClaim } from './parts.js';
+import { Refusals, type Refused } from './refusals.js';
 import { SentVerdicts } from './sent-verdicts.js';
 import { Sharers } from './sharers.js';
 
 /** A relay whose sessions have something of the floor, and which tells no part for this time (ms), has lost it: four parts. */
 const SILENT_MS_MAX = 2000;
+/** What a relay has gives way to an equal claim when it told no part for this time (ms): two parts. */
+const STALE_MS = 1000;
 /** Turns between the highest one heard of and the first of a floor that was made anew: more than can be under way. */
 export const TURN_GAP = 256;
-
-type Refused = Extract<PartVerdict, { is: 'denied' | 'revoked' }>;
 
 interface Told {
   readonly v: number;
@@ -31,12 +32,12 @@ export class HomeSide extends Sharers {
   /** Relay of each session of the others. */
   private readonly relayOf = new Map<number, number>();
   private readonly moved = new MovedSessions();
-  private readonly refused = new Map<number, Refused>();
+  readonly refused = new Refusals();
   readonly sent = new SentVerdicts();
   /** The last turn given. */
   private given: Turn;
   /** Turns from here on were given since the floor was last made anew. */
-  private since: Turn = NO_TURN;
+  private since = NO_TURN;
   /** How the last burst ended. */
   endCode: EndCode = 'released';
   /** Of the last grant. */
@@ -44,7 +45,6 @@ export class HomeSide extends Sharers {
   private quiet = 0;
   /** false: the parts of the others are not here yet. */
   isGathered = false;
-
   constructor(relay: number, given: Turn, nowMs: number) {
     super(nowMs);
     this.relay = relay;
@@ -92,8 +92,7 @@ export class HomeSide extends Sharers {
   /** The session is at another relay from now on. What was refused there is refused here: its claim has this number now. */
   private follow(session: number, ask: number): void {
     this.leave(session);
-    const refused = this.refused.get(session);
-    if (refused !== undefined) this.refused.set(session, { ...refused, ask });
+    this.refused.follow(session, ask);
   }
 
   private leave(session: number): void {
@@ -107,11 +106,9 @@ export class HomeSide extends Sharers {
 
   /** The session is one of this relay from now on. The answer is what it was refused before. */
   own(session: number): Refused | null {
-    const refused = this.refused.get(session) ?? null;
     this.leave(session);
     this.relayOf.delete(session);
-    this.refused.delete(session);
-    return refused;
+    return this.refused.take(session);
   }
 
   /** Forgets sessions that are not in the part of their relay any more. */
@@ -121,23 +118,25 @@ export class HomeSide extends Sharers {
     for (const [session, of] of this.relayOf) {
       if (of !== relay || there.has(session)) continue;
       this.relayOf.delete(session);
-      this.refused.delete(session);
+      this.refused.forget(session);
     }
   }
 
   /** Forgets the relay. The answer is its sessions, but for those that are moving: another relay may tell of them. */
   forget(relay: number): readonly number[] {
-    const claims = this.parts.get(relay)?.claims ?? [];
-    const moving = new Set(claims.flatMap(({ session, isMoving }) => (isMoving ? [session] : [])));
+    const moving = new Set(
+      this.claimsFrom(relay).flatMap(({ session, isMoving }) => (isMoving ? [session] : [])),
+    );
     const sessions = [...this.relayOf].flatMap(([session, of]) =>
       of === relay && !moving.has(session) ? [session] : [],
     );
     for (const session of sessions) {
       this.relayOf.delete(session);
-      this.refused.delete(session);
+      this.refused.forget(session);
     }
     this.parts.delete(relay);
     this.sent.forget(relay);
+    this.since = this.given; // what it has may go on there
     return sessions;
   }
 
@@ -146,7 +145,7 @@ export class HomeSide extends Sharers {
     for (const [session, relay] of this.relayOf) {
       if (this.parts.has(relay) || holderOf(floor, session) || waitingOf(floor, session)) continue;
       this.relayOf.delete(session);
-      this.refused.delete(session);
+      this.refused.forget(session);
     }
     this.moved.expire(nowMs);
   }
@@ -179,7 +178,13 @@ export class HomeSide extends Sharers {
 
   refuse(session: number, verdict: Pick<Refused, 'is' | 'code'>): void {
     const claim = this.claimOf(session);
-    if (claim !== undefined) this.refused.set(session, { ...verdict, session, ask: claim.ask } as Refused);
+    if (claim !== undefined) this.refused.add(claim, verdict);
+  }
+
+  /** Its relay has not been heard for so long that what it has may be over. */
+  isStale(session: number, nowMs: number): boolean {
+    const part = this.parts.get(this.relayOf.get(session) ?? this.relay);
+    return part !== undefined && part.v > 0 && nowMs - part.atMs >= STALE_MS;
   }
 
   /** Turns of the talkgroup that the others have told of, and those given here. */
@@ -228,9 +233,11 @@ export class HomeSide extends Sharers {
 
   /** The part has a claim which this home knows nothing of: the floor must be made anew. */
   isStrange(claims: readonly PartClaim[], floor: Floor): boolean {
-    return claims.some(({ session, ask, state, turn }) => {
-      if (state === 'asks' || this.refused.get(session)?.ask === ask) return false;
+    return claims.some((claim) => {
+      const { session, state, turn } = claim;
+      if (state === 'asks' || this.refused.isRefused(claim, floor)) return false;
       if (holderOf(floor, session) !== undefined) return false;
+      if (this.refused.of(claim) !== undefined) return true;
       if (state === 'waits') return !floor.waiting.some((one) => one.session === session);
       return turn === null || turn.home !== this.relay || turn.count <= this.since.count;
     });
@@ -242,24 +249,25 @@ export class HomeSide extends Sharers {
    */
   claims(floor: Floor, turns: ReadonlyMap<number, Turn | null>, played: PlayedTalk | null): PartClaim[] {
     const told = [...this.parts.values()].flatMap(({ claims }) => claims);
-    const claims = told.filter(({ session, ask }) => this.refused.get(session)?.ask !== ask);
+    const claims = told.filter((claim) => !this.refused.isRefused(claim, floor));
     const known = claims.map((claim): PartClaim => {
       const holder = holderOf(floor, claim.session);
       if (holder === undefined || claim.state === 'has' || claim.state === 'talks') return claim;
       const { talkMsMax, grantedAtMs } = holder;
       const turn = turns.get(claim.session) ?? null;
-      return { ...claim, state: 'has', turn, talkMsMax, grantedMs: grantedAtMs };
+      return { ...claim, state: 'has', hasPlace: false, turn, talkMsMax, grantedMs: grantedAtMs };
     });
-    const isMissing = played !== null && this.shares(played.relay) && !this.parts.has(played.relay);
-    return isMissing ? [...known, this.unheard(played)] : known;
+    if (played === null || !this.shares(played.relay) || this.parts.has(played.relay)) return known;
+    // Its session may come from another relay, whose claim counts until the new one tells it.
+    if (this.claimOf(played.claim.session) !== undefined) return known;
+    return [...known, this.unheard(played)];
   }
 
   /** Counts as told, so that its relay's first part takes it away when it has ended. */
-  private unheard(played: PlayedTalk): PartClaim {
-    const { relay, turn, startedAtMs } = played;
-    const talk = claimOfPlayed(played);
+  private unheard({ relay, claim, turn, startedAtMs }: PlayedTalk): PartClaim {
+    const talk = talkingClaim(claim, turn, startedAtMs);
     this.parts.set(relay, { v: 0, claims: [talk], over: [], top: turn, atMs: startedAtMs });
-    this.relayOf.set(talk.session, relay);
+    this.relayOf.set(claim.session, relay);
     return talk;
   }
 
@@ -275,8 +283,8 @@ export class HomeSide extends Sharers {
       if (holderOf(floor, session) !== undefined) return [granted(claim)];
       const at = floor.waiting.findIndex((one) => one.session === session);
       if (at >= 0) return [{ session, ask, is: 'queued', position: at + 1, size: floor.waiting.length }];
-      const refused = this.refused.get(session);
-      if (refused?.ask === ask) return [refused];
+      const refused = this.refused.of(claim);
+      if (refused !== undefined) return [refused];
       return state === 'asks' ? [] : [{ session, ask, is: 'revoked', code: 'collision' }];
     });
     // Their relay need not keep them any longer.

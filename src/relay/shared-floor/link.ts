@@ -63,6 +63,8 @@ export interface FloorLink {
   sendVerdicts(talkgroup: Talkgroup, to: number, verdicts: PartVerdicts): void;
   /** Asks a relay for its part. */
   want(talkgroup: Talkgroup, to: number, settings: Settings): void;
+  /** Another relay takes this one for the home. Asks the relay that decides, as this one sees it, what it has there. */
+  doubt(talkgroup: Talkgroup, home: number): void;
   /** The running burst of a session of this relay goes on with another turn: the other relays are told. */
   renewed(talkgroup: Talkgroup, session: number, placed: Placed, nowMs: number): void;
   /** Times that this session of this relay has moved to another one. undefined: it is not here. */

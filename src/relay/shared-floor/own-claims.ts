@@ -12,7 +12,7 @@ import {
   takenFrom,
   waitingOf,
 } from '../floor/state.js';
-import type { SharedState } from './state.js';
+import { leaving, type SharedState } from './state.js';
 
 /** A question without an answer is denied after this time (ms). */
 export const ASK_MS_MAX = 1000;
@@ -46,6 +46,8 @@ export function followClaim(
       for (const [session, one] of state.asks)
         if (event.sessions.has(session))
           state.asks.set(session, { ...one, claim: { ...one.claim, inEmergency: event.inEmergency } });
+      // Told again, even when it stays the same: as on one relay.
+      for (const session of event.sessions) state.places.delete(session);
       return followStep(state, event, nowMs) || [...event.sessions].some((one) => state.asks.has(one));
     default:
       return followStep(state, event, nowMs);
@@ -65,7 +67,8 @@ function ask(
   if (held !== undefined) {
     const turn = state.turns.get(session) ?? null;
     const isLate = isFirstFrame && held.startedAtMs === null && !state.isHeld(session) && turn !== null;
-    if (isLate && state.turnsHere.isPast(turn)) return end(state, held, 'collision', nowMs);
+    const isOver = isLate && (state.turnsHere.isPast(turn) || state.isBelow(held));
+    if (isOver) return end(state, held, 'collision', nowMs);
     return followStep(state, event, nowMs);
   }
   const place = waitingOf(state.floor, session);
@@ -121,6 +124,8 @@ export function followStep(state: SharedState, event: FloorEvent, nowMs: number)
   const before = state.floor;
   const { floor, outcomes } = follow(before, state.forHeld(event), nowMs);
   state.floor = floor;
+  // A session that loses its place while it asks again is told once.
+  for (const session of leaving(before, floor)) state.asks.delete(session);
   const place = event.kind === 'returned' ? state.places.get(event.session) : undefined;
   const isWaiting = event.kind === 'returned' && waitingOf(floor, event.session) !== undefined;
   const told: Outcome[] =

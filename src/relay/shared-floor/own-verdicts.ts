@@ -51,7 +51,7 @@ function refused(state: SharedState, verdict: Of<'denied' | 'revoked'>, nowMs: n
   state.floor = without(before, session);
   const outcomes: Outcome[] =
     holder !== undefined
-      ? endedBy(holder, verdict.is === 'revoked' ? codeFor(holder, verdict.code) : 'collision')
+      ? endedBy(holder, verdict)
       : [{ kind: 'denied', session, code: verdict.is === 'denied' ? verdict.code : 'busy' }];
   state.count(before, { kind: 'tick' }, outcomes, nowMs);
   state.carry(before, outcomes, UNPLACED, nowMs);
@@ -66,9 +66,12 @@ function letGo(state: SharedState, { session, ask }: Of<'denied' | 'revoked'>): 
   return true;
 }
 
-/** The home has no place for it any more. Where the socket is dead, its time was over there a little sooner. */
-const endedBy = (holder: Holder, code: RevokeCode): Outcome[] =>
-  code === 'collision' && holder.lostAtMs !== null ? endOf(holder, 'disconnected') : takenFrom(holder, code);
+function endedBy(holder: Holder, verdict: Of<'denied' | 'revoked'>): Outcome[] {
+  const code = verdict.is === 'revoked' ? codeFor(holder, verdict.code) : 'collision';
+  // The home gave up waiting for the talker's return: it measures the same time.
+  if (code === 'collision' && holder.lostAtMs !== null) return endOf(holder, 'disconnected');
+  return takenFrom(holder, code);
+}
 
 /** The first frame came while the home took the grant for unused. */
 const codeFor = ({ startedAtMs }: Holder, code: RevokeCode): RevokeCode =>
@@ -79,9 +82,9 @@ function queued(state: SharedState, { session, ask, position, size }: Of<'queued
   const place = waitingOf(state.floor, session);
   if (one === undefined) {
     if (place === undefined || state.asked.get(session) !== ask) return false;
-    const known = state.places.get(session);
-    if (known?.position === position && known.size === size) return false;
-    if (place.lostAtMs === null) state.tell([{ kind: 'queued', session, position, size }], nowMs);
+    const isMoved = state.places.get(session)?.position !== position;
+    state.places.set(session, { position, size });
+    if (isMoved && place.lostAtMs === null) state.tell([{ kind: 'queued', session, position, size }], nowMs);
     return false;
   }
   if (one.ask !== ask) return false;

@@ -146,25 +146,16 @@ function waitingClaim({ sinceMs, lostAtMs, ...claim }: Waiting, ask: number): Pa
   return { ...NOTHING, ...claim, ask, state: 'waits', queue: true, askedMs: sinceMs, lostMs: lostAtMs };
 }
 
+/** A burst of another relay of which no part told yet. */
+export const talkingClaim = (claim: Claim, turn: Turn, startedAtMs: number): PartClaim => ({
+  ...{ ...NOTHING, ...claim, state: 'talks', ask: 0, turn },
+  ...{ grantedMs: startedAtMs, startedMs: startedAtMs },
+});
+
 const askingClaim = ({ claim, ask, isFirstFrame, queue, askedAtMs }: Ask, hasPlace: boolean): PartClaim => ({
   ...NOTHING,
   ...claim,
   ...{ ask, state: 'asks', isFirstFrame, queue, hasPlace, askedMs: askedAtMs },
-});
-
-/** As far as a burst of another relay shows, whose part is missing. */
-export const claimOfPlayed = ({
-  claim,
-  turn,
-  startedAtMs,
-}: {
-  readonly claim: Claim;
-  readonly turn: Turn;
-  readonly startedAtMs: number;
-}): PartClaim => ({
-  ...NOTHING,
-  ...claim,
-  ...{ state: 'talks', ask: 0, turn, grantedMs: startedAtMs, startedMs: startedAtMs },
 });
 
 /** The claim with ages in the place of times, and the other way round. */
@@ -196,6 +187,8 @@ export const waitingFrom = (claim: PartClaim, nowMs: number): Waiting => ({
   sinceMs: claim.askedMs ?? nowMs,
   lostAtMs: claim.lostMs,
 });
+
+export const isHolding = ({ state }: PartClaim) => state === 'has' || state === 'talks';
 
 export const bare = ({ session, user, priority, isAdmin, inEmergency }: PartClaim): Claim => ({
   ...{ session, user, priority, isAdmin, inEmergency },

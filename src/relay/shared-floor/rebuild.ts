@@ -3,7 +3,7 @@
 import type { RevokeCode } from '../../protocol/codes.js';
 import { mayTalkIn, preempts, rankOf } from '../floor/claim.js';
 import { inOrder, WAITING_MAX } from '../floor/queue.js';
-import { emptyFloor, type Floor } from '../floor/state.js';
+import { emptyFloor, type Floor, type Holder } from '../floor/state.js';
 import { bare, holderFrom, type PartClaim, type Settings, waitingFrom } from './parts.js';
 
 export interface Rebuilt {
@@ -19,11 +19,19 @@ export interface Rebuilt {
   readonly asks: readonly PartClaim[];
 }
 
-/** `claims` are those of all relays, each session once, with monotonic times (ms). Not for the floor mode `open`. */
-export function rebuild(claims: readonly PartClaim[], settings: Settings, nowMs: number): Rebuilt {
+/**
+ * `claims` are those of all relays, each session once, with monotonic times (ms). `isStale`: the relay of the session has not
+ * been heard for a while. Not for the floor mode `open`.
+ */
+export function rebuild(
+  claims: readonly PartClaim[],
+  settings: Settings,
+  isStale: (session: number) => boolean,
+  nowMs: number,
+): Rebuilt {
   const { mode, maxTalkMs } = settings;
   const inState = (...states: PartClaim['state'][]) => claims.filter(({ state }) => states.includes(state));
-  const holding = inState('has', 'talks').toSorted(byRight);
+  const holding = inState('has', 'talks').toSorted((a, b) => byRight(a, b, isStale));
   const kept = holding.find((claim) => mayTalkIn(mode, claim)) ?? null;
   const queued = claims.filter(({ state, hasPlace }) => state === 'waits' || hasPlace);
   const waiting = inOrder(queued.map((claim) => waitingFrom(claim, nowMs)));
@@ -49,19 +57,28 @@ export function rebuild(claims: readonly PartClaim[], settings: Settings, nowMs:
 const isOfOpen = ({ turn, isAlone }: PartClaim) => turn === null && !isAlone;
 
 /**
- * The one that keeps the floor comes first: higher claims, then talkers before unused grants, then the longest burst, then
- * the lower session. Of bursts that began in `open` the oldest one stays, as on one relay.
+ * The one that keeps the floor comes first: higher claims, then those of relays that were heard lately, then talkers before
+ * unused grants, then the longest burst, then the lower session. Of bursts that began in `open` the oldest one stays, as on
+ * one relay.
  */
-function byRight(a: PartClaim, b: PartClaim): number {
+function byRight(a: PartClaim, b: PartClaim, isStale: (session: number) => boolean): number {
   const ofOpen = Number(isOfOpen(a)) - Number(isOfOpen(b));
   if (ofOpen !== 0) return ofOpen;
   const startedMs = (claim: PartClaim) => claim.startedMs ?? Number.MAX_VALUE;
   const byStart = startedMs(a) - startedMs(b);
   if (isOfOpen(a)) return byStart || a.session - b.session;
-  return rankOf(bare(b)) - rankOf(bare(a)) || byStart || a.session - b.session;
+  const byRank = rankOf(bare(b)) - rankOf(bare(a));
+  const byAge = Number(isStale(a.session)) - Number(isStale(b.session));
+  return byRank || byAge || byStart || a.session - b.session;
 }
 
 function codeBeside(claim: PartClaim, kept: PartClaim | null): RevokeCode {
   if (isOfOpen(claim)) return 'mode';
   return kept?.isAlone && preempts(kept, claim) ? 'preempted' : 'collision';
 }
+
+/** The holder of a claim that this relay knows nothing else of. */
+export const holderOfNone = (claim: PartClaim): Holder => ({
+  ...{ claim: bare(claim), priority: claim.priority, grantedAtMs: 0, toldAgainAtMs: null },
+  ...{ startedAtMs: null, talkMsMax: 0, lostAtMs: null },
+});

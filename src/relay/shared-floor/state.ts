@@ -7,6 +7,7 @@ import type { FloorCounts } from '../figures/floor-counts.js';
 import type { OnVerdicts, Verdict } from '../floor/authority.js';
 import type { Bursts } from '../floor/bursts.js';
 import type { TalkLimits } from '../floor/capacity.js';
+import { rankOf } from '../floor/claim.js';
 import { countStep } from '../floor/count-step.js';
 import {
   emptyFloor,
@@ -39,6 +40,7 @@ export class SharedState implements Known {
   home: HomeSide | null = null;
   /** Questions of sessions of this relay that wait for the home. */
   readonly asks = new Map<number, Ask>();
+  /** At the home also the questions with which other relays' sessions got the floor. */
   readonly asked = new Map<number, number>();
   readonly turns = new Map<number, Turn | null>();
   /** Of grants of sessions of this relay: how the home placed them. */
@@ -98,16 +100,6 @@ export class SharedState implements Known {
     return { settings, v, top: this.turnsHere.top, isFenced, claims };
   }
 
-  /** This relay does not decide any more. It keeps what its own sessions have. */
-  letGo(): void {
-    const { floor, isOwn } = this;
-    const holders = floor.holders.filter(({ claim }) => isOwn(claim.session));
-    this.floor = { ...floor, holders, waiting: floor.waiting.filter(({ session }) => isOwn(session)) };
-    for (const session of [...this.turns.keys()])
-      if (holderOf(this.floor, session) === undefined) this.turns.delete(session);
-    this.home = null;
-  }
-
   get isIdle(): boolean {
     return this.floor.holders.length === 0 && this.floor.waiting.length === 0 && this.asks.size === 0;
   }
@@ -126,6 +118,12 @@ export class SharedState implements Known {
 
   isHeld(session: number): boolean {
     return this.held.has(session);
+  }
+
+  /** A burst of another relay plays here that keeps the floor beside this grant: each side of a cut had a floor. */
+  isBelow({ claim }: Holder): boolean {
+    const { played } = this.turnsHere;
+    return played !== null && rankOf(played.claim) > rankOf(claim);
   }
 
   /** A session that was not told of its grant yet loses it with whatever happens to it. */
@@ -182,8 +180,8 @@ export class SharedState implements Known {
         batch.push({ kind: 'denied', session, code: 'busy', isFirstFrame: hasStarted });
       } else batch.push(outcome.kind === 'denied' ? { ...outcome, isFirstFrame } : outcome);
     }
-    const gone = leaving(before, after).filter(this.isOwn);
-    for (const session of gone) {
+    const gone = leaving(before, after);
+    for (const session of gone.filter(this.isOwn)) {
       this.drop(session);
       batch.push({ kind: 'gone', session });
     }
@@ -205,6 +203,19 @@ export class SharedState implements Known {
   forget(session: number): void {
     const { asked, turns, places, placed, alone, left } = this;
     for (const known of [asked, turns, places, placed, alone, left]) known.delete(session);
+  }
+
+  /** This relay is not the home any more: it keeps what its own sessions have. */
+  forgetOthers(): void {
+    const { floor, isOwn } = this;
+    this.floor = {
+      ...floor,
+      holders: floor.holders.filter(({ claim }) => isOwn(claim.session)),
+      waiting: floor.waiting.filter(({ session }) => isOwn(session)),
+    };
+    for (const session of [...this.turns.keys()])
+      if (!holderOf(this.floor, session)) this.turns.delete(session);
+    for (const session of [...this.asked.keys()]) if (!this.isOwn(session)) this.asked.delete(session);
   }
 
   /** Lets a grant begin when nothing earlier plays any more. true: it may begin now. */

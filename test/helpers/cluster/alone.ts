@@ -23,5 +23,6 @@ export const linkAlone: FloorLink = {
   sendPart: sent,
   sendVerdicts: sent,
   want: sent,
+  doubt: sent,
   renewed() {},
 };

@@ -15,6 +15,7 @@ export const faults = [
   'old parts are taken for new ones',
   'a refusal is not kept for its relay',
   'a revoked grant goes on',
+  'an emergency counts as other speech',
 ] as const;
 export type Fault = (typeof faults)[number];
 

@@ -193,7 +193,7 @@ function play(seed: number, fault: Fault | null, trace?: Trace): Played {
       say(`kill ${relay.id}`);
       relay.kill();
       relays.splice(relays.indexOf(relay), 1);
-      judge.relays.delete(relay);
+      judge.killed(relay);
       schedule.in(random.between(50, 2500), () => {
         const back = newRelay();
         say(`start ${back.id}`);
@@ -244,6 +244,8 @@ function play(seed: number, fault: Fault | null, trace?: Trace): Played {
   for (const session of sessions()) session.back();
   judge.changedAtMs = schedule.now();
   schedule.run(schedule.now() + CALM_MS);
+  // The floor may change hands at the very moment.
+  if (judge.endsWith() !== null) schedule.run(schedule.now() + 300);
   judge.checkEnd();
   for (let round = 0; round < 16; round++) {
     for (const session of sessions()) session.release();

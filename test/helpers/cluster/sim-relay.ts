@@ -33,7 +33,7 @@ interface Running {
 
 type Message =
   | { readonly kind: 'beacon'; readonly from: number; readonly at: number; readonly beacon: Beacon }
-  | { readonly kind: 'hello' | 'bye'; readonly from: number }
+  | { readonly kind: 'hello' | 'bye' | 'listed'; readonly from: number }
   | {
       readonly kind: 'hold' | 'here';
       readonly from: number;
@@ -59,6 +59,8 @@ const TICK_MS = 20;
 const EXPIRE_MS = 50;
 const BEACON_MS = 250;
 const ASK_MS = 100;
+/** It says this often that it has members. */
+const LIST_MS = 5000;
 /** A burst of another relay is asked about after this time without a frame (ms). */
 const SILENT_MS = 2500;
 /** T1. */
@@ -116,6 +118,7 @@ export class SimRelay implements Station {
     });
     options.network.join(this);
     this.beat();
+    this.every(LIST_MS, () => this.isHere && this.sayAll({ kind: 'listed', from: this.id }));
     this.tick();
     this.expire();
   }
@@ -191,6 +194,7 @@ export class SimRelay implements Station {
       sendPart: (_talkgroup, to, part) => this.sendPart(to, part),
       sendVerdicts: (_talkgroup, to, verdicts) => this.say(to, { kind: 'verdicts', from: id, verdicts }),
       want: (_talkgroup, to, settings) => this.say(to, { kind: 'want', from: id, settings }),
+      doubt: (_talkgroup, home) => this.ask(home),
       renewed: (_talkgroup, session, placed, nowMs) => this.renewed(session, placed, nowMs),
     };
   }
@@ -200,6 +204,8 @@ export class SimRelay implements Station {
     let told = part;
     if (fault === 'no top') told = { ...told, top: NO_TURN, isFenced: false };
     if (fault === 'a fenced burst is not told') told = { ...told, isFenced: false };
+    if (fault === 'an emergency counts as other speech')
+      told = { ...told, claims: told.claims.map((claim) => ({ ...claim, inEmergency: false })) };
     this.say(to, { kind: 'part', from: this.id, part: told });
   }
 
@@ -337,9 +343,9 @@ export class SimRelay implements Station {
     }
   }
 
+  /** And what is held back. */
   private endPlayed(nowMs: number): void {
-    const { on } = this.order;
-    if (on !== null && on.burst.relay !== this.id) this.order.gone(on.burst.relay, nowMs);
+    for (const relay of this.holders) this.order.gone(relay, nowMs, 'mode');
   }
 
   // Other relays
@@ -413,6 +419,10 @@ export class SimRelay implements Station {
         this.unanswered.delete(from);
         this.learn(from, message.running, nowMs);
       }
+      return;
+    }
+    if (message.kind === 'listed') {
+      if (this.isHere && !this.holders.has(from)) this.ask(from);
       return;
     }
     this.holds(from, true);

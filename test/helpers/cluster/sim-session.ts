@@ -16,8 +16,12 @@ export class SimSession {
   burst: SimBurst | null = null;
   frames = 0;
   frameAtMs = 0;
-  isLive = true;
-  inEmergency = false;
+  /** When it last was without a socket, or said nothing (virtual ms). */
+  awayAtMs = Number.NEGATIVE_INFINITY;
+  private alive = true;
+  private urgentSinceMs: number | null = null;
+  /** When its user last was in an emergency and it had something of the floor (virtual ms). */
+  urgentAtMs = Number.NEGATIVE_INFINITY;
   isSpeaking = false;
   /** Its last question was denied with `retry_later`. */
   wasUnanswered = false;
@@ -32,6 +36,38 @@ export class SimSession {
     this.number = number;
     this.user = user;
     this.isAdmin = isAdmin;
+  }
+
+  get isLive(): boolean {
+    return this.alive;
+  }
+
+  set isLive(isLive: boolean) {
+    this.awayAtMs = this.virtualMs;
+    this.alive = isLive;
+  }
+
+  get inEmergency(): boolean {
+    return this.urgentSinceMs !== null;
+  }
+
+  set inEmergency(inEmergency: boolean) {
+    if (inEmergency) this.urgentSinceMs ??= this.virtualMs;
+    else this.urgentSinceMs = null;
+    this.noteUrgent();
+  }
+
+  /** Its user has been in an emergency for this time (ms). */
+  urgentMs(): number {
+    return this.urgentSinceMs === null ? 0 : this.virtualMs - this.urgentSinceMs;
+  }
+
+  noteUrgent(): void {
+    if (this.inEmergency && this.has) this.urgentAtMs = this.virtualMs;
+  }
+
+  private get virtualMs(): number {
+    return this.relay.options.schedule.now();
   }
 
   private get judge() {
@@ -113,11 +149,13 @@ export class SimSession {
 
   /** The relay stood still. */
   excuse(): void {
+    this.awayAtMs = this.virtualMs;
     if (this.askedAtMs !== null) this.askedAtMs = this.relay.options.schedule.now();
   }
 
   hear(verdict: Verdict, nowMs: number): void {
     const { judge } = this;
+    this.noteUrgent();
     switch (verdict.kind) {
       case 'granted':
         if (this.claim === 'none') judge.fail('C5', `${this.number} is granted what it does not ask for`);
@@ -142,6 +180,7 @@ export class SimSession {
         return judge.note('queued');
       case 'revoked':
         judge.note(`revoked ${verdict.code}`);
+        if (verdict.code === 'preempted' || verdict.code === 'collision') judge.cut(this);
         if (this.claim !== 'has' && this.claim !== 'talks')
           judge.fail('C5', `${this.number} is revoked in ${this.claim}`);
         if (this.claim === 'has') this.claim = 'none';

@@ -1,14 +1,9 @@
 // A network in virtual time: relays that send to each other, with delays, losses, cuts in one direction, and stops.
+import { randomFrom } from '../random.js';
 
 /** Numbers that a seed repeats. */
 export function createRandom(seed: number) {
-  let state = seed >>> 0;
-  const next = () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
+  const { next } = randomFrom(seed);
   return {
     next,
     /** From 0 to `below` - 1. */

@@ -19,6 +19,10 @@ const TYPES = ['counter', 'gauge', 'histogram'];
 export const scrape = async (address: string): Promise<Exposition> =>
   readExposition(await (await fetch(address)).text());
 
+/** One series, as it is written. NaN: the service does not report it. */
+export const metric = async (address: string, series: string): Promise<number> =>
+  (await scrape(address)).series.get(series) ?? Number.NaN;
+
 /** Each family is one block: its help, its type, its samples. */
 export function readExposition(text: string): Exposition {
   assert.ok(text.endsWith('\n'), 'the last line ends');

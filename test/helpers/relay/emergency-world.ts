@@ -184,6 +184,7 @@ export function createWorld(count: number, random: Random) {
           emergencies: emergencies.elsewhere,
           floor: {
             placedOf: () => null,
+            askedWith: () => null,
             viewed() {},
             part() {},
             verdicts() {},

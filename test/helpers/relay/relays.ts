@@ -10,7 +10,7 @@ import { END, encodeFrame, START } from '../../../src/protocol/frame.js';
 import type { Peer, Publisher } from '../../../src/relay/delivery/peer.js';
 import type { EmergencyWrites } from '../../../src/relay/emergencies/emergencies.js';
 import { eventually } from '../eventually.js';
-import type { createMemoryNetwork } from './memory-bus.js';
+import { createMemoryNetwork } from './memory-bus.js';
 import { relayAlone, seated } from './relay-alone.js';
 
 type Json = Record<string, unknown>;
@@ -281,13 +281,29 @@ export function relayOn(
 }
 
 export type RelayOn = ReturnType<typeof relayOn>;
+export type Radio = Awaited<ReturnType<RelayOn['radio']>>;
 
-/** Resolves when each of them reaches all others. */
-export const reached = (...relays: readonly RelayOn[]) =>
+/** Resolves when each of them reaches so many others. */
+export const reaching = (peers: number, ...relays: readonly RelayOn[]) =>
   eventually(() => {
     for (const { figures } of relays)
-      if (figures()?.peers !== relays.length - 1) throw new Error('not reached');
+      if (figures()?.peers !== peers) throw new Error(`reaches ${figures()?.peers}, not ${peers}`);
   });
+
+/** Resolves when each of them reaches all others. */
+export const reached = (...relays: readonly RelayOn[]) => reaching(relays.length - 1, ...relays);
+
+type Three<T> = [T, T, T];
+
+/** Up to three relays that reach each other, with one radio each. */
+export async function relaysWithRadios(t: Test, count: number, reads = directory()) {
+  const network = createMemoryNetwork();
+  const all = Array.from({ length: count }, (_, index) => relayOn(t, network, { number: index + 1, reads }));
+  await reached(...all);
+  const radios = await Promise.all(all.map(({ radio }) => radio()));
+  await sharing(2, ...all);
+  return { network, all: all as Three<RelayOn>, radios: radios as Three<Radio> };
+}
 
 /** Resolves when each of them knows that the others have receivers of so many talkgroups. */
 export const sharing = (talkgroups: number, ...relays: readonly RelayOn[]) =>

@@ -4,6 +4,7 @@ import type { Test } from 'tap';
 import { migratedDatabase } from '../database/cluster.js';
 import { throughProxy } from '../database/proxied-database.js';
 import { eventually } from '../eventually.js';
+import { metric } from '../http/exposition.js';
 import { type ChaosProxy, startChaosProxy } from '../network/chaos-proxy.js';
 import { startSecureNatsServer } from '../network/nats-server.js';
 import { type Radio, serviceProcess } from './service.js';
@@ -33,11 +34,6 @@ export async function linkedNodes(t: Test, environment: Record<string, string> =
       if ((await metric(metrics, 'talkgroup_cluster_peers')) !== 1) throw new Error('not reached');
   });
   return { a, b, database, links: links as [ChaosProxy, ChaosProxy] };
-}
-
-export async function metric(address: string, name: string): Promise<number> {
-  const text = await (await fetch(address)).text();
-  return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
 }
 
 /** Resolves when the number online in the talkgroup is this one. */

@@ -3,6 +3,7 @@ import t, { type Test } from 'tap';
 import { decodeFrames } from '../../../src/protocol/bundle.js';
 import { migratedDatabase } from '../database/cluster.js';
 import { eventually } from '../eventually.js';
+import { metric as metricOf } from '../http/exposition.js';
 import { type NatsCluster, PLACES, type Place, startNatsCluster } from '../network/nats-cluster.js';
 import { type Json, type Person, type Radio, type ServiceProcess, serviceProcess } from './service.js';
 
@@ -196,11 +197,7 @@ export async function threeNodes(
     for (const { stop } of stations) stop();
   });
 
-  async function metric(at: Place, name: string): Promise<number> {
-    const text = await (await fetch(node(at).metrics)).text();
-    const line = text.split('\n').find((one) => one.startsWith(`${name} `));
-    return Number(line?.slice(name.length + 1));
-  }
+  const metric = (at: Place, series: string) => metricOf(node(at).metrics, series);
 
   async function isWell(): Promise<number> {
     const sinceMs = performance.now();

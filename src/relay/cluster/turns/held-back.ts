@@ -1,4 +1,4 @@
-// Describes the burst that plays in the order of turns, the one that is held back, and frames of one that is over.
+// Describes the burst that plays in the order of turns, and the one that is held back.
 import type { Turn } from '../../../protocol/turn.js';
 import type { Ended, Placed } from './plays.js';
 
@@ -27,24 +27,3 @@ export interface Held<B> {
 export const heldBack = <B>(burst: B | null, placed: Placed, from: number, sinceMs: number): Held<B> => ({
   ...{ burst, placed, frames: [], from, index: from, ended: null, sinceMs },
 });
-
-/** Frames of a burst that ended here come on for this time (ms): here it ended wrongly. */
-const PAST_MS = 150;
-/** Time (ms) between two complaints about it. */
-const FENCED_MS = 250;
-
-/** Watches for frames of a burst that ended here and goes on elsewhere. */
-export class Fence {
-  private pastSinceMs = Number.NEGATIVE_INFINITY;
-  private pastAtMs = Number.NEGATIVE_INFINITY;
-  private fencedAtMs = Number.NEGATIVE_INFINITY;
-
-  /** One came. true: they go on for PAST_MS, which is said at most once in FENCED_MS. */
-  isWronglyOver(nowMs: number): boolean {
-    if (nowMs - this.pastAtMs > PAST_MS) this.pastSinceMs = nowMs;
-    this.pastAtMs = nowMs;
-    if (nowMs - this.pastSinceMs < PAST_MS || nowMs - this.fencedAtMs < FENCED_MS) return false;
-    this.fencedAtMs = nowMs;
-    return true;
-  }
-}

@@ -4,7 +4,9 @@
 // before the end of the one that it follows is held back for a moment, because the two come from different relays.
 import type { EndCode } from '../../../protocol/codes.js';
 import { compareTurns, laterTurn, NO_TURN, type Turn } from '../../../protocol/turn.js';
-import { Fence, type Held, heldBack, type On } from './held-back.js';
+import { PastFrames } from './cut.js';
+import { type Held, heldBack, type On } from './held-back.js';
+import { Playing } from './playing.js';
 import {
   type BurstName,
   type Ended,
@@ -23,24 +25,15 @@ export const MERGE_MS = 500;
 /** Frames of a burst that is held back: more than are spoken within MERGE_MS. Of more than these the oldest are missed. */
 const FRAMES_HELD_MAX = 32;
 
-export class Order<B extends BurstName> {
-  private readonly plays: Plays<B>;
+export class Order<B extends BurstName> extends Playing<B> {
   /** The home of the talkgroup by the view of this relay. */
   private readonly home: () => number;
-  private running: On<B> | null = null;
-  /** The highest turn known to have ended. */
-  private over: Turn = NO_TURN;
   private next: Held<B> | null = null;
-  private readonly fence = new Fence();
+  private readonly pastFrames = new PastFrames();
 
   constructor(plays: Plays<B>, home: () => number) {
-    this.plays = plays;
+    super(plays);
     this.home = home;
-  }
-
-  /** The highest turn that plays or ended here. */
-  get top(): Turn {
-    return this.running?.turn ? laterTurn(this.over, this.running.turn) : this.over;
   }
 
   /** The highest turn of a burst that was heard of. */
@@ -51,11 +44,6 @@ export class Order<B extends BurstName> {
   /** Something waits: `tick` must be called. */
   get isHolding(): boolean {
     return this.next !== null;
-  }
-
-  /** The burst that plays. */
-  get on(): { readonly burst: B; readonly turn: Turn | null } | null {
-    return this.running;
   }
 
   /** A burst of another relay began, or goes on with another turn. `frames` is the index of its last frame before. */
@@ -71,8 +59,8 @@ export class Order<B extends BurstName> {
       return this.advance(nowMs);
     }
     if (this.isPast(placed.turn)) return;
-    // The home knew of the held one: there is nothing left to wait for.
-    if (this.next !== null && compareTurns(placed.after, this.next.placed.turn) >= 0) this.force(nowMs);
+    if (this.next !== null && compareTurns(placed.after, this.next.placed.turn) >= 0)
+      this.followed(this.next, placed, nowMs);
     if (this.isPast(placed.turn)) return;
     const held = heldBack(burst, placed, frames, nowMs);
     if (this.running === null && compareTurns(placed.after, this.over) <= 0) this.begin(burst, held, nowMs);
@@ -81,21 +69,15 @@ export class Order<B extends BurstName> {
 
   frame(head: FrameHead, message: ArrayBuffer, nowMs: number): FrameFate {
     const { running, next } = this;
-    if (running !== null && isSame(running.burst, head)) return this.play(running, head, message, nowMs);
+    if (running !== null && isSame(running.burst, head)) {
+      if (running.turn !== null && compareTurns(head, running.turn) > 0)
+        this.renew({ count: head.count, home: head.home }, nowMs);
+      return this.playFrame(running, message, head.index, nowMs);
+    }
     if (next?.burst && isSame(next.burst, head)) return this.keep(next, message, head.index);
     if (!this.isPast(head)) return 'unknown';
-    return running === null && this.fence.isWronglyOver(nowMs) ? 'fenced' : 'dropped';
-  }
-
-  private play(running: On<B>, head: FrameHead, message: ArrayBuffer, nowMs: number): FrameFate {
-    const { index } = head;
-    if (running.turn !== null && compareTurns(head, running.turn) > 0)
-      this.renew({ count: head.count, home: head.home }, nowMs);
-    if (index <= running.index) return 'dropped';
-    if (index > running.index + 1) this.plays.missed(running.burst, index - running.index - 1, nowMs);
-    running.index = index;
-    this.plays.frame(running.burst, message, index, nowMs);
-    return 'played';
+    this.cut.frame(head, head.index, nowMs);
+    return running === null && this.pastFrames.isTooMany(nowMs) ? 'fenced' : 'dropped';
   }
 
   private keep(held: Held<B>, message: ArrayBuffer, index: number): FrameFate {
@@ -108,6 +90,7 @@ export class Order<B extends BurstName> {
 
   /** A burst of another relay ended there. */
   ended(name: BurstName, turn: Turn, ended: Ended, nowMs: number): void {
+    this.cut.end(name, ended.frames, nowMs);
     const { running, next } = this;
     if (running !== null && isSame(running.burst, name)) {
       if (running.turn !== null) running.turn = laterTurn(running.turn, turn);
@@ -124,6 +107,7 @@ export class Order<B extends BurstName> {
   gone(relay: number, nowMs: number, code: EndCode = 'disconnected'): void {
     if (this.next?.burst?.relay === relay) this.dropNext(nowMs);
     if (this.running?.burst.relay === relay) this.endRunning(code, nowMs);
+    this.cut.forget();
     this.advance(nowMs);
   }
 
@@ -158,28 +142,15 @@ export class Order<B extends BurstName> {
     if (turn !== null) this.dropPast(nowMs);
   }
 
-  /** Whether the burst of a session that comes here may go on: it plays, or may begin now. */
-  mayGoOn(burst: BurstName, turn: Turn): boolean {
-    const { running } = this;
-    return (running !== null && isSame(running.burst, burst)) || !(running?.isOwn || this.isPast(turn));
-  }
-
-  /** A burst of another relay goes on as one of this relay, behind the frame with this index. */
-  goesOnHere(burst: B, turn: Turn, nowMs: number): void {
+  /** A burst of another relay goes on as one of this relay, behind the frame with the index `frames`. */
+  goesOnHere(burst: B, turn: Turn, frames: number, nowMs: number): void {
+    this.cut.end(burst, frames, nowMs);
     const { running, next } = this;
     if (next?.burst && isSame(next.burst, burst)) this.dropNext(nowMs);
     if (running === null || !isSame(running.burst, burst)) this.interrupt(nowMs);
     const last = laterTurn(turn, this.running?.turn ?? NO_TURN);
     this.running = { burst, isOwn: true, turn: last, index: Number.POSITIVE_INFINITY };
     this.dropPast(nowMs);
-  }
-
-  /** The burst of this relay goes on as one of another relay. false: it does not play. */
-  goesOnThere(burst: B, index: number): boolean {
-    const { running } = this;
-    if (!running?.isOwn || !isSame(running.burst, burst)) return false;
-    this.running = { burst, isOwn: false, turn: running.turn, index };
-    return true;
   }
 
   /** The home gave the running burst of this relay a turn, or a later one. */
@@ -206,13 +177,6 @@ export class Order<B extends BurstName> {
     } else if (waitedMs >= MERGE_MS) this.dropNext(nowMs);
   }
 
-  /** The turn is not above what plays and what ended here: a burst with it is never played. */
-  isPast(turn: Turn): boolean {
-    if (compareTurns(turn, this.over) <= 0) return true;
-    const playing = this.running?.turn ?? null;
-    return playing !== null && compareTurns(turn, playing) <= 0;
-  }
-
   private renew(turn: Turn, nowMs: number): void {
     const { running } = this;
     if (running === null) return;
@@ -232,6 +196,16 @@ export class Order<B extends BurstName> {
 
   private miss({ burst, from, index }: Held<B>, nowMs: number): void {
     if (burst !== null && index > from) this.plays.missed(burst, index - from, nowMs);
+  }
+
+  /**
+   * The home of another burst knew of the held one: there is nothing left to wait for. A home that is not that of this
+   * relay does not end what plays here.
+   */
+  private followed(next: Held<B>, { turn }: Placed, nowMs: number): void {
+    const home = this.home();
+    if (this.running === null || next.placed.turn.home === home || turn.home === home) this.force(nowMs);
+    else this.dropNext(nowMs);
   }
 
   /** Of two that wait, the later turn is kept. */
@@ -268,12 +242,9 @@ export class Order<B extends BurstName> {
     const running: On<B> = { burst, isOwn: false, turn: placed.turn, index: held.from };
     this.running = running;
     this.dropPast(nowMs);
+    this.cut.end(burst, held.from, nowMs);
     this.plays.begin(burst, held.from, nowMs);
-    for (const { message, index } of frames) {
-      if (index > running.index + 1) this.plays.missed(burst, index - running.index - 1, nowMs);
-      running.index = index;
-      this.plays.frame(burst, message, index, nowMs);
-    }
+    for (const { message, index } of frames) this.playFrame(running, message, index, nowMs);
     if (ended !== null) this.finish(ended, nowMs);
   }
 
@@ -284,17 +255,5 @@ export class Order<B extends BurstName> {
     if (ended.frames > running.index) this.plays.missed(running.burst, ended.frames - running.index, nowMs);
     this.stop(running, ended, nowMs);
     this.advance(nowMs);
-  }
-
-  /** The burst that plays ends here, whatever becomes of it elsewhere. */
-  private endRunning(code: EndCode, nowMs: number): void {
-    const { running } = this;
-    if (running !== null) this.stop(running, { code, durationMs: null, frames: running.index }, nowMs);
-  }
-
-  private stop(running: On<B>, ended: Ended, nowMs: number): void {
-    this.running = null;
-    if (running.turn !== null) this.over = laterTurn(this.over, running.turn);
-    this.plays.end(running.burst, ended, nowMs);
   }
 }

@@ -25,6 +25,12 @@ export interface Placed {
   readonly afterCode: EndCode;
 }
 
+/** What a talker asked for the floor with. `priority` is its own, whatever it counts as. */
+export interface AskedWith {
+  readonly priority: number;
+  readonly isAdmin: boolean;
+}
+
 export interface Ended {
   readonly code: EndCode;
   readonly durationMs: number | null;

@@ -8,7 +8,14 @@ import type { ClusterCounts } from '../counts.js';
 import type { Header } from '../header.js';
 import type { PlayedBurst, Shared, Stage } from '../stage.js';
 import { Order } from './order.js';
-import { type BurstName, type FrameFate, type FrameHead, isSame, type Placed } from './plays.js';
+import {
+  type AskedWith,
+  type BurstName,
+  type FrameFate,
+  type FrameHead,
+  isSame,
+  type Placed,
+} from './plays.js';
 
 /** A burst without a frame for this time (ms) may have ended: T1 of its relay is 2 s, unless its operator changed it. */
 export const SILENT_MS_MAX = 2500;
@@ -21,11 +28,22 @@ export interface TurnsServices<Talkgroup extends Shared> {
   readonly counts: ClusterCounts;
   /** The relay that decides the floor, by the view of this one. */
   readonly home: () => number;
+  readonly kept: KeptBursts;
+}
+
+/** Bursts of other relays that were heard in `open`. One of them may go on with a turn. */
+export interface KeptBursts {
+  /** null: it is none of them. From now on it is none of them. `index` is that of the last frame. */
+  take(session: number, burst: number): { readonly played: PlayedBurst; readonly index: number } | null;
+  /** They do not go on: another burst begins. */
+  end(): void;
 }
 
 /** `talker` is null for a burst of this relay. */
 interface Burst extends BurstName {
   readonly talker: RunningTalker | null;
+  /** null: also when its relay did not tell. */
+  readonly claim: AskedWith | null;
   /** Of the message that announced it. Infinite while it is expected from the relay to which its session moves. */
   seq: number;
   /** When it was heard of (monotonic ms). */
@@ -36,8 +54,17 @@ interface Burst extends BurstName {
 export interface PlayedTurn {
   readonly relay: number;
   readonly talker: RunningTalker;
+  /** null: its relay did not tell. */
+  readonly claim: AskedWith | null;
   readonly turn: Turn;
   readonly startedAtMs: number;
+}
+
+/** A burst that goes on in `open`. */
+export interface HandedOver {
+  readonly relay: number;
+  readonly session: number;
+  readonly heard: { burst: number; played: PlayedBurst; seq: number; index: number };
 }
 
 export class Turns<Talkgroup extends Shared> {
@@ -56,7 +83,7 @@ export class Turns<Talkgroup extends Shared> {
       {
         begin: ({ talker }, frames, nowMs) => {
           this.heardAtMs = nowMs;
-          if (talker !== null) this.played = stage.begin(talkgroup, { ...talker, frames }, nowMs);
+          if (talker !== null) this.begin(talker, frames, nowMs);
         },
         frame: (_burst, message, index, nowMs) => this.played?.frame(message, index, nowMs),
         missed: (burst, frames, nowMs) => {
@@ -76,18 +103,39 @@ export class Turns<Talkgroup extends Shared> {
     );
   }
 
+  /** It goes on when it was heard in `open`. */
+  private begin(talker: RunningTalker, frames: number, nowMs: number): void {
+    const { stage, talkgroup, kept, counts } = this.services;
+    const heard = kept.take(talker.session, talker.burst);
+    kept.end();
+    this.played = heard?.played ?? stage.begin(talkgroup, { ...talker, frames }, nowMs);
+    if (heard === null || frames <= heard.index) return;
+    counts.framesLost += frames - heard.index;
+    heard.played.missed(frames - heard.index, nowMs);
+  }
+
+  /** The burst of another relay that plays here goes on in `open`, and leaves the order. null: none plays. */
+  release(): HandedOver | null {
+    const { played } = this;
+    const on = this.order.release();
+    this.played = null;
+    if (on === null || played === null) return null;
+    const { relay, session, burst, seq } = on.burst;
+    return { relay, session, heard: { burst, played, seq, index: on.index } };
+  }
+
   /** The burst of another relay that plays here. */
   get remote(): PlayedTurn | null {
     const { on } = this.order;
     if (on === null || on.turn === null || on.burst.talker === null) return null;
-    const { relay, talker, sinceMs } = on.burst;
-    return { relay, talker, turn: on.turn, startedAtMs: sinceMs };
+    const { relay, talker, claim, sinceMs } = on.burst;
+    return { relay, talker, claim, turn: on.turn, startedAtMs: sinceMs };
   }
 
   /** Another relay says that this burst began, or runs. `lost`: so many frames of it were meant for this relay. `moves`: of its session. */
   started(
     relay: number,
-    talker: RunningTalker,
+    { talker, claim }: { readonly talker: RunningTalker; readonly claim: AskedWith | null },
     placed: Placed,
     { seq, lost, moves }: { readonly seq: number; readonly lost: number; readonly moves: number },
     nowMs: number,
@@ -97,7 +145,7 @@ export class Turns<Talkgroup extends Shared> {
     const isKnown = on !== null && isSame(on.burst, { relay, session, burst });
     this.heardAtMs = nowMs;
     const sinceMs = isKnown ? on.burst.sinceMs : nowMs;
-    const begun = { relay, moves, session, burst, talker, seq, sinceMs };
+    const begun = { relay, moves, session, burst, talker, claim, seq, sinceMs };
     this.order.started(begun, placed, frames, nowMs);
     const after = this.order.on;
     if (lost > 0 && !isKnown && after?.burst.talker === talker) {
@@ -161,10 +209,15 @@ export class Turns<Talkgroup extends Shared> {
     this.touched();
   }
 
+  /** A burst of this relay begins: none of those that were heard in `open` goes on. */
+  endKept(): void {
+    this.services.kept.end();
+  }
+
   /** A burst of this relay begins, or goes on from now on with this turn. */
   ownStarted({ sender, burst }: OwnBurst, turn: Turn | null, nowMs: number): void {
     const { relay } = this.services;
-    const own = { relay, session: sender, burst, talker: null, seq: 0, sinceMs: nowMs };
+    const own = { relay, session: sender, burst, talker: null, claim: null, seq: 0, sinceMs: nowMs };
     this.order.ownStarted(own, turn, nowMs);
     this.touched();
   }
@@ -175,17 +228,19 @@ export class Turns<Talkgroup extends Shared> {
   }
 
   /** It goes on as one of this relay. What played it before is dropped by the session. */
-  goesOnHere({ sender, burst }: OwnBurst, turn: Turn, nowMs: number): void {
-    const { relay } = this.services;
-    const own = { relay, session: sender, burst, talker: null, seq: 0, sinceMs: nowMs };
-    this.order.goesOnHere(own, turn, nowMs);
+  goesOnHere({ sender, burst, frames }: OwnBurst, turn: Turn, nowMs: number): void {
+    const { relay, kept } = this.services;
+    const own = { relay, session: sender, burst, talker: null, claim: null, seq: 0, sinceMs: nowMs };
+    kept.take(sender, burst);
+    kept.end();
+    this.order.goesOnHere(own, turn, frames, nowMs);
     this.played = null;
     this.touched();
   }
 
   /** The burst of this relay goes on as one of that relay, and `played` plays it. */
   goesOnThere(
-    { relay, moves }: Pick<Burst, 'relay' | 'moves'>,
+    { relay, moves, claim }: Pick<Burst, 'relay' | 'moves' | 'claim'>,
     talker: RunningTalker,
     played: PlayedBurst,
     nowMs: number,
@@ -194,13 +249,9 @@ export class Turns<Talkgroup extends Shared> {
     const { on } = this.order;
     const sinceMs = on?.burst.sinceMs ?? nowMs;
     const there = {
-      relay,
+      ...{ relay, session, burst, talker, claim, sinceMs },
       ...(moves && { moves }),
-      session,
-      burst,
-      talker,
       seq: Number.POSITIVE_INFINITY,
-      sinceMs,
     };
     if (this.order.goesOnThere(there, frames)) this.played = played;
     else played.end('disconnected', { durationMs: null, frames });
