@@ -123,12 +123,12 @@ export function createStreams<Talkgroup extends Shared>(options: StreamsOptions<
     tick(at: number): void {
       for (const stream of [...changing]) {
         const one = joinedTo(stream.talkgroup);
-        if (stage.online(stream.talkgroup) > 0) stream.tellCount();
-        else if (stage.floor.isUsed(stream.talkgroup))
-          continue; // it may come back
-        else if (at >= one.keptUntilMs) leave(one);
-        else continue;
-        changing.delete(stream);
+        const isOnline = stage.online(stream.talkgroup) > 0;
+        // The last session left, and may come back while it has something of the floor.
+        const isKept = stage.floor.isUsed(stream.talkgroup) || at < one.keptUntilMs;
+        if (isOnline || isKept) stream.tellCount();
+        else leave(one);
+        if (isOnline || !isKept) changing.delete(stream);
       }
       for (const [number, { stream }] of joined) {
         if (stream.isShared) stream.watch(at);

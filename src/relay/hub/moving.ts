@@ -31,7 +31,7 @@ export interface MovingOptions {
   readonly floor: FloorControl;
   readonly floors: Pick<Floors, 'leave' | 'enter' | 'entered'>;
   readonly emergencies: Pick<Emergencies, 'raisedBy' | 'adopt'>;
-  readonly sharing: Pick<Sharing, 'moves' | 'handOver' | 'cameHere'>;
+  readonly sharing: Pick<Sharing, 'moves' | 'handOver' | 'cameHere' | 'movedOn'>;
   readonly remote: RemoteServices;
   readonly counts: { missed: number };
   readonly limits: { readonly resumeMs: number; readonly sessionsParked: number };
@@ -85,7 +85,9 @@ export function createMoving(options: MovingOptions) {
     for (const talk of [...session.talks()])
       if (hasPart(talk) && talk.talkgroup.floorMode !== 'open') leaveFloor(session, talk, moved, to, at);
     session.letGo();
+    const heard = [...session.user.memberships.values()]; // before the user is forgotten
     session.end('disconnected');
+    for (const { talkgroup } of heard) sharing.movedOn(talkgroup, session.number);
     log.info({ session: session.number, user: session.user.id, relay: to }, 'session given to another relay');
     return moved;
   }

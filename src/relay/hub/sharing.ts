@@ -170,6 +170,7 @@ export function createSharing(options: SharingOptions) {
     /** Tells the other relays of a change of an emergency that is not stored yet. */
     tellEmergency: (talkgroup: Talkgroup, told: UnsavedEmergency) =>
       cluster?.streamOf(talkgroup)?.tellEmergency(told),
+
     relay: () => id,
 
     /** Fetches sessions from other relays. null: the relay is alone. */
@@ -178,6 +179,15 @@ export function createSharing(options: SharingOptions) {
     /** The burst of a session that goes to another relay is played here as one of that relay. */
     handOver: (to: number, talk: Talk, played: RemoteBurst) =>
       cluster?.streamOf(talk.talkgroup)?.handOver(to, played.talker, played, nowMs()),
+
+    /**
+     * The session goes to another relay. Before that relay has it the others are told that it is not online here, so that it
+     * counts once, and that its end here is not told behind its beginning there.
+     */
+    movedOn(talkgroup: Talkgroup, session: number): void {
+      const isUntold = presence.movedOn(talkgroup, session);
+      cluster?.streamOf(talkgroup)?.tellCount(isUntold);
+    },
 
     /** A session came here from another relay, and its burst there goes on or has ended. */
     cameHere: (talkgroup: Talkgroup, session: number) => cluster?.streamOf(talkgroup)?.cameHere(session),
@@ -207,15 +217,14 @@ export function createSharing(options: SharingOptions) {
         const own = presence.page(talkgroup, after, limit);
         const { told } = meanwhile;
         const others = answers.map(({ members, more }) => ({
-          members: members.filter(({ session }) => !told.get(session)),
+          members: members.filter(({ session }) => !told.has(session)),
           next: more ? 0 : null,
         }));
         const came = [...told.values()]
           .filter((one) => one !== null)
           .filter(({ session }) => session > after);
         const { members, next } = joinPages([own, ...others, { members: came, next: null }], limit);
-        const isThere = ({ session }: Member) => told.get(session) !== null;
-        return { online: fanout.online(talkgroup.feed), members: members.filter(isThere), next };
+        return { online: fanout.online(talkgroup.feed), members, next };
       });
     },
 

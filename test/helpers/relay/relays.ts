@@ -296,9 +296,16 @@ export const reached = (...relays: readonly RelayOn[]) => reaching(relays.length
 type Three<T> = [T, T, T];
 
 /** Up to three relays that reach each other, with one radio each. */
-export async function relaysWithRadios(t: Test, count: number, reads = directory()) {
+export async function relaysWithRadios(
+  t: Test,
+  count: number,
+  reads = directory(),
+  limits: Parameters<typeof relayOn>[2]['limits'] = {},
+) {
   const network = createMemoryNetwork();
-  const all = Array.from({ length: count }, (_, index) => relayOn(t, network, { number: index + 1, reads }));
+  const all = Array.from({ length: count }, (_, index) =>
+    relayOn(t, network, { number: index + 1, reads, limits }),
+  );
   await reached(...all);
   const radios = await Promise.all(all.map(({ radio }) => radio()));
   await sharing(2, ...all);
