@@ -151,6 +151,8 @@ const Here = Type.Object({
       bursts: Type.Array(Started, { maxItems: BURSTS_MAX }),
       /** false: more run than an answer has room for. */
       isWhole: Type.Boolean(),
+      /** Bursts that went to another relay lately: they have not ended. */
+      moved: Type.Optional(Type.Array(Type.Object({ session: U32, burst: U32 }), { maxItems: BURSTS_MAX })),
       /** Not told by relays of earlier versions. */
       unsaved: Type.Optional(Emergencies),
       /** Bursts that have ended lately. Not told by relays of earlier versions. */

@@ -140,7 +140,7 @@ export class HeardBursts<Talkgroup extends Shared> {
   }
 
   /** These run there, and no others, as of its message `seq`. */
-  keep(running: readonly RunningTalker[], seq: number): void {
+  keep(running: readonly Pick<RunningTalker, 'session' | 'burst'>[], seq: number): void {
     const names = new Set(running.map(({ session, burst }) => `${session}.${burst}`));
     for (const [session, heard] of [...this.bursts])
       if (!names.has(`${session}.${heard.burst}`) && heard.seq <= seq)

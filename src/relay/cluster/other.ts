@@ -222,7 +222,7 @@ export class Other<Talkgroup extends Shared> {
 
   /** Its answer: these bursts run there. */
   tells(entry: Here['talkgroups'][number], nowMs: number): void {
-    const { seq, bursts, isWhole, unsaved, ended = [] } = entry;
+    const { seq, bursts, isWhole, moved = [], unsaved, ended = [] } = entry;
     // First: the bursts are those of its floor mode.
     if (seq >= (this.seq ?? 0)) this.counts(entry);
     if (seq >= this.missingSeq) this.missingSeq = 0;
@@ -230,13 +230,9 @@ export class Other<Talkgroup extends Shared> {
     if (unsaved !== undefined) this.emergencies.hear(unsaved, seq, nowMs);
     if (isWhole) {
       const { turns, relay } = this.services;
-      this.bursts.keep(bursts, seq);
-      turns.tells(
-        relay,
-        bursts.map(({ session, burst }) => ({ relay, session, burst })),
-        seq,
-        nowMs,
-      );
+      const running = [...bursts, ...moved].map(({ session, burst }) => ({ relay, session, burst }));
+      this.bursts.keep(running, seq);
+      turns.tells(relay, running, seq, nowMs);
     }
     for (const burst of bursts) this.begin(burst, seq, nowMs);
     this.isKnown = true;

@@ -13,6 +13,8 @@ import type { PlayedBurst, Shared, Stage } from './stage.js';
 import type { Placed } from './turns/plays.js';
 import type { Turns } from './turns/turns.js';
 
+/** A burst that went to another relay is not listed here, and has not ended: its new relay tells of it within this time (ms). */
+const GIVEN_MS = 2000;
 /** Bursts in one answer: 350 KiB with names and codecs of the greatest length. */
 const BURSTS_MAX = 500;
 
@@ -38,6 +40,8 @@ export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
   private alone = 0;
   /** The others have heard of it in `open`, and no home has placed it since. */
   private isOfOpen = false;
+  /** Bursts that went to other relays with their sessions within GIVEN_MS, and when (monotonic ms). */
+  private given: readonly { readonly session: number; readonly burst: number; readonly atMs: number }[] = [];
 
   /** The numbers of its messages follow `lastSeq`. */
   constructor(
@@ -142,6 +146,19 @@ export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
     this.say(kinds.ended, frames, bodyOf(body), turn);
   }
 
+  /** The session of the burst goes to another relay with it, which will tell of it. */
+  gave({ session, burst }: Pick<RunningTalker, 'session' | 'burst'>, nowMs: number): void {
+    this.given = [
+      ...this.given.filter(({ atMs }) => nowMs - atMs < GIVEN_MS),
+      { session, burst, atMs: nowMs },
+    ];
+  }
+
+  /** Such a burst is on its way: others must not take this relay for one without receivers, and the burst for ended. */
+  hasGiven(nowMs: number): boolean {
+    return this.given.some(({ atMs }) => nowMs - atMs < GIVEN_MS);
+  }
+
   /** The burst of this relay goes on as one of that relay, and `played` plays it. */
   goesOnThere(to: number, talker: RunningTalker, played: PlayedBurst, nowMs: number): void {
     const { stage } = this.services;
@@ -159,12 +176,18 @@ export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
     this.turns.ownEnded(nowMs);
   }
 
-  /** The running bursts that others are to hear, and those that ended lately. */
-  get bursts(): Pick<Draft<Here['talkgroups'][number]>, 'bursts' | 'isWhole' | 'ended'> {
+  /** The running bursts that others are to hear, those that went to another relay lately, and those that ended. */
+  get bursts(): Pick<Draft<Here['talkgroups'][number]>, 'bursts' | 'isWhole' | 'moved' | 'ended'> {
+    const { given, past } = this;
+    const nowMs = this.services.nowMs();
     const isHeard = this.turn !== null || this.isOfOpen;
     const running = isHeard ? this.services.stage.running(this.talkgroup) : [];
     const bursts = running.slice(0, BURSTS_MAX).map((burst) => this.bodyOf(burst));
-    return { bursts, isWhole: running.length <= BURSTS_MAX, ended: this.past.without(running) };
+    const moved = given.filter(({ atMs }) => nowMs - atMs < GIVEN_MS).slice(0, BURSTS_MAX);
+    return {
+      ...{ bursts, isWhole: running.length <= BURSTS_MAX, ended: past.without(running) },
+      ...(moved.length > 0 && { moved: moved.map(({ session, burst }) => ({ session, burst })) }),
+    };
   }
 
   private bodyOf(burst: Draft<RunningTalker>): Draft<Started> {

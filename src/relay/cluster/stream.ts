@@ -200,6 +200,7 @@ export class Stream<Talkgroup extends Shared> {
 
   /** A session that was here is at this relay from now on, and its burst is played here as one of that relay. */
   handOver(relay: number, talker: RunningTalker, played: PlayedBurst, nowMs: number): void {
+    this.out.gave(talker, nowMs);
     if (!this.isOpen) return this.out.goesOnThere(relay, talker, played, nowMs);
     const { session, burst, frames } = talker;
     this.otherOf(relay).bursts.expect(session, burst, played, frames, nowMs);

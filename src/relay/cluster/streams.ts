@@ -125,7 +125,8 @@ export function createStreams<Talkgroup extends Shared>(options: StreamsOptions<
         const one = joinedTo(stream.talkgroup);
         const isOnline = stage.online(stream.talkgroup) > 0;
         // The last session left, and may come back while it has something of the floor.
-        const isKept = stage.floor.isUsed(stream.talkgroup) || at < one.keptUntilMs;
+        const isUsed = stage.floor.isUsed(stream.talkgroup) || stream.out.hasGiven(at);
+        const isKept = isUsed || at < one.keptUntilMs;
         if (isOnline || isKept) stream.tellCount();
         else leave(one);
         if (isOnline || !isKept) changing.delete(stream);

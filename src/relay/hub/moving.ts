@@ -115,7 +115,8 @@ export function createMoving(options: MovingOptions) {
     const talk = session.uplink.talks.of(membership, at);
     if ((claim.state === 'talks') !== (burst !== undefined)) return;
     const isPast = burst !== undefined && claim.turn !== null && !mayGoOn(talk, burst, claim.turn);
-    const is = isPast ? COLLISION : floors.enter(talkgroup, { claim, placed: of.placed }, at);
+    const { placed, place } = of;
+    const is = isPast ? COLLISION : floors.enter(talkgroup, { claim, placed, ...(place && { place }) }, at);
     if (typeof is === 'string' && is !== 'asks') {
       takeUp(talk, of, is);
       if (is === 'talks' && burst !== undefined) goOnInTurn(remote, talk, burst);

@@ -159,10 +159,12 @@ export function takePart(
   { part, claims }: { part: Part; claims: readonly PartClaim[] },
   nowMs: number,
 ): void {
-  const known = new Set(claims.flatMap(({ session }) => (home.isOf(session, from) ? [session] : [])));
+  const hasCome = ({ session, moves }: PartClaim) =>
+    !home.isOf(session, from) || home.claimOf(session)?.moves !== moves;
+  const came = new Set(claims.filter(hasCome).map(({ session }) => session));
   const before = home.heard(from, part, claims, (claim) => state.isOvertaken(claim), nowMs);
   if (before === null) return;
-  for (const claim of home.claimsFrom(from)) if (!known.has(claim.session)) follow(state, claim);
+  for (const claim of home.claimsFrom(from)) if (came.has(claim.session)) follow(state, claim);
   if (!home.isGathered) {
     if (home.isComplete(nowMs)) makeAnew(state, home, nowMs);
     return;
@@ -170,7 +172,9 @@ export function takePart(
   // No verdict leaves before the whole part is taken: a claim that follows in it may change everything.
   home.quietly(() => {
     const told = home.claimsFrom(from);
-    const stayed = (before?.claims ?? []).filter(({ session }) => home.isOf(session, from));
+    const stayed = (before?.claims ?? []).filter(
+      ({ session }) => home.isOf(session, from) && !came.has(session),
+    );
     for (const { session } of told.filter((claim) => !isHolding(claim) && isOfEarlier(state, claim)))
       decide(state, { kind: 'release', session, code: 'released' }, nowMs);
     const isStrange = told.some((claim) => isHolding(claim) && isOfEarlier(state, claim));

@@ -113,8 +113,7 @@ export class HomeSide extends Sharers {
 
   /** Forgets sessions that are not in the part of their relay any more. */
   tidy(relay: number): void {
-    const claims = this.parts.get(relay)?.claims ?? [];
-    const there = new Set(claims.map(({ session }) => session));
+    const there = new Set(this.claimsFrom(relay).map(({ session }) => session));
     for (const [session, of] of this.relayOf) {
       if (of !== relay || there.has(session)) continue;
       this.relayOf.delete(session);
@@ -125,7 +124,9 @@ export class HomeSide extends Sharers {
   /** Forgets the relay. The answer is its sessions, but for those that are moving: another relay may tell of them. */
   forget(relay: number): readonly number[] {
     const moving = new Set(
-      this.claimsFrom(relay).flatMap(({ session, isMoving }) => (isMoving ? [session] : [])),
+      this.claimsFrom(relay)
+        .filter((one) => one.isMoving)
+        .map((one) => one.session),
     );
     const sessions = [...this.relayOf].flatMap(([session, of]) =>
       of === relay && !moving.has(session) ? [session] : [],
@@ -170,10 +171,8 @@ export class HomeSide extends Sharers {
   }
 
   claimOf(session: number): PartClaim | undefined {
-    const relay = this.relayOf.get(session);
-    return relay === undefined
-      ? undefined
-      : this.parts.get(relay)?.claims.find((claim) => claim.session === session);
+    const claims = this.claimsFrom(this.relayOf.get(session) ?? this.relay); // no part is its own
+    return claims.find((claim) => claim.session === session);
   }
 
   refuse(session: number, verdict: Pick<Refused, 'is' | 'code'>): void {

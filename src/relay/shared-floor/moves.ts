@@ -15,6 +15,8 @@ export interface MovedClaim {
   readonly claim: PartClaim;
   /** How the home placed the grant. null: it is queued. */
   readonly placed: Placed | null;
+  /** Its place in the queue, as the home last told it. */
+  readonly place?: { readonly position: number; readonly size: number };
 }
 
 /** What a claim has that came. `over`: it ends now, with this code. */
@@ -31,7 +33,9 @@ export function leaving(state: SharedState, session: number, nowMs: number): Mov
   if (claim === undefined) return null;
   state.left.set(session, claim.moves ?? 0);
   state.drop(session);
-  return { claim: withAges({ ...claim, lostMs: claim.lostMs ?? nowMs }, nowMs), placed };
+  const place = state.places.get(session);
+  const dead = { ...claim, lostMs: claim.lostMs ?? nowMs };
+  return { claim: withAges(dead, nowMs), placed, ...(place && { place }) };
 }
 
 /**
@@ -64,6 +68,7 @@ export function entering(
   state.asked.set(session, ask);
   if (claim.state === 'waits' && holder === undefined) {
     keep(state, session, undefined, { ...(place ?? waitingFrom(claim, nowMs)), lostAtMs });
+    if (moved.place !== undefined) state.places.set(session, moved.place);
     return { is: 'waits', isStrange };
   }
   const known = holder ?? holderFrom(claim, nowMs);

@@ -48,16 +48,19 @@ const settings = {
  * Starts a service of its own for `t`; `environment` overrides settings by their names. The relay shares this thread: one
  * of its own takes a second of CPU to start, and is what the tests of processes, of talk and of changes have. `around`
  * leads the test's own statements to the database when DATABASE_URL leads through a link that breaks. `constants` replace
- * numbers that are no settings.
+ * numbers that are no settings. With `isOneNode` its radios are on one node in every run: it tests a limit of one node.
  */
 export async function service(
   t: Test,
   environment: Record<string, string> = {},
   around?: string,
-  constants: Pick<ComposeOptions, 'handshakes' | 'certificateLookMs'> = {},
+  {
+    isOneNode = false,
+    ...constants
+  }: Pick<ComposeOptions, 'handshakes' | 'certificateLookMs'> & { isOneNode?: boolean } = {},
 ) {
   const url = environment.DATABASE_URL ?? (await migratedDatabase(t));
-  const joining = await joiningOf(environment);
+  const joining = isOneNode ? null : await joiningOf(environment);
   const start = async () => {
     const config = readConfig({
       ...{ ...settings, RELAY_THREADS: '0', ...joining, ...environment },
@@ -92,6 +95,8 @@ export async function service(
   return {
     ...s,
     metrics,
+    /** Of each node that its radios are dealt out over. */
+    metricsOfNodes: [running, ...(other === null ? [] : [other])].map((node) => node.metrics),
     close: async () => {
       await Promise.all([running.close(), other?.close()]);
     },

@@ -47,6 +47,8 @@ const MovedSession = Type.Object({
       number: U32,
       claim: ClaimBody,
       placed: Type.Union([PlacedBody, Type.Null()]),
+      /** Its place in the queue. Left out: its talker was told of none. */
+      place: Type.Optional(Type.Object({ position: Int, size: Int })),
       /** Of the grant. 0: its talker does not know of one. */
       burst: U32,
       has_asked: Type.Boolean(),
