@@ -33,9 +33,17 @@ export function leaving(state: SharedState, session: number, nowMs: number): Mov
   if (claim === undefined) return null;
   state.left.set(session, claim.moves ?? 0);
   state.drop(session);
-  const place = state.places.get(session);
+  const place = placeOf(state, session);
   const dead = { ...claim, lostMs: claim.lostMs ?? nowMs };
   return { claim: withAges(dead, nowMs), placed, ...(place && { place }) };
+}
+
+/** undefined: it is not queued, or was told of no place. */
+function placeOf(state: SharedState, session: number): MovedClaim['place'] {
+  if (!state.decides) return state.places.get(session);
+  const { waiting } = state.floor;
+  const at = waiting.findIndex((one) => one.session === session);
+  return at < 0 ? undefined : { position: at + 1, size: waiting.length };
 }
 
 /**
@@ -68,7 +76,7 @@ export function entering(
   state.asked.set(session, ask);
   if (claim.state === 'waits' && holder === undefined) {
     keep(state, session, undefined, { ...(place ?? waitingFrom(claim, nowMs)), lostAtMs });
-    if (moved.place !== undefined) state.places.set(session, moved.place);
+    if (moved.place !== undefined && !isGathered) state.places.set(session, moved.place);
     return { is: 'waits', isStrange };
   }
   const known = holder ?? holderFrom(claim, nowMs);
