@@ -88,6 +88,12 @@ export const clusterFamilies: readonly Family[] = [
     'Talkgroups with receivers here and at other relays',
     shared(({ shared }) => shared),
   ),
+  counter(
+    'talkgroup_cluster_sessions_moved_total',
+    'Sessions fetched from other nodes and given to them, requests for a session that is not here, requests without an answer',
+    shared(({ counts }) => by('way', counts.moved)),
+    ['way'],
+  ),
   gauge(
     'talkgroup_cluster_sessions',
     'Sessions at other relays, counted in each talkgroup with receivers here',

@@ -68,6 +68,7 @@ export const serverMessages = {
   GOAWAY: Type.Object({
     type: Type.Literal('GOAWAY'),
     reconnect_after_ms: described(Int, 'reconnect this long after GOAWAY, not earlier'),
+    resumable: described(Type.Optional(Type.Boolean()), 'another node continues the session (section 4)'),
   }),
   REACH: Type.Object({
     type: Type.Literal('REACH'),

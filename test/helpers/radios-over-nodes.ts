@@ -7,6 +7,7 @@ export const OVER_TWO_NODES: readonly string[] = [
   'bursts',
   'changes',
   'client',
+  'drain',
   'early',
   'emergency',
   'entry',
@@ -17,6 +18,8 @@ export const OVER_TWO_NODES: readonly string[] = [
   'letters',
   'mass-reconnect',
   'protocol',
+  'resume',
+  'resume-floor',
   'rights-reserved',
   'subscribe',
   'talk',
@@ -25,7 +28,6 @@ export const OVER_TWO_NODES: readonly string[] = [
 
 const LATE_ANSWERS =
   'a node among others asks the shared floor and not the late authority, so this would be the same tests once more';
-const LOCAL_SESSION = 'a session resumes on its own node only';
 const OF_EACH_NODE = 'docs/protocol.md promises for each node by itself';
 const NOT_DEALT = 'it starts processes or opens sockets of its own, all at one node';
 
@@ -34,7 +36,6 @@ export const ON_ONE_NODE: Readonly<Record<string, string>> = {
   budgets: `the frames and bytes of a user, which ${OF_EACH_NODE}`,
   cap: `SOCKETS_MAX, which ${OF_EACH_NODE}`,
   'client-retry': LATE_ANSWERS,
-  drain: NOT_DEALT,
   'floor-late': LATE_ANSWERS,
   'floor-live':
     'another node keeps the priority and the emergency with which a burst began, and its model knows those of now',
@@ -44,8 +45,6 @@ export const ON_ONE_NODE: Readonly<Record<string, string>> = {
   overrun: `what waits for one socket, which ${OF_EACH_NODE}`,
   presence:
     'a node tells the others of sessions up to 1 s later, and it says which of them are in one PRESENCE. test/unit/cluster-presence has two nodes',
-  resume: LOCAL_SESSION,
-  'resume-floor': LOCAL_SESSION,
   slow: `${NOT_DEALT}. test/unit/cluster-hearing has LAG for speech of other nodes`,
   snapshots: `the parts of a snapshot, which a node makes by itself of what it stores and of 1,000 talkgroups`,
   'talk-late': LATE_ANSWERS,

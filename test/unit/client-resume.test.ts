@@ -65,6 +65,17 @@ t.test('every return asks for the session of the last WELCOME, until a 1008 ends
   t.equal(resume(), null);
 });
 
+t.test('after a GOAWAY that is resumable the radio brings its token to the next node', async (t) => {
+  const { clock, socket, sockets } = setUp();
+  socket().says({ type: 'GOAWAY', reconnect_after_ms: 500, resumable: true });
+  socket().closes(1012);
+  clock.pass(499);
+  t.equal(sockets.length, 1, 'not before the time that GOAWAY names');
+  clock.pass(1);
+  t.equal(sockets.length, 2);
+  t.equal(new URL(socket().address).searchParams.get('resume'), 'token-1');
+});
+
 t.test('a resumed burst goes on: same number, sequence as if nothing had happened, no START', async (t) => {
   const { clock, socket, sent, running, talk, starts } = setUp();
   const burst = talk();

@@ -6,7 +6,7 @@ import { talkgroupSubject } from '../../src/relay/cluster/bus.js';
 import { kinds } from '../../src/relay/cluster/header.js';
 import { eventually } from '../helpers/eventually.js';
 import { randomOf } from '../helpers/random.js';
-import { type Radio, relaysWithRadios, talkgroupIdOf } from '../helpers/relay/relays.js';
+import { directory, type Radio, relaysWithRadios, talkgroupIdOf } from '../helpers/relay/relays.js';
 
 t.setTimeout(60_000);
 
@@ -143,9 +143,9 @@ function client(radio: Radio) {
 }
 
 t.test(
-  'whoever comes and leaves anywhere, each client that watches ends with all that are there',
+  'whoever comes, leaves and moves anywhere, each client that watches ends with all that are there',
   async (t) => {
-    const { network, all, radios } = await relaysWithRadios(t, 3);
+    const { network, all, radios } = await relaysWithRadios(t, 3, directory(), { resumeMs: 1000 });
     const random = randomOf(t, 'CLUSTER_SEED').next;
     for (const radio of radios) await watches(radio);
     const clients = radios.map(client);
@@ -162,9 +162,15 @@ t.test(
     for (const { isSettled } of clients) t.ok(isSettled());
     const change = async () => {
       if (random() > 0.3) return;
-      const [one] = random() < 0.5 ? others.splice(Math.floor(others.length * random()), 1) : [];
-      if (one !== undefined) one.breaks();
-      else if (others.length < 20) others.push(await (all[Math.floor(3 * random())] ?? all[0]).radio());
+      const [one] = random() < 0.6 ? others.splice(Math.floor(others.length * random()), 1) : [];
+      const relay = all[Math.floor(3 * random())] ?? all[0];
+      if (one === undefined) {
+        if (others.length < 20) others.push(await relay.radio());
+        return;
+      }
+      const [breaks, returns] = [random() < 0.7, random() < 0.5];
+      if (breaks || !returns) one.breaks();
+      if (returns) others.push(await relay.radio(one.user, { resume: one.token }));
     };
     await run(6000, change);
     for (const { wrong } of clients) t.strictSame(wrong, [], 'the number online is that of the names');

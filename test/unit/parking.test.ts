@@ -4,7 +4,7 @@ import t from 'tap';
 import type { UserId } from '../../src/ids.js';
 import { newCounts } from '../../src/relay/figures/counts.js';
 import { createParked } from '../../src/relay/session/parked.js';
-import { createParking, type Resumable } from '../../src/relay/session/parking.js';
+import { createParking, keyOf, type Resumable, relayOf } from '../../src/relay/session/parking.js';
 
 interface Parkable extends Resumable {
   readonly number: number;
@@ -65,6 +65,49 @@ t.test('a user with many parked sessions loses its own, and nobody else’s', as
   park('fay');
   t.same(given, [2, 3, 4, 5, ann.number], 'of equals the longest parked');
   t.equal(counts.forgotten, 5);
+});
+
+t.test('with other relays a token names its own, and is found by its key', async (t) => {
+  let relay: number | null = null;
+  const counts = newCounts();
+  const giveUp = () => {};
+  const parking = createParking<Parkable>({
+    ...{ keepMs: 100, max: 5, maxOfUser: 5, counts, giveUp },
+    relay: () => relay,
+  });
+  const id = 'ann' as UserId;
+  const session: Parkable = { user: { id }, number: 1, resumeKey: null };
+  const plain = parking.tokenFor(session);
+  t.equal(Buffer.from(plain, 'base64url').length, 16);
+  t.equal(relayOf(plain), null);
+  relay = 0xfedcba98;
+  const token = parking.tokenFor(session);
+  t.equal(relayOf(token), relay);
+  t.equal(parking.find(plain, id), null, 'the one before is void');
+  t.equal(parking.at(keyOf(token), id), session);
+  t.equal(parking.at(keyOf(token), 'bob' as UserId), null);
+  for (const bad of ['', 'x'.repeat(26), 'x'.repeat(28), `${'x'.repeat(26)}+`]) t.equal(relayOf(bad), null);
+});
+
+t.test('a session that was parked elsewhere before is kept for what is left of its time', async (t) => {
+  const { parking, newSession, given } = newParking({ max: 9, maxOfUser: 9, keepMs: 100 });
+  const [first, second, third] = [newSession('ann'), newSession('bob'), newSession('cid')];
+  parking.park(first, 0);
+  parking.park(second, 10, 30);
+  parking.park(third, 20, 500);
+  t.same(
+    [first, second, third].map((one) => parking.leftMs(one, 30)),
+    [70, 10, 90],
+  );
+  parking.expire(39);
+  t.same(given, []);
+  parking.expire(40);
+  t.same(given, [second.number]);
+  parking.adopt(second, 'its key');
+  t.equal(parking.at('its key', second.user.id), second);
+  parking.expire(120);
+  t.same(given, [2, 1, 3]);
+  t.equal(parking.leftMs(first, 120), null);
 });
 
 type Deed =

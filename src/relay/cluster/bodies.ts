@@ -15,6 +15,7 @@ import {
 import { ends, floorModes } from '../../protocol/codes.js';
 import { PartBody, PlacedBody, TurnBody, VerdictsBody, WantBody } from './floor-bodies.js';
 import { keepKnownOf } from './known-fields.js';
+import { Found, Taken, WantedSession } from './moves/bodies.js';
 
 // Every text and every list has a bound, because what another relay says reaches clients.
 /** UTF-16 units of a name or site: twice the characters that a name may have. */
@@ -38,9 +39,13 @@ const BURSTS_MAX = 1000;
 /** Members in one page: five times as many as a client may ask for. */
 const MEMBERS_MAX = 1000;
 
-/** Whom a relay hears: id, the clock of the last beacon, and for how long (ms) that beacon has been there. */
 export type Beacon = Static<typeof Beacon>;
-const Beacon = Type.Object({ heard: Type.Array(Type.Tuple([U32, U32, U32]), { maxItems: HEARD_MAX }) });
+const Beacon = Type.Object({
+  /** Whom the sender hears: id, the clock of the last beacon, and for how long (ms) that beacon has been there. */
+  heard: Type.Array(Type.Tuple([U32, U32, U32]), { maxItems: HEARD_MAX }),
+  /** true: it ends soon. */
+  draining: Type.Optional(Type.Boolean()),
+});
 
 /** Settings of a talkgroup, as the sender last learned them. */
 export type Settings = Static<typeof Settings>;
@@ -76,6 +81,8 @@ const Started = Type.Object({
   previous: Type.Optional(Past),
   /** In `single` and `broadcast`. */
   placed: Type.Optional(PlacedBody),
+  /** Times that its session has moved to another relay. Left out: 0. */
+  moves: Type.Optional(U32),
   /** What it asked for the floor with: its rank follows. With `placed`, but not told by relays of earlier versions. */
   claim: Type.Optional(Type.Object({ priority: Priority, isAdmin: Type.Boolean() })),
   /** Its first frames, so many, were not meant for other relays: it began without the word of a home. */
@@ -145,6 +152,8 @@ const Here = Type.Object({
       bursts: Type.Array(Started, { maxItems: BURSTS_MAX }),
       /** false: more run than an answer has room for. */
       isWhole: Type.Boolean(),
+      /** Bursts that went to another relay lately: they have not ended. */
+      moved: Type.Optional(Type.Array(Type.Object({ session: U32, burst: U32 }), { maxItems: BURSTS_MAX })),
       /** Not told by relays of earlier versions. */
       unsaved: Type.Optional(Emergencies),
       /** Bursts that have ended lately. Not told by relays of earlier versions. */
@@ -181,6 +190,9 @@ const readers = {
   here: readerOf(Here),
   membersAsked: readerOf(MembersAsked),
   membersTold: readerOf(MembersTold),
+  wanted: readerOf(WantedSession),
+  found: readerOf(Found),
+  taken: readerOf(Taken),
   part: readerOf(PartBody),
   verdicts: readerOf(VerdictsBody),
   want: readerOf(WantBody),
@@ -197,6 +209,9 @@ interface Bodies {
   readonly here: Here;
   readonly membersAsked: MembersAsked;
   readonly membersTold: MembersTold;
+  readonly wanted: WantedSession;
+  readonly found: Found;
+  readonly taken: Taken;
   readonly part: PartBody;
   readonly verdicts: VerdictsBody;
   readonly want: WantBody;

@@ -1,15 +1,15 @@
-// Makes the relays of several nodes one service: tells the others what is said
-// here and hears what is said there. Each relay knows its own sessions, and keeps a copy of what the others say of theirs.
-
+// Makes the relays of several nodes one service: tells the others what is said here and hears what is said there. Each
+// relay knows its own sessions, and keeps a copy of what the others say of theirs.
 import type { Reach } from '../../protocol/codes.js';
 import { type Beacon, bodyOf, type MembersTold, NO_BODY, readBody } from './bodies.js';
 import { type Bus, EVERY_RELAY, relaySubject, type Subject, talkgroupSubject } from './bus.js';
 import { Stalls } from './clock.js';
 import { type ClusterFigures, newClusterCounts } from './counts.js';
-import type { PartBody, VerdictsBody, WantBody } from './floor-bodies.js';
+import type { FloorBodies } from './floor-bodies.js';
 import { HEADER_BYTES, HeaderWriter, type Kind, kinds, newHeader, readHeader } from './header.js';
 import { readListing } from './listing.js';
-import { BEACON_MS, Peers } from './peers.js';
+import { Moves } from './moves/moves.js';
+import { BEACON_MS, OtherDatabases, Peers } from './peers.js';
 import { createQuestions } from './questions.js';
 import { ReachJudge } from './reach.js';
 import type { Shared, Stage } from './stage.js';
@@ -33,16 +33,8 @@ export interface ClusterOptions<Talkgroup extends Shared> {
   };
 }
 
-interface FloorBodies {
-  readonly part: PartBody;
-  readonly verdicts: VerdictsBody;
-  readonly want: WantBody;
-}
-
 /** Time (ms) between two beacons that answer others. */
 const REPLY_MS = 20;
-/** Other databases that are logged. */
-const REFUSED_MAX = 16;
 
 export interface Cluster<Talkgroup extends Shared> {
   /** A session is about to get their events. Resolves when the other relays have said what they have. null: at once. */
@@ -67,6 +59,12 @@ export interface Cluster<Talkgroup extends Shared> {
     after: number,
     limit: number,
   ): Promise<readonly MembersTold[]> | null;
+  /** Fetches sessions from other relays. */
+  readonly moves: Pick<Moves, 'find' | 'take'>;
+  /** Whether another relay can be reached that goes on. */
+  readonly hasPeers: boolean;
+  /** This relay ends soon: from now on others decide floors. */
+  drain(): void;
   /** Asks one relay what it has of the talkgroup: it may have no receivers any more, and its word for that may be lost. */
   ask(talkgroup: Talkgroup, relay: number): void;
   /** Says something about a floor to one relay. */
@@ -91,19 +89,24 @@ export function createCluster<Talkgroup extends Shared>(
   const peers = new Peers(relay);
   const header = newHeader();
   const stalls = new Stalls();
+  const databases = new OtherDatabases(database, counts, log);
+  const moves = new Moves({
+    ...{ relay, counts, nowMs, sessions: stage.sessions },
+    isUp: (other) => peers.isUp(other),
+    say: (other, kind, body) => say(relaySubject(other), kind, body),
+  });
   const questions = createQuestions<Talkgroup>({
+    ...{ moves, nowMs, page: stage.page, floor: stage.floor },
     streamOf: (number) => streams.at(number),
-    page: stage.page,
-    floor: stage.floor,
     say: (other, kind, body) => say(relaySubject(other), kind, body),
     later: (act) => void setImmediate(guarded, act),
     answered: (other, number) => streams.answered(other, number),
-    nowMs,
   });
   const { ask } = questions;
   const streams: Streams<Talkgroup> = createStreams<Talkgroup>({
     ...{ relay, bus, writer, stage, counts, nowMs, ask },
     isUp: () => bus.isUp,
+    isDraining: (other) => peers.isDraining(other),
     up: () => peers.up,
     listen: (stream) =>
       subscribe(talkgroupSubject(stream.talkgroup.number), (bytes) => receiveAboutTalkgroup(stream, bytes)),
@@ -111,7 +114,6 @@ export function createCluster<Talkgroup extends Shared>(
       if (bus.isUp && peers.up.length > 0) say(EVERY_RELAY, kinds.listing, listing);
     },
   });
-  const refused = new Set<number>();
   let repliedAtMs = Number.NEGATIVE_INFINITY;
   let isSampling = false;
   const judge = new ReachJudge(nowMs());
@@ -137,24 +139,13 @@ export function createCluster<Talkgroup extends Shared>(
     }
   }
 
-  /** Two services use the same subjects: each would play the speech of the other. Told once per database. */
-  function refuseDatabase(): void {
-    counts.otherDatabase++;
-    if (refused.has(header.database) || refused.size >= REFUSED_MAX) return;
-    refused.add(header.database);
-    log.error(
-      { relay: header.relay, database: header.database, ownDatabase: database },
-      'relay of another database on the same NATS subjects: give each service a NATS_PREFIX of its own',
-    );
-  }
-
   /** A server that was left may send what it still has, also back to this relay, which it does not know any more. */
   const isOver = () => header.relay === relay || peers.isOvertaken(header.relay, header.way, nowMs());
 
   const subscribe = (subject: Subject, receive: (bytes: Uint8Array) => void) =>
     bus.subscribe(subject, (bytes) => {
       if (isClosed || !readHeader(bytes, header)) counts.unreadable++;
-      else if (header.database !== database) refuseDatabase();
+      else if (header.database !== database) databases.refuse(header);
       else if (isOver()) counts.overtaken++;
       else guarded(receive, bytes);
     });
@@ -206,7 +197,9 @@ export function createCluster<Talkgroup extends Shared>(
   }
 
   function hear(from: number, body: Beacon): void {
+    const wasDraining = peers.isDraining(from);
     const news = peers.heard(from, body, header, now());
+    if (peers.isDraining(from) !== wasDraining) streams.changed();
     if (news === 'known') return;
     if (news === 'down') lose(from, true);
     if (news === 'up') {
@@ -238,6 +231,7 @@ export function createCluster<Talkgroup extends Shared>(
     }
     if (isInDoubt) bus.doubt();
     streams.tick(at.nowMs);
+    moves.tick(at.nowMs);
     questions.tick();
   }
 
@@ -273,6 +267,15 @@ export function createCluster<Talkgroup extends Shared>(
     ask: ({ number }, other) => questions.ask(other, number),
     tellFloor: (other, name, body) => say(relaySubject(other), kinds[name], bodyOf(body)),
     play: () => streams.play(nowMs()),
+    moves,
+    get hasPeers() {
+      return peers.up.some((other) => !peers.isDraining(other));
+    },
+    drain() {
+      peers.drain();
+      beacon();
+      streams.changed();
+    },
     figures: () => ({
       bus: bus.counts,
       isUp: bus.isUp,

@@ -23,6 +23,11 @@ export interface ClusterCounts {
   held: number;
   /** Times a relay was asked again, because a message of it was missing. */
   asked: number;
+  /**
+   * Sessions by the way they moved: taken from another relay or given to one, and asked for in vain: this relay did not
+   * have it, or the other one did not answer.
+   */
+  readonly moved: Record<'taken' | 'given' | 'refused' | 'lost', number>;
 }
 
 export const newClusterCounts = (): ClusterCounts => ({
@@ -37,6 +42,7 @@ export const newClusterCounts = (): ClusterCounts => ({
   overtaken: 0,
   held: 0,
   asked: 0,
+  moved: { taken: 0, given: 0, refused: 0, lost: 0 },
 });
 
 /** What the cluster is now, as plain numbers. */

@@ -24,8 +24,12 @@ const FloorSettings = Type.Object({ revision: Int, mode: Type.Enum(floorModes), 
 /** ms. Clocks are read several times in one step, so an age may be a little below 0. */
 const Age = Type.Union([Type.Number({ minimum: -10_000, maximum: Number.MAX_SAFE_INTEGER }), Type.Null()]);
 
-const ClaimBody = Type.Object({
+export const ClaimBody = Type.Object({
   session: U32,
+  /** Times that its session has moved to another relay. Left out: 0. */
+  moves: Type.Optional(U32),
+  /** Its session moves to another relay, which will tell this claim. */
+  isMoving: Type.Optional(Type.Boolean()),
   user: Id,
   priority: Priority,
   isAdmin: Type.Boolean(),
@@ -89,3 +93,9 @@ export const VerdictsBody = Type.Object({
 /** The sender is the home, and asks for the part. */
 export type WantBody = Static<typeof WantBody>;
 export const WantBody = Type.Object({ number: U32, settings: FloorSettings });
+
+export interface FloorBodies {
+  readonly part: PartBody;
+  readonly verdicts: VerdictsBody;
+  readonly want: WantBody;
+}

@@ -32,6 +32,10 @@ export const kinds = {
   part: 20,
   verdicts: 21,
   want: 22,
+  find: 23,
+  found: 24,
+  take: 25,
+  taken: 26,
   // To every relay.
   beacon: 32,
   leave: 33,

@@ -23,6 +23,8 @@ export interface OtherServices<Talkgroup extends Shared> {
   readonly turns: Turns<Talkgroup>;
   /** Asks it what it has of the talkgroup. */
   readonly ask: () => void;
+  /** The bursts of another relay with this one: its session may have moved. */
+  readonly elsewhere: (session: number, burst: number) => HeardBursts<Talkgroup> | undefined;
 }
 
 export class Other<Talkgroup extends Shared> {
@@ -100,9 +102,12 @@ export class Other<Talkgroup extends Shared> {
     if (talkgroup.floorMode !== 'open')
       return this.turned(header, session, readBurst(view), body, delayMs, nowMs);
     if (header.count > 0) return; // the one of us has not read the new mode
-    if (this.bursts.frame(session, readBurst(view), header.index, body, delayMs, nowMs)) return;
-    counts.framesUnknown++;
+    const burst = readBurst(view);
+    if (this.bursts.frame(session, burst, header.index, body, delayMs, nowMs)) return;
     this.ask(nowMs);
+    const moved = this.services.elsewhere(session, burst);
+    if (moved === undefined) counts.framesUnknown++;
+    else moved.frame(session, burst, header.index, body, delayMs, nowMs);
   }
 
   /** A frame in `single` or `broadcast`. */
@@ -135,19 +140,19 @@ export class Other<Talkgroup extends Shared> {
   }
 
   private begin(started: Started, seq: number, nowMs: number): void {
-    const { settings, previous, placed, claim = null, alone = 0, ...talker } = started;
+    const { settings, previous, placed, claim = null, alone = 0, moves = 0, ...talker } = started;
     this.settle(settings);
-    const { talkgroup, turns, relay } = this.services;
+    const { talkgroup, turns, relay, stage } = this.services;
     const isTurned = placed !== undefined;
     // Else the one of us has not read the new mode.
     const isOurMode = isTurned === (talkgroup.floorMode !== 'open');
-    if (!isOurMode || talker.talkgroup_id !== talkgroup.id) return;
-    if (!isTurned && this.bursts.has(talker.session, talker.burst)) return;
+    if (!isOurMode || talker.talkgroup_id !== talkgroup.id || stage.isHere(talker.session)) return;
+    if (!isTurned && this.bursts.isKnown(talker.session, talker.burst, seq)) return;
     // The end of the one before was lost.
     if (previous !== undefined) this.finish(previous, nowMs);
     // When it began after the last answer, that message was lost with the frames since.
     const lost = this.isKnown ? talker.frames - alone : 0;
-    if (isTurned) turns.started(relay, { talker, claim }, placed, seq, lost, nowMs);
+    if (isTurned) turns.started(relay, { talker, claim }, placed, { seq, lost, moves }, nowMs);
     else this.bursts.begin(talker, seq, lost, nowMs);
   }
 
@@ -217,7 +222,7 @@ export class Other<Talkgroup extends Shared> {
 
   /** Its answer: these bursts run there. */
   tells(entry: Here['talkgroups'][number], nowMs: number): void {
-    const { seq, bursts, isWhole, unsaved, ended = [] } = entry;
+    const { seq, bursts, isWhole, moved = [], unsaved, ended = [] } = entry;
     // First: the bursts are those of its floor mode.
     if (seq >= (this.seq ?? 0)) this.counts(entry);
     if (seq >= this.missingSeq) this.missingSeq = 0;
@@ -225,13 +230,9 @@ export class Other<Talkgroup extends Shared> {
     if (unsaved !== undefined) this.emergencies.hear(unsaved, seq, nowMs);
     if (isWhole) {
       const { turns, relay } = this.services;
-      this.bursts.keep(bursts, seq);
-      turns.tells(
-        relay,
-        bursts.map(({ session, burst }) => ({ relay, session, burst })),
-        seq,
-        nowMs,
-      );
+      const running = [...bursts, ...moved].map(({ session, burst }) => ({ relay, session, burst }));
+      this.bursts.keep(running, seq);
+      turns.tells(relay, running, seq, nowMs);
     }
     for (const burst of bursts) this.begin(burst, seq, nowMs);
     this.isKnown = true;
@@ -244,7 +245,7 @@ export class Other<Talkgroup extends Shared> {
     this.listedAtMs ??= nowMs;
     const isUnlisted = nowMs - this.listedAtMs >= UNLISTED_MS;
     if (isUnlisted) this.listedAtMs = nowMs; // the question is repeated until it is answered
-    const isSilent = this.bursts.isSilent(nowMs);
+    const isSilent = this.bursts.isSilent(this.seq ?? 0, nowMs);
     if (isUnlisted || isSilent || this.missingSeq > 0 || this.emergencies.isOverdue(nowMs)) this.ask(nowMs);
   }
 

@@ -4,14 +4,19 @@ import type { EndCode } from '../../protocol/codes.js';
 import type { Draft } from '../../protocol/server-messages.js';
 import { NO_TURN, type Turn } from '../../protocol/turn.js';
 import type { Elsewhere, OwnBurst, OwnTurns } from '../delivery/elsewhere.js';
-import { bodyOf, type Started } from './bodies.js';
+import { bodyOf, type Here, type Started } from './bodies.js';
 import { type Bus, type Subject, talkgroupSubject } from './bus.js';
 import type { ClusterCounts } from './counts.js';
 import { type HeaderWriter, type Kind, kinds } from './header.js';
 import { PastBursts } from './past.js';
-import type { Shared, Stage } from './stage.js';
+import type { PlayedBurst, Shared, Stage } from './stage.js';
 import type { Placed } from './turns/plays.js';
 import type { Turns } from './turns/turns.js';
+
+/** A burst that went to another relay is not listed here, and has not ended: its new relay tells of it within this time (ms). */
+const GIVEN_MS = 2000;
+/** Bursts in one answer: 350 KiB with names and codecs of the greatest length. */
+const BURSTS_MAX = 500;
 
 export interface OutgoingServices<Talkgroup extends Shared> {
   readonly bus: Pick<Bus, 'publish'>;
@@ -35,6 +40,8 @@ export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
   private alone = 0;
   /** The others have heard of it in `open`, and no home has placed it since. */
   private isOfOpen = false;
+  /** Bursts that went to other relays with their sessions within GIVEN_MS, and when (monotonic ms). */
+  private given: readonly { readonly session: number; readonly burst: number; readonly atMs: number }[] = [];
 
   /** The numbers of its messages follow `lastSeq`. */
   constructor(
@@ -122,6 +129,46 @@ export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
     this.say(kinds.ended, frames, bodyOf(body), turn);
   }
 
+  mayGoOn(burst: OwnBurst, turn: Turn): boolean {
+    return this.isOpen || this.turns.mayGoOn(burst, turn);
+  }
+
+  goesOnHere(burst: OwnBurst, nowMs: number): void {
+    this.isOfOpen = false;
+    this.turn = this.placedOf(burst.sender)?.turn ?? null;
+    this.alone = 0;
+    if (this.turn === null) this.turns.ownStarted(burst, null, nowMs);
+    else this.turns.goesOnHere(burst, this.turn, nowMs);
+  }
+
+  endedBefore({ sender, burst, frames }: OwnBurst, turn: Turn, code: EndCode, durationMs: number): void {
+    const body = { session: sender, burst, code, duration_ms: Math.round(durationMs) };
+    this.say(kinds.ended, frames, bodyOf(body), turn);
+  }
+
+  /** The session of the burst goes to another relay with it, which will tell of it. */
+  gave({ session, burst }: Pick<RunningTalker, 'session' | 'burst'>, nowMs: number): void {
+    this.given = [
+      ...this.given.filter(({ atMs }) => nowMs - atMs < GIVEN_MS),
+      { session, burst, atMs: nowMs },
+    ];
+  }
+
+  /** Such a burst is on its way: others must not take this relay for one without receivers, and the burst for ended. */
+  hasGiven(nowMs: number): boolean {
+    return this.given.some(({ atMs }) => nowMs - atMs < GIVEN_MS);
+  }
+
+  /** The burst of this relay goes on as one of that relay, and `played` plays it. */
+  goesOnThere(to: number, talker: RunningTalker, played: PlayedBurst, nowMs: number): void {
+    const { stage } = this.services;
+    this.isOfOpen = false;
+    this.turn = null;
+    const claim = stage.floor.askedWith(this.talkgroup, talker.session);
+    const moves = stage.movesOf(talker.session);
+    this.turns.goesOnThere({ relay: to, moves, claim }, talker, played, nowMs);
+  }
+
   over(nowMs: number): void {
     const isOneOfSeveral = this.turn?.count === 0; // all bursts of `open` end when the mode changes
     if (this.isOpen || isOneOfSeveral) return;
@@ -130,19 +177,28 @@ export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
     this.turns.ownEnded(nowMs);
   }
 
-  /** The running bursts that others are to hear. */
-  get running(): readonly Draft<Started>[] {
-    if (this.turn === null && !this.isOfOpen) return [];
-    return this.services.stage.running(this.talkgroup).map((burst) => this.bodyOf(burst));
+  /** The running bursts that others are to hear, those that went to another relay lately, and those that ended. */
+  get bursts(): Pick<Draft<Here['talkgroups'][number]>, 'bursts' | 'isWhole' | 'moved' | 'ended'> {
+    const { given, past } = this;
+    const nowMs = this.services.nowMs();
+    const isHeard = this.turn !== null || this.isOfOpen;
+    const running = isHeard ? this.services.stage.running(this.talkgroup) : [];
+    const bursts = running.slice(0, BURSTS_MAX).map((burst) => this.bodyOf(burst));
+    const moved = given.filter(({ atMs }) => nowMs - atMs < GIVEN_MS).slice(0, BURSTS_MAX);
+    return {
+      ...{ bursts, isWhole: running.length <= BURSTS_MAX, ended: past.without(running) },
+      ...(moved.length > 0 && { moved: moved.map(({ session, burst }) => ({ session, burst })) }),
+    };
   }
 
   private bodyOf(burst: Draft<RunningTalker>): Draft<Started> {
     const { talkgroup, services, alone } = this;
     const settings = services.stage.settings(talkgroup);
     const placed = this.isOpen ? null : this.placedOf(burst.session);
+    const moves = services.stage.movesOf(burst.session);
     const claim = placed && services.stage.floor.askedWith(talkgroup, burst.session);
     const turned = { ...(placed && { placed }), ...(claim && { claim }), ...(alone > 0 && { alone }) };
-    return { ...burst, settings, ...turned };
+    return { ...burst, settings, ...turned, ...(moves > 0 && { moves }) };
   }
 
   private placedOf(session: number): Placed | null {

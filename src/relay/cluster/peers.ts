@@ -25,6 +25,8 @@ interface Peer {
   receivedAtMs: number;
   heardAtMs: number;
   isUp: boolean;
+  /** It ends soon. */
+  isDraining: boolean;
 }
 
 /** The times of one moment: monotonic ms, and the same without the time that this relay stood still. */
@@ -39,6 +41,7 @@ type Sent = Pick<Header, 'way' | 'at'>;
 export class Peers {
   private readonly peers = new Map<number, Peer>();
   private readonly own: number;
+  private isEnding = false;
   /** Those that went down without a word, and when (fair ms). */
   private readonly missing = new Map<number, number>();
 
@@ -56,13 +59,23 @@ export class Peers {
     return this.peers.get(relay)?.isUp === true;
   }
 
+  /** Whether the relay, or this one, ends soon: it decides no floor where another relay can, and takes no session over. */
+  isDraining(relay: number): boolean {
+    return relay === this.own ? this.isEnding : this.peers.get(relay)?.isDraining === true;
+  }
+
+  /** This relay ends soon. */
+  drain(): void {
+    this.isEnding = true;
+  }
+
   /**
    * A beacon came. A relay is up when it hears us, too. `up`: it is from now on. `one_way`: it must hear a beacon of ours
    * first. `down`: it was up, and does not hear us any more. `known`: nothing changed.
    */
   heard(
     relay: number,
-    { heard }: Beacon,
+    { heard, draining = false }: Beacon,
     { way, at }: Sent,
     { nowMs, fairMs }: Now,
   ): 'up' | 'down' | 'one_way' | 'known' {
@@ -70,12 +83,13 @@ export class Peers {
     if (peer === undefined) {
       if (this.peers.size >= PEERS_MAX) return 'known';
       peer = {
-        ...{ clock: new PeerClock(), way, at, isUp: false },
+        ...{ clock: new PeerClock(), way, at, isUp: false, isDraining: false },
         receivedAtMs: nowMs,
         heardAtMs: fairMs,
       };
       this.peers.set(relay, peer);
     }
+    peer.isDraining = draining;
     peer.way = way;
     peer.at = at;
     peer.receivedAtMs = nowMs;
@@ -152,6 +166,38 @@ export class Peers {
       at,
       wholeMs(nowMs - receivedAtMs),
     ]);
-    return { heard };
+    return { heard, ...(this.isEnding && { draining: true }) };
+  }
+}
+
+/** Other databases that are logged. */
+const REFUSED_MAX = 16;
+
+/** Relays of another database use the same subjects: each service would play the speech of the other. */
+export class OtherDatabases {
+  private readonly own: number;
+  private readonly counts: { otherDatabase: number };
+  private readonly log: { error(fields: object, message: string): void };
+  private readonly refused = new Set<number>();
+
+  constructor(
+    own: number,
+    counts: { otherDatabase: number },
+    log: { error(fields: object, message: string): void },
+  ) {
+    this.own = own;
+    this.counts = counts;
+    this.log = log;
+  }
+
+  /** Counts a message of it. Told once per database. */
+  refuse({ relay, database }: Pick<Header, 'relay' | 'database'>): void {
+    this.counts.otherDatabase++;
+    if (this.refused.has(database) || this.refused.size >= REFUSED_MAX) return;
+    this.refused.add(database);
+    this.log.error(
+      { relay, database, ownDatabase: this.own },
+      'relay of another database on the same NATS subjects: give each service a NATS_PREFIX of its own',
+    );
   }
 }

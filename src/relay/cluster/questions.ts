@@ -12,6 +12,7 @@ import {
   readBody,
 } from './bodies.js';
 import { type Kind, kinds } from './header.js';
+import type { Moves } from './moves/moves.js';
 import type { Shared, Stage } from './stage.js';
 import type { Stream } from './stream.js';
 
@@ -24,6 +25,7 @@ export interface QuestionsOptions<Talkgroup extends Shared> {
   /** undefined: the talkgroup with this number has no receivers here. */
   readonly streamOf: (number: number) => Stream<Talkgroup> | undefined;
   readonly page: Stage<Talkgroup>['page'];
+  readonly moves: Moves;
   readonly floor: Stage<Talkgroup>['floor'];
   /** Says something to one relay. */
   readonly say: (relay: number, kind: Kind, body: Uint8Array) => void;
@@ -35,7 +37,7 @@ export interface QuestionsOptions<Talkgroup extends Shared> {
 }
 
 export function createQuestions<Talkgroup extends Shared>(options: QuestionsOptions<Talkgroup>) {
-  const { streamOf, page, floor, say, later, answered, nowMs } = options;
+  const { streamOf, page, moves, floor, say, later, answered, nowMs } = options;
   const asking = new Asking();
   const telling = new Map<number, Set<number>>();
   const memberAsks = new MemberAsks((relay, body) => say(relay, kinds.membersAsked, body));
@@ -186,6 +188,14 @@ export function createQuestions<Talkgroup extends Shared>(options: QuestionsOpti
           return read('verdicts', body, about(floor.verdicts, relay));
         case kinds.want:
           return read('want', body, about(floor.wanted, relay));
+        case kinds.find:
+          return read('wanted', body, (wanted) => moves.tellWhere(relay, wanted));
+        case kinds.take:
+          return read('wanted', body, (wanted) => moves.give(relay, wanted));
+        case kinds.found:
+          return read('found', body, (found) => moves.answered(relay, kind, found));
+        case kinds.taken:
+          return read('taken', body, (taken) => moves.answered(relay, kind, taken));
         default:
           return false;
       }
@@ -195,11 +205,13 @@ export function createQuestions<Talkgroup extends Shared>(options: QuestionsOpti
     forget(relay: number): void {
       asking.forget(relay);
       telling.delete(relay);
+      moves.forget(relay);
     },
 
     close(): void {
       if (timer !== null) clearTimeout(timer);
       memberAsks.close();
+      moves.close();
     },
   };
 }

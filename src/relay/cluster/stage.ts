@@ -6,6 +6,7 @@ import type { Turn } from '../../protocol/turn.js';
 import type { Elsewhere, OwnTurns } from '../delivery/elsewhere.js';
 import type { Emergencies, Settings, UnsavedEmergency } from './bodies.js';
 import type { PartBody, VerdictsBody, WantBody } from './floor-bodies.js';
+import type { MovableSessions } from './moves/moves.js';
 import type { AskedWith, Placed } from './turns/plays.js';
 
 /** A talkgroup with receivers here. */
@@ -86,6 +87,12 @@ export interface Stage<Talkgroup extends Shared> {
   running(talkgroup: Talkgroup): readonly Draft<RunningTalker>[];
   /** A burst of another relay begins, or began before. */
   begin(talkgroup: Talkgroup, burst: RunningTalker, nowMs: number): PlayedBurst;
+  /** Whether the session with this number is here, so that no other relay has a burst of it. */
+  isHere(session: number): boolean;
+  /** Times that the session of this relay with this number has moved. */
+  movesOf(session: number): number;
+  /** The sessions that may move to another relay. */
+  readonly sessions: MovableSessions;
   /** The first of these sessions above `after`. `next` is null at the end. */
   page(
     talkgroup: Talkgroup,

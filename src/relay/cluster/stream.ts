@@ -1,23 +1,22 @@
 // One talkgroup with receivers here: what its talkers say to the other relays, and the other relays that hear it, too.
-import type { EndCode } from '../../protocol/codes.js';
+import type { RunningTalker } from '../../protocol/bodies.js';
 import type { Draft } from '../../protocol/server-messages.js';
 import { bodyOf, type Here, type Hold, NO_BODY, type Rostered, type UnsavedEmergency } from './bodies.js';
 import { type Header, kinds } from './header.js';
-import { keptOf } from './heard-bursts.js';
+import { heardElsewhere, keptOf } from './heard-bursts.js';
 import { Unsaved } from './listed.js';
 import { Other } from './other.js';
 import { Outgoing, type OutgoingServices } from './outgoing.js';
-import type { Shared } from './stage.js';
+import type { PlayedBurst, Shared } from './stage.js';
 import { homeOf } from './turns/home.js';
 import { Turns } from './turns/turns.js';
-
-/** Bursts in one answer: 350 KiB with names and codecs of the greatest length. */
-const BURSTS_MAX = 500;
 
 /** What the streams of one relay share. */
 export interface StreamServices<Talkgroup extends Shared> extends OutgoingServices<Talkgroup> {
   /** Id of this relay. */
   readonly relay: number;
+  /** Whether this relay, or another one, ends soon. */
+  readonly isDraining: (relay: number) => boolean;
   /** Asks this relay what it has of the talkgroup. */
   readonly ask: (relay: number, number: number) => void;
 }
@@ -79,12 +78,12 @@ export class Stream<Talkgroup extends Shared> {
     return this;
   }
 
-  /** Tells the others how many sessions are online here, when that is due. */
-  tellCount(): void {
+  /** Tells the others how many sessions are online here, when that is due, or now. */
+  tellCount(isNow = false): void {
     const { stage } = this.services;
     const watches = stage.isWatched(this.talkgroup);
     // Where one of the others watches, those that came and left are told with their names, once a second.
-    const isCounted = this.isMoved && !this.talkgroup.feed.isWatchedElsewhere;
+    const isCounted = isNow || (this.isMoved && !this.talkgroup.feed.isWatchedElsewhere);
     if (!isCounted && watches === this.watchesTold) return;
     if (isCounted) {
       this.changes++;
@@ -104,7 +103,7 @@ export class Stream<Talkgroup extends Shared> {
     this.out.say(kinds.roster, 0, bodyOf({ ...roster, ...rest }));
   }
 
-  /** Tells the others at once of a change that is not stored here yet. */
+  /** Of a change that is not stored here yet. One that comes later asks. */
   tellEmergency(told: UnsavedEmergency): void {
     if (!this.isShared) return; // one that comes later asks
     this.unsaved.tell(told);
@@ -127,16 +126,7 @@ export class Stream<Talkgroup extends Shared> {
 
   /** The same with the bursts that run here, and the emergencies that are not stored here. */
   get here(): Draft<Here['talkgroups'][number]> {
-    const { held } = this;
-    const bursts = this.out.running;
-    const isWhole = bursts.length <= BURSTS_MAX;
-    return {
-      ...held,
-      bursts: bursts.slice(0, BURSTS_MAX),
-      isWhole,
-      unsaved: this.unsaved.now,
-      ended: this.out.past.without(bursts),
-    };
+    return { ...this.held, ...this.out.bursts, unsaved: this.unsaved.now };
   }
 
   /** A message about the talkgroup, of a relay that is up. `delayMs` is how long it was on its way. */
@@ -156,6 +146,7 @@ export class Stream<Talkgroup extends Shared> {
     const other = new Other({
       ...{ relay, talkgroup, stage, counts, turns },
       ask: () => ask(relay, talkgroup.number),
+      elsewhere: (...burst) => heardElsewhere(this.others, relay, ...burst),
     });
     this.others.set(relay, other);
     this.connect();
@@ -207,6 +198,19 @@ export class Stream<Talkgroup extends Shared> {
     this.sum();
   }
 
+  /** A session that was here is at this relay from now on, and its burst is played here as one of that relay. */
+  handOver(relay: number, talker: RunningTalker, played: PlayedBurst, nowMs: number): void {
+    this.out.gave(talker, nowMs);
+    if (!this.isOpen) return this.out.goesOnThere(relay, talker, played, nowMs);
+    const { session, burst, frames } = talker;
+    this.otherOf(relay).bursts.expect(session, burst, played, frames, nowMs);
+  }
+
+  /** A session came here from another relay, and its burst goes on or has ended. */
+  cameHere(session: number): void {
+    for (const other of this.others.values()) other.bursts.forget(session);
+  }
+
   /** The relay has receivers of the talkgroup, and its last message had this number. */
   listed(relay: number, seq: number, nowMs: number): void {
     const other = this.others.get(relay);
@@ -217,10 +221,11 @@ export class Stream<Talkgroup extends Shared> {
   /** The relay has no receivers of the talkgroup any more, or cannot be reached. */
   drop(relay: number): void {
     const other = this.others.get(relay);
+    other?.endAll('disconnected');
+    // A burst may have moved there with its session before it said that it has receivers.
+    this.turns.gone(relay, 'disconnected', this.services.nowMs());
     if (other === undefined) return;
     this.others.delete(relay);
-    other.endAll('disconnected');
-    this.turns.gone(relay, 'disconnected', this.services.nowMs());
     other.emergencies.lost();
     this.sum();
     this.connect();
@@ -237,14 +242,9 @@ export class Stream<Talkgroup extends Shared> {
 
   /** It is deleted: no burst of it is played any more. */
   deleted(): void {
-    this.endAll('deleted');
-  }
-
-  private endAll(code: EndCode): void {
-    const nowMs = this.services.nowMs();
     for (const [relay, other] of this.others) {
-      other.endAll(code);
-      this.turns.gone(relay, code, nowMs);
+      other.endAll('deleted');
+      this.turns.gone(relay, 'deleted', this.services.nowMs());
     }
   }
 
@@ -271,15 +271,15 @@ export class Stream<Talkgroup extends Shared> {
     const nowMs = this.services.nowMs();
     const on = this.turns.release();
     for (const relay of this.others.keys()) this.turns.gone(relay, 'mode', nowMs);
-    if (on !== null) this.others.get(on.relay)?.bursts.adopt(on.session, on.heard, nowMs);
+    if (on !== null) this.otherOf(on.relay).bursts.adopt(on.session, on.heard, nowMs);
   }
 
   /** The hot path asks the feed whether any relay elsewhere hears the talkgroup. */
-  private connect(): void {
+  connect(): void {
     const { talkgroup, others, services } = this;
     const { relay, stage, nowMs } = services;
     talkgroup.feed.elsewhere = this.isShared ? this.out : null;
-    this.home = homeOf([relay, ...others.keys()], talkgroup.number);
+    this.home = homeOf([relay, ...others.keys()], talkgroup.number, services.isDraining);
     if (!this.isOpen) stage.floor.viewed(talkgroup, nowMs());
   }
 

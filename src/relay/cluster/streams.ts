@@ -103,6 +103,11 @@ export function createStreams<Talkgroup extends Shared>(options: StreamsOptions<
       if (stream !== undefined) changing.add(stream.moved());
     },
 
+    /** A relay ends soon, or goes on. */
+    changed(): void {
+      for (const { stream } of joined.values()) stream.connect();
+    },
+
     /** The relay is down, or has ended. */
     drop(relay: number): void {
       answers.forget(relay);
@@ -118,12 +123,13 @@ export function createStreams<Talkgroup extends Shared>(options: StreamsOptions<
     tick(at: number): void {
       for (const stream of [...changing]) {
         const one = joinedTo(stream.talkgroup);
-        if (stage.online(stream.talkgroup) > 0) stream.tellCount();
-        else if (stage.floor.isUsed(stream.talkgroup))
-          continue; // it may come back
-        else if (at >= one.keptUntilMs) leave(one);
-        else continue;
-        changing.delete(stream);
+        const isOnline = stage.online(stream.talkgroup) > 0;
+        // The last session left, and may come back while it has something of the floor.
+        const isUsed = stage.floor.isUsed(stream.talkgroup) || stream.out.hasGiven(at);
+        const isKept = isUsed || at < one.keptUntilMs;
+        if (isOnline || isKept) stream.tellCount();
+        else leave(one);
+        if (isOnline || !isKept) changing.delete(stream);
       }
       for (const [number, { stream }] of joined) {
         if (stream.isShared) stream.watch(at);

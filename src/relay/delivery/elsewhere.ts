@@ -2,6 +2,7 @@
 import type { RunningTalker } from '../../protocol/bodies.js';
 import type { EndCode } from '../../protocol/codes.js';
 import type { Draft } from '../../protocol/server-messages.js';
+import type { Turn } from '../../protocol/turn.js';
 
 /** The running burst of a session of this relay. */
 export interface OwnBurst {
@@ -25,6 +26,12 @@ export interface Elsewhere {
 export interface OwnTurns {
   /** A burst of this relay is about to begin: what plays here ends before. */
   starting(burst: OwnBurst, nowMs: number): void;
+  /** Whether a burst that runs at another relay with this turn may go on at this one, where its session comes. */
+  mayGoOn(burst: OwnBurst, turn: Turn): boolean;
+  /** It goes on here. */
+  goesOnHere(burst: OwnBurst, nowMs: number): void;
+  /** It does not, and has ended: the other relays are told. */
+  endedBefore(burst: OwnBurst, turn: Turn, code: EndCode, durationMs: number): void;
   /** It has ended: what waited for that begins. */
   over(nowMs: number): void;
 }

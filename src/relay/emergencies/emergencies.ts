@@ -135,14 +135,16 @@ export function createEmergencies(options: EmergenciesOptions) {
     return null;
   }
 
-  function mayRaise(user: UserId, arrivedAtMs: number): boolean {
+  function raisesBy(user: UserId): Window {
     const known = raises.get(user) ?? new Window(RAISES_MAX, RAISES_WINDOW_MS);
     raises.delete(user); // to the end: the first user is the one whose last raise is the oldest
     raises.set(user, known);
     const [oldest] = raises.keys();
     if (raises.size > RAISERS_MAX && oldest !== undefined) raises.delete(oldest);
-    return known.take(arrivedAtMs);
+    return known;
   }
+
+  const mayRaise = (user: UserId, arrivedAtMs: number) => raisesBy(user).take(arrivedAtMs);
 
   return {
     /** The id of the member's open emergency, raised now when there was none; its rate counts by `arrivedAtMs`. */
@@ -227,6 +229,14 @@ export function createEmergencies(options: EmergenciesOptions) {
 
     /** What other relays say and ask of emergencies that are not stored. */
     elsewhere,
+
+    /** How long ago (ms) the user raised the emergencies that count toward the limit. */
+    raisedBy: (user: UserId): readonly number[] => raises.get(user)?.ages(nowMs()) ?? [],
+
+    /** The same of a user who comes from another relay. */
+    adopt(user: UserId, ages: readonly number[]): void {
+      if (ages.length > 0) raisesBy(user).adopt(ages, nowMs());
+    },
 
     close: unsaved.close,
   };

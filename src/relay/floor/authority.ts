@@ -5,15 +5,7 @@ import type { Bursts } from './bursts.js';
 import { limitsBeside, type TalkLimits } from './capacity.js';
 import { countStep } from './count-step.js';
 import { step } from './machine.js';
-import {
-  emptyFloor,
-  type Floor,
-  type FloorEvent,
-  holderOf,
-  isIdle,
-  type Outcome,
-  waitingOf,
-} from './state.js';
+import { emptyFloor, type Floor, type FloorEvent, isIdle, leaving, type Outcome } from './state.js';
 
 /** What became of the claim of one session, or of the claims of one user in an emergency. */
 export type ClaimEvent = Exclude<FloorEvent, { readonly kind: 'settings' | 'tick' }>;
@@ -92,7 +84,8 @@ export function createLocalAuthority(options: LocalAuthorityOptions): Authority 
     const verdicts: Verdict[] = after.outcomes.map((outcome) =>
       outcome.kind === 'denied' ? { ...outcome, isFirstFrame } : outcome,
     );
-    if (after.floor !== before) verdicts.push(...leaving(before, after.floor));
+    if (after.floor !== before)
+      for (const session of leaving(before, after.floor)) verdicts.push({ kind: 'gone', session });
     onVerdicts(talkgroup, verdicts, nowMs);
   }
 
@@ -126,15 +119,4 @@ export function createLocalAuthority(options: LocalAuthorityOptions): Authority 
       return count;
     },
   };
-}
-
-/** Those that had something of the floor and have nothing of it now. */
-function leaving(before: Floor, after: Floor): Verdict[] {
-  const had = [
-    ...before.holders.map(({ claim }) => claim.session),
-    ...before.waiting.map((one) => one.session),
-  ];
-  return had
-    .filter((session) => holderOf(after, session) === undefined && waitingOf(after, session) === undefined)
-    .map((session) => ({ kind: 'gone', session }));
 }

@@ -6,8 +6,9 @@ import { isInEmergency, type Membership, type Talkgroup } from '../members/membe
 import type { Authority, ClaimEvent, OnVerdicts } from './authority.js';
 import type { Bursts } from './bursts.js';
 import { FRAME_PRIORITY } from './claim.js';
+import type { MovedBurst } from './moved-burst.js';
 import type { Removal } from './state.js';
-import { hasPart, type Talk } from './talk.js';
+import { forget, hasPart, type Talk } from './talk.js';
 
 /** After the relay itself answered a question with `retry_later`, the session may ask again after this time (ms). */
 const RETRY_MS = 200;
@@ -104,6 +105,19 @@ export function createFloorControl(options: FloorControlOptions) {
       ask(talk, new Ask(false, ref), event, nowMs);
     },
 
+    /** The burst of a session that comes from another relay. false: it may not go on, and nobody is told. */
+    goOn(talk: Talk, moved: MovedBurst, nowMs: number): boolean {
+      talk.claim = 'asks';
+      talk.burst = moved.burst;
+      talk.codec = moved.codec ?? null;
+      talk.moved = moved;
+      authority.tell(talk.talkgroup, [{ kind: 'frame', claim: claimOf(talk, moved.priority) }], nowMs);
+      talk.moved = null;
+      const goesOn = isTalking(talk);
+      if (!goesOn) forget(talk);
+      return goesOn;
+    },
+
     release,
 
     /** The permission to talk there is revoked. Returns the texts that waited for an answer, for the caller to answer. */
@@ -177,6 +191,9 @@ export function createFloorControl(options: FloorControlOptions) {
     figures: () => ({ bursts: bursts.count, queued: authority.queued() }),
   };
 }
+
+/** In a function, because the authority changes the claim behind the compiler's back. */
+const isTalking = ({ claim }: Talk) => claim === 'talks';
 
 /** It returned and sent no frame since: T1 runs, and neither the end of its socket nor another return stops T1. */
 const hasReturnedSilent = ({ relayed, relayedAtReturn }: Talk) => relayed === relayedAtReturn;

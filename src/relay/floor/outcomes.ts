@@ -21,6 +21,7 @@ import {
   talkerOf,
   talkStarted,
 } from './messages.js';
+import { resume } from './moved.js';
 import { forget, type Talk } from './talk.js';
 
 export interface OutcomesOptions {
@@ -97,6 +98,11 @@ export function createOutcomes(options: OutcomesOptions): OnVerdicts {
   function start(talk: Talk, nowMs: number): void {
     answer(talk, 'frame');
     talk.claim = 'talks';
+    if (talk.moved !== null) {
+      resume(talk, talk.moved, nowMs);
+      bursts.add(talk);
+      return;
+    }
     talk.lastFrameAtMs = nowMs; // T1 did not run while it asked
     talk.startedAt = Date.now();
     talk.startedAtMs = nowMs;

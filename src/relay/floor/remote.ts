@@ -111,6 +111,14 @@ export class RemoteBurst implements Source, RemoteTalk {
     services.fanout.event(feed, (event) => remoteEnded(this.talker, event, ended));
   }
 
+  /** Its session is here now, and the burst goes on as its own behind so many frames. Those that did not come are missed. */
+  goesOnHere(frames: number, nowMs: number): void {
+    this.untold += Math.max(0, frames - this.talker.frames);
+    this.toldAtMs = Number.NEGATIVE_INFINITY;
+    if (this.untold > 0) this.tellMissed(nowMs);
+    this.drop();
+  }
+
   /** Nobody here is told. */
   drop(): void {
     this.isOver = true;

@@ -112,3 +112,13 @@ export function takenFrom(holder: Holder, code: RevokeCode): Outcome[] {
 /** The outcome when a grant ends: none if no burst was running. */
 export const endOf = (holder: Holder, code: EndCode): Outcome[] =>
   holder.startedAtMs === null ? [] : [{ kind: 'ended', session: holder.claim.session, code }];
+
+/** Those that had something of the floor and have nothing of it now. */
+export function leaving(before: Floor, after: Floor): number[] {
+  if (before === after) return [];
+  const had = [
+    ...before.holders.map(({ claim }) => claim.session),
+    ...before.waiting.map((one) => one.session),
+  ];
+  return had.filter((session) => !holderOf(after, session) && !waitingOf(after, session));
+}

@@ -8,6 +8,7 @@ import { Bucket } from '../limits/bucket.js';
 import { Budget, budgetIn, budgetInAll, type Rates } from '../limits/budget.js';
 import { Window } from '../limits/window.js';
 import { type Membership, mayTalk, type Talkgroup } from '../members/members.js';
+import type { MovedBurst } from './moved-burst.js';
 
 /** New bursts within BURSTS_WINDOW_MS. A button that is pressed more often is a fault, not speech. */
 const BURSTS_MAX = 8;
@@ -65,6 +66,8 @@ export class Talk implements Source {
   relayedBefore = 0;
   /** `relayed` when the session last returned in a burst and T1 began anew, -1: never. */
   relayedAtReturn = -1;
+  /** The burst began at another relay, and goes on here in this step. null: it does not. */
+  moved: MovedBurst | null = null;
   /** Unwrapped sequence of the last frame. */
   sequence = 0;
   lastFrameAtMs = 0;

@@ -9,6 +9,7 @@ import { refusalOf } from '../rights/refusal.js';
 import type { Parking } from '../session/parking.js';
 import type { Session } from '../session/session.js';
 import type { createArrivals } from './arrivals.js';
+import type { Moving } from './moving.js';
 import type { Sessions } from './sessions.js';
 
 /** The claims of a verified token that are read here. */
@@ -44,6 +45,8 @@ export interface AdmissionOptions {
   readonly load: (user: UserId, done: (loaded: Loaded) => void) => void;
   /** Waits until WELCOME can name the talkers elsewhere. */
   readonly arrive: ReturnType<typeof createArrivals>['arrive'];
+  /** Begins to look for the session that the client would continue at the other relays. null: none of them can have it. */
+  readonly seek: Moving['seek'];
   /** The next session number. null while there is none: before the start, and when the database gives no more. */
   readonly takeNumber: () => number | null;
   readonly newSession: (number: number, user: User) => Session;
@@ -60,6 +63,7 @@ export function createAdmission(options: AdmissionOptions) {
     closing,
     load,
     arrive,
+    seek,
     takeNumber,
     newSession,
     sessions,
@@ -113,11 +117,12 @@ export function createAdmission(options: AdmissionOptions) {
       if (closing()) return done({ close: closes.restart });
       if (!started()) return done({ close: closes.overloaded });
       const issuedAt = claims.iat;
+      const seeking = seek(resume, claims.sub);
       load(claims.sub, (loaded) => {
         const settle = (refused: Close | null) =>
           done(refused === null ? seatOrClose(loaded, issuedAt, resume) : { close: refused });
         if (!mayCome(loaded, issuedAt)) return settle(null);
-        arrive({ user: loaded.user, issuedAt }, settle);
+        arrive({ user: loaded.user, issuedAt, seeking }, settle);
       });
     },
 

@@ -1,5 +1,7 @@
 // Ends a relay: closes its sockets one after the other, idle ones first and talkers when they have finished speaking.
 import { setTimeout } from 'node:timers/promises';
+import { type Close, closes } from '../../protocol/closes.js';
+import { textOf } from '../../protocol/server-messages.js';
 
 /** A session as the drain sees it. */
 interface Draining {
@@ -9,7 +11,29 @@ interface Draining {
   readonly isTalker: boolean;
 }
 
+export interface DrainOptions<S extends Draining> {
+  readonly sessions: Sessions<S>;
+  /** DRAIN_MS. */
+  readonly msMax: number;
+  /** Whether another relay can take the sessions over. */
+  readonly mayMove: boolean;
+  /** Sends a message to every session. */
+  readonly tell: (message: string) => void;
+  readonly close: (session: S, close: Close) => void;
+}
+
 type Sessions<S extends Draining = Draining> = ReadonlyMap<number, S>;
+
+/** After the drain (ms), for what ends after the sockets. Radios add jitter of their own. */
+const RECONNECT_AFTER_MS = 1000;
+/** The same where another node is there already. */
+const RECONNECT_ELSEWHERE_MS = 500;
+/** Time (ms) behind the last close for which sessions wait to be fetched by other relays. */
+const FETCH_MS_MAX = 2000;
+/** What was fetched last is told by its new relay (ms), before this one is gone for the others. */
+const TOLD_MS = 100;
+/** The session is kept, and another relay fetches it. */
+const MOVING: Close = { ...closes.restart, isResumable: true };
 
 /** Between two rounds of closes. */
 const STEP_MS = 20;
@@ -18,6 +42,26 @@ const STEP_MS = 20;
  * 100 µs of the next server's time each.
  */
 const IDLE_MS = 1;
+
+/**
+ * Tells all sessions to go and closes them. Where another relay can be reached, they are kept until it has fetched them,
+ * at most 2 s behind the last close.
+ */
+export async function drainAll<S extends Draining>(options: DrainOptions<S>): Promise<void> {
+  const { sessions, mayMove, tell, close } = options;
+  const msMax = drainMsMax(sessions, options.msMax);
+  tell(
+    mayMove
+      ? textOf({ type: 'GOAWAY', reconnect_after_ms: RECONNECT_ELSEWHERE_MS, resumable: true })
+      : textOf({ type: 'GOAWAY', reconnect_after_ms: msMax + RECONNECT_AFTER_MS }),
+  );
+  await drain({ sessions, msMax, close: (session) => close(session, mayMove ? MOVING : closes.restart) });
+  const lastAtMs = performance.now();
+  while (mayMove && sessions.size > 0 && performance.now() - lastAtMs < FETCH_MS_MAX)
+    await setTimeout(STEP_MS);
+  if (mayMove) await setTimeout(TOLD_MS);
+  for (const session of [...sessions.values()]) close(session, closes.restart);
+}
 
 /**
  * How long the drain that begins now may last (ms): with a talker `msMax`, else what the idle sockets take. A burst that

@@ -14,6 +14,7 @@ import { missedFrames } from '../floor/messages.js';
 import type { Talkgroup } from '../members/members.js';
 import { createSharedAuthority, type SharedAuthority } from '../shared-floor/authority.js';
 import type { FloorLink, PlayedTalk, Turns } from '../shared-floor/link.js';
+import type { Entered } from '../shared-floor/moves.js';
 import type { Part } from '../shared-floor/parts.js';
 
 export interface FloorsOptions extends LocalAuthorityOptions {
@@ -42,7 +43,12 @@ export interface FloorsJoining {
   readonly relay: number;
   readonly cluster: () => Cluster<Talkgroup>;
   readonly settled: FloorLink['adopt'];
+  /** Times that the session with this number has moved. undefined: it is not here. */
+  readonly movesOf: (session: number) => number | undefined;
 }
+
+/** Without other relays. */
+const NO_FLOOR = { over: 'disconnected' } as const;
 
 export type Floors = ReturnType<typeof createFloors>;
 
@@ -50,6 +56,7 @@ export function createFloors(options: FloorsOptions) {
   const { authorityOf, fanout, nowMs, log, onVerdicts, ...services } = options;
   const counts: FloorsCounts = { unanswered: 0, collisions: 0, rebuilt: 0 };
   let authority: Authority = authorityOf(options);
+  let shares: Pick<SharedAuthority, 'leave' | 'enter' | 'entered'> | null = null;
   let timer: NodeJS.Timeout | null = null;
   let isClosed = false;
 
@@ -71,7 +78,7 @@ export function createFloors(options: FloorsOptions) {
   }
 
   /** Before the first session. */
-  function join({ relay, cluster, settled }: FloorsJoining): FloorStage<Talkgroup> {
+  function join({ relay, cluster, settled, movesOf }: FloorsJoining): FloorStage<Talkgroup> {
     const turnsOf = (talkgroup: Talkgroup) => cluster().streamOf(talkgroup);
     const known = new WeakMap<object, Turns>();
     const link: FloorLink = {
@@ -99,6 +106,7 @@ export function createFloors(options: FloorsOptions) {
       doubt: (talkgroup, home) => cluster().ask(talkgroup, home),
       renewed: (talkgroup, session, placed, at) =>
         cluster().streamOf(talkgroup)?.out.renewed(session, placed, at),
+      moves: movesOf,
       rebuilt() {
         counts.rebuilt++;
       },
@@ -112,6 +120,18 @@ export function createFloors(options: FloorsOptions) {
       },
     });
     authority = watched(shared);
+    shares = {
+      leave(...left) {
+        const moved = shared.leave(...left);
+        look();
+        return moved;
+      },
+      enter: shared.enter,
+      entered(...came) {
+        shared.entered(...came);
+        look();
+      },
+    };
 
     function repeat(): void {
       let isNeeded = false;
@@ -197,6 +217,11 @@ export function createFloors(options: FloorsOptions) {
   return {
     authority: deciding,
     join,
+    /** What the session has of this floor goes with it to another relay. null: it ends here. */
+    leave: (...left: Parameters<SharedAuthority['leave']>) => shares?.leave(...left) ?? null,
+    /** It came from another relay, where it had this. `entered` must follow when the session knows of it. */
+    enter: (...came: Parameters<SharedAuthority['enter']>): Entered => shares?.enter(...came) ?? NO_FLOOR,
+    entered: (...came: Parameters<SharedAuthority['entered']>) => shares?.entered(...came),
     counts,
     close(): void {
       isClosed = true;

@@ -1,7 +1,5 @@
 // Puts a relay together: sessions, their permissions and their talk, behind one listener.
 import type { Notice } from '../../db/notice.js';
-import { closes } from '../../protocol/closes.js';
-import { textOf } from '../../protocol/server-messages.js';
 import { type Churn, createChurn } from '../delivery/churn.js';
 import { createFanout } from '../delivery/fanout.js';
 import { createHolding } from '../delivery/holding.js';
@@ -15,7 +13,7 @@ import { Bursts } from '../floor/bursts.js';
 import { createFloorControl } from '../floor/control.js';
 import { createOutcomes } from '../floor/outcomes.js';
 import type { Talk } from '../floor/talk.js';
-import type { Talkgroup } from '../members/members.js';
+import type { Talkgroup, User } from '../members/members.js';
 import { createPresence } from '../presence/presence.js';
 import { FairClock } from '../reception/fair-clock.js';
 import { createPings } from '../reception/pings.js';
@@ -30,11 +28,12 @@ import { Session } from '../session/session.js';
 import { snapshotOf } from '../session/snapshot.js';
 import { type Admission, type Claims, createAdmission, type Handshake, type Seat } from './admission.js';
 import { createArrivals } from './arrivals.js';
-import { drain, drainMsMax } from './drain.js';
+import { drainAll } from './drain.js';
 import { createFloors } from './floors.js';
+import { createMoving } from './moving.js';
 import { PULSE_MS, startPulse } from './pulse.js';
 import { createSessions, type Sessions } from './sessions.js';
-import { createSharing, type Joining, type SharingFigures } from './sharing.js';
+import { createSharing, type Joining, type Sharing, type SharingFigures } from './sharing.js';
 
 export interface RelayOptions {
   /** null: the token is rejected. */
@@ -82,7 +81,10 @@ export interface Relay {
   gap(): void;
   /** Shares talkgroups with the relays on this bus, from before the first session until `left`. */
   join(joining: Joining): void;
-  /** Sends GOAWAY to all and admits nobody any more. Resolves when every socket was closed with 1012. */
+  /**
+   * Sends GOAWAY to all and admits nobody any more. Resolves when every socket was closed with 1012, and every session
+   * ended or is at another relay.
+   */
   close(): Promise<void>;
   /** After `close`: the other relays know that this one ended. */
   left(): Promise<void>;
@@ -99,9 +101,6 @@ export interface RelayNumbers {
   /** null: without other relays. */
   readonly cluster: SharingFigures | null;
 }
-
-/** After the drain (ms), for what ends after the sockets. Radios add jitter of their own. */
-const RECONNECT_AFTER_MS = 1000;
 
 export function createRelay(options: RelayOptions): Relay {
   const { verifyToken, limits, log, authorityOf = createLocalAuthority } = options;
@@ -126,17 +125,15 @@ export function createRelay(options: RelayOptions): Relay {
     keepMs: limits.resumeMs,
     max: limits.sessionsParked,
     maxOfUser: limits.socketsPerUser,
+    relay: () => sharing.relay(),
     giveUp: (session) => sessions.attempt(session, () => session.end('disconnected')),
     counts,
   });
   const pings = createPings({
-    nowMs,
-    fair,
+    ...{ nowMs, fair, unanswered, log },
     sessions: sessions.byNumber,
-    unanswered,
     pingMs: limits.lagPingMs,
     fail: sessions.failNumber,
-    log,
   });
   const holding = createHolding({ fanout, counts, nowMs, log });
   const bursts = new Bursts();
@@ -159,8 +156,11 @@ export function createRelay(options: RelayOptions): Relay {
     log,
   });
   const presence = createPresence(fanout);
-  const sharing = createSharing({
-    ...{ bursts, floors, fanout, sampling, pings, holding, presence, fair, nowMs, log },
+  const remote = { bursts, fanout, sampling, pings, holding, nowMs };
+  const sharing: Sharing = createSharing({
+    ...{ ...remote, floors, presence, fair, log },
+    movesOf: (session) => sessions.byNumber.get(session)?.moves,
+    movable: () => moving.movable,
     emergencies: () => emergencies,
     noticed: (notice) => void rights.notice(notice),
   });
@@ -217,6 +217,11 @@ export function createRelay(options: RelayOptions): Relay {
     ended: sessions.end,
     log,
   };
+  const newSession = (number: number, user: User) => new Session(services, number, user);
+  const moving = createMoving({
+    ...{ sessions, parking, newSession, floor, floors, emergencies, sharing, remote, counts, limits, log },
+    closing: () => closing,
+  });
   const admission = createAdmission({
     started: options.started,
     closing: () => closing,
@@ -224,25 +229,15 @@ export function createRelay(options: RelayOptions): Relay {
     arrive: createArrivals({ ready: sharing.ready, drop: rights.drop, waitingMax: handshakesMax, log })
       .arrive,
     takeNumber: options.takeNumber,
-    newSession: (number, user) => new Session(services, number, user),
-    sessions,
-    parking,
+    seek: moving.seek,
+    ...{ newSession, sessions, parking, counts, log },
     socketsPerUser: limits.socketsPerUser,
-    counts,
-    log,
   });
   const pulse = startPulse({
-    nowMs,
-    fair,
-    fanout,
-    floor,
-    sampling,
-    pings,
-    unanswered,
+    ...{ nowMs, fair, fanout, floor, sampling, pings, unanswered, log },
     fail: sessions.failNumber,
     often: () => rights.expire(),
     seldom: [sharing.presence.announce, (now) => parking.expire(now)],
-    log,
   });
 
   function present(): Present {
@@ -283,12 +278,13 @@ export function createRelay(options: RelayOptions): Relay {
     join: sharing.join,
     async close() {
       closing = true;
-      const msMax = drainMsMax(sessions.byNumber, limits.drainMs);
-      fanout.all(textOf({ type: 'GOAWAY', reconnect_after_ms: msMax + RECONNECT_AFTER_MS }));
-      await drain({
+      sharing.drain();
+      await drainAll({
         sessions: sessions.byNumber,
-        msMax,
-        close: (session) => sessions.attempt(session, () => session.close(closes.restart)),
+        msMax: limits.drainMs,
+        mayMove: limits.resumeMs > 0 && sharing.hasPeers(),
+        tell: fanout.all,
+        close: (session, close) => sessions.attempt(session, () => session.close(close)),
       });
       rights.close();
       pulse.stop();

@@ -8,12 +8,14 @@ import type { Settings } from '../cluster/bodies.js';
 import type { Bus } from '../cluster/bus.js';
 import { type Cluster, createCluster } from '../cluster/cluster.js';
 import type { ClusterFigures } from '../cluster/counts.js';
+import type { MovableSessions } from '../cluster/moves/moves.js';
 import type { Fanout } from '../delivery/fanout.js';
 import type { Emergencies } from '../emergencies/emergencies.js';
 import type { UnsavedEmergency } from '../emergencies/messages.js';
 import type { Bursts } from '../floor/bursts.js';
 import { runningBody } from '../floor/messages.js';
-import { beginRemote, type RemoteServices } from '../floor/remote.js';
+import { beginRemote, type RemoteBurst, type RemoteServices } from '../floor/remote.js';
+import type { Talk } from '../floor/talk.js';
 import type { LiveSession, Membership, Talkgroup, User } from '../members/members.js';
 import { joinPages, type MembersPage } from '../presence/messages.js';
 import type { Presence, PresenceElsewhere } from '../presence/presence.js';
@@ -29,6 +31,10 @@ export interface SharingOptions extends RemoteServices {
   readonly fair: FairClock;
   /** Those of this relay, which are made after this. */
   readonly emergencies: () => Emergencies;
+  /** Times that the session with this number has moved. undefined: it is not here. */
+  readonly movesOf: (session: number) => number | undefined;
+  /** The sessions that may move to another relay. */
+  readonly movable: () => MovableSessions;
   /** A change notification came from another relay. */
   readonly noticed: (notice: Notice) => void;
   readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void };
@@ -84,10 +90,13 @@ export function createSharing(options: SharingOptions) {
     // The name, too, may be another one.
     options.noticed(noticeOf({ kind: 'talkgroup_changed', talkgroup: talkgroup.id }));
   }
+  /** Id of this relay. null: it is alone. */
+  let id: number | null = null;
 
   return {
     /** From now on talkgroups are shared with the other relays. Before the first session. */
     join({ relay, database, bus }: Joining): void {
+      id = relay;
       const joined: Cluster<Talkgroup> = createCluster<Talkgroup>({
         ...{ relay, database, bus, nowMs, log },
         fairMs: () => fair.at(nowMs()),
@@ -96,6 +105,9 @@ export function createSharing(options: SharingOptions) {
           running: (talkgroup) => [...bursts.in(talkgroup)].map(runningBody),
           begin: (...begun) => beginRemote(options, ...begun),
           page: presence.page,
+          isHere: (session) => options.movesOf(session) !== undefined,
+          movesOf: (session) => options.movesOf(session) ?? 0,
+          sessions: options.movable(),
           counted(talkgroup) {
             presence.recounted(talkgroup);
             for (const one of asking) if (one.talkgroup === talkgroup) one.isRecounted = true;
@@ -118,6 +130,7 @@ export function createSharing(options: SharingOptions) {
           floor: floors.join({
             relay,
             cluster: () => joined,
+            movesOf: options.movesOf,
             settled: (talkgroup, { revision, mode, maxTalkMs }) =>
               settled(talkgroup, { revision, floor_mode: mode, max_talk_ms: maxTalkMs }),
           }),
@@ -158,6 +171,33 @@ export function createSharing(options: SharingOptions) {
     tellEmergency: (talkgroup: Talkgroup, told: UnsavedEmergency) =>
       cluster?.streamOf(talkgroup)?.tellEmergency(told),
 
+    relay: () => id,
+
+    /** Fetches sessions from other relays. null: the relay is alone. */
+    moves: () => cluster?.moves ?? null,
+
+    /** The burst of a session that goes to another relay is played here as one of that relay. */
+    handOver: (to: number, talk: Talk, played: RemoteBurst) =>
+      cluster?.streamOf(talk.talkgroup)?.handOver(to, played.talker, played, nowMs()),
+
+    /**
+     * The session goes to another relay. Before that relay has it the others are told that it is not online here, so that it
+     * counts once, and that its end here is not told behind its beginning there.
+     */
+    movedOn(talkgroup: Talkgroup, session: number): void {
+      const isUntold = presence.movedOn(talkgroup, session);
+      cluster?.streamOf(talkgroup)?.tellCount(isUntold);
+    },
+
+    /** A session came here from another relay, and its burst there goes on or has ended. */
+    cameHere: (talkgroup: Talkgroup, session: number) => cluster?.streamOf(talkgroup)?.cameHere(session),
+
+    /** Whether another relay can be reached that goes on. */
+    hasPeers: () => cluster?.hasPeers === true,
+
+    /** The relay ends soon. */
+    drain: () => cluster?.drain(),
+
     /** Which other relays hear this one. undefined: it has no bus. */
     reach: () => cluster?.reach(),
 
@@ -177,15 +217,14 @@ export function createSharing(options: SharingOptions) {
         const own = presence.page(talkgroup, after, limit);
         const { told } = meanwhile;
         const others = answers.map(({ members, more }) => ({
-          members: members.filter(({ session }) => !told.get(session)),
+          members: members.filter(({ session }) => !told.has(session)),
           next: more ? 0 : null,
         }));
         const came = [...told.values()]
           .filter((one) => one !== null)
           .filter(({ session }) => session > after);
         const { members, next } = joinPages([own, ...others, { members: came, next: null }], limit);
-        const isThere = ({ session }: Member) => told.get(session) !== null;
-        return { online: fanout.online(talkgroup.feed), members: members.filter(isThere), next };
+        return { online: fanout.online(talkgroup.feed), members, next };
       });
     },
 

@@ -22,9 +22,10 @@ export interface MembersPage {
   readonly next: number | null;
 }
 
-/** One page of all, made of the first page of each relay: its `limit` lowest sessions. */
+/** One page of all, made of the first page of each relay: its `limit` lowest sessions. One that moves may be in two pages. */
 export function joinPages(pages: readonly Omit<MembersPage, 'online'>[], limit: number) {
-  const all = pages.flatMap(({ members }) => members).sort((one, other) => one.session - other.session);
+  const sorted = pages.flatMap(({ members }) => members).sort((one, other) => one.session - other.session);
+  const all = sorted.filter(({ session }, at) => session !== sorted[at - 1]?.session);
   const members = all.slice(0, limit);
   const hasMore = all.length > limit || pages.some(({ next }) => next !== null);
   return { members, next: hasMore ? (members.at(-1)?.session ?? null) : null };

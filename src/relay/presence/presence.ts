@@ -80,6 +80,10 @@ export function createPresence(fanout: Pick<Fanout, 'online' | 'onlineHere' | 'p
       listings.get(talkgroup)?.listing.delete(session);
     },
 
+    /** The session left for another relay. true: the relays where sessions watch would have heard of that later. */
+    movedOn: (talkgroup: Talkgroup, session: number): boolean =>
+      rosters.get(talkgroup)?.told?.movedOn(session) === true,
+
     /** Sessions of other relays came or left there. */
     recounted(talkgroup: Talkgroup): void {
       rosters.get(talkgroup)?.shown?.recounted();

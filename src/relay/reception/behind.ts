@@ -35,6 +35,17 @@ export class Behind {
     if (!this.given.has(talkgroup)) this.given.set(talkgroup, given);
   }
 
+  /** As before at another relay: it misses the talkgroup's audio, of which it missed so many frames there. */
+  goOn(talkgroup: Talkgroup, missed: number): void {
+    this.given.set(talkgroup, this.relayed(talkgroup) - missed);
+    this.counted.set(talkgroup, missed);
+  }
+
+  /** The frames missed by talkgroup, none left out. */
+  *missed(): Iterable<readonly [Talkgroup, number]> {
+    for (const [talkgroup, given] of this.given) yield [talkgroup, this.relayed(talkgroup) - given];
+  }
+
   /** The content of LAG. Each frame counts once in the metrics, also when the socket died in between. */
   countMissed(): MissedAudio[] {
     const missed: MissedAudio[] = [];

@@ -25,11 +25,11 @@ export class Reception implements Hearer, Unanswered {
   private readonly services: ReceptionServices;
   private peer: Peer | null = null;
   /** By talkgroup number, where it is not the default. */
-  private subscriptions: Map<number, Subscription> | null = null;
+  subscriptions: Map<number, Subscription> | null = null;
   private lag = new Lag();
   /** Its last ping came behind a frame, as those of receivers of live audio do. */
   private isAskedByFrames = false;
-  private behind: Behind | null = null;
+  behind: Behind | null = null;
 
   constructor(receiver: Receiver, services: ReceptionServices) {
     this.receiver = receiver;

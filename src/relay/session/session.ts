@@ -33,7 +33,10 @@ export class Session implements Receiver, Sender, Resumable {
   private peer: Peer | null = null;
   isOver = false;
   private ownUplink: Uplink | null = null;
-  private bursts = 0;
+  /** Number of its last burst. */
+  bursts = 0;
+  /** Times that it has moved to another relay. */
+  moves = 0;
   private ownAllowance: Allowance | null = null;
 
   constructor(services: SessionServices<Session>, number: number, user: User) {
@@ -195,7 +198,7 @@ export class Session implements Receiver, Sender, Resumable {
   open(peer: Peer, isResumed: boolean): void {
     const { services } = this;
     assert(!this.isOver, 'a session that ended has no socket again');
-    if (this.peer !== null) this.letGo(this.peer);
+    this.letGo();
     this.peer = peer;
     peer.subscribe(SERVICE_TOPIC);
     this.reception.attach(peer);
@@ -208,9 +211,11 @@ export class Session implements Receiver, Sender, Resumable {
     for (const talk of this.talks()) services.floor.returned(talk, nowMs);
   }
 
-  /** The network changed before the old socket was seen to die: what is still in it is dropped. */
-  private letGo(old: Peer): void {
-    this.reception.detach();
+  /** It goes on over another socket, here or at another relay: what is still in this one is dropped. */
+  letGo(): void {
+    const { peer: old } = this;
+    if (old === null) return;
+    this.detach();
     old.getUserData().session = null; // so the engine's callback counts nothing
     countClose(this.services.counts, closes.resumed.code);
     countOurClose(this.services.counts, closes.resumed);

@@ -216,13 +216,18 @@ export class Uplink {
   leave(talk: Talk, code: 'left' | 'deleted', nowMs: number): void {
     const { session, services } = this;
     const texts = services.floor.remove(talk, code, nowMs);
-    this.talks.delete(talk.number);
-    if (this.lastTalk === talk) this.lastTalk = null;
+    this.forget(talk);
     if (texts.length === 0) return;
     // In the next turn, because the membership is not over yet.
     session.later(() => {
       if (!session.isOver) for (const text of texts) text(services.nowMs());
     });
+  }
+
+  /** Its next frame there makes another talk. */
+  forget(talk: Talk): void {
+    this.talks.delete(talk.number);
+    if (this.lastTalk === talk) this.lastTalk = null;
   }
 
   private drop(reason: DropReason): false {

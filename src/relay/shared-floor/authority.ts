@@ -7,6 +7,7 @@ import { holderOf } from '../floor/state.js';
 import type { Talkgroup } from '../members/members.js';
 import { SharedFloor } from './floor.js';
 import type { Placed } from './link.js';
+import type { Entered, MovedClaim } from './moves.js';
 import type { Part, PartVerdicts, Settings } from './parts.js';
 import type { SharedServices } from './state.js';
 
@@ -39,6 +40,11 @@ export interface SharedAuthority extends Authority {
   ): void;
   /** How the home placed the grant or the burst of a session of this relay. null: it has no turn, as in `open`. */
   placedOf(talkgroup: Talkgroup, session: number): Placed | null;
+  /** The session moves to another relay: its claim goes on there. null: what it has of the floor ends here. */
+  leave(talkgroup: Talkgroup, session: number, nowMs: number): MovedClaim | null;
+  /** The session came with this claim. `entered` must follow when the session knows of it. */
+  enter(talkgroup: Talkgroup, moved: MovedClaim, nowMs: number): Entered;
+  entered(talkgroup: Talkgroup, nowMs: number): void;
   /** The claim with which a session of this relay has the floor. null: it has it not. */
   claimOf(talkgroup: Talkgroup, session: number): Claim | null;
   /** Sessions of this relay have something of the floor, or ask for it. */
@@ -145,6 +151,9 @@ export function createSharedAuthority(services: SharedServices): SharedAuthority
     ended: (talkgroup, { session, turn, code }, nowMs) =>
       floors.get(talkgroup)?.ended(session, turn, code, nowMs),
     placedOf: (talkgroup, session) => floors.get(talkgroup)?.state.placed.get(session) ?? null,
+    leave: (talkgroup, session, nowMs) => floors.get(talkgroup)?.leave(session, nowMs) ?? null,
+    enter: (talkgroup, moved, nowMs) => floorOf(talkgroup).enter(moved, nowMs),
+    entered: (talkgroup, nowMs) => floors.get(talkgroup)?.entered(nowMs),
     claimOf(talkgroup, session) {
       const floor = floors.get(talkgroup)?.state.floor;
       return (floor && holderOf(floor, session)?.claim) ?? null;

@@ -14,8 +14,9 @@ import {
 import { answer, placedAt, tellOthers } from './answering.js';
 import { type HomeSide, TURN_GAP } from './home-side.js';
 import type { Placed } from './link.js';
+import { asHeard, partsMs } from './open-bursts.js';
 import { without } from './own-claims.js';
-import { claimsOf, eventOf, isHolding, type Part, type PartClaim, partDiff } from './parts.js';
+import { arrivals, claimsOf, eventOf, isHolding, type Part, type PartClaim, partDiff } from './parts.js';
 import { holderOfNone, rebuild } from './rebuild.js';
 import { type SharedState, sessionOf } from './state.js';
 
@@ -159,27 +160,43 @@ export function takePart(
   { part, claims }: { part: Part; claims: readonly PartClaim[] },
   nowMs: number,
 ): void {
-  const before = home.heard(from, part, claims, nowMs);
+  const hasCome = ({ session, moves }: PartClaim) =>
+    !home.isOf(session, from) || home.claimOf(session)?.moves !== moves;
+  const came = new Set(claims.filter(hasCome).map(({ session }) => session));
+  const before = home.heard(from, part, claims, (claim) => state.isOvertaken(claim), nowMs);
   if (before === null) return;
+  for (const claim of home.claimsFrom(from)) if (came.has(claim.session)) follow(state, claim);
   if (!home.isGathered) {
-    if (home.isComplete(state.partsMs, nowMs)) makeAnew(state, home, nowMs);
+    if (home.isComplete(partsMs(state), nowMs)) makeAnew(state, home, nowMs);
     return;
   }
   // No verdict leaves before the whole part is taken: a claim that follows in it may change everything.
   home.quietly(() => {
-    for (const { session } of claims.filter((claim) => !isHolding(claim) && isOfEarlier(state, claim)))
+    const told = home.claimsFrom(from);
+    const stayed = (before?.claims ?? []).filter(
+      ({ session }) => home.isOf(session, from) && !came.has(session),
+    );
+    for (const { session } of told.filter((claim) => !isHolding(claim) && isOfEarlier(state, claim)))
       decide(state, { kind: 'release', session, code: 'released' }, nowMs);
-    const isStrange = claims.some((claim) => isHolding(claim) && isOfEarlier(state, claim));
-    if (isStrange || home.isStrange(claims, state.floor)) makeAnew(state, home, nowMs);
-    else if (before?.v !== part.v)
-      for (const event of partDiff(before?.claims ?? [], claims))
+    const isStrange = told.some((claim) => isHolding(claim) && isOfEarlier(state, claim));
+    if (isStrange || home.isStrange(told, state.floor)) makeAnew(state, home, nowMs);
+    else if (before?.v !== part.v) {
+      for (const event of partDiff(stayed, told))
         if (applies(state, home, event)) decide(state, event, nowMs);
+      for (const event of arrivals(state.floor, stayed, told)) decide(state, event, nowMs);
+    }
     keepAhead(state, part.isFenced, nowMs);
   });
   home.tidy(from);
   tellOthers(state, nowMs);
   // A part that is repeated was not answered, or the answer was lost.
   answer(state, home, from, before?.v === part.v, nowMs);
+}
+
+/** The session is at the relay that tells this claim from now on. What it has of the floor is what it brought along. */
+function follow(state: SharedState, { session, ask, state: is }: PartClaim): void {
+  if (state.left.has(session)) state.disown(session);
+  if (is !== 'asks' && holderOf(state.floor, session) !== undefined) state.asked.set(session, ask);
 }
 
 /**
@@ -215,7 +232,11 @@ function make(state: SharedState, home: HomeSide, nowMs: number): void {
   services.link.rebuilt?.();
   const before = state.floor;
   const own = claimsOf(before, state.asks.values(), state, state.isOwn);
-  const others = home.claims(before, state.turns, turnsHere.played).map((claim) => state.asHeard(claim));
+  const { played } = turnsHere;
+  const isLeft = played !== null && state.left.has(played.claim.session); // of it there is a claim already
+  const others = home
+    .claims(before, state.turns, isLeft ? null : played)
+    .map((claim) => asHeard(state, claim));
   const settings = services.link.settings(talkgroup);
   const { mode, maxTalkMs } = before;
   const isStale = (session: number) => home.isStale(session, nowMs);

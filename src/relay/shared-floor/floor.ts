@@ -1,16 +1,18 @@
 // One floor that several relays share: decides it while this relay is its home, and else asks the home.
 import type { EndCode } from '../../protocol/codes.js';
-import { compareTurns, type Turn } from '../../protocol/turn.js';
+import type { Turn } from '../../protocol/turn.js';
 import type { ClaimEvent } from '../floor/authority.js';
-import { type FloorEvent, holderOf } from '../floor/state.js';
 import type { Talkgroup } from '../members/members.js';
 import { askForParts, type MayAskIdle, repeatVerdicts, tellOthers } from './answering.js';
+import { decideOwn, hearEnd, openFloor } from './at-home.js';
 import { decide, keepAhead, loseSessions, makeAnew, takePart } from './deciding.js';
 import { HomeSide } from './home-side.js';
-import { expireClaims, followClaim, followStep } from './own-claims.js';
+import { type Entered, entering, leaving, type MovedClaim } from './moves.js';
+import { partsMs } from './open-bursts.js';
+import { deleteClaims, expireClaims, followClaim, followStep } from './own-claims.js';
 import { followVerdicts } from './own-verdicts.js';
 import { PartSender } from './part-sender.js';
-import { claimsOf, eventOf, type Part, type PartVerdicts, type Settings, withAges } from './parts.js';
+import { type Part, type PartVerdicts, type Settings, withAges } from './parts.js';
 import { type SharedServices, SharedState } from './state.js';
 
 export interface SharedFloorServices extends SharedServices {
@@ -30,6 +32,8 @@ export class SharedFloor {
   private given: Turn;
   private repeatedAtMs = 0;
   private isFenced = false;
+  /** A claim came which the home, this relay, did not know. */
+  private isStrange = false;
 
   /** `given` is the last turn that this relay ever gave in the talkgroup. */
   constructor(services: SharedFloorServices, talkgroup: Talkgroup, given: Turn) {
@@ -39,7 +43,7 @@ export class SharedFloor {
     this.state = state;
     this.sender = new PartSender({
       nextV: services.nextV,
-      claims: () => claimsOf(state.floor, state.asks.values(), state, state.isOwn),
+      claims: () => state.ownClaims(),
       send: () => this.homeSeen !== null && this.sendPart(this.homeSeen),
     });
   }
@@ -71,18 +75,8 @@ export class SharedFloor {
   tell(event: ClaimEvent, nowMs: number): void {
     const { state } = this;
     this.look(nowMs);
-    if (state.decides) this.decideOwn(event, nowMs);
+    if (state.decides) decideOwn(state, event, this.services.nextAsk, nowMs);
     else if (followClaim(state, event, this.services.nextAsk, nowMs)) this.changed(nowMs);
-  }
-
-  /** A claim keeps the number of the question with which it began. */
-  private decideOwn(event: FloorEvent, nowMs: number): void {
-    const { state } = this;
-    if (event.kind !== 'request' && event.kind !== 'frame') return decide(state, event, nowMs);
-    const { session } = event.claim;
-    if (!state.asked.has(session)) state.asked.set(session, this.services.nextAsk());
-    decide(state, event, nowMs);
-    if (!state.has(session)) state.forget(session);
   }
 
   private changed(nowMs: number): void {
@@ -91,19 +85,8 @@ export class SharedFloor {
   }
 
   private sendPart(to: number): void {
-    const { state, services } = this;
-    const { talkgroup } = state;
-    const { link } = services;
-    const nowMs = this.nowMs;
-    const claims = claimsOf(state.floor, state.asks.values(), state, state.isOwn);
-    const part: Part = {
-      settings: link.settings(talkgroup),
-      v: this.sender.v,
-      top: state.turnsHere.top,
-      isFenced: this.isFenced,
-      claims: claims.map((claim) => withAges(claim, nowMs)),
-    };
-    link.sendPart(talkgroup, to, part);
+    const { state, sender, isFenced, nowMs } = this;
+    state.services.link.sendPart(state.talkgroup, to, state.partNow(sender.v, isFenced, nowMs));
   }
 
   /** Of the call under way. */
@@ -137,7 +120,7 @@ export class SharedFloor {
       if (home.isGathered) loseSessions(state, sessions, nowMs);
     }
     if (home.isWanting) askForParts(state, home, services.mayAskIdle, nowMs);
-    if (!home.isGathered && home.isComplete(state.partsMs, nowMs)) makeAnew(state, home, nowMs);
+    if (!home.isGathered && home.isComplete(partsMs(state), nowMs)) makeAnew(state, home, nowMs);
   }
 
   /** Another relay decides. */
@@ -160,6 +143,40 @@ export class SharedFloor {
     state.home = null;
   }
 
+  /** The session moves to another relay. null: its claim, if it has one, does not move. */
+  leave(session: number, nowMs: number): MovedClaim | null {
+    this.look(nowMs);
+    const { state } = this;
+    const moved = leaving(state, session, nowMs);
+    if (moved === null) return null;
+    const lost = { kind: 'lost', session, forGood: false } as const;
+    if (state.decides) decide(state, lost, nowMs);
+    else followStep(state, lost, nowMs);
+    this.changed(nowMs);
+    return moved;
+  }
+
+  /** The session came from another relay with this claim. */
+  enter(moved: MovedClaim, nowMs: number): Entered {
+    this.look(nowMs);
+    const { state, services } = this;
+    if (state.isOpen) return { over: 'mode' };
+    const { is, isStrange } = entering(state, moved, services.nextAsk(), nowMs);
+    this.isStrange ||= isStrange;
+    return is;
+  }
+
+  /** What came is known to its session, and may be revoked. */
+  entered(nowMs: number): void {
+    this.look(nowMs);
+    const { state, isStrange } = this;
+    this.isStrange = false;
+    if (state.home?.isGathered !== true) return this.changed(nowMs);
+    if (isStrange) makeAnew(state, state.home, nowMs);
+    keepAhead(state, false, nowMs);
+    tellOthers(state, nowMs);
+  }
+
   /** The mode or the talk limit may have changed. */
   change(nowMs: number): void {
     const { state } = this;
@@ -178,16 +195,7 @@ export class SharedFloor {
     this.letGo();
     this.sender.stop();
     this.homeSeen = null;
-    state.turns.clear();
-    state.placed.clear();
-    state.alone.clear();
-    const asks = claimsOf(state.floor, state.asks.values(), state, state.isOwn);
-    state.asks.clear();
-    decide(state, event, nowMs);
-    for (const claim of asks.filter((one) => one.state === 'asks')) {
-      state.asked.set(claim.session, claim.ask);
-      this.decideOwn(eventOf(claim), nowMs);
-    }
+    openFloor(state, event, this.services.nextAsk, nowMs);
   }
 
   /** One relay decides from now on. Of the bursts of this relay the oldest one goes on until it has. */
@@ -211,15 +219,7 @@ export class SharedFloor {
     const { state } = this;
     this.letGo();
     this.sender.stop();
-    const { holders, waiting } = state.floor;
-    const ending = new Set([
-      ...state.asks.keys(),
-      // The last in the queue first: nobody moves up.
-      ...waiting.map(({ session }) => session).reverse(),
-      ...holders.map(({ claim }) => claim.session),
-    ]);
-    for (const session of ending)
-      followClaim(state, { kind: 'removed', session, code: 'deleted' }, this.services.nextAsk, nowMs);
+    deleteClaims(state, this.services.nextAsk, nowMs);
   }
 
   /** Ends what took too long. */
@@ -234,6 +234,7 @@ export class SharedFloor {
     const { home } = state;
     if (home === null) return;
     for (const relay of home.silent(nowMs)) loseSessions(state, home.lapse(relay), nowMs);
+    home.tidyGone(state.floor, nowMs);
     keepAhead(state, false, nowMs);
   }
 
@@ -285,12 +286,7 @@ export class SharedFloor {
   ended(session: number, turn: Turn, code: EndCode, nowMs: number): void {
     this.look(nowMs);
     const { state } = this;
-    const known = state.turns.get(session) ?? null;
-    if (state.home?.isGathered !== true || state.isOwn(session) || known === null) return;
-    if (holderOf(state.floor, session) === undefined || compareTurns(known, turn) !== 0) return;
-    decide(state, { kind: 'release', session, code: 'released' }, nowMs);
-    state.home.endCode = code;
-    tellOthers(state, nowMs);
+    if (state.home?.isGathered === true) hearEnd(state, state.home, { session, turn, code }, nowMs);
   }
 
   ready(turn: Turn, nowMs: number): void {

@@ -69,6 +69,8 @@ export interface FloorLink {
   doubt(talkgroup: Talkgroup, home: number): void;
   /** The running burst of a session of this relay goes on with another turn: the other relays are told. */
   renewed(talkgroup: Talkgroup, session: number, placed: Placed, nowMs: number): void;
+  /** Times that this session of this relay has moved to another one. undefined: it is not here. */
+  moves?(session: number): number | undefined;
   /** A floor was made anew out of the parts of all relays. */
   rebuilt?(): void;
 }

@@ -9,12 +9,13 @@ import {
   type FloorEvent,
   type Holder,
   holderOf,
+  leaving,
   type Outcome,
   takenFrom,
   waitingOf,
 } from '../floor/state.js';
 import type { PlayedTalk } from './link.js';
-import { leaving, type SharedState } from './state.js';
+import type { SharedState } from './state.js';
 
 /** A question without an answer is denied after this time (ms). */
 export const ASK_MS_MAX = 1000;
@@ -106,6 +107,19 @@ function withdraw(
   state.forget(session);
   state.tell([{ kind: 'gone', session }], nowMs);
   return true;
+}
+
+/** The talkgroup is deleted: whatever the sessions of this relay have ends. */
+export function deleteClaims(state: SharedState, nextAsk: () => number, nowMs: number): void {
+  const { holders, waiting } = state.floor;
+  const ending = new Set([
+    ...state.asks.keys(),
+    // The last in the queue first: nobody moves up.
+    ...waiting.map(({ session }) => session).reverse(),
+    ...holders.map(({ claim }) => claim.session),
+  ]);
+  for (const session of ending)
+    followClaim(state, { kind: 'removed', session, code: 'deleted' }, nextAsk, nowMs);
 }
 
 /** The floor without the session. */

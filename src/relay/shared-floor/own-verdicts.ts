@@ -25,6 +25,8 @@ export function followVerdicts(
     if (verdict.is === 'denied' || verdict.is === 'revoked')
       isChanged = refused(state, verdict, nowMs) || isChanged;
   for (const verdict of verdicts) {
+    // The relay to which it moved follows it.
+    if (state.left.has(verdict.session)) continue;
     if (verdict.is === 'granted') {
       // The verdict that takes the floor from another session here may be missing among these.
       const isBeside = state.floor.holders.some(({ claim }) => claim.session !== verdict.session);
@@ -40,6 +42,7 @@ function refused(state: SharedState, verdict: Of<'denied' | 'revoked'>, nowMs: n
   const { session } = verdict;
   const one = state.asks.get(session);
   const before = state.floor;
+  if (state.left.has(session)) return letGo(state, verdict);
   if (one !== undefined) {
     if (one.ask !== verdict.ask) return false;
     const had = waitingOf(before, session) !== undefined;
@@ -63,6 +66,14 @@ function refused(state: SharedState, verdict: Of<'denied' | 'revoked'>, nowMs: n
       : [{ kind: 'denied', session, code: verdict.is === 'denied' ? verdict.code : 'busy' }];
   state.count(before, { kind: 'tick' }, outcomes, nowMs);
   state.carry(before, outcomes, UNPLACED, nowMs);
+  return true;
+}
+
+/** Another relay tells the claim of a session that left, or it is over: nothing is kept of it. */
+function letGo(state: SharedState, { session, ask }: Of<'denied' | 'revoked'>): boolean {
+  if (state.asked.get(session) !== ask) return false;
+  state.floor = without(state.floor, session);
+  state.forget(session);
   return true;
 }
 

@@ -3,7 +3,7 @@ import type { EndCode, FloorMode, RevokeCode } from '../../protocol/codes.js';
 import type { Turn } from '../../protocol/turn.js';
 import type { Claim } from '../floor/claim.js';
 import type { Waiting } from '../floor/queue.js';
-import type { Floor, FloorEvent, Holder } from '../floor/state.js';
+import { type Floor, type FloorEvent, type Holder, holderOf, waitingOf } from '../floor/state.js';
 
 /** The talkgroup's settings as a relay knows them. A relay that hears of a higher revision adopts it. */
 export interface Settings {
@@ -16,6 +16,10 @@ export interface Settings {
 
 /** A relay's word for the claim of one of its sessions. Times are ages (ms) in a message, and else monotonic ms. */
 export interface PartClaim extends Claim {
+  /** Times that its session has moved to another relay. Of two claims of a session the one with more counts. undefined: 0. */
+  readonly moves?: number;
+  /** Its session moves to another relay. The claim is kept as that of a dead socket, until the other relay tells it. */
+  readonly isMoving?: boolean;
   readonly state: 'asks' | 'waits' | 'has' | 'talks';
   /** Number of the question that the claim began with, or that is under way. It never comes again in this relay. */
   readonly ask: number;
@@ -92,6 +96,8 @@ export interface Known {
   /** Of grants. */
   readonly turns: ReadonlyMap<number, Turn | null>;
   readonly alone: ReadonlySet<number>;
+  /** What concerns moves of a session, if it has moved or moves. */
+  readonly movesOf: (session: number) => Pick<PartClaim, 'moves' | 'isMoving'>;
 }
 
 /** The claims of these sessions, as a part. Times are monotonic ms. */
@@ -106,11 +112,12 @@ export function claimsOf(
   const placed = new Set(floor.waiting.map(({ session }) => session));
   const held = floor.holders.filter(({ claim }) => isOwn(claim.session));
   const waiting = floor.waiting.filter(({ session }) => isOwn(session) && !asking.has(session));
-  return [
+  const claims = [
     ...held.map((holder) => heldClaim(holder, numberOf(holder.claim.session), known)),
     ...waiting.map((one) => waitingClaim(one, numberOf(one.session))),
     ...[...asking.values()].map((ask) => askingClaim(ask, placed.has(ask.claim.session))),
   ];
+  return claims.map((claim) => ({ ...claim, ...known.movesOf(claim.session) }));
 }
 
 const NOTHING = {
@@ -205,6 +212,20 @@ export function partDiff(before: readonly PartClaim[], now: readonly PartClaim[]
     ...given.map(({ session }): FloorEvent => ({ kind: 'release', session, code: 'released' })),
     ...now.flatMap((claim) => changeOf(old.get(claim.session), claim)),
   ];
+}
+
+/** Whether the sockets of sessions live that came to the relay with their claims. */
+export function arrivals(
+  floor: Floor,
+  known: readonly PartClaim[],
+  told: readonly PartClaim[],
+): FloorEvent[] {
+  const were = new Set(known.map(({ session }) => session));
+  return told.flatMap(({ session, lostMs }): FloorEvent[] => {
+    const one = holderOf(floor, session) ?? waitingOf(floor, session);
+    if (were.has(session) || one === undefined || (one.lostAtMs === null) === (lostMs === null)) return [];
+    return [lostMs === null ? { kind: 'returned', session } : { kind: 'lost', session, forGood: false }];
+  });
 }
 
 /** A new question of a talker is a release, and then the question. So is that of a session that had a place and has none. */

@@ -17,6 +17,19 @@ export class Refusals {
     this.bySession.delete(session);
   }
 
+  /** The session moved, and its claim has this number now. */
+  follow(session: number, ask: number): void {
+    const refused = this.bySession.get(session);
+    if (refused !== undefined) this.bySession.set(session, { ...refused, ask });
+  }
+
+  /** The session is none of the other relays any more. null: it was refused nothing. */
+  take(session: number): Refused | null {
+    const refused = this.bySession.get(session) ?? null;
+    this.forget(session);
+    return refused;
+  }
+
   /** What this claim, or the question that it began with, was refused with. */
   of({ session, ask }: PartClaim): Refused | undefined {
     const refused = this.bySession.get(session);

@@ -15,18 +15,14 @@ import {
   type FloorEvent,
   type Holder,
   holderOf,
+  leaving,
   type Outcome,
   waitingOf,
 } from '../floor/state.js';
 import type { Talkgroup } from '../members/members.js';
 import type { HomeSide } from './home-side.js';
 import type { FloorLink, Placed } from './link.js';
-import type { Ask, Known, PartClaim } from './parts.js';
-
-/** A new home waits for the parts of the others for this time (ms). */
-const PARTS_MS = 100;
-/** The same while a burst of another relay plays here that began in `open`: its part tells whether it is the oldest one. */
-const OPEN_PARTS_MS = 500;
+import { type Ask, claimsOf, type Known, type Part, type PartClaim, withAges } from './parts.js';
 
 export interface SharedServices {
   readonly counts: FloorCounts;
@@ -53,6 +49,8 @@ export class SharedState implements Known {
   readonly alone = new Set<number>();
   /** The place of each queued session of this relay, as its home told it. */
   readonly places = new Map<number, { readonly position: number; readonly size: number }>();
+  /** Sessions that moved to another relay with their claims, which stay here until that relay tells them: moves before it. */
+  readonly left = new Map<number, number>();
   /** Grants that sessions of this relay have not been told of: an earlier burst still plays. With the place of each. */
   private readonly held = new Map<number, Placed>();
   /** Of those that answer a question: when it was asked (monotonic ms). */
@@ -68,31 +66,42 @@ export class SharedState implements Known {
     return this.floor.mode === 'open';
   }
 
-  /** For how long (ms) a new home waits for the parts of the others. */
-  get partsMs(): number {
-    const { turnsHere, services, talkgroup } = this;
-    const hearsOpen = turnsHere.played === null && services.bursts.remoteIn(talkgroup).size > 0;
-    return hearsOpen ? OPEN_PARTS_MS : PARTS_MS;
-  }
-
-  /**
-   * The claim of another relay as it is known here. A part takes a while to come, and its burst looks younger by that: it
-   * had begun when it was heard here.
-   */
-  asHeard(claim: PartClaim): PartClaim {
-    if (claim.startedMs === null || claim.turn !== null) return claim;
-    for (const { talker, startedAtMs } of this.services.bursts.remoteIn(this.talkgroup))
-      if (talker.session === claim.session)
-        return { ...claim, startedMs: Math.min(claim.startedMs, startedAtMs) };
-    return claim;
-  }
-
   /** This relay decides the floor now. */
   get decides(): boolean {
     return this.isOpen || this.home?.isGathered === true;
   }
 
   readonly isOwn = (session: number): boolean => this.home?.isForeign(session) !== true;
+
+  readonly movesOf = (session: number): Pick<PartClaim, 'moves' | 'isMoving'> => {
+    const left = this.left.get(session);
+    const moves = left ?? this.services.link.moves?.(session) ?? 0;
+    return { ...(moves > 0 && { moves }), ...(left !== undefined && { isMoving: true }) };
+  };
+
+  /** The session was at the relay that tells this claim before it came here, or before it left here for another one. */
+  isOvertaken({ session, moves = 0 }: PartClaim): boolean {
+    const here = this.left.get(session) ?? this.services.link.moves?.(session);
+    return here !== undefined && moves <= here;
+  }
+
+  /** Another relay tells the claim of a session that moved there. */
+  disown(session: number): void {
+    this.drop(session);
+    for (const known of [this.asked, this.places, this.placed, this.alone, this.left]) known.delete(session);
+  }
+
+  /** What the sessions of this relay have of the floor, and ask. */
+  ownClaims(): PartClaim[] {
+    return claimsOf(this.floor, this.asks.values(), this, this.isOwn);
+  }
+
+  /** The same for the home, under this number. */
+  partNow(v: number, isFenced: boolean, nowMs: number): Part {
+    const settings = this.services.link.settings(this.talkgroup);
+    const claims = this.ownClaims().map((claim) => withAges(claim, nowMs));
+    return { settings, v, top: this.turnsHere.top, isFenced, claims };
+  }
 
   get isIdle(): boolean {
     return this.floor.holders.length === 0 && this.floor.waiting.length === 0 && this.asks.size === 0;
@@ -195,8 +204,8 @@ export class SharedState implements Known {
   }
 
   forget(session: number): void {
-    for (const known of [...[this.asked, this.turns, this.places, this.placed, this.alone, this.heldSince]])
-      known.delete(session);
+    const { asked, turns, places, placed, alone, heldSince, left } = this;
+    for (const known of [asked, turns, places, placed, alone, heldSince, left]) known.delete(session);
   }
 
   /** This relay is not the home any more: it keeps what its own sessions have. */
@@ -275,13 +284,3 @@ export class SharedState implements Known {
 
 export const sessionOf = (outcome: Outcome): number =>
   'holder' in outcome ? outcome.holder.claim.session : outcome.session;
-
-/** Those that had something of the floor and have nothing of it now. */
-export function leaving(before: Floor, after: Floor): number[] {
-  if (before === after) return [];
-  const had = [
-    ...before.holders.map(({ claim }) => claim.session),
-    ...before.waiting.map((one) => one.session),
-  ];
-  return had.filter((session) => !holderOf(after, session) && !waitingOf(after, session));
-}

@@ -32,8 +32,8 @@ export function plant(fault: Fault | null): () => void {
       return replace(home, 'refuse', () => {});
     case 'old parts are taken for new ones': {
       const { heard } = home;
-      return replace(home, 'heard', function (this: HomeSide, relay, part, claims, nowMs) {
-        return heard.call(this, relay, { ...part, v: 1 }, claims, nowMs);
+      return replace(home, 'heard', function (this: HomeSide, relay, part, ...rest) {
+        return heard.call(this, relay, { ...part, v: 1 }, ...rest);
       });
     }
     default:

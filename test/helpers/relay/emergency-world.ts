@@ -161,6 +161,7 @@ export function createWorld(count: number, random: Random) {
           },
         },
         writer: new HeaderWriter(number, 1),
+        isDraining: () => false,
         stage: {
           online: () => 1,
           running: () => [],
@@ -168,6 +169,9 @@ export function createWorld(count: number, random: Random) {
             throw new Error('no bursts here');
           },
           page: () => ({ members: [], next: null }),
+          isHere: () => false,
+          movesOf: () => 0,
+          sessions: { keepMs: 0, max: 0, where: () => 'none', give: () => null },
           counted() {},
           reached() {},
           noticed() {},

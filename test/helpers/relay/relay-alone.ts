@@ -62,9 +62,14 @@ export const quietPeer = (over: Partial<Peer> = {}): Peer => ({
 export const claimsOf = (name: string): Claims => ({ sub: name as UserId, iat: 0 });
 
 /** The session of these claims, open on the socket; rejects with the reason of a close. */
-export const seated = (relay: Relay, claims: Claims, peer: Peer): Promise<Session> =>
+export const seated = (
+  relay: Relay,
+  claims: Claims,
+  peer: Peer,
+  resume: string | null = null,
+): Promise<Session> =>
   new Promise((resolve, reject) => {
-    relay.admit({ claims, resume: null }, (admission) => {
+    relay.admit({ claims, resume }, (admission) => {
       if ('close' in admission) return reject(new Error(admission.close.reason));
       relay.open(admission, peer);
       resolve(admission.session);

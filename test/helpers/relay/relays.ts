@@ -144,8 +144,15 @@ export function relayOn(
   };
   t.teardown(close);
 
-  /** A radio that is a member of the talkgroups 1 and 2. */
-  async function radio(user = uuid(2, 1000 * number + users++) as UserId) {
+  /**
+   * A radio that is a member of the talkgroups 1 and 2: of a user of its own or of this one, with the token of a session
+   * to resume.
+   */
+  async function radio(
+    user = uuid(2, 1000 * number + users++) as UserId,
+    { resume = null, iat = 0 }: { resume?: string | null; iat?: number } = {},
+  ) {
+    const closes: [code: number, reason: string][] = [];
     const messages: Json[] = [];
     const arrivals: Heard[] = [];
     const sizes: number[] = [];
@@ -187,15 +194,23 @@ export function relayOn(
         return 1;
       },
       getUserData: () => ({ session: null }),
-      end: () => leave(),
+      end(code, reason) {
+        closes.push([code, reason]);
+        leave();
+      },
     };
     const leave = () => {
       for (const members of topics.values()) members.delete(peer);
     };
-    const session = await seated(relay, { sub: user, iat: 0 }, peer);
+    const session = await seated(relay, { sub: user, iat }, peer, resume);
     let sequence = 0;
     return {
+      user,
       session,
+      /** Of its socket, by the relay. */
+      closes,
+      /** The token of its WELCOME. */
+      token: String(messages.find(({ type }) => type === 'WELCOME')?.resume_token),
       messages,
       arrivals,
       /** Number of frames in each message with audio. */
@@ -229,8 +244,17 @@ export function relayOn(
         }),
       says: (message: Json) =>
         session.receiveText(new Uint8Array(Buffer.from(JSON.stringify(message))).buffer),
-      speaks(text: string, { talkgroup = 1, start = false, end = false } = {}): boolean {
+      speaks(
+        text: string,
+        {
+          talkgroup = 1,
+          start = false,
+          end = false,
+          sequence: next,
+        }: { talkgroup?: number; start?: boolean; end?: boolean; sequence?: number } = {},
+      ): boolean {
         if (start) sequence = 0;
+        sequence = next ?? sequence;
         const flags = (start ? START : 0) | (end ? END : 0);
         const frame = encodeFrame({ sequence: sequence++, talkgroup, payload: Buffer.from(text), flags });
         return session.receiveAudio(frame.buffer);
@@ -272,9 +296,16 @@ export const reached = (...relays: readonly RelayOn[]) => reaching(relays.length
 type Three<T> = [T, T, T];
 
 /** Up to three relays that reach each other, with one radio each. */
-export async function relaysWithRadios(t: Test, count: number, reads = directory()) {
+export async function relaysWithRadios(
+  t: Test,
+  count: number,
+  reads = directory(),
+  limits: Parameters<typeof relayOn>[2]['limits'] = {},
+) {
   const network = createMemoryNetwork();
-  const all = Array.from({ length: count }, (_, index) => relayOn(t, network, { number: index + 1, reads }));
+  const all = Array.from({ length: count }, (_, index) =>
+    relayOn(t, network, { number: index + 1, reads, limits }),
+  );
   await reached(...all);
   const radios = await Promise.all(all.map(({ radio }) => radio()));
   await sharing(2, ...all);

@@ -49,17 +49,21 @@ const settings = {
  * Starts a service of its own for `t`; `environment` overrides settings by their names. The relay shares this thread: one
  * of its own takes a second of CPU to start, and is what the tests of processes, of talk and of changes have. `around`
  * leads the test's own statements to the database when DATABASE_URL leads through a link that breaks. `constants` replace
- * numbers that are no settings, and who decides the floors.
+ * numbers that are no settings, and who decides the floors. With `isOneNode` its radios are on one node in every run: it
+ * tests a limit of one node.
  */
 export async function service(
   t: Test,
   environment: Record<string, string> = {},
   around?: string,
-  constants: Pick<ComposeOptions, 'handshakes' | 'certificateLookMs' | 'authorityOf'> = {},
+  {
+    isOneNode = false,
+    ...constants
+  }: Pick<ComposeOptions, 'handshakes' | 'certificateLookMs' | 'authorityOf'> & { isOneNode?: boolean } = {},
 ) {
   const url = environment.DATABASE_URL ?? (await migratedDatabase(t));
-  const joining = await joiningOf(environment);
-  const sharing = sharingOf(environment);
+  const joining = isOneNode ? null : await joiningOf(environment);
+  const sharing = isOneNode ? null : sharingOf(environment);
   const start = async () => {
     const config = readConfig({
       ...{ ...settings, RELAY_THREADS: '0', ...joining, ...environment, ...sharing },
@@ -96,6 +100,8 @@ export async function service(
     metrics,
     /** Addresses of its relays: that of the first node, and of the second one where there are two. */
     relays: other === null ? [ws] : [ws, other.ws],
+    /** Of each node that its radios are dealt out over. */
+    metricsOfNodes: [running, ...(other === null ? [] : [other])].map((node) => node.metrics),
     close: async () => {
       await Promise.all([running.close(), other?.close()]);
     },
@@ -271,8 +277,8 @@ async function peopleOf(t: Test, { rest, ws, nodes = [], metricsOfThreads: metri
       runCommand(['admin', 'add', username, '--promote'], { ...settings, DATABASE_URL: url }, 'unused\n'),
     /** For a test that opens its sockets itself: how to open the next one, or one for this session that is resumed. */
     wayTo: dealing?.wayTo ?? toTheOne,
-    /** A radio of somebody who got his token elsewhere, at this node. */
-    radioOf: ({ token }: { token: string }) => radioAt(null, token),
+    /** A radio of somebody who got his token elsewhere, at this node. It would go on with the session of this WELCOME. */
+    radioOf: ({ token }: { token: string }, welcome: Radio['welcome'] = null) => radioAt(welcome, token),
     admin,
     talkgroupWith,
     talkgroups,

@@ -137,7 +137,7 @@ interface Dealt {
   readonly left: ReadonlySet<unknown>;
 }
 
-/** Every second radio is one of the second node. A session that is resumed is resumed where it lives. */
+/** Every second radio is one of the second node, and every second one that resumes its session, wherever that is. */
 export function dealer(t: Test, ws: string, nodes: readonly DealtNode[]) {
   const homes = new Map<number, string>();
   const dealt = new Map<Radio, Dealt>();
@@ -200,10 +200,9 @@ export function dealer(t: Test, ws: string, nodes: readonly DealtNode[]) {
       await knowEachOther();
     },
 
-    /** `isHere`: a new session is one of the first node. */
+    /** `isHere`: it is one of the first node. */
     async radioAt(resumed: Radio['welcome'] | null, token: string, isHere = false): Promise<Radio> {
-      const next = isHere ? ws : (nodes[count++ % 2]?.ws ?? ws);
-      const home = resumed === null ? next : (homes.get(resumed.session) ?? ws);
+      const home = isHere ? ws : (nodes[count++ % 2]?.ws ?? ws);
       const resume = resumed === null ? '' : `&resume=${resumed.resume_token}`;
       const connected = await connect(t, `${home}/ws?token=${token}${resume}`);
       if (connected.welcome === null || nodes.length === 0) return connected;

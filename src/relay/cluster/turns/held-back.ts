@@ -4,7 +4,8 @@ import { type BurstName, type Ended, isSame, type Placed, type Views } from './p
 
 /** The burst that plays. */
 export interface On<B> {
-  readonly burst: B;
+  /** Another one when its session moves. */
+  burst: B;
   readonly isOwn: boolean;
   /** null: a burst of this relay that began without the word of a home. */
   turn: Turn | null;
@@ -13,7 +14,7 @@ export interface On<B> {
 
 /** A burst that is held back, or (`burst` null) a grant to a session of this relay. */
 export interface Held<B> {
-  readonly burst: B | null;
+  burst: B | null;
   placed: Placed;
   readonly frames: { readonly message: ArrayBuffer; readonly index: number }[];
   /** Index of the last frame before it is heard here. */

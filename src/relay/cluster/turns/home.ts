@@ -14,12 +14,18 @@ export const weightOf = (relay: number, talkgroup: number): number =>
 
 /**
  * The relay of greatest weight, the lower id of two with the same weight. `relays` are those that can be reached and have
- * members there, in any order, and the own one is always among them.
+ * members there, in any order, and the own one is always among them. One that ends soon is the home of no talkgroup that
+ * another one can decide.
  */
-export function homeOf(relays: Iterable<number>, talkgroup: number): number {
+export function homeOf(
+  relays: readonly number[],
+  talkgroup: number,
+  isDraining: (relay: number) => boolean = () => false,
+): number {
+  const staying = relays.filter((relay) => !isDraining(relay));
   let home = 0;
   let best = -1;
-  for (const relay of relays) {
+  for (const relay of staying.length > 0 ? staying : relays) {
     const weight = weightOf(relay, talkgroup);
     if (weight < best || (weight === best && relay > home)) continue;
     best = weight;

@@ -4,39 +4,30 @@
 // before the end of the one that it follows is held back for a moment, because the two come from different relays.
 import type { EndCode } from '../../../protocol/codes.js';
 import { compareTurns, laterTurn, NO_TURN, type Turn } from '../../../protocol/turn.js';
-import { Cut, PastFrames } from './cut.js';
+import { PastFrames } from './cut.js';
 import { type Held, HeldBack, heldBack, keepFrame, type On } from './held-back.js';
+import { Playing } from './playing.js';
 import {
   type BurstName,
   type Ended,
   type FrameFate,
   type FrameHead,
+  hasMoved,
   isSame,
   type Placed,
   type Plays,
   type Views,
 } from './plays.js';
 
-export class Order<B extends BurstName> {
-  private readonly plays: Plays<B>;
+export class Order<B extends BurstName> extends Playing<B> {
   private readonly views: Views<B>;
-  private running: On<B> | null = null;
-  /** The highest turn known to have ended. */
-  private over: Turn = NO_TURN;
   private readonly held: HeldBack<B>;
   private readonly pastFrames = new PastFrames();
-  private readonly cut: Cut<B>;
 
   constructor(plays: Plays<B>, views: Views<B>) {
-    this.plays = plays;
-    this.cut = new Cut((...missed) => plays.missed(...missed));
+    super(plays);
     this.views = views;
     this.held = new HeldBack(views);
-  }
-
-  /** The highest turn that plays or ended here. */
-  get top(): Turn {
-    return this.running?.turn ? laterTurn(this.over, this.running.turn) : this.over;
   }
 
   /** The highest turn of a burst that was heard of. */
@@ -49,17 +40,16 @@ export class Order<B extends BurstName> {
     return this.held.first !== null;
   }
 
-  /** The burst that plays. */
-  get on(): { readonly burst: B; readonly turn: Turn | null } | null {
-    return this.running;
-  }
-
   /** A burst of another relay began, or goes on with another turn. `frames` is the index of its last frame before. */
   started(burst: B, placed: Placed, frames: number, nowMs: number): void {
     const { running } = this;
-    if (running !== null && isSame(running.burst, burst)) return this.renew(placed.turn, nowMs);
+    if (running !== null && isSame(running.burst, burst)) {
+      if (!running.isOwn && hasMoved(running.burst, burst)) running.burst = burst;
+      return this.renew(placed.turn, nowMs);
+    }
     const known = this.held.burstOf(burst);
     if (known !== null) {
+      if (known.burst !== null && hasMoved(known.burst, burst)) known.burst = burst;
       this.held.place(known, placed);
       return this.advance(nowMs);
     }
@@ -73,23 +63,16 @@ export class Order<B extends BurstName> {
 
   frame(head: FrameHead, message: ArrayBuffer, nowMs: number): FrameFate {
     const { running } = this;
-    if (running !== null && isSame(running.burst, head)) return this.play(running, head, message, nowMs);
+    if (running !== null && isSame(running.burst, head)) {
+      if (running.turn !== null && compareTurns(head, running.turn) > 0)
+        this.renew({ count: head.count, home: head.home }, nowMs);
+      return this.playFrame(running, message, head.index, nowMs);
+    }
     const held = this.held.burstOf(head);
     if (held !== null) return keepFrame(held, message, head.index);
     if (!this.isPast(head)) return 'unknown';
     this.cut.frame(head, head.index, nowMs);
     return running === null && this.pastFrames.isTooMany(nowMs) ? 'fenced' : 'dropped';
-  }
-
-  private play(running: On<B>, head: FrameHead, message: ArrayBuffer, nowMs: number): FrameFate {
-    const { index } = head;
-    if (running.turn !== null && compareTurns(head, running.turn) > 0)
-      this.renew({ count: head.count, home: head.home }, nowMs);
-    if (index <= running.index) return 'dropped';
-    if (index > running.index + 1) this.plays.missed(running.burst, index - running.index - 1, nowMs);
-    running.index = index;
-    this.plays.frame(running.burst, message, index, nowMs);
-    return 'played';
   }
 
   /** A burst of another relay ended there. */
@@ -136,14 +119,6 @@ export class Order<B extends BurstName> {
     if (grant !== null) this.held.remove(grant, grant.sinceMs);
   }
 
-  /** What plays goes on without a turn from now on: the floor mode is `open`. */
-  release(): On<B> | null {
-    const { running } = this;
-    this.running = null;
-    if (running?.turn) this.over = laterTurn(this.over, running.turn);
-    return running;
-  }
-
   /** Ends what plays, for a burst of this relay that begins without the word of a home. */
   interrupt(nowMs: number): void {
     if (this.running !== null && !this.running.isOwn) this.endRunning('preempted', nowMs);
@@ -159,6 +134,17 @@ export class Order<B extends BurstName> {
   /** The home gave the running burst of this relay a turn, or a later one. */
   ownRenewed(turn: Turn, nowMs: number): void {
     if (this.running?.isOwn) this.renew(turn, nowMs);
+  }
+
+  /** A burst of another relay goes on as one of this relay, behind the frame with the index `frames`. */
+  goesOnHere(burst: B, turn: Turn, frames: number, nowMs: number): void {
+    this.cut.end(burst, frames, nowMs);
+    const { running } = this;
+    this.drop((held) => held.burst !== null && isSame(held.burst, burst), nowMs);
+    if (running === null || !isSame(running.burst, burst)) this.interrupt(nowMs);
+    const last = laterTurn(turn, this.running?.turn ?? NO_TURN);
+    this.running = { burst, isOwn: true, turn: last, index: Number.POSITIVE_INFINITY };
+    this.dropPast(nowMs);
   }
 
   ownEnded(nowMs: number): void {
@@ -177,13 +163,6 @@ export class Order<B extends BurstName> {
     if (nowMs - next.sinceMs < this.held.waitMs(running)) return;
     if (running === null || this.held.isOurs) this.force(nowMs, true);
     else this.drop((held) => held === next, nowMs);
-  }
-
-  /** The turn is not above what plays and what ended here: a burst with it is never played. */
-  isPast(turn: Turn): boolean {
-    if (compareTurns(turn, this.over) <= 0) return true;
-    const playing = this.running?.turn ?? null;
-    return playing !== null && compareTurns(turn, playing) <= 0;
   }
 
   private renew(turn: Turn, nowMs: number): void {
@@ -260,11 +239,7 @@ export class Order<B extends BurstName> {
     this.dropPast(nowMs);
     this.cut.end(burst, held.from, nowMs);
     this.plays.begin(burst, held.from, nowMs);
-    for (const { message, index } of frames) {
-      if (index > running.index + 1) this.plays.missed(burst, index - running.index - 1, nowMs);
-      running.index = index;
-      this.plays.frame(burst, message, index, nowMs);
-    }
+    for (const { message, index } of frames) this.playFrame(running, message, index, nowMs);
     if (ended !== null) this.finish(ended, nowMs);
   }
 
@@ -275,19 +250,5 @@ export class Order<B extends BurstName> {
     if (ended.frames > running.index) this.plays.missed(running.burst, ended.frames - running.index, nowMs);
     this.stop(running, ended, nowMs);
     this.advance(nowMs);
-  }
-
-  /** The burst that plays ends here, whatever becomes of it elsewhere. */
-  private endRunning(code: EndCode, nowMs: number): void {
-    const { running } = this;
-    if (running === null) return;
-    this.stop(running, { code, durationMs: null, frames: running.index }, nowMs);
-    if (!running.isOwn) this.cut.begin(running.burst, running.index, nowMs);
-  }
-
-  private stop(running: On<B>, ended: Ended, nowMs: number): void {
-    this.running = null;
-    if (running.turn !== null) this.over = laterTurn(this.over, running.turn);
-    this.plays.end(running.burst, ended, nowMs);
   }
 }

@@ -2,15 +2,20 @@
 import type { EndCode } from '../../../protocol/codes.js';
 import type { Turn } from '../../../protocol/turn.js';
 
-/** Names a burst for ever. `relay` is where its session is. */
+/** A burst by its names for ever, and `relay`, where its session is now. */
 export interface BurstName {
   readonly relay: number;
+  /** Times that its session had moved to another relay. undefined: 0. */
+  readonly moves?: number;
   readonly session: number;
   readonly burst: number;
 }
 
 export const isSame = (one: BurstName, other: BurstName) =>
-  one.session === other.session && one.burst === other.burst && one.relay === other.relay;
+  one.session === other.session && one.burst === other.burst;
+
+/** Whether the session of the burst has moved since it was told as `known`. */
+export const hasMoved = (known: BurstName, told: BurstName) => (told.moves ?? 0) > (known.moves ?? 0);
 
 /** How the home placed a grant: behind the burst with the turn `after`, the last one of which it knew that it began. */
 export interface Placed {

@@ -8,6 +8,7 @@ import type { ClusterCounts } from '../counts.js';
 import type { Header } from '../header.js';
 import type { PlayedBurst, Shared, Stage } from '../stage.js';
 import { Order } from './order.js';
+import type { HandedOver, KeptBursts, PlayedTurn } from './played.js';
 import {
   type AskedWith,
   type BurstName,
@@ -31,42 +32,15 @@ export interface TurnsServices<Talkgroup extends Shared> {
   readonly kept: KeptBursts;
 }
 
-/** Bursts of other relays that were heard in `open`. One of them may go on with a turn. */
-export interface KeptBursts {
-  /** null: it is none of them. From now on it is none of them. `index` is that of the last frame. */
-  take(session: number, burst: number): { readonly played: PlayedBurst; readonly index: number } | null;
-  /** They do not go on: another burst begins. */
-  end(): void;
-}
-
 /** `talker` is null for a burst of this relay. */
 interface Burst extends BurstName {
   readonly talker: RunningTalker | null;
   /** null: also when its relay did not tell. */
   readonly claim: AskedWith | null;
-  /** Of the message that announced it. */
-  readonly seq: number;
+  /** Of the message that announced it. Infinite while it is expected from the relay to which its session moves. */
+  seq: number;
   /** When it was heard of (monotonic ms). */
   readonly sinceMs: number;
-}
-
-/** The burst of another relay that plays here. */
-export interface PlayedTurn {
-  readonly relay: number;
-  readonly talker: RunningTalker;
-  /** null: its relay did not tell. */
-  readonly claim: AskedWith | null;
-  readonly turn: Turn;
-  readonly startedAtMs: number;
-  /** When its last frame was played, or it began (monotonic ms). */
-  readonly frameAtMs: number;
-}
-
-/** A burst that goes on in `open`. */
-export interface HandedOver {
-  readonly relay: number;
-  readonly session: number;
-  readonly heard: { burst: number; played: PlayedBurst; seq: number; index: number };
 }
 
 export class Turns<Talkgroup extends Shared> {
@@ -142,20 +116,21 @@ export class Turns<Talkgroup extends Shared> {
     return { relay, talker, claim, turn: on.turn, startedAtMs: sinceMs, frameAtMs: this.frameAtMs };
   }
 
-  /** Another relay says that this burst began, or runs. `lost`: so many frames of it were meant for this relay. */
+  /** Another relay says that this burst began, or runs. `lost`: so many frames of it were meant for this relay. `moves`: of its session. */
   started(
     relay: number,
     { talker, claim }: { readonly talker: RunningTalker; readonly claim: AskedWith | null },
     placed: Placed,
-    seq: number,
-    lost: number,
+    { seq, lost, moves }: { readonly seq: number; readonly lost: number; readonly moves: number },
     nowMs: number,
   ): void {
     const { session, burst, frames } = talker;
     const { on } = this.order;
     const isKnown = on !== null && isSame(on.burst, { relay, session, burst });
     this.heardAtMs = nowMs;
-    this.order.started({ relay, session, burst, talker, claim, seq, sinceMs: nowMs }, placed, frames, nowMs);
+    const sinceMs = isKnown ? on.burst.sinceMs : nowMs;
+    const begun = { relay, moves, session, burst, talker, claim, seq, sinceMs };
+    this.order.started(begun, placed, frames, nowMs);
     const after = this.order.on;
     if (lost > 0 && !isKnown && after?.burst.talker === talker) {
       this.services.counts.framesLost += lost;
@@ -208,6 +183,8 @@ export class Turns<Talkgroup extends Shared> {
     const { remote } = this;
     if (remote === null || nowMs - this.heardAtMs < SILENT_MS_MAX) return null;
     this.heardAtMs = nowMs - SILENT_MS_MAX / 2; // again in half of the time, until it is answered
+    const { on } = this.order;
+    if (on?.burst.seq === Number.POSITIVE_INFINITY) on.burst.seq = 0; // it does not come any more
     return remote.relay;
   }
 
@@ -226,6 +203,43 @@ export class Turns<Talkgroup extends Shared> {
     const { relay } = this.services;
     const own = { relay, session: sender, burst, talker: null, claim: null, seq: 0, sinceMs: nowMs };
     this.order.ownStarted(own, turn, nowMs);
+    this.touched();
+  }
+
+  /** Whether a burst of another relay, whose session comes here, may go on. */
+  mayGoOn({ sender, burst }: OwnBurst, turn: Turn): boolean {
+    return this.order.mayGoOn({ relay: this.services.relay, session: sender, burst }, turn);
+  }
+
+  /** It goes on as one of this relay. What played it before is dropped by the session. */
+  goesOnHere({ sender, burst, frames }: OwnBurst, turn: Turn, nowMs: number): void {
+    const { relay, kept } = this.services;
+    const own = { relay, session: sender, burst, talker: null, claim: null, seq: 0, sinceMs: nowMs };
+    kept.take(sender, burst);
+    kept.end();
+    this.order.goesOnHere(own, turn, frames, nowMs);
+    this.played = null;
+    this.touched();
+  }
+
+  /** The burst of this relay goes on as one of that relay, and `played` plays it. */
+  goesOnThere(
+    { relay, moves, claim }: Pick<Burst, 'relay' | 'moves' | 'claim'>,
+    talker: RunningTalker,
+    played: PlayedBurst,
+    nowMs: number,
+  ): void {
+    const { session, burst, frames } = talker;
+    const { on } = this.order;
+    const sinceMs = on?.burst.sinceMs ?? nowMs;
+    const there = {
+      ...{ relay, session, burst, talker, claim, sinceMs },
+      ...(moves && { moves }),
+      seq: Number.POSITIVE_INFINITY,
+    };
+    if (this.order.goesOnThere(there, frames)) this.played = played;
+    else played.end('disconnected', { durationMs: null, frames });
+    this.heardAtMs = nowMs;
     this.touched();
   }
 

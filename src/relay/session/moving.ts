@@ -1,0 +1,84 @@
+// Describes a session that moves to another relay, and makes it again there.
+import { HOLDS } from '../delivery/held.js';
+import { movedBurst, movesAlong } from '../floor/moved.js';
+import type { MovedBurst } from '../floor/moved-burst.js';
+import type { Talk } from '../floor/talk.js';
+import { Behind } from '../reception/behind.js';
+import type { Subscription } from '../reception/subscription.js';
+import type { Session } from './session.js';
+
+/** How it hears a talkgroup, where that is not the default. */
+export interface MovedSubscription {
+  /** Of the talkgroup. */
+  readonly number: number;
+  readonly mode: Subscription['mode'];
+  readonly presence: boolean;
+  /** Name of its hold. null: it hears live. */
+  readonly hold: string | null;
+}
+
+/** Ages are ms. About 200 bytes as JSON, 60 for each subscription and 250 for each burst. */
+export interface MovedState {
+  readonly session: number;
+  /** Times that it has moved to another relay, with this one. */
+  readonly moves: number;
+  /** Number of its last burst. */
+  readonly bursts: number;
+  readonly subscriptions: MovedSubscription[];
+  readonly talks: MovedBurst[];
+  /** What it missed since its audio was paused. null: it was not. */
+  readonly behind: {
+    readonly since_ms: number;
+    readonly missed: { readonly number: number; readonly frames: number }[];
+  } | null;
+}
+
+const HOLD_LIST = Object.values(HOLDS).flatMap((byMs) => Object.values(byMs));
+
+/** The talks whose bursts move with the session. */
+export const talksOf = ({ uplink }: Session): readonly Talk[] => [...uplink.talks.all()].filter(movesAlong);
+
+/** The session as it is now. */
+export function stateOf(session: Session, nowMs: number): MovedState {
+  const { behind, subscriptions } = session.reception;
+  return {
+    session: session.number,
+    moves: session.moves + 1,
+    bursts: session.bursts,
+    subscriptions: [...(subscriptions ?? [])].map(([number, { mode, presence, hold }]) => ({
+      ...{ number, mode, presence },
+      hold: hold?.name ?? null,
+    })),
+    talks: talksOf(session).map((talk) => movedBurst(talk, nowMs)),
+    behind: behind && {
+      since_ms: nowMs - behind.sinceMs,
+      missed: [...behind.missed()].map(([{ number }, frames]) => ({ number, frames: Math.max(0, frames) })),
+    },
+  };
+}
+
+/** Gives a new session what it had elsewhere, but its bursts. What it had of talkgroups that its user left is dropped. */
+export function restore(
+  session: Session,
+  { bursts, moves, subscriptions, behind }: MovedState,
+  { nowMs, counts }: { readonly nowMs: number; readonly counts: { missed: number } },
+): void {
+  const { reception, user } = session;
+  const known = subscriptions.filter(({ number }) => user.memberships.has(number));
+  session.bursts = bursts;
+  session.moves = moves;
+  reception.subscriptions = new Map(
+    known.map(({ number, mode, presence, hold }) => [
+      number,
+      { mode, presence, hold: HOLD_LIST.find(({ name }) => name === hold) ?? null },
+    ]),
+  );
+  if (behind === null) return;
+  const relayed = ({ number, feed }: Talk['talkgroup']) =>
+    feed.relayed - (session.talkAt(number)?.relayed ?? 0);
+  reception.behind = new Behind(relayed, counts, nowMs - behind.since_ms, true);
+  for (const { number, frames } of behind.missed) {
+    const membership = user.memberships.get(number);
+    if (membership !== undefined) reception.behind.goOn(membership.talkgroup, frames);
+  }
+}

@@ -1,0 +1,47 @@
+// What a home decides when a session of its own relay wants something, and when it hears that a burst ended.
+import type { EndCode } from '../../protocol/codes.js';
+import { compareTurns, type Turn } from '../../protocol/turn.js';
+import { type FloorEvent, holderOf } from '../floor/state.js';
+import { tellOthers } from './answering.js';
+import { decide } from './deciding.js';
+import type { HomeSide } from './home-side.js';
+import { eventOf } from './parts.js';
+import type { SharedState } from './state.js';
+
+/** Applies what a session of this relay wants. A claim keeps the number of the question with which it began. */
+export function decideOwn(state: SharedState, event: FloorEvent, nextAsk: () => number, nowMs: number): void {
+  if (event.kind !== 'request' && event.kind !== 'frame') return decide(state, event, nowMs);
+  const { session } = event.claim;
+  if (!state.asked.has(session)) state.asked.set(session, nextAsk());
+  decide(state, event, nowMs);
+  if (!state.has(session)) state.forget(session);
+}
+
+/** The stream of another relay says that this burst ended. */
+export function hearEnd(
+  state: SharedState,
+  home: HomeSide,
+  { session, turn, code }: { readonly session: number; readonly turn: Turn; readonly code: EndCode },
+  nowMs: number,
+): void {
+  const known = state.turns.get(session) ?? null;
+  if (state.isOwn(session) || known === null || compareTurns(known, turn) !== 0) return;
+  if (holderOf(state.floor, session) === undefined) return;
+  decide(state, { kind: 'release', session, code: 'released' }, nowMs);
+  home.endCode = code;
+  tellOthers(state, nowMs);
+}
+
+/** The mode is `open` from now on: this relay decides for its own sessions alone, also what they asked another home. */
+export function openFloor(state: SharedState, event: FloorEvent, nextAsk: () => number, nowMs: number): void {
+  state.turns.clear();
+  state.placed.clear();
+  state.alone.clear();
+  const asks = state.ownClaims();
+  state.asks.clear();
+  decide(state, event, nowMs);
+  for (const claim of asks.filter((one) => one.state === 'asks')) {
+    state.asked.set(claim.session, claim.ask);
+    decideOwn(state, eventOf(claim), nextAsk, nowMs);
+  }
+}
