@@ -26,6 +26,8 @@ export class SimSession {
   wasUnanswered = false;
   /** Virtual ms of the question under way. */
   askedAtMs: number | null = null;
+  /** When the last one was answered. */
+  private answeredAtMs = Number.NEGATIVE_INFINITY;
   /** A first frame asks, not a request. */
   private isFirstFrame = false;
   hadPlace = false;
@@ -159,6 +161,8 @@ export class SimSession {
         this.answered('frame');
         return this.start(nowMs);
       case 'denied':
+        // The same frame found its grant revoked, and then asked: a relay tells the first answer only.
+        if (verdict.isFirstFrame && this.claim === 'none' && this.answeredAtMs === this.virtualMs) return;
         if (this.claim !== 'asks' && this.claim !== 'waits')
           judge.fail('C5', `${this.number} is denied in ${this.claim}`);
         this.answered(verdict.isFirstFrame ? 'frame' : 'request');
@@ -201,6 +205,7 @@ export class SimSession {
   private answered(kind: 'frame' | 'request'): void {
     if (this.askedAtMs === null || this.isFirstFrame !== (kind === 'frame')) return;
     this.judge.answered(this, this.askedAtMs);
+    this.answeredAtMs = this.virtualMs;
     this.askedAtMs = null;
     // The floor was given without regard to a socket that died meanwhile.
     if (!this.isLive && !this.isOver)
