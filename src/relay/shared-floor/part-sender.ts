@@ -88,4 +88,7 @@ export class PartSender {
 
 /** What the home decided about the one holds for the other. */
 const isSame = (one: PartClaim, other: PartClaim) =>
-  one.ask === other.ask && one.state === other.state && one.inEmergency === other.inEmergency;
+  one.ask === other.ask &&
+  one.state === other.state &&
+  one.inEmergency === other.inEmergency &&
+  (one.lostMs === null) === (other.lostMs === null);
