@@ -134,8 +134,11 @@ export function followStep(state: SharedState, event: FloorEvent, nowMs: number)
   const before = state.floor;
   const { floor, outcomes } = follow(before, state.forHeld(event), nowMs);
   state.floor = floor;
-  // A session that loses its place while it asks again is told once.
-  for (const session of leaving(before, floor)) state.asks.delete(session);
+  for (const session of leaving(before, floor)) {
+    // A session that loses its place while it asks again is told once.
+    const isDenied = outcomes.some((one) => one.kind === 'denied' && one.session === session);
+    if (state.asks.delete(session) && !isDenied) state.tell([unanswered(session, false)], nowMs);
+  }
   const place = event.kind === 'returned' ? state.places.get(event.session) : undefined;
   const isWaiting = event.kind === 'returned' && waitingOf(floor, event.session) !== undefined;
   const told: Outcome[] =
@@ -156,7 +159,15 @@ function end(state: SharedState, holder: Holder, code: 'collision', nowMs: numbe
 
 /** Ends what took too long. true: the home must be told. */
 export function expireClaims(state: SharedState, nowMs: number): boolean {
-  let isChanged = followStep(state, { kind: 'tick' }, nowMs);
+  let isChanged = false;
+  // Before their sessions lose them, because these wait for an answer.
+  for (const [session, sinceMs] of [...state.heldSince])
+    if (!state.isHeld(session)) state.heldSince.delete(session);
+    else if (nowMs - sinceMs >= HELD_MS_MAX) {
+      denyHeld(state, session, nowMs);
+      isChanged = true;
+    }
+  isChanged = followStep(state, { kind: 'tick' }, nowMs) || isChanged;
   for (const one of [...state.asks.values()]) {
     const { claim, isFirstFrame } = one;
     const waitedMs = nowMs - one.sinceMs;
@@ -173,12 +184,6 @@ export function expireClaims(state: SharedState, nowMs: number): boolean {
       isChanged = true;
     }
   }
-  for (const [session, sinceMs] of [...state.heldSince])
-    if (!state.isHeld(session)) state.heldSince.delete(session);
-    else if (nowMs - sinceMs >= HELD_MS_MAX) {
-      denyHeld(state, session, nowMs);
-      isChanged = true;
-    }
   return isChanged;
 }
 

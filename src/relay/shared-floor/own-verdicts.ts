@@ -62,7 +62,7 @@ function refused(state: SharedState, verdict: Of<'denied' | 'revoked'>, nowMs: n
   state.floor = without(before, session);
   const outcomes: Outcome[] =
     holder !== undefined
-      ? endedBy(holder, verdict)
+      ? endedBy(holder, verdict, state.isHeld(session))
       : [{ kind: 'denied', session, code: verdict.is === 'denied' ? verdict.code : 'busy' }];
   state.count(before, { kind: 'tick' }, outcomes, nowMs);
   state.carry(before, outcomes, UNPLACED, nowMs);
@@ -77,10 +77,11 @@ function letGo(state: SharedState, { session, ask }: Of<'denied' | 'revoked'>): 
   return true;
 }
 
-function endedBy(holder: Holder, verdict: Of<'denied' | 'revoked'>): Outcome[] {
+/** `isHeld`: its session waits for the answer to its question. */
+function endedBy(holder: Holder, verdict: Of<'denied' | 'revoked'>, isHeld: boolean): Outcome[] {
   const code = verdict.is === 'revoked' ? codeFor(holder, verdict.code) : 'collision';
   // The home gave up waiting for the talker's return: it measures the same time.
-  if (code === 'collision' && holder.lostAtMs !== null) return endOf(holder, 'disconnected');
+  if (code === 'collision' && holder.lostAtMs !== null && !isHeld) return endOf(holder, 'disconnected');
   return takenFrom(holder, code);
 }
 

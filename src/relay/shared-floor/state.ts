@@ -157,6 +157,7 @@ export class SharedState implements Known {
     // A verdict may be answered by another claim, before the next verdict is told.
     const after = this.floor;
     const denied = new Set<number>();
+    const started = new Set<number>();
     let batch: Verdict[] = [];
     const flush = () => {
       if (batch.length > 0) this.tell(batch, nowMs);
@@ -176,11 +177,13 @@ export class SharedState implements Known {
         if (!wasThere || (placed !== null && !this.place(session, placed, nowMs))) continue;
       }
       if (this.held.has(session)) {
+        if (outcome.kind === 'started') started.add(session);
         if (outcome.kind !== 'revoked') continue;
         this.drop(session);
         denied.add(session);
-        const hasStarted = (holderOf(before, session)?.startedAtMs ?? null) !== null;
-        batch.push({ kind: 'denied', session, code: 'busy', isFirstFrame: hasStarted });
+        const hadStarted = (holderOf(before, session)?.startedAtMs ?? null) !== null;
+        const isFirst = hadStarted || started.has(session); // it may have lost the floor in the step that gave it
+        batch.push({ kind: 'denied', session, code: 'busy', isFirstFrame: isFirst });
       } else batch.push(outcome.kind === 'denied' ? { ...outcome, isFirstFrame } : outcome);
     }
     const gone = leaving(before, after);
