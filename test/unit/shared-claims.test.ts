@@ -21,6 +21,7 @@ const claim = (session: number, inEmergency = false) => ({
 function relay(home: 1 | 2, relays: readonly number[] = [1, 2]) {
   const talkgroup = new Talkgroup(talkgroupRow({ floor_mode: 'single', max_talk_ms: 60_000 }));
   const told: string[] = [];
+  const heard: Verdict[] = [];
   const parts: Part[] = [];
   const sent: PartVerdicts[] = [];
   const grants: number[] = [];
@@ -34,6 +35,7 @@ function relay(home: 1 | 2, relays: readonly number[] = [1, 2]) {
     bursts: { remoteIn: () => new Set<never>() },
     onVerdicts(_talkgroup: Talkgroup, verdicts: readonly Verdict[]) {
       for (const verdict of verdicts) {
+        heard.push(verdict);
         const session = 'holder' in verdict ? verdict.holder.claim.session : verdict.session;
         told.push([session, verdict.kind, ...('code' in verdict ? [verdict.code] : [])].join(' '));
       }
@@ -59,7 +61,7 @@ function relay(home: 1 | 2, relays: readonly number[] = [1, 2]) {
   const partFrom = (from: number, v: number, ...claims: Part['claims']) =>
     authority.receivePart(talkgroup, from, { settings, v, top: NO_TURN, isFenced: false, claims }, nowMs);
   return {
-    ...{ authority, talkgroup, parts, sent, grants, withdrawn, settings },
+    ...{ authority, talkgroup, parts, sent, grants, withdrawn, settings, heard },
     told: () => told.splice(0),
     tell: (...events: Parameters<typeof authority.tell>[1]) => authority.tell(talkgroup, events, nowMs),
     verdicts(...verdicts: PartVerdicts['verdicts']) {
@@ -149,6 +151,62 @@ t.test('a verdict counts when the claim is as it was in the part that it answers
   ask(10);
   sendFor(talks, { session: 7, ask: 1, is: 'revoked', code: 'preempted' }, grantOf(8, 2, 2));
   t.strictSame(r.told(), ['7 revoked preempted', '7 ended preempted', '7 gone', '8 granted']);
+});
+
+t.test('a verdict for a dead socket does not count when the session is back', async (t) => {
+  const r = relay(2);
+  const { authority, talkgroup } = r;
+  r.tell({ kind: 'frame', claim: claim(7) });
+  r.verdicts(grantOf(7, 1, 1));
+  t.strictSame(r.told(), ['7 granted', '7 started']);
+  r.tell({ kind: 'lost', session: 7, forGood: false });
+  const { v = 0 } = r.parts.at(-1) ?? {};
+  r.tell({ kind: 'returned', session: 7 });
+  const verdicts = [{ session: 7, ask: 1, is: 'revoked' as const, code: 'collision' as const }];
+  authority.receiveVerdicts(talkgroup, 2, { settings, v, verdicts }, 1000);
+  t.strictSame(r.told(), []);
+  r.verdicts(...verdicts);
+  t.strictSame(r.told(), ['7 revoked collision', '7 ended collision', '7 gone']);
+});
+
+t.test('a question is answered also when its socket is dead', async (t) => {
+  const dead = { kind: 'lost', session: 7, forGood: false } as const;
+  const held = () => {
+    const r = relay(2);
+    r.hold();
+    r.tell({ kind: 'frame', claim: claim(7) });
+    r.verdicts(grantOf(7, 1, 1));
+    r.tell(dead);
+    t.strictSame(r.told(), []);
+    return r;
+  };
+  const revoked = held();
+  revoked.verdicts({ session: 7, ask: 1, is: 'revoked', code: 'collision' });
+  t.strictSame(revoked.told(), ['7 denied busy', '7 gone'], 'its grant was not told yet');
+  t.match(revoked.heard, [{ isFirstFrame: true }, { kind: 'gone' }]);
+  const stood = held();
+  stood.pass(1600);
+  t.strictSame(stood.told(), ['7 denied retry_later'], 'its relay stood still');
+  const queued = relay(2);
+  queued.tell({ kind: 'request', claim: claim(7), queue: true });
+  queued.verdicts({ session: 7, ask: 1, is: 'queued', position: 1, size: 1 });
+  queued.tell({ kind: 'request', claim: claim(7), queue: true });
+  queued.tell(dead);
+  t.strictSame(queued.told(), ['7 queued']);
+  queued.pass(1600);
+  t.strictSame(queued.told(), ['7 denied retry_later', '7 gone'], 'it asked again from its place');
+});
+
+t.test('a first frame that gets and loses the floor in one step is answered as one', async (t) => {
+  const r = relay(1);
+  r.authority.viewed(r.talkgroup, 1000);
+  r.hold();
+  r.tell({ kind: 'frame', claim: claim(7) });
+  t.strictSame(r.told(), []);
+  const place = { isFirstFrame: false, queue: true, inEmergency: true };
+  r.part(1, { ...asking(8, 1), ...place, state: 'waits' });
+  t.match(r.heard, [{ kind: 'denied', session: 7, code: 'busy', isFirstFrame: true }]);
+  t.match(r.sent.at(-1)?.verdicts, [{ session: 8, is: 'granted' }]);
 });
 
 t.test('what a session gives up is gone at once, whatever the home says later', async (t) => {
