@@ -162,6 +162,7 @@ function play(seed: number, fault: Fault | null, trace?: Trace): Played {
   function leave(session: SimSession): void {
     if (!isThere(session)) return;
     session.relay.unseat(session);
+    judge.left(session);
     judge.changedAtMs = schedule.now();
   }
 

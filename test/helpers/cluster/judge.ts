@@ -58,6 +58,8 @@ export class Judge {
   readonly seen = new Map<string, number>();
   readonly relays = new Set<SimRelay>();
   private readonly dead: SimRelay[] = [];
+  /** Sessions that left their relay. */
+  private readonly gone: SimSession[] = [];
   /** Messages between relays about floors. */
   partsSent = 0;
   /** When members or settings last changed (virtual ms). */
@@ -195,12 +197,18 @@ export class Judge {
    */
   private isOtherUrgent(session: SimSession): boolean {
     const nowMs = this.schedule.now();
+    // One that left had it until then (history 2300020582).
+    if (this.gone.some(({ urgentAtMs }) => nowMs - urgentAtMs <= URGENT_MS)) return true;
     return [...this.relays, ...this.dead].some((relay) =>
       [...relay.sessions.values()].some((one) => {
         if (!relay.isDead) one.noteUrgent();
         return one !== session && nowMs - one.urgentAtMs <= (relay.isDead ? DEAD_MS : URGENT_MS);
       }),
     );
+  }
+
+  left(session: SimSession): void {
+    this.gone.push(session);
   }
 
   killed(relay: SimRelay): void {
