@@ -70,28 +70,25 @@ for (const [seed, was] of Object.entries(ONCE))
     t.doesNotThrow(() => playHistory(Number(seed)));
   });
 
-/** For each fault a history that finds it. Others do so as well. */
-const FOUND: Partial<Record<Fault, number>> = {
-  'no mutual hearing': 74,
-  'no top': 6,
-  'a fenced burst is not told': 807,
-  'a grant is not held back': 2697,
-  'a relay answers that is not the home': 1,
-  'two relays find different homes': 1,
-  'an overtaken burst is played': 1,
-  'parts are not repeated': 302,
-  'old parts are taken for new ones': 12,
-  'a refusal is not kept for its relay': 52,
-  'a revoked grant goes on': 5,
-  'a revoked first frame is not answered': 286,
-  'an emergency counts as other speech': 163,
+/** For each fault histories that find it. Others do so as well: of those that are rare, one in 300 to one in 1,000. */
+const FOUND: Partial<Record<Fault, readonly number[]>> = {
+  'no mutual hearing': [74, 27],
+  'no top': [6, 193, 485],
+  'a fenced burst is not told': [807, 586, 1137],
+  'a grant is not held back': [2697, 8, 1635],
+  'old parts are taken for new ones': [12, 5],
+  'parts are not repeated': [302, 353, 754],
+  'a refusal is not kept for its relay': [52, 65, 133],
+  'a revoked grant goes on': [5, 11],
+  'a revoked first frame is not answered': [286, 679, 822, 1247, 1476],
+  'an emergency counts as other speech': [163, 203, 222],
 };
-/** Histories that are tried when that one does not, because the histories changed. */
+/** Histories that are tried when none of those does, because the histories changed. */
 const TRIES = 200;
 
 for (const fault of faults) {
   t.test(`the histories find a fault: ${fault}`, async (t) => {
-    const seeds = [FOUND[fault] ?? 1, ...Array.from({ length: TRIES }, (_, at) => at + 1)];
+    const seeds = [...(FOUND[fault] ?? []), ...Array.from({ length: TRIES }, (_, at) => at + 1)];
     const isFound = (seed: number) => {
       try {
         playHistory(seed, fault);
