@@ -34,6 +34,7 @@ export const ON_ONE_THREAD: Readonly<Record<string, string>> = {
   changes: `${SLOW_ROUNDS}. test/relay/threads has a right that is withdrawn on each thread`,
   cap: 'it has two threads already, and counts the connections of all',
   client: NOT_DEALT,
+  'client-retry': LATE_ANSWERS,
   drain: NOT_DEALT,
   early: NOT_DEALT,
   floor: `${SLOW_ROUNDS}. test/cluster/thread-floors has two threads`,

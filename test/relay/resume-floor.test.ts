@@ -2,11 +2,11 @@
 import t, { type Test } from 'tap';
 import { dies } from '../helpers/relay/lost-sockets.js';
 import { type Json, type Radio, service } from '../helpers/service/service.js';
-import { isDealt, isOverNodes } from '../helpers/service/two-nodes.js';
+import { isDealt } from '../helpers/service/two-nodes.js';
 
 t.setTimeout(120_000);
-// These wait more than they work. Over two threads a return takes longer the more radios come and go.
-t.jobs = isDealt && !isOverNodes ? 1 : 4;
+// These wait more than they work. Over two relays a return takes longer the more radios come and go.
+t.jobs = isDealt ? 1 : 4;
 
 /** T1 */
 const SILENCE_MS = 1000;

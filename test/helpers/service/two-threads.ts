@@ -241,7 +241,8 @@ export function threadDealer(t: Test, { ws, metrics, scout, markers }: Dealing) 
         if (socket.welcome?.resumed !== true)
           assert.equal(threadOf(socket), thread, 'a local port leads to one thread');
         dealt.set({ ...socket, left: leavings(socket.socket) }, thread);
-        await known();
+        // The thread that it left stays in its talkgroups for 2 s.
+        await (socket.welcome?.resumed === true ? heardEverywhere() : known());
         wereDealt ||= used.add(thread).size === 2;
       },
     };
