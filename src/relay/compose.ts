@@ -42,6 +42,8 @@ interface RelayHere extends RelaySide {
 /** One of several relay threads. The main thread listens to the database for all of them. */
 export interface ThreadPlace {
   readonly isFirst: boolean;
+  /** The same for all of them (u32), and another one for those of another process. */
+  readonly node: number;
   /** In each line of its log, in labels of metrics, and in the name of its connection to NATS. */
   readonly name: string;
   /** Relay threads of the process. */
@@ -207,7 +209,7 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
     const first = await nextSessionBlock(database, write());
     if (bus !== null && !isJoined) {
       isJoined = true;
-      relay.join({ relay: first, database: tag, bus });
+      relay.join({ relay: first, database: tag, bus, node: place?.node ?? null });
     }
     return first;
   }

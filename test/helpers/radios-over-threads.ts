@@ -12,6 +12,8 @@ export const OVER_TWO_THREADS: readonly string[] = [
   'letters',
   'mass-reconnect',
   'protocol',
+  'resume',
+  'resume-floor',
   'rights-reserved',
   'subscribe',
   'talk',
@@ -20,7 +22,6 @@ export const OVER_TWO_THREADS: readonly string[] = [
 
 const LATE_ANSWERS =
   'one of several threads asks the shared floor and not the late authority, so this would be the same tests once more';
-const LOCAL_SESSION = 'a session resumes on its own thread only';
 const OF_EACH_THREAD =
   'docs/protocol.md promises for each thread by itself. test/cluster/thread-limits has them over two';
 const NOT_DEALT = 'it starts processes or opens sockets of its own, of which Linux chooses the threads';
@@ -33,6 +34,7 @@ export const ON_ONE_THREAD: Readonly<Record<string, string>> = {
   changes: `${SLOW_ROUNDS}. test/relay/threads has a right that is withdrawn on each thread`,
   cap: 'it has two threads already, and counts the connections of all',
   client: NOT_DEALT,
+  'client-retry': LATE_ANSWERS,
   drain: NOT_DEALT,
   early: NOT_DEALT,
   floor: `${SLOW_ROUNDS}. test/cluster/thread-floors has two threads`,
@@ -45,8 +47,6 @@ export const ON_ONE_THREAD: Readonly<Record<string, string>> = {
   overrun: `what waits for one socket, which ${OF_EACH_THREAD}`,
   presence:
     'a thread tells the others of sessions up to 1 s later, and it says which of them are in one PRESENCE. test/unit/cluster-presence has two relays',
-  resume: LOCAL_SESSION,
-  'resume-floor': LOCAL_SESSION,
   slow: NOT_DEALT,
   snapshots: `the parts of a snapshot, which a thread makes by itself of what it stores and of 1,000 talkgroups`,
   'talk-late': LATE_ANSWERS,

@@ -2,10 +2,11 @@
 import t, { type Test } from 'tap';
 import { dies } from '../helpers/relay/lost-sockets.js';
 import { type Json, type Radio, service } from '../helpers/service/service.js';
+import { isDealt } from '../helpers/service/two-nodes.js';
 
 t.setTimeout(120_000);
-// These wait more than they work.
-t.jobs = 4;
+// These wait more than they work. Over two relays a return takes longer the more radios come and go.
+t.jobs = isDealt ? 1 : 4;
 
 /** T1 */
 const SILENCE_MS = 1000;
@@ -82,13 +83,11 @@ t.test(
     ];
     const [old, b, onlooker] = group.radios;
     old.speaks(group.number, 'one', { start: true });
-    await b.hearsText('one');
-    await dies(old, onlooker, group);
-    clock.radios[0].speaks(clock.number, 'tick', { start: true });
-    // Half a T1 after the return, this one's time is over.
     later.radios[0].speaks(later.number, 'lost', { start: true });
-    await later.radios[1].hearsText('lost');
-    await dies(later.radios[0], later.radios[2], later);
+    await Promise.all([b.hearsText('one'), later.radios[1].hearsText('lost')]);
+    clock.radios[0].speaks(clock.number, 'tick', { start: true });
+    // Half a T1 after the return, the time of the other one is over.
+    await Promise.all([dies(old, onlooker, group), dies(later.radios[0], later.radios[2], later)]);
     t.match(await clock.radios[1].hears('TALK_ENDED'), { code: 'silence' }, 'longer ago than T1');
     const a = await group.people[0].resumes(old);
     t.match(a.welcome, { resumed: true, talkgroups: [{ talkers: [{ session: old.session, burst: 1 }] }] });

@@ -7,10 +7,12 @@ import { scrape } from '../helpers/http/exposition.js';
 import { dies } from '../helpers/relay/lost-sockets.js';
 import { BINARY, wire, wireFrame } from '../helpers/relay/wire.js';
 import { connect, type Json, type Radio, service } from '../helpers/service/service.js';
+import { isDealt, isOverNodes } from '../helpers/service/two-nodes.js';
 
 t.setTimeout(120_000);
-// These wait more than they work: side by side they take as long as the longest few.
-t.jobs = 4;
+// These wait more than they work: side by side they take as long as the longest few. Over two relays a
+// return takes longer the more radios come and go.
+t.jobs = isDealt ? 1 : 4;
 
 /** The floor of a dead socket is kept so long. */
 const LOST_MS = 1500;
@@ -493,7 +495,11 @@ t.test(
     const other = await ann.radio();
     other.socket.close(1000);
     await other.closes();
-    t.same(await figures(), { admitted: 5, closed: 4, live: 1, resumed: 3 });
+    const { admitted, closed, live, resumed } = await figures();
+    t.equal(admitted - closed, live);
+    t.equal(resumed, 3);
+    // Over two threads the helper has sockets of its own.
+    if (isOverNodes || !isDealt) t.same({ admitted, closed, live }, { admitted: 5, closed: 4, live: 1 });
   },
 );
 

@@ -392,6 +392,28 @@ t.test('a relay that hears us no longer is down, and up again when it does', asy
   t.equal(peers.reach, 'alone', 'missed as long as it is heard and does not hear us');
 });
 
+t.test('a relay that ends looks for one of another node that does not end', async (t) => {
+  const now = { nowMs: 1000, fairMs: 1000 };
+  const heard: [number, number, number][] = [[1, 990, 5]];
+  for (const [told, areElsewhere] of [
+    [{}, true],
+    [{ node: 8 }, true],
+    [{ node: 7 }, false],
+    [{ node: 8, draining: true }, false],
+  ] as const) {
+    const peers = new Peers(1, 7);
+    peers.heard(2, { heard: [], ...told }, sent(0), now);
+    t.notOk(peers.areElsewhere, 'it does not hear us');
+    peers.heard(2, { heard, ...told }, sent(1), now);
+    t.equal(peers.areElsewhere, areElsewhere, JSON.stringify(told));
+    const alone = new Peers(1);
+    t.equal('node' in alone.heardNow(0), false);
+    alone.heard(2, { heard, ...told }, sent(1), now);
+    t.equal(alone.areElsewhere, !('draining' in told), 'the only relay of its node');
+  }
+  t.equal(new Peers(1, 7).heardNow(0).node, 7);
+});
+
 t.test(
   'questions leave in parts, those that somebody waits for first, until they are answered',
   async (t) => {

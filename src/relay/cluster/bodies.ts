@@ -45,6 +45,8 @@ const Beacon = Type.Object({
   heard: Type.Array(Type.Tuple([U32, U32, U32]), { maxItems: HEARD_MAX }),
   /** true: it ends soon. */
   draining: Type.Optional(Type.Boolean()),
+  /** The same for all relay threads of a node, which end together. Left out: the node has no other relay. */
+  node: Type.Optional(U32),
 });
 
 /** Settings of a talkgroup, as the sender last learned them. */

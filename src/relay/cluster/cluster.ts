@@ -22,6 +22,8 @@ export interface ClusterOptions<Talkgroup extends Shared> {
   /** Tag (u32) of the database that gave the id. The same at its other relays, and another one at those of another. */
   readonly database: number;
   readonly bus: Bus;
+  /** Of all relay threads of the process, u32. null: this is its only relay. */
+  readonly node: number | null;
   readonly stage: Stage<Talkgroup>;
   /** Monotonic ms. */
   readonly nowMs: () => number;
@@ -61,8 +63,8 @@ export interface Cluster<Talkgroup extends Shared> {
   ): Promise<readonly MembersTold[]> | null;
   /** Fetches sessions from other relays. */
   readonly moves: Pick<Moves, 'find' | 'take'>;
-  /** Whether another relay can be reached that goes on. */
-  readonly hasPeers: boolean;
+  /** Whether a relay of another node can be reached that goes on. */
+  hasPeers(): boolean;
   /** This relay ends soon: from now on others decide floors. */
   drain(): void;
   /** Asks one relay what it has of the talkgroup: it may have no receivers any more, and its word for that may be lost. */
@@ -82,11 +84,11 @@ export interface Cluster<Talkgroup extends Shared> {
 export function createCluster<Talkgroup extends Shared>(
   options: ClusterOptions<Talkgroup>,
 ): Cluster<Talkgroup> {
-  const { relay, database, bus, stage, nowMs, fairMs, log } = options;
+  const { relay, database, bus, node, stage, nowMs, fairMs, log } = options;
   const counts = newClusterCounts();
   const writer = new HeaderWriter(relay, database);
   writer.setWay(bus.counts.ups);
-  const peers = new Peers(relay);
+  const peers = new Peers(relay, node);
   const header = newHeader();
   const stalls = new Stalls();
   const databases = new OtherDatabases(database, counts, log);
@@ -268,9 +270,7 @@ export function createCluster<Talkgroup extends Shared>(
     tellFloor: (other, name, body) => say(relaySubject(other), kinds[name], bodyOf(body)),
     play: () => streams.play(nowMs()),
     moves,
-    get hasPeers() {
-      return peers.up.some((other) => !peers.isDraining(other));
-    },
+    hasPeers: () => peers.areElsewhere,
     drain() {
       peers.drain();
       beacon();

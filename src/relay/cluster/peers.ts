@@ -27,6 +27,8 @@ interface Peer {
   isUp: boolean;
   /** It ends soon. */
   isDraining: boolean;
+  /** Of its node. null: it is the only relay there. */
+  node: number | null;
 }
 
 /** The times of one moment: monotonic ms, and the same without the time that this relay stood still. */
@@ -41,18 +43,27 @@ type Sent = Pick<Header, 'way' | 'at'>;
 export class Peers {
   private readonly peers = new Map<number, Peer>();
   private readonly own: number;
+  private readonly node: number | null;
   private isEnding = false;
   /** Those that went down without a word, and when (fair ms). */
   private readonly missing = new Map<number, number>();
 
-  /** `own` is the id of this relay. */
-  constructor(own: number) {
+  /** `own` is the id of this relay. `node` is that of its relay threads, which end together. null: it is the only one. */
+  constructor(own: number, node: number | null = null) {
     this.own = own;
+    this.node = node;
   }
 
   /** The ids of those that can be reached. */
   get up(): readonly number[] {
     return [...this.peers].flatMap(([relay, { isUp }]) => (isUp ? [relay] : []));
+  }
+
+  /** Whether one can be reached that goes on when the node of this relay ends. */
+  get areElsewhere(): boolean {
+    for (const { isUp, isDraining, node } of this.peers.values())
+      if (isUp && !isDraining && (node === null || node !== this.node)) return true;
+    return false;
   }
 
   isUp(relay: number): boolean {
@@ -75,7 +86,7 @@ export class Peers {
    */
   heard(
     relay: number,
-    { heard, draining = false }: Beacon,
+    { heard, draining = false, node }: Beacon,
     { way, at }: Sent,
     { nowMs, fairMs }: Now,
   ): 'up' | 'down' | 'one_way' | 'known' {
@@ -83,7 +94,7 @@ export class Peers {
     if (peer === undefined) {
       if (this.peers.size >= PEERS_MAX) return 'known';
       peer = {
-        ...{ clock: new PeerClock(), way, at, isUp: false, isDraining: false },
+        ...{ clock: new PeerClock(), way, at, isUp: false, isDraining: false, node: node ?? null },
         receivedAtMs: nowMs,
         heardAtMs: fairMs,
       };
@@ -166,7 +177,11 @@ export class Peers {
       at,
       wholeMs(nowMs - receivedAtMs),
     ]);
-    return { heard, ...(this.isEnding && { draining: true }) };
+    return {
+      heard,
+      ...(this.isEnding && { draining: true }),
+      ...(this.node !== null && { node: this.node }),
+    };
   }
 }
 

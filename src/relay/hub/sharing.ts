@@ -46,6 +46,8 @@ export interface Joining {
   /** Tag of the database, u32. */
   readonly database: number;
   readonly bus: Bus;
+  /** Of all relay threads of the process, u32. null: this is its only relay. */
+  readonly node: number | null;
 }
 
 /** Plain numbers. */
@@ -95,10 +97,10 @@ export function createSharing(options: SharingOptions) {
 
   return {
     /** From now on talkgroups are shared with the other relays. Before the first session. */
-    join({ relay, database, bus }: Joining): void {
+    join({ relay, database, bus, node }: Joining): void {
       id = relay;
       const joined: Cluster<Talkgroup> = createCluster<Talkgroup>({
-        ...{ relay, database, bus, nowMs, log },
+        ...{ relay, database, bus, node, nowMs, log },
         fairMs: () => fair.at(nowMs()),
         stage: {
           online: ({ feed }) => fanout.onlineHere(feed),
@@ -193,7 +195,7 @@ export function createSharing(options: SharingOptions) {
     cameHere: (talkgroup: Talkgroup, session: number) => cluster?.streamOf(talkgroup)?.cameHere(session),
 
     /** Whether another relay can be reached that goes on. */
-    hasPeers: () => cluster?.hasPeers === true,
+    hasPeers: () => cluster?.hasPeers() === true,
 
     /** The relay ends soon. */
     drain: () => cluster?.drain(),

@@ -1,4 +1,5 @@
 // All relay threads of the process behind the face of one relay. They share the port, and each has sessions of its own.
+import { randomInt } from 'node:crypto';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { Database } from '../../db/client.js';
 import { listenForNotices, type NoticeListener } from '../../db/notices.js';
@@ -107,6 +108,7 @@ const all = <T>(threads: readonly RelayThread[], act: (thread: RelayThread) => P
 /** The places of the threads, each with a port to every other one when they talk over ports. */
 function placesOf(threads: number, withPorts: boolean): ThreadPlace[] {
   const ports = Array.from({ length: threads }, (): MessagePort[] => []);
+  const node = randomInt(2 ** 32);
   const openOfAll = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   if (withPorts)
     for (const [index, own] of ports.entries())
@@ -118,7 +120,7 @@ function placesOf(threads: number, withPorts: boolean): ThreadPlace[] {
   return ports.map((own, index) => ({
     isFirst: index === 0,
     name: `relay-${index + 1}`,
-    ...{ threads, ports: own, openOfAll },
+    ...{ node, threads, ports: own, openOfAll },
   }));
 }
 

@@ -137,7 +137,7 @@ export function relayOn(
     },
   );
   const bus = network.join();
-  relay.join({ relay: number, database, bus });
+  relay.join({ relay: number, database, bus, node: null });
   const close = async () => {
     await relay.close();
     await relay.left();

@@ -214,7 +214,8 @@ export function dealer(t: Test, ws: string, nodes: readonly DealtNode[]) {
       });
       homes.set(radio.session, home);
       dealt.set(radio, { token, left });
-      await knowEachOther();
+      // The node that it left stays in its talkgroups for 2 s.
+      await (connected.welcome.resumed ? heardEverywhere() : knowEachOther());
       return radio;
     },
   };

@@ -82,8 +82,6 @@ export function scoutPorts(t: Test, { ws, scout }: Scouting) {
     threads: () => [...ports.keys()],
     /** A port that leads to the first or second thread that was found. */
     toTurn: (turn: number) => next(() => [...ports.keys()][turn]),
-    /** A port that leads to this thread. */
-    to: (thread: number) => next(() => thread),
   };
 }
 
@@ -145,11 +143,11 @@ export interface Dealt extends Pick<Radio, 'session' | 'socket' | 'welcome'> {
 }
 
 /** How many of these radios are in each talkgroup, by what they were told. Drops radios that have no socket any more. */
-function receiversOf(radios: Set<Dealt>, thread: number | undefined): Map<number, number> {
+function receiversOf(radios: Map<Dealt, number>, thread: number | undefined): Map<number, number> {
   const receivers = new Map<number, number>();
-  for (const radio of radios) {
+  for (const [radio, its] of radios) {
     if (radio.socket.readyState !== radio.socket.OPEN) radios.delete(radio);
-    else if (threadOf(radio) === thread)
+    else if (its === thread)
       for (const [id, number] of joinedBy(radio))
         if (!radio.left?.has(id)) receivers.set(number, (receivers.get(number) ?? 0) + 1);
   }
@@ -182,10 +180,11 @@ function leavings(socket: WebSocket): ReadonlySet<unknown> {
   return left;
 }
 
-/** The radios come to the two threads by turns. A session that is resumed is resumed where it lives. */
+/** The radios come to the two threads by turns, and so do those that resume their session, wherever that is. */
 export function threadDealer(t: Test, { ws, metrics, scout, markers }: Dealing) {
   const ports = scoutPorts(t, { ws, scout });
-  const dealt = new Set<Dealt>();
+  /** Each with its thread. */
+  const dealt = new Map<Dealt, number>();
   /** Threads that a radio of the test came to. */
   const used = new Set<number>();
   let count = 0;
@@ -220,29 +219,30 @@ export function threadDealer(t: Test, { ws, metrics, scout, markers }: Dealing) 
       }),
     );
     assert.ok(one && other);
-    dealt.add(one).add(other);
+    for (const marker of [one, other]) dealt.set(marker, threadOf(marker));
     await ports.spare(2);
     await known();
     await crossing(t, [one, other], talkgroups);
   }
 
-  /** The way to the thread whose turn it is, to that of this session, or to the first one when it `isHere`. */
+  /** The way to the thread whose turn it is, or to the first one when it `isHere`. `resumed` is a session's number. */
   async function wayTo(resumed: number | null, isHere = false): Promise<Way> {
     crosses ??= makeCrossing();
     await crosses;
-    const { thread, localPort } =
-      resumed === null
-        ? await ports.toTurn(isHere ? 0 : count++ % 2)
-        : await ports.to(threadOf({ session: resumed }));
+    const { thread, localPort } = await ports.toTurn(isHere ? 0 : count++ % 2);
     // Who has left is forgotten before another one comes: in a sum the one would hide the other. One that comes back is
     // not waited for: its burst goes on for 2 s only.
-    if (resumed === null && [...dealt].some(({ socket }) => socket.readyState !== socket.OPEN)) await known();
+    if (resumed === null && [...dealt.keys()].some(({ socket }) => socket.readyState !== socket.OPEN))
+      await known();
     return {
       options: { localPort },
       async arrived(socket) {
-        assert.equal(threadOf(socket), thread, 'a local port leads to one thread');
-        dealt.add({ ...socket, left: leavings(socket.socket) });
-        await known();
+        // A session that moved keeps the number that it has from its first thread.
+        if (socket.welcome?.resumed !== true)
+          assert.equal(threadOf(socket), thread, 'a local port leads to one thread');
+        dealt.set({ ...socket, left: leavings(socket.socket) }, thread);
+        // The thread that it left stays in its talkgroups for 2 s.
+        await (socket.welcome?.resumed === true ? heardEverywhere() : known());
         wereDealt ||= used.add(thread).size === 2;
       },
     };
