@@ -24,8 +24,14 @@ import { isDealt } from '../helpers/service/two-nodes.js';
 // They wait more than they work: side by side they take as long as the longest, which is 10 s. Two relays work twice as much.
 t.jobs = isDealt ? 4 : examples.length;
 /** No example is about silence, so however slow the machine it must end no burst. */
-const serve = (t: Test, settings: Example['settings'] = {}) =>
-  service(t, { TALK_SILENCE_MS: '60000', ...settings });
+const serve = (
+  t: Test,
+  { settings, lines }: Pick<Example, 'settings' | 'lines'> = { settings: {}, lines: [] },
+) => {
+  // At its end a node tells of others that can be reached, and lets in no scout who finds out the thread of a radio.
+  const isOneNode = lines.some(({ text }) => text === 'shuts down');
+  return service(t, { TALK_SILENCE_MS: '60000', ...settings }, undefined, { isOneNode });
+};
 const shared = serve(t);
 
 for (const example of examples) {
@@ -33,14 +39,10 @@ for (const example of examples) {
   t.test(name, { buffered: true, timeout: 60_000 }, async (t) => {
     // Before any other, for the longest example is held with it.
     let s = await shared;
-    if (isAlone(example)) s = await serve(t, settingsOf(example));
+    if (isAlone(example)) s = await serve(t, example);
     t.same(await hold(t, s, example), [], 'nothing else was heard');
   });
 }
-
-/** A service that shuts down lets in no scout, who finds out which thread the next radio comes to: it has no threads. */
-const settingsOf = ({ settings, lines }: Example) =>
-  lines.some(({ text }) => text === 'shuts down') ? { RELAY_THREADS: '0', ...settings } : settings;
 
 /** What befalls the server in it must not befall the others. */
 function isAlone({ settings, lines }: Example): boolean {
