@@ -90,7 +90,7 @@ export const clusterFamilies: readonly Family[] = [
   ),
   counter(
     'talkgroup_cluster_sessions_moved_total',
-    'Sessions fetched from other nodes and given to them, requests for a session that is not here, requests without an answer',
+    'Sessions fetched from other relays and given to them, requests for a session that is not here, requests without an answer',
     shared(({ counts }) => by('way', counts.moved)),
     ['way'],
   ),
