@@ -12,7 +12,7 @@ import { begunOf, seenIn, type Told, topOf } from './told.js';
 
 /** A relay whose sessions have something of the floor, and which tells no part for this time (ms), has lost it: four parts. */
 const SILENT_MS_MAX = 2000;
-/** What a relay has gives way to an equal claim when it told no part for this time (ms): two parts. */
+/** What a relay has gives way to an equal claim when it told no part, and of an unheard one no frame came, for this time (ms). */
 const STALE_MS = 1000;
 /** Turns between the highest one heard of and the first of a floor that was made anew: more than can be under way. */
 export const TURN_GAP = 256;
@@ -182,7 +182,7 @@ export class HomeSide extends Sharers {
   isStale(session: number, nowMs: number): boolean {
     const relay = this.relayOf.get(session) ?? this.relay;
     const part = this.parts.get(relay);
-    return this.hasLapsed(relay) || (part !== undefined && part.v > 0 && nowMs - part.atMs >= STALE_MS);
+    return this.hasLapsed(relay) || (part !== undefined && nowMs - part.atMs >= STALE_MS);
   }
 
   /** Turns of the talkgroup that the others have told of, and those given here. */
@@ -252,9 +252,9 @@ export class HomeSide extends Sharers {
   }
 
   /** Counts as told, so that its relay's first part takes it away when it has ended. */
-  private unheard({ relay, claim, turn, startedAtMs }: PlayedTalk): PartClaim {
+  private unheard({ relay, claim, turn, startedAtMs, frameAtMs }: PlayedTalk): PartClaim {
     const talk = talkingClaim(claim, turn, startedAtMs);
-    this.parts.set(relay, { v: 0, claims: [talk], over: [], top: turn, atMs: startedAtMs });
+    this.parts.set(relay, { v: 0, claims: [talk], over: [], top: turn, atMs: frameAtMs });
     this.relayOf.set(claim.session, relay);
     return talk;
   }
