@@ -63,6 +63,7 @@ const ONCE: Readonly<Record<number, string>> = {
   2200024893: 'a grant that is held back and revoked while its socket is lost is not answered',
   2200029450: 'an emergency that is back is ended by a verdict for its lost socket',
   2300089616: 'a new home keeps a burst that ended unheard, and an emergency loses to it',
+  2500002368: 'a session that is granted from the queue asks again, and its home does not hear its relay',
   2300020582: 'an emergency loses to one whose session left a moment ago (the judge was wrong)',
 };
 

@@ -79,6 +79,8 @@ function ask(
     const isLate = isFirstFrame && held.startedAtMs === null && !state.isHeld(session) && turn !== null;
     const isOver = isLate && (state.turnsHere.isPast(turn) || state.isBelow(held));
     if (isOver) return end(state, held, 'collision', nowMs);
+    // A grant from the queue answers no question until its session asks again.
+    if (state.isHeld(session) && !state.heldSince.has(session)) state.heldSince.set(session, nowMs);
     return followStep(state, event, nowMs);
   }
   const place = waitingOf(state.floor, session);
