@@ -35,24 +35,50 @@ export const relayLinkFaults = () =>
     }),
   );
 
-/** What can happen to a link, to whatever it leads. */
-const linkFaults: readonly {
-  readonly name: string;
-  draw(random: Random): { readonly detail: string; begin(link: ChaosProxy): Mend };
-}[] = [
-  {
-    name: 'is a hole',
-    draw: () => ({
-      detail: 'what is sent is lost',
-      begin(link) {
-        link.hole();
-        return () => {
-          link.heal();
-          link.reset(); // what is half-open for ever would be found in its own time; an episode has not so much
-        };
-      },
-    }),
+export interface DrawnLinkFault {
+  readonly detail: string;
+  begin(link: ChaosProxy): Mend;
+}
+
+export const hole = (): DrawnLinkFault => ({
+  detail: 'what is sent is lost',
+  begin(link) {
+    link.hole();
+    return () => {
+      link.heal();
+      link.reset(); // what is half-open for ever would be found in its own time; an episode has not so much
+    };
   },
+});
+
+export function slow(random: Random): DrawnLinkFault {
+  const ms = random.whole(50, 600);
+  return {
+    detail: `${ms} ms in each direction`,
+    begin(link) {
+      link.delay(ms);
+      return () => link.delay(0);
+    },
+  };
+}
+
+/** It lets at least `bytesMin` through in a second. */
+export const narrow =
+  (bytesMin: number) =>
+  (random: Random): DrawnLinkFault => {
+    const bytes = random.whole(bytesMin, 20_000);
+    return {
+      detail: `${bytes} bytes a second`,
+      begin(link) {
+        link.limit(bytes);
+        return () => link.limit(Number.POSITIVE_INFINITY);
+      },
+    };
+  };
+
+/** What can happen to a link, to whatever it leads. */
+const linkFaults: readonly { readonly name: string; draw(random: Random): DrawnLinkFault }[] = [
+  { name: 'is a hole', draw: hole },
   {
     name: 'stalls',
     draw: () => ({
@@ -63,32 +89,8 @@ const linkFaults: readonly {
       },
     }),
   },
-  {
-    name: 'is slow',
-    draw(random) {
-      const ms = random.whole(50, 600);
-      return {
-        detail: `${ms} ms in each direction`,
-        begin(link) {
-          link.delay(ms);
-          return () => link.delay(0);
-        },
-      };
-    },
-  },
-  {
-    name: 'is narrow',
-    draw(random) {
-      const bytes = random.whole(1000, 20_000);
-      return {
-        detail: `${bytes} bytes a second`,
-        begin(link) {
-          link.limit(bytes);
-          return () => link.limit(Number.POSITIVE_INFINITY);
-        },
-      };
-    },
-  },
+  { name: 'is slow', draw: slow },
+  { name: 'is narrow', draw: narrow(1000) },
   {
     name: 'slices',
     draw(random) {

@@ -148,15 +148,16 @@ export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
 
   /** The session of the burst goes to another relay with it, which will tell of it. */
   gave({ session, burst }: Pick<RunningTalker, 'session' | 'burst'>, nowMs: number): void {
-    this.given = [
-      ...this.given.filter(({ atMs }) => nowMs - atMs < GIVEN_MS),
-      { session, burst, atMs: nowMs },
-    ];
+    this.given = [...this.givenLately(nowMs), { session, burst, atMs: nowMs }];
+  }
+
+  private givenLately(nowMs: number): typeof this.given {
+    return this.given.filter(({ atMs }) => nowMs - atMs < GIVEN_MS);
   }
 
   /** Such a burst is on its way: others must not take this relay for one without receivers, and the burst for ended. */
   hasGiven(nowMs: number): boolean {
-    return this.given.some(({ atMs }) => nowMs - atMs < GIVEN_MS);
+    return this.givenLately(nowMs).length > 0;
   }
 
   /** The burst of this relay goes on as one of that relay, and `played` plays it. */
@@ -179,12 +180,11 @@ export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
 
   /** The running bursts that others are to hear, those that went to another relay lately, and those that ended. */
   get bursts(): Pick<Draft<Here['talkgroups'][number]>, 'bursts' | 'isWhole' | 'moved' | 'ended'> {
-    const { given, past } = this;
-    const nowMs = this.services.nowMs();
+    const { past } = this;
     const isHeard = this.turn !== null || this.isOfOpen;
     const running = isHeard ? this.services.stage.running(this.talkgroup) : [];
     const bursts = running.slice(0, BURSTS_MAX).map((burst) => this.bodyOf(burst));
-    const moved = given.filter(({ atMs }) => nowMs - atMs < GIVEN_MS).slice(0, BURSTS_MAX);
+    const moved = this.givenLately(this.services.nowMs()).slice(0, BURSTS_MAX);
     return {
       ...{ bursts, isWhole: running.length <= BURSTS_MAX, ended: past.without(running) },
       ...(moved.length > 0 && { moved: moved.map(({ session, burst }) => ({ session, burst })) }),

@@ -32,10 +32,10 @@ export type OnVerdicts = (talkgroup: Talkgroup, verdicts: readonly Verdict[], no
 /**
  * Decides for the sessions of this relay. It knows them by their numbers only, and answers through `onVerdicts`.
  *
- * The answer to `frame` is `started` or `denied`, or `revoked` when a burst of another node overtook the grant. The answer to `request` is `granted`, `queued` or `denied`. When another
- * node decides, it may come after `tell` returned. It must come: as `retry_later` when there is no decision in time.
- * Until then the session tells no other `frame` or `request` about this talkgroup. A session that has the floor is
- * answered before `tell` returns. So is everything else.
+ * The answer to `frame` is `started` or `denied`, or `revoked` when a burst of another node overtook the grant. The answer
+ * to `request` is `granted`, `queued` or `denied`. When another node decides, it may come after `tell` returned. It must
+ * come: as `retry_later` when there is no decision in time. Until then the session tells no other `frame` or `request`
+ * about this talkgroup. A session that has the floor is answered before `tell` returns. So is everything else.
  *
  * `release`, `removed`, `lost` with `forGood`, and `close` withdraw what a session asks: no answer comes any more.
  * `emergency` also changes the claims that ask. When a socket dies, the session goes on asking.

@@ -57,7 +57,7 @@ export function goOn(
   talk: Talk,
   moved: MovedBurst,
 ): void {
-  const { bursts, fanout, floor, nowMs } = services;
+  const { bursts, floor, nowMs } = services;
   const { talkgroup } = talk;
   const remote = remoteOf(services, talk, moved.burst);
   // It counts toward the limits once.
@@ -65,9 +65,19 @@ export function goOn(
   const goesOn =
     talkgroup.floorMode === 'open' && mayTalk(talk.membership) && floor.goOn(talk, moved, nowMs());
   if (!goesOn) return endMoved(talk, moved, remote);
+  announce(services, talk, moved, remote);
+}
+
+/** Nobody here is told of a burst that was heard as one of another relay, `remote`. */
+function announce(
+  { fanout, nowMs }: RemoteServices,
+  talk: Talk,
+  { frames }: MovedBurst,
+  remote: RemoteBurst | undefined,
+): void {
   flushHeld(talk.feed);
   if (remote === undefined) fanout.event(talk.feed, (event) => talkStarted(talk, event));
-  else remote.goesOnHere(moved.frames, nowMs());
+  else remote.goesOnHere(frames, nowMs());
   talk.feed.elsewhere?.started(runningBody(talk));
 }
 
@@ -105,7 +115,7 @@ const nameOf = ({ sender }: Talk, { burst, frames }: MovedBurst) => ({ sender, b
 
 /** The burst goes on here in `single` or `broadcast`, as `goOn` in `open`. The floor has its claim already. */
 export function goOnInTurn(services: RemoteServices, talk: Talk, moved: MovedBurst): void {
-  const { bursts, fanout, nowMs } = services;
+  const { bursts, nowMs } = services;
   const at = nowMs();
   const remote = remoteOf(services, talk, moved.burst);
   if (remote !== undefined) bursts.deleteRemote(remote);
@@ -114,10 +124,7 @@ export function goOnInTurn(services: RemoteServices, talk: Talk, moved: MovedBur
   resume(talk, moved, at);
   talk.feed.turns?.goesOnHere(talk, at);
   bursts.add(talk);
-  flushHeld(talk.feed);
-  if (remote === undefined) fanout.event(talk.feed, (event) => talkStarted(talk, event));
-  else remote.goesOnHere(moved.frames, at);
-  talk.feed.elsewhere?.started(runningBody(talk));
+  announce(services, talk, moved, remote);
 }
 
 /** The burst does not go on: everybody is told. */

@@ -97,6 +97,10 @@ export function createSharedAuthority(services: SharedServices): SharedAuthority
     if (settings.revision > link.settings(talkgroup).revision) link.adopt(talkgroup, settings);
   }
 
+  function* repeating(): Generator<Talkgroup> {
+    for (const [talkgroup, floor] of floors) if (floor.isRepeating) yield talkgroup;
+  }
+
   return {
     tell(talkgroup, claims, nowMs) {
       const floor = floorOf(talkgroup);
@@ -123,12 +127,9 @@ export function createSharedAuthority(services: SharedServices): SharedAuthority
       return count;
     },
     viewed: (talkgroup, nowMs) => floorOf(talkgroup).look(nowMs),
-    *repeating() {
-      for (const [talkgroup, floor] of floors) if (floor.isRepeating) yield talkgroup;
-    },
+    repeating,
     get isBusy() {
-      for (const floor of floors.values()) if (floor.isRepeating) return true;
-      return false;
+      return repeating().next().done !== true;
     },
     repeat: (talkgroup, nowMs) => floors.get(talkgroup)?.repeat(nowMs),
     receivePart(talkgroup, from, part, nowMs) {

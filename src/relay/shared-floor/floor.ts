@@ -12,7 +12,7 @@ import { partsMs } from './open-bursts.js';
 import { deleteClaims, expireClaims, followClaim, followStep } from './own-claims.js';
 import { followVerdicts } from './own-verdicts.js';
 import { PartSender } from './part-sender.js';
-import { type Part, type PartVerdicts, type Settings, withAges } from './parts.js';
+import { type Part, type PartClaim, type PartVerdicts, type Settings, withAges } from './parts.js';
 import { type SharedServices, SharedState } from './state.js';
 
 export interface SharedFloorServices extends SharedServices {
@@ -31,7 +31,6 @@ export class SharedFloor {
   /** The last turn given here before this relay last became the home. */
   private given: Turn;
   private repeatedAtMs = 0;
-  private isFenced = false;
   /** A claim came which the home, this relay, did not know. */
   private isStrange = false;
 
@@ -44,7 +43,7 @@ export class SharedFloor {
     this.sender = new PartSender({
       nextV: services.nextV,
       claims: () => state.ownClaims(),
-      send: () => this.homeSeen !== null && this.sendPart(this.homeSeen),
+      send: (claims) => this.homeSeen !== null && this.sendPart(this.homeSeen, claims),
     });
   }
 
@@ -84,9 +83,13 @@ export class SharedFloor {
     if (home === null && this.homeSeen !== null) this.sender.changed(nowMs);
   }
 
-  private sendPart(to: number): void {
-    const { state, sender, isFenced, nowMs } = this;
-    state.services.link.sendPart(state.talkgroup, to, state.partNow(sender.v, isFenced, nowMs));
+  private sendPart(
+    to: number,
+    claims: readonly PartClaim[] = this.state.ownClaims(),
+    isFenced = false,
+  ): void {
+    const { state, sender, nowMs } = this;
+    state.services.link.sendPart(state.talkgroup, to, state.partOf(claims, sender.v, isFenced, nowMs));
   }
 
   /** Of the call under way. */
@@ -277,9 +280,7 @@ export class SharedFloor {
     const { state } = this;
     if (state.decides) return keepAhead(state, true, nowMs);
     if (this.homeSeen === null || state.home !== null) return;
-    this.isFenced = true;
-    this.sendPart(this.homeSeen);
-    this.isFenced = false;
+    this.sendPart(this.homeSeen, state.ownClaims(), true);
   }
 
   /** The stream of another relay says that the burst with this turn ended. */

@@ -12,8 +12,8 @@ export interface PartSenderOptions {
   /** A number that this relay never used for a part. It grows. */
   readonly nextV: () => number;
   readonly claims: () => readonly PartClaim[];
-  /** Sends a part with these claims to the home. */
-  readonly send: (v: number, claims: readonly PartClaim[]) => void;
+  /** Sends a part with these claims to the home, as the part `v`. */
+  readonly send: (claims: readonly PartClaim[]) => void;
 }
 
 export class PartSender {
@@ -81,7 +81,7 @@ export class PartSender {
       const next = ASKING_MS.find((ms) => this.changedAtMs + ms > nowMs);
       if (next !== undefined) this.repeatAtMs = Math.min(this.repeatAtMs, this.changedAtMs + next);
     }
-    this.options.send(this.v, claims);
+    this.options.send(claims);
     return claims;
   }
 }

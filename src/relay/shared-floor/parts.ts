@@ -1,7 +1,7 @@
 // Describes what relays tell each other of a floor that they share. All of it is state, so the next message mends a lost one.
 import type { EndCode, FloorMode, RevokeCode } from '../../protocol/codes.js';
 import type { Turn } from '../../protocol/turn.js';
-import type { Claim } from '../floor/claim.js';
+import { type Claim, priorityOf } from '../floor/claim.js';
 import type { Waiting } from '../floor/queue.js';
 import { type Floor, type FloorEvent, type Holder, holderOf, waitingOf } from '../floor/state.js';
 
@@ -174,7 +174,7 @@ export function withAges(claim: PartClaim, nowMs: number): PartClaim {
 /** The holder of a claim that has the floor, or the queued session of one that waits. Times are monotonic ms. */
 export const holderFrom = (claim: PartClaim, nowMs: number): Holder => ({
   claim: bare(claim),
-  priority: claim.inEmergency ? 7 : claim.isAdmin ? claim.priority : Math.min(claim.priority, 3),
+  priority: priorityOf(claim),
   grantedAtMs: claim.grantedMs ?? nowMs,
   toldAgainAtMs: claim.toldAgainMs,
   startedAtMs: claim.startedMs,

@@ -3,7 +3,7 @@ import type { PartVerdict } from './parts.js';
 
 /** When verdicts that changed are repeated (ms after the change). */
 const REPEATS_MS = [60, 150];
-const LAST_REPEAT_MS = 150;
+const LAST_REPEAT_MS = Math.max(...REPEATS_MS);
 /** To a relay without claims there is nothing to repeat. */
 const NONE = '[]';
 

@@ -96,11 +96,11 @@ export class SharedState implements Known {
     return claimsOf(this.floor, this.asks.values(), this, this.isOwn);
   }
 
-  /** The same for the home, under this number. */
-  partNow(v: number, isFenced: boolean, nowMs: number): Part {
+  /** These claims for the home, under this number. */
+  partOf(claims: readonly PartClaim[], v: number, isFenced: boolean, nowMs: number): Part {
     const settings = this.services.link.settings(this.talkgroup);
-    const claims = this.ownClaims().map((claim) => withAges(claim, nowMs));
-    return { settings, v, top: this.turnsHere.top, isFenced, claims };
+    const aged = claims.map((claim) => withAges(claim, nowMs));
+    return { settings, v, top: this.turnsHere.top, isFenced, claims: aged };
   }
 
   get isIdle(): boolean {

@@ -13,6 +13,7 @@ import {
   type ScheduledFault,
   scheduleOf,
 } from '../fault.js';
+import { type DrawnLinkFault, hole, narrow, slow } from '../link-faults.js';
 import type { CrewRadio } from '../radio.js';
 import type { Cluster } from './cluster.js';
 
@@ -103,10 +104,7 @@ function linksOf(nats: NatsCluster, node: Place, isAll: boolean): readonly Chaos
 }
 
 /** A fault of one link of a node to NATS, or of all of them. */
-const linkFault = (
-  name: string,
-  draw: (random: Random) => { detail: string; begin(link: ChaosProxy): Mend },
-): Fault<Cluster> => ({
+const linkFault = (name: string, draw: (random: Random) => DrawnLinkFault): Fault<Cluster> => ({
   name: `a link to NATS ${name}`,
   plan(random) {
     const [at, isAll] = [anyPlace(random), random.next() < 0.5];
@@ -132,36 +130,9 @@ function cut(link: ChaosProxy): Mend {
 
 const linkFaults: readonly Fault<Cluster>[] = [
   linkFault('is cut', () => ({ detail: 'reset, and refused', begin: cut })),
-  linkFault('is a hole', () => ({
-    detail: 'what is sent is lost',
-    begin(link) {
-      link.hole();
-      return () => {
-        link.heal();
-        link.reset();
-      };
-    },
-  })),
-  linkFault('is slow', (random) => {
-    const ms = random.whole(50, 600);
-    return {
-      detail: `${ms} ms in each direction`,
-      begin(link) {
-        link.delay(ms);
-        return () => link.delay(0);
-      },
-    };
-  }),
-  linkFault('is narrow', (random) => {
-    const bytes = random.whole(2000, 20_000);
-    return {
-      detail: `${bytes} bytes a second`,
-      begin(link) {
-        link.limit(bytes);
-        return () => link.limit(Number.POSITIVE_INFINITY);
-      },
-    };
-  }),
+  linkFault('is a hole', hole),
+  linkFault('is slow', slow),
+  linkFault('is narrow', narrow(2000)),
   {
     name: 'a route between nats-servers is cut',
     plan(random) {
