@@ -1,6 +1,7 @@
 // Floors of `single` and `broadcast` over relays that share a bus: the radios hear what radios of one relay hear.
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
+import { noticeOf } from '../../src/db/notice.js';
 import { readBody, type Started } from '../../src/relay/cluster/bodies.js';
 import { HEADER_BYTES, kinds } from '../../src/relay/cluster/header.js';
 import { createRandom } from '../helpers/cluster/world.js';
@@ -97,6 +98,29 @@ t.test('one queue has the sessions of both, in the order in which they asked', a
       [numberOf(far), numberOf(near)],
     );
 });
+
+t.test(
+  'nobody gets the floor of a deleted talkgroup, before the relay that decides has read so either',
+  async (t) => {
+    const { reads, home, other, near, far } = await floorPair(t);
+    far.speaks('one', { start: true });
+    await near.hears('TALK_STARTED');
+    request(near, { queue: true });
+    await near.hears('FLOOR_QUEUED');
+    reads.delete(1);
+    const deleted = noticeOf({ kind: 'talkgroup_deleted', talkgroup: about.talkgroup_id });
+    await other.relay.notice(deleted);
+    await near.hears('TALK_ENDED');
+    await settled();
+    await home.relay.notice(deleted);
+    await near.hears('TALKGROUP_LEFT');
+    const session = numberOf(far);
+    t.strictSame(story(near), [
+      ...[`TALK_STARTED ${session}`, 'one', 'FLOOR_QUEUED'],
+      ...[`TALK_ENDED ${session} deleted`, 'TALKGROUP_LEFT'],
+    ]);
+  },
+);
 
 t.test('a higher claim takes the floor from a talker of the other relay', async (t) => {
   const { near, far } = await floorPair(t, { role: 'admin' });

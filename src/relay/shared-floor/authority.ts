@@ -92,6 +92,12 @@ export function createSharedAuthority(services: SharedServices): SharedAuthority
     floors.delete(talkgroup);
   }
 
+  /** The talkgroup is deleted. What begins before this relay has read so ends with the read. */
+  function remove(talkgroup: Talkgroup, nowMs: number): void {
+    floors.get(talkgroup)?.delete(nowMs);
+    floors.delete(talkgroup);
+  }
+
   /** Settings that this relay has not read yet count at once. */
   function adopt(talkgroup: Talkgroup, settings: Settings): void {
     if (settings.revision > link.settings(talkgroup).revision) link.adopt(talkgroup, settings);
@@ -107,10 +113,7 @@ export function createSharedAuthority(services: SharedServices): SharedAuthority
       for (const claim of claims) floor.tell(claim, nowMs);
     },
     change: (talkgroup, nowMs) => floors.get(talkgroup)?.change(nowMs),
-    close(talkgroup, nowMs) {
-      floors.get(talkgroup)?.delete(nowMs);
-      floors.delete(talkgroup);
-    },
+    close: remove,
     expire(talkgroup, nowMs) {
       if (talkgroup.floorMode === 'open' && !floors.has(talkgroup)) return;
       const floor = floorOf(talkgroup);
@@ -149,8 +152,11 @@ export function createSharedAuthority(services: SharedServices): SharedAuthority
     },
     ready: (talkgroup, turn, nowMs) => floors.get(talkgroup)?.ready(turn, nowMs),
     fenced: (talkgroup, nowMs) => floorOf(talkgroup).fenced(nowMs),
-    ended: (talkgroup, { session, turn, code }, nowMs) =>
-      floors.get(talkgroup)?.ended(session, turn, code, nowMs),
+    ended(talkgroup, { session, turn, code }, nowMs) {
+      // The other relay has read that the talkgroup is deleted: a queued session must not get its floor.
+      if (code === 'deleted') remove(talkgroup, nowMs);
+      else floors.get(talkgroup)?.ended(session, turn, code, nowMs);
+    },
     placedOf: (talkgroup, session) => floors.get(talkgroup)?.state.placed.get(session) ?? null,
     leave: (talkgroup, session, nowMs) => floors.get(talkgroup)?.leave(session, nowMs) ?? null,
     enter: (talkgroup, moved, nowMs) => floorOf(talkgroup).enter(moved, nowMs),

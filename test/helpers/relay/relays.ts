@@ -29,6 +29,8 @@ export function directory(floorMode: FloorMode = 'open', role: Account['role'] =
   let mode = floorMode;
   let maxTalkMs = 0;
   let revision = 0;
+  /** Numbers of the talkgroups. */
+  let existing = [1, 2];
   /** In talkgroup 1, the cleared ones, too. */
   const emergencies = new Map<string, { row: EmergencyRow; state: EmergencyState }>();
   const row = (number: number): MembershipRow & TalkgroupRow => ({
@@ -75,6 +77,9 @@ export function directory(floorMode: FloorMode = 'open', role: Account['role'] =
       maxTalkMs = next;
       revision++;
     },
+    delete(number: number): void {
+      existing = existing.filter((one) => one !== number);
+    },
     accountsOf: async (ids: readonly UserId[]): Promise<Account[]> =>
       ids.map((id) => ({
         id,
@@ -83,10 +88,10 @@ export function directory(floorMode: FloorMode = 'open', role: Account['role'] =
         valid_from: 0,
         device_id: null,
         device_active: true,
-        memberships: [row(1), row(2)],
+        memberships: existing.map(row),
       })),
     talkgroupsOf: async (ids: readonly TalkgroupId[]): Promise<TalkgroupRow[]> =>
-      [row(1), row(2)].filter(({ id }) => ids.includes(id)),
+      existing.map(row).filter(({ id }) => ids.includes(id)),
   };
 }
 
