@@ -38,7 +38,7 @@ export const ON_ONE_NODE: Readonly<Record<string, string>> = {
   'client-retry': LATE_ANSWERS,
   'floor-late': LATE_ANSWERS,
   'floor-live':
-    'another node keeps the priority and the emergency with which a burst began, and its model knows those of now',
+    'its model has one relay. The first member on a node hears of talkers elsewhere behind TALKGROUP_JOINED, and an emergency of a talker elsewhere shows with its next frame',
   handshake: NOT_DEALT,
   lifecycle: NOT_DEALT,
   limits: `rates and bounds of one connection, which ${OF_EACH_NODE}`,

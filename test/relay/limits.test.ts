@@ -186,7 +186,7 @@ t.test('while the database is silent a fix is refused in time, and speech goes o
 });
 
 t.test('of two newcomers, with room for one to wait, the other is refused at once', waiting(), async (t) => {
-  const s = await service(t, {}, undefined, { handshakes: { loading: 1, waiting: 0 } });
+  const s = await service(t, {}, undefined, { handshakes: { loading: 1, waiting: 0 }, isOneNode: true });
   const people = [await s.person('ann'), await s.person('bob')];
   await s.sql.begin(async (sql) => {
     await sql`lock table memberships in access exclusive mode`;

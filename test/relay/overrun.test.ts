@@ -67,7 +67,7 @@ t.test(
 );
 
 t.test('with one socket for each user a new one replaces the old and is no stranger', async (t) => {
-  const s = await service(t, { SOCKETS_PER_USER: '1' });
+  const s = await service(t, { SOCKETS_PER_USER: '1' }, undefined, { isOneNode: true });
   const ann = await s.person('ann');
   const group = await s.talkgroup('fire', ann);
   const first = await ann.radio();

@@ -1,6 +1,7 @@
 // Who is there: PRESENCE for those who asked to be told, and MEMBERS page by page.
 import t from 'tap';
 import { type Json, type Radio, service } from '../helpers/service/service.js';
+import { isDealt } from '../helpers/service/two-nodes.js';
 
 t.setTimeout(120_000);
 // These wait more than they work: side by side they take as long as the longest few.
@@ -8,7 +9,13 @@ t.jobs = 4;
 
 const NOBODY = '00000000-0000-4000-8000-000000000000';
 
-const s = await service(t, { SOCKETS_PER_USER: '200' });
+const SETTINGS = { SOCKETS_PER_USER: '200' };
+const s = await service(t, SETTINGS);
+/**
+ * One relay. Of several ones PRESENCE may name changes of one second in two messages, and it names nobody when the first
+ * session comes to a relay or the last one leaves it. test/unit/cluster-presence has several.
+ */
+const alone = isDealt ? await service(t, SETTINGS, undefined, { isOneNode: true }) : s;
 
 type Named = { readonly id: string };
 const subscribe = (radio: Radio, { id }: Named, more: Json = {}) =>
@@ -29,7 +36,7 @@ t.test(
   'who asked to be told hears who comes and who goes, and nobody else does',
   { buffered: true },
   async (t) => {
-    const group = await s.crew(t, 2, { name: 'told' });
+    const group = await alone.crew(t, 2, { name: 'told' });
     const [a, quiet] = group.radios;
     const [ann, bob] = group.people;
     await watch(a, group);
@@ -60,7 +67,7 @@ t.test(
 );
 
 t.test('who was there already is not announced', { buffered: true }, async (t) => {
-  const group = await s.crew(t, 2, { name: 'already' });
+  const group = await alone.crew(t, 2, { name: 'already' });
   const [a, b] = group.radios;
   for (const radio of [a, b, a]) await watch(radio, group);
   const late = await group.people[0].radio();
@@ -69,7 +76,7 @@ t.test('who was there already is not announced', { buffered: true }, async (t) =
 });
 
 t.test('it comes at most once a second, and what cancels out is no news', { buffered: true }, async (t) => {
-  const group = await s.crew(t, 4, { name: 'cancels' });
+  const group = await alone.crew(t, 4, { name: 'cancels' });
   const [a, b, c, d] = group.radios;
   await watch(a, group);
   await unsubscribe(b, group);
@@ -91,7 +98,7 @@ t.test('it comes at most once a second, and what cancels out is no news', { buff
 });
 
 t.test('32 who come or go are named, of more only the number is told', { buffered: true }, async (t) => {
-  const group = await s.crew(t, 34, { name: 'many' });
+  const group = await alone.crew(t, 34, { name: 'many' });
   const [a, ...others] = group.radios;
   await watch(a, group);
   await unsubscribe(others[0], group);
@@ -106,7 +113,7 @@ t.test('32 who come or go are named, of more only the number is told', { buffere
 });
 
 t.test('members who join or leave by REST come and go', { buffered: true }, async (t) => {
-  const group = await s.crew(t, 2, { name: 'by REST' });
+  const group = await alone.crew(t, 2, { name: 'by REST' });
   const [a, b] = group.radios;
   const [, bob] = group.people;
   await watch(a, group);
@@ -120,7 +127,7 @@ t.test(
   'who takes over its own socket is no news; who comes back after a while is',
   { buffered: true },
   async (t) => {
-    const group = await s.crew(t, 3, { name: 'back' });
+    const group = await alone.crew(t, 3, { name: 'back' });
     const [a, b, c] = group.radios;
     await watch(a, group);
     await unsubscribe(c, group);
@@ -141,8 +148,8 @@ t.test(
   'who asks no longer is told no longer, and each talkgroup is asked for by itself',
   { buffered: true },
   async (t) => {
-    const group = await s.crew(t, 3, { name: 'no longer' });
-    const other = await s.talkgroup('no longer, other', ...group.people);
+    const group = await alone.crew(t, 3, { name: 'no longer' });
+    const other = await alone.talkgroup('no longer, other', ...group.people);
     for (const person of group.people) await person.post(`/talkgroups/${other.id}/join`);
     const [a, b, c] = group.radios;
     for (const radio of [a, b]) await watch(radio, group);

@@ -231,6 +231,9 @@ export function joinedBy({
   const joined = new Map((welcome?.talkgroups ?? []).map((one) => [one.talkgroup_id, Number(one.number)]));
   for (const told of arrivals) {
     if (!('type' in told)) continue;
+    if (told.type === 'SUBSCRIBED')
+      // parts of the snapshot of WELCOME
+      for (const one of told.talkgroups as Json[]) joined.set(one.talkgroup_id, Number(one.number));
     if (told.type === 'TALKGROUP_JOINED') joined.set(told.talkgroup_id, Number(told.number));
     if (told.type === 'TALKGROUP_LEFT') joined.delete(told.talkgroup_id);
   }
