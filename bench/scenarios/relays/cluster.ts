@@ -29,8 +29,12 @@ const LOADS: readonly HopLoad[] = [
   },
 ];
 const QUICK_LOADS: readonly HopLoad[] = [{ talkgroups: 20, frames: 50, rounds: 3 }];
+/**
+ * A second between two bursts of a talkgroup: the nodes share a core, and after a pause of the machine the next press
+ * must still find the floor free. A talker on the other node would rightly be denied as long as the end is under way.
+ */
 const FLOORS = {
-  talkgroups: 100,
+  talkgroups: 200,
   members: 4,
   burstsPerSecond: 200,
   bursts: 2400,
