@@ -1,13 +1,14 @@
 // Breaks three nodes and their nats-servers one by one, and measures what radios notice of each fault.
-import { faultsOfGenerator } from '../figures/judge.js';
+
 import { createRecorder, type Latency, mergeLatencies } from '../figures/histogram.js';
-import { around, exactly, nowMs } from '../machine/clock.js';
+import { faultsOfGenerator } from '../figures/judge.js';
 import type { GapsPiece, GapsPlayed, GapsSetup } from '../generator/loads/gaps.js';
 import type { Leaves, LeavesTask } from '../generator/loads/leaves.js';
 import type { PressesPiece, PressesPlayed, PressesSetup } from '../generator/loads/presses.js';
 import type { RestartsPiece, RestartsPlayed, RestartsSetup } from '../generator/loads/restarts.js';
 import type { Returns, ReturnsTask } from '../generator/loads/returns.js';
 import { soon } from '../generator/player.js';
+import { around, exactly, nowMs } from '../machine/clock.js';
 import type { Member } from '../radios/member.js';
 import type { Target } from '../radios/raw-radio.js';
 import type { Bench } from '../scenario.js';
@@ -263,6 +264,7 @@ export async function observeRestarts(
   );
 }
 
-export const enlistPresses = (nodes: Nodes, { talkgroups }: FaultLoads['presses']): Promise<readonly Member[]> =>
-  enlist(nodes, groupsOf(talkgroups, NODES, 'single'));
-
+export const enlistPresses = (
+  nodes: Nodes,
+  { talkgroups }: FaultLoads['presses'],
+): Promise<readonly Member[]> => enlist(nodes, groupsOf(talkgroups, NODES, 'single'));

@@ -14,10 +14,7 @@ export interface Cluster extends Pick<Relay, 'dataDir' | 'jwtSecret'> {
 const PROGRAM = fileURLToPath(new URL('../../src/local-cluster.js', import.meta.url));
 
 /** All of it is gone when `use` has settled. Rejects without nats-server. */
-export const withCluster = <T>(
-  options: ServerOptions,
-  use: (cluster: Cluster) => Promise<T>,
-): Promise<T> =>
+export const withCluster = <T>(options: ServerOptions, use: (cluster: Cluster) => Promise<T>): Promise<T> =>
   withLocalCluster({ nodes: 2, natsServers: 1 }, options, ({ nodes, natsPids, ...database }) => {
     const [near, far] = nodes;
     if (near === undefined || far === undefined) throw new Error('two nodes were asked for');
@@ -39,8 +36,17 @@ export function withLocalCluster<T>(
   if (findProgram('nats-server') === null)
     return Promise.reject(new Error('nats-server is missing: install the package nats-server'));
   return withFolder((folder) => {
-    const database = { dataDir: join(folder, 'cluster'), jwtSecret: 'a bench signs its own tokens: no secret' };
-    const own = { DATA_DIR: folder, PORT: '0', WS_PORT: '0', METRICS_PORT: '0', JWT_SECRET: database.jwtSecret };
+    const database = {
+      dataDir: join(folder, 'cluster'),
+      jwtSecret: 'a bench signs its own tokens: no secret',
+    };
+    const own = {
+      DATA_DIR: folder,
+      PORT: '0',
+      WS_PORT: '0',
+      METRICS_PORT: '0',
+      JWT_SECRET: database.jwtSecret,
+    };
     const nodesIn = (output: string): LocalCluster['nodes'] =>
       [...output.matchAll(/^Node \d .*REST (\S+), WebSocket (\S+), Metrics (\S+), process (\d+)$/gm)].map(
         ([, restUrl = '', url = '', metricsUrl = '', pid]) => ({

@@ -40,7 +40,11 @@ const ARRIVAL_MS_MAX = 2_000;
 
 perform<GapsSetup, GapsPiece, GapsPlayed, null>(prepare);
 
-async function prepare({ talkers, listeners, users }: GapsSetup): Promise<Performance<GapsPiece, GapsPlayed, null>> {
+async function prepare({
+  talkers,
+  listeners,
+  users,
+}: GapsSetup): Promise<Performance<GapsPiece, GapsPlayed, null>> {
   /** By number of the talkgroup. */
   const ears = new Map<number, { lastMs: number; longestMs: number; heard: number }>();
   let fromMs = Number.POSITIVE_INFINITY;
@@ -59,7 +63,9 @@ async function prepare({ talkers, listeners, users }: GapsSetup): Promise<Perfor
       },
     });
   });
-  const numbers = users.filter((_, index) => index % 2 === 0).map(({ talkgroups }) => talkgroups[0]?.number ?? 0);
+  const numbers = users
+    .filter((_, index) => index % 2 === 0)
+    .map(({ talkgroups }) => talkgroups[0]?.number ?? 0);
   let sequence = 0;
 
   return {

@@ -46,7 +46,10 @@ const AGAIN_MS = 300;
 
 perform<PressesSetup, PressesPiece, PressesPlayed, null>(prepare);
 
-async function prepare({ targets, users }: PressesSetup): Promise<Performance<PressesPiece, PressesPlayed, null>> {
+async function prepare({
+  targets,
+  users,
+}: PressesSetup): Promise<Performance<PressesPiece, PressesPlayed, null>> {
   const nodes = targets.length;
   const relays: number[] = [];
   const reaches: string[] = targets.map(() => '');
@@ -78,7 +81,11 @@ async function prepare({ targets, users }: PressesSetup): Promise<Performance<Pr
     radios[radio]?.send(timedFrame(frame));
   }
 
-  async function press(gone: number, goneAtMs: number, ms: number): Promise<Omit<PressesPlayed, 'generatorShare'>> {
+  async function press(
+    gone: number,
+    goneAtMs: number,
+    ms: number,
+  ): Promise<Omit<PressesPlayed, 'generatorShare'>> {
     const [talks, listens] = [(gone + 1) % nodes, (gone + 2) % nodes];
     const own = groups.filter((first) => homeAmong(relays, numberOf(first)) === gone);
     const [times, late] = [createRecorder(), createRecorder()];

@@ -139,7 +139,9 @@ async function prepare({
       }
       return {
         ...{ closed: closedAtMs.size, back: backAtMs.size, resumed, refused, generatorShare },
-        wholeAfterMs: [...lastOfGroup.values()].filter(Number.isFinite).map((atMs) => Math.max(0, atMs - lastCloseMs)),
+        wholeAfterMs: [...lastOfGroup.values()]
+          .filter(Number.isFinite)
+          .map((atMs) => Math.max(0, atMs - lastCloseMs)),
         awayMs: [...backAtMs].map(([radio, atMs]) => atMs - (closedAtMs.get(radio) ?? atMs)),
       };
     },

@@ -39,7 +39,12 @@ async function play({ targets, users, perSecond }: ReturnsTask): Promise<Returns
   const tokens: string[] = [];
   const targetOf = (radio: number, further = 0) => targets[(radio + further) % targets.length] as Target;
   const radios = await joinAll(users, (token, radio) =>
-    open({ target: targetOf(radio), token, lost: fail, welcomed: (said) => (tokens[radio] = String(said.resume_token)) }),
+    open({
+      target: targetOf(radio),
+      token,
+      lost: fail,
+      welcomed: (said) => (tokens[radio] = String(said.resume_token)),
+    }),
   );
   const scores = [createScore(), createScore()] as const;
   const late = createRecorder();

@@ -53,7 +53,8 @@ export async function clusterFaults(bench: Bench): Promise<Report> {
   const faults = faultsOf(seen);
   return {
     lines: [...linesOf(seen), '', lineOfOthers(others)],
-    limits: 'one machine: three nodes, three nats-servers and the database share a core, so each waits for the others',
+    limits:
+      'one machine: three nodes, three nats-servers and the database share a core, so each waits for the others',
     faults,
     goals: goalsOf(seen, faults),
     plots: [
