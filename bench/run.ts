@@ -65,7 +65,7 @@ const SCENARIOS: Readonly<Record<string, Entry>> = {
   threads: { play: threads, takesS: 370 },
   /** These need nats-server: left out where all are played. */
   cluster: { play: cluster, takesS: 180, isLong: true },
-  'cluster-faults': { play: clusterFaults, takesS: 180, isLong: true },
+  'cluster-faults': { play: clusterFaults, takesS: 220, isLong: true },
   garbage: { play: garbage, takesS: 85 },
   'where-time-goes': { play: whereTimeGoes, takesS: 60 },
   'reconnect-storm': { play: reconnectStorm, takesS: 60, isLong: true },
