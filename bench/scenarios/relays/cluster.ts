@@ -30,14 +30,14 @@ const LOADS: readonly HopLoad[] = [
 ];
 const QUICK_LOADS: readonly HopLoad[] = [{ talkgroups: 20, frames: 50, rounds: 3 }];
 /**
- * A second between two bursts of a talkgroup: the nodes share a core, and after a pause of the machine the next press
- * must still find the floor free. A talker on the other node would rightly be denied as long as the end is under way.
+ * Half the rate of floor-access, because both nodes share a core, and two seconds between two bursts of a talkgroup: after
+ * a pause of the machine the next press must find the floor free. As long as the end before is under way it is denied.
  */
 const FLOORS = {
   talkgroups: 200,
   members: 4,
-  burstsPerSecond: 200,
-  bursts: 2400,
+  burstsPerSecond: 100,
+  bursts: 2000,
   warmUpBursts: 400,
   payloadBytes: 60,
 };
