@@ -310,7 +310,7 @@ t.test('an emergency that talks keeps a grant that its home took for unused', as
     r.pass(600);
     const has = { ...asks, state: 'has' as const, turn, grantedMs: 600 };
     r.part(2, has);
-    r.pass(1400);
+    r.pass(1900);
     t.match(r.sent.at(-1), { v: 2, verdicts: [{ session: 21, is: 'revoked', code: 'unused' }] });
     r.tell({ kind: 'frame', claim: claim(7) });
     t.strictSame(r.told(), ['7 granted', '7 started']);
@@ -322,6 +322,52 @@ t.test('an emergency that talks keeps a grant that its home took for unused', as
   }
 });
 
+t.test('a home ends what another relay has half a second later than that relay does', async (t) => {
+  const r = relay(1);
+  r.authority.viewed(r.talkgroup, 1000);
+  const first = { ...asking(21, 1), isFirstFrame: false };
+  const next = { ...asking(22, 2), isFirstFrame: false, queue: true };
+  r.part(1, first, next);
+  const [turn, waits] = [
+    { count: 1, home: 1 },
+    { ...next, state: 'waits' as const, askedMs: 0 },
+  ];
+  const has = { ...first, state: 'has' as const, turn, grantedMs: 0, lostMs: 0 };
+  r.part(2, has, waits);
+  r.pass(1900);
+  t.match(r.sent.at(-1), {
+    verdicts: [
+      { session: 21, is: 'granted' },
+      { session: 22, is: 'queued' },
+    ],
+  });
+  // Its socket returned, and the part that says so was lost. This one says the same.
+  r.part(4, { ...has, grantedMs: 1900, lostMs: null }, { ...waits, askedMs: 1900 });
+  t.match(r.sent.at(-1), {
+    v: 4,
+    verdicts: [
+      { session: 21, is: 'granted' },
+      { session: 22, is: 'queued' },
+    ],
+  });
+  r.part(5, { ...has, grantedMs: 1900, lostMs: 0 }, { ...waits, askedMs: 1900 });
+  r.pass(1999);
+  t.match(r.sent.at(-1), {
+    verdicts: [
+      { session: 21, is: 'granted' },
+      { session: 22, is: 'queued' },
+    ],
+  });
+  r.part(5, { ...has, grantedMs: 3899, lostMs: 1999 }, { ...waits, askedMs: 3899 });
+  r.pass(1);
+  t.match(r.sent.at(-1), {
+    verdicts: [
+      { session: 21, is: 'revoked' },
+      { session: 22, is: 'granted' },
+    ],
+  });
+});
+
 t.test('a home repeats what it took away after 60 and 150 ms, also when the floor is idle', async (t) => {
   const r = relay(1);
   r.authority.viewed(r.talkgroup, 1000);
@@ -329,7 +375,7 @@ t.test('a home repeats what it took away after 60 and 150 ms, also when the floo
   r.part(1, asks);
   r.pass(600);
   r.part(2, { ...asks, state: 'has', turn: { count: 1, home: 1 }, grantedMs: 600 });
-  r.pass(1400);
+  r.pass(1900);
   t.match(r.sent.splice(0).at(-1), { v: 2, verdicts: [{ session: 21, is: 'revoked', code: 'unused' }] });
   const repeated: number[] = [];
   for (let ms = 10; ms <= 400; ms += 10) {

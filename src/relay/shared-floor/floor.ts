@@ -225,7 +225,7 @@ export class SharedFloor {
     deleteClaims(state, this.services.nextAsk, nowMs);
   }
 
-  /** Ends what took too long. */
+  /** Ends what took too long. A relay ends what its own sessions have, and says so. */
   expire(nowMs: number): void {
     const { state } = this;
     this.look(nowMs);
@@ -233,7 +233,7 @@ export class SharedFloor {
       if (expireClaims(state, nowMs)) this.changed(nowMs);
       return;
     }
-    decide(state, { kind: 'tick' }, nowMs);
+    decide(state, { kind: 'tick', leewayMs: state.leewayMs }, nowMs);
     const { home } = state;
     if (home === null) return;
     for (const relay of home.silent(nowMs)) loseSessions(state, home.lapse(relay), nowMs);

@@ -33,6 +33,12 @@ export interface SharedServices {
   readonly link: FloorLink;
 }
 
+/**
+ * What a session of another relay has is ended here so much later (ms) than at that relay, which ends it and says so. A cut of
+ * a second must not hide from the home that a lost socket returned.
+ */
+const LEEWAY_MS = 500;
+
 export class SharedState implements Known {
   readonly talkgroup: Talkgroup;
   readonly services: SharedServices;
@@ -72,6 +78,8 @@ export class SharedState implements Known {
   }
 
   readonly isOwn = (session: number): boolean => this.home?.isForeign(session) !== true;
+
+  readonly leewayMs = (session: number): number => (this.isOwn(session) ? 0 : LEEWAY_MS);
 
   readonly movesOf = (session: number): Pick<PartClaim, 'moves' | 'isMoving'> => {
     const left = this.left.get(session);
