@@ -263,7 +263,7 @@ export class SharedFloor {
     if (this.state.isOpen || this.state.home !== null) return;
     if (from !== this.homeSeen) return;
     // Parts may follow each other faster than their answers come: what did not change since is answered all the same.
-    const answers = verdicts.filter(({ session }) => this.sender.isAnsweredBy(session, v));
+    const answers = verdicts.filter(({ session }) => this.sender.isAnsweredBy(session, v, nowMs));
     if (followVerdicts(this.state, answers, v === this.sender.v, nowMs)) this.changed(nowMs);
   }
 
