@@ -126,6 +126,24 @@ t.test('I12: MISSED that is not exact is found, and I3 finds loss that is not to
   t.same(broken(hears(lag)), [], 'LAG counts what its receiver missed');
 });
 
+t.test(
+  'I12: a burst of which a radio hears nothing was said before its TALK_STARTED, or was told',
+  async (t) => {
+    const silent = (lateMs: number, ...told: Arrival[]) => {
+      const [started, end] = burst(ANN, { frames: 5, lateMs, lost: [0, 1, 2, 3, 4] });
+      return broken([
+        line(CARL, started as Arrival, ...told, end as Arrival),
+        line(DORA, ...burst(ANN, { frames: 5 })),
+      ]);
+    };
+    t.same(silent(5), ['I12']);
+    t.same(silent(5, missed(ANN, 4)), []);
+    t.same(silent(90, missed(ANN, 1)), ['I12'], 'two were said behind it');
+    t.same(silent(90, missed(ANN, 2)), []);
+    t.same(silent(170), [], 'announced behind its last frame');
+  },
+);
+
 t.test('I3: frames before a late TALK_STARTED are not missed with several nodes', async (t) => {
   const late = burst(ANN, { frames: 5, lost: [0, 1] });
   const told = (startsLate: boolean) =>

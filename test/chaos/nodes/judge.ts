@@ -134,14 +134,21 @@ function nothingOldIsPlayed({ histories }: NodesHistory): string[] {
 
 /**
  * I12: of a burst that a radio heard from its first frame to its end, frames and MISSED are together as many as the end
- * counts. Where LAG or an unasked snapshot came as well, I3 alone judges.
+ * counts. When it heard no frame, MISSED counts at least what was said behind TALK_STARTED. Where LAG or an unasked
+ * snapshot came as well, I3 alone judges.
  */
 function missedIsExact(history: NodesHistory): string[] {
+  const said = saidFrames(linesOf(history));
   return linesOf(history).flatMap((line) => {
-    const bursts = new Map<string, { heard: number; missed: number; first: number | null }>();
+    const bursts = new Map<string, { fromMs: number; heard: number; missed: number; first: number | null }>();
     const found: string[] = [];
+    const tell = (name: string, told: { heard: number; missed: number }, of: string) =>
+      found.push(
+        `radio ${line.radio} heard ${told.heard} frames of burst ${name} and was told of ${told.missed} missed, of ${of}`,
+      );
     for (const arrival of line.arrivals) {
-      if (arrival.kind === 'started') bursts.set(nameOf(arrival), { heard: 0, missed: 0, first: null });
+      if (arrival.kind === 'started')
+        bursts.set(nameOf(arrival), { fromMs: arrival.heardAtMs, heard: 0, missed: 0, first: null });
       if (arrival.kind !== 'frame' && arrival.kind !== 'missed' && arrival.kind !== 'ended') continue;
       const name = nameOf(arrival);
       const burst = bursts.get(name);
@@ -152,15 +159,30 @@ function missedIsExact(history: NodesHistory): string[] {
       } else if (arrival.kind === 'missed') burst.missed += arrival.missed;
       else {
         bursts.delete(name);
-        const isWhole = burst.first === 0 && !isLagging(line.arrivals, arrival.talkgroup);
-        if (isWhole && burst.heard + burst.missed !== arrival.frames)
-          found.push(
-            `radio ${line.radio} heard ${burst.heard} frames of burst ${name} and was told of ${burst.missed} missed, of ${arrival.frames}`,
-          );
+        if (isLagging(line.arrivals, arrival.talkgroup) || arrival.sender === line.session) continue;
+        if (burst.first === 0 && burst.heard + burst.missed !== arrival.frames)
+          tell(name, burst, `${arrival.frames}`);
+        // Other ends may be those of a burst that went on where nobody here could hear it.
+        if (burst.first !== null || arrival.code !== 'released') continue;
+        const times = [...(said.get(name)?.values() ?? [])];
+        const least = times.filter((sentAtMs) => sentAtMs > burst.fromMs).length;
+        if (burst.missed < least) tell(name, burst, `at least ${least}`);
       }
     }
     return found;
   });
+}
+
+/** By name of the burst and by sequence, when each frame was said that anybody heard. */
+function saidFrames(lines: readonly Line[]): Map<string, Map<number, number>> {
+  const said = new Map<string, Map<number, number>>();
+  for (const { arrivals } of lines)
+    for (const frame of arrivals) {
+      if (frame.kind !== 'frame') continue;
+      const burst = said.get(nameOf(frame)) ?? new Map<number, number>();
+      said.set(nameOf(frame), burst.set(frame.sequence, frame.sentAtMs));
+    }
+  return said;
 }
 
 const isLagging = (arrivals: readonly Arrival[], talkgroup: number) =>
