@@ -169,6 +169,14 @@ t.test(
     t.same(said([0, 1], new Set([SINGLE])), []);
     t.same(said([0, 1], new Set()), ['I3']);
     t.same(said([1], new Set([SINGLE])), ['I3'], 'in the middle');
+    const [started, ...rest] = burst(ANN, { lost: [0, 1] });
+    const counted = (frames: number) => {
+      const own = line(ANN, started as Arrival, ...burst(ANN, { frames }).slice(-1));
+      const lines = [{ ...own, sent: new Map([[SINGLE, 3]]) }, line(CARL, started as Arrival, ...rest)];
+      return breaches({ ...quiet, sharedFloors: new Set([SINGLE]), lines }).map(({ invariant }) => invariant);
+    };
+    t.same(counted(3), [], 'the listener came late');
+    t.same(counted(4), ['I3'], 'more than were said');
   },
 );
 
