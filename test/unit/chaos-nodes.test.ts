@@ -108,6 +108,8 @@ t.test('I11: speech that is old is found, but at a radio that does not read', as
   const stood = { kind: 'stopped', fromMs: 0, untilMs: 2000 } as const;
   t.same(broken(lines, { facts: { absences: [stood] } }), [], 'a node stood still');
   t.same(broken(lines, { facts: { absences: [{ ...stood, kind: 'killed' }] } }), ['I11', 'I11', 'I11']);
+  const stalls = Array.from({ length: 100 }, (_, at) => ({ fromMs: at * 100, untilMs: at * 100 + 50 }));
+  t.same(broken(lines, { facts: { stalls } }), [], 'the runner stood still a hundred times');
 });
 
 t.test('I12: MISSED that is not exact is found, and I3 finds loss that is not told', async (t) => {

@@ -109,11 +109,13 @@ function heardBursts(lines: readonly Line[], talkgroup: number): HeardBurst[] {
 function outsideMs(span: Span, others: readonly Span[]): number {
   let left = [span];
   for (const { fromMs, untilMs } of others)
-    left = left.flatMap((one) => [
-      { fromMs: one.fromMs, untilMs: Math.min(one.untilMs, fromMs) },
-      { fromMs: Math.max(one.fromMs, untilMs), untilMs: one.untilMs },
-    ]);
-  return left.reduce((sum, one) => sum + Math.max(0, one.untilMs - one.fromMs), 0);
+    left = left
+      .flatMap((one) => [
+        { fromMs: one.fromMs, untilMs: Math.min(one.untilMs, fromMs) },
+        { fromMs: Math.max(one.fromMs, untilMs), untilMs: one.untilMs },
+      ])
+      .filter((one) => one.untilMs > one.fromMs); // else a hundred stalls of the runner make 2^100 pieces
+  return left.reduce((sum, one) => sum + one.untilMs - one.fromMs, 0);
 }
 
 /** I11: no radio that reads hears speech that is old, not counting what a node or the runner stood still. */
