@@ -143,6 +143,11 @@ t.test(
     t.same(silent(90, missed(ANN, 1)), ['I12'], 'two were said behind it');
     t.same(silent(90, missed(ANN, 2)), []);
     t.same(silent(170), [], 'announced behind its last frame');
+    const [started, , second, ...rest] = burst(ANN, { frames: 5 });
+    const others = line(DORA, ...burst(ANN, { frames: 5 }));
+    const late = { ...started, heardAtMs: -5 } as Arrival;
+    t.same(broken([line(CARL, late, second as Arrival, ...rest), others]), ['I12'], 'the first frame');
+    t.same(broken([line(CARL, late, missed(ANN, 1), second as Arrival, ...rest), others]), []);
   },
 );
 

@@ -136,39 +136,40 @@ function nothingOldIsPlayed({ histories }: NodesHistory): string[] {
 
 /**
  * I12: of a burst that a radio heard from its first frame to its end, frames and MISSED are together as many as the end
- * counts. When it heard no frame, MISSED counts at least what was said behind TALK_STARTED. Where LAG or an unasked
- * snapshot came as well, I3 alone judges.
+ * counts. When it did not hear the first frame, MISSED counts at least what it did not hear of what was said behind
+ * TALK_STARTED. Where LAG or an unasked snapshot came as well, I3 alone judges.
  */
 function missedIsExact(history: NodesHistory): string[] {
   const said = saidFrames(linesOf(history));
   return linesOf(history).flatMap((line) => {
-    const bursts = new Map<string, { fromMs: number; heard: number; missed: number; first: number | null }>();
+    const bursts = new Map<string, { fromMs: number; heard: Set<number>; missed: number }>();
     const found: string[] = [];
-    const tell = (name: string, told: { heard: number; missed: number }, of: string) =>
+    const tell = (name: string, told: { heard: Set<number>; missed: number }, of: string) =>
       found.push(
-        `radio ${line.radio} heard ${told.heard} frames of burst ${name} and was told of ${told.missed} missed, of ${of}`,
+        `radio ${line.radio} heard ${told.heard.size} frames of burst ${name} and was told of ${told.missed} missed, of ${of}`,
       );
     for (const arrival of line.arrivals) {
       if (arrival.kind === 'started')
-        bursts.set(nameOf(arrival), { fromMs: arrival.heardAtMs, heard: 0, missed: 0, first: null });
+        bursts.set(nameOf(arrival), { fromMs: arrival.heardAtMs, heard: new Set(), missed: 0 });
       if (arrival.kind !== 'frame' && arrival.kind !== 'missed' && arrival.kind !== 'ended') continue;
       const name = nameOf(arrival);
       const burst = bursts.get(name);
       if (burst === undefined) continue;
-      if (arrival.kind === 'frame') {
-        burst.first ??= arrival.sequence;
-        burst.heard++;
-      } else if (arrival.kind === 'missed') burst.missed += arrival.missed;
+      if (arrival.kind === 'frame') burst.heard.add(arrival.sequence);
+      else if (arrival.kind === 'missed') burst.missed += arrival.missed;
       else {
         bursts.delete(name);
         if (isLagging(line.arrivals, arrival.talkgroup) || arrival.sender === line.session) continue;
-        if (burst.first === 0 && burst.heard + burst.missed !== arrival.frames)
-          tell(name, burst, `${arrival.frames}`);
+        if (burst.heard.has(0)) {
+          if (burst.heard.size + burst.missed !== arrival.frames) tell(name, burst, `${arrival.frames}`);
+          continue;
+        }
         // Other ends may be those of a burst that went on where nobody here could hear it.
-        if (burst.first !== null || arrival.code !== 'released') continue;
-        const times = [...(said.get(name)?.values() ?? [])];
-        const least = times.filter((sentAtMs) => sentAtMs > burst.fromMs).length;
-        if (burst.missed < least) tell(name, burst, `at least ${least}`);
+        if (arrival.code !== 'released') continue;
+        const unheard = [...(said.get(name) ?? [])].filter(
+          ([sequence, sentAtMs]) => sentAtMs > burst.fromMs && !burst.heard.has(sequence),
+        );
+        if (burst.missed < unheard.length) tell(name, burst, `${unheard.length} or more behind TALK_STARTED`);
       }
     }
     return found;
