@@ -16,8 +16,6 @@ const COLLECTOR = `data:text/javascript,process.on('SIGWINCH', () => globalThis.
 export interface Server {
   readonly rest: string;
   readonly wsPort: number;
-  /** undefined while there is no process. */
-  readonly pid: number | undefined;
   readonly exits: Exit[];
   readonly absences: Absence[];
   /** Log lines of level error and fatal, or which are no log lines at all. */
@@ -99,9 +97,6 @@ export async function createServerProcess(environment: Record<string, string>): 
   return {
     rest: `http://127.0.0.1:${port}`,
     wsPort,
-    get pid() {
-      return child?.pid;
-    },
     exits,
     absences,
     faults,

@@ -1,7 +1,7 @@
 // The judge of the chaos runner for several nodes can fail: each invariant is fed a record in which something went wrong.
 import t from 'tap';
 import type { PlayedFault } from '../chaos/episode.js';
-import type { Arrival, History, Line } from '../chaos/history.js';
+import type { Arrival, History, Line, Span } from '../chaos/history.js';
 import { breaches } from '../chaos/invariants.js';
 import { cutNothing, scheduleOverNodes } from '../chaos/nodes/faults.js';
 import { breachesOverNodes } from '../chaos/nodes/judge.js';
@@ -60,9 +60,13 @@ const quiet: History = {
 /** Names of the invariants that are broken when these lines were heard. */
 const broken = (
   lines: readonly Line[],
-  { facts = {}, faults = [] }: { facts?: Partial<History>; faults?: readonly PlayedFault[] } = {},
+  {
+    facts = {},
+    faults = [],
+    stalls = [],
+  }: { facts?: Partial<History>; faults?: readonly PlayedFault[]; stalls?: readonly Span[] } = {},
 ) =>
-  breachesOverNodes({ histories: [{ ...quiet, ...facts, lines }], broken: faults, talkgroups }).map(
+  breachesOverNodes({ histories: [{ ...quiet, ...facts, lines }], broken: faults, stalls, talkgroups }).map(
     ({ invariant }) => invariant,
   );
 
@@ -97,6 +101,8 @@ t.test('I10: two talkers at different radios are found, but while the nodes are 
   t.same(during('a node stands still', 1000), []);
   t.same(during('a node stands still', -5000), ['I10'], 'healed long before');
   for (const name of cutNothing) t.same(during(name, 1000), ['I10'], name);
+  t.same(broken(lines, { stalls: [{ fromMs: -1600, untilMs: -100 }] }), [], 'the runner stood still');
+  t.same(broken(lines, { stalls: [{ fromMs: -600, untilMs: -100 }] }), ['I10'], 'for a moment');
   const after = [line(CARL, ...burst(ANN, { frames: 50 })), line(DORA, ...burst(BOB, { fromMs: 1900 }))];
   t.same(broken(after), [], 'a first frame waits for its floor');
 });
@@ -143,6 +149,9 @@ t.test(
     t.same(silent(90, missed(ANN, 1)), ['I12'], 'two were said behind it');
     t.same(silent(90, missed(ANN, 2)), []);
     t.same(silent(170), [], 'announced behind its last frame');
+    const [begun, ended] = burst(ANN, { frames: 5, lost: [0, 1, 2, 3, 4] });
+    const behind = line(CARL, begun as Arrival, ended as Arrival, missed(ANN, 4));
+    t.same(broken([behind, line(DORA, ...burst(ANN, { frames: 5 }))]), [], 'told behind its end');
     const [started, , second, ...rest] = burst(ANN, { frames: 5 });
     const others = line(DORA, ...burst(ANN, { frames: 5 }));
     const late = { ...started, heardAtMs: -5 } as Arrival;

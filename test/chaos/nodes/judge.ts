@@ -10,6 +10,8 @@ export interface NodesHistory {
   readonly histories: readonly History[];
   readonly broken: readonly PlayedFault[];
   readonly talkgroups: readonly Pick<Talkgroup, 'number' | 'mode'>[];
+  /** When the runner stood still, also before the episode. */
+  readonly stalls: readonly Span[];
 }
 
 /**
@@ -17,6 +19,11 @@ export interface NodesHistory {
  * two talkers is told within 500 ms.
  */
 const HEAL_MS = 5500;
+/**
+ * I10. All links between nodes go through the runner. While it stands still, the nodes do not reach each other. They
+ * notice after 1.5 s without a word, and speak every 250 ms.
+ */
+const CUT_MS = 1200;
 /** I10. A first frame waits up to 200 ms for its floor. Three times that on a loaded machine. */
 const HANDOVER_MS = 600;
 /** I11. A frame may be 500 ms late between nodes, and 2 s behind at its receiver; 500 ms for a loaded machine. */
@@ -71,9 +78,12 @@ interface HeardBurst extends Span {
 
 /** I10: two talkers of such a talkgroup are heard by different radios only while nodes do not reach each other. */
 function oneFloor(history: NodesHistory): string[] {
-  const apart = history.broken
-    .filter(({ name }) => !cutNothing.has(name))
-    .map(({ fromMs, untilMs }) => ({ fromMs, untilMs: untilMs + HEAL_MS }));
+  const faults = history.broken.filter(({ name }) => !cutNothing.has(name));
+  const stalls = history.stalls.filter(({ fromMs, untilMs }) => untilMs - fromMs >= CUT_MS);
+  const apart = [...faults, ...stalls].map(({ fromMs, untilMs }) => ({
+    fromMs,
+    untilMs: untilMs + HEAL_MS,
+  }));
   return history.talkgroups.flatMap(({ number, mode }) => {
     if (mode === 'open') return [];
     const bursts = heardBursts(linesOf(history), number).sort((one, other) => one.fromMs - other.fromMs);
@@ -142,6 +152,7 @@ function nothingOldIsPlayed({ histories }: NodesHistory): string[] {
 function missedIsExact(history: NodesHistory): string[] {
   const said = saidFrames(linesOf(history));
   return linesOf(history).flatMap((line) => {
+    const told = toldMissed(line);
     const bursts = new Map<string, { fromMs: number; heard: Set<number>; missed: number }>();
     const found: string[] = [];
     const tell = (name: string, told: { heard: Set<number>; missed: number }, of: string) =>
@@ -169,11 +180,23 @@ function missedIsExact(history: NodesHistory): string[] {
         const unheard = [...(said.get(name) ?? [])].filter(
           ([sequence, sentAtMs]) => sentAtMs > burst.fromMs && !burst.heard.has(sequence),
         );
-        if (burst.missed < unheard.length) tell(name, burst, `${unheard.length} or more behind TALK_STARTED`);
+        // For listeners of another node a burst may end early. MISSED then comes behind its end.
+        const missed = told.get(name) ?? 0;
+        if (missed < unheard.length)
+          tell(name, { ...burst, missed }, `${unheard.length} or more behind TALK_STARTED`);
       }
     }
     return found;
   });
+}
+
+/** By name of the burst, what MISSED counted on this line in all. */
+function toldMissed({ arrivals }: Line): Map<string, number> {
+  const told = new Map<string, number>();
+  for (const arrival of arrivals)
+    if (arrival.kind === 'missed')
+      told.set(nameOf(arrival), (told.get(nameOf(arrival)) ?? 0) + arrival.missed);
+  return told;
 }
 
 /** By name of the burst and by sequence, when each frame was said that anybody heard. */
