@@ -13,7 +13,7 @@ BIN := node_modules/.bin
 # Named by their sources, so that what an earlier build left in dist is not run.
 TESTS = $(patsubst %.ts,dist/%.js,$(sort $(shell find test -name '*.test.ts')))
 # What needs nats-server.
-CLUSTER_TESTS = $(patsubst %,dist/test/cluster/%.test.js,failures floors links local-cluster moves nodes operations)
+CLUSTER_TESTS = $(patsubst %,dist/test/cluster/%.test.js,failures floors links local-cluster moves node-limits nodes operations)
 TESTS_HERE = $(filter-out $(CLUSTER_TESTS),$(TESTS))
 # One PostgreSQL server for all of them. The terse reporter names what failed and nothing else, so that the end of any
 # log tells it.
