@@ -13,12 +13,17 @@ BIN := node_modules/.bin
 # Named by their sources, so that what an earlier build left in dist is not run.
 TESTS = $(patsubst %.ts,dist/%.js,$(sort $(shell find test -name '*.test.ts')))
 # What needs nats-server.
-CLUSTER_TESTS = $(patsubst %,dist/test/cluster/%.test.js,failures floors links local-cluster moves nodes operations)
+CLUSTER_TESTS = $(patsubst %,dist/test/cluster/%.test.js,failures floors links local-cluster moves node-limits nodes operations)
+# What two threads do as relays of one node, beside the tests of one node that run over two of them.
+THREAD_TESTS = $(patsubst %,dist/test/cluster/%.test.js,thread-floors thread-limits thread-moves threads)
 TESTS_HERE = $(filter-out $(CLUSTER_TESTS),$(TESTS))
 # One PostgreSQL server for all of them. The terse reporter names what failed and nothing else, so that the end of any
 # log tells it.
-RUN_TESTS = TEST_FILES='$(TESTS_HERE)' $(NODE) dist/test/helpers/run.js $(BIN)/tap --reporter=terse dist/test/helpers/every-file.js
-RUN_CLUSTER_TESTS = TEST_FILES='$(CLUSTER_TESTS)' $(NODE) dist/test/helpers/run.js $(BIN)/tap --reporter=terse dist/test/helpers/every-file.js
+RUN_FILES = $(NODE) dist/test/helpers/run.js $(BIN)/tap --reporter=terse dist/test/helpers/every-file.js
+RUN_TESTS = TEST_FILES='$(filter-out $(THREAD_TESTS),$(TESTS_HERE))' $(RUN_FILES)
+RUN_PROOFS = TEST_FILES='$(TESTS_HERE)' $(RUN_FILES)
+RUN_CLUSTER_TESTS = TEST_FILES='$(CLUSTER_TESTS)' $(RUN_FILES)
+RUN_THREAD_TESTS = TEST_FILES='$(THREAD_TESTS)' $(RUN_FILES)
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile
@@ -44,17 +49,17 @@ test: lint build ## install, build, type-check, lint and run every test
 	$(RUN_TESTS)
 
 # Tests of one node, with their radios dealt out over two. Read when they run, after the build.
-RUN_OVER_NODES = RADIOS_OVER=nodes TEST_FILES="$$($(NODE) dist/test/helpers/radios-over-nodes.js)" $(NODE) dist/test/helpers/run.js $(BIN)/tap --reporter=terse dist/test/helpers/every-file.js
+RUN_OVER_NODES = RADIOS_OVER=nodes TEST_FILES="$$($(NODE) dist/test/helpers/radios-over-nodes.js)" $(RUN_FILES)
 
 # The same over two relay threads of one node, which only Linux has. They need no nats-server.
-RUN_OVER_THREADS = RADIOS_OVER=threads TEST_FILES="$$($(NODE) dist/test/helpers/radios-over-threads.js)" $(NODE) dist/test/helpers/run.js $(BIN)/tap --reporter=terse dist/test/helpers/every-file.js
+RUN_OVER_THREADS = RADIOS_OVER=threads TEST_FILES="$$($(NODE) dist/test/helpers/radios-over-threads.js)" $(RUN_FILES)
 
-# Not part of `make test`, which is to stay near five minutes: this takes as long again. What only two threads show
-# (test/cluster/thread*, test/faults/threads, test/relay/threads) is part of it.
+# Not part of `make test`, which is to stay below five minutes: this takes as long again. That two threads serve one port
+# as one relay, and the faults of one of them, are part of it (test/relay/threads, test/faults/threads).
 # With NEEDS_PROGRAMS a missing nats-server fails the tests.
 test-cluster: build ## run the tests of several relay threads and, with nats-server, of several nodes
 	@if [ "$$(uname)" = Linux ]; then \
-	  $(RUN_OVER_THREADS); \
+	  $(RUN_THREAD_TESTS) && $(RUN_OVER_THREADS); \
 	else \
 	  echo 'Relay threads share a port on Linux only, so no test ran over two of them'; \
 	fi
@@ -64,7 +69,7 @@ test-cluster: build ## run the tests of several relay threads and, with nats-ser
 	  echo 'nats-server is not installed, so no test of several nodes ran. On Debian: apt-get install nats-server'; \
 	fi
 
-# The full counts of every promise; `make test` runs about a tenth of them.
+# The full counts of every promise; `make test` runs a tenth of them or less.
 prove: export PROVE_RUNS = 30000
 prove: export CLUSTER_HISTORIES = 200000
 prove: export KILL_STORM_S = 60
@@ -80,7 +85,7 @@ prove: export TWO_LAUNCHERS = 20
 prove: export LEDGER_WRITES = 100000
 prove: export STOPPED_S = 5
 prove: lint build ## run the tests with the full counts of races, cuts and kills (takes long)
-	$(RUN_TESTS)
+	$(RUN_PROOFS)
 
 # Settings as for `make run`. The ports of each further node are 10 higher. NATS_SERVER is the path of the program.
 cluster: build ## start three nodes, three nats-servers and a database, to try out failures

@@ -21,6 +21,7 @@ import { monitor } from './scenarios/monitor.js';
 import { oneTalker1000, oneTalker5000 } from './scenarios/one-talker.js';
 import { reconnectStorm } from './scenarios/reconnect-storm.js';
 import { cluster } from './scenarios/relays/cluster.js';
+import { clusterFaults } from './scenarios/relays/cluster-faults.js';
 import { threads } from './scenarios/relays/threads.js';
 import { restNeighbour } from './scenarios/rest-neighbour.js';
 import { restRead } from './scenarios/rest-read.js';
@@ -62,8 +63,9 @@ const SCENARIOS: Readonly<Record<string, Entry>> = {
   monitor: { play: monitor, takesS: 60 },
   bundles: { play: bundles, takesS: 60 },
   threads: { play: threads, takesS: 370 },
-  /** Needs nats-server: left out where all are played. */
+  /** These need nats-server: left out where all are played. */
   cluster: { play: cluster, takesS: 180, isLong: true },
+  'cluster-faults': { play: clusterFaults, takesS: 220, isLong: true },
   garbage: { play: garbage, takesS: 85 },
   'where-time-goes': { play: whereTimeGoes, takesS: 60 },
   'reconnect-storm': { play: reconnectStorm, takesS: 60, isLong: true },

@@ -1,4 +1,5 @@
 // Measures the time to the floor on a relay of its own, and says what makes such a run invalid.
+import { ms } from '../figures/figures.js';
 import { faultsOfGenerator } from '../figures/judge.js';
 import type { FloorAccess, FloorAccessTask, Load } from '../generator/loads/floor-access.js';
 import type { Bench } from '../scenario.js';
@@ -41,13 +42,13 @@ export async function measureAccessOn(
 
 /** Whoever was denied or lost is in no percentile, so a single one makes them too good. */
 export function faultsOfAccess(run: AccessRun): string[] {
-  const { name, denied, deniedBy, unanswered, lost } = run;
+  const { name, denied, deniedBy, unanswered, lost, late } = run;
   const codes = Object.entries(deniedBy).map(([code, count]) => ` (${code} ${count})`);
   const missing = denied + unanswered + lost;
   return [
     ...(missing > 0
       ? [
-          `${name}: ${denied} bursts denied${codes.join('')}, ${unanswered} requests unanswered, ${lost} deliveries lost`,
+          `${name}: ${denied} bursts denied${codes.join('')}, ${unanswered} requests unanswered, ${lost} deliveries lost; presses left up to ${ms(late.maxMs)} late`,
         ]
       : []),
     ...faultsOfGenerator(run, name),

@@ -25,6 +25,8 @@ export class ReturningRadio {
   private resumeToken: string | null = null;
   private attempt = 0;
   private openedAtMs = Number.POSITIVE_INFINITY;
+  /** By nowMs(): GOAWAY asked not to come back before. */
+  private awayUntilMs = 0;
   private timer: NodeJS.Timeout | undefined;
   private radio: RawRadio;
 
@@ -37,6 +39,11 @@ export class ReturningRadio {
   /** Resolves with the first WELCOME; rejects when the first connection ends before. */
   get joined(): Promise<void> {
     return this.radio.joined;
+  }
+
+  /** An audio frame; while it is away it is lost. */
+  send(frame: Uint8Array): void {
+    this.radio.send(frame);
   }
 
   /** Loses the network, which is back at once; its waits count from `dueMs`, when it should have been lost. */
@@ -60,6 +67,7 @@ export class ReturningRadio {
       receive,
       told: (said) => {
         if (said.type === 'WELCOME') this.open(said);
+        if (said.type === 'GOAWAY') this.awayUntilMs = nowMs() + Number(said.reconnect_after_ms);
       },
       lost: (loss) => {
         this.options.refused(loss);
@@ -82,7 +90,7 @@ export class ReturningRadio {
     const next = nextStep({
       close: { code: code ?? 1006, reason: '' },
       attempt: this.attempt,
-      reconnectAfterMs: 0,
+      reconnectAfterMs: Math.max(0, this.awayUntilMs - fromMs),
       wasSlow: false,
       random: Math.random,
     });

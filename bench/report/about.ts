@@ -83,6 +83,10 @@ export const ABOUT: Readonly<Record<string, About>> = {
     title: 'Two nodes over NATS',
     what: 'Two nodes with one nats-server between them. Turns without listeners, with listeners on the node of the talkers, and with more on the other node alternate. It shows the CPU time of a frame that goes to another node, and how much later it is heard there. Two cores do not show how many deliveries three nodes make together: those lines are estimates from the CPU time of a frame.',
   },
+  'cluster-faults': {
+    title: 'Nodes and NATS servers that fail',
+    what: 'Three nodes and three nats-servers on one machine. One after the other is killed, stands still, is cut off or is restarted, while radios talk, listen and come back. It shows for how long radios notice each fault.',
+  },
   garbage: {
     title: 'Garbage of a frame',
     what: 'Memory allocated for each frame that passes through the relay, and the pauses of its collection.',

@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Goal } from '../figures/result.js';
 import { figure, spreadOf, withUnit } from '../figures/wording.js';
+import { type Answer, RELAY_ANSWERS } from './relay-answers.js';
 import { type Result, type Results, readResults } from './results.js';
 import { tableOf } from './table.js';
 
@@ -38,7 +39,7 @@ const BUNDLED = ['bundles', 'CPU per delivered frame, bundles of 60 ms / live'] 
 const MEMORY = ['idle-memory', 'server memory per idle radio, 10000 radios'] as const;
 
 /** What a reader asks, and the goal that answers it. */
-const ANSWERS: readonly (readonly [question: string, scenario: string, goal: string])[] = [
+const ANSWERS: readonly Answer[] = [
   ['deliveries per second on one core, p99 within 20 ms', ...CAPACITY],
   ['one talker, 1,000 listeners: p99', 'one-talker-1000', 'p99 relay latency'],
   ['one talker, 1,000 listeners: CPU per delivery', 'one-talker-1000', 'CPU per delivery'],
@@ -54,71 +55,6 @@ const ANSWERS: readonly (readonly [question: string, scenario: string, goal: str
   ['logins per second', 'login-storm', 'logins per second in a storm'],
   ['CPU per frame, 60 ms bundles over live', ...BUNDLED],
   ['CPU per frame, 10 ms windows over live', 'monitor', 'CPU per delivered frame, coalesced, 10 ms / live'],
-];
-
-const THREADS = 'threads';
-const CLUSTER = 'cluster';
-const OF_50 = '16 talkers in talkgroups of 50';
-
-/** The same for several relays. What is an estimate is called one. */
-const RELAY_ANSWERS: typeof ANSWERS = [
-  [
-    'CPU per delivery, 2 threads over 1: 1 talker, 1,000 listeners',
-    THREADS,
-    'CPU per delivery, relay, 2 threads / relay: 1 talker, 1,000 listeners',
-  ],
-  [`the same: ${OF_50}`, THREADS, `CPU per delivery, relay, 2 threads / relay: ${OF_50}`],
-  [
-    'the same: 100 talkers in talkgroups of 5',
-    THREADS,
-    'CPU per delivery, relay, 2 threads / relay: 100 talkers in talkgroups of 5',
-  ],
-  [
-    'share of the busiest of 2 threads, 1,000 listeners',
-    THREADS,
-    'share of the busiest thread: 1 talker, 1,000 listeners',
-  ],
-  [
-    'share of 1,000 connections on the fullest of 2 threads',
-    THREADS,
-    'share of 1,000 connections on the fullest of 2 threads',
-  ],
-  ['the same of 4 threads', THREADS, 'share of 1,000 connections on the fullest of 4 threads'],
-  [
-    'other thread: a frame is heard later by, p50',
-    THREADS,
-    'other thread less thread of the talkers, p50, 5,000 frames/s',
-  ],
-  ['the same, p99', THREADS, 'other thread less thread of the talkers, p99, 5,000 frames/s'],
-  ['floor request to grant on 2 threads: p99', THREADS, 'access time p99, floor, 2 threads'],
-  [
-    'estimate: deliveries per second, 2 threads over 1',
-    THREADS,
-    `estimate: deliveries per second, 2 threads / 1: ${OF_50}`,
-  ],
-  [
-    'CPU of a frame to another node: node of the talker',
-    CLUSTER,
-    'CPU per forwarded frame, node of the talkers, 5,000 frames/s',
-  ],
-  ['the same: other node', CLUSTER, 'CPU per forwarded frame, other node, 5,000 frames/s'],
-  ['the same: nats-server', CLUSTER, 'CPU per forwarded frame, nats-server, 5,000 frames/s'],
-  [
-    'other node: a frame is heard later by, p50',
-    CLUSTER,
-    'other node less node of the talkers, p50, 5,000 frames/s',
-  ],
-  ['the same, p99', CLUSTER, 'other node less node of the talkers, p99, 5,000 frames/s'],
-  [
-    'estimate: deliveries per second, 3 nodes over 1, talkgroups of 50',
-    CLUSTER,
-    'estimate: deliveries per second, 3 nodes / 1, talkgroups of 50',
-  ],
-  [
-    'estimate: the same, talkgroups of 5',
-    CLUSTER,
-    'estimate: deliveries per second, 3 nodes / 1, talkgroups of 5',
-  ],
 ];
 
 /** Parts of the page by the name in their markers. */

@@ -60,10 +60,35 @@ export async function withFolder<T>(use: (folder: string) => Promise<T>): Promis
 
 /** The process has ended when `use` has settled; `printed` is the output until the server was ready. */
 export async function withServer<T>(
-  { command, readUrl }: Start,
-  { cores, signal, settings, onOutput }: ServerOptions,
+  start: Start,
+  options: ServerOptions,
   use: (server: Omit<Server, 'dialect'>, printed: string) => Promise<T>,
 ): Promise<T> {
+  const { url, pid, tail, stop } = await startServer(start, options);
+  try {
+    return await use({ url, pid }, tail());
+  } catch (error) {
+    if (!options.signal.aborted) console.error(tail());
+    throw error;
+  } finally {
+    await stop();
+  }
+}
+
+/** A server that whoever started it stops. */
+export interface Started extends Omit<Server, 'dialect'> {
+  /** Until it was ready all of its output, then the end of it. */
+  readonly tail: () => string;
+  /** Resolves when the process has ended, whoever ended it. */
+  readonly exited: Promise<unknown>;
+  readonly stop: () => Promise<void>;
+}
+
+/** Resolves when the server is ready; otherwise the process has ended when it rejects. */
+export async function startServer(
+  { command, readUrl }: Start,
+  { cores, signal, settings, onOutput }: ServerOptions,
+): Promise<Started> {
   const child = startProgram(command, {
     cores,
     env: { PATH: process.env.PATH, ...settings },
@@ -71,6 +96,11 @@ export async function withServer<T>(
   });
   const exited = once(child, 'exit');
   const output = readOutput(child, readUrl, onOutput);
+  const stop = async () => {
+    child.kill('SIGTERM');
+    const kill = setTimeout(STOP_MS_MAX, undefined, { ref: false }).then(() => child.kill('SIGKILL'));
+    await Promise.race([exited, kill.then(() => exited)]);
+  };
   try {
     const url = await Promise.race([
       output.url,
@@ -79,14 +109,11 @@ export async function withServer<T>(
         Promise.reject(new Error('the server was not ready in time')),
       ),
     ]);
-    return await use({ url, pid: child.pid ?? 0 }, output.tail());
+    return { url, pid: child.pid ?? 0, tail: output.tail, exited, stop };
   } catch (error) {
     if (!signal.aborted) console.error(output.tail());
+    await stop();
     throw error;
-  } finally {
-    child.kill('SIGTERM');
-    const kill = setTimeout(STOP_MS_MAX, undefined, { ref: false }).then(() => child.kill('SIGKILL'));
-    await Promise.race([exited, kill.then(() => exited)]);
   }
 }
 

@@ -44,7 +44,7 @@ export interface Subject<S> {
   /** Resolves when all is well again, with what was measured; throws, with what is not, when that takes too long. */
   recover(): Promise<string>;
   /** A history of each part, and when each fault was there. */
-  judge(histories: readonly History[], broken: readonly PlayedFault[]): Breach[];
+  judge(histories: readonly History[], broken: readonly PlayedFault[]): Promise<Breach[]>;
 }
 
 /** A fault, and when it was there. */
@@ -130,7 +130,7 @@ export async function playEpisode<S>(
   );
   return {
     ...{ fromMs, faults, histories, broken },
-    breaches: [...troubles, ...subject.judge(histories, broken)],
+    breaches: [...troubles, ...(await subject.judge(histories, broken))],
     figures: [...histories.map(figuresOf), ...(measured === '' ? [] : [measured])].join('\n  '),
   };
 }
@@ -167,7 +167,7 @@ const STALL_LOOK_MS = 20;
 const STALL_MS_MIN = 50;
 
 /** When this process itself did not get on: what it then measured of others is its own delay. */
-function watchStalls() {
+export function watchStalls() {
   const stalls: Span[] = [];
   let lastMs = performance.now();
   const timer = setInterval(() => {
@@ -176,6 +176,8 @@ function watchStalls() {
     lastMs = nowMs;
   }, STALL_LOOK_MS);
   return {
+    /** So far. */
+    stalls: stalls as readonly Span[],
     stop() {
       clearInterval(timer);
       return stalls;

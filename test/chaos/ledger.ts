@@ -1,5 +1,6 @@
 // The ledger: every write by REST with what was said of it, and what is there when all is quiet again.
 import type postgres from 'postgres';
+import { AppError } from '../../src/errors.js';
 import type { Random } from '../helpers/random.js';
 import { inTime } from './database.js';
 import type { Entry, History } from './history.js';
@@ -97,15 +98,17 @@ export async function openLedger(parts: LedgerParts): Promise<Ledger> {
 }
 
 /** null: an answer that nobody should get who writes what is right. */
-function outcomeOf({ status, wasConnected, body }: Answer): Entry['outcome'] | null {
+export function outcomeOf({ status, wasConnected, body }: Omit<Answer, 'atMs'>): Entry['outcome'] | null {
   if (status === 200) return 'stored';
   if (status === null) return wasConnected ? 'unknown' : 'refused';
   if (status === 429) return 'refused';
   if (status !== 503) return null;
-  const reason = String(body.error);
-  if (reason.startsWith('stored, ')) return 'stored';
-  return reason.includes('outcome is unknown') ? 'unknown' : 'refused';
+  if (body.error === STORED) return 'stored';
+  return body.error === UNKNOWN ? 'unknown' : 'refused';
 }
+
+const { message: STORED } = new AppError('relay_unconfirmed');
+const { message: UNKNOWN } = new AppError('outcome_unknown');
 
 function membershipKeys({ call, random, people, talkgroups }: LedgerParts): Key[] {
   return people.flatMap(({ name, token }) =>

@@ -17,7 +17,7 @@ export async function openOneNode(settings: Record<string, string>, seed: number
       await recover([scene]);
       return '';
     },
-    judge: (histories) => histories.flatMap(breaches),
+    judge: async (histories) => histories.flatMap(breaches),
   };
   return {
     async prepare() {

@@ -2,9 +2,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '../helpers/programs.js';
 import type { Absence, Exit, Footprint } from './history.js';
 
 const MAIN = process.env.CHAOS_MAIN ?? fileURLToPath(new URL('../../src/main.js', import.meta.url));
@@ -123,20 +123,6 @@ export async function createServerProcess(environment: Record<string, string>): 
       await gone;
     },
   };
-}
-
-/** Below the range from which the kernel gives out ports by itself, so that none is taken while the service is away. */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 10_000);
-    const probe = createServer();
-    const isFree = await new Promise<boolean>((resolve) => {
-      probe.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true));
-    });
-    if (!isFree) continue;
-    await new Promise((resolve) => probe.close(resolve));
-    return port;
-  }
 }
 
 function readLines(stream: NodeJS.ReadableStream | null, onLine: (line: string) => void): void {

@@ -3,7 +3,7 @@ import t from 'tap';
 import { eventually } from '../helpers/eventually.js';
 import { PLACES, type Place } from '../helpers/network/nats-cluster.js';
 import { unless } from '../helpers/programs.js';
-import { figure, threeNodes } from '../helpers/service/three-nodes.js';
+import { figure, gapOf, threeNodes } from '../helpers/service/three-nodes.js';
 
 t.setTimeout(170_000);
 
@@ -58,6 +58,7 @@ t.test('nodes and servers that die or freeze', { skip: unless('nats-server') }, 
       const leftMs = performance.now() - frozenAtMs;
       figure(`server ${server} frozen: left after ${Math.round(leftMs)} ms`);
       await three.isWell();
+      figure(`server ${server} frozen: longest gap ${three.longestGap(frozenAtMs)} ms`);
       t.ok(leftMs < 4500, 'left within three times 1.5 s');
       nats.signal(server, 'SIGCONT');
       await nats.isWhole();
@@ -111,6 +112,10 @@ t.test('nodes and servers that die or freeze', { skip: unless('nats-server') }, 
         await eventually(() => {
           if (station(other).ear.reaches.at(-1)?.reach !== 'partial') throw new Error('REACH did not come');
         }, 15_000);
+        const partialMs = (station(other).ear.reaches.at(-1)?.atMs ?? Number.NaN) - killedAtMs;
+        // Negative: it was partial already, because a node that was killed before is missed for a minute.
+        if (partialMs >= 0)
+          figure(`node ${at} killed: partial at node ${other} after ${Math.round(partialMs)} ms`);
       }
       await three.restart(at);
       const wellMs = await three.isWell();
@@ -127,12 +132,16 @@ t.test('nodes and servers that die or freeze', { skip: unless('nats-server') }, 
         const last = station(at).ear.reaches.at(-1);
         if (last?.reach !== 'alone' || last.atMs < awayAtMs) throw new Error('REACH did not come');
       }, 15_000);
+      const aloneMs = (station(at).ear.reaches.at(-1)?.atMs ?? Number.NaN) - awayAtMs;
+      figure(`NATS away: alone at node ${at} after ${Math.round(aloneMs)} ms`);
       t.equal(await metric(at, 'talkgroup_bus_up'), 0);
       const { ear, talker } = station(at);
       const before = performance.now();
       await eventually(() => {
         if ((ear.lastOf.get(talker.session) ?? 0) < before) throw new Error('nothing heard');
       });
+      const own = ear.bursts.filter(({ session }) => session === talker.session);
+      figure(`NATS away: longest gap at the node of the talker ${gapOf(own, awayAtMs)} ms`);
     }
     const backAtMs = performance.now();
     for (const server of PLACES) await nats.start(server);

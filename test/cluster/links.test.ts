@@ -158,14 +158,17 @@ t.test('links, routes, the database and the clock', { skip: unless('nats-server'
       const radio = await node(2).radioOf(person);
       if (radio.welcome !== null) throw new Error('taken in');
     }, 15_000);
-    await three.isWell();
+    const wellMs = await three.isWell();
+    figure(`database of one node away: everybody is heard after ${Math.round(wellMs)} ms`);
     const elsewhere = await node(0).radioOf(person);
     t.ok(elsewhere.welcome);
     for (const proxy of proxies) await proxy.listen();
+    const backAtMs = performance.now();
     await eventually(async () => {
       const radio = await node(2).radioOf(person);
       if (radio.welcome === null) throw new Error('not taken in');
     }, 20_000);
+    figure(`database back: the node takes radios in after ${Math.round(performance.now() - backAtMs)} ms`);
     three.judge(t, 'database away');
   });
 });

@@ -22,7 +22,7 @@ const RELISTEN_MS_MAX = 500;
 t.setTimeout(120_000);
 
 t.test('a notification arrives after its statement commits and not before', async (t) => {
-  const { database, heard, sql } = await listening(t);
+  const { database, heard, sql } = await listening(t, { defaults: true });
   await sql`create table rows (n int)`;
   const late = noticeOf({ kind: 'key_rotated', talkgroup: someTalkgroup() });
   const inReturning = noticeOf({ kind: 'talkgroup_deleted', talkgroup: someTalkgroup() });
@@ -46,7 +46,7 @@ t.test('a notification arrives after its statement commits and not before', asyn
 });
 
 t.test('a statement that fails or changes nothing sends no notification', async (t) => {
-  const { database, heard, sql } = await listening(t);
+  const { database, heard, sql } = await listening(t, { defaults: true });
   await sql`create table rows (n int unique)`;
   const notice = () => noticeOf({ kind: 'key_rotated', talkgroup: someTalkgroup() });
   // The first row's notice is sent before the second row violates the constraint.
@@ -68,7 +68,7 @@ t.test('a statement that fails or changes nothing sends no notification', async 
 });
 
 t.test('a malformed notification is ignored, and the connection goes on', async (t) => {
-  const { database, heard, sql, lines } = await listening(t);
+  const { database, heard, sql, lines } = await listening(t, { defaults: true });
   for (const payload of [
     '',
     'null',
@@ -169,12 +169,12 @@ t.test(
 t.test(
   'a killed listening connection reports a gap immediately, and later notifications arrive',
   async (t) => {
-    const { gaps, database, heard, sql } = await listening(t);
+    const { gaps, database, heard, sql } = await listening(t, { defaults: true });
     const killedAt = performance.now();
     await killListener(sql);
     await eventually(() => assertTrue(gaps.length === 2));
     const ms = (gaps[1] ?? Number.NaN) - killedAt;
-    t.ok(ms < SILENCE_MS_MAX, `a gap after ${Math.round(ms)} ms`);
+    t.ok(ms < 1500, `a gap after ${Math.round(ms)} ms`); // by its silence it would be 2 s to 3 s
     const notice = noticeOf({ kind: 'key_rotated', talkgroup: someTalkgroup() });
     await database.write(deadlineIn(REQUEST_MS), (sql) => sql`select ${notify(sql, notice)}`);
     await eventually(() => assertTrue(heard.length >= 1));

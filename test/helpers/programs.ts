@@ -1,5 +1,6 @@
 // Programs of Debian packages that tests run: nginx, Caddy, PostgreSQL's own tools, promtool, systemd-analyze.
 import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { accessSync, constants, readdirSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -72,13 +73,19 @@ export async function run(
   return { code, output };
 }
 
-/** A port of 127.0.0.1 that nothing listens on. */
+/**
+ * A port of 127.0.0.1 that nothing listens on. It is below the range from which the kernel gives out ports by itself, so
+ * that no connection takes it before its server listens, or while that is away.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('not a TCP address');
-  return address.port;
+  for (;;) {
+    const port = randomInt(20_000, 30_000);
+    const probe = createServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      probe.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true));
+    });
+    if (!isFree) continue;
+    await new Promise((resolve) => probe.close(resolve));
+    return port;
+  }
 }

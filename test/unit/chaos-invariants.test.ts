@@ -1,8 +1,10 @@
 // The invariants of the chaos runner can be broken: each is fed a history in which something went wrong.
 import t from 'tap';
+import { AppError, refusalCodes } from '../../src/errors.js';
 import { schedule } from '../chaos/faults.js';
 import type { Arrival, Entry, HeardFrame, History, Line, RequestRecord } from '../chaos/history.js';
 import { breaches } from '../chaos/invariants.js';
+import { outcomeOf } from '../chaos/ledger.js';
 import { randomFrom } from '../helpers/random.js';
 
 const FIRE = 9;
@@ -176,6 +178,18 @@ t.test('I5: a write that was acknowledged and is gone is found, one refused and 
   t.same(finds('none', 'refused'), []);
   t.same(finds('value 1', 'found', 'stored'), ['I5'], 'in the midst of it');
   t.same(broken({ surprises: ['a right password: 401'] }), ['I5']);
+});
+
+t.test('I5: each text of a 503 says whether the write is stored', async (t) => {
+  const outcomes = refusalCodes.flatMap((code) => {
+    const { status, message } = new AppError(code);
+    const answer = { status, wasConnected: true, body: { error: message } };
+    return status === 503 ? [[code, outcomeOf(answer)]] : [];
+  });
+  t.same(Object.fromEntries(outcomes), {
+    ...{ database_unavailable: 'refused', login_queue_full: 'refused', not_ready: 'refused' },
+    ...{ outcome_unknown: 'unknown', relay_unconfirmed: 'stored' },
+  });
 });
 
 t.test('I6: a request that waits too long or gets no answer is found', async (t) => {

@@ -1,7 +1,7 @@
 // The judge of the chaos runner for several nodes can fail: each invariant is fed a record in which something went wrong.
 import t from 'tap';
 import type { PlayedFault } from '../chaos/episode.js';
-import type { Arrival, History, Line } from '../chaos/history.js';
+import type { Arrival, History, Line, Span } from '../chaos/history.js';
 import { breaches } from '../chaos/invariants.js';
 import { cutNothing, scheduleOverNodes } from '../chaos/nodes/faults.js';
 import { breachesOverNodes } from '../chaos/nodes/judge.js';
@@ -60,9 +60,13 @@ const quiet: History = {
 /** Names of the invariants that are broken when these lines were heard. */
 const broken = (
   lines: readonly Line[],
-  { facts = {}, faults = [] }: { facts?: Partial<History>; faults?: readonly PlayedFault[] } = {},
+  {
+    facts = {},
+    faults = [],
+    stalls = [],
+  }: { facts?: Partial<History>; faults?: readonly PlayedFault[]; stalls?: readonly Span[] } = {},
 ) =>
-  breachesOverNodes({ histories: [{ ...quiet, ...facts, lines }], broken: faults, talkgroups }).map(
+  breachesOverNodes({ histories: [{ ...quiet, ...facts, lines }], broken: faults, stalls, talkgroups }).map(
     ({ invariant }) => invariant,
   );
 
@@ -97,6 +101,8 @@ t.test('I10: two talkers at different radios are found, but while the nodes are 
   t.same(during('a node stands still', 1000), []);
   t.same(during('a node stands still', -5000), ['I10'], 'healed long before');
   for (const name of cutNothing) t.same(during(name, 1000), ['I10'], name);
+  t.same(broken(lines, { stalls: [{ fromMs: -1600, untilMs: -100 }] }), [], 'the runner stood still');
+  t.same(broken(lines, { stalls: [{ fromMs: -600, untilMs: -100 }] }), ['I10'], 'for a moment');
   const after = [line(CARL, ...burst(ANN, { frames: 50 })), line(DORA, ...burst(BOB, { fromMs: 1900 }))];
   t.same(broken(after), [], 'a first frame waits for its floor');
 });
@@ -108,6 +114,8 @@ t.test('I11: speech that is old is found, but at a radio that does not read', as
   const stood = { kind: 'stopped', fromMs: 0, untilMs: 2000 } as const;
   t.same(broken(lines, { facts: { absences: [stood] } }), [], 'a node stood still');
   t.same(broken(lines, { facts: { absences: [{ ...stood, kind: 'killed' }] } }), ['I11', 'I11', 'I11']);
+  const stalls = Array.from({ length: 100 }, (_, at) => ({ fromMs: at * 100, untilMs: at * 100 + 50 }));
+  t.same(broken(lines, { facts: { stalls } }), [], 'the runner stood still a hundred times');
 });
 
 t.test('I12: MISSED that is not exact is found, and I3 finds loss that is not told', async (t) => {
@@ -125,6 +133,32 @@ t.test('I12: MISSED that is not exact is found, and I3 finds loss that is not to
   const lag: Arrival = { kind: 'lag', talkgroup: SINGLE, missed: 2, heardAtMs: 0 };
   t.same(broken(hears(lag)), [], 'LAG counts what its receiver missed');
 });
+
+t.test(
+  'I12: a burst of which a radio hears nothing was said before its TALK_STARTED, or was told',
+  async (t) => {
+    const silent = (lateMs: number, ...told: Arrival[]) => {
+      const [started, end] = burst(ANN, { frames: 5, lateMs, lost: [0, 1, 2, 3, 4] });
+      return broken([
+        line(CARL, started as Arrival, ...told, end as Arrival),
+        line(DORA, ...burst(ANN, { frames: 5 })),
+      ]);
+    };
+    t.same(silent(5), ['I12']);
+    t.same(silent(5, missed(ANN, 4)), []);
+    t.same(silent(90, missed(ANN, 1)), ['I12'], 'two were said behind it');
+    t.same(silent(90, missed(ANN, 2)), []);
+    t.same(silent(170), [], 'announced behind its last frame');
+    const [begun, ended] = burst(ANN, { frames: 5, lost: [0, 1, 2, 3, 4] });
+    const behind = line(CARL, begun as Arrival, ended as Arrival, missed(ANN, 4));
+    t.same(broken([behind, line(DORA, ...burst(ANN, { frames: 5 }))]), [], 'told behind its end');
+    const [started, , second, ...rest] = burst(ANN, { frames: 5 });
+    const others = line(DORA, ...burst(ANN, { frames: 5 }));
+    const late = { ...started, heardAtMs: -5 } as Arrival;
+    t.same(broken([line(CARL, late, second as Arrival, ...rest), others]), ['I12'], 'the first frame');
+    t.same(broken([line(CARL, late, missed(ANN, 1), second as Arrival, ...rest), others]), []);
+  },
+);
 
 t.test('I3: frames before a late TALK_STARTED are not missed with several nodes', async (t) => {
   const late = burst(ANN, { frames: 5, lost: [0, 1] });
@@ -151,6 +185,14 @@ t.test(
     t.same(said([0, 1], new Set([SINGLE])), []);
     t.same(said([0, 1], new Set()), ['I3']);
     t.same(said([1], new Set([SINGLE])), ['I3'], 'in the middle');
+    const [started, ...rest] = burst(ANN, { lost: [0, 1] });
+    const counted = (frames: number) => {
+      const own = line(ANN, started as Arrival, ...burst(ANN, { frames }).slice(-1));
+      const lines = [{ ...own, sent: new Map([[SINGLE, 3]]) }, line(CARL, started as Arrival, ...rest)];
+      return breaches({ ...quiet, sharedFloors: new Set([SINGLE]), lines }).map(({ invariant }) => invariant);
+    };
+    t.same(counted(3), [], 'the listener came late');
+    t.same(counted(4), ['I3'], 'more than were said');
   },
 );
 

@@ -9,6 +9,7 @@ import { randomOf } from '../helpers/random.js';
 import { directory, type Radio, relaysWithRadios, talkgroupIdOf } from '../helpers/relay/relays.js';
 
 t.setTimeout(60_000);
+t.jobs = 5; // they mostly wait
 
 const GROUP = talkgroupIdOf(1);
 

@@ -54,17 +54,24 @@ for (const [msMax, perMs] of [
 }
 
 t.test('a talker is closed at the end of its burst, and so is a session that talked meanwhile', async (t) => {
-  const fakes = sessionsOf({ idle: 100, talkers: 2, detached: 3 });
-  const all = [...fakes.values()];
-  const later = all[99] as Fake;
-  const [first, second] = [all[100] as Fake, all[101] as Fake];
+  const fakes = sessionsOf({ idle: 99, talkers: 2, detached: 3 });
+  const [first, second] = [...fakes.values()].slice(99) as [Fake, Fake];
+  // Idle at the first look. By moments instead, a machine that stands still lets it be closed before it talks.
+  let looks = 0;
+  let isOver = false;
+  const later: Fake = {
+    isLive: true,
+    get isTalker() {
+      return looks++ > 0 && !isOver;
+    },
+  };
+  fakes.set(fakes.size, later);
   const order: string[] = [];
   await drained(fakes, 600_000, (fake, count) => {
-    if (count === 1) later.isTalker = true;
     if (count === 99) first.isTalker = false; // all that were idle are closed
     if (fake === first) {
       order.push('first');
-      later.isTalker = false;
+      isOver = true;
     }
     if (fake === later) {
       order.push('later');

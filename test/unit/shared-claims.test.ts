@@ -18,7 +18,7 @@ const claim = (session: number, inEmergency = false) => ({
 });
 
 /** Relay 1, which shares a talkgroup with relay 2. */
-function relay(home: 1 | 2, relays: readonly number[] = [1, 2]) {
+function relay(first: 1 | 2, relays: readonly number[] = [1, 2]) {
   const talkgroup = new Talkgroup(talkgroupRow({ floor_mode: 'single', max_talk_ms: 60_000 }));
   const told: string[] = [];
   const heard: Verdict[] = [];
@@ -29,6 +29,7 @@ function relay(home: 1 | 2, relays: readonly number[] = [1, 2]) {
   let isReady = true;
   let played: PlayedTalk | null = null;
   let nowMs = 1000;
+  let home = first;
   const authority = createSharedAuthority({
     counts: newCounts().floor,
     limits: { talkersMax: 32, talksPerUser: 2 },
@@ -70,6 +71,14 @@ function relay(home: 1 | 2, relays: readonly number[] = [1, 2]) {
     },
     part: (v: number, ...claims: Part['claims']) => partFrom(2, v, ...claims),
     partFrom,
+    /** Relay `other` is the home from now on. */
+    see: (other: 1 | 2) => {
+      home = other;
+    },
+    /** Nothing is done in this time. */
+    stand: (ms: number) => {
+      nowMs += ms;
+    },
     hold: () => {
       isReady = false;
     },
@@ -310,7 +319,7 @@ t.test('an emergency that talks keeps a grant that its home took for unused', as
     r.pass(600);
     const has = { ...asks, state: 'has' as const, turn, grantedMs: 600 };
     r.part(2, has);
-    r.pass(1400);
+    r.pass(1900);
     t.match(r.sent.at(-1), { v: 2, verdicts: [{ session: 21, is: 'revoked', code: 'unused' }] });
     r.tell({ kind: 'frame', claim: claim(7) });
     t.strictSame(r.told(), ['7 granted', '7 started']);
@@ -322,6 +331,97 @@ t.test('an emergency that talks keeps a grant that its home took for unused', as
   }
 });
 
+t.test('a home ends what another relay has half a second later than that relay does', async (t) => {
+  const r = relay(1);
+  r.authority.viewed(r.talkgroup, 1000);
+  const first = { ...asking(21, 1), isFirstFrame: false };
+  const next = { ...asking(22, 2), isFirstFrame: false, queue: true };
+  r.part(1, first, next);
+  const [turn, waits] = [
+    { count: 1, home: 1 },
+    { ...next, state: 'waits' as const, askedMs: 0 },
+  ];
+  const has = { ...first, state: 'has' as const, turn, grantedMs: 0, lostMs: 0 };
+  r.part(2, has, waits);
+  r.pass(1900);
+  t.match(r.sent.at(-1), {
+    verdicts: [
+      { session: 21, is: 'granted' },
+      { session: 22, is: 'queued' },
+    ],
+  });
+  // Its socket returned, and the part that says so was lost. This one says the same.
+  r.part(4, { ...has, grantedMs: 1900, lostMs: null }, { ...waits, askedMs: 1900 });
+  t.match(r.sent.at(-1), {
+    v: 4,
+    verdicts: [
+      { session: 21, is: 'granted' },
+      { session: 22, is: 'queued' },
+    ],
+  });
+  r.part(5, { ...has, grantedMs: 1900, lostMs: 0 }, { ...waits, askedMs: 1900 });
+  r.pass(1999);
+  t.match(r.sent.at(-1), {
+    verdicts: [
+      { session: 21, is: 'granted' },
+      { session: 22, is: 'queued' },
+    ],
+  });
+  r.part(5, { ...has, grantedMs: 3899, lostMs: 1999 }, { ...waits, askedMs: 3899 });
+  r.pass(1);
+  t.match(r.sent.at(-1), {
+    verdicts: [
+      { session: 21, is: 'revoked' },
+      { session: 22, is: 'granted' },
+    ],
+  });
+});
+
+t.test('an emergency keeps the floor that another home gave it after this one had denied it', async (t) => {
+  const r = relay(1);
+  r.authority.viewed(r.talkgroup, 1000);
+  const [first, denied] = [asking(21, 1), { ...asking(22, 2), inEmergency: true }];
+  r.part(1, { ...first, inEmergency: true }, denied);
+  t.match(r.sent.at(-1), {
+    verdicts: [
+      { session: 21, is: 'granted' },
+      { session: 22, is: 'denied' },
+    ],
+  });
+  // Behind a cut: 21 ended, and 22 was granted its question.
+  r.part(2, { ...denied, state: 'talks', turn: { count: 300, home: 2 }, grantedMs: 500, startedMs: 500 });
+  t.match(r.sent.at(-1), { v: 2, verdicts: [{ session: 22, is: 'granted', turn: { home: 1 } }] });
+});
+
+t.test('a verdict that waited while this relay stood still does not count', async (t) => {
+  for (const stoodMs of [900, 1100]) {
+    const r = relay(2);
+    r.tell({ kind: 'frame', claim: claim(7) });
+    r.verdicts(grantOf(7, 1, 5));
+    t.strictSame(r.told(), ['7 granted', '7 started']);
+    const { v = 0 } = r.parts.at(-1) ?? {};
+    r.stand(stoodMs);
+    r.verdicts({ session: 7, ask: 1, is: 'revoked', code: 'collision' });
+    const isOld = stoodMs > 1000;
+    t.strictSame(r.told(), isOld ? [] : ['7 revoked collision', '7 ended collision', '7 gone']);
+    r.pass(10);
+    if (isOld) t.not(r.parts.at(-1)?.v, v, 'and the home is asked anew');
+  }
+});
+
+t.test(
+  'what a home holds back is denied when it is the home no more, and the next one is silent',
+  async (t) => {
+    const r = relay(1);
+    r.authority.viewed(r.talkgroup, 1000);
+    r.hold();
+    r.tell({ kind: 'request', claim: claim(7), queue: false });
+    r.see(2);
+    for (let ms = 0; ms < 1100; ms += 50) r.pass(50);
+    t.strictSame(r.told(), ['7 denied retry_later']);
+  },
+);
+
 t.test('a home repeats what it took away after 60 and 150 ms, also when the floor is idle', async (t) => {
   const r = relay(1);
   r.authority.viewed(r.talkgroup, 1000);
@@ -329,7 +429,7 @@ t.test('a home repeats what it took away after 60 and 150 ms, also when the floo
   r.part(1, asks);
   r.pass(600);
   r.part(2, { ...asks, state: 'has', turn: { count: 1, home: 1 }, grantedMs: 600 });
-  r.pass(1400);
+  r.pass(1900);
   t.match(r.sent.splice(0).at(-1), { v: 2, verdicts: [{ session: 21, is: 'revoked', code: 'unused' }] });
   const repeated: number[] = [];
   for (let ms = 10; ms <= 400; ms += 10) {

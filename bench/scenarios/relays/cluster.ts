@@ -29,11 +29,15 @@ const LOADS: readonly HopLoad[] = [
   },
 ];
 const QUICK_LOADS: readonly HopLoad[] = [{ talkgroups: 20, frames: 50, rounds: 3 }];
+/**
+ * Half the rate of floor-access, because both nodes share a core, and two seconds between two bursts of a talkgroup: after
+ * a pause of the machine the next press must find the floor free. As long as the end before is under way it is denied.
+ */
 const FLOORS = {
-  talkgroups: 100,
+  talkgroups: 200,
   members: 4,
-  burstsPerSecond: 200,
-  bursts: 2400,
+  burstsPerSecond: 100,
+  bursts: 2000,
   warmUpBursts: 400,
   payloadBytes: 60,
 };

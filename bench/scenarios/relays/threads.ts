@@ -29,10 +29,11 @@ const QUICK_HOPS: readonly HopLoad[] = [{ talkgroups: 20, frames: 50, rounds: 3 
 
 /** Forth and back, each a server of its own. */
 const ACCESS_THREADS = [1, 2, 2, 1];
+/** As over two nodes: half the rate of floor-access, and two seconds between two bursts of a talkgroup. */
 const ACCESS = {
-  talkgroups: 100,
+  talkgroups: 200,
   members: 4,
-  burstsPerSecond: 200,
+  burstsPerSecond: 100,
   bursts: 1200,
   warmUpBursts: 400,
   payloadBytes: 60,

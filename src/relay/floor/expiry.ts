@@ -8,20 +8,23 @@ export const UNUSED_MS_MAX = 2000;
 /** The floor of a talker with a dead socket is kept for this time (ms), for the talker's return. */
 export const LOST_MS_MAX = 1500;
 
-/** Ends all that is due. T1 is not among it: the relay measures it, because it sees the frames. */
-export function tick(floor: Floor, nowMs: number): Step {
-  const holders = floor.holders.filter((holder) => dueOf(holder, nowMs) === null);
-  const waiting = floor.waiting.filter((one) => !isGone(one, nowMs));
+/**
+ * Ends all that is due. T1 is not among it: the relay measures it, because it sees the frames. `leewayMs`: what a session has
+ * is ended so much later (ms).
+ */
+export function tick(floor: Floor, leewayMs: (session: number) => number, nowMs: number): Step {
+  const dueIn = (holder: Holder) => dueOf(holder, nowMs - leewayMs(holder.claim.session));
+  const holders = floor.holders.filter((holder) => dueIn(holder) === null);
+  const waiting = floor.waiting.filter((one) => !isGone(one, nowMs - leewayMs(one.session)));
   if (holders.length === floor.holders.length && waiting.length === floor.waiting.length)
     return unchanged(floor);
   return {
     floor: { ...floor, holders, waiting },
-    outcomes: floor.holders.flatMap((holder) => expire(holder, nowMs)),
+    outcomes: floor.holders.flatMap((holder) => expire(holder, dueIn(holder))),
   };
 }
 
-function expire(holder: Holder, nowMs: number): Outcome[] {
-  const code = dueOf(holder, nowMs);
+function expire(holder: Holder, code: RevokeCode | 'disconnected' | null): Outcome[] {
   if (code === null) return [];
   return code === 'disconnected' ? endOf(holder, code) : takenFrom(holder, code);
 }

@@ -65,7 +65,8 @@ export type FloorEvent =
   /** The talkgroup's settings changed. */
   | { readonly kind: 'settings'; readonly mode: FloorMode; readonly maxTalkMs: number }
   | EmergencyChange
-  | { readonly kind: 'tick' };
+  /** `leewayMs`: a session of another relay has so much more time (ms), because that relay ends what is its own. */
+  | { readonly kind: 'tick'; readonly leewayMs?: (session: number) => number };
 
 export type Removal = 'left' | 'deleted' | 'disabled' | 'rate_limited';
 

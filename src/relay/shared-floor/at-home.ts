@@ -14,6 +14,7 @@ export function decideOwn(state: SharedState, event: FloorEvent, nextAsk: () => 
   const { session } = event.claim;
   if (!state.asked.has(session)) state.asked.set(session, nextAsk());
   decide(state, event, nowMs);
+  state.held.answers(session, nowMs);
   if (!state.has(session)) state.forget(session);
 }
 

@@ -146,7 +146,7 @@ export function keepAhead(state: SharedState, isFenced: boolean, nowMs: number):
   const isAhead =
     turn !== null && turn.count >= top.count && (turn.count > top.count || turn.home >= top.home);
   if (isAhead && !(isFenced && holder.startedAtMs !== null)) {
-    for (const [session, placed] of state.heldGrants()) state.placeAgain(session, placed, nowMs);
+    for (const [session, placed] of state.held.all()) state.placeAgain(session, placed, nowMs);
     return;
   }
   turnAgain(state, home, holder, nowMs);
@@ -242,6 +242,7 @@ function make(state: SharedState, home: HomeSide, nowMs: number): void {
   const isStale = (session: number) => home.isStale(session, nowMs);
   const built = rebuild([...own, ...others], { ...settings, mode, maxTalkMs }, isStale, nowMs);
   home.restart(TURN_GAP, turnsHere.seen);
+  const asked = new Map([...state.asks].map(([session, { sinceMs }]) => [session, sinceMs]));
   state.asks.clear();
   const outcomes: Outcome[] = [];
   for (const { claim, code } of built.ended) {
@@ -265,6 +266,7 @@ function make(state: SharedState, home: HomeSide, nowMs: number): void {
     const { session, ask } = claim;
     if (!home.isForeign(session)) state.asked.set(session, ask);
     decide(state, eventOf(claim), nowMs, { kind: 'tick' });
+    state.held.answers(session, asked.get(session) ?? nowMs);
     if (!state.has(session)) state.forget(session);
   }
   const served = serveQueue(state.floor, nowMs, services.limits);

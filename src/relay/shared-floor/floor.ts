@@ -225,7 +225,7 @@ export class SharedFloor {
     deleteClaims(state, this.services.nextAsk, nowMs);
   }
 
-  /** Ends what took too long. */
+  /** Ends what took too long. A relay ends what its own sessions have, and says so. */
   expire(nowMs: number): void {
     const { state } = this;
     this.look(nowMs);
@@ -233,7 +233,7 @@ export class SharedFloor {
       if (expireClaims(state, nowMs)) this.changed(nowMs);
       return;
     }
-    decide(state, { kind: 'tick' }, nowMs);
+    decide(state, { kind: 'tick', leewayMs: state.leewayMs }, nowMs);
     const { home } = state;
     if (home === null) return;
     for (const relay of home.silent(nowMs)) loseSessions(state, home.lapse(relay), nowMs);
@@ -263,7 +263,7 @@ export class SharedFloor {
     if (this.state.isOpen || this.state.home !== null) return;
     if (from !== this.homeSeen) return;
     // Parts may follow each other faster than their answers come: what did not change since is answered all the same.
-    const answers = verdicts.filter(({ session }) => this.sender.isAnsweredBy(session, v));
+    const answers = verdicts.filter(({ session }) => this.sender.isAnsweredBy(session, v, nowMs));
     if (followVerdicts(this.state, answers, v === this.sender.v, nowMs)) this.changed(nowMs);
   }
 

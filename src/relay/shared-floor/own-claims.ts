@@ -80,7 +80,7 @@ function ask(
     const isOver = isLate && (state.turnsHere.isPast(turn) || state.isBelow(held));
     if (isOver) return end(state, held, 'collision', nowMs);
     // A grant from the queue answers no question until its session asks again.
-    if (state.isHeld(session) && !state.heldSince.has(session)) state.heldSince.set(session, nowMs);
+    state.held.answers(session, nowMs);
     return followStep(state, event, nowMs);
   }
   const place = waitingOf(state.floor, session);
@@ -163,12 +163,10 @@ function end(state: SharedState, holder: Holder, code: 'collision', nowMs: numbe
 export function expireClaims(state: SharedState, nowMs: number): boolean {
   let isChanged = false;
   // Before their sessions lose them, because these wait for an answer.
-  for (const [session, sinceMs] of [...state.heldSince])
-    if (!state.isHeld(session)) state.heldSince.delete(session);
-    else if (nowMs - sinceMs >= HELD_MS_MAX) {
-      denyHeld(state, session, nowMs);
-      isChanged = true;
-    }
+  for (const session of state.held.askedBefore(nowMs - HELD_MS_MAX)) {
+    denyHeld(state, session, nowMs);
+    isChanged = true;
+  }
   isChanged = followStep(state, { kind: 'tick' }, nowMs) || isChanged;
   for (const one of [...state.asks.values()]) {
     const { claim, isFirstFrame } = one;

@@ -142,7 +142,7 @@ function granted(state: SharedState, verdict: Of<'granted'>, nowMs: number): boo
   if (one?.isFirstFrame) outcomes.push({ kind: 'started', holder });
   state.count(before, { kind: 'tick' }, outcomes, nowMs);
   state.carry(before, outcomes, { isFirstFrame: one?.isFirstFrame ?? false, placedOf: () => verdict }, nowMs);
-  if (one !== undefined && state.isHeld(session)) state.heldSince.set(session, one.sinceMs);
+  if (one !== undefined) state.held.answers(session, one.sinceMs);
   return true;
 }
 

@@ -5,6 +5,8 @@ import type { PartClaim } from './parts.js';
 const ASKING_MS = [60, 150, 300];
 /** Any part that is not empty is repeated this often (ms). */
 const ALIVE_MS = 500;
+/** A verdict counts for this time (ms) after the last part: later ones waited while this relay stood still. */
+const ANSWERED_MS = 1000;
 /** A part that became empty is repeated once, after this time (ms). */
 const EMPTY_MS = 60;
 
@@ -23,6 +25,7 @@ export class PartSender {
   /** The claims of the last part, each with the first part of this home that had it as it is. */
   private since = new Map<number, { readonly claim: PartClaim; readonly v: number }>();
   private changedAtMs = 0;
+  private sentAtMs = 0;
   private repeatAtMs = Number.POSITIVE_INFINITY;
 
   constructor(options: PartSenderOptions) {
@@ -54,15 +57,23 @@ export class PartSender {
   }
 
   /** A verdict for the part with this `v` answers the claim of the session as it is now. */
-  isAnsweredBy(session: number, v: number): boolean {
+  isAnsweredBy(session: number, v: number, nowMs: number): boolean {
+    if (this.isOld(nowMs)) return false;
     if (v === this.v) return true;
     const known = this.since.get(session);
     return known !== undefined && known.v <= v && v < this.v;
   }
 
-  /** Repeats the part when it is due. */
+  /** Repeats the part when it is due. What the home answers to an old one may not be true any more: it is told as a new one. */
   repeat(nowMs: number): void {
-    if (nowMs >= this.repeatAtMs) this.send(nowMs);
+    if (nowMs < this.repeatAtMs) return;
+    if (!this.isOld(nowMs)) return void this.send(nowMs);
+    this.forget();
+    this.changed(nowMs);
+  }
+
+  private isOld(nowMs: number): boolean {
+    return nowMs - this.sentAtMs > ANSWERED_MS;
   }
 
   /** Nothing is repeated from now on: this relay decides. */
@@ -76,6 +87,7 @@ export class PartSender {
 
   private send(nowMs: number): readonly PartClaim[] {
     const claims = this.options.claims();
+    this.sentAtMs = nowMs;
     this.repeatAtMs = claims.length === 0 ? Number.POSITIVE_INFINITY : nowMs + ALIVE_MS;
     if (claims.some(({ state }) => state === 'asks')) {
       const next = ASKING_MS.find((ms) => this.changedAtMs + ms > nowMs);

@@ -1,7 +1,7 @@
 // What a home refused to sessions of other relays, until they have heard of it.
 import { rankOf } from '../floor/claim.js';
 import type { Floor } from '../floor/state.js';
-import { bare, type PartClaim, type PartVerdict } from './parts.js';
+import { bare, isHolding, type PartClaim, type PartVerdict } from './parts.js';
 
 export type Refused = Extract<PartVerdict, { is: 'denied' | 'revoked' }>;
 
@@ -37,13 +37,13 @@ export class Refusals {
   }
 
   /**
-   * Whether the refusal counts. It does not when its relay granted a denied question to a user in an emergency, and when an
-   * emergency that talks on has nothing beside it in the floor that would keep it: it was refused for what is over.
+   * Whether the refusal counts. It does not when a denied question was granted by its relay alone or by another home, and
+   * when an emergency that talks on has nothing beside it in the floor that would keep it: it was refused for what is over.
    */
   isRefused(claim: PartClaim, { holders }: Floor): boolean {
     const refused = this.of(claim);
     if (refused === undefined) return false;
-    if (refused.is === 'denied') return !claim.isAlone;
+    if (refused.is === 'denied') return !isHolding(claim);
     if (!claim.inEmergency || claim.state !== 'talks') return true;
     const rank = rankOf(bare(claim));
     return holders.some(

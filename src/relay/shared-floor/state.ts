@@ -20,6 +20,7 @@ import {
   waitingOf,
 } from '../floor/state.js';
 import type { Talkgroup } from '../members/members.js';
+import { HeldGrants } from './held-grants.js';
 import type { HomeSide } from './home-side.js';
 import type { FloorLink, Placed } from './link.js';
 import { type Ask, claimsOf, type Known, type Part, type PartClaim, withAges } from './parts.js';
@@ -32,6 +33,12 @@ export interface SharedServices {
   readonly onVerdicts: OnVerdicts;
   readonly link: FloorLink;
 }
+
+/**
+ * What a session of another relay has is ended here so much later (ms) than at that relay, which ends it and says so. A cut of
+ * a second must not hide from the home that a lost socket returned.
+ */
+const LEEWAY_MS = 500;
 
 export class SharedState implements Known {
   readonly talkgroup: Talkgroup;
@@ -51,10 +58,7 @@ export class SharedState implements Known {
   readonly places = new Map<number, { readonly position: number; readonly size: number }>();
   /** Sessions that moved to another relay with their claims, which stay here until that relay tells them: moves before it. */
   readonly left = new Map<number, number>();
-  /** Grants that sessions of this relay have not been told of: an earlier burst still plays. With the place of each. */
-  private readonly held = new Map<number, Placed>();
-  /** Of those that answer a question: when it was asked (monotonic ms). */
-  readonly heldSince = new Map<number, number>();
+  readonly held = new HeldGrants();
 
   constructor(services: SharedServices, talkgroup: Talkgroup) {
     this.services = services;
@@ -72,6 +76,8 @@ export class SharedState implements Known {
   }
 
   readonly isOwn = (session: number): boolean => this.home?.isForeign(session) !== true;
+
+  readonly leewayMs = (session: number): number => (this.isOwn(session) ? 0 : LEEWAY_MS);
 
   readonly movesOf = (session: number): Pick<PartClaim, 'moves' | 'isMoving'> => {
     const left = this.left.get(session);
@@ -207,8 +213,8 @@ export class SharedState implements Known {
   }
 
   forget(session: number): void {
-    const { asked, turns, places, placed, alone, heldSince, left } = this;
-    for (const known of [asked, turns, places, placed, alone, heldSince, left]) known.delete(session);
+    const { asked, turns, places, placed, alone, left } = this;
+    for (const known of [asked, turns, places, placed, alone, left]) known.delete(session);
   }
 
   /** This relay is not the home any more: it keeps what its own sessions have. */
@@ -233,13 +239,13 @@ export class SharedState implements Known {
       this.held.delete(session);
       return true;
     }
-    this.held.set(session, placed);
+    this.held.hold(session, placed);
     return false;
   }
 
   /** Another turn for a grant of a session of this relay. */
   placeAgain(session: number, placed: Placed, nowMs: number): void {
-    const old = this.held.get(session);
+    const old = this.held.of(session);
     // The same grant goes on waiting: told again, it would wait from now on.
     if (old !== undefined && compareTurns(old.turn, placed.turn) !== 0) this.turnsHere.withdraw(old.turn);
     if (this.place(session, placed, nowMs)) this.begin(session, nowMs);
@@ -253,7 +259,7 @@ export class SharedState implements Known {
 
   /** The grant with this turn may begin: its session is told. */
   ready(turn: Turn, nowMs: number): void {
-    for (const [session, placed] of this.held) {
+    for (const [session, placed] of this.held.all()) {
       if (compareTurns(placed.turn, turn) !== 0) continue;
       this.held.delete(session);
       this.begin(session, nowMs);
@@ -267,14 +273,9 @@ export class SharedState implements Known {
     this.tell(holder.startedAtMs === null ? [granted] : [granted, { kind: 'started', holder }], nowMs);
   }
 
-  /** Grants that wait for the end of an earlier burst. */
-  heldGrants(): readonly (readonly [session: number, placed: Placed])[] {
-    return [...this.held];
-  }
-
   /** Its session does not get it. */
   drop(session: number): void {
-    const placed = this.held.get(session);
+    const placed = this.held.of(session);
     if (placed === undefined) return;
     this.held.delete(session);
     this.turnsHere.withdraw(placed.turn);

@@ -10,6 +10,8 @@ export interface NodesHistory {
   readonly histories: readonly History[];
   readonly broken: readonly PlayedFault[];
   readonly talkgroups: readonly Pick<Talkgroup, 'number' | 'mode'>[];
+  /** When the runner stood still, also before the episode. */
+  readonly stalls: readonly Span[];
 }
 
 /**
@@ -17,6 +19,11 @@ export interface NodesHistory {
  * two talkers is told within 500 ms.
  */
 const HEAL_MS = 5500;
+/**
+ * I10. All links between nodes go through the runner. While it stands still, the nodes do not reach each other. They
+ * notice after 1.5 s without a word, and speak every 250 ms.
+ */
+const CUT_MS = 1200;
 /** I10. A first frame waits up to 200 ms for its floor. Three times that on a loaded machine. */
 const HANDOVER_MS = 600;
 /** I11. A frame may be 500 ms late between nodes, and 2 s behind at its receiver; 500 ms for a loaded machine. */
@@ -71,9 +78,12 @@ interface HeardBurst extends Span {
 
 /** I10: two talkers of such a talkgroup are heard by different radios only while nodes do not reach each other. */
 function oneFloor(history: NodesHistory): string[] {
-  const apart = history.broken
-    .filter(({ name }) => !cutNothing.has(name))
-    .map(({ fromMs, untilMs }) => ({ fromMs, untilMs: untilMs + HEAL_MS }));
+  const faults = history.broken.filter(({ name }) => !cutNothing.has(name));
+  const stalls = history.stalls.filter(({ fromMs, untilMs }) => untilMs - fromMs >= CUT_MS);
+  const apart = [...faults, ...stalls].map(({ fromMs, untilMs }) => ({
+    fromMs,
+    untilMs: untilMs + HEAL_MS,
+  }));
   return history.talkgroups.flatMap(({ number, mode }) => {
     if (mode === 'open') return [];
     const bursts = heardBursts(linesOf(history), number).sort((one, other) => one.fromMs - other.fromMs);
@@ -109,11 +119,13 @@ function heardBursts(lines: readonly Line[], talkgroup: number): HeardBurst[] {
 function outsideMs(span: Span, others: readonly Span[]): number {
   let left = [span];
   for (const { fromMs, untilMs } of others)
-    left = left.flatMap((one) => [
-      { fromMs: one.fromMs, untilMs: Math.min(one.untilMs, fromMs) },
-      { fromMs: Math.max(one.fromMs, untilMs), untilMs: one.untilMs },
-    ]);
-  return left.reduce((sum, one) => sum + Math.max(0, one.untilMs - one.fromMs), 0);
+    left = left
+      .flatMap((one) => [
+        { fromMs: one.fromMs, untilMs: Math.min(one.untilMs, fromMs) },
+        { fromMs: Math.max(one.fromMs, untilMs), untilMs: one.untilMs },
+      ])
+      .filter((one) => one.untilMs > one.fromMs); // else a hundred stalls of the runner make 2^100 pieces
+  return left.reduce((sum, one) => sum + one.untilMs - one.fromMs, 0);
 }
 
 /** I11: no radio that reads hears speech that is old, not counting what a node or the runner stood still. */
@@ -134,33 +146,69 @@ function nothingOldIsPlayed({ histories }: NodesHistory): string[] {
 
 /**
  * I12: of a burst that a radio heard from its first frame to its end, frames and MISSED are together as many as the end
- * counts. Where LAG or an unasked snapshot came as well, I3 alone judges.
+ * counts. When it did not hear the first frame, MISSED counts at least what it did not hear of what was said behind
+ * TALK_STARTED. Where LAG or an unasked snapshot came as well, I3 alone judges.
  */
 function missedIsExact(history: NodesHistory): string[] {
+  const said = saidFrames(linesOf(history));
   return linesOf(history).flatMap((line) => {
-    const bursts = new Map<string, { heard: number; missed: number; first: number | null }>();
+    const told = toldMissed(line);
+    const bursts = new Map<string, { fromMs: number; heard: Set<number>; missed: number }>();
     const found: string[] = [];
+    const tell = (name: string, told: { heard: Set<number>; missed: number }, of: string) =>
+      found.push(
+        `radio ${line.radio} heard ${told.heard.size} frames of burst ${name} and was told of ${told.missed} missed, of ${of}`,
+      );
     for (const arrival of line.arrivals) {
-      if (arrival.kind === 'started') bursts.set(nameOf(arrival), { heard: 0, missed: 0, first: null });
+      if (arrival.kind === 'started')
+        bursts.set(nameOf(arrival), { fromMs: arrival.heardAtMs, heard: new Set(), missed: 0 });
       if (arrival.kind !== 'frame' && arrival.kind !== 'missed' && arrival.kind !== 'ended') continue;
       const name = nameOf(arrival);
       const burst = bursts.get(name);
       if (burst === undefined) continue;
-      if (arrival.kind === 'frame') {
-        burst.first ??= arrival.sequence;
-        burst.heard++;
-      } else if (arrival.kind === 'missed') burst.missed += arrival.missed;
+      if (arrival.kind === 'frame') burst.heard.add(arrival.sequence);
+      else if (arrival.kind === 'missed') burst.missed += arrival.missed;
       else {
         bursts.delete(name);
-        const isWhole = burst.first === 0 && !isLagging(line.arrivals, arrival.talkgroup);
-        if (isWhole && burst.heard + burst.missed !== arrival.frames)
-          found.push(
-            `radio ${line.radio} heard ${burst.heard} frames of burst ${name} and was told of ${burst.missed} missed, of ${arrival.frames}`,
-          );
+        if (isLagging(line.arrivals, arrival.talkgroup) || arrival.sender === line.session) continue;
+        if (burst.heard.has(0)) {
+          if (burst.heard.size + burst.missed !== arrival.frames) tell(name, burst, `${arrival.frames}`);
+          continue;
+        }
+        // Other ends may be those of a burst that went on where nobody here could hear it.
+        if (arrival.code !== 'released') continue;
+        const unheard = [...(said.get(name) ?? [])].filter(
+          ([sequence, sentAtMs]) => sentAtMs > burst.fromMs && !burst.heard.has(sequence),
+        );
+        // For listeners of another node a burst may end early. MISSED then comes behind its end.
+        const missed = told.get(name) ?? 0;
+        if (missed < unheard.length)
+          tell(name, { ...burst, missed }, `${unheard.length} or more behind TALK_STARTED`);
       }
     }
     return found;
   });
+}
+
+/** By name of the burst, what MISSED counted on this line in all. */
+function toldMissed({ arrivals }: Line): Map<string, number> {
+  const told = new Map<string, number>();
+  for (const arrival of arrivals)
+    if (arrival.kind === 'missed')
+      told.set(nameOf(arrival), (told.get(nameOf(arrival)) ?? 0) + arrival.missed);
+  return told;
+}
+
+/** By name of the burst and by sequence, when each frame was said that anybody heard. */
+function saidFrames(lines: readonly Line[]): Map<string, Map<number, number>> {
+  const said = new Map<string, Map<number, number>>();
+  for (const { arrivals } of lines)
+    for (const frame of arrivals) {
+      if (frame.kind !== 'frame') continue;
+      const burst = said.get(nameOf(frame)) ?? new Map<number, number>();
+      said.set(nameOf(frame), burst.set(frame.sequence, frame.sentAtMs));
+    }
+  return said;
 }
 
 const isLagging = (arrivals: readonly Arrival[], talkgroup: number) =>

@@ -1,9 +1,10 @@
 // Three nodes over NATS with their faults and their judgement.
+import { setTimeout as pause } from 'node:timers/promises';
 import { eventually } from '../../helpers/eventually.js';
 import { programPath } from '../../helpers/programs.js';
 import { randomFrom } from '../../helpers/random.js';
-import { openPart, type Part, playEpisode, type Run, type Subject } from '../episode.js';
-import { breaches } from '../invariants.js';
+import { openPart, type Part, playEpisode, type Run, type Subject, watchStalls } from '../episode.js';
+import { type Breach, breaches } from '../invariants.js';
 import { recover } from '../recovery.js';
 import { type Cluster, openCluster, ownerOf } from './cluster.js';
 import { scheduleOverNodes } from './faults.js';
@@ -13,6 +14,8 @@ import { breachesOverNodes } from './judge.js';
 const HEARD_MS_MAX = 10_000;
 /** A burst of a lost node or a lost end may seem to run for so long (docs/protocol.md, several nodes). */
 const FREE_MS_MAX = 8000;
+/** Between two parts of the judgement. */
+const LINKS_MS = 50;
 
 /** Starts all of it. */
 export async function openThreeNodes(settings: Record<string, string>, seed: number): Promise<Run> {
@@ -24,17 +27,23 @@ export async function openThreeNodes(settings: Record<string, string>, seed: num
     throw error;
   });
   const { scenes } = cluster;
+  const watch = watchStalls();
+  owner.teardown(watch.stop);
   const parts: Part[] = [];
   const subject: Subject<Cluster> = {
     ...{ whole: cluster, parts },
     schedule: (episode, ms) => scheduleOverNodes(randomFrom(episode), ms),
     recover: () => recoverOverNodes(cluster),
-    judge: (histories, broken) => [
-      ...histories.flatMap((history, at) =>
-        breaches(history).map(({ invariant, what }) => ({ invariant, what: `node ${at}: ${what}` })),
-      ),
-      ...breachesOverNodes({ histories, broken, talkgroups: scenes[0]?.talkgroups ?? [] }),
-    ],
+    async judge(histories, broken) {
+      const found: Breach[] = [];
+      for (const [at, history] of histories.entries()) {
+        for (const { invariant, what } of breaches(history))
+          found.push({ invariant, what: `node ${at}: ${what}` });
+        await pause(LINKS_MS); // all links are in this process, and stand still meanwhile
+      }
+      const talkgroups = scenes[0]?.talkgroups ?? [];
+      return [...found, ...breachesOverNodes({ histories, broken, stalls: watch.stalls, talkgroups })];
+    },
   };
   return {
     async prepare() {

@@ -181,6 +181,9 @@ export class Judge {
     if (this.schedule.now() - this.splitAtMs <= MERGE_MS_MAX) return;
     // Its frames do not come here, and nobody hears it: it ends as if it were over (history 1700006481).
     if (!this.network.reach(relay.id, cut.session.relay.id)) return;
+    // Lower speech waited for 500 ms while its relay stood still, and begins although that relay goes on (history
+    // 2700036985).
+    if (this.schedule.now() - cut.session.relay.wokeAtMs <= MERGE_MS_MAX) return;
     this.note('emergency overtaken');
     const by = this.sessionOf(burst);
     if (

@@ -105,6 +105,8 @@ export class SimRelay implements Station {
   /** What that frame showed of its talker. */
   private lastPlayed = { session: 0, burst: 0, inEmergency: false };
   private stoodMs = 0;
+  /** When it last went on after a stop (ms). */
+  wokeAtMs = Number.NEGATIVE_INFINITY;
   private stoppedAtMs = 0;
   /** When it last was the home (virtual ms). */
   private wasHomeAtMs = Number.NEGATIVE_INFINITY;
@@ -299,6 +301,7 @@ export class SimRelay implements Station {
 
   wake(): void {
     this.stoodMs += this.now() - this.stoppedAtMs;
+    this.wokeAtMs = this.now();
     for (const session of this.sessions.values()) session.excuse();
   }
 

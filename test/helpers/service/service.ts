@@ -16,7 +16,7 @@ import type { UserId } from '../../../src/ids.js';
 import { createLog } from '../../../src/log.js';
 import { decodeFrames } from '../../../src/protocol/bundle.js';
 import { END, encodeFrame, type Frame, START } from '../../../src/protocol/frame.js';
-import { freshDatabase, migratedDatabase } from '../database/cluster.js';
+import { migratedDatabase } from '../database/cluster.js';
 import { callJson } from '../http/call-json.js';
 import { messageIn } from '../relay/heard-message.js';
 import { authorityOfTests } from '../relay/late-authority.js';
@@ -118,7 +118,7 @@ export async function serviceProcess(
   within: readonly string[] = [],
 ) {
   const { DATA_DIR } = environment;
-  const given = environment.DATABASE_URL ?? (DATA_DIR === undefined ? await freshDatabase(t) : '');
+  const given = environment.DATABASE_URL ?? (DATA_DIR === undefined ? await migratedDatabase(t) : '');
   const env = { ...settings, ADMIN_PASSWORD, ...environment, DATABASE_URL: given };
   const { pid, output, address, signal, exited } = await startMain(t, env, within);
   const [rest, ws] = [address('REST'), address('WebSocket').replace(/\/ws$/, '')];

@@ -267,14 +267,7 @@ export async function threeNodes(
       await staff(at);
     },
     longestGap(sinceMs, listeners = PLACES) {
-      let longest = 0;
-      for (const at of listeners)
-        for (const { atMs } of station(at).ear.bursts)
-          for (const [index, ms] of atMs.entries()) {
-            const before = atMs[index - 1];
-            if (before !== undefined && ms >= sinceMs) longest = Math.max(longest, ms - before);
-          }
-      return Math.round(longest);
+      return Math.max(0, ...listeners.map((at) => gapOf(station(at).ear.bursts, sinceMs)));
     },
     judgeAge,
     judge(t, what) {
@@ -287,6 +280,17 @@ export async function threeNodes(
       t.strictSame(wrong, [], `${what}: what was not heard of a burst is told`);
     },
   };
+}
+
+/** Longest time (ms) between two frames of one of these bursts that came after `sinceMs`. */
+export function gapOf(bursts: readonly Pick<HeardBurst, 'atMs'>[], sinceMs: number): number {
+  let longest = 0;
+  for (const { atMs } of bursts)
+    for (const [index, ms] of atMs.entries()) {
+      const before = atMs[index - 1];
+      if (before !== undefined && ms >= sinceMs) longest = Math.max(longest, ms - before);
+    }
+  return Math.round(longest);
 }
 
 /** Of each burst that ended since then: the frames heard and those told as missed are all that were relayed. */
