@@ -43,7 +43,7 @@ export class ReturningRadio {
 
   /** An audio frame; while it is away it is lost. */
   send(frame: Uint8Array): void {
-    this.radio.send(frame);
+    if (Number.isFinite(this.openedAtMs)) this.radio.send(frame);
   }
 
   /** Loses the network, which is back at once; its waits count from `dueMs`, when it should have been lost. */

@@ -92,18 +92,25 @@ async function prepare({
     /** Of those that nobody has heard yet. */
     const dueOf = new Map<number, number>();
     const denials = createDenials();
+    /** They talk until they are heard: the first frame may be lost with the node. */
+    const speaking = new Map<number, number>();
     told = (radio, said) => {
-      if (radio % nodes !== talks || said.type !== 'FLOOR_DENIED') return;
       const dueMs = dueOf.get(numberOf(radio));
-      if (dueMs === undefined) return;
+      if (radio % nodes !== talks || dueMs === undefined) return;
+      if (said.type === 'FLOOR_GRANTED') speaking.set(radio, dueMs);
+      if (said.type !== 'FLOOR_DENIED') return;
       if (denials.isLater(said)) setTimeout(() => send(radio, START, dueMs), denials.waitMs(said));
     };
     heard = (radio, talkgroup, dueMs) => {
       if (radio % nodes !== listens || dueOf.get(talkgroup) !== dueMs) return;
       dueOf.delete(talkgroup);
+      speaking.delete(radio - listens + talks);
       times.record(nowMs() - dueMs);
       send(radio - listens + talks, END);
     };
+    const talking = setInterval(() => {
+      for (const [radio, dueMs] of speaking) send(radio, 0, dueMs);
+    }, FRAME_MS);
     for (const [index, first] of own.entries()) {
       const dueMs = goneAtMs + (ms * index) / own.length;
       await around(dueMs);
@@ -112,6 +119,7 @@ async function prepare({
       send(first + talks, START, dueMs);
     }
     await until(() => dueOf.size === 0, PATIENCE_MS);
+    clearInterval(talking);
     return {
       ...{ talkgroups: own.length, heard: times.latency(), failed: dueOf.size, collidedAtMs: [] },
       ...{ ...denials.result(), late: late.latency() },
