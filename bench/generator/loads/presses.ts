@@ -43,6 +43,8 @@ const PAYLOAD_BYTES = 60;
 const PATIENCE_MS = 10_000;
 const FRAME_MS = 100;
 const AGAIN_MS = 300;
+/** Timers may be early by some milliseconds. */
+const SLACK_MS = 20;
 
 perform<PressesSetup, PressesPiece, PressesPlayed, null>(prepare);
 
@@ -199,7 +201,8 @@ function createDenials() {
       else deniedBy[String(code)] = (deniedBy[String(code)] ?? 0) + 1;
       return isLater;
     },
-    waitMs: ({ retry_ms }: Said) => Number(retry_ms ?? 0),
+    // A frame that comes a moment earlier is dropped without an answer.
+    waitMs: ({ retry_ms }: Said) => Number(retry_ms ?? 0) + SLACK_MS,
     result: () => ({ again, deniedBy }),
   };
 }
