@@ -301,7 +301,7 @@ t.test('a relay that went down without a word is missed for a minute, one that s
   const peers = new Peers(0);
   const at = (nowMs: number) => ({ nowMs, fairMs: nowMs });
   const hear = (relay: number, nowMs: number) =>
-    peers.heard(relay, { heard: [[0, 0, 0]] }, sent(0), at(nowMs));
+    peers.heard(relay, { heard: [[0, nowMs, 0]] }, sent(0), at(nowMs));
   for (const relay of [1, 2, 3]) hear(relay, 0);
   peers.left(3);
   hear(1, 1000);
@@ -317,6 +317,19 @@ t.test('a relay that went down without a word is missed for a minute, one that s
   for (let ms = 4600; ms < 65_000; ms += 1000) hear(2, ms);
   peers.expire(at(65_000));
   t.equal(peers.reach, 'whole', 'forgotten');
+});
+
+t.test('a relay is not up by a beacon that waited: its own must have been heard lately', async (t) => {
+  const peers = new Peers(0);
+  const hear = (ownAt: number, heldMs: number, nowMs: number) =>
+    peers.heard(1, { heard: [[0, ownAt, heldMs]] }, sent(0), { nowMs, fairMs: nowMs });
+  t.equal(hear(1000, 200, 1200 + DOWN_MS), 'one_way');
+  t.notOk(peers.isUp(1));
+  t.equal(hear(1000, 300, 1200 + DOWN_MS), 'up');
+  t.equal(hear(1000, 200, 3000 + DOWN_MS), 'known', 'one that is up may be slow');
+  peers.expire({ nowMs: 9000, fairMs: 9000 });
+  t.strictSame([hear(1000, 200, 9000), peers.reach], ['one_way', 'alone']);
+  t.strictSame([hear(8000, 0, 9000), peers.reach], ['up', 'whole']);
 });
 
 t.test('a cluster has a greatest size', async (t) => {

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { bodyOf } from '../../src/relay/cluster/bodies.js';
 import { EVERY_RELAY, talkgroupSubject } from '../../src/relay/cluster/bus.js';
-import { HeaderWriter, kinds } from '../../src/relay/cluster/header.js';
+import { HeaderWriter, kinds, wholeMs } from '../../src/relay/cluster/header.js';
 import { eventually } from '../helpers/eventually.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
 import {
@@ -49,7 +49,8 @@ t.test('a burst of another talkgroup with the same number is not played', async 
   const a = relayOn(t, network, { number: 1 });
   const ann = await a.radio();
   const [peer, writer] = [network.join(), new HeaderWriter(7, DATABASE)];
-  peer.publish(EVERY_RELAY, writer.write(kinds.beacon, 0, 5, 0), bodyOf({ heard: [[1, 0, 0]] }));
+  const beacon = bodyOf({ heard: [[1, wholeMs(performance.now()), 0]] });
+  peer.publish(EVERY_RELAY, writer.write(kinds.beacon, 0, 5, 0), beacon);
   await reaching(1, a);
   const started = (session: number, talkgroup: number) => ({
     talkgroup_id: talkgroupIdOf(talkgroup),

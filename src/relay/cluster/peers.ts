@@ -2,7 +2,7 @@
 import type { Reach } from '../../protocol/codes.js';
 import type { Beacon } from './bodies.js';
 import { PeerClock } from './clock.js';
-import { type Header, waysBetween, wholeMs } from './header.js';
+import { type Header, msBetween, waysBetween, wholeMs } from './header.js';
 
 /** Time (ms) between two beacons of a relay. */
 export const BEACON_MS = 250;
@@ -82,7 +82,7 @@ export class Peers {
 
   /**
    * A beacon came. A relay is up when it hears us, too. `up`: it is from now on. `one_way`: it must hear a beacon of ours
-   * first. `down`: it was up, and does not hear us any more. `known`: nothing changed.
+   * first, of the last `DOWN_MS`. `down`: it was up, and does not hear us any more. `known`: nothing changed.
    */
   heard(
     relay: number,
@@ -106,7 +106,7 @@ export class Peers {
     peer.receivedAtMs = nowMs;
     peer.heardAtMs = fairMs;
     const echo = heard.find(([id]) => id === this.own);
-    if (echo === undefined) {
+    if (echo === undefined || (!peer.isUp && tripMs(echo, nowMs) >= DOWN_MS)) {
       // As long as it is there and does not hear us it is missed.
       if (this.missing.has(relay)) this.missing.set(relay, fairMs);
       if (!peer.isUp) return 'one_way';
@@ -184,6 +184,13 @@ export class Peers {
     };
   }
 }
+
+/**
+ * Time (ms) from our beacon to the answer, without what the other relay waited. A server that stood still sends old beacons:
+ * they do not say that their relay hears us now, and what comes with them is old speech.
+ */
+const tripMs = ([, ownAt, heldMs]: Beacon['heard'][number], nowMs: number) =>
+  msBetween(ownAt, wholeMs(nowMs)) - heldMs;
 
 /** Other databases that are logged. */
 const REFUSED_MAX = 16;
