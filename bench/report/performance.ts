@@ -94,8 +94,14 @@ function machineOf({ rest }: Result): string {
 }
 
 function scenariosOn(machine: string, results: readonly Result[]): string {
-  const names = results.filter((result) => machineOf(result) === machine).map(({ scenario }) => scenario);
-  return names.length === results.length ? 'all scenarios' : names.join(', ');
+  const [names = '', others = ''] = [true, false].map((isHere) =>
+    results
+      .filter((result) => (machineOf(result) === machine) === isHere)
+      .map(({ scenario }) => scenario)
+      .join(', '),
+  );
+  if (others === '') return 'all scenarios';
+  return names.length > others.length ? `all scenarios but ${others}` : names;
 }
 
 function answersOf(results: Results, answers: typeof ANSWERS): string[] {
