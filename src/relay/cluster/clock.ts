@@ -32,6 +32,10 @@ interface Sample {
   readonly offsetMs: number;
 }
 
+/** Time (ms) from what we said at `ownAt` to its answer, which came at `nowMs`, without the `heldMs` that it waited there. */
+export const roundTripOf = (ownAt: number, heldMs: number, nowMs: number): number =>
+  msBetween(ownAt, wholeMs(nowMs)) - heldMs;
+
 /** Clocks are monotonic, in whole ms. */
 export class PeerClock {
   private samples: Sample[] = [];
@@ -43,10 +47,13 @@ export class PeerClock {
    * answer came.
    */
   answered(theirAt: number, ownAt: number, heldMs: number, nowMs: number): void {
-    const now = wholeMs(nowMs);
-    const roundTripMs = msBetween(ownAt, now) - heldMs;
+    const roundTripMs = roundTripOf(ownAt, heldMs, nowMs);
     if (roundTripMs < 0 || roundTripMs > WINDOW_MS) return;
-    const sample = { atMs: nowMs, roundTripMs, offsetMs: msBetween(now, theirAt) + roundTripMs / 2 };
+    const sample = {
+      atMs: nowMs,
+      roundTripMs,
+      offsetMs: msBetween(wholeMs(nowMs), theirAt) + roundTripMs / 2,
+    };
     const { best } = this;
     // A difference that the two round trips explain is none.
     const slackMs = MOVED_MS + (roundTripMs + (best?.roundTripMs ?? 0)) / 2;

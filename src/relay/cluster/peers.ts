@@ -1,8 +1,8 @@
 // Decides which other relays can be reached, from their beacons. It has no clock and sends nothing.
 import type { Reach } from '../../protocol/codes.js';
 import type { Beacon } from './bodies.js';
-import { PeerClock } from './clock.js';
-import { type Header, msBetween, waysBetween, wholeMs } from './header.js';
+import { PeerClock, roundTripOf } from './clock.js';
+import { type Header, waysBetween, wholeMs } from './header.js';
 
 /** Time (ms) between two beacons of a relay. */
 export const BEACON_MS = 250;
@@ -106,7 +106,9 @@ export class Peers {
     peer.receivedAtMs = nowMs;
     peer.heardAtMs = fairMs;
     const echo = heard.find(([id]) => id === this.own);
-    if (echo === undefined || (!peer.isUp && tripMs(echo, nowMs) >= DOWN_MS)) {
+    // A server that stood still sends old beacons: they do not say that their relay hears us now, and old speech comes with them.
+    const isOld = echo !== undefined && roundTripOf(echo[1], echo[2], nowMs) >= DOWN_MS;
+    if (echo === undefined || (isOld && !peer.isUp)) {
       // As long as it is there and does not hear us it is missed.
       if (this.missing.has(relay)) this.missing.set(relay, fairMs);
       if (!peer.isUp) return 'one_way';
@@ -184,13 +186,6 @@ export class Peers {
     };
   }
 }
-
-/**
- * Time (ms) from our beacon to the answer, without what the other relay waited. A server that stood still sends old beacons:
- * they do not say that their relay hears us now, and what comes with them is old speech.
- */
-const tripMs = ([, ownAt, heldMs]: Beacon['heard'][number], nowMs: number) =>
-  msBetween(ownAt, wholeMs(nowMs)) - heldMs;
 
 /** Other databases that are logged. */
 const REFUSED_MAX = 16;

@@ -12,7 +12,7 @@ export const LOST_MS_MAX = 1500;
  * Ends all that is due. T1 is not among it: the relay measures it, because it sees the frames. `leewayMs`: what a session has
  * is ended so much later (ms).
  */
-export function tick(floor: Floor, leewayMs: (session: number) => number, nowMs: number): Step {
+export function tick(floor: Floor, nowMs: number, leewayMs: (session: number) => number = () => 0): Step {
   const dueIn = (holder: Holder) => dueOf(holder, nowMs - leewayMs(holder.claim.session));
   const holders = floor.holders.filter((holder) => dueIn(holder) === null);
   const waiting = floor.waiting.filter((one) => !isGone(one, nowMs - leewayMs(one.session)));

@@ -37,8 +37,6 @@ export function step(floor: Floor, event: FloorEvent, nowMs: number, limits: Tal
 export const follow = (floor: Floor, event: FloorEvent, nowMs: number): Step =>
   apply(floor, event, nowMs, NO_TALKS);
 
-const none = () => 0;
-
 const NO_TALKS: TalkLimits = { talkersMax: 0, talksPerUser: 0 };
 
 /** Grants the floor to queued sessions, when it is free or they may take it: a floor that was made anew. */
@@ -64,7 +62,7 @@ function apply(floor: Floor, event: FloorEvent, nowMs: number, limits: TalkLimit
     case 'emergency':
       return followEmergency(floor, event);
     case 'tick':
-      return tick(floor, event.leewayMs ?? none, nowMs);
+      return tick(floor, nowMs, event.leewayMs);
   }
 }
 

@@ -100,30 +100,25 @@ export function testUserLimits(
       const payload = 'x'.repeat(FRAME_BYTES);
       const periodMs = 50;
       let round = 0;
+      /** Sessions of the user with a burst, as it hears. */
+      const talking = new Set<number>();
       // Those that were denied try again, and those that talk send as much as one session may.
       const flood = setInterval(() => {
         const tries = round++ % 10 === 0;
         for (const radio of sockets) {
-          const { talks } = stateOf(radio);
+          const talks = talking.has(radio.session);
           const frames = talks ? (FRAMES_PER_SECOND * periodMs) / 1000 : 1;
           for (let frame = 0; frame < frames; frame++)
             radio.speaks(group.number, payload, { start: tries && !talks });
         }
       }, periodMs);
       t.teardown(() => clearInterval(flood));
-      /** What the user hears of its own bursts. */
-      const states = new Map<number, { talks: boolean }>();
-      const stateOf = ({ session }: Radio) => {
-        const state = states.get(session) ?? { talks: false };
-        states.set(session, state);
-        return state;
-      };
       for (const radio of sockets)
         radio.socket.on('message', (data: Buffer, isBinary: boolean) => {
           if (isBinary) return;
           const { type, session } = JSON.parse(data.toString()) as Json;
-          if (session === radio.session && type === 'TALK_STARTED') stateOf(radio).talks = true;
-          if (session === radio.session && type === 'TALK_ENDED') stateOf(radio).talks = false;
+          if (session === radio.session && type === 'TALK_STARTED') talking.add(session);
+          if (session === radio.session && type === 'TALK_ENDED') talking.delete(session);
         });
       const ends = (member: Radio) => member.messages.filter(({ code }) => code === 'rate_limited').length;
       await eventually(() => {
