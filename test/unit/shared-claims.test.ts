@@ -195,7 +195,7 @@ t.test('a question is answered also when its socket is dead', async (t) => {
   t.match(revoked.heard, [{ isFirstFrame: true }, { kind: 'gone' }]);
   const stood = held();
   stood.pass(1600);
-  t.strictSame(stood.told(), ['7 denied retry_later'], 'its relay stood still');
+  t.strictSame(stood.told(), ['7 denied retry_later', '7 gone'], 'its relay stood still');
   const queued = relay(2);
   queued.tell({ kind: 'request', claim: claim(7), queue: true });
   queued.verdicts({ session: 7, ask: 1, is: 'queued', position: 1, size: 1 });
@@ -421,6 +421,18 @@ t.test(
     t.strictSame(r.told(), ['7 denied retry_later']);
   },
 );
+
+t.test('a queued session whose grant is held back for too long has no place when it spoke', async (t) => {
+  const r = relay(2);
+  r.tell({ kind: 'request', claim: claim(7), queue: true });
+  r.verdicts({ session: 7, ask: 1, is: 'queued', position: 1, size: 1 });
+  r.hold();
+  r.verdicts(grantOf(7, 1, 1));
+  r.tell({ kind: 'frame', claim: claim(7) });
+  t.strictSame(r.told(), ['7 queued']);
+  r.pass(1200);
+  t.strictSame(r.told(), ['7 denied retry_later', '7 gone']);
+});
 
 t.test('a home repeats what it took away after 60 and 150 ms, also when the floor is idle', async (t) => {
   const r = relay(1);

@@ -191,14 +191,14 @@ const unanswered = (session: number, isFirstFrame: boolean): Verdict => ({
   ...{ kind: 'denied', session, code: 'retry_later', retryMs: RETRY_MS, isFirstFrame },
 });
 
-/** The grant was overtaken, and the home that gave it is silent. */
+/** The grant was overtaken, and the home that gave it is silent. One from the queue has no place any more. */
 function denyHeld(state: SharedState, session: number, nowMs: number): void {
   const holder = holderOf(state.floor, session);
   state.drop(session);
   state.floor = without(state.floor, session);
   state.forget(session);
   const isFirstFrame = (holder?.startedAtMs ?? null) !== null;
-  state.tell([unanswered(session, isFirstFrame)], nowMs);
+  state.tell([unanswered(session, isFirstFrame), { kind: 'gone', session }], nowMs);
 }
 
 /** The burst of another relay that plays here keeps the floor beside the claim, as it would at the home. */
