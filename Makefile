@@ -14,8 +14,8 @@ BIN := node_modules/.bin
 TESTS = $(patsubst %.ts,dist/%.js,$(sort $(shell find test -name '*.test.ts')))
 # What needs nats-server.
 CLUSTER_TESTS = $(patsubst %,dist/test/cluster/%.test.js,failures floors links local-cluster moves node-limits nodes operations)
-# What two threads do as relays of one node, beside the tests of one node that run over two of them.
-THREAD_TESTS = $(patsubst %,dist/test/cluster/%.test.js,thread-floors thread-limits thread-moves threads)
+# What two threads do as relays of one node, and the faults of one of them, beside the tests of one node that run over two.
+THREAD_TESTS = $(patsubst %,dist/test/%.test.js,cluster/thread-floors cluster/thread-limits cluster/thread-moves cluster/threads faults/threads)
 TESTS_HERE = $(filter-out $(CLUSTER_TESTS),$(TESTS))
 # One PostgreSQL server for all of them. The terse reporter names what failed and nothing else, so that the end of any
 # log tells it.
@@ -55,7 +55,7 @@ RUN_OVER_NODES = RADIOS_OVER=nodes TEST_FILES="$$($(NODE) dist/test/helpers/radi
 RUN_OVER_THREADS = RADIOS_OVER=threads TEST_FILES="$$($(NODE) dist/test/helpers/radios-over-threads.js)" $(RUN_FILES)
 
 # Not part of `make test`, which is to stay below five minutes: this takes as long again. That two threads serve one port
-# as one relay, and the faults of one of them, are part of it (test/relay/threads, test/faults/threads).
+# as one relay is part of it (test/relay/threads).
 # With NEEDS_PROGRAMS a missing nats-server fails the tests.
 test-cluster: build ## run the tests of several relay threads and, with nats-server, of several nodes
 	@if [ "$$(uname)" = Linux ]; then \

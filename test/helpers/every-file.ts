@@ -1,5 +1,7 @@
-// Runs the test files named by TEST_FILES, each as a process of its own, four at a time.
-import { appendFileSync } from 'node:fs';
+// Runs the test files named by TEST_FILES, four processes at a time. Units that only compute share a process: to load tap
+// takes 0.8 s of CPU, which is longer than most of them.
+import { appendFileSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import t from 'tap';
 
 const FILE_MS_MAX = 180_000;
@@ -25,11 +27,41 @@ function mixed(names: readonly string[]): string[] {
   return [...pairs, ...units.slice(services.length)];
 }
 
-for (const file of mixed(files)) {
+/** What a unit waits for, or changes for its whole process. */
+const OWN_PROCESS =
+  /delay|eventually|performance\.now|setTimeout|t\.(jobs|testdir)|process\.(env|on|exit)|child_process/;
+/** Units in one process. */
+const SHARING_MAX = 8;
+const SEVERAL = fileURLToPath(new URL('several-files.js', import.meta.url));
+
+const textOf = (file: string) => readFileSync(file, 'utf8');
+
+/** The files of each process. */
+function processesFor(names: readonly string[]): string[][] {
+  const isSharing = (name: string) => name.includes('/unit/') && !OWN_PROCESS.test(textOf(name));
+  const sharing = names.filter(isSharing);
+  const processes = mixed(names.filter((name) => !isSharing(name))).map((name) => [name]);
+  for (let from = 0; from < sharing.length; from += SHARING_MAX)
+    processes.push(sharing.slice(from, from + SHARING_MAX));
+  return processes;
+}
+
+/** Where the test is, as tap tells it, or all files of its process. */
+function filesOf(failure: object, together: readonly string[]): readonly string[] {
+  const { diag } = failure as { diag?: { at?: { generated?: { fileName?: string } } } };
+  const found = together.filter((file) => file === diag?.at?.generated?.fileName);
+  return found.length > 0 ? found : together;
+}
+
+for (const together of processesFor(files)) {
   // tap loads a module loader of its own into every process of a test, those that it starts included, to know which
   // sources it read: 0.5 to 1 s of CPU each time, for coverage that nobody asks for. It comes by NODE_OPTIONS.
-  const args = ['-u', 'NODE_OPTIONS', process.execPath, '--enable-source-maps', file];
-  void t.spawn('env', args, { name: file, buffered: true, timeout: FILE_MS_MAX }).then((results) => {
-    for (const one of results?.failures ?? []) tell(`${file} > ${'name' in one ? one.name : one.tapError}`);
+  const args = ['-u', 'NODE_OPTIONS', process.execPath, '--enable-source-maps', SEVERAL, ...together];
+  const name = together.join(' ');
+  void t.spawn('env', args, { name, buffered: true, timeout: FILE_MS_MAX }).then((results) => {
+    for (const one of results?.failures ?? []) {
+      const title = 'name' in one ? one.name : String(one.tapError);
+      for (const file of filesOf(one, together)) tell(`${file} > ${title}`);
+    }
   });
 }
