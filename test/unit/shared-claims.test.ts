@@ -254,6 +254,13 @@ t.test('a grant that is held back and told again goes on waiting, and is never w
   t.strictSame(r.told(), ['7 granted', '7 started']);
 });
 
+t.test('a relay that told no part before numbers the one that asks for another turn', async (t) => {
+  const r = relay(2);
+  r.authority.fenced(r.talkgroup, 1000);
+  t.match(r.parts, [{ isFenced: true, claims: [] }]);
+  t.ok((r.parts[0]?.v ?? 0) > 0, 'the home would take it for an old one');
+});
+
 t.test('a grant that is held back begins when the mode becomes open', async (t) => {
   const r = relay(2);
   r.hold();

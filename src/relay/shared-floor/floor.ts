@@ -89,6 +89,8 @@ export class SharedFloor {
     isFenced = false,
   ): void {
     const { state, sender, nowMs } = this;
+    // A home takes a part without a number for an old one.
+    if (sender.v === 0) sender.v = this.services.nextV();
     state.services.link.sendPart(state.talkgroup, to, state.partOf(claims, sender.v, isFenced, nowMs));
   }
 
@@ -270,7 +272,6 @@ export class SharedFloor {
   /** A home that is new asks for the part. */
   wanted(by: number, _settings: Settings, nowMs: number): void {
     this.look(nowMs);
-    if (this.sender.v === 0) this.sender.v = this.services.nextV();
     this.sendPart(by);
   }
 

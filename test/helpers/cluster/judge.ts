@@ -179,8 +179,11 @@ export class Judge {
     // A relay between two that do not reach each other follows its home, which may not know of the emergency: each side of
     // a cut has a floor of its own (history 1700000193).
     if (this.schedule.now() - this.splitAtMs <= MERGE_MS_MAX) return;
-    // Its frames do not come here, and nobody hears it: it ends as if it were over (history 1700006481).
+    // Its frames do not come here, and nobody hears it: it ends as if it were over (history 1700006481). Lower speech that
+    // waited for 500 ms meanwhile begins also when they come again (history 3100166820).
+    const apartMs = this.apart.get(`${relay.id} ${cut.session.relay.id}`) ?? Number.NEGATIVE_INFINITY;
     if (!this.network.reach(relay.id, cut.session.relay.id)) return;
+    if (this.schedule.now() - apartMs <= MERGE_MS_MAX) return;
     // Lower speech waited for 500 ms while its relay stood still, and begins although that relay goes on (history
     // 2700036985).
     if (this.schedule.now() - cut.session.relay.wokeAtMs <= MERGE_MS_MAX) return;
@@ -332,6 +335,8 @@ export class Judge {
     return this.network.reach(relay.id, home) && !this.dead.some(({ id }) => id === followed);
   }
 
+  /** When two relays last did not reach each other (virtual ms). */
+  private readonly apart = new Map<string, number>();
   private readonly overlaps = new Map<string, { sinceMs: number; lastMs: number; readonly maxMs: number }>();
 
   /** A preemption is carried out on two relays, one after the other. */
@@ -356,6 +361,9 @@ export class Judge {
   /** Looks at all that can be seen from outside. Every 50 ms. */
   look(): void {
     if (!this.isTransitive()) this.splitAtMs = this.schedule.now();
+    for (const { id } of this.relays)
+      for (const other of this.relays)
+        if (!this.network.reach(id, other.id)) this.apart.set(`${id} ${other.id}`, this.schedule.now());
     this.checkGrants(true);
     const nowMs = this.schedule.now();
     for (const relay of this.relays) {

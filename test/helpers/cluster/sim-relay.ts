@@ -411,9 +411,10 @@ export class SimRelay implements Station {
     return [...this.sessions.values()].flatMap((session) => {
       const { burst, frames } = session;
       const placed = this.placedOf(session);
-      return session.claim === 'talks' && burst !== null && placed !== null
-        ? [{ burst, placed, index: frames }]
-        : [];
+      if (session.claim !== 'talks' || burst === null || placed === null) return [];
+      // As it is now: the list of a relay says whether its talker is in an emergency (history 3100159871).
+      const claim = { ...burst.claim, inEmergency: session.inEmergency };
+      return [{ burst: { ...burst, claim }, placed, index: frames }];
     });
   }
 
