@@ -106,6 +106,18 @@ t.test('when names were lost between relays PRESENCE has the number alone', asyn
   t.notOk(told.joined ?? told.left);
 });
 
+t.test('a page of the members has the number online that belongs to it', async (t) => {
+  const { all, radios } = await relaysWithRadios(t, 2);
+  const [, b] = all;
+  const [ann] = radios;
+  await watches(ann);
+  const bob = await b.radio();
+  ann.says({ type: 'MEMBERS', talkgroup_id: GROUP, limit: 200 });
+  const page = (await ann.hears('MEMBERS')) as unknown as { members: { session: number }[]; online: number };
+  t.match(page, { members: { length: 3 }, online: 3 }, 'before the other relay announces who came');
+  t.match(await nextPresence(ann), { joined: [{ session: bob.session.number }], online: 3 });
+});
+
 /** What a client knows: from MEMBERS, and from PRESENCE behind it. */
 function client(radio: Radio) {
   const known = new Set<number>();

@@ -254,6 +254,16 @@ t.test('a grant that is held back and told again goes on waiting, and is never w
   t.strictSame(r.told(), ['7 granted', '7 started']);
 });
 
+t.test('a grant that is held back begins when the mode becomes open', async (t) => {
+  const r = relay(2);
+  r.hold();
+  r.tell({ kind: 'frame', claim: claim(7) });
+  r.verdicts(grantOf(7, 1, 5));
+  r.talkgroup.floorMode = 'open';
+  r.authority.change(r.talkgroup, 1000);
+  t.strictSame(r.told(), ['7 granted', '7 started']);
+});
+
 t.test('a grant that is taken away before its session was told is a denial', async (t) => {
   const r = relay(2);
   r.hold();

@@ -106,7 +106,10 @@ export function createSharing(options: SharingOptions) {
           online: ({ feed }) => fanout.onlineHere(feed),
           running: (talkgroup) => [...bursts.in(talkgroup)].map(runningBody),
           begin: (...begun) => beginRemote(options, ...begun),
-          page: presence.page,
+          page(talkgroup, after, limit) {
+            presence.tellNow(talkgroup, elsewhere);
+            return presence.page(talkgroup, after, limit);
+          },
           isHere: (session) => options.movesOf(session) !== undefined,
           movesOf: (session) => options.movesOf(session) ?? 0,
           sessions: options.movable(),

@@ -45,7 +45,15 @@ export function createPresence(fanout: Pick<Fanout, 'online' | 'onlineHere' | 'p
     return known;
   }
 
+  function tellNow(talkgroup: Talkgroup, elsewhere: Pick<PresenceElsewhere, 'announced'>): void {
+    const own = rosters.get(talkgroup)?.told?.flush(fanout.onlineHere(talkgroup.feed)) ?? null;
+    if (own !== null) elsewhere.announced(talkgroup, own);
+  }
+
   return {
+    /** Other relays are told at once who came and left: before a page that may show it, so that their numbers go with it. */
+    tellNow,
+
     /** A session watches the talkgroup from now on. */
     watch(talkgroup: Talkgroup): void {
       rostersOf(talkgroup).shown ??= new Roster();
@@ -98,8 +106,7 @@ export function createPresence(fanout: Pick<Fanout, 'online' | 'onlineHere' | 'p
     announce(elsewhere: PresenceElsewhere | null): void {
       for (const [talkgroup, each] of rosters) {
         const { feed } = talkgroup;
-        const own = each.told?.flush(fanout.onlineHere(feed)) ?? null;
-        if (own !== null) elsewhere?.announced(talkgroup, own);
+        if (elsewhere !== null) tellNow(talkgroup, elsewhere);
         if (each.shown !== null && fanout.watchers(feed) === 0) {
           each.shown = null;
           elsewhere?.watching(talkgroup);

@@ -41,6 +41,7 @@ export function openFloor(state: SharedState, event: FloorEvent, nextAsk: () => 
   const asks = state.ownClaims();
   state.asks.clear();
   decide(state, event, nowMs);
+  state.beginHeld(nowMs);
   for (const claim of asks.filter((one) => one.state === 'asks')) {
     state.asked.set(claim.session, claim.ask);
     decideOwn(state, eventOf(claim), nextAsk, nowMs);

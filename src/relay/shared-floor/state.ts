@@ -266,6 +266,14 @@ export class SharedState implements Known {
     }
   }
 
+  /** Without turns no grant waits for another burst. */
+  beginHeld(nowMs: number): void {
+    for (const [session] of this.held.all()) {
+      this.drop(session);
+      this.begin(session, nowMs);
+    }
+  }
+
   private begin(session: number, nowMs: number): void {
     const holder = holderOf(this.floor, session);
     if (holder === undefined) return;
