@@ -29,7 +29,7 @@ export const OVER_TWO_NODES: readonly string[] = [
 const LATE_ANSWERS =
   'a node among others asks the shared floor and not the late authority, so this would be the same tests once more';
 const OF_EACH_NODE = 'docs/protocol.md promises for each node by itself';
-const NOT_DEALT = 'it starts processes or opens sockets of its own, all at one node';
+const BYTES = 'its connections of raw bytes are all at one node. Over two threads Linux deals them';
 
 /** On one node only, each with the reason. */
 export const ON_ONE_NODE: Readonly<Record<string, string>> = {
@@ -39,18 +39,18 @@ export const ON_ONE_NODE: Readonly<Record<string, string>> = {
   'floor-late': LATE_ANSWERS,
   'floor-live':
     'its model has one relay. The first member on a node hears of talkers elsewhere behind TALKGROUP_JOINED, and an emergency of a talker elsewhere shows with its next frame',
-  handshake: NOT_DEALT,
-  lifecycle: NOT_DEALT,
+  handshake: BYTES,
+  lifecycle: 'it stops and kills one process. test/cluster/failures does that to nodes among others',
   limits: `rates and bounds of one connection, which ${OF_EACH_NODE}`,
   overrun: `what waits for one socket, which ${OF_EACH_NODE}`,
   presence:
     'a node tells the others of sessions up to 1 s later, and it says which of them are in one PRESENCE. test/unit/cluster-presence has two nodes',
-  slow: `${NOT_DEALT}. test/unit/cluster-hearing has LAG for speech of other nodes`,
+  slow: 'its links lead to one socket, which its node alone judges. test/unit/cluster-hearing has LAG for speech of other nodes',
   snapshots: `the parts of a snapshot, which a node makes by itself of what it stores and of 1,000 talkgroups`,
   'talk-late': LATE_ANSWERS,
   terminal: 'it has one radio',
   threads: 'it has two relay threads, which are no nodes',
-  wire: NOT_DEALT,
+  wire: BYTES,
 };
 
 if (process.argv[1] === fileURLToPath(import.meta.url))
