@@ -439,6 +439,18 @@ t.test(
   },
 );
 
+t.test('a home takes back what it holds back from its own session for too long', async (t) => {
+  const r = relay(1);
+  r.authority.viewed(r.talkgroup, 1000);
+  r.hold();
+  r.tell({ kind: 'frame', claim: claim(7) });
+  r.pass(1050);
+  t.strictSame(r.told(), []);
+  r.pass(100);
+  t.strictSame(r.told(), ['7 denied retry_later', '7 gone']);
+  t.strictSame(r.withdrawn, [1]);
+});
+
 t.test('a queued session whose grant is held back for too long has no place when it spoke', async (t) => {
   const r = relay(2);
   r.tell({ kind: 'request', claim: claim(7), queue: true });

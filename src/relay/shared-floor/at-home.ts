@@ -5,6 +5,7 @@ import { type FloorEvent, holderOf } from '../floor/state.js';
 import { tellOthers } from './answering.js';
 import { decide } from './deciding.js';
 import type { HomeSide } from './home-side.js';
+import { HELD_MS_MAX, unanswered } from './own-claims.js';
 import { eventOf } from './parts.js';
 import type { SharedState } from './state.js';
 
@@ -31,6 +32,15 @@ export function hearEnd(
   decide(state, { kind: 'release', session, code: 'released' }, nowMs);
   home.endCode = code;
   tellOthers(state, nowMs);
+}
+
+/** Takes back grants that were held back for too long: their sessions wait for an answer. */
+export function denyLate(state: SharedState, nowMs: number): void {
+  for (const session of state.held.askedBefore(nowMs - HELD_MS_MAX)) {
+    const isFirstFrame = (holderOf(state.floor, session)?.startedAtMs ?? null) !== null;
+    state.tell([unanswered(session, isFirstFrame)], nowMs);
+    decide(state, { kind: 'lost', session, forGood: true }, nowMs);
+  }
 }
 
 /** The mode is `open` from now on: this relay decides for its own sessions alone, also what they asked another home. */

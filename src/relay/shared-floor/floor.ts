@@ -4,7 +4,7 @@ import type { Turn } from '../../protocol/turn.js';
 import type { ClaimEvent } from '../floor/authority.js';
 import type { Talkgroup } from '../members/members.js';
 import { askForParts, type MayAskIdle, repeatVerdicts, tellOthers } from './answering.js';
-import { decideOwn, hearEnd, openFloor } from './at-home.js';
+import { decideOwn, denyLate, hearEnd, openFloor } from './at-home.js';
 import { decide, keepAhead, loseSessions, makeAnew, takePart } from './deciding.js';
 import { HomeSide } from './home-side.js';
 import { type Entered, entering, leaving, type MovedClaim } from './moves.js';
@@ -235,6 +235,7 @@ export class SharedFloor {
       if (expireClaims(state, nowMs)) this.changed(nowMs);
       return;
     }
+    denyLate(state, nowMs);
     decide(state, { kind: 'tick', leewayMs: state.leewayMs }, nowMs);
     const { home } = state;
     if (home === null) return;

@@ -19,8 +19,8 @@ import type { SharedState } from './state.js';
 
 /** A question without an answer is denied after this time (ms). */
 export const ASK_MS_MAX = 1000;
-/** The same when the answer is a grant that is held back, and the home that could give it another turn does not. */
-const HELD_MS_MAX = ASK_MS_MAX + 100;
+/** The same when the answer is a grant that is held back. The home alone could give it another turn. */
+export const HELD_MS_MAX = ASK_MS_MAX + 100;
 /** A user in an emergency is granted the floor by the own relay when the home has not answered within this time (ms). */
 export const ALONE_MS = 200;
 /**
@@ -187,7 +187,7 @@ export function expireClaims(state: SharedState, nowMs: number): boolean {
   return isChanged;
 }
 
-const unanswered = (session: number, isFirstFrame: boolean): Verdict => ({
+export const unanswered = (session: number, isFirstFrame: boolean): Verdict => ({
   ...{ kind: 'denied', session, code: 'retry_later', retryMs: RETRY_MS, isFirstFrame },
 });
 

@@ -208,7 +208,9 @@ export class Judge {
     return [...this.relays, ...this.dead].some((relay) =>
       [...relay.sessions.values()].some((one) => {
         if (!relay.isDead) one.noteUrgent();
-        return one !== session && nowMs - one.urgentAtMs <= (relay.isDead ? DEAD_MS : URGENT_MS);
+        // The others cannot tell a relay that stands still from a dead one (history 3200120452).
+        const isSilent = relay.isDead || this.network.isStopped(relay.id);
+        return one !== session && nowMs - one.urgentAtMs <= (isSilent ? DEAD_MS : URGENT_MS);
       }),
     );
   }

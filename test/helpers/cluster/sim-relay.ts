@@ -5,7 +5,13 @@ import type { Beacon } from '../../../src/relay/cluster/bodies.js';
 import { Peers } from '../../../src/relay/cluster/peers.js';
 import { homeOf } from '../../../src/relay/cluster/turns/home.js';
 import { Order } from '../../../src/relay/cluster/turns/order.js';
-import type { BurstName, Ended, FrameHead, Placed } from '../../../src/relay/cluster/turns/plays.js';
+import {
+  type BurstName,
+  type Ended,
+  type FrameHead,
+  isSame,
+  type Placed,
+} from '../../../src/relay/cluster/turns/plays.js';
 import { newCounts } from '../../../src/relay/figures/counts.js';
 import type { Verdict } from '../../../src/relay/floor/authority.js';
 import { type Claim, rankOf } from '../../../src/relay/floor/claim.js';
@@ -506,7 +512,7 @@ export class SimRelay implements Station {
   private learn(from: number, running: readonly Running[], nowMs: number): void {
     if (!this.isHere) return;
     const { on } = this.order;
-    const isOver = on?.burst.relay === from && !running.some(({ burst }) => burst.burst === on.burst.burst);
+    const isOver = on?.burst.relay === from && !running.some(({ burst }) => isSame(burst, on.burst));
     if (isOver && on.turn !== null && nowMs - on.burst.startedAtMs > 50)
       this.order.ended(on.burst, on.turn, { code: 'disconnected', durationMs: null, frames: 0 }, nowMs);
     for (const one of running) this.begin(one, nowMs);
@@ -519,8 +525,8 @@ export class SimRelay implements Station {
     const heard = { ...burst, startedAtMs: nowMs };
     const isTurned = placed.turn.count > 0;
     if (this.isOpen || !isTurned) {
-      if (!this.isOpen || isTurned || this.open.get(burst.relay)?.burst === burst.burst) return;
       const before = this.open.get(burst.relay);
+      if (!this.isOpen || isTurned || (before !== undefined && isSame(before, burst))) return;
       if (before !== undefined) judge.ended(this, before, 'disconnected');
       this.open.set(burst.relay, heard);
       judge.began(this, heard, null);
@@ -533,7 +539,8 @@ export class SimRelay implements Station {
   private play(head: FrameHead, inEmergency: boolean, nowMs: number): void {
     if (this.isOpen || head.count === 0) {
       const burst = this.open.get(head.relay);
-      if (burst?.burst === head.burst) this.options.judge.played(this, burst, head.index, null);
+      if (burst !== undefined && isSame(burst, head))
+        this.options.judge.played(this, burst, head.index, null);
       else this.ask(head.relay);
       return;
     }
@@ -546,7 +553,7 @@ export class SimRelay implements Station {
 
   private endOf(name: BurstName, turn: Turn, ended: Ended, nowMs: number): void {
     const burst = this.open.get(name.relay);
-    if (burst?.burst === name.burst) {
+    if (burst !== undefined && isSame(burst, name)) {
       this.open.delete(name.relay);
       this.options.judge.ended(this, burst, ended.code);
       return;
