@@ -132,6 +132,11 @@ t.test('I12: MISSED that is not exact is found, and I3 finds loss that is not to
   t.same(told(missed(ANN, 2)), []);
   const lag: Arrival = { kind: 'lag', talkgroup: SINGLE, missed: 2, heardAtMs: 0 };
   t.same(broken(hears(lag)), [], 'LAG counts what its receiver missed');
+  const facts = { touched: new Set([CARL.radio]) };
+  t.same(broken(hears(), { facts }), ['I12'], 'LAG comes when it reads again');
+  const cut = hears().map((one) => ({ ...one, closed: { code: 1006, reason: '' } }));
+  t.same(broken(cut, { facts }), [], 'its socket died before LAG came');
+  t.same(broken(cut), ['I12'], 'it read all the time');
 });
 
 t.test(

@@ -151,7 +151,11 @@ function nothingOldIsPlayed({ histories }: NodesHistory): string[] {
  */
 function missedIsExact(history: NodesHistory): string[] {
   const said = saidFrames(linesOf(history));
-  return linesOf(history).flatMap((line) => {
+  // LAG does not come to one that read slowly when its socket dies first.
+  const judged = history.histories.flatMap(({ lines, touched }) =>
+    lines.filter(({ radio, closed }) => closed === null || !touched.has(radio)),
+  );
+  return judged.flatMap((line) => {
     const told = toldMissed(line);
     const bursts = new Map<string, { fromMs: number; heard: Set<number>; missed: number }>();
     const found: string[] = [];

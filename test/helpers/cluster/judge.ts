@@ -167,7 +167,10 @@ export class Judge {
     const isHeard = session.claim === 'talks' && session.isLive && session.isSpeaking;
     if (!isHeard || session.urgentMs() < URGENT_MS) return;
     this.note('cut in an emergency');
-    if (!this.isOtherUrgent(session))
+    // To a home that stood still, what it heard before is as new as when it stopped (history 3300054226).
+    const home = [...this.relays].find(({ id }) => id === session.relay.view.home);
+    const isLate = home !== undefined && this.schedule.now() - home.wokeAtMs <= DEAD_MS;
+    if (!this.isOtherUrgent(session, isLate ? home.lastStoodMs : 0))
       this.fail('C8', `${session.number} is in an emergency, and loses the floor to lower speech`);
   }
 
@@ -201,7 +204,7 @@ export class Judge {
    * Another user in an emergency has something of the floor, or had it a moment ago. What a relay had that is dead counts
    * until it is found out.
    */
-  private isOtherUrgent(session: SimSession): boolean {
+  private isOtherUrgent(session: SimSession, lateMs = 0): boolean {
     const nowMs = this.schedule.now();
     // One that left had it until then (history 2300020582).
     if (this.gone.some(({ urgentAtMs }) => nowMs - urgentAtMs <= URGENT_MS)) return true;
@@ -210,7 +213,7 @@ export class Judge {
         if (!relay.isDead) one.noteUrgent();
         // The others cannot tell a relay that stands still from a dead one (history 3200120452).
         const isSilent = relay.isDead || this.network.isStopped(relay.id);
-        return one !== session && nowMs - one.urgentAtMs <= (isSilent ? DEAD_MS : URGENT_MS);
+        return one !== session && nowMs - one.urgentAtMs <= lateMs + (isSilent ? DEAD_MS : URGENT_MS);
       }),
     );
   }

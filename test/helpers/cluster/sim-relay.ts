@@ -113,6 +113,8 @@ export class SimRelay implements Station {
   private stoodMs = 0;
   /** When it last went on after a stop (ms). */
   wokeAtMs = Number.NEGATIVE_INFINITY;
+  /** For how long (ms) before that. */
+  lastStoodMs = 0;
   private stoppedAtMs = 0;
   /** When it last was the home (virtual ms). */
   private wasHomeAtMs = Number.NEGATIVE_INFINITY;
@@ -306,7 +308,8 @@ export class SimRelay implements Station {
   }
 
   wake(): void {
-    this.stoodMs += this.now() - this.stoppedAtMs;
+    this.lastStoodMs = this.now() - this.stoppedAtMs;
+    this.stoodMs += this.lastStoodMs;
     this.wokeAtMs = this.now();
     for (const session of this.sessions.values()) session.excuse();
   }
