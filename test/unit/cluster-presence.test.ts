@@ -1,7 +1,7 @@
 // PRESENCE over relays on one bus: who came and left elsewhere, with the number online that belongs to it.
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { talkgroupSubject } from '../../src/relay/cluster/bus.js';
 import { kinds } from '../../src/relay/cluster/header.js';
 import { eventually } from '../helpers/eventually.js';
@@ -27,6 +27,15 @@ async function watches(radio: Radio, presence = true): Promise<void> {
   radio.heard('PRESENCE');
 }
 
+/** Ann watches on one relay. The other one is `b`. */
+async function annWatches(t: Test) {
+  const { network, all, radios } = await relaysWithRadios(t, 2);
+  const [, b] = all;
+  const [ann] = radios;
+  await watches(ann);
+  return { network, ann, b };
+}
+
 const nextPresence = (radio: Radio) =>
   eventually(() => {
     const [one] = radio.heard('PRESENCE');
@@ -35,10 +44,7 @@ const nextPresence = (radio: Radio) =>
   });
 
 t.test('a session that comes or leaves at another relay is named', async (t) => {
-  const { all, radios } = await relaysWithRadios(t, 2);
-  const [, b] = all;
-  const [ann] = radios;
-  await watches(ann);
+  const { ann, b } = await annWatches(t);
   const bob = await b.radio();
   const { number } = bob.session;
   t.strictSame(await nextPresence(ann), {
@@ -53,10 +59,7 @@ t.test('a session that comes or leaves at another relay is named', async (t) => 
 });
 
 t.test('only the number is told of more than 32, and of a relay that cannot be reached', async (t) => {
-  const { all, radios } = await relaysWithRadios(t, 2);
-  const [, b] = all;
-  const [ann] = radios;
-  await watches(ann);
+  const { ann, b } = await annWatches(t);
   await Promise.all(Array.from({ length: 33 }, () => b.radio())); // at once: one PRESENCE tells of all of them
   let told = await nextPresence(ann);
   while (told.online < 35) told = await nextPresence(ann);
@@ -91,10 +94,7 @@ t.test('names are told only while a session elsewhere watches', async (t) => {
 });
 
 t.test('when names were lost between relays PRESENCE has the number alone', async (t) => {
-  const { network, all, radios } = await relaysWithRadios(t, 2);
-  const [, b] = all;
-  const [ann] = radios;
-  await watches(ann);
+  const { network, ann, b } = await annWatches(t);
   let lost = 0;
   network.lose((_from, _to, _subject, bytes) => bytes[0] === kinds.roster && lost++ === 0);
   const bob = await b.radio();
@@ -107,10 +107,7 @@ t.test('when names were lost between relays PRESENCE has the number alone', asyn
 });
 
 t.test('a page of the members has the number online that belongs to it', async (t) => {
-  const { all, radios } = await relaysWithRadios(t, 2);
-  const [, b] = all;
-  const [ann] = radios;
-  await watches(ann);
+  const { ann, b } = await annWatches(t);
   const bob = await b.radio();
   ann.says({ type: 'MEMBERS', talkgroup_id: GROUP, limit: 200 });
   const page = (await ann.hears('MEMBERS')) as unknown as { members: { session: number }[]; online: number };

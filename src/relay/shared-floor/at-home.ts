@@ -5,7 +5,7 @@ import { type FloorEvent, holderOf } from '../floor/state.js';
 import { tellOthers } from './answering.js';
 import { decide } from './deciding.js';
 import type { HomeSide } from './home-side.js';
-import { HELD_MS_MAX, unanswered } from './own-claims.js';
+import { lateGrants } from './own-claims.js';
 import { eventOf } from './parts.js';
 import type { SharedState } from './state.js';
 
@@ -36,10 +36,9 @@ export function hearEnd(
 
 /** Takes back grants that were held back for too long: their sessions wait for an answer. */
 export function denyLate(state: SharedState, nowMs: number): void {
-  for (const session of state.held.askedBefore(nowMs - HELD_MS_MAX)) {
-    const isFirstFrame = (holderOf(state.floor, session)?.startedAtMs ?? null) !== null;
-    state.tell([unanswered(session, isFirstFrame)], nowMs);
-    decide(state, { kind: 'lost', session, forGood: true }, nowMs);
+  for (const denied of lateGrants(state, nowMs)) {
+    state.tell([denied], nowMs);
+    decide(state, { kind: 'lost', session: denied.session, forGood: true }, nowMs);
   }
 }
 

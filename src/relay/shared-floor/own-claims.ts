@@ -20,7 +20,7 @@ import type { SharedState } from './state.js';
 /** A question without an answer is denied after this time (ms). */
 export const ASK_MS_MAX = 1000;
 /** The same when the answer is a grant that is held back. The home alone could give it another turn. */
-export const HELD_MS_MAX = ASK_MS_MAX + 100;
+const HELD_MS_MAX = ASK_MS_MAX + 100;
 /** A user in an emergency is granted the floor by the own relay when the home has not answered within this time (ms). */
 export const ALONE_MS = 200;
 /**
@@ -163,8 +163,8 @@ function end(state: SharedState, holder: Holder, code: 'collision', nowMs: numbe
 export function expireClaims(state: SharedState, nowMs: number): boolean {
   let isChanged = false;
   // Before their sessions lose them, because these wait for an answer.
-  for (const session of state.held.askedBefore(nowMs - HELD_MS_MAX)) {
-    denyHeld(state, session, nowMs);
+  for (const denied of lateGrants(state, nowMs)) {
+    denyHeld(state, denied, nowMs);
     isChanged = true;
   }
   isChanged = followStep(state, { kind: 'tick' }, nowMs) || isChanged;
@@ -187,18 +187,27 @@ export function expireClaims(state: SharedState, nowMs: number): boolean {
   return isChanged;
 }
 
-export const unanswered = (session: number, isFirstFrame: boolean): Verdict => ({
+type Denied = Extract<Verdict, { readonly kind: 'denied' }>;
+
+const unanswered = (session: number, isFirstFrame: boolean): Denied => ({
   ...{ kind: 'denied', session, code: 'retry_later', retryMs: RETRY_MS, isFirstFrame },
 });
 
+/** Answers to sessions that wait for a grant that was held back for too long. Each loses the grant with its answer. */
+export function* lateGrants(state: SharedState, nowMs: number): Iterable<Denied> {
+  for (const session of state.held.askedBefore(nowMs - HELD_MS_MAX)) {
+    const isFirstFrame = (holderOf(state.floor, session)?.startedAtMs ?? null) !== null;
+    yield unanswered(session, isFirstFrame);
+  }
+}
+
 /** The grant was overtaken, and the home that gave it is silent. One from the queue has no place any more. */
-function denyHeld(state: SharedState, session: number, nowMs: number): void {
-  const holder = holderOf(state.floor, session);
+function denyHeld(state: SharedState, denied: Denied, nowMs: number): void {
+  const { session } = denied;
   state.drop(session);
   state.floor = without(state.floor, session);
   state.forget(session);
-  const isFirstFrame = (holder?.startedAtMs ?? null) !== null;
-  state.tell([unanswered(session, isFirstFrame), { kind: 'gone', session }], nowMs);
+  state.tell([denied, { kind: 'gone', session }], nowMs);
 }
 
 /** The burst of another relay that plays here keeps the floor beside the claim, as it would at the home. */

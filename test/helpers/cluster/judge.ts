@@ -159,7 +159,11 @@ export class Judge {
   }
 
   private sessionOf({ relay, session }: BurstName): SimSession | undefined {
-    return [...this.relays].find(({ id }) => id === relay)?.sessions.get(session);
+    return this.relayOf(relay)?.sessions.get(session);
+  }
+
+  private relayOf(id: number): SimRelay | undefined {
+    return [...this.relays].find((relay) => relay.id === id);
   }
 
   /** A session loses the floor to another one. */
@@ -168,7 +172,7 @@ export class Judge {
     if (!isHeard || session.urgentMs() < URGENT_MS) return;
     this.note('cut in an emergency');
     // To a home that stood still, what it heard before is as new as when it stopped (history 3300054226).
-    const home = [...this.relays].find(({ id }) => id === session.relay.view.home);
+    const home = this.relayOf(session.relay.view.home);
     const isLate = home !== undefined && this.schedule.now() - home.wokeAtMs <= DEAD_MS;
     if (!this.isOtherUrgent(session, isLate ? home.lastStoodMs : 0))
       this.fail('C8', `${session.number} is in an emergency, and loses the floor to lower speech`);

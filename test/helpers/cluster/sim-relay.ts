@@ -523,13 +523,19 @@ export class SimRelay implements Station {
 
   // Bursts of others
 
+  /** It plays here in `open`. */
+  private isOpenBurst(name: BurstName): boolean {
+    const burst = this.open.get(name.relay);
+    return burst !== undefined && isSame(burst, name);
+  }
+
   private begin({ burst, placed, index }: Running, nowMs: number): void {
     const { judge } = this.options;
     const heard = { ...burst, startedAtMs: nowMs };
     const isTurned = placed.turn.count > 0;
     if (this.isOpen || !isTurned) {
+      if (!this.isOpen || isTurned || this.isOpenBurst(burst)) return;
       const before = this.open.get(burst.relay);
-      if (!this.isOpen || isTurned || (before !== undefined && isSame(before, burst))) return;
       if (before !== undefined) judge.ended(this, before, 'disconnected');
       this.open.set(burst.relay, heard);
       judge.began(this, heard, null);
@@ -541,9 +547,7 @@ export class SimRelay implements Station {
 
   private play(head: FrameHead, inEmergency: boolean, nowMs: number): void {
     if (this.isOpen || head.count === 0) {
-      const burst = this.open.get(head.relay);
-      if (burst !== undefined && isSame(burst, head))
-        this.options.judge.played(this, burst, head.index, null);
+      if (this.isOpenBurst(head)) this.options.judge.played(this, head, head.index, null);
       else this.ask(head.relay);
       return;
     }
@@ -555,10 +559,9 @@ export class SimRelay implements Station {
   }
 
   private endOf(name: BurstName, turn: Turn, ended: Ended, nowMs: number): void {
-    const burst = this.open.get(name.relay);
-    if (burst !== undefined && isSame(burst, name)) {
+    if (this.isOpenBurst(name)) {
       this.open.delete(name.relay);
-      this.options.judge.ended(this, burst, ended.code);
+      this.options.judge.ended(this, name, ended.code);
       return;
     }
     if (turn.count === 0) return;
