@@ -1,5 +1,7 @@
 // What a relay does not take from a bus that others use, too: another database, and another talkgroup with the same number.
 import t from 'tap';
+import { noticeOf } from '../../src/db/notice.js';
+import type { FloorMode } from '../../src/protocol/codes.js';
 import { bodyOf } from '../../src/relay/cluster/bodies.js';
 import { EVERY_RELAY, talkgroupSubject } from '../../src/relay/cluster/bus.js';
 import { HeaderWriter, kinds, wholeMs } from '../../src/relay/cluster/header.js';
@@ -7,6 +9,8 @@ import { eventually } from '../helpers/eventually.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
 import {
   DATABASE,
+  directory,
+  type RelayOn,
   reached,
   reaching,
   relayOn,
@@ -61,4 +65,84 @@ t.test('a burst of another talkgroup with the same number is not played', async 
     peer.publish(talkgroupSubject(1), writer.write(kinds.started, seq + 1, 5, 0), bodyOf(body));
   await ann.hears('TALK_STARTED').then(({ session, event }) => t.strictSame([session, event], [7002, 1]));
   t.notOk(ann.messages.some(({ type }) => type === 'TALK_STARTED' || type === 'GOAWAY'));
+});
+
+/** What the tests say as another relay of the same service, which the relay 1 reaches. */
+async function otherRelay(network: ReturnType<typeof createMemoryNetwork>, reached: RelayOn) {
+  const [bus, writer] = [network.join(), new HeaderWriter(7, DATABASE)];
+  const beacon = () =>
+    bus.publish(
+      EVERY_RELAY,
+      writer.write(kinds.beacon, 0, 5, 0),
+      bodyOf({ heard: [[1, wholeMs(performance.now()), 0]] }),
+    );
+  beacon();
+  await reaching(1, reached);
+  let seq = 0;
+  return {
+    beacon,
+    saysSettings(revision: number, floor_mode: FloorMode, max_talk_ms: number): void {
+      const settings = { revision, floor_mode, max_talk_ms };
+      const body = bodyOf({ online: 1, changes: 0, settings });
+      bus.publish(talkgroupSubject(1), writer.write(kinds.count, ++seq, 5, 0), body);
+    },
+  };
+}
+
+const changeOf = (number: number) =>
+  noticeOf({ kind: 'talkgroup_changed', talkgroup: talkgroupIdOf(number) });
+
+t.test('settings told by another relay that the database does not have are taken back', async (t) => {
+  const network = createMemoryNetwork();
+  const reads = directory('open');
+  const a = relayOn(t, network, { number: 1, reads });
+  const ann = await a.radio();
+  const other = await otherRelay(network, a);
+  other.saysSettings(2 ** 31 - 1, 'broadcast', 5000);
+  t.match(await ann.hears('TALKGROUP_CHANGED'), { floor_mode: 'broadcast', max_talk_ms: 5000 });
+  t.match(await ann.hears('TALKGROUP_CHANGED'), { floor_mode: 'open', max_talk_ms: 0 });
+  other.saysSettings(2 ** 31 - 1, 'broadcast', 5000);
+  await settled();
+  t.strictSame(ann.heard('TALKGROUP_CHANGED').length, 2, 'told again it is not believed');
+  reads.setMode('single');
+  await a.relay.notice(changeOf(1));
+  t.match(await ann.hears('TALKGROUP_CHANGED'), { floor_mode: 'single' }, 'a change by REST counts');
+});
+
+t.test('settings that no talkgroup can have are not adopted', async (t) => {
+  const network = createMemoryNetwork();
+  const a = relayOn(t, network, { number: 1, reads: directory('open') });
+  const ann = await a.radio();
+  const other = await otherRelay(network, a);
+  for (const [revision, maxTalkMs] of [
+    [Number.MAX_SAFE_INTEGER, 5000],
+    [2 ** 31, 5000],
+    [1, -5],
+    [1, 3_600_001],
+  ] as const)
+    other.saysSettings(revision, 'broadcast', maxTalkMs);
+  await settled();
+  t.strictSame(ann.heard('TALKGROUP_CHANGED'), []);
+  t.equal(a.figures()?.counts.unreadable, 4);
+});
+
+t.test('a change that the database lost is taken back, and the next one counts', async (t) => {
+  const network = createMemoryNetwork();
+  const reads = directory('open');
+  const all = [1, 2].map((number) => relayOn(t, network, { number, reads })) as [RelayOn, RelayOn];
+  await reached(...all);
+  const [ann, bob] = [await all[0].radio(), await all[1].radio()];
+  await sharing(2, ...all);
+  reads.setMode('broadcast');
+  await all[0].relay.notice(changeOf(1));
+  for (const radio of [ann, bob])
+    t.match(await radio.hears('TALKGROUP_CHANGED'), { floor_mode: 'broadcast' });
+  await settled();
+  reads.loseChange('open');
+  // As after a lost connection to the database: each relay reads everything again.
+  for (const { relay } of all) relay.gap();
+  for (const radio of [ann, bob]) t.match(await radio.hears('TALKGROUP_CHANGED'), { floor_mode: 'open' });
+  reads.setMode('single');
+  await all[1].relay.notice(changeOf(1));
+  t.match(await bob.hears('TALKGROUP_CHANGED'), { floor_mode: 'single' });
 });

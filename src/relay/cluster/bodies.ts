@@ -13,7 +13,7 @@ import {
   U32,
 } from '../../protocol/bodies.js';
 import { ends, floorModes } from '../../protocol/codes.js';
-import { PartBody, PlacedBody, TurnBody, VerdictsBody, WantBody } from './floor-bodies.js';
+import { PartBody, PlacedBody, Revision, TalkMs, TurnBody, VerdictsBody, WantBody } from './floor-bodies.js';
 import { keepKnownOf } from './known-fields.js';
 import { Found, Taken, WantedSession } from './moves/bodies.js';
 
@@ -53,9 +53,9 @@ const Beacon = Type.Object({
 export type Settings = Static<typeof Settings>;
 const Settings = Type.Object({
   /** Grows with every change. */
-  revision: Int,
+  revision: Revision,
   floor_mode: Type.Enum(floorModes),
-  max_talk_ms: Int,
+  max_talk_ms: TalkMs,
 });
 
 export type Ended = Static<typeof Ended>;

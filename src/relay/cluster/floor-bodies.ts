@@ -19,7 +19,12 @@ export const PlacedBody = Type.Object({
   afterCode: Type.Enum(ends),
 });
 
-const FloorSettings = Type.Object({ revision: Int, mode: Type.Enum(floorModes), maxTalkMs: Int });
+/** Of a talkgroup's settings: the range of its column. A higher one could never be overtaken by a change. */
+export const Revision = Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 });
+/** A talk limit (ms), 0: none. The most that a talkgroup may have. */
+export const TalkMs = Type.Integer({ minimum: 0, maximum: 3_600_000 });
+
+const FloorSettings = Type.Object({ revision: Revision, mode: Type.Enum(floorModes), maxTalkMs: TalkMs });
 
 /** ms. Clocks are read several times in one step, so an age may be a little below 0. */
 const Age = Type.Union([Type.Number({ minimum: -10_000, maximum: Number.MAX_SAFE_INTEGER }), Type.Null()]);
@@ -41,7 +46,7 @@ export const ClaimBody = Type.Object({
   hasPlace: Type.Boolean(),
   turn: Type.Union([TurnBody, Type.Null()]),
   isAlone: Type.Boolean(),
-  talkMsMax: Int,
+  talkMsMax: TalkMs,
   askedMs: Age,
   grantedMs: Age,
   toldAgainMs: Age,
@@ -68,7 +73,7 @@ const VerdictBody = Type.Union([
     ...PlacedBody.properties,
     priority: Priority,
     inEmergency: Type.Boolean(),
-    talkMsMax: Int,
+    talkMsMax: TalkMs,
   }),
   Type.Object({ ...about, is: Type.Literal('queued'), position: Int, size: Int }),
   Type.Object({

@@ -81,9 +81,12 @@ export function createSharing(options: SharingOptions) {
     watching: (talkgroup) => cluster?.streamOf(talkgroup)?.tellCount(),
   };
 
-  /** Another relay has read newer settings: they count at once, whether our database can be reached or not. */
+  /**
+   * Another relay has read newer settings: they count at once, whether our database can be reached or not, until a read
+   * shows others. What a read did not show before is not believed again. Two relays could repeat it to each other for ever.
+   */
   function settled(talkgroup: Talkgroup, { revision, floor_mode, max_talk_ms }: Settings): void {
-    if (revision <= talkgroup.revision) return;
+    if (revision <= talkgroup.revision || revision <= talkgroup.disproved) return;
     const { floorMode, maxTalkMs } = talkgroup;
     talkgroup.revision = revision;
     talkgroup.floorMode = floor_mode;

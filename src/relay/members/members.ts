@@ -44,8 +44,10 @@ export class Talkgroup {
   rotationCounter: number;
   floorMode: FloorMode;
   maxTalkMs: number;
-  /** Of these settings. It only grows. */
+  /** Of these settings. It grows with every change, as long as the database loses none. */
   revision: number;
+  /** The highest revision that was held here and that a later read did not show. It is not adopted from other relays. */
+  disproved = -1;
   /** Its deletion was announced and not yet read: the relay sends and accepts nothing. */
   withdrawn = false;
   /** Memberships of connected users, granted or withdrawn. */

@@ -46,9 +46,12 @@ export function createSettler(members: Members, changes: RightsChanges): Settler
     changes.emergencies(held, row.emergencies);
   }
 
-  /** A row with a lower revision was read before the change that another relay told of. */
+  /**
+   * What another relay told counts until this read, because the read began after it: the notice of it repeats a read under
+   * way. A row with a lower revision shows that the other relay was wrong, or that the database has lost a change.
+   */
   function change(held: Talkgroup, { name, floor_mode, max_talk_ms, revision }: TalkgroupRow): void {
-    if (revision < held.revision) return;
+    if (revision < held.revision) held.disproved = Math.max(held.disproved, held.revision);
     held.revision = revision;
     if (held.name === name && held.floorMode === floor_mode && held.maxTalkMs === max_talk_ms) return;
     held.name = name;

@@ -5,7 +5,7 @@ import { type Claim, priorityOf } from '../floor/claim.js';
 import type { Waiting } from '../floor/queue.js';
 import { type Floor, type FloorEvent, type Holder, holderOf, waitingOf } from '../floor/state.js';
 
-/** The talkgroup's settings as a relay knows them. A relay that hears of a higher revision adopts it. */
+/** The talkgroup's settings as a relay knows them. A relay that hears of a higher revision adopts it until it has read. */
 export interface Settings {
   /** Grows with each change of the talkgroup. */
   readonly revision: number;

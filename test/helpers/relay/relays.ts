@@ -77,6 +77,11 @@ export function directory(floorMode: FloorMode = 'open', role: Account['role'] =
       maxTalkMs = next;
       revision++;
     },
+    /** Another server has taken over that lacks the last change. */
+    loseChange(before: FloorMode): void {
+      mode = before;
+      revision--;
+    },
     delete(number: number): void {
       existing = existing.filter((one) => one !== number);
     },
