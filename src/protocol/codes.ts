@@ -79,7 +79,7 @@ export const modes = ['talk', 'listen', 'events'] as const;
 export type Mode = (typeof modes)[number];
 
 export const reaches = ['whole', 'partial', 'alone'] as const;
-/** Which nodes hear this one. `partial`: one of them is missing. `alone`: no other node can be reached. */
+/** Which nodes hear this one. `partial`: one of them is missing, or there are too many. `alone`: no other node can be reached. */
 export type Reach = (typeof reaches)[number];
 
 export const emergencyStates = ['raised', 'acknowledged', 'cleared'] as const;

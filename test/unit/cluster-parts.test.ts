@@ -334,9 +334,23 @@ t.test('a relay is not up by a beacon that waited: its own must have been heard 
 
 t.test('a cluster has a greatest size', async (t) => {
   const peers = new Peers(0);
-  for (let relay = 1; relay <= PEERS_MAX + 10; relay++)
-    peers.heard(relay, { heard: [[0, 0, 0]] }, sent(0), { nowMs: 0, fairMs: 0 });
+  const hear = (relay: number, nowMs = 0) =>
+    peers.heard(relay, { heard: [[0, nowMs, 0]] }, sent(nowMs), { nowMs, fairMs: nowMs });
+  for (let relay = 1; relay <= PEERS_MAX; relay++) t.equal(hear(relay), 'up');
+  t.equal(peers.reach, 'whole');
+  for (let relay = PEERS_MAX + 1; relay <= PEERS_MAX + 10; relay++)
+    t.strictSame([hear(relay), hear(relay)], ['ignored', 'known']);
   t.equal(peers.up.length, PEERS_MAX);
+  t.equal(peers.reach, 'partial', 'members at those that are ignored do not hear this relay');
+  for (let relay = PEERS_MAX + 2; relay <= PEERS_MAX + 10; relay++) peers.left(relay);
+  t.equal(peers.reach, 'partial');
+  peers.left(1);
+  t.equal(hear(PEERS_MAX + 1), 'up', 'there is room for it');
+  t.equal(peers.reach, 'whole');
+  t.equal(hear(1, 100), 'ignored');
+  for (let relay = 2; relay <= PEERS_MAX + 1; relay++) hear(relay, 1000);
+  peers.expire({ nowMs: 100 + DOWN_MS, fairMs: 100 + DOWN_MS });
+  t.equal(peers.reach, 'whole', 'it is not there any more');
 });
 
 t.test('an earlier connection of a relay counts again when nothing comes over the later one', async (t) => {

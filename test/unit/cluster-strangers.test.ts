@@ -5,6 +5,7 @@ import type { FloorMode } from '../../src/protocol/codes.js';
 import { bodyOf } from '../../src/relay/cluster/bodies.js';
 import { EVERY_RELAY, talkgroupSubject } from '../../src/relay/cluster/bus.js';
 import { HeaderWriter, kinds, wholeMs } from '../../src/relay/cluster/header.js';
+import { PEERS_MAX } from '../../src/relay/cluster/peers.js';
 import { eventually } from '../helpers/eventually.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
 import {
@@ -145,4 +146,30 @@ t.test('a change that the database lost is taken back, and the next one counts',
   reads.setMode('single');
   await all[1].relay.notice(changeOf(1));
   t.match(await bob.hears('TALKGROUP_CHANGED'), { floor_mode: 'single' });
+});
+
+t.test('a relay says once whom it ignores because there are too many, and what to do', async (t) => {
+  const network = createMemoryNetwork();
+  const errors: string[] = [];
+  const a = relayOn(t, network, { number: 1, failed: (message) => errors.push(message) });
+  const ann = await a.radio();
+  const bus = network.join();
+  const beaconsOf = (count: number) => {
+    for (let relay = 100; relay < 100 + count; relay++)
+      bus.publish(
+        EVERY_RELAY,
+        new HeaderWriter(relay, DATABASE).write(kinds.beacon, 0, 5, 0),
+        bodyOf({ heard: [[1, wholeMs(performance.now()), 0]] }),
+      );
+  };
+  beaconsOf(PEERS_MAX);
+  await reaching(PEERS_MAX, a);
+  t.strictSame(errors, []);
+  const talk = setInterval(beaconsOf, 250, PEERS_MAX + 2);
+  t.teardown(() => clearInterval(talk));
+  t.match(await ann.hears('REACH'), { reach: 'partial' });
+  beaconsOf(PEERS_MAX + 2);
+  await settled();
+  t.match(errors, [/^relay ignored.*RELAY_THREADS/, /^relay ignored/]);
+  t.equal(errors.length, 2, 'once for each');
 });

@@ -9,9 +9,10 @@ import type { FloorBodies } from './floor-bodies.js';
 import { HEADER_BYTES, HeaderWriter, type Kind, kinds, newHeader, readHeader } from './header.js';
 import { readListing } from './listing.js';
 import { Moves } from './moves/moves.js';
-import { BEACON_MS, OtherDatabases, Peers } from './peers.js';
+import { BEACON_MS, Peers } from './peers.js';
 import { createQuestions } from './questions.js';
 import { ReachJudge } from './reach.js';
+import { type Log, RelayLog } from './relay-log.js';
 import type { Shared, Stage } from './stage.js';
 import type { Stream } from './stream.js';
 import { createStreams, type Streams } from './streams.js';
@@ -29,10 +30,7 @@ export interface ClusterOptions<Talkgroup extends Shared> {
   readonly nowMs: () => number;
   /** The same without the time that this relay stood still. */
   readonly fairMs: () => number;
-  readonly log: {
-    info(fields: object, message: string): void;
-    error(fields: object, message: string): void;
-  };
+  readonly log: Log;
 }
 
 /** Time (ms) between two beacons that answer others. */
@@ -91,7 +89,7 @@ export function createCluster<Talkgroup extends Shared>(
   const peers = new Peers(relay, node);
   const header = newHeader();
   const stalls = new Stalls();
-  const databases = new OtherDatabases(database, counts, log);
+  const relayLog = new RelayLog(database, counts, log);
   const moves = new Moves({
     ...{ relay, counts, nowMs, sessions: stage.sessions },
     isUp: (other) => peers.isUp(other),
@@ -147,7 +145,7 @@ export function createCluster<Talkgroup extends Shared>(
   const subscribe = (subject: Subject, receive: (bytes: Uint8Array) => void) =>
     bus.subscribe(subject, (bytes) => {
       if (isClosed || !readHeader(bytes, header)) counts.unreadable++;
-      else if (header.database !== database) databases.refuse(header);
+      else if (header.database !== database) relayLog.otherDatabase(header);
       else if (isOver()) counts.overtaken++;
       else guarded(receive, bytes);
     });
@@ -203,6 +201,7 @@ export function createCluster<Talkgroup extends Shared>(
     const news = peers.heard(from, body, header, now());
     if (peers.isDraining(from) !== wasDraining) streams.changed();
     if (news === 'known') return;
+    if (news === 'ignored') return relayLog.ignored(from);
     if (news === 'down') lose(from, true);
     if (news === 'up') {
       log.info({ relay: from }, 'relay reached');

@@ -10,8 +10,10 @@ export const BEACON_MS = 250;
 export const DOWN_MS = 1500;
 /** A relay that went down without a word is missed for this time (ms): its radios may come back to it. */
 const MISSING_MS = 60_000;
-/** Relays in a cluster. Those beyond it are not answered. */
+/** Other relays that one reaches. Those beyond it are ignored, and the reach is not whole. */
 export const PEERS_MAX = 64;
+/** Relays beyond that of which one knows. The reach is not whole, however many there are. */
+const IGNORED_MAX = 64;
 
 /** When no beacon came over the newest way of a relay for this time (ms), an older one counts: that one was wrong. */
 const WRONG_MS = 1000;
@@ -47,6 +49,8 @@ export class Peers {
   private isEnding = false;
   /** Those that went down without a word, and when (fair ms). */
   private readonly missing = new Map<number, number>();
+  /** Those beyond `PEERS_MAX`, and when they were last heard (fair ms). */
+  private readonly ignored = new Map<number, number>();
 
   /** `own` is the id of this relay. `node` is that of its relay threads, which end together. null: it is the only one. */
   constructor(own: number, node: number | null = null) {
@@ -82,17 +86,19 @@ export class Peers {
 
   /**
    * A beacon came. A relay is up when it hears us, too. `up`: it is from now on. `one_way`: it must hear a beacon of ours
-   * first, of the last `DOWN_MS`. `down`: it was up, and does not hear us any more. `known`: nothing changed.
+   * first, of the last `DOWN_MS`. `down`: it was up, and does not hear us any more. `ignored`: it is not listened to from
+   * now on, because there are too many. `known`: nothing changed.
    */
   heard(
     relay: number,
     { heard, draining = false, node }: Beacon,
     { way, at }: Sent,
     { nowMs, fairMs }: Now,
-  ): 'up' | 'down' | 'one_way' | 'known' {
+  ): 'up' | 'down' | 'one_way' | 'known' | 'ignored' {
     let peer = this.peers.get(relay);
     if (peer === undefined) {
-      if (this.peers.size >= PEERS_MAX) return 'known';
+      if (this.peers.size >= PEERS_MAX) return this.ignore(relay, fairMs);
+      this.ignored.delete(relay);
       peer = {
         ...{ clock: new PeerClock(), way, at, isUp: false, isDraining: false, node: node ?? null },
         receivedAtMs: nowMs,
@@ -126,10 +132,17 @@ export class Peers {
     return wasUp ? 'known' : 'up';
   }
 
+  private ignore(relay: number, fairMs: number): 'ignored' | 'known' {
+    const isKnown = this.ignored.has(relay);
+    if (isKnown || this.ignored.size < IGNORED_MAX) this.ignored.set(relay, fairMs);
+    return isKnown ? 'known' : 'ignored';
+  }
+
   /** It said that it ends. true: it was up. */
   left(relay: number): boolean {
     const wasUp = this.isUp(relay);
     this.peers.delete(relay);
+    this.ignored.delete(relay);
     this.missing.delete(relay);
     return wasUp;
   }
@@ -141,6 +154,8 @@ export class Peers {
       this.peers.delete(relay);
       if (isUp) this.missing.set(relay, fairMs);
     }
+    for (const [relay, heardAtMs] of this.ignored)
+      if (fairMs - heardAtMs >= DOWN_MS) this.ignored.delete(relay);
     for (const [relay, sinceMs] of this.missing)
       if (fairMs - sinceMs >= MISSING_MS) this.missing.delete(relay);
     return gone.flatMap(([relay, { isUp }]) => (isUp ? [relay] : []));
@@ -161,9 +176,9 @@ export class Peers {
     return waysBetween(peer.way, way) < 0 && nowMs - peer.receivedAtMs < WRONG_MS;
   }
 
-  /** Whether one is missing, or all are. */
+  /** Whether one is missing or ignored, or all are. */
   get reach(): Reach {
-    if (this.missing.size === 0) return 'whole';
+    if (this.missing.size === 0 && this.ignored.size === 0) return 'whole';
     return this.up.length === 0 ? 'alone' : 'partial';
   }
 
@@ -184,37 +199,5 @@ export class Peers {
       ...(this.isEnding && { draining: true }),
       ...(this.node !== null && { node: this.node }),
     };
-  }
-}
-
-/** Other databases that are logged. */
-const REFUSED_MAX = 16;
-
-/** Relays of another database use the same subjects: each service would play the speech of the other. */
-export class OtherDatabases {
-  private readonly own: number;
-  private readonly counts: { otherDatabase: number };
-  private readonly log: { error(fields: object, message: string): void };
-  private readonly refused = new Set<number>();
-
-  constructor(
-    own: number,
-    counts: { otherDatabase: number },
-    log: { error(fields: object, message: string): void },
-  ) {
-    this.own = own;
-    this.counts = counts;
-    this.log = log;
-  }
-
-  /** Counts a message of it. Told once per database. */
-  refuse({ relay, database }: Pick<Header, 'relay' | 'database'>): void {
-    this.counts.otherDatabase++;
-    if (this.refused.has(database) || this.refused.size >= REFUSED_MAX) return;
-    this.refused.add(database);
-    this.log.error(
-      { relay, database, ownDatabase: this.own },
-      'relay of another database on the same NATS subjects: give each service a NATS_PREFIX of its own',
-    );
   }
 }

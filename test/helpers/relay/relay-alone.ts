@@ -12,10 +12,13 @@ export const relayAlone = (
   t: { fail(message: string): unknown },
   {
     limits,
+    logged = () => {},
     ...needed
   }: Needed &
     Partial<Pick<RelayOptions, 'verifyToken' | 'authorityOf' | 'emergencyWrites'>> & {
       readonly limits?: Partial<RelayOptions['limits']>;
+      /** A line without an error was logged. */
+      readonly logged?: (message: string, fields: object) => void;
     },
 ): Relay =>
   createRelay({
@@ -42,7 +45,7 @@ export const relayAlone = (
     },
     emergencyWrites: { raise: async () => null, acknowledge: async () => null, clear: async () => 'unknown' },
     storeFix: async () => true,
-    log: { info() {}, error: (_fields, message) => t.fail(message) },
+    log: { info: (fields, message) => logged(message, fields), error: (_fields, message) => t.fail(message) },
     ...needed,
   });
 

@@ -113,6 +113,7 @@ export function relayOn(
     limits = {},
     database = DATABASE,
     failed = (message) => t.fail(message),
+    logged,
   }: {
     number: number;
     reads?: ReturnType<typeof directory>;
@@ -121,6 +122,8 @@ export function relayOn(
     database?: number;
     /** An error was logged. */
     failed?: (message: string) => void;
+    /** Another line was logged. */
+    logged?: (message: string, fields: object) => void;
   },
 ) {
   const topics = new Map<string, Set<Peer>>();
@@ -144,6 +147,7 @@ export function relayOn(
       publisher,
       limits,
       emergencyWrites: reads.writesOf(() => store.isAway),
+      ...(logged && { logged }),
     },
   );
   const bus = network.join();

@@ -1,0 +1,50 @@
+// Logs what happens with other relays: who is ignored, and why.
+import type { Header } from './header.js';
+import { PEERS_MAX } from './peers.js';
+
+export interface Log {
+  info(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/** Other databases that are logged, and as many relays that are ignored. */
+const TOLD_MAX = 64;
+
+export class RelayLog {
+  private readonly ownDatabase: number;
+  private readonly counts: { otherDatabase: number };
+  private readonly log: Log;
+  private readonly databases = new Set<number>();
+  private readonly ignoredRelays = new Set<number>();
+
+  constructor(ownDatabase: number, counts: { otherDatabase: number }, log: Log) {
+    this.ownDatabase = ownDatabase;
+    this.counts = counts;
+    this.log = log;
+  }
+
+  /** Relays of another database use the same subjects: each service would play the speech of the other. Told once each. */
+  otherDatabase({ relay, database }: Pick<Header, 'relay' | 'database'>): void {
+    this.counts.otherDatabase++;
+    if (!isNew(this.databases, database)) return;
+    this.log.error(
+      { relay, database, ownDatabase: this.ownDatabase },
+      'relay of another database on the same NATS subjects: give each service a NATS_PREFIX of its own',
+    );
+  }
+
+  /** There are too many relays. Told once each. */
+  ignored(relay: number): void {
+    if (!isNew(this.ignoredRelays, relay)) return;
+    this.log.error(
+      { relay, limit: PEERS_MAX },
+      'relay ignored, because this one reaches the limit of other relays: run fewer nodes, or set RELAY_THREADS to less',
+    );
+  }
+}
+
+function isNew(told: Set<number>, one: number): boolean {
+  if (told.has(one) || told.size >= TOLD_MAX) return false;
+  told.add(one);
+  return true;
+}
