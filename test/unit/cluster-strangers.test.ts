@@ -173,3 +173,31 @@ t.test('a relay says once whom it ignores because there are too many, and what t
   t.match(errors, [/^relay ignored.*RELAY_THREADS/, /^relay ignored/]);
   t.equal(errors.length, 2, 'once for each');
 });
+
+t.test('a relay that comes without a pause and goes again makes a line a second, with a count', async (t) => {
+  const network = createMemoryNetwork();
+  const lines: { message: string; leftOut: number }[] = [];
+  const a = relayOn(t, network, {
+    number: 1,
+    logged(message, fields) {
+      if (message.startsWith('relay '))
+        lines.push({ message, leftOut: 'leftOut' in fields ? Number(fields.leftOut) : 0 });
+    },
+  });
+  const [bus, writer] = [network.join(), new HeaderWriter(7, DATABASE)];
+  const beganMs = performance.now();
+  for (let count = 0; count < 1000; count++) {
+    for (const heard of [[[1, wholeMs(performance.now()), 0]], []])
+      bus.publish(EVERY_RELAY, writer.write(kinds.beacon, 0, 5, 0), bodyOf({ heard }));
+    if (count % 50 === 0) await settled();
+  }
+  const changes = () => lines.reduce((sum, { leftOut }) => sum + 1 + leftOut, 0);
+  await eventually(() => {
+    if (changes() < 2000) throw new Error(`${changes()} changes told`);
+  });
+  const seconds = Math.ceil((performance.now() - beganMs) / 1000);
+  t.ok(lines.length <= seconds + 1, `${lines.length} lines in ${seconds} s`);
+  t.equal(changes(), 2000);
+  t.equal(lines.at(-1)?.message, 'relay not reached any more', 'the last line says what is now');
+  t.strictSame(a.figures()?.peers, 0);
+});

@@ -135,7 +135,7 @@ export function createCluster<Talkgroup extends Shared>(
     try {
       act(...given);
     } catch (error) {
-      log.error({ err: error }, 'cluster message failed');
+      relayLog.failed(header.relay, error, nowMs());
     }
   }
 
@@ -204,7 +204,7 @@ export function createCluster<Talkgroup extends Shared>(
     if (news === 'ignored') return relayLog.ignored(from);
     if (news === 'down') lose(from, true);
     if (news === 'up') {
-      log.info({ relay: from }, 'relay reached');
+      relayLog.reached(from, true, nowMs());
       questions.askAll(from, streams.numbers());
     }
     // It hears us sooner, and so do those that came at the same time.
@@ -216,7 +216,7 @@ export function createCluster<Talkgroup extends Shared>(
   function lose(other: number, wasUp: boolean): void {
     questions.forget(other);
     streams.drop(other);
-    if (wasUp) log.info({ relay: other }, 'relay not reached any more');
+    if (wasUp) relayLog.reached(other, false, nowMs());
   }
 
   function tick(): void {
@@ -233,6 +233,7 @@ export function createCluster<Talkgroup extends Shared>(
     if (isInDoubt) bus.doubt();
     streams.tick(at.nowMs);
     moves.tick(at.nowMs);
+    relayLog.tick(at.nowMs);
     questions.tick();
   }
 

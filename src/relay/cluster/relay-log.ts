@@ -1,5 +1,6 @@
-// Logs what happens with other relays: who is ignored, and why.
+// Logs what happens with other relays: which are reached, which are ignored, and which messages failed.
 import type { Header } from './header.js';
+import { LineLimit, leaving } from './line-limit.js';
 import { PEERS_MAX } from './peers.js';
 
 export interface Log {
@@ -16,6 +17,8 @@ export class RelayLog {
   private readonly log: Log;
   private readonly databases = new Set<number>();
   private readonly ignoredRelays = new Set<number>();
+  private readonly changes = new LineLimit();
+  private readonly failures = new LineLimit();
 
   constructor(ownDatabase: number, counts: { otherDatabase: number }, log: Log) {
     this.ownDatabase = ownDatabase;
@@ -40,6 +43,25 @@ export class RelayLog {
       { relay, limit: PEERS_MAX },
       'relay ignored, because this one reaches the limit of other relays: run fewer nodes, or set RELAY_THREADS to less',
     );
+  }
+
+  /** It hears this relay, or does not any more. A relay may come and go without a pause. */
+  reached(relay: number, isUp: boolean, nowMs: number): void {
+    const message = isUp ? 'relay reached' : 'relay not reached any more';
+    this.changes.line(relay, nowMs, (leftOut) => this.log.info({ relay, ...leaving(leftOut) }, message));
+  }
+
+  /** A message of the relay threw, or work of this relay did. That is a bug, and the next message may have it, too. */
+  failed(relay: number, error: unknown, nowMs: number): void {
+    this.failures.line(relay, nowMs, (leftOut) =>
+      this.log.error({ relay, err: error, ...leaving(leftOut) }, 'cluster message failed'),
+    );
+  }
+
+  /** Must be called every second or more often. */
+  tick(nowMs: number): void {
+    this.changes.flush(nowMs);
+    this.failures.flush(nowMs);
   }
 }
 

@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect, type NatsConnection, type Subscription } from '@nats-io/transport-node';
 import { type Bus, newBusCounts, type Subject } from '../bus.js';
+import { LineLimit, leaving } from '../line-limit.js';
 
 export { areCredentials } from './nats-servers.js';
 
@@ -68,6 +69,7 @@ export function openNats(options: NatsOptions): NatsBus {
   let changed: (isUp: boolean) => void = () => {};
   /** Kinds of faults that were logged since the bus was last up. */
   const told = new Set<string>();
+  const bugs = new LineLimit();
   let tried: (rejected: string | null) => void = () => {};
   const firstTry = new Promise<string | null>((resolve) => {
     tried = resolve;
@@ -129,6 +131,12 @@ export function openNats(options: NatsOptions): NatsBus {
     changed(false);
   }
 
+  function bug(subject: Subject, error: unknown): void {
+    bugs.line(0, performance.now(), (leftOut) =>
+      log.error({ err: error, subject, ...leaving(leftOut) }, 'bus message failed'),
+    );
+  }
+
   function listen(to: Subscribed): void {
     if (connection === null) return;
     to.own = connection.subscribe(`${prefix}.${to.subject}`, {
@@ -139,7 +147,7 @@ export function openNats(options: NatsOptions): NatsBus {
         try {
           to.receive(message.data);
         } catch (thrown) {
-          log.error({ err: thrown, subject: to.subject }, 'bus message failed'); // a bug; the reader must go on
+          bug(to.subject, thrown); // the reader must go on
         }
       },
     });

@@ -4,6 +4,7 @@
 // would cost three times as much. A thread gets what it subscribes to, and nothing else.
 import type { MessagePort } from 'node:worker_threads';
 import { type Bus, type BusCounts, MESSAGE_BYTES_MAX, newBusCounts, type Subject } from '../bus.js';
+import { LineLimit, leaving } from '../line-limit.js';
 import { type BatchReader, readBatch, Sibling } from './sibling.js';
 
 export interface PortsOptions {
@@ -33,6 +34,7 @@ export function openPorts({ ports, log }: PortsOptions): Bus {
   const interests = new Map<Subject, Interest[]>();
   /** Subjects of the others' subscriptions. */
   const siblings = new Map<Sibling, Map<number, Subject>>();
+  const bugs = new LineLimit();
   let isArmed = false;
   let isClosed = false;
   let changed: (isUp: boolean) => void = () => {};
@@ -71,6 +73,12 @@ export function openPorts({ ports, log }: PortsOptions): Bus {
     },
   });
 
+  function bug(subject: Subject, error: unknown): void {
+    bugs.line(0, performance.now(), (leftOut) =>
+      log.error({ err: error, subject, ...leaving(leftOut) }, 'bus message failed'),
+    );
+  }
+
   function hand(id: number, bytes: Uint8Array): void {
     const to = subscribed.get(id);
     if (to === undefined || isClosed) return; // it ended while the message was on its way
@@ -79,7 +87,7 @@ export function openPorts({ ports, log }: PortsOptions): Bus {
     try {
       to.receive(bytes);
     } catch (error) {
-      log.error({ err: error, subject: to.subject }, 'bus message failed'); // a bug; the others of the batch must go on
+      bug(to.subject, error); // the others of the batch must go on
     }
   }
 
