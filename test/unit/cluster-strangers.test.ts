@@ -2,9 +2,9 @@
 import t from 'tap';
 import { noticeOf } from '../../src/db/notice.js';
 import type { FloorMode } from '../../src/protocol/codes.js';
-import { bodyOf } from '../../src/relay/cluster/bodies.js';
-import { EVERY_RELAY, talkgroupSubject } from '../../src/relay/cluster/bus.js';
-import { HeaderWriter, kinds, wholeMs } from '../../src/relay/cluster/header.js';
+import { bodyOf, type MembersTold, readBody } from '../../src/relay/cluster/bodies.js';
+import { EVERY_RELAY, relaySubject, talkgroupSubject } from '../../src/relay/cluster/bus.js';
+import { HEADER_BYTES, HeaderWriter, kinds, wholeMs } from '../../src/relay/cluster/header.js';
 import { PEERS_MAX } from '../../src/relay/cluster/peers.js';
 import { eventually } from '../helpers/eventually.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
@@ -80,8 +80,24 @@ async function otherRelay(network: ReturnType<typeof createMemoryNetwork>, reach
   beacon();
   await reaching(1, reached);
   let seq = 0;
+  const pages: MembersTold[] = [];
+  bus.subscribe(relaySubject(7), (bytes) => {
+    const page =
+      bytes[0] === kinds.membersTold ? readBody('membersTold', bytes.subarray(HEADER_BYTES)) : null;
+    if (page !== null) pages.push(page);
+  });
   return {
     beacon,
+    /** Asks for a page of members, and resolves with it. */
+    page(limit: number): Promise<MembersTold> {
+      const body = bodyOf({ ask: 1, number: 1, after: 0, limit });
+      bus.publish(relaySubject(1), writer.write(kinds.membersAsked, 0, 5, 0), body);
+      return eventually(() => {
+        const page = pages.shift();
+        if (page === undefined) throw new Error('no page');
+        return page;
+      });
+    },
     saysSettings(revision: number, floor_mode: FloorMode, max_talk_ms: number): void {
       const settings = { revision, floor_mode, max_talk_ms };
       const body = bodyOf({ online: 1, changes: 0, settings });
@@ -200,4 +216,19 @@ t.test('a relay that comes without a pause and goes again makes a line a second,
   t.equal(changes(), 2000);
   t.equal(lines.at(-1)?.message, 'relay not reached any more', 'the last line says what is now');
   t.strictSame(a.figures()?.peers, 0);
+});
+
+t.test('another relay gets no longer page of members than a client may ask for', async (t) => {
+  const network = createMemoryNetwork();
+  const a = relayOn(t, network, { number: 1 });
+  for (let count = 0; count < 210; count++) await a.radio();
+  const other = await otherRelay(network, a);
+  for (const [limit, length] of [
+    [2 ** 32 - 1, 200],
+    [200, 200],
+    [3, 3],
+  ] as const) {
+    const { members, more } = await other.page(limit);
+    t.strictSame([members.length, more], [length, true]);
+  }
 });

@@ -6,6 +6,7 @@ import {
   bodyOfPiece,
   type Here,
   type Hold,
+  MEMBERS_TOLD_MAX,
   type MembersAsked,
   type MembersTold,
   piecesOf,
@@ -119,7 +120,9 @@ export function createQuestions<Talkgroup extends Shared>(options: QuestionsOpti
 
   function tellMembers(relay: number, { ask, number, after, limit }: MembersAsked): void {
     const stream = streamOf(number);
-    const { members, next } = stream ? page(stream.talkgroup, after, limit) : { members: [], next: null };
+    // A longer page may not fit in a message.
+    const most = Math.min(limit, MEMBERS_TOLD_MAX);
+    const { members, next } = stream ? page(stream.talkgroup, after, most) : { members: [], next: null };
     const told: MembersTold = { ask, members: [...members], more: next !== null };
     say(relay, kinds.membersTold, bodyOf(told));
   }
