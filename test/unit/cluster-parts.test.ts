@@ -276,6 +276,14 @@ t.test('a message that the network refuses is dropped alone', async (t) => {
   t.strictSame([sent, turns, failures], [[1, 3], 1, 1]);
 });
 
+t.test('messages that are forgotten before they left are counted', async (t) => {
+  const nothing = () => {};
+  const outbox = createOutbox(nothing, { flushed: nothing, failed: nothing });
+  for (const bytes of [1, 2]) outbox.put(EVERY_RELAY, new Uint8Array(bytes), new Uint8Array(0));
+  t.equal(outbox.clear(), 2);
+  t.equal(outbox.clear(), 0);
+});
+
 t.test('a relay is up when both hear each other, and down without beacons', async (t) => {
   const [a, b] = [new Peers(1), new Peers(2)];
   const at = (nowMs: number) => ({ nowMs, fairMs: nowMs });

@@ -19,7 +19,7 @@ export interface BusCounts {
   bytesOut: number;
   messagesIn: number;
   bytesIn: number;
-  /** Messages that `publish` did not accept, and those that the connection then rejected, by reason. */
+  /** Messages that `publish` did not accept, that the connection then rejected, or that waited when it was lost. */
   readonly dropped: Record<'down' | 'backlog' | 'rejected', number>;
   /** Times the messages of a turn of the loop were handed to the network. */
   flushes: number;

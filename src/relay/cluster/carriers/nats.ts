@@ -126,7 +126,7 @@ export function openNats(options: NatsOptions): NatsBus {
     isUp = false;
     unconfirmed = 0;
     isConfirming = false;
-    outbox.clear();
+    counts.dropped.down += outbox.clear();
     if (!isClosed) log.warn({}, 'bus connection lost');
     changed(false);
   }

@@ -23,8 +23,8 @@ export interface Outbox {
   put(subject: Subject, head: Uint8Array, body: Uint8Array): boolean;
   /** Hands over what waits now. */
   flush(): void;
-  /** Forgets what waits. */
-  clear(): void;
+  /** Forgets what waits. The number of its messages. */
+  clear(): number;
 }
 
 export function createOutbox(send: Send, { flushed, failed }: Told): Outbox {
@@ -42,11 +42,13 @@ export function createOutbox(send: Send, { flushed, failed }: Told): Outbox {
     return arena.subarray(used - bytes, used);
   }
 
-  function clear(): void {
+  function clear(): number {
+    const forgotten = subjects.length;
     used = 0;
     waitingBytes = 0;
     subjects.length = 0;
     messages.length = 0;
+    return forgotten;
   }
 
   function flush(): void {
