@@ -284,6 +284,33 @@ t.test('messages that are forgotten before they left are counted', async (t) => 
   t.equal(outbox.clear(), 0);
 });
 
+t.test('a session on its way keeps what its codec has beside the known fields', async (t) => {
+  const codec = { name: 'opus', sample_rate: 16_000, frame_ms: 20, fec: true, layers: [{ kbps: 12 }] };
+  const id = '00000002-0000-4000-8000-000000000001';
+  const claim = {
+    ...{ session: 1, user: id, priority: 1, isAdmin: false, inEmergency: false, state: 'asks', ask: 1 },
+    ...{ isFirstFrame: true, queue: false, hasPlace: false, turn: null, isAlone: false, talkMsMax: 0 },
+    ...{ askedMs: 5, grantedMs: null, toldAgainMs: null, startedMs: null, lostMs: null },
+  };
+  const moved = {
+    ...{ session: 1, moves: 1, bursts: 3, left_ms: 50, subscriptions: [], behind: null, raises: [] },
+    claims: [{ number: 1, claim, placed: null, burst: 0, has_asked: false, codec }],
+    talks: [
+      {
+        ...{ number: 2, burst: 3, frames: 1, sequence: 1, priority: 1, codec, age_ms: 20, silent_ms: 20 },
+        ...{ started_at: '2026-11-23T08:00:00.000Z', has_returned: false },
+      },
+    ],
+  };
+  const taken = readBody('taken', bodyOf({ ask: 1, moved: { ...moved, unknown: 1 } }));
+  t.strictSame(taken, { ask: 1, moved });
+  const long = { ...codec, name: 'x'.repeat(300) };
+  t.equal(
+    readBody('taken', bodyOf({ ask: 1, moved: { ...moved, talks: [{ ...moved.talks[0], codec: long }] } })),
+    null,
+  );
+});
+
 t.test('a relay is up when both hear each other, and down without beacons', async (t) => {
   const [a, b] = [new Peers(1), new Peers(2)];
   const at = (nowMs: number) => ({ nowMs, fairMs: nowMs });

@@ -2,7 +2,6 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import {
-  Codec,
   Emergency,
   Id,
   Int,
@@ -13,22 +12,22 @@ import {
   U32,
 } from '../../protocol/bodies.js';
 import { ends, floorModes } from '../../protocol/codes.js';
-import { PartBody, PlacedBody, Revision, TalkMs, TurnBody, VerdictsBody, WantBody } from './floor-bodies.js';
+import {
+  Format,
+  PartBody,
+  PlacedBody,
+  Revision,
+  TalkMs,
+  TurnBody,
+  VerdictsBody,
+  WantBody,
+} from './floor-bodies.js';
 import { keepKnownOf } from './known-fields.js';
 import { Found, Taken, WantedSession } from './moves/bodies.js';
 
 // Every text and every list has a bound, because what another relay says reaches clients.
 /** UTF-16 units of a name or site: twice the characters that a name may have. */
 const Name = Type.String({ maxLength: 256 });
-/** Bytes of a codec as JSON, as for clients. What it has beside its known fields is passed on, as to clients of one relay. */
-const CODEC_BYTES_MAX = 256;
-const Format = Type.Refine(Type.Object(Codec.properties, { additionalProperties: true }), (codec) => {
-  try {
-    return Buffer.byteLength(JSON.stringify(codec)) <= CODEC_BYTES_MAX;
-  } catch {
-    return false; // expected: nested deeper than can be written again
-  }
-});
 const Session = Type.Object({ ...Member.properties, username: Name, site: Name });
 /** Relays of which a beacon tells: four times as many as a cluster has. */
 const HEARD_MAX = 256;
@@ -38,6 +37,8 @@ const TALKGROUPS_MAX = 10_000;
 const BURSTS_MAX = 1000;
 /** Members in one page: five times as many as a client may ask for. */
 const MEMBERS_MAX = 1000;
+/** Members that this relay tells in one page: as many as a client may ask for, 220 KiB with names of the greatest length. */
+export const MEMBERS_TOLD_MAX = 200;
 
 export type Beacon = Static<typeof Beacon>;
 const Beacon = Type.Object({

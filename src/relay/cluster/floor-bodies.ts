@@ -1,11 +1,21 @@
 // Declares what relays tell each other of a floor that they share, as schemas: a part, the verdicts on it, a question.
 import { type Static, Type } from 'typebox';
-import { Id, Int, Priority, U32 } from '../../protocol/bodies.js';
+import { Codec, Id, Int, Priority, U32 } from '../../protocol/bodies.js';
 import { denials, ends, floorModes, revocations } from '../../protocol/codes.js';
 import { TURN_COUNT_MAX } from '../../protocol/turn.js';
 
 /** Claims in one part: 150 KiB. A relay tells those beyond it when earlier ones were answered. */
 export const CLAIMS_MAX = 300;
+
+/** Bytes of a codec as JSON, as for clients. What it has beside its known fields is passed on, as to clients of one relay. */
+const CODEC_BYTES_MAX = 256;
+export const Format = Type.Refine(Type.Object(Codec.properties, { additionalProperties: true }), (codec) => {
+  try {
+    return Buffer.byteLength(JSON.stringify(codec)) <= CODEC_BYTES_MAX;
+  } catch {
+    return false; // expected: nested deeper than can be written again
+  }
+});
 
 export const TurnBody = Type.Object({
   count: Type.Integer({ minimum: 0, maximum: TURN_COUNT_MAX }),

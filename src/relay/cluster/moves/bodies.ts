@@ -1,8 +1,8 @@
 // Declares what relays tell each other of a session that moves, as schemas.
 import { type Static, Type } from 'typebox';
-import { Codec, Id, Int, Priority, Time, U32 } from '../../../protocol/bodies.js';
+import { Id, Int, Priority, Time, U32 } from '../../../protocol/bodies.js';
 import { modes } from '../../../protocol/codes.js';
-import { ClaimBody, PlacedBody } from '../floor-bodies.js';
+import { ClaimBody, Format, PlacedBody } from '../floor-bodies.js';
 
 /** A session by the hash of its token, base64url, and its user. The answer repeats `ask`. */
 export type WantedSession = Static<typeof WantedSession>;
@@ -52,7 +52,7 @@ const MovedSession = Type.Object({
       /** Of the grant. 0: its talker does not know of one. */
       burst: U32,
       has_asked: Type.Boolean(),
-      codec: Type.Optional(Codec),
+      codec: Type.Optional(Format),
     }),
     { maxItems: MOVED_BURSTS_MAX },
   ),
@@ -65,7 +65,7 @@ const MovedSession = Type.Object({
       frames: Int,
       sequence: Int,
       priority: Priority,
-      codec: Type.Optional(Codec),
+      codec: Type.Optional(Format),
       started_at: Time,
       age_ms: Age,
       /** Since its last frame. */
