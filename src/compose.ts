@@ -7,7 +7,7 @@ import { createLimits, limitsIn } from './auth/limits.js';
 import { createPasswords, type Passwords } from './auth/passwords.js';
 import { authOverflow } from './auth/routes.js';
 import { keptSecret } from './auth/secret.js';
-import { ensureAdmin } from './auth/store.js';
+import { ensureAdmin, hasAdmin } from './auth/store.js';
 import { createTokenVerifier, type TokenKeys } from './auth/tokens.js';
 import { type Config, checkHost, checkOpenFiles } from './config/config.js';
 import { type Database, openDatabase } from './db/client.js';
@@ -278,6 +278,7 @@ async function makeAdmin({ config, database, passwords, log }: AdminParts): Prom
   const generated = config.ADMIN_PASSWORD === undefined && config.DATABASE_URL === undefined;
   const password = config.ADMIN_PASSWORD ?? (generated ? randomBytes(12).toString('base64url') : null);
   if (password === null) {
+    if (await hasAdmin(database, deadlineIn(REQUEST_MS), config.ADMIN_USERNAME)) return null;
     log.warn({ username: config.ADMIN_USERNAME }, 'no admin created: ADMIN_PASSWORD is not set');
     return null;
   }

@@ -150,6 +150,15 @@ export async function changePassword(
   return changed.length > 0;
 }
 
+/** Whether this user exists, and is an admin. */
+export async function hasAdmin(database: Database, deadline: Deadline, username: string): Promise<boolean> {
+  const rows = await database.read<{ id: UserId }>(
+    deadline,
+    (sql) => sql`select id from users where username = ${username} and role = 'admin'`,
+  );
+  return rows.length > 0;
+}
+
 /** What became of an admin account: `kept` and `promoted` keep their password, `plain_user` is left as it was. */
 export type AdminOutcome = 'created' | 'kept' | 'promoted' | 'plain_user';
 

@@ -74,7 +74,10 @@ export type RadioEvents = {
   lag: Lag;
   /** Frames of a talker on another node were lost between the nodes. No radio of this node gets them. */
   missed: Missed;
-  /** The radio's node now reaches all other nodes (`whole`), lacks one (`partial`) or reaches none (`alone`). */
+  /**
+   * The radio's node now reaches all nodes that it knows (`whole`) or none (`alone`). `partial`: it lacks one, or lost one
+   * within the last minute that may be back.
+   */
   reach: Reach;
   /** An emergency has a new state, or was already open when the radio connected. */
   emergency: Emergency;

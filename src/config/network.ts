@@ -103,6 +103,7 @@ export const databaseSettings = {
     default: 10,
     description: 'Database connections of the REST API.',
     beyond: 'Further statements wait for a connection. When 576 statements run or wait, one more gets 503.',
-    notes: 'The relay uses 4 more connections when it has its own thread, and 1 for change notifications.',
+    notes:
+      'The relay uses 4 more connections when it has a thread of its own, or 3 for each of several threads. Change notifications use 1.',
   }),
 };

@@ -76,8 +76,16 @@ export function readNatsUrls(text: string): readonly URL[] | null {
     protocol === first.protocol && hostname !== '' && /^\/?$/.test(pathname) && search + hash === '';
   const isSafe = ({ hostname }: URL) =>
     first.protocol === 'tls:' || (first.protocol === 'nats:' && LOOPBACK.test(hostname));
-  return urls.every((url) => isServer(url) && isSafe(url) && isDecodable(url)) ? urls : null;
+  return urls.every((url) => isServer(url) && isSafe(url) && isDecodable(url) && isOfFirst(url, first))
+    ? urls
+    : null;
 }
+
+/** The user information of the first URL counts for all. What would not count is refused. */
+const isOfFirst = ({ username, password }: URL, first: URL): boolean =>
+  username === ''
+    ? password === ''
+    : username === first.username && (password === '' || password === first.password);
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 

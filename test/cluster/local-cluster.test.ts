@@ -1,6 +1,7 @@
 // `make cluster` and `make demo NODES=2`: nodes, nats-servers and a database that start and end with one command.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
@@ -90,6 +91,8 @@ t.test(
     const text = first.text();
     const pids = processesOf(text);
     t.equal(pids.length, 4, 'two nats-servers and two nodes');
+    for (const node of ['node-1', 'node-2'])
+      t.notMatch(readFileSync(`${dataDir}/cluster/${node}.log`, 'utf8'), /no admin created/, 'there is one');
     const [, rest = '', last = ''] =
       /^Node 1 +REST (\S+), .*\n(?:.*\n)*Node 2 .* process (\d+)$/m.exec(text) ?? [];
     const [, password = ''] = /^Admin +admin \/ (\S+) /m.exec(text) ?? [];

@@ -204,7 +204,9 @@ t.test(
 t.test('the name of a port is had by one, until that one ends', { buffered: true }, async (t) => {
   const port = await freePort();
   const guard = await guardPort('127.0.0.1', port);
-  await t.rejects(guardPort('127.0.0.1', port), { message: /another server of this service starts on it/ });
+  await t.rejects(guardPort('127.0.0.1', port), {
+    message: /another server of this service already uses it/,
+  });
   const elsewhere = await guardPort('127.0.0.2', port);
   guard.close();
   const again = await eventually(() => guardPort('127.0.0.1', port));

@@ -299,11 +299,19 @@ t.test('NATS servers are named by URLs, with TLS unless they are on this machine
     'nats://127.0.0.1:4222',
     'nats://localhost,nats://[::1]:4223/',
     'tls://u:p%40@a.example, tls://b',
+    'tls://u:p@a.example,tls://u:p@b',
+    'tls://token@a',
   ];
   for (const NATS_URL of servers) t.equal(readConfig({ ...cluster, NATS_URL }).NATS_URL, NATS_URL);
   const wrong = [
     ...['nats://nats.example', 'nats://10.0.0.1', 'http://127.0.0.1', '127.0.0.1:4222', ' , ', 'nats://'],
     ...['tls://a,nats://127.0.0.1', 'tls://a/path', 'tls://a?x', 'tls://sec%ret:word@a', 'tls://a,sec ret'],
+    ...[
+      'nats://:sec@127.0.0.1',
+      'tls://u:p@a,tls://:sec@b',
+      'tls://a,tls://u:sec@b',
+      'tls://u:p@a,tls://u:sec@b',
+    ],
   ];
   for (const NATS_URL of wrong) {
     const error = t.throws(() => readConfig({ ...cluster, NATS_URL }), /^NATS_URL must be a comma-separated/);

@@ -153,7 +153,7 @@ function openRadio({ url, token, report = () => {} }: TerminalOptions): Radio {
 
 const reachTexts: Readonly<Record<Reach, string>> = {
   whole: 'all nodes reached',
-  partial: 'a node is not reached: its members do not hear this radio',
+  partial: 'a node was lost within the last minute, or is not reached: its members may not hear this radio',
   alone: 'no other node is reached: only members on this node hear this radio',
 };
 

@@ -20,7 +20,7 @@ export async function guardPort(host: string, port: number): Promise<PortGuard> 
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'EADDRINUSE') throw error;
     throw new Error(
-      `cannot listen on WS_PORT ${port} of ${host}: another server of this service starts on it`,
+      `cannot listen on WS_PORT ${port} of ${host}: another server of this service already uses it`,
     );
   }
   server.unref();
