@@ -154,7 +154,7 @@ function openRadio({ url, token, report = () => {} }: TerminalOptions): Radio {
 const reachTexts: Readonly<Record<Reach, string>> = {
   whole: 'all nodes reached',
   partial: 'a node was lost within the last minute, or is not reached: its members may not hear this radio',
-  alone: 'no other node is reached: only members on this node hear this radio',
+  alone: 'no other node is reached: only members on the same relay thread of this node hear this radio',
 };
 
 /** Resolves when the relay has sent all talkgroups, or when aborted. Rejects when the relay closes the session for good. */
