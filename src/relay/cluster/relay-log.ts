@@ -47,8 +47,11 @@ export class RelayLog {
 
   /** It hears this relay, or does not any more. A relay may come and go without a pause. */
   reached(relay: number, isUp: boolean, nowMs: number): void {
-    const message = isUp ? 'relay reached' : 'relay not reached any more';
-    this.changes.line(relay, nowMs, (leftOut) => this.log.info({ relay, ...leaving(leftOut) }, message));
+    this.changes.line(relay, nowMs, (leftOut) => {
+      const about = { relay, ...leaving(leftOut) };
+      if (isUp) this.log.info(about, 'relay reached');
+      else this.log.info(about, 'relay not reached any more');
+    });
   }
 
   /** A message of the relay threw, or work of this relay did. That is a bug, and the next message may have it, too. */
