@@ -74,10 +74,7 @@ export type RadioEvents = {
   lag: Lag;
   /** Frames of a talker on another node were lost between the nodes. No radio of this node gets them. */
   missed: Missed;
-  /**
-   * The radio's node now reaches all nodes that it knows (`whole`) or none (`alone`). `partial`: it lacks one, or lost one
-   * within the last minute that may be back.
-   */
+  /** `whole`: the radio's node reaches all that it knows. `partial`: it lost one within the last minute. `alone`: none. */
   reach: Reach;
   /** An emergency has a new state, or was already open when the radio connected. */
   emergency: Emergency;
