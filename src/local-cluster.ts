@@ -28,6 +28,9 @@ const PORTS_APART = 10;
 /** For the first statements of a database that has just started. */
 const DATABASE_MS = 10_000;
 const COUNT_MAX = 9;
+/** SIGKILL ends this process alone. */
+const LEFT_OVER =
+  ' Programs of a `make cluster` that was killed may still run. End them, and start it again.';
 
 const log = createLog('warn');
 const interrupt = new AbortController();
@@ -61,7 +64,10 @@ try {
   await interrupted;
   console.log('stopping');
 } catch (error) {
-  console.error(`cannot start the cluster: ${(error as Error).message}`);
+  const { message } = error as Error;
+  console.error(
+    `cannot start the cluster: ${message}${/cannot listen|in use/.test(message) ? LEFT_OVER : ''}`,
+  );
   process.exitCode = 1;
 }
 interrupt.abort();

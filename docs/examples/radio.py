@@ -322,6 +322,8 @@ class Talk:
         self.period = 0  # of the next packet
         self.start_period = None  # of the burst's first frame, None before it
         self.started_at = None
+        self.denials = 0  # with retry_later, since the last decision
+        self.ask_again_at = 0.0
 
     def speak(self, now):
         """Sends the packet that is due. How long until the next one."""
@@ -341,6 +343,10 @@ class Talk:
         return 0.0
 
     def _transmit(self, payload, is_last):
+        if time.monotonic() < self.ask_again_at:
+            if is_last:
+                self.over("retry_later")  # the button is released
+            return
         talkgroup = self.radio.talkgroups.get(self.talkgroup_id)
         if talkgroup is None:
             return
@@ -359,15 +365,27 @@ class Talk:
             self.over(code)  # about one of our frames
         elif message.get("talkgroup_id") != self.talkgroup_id:
             return
+        elif kind == "FLOOR_DENIED" and code == "retry_later" and self._may_ask_again():
+            self._ask_again(message["retry_ms"])
         elif kind in ("FLOOR_DENIED", "FLOOR_REVOKED"):
             self.over(code)
         elif message.get("session") == self.radio.session:
             if kind == "TALK_STARTED":
+                self.denials = 0
                 print("talking", flush=True)
             elif kind == "TALK_ENDED" and self.period == len(self.packets):
                 self.over(code)
             elif kind == "TALK_ENDED":
                 self.start_period = None  # after 2 s of silence: the next frame begins another burst
+
+    def _may_ask_again(self):
+        return self.period < len(self.packets) and self.denials < 9
+
+    def _ask_again(self, retry_ms):
+        """No decision yet: sends nothing for retry_ms and up to half of it more. Then a frame is a new request."""
+        self.denials += 1
+        self.ask_again_at = time.monotonic() + retry_ms / 1000 * (1 + random.random() / 2)
+        self.start_period = None
 
     def _connected(self, welcome):
         """After a lost connection the burst goes on if the server still has it."""

@@ -209,6 +209,8 @@ function createTalk(talkgroupId, packets) {
   let isRunning = false;
   let isSent = false;
   let isOver = false;
+  let denials = 0; // with retry_later, since the last decision
+  let askAgainAtMs = 0;
 
   return { connected, message };
 
@@ -226,6 +228,10 @@ function createTalk(talkgroupId, packets) {
   }
 
   function transmit(period, payload, isLast) {
+    if (performance.now() < askAgainAtMs) {
+      if (isLast) over('retry_later'); // the button is released
+      return;
+    }
     const talkgroup = talkgroups.get(talkgroupId);
     // Speech that cannot leave now is dropped, never sent later.
     if (session === null || !talkgroup || socket.bufferedAmount > 2_048) return;
@@ -243,14 +249,25 @@ function createTalk(talkgroupId, packets) {
     isRunning = true;
   }
 
-  function message({ type, ref, talkgroup_id, session: talker, code }) {
+  function message({ type, ref, talkgroup_id, session: talker, code, retry_ms }) {
     if (type === 'ERROR' && ref === undefined) return over(code); // about one of our frames
     if (talkgroup_id !== talkgroupId) return;
+    if (type === 'FLOOR_DENIED' && code === 'retry_later' && !isSent && ++denials < 10)
+      return askAgain(retry_ms);
     if (type === 'FLOOR_DENIED' || type === 'FLOOR_REVOKED') return over(code);
     if (talker !== session) return;
-    if (type === 'TALK_STARTED') console.log('talking');
+    if (type === 'TALK_STARTED') {
+      denials = 0;
+      console.log('talking');
+    }
     if (type === 'TALK_ENDED' && isSent) over(code);
     else if (type === 'TALK_ENDED') startPeriod = null; // after 2 s of silence: the next frame begins another burst
+  }
+
+  /** No decision yet: sends nothing for `retry_ms` and up to half of it more. The next frame is then a new request. */
+  function askAgain(retryMs) {
+    askAgainAtMs = performance.now() + retryMs * (1 + Math.random() / 2);
+    startPeriod = null;
   }
 
   function over(code) {

@@ -1,10 +1,21 @@
 // The floor of a talkgroup with members on two real nodes, with one database and a nats-server between them.
 import t from 'tap';
 import { createRadio, type Talk } from '../../src/client/node.js';
+import { eventually } from '../helpers/eventually.js';
 import { metric } from '../helpers/http/exposition.js';
 import { unless } from '../helpers/programs.js';
 import { isOnline, linkedNodes } from '../helpers/service/linked-nodes.js';
 import type { Radio } from '../helpers/service/service.js';
+
+/** Three times the bound in virtual time: two cores, and a figure that is read every few ms. */
+const MERGE_MS_MAX = 3 * 500;
+
+/** When the node reaches the other one (ms). */
+const untilReached = (metrics: string) =>
+  eventually(async () => {
+    if ((await metric(metrics, 'talkgroup_cluster_peers')) !== 1) throw new Error('not reached');
+    return performance.now();
+  }, 15_000);
 
 t.test('a floor that two nodes share', { skip: unless('nats-server') }, async (t) => {
   const { a, b, links } = await linkedNodes(t);
@@ -70,6 +81,7 @@ t.test('a floor that two nodes share', { skip: unless('nats-server') }, async (t
     });
     for (const radio of radios) await radio.hears('FLOOR_GRANTED');
     await links[1].listen();
+    const reached = Promise.all([a, b].map(({ metrics }) => untilReached(metrics)));
     const revoked = await Promise.any(
       radios.map(async (radio) => {
         // The burst of the other one ends later, by silence.
@@ -77,6 +89,9 @@ t.test('a floor that two nodes share', { skip: unless('nats-server') }, async (t
         return radio;
       }),
     );
+    const revokedAtMs = performance.now();
+    const ms = revokedAtMs - Math.max(...(await reached));
+    t.ok(ms < MERGE_MS_MAX, `${Math.round(ms)} ms after both nodes reached each other`);
     const kept = revoked === ann ? bob : ann;
     await revoked.hears('TALK_STARTED', ({ session }) => session === kept.session);
     for (const each of speaking) clearInterval(each);

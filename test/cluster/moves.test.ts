@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { migratedDatabase } from '../helpers/database/cluster.js';
 import { eventually } from '../helpers/eventually.js';
+import { metric } from '../helpers/http/exposition.js';
 import { startSecureNatsServer } from '../helpers/network/nats-server.js';
 import { unless } from '../helpers/programs.js';
 import { type Person, type Radio, type ServiceProcess, serviceProcess } from '../helpers/service/service.js';
@@ -23,16 +24,10 @@ async function service(t: Test) {
   return async (others: number): Promise<ServiceProcess> => {
     const node = await serviceProcess(t, environment);
     await eventually(async () => {
-      if ((await metric(node, 'talkgroup_cluster_peers')) !== others) throw new Error('not reached');
+      if ((await metric(node.metrics, 'talkgroup_cluster_peers')) !== others) throw new Error('not reached');
     });
     return node;
   };
-}
-
-async function metric({ metrics }: ServiceProcess, name: string): Promise<number> {
-  const text = await (await fetch(metrics)).text();
-  const line = text.split('\n').find((one) => one.startsWith(`${name} `));
-  return Number(line?.slice(name.length));
 }
 
 for (const floor_mode of ['open', 'single'] as const)
@@ -73,8 +68,8 @@ async function goOn(t: Test, floor_mode: 'open' | 'single'): Promise<void> {
     t.equal(radio.arrivals.filter((one) => 'type' in one && one.type === 'TALK_STARTED').length, 1);
   }
   t.same(back.frames, [], 'it does not hear itself');
-  t.equal(await metric(a, 'talkgroup_cluster_sessions_moved_total{way="given"}'), 1);
-  t.equal(await metric(b, 'talkgroup_cluster_sessions_moved_total{way="taken"}'), 1);
+  t.equal(await metric(a.metrics, 'talkgroup_cluster_sessions_moved_total{way="given"}'), 1);
+  t.equal(await metric(b.metrics, 'talkgroup_cluster_sessions_moved_total{way="taken"}'), 1);
 
   // The token of one session, at both nodes at once.
   const tried = await Promise.all([a, b, a, b].map((node) => node.radioOf(ann, back.welcome)));

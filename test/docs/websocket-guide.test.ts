@@ -2,9 +2,11 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { WebSocketServer } from 'ws';
 import { readOpus, writeOpus } from '../../src/client/audio/ogg.js';
 import { nextStep } from '../../src/client/connection/backoff.js';
 import { eventually } from '../helpers/eventually.js';
@@ -205,6 +207,64 @@ t.test('record.mjs writes the packets of a burst to a file', beside(), async (t)
   t.strictSame([await talks.exit(), await records.exit()], [0, 0], talks.output() + records.output());
   t.strictSame((await readOpus(out)).packets, (await readOpus(file)).packets);
 });
+
+/** A relay whose nodes decide no floor for the first `denials` requests. The times and flags of the frames that came. */
+async function undecided(t: Test, denials: number) {
+  const talkgroup = { ...{ talkgroup_id: 'undecided', number: 7, name: 'undecided' }, event: 0 };
+  const frames: { readonly atMs: number; readonly isFirst: boolean }[] = [];
+  let asked = 0;
+  const server = new WebSocketServer({ host: '127.0.0.1', port: 0 });
+  t.teardown(() => server.close());
+  await once(server, 'listening');
+  server.on('connection', (socket) => {
+    const say = (message: object) => socket.send(JSON.stringify(message));
+    const talkgroups = [{ ...talkgroup, talkers: [] }];
+    say({ type: 'WELCOME', session: 5, resume_token: 'x', resumed: false, talkgroups, talkgroups_total: 1 });
+    socket.on('message', (data: Buffer, isBinary) => {
+      if (!isBinary) return;
+      const flags = data[0] ?? 0;
+      const isFirst = (flags & 0x08) !== 0;
+      frames.push({ atMs: performance.now(), isFirst });
+      const burst = { talkgroup_id: 'undecided', session: 5, burst: 1, username: 'ann' };
+      if (isFirst && ++asked <= denials)
+        return say({ type: 'FLOOR_DENIED', talkgroup_id: 'undecided', code: 'retry_later', retry_ms: 200 });
+      if (isFirst) say({ ...burst, type: 'TALK_STARTED', event: 1 });
+      if ((flags & 0x04) !== 0) say({ ...burst, type: 'TALK_ENDED', event: 2, code: 'released' });
+    });
+  });
+  const { port } = server.address() as AddressInfo;
+  return { url: `ws://127.0.0.1:${port}`, frames };
+}
+
+for (const program of programs.slice(1))
+  t.test(`${program.at(-1)} asks again when no node decides the floor`, beside(), async (t) => {
+    const { url, frames } = await undecided(t, 2);
+    const talk = start(t, [
+      ...program,
+      'talk',
+      url,
+      'token',
+      'undecided',
+      await speechFile('undecided.ogg', 100),
+    ]);
+    t.equal(await talk.exit(), 0, talk.output());
+    t.match(talk.output(), /released/);
+    const firsts = frames.filter(({ isFirst }) => isFirst);
+    t.equal(firsts.length, 3);
+    for (const [at, { atMs }] of firsts.slice(1).entries()) {
+      const waitedMs = atMs - (firsts[at]?.atMs ?? 0);
+      t.ok(waitedMs >= 200, `asks again after ${Math.round(waitedMs)} ms`);
+    }
+  });
+
+for (const program of programs.slice(1))
+  t.test(`${program.at(-1)} stops after 10 requests without a decision`, beside(), async (t) => {
+    const { url, frames } = await undecided(t, Number.POSITIVE_INFINITY);
+    const talk = start(t, [...program, 'talk', url, 'token', 'undecided', 'bench/speech.ogg']);
+    t.equal(await talk.exit(), 1, talk.output());
+    t.match(talk.output(), /: retry_later$/m);
+    t.equal(frames.filter(({ isFirst }) => isFirst).length, 10);
+  });
 
 t.test('a program with a worthless token stops and says why', async (t) => {
   const s = await shared;

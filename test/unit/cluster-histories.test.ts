@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto';
 import t from 'tap';
 import { type Fault, faults } from '../helpers/cluster/faults.js';
 import { playHistory } from '../helpers/cluster/histories.js';
+import { Violation } from '../helpers/cluster/judge.js';
 
 /** `make test` plays 300 histories (3 s of CPU time) and those named below, `make prove` 200,000. */
 const HISTORIES = Number(process.env.CLUSTER_HISTORIES ?? 300);
@@ -84,22 +85,38 @@ const FOUND: Partial<Record<Fault, readonly number[]>> = {
   'a revoked grant goes on': [5, 11],
   'a revoked first frame is not answered': [286, 679, 822, 1247, 1476],
   'an emergency counts as other speech': [163, 203, 222],
+  'a healed split is seen late': [32, 58, 80],
 };
 /** Histories that are tried when none of those does, because the histories changed. */
 const TRIES = 200;
 
+/** A promise is broken. Any other exception is a mistake of the test, and finds nothing. */
+function isBroken(play: () => unknown): boolean {
+  try {
+    play();
+    return false;
+  } catch (error) {
+    if (error instanceof Violation) return true;
+    throw error;
+  }
+}
+
+t.test('only a broken promise counts as a fault that is found', async (t) => {
+  const throwing = (error: Error) => () => {
+    throw error;
+  };
+  t.equal(isBroken(throwing(new Violation('C1', 'two talkers'))), true);
+  t.throws(() => isBroken(throwing(new TypeError('of the test'))), { message: 'of the test' });
+  t.equal(
+    isBroken(() => {}),
+    false,
+  );
+});
+
 for (const fault of faults) {
   t.test(`the histories find a fault: ${fault}`, async (t) => {
     const seeds = [...(FOUND[fault] ?? []), ...Array.from({ length: TRIES }, (_, at) => at + 1)];
-    const isFound = (seed: number) => {
-      try {
-        playHistory(seed, fault);
-        return false;
-      } catch {
-        return true;
-      }
-    };
-    const seed = seeds.find(isFound);
+    const seed = seeds.find((seed) => isBroken(() => playHistory(seed, fault)));
     if (seed === undefined) t.fail(`no history of ${TRIES} finds it`);
     else t.doesNotThrow(() => playHistory(seed), `history ${seed} keeps every promise without it`);
   });

@@ -101,7 +101,7 @@ export class Other<Talkgroup extends Shared> {
     const session = readSender(view);
     if (talkgroup.floorMode !== 'open')
       return this.turned(header, session, readBurst(view), body, delayMs, nowMs);
-    if (header.count > 0) return; // the one of us has not read the new mode
+    if (header.count > 0) return; // this relay or the sender has not read the new mode
     const burst = readBurst(view);
     if (this.bursts.frame(session, burst, header.index, body, delayMs, nowMs)) return;
     this.ask(nowMs);
@@ -144,7 +144,7 @@ export class Other<Talkgroup extends Shared> {
     this.settle(settings);
     const { talkgroup, turns, relay, stage } = this.services;
     const isTurned = placed !== undefined;
-    // Else the one of us has not read the new mode.
+    // Else this relay or the sender has not read the new mode.
     const isOurMode = isTurned === (talkgroup.floorMode !== 'open');
     if (!isOurMode || talker.talkgroup_id !== talkgroup.id || stage.isHere(talker.session)) return;
     if (!isTurned && this.bursts.isKnown(talker.session, talker.burst, seq)) return;

@@ -17,6 +17,7 @@ export const faults = [
   'a revoked grant goes on',
   'a revoked first frame is not answered',
   'an emergency counts as other speech',
+  'a healed split is seen late',
 ] as const;
 export type Fault = (typeof faults)[number];
 

@@ -58,6 +58,7 @@ function play(seed: number, fault: Fault | null, trace?: Trace): Played {
     const session = relay.seat(number, user, user === 0);
     session.inEmergency = urgent.has(user);
     judge.changedAtMs = schedule.now();
+    if (relay.sessions.size === 1) judge.overlaps.changedAtMs = schedule.now();
   }
 
   // One relay hears the others, and none hears it, all the time.
@@ -151,6 +152,7 @@ function play(seed: number, fault: Fault | null, trace?: Trace): Played {
     say(`mode ${next}`);
     const read = settings;
     judge.changedAtMs = schedule.now() + 260;
+    judge.overlaps.changedAtMs = judge.changedAtMs;
     for (const relay of relays) whenRunning(relay, random.between(0, 250), () => relay.read(read));
   }
 
@@ -164,6 +166,7 @@ function play(seed: number, fault: Fault | null, trace?: Trace): Played {
     session.relay.unseat(session);
     judge.left(session);
     judge.changedAtMs = schedule.now();
+    if (session.relay.sessions.size === 0) judge.overlaps.changedAtMs = schedule.now();
   }
 
   function disturb(random: Random): void {
@@ -244,6 +247,7 @@ function play(seed: number, fault: Fault | null, trace?: Trace): Played {
   for (const relay of relays) relay.read(settings);
   for (const session of sessions()) session.back();
   judge.changedAtMs = schedule.now();
+  judge.overlaps.changedAtMs = schedule.now();
   schedule.run(schedule.now() + CALM_MS);
   // The floor may change hands at the very moment.
   if (judge.endsWith() !== null) schedule.run(schedule.now() + 300);

@@ -2,29 +2,19 @@
 import type { EndCode } from '../../../src/protocol/codes.js';
 import { compareTurns, type Turn } from '../../../src/protocol/turn.js';
 import type { BurstName } from '../../../src/relay/cluster/turns/plays.js';
+import { DEAD_MS, Overlaps } from './overlaps.js';
 import type { SimRelay } from './sim-relay.js';
 import type { SimSession } from './sim-session.js';
 import type { Network, Schedule } from './world.js';
 
 /** A question is answered within this time (ms): 1,000, 100 while a grant is held back, and the time between two looks. */
 const ANSWER_MS_MAX = 1200;
-/** Two grants at once may be for this long (ms) after relays can reach each other. */
+/** Relays that can reach each other again are one within this time (ms). */
 const MERGE_MS_MAX = 500;
-/** While nothing is broken, they may be for this long (ms). */
-const OVERLAP_MS_MAX = 150;
-/** The same while messages are lost. */
-const LOSSY_MS_MAX = 1500;
-/** The third one may take a relay that is gone for the home until it is found out, and the two are one again. */
-const VIEW_MS = 2250;
 /** A relay that cannot be reached is found out after 1,500 ms, and a question before that is given up after 1,000. */
 const QUIET_MS = 3200;
 /** A relay with a first member is known to all, and what was asked before is answered. */
 const MEMBERS_MS = 1300;
-/**
- * What a relay had that is dead counts for this time (ms): 1,500 after its last beacon, looked at every 250, and 100 in which a
- * new home waits for parts.
- */
-const DEAD_MS = 1850;
 /** Bursts that all relays announce within this time (ms) are in the same order everywhere. */
 const PROMPT_MS = 40;
 
@@ -68,12 +58,14 @@ export class Judge {
   private splitAtMs = Number.NEGATIVE_INFINITY;
   private readonly schedule: Schedule;
   private readonly network: Network;
+  readonly overlaps: Overlaps;
   private readonly plays = new Map<SimRelay, Played>();
   private readonly clean = new Map<string, number>();
 
   constructor(schedule: Schedule, network: Network) {
     this.schedule = schedule;
     this.network = network;
+    this.overlaps = new Overlaps(schedule, network);
   }
 
   fail(rule: string, message: string): void {
@@ -305,15 +297,10 @@ export class Judge {
 
   /** Two have the floor at once only while their relays cannot reach each other, or a moment longer. */
   checkGrants(isBetween = false): void {
-    const nowMs = this.schedule.now();
     const holding = this.holders.flatMap((relay) =>
       this.isOpen(relay) ? [] : [...relay.sessions.values()].filter((session) => relay.isGranted(session)),
     );
     if (holding.length < 2) return;
-    const max = this.network.isLossy() ? LOSSY_MS_MAX : MERGE_MS_MAX;
-    const isSettled =
-      nowMs - Math.max(this.network.changedAtMs(), this.changedAtMs) > max &&
-      nowMs - this.splitAtMs > VIEW_MS;
     for (const one of holding)
       for (const other of holding) {
         if (one.number >= other.number) continue;
@@ -321,55 +308,19 @@ export class Judge {
         // In one decision a grant may be told before the end of another one.
         if (one.relay === other.relay) {
           if (isBetween) this.fail('C4', `${where} on one relay`);
-        } else if (this.network.reach(one.relay.id, other.relay.id))
-          this.overlap(
-            one,
-            other,
-            isSettled && this.reachesHome(one) && this.reachesHome(other),
-            nowMs,
-            where,
-          );
+        } else if (this.network.reach(one.relay.id, other.relay.id) && this.overlaps.isTooLong(one, other))
+          this.fail('C4', where);
       }
-  }
-
-  /**
-   * A relay that cannot be reached any more is taken for the home until it is found out, for 1.5 s. Its side of the cut has
-   * a floor of its own for so long, as docs/protocol.md says (history 1700008703).
-   */
-  private reachesHome({ relay }: SimSession): boolean {
-    const { home } = relay.view;
-    if (home === relay.id) return true;
-    // The home may follow a relay that was killed, and decides nothing until it finds out (history 50000242).
-    const followed = this.holders.find(({ id }) => id === home)?.view.home;
-    return this.network.reach(relay.id, home) && !this.dead.some(({ id }) => id === followed);
   }
 
   /** When two relays last did not reach each other (virtual ms). */
   private readonly apart = new Map<string, number>();
-  private readonly overlaps = new Map<string, { sinceMs: number; lastMs: number; readonly maxMs: number }>();
-
-  /** A preemption is carried out on two relays, one after the other. */
-  private overlap(
-    one: SimSession,
-    other: SimSession,
-    isSettled: boolean,
-    nowMs: number,
-    where: string,
-  ): void {
-    const pair = `${one.number} ${other.number}`;
-    const known = this.overlaps.get(pair);
-    if (!isSettled || known === undefined || nowMs - known.lastMs > 60) {
-      const maxMs = this.network.isLossy() ? LOSSY_MS_MAX : OVERLAP_MS_MAX;
-      this.overlaps.set(pair, { sinceMs: nowMs, lastMs: nowMs, maxMs });
-      return;
-    }
-    known.lastMs = nowMs;
-    if (nowMs - known.sinceMs > known.maxMs) this.fail('C4', where);
-  }
 
   /** Looks at all that can be seen from outside. Every 50 ms. */
   look(): void {
-    if (!this.isTransitive()) this.splitAtMs = this.schedule.now();
+    const isTransitive = this.isTransitive();
+    if (!isTransitive) this.splitAtMs = this.schedule.now();
+    this.overlaps.look([...this.relays], this.dead, isTransitive);
     for (const { id } of this.relays)
       for (const other of this.relays)
         if (!this.network.reach(id, other.id)) this.apart.set(`${id} ${other.id}`, this.schedule.now());

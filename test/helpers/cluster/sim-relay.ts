@@ -101,6 +101,8 @@ export class SimRelay implements Station {
   private readonly holders = new Set<number>();
   /** Relays that were asked what they hold, and did not answer yet. */
   private readonly unanswered = new Set<number>();
+  /** When a relay could be reached again (ms). */
+  private readonly upAtMs = new Map<number, number>();
   private readonly nextAsk = new Map<number, number>();
   /** Bursts of other relays that play here in `open`. */
   private readonly open = new Map<number, SimBurst>();
@@ -111,7 +113,7 @@ export class SimRelay implements Station {
   /** What that frame showed of its talker. */
   private lastPlayed = { session: 0, burst: 0, inEmergency: false };
   private stoodMs = 0;
-  /** When it last went on after a stop (ms). */
+  /** When it last went on after a stop (virtual ms). */
   wokeAtMs = Number.NEGATIVE_INFINITY;
   /** For how long (ms) before that. */
   lastStoodMs = 0;
@@ -310,7 +312,7 @@ export class SimRelay implements Station {
   wake(): void {
     this.lastStoodMs = this.now() - this.stoppedAtMs;
     this.stoodMs += this.lastStoodMs;
-    this.wokeAtMs = this.now();
+    this.wokeAtMs = this.options.schedule.now();
     for (const session of this.sessions.values()) session.excuse();
   }
 
@@ -400,13 +402,19 @@ export class SimRelay implements Station {
 
   private holds(relay: number, holds: boolean): void {
     const had = this.holders.has(relay);
-    if (had === holds) return;
+    if (had === holds || (holds && this.isSeenLate(relay))) return;
     if (holds) this.holders.add(relay);
     else {
       this.holders.delete(relay);
       this.order.gone(relay, this.now());
     }
     this.viewed();
+  }
+
+  /** 450 ms late, and the two are one again after more than 500. */
+  private isSeenLate(relay: number): boolean {
+    if (this.options.fault !== 'a healed split is seen late') return false;
+    return this.now() - (this.upAtMs.get(relay) ?? Number.NEGATIVE_INFINITY) < 450;
   }
 
   private ask(relay: number): void {
@@ -505,6 +513,7 @@ export class SimRelay implements Station {
     const news = this.peers.heard(from, echo, { way: 0, at }, { nowMs, fairMs: nowMs - this.stoodMs });
     if (news === 'known') return;
     if (news === 'down') this.lose(from);
+    if (news === 'up') this.upAtMs.set(from, nowMs);
     if (news === 'up') this.unanswered.add(from);
     if (news === 'up')
       this.say(from, { kind: 'hold', from: this.id, holds: this.isHere, running: this.running });

@@ -106,6 +106,8 @@ export function createNetwork(schedule: Schedule, random: Random) {
   /** What waits for a relay that is stopped. */
   const stopped = new Map<number, unknown[]>();
   const cuts = new Set<string>();
+  /** When a message from one relay to another was last lost by chance. */
+  const lostAtMs = new Map<string, number>();
   let loss = 0;
   let sent = 0;
   /** When what can be reached last changed. */
@@ -123,7 +125,11 @@ export function createNetwork(schedule: Schedule, random: Random) {
 
   function send(from: number, to: number, topic: Topic, message: unknown): void {
     if (++sent > MESSAGES_MAX) throw new Error(`${sent} messages`);
-    if (cuts.has(`${from} ${to}`) || random.chance(loss)) return;
+    if (cuts.has(`${from} ${to}`)) return;
+    if (random.chance(loss)) {
+      lostAtMs.set(`${from} ${to}`, schedule.now());
+      return;
+    }
     const way = `${from} ${to} ${topic}`;
     const atMs = Math.max(schedule.now() + random.between(0.3, delayMax), lastAtMs.get(way) ?? 0);
     lastAtMs.set(way, atMs);
@@ -187,6 +193,7 @@ export function createNetwork(schedule: Schedule, random: Random) {
       hears(other, one),
     isLossy: () => loss > 0,
     changedAtMs: () => changedAtMs,
+    lostAtMs: (from: number, to: number) => lostAtMs.get(`${from} ${to}`) ?? Number.NEGATIVE_INFINITY,
     stoppedCount: () => stopped.size,
   };
 }

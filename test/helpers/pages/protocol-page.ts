@@ -71,8 +71,8 @@ export const notShown = pages
 
 /** The messages, and fields of messages, of which the page says the same. */
 export const notShownMessages = pages
-  .flatMap(({ text }) => [...text.matchAll(/No example shows ([A-Z_]+(?:\.\w+)?), because \w+/g)])
-  .map(([, type = '']) => type);
+  .flatMap(({ text }) => [...text.matchAll(/No example shows ((?:[A-Z][\w.]+(?:, | or )?)+), because \w+/g)])
+  .flatMap(([, types = '']) => types.split(/, | or /));
 
 /** The table whose first columns are headed so. */
 export function table(head: string): Table {

@@ -140,7 +140,7 @@ export class Moves {
     });
   }
 
-  /** The answer to a question of this relay. One that nobody waits for any more is ignored. */
+  /** The answer to a question of this relay. It is ignored when no request waits for it any more. */
   answered(relay: number, kind: Kind, answer: Found | Taken): void {
     const one = this.asks.get(answer.ask);
     if (one?.relay === relay && one.kind === kind) one.done(answer);
