@@ -10,15 +10,15 @@ export type Port = {
 };
 
 /**
- * The worker to the player. `play` adds a piece to the queue of a voice: its first `length` samples, or silence of that
- * length. `drop`: fade out now and forget the voice.
+ * The worker to the player. `play` adds a piece to the queue of a voice: `length` samples, or silence of that length.
+ * `due` comes back with `played`. `drop`: fade out now and forget the voice.
  */
 export type ToPlayer =
-  | { kind: 'play'; voice: number; samples: Samples | null; length: number }
+  | { kind: 'play'; voice: number; samples: Samples | null; length: number; due: number }
   | { kind: 'drop'; voice: number };
 
-/** The player to the worker: its rate, once, and each piece that was played or dropped at the bound of the queue. */
-export type FromPlayer = { kind: 'rate'; rate: number } | { kind: 'played'; voice: number; length: number };
+/** The player to the worker: its rate, once, and each piece that was played, or dropped at the bound of the queue. */
+export type FromPlayer = { kind: 'rate'; rate: number } | { kind: 'played'; voice: number; due: number };
 
 /** The worker to the capture worklet. `talk` is on all frames until `silence`. */
 export type ToCapture = { kind: 'talk'; talk: number } | { kind: 'silence' } | { kind: 'return'; samples: Samples };
