@@ -90,7 +90,11 @@ export function createSound({ workletsUrl }: SoundOptions): Sound {
   return sound;
 
   function startOnce(): Promise<Running> {
-    starting ??= open();
+    starting ??= open().catch((error: unknown) => {
+      // The next gesture tries again.
+      starting = null;
+      throw error;
+    });
     return starting;
   }
 
@@ -149,7 +153,7 @@ export function createSound({ workletsUrl }: SoundOptions): Sound {
   /** The first output takes its device. The second one exists while another device is chosen for it. */
   async function route({ context, player }: Running): Promise<void> {
     if (!canChoose(context)) return;
-    await context.setSinkId(chosen.selected);
+    if (context.sinkId !== chosen.selected) await context.setSinkId(chosen.selected);
     second?.close();
     second = null;
     const isOwn = chosen.unselected !== '' && chosen.unselected !== chosen.selected;
