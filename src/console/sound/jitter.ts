@@ -71,8 +71,8 @@ const SILENCE: Piece = { kind: 'silence' };
 const LOST: Piece = { kind: 'lost' };
 const OVER: Piece = { kind: 'over' };
 
-/** Creates the buffer of a burst with packets of `periodMs`. */
-export function createJitter(periodMs: number): Jitter {
+/** Creates the buffer of a burst with packets of `periodMs`. The target begins at `leastTargetMs`, and never goes below. */
+export function createJitter(periodMs: number, leastTargetMs: number = JITTER.targetMsMin): Jitter {
   const counts: JitterCounts = { played: 0, leftOut: 0, missing: 0, dropped: 0, unused: 0, underruns: 0 };
   const periods = (ms: number) => Math.ceil(ms / periodMs);
   /** By sequence, each once, none below `next`. */
@@ -88,7 +88,7 @@ export function createJitter(periodMs: number): Jitter {
   let hole = 0;
   let isEnded = false;
   let isLate = false;
-  let targetMs = JITTER.targetMsMin;
+  let targetMs = leastTargetMs;
   let calmSinceMs = 0;
   /** The least that was queued since then. So much was never needed. */
   let leastMs = Number.POSITIVE_INFINITY;
@@ -186,7 +186,7 @@ export function createJitter(periodMs: number): Jitter {
 
   function underrun(nowMs: number): void {
     counts.underruns += 1;
-    targetMs = Math.min(JITTER.targetMsMax, targetMs + JITTER.targetStepMs);
+    targetMs = Math.min(Math.max(leastTargetMs, JITTER.targetMsMax), targetMs + JITTER.targetStepMs);
     calmSinceMs = nowMs;
     leastMs = Number.POSITIVE_INFINITY;
     surplusMs = 0;
@@ -195,7 +195,7 @@ export function createJitter(periodMs: number): Jitter {
   function calm(nowMs: number): void {
     leastMs = Math.min(leastMs, queuedMs());
     if (nowMs - calmSinceMs < JITTER.calmMs) return;
-    targetMs = Math.max(JITTER.targetMsMin, targetMs - JITTER.targetStepMs);
+    targetMs = Math.max(leastTargetMs, targetMs - JITTER.targetStepMs);
     surplusMs = Math.max(0, leastMs - targetMs);
     leastMs = Number.POSITIVE_INFINITY;
     calmSinceMs = nowMs;

@@ -7,8 +7,8 @@ import { createJitter, type JitterCounts } from './jitter.js';
 import type { Port, ToPlayer } from './ports.js';
 import { createResampler } from './resample.js';
 
-/** The player of a talkgroup. */
-export type Line = { readonly port: Port; readonly rate: number };
+/** The player of a talkgroup, and how long its voices are buffered at least. */
+export type Line = { readonly port: Port; readonly rate: number; readonly targetMs: number };
 
 export type Voice = {
   /** Its number at the player. */
@@ -43,7 +43,7 @@ export function createVoice(
 ): Voice {
   const periodMs = opusMs(first) ?? PERIOD_MS;
   const periodSamples = (periodMs * CODEC_RATE) / 1000;
-  const jitter = createJitter(periodMs);
+  const jitter = createJitter(periodMs, line.targetMs);
   const faster = createFaster();
   const resample = line.rate === CODEC_RATE ? null : createResampler(CODEC_RATE, line.rate);
   let number = firstNumber;

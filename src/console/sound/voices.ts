@@ -1,10 +1,13 @@
 // The worker's side of what is heard: one voice for each burst, played by the player of its talkgroup.
 import { CODEC_RATE, createDecoder, type Decoder } from './codec.js';
+import { JITTER } from './jitter.js';
 import { type FromPlayer, listen, type Port } from './ports.js';
 import type { VoiceFrame, Voices } from './sound-types.js';
 import { createVoice, type Line, type Voice } from './voice.js';
 
 export type VoicesOptions = {
+  /** The buffer of each voice begins with this (ms) and never gets shorter. Default: 60. */
+  targetMs?: number;
   /** Monotonic ms, the clock of `hear`. Default: performance.now. */
   nowMs?: () => number;
   /** Default: libopus. */
@@ -28,6 +31,7 @@ type TalkgroupLine = {
 
 /** Resolves when the codec is loaded. */
 export async function createVoices({
+  targetMs = JITTER.targetMsMin,
   nowMs = () => performance.now(),
   createDecoder: open = createDecoder,
 }: VoicesOptions = {}): Promise<Voices> {
@@ -81,7 +85,7 @@ export async function createVoices({
 
   function receive(line: TalkgroupLine, message: FromPlayer): void {
     if (message.kind === 'rate') {
-      line.line = { port: line.port, rate: message.rate || CODEC_RATE };
+      line.line = { port: line.port, rate: message.rate || CODEC_RATE, targetMs };
       return;
     }
     // The pieces of a voice that was dropped come back under a number that nobody has.
