@@ -14,6 +14,8 @@ export type Voice = {
   /** Its number at the player. */
   readonly number: number;
   readonly counts: Readonly<JitterCounts>;
+  /** Times that the player had nothing to play, because this thread was late. */
+  readonly starved: number;
   hear(sequence: number, payload: Uint8Array, nowMs: number): void;
   /** The player has played a piece. False when the voice is over. */
   played(length: number, nowMs: number): boolean;
@@ -54,6 +56,7 @@ export function createVoice(
   let ahead = 0;
   let playedAtMs = Number.NEGATIVE_INFINITY;
   let loudest = 0;
+  let starved = 0;
 
   void opening.then((opened) => {
     if (isClosed) opened.free();
@@ -65,6 +68,9 @@ export function createVoice(
       return number;
     },
     counts: jitter.counts,
+    get starved() {
+      return starved;
+    },
     hear(sequence, payload, nowMs) {
       if (isStanding(nowMs)) jitter.clear();
       jitter.push(sequence, payload, nowMs);
@@ -75,6 +81,7 @@ export function createVoice(
     },
     played(length, nowMs) {
       ahead -= length;
+      if (ahead === 0 && !isFinishing) starved += 1;
       playedAtMs = nowMs;
       fill(nowMs);
       return ahead > 0;

@@ -1,6 +1,6 @@
 // The worker's side of what is heard: one voice for each burst, played by the player of its talkgroup.
 import { CODEC_RATE, createDecoder, type Decoder } from './codec.js';
-import { JITTER } from './jitter.js';
+import { JITTER, type JitterCounts } from './jitter.js';
 import { type FromPlayer, listen, type Port } from './ports.js';
 import type { VoiceFrame, Voices } from './sound-types.js';
 import { createVoice, type Line, type Voice } from './voice.js';
@@ -12,6 +12,13 @@ export type VoicesOptions = {
   nowMs?: () => number;
   /** Default: libopus. */
   createDecoder?: () => Promise<Decoder>;
+};
+
+/** Sums over all voices since the start. */
+export type VoiceFigures = JitterCounts & {
+  voices: number;
+  /** Times that the player had nothing to play, because the worker was late. */
+  starved: number;
 };
 
 /** In all talkgroups together. Each costs 0.4 % of a core. The service allows 32 talkers in a talkgroup. */
@@ -34,10 +41,12 @@ export async function createVoices({
   targetMs = JITTER.targetMsMin,
   nowMs = () => performance.now(),
   createDecoder: open = createDecoder,
-}: VoicesOptions = {}): Promise<Voices> {
+}: VoicesOptions = {}): Promise<Voices & { figures(): VoiceFigures }> {
   const lines = new Map<string, TalkgroupLine>();
   let lastNumber = 0;
   let count = 0;
+  /** Of voices that have ended. */
+  let ended: VoiceFigures = { ...NO_COUNTS };
   (await open()).free();
 
   return {
@@ -64,6 +73,10 @@ export async function createVoices({
     },
     close() {
       for (const talkgroupId of [...lines.keys()]) detach(talkgroupId);
+    },
+    figures() {
+      const running = [...lines.values()].flatMap(({ voices }) => [...voices.values()]);
+      return running.map(figuresOf).reduce(sumOf, ended);
     },
   };
 
@@ -100,6 +113,7 @@ export async function createVoices({
     for (const [name, voice] of line.voices) if (voice === closing) line.voices.delete(name);
     closing.close();
     count -= 1;
+    ended = sumOf(ended, figuresOf(closing));
   }
 
   function detach(talkgroupId: string): void {
@@ -109,6 +123,18 @@ export async function createVoices({
     line.port.close();
     lines.delete(talkgroupId);
   }
+}
+
+const NO_COUNTS: VoiceFigures = {
+  ...{ voices: 0, starved: 0, played: 0, leftOut: 0, missing: 0, dropped: 0, unused: 0, underruns: 0 },
+};
+
+const figuresOf = ({ counts, starved }: Voice): VoiceFigures => ({ ...counts, starved, voices: 1 });
+
+function sumOf(one: VoiceFigures, other: VoiceFigures): VoiceFigures {
+  const sum = { ...one };
+  for (const key of Object.keys(sum) as (keyof VoiceFigures)[]) sum[key] += other[key];
+  return sum;
 }
 
 const nameOf = (session: number, burst: number) => `${session}/${burst}`;
