@@ -63,6 +63,8 @@
           track.dispatchEvent(new Event('ended'));
         }
     },
+    /** As a phone does for a call. Resolves when the context is suspended. */
+    suspend: () => Promise.all([...taps.keys()].map((context) => context.suspend())),
     onsets: [],
     /** From now on `onsets` gets the time at which sound begins at the loudspeaker. */
     async listen(level) {

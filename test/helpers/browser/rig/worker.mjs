@@ -5,7 +5,9 @@ import { createVoices } from '../../../../src/console/sound/voices.ts';
 
 const START = 8;
 const epochMs = () => performance.timeOrigin + performance.now();
-const [voices, microphone] = await Promise.all([createVoices(), createMicrophone()]);
+const ready = Promise.all([createVoices(), createMicrophone()]);
+let voices = null;
+let microphone = null;
 const talks = new Map();
 let radio = null;
 
@@ -51,5 +53,8 @@ async function end(talkgroupId) {
   return await talk?.ended;
 }
 
-// Commands that came while the codec was loaded are delivered when the port is started by this listener.
-addEventListener('message', ({ data }) => commands[data.kind](data));
+// A listener that is added after an await would miss what came before.
+addEventListener('message', async ({ data }) => {
+  [voices, microphone] = await ready;
+  commands[data.kind](data);
+});
