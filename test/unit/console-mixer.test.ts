@@ -38,7 +38,11 @@ function setUp() {
 }
 
 const play = (voice: number, samples: Samples | null, length = FRAME_SAMPLES): ToPlayer => ({
-  ...{ kind: 'play', voice, samples, length, due: length },
+  kind: 'play',
+  voice,
+  samples,
+  length,
+  due: length,
 });
 
 /** A tone in pieces of 20 ms. */

@@ -55,8 +55,10 @@ async function setUp(t: Tap.Test, rate = 48_000) {
       voices.hear({ talkgroupId: 'fire', session: 7, burst: 1, ...over, sequence, payload }, nowMs);
     },
     /** 20 ms pass. The player has played its oldest piece, and asks for the next one by it. */
-    tick(port: PlayerPort, piece: ToPlayer | undefined) {
+    async tick(port: PlayerPort, piece: ToPlayer | undefined) {
       nowMs += 20;
+      // The decoder of a new voice arrives meanwhile.
+      await new Promise((resolve) => setImmediate(resolve));
       if (piece?.kind === 'play') port.says({ kind: 'played', voice: piece.voice, due: piece.due });
     },
   };
@@ -67,12 +69,12 @@ declare namespace Tap {
 }
 
 /** Hears `packets` one every 20 ms and plays them. Returns the pieces in order. */
-function playAll(
+async function playAll(
   world: Awaited<ReturnType<typeof setUp>>,
   port: PlayerPort,
   packets: readonly (Uint8Array | null)[],
   more = 8,
-): ToPlayer[] {
+): Promise<ToPlayer[]> {
   const pieces: ToPlayer[] = [];
   const waiting: ToPlayer[] = [];
   for (let i = 0; i < packets.length + more; i++) {
@@ -82,7 +84,7 @@ function playAll(
     waiting.push(...port.take());
     const piece = waiting.shift();
     if (piece) pieces.push(piece);
-    world.tick(port, piece);
+    await world.tick(port, piece);
   }
   return [...pieces, ...waiting, ...port.take()];
 }
@@ -95,7 +97,7 @@ const silencesIn = (pieces: readonly ToPlayer[]) =>
 t.test('a burst is played as it was said, 60 ms later, and its decoder is freed after it', async (t) => {
   const world = await setUp(t);
   const port = world.attach('fire');
-  const pieces = playAll(world, port, await packetsOf(1_000, 40));
+  const pieces = await playAll(world, port, await packetsOf(1_000, 40));
   t.same(silencesIn(pieces).slice(0, 5), ['silence', 'silence', 'silence', 'sound', 'sound']);
   t.equal(samplesOf(pieces).length, 40);
   t.ok(levelAt(1_000, joined(samplesOf(pieces)).subarray(9_600)) > -14);
@@ -108,7 +110,7 @@ t.test('40 ms that are lost are heard as the same tone, 200 ms as silence', asyn
   const port = world.attach('fire');
   const packets: (Uint8Array | null)[] = await packetsOf(500, 60);
   packets.fill(null, 20, 22).fill(null, 40, 50);
-  const pieces = playAll(world, port, packets);
+  const pieces = await playAll(world, port, packets);
   const kinds = silencesIn(pieces).slice(3, 63);
   t.same(new Set(kinds.slice(0, 40)), new Set(['sound']));
   t.ok(kinds.slice(40, 50).filter((kind) => kind === 'silence').length >= 7);
@@ -137,7 +139,7 @@ t.test('after LAG nothing that was queued is played', async (t) => {
   const [old, live] = [await packetsOf(300, 12), await packetsOf(2_000, 20)];
   for (const [i, packet] of old.entries()) world.hear(i, packet);
   const waiting = port.take();
-  for (let i = 0; i < 4; i++) world.tick(port, waiting.shift());
+  for (let i = 0; i < 4; i++) await world.tick(port, waiting.shift());
   port.take();
   world.voices.lagged('fire');
   t.match(port.sent[0], { kind: 'drop', voice: waiting[0]?.voice ?? 1 });
@@ -147,7 +149,7 @@ t.test('after LAG nothing that was queued is played', async (t) => {
     waiting.splice(0, waiting.length, ...waiting, ...port.take());
     const piece = waiting.shift();
     if (piece) pieces.push(piece);
-    world.tick(port, piece);
+    await world.tick(port, piece);
   }
   const heard = joined(samplesOf(pieces));
   t.ok(levelAt(2_000, heard) > -20, `${levelAt(2_000, heard)} dBFS of what is live`);
@@ -158,7 +160,7 @@ t.test('a frame that comes after the end of its burst is not played', async (t) 
   const world = await setUp(t);
   const port = world.attach('fire');
   const packets = await packetsOf(500, 3);
-  playAll(world, port, packets);
+  await playAll(world, port, packets);
   world.hear(3, packets[0] ?? new Uint8Array());
   t.same(port.take(), []);
   world.hear(0, packets[0] ?? new Uint8Array(), { burst: 2 });
@@ -174,8 +176,8 @@ t.test('a player that stands still for a minute goes on with speech of less than
     world.pass(20);
   }
   const [first, second] = port.take();
-  world.tick(port, first);
-  world.tick(port, second);
+  await world.tick(port, first);
+  await world.tick(port, second);
   for (let i = 3_000; i < 3_003; i++) world.hear(i, packets[0] ?? new Uint8Array());
   t.ok(port.take().length <= 3);
   world.pass(5_000);
@@ -199,7 +201,7 @@ t.test('a 65th voice is not played, and one more is after another has ended', as
 t.test('a player of 44.1 kHz gets the same tone at its rate', async (t) => {
   const world = await setUp(t, 44_100);
   const port = world.attach('fire');
-  const heard = joined(samplesOf(playAll(world, port, await packetsOf(1_000, 60))));
+  const heard = joined(samplesOf(await playAll(world, port, await packetsOf(1_000, 60))));
   t.ok(Math.abs(heard.length - 60 * 882) < 882, `${heard.length} samples`);
   t.ok(levelAt(1_000, heard.subarray(8_820), 44_100) > -14);
 });
@@ -216,7 +218,7 @@ t.test('a packet of 60 ms is three pieces of 20 ms', async (t) => {
   const lengths: number[] = [];
   for (let i = 0; i < 8; i++) {
     const piece = waiting.shift();
-    world.tick(port, piece);
+    await world.tick(port, piece);
     waiting.push(...port.take());
     if (piece?.kind === 'play' && piece.samples) lengths.push(piece.samples.length);
   }

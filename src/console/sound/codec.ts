@@ -40,8 +40,14 @@ const COMPLEXITY = 5;
 /** Loads the codec when it is the first call. */
 export async function createEncoder(): Promise<Encoder> {
   const encoder = await openEncoder({
-    ...{ channels: 1, sampleRate: CODEC_RATE, frameSize: FRAME_SAMPLES, application: Application.Voip },
-    ...{ bitrate: BITRATE, complexity: COMPLEXITY, vbr: false, signal: Signal.Voice },
+    channels: 1,
+    sampleRate: CODEC_RATE,
+    frameSize: FRAME_SAMPLES,
+    application: Application.Voip,
+    signal: Signal.Voice,
+    bitrate: BITRATE,
+    vbr: false,
+    complexity: COMPLEXITY,
   });
   return {
     encode: (samples) => encoder.encodeFloat(samples),

@@ -29,8 +29,9 @@ export async function openInput(
   try {
     const { source, own } = await sourceOf(context, stream, workletsUrl);
     const node = new AudioWorkletNode(source.context, 'talkgroup-capture', {
-      ...{ numberOfInputs: 1, numberOfOutputs: 1, outputChannelCount: [1] },
-      ...{ channelCount: 1, channelCountMode: 'explicit' },
+      outputChannelCount: [1],
+      channelCount: 1,
+      channelCountMode: 'explicit',
     });
     const { port1, port2 } = new MessageChannel();
     node.port.postMessage({ port: port2 }, [port2]);

@@ -104,7 +104,9 @@ export function createSound({ workletsUrl }: SoundOptions): Sound {
     keepRunning(context);
     await context.audioWorklet.addModule(workletsUrl);
     const player = new AudioWorkletNode(context, 'talkgroup-player', {
-      ...{ numberOfInputs: 0, numberOfOutputs: 2, outputChannelCount: [2, 2] },
+      numberOfInputs: 0,
+      numberOfOutputs: 2,
+      outputChannelCount: [2, 2],
     });
     player.port.onmessage = ({ data }: MessageEvent<Float32Array>) => {
       powers = data;

@@ -158,12 +158,10 @@ export function createVoice(
   function play(samples: Samples | null, length: number): void {
     ahead += length;
     if (resample === null) return send({ kind: 'play', voice: number, samples, length, due: length });
+    // Silence too, so that the player gets as many samples as it plays.
     const resampled = resample(samples ?? new Float32Array(length));
-    const isSilent = samples === null;
-    send({
-      ...{ kind: 'play', voice: number, samples: isSilent ? null : resampled },
-      ...{ length: resampled.length, due: length },
-    });
+    const sound = samples === null ? null : resampled;
+    send({ kind: 'play', voice: number, samples: sound, length: resampled.length, due: length });
   }
 
   function send(message: ToPlayer): void {
