@@ -118,7 +118,7 @@ t.test('two talkgroups are heard at once, each as loud as chosen and on its side
   await isHeard(t, page, { 440: [true, true], 880: [true, true] });
   await page.rig('setMuted', fire, true);
   await isHeard(t, page, { 440: [false, false], 880: [true, true] });
-  t.equal(await page.rig('level', fire), null, 'minus infinity is null in JSON');
+  t.equal(await page.rig('level', fire), Number.NEGATIVE_INFINITY, 'and the meter shows nothing');
   await page.rig('setMuted', fire, false);
   await page.rig('setSide', fire, 'selected');
   await page.rig('setSide', police, 'unselected');
