@@ -90,7 +90,7 @@ export const texts = {
     volume: (name: string) => `Volume of ${name}`,
     members: (name: string) => `Members of ${name}`,
     emergency: (name: string) => `Emergency in ${name}`,
-    short: { talk: 'Talk', mute: 'Mute', select: 'Select', volume: 'Volume', emergency: 'Emergency' },
+    short: { talk: 'Talk', mute: 'Mute', select: 'Select', volume: 'Volume', emergency: 'Emergency', members: 'Members' },
     talking: (username: string) => `${username} is talking`,
     youTalk: 'You are talking',
     more: (count: number) => `and ${count} more`,

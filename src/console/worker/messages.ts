@@ -11,6 +11,9 @@ import type {
 } from '../../client/radio.js';
 import type { DenyCode, EndCode, ErrorCode, RevokeCode } from '../../protocol/codes.js';
 
+/** The port of the browser, and in the tests that of Node. */
+type MessagePort = InstanceType<typeof globalThis.MessagePort>;
+
 /** From the page. Ports are transferred. `id` names a request in its answer. */
 export type Command =
   | { kind: 'start'; url: string; token: string; jitterMs: number }
