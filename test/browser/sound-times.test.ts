@@ -1,7 +1,7 @@
 // How long sound takes on its way through the console, and what ten voices cost. It prints figures and judges none.
 import { cpus } from 'node:os';
 import t, { type Test } from 'tap';
-import { createRadio, type Radio } from '../../src/client/node.js';
+import type { Radio } from '../../src/client/node.js';
 import { createEncoder, FRAME_SAMPLES } from '../../src/console/sound/codec.js';
 import { START } from '../../src/protocol/frame.js';
 import {
@@ -9,13 +9,11 @@ import {
   type SoundPage,
   soundPage,
   startBrowser,
-  unlessChromium,
 } from '../helpers/browser/sound-page.js';
 import { eventually } from '../helpers/eventually.js';
-import { type Person, type Service, service } from '../helpers/service/service.js';
+import { service } from '../helpers/service/service.js';
+import { radioOf } from '../helpers/sound/talking.js';
 import { joined, RATE, sine } from '../helpers/sound/tones.js';
-
-const skip = unlessChromium();
 
 /** Times that each way is measured. */
 const TIMES = Number(process.env.SOUND_TIMES ?? 10);
@@ -31,15 +29,6 @@ function told(t: Test, what: string, goalMs: number, times: readonly number[]): 
   const sorted = [...times].sort((one, other) => one - other);
   const at = (share: number) => (sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN).toFixed(1);
   t.comment(`${what}: median ${at(0.5)} ms, p95 ${at(0.95)} ms, goal p95 ${goalMs} ms (${times.length} times, ${load()})`);
-}
-
-async function radioOf(t: Test, s: Service, { token }: Pick<Person, 'token'>): Promise<Radio> {
-  const radio = createRadio({ url: s.ws, token });
-  t.teardown(() => radio.close());
-  await new Promise<void>((resolve) => {
-    radio.on('open', () => resolve());
-  });
-  return radio;
 }
 
 /** One second of tone in packets, and a talk of the first `count` of them in real time. */
@@ -76,7 +65,7 @@ async function annAndBob(t: Test, microphone?: Float32Array) {
   return { s, bob, fire, browser, page };
 }
 
-t.test('the time from a press to the first frame at another radio is measured', { skip }, async (t) => {
+t.test('the time from a press to the first frame at another radio is measured', async (t) => {
   const { s, bob, fire, page } = await annAndBob(t, sine(1_000, RATE));
   const radio = await radioOf(t, s, bob);
   let heardAtMs = 0;
@@ -100,7 +89,7 @@ t.test('the time from a press to the first frame at another radio is measured', 
   t.equal(times.length, TIMES);
 });
 
-t.test('the time from a received frame to the loudspeaker is measured', { skip }, async (t) => {
+t.test('the time from a received frame to the loudspeaker is measured', async (t) => {
   const { s, bob, fire, page } = await annAndBob(t);
   const radio = await radioOf(t, s, bob);
   const packets = await packetsOf(1_000, 20);
@@ -122,7 +111,7 @@ t.test('the time from a received frame to the loudspeaker is measured', { skip }
   t.equal(times.length, TIMES);
 });
 
-t.test('the time from the mouth to an ear at another console is measured', { skip }, async (t) => {
+t.test('the time from the mouth to an ear at another console is measured', async (t) => {
   // A click of 20 ms every second, each found at the microphone and at the other console.
   const second = joined([sine(1_000, 960 * 4, { peakDb: -3 }), new Float32Array(RATE - 960 * 4)]);
   const { s, bob, fire, browser, page } = await annAndBob(t, second);
@@ -147,7 +136,7 @@ t.test('the time from the mouth to an ear at another console is measured', { ski
   t.ok(times.length >= TIMES);
 });
 
-t.test('ten voices at once play without a hole that the console made, and their CPU time is measured', { skip }, async (t) => {
+t.test('ten voices at once play without a hole that the console made, and their CPU time is measured', async (t) => {
   const s = await service(t);
   const people = await Promise.all(Array.from({ length: VOICES + 1 }, (_, i) => s.person(`voice-${i}`)));
   const [ann, ...talkers] = people;
