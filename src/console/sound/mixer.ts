@@ -40,7 +40,7 @@ export function createMixer(rate: number): Mixer {
   const sum = new Float32Array(QUANTUM);
   const limits = [createLimiter(), createLimiter()] as const;
   // Used again for each message, because the audio thread must not create objects.
-  const message: FromPlayer = { kind: 'played', voice: 0, due: 0 };
+  const message = { kind: 'played', voice: 0, due: 0 } satisfies FromPlayer;
   const nothing: ArrayBuffer[] = [];
   let powers = new Float32Array(0);
   let samples = 0;
