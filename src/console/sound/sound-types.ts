@@ -7,7 +7,7 @@ type MessagePort = InstanceType<typeof globalThis.MessagePort>;
 export interface Sound {
   /** In a user gesture: starts the AudioContext and loads the worklets. */
   start(): Promise<void>;
-  /** One gain, panner and mixing worklet for a talkgroup. The returned port goes to the worker (transfer it). */
+  /** Volume, side and mixer of a talkgroup. The returned port goes to the worker (transfer it). */
   add(talkgroupId: string): MessagePort;
   remove(talkgroupId: string): void;
   /** From 0 to 1. */
