@@ -1,7 +1,7 @@
 // The parts that the three lists of administration share.
 import type { ComponentChildren } from 'preact';
 import type { Action } from './action.js';
-import type { List, Row } from './list.js';
+import { type List, PAGE_ROWS, type Row } from './list.js';
 import { texts } from './texts.js';
 
 /** Reload, the rows, and a button for the next page that keeps its place and the focus. */
@@ -35,7 +35,7 @@ export function ListView<Item>({
           <li key={row.id}>{render(row)}</li>
         ))}
       </ul>
-      {rows.length > 0 && (
+      {(!isWhole || rows.length > PAGE_ROWS) && (
         <button type="button" aria-disabled={isReading || isWhole} onClick={() => void list.more()}>
           {isWhole ? texts.whole(rows.length) : texts.more}
         </button>

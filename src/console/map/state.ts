@@ -1,5 +1,5 @@
 // The state of the map tab: what is watched, what is known of each device, and what the user has chosen to see.
-import { computed, effect, type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import { batch, computed, effect, type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import { type EmergencyMark, marksOf, type Place } from './emergencies.js';
 import { createFleet, type Device, type Fleet } from './fleet.js';
 import { createTableRows, type TableRows } from './table-rows.js';
@@ -69,6 +69,7 @@ export function createMapState(parts: MapParts): MapState {
   const fleet = createFleet();
   const edition = signal(0);
   const places = new Map<string, Place>();
+  const wanted = signal<ReadonlySet<string>>(new Set());
   const unwanted = signal<ReadonlySet<string>>(new Set());
   const trailed = signal<ReadonlySet<string>>(new Set());
   const watch = createWatch(parts.port, parts.after);
@@ -76,8 +77,11 @@ export function createMapState(parts: MapParts): MapState {
   let cancelSettling: (() => void) | null = null;
 
   const chosen = computed(() => {
-    const ids = parts.talkgroups.value.map(({ id }) => id).filter((id) => !unwanted.value.has(id));
-    return new Set(ids.slice(0, WATCHED_TALKGROUPS));
+    const ids = parts.talkgroups.value.map(({ id }) => id);
+    // Those that the user has chosen come first, because there may be more than one WATCH takes.
+    const first = [...wanted.value].filter((id) => ids.includes(id));
+    const others = ids.filter((id) => !wanted.value.has(id) && !unwanted.value.has(id));
+    return new Set([...first, ...others].slice(0, WATCHED_TALKGROUPS));
   });
   const chosenText = computed(() => [...chosen.value].join());
 
@@ -123,10 +127,10 @@ export function createMapState(parts: MapParts): MapState {
     page: signal(0),
     isFollowing: signal(true),
     choose(id, isWatched) {
-      const now = new Set(unwanted.peek());
-      if (isWatched) now.delete(id);
-      else now.add(id);
-      unwanted.value = now;
+      batch(() => {
+        wanted.value = changed(wanted.peek(), id, isWatched);
+        unwanted.value = changed(unwanted.peek(), id, !isWatched);
+      });
     },
     trails() {
       const inEmergency = new Set(marks.peek().map(({ userId }) => userId));
@@ -169,4 +173,11 @@ export function createMapState(parts: MapParts): MapState {
       renew();
     },
   };
+}
+
+function changed(set: ReadonlySet<string>, id: string, isIn: boolean): ReadonlySet<string> {
+  const next = new Set(set);
+  if (isIn) next.add(id);
+  else next.delete(id);
+  return next;
 }
