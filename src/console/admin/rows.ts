@@ -51,3 +51,13 @@ export function queryOf(values: Readonly<Record<string, string | number | null>>
   }
   return `?${query}`;
 }
+
+/** The query of the page with this row alone: the one behind the id before it. */
+export const oneOf = (id: string) => queryOf({ limit: 1, after: idBefore(id) });
+
+/** The UUID before this one in the order of pages. The lowest one has none and stays. */
+export function idBefore(id: string): string {
+  const value = BigInt(`0x${id.replaceAll('-', '')}`);
+  const digits = (value > 0n ? value - 1n : value).toString(16).padStart(32, '0');
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}

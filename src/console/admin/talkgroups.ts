@@ -4,7 +4,7 @@ import { type Action, createAction } from './action.js';
 import { storedBy } from './failure.js';
 import { createList, type List, type Row } from './list.js';
 import { createMembers, type Members } from './members.js';
-import { type FloorMode, type Page, queryOf, type Talkgroup } from './rows.js';
+import { type FloorMode, oneOf, type Page, queryOf, type Talkgroup } from './rows.js';
 import { texts } from './texts.js';
 
 export interface Talkgroups {
@@ -48,10 +48,13 @@ export function createTalkgroups(rest: Rest): Talkgroups {
     ...{ list, creation },
     create: ({ name, floorMode }) =>
       creation.run(async () => {
-        await rest.post<Answer>('/talkgroups', { name, floor_mode: floorMode });
+        const body = { name, floor_mode: floorMode };
+        const { talkgroup } = await rest.post<Answer>('/talkgroups', body);
         // The answer lacks its number and its talk limit.
-        await list.reload();
-        return texts.createdTalkgroup(name);
+        const path = `/admin/talkgroups${oneOf(talkgroup.id)}`;
+        const { talkgroups } = await rest.get<Page<'talkgroups', Talkgroup>>(path);
+        for (const one of talkgroups) if (one.id === talkgroup.id) list.add(one);
+        return texts.createdTalkgroup(talkgroup.name);
       }),
     rename: (row, name) => patch(row, { name }, { name }),
     change(row, { floorMode, talkLimitS }) {

@@ -3,7 +3,7 @@ import { type ReadonlySignal, signal } from '@preact/signals';
 import type { Rest } from '../app/rest.js';
 import { wordsOf, storedBy } from './failure.js';
 import { createList, type List, type Row } from './list.js';
-import { type Device, type Page, queryOf, type User } from './rows.js';
+import { type Device, oneOf, type Page, queryOf, type User } from './rows.js';
 import { texts } from './texts.js';
 
 export interface Users {
@@ -62,17 +62,9 @@ export function usersByName(rest: Rest, startNow: () => string): List<User> {
   });
 }
 
-/** The page of one row behind the id before this one. null: no such device. */
+/** null: no such device. */
 async function readDevice(rest: Rest, id: string): Promise<Device | null> {
-  const query = queryOf({ limit: 1, after: idBefore(id) });
-  const { devices } = await rest.get<Page<'devices', Device>>(`/devices${query}`);
+  const { devices } = await rest.get<Page<'devices', Device>>(`/devices${oneOf(id)}`);
   const [device] = devices;
   return device?.id === id ? device : null;
-}
-
-/** The UUID before this one in the order of pages. The lowest one has none and stays. */
-export function idBefore(id: string): string {
-  const value = BigInt(`0x${id.replaceAll('-', '')}`);
-  const digits = (value > 0n ? value - 1n : value).toString(16).padStart(32, '0');
-  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
