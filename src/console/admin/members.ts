@@ -50,7 +50,8 @@ export function createMembers(rest: Rest, talkgroup: Row<Talkgroup>): Members {
         const { username, role } = row.item.peek();
         const answer = await storedBy(rest.put(`${path}/${row.id}`));
         if (!list.rows.peek().some(({ id }) => id === row.id)) {
-          // The site of the membership is that of the user's device, which the next reading shows.
+          // The next reading shows the site of the user's device.
+          // LIMIT: a member of a page that is not shown yet counts twice until the next reading.
           list.add({ user_id: row.id, site: '', user: { id: row.id, username, role } });
           count(1);
         }
