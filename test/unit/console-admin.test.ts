@@ -229,7 +229,7 @@ t.test('members are added once, counted and removed', async (t) => {
   if (member === undefined) return t.fail('the member is listed');
   await members.remove(member);
   t.equal(row.item.value.members, 2);
-  t.equal(members.action.outcome.value?.words, 'ann is removed.');
+  t.equal(members.action.outcome.value?.words, '\u2068ann\u2069 is removed.');
   const put = 'PUT /talkgroups/t1/members/u1';
   t.strictSame(rest.sent.slice(-3), [put, put, 'DELETE /talkgroups/t1/members/u1']);
 });
@@ -261,7 +261,7 @@ t.test('the device of a user is read by a page of one, and a deleted one is name
   let devices = [device];
   const users = createUsers(restOf(() => ({ devices, next: null })));
   await users.showDevice(id);
-  t.equal(users.devices.value.get(id), 'Device SN-1, serial SN-1, site Depot, enabled');
+  t.equal(users.devices.value.get(id), 'Device \u2068SN-1\u2069, serial \u2068SN-1\u2069, site \u2068Depot\u2069, enabled');
   devices = [{ ...device, id: 'another' }];
   await users.showDevice(id);
   t.equal(users.devices.value.get(id), texts.unknownDevice);

@@ -1,6 +1,9 @@
 // The texts of the administration tab.
 import type { Device, FloorMode, Talkgroup } from './rows.js';
 
+/** A name in a sentence: its direction marks do not turn the rest around. */
+const isolated = (name: string) => `\u2068${name}\u2069`;
+
 const seconds = (count: number) => (count === 1 ? '1 second' : `${count} seconds`);
 
 const floorModes: Readonly<Record<FloorMode, string>> = {
@@ -39,7 +42,7 @@ export const texts = {
   showDevice: 'Show device',
   unknownDevice: 'The device does not exist any more.',
   deviceFacts: ({ name, serial, site, active }: Device) =>
-    `Device ${name}, serial ${serial}, site ${site}, ${active ? 'enabled' : 'disabled'}`,
+    `Device ${isolated(name)}, serial ${isolated(serial)}, site ${isolated(site)}, ${active ? 'enabled' : 'disabled'}`,
   revoke: 'Revoke tokens',
   revoked: 'The tokens are revoked. The user must log in again.',
   revokeOwn: 'This is your own account. You must log in again.',
@@ -49,7 +52,7 @@ export const texts = {
   newName: 'Name of the new talkgroup',
   floorMode: 'Floor mode',
   floorModes,
-  createdTalkgroup: (name: string) => `The talkgroup ${name} exists now. It has no members yet.`,
+  createdTalkgroup: (name: string) => `The talkgroup ${isolated(name)} exists now. It has no members yet.`,
   number: (number: number) => `number ${number}`,
   counter: (counter: number) => `key counter ${counter}`,
   members: (count: number) => (count === 1 ? '1 member' : `${count} members`),
@@ -63,21 +66,21 @@ export const texts = {
   rotated: (counter: number) => `The key is rotated. The counter is ${counter} now.`,
   remove: 'Delete',
   reallyDelete: ({ name, members }: Talkgroup) =>
-    `Delete the talkgroup ${name}? Its ${members === 1 ? 'membership ends' : `${members} memberships end`}. This cannot be undone.`,
+    `Delete the talkgroup ${isolated(name)}? Its ${members === 1 ? 'membership ends' : `${members} memberships end`}. This cannot be undone.`,
   deleteNow: 'Delete now',
   keep: 'Keep',
   manageMembers: 'Manage members',
   membersOf: (name: string) => `Members of ${name}`,
   removeMember: (name: string) => `Remove ${name}`,
-  removed: (name: string) => `${name} is removed.`,
+  removed: (name: string) => `${isolated(name)} is removed.`,
   findUser: 'Add a user: start of the name',
   addMember: (name: string) => `Add ${name}`,
-  added: (name: string) => `${name} is a member now.`,
+  added: (name: string) => `${isolated(name)} is a member now.`,
   noUser: 'No user has a name that begins so.',
   done: 'Done',
 
   newSite: 'Site',
-  facts: ({ serial, site }: Device) => `serial ${serial}, site ${site}`,
+  facts: ({ serial, site }: Device) => `serial ${isolated(serial)}, site ${isolated(site)}`,
   enabled: 'enabled',
   disabled: 'disabled: its users cannot log in',
   enable: 'Enable',

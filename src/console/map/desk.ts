@@ -14,7 +14,7 @@ export function mapOf(desk: Desk): MapState {
   if (known !== undefined) return known;
   const map = createMapState({
     // The wire types of the map name the fields that it needs of these messages.
-    port: { request: (message) => desk.link.request(message as ClientMessage) },
+    port: { request: (message) => desk.link.request(message as unknown as ClientMessage) },
     onMessage: (listener) => desk.link.onMessage((message) => listener(message as unknown as MapMessage)),
     connection: computed(() => {
       const { state, opened, clockOffsetMs } = desk.connection.value;

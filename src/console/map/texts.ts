@@ -45,7 +45,7 @@ export const texts = {
   latitude: 'Latitude',
   longitude: 'Longitude',
   age: 'Age',
-  device: (name: string) => `device ${name}`,
+  device: (name: string) => `device \u2068${name}\u2069`,
   ageWords: (age: string, freshness: Freshness) => `${age}, ${freshness}`,
   unknown: 'no position yet',
   emergency: 'Emergency',

@@ -1,7 +1,6 @@
 // The map tab: the map, the table of positions, and what they show.
 import { useEffect, useMemo } from 'preact/hooks';
-import { type Desk } from '../app/desk.js';
-import { desk as currentDesk } from '../app/session.js';
+import { desk as currentDesk, type Desk } from '../app/desk.js';
 import { createStage, MapCanvas, type Stage } from './canvas.js';
 import { forgetMap, mapOf } from './desk.js';
 import { freshnesses } from './freshness.js';
