@@ -46,7 +46,7 @@ export interface Drawing {
 }
 
 export interface DrawingOwner {
-  /** Nobody has loaded what the address names. */
+  /** A request to this address got no answer. */
   unreachable(address: string): void;
   /** The operator's map failed, and the built-in one is shown. */
   ownMapFailed(): void;
@@ -101,7 +101,9 @@ export function openDrawing(
     draw();
   });
   map.on('error', ({ error }) => {
-    if ('url' in error && typeof error.url === 'string') owner.unreachable(error.url);
+    // MapLibre's status of a request without an answer: the policy of the page, or the network.
+    const { url, status } = error as Error & { url?: string; status?: number };
+    if (url !== undefined && status === 0) owner.unreachable(url);
     if (isReady || !isOwnMapShown) return;
     isOwnMapShown = false;
     owner.ownMapFailed();
