@@ -24,7 +24,7 @@ const watched = (n: number, fields: Partial<Watched> = {}): Watched => ({
 });
 
 const snapshot = (devices: readonly Watched[], fields: object = {}) => {
-  const message = { type: 'WATCHING', ref: 1, devices, total: devices.length, part: 1, parts: 1 } as const;
+  const message = { type: 'WATCHING', devices, total: devices.length, part: 1, parts: 1 } as const;
   return { ...message, ...fields };
 };
 
@@ -130,19 +130,21 @@ t.test('a snapshot in parts replaces the devices when its last part is there', a
   t.strictSame([...fleet.devices.keys()], ['device 1', 'device 8']);
   t.equal(fleet.devices.get('device 1'), kept, 'a device that stays keeps its trail');
   t.equal(fleet.unsent, 10);
-  fleet.positions({ type: 'POSITIONS', server_time: AT_MS + 5000, fixes: [[7, 1, 2, 1000]] });
+  fleet.positions({ type: 'POSITIONS', server_time: AT_MS + 5000, fixes: [[7, 1, 2, 1000, null, null]] }, true);
   t.match(fleet.devices.get('device 1'), { lat: 1, lng: 2, fixedAtMs: AT_MS + 4000 }, 'the new number counts');
-  fleet.watching({ type: 'WATCHING', devices: [watched(9)], total: 1 });
-  t.equal(fleet.devices.size, 3, 'a message without ref adds');
-  fleet.positions({ type: 'POSITIONS', server_time: AT_MS, fixes: [[99, 1, 1, 0]], gone: [9, 55] });
+  fleet.watching(snapshot([watched(9)], { talkgroup_id: 't' }));
+  t.equal(fleet.devices.size, 3, 'a message about a talkgroup adds');
+  fleet.positions({ type: 'POSITIONS', talkgroup_id: 't', server_time: AT_MS, fixes: [], gone: [9] }, false);
+  t.equal(fleet.devices.size, 3, 'it may be in another talkgroup');
+  fleet.positions({ type: 'POSITIONS', server_time: AT_MS, fixes: [[99, 1, 1, 0, null, null]], gone: [9, 55] }, true);
   t.strictSame([...fleet.devices.keys()], ['device 1', 'device 8']);
 });
 
 t.test('an older position never replaces a newer one', async (t) => {
   const fleet = fleetOf(1);
   const device = fleet.devices.get('device 0');
-  fleet.positions({ type: 'POSITIONS', server_time: AT_MS + 10_000, fixes: [[0, 50, 10, 0, 3, 90]] });
-  fleet.positions({ type: 'POSITIONS', server_time: AT_MS + 11_000, fixes: [[0, 51, 11, 2000]] });
+  fleet.positions({ type: 'POSITIONS', server_time: AT_MS + 10_000, fixes: [[0, 50, 10, 0, 3, 90]] }, true);
+  fleet.positions({ type: 'POSITIONS', server_time: AT_MS + 11_000, fixes: [[0, 51, 11, 2000, null, null]] }, true);
   t.match(device, { lat: 50, lng: 10, speed: 3, course: 90 });
   const emergency = {
     ...{ type: 'EMERGENCY_POSITION', emergency_id: 'e', talkgroup_id: 't', user_id: 'user 0' },
@@ -184,7 +186,7 @@ t.test('only markers that moved visibly, changed their age or came are drawn aga
   t.equal(markers.diff(fleet.devices, seen).add.length, 100);
   t.strictSame(markers.diff(fleet.devices, seen), { add: [], update: [], remove: [] });
   const move = (n: number, lng: number, lat: number) =>
-    fleet.positions({ type: 'POSITIONS', server_time: AT_MS + 1000, fixes: [[n, lat, lng, 0]] });
+    fleet.positions({ type: 'POSITIONS', server_time: AT_MS + 1000, fixes: [[n, lat, lng, 0, null, null]] }, true);
   move(5, 13.405 + 0.009, 52.5);
   t.strictSame(markers.diff(fleet.devices, seen).update, [], 'less than half a pixel');
   move(5, 13.5, 52.5);
@@ -196,7 +198,7 @@ t.test('only markers that moved visibly, changed their age or came are drawn aga
   const later = markers.diff(fleet.devices, { ...seen, nowMs: AT_MS + 61_000 });
   t.equal(later.update.length, 99, 'all but the one that moved have become a class older');
   t.match(later.update[0]?.addOrUpdateProperties, [{ key: 'age', value: 1 }, {}]);
-  fleet.positions({ type: 'POSITIONS', server_time: AT_MS, fixes: [], gone: [5] });
+  fleet.positions({ type: 'POSITIONS', server_time: AT_MS, fixes: [], gone: [5] }, true);
   t.equal(markers.diff(fleet.devices, { ...seen, nowMs: AT_MS + 61_000 }).remove.length, 1);
   markers.forget();
   t.equal(markers.diff(fleet.devices, seen).add.length, 99);
@@ -204,12 +206,12 @@ t.test('only markers that moved visibly, changed their age or came are drawn aga
 
 t.test('a device without a position is in the table and not on the map', async (t) => {
   const fleet = createFleet();
-  const { lat: _lat, lng: _lng, updated_at: _at, ...bare } = watched(1);
-  fleet.watching(snapshot([bare, watched(2)]));
+  fleet.watching(snapshot([{ n: 1, device_id: 'device 1', name: 'SN-1' }, watched(2)]));
   const { add } = createMarkers().diff(fleet.devices, { nowMs: AT_MS, stepDegrees: 1, bounds: world });
   t.equal(add.length, 1);
   const page = createTableRows(fleet).page({ start: '', page: 0, emergencyUsers: new Set() });
   t.equal(page.devices.length, 2);
+  t.ok(page.devices.some(({ username }) => username === 'SN-1'), 'by its own name, because no user has it');
 });
 
 t.test('the table has pages, finds by the start of a name, and shows emergencies first', async (t) => {
@@ -238,6 +240,8 @@ t.test('an emergency is where it was followed to last', async (t) => {
   t.match(marksOf([emergency], new Map(), fleet), [{ lat: 52.5, atMs: AT_MS }], 'the device reported later');
   const places = new Map([['e1', { lat: 60, lng: 20, atMs: AT_MS + 1 }]]);
   t.match(marksOf([emergency], places, fleet), [{ id: 'e1', lat: 60, lng: 20 }]);
+  const position = { lat: 1, lng: 2, updated_at: '2026-01-01T08:00:01.000Z' };
+  t.match(marksOf([{ ...emergency, user_id: 'of nobody', position }], new Map(), fleet), [{ lat: 1 }]);
   const { lat: _lat, lng: _lng, ...unplaced } = { ...emergency, user_id: 'of nobody' };
   t.strictSame(marksOf([unplaced], new Map(), fleet), []);
 });
@@ -276,6 +280,10 @@ t.test('the state watches at most 32 talkgroups, those that the user chose befor
   t.equal(map.edition.value, edition, 'messages of one batch are drawn once');
   ring();
   t.equal(map.edition.value, edition + 1);
+  const before = sent.length;
+  for (const gone of [[1], [2]]) tell({ type: 'POSITIONS', talkgroup_id: 't5', server_time: AT_MS, fixes: [], gone });
+  ring();
+  t.equal(sent.length, before + 1, 'devices that left one of several talkgroups are listed anew, once');
   map.hide();
   t.equal(sent.at(-1)?.type, 'UNWATCH');
   map.show();

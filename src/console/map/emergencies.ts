@@ -25,7 +25,9 @@ export function marksOf(
   const byUser = latestByUser(fleet.devices.values());
   return emergencies.flatMap((emergency) => {
     const { emergency_id: id, user_id: userId, username } = emergency;
-    const known = [places.get(id), raisedAt(emergency), byUser.get(userId)].filter((one) => one !== undefined);
+    const known = [places.get(id), raisedAt(emergency), lastAt(emergency), byUser.get(userId)].filter(
+      (one) => one !== undefined,
+    );
     const [latest] = known.sort((a, b) => b.atMs - a.atMs);
     return latest === undefined ? [] : [{ id, userId, username, ...latest }];
   });
@@ -33,6 +35,11 @@ export function marksOf(
 
 function raisedAt({ lat, lng, raised_at }: OpenEmergency): Place | undefined {
   return lat === undefined || lng === undefined ? undefined : { lat, lng, atMs: Date.parse(raised_at) };
+}
+
+function lastAt({ position }: OpenEmergency): Place | undefined {
+  if (position === undefined) return undefined;
+  return { lat: position.lat, lng: position.lng, atMs: Date.parse(position.updated_at) };
 }
 
 function latestByUser(devices: Iterable<Device>): Map<string, Place> {

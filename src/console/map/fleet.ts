@@ -9,6 +9,7 @@ export interface Device {
   readonly id: string;
   name: string;
   userId: string;
+  /** The name of the device when it has no user. */
   username: string;
   /** NaN: no position is known. */
   lat: number;
@@ -31,9 +32,10 @@ export interface Fleet {
   readonly unsent: number;
   /** Points that full trails have lost. */
   readonly droppedPoints: number;
-  /** A part of the answer to WATCH, or devices that came later. */
+  /** A part of a list, or devices that came later. */
   watching(message: Watching): void;
-  positions(message: Positions): void;
+  /** `isOnlyList`: one talkgroup is watched, so a device that left it is not watched any more. */
+  positions(message: Positions, isOnlyList: boolean): void;
   /** False: the device is not watched. */
   emergency(message: EmergencyPosition): boolean;
   /** Nothing is watched for a while: trails must not join what was before to what comes after. */
@@ -74,13 +76,14 @@ export function createFleet(): Fleet {
       device = newDevice(lastKey, one.device_id);
       devices.set(device.id, device);
     }
-    if (device.name !== one.name || device.username !== one.username) edition += 1;
+    const username = one.username ?? one.name;
+    if (device.name !== one.name || device.username !== username) edition += 1;
     device.name = one.name;
-    device.userId = one.user_id;
-    device.username = one.username;
+    device.userId = one.user_id ?? '';
+    device.username = username;
     byNumber.set(one.n, device);
     seen?.add(device.id);
-    if (typeof one.lat !== 'number' || typeof one.lng !== 'number' || !one.updated_at) return;
+    if (one.lat === undefined || one.lng === undefined || one.updated_at === undefined) return;
     if (!place(device, one.lng, one.lat, Date.parse(one.updated_at))) return;
     device.speed = one.speed ?? null;
     device.course = one.course ?? null;
@@ -90,8 +93,8 @@ export function createFleet(): Fleet {
     const device = byNumber.get(n);
     if (device === undefined) return;
     if (!place(device, lng, lat, serverTimeMs - ageMs)) return;
-    device.speed = speed ?? null;
-    device.course = course ?? null;
+    device.speed = speed;
+    device.course = course;
   }
 
   return {
@@ -105,21 +108,22 @@ export function createFleet(): Fleet {
     get droppedPoints() {
       return droppedPoints;
     },
-    watching({ devices: listed, total, part = 1, parts = 1, ref }) {
-      const isAnswer = ref !== undefined;
-      if (isAnswer && part === 1) {
+    watching({ devices: listed, total, part, parts, talkgroup_id }) {
+      const isWhole = talkgroup_id === undefined;
+      if (isWhole && part === 1) {
         byNumber.clear();
         seen = new Set();
         edition += 1;
       }
       for (const one of listed) list(one);
-      if (!isAnswer || part < parts || seen === null) return;
+      if (!isWhole || part < parts || seen === null) return;
       for (const device of [...devices.values()]) if (!seen.has(device.id)) remove(device);
       unsent = Math.max(0, total - seen.size);
       seen = null;
     },
-    positions({ fixes, gone = [], server_time }) {
+    positions({ fixes, gone = [], server_time, talkgroup_id }, isOnlyList) {
       for (const fix of fixes) move(fix, server_time);
+      if (talkgroup_id !== undefined && !isOnlyList) return;
       for (const n of gone) {
         const device = byNumber.get(n);
         byNumber.delete(n);

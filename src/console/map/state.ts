@@ -37,6 +37,8 @@ export const POINTS_OF_A_TRAIL = TRAIL_POINTS;
 
 /** One drawing for all messages of a batch, which come within a few ms of each other. */
 const SETTLE_MS = 50;
+/** Between a device that left one of several talkgroups and the WATCH that lists the devices anew. */
+const LIST_MS = 2000;
 
 export interface MapState {
   readonly fleet: Fleet;
@@ -75,6 +77,7 @@ export function createMapState(parts: MapParts): MapState {
   const watch = createWatch(parts.port, parts.after);
   let isShown = false;
   let cancelSettling: (() => void) | null = null;
+  let cancelListing: (() => void) | null = null;
 
   const chosen = computed(() => {
     const ids = parts.talkgroups.value.map(({ id }) => id);
@@ -92,7 +95,13 @@ export function createMapState(parts: MapParts): MapState {
 
   function take(message: MapMessage): void {
     if (message.type === 'WATCHING') fleet.watching(message);
-    else if (message.type === 'POSITIONS') fleet.positions(message);
+    else if (message.type === 'POSITIONS') {
+      const isOnlyList = chosen.peek().size < 2;
+      fleet.positions(message, isOnlyList);
+      const { gone = [], talkgroup_id } = message;
+      // The devices may still be in another talkgroup. The next list says so.
+      if (gone.length > 0 && talkgroup_id !== undefined && !isOnlyList) listAgain();
+    }
     else if (message.type === 'EMERGENCY_POSITION') {
       const { emergency_id, lat, lng, updated_at } = message;
       places.set(emergency_id, { lat, lng, atMs: Date.parse(updated_at) });
@@ -102,6 +111,14 @@ export function createMapState(parts: MapParts): MapState {
       cancelSettling = null;
       forgetClosed();
       edition.value += 1;
+    });
+  }
+
+  /** At most one WATCH in this time, however many devices leave. */
+  function listAgain(): void {
+    cancelListing ??= parts.after(LIST_MS, () => {
+      cancelListing = null;
+      renew();
     });
   }
 
@@ -159,7 +176,9 @@ export function createMapState(parts: MapParts): MapState {
         for (const end of [endChosen, endConnection, endMessages]) end();
         watch.stop();
         cancelSettling?.();
+        cancelListing?.();
         cancelSettling = null;
+        cancelListing = null;
       };
     },
     hide() {

@@ -5,37 +5,39 @@ export interface Watched {
   readonly n: number;
   readonly device_id: string;
   readonly name: string;
-  readonly user_id: string;
-  readonly username: string;
-  readonly lat?: number | null;
-  readonly lng?: number | null;
-  readonly updated_at?: string | null;
-  readonly speed?: number | null;
-  readonly course?: number | null;
-  readonly accuracy?: number | null;
-  readonly battery?: number | null;
+  /** Absent when no user has the device. */
+  readonly user_id?: string;
+  readonly username?: string;
+  readonly lat?: number;
+  readonly lng?: number;
+  readonly updated_at?: string;
+  readonly speed?: number;
+  readonly course?: number;
 }
 
 /** The devices that are watched from now on, in parts. */
 export interface Watching {
   readonly type: 'WATCHING';
-  readonly ref?: string | number;
+  /** These devices came to this talkgroup. Absent: the list replaces the one before. */
+  readonly talkgroup_id?: string;
   readonly devices: readonly Watched[];
   /** Of all parts. More than are listed when the limit of the relay is reached. */
   readonly total: number;
   /** 1 is the first. */
-  readonly part?: number;
-  readonly parts?: number;
+  readonly part: number;
+  readonly parts: number;
 }
 
-/** `[n, lat, lng, age_ms, speed, course]`. The last two may be absent or null. */
-export type FixRow = readonly [number, number, number, number, (number | null)?, (number | null)?];
+/** `[n, lat, lng, age_ms, speed, course]`. The last two may be null. */
+export type FixRow = readonly [number, number, number, number, number | null, number | null];
 
 export interface Positions {
   readonly type: 'POSITIONS';
+  /** Absent when the list is of this session alone. */
+  readonly talkgroup_id?: string;
   readonly server_time: number;
   readonly fixes: readonly FixRow[];
-  /** Numbers of devices that are not watched any more. */
+  /** Numbers of devices that left the talkgroup. Without a talkgroup they are not watched any more. */
   readonly gone?: readonly number[];
 }
 
@@ -61,4 +63,6 @@ export interface OpenEmergency {
   readonly lat?: number;
   readonly lng?: number;
   readonly raised_at: string;
+  /** Where the device of the user was last. Only in snapshots. */
+  readonly position?: { readonly lat: number; readonly lng: number; readonly updated_at: string };
 }
