@@ -5,14 +5,18 @@ import { texts } from './texts.js';
 
 export function MembersView({
   members,
+  id,
   name,
   onClose,
 }: {
   members: Members;
+  /** Of the talkgroup. */
+  id: string;
   name: string;
   onClose: () => void;
 }) {
   members.list.open();
+  const field = `add-to-${id}`;
   const { action } = members;
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset is for fields
@@ -24,7 +28,7 @@ export function MembersView({
         if (event.key === 'Escape') onClose();
       }}
     >
-      <Search members={members} />
+      <Search members={members} field={field} />
       <Said action={action} />
       <ListView
         list={members.list}
@@ -40,7 +44,7 @@ export function MembersView({
                 label={texts.removeMember(user.username)}
                 onPress={() => {
                   void members.remove(row).then((isRemoved) => {
-                    if (isRemoved) focusSoon('admin-find-user');
+                    if (isRemoved) focusSoon(field);
                   });
                 }}
               />
@@ -57,7 +61,7 @@ export function MembersView({
   );
 }
 
-function Search({ members }: { members: Members }) {
+function Search({ members, field }: { members: Members; field: string }) {
   const { found, start, action } = members;
   const isSearching = start.value !== '';
   const known = new Set(members.list.rows.value.map(({ id }) => id));
@@ -67,7 +71,7 @@ function Search({ members }: { members: Members }) {
       <label class="field">
         {texts.findUser}
         <input
-          id="admin-find-user"
+          id={field}
           type="search"
           autocomplete="off"
           value={start.value}
@@ -87,7 +91,7 @@ function Search({ members }: { members: Members }) {
               label={texts.addMember(row.item.value.username)}
               onPress={() => {
                 void members.add(row).then((isAdded) => {
-                  if (isAdded) focusSoon('admin-find-user');
+                  if (isAdded) focusSoon(field);
                 });
               }}
             />

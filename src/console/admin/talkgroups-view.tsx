@@ -53,7 +53,7 @@ function FloorModes({ value }: { value: FloorMode }) {
   return (
     <label class="field">
       {texts.floorMode}
-      <select name="floor_mode" defaultValue={value}>
+      <select name="floor_mode">
         {Object.entries(texts.floorModes).map(([mode, words]) => (
           <option key={mode} value={mode} selected={mode === value}>
             {words}
@@ -150,6 +150,7 @@ function OpenedPanel({ row, talkgroups }: { row: Row<Talkgroup>; talkgroups: Tal
             type="number"
             min="0"
             max="3600"
+            step="any"
             required
             defaultValue={String(item.max_talk_ms / 1000)}
             ref={focusAtOnce}
@@ -159,7 +160,7 @@ function OpenedPanel({ row, talkgroups }: { row: Row<Talkgroup>; talkgroups: Tal
     );
   }
   if (panel === 'members') {
-    return <MembersView members={talkgroups.membersOf(row)} name={item.name} onClose={close} />;
+    return <MembersView members={talkgroups.membersOf(row)} id={row.id} name={item.name} onClose={close} />;
   }
   if (panel === 'delete') return <Deletion row={row} talkgroups={talkgroups} onClose={close} />;
   return null;
