@@ -1,6 +1,6 @@
 // Reads the outline of the land that is built into the console.
 
-/** Natural Earth, public domain. Written by land-source.ts. */
+/** Natural Earth, public domain. Written by docs/land.ts. */
 export interface Land {
   readonly source: string;
   /** Steps of a degree. */
