@@ -137,6 +137,25 @@ const clientModules: Modules = {
   },
 };
 
+const consoleModules: Modules = {
+  'src/console': {
+    purpose: 'the web console: login, talkgroups, talking, alarms, members, administration, map',
+    imports: ['src/client/clock', 'src/client/radio', 'src/console/sound', 'src/console/worker'],
+  },
+  'src/console/build': {
+    purpose: 'bundles the console into dist/console',
+    imports: [],
+  },
+  'src/console/sound': {
+    purpose: 'codec, jitter buffer, worklets, microphone, tones',
+    imports: [],
+  },
+  'src/console/worker': {
+    purpose: 'the radio of the console, in a worker',
+    imports: ['src/client/clock', 'src/client/radio', 'src/console/sound', 'src/protocol'],
+  },
+};
+
 const benchModules: Modules = {
   'bench/experiments': {
     purpose: 'runs a load on one or several servers and compares',
@@ -192,4 +211,5 @@ const benchModules: Modules = {
   },
 };
 
-export const modules: Modules = { ...serviceModules, ...relayModules, ...clientModules, ...benchModules };
+export const modules: Modules = { ...serviceModules, ...relayModules, ...clientModules,
+  ...consoleModules, ...benchModules };
