@@ -70,6 +70,13 @@ async function bodyRoutes(s: Service): Promise<BodyRoute[]> {
       optional: ['name', 'floor_mode', 'max_talk_ms'],
     },
     { method: 'PATCH', path: status, caller: admin, good: { active: true } },
+    {
+      method: 'PATCH',
+      path: `/devices/${radio.deviceId}`,
+      caller: admin,
+      good: { name: 'x', site: 'north' },
+      optional: ['name', 'site'],
+    },
     { method: 'POST', path: gps, caller: radio, good: { lat: 1, lng: 2, alt: 3 } },
     { method: 'POST', path: '/keys/rotate', caller: admin, good: { talkgroup_id } },
   ];
@@ -234,6 +241,8 @@ t.test(
       site: { max: 128, store: (site) => register({ site }) },
       name: { max: 128, store: createTalkgroup },
       'new name': { max: 128, store: renameTalkgroup },
+      'name of a device': { max: 128, store: (name) => changeDevice({ name }) },
+      'site of a device': { max: 128, store: (site) => changeDevice({ site }) },
     };
     async function register(more: object): Promise<string | number> {
       const body = { username: randomUUID(), password: 'x', deviceSerial: randomUUID(), ...more };
@@ -255,6 +264,12 @@ t.test(
     async function renameTalkgroup(name: string): Promise<string | number> {
       const { status, body } = await s.admin.patch(`/talkgroups/${renamed}`, { name });
       return status === 200 ? (body as { talkgroup: { name: string } }).talkgroup.name : status;
+    }
+    async function changeDevice(change: { name: string } | { site: string }): Promise<string | number> {
+      const { status, body } = await s.admin.patch(`/devices/${s.radio.deviceId}`, change);
+      if (status !== 200) return status;
+      const { device } = body as { device: { name: string; site: string } };
+      return 'name' in change ? device.name : device.site;
     }
 
     for (const [field, { max, store }] of Object.entries(fields)) {

@@ -28,6 +28,9 @@ export const isConsoleBuilt = (folder = BUILT): boolean => existsSync(join(folde
 
 const PAGE = 'index.html';
 
+/** Endings of files that are sent in place of the file that they hold, and not by their own name. */
+const PACKED = /\.(br|gz)$/;
+
 /** GET /console/ and the files below it, GET /console/config.json, and redirects from / and /console. */
 export const consoleRoutes =
   ({ config, wsPort, folder = BUILT }: ConsoleOptions): FastifyPluginAsyncTypebox =>
@@ -64,7 +67,7 @@ export const consoleRoutes =
     function describeFile(reply: FastifyReply, path: string): void {
       const policy = { relay: relayOf(reply.request), mapOrigins: config.MAP_ORIGINS };
       reply.headers({
-        'cache-control': cachingOf(basename(path)),
+        'cache-control': cachingOf(basename(path).replace(PACKED, '')),
         'content-security-policy': contentSecurityPolicy(policy),
         'permissions-policy': PERMISSIONS,
         'cross-origin-opener-policy': 'same-origin',
@@ -84,7 +87,7 @@ export const consoleRoutes =
         acceptRanges: false,
         cacheControl: false, // describeFile sets it
         preCompressed: true,
-        allowedPath: (path) => !/\.(br|gz)$/.test(path), // they are sent in place of the file that they hold
+        allowedPath: (path) => !PACKED.test(path),
         suppressWarning: true, // a missing folder is logged above
         setHeaders: describeFile,
       });
