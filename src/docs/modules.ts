@@ -42,7 +42,7 @@ const serviceModules: Modules = {
   },
   'src/docs': {
     purpose: 'writes generated pages: `make docs`',
-    imports: ['src/config', 'src/http', 'src/metrics', 'src/protocol'],
+    imports: ['src/config', 'src/console', 'src/http', 'src/metrics', 'src/protocol'],
   },
   'src/emergencies': {
     purpose: 'emergencies by REST, and their rows',
