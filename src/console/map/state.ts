@@ -151,9 +151,13 @@ export function createMapState(parts: MapParts): MapState {
     },
     trails() {
       const inEmergency = new Set(marks.peek().map(({ userId }) => userId));
-      const all = [...fleet.devices.values()];
-      if (all.length <= TRAILS_FOR_ALL) return all;
-      return all.filter(({ id, userId }) => trailed.peek().has(id) || inEmergency.has(userId));
+      const isSmall = fleet.devices.size <= TRAILS_FOR_ALL;
+      const chosenTrails: Device[] = [];
+      for (const device of fleet.devices.values()) {
+        const { id, userId } = device;
+        if (isSmall || trailed.peek().has(id) || inEmergency.has(userId)) chosenTrails.push(device);
+      }
+      return chosenTrails;
     },
     open() {
       isShown = true;

@@ -15,7 +15,7 @@ export function PositionsTable({ map, onShow }: { map: MapState; onShow: (lng: n
     ...{ start: map.start.value, page: map.page.value, emergencyUsers },
   });
   const now = nowMs.value + map.connection.value.clockOffsetMs;
-  const watched = new Set([...map.fleet.devices.values()].map(({ userId }) => userId));
+  const unwatched = marks.length === 0 ? marks : unwatchedOf(marks, map);
   const turn = (to: number) => {
     map.page.value = to;
   };
@@ -44,11 +44,9 @@ export function PositionsTable({ map, onShow }: { map: MapState; onShow: (lng: n
             </tr>
           </thead>
           <tbody>
-            {marks
-              .filter(({ userId }) => !watched.has(userId))
-              .map((mark) => (
-                <MarkRow key={mark.id} mark={mark} now={now} onShow={onShow} />
-              ))}
+            {unwatched.map((mark) => (
+              <MarkRow key={mark.id} mark={mark} now={now} onShow={onShow} />
+            ))}
             {devices.map((device) => (
               <DeviceRow
                 key={device.id}
@@ -82,6 +80,13 @@ export function PositionsTable({ map, onShow }: { map: MapState; onShow: (lng: n
       )}
     </>
   );
+}
+
+/** Emergencies of users with no device in the table. */
+function unwatchedOf(marks: readonly EmergencyMark[], map: MapState): EmergencyMark[] {
+  const watched = new Set<string>();
+  for (const { userId } of map.fleet.devices.values()) watched.add(userId);
+  return marks.filter(({ userId }) => !watched.has(userId));
 }
 
 interface RowProps {
