@@ -30,7 +30,7 @@ const BLOCKED_MAX = 5;
 
 export function MapCanvas({ map, stage, styleUrl }: { map: MapState; stage: Stage; styleUrl: string | null }) {
   const container = useRef<HTMLDivElement>(null);
-  useEffect(() => show(container.current, map, stage, styleUrl), []);
+  useEffect(() => show(container.current, map, stage, styleUrl), [map, stage, styleUrl]);
   return <div class="map-canvas" ref={container} />;
 }
 

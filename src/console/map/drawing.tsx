@@ -128,7 +128,7 @@ export function openDrawing(
   async function openCluster(feature: MapGeoJSONFeature | undefined): Promise<void> {
     if (feature?.geometry.type !== 'Point') return;
     const [lng = 0, lat = 0] = feature.geometry.coordinates;
-    const id = Number(feature.properties['cluster_id']);
+    const id = Number(feature.properties.cluster_id);
     const zoom = await sourceOf(sources.devices).getClusterExpansionZoom(id);
     owner.moved();
     map.easeTo({ center: [lng, lat], zoom });

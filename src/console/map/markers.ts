@@ -73,7 +73,7 @@ function featureOf(device: Device, age: number): MarkerFeature {
   return {
     type: 'Feature',
     id: device.key,
-    geometry: { type: 'Point', coordinates: [device.lng, device.lat] },
+    geometry: pointAt(device.lng, device.lat),
     properties: { age, name: shortName(device.username) },
   };
 }
@@ -91,7 +91,7 @@ function change(known: Drawn, { nowMs, stepDegrees, bounds }: Seen, updates: Mar
   if (!isMoved && !isChanged) return;
   updates.push({
     id: device.key,
-    ...(isMoved && { newGeometry: { type: 'Point', coordinates: [lng, lat] } }),
+    ...(isMoved && { newGeometry: pointAt(lng, lat) }),
     ...(isChanged && {
       addOrUpdateProperties: [
         { key: 'age', value: age },
@@ -106,6 +106,11 @@ function change(known: Drawn, { nowMs, stepDegrees, bounds }: Seen, updates: Mar
     known.lat = lat;
   }
 }
+
+const pointAt = (lng: number, lat: number): MarkerFeature['geometry'] => ({
+  type: 'Point',
+  coordinates: [lng, lat],
+});
 
 function isInside(lng: number, lat: number, [west, south, east, north]: Seen['bounds']): boolean {
   return lng >= west && lng <= east && lat >= south && lat <= north;

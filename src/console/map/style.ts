@@ -42,7 +42,7 @@ export const lineSource = { type: 'geojson' as const, data: noFeatures };
 const ageColour = ['match', ['get', 'age'], 0, ageColours[0], 1, ageColours[1], 2, ageColours[2], ageColours[3]];
 
 /** From the lowest to the highest. Circles of very old positions are hollow. */
-export function deviceLayers(isDark: boolean) {
+export function deviceLayers(isDark: boolean): object[] {
   const text = isDark ? white : '#16202a';
   const halo = isDark ? '#10161c' : white;
   const label = { 'text-size': 12, 'text-anchor': 'top', 'text-offset': [0, 0.8], 'text-optional': true };
