@@ -1,5 +1,5 @@
 // Declares users as administrators see them. No schema has a password or its hash.
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 import { EXAMPLE } from '../examples.js';
 import { OnePage, pageQuery } from '../http/paging.js';
 import { Id, idInPath, Timestamp } from '../http/schemas.js';
@@ -11,7 +11,6 @@ export const USERS_PRESET = 50;
 /** No username has more characters. */
 const START_CHARACTERS_MAX = 64;
 
-export type UserQuery = Static<typeof UserQuery>;
 export const UserQuery = Type.Object({
   ...pageQuery({ maximum: 200, preset: USERS_PRESET }).properties,
   q: Type.Optional(
