@@ -17,7 +17,7 @@ const RECORD = join(ROOT, 'dist/console.json');
 
 const PAGE = 'app/main.tsx';
 /** Bundled by themselves. Those after the first one are loaded by the code that needs them. */
-const STYLESHEETS = ['console.css', 'map/map.css'];
+const STYLESHEETS = ['console.css', 'map/maplibre.css'];
 /** Files of this name run in scopes of their own, so each is bundled by itself. */
 const OWN_SCOPE = /(?:worker|worklets?)\.ts$/;
 

@@ -251,7 +251,7 @@ t.test('claims are read from a token with any name, and from nothing else', asyn
 
 const open: ConnectionView = {
   ...{ state: 'open', close: null, retryAtMs: null, resumed: null, isDraining: false },
-  ...{ reach: 'whole', clockOffsetMs: 0 },
+  ...{ reach: 'whole', clockOffsetMs: 0, opened: 1 },
 };
 
 t.test('the connection is said in words', async (t) => {

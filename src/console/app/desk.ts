@@ -44,7 +44,7 @@ export const desk: Signal<Desk | null> = signal(null);
 
 const CONNECTING: ConnectionView = {
   ...{ state: 'connecting', close: null, retryAtMs: null, resumed: null },
-  ...{ isDraining: false, reach: 'whole', clockOffsetMs: 0 },
+  ...{ isDraining: false, reach: 'whole', clockOffsetMs: 0, opened: 0 },
 };
 
 /** Starts the worker and its radio. The desk stays until the page is left. */

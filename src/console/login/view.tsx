@@ -1,4 +1,5 @@
 // Shows the login form.
+import type { TargetedSubmitEvent } from 'preact';
 import { loggedOut, logIn } from '../app/session.js';
 import { texts } from '../app/texts.js';
 import { createLogin } from './state.js';
@@ -34,7 +35,7 @@ export function Login() {
   );
 }
 
-function submit(event: SubmitEvent & { currentTarget: HTMLFormElement }): void {
+function submit(event: TargetedSubmitEvent<HTMLFormElement>): void {
   event.preventDefault();
   const form = new FormData(event.currentTarget);
   void login.submit(String(form.get('username')), String(form.get('password')));

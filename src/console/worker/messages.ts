@@ -65,6 +65,8 @@ export type ConnectionView = {
   reach: Reach;
   /** Unix time of the server minus that of this computer (ms). */
   clockOffsetMs: number;
+  /** Counts the connections that were open, so that two in one batch of changes are told apart. */
+  opened: number;
 };
 
 export type TalkerView = {

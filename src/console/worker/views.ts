@@ -27,11 +27,12 @@ export function createViews(radio: Pick<Radio, 'state' | 'session' | 'reach' | '
   let resumed: boolean | null = null;
   let isDraining = false;
   let clockOffsetMs = 0;
+  let opened = 0;
 
   return {
     connection: () => {
       const { state, reach } = radio;
-      return { state, close, retryAtMs, resumed, isDraining, reach, clockOffsetMs };
+      return { state, close, retryAtMs, resumed, isDraining, reach, clockOffsetMs, opened };
     },
     talkgroup(id) {
       const talkgroup = radio.talkgroups.get(id);
@@ -47,6 +48,7 @@ export function createViews(radio: Pick<Radio, 'state' | 'session' | 'reach' | '
       return [...left, ...changed.map(([id]) => id)];
     },
     opened(welcome, unixMs) {
+      opened += 1;
       // The first WELCOME continues nothing.
       resumed = close === null ? null : welcome.resumed;
       retryAtMs = null;

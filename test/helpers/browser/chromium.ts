@@ -30,10 +30,12 @@ export type ChromiumOptions = {
   isAsking?: boolean;
   /** A name that leads to this machine, for a page that the browser does not take for one of this machine. */
   resolve?: string;
+  /** Maps are drawn by software, because a test has no graphics card. */
+  hasWebGl?: boolean;
 };
 
 /** Ends with the test. */
-export async function startChromium(t: Test, { microphone, isAsking = false, resolve }: ChromiumOptions = {}): Promise<Browser> {
+export async function startChromium(t: Test, { microphone, isAsking = false, resolve, hasWebGl = false }: ChromiumOptions = {}): Promise<Browser> {
   const executablePath = chromiumPath();
   if (executablePath === null) throw new Error('no chromium: set CHROMIUM to its path');
   const browser = await chromium.launch({
@@ -41,6 +43,7 @@ export async function startChromium(t: Test, { microphone, isAsking = false, res
     chromiumSandbox: process.getuid?.() !== 0, // it refuses to run as root with one
     args: [
       ...FLAGS,
+      ...(hasWebGl ? ['--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'] : []),
       ...(isAsking ? [] : ['--use-fake-ui-for-media-stream']),
       ...(resolve === undefined ? [] : [`--host-resolver-rules=MAP ${resolve} 127.0.0.1`]),
       ...(microphone === undefined ? [] : [`--use-file-for-fake-audio-capture=${microphone}`]),

@@ -15,6 +15,8 @@ export type DeskOptions = {
   init?: string;
   /** An address in the place of that of the service. */
   address?: string;
+  /** Called before the page is opened. */
+  before?: (page: Page) => Promise<void>;
 };
 
 export type Desk = {
@@ -30,7 +32,7 @@ export type Desk = {
 
 /** Opens the page of the console, at which nothing may go wrong until the test ends. */
 export async function openPage(t: Test, browser: Browser, s: Service, options: DeskOptions = {}) {
-  const { expected = [], context: over = {}, address = s.rest } = options;
+  const { expected = [], context: over = {}, address = s.rest, before } = options;
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...over });
   const problems: string[] = [];
   const found = (text: string) => {
@@ -47,6 +49,7 @@ export async function openPage(t: Test, browser: Browser, s: Service, options: D
     await context.close();
     t.strictSame(problems, [], 'no console error and no violation of the policy');
   });
+  await before?.(page);
   await page.goto(`${address}/console/`);
   return { page, context, problems };
 }
