@@ -120,7 +120,10 @@ t.test('after LAG the page plays what is said now, and not what was said before'
   proxy.stall(false);
   await isHeard(t, page, { 440: [false, false], 880: [true, true] });
   const happened = await page.rig<{ kind: string; missed: number }[]>('happened');
-  t.ok(happened.some(({ kind, missed }) => kind === 'lag' && missed >= 50), 'the relay has said LAG');
+  t.ok(
+    happened.some(({ kind, missed }) => kind === 'lag' && missed >= 50),
+    'the relay has said LAG',
+  );
 });
 
 t.test('a microphone that goes away ends the talk', async (t) => {

@@ -4,12 +4,7 @@ import t, { type Test } from 'tap';
 import type { Radio } from '../../src/client/node.js';
 import { createEncoder, FRAME_SAMPLES } from '../../src/console/sound/codec.js';
 import { START } from '../../src/protocol/frame.js';
-import {
-  load,
-  type SoundPage,
-  soundPage,
-  startBrowser,
-} from '../helpers/browser/sound-page.js';
+import { load, type SoundPage, soundPage, startBrowser } from '../helpers/browser/sound-page.js';
 import { eventually } from '../helpers/eventually.js';
 import { service } from '../helpers/service/service.js';
 import { radioOf } from '../helpers/sound/talking.js';
@@ -28,7 +23,9 @@ const epochMs = () => performance.timeOrigin + performance.now();
 function told(t: Test, what: string, goalMs: number, times: readonly number[]): void {
   const sorted = [...times].sort((one, other) => one - other);
   const at = (share: number) => (sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN).toFixed(1);
-  t.comment(`${what}: median ${at(0.5)} ms, p95 ${at(0.95)} ms, goal p95 ${goalMs} ms (${times.length} times, ${load()})`);
+  t.comment(
+    `${what}: median ${at(0.5)} ms, p95 ${at(0.95)} ms, goal p95 ${goalMs} ms (${times.length} times, ${load()})`,
+  );
 }
 
 /** One second of tone in packets, and a talk of the first `count` of them in real time. */
@@ -123,10 +120,13 @@ t.test('the time from the mouth to an ear at another console is measured', async
   await other.taps('listen', 0.02);
   await page.rig('press', fire);
   const onsetsOf = async ({ page }: SoundPage) => (await page.evaluate('taps.onsets')) as number[];
-  await eventually(async () => {
-    const found = await onsetsOf(other);
-    if (found.length <= TIMES) throw new Error(`${found.length} onsets`);
-  }, 10_000 + TIMES * 1_500);
+  await eventually(
+    async () => {
+      const found = await onsetsOf(other);
+      if (found.length <= TIMES) throw new Error(`${found.length} onsets`);
+    },
+    10_000 + TIMES * 1_500,
+  );
   const [mouths, ears] = [await onsetsOf(page), await onsetsOf(other)];
   const times = ears.slice(1).flatMap((ear) => {
     const mouth = mouths.filter((at) => at < ear).at(-1);
@@ -136,44 +136,48 @@ t.test('the time from the mouth to an ear at another console is measured', async
   t.ok(times.length >= TIMES);
 });
 
-t.test('ten voices at once play without a hole that the console made, and their CPU time is measured', async (t) => {
-  const s = await service(t);
-  const people = await Promise.all(Array.from({ length: VOICES + 1 }, (_, i) => s.person(`voice-${i}`)));
-  const [ann, ...talkers] = people;
-  const { id: fire } = await s.talkgroup('Fire', ...people);
-  const browser = await startBrowser(t);
-  const page = await soundPage(t, browser);
-  await page.rig('add', fire);
-  await page.rig('connect', s.ws, ann?.token);
-  const radios = await Promise.all(talkers.map((talker) => radioOf(t, s, talker)));
-  const session = await browser.newBrowserCDPSession();
-  const cpuOf = async () => {
-    const { processInfo } = await session.send('SystemInfo.getProcessInfo');
-    const sum = (isWanted: (type: string) => boolean) =>
-      processInfo.reduce((total, { type, cpuTime }) => total + (isWanted(type) ? cpuTime : 0), 0);
-    return { page: sum((type) => type === 'renderer'), all: sum(() => true), atMs: performance.now() };
-  };
-  const share = (one: { page: number; all: number; atMs: number }, other: typeof one) => {
-    const seconds = (other.atMs - one.atMs) / 1_000;
-    const percent = (from: number, to: number) => `${((100 * (to - from)) / seconds).toFixed(1)} %`;
-    return `${percent(one.page, other.page)} of a core in the page, ${percent(one.all, other.all)} in the whole browser`;
-  };
-  const idle = await cpuOf();
-  await new Promise((resolve) => setTimeout(resolve, 3_000));
-  const begun = await cpuOf();
-  t.comment(`silence: ${share(idle, begun)} (${load()})`);
-  await Promise.all(
-    radios.map(async (radio, i) => {
-      await talkFor(radio, fire, await packetsOf(300 + 50 * i, 50), VOICES_S * 50);
-    }),
-  );
-  t.comment(`${VOICES} voices for ${VOICES_S} s: ${share(begun, await cpuOf())}, goal 25 % (${load()})`);
-  const figures = await eventually(async () => {
-    const found = await page.rig<Record<string, number>>('figures');
-    if ((found.played ?? 0) + (found.leftOut ?? 0) < VOICES * VOICES_S * 50) throw new Error(JSON.stringify(found));
-    return found;
-  });
-  t.comment(`goal: no underrun. ${JSON.stringify(figures)}`);
-  t.match(figures, { voices: VOICES, missing: 0, dropped: 0 });
-  t.ok(cpus().length > 0);
-});
+t.test(
+  'ten voices at once play without a hole that the console made, and their CPU time is measured',
+  async (t) => {
+    const s = await service(t);
+    const people = await Promise.all(Array.from({ length: VOICES + 1 }, (_, i) => s.person(`voice-${i}`)));
+    const [ann, ...talkers] = people;
+    const { id: fire } = await s.talkgroup('Fire', ...people);
+    const browser = await startBrowser(t);
+    const page = await soundPage(t, browser);
+    await page.rig('add', fire);
+    await page.rig('connect', s.ws, ann?.token);
+    const radios = await Promise.all(talkers.map((talker) => radioOf(t, s, talker)));
+    const session = await browser.newBrowserCDPSession();
+    const cpuOf = async () => {
+      const { processInfo } = await session.send('SystemInfo.getProcessInfo');
+      const sum = (isWanted: (type: string) => boolean) =>
+        processInfo.reduce((total, { type, cpuTime }) => total + (isWanted(type) ? cpuTime : 0), 0);
+      return { page: sum((type) => type === 'renderer'), all: sum(() => true), atMs: performance.now() };
+    };
+    const share = (one: { page: number; all: number; atMs: number }, other: typeof one) => {
+      const seconds = (other.atMs - one.atMs) / 1_000;
+      const percent = (from: number, to: number) => `${((100 * (to - from)) / seconds).toFixed(1)} %`;
+      return `${percent(one.page, other.page)} of a core in the page, ${percent(one.all, other.all)} in the whole browser`;
+    };
+    const idle = await cpuOf();
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    const begun = await cpuOf();
+    t.comment(`silence: ${share(idle, begun)} (${load()})`);
+    await Promise.all(
+      radios.map(async (radio, i) => {
+        await talkFor(radio, fire, await packetsOf(300 + 50 * i, 50), VOICES_S * 50);
+      }),
+    );
+    t.comment(`${VOICES} voices for ${VOICES_S} s: ${share(begun, await cpuOf())}, goal 25 % (${load()})`);
+    const figures = await eventually(async () => {
+      const found = await page.rig<Record<string, number>>('figures');
+      if ((found.played ?? 0) + (found.leftOut ?? 0) < VOICES * VOICES_S * 50)
+        throw new Error(JSON.stringify(found));
+      return found;
+    });
+    t.comment(`goal: no underrun. ${JSON.stringify(figures)}`);
+    t.match(figures, { voices: VOICES, missing: 0, dropped: 0 });
+    t.ok(cpus().length > 0);
+  },
+);

@@ -16,7 +16,14 @@ const RUNS = Number(process.env.PROVE_RUNS ?? 3_000) / 10;
 const WAY_MS = 30;
 
 /** What happens around one packet. `stallMs`: the network holds it and all that follow. */
-type Step = { stallMs: number; jitterMs: number; pause: number; isLost: boolean; isTwice: boolean; isQuiet: boolean };
+type Step = {
+  stallMs: number;
+  jitterMs: number;
+  pause: number;
+  isLost: boolean;
+  isTwice: boolean;
+  isQuiet: boolean;
+};
 
 const step: fc.Arbitrary<Step> = fc.record({
   stallMs: fc.oneof(
@@ -248,30 +255,33 @@ t.test('60 ms that are missing are concealed, more are silence', async (t) => {
   t.equal(jitter.counts.missing, 7);
 });
 
-t.test('an underrun adds 20 ms to the target up to 300 ms, and 10 s without one take 20 ms away', async (t) => {
-  const jitter = make();
-  let sequence = 0;
-  let nowMs = 0;
-  const next = (isThere: boolean) => {
-    if (isThere) jitter.push(sequence++, packet, nowMs);
-    jitter.pull(nowMs);
-    nowMs += PERIOD_MS;
-  };
-  for (let i = 0; i < 5; i++) next(true);
-  const targets = [jitter.targetMs];
-  for (let underrun = 1; underrun <= 14; underrun++) {
-    // Until the queue is empty, and one period longer.
-    for (let i = 0; i < 8 && jitter.queuedMs > 0; i++) next(false);
-    next(false);
-    for (let i = 0; i < 3; i++) next(true);
-    targets.push(jitter.targetMs);
-  }
-  t.same(targets.slice(0, 4), [60, 80, 100, 120]);
-  t.equal(targets.at(-1), 300);
-  t.equal(jitter.counts.underruns, 14);
-  for (let i = 0; i < 505; i++) next(true);
-  t.equal(jitter.targetMs, 280);
-});
+t.test(
+  'an underrun adds 20 ms to the target up to 300 ms, and 10 s without one take 20 ms away',
+  async (t) => {
+    const jitter = make();
+    let sequence = 0;
+    let nowMs = 0;
+    const next = (isThere: boolean) => {
+      if (isThere) jitter.push(sequence++, packet, nowMs);
+      jitter.pull(nowMs);
+      nowMs += PERIOD_MS;
+    };
+    for (let i = 0; i < 5; i++) next(true);
+    const targets = [jitter.targetMs];
+    for (let underrun = 1; underrun <= 14; underrun++) {
+      // Until the queue is empty, and one period longer.
+      for (let i = 0; i < 8 && jitter.queuedMs > 0; i++) next(false);
+      next(false);
+      for (let i = 0; i < 3; i++) next(true);
+      targets.push(jitter.targetMs);
+    }
+    t.same(targets.slice(0, 4), [60, 80, 100, 120]);
+    t.equal(targets.at(-1), 300);
+    t.equal(jitter.counts.underruns, 14);
+    for (let i = 0; i < 505; i++) next(true);
+    t.equal(jitter.targetMs, 280);
+  },
+);
 
 t.test('a pause of the talker is no underrun, and takes as long as it was', async (t) => {
   const jitter = make();

@@ -51,7 +51,11 @@ async function setUp(t: Test, rate = 48_000) {
       nowMs += ms;
     },
     /** A frame of session 7, burst 1 of Fire arrives. */
-    hear(sequence: number, payload: Uint8Array, over: { session?: number; burst?: number; talkgroupId?: string } = {}) {
+    hear(
+      sequence: number,
+      payload: Uint8Array,
+      over: { session?: number; burst?: number; talkgroupId?: string } = {},
+    ) {
       voices.hear({ talkgroupId: 'fire', session: 7, burst: 1, ...over, sequence, payload }, nowMs);
     },
     /** 20 ms pass. The player has played its oldest piece, and asks for the next one by it. */
@@ -127,7 +131,10 @@ t.test('two talkers of a talkgroup are two voices, and each talkgroup has its ow
   world.voices.detach('police');
   t.ok(police.isClosed);
   world.hear(1, packet, { talkgroupId: 'police', session: 9 });
-  t.same(police.take().map(({ kind }) => kind), ['drop']);
+  t.same(
+    police.take().map(({ kind }) => kind),
+    ['drop'],
+  );
 });
 
 t.test('after LAG nothing that was queued is played', async (t) => {

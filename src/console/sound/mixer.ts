@@ -51,7 +51,13 @@ export function createMixer(rate: number): Mixer {
 
   function receive(told: ToMixer): void {
     if (told.kind === 'add') {
-      const talkgroup: Talkgroup = { port: told.port, voices: [], gains: told.gains, wanted: told.gains, power: 0 };
+      const talkgroup: Talkgroup = {
+        port: told.port,
+        voices: [],
+        gains: told.gains,
+        wanted: told.gains,
+        power: 0,
+      };
       talkgroups[told.place] = talkgroup;
       if (powers.length < talkgroups.length) powers = new Float32Array(talkgroups.length);
       listen<ToPlayer>(told.port, (heard) => follow(talkgroup, heard));
@@ -89,7 +95,11 @@ export function createMixer(rate: number): Mixer {
     limits[1](second);
   }
 
-  function mixOne(talkgroup: Talkgroup, first: readonly Float32Array[], second: readonly Float32Array[]): void {
+  function mixOne(
+    talkgroup: Talkgroup,
+    first: readonly Float32Array[],
+    second: readonly Float32Array[],
+  ): void {
     const { voices, gains, wanted } = talkgroup;
     talkgroup.gains = wanted;
     if (voices.length === 0) return;

@@ -6,7 +6,11 @@ import type { Person, Service } from '../service/service.js';
 import { joined, RATE, sine } from './tones.js';
 
 /** Resolves when the radio is connected. */
-export async function radioOf(t: Test, s: Pick<Service, 'ws'>, { token }: Pick<Person, 'token'>): Promise<Radio> {
+export async function radioOf(
+  t: Test,
+  s: Pick<Service, 'ws'>,
+  { token }: Pick<Person, 'token'>,
+): Promise<Radio> {
   const radio = createRadio({ url: s.ws, token });
   t.teardown(() => radio.close());
   await new Promise<void>((resolve) => {
