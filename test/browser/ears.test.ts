@@ -172,11 +172,12 @@ t.test('tones are heard while every talkgroup is muted', async (t) => {
     ['ended', 620],
     ['alarm', 800],
   ] as const) {
-    await page.rig('tone', name);
     await eventually(async () => {
+      // Again with each attempt, because the tone is shorter than an attempt can be.
+      await page.rig('tone', name);
       const [left, right] = await page.levels(hz);
       if (left < -45 || right < -45) throw new Error(`${name}: ${left} and ${right} dBFS`);
-    }, 3_000);
+    });
     t.pass(name);
     await isHeard(t, page, { [hz]: [false, false] });
   }
