@@ -22,7 +22,7 @@ interface Topology {
 /** Hundredths of a degree: 1.1 km, half a pixel at zoom 6. */
 const SCALE = 100;
 /** Degrees that a point may be off the line of its neighbours. */
-const TOLERANCE = 0.06;
+const TOLERANCE = 0.1;
 /** Square degrees. Smaller islands are a pixel at zoom 5. */
 const AREA_MIN = 0.01;
 
