@@ -11,7 +11,7 @@ import { type Connection, createMapState, type WatchedTalkgroup } from '../../sr
 import { createTableRows, TABLE_ROWS } from '../../src/console/map/table-rows.js';
 import { extend, interrupt, linesOf, newTrail, TRAIL_POINTS } from '../../src/console/map/trail.js';
 import { createWatch, WATCHED_TALKGROUPS, type WatchMessage } from '../../src/console/map/watch.js';
-import type { MapMessage, OpenEmergency, Watched } from '../../src/console/map/wire.js';
+import type { EmergencyPosition, MapMessage, OpenEmergency, Watched } from '../../src/console/map/wire.js';
 
 const AT = '2026-01-01T08:30:00.000Z';
 const AT_MS = Date.parse(AT);
@@ -146,10 +146,11 @@ t.test('an older position never replaces a newer one', async (t) => {
   fleet.positions({ type: 'POSITIONS', server_time: AT_MS + 10_000, fixes: [[0, 50, 10, 0, 3, 90]] }, true);
   fleet.positions({ type: 'POSITIONS', server_time: AT_MS + 11_000, fixes: [[0, 51, 11, 2000, null, null]] }, true);
   t.match(device, { lat: 50, lng: 10, speed: 3, course: 90 });
-  const emergency = {
-    ...{ type: 'EMERGENCY_POSITION', emergency_id: 'e', talkgroup_id: 't', user_id: 'user 0' },
-    ...{ device_id: 'device 0', lat: 53, lng: 12, updated_at: '2026-01-01T08:30:20.000Z' },
-  } as const;
+  const emergency: EmergencyPosition = {
+    type: 'EMERGENCY_POSITION',
+    ...{ emergency_id: 'e', talkgroup_id: 't', user_id: 'user 0', device_id: 'device 0' },
+    ...{ lat: 53, lng: 12, updated_at: '2026-01-01T08:30:20.000Z' },
+  };
   t.equal(fleet.emergency(emergency), true);
   t.match(device, { lat: 53, lng: 12 });
   t.equal(fleet.emergency({ ...emergency, device_id: 'of nobody' }), false);

@@ -58,6 +58,9 @@ export interface DrawingOwner {
   chosen(key: number): void;
 }
 
+/** As MapLibre takes them. */
+type Features = Extract<Parameters<GeoJSONSource['setData']>[0], { type: 'FeatureCollection' }>['features'];
+
 const CLOSE_ZOOM = 13;
 
 /** Throws when the browser has no WebGL. */
@@ -165,7 +168,7 @@ export function openDrawing(
   }
 
   /** Few features. They are sent when they have changed. */
-  function show(name: string, features: GeoJSON.Feature[]): void {
+  function show(name: string, features: Features): void {
     const text = JSON.stringify(features);
     if (text === sent.get(name)) return;
     sent.set(name, text);
