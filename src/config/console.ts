@@ -38,7 +38,8 @@ export const consoleSettings = {
     web.text({
       level: 'tuning',
       unit: 'comma-separated origins',
-      description: 'Web origins from which the console may load the style, tiles, fonts and images of the map.',
+      description:
+        'Web origins from which the console may load the style, tiles, fonts and images of the map.',
       must: 'be a comma-separated list of https origins such as https://tiles.example, without * and path',
       notes: 'List the origin of `MAP_STYLE_URL` as well.',
       unset: 'The origin of `MAP_STYLE_URL`.',

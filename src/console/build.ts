@@ -36,6 +36,7 @@ const options: BuildOptions = {
   minify: true,
   format: 'esm',
   platform: 'browser',
+  external: ['node:module'],
   target: ['chrome110', 'firefox115', 'safari16.4'],
   jsx: 'automatic',
   jsxImportSource: 'preact',

@@ -54,8 +54,9 @@ export async function setDeviceActive(
 export async function changeDevice(
   database: Database,
   deadline: Deadline,
-  { device, change: { name = null, site = null } }: { device: DeviceId; change: DeviceChange },
+  { device, change }: { device: DeviceId; change: DeviceChange },
 ): Promise<Static<typeof Device> | null> {
+  const { name = null, site = null } = change;
   const [changed] = await database.write<Static<typeof Device>>(
     deadline,
     (sql) => sql`

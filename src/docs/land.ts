@@ -25,6 +25,8 @@ const SCALE = 100;
 const TOLERANCE = 0.1;
 /** Square degrees. Smaller islands are a pixel at zoom 5. */
 const AREA_MIN = 0.01;
+/** Latitude where a Mercator map ends in the south. */
+const EDGE = -85.06;
 
 const [path] = process.argv.slice(2);
 if (path === undefined) throw new Error('name the file land-50m.json of world-atlas');
@@ -35,7 +37,7 @@ function landOf({ transform, arcs, objects }: Topology): Land {
   const polygons = objects.land.geometries.flatMap((geometry) =>
     geometry.arcs.flatMap((rings) => {
       const kept = rings
-        .map((ring) => simplified(joined(ring, lines)))
+        .map((ring) => simplified(unwrapped(joined(ring, lines))))
         .filter((ring) => ring.length > 3 && areaOf(ring) >= AREA_MIN);
       return kept.length === 0 ? [] : [kept.map((ring) => encodeRing(ring, SCALE))];
     }),
@@ -58,6 +60,24 @@ function joined(ring: readonly number[], lines: readonly Ring[]): Ring {
     const line = index < 0 ? [...(lines[~index] ?? [])].reverse() : (lines[index] ?? []);
     return place === 0 ? line : line.slice(1);
   });
+}
+
+/**
+ * A ring that crosses 180 degrees goes on beyond them, where MapLibre draws it as part of the next copy of the world. The one
+ * around the South Pole ends a turn away from its beginning, and is closed along the edge of the map.
+ */
+function unwrapped(ring: Ring): Ring {
+  let turns = 0;
+  let last = ring[0]?.[0] ?? 0;
+  const points = ring.map(([lng, lat]): Point => {
+    if (lng - last > 180) turns -= 1;
+    if (lng - last < -180) turns += 1;
+    last = lng;
+    return [lng + 360 * turns, lat];
+  });
+  const [first, end] = [points.at(0), points.at(-1)];
+  if (turns === 0 || first === undefined || end === undefined) return points;
+  return [...points, [end[0], EDGE], [first[0], EDGE], first];
 }
 
 /** By Douglas and Peucker, between the first point and the point farthest from it. */

@@ -78,7 +78,9 @@ export const ManagedTalkgroup = Type.Object(
     name: Type.String(),
     rotation_counter: Type.Integer(),
     floor_mode: FloorMode,
-    max_talk_ms: Type.Integer({ description: 'Longest talk burst in single and broadcast, in ms. 0: no limit.' }),
+    max_talk_ms: Type.Integer({
+      description: 'Longest talk burst in single and broadcast, in ms. 0: no limit.',
+    }),
     members: Type.Integer({ description: 'Number of members.' }),
     created_at: Timestamp,
   },

@@ -154,4 +154,3 @@ async function busyMs(page: Page, ms: number): Promise<number> {
   await session.detach();
   return after - before;
 }
-

@@ -465,7 +465,10 @@ t.test('an unknown path is 404 for everybody, a wrong method 405 with what is al
 
   const allowed = new Map<string, Set<string>>();
   for (const { method, url } of s.server.routes) {
-    const path = url.replace(/(?<=.)\/$/, '').replaceAll(/:\w+/g, UNKNOWN).replace('*', 'index.css');
+    const path = url
+      .replace(/(?<=.)\/$/, '')
+      .replaceAll(/:\w+/g, UNKNOWN)
+      .replace('*', 'index.css');
     if (!allowed.has(path)) allowed.set(path, new Set());
     allowed.get(path)?.add(method);
   }

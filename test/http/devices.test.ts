@@ -75,7 +75,9 @@ t.test('an admin changes the name and the site of a device, and nothing else of 
     { serial: 'x', active: false, id: randomUUID(), created_at: 0 },
     { name: null, site: null },
   ]) {
-    const kept = Object.entries(change).filter(([field, text]) => /^(name|site)$/.test(field) && text !== null);
+    const kept = Object.entries(change).filter(
+      ([field, text]) => /^(name|site)$/.test(field) && text !== null,
+    );
     device = { ...device, ...Object.fromEntries(kept) };
     const { status, body } = await s.admin.patch(path, change);
     t.strictSame({ status, body }, { status: 200, body: { device } }, JSON.stringify(change));

@@ -198,7 +198,9 @@ t.test('users pass where users may and are told 403 where only admins may', asyn
   for (const route of protectedRoutes(s)) {
     // It ends the tokens of its caller, who then needs to be another one.
     const isLast = nameOf(route) === 'POST /auth/revoke';
-    const [radio, admin] = isLast ? [await s.account(), await s.account({ role: 'admin' })] : [s.radio, s.admin];
+    const [radio, admin] = isLast
+      ? [await s.account(), await s.account({ role: 'admin' })]
+      : [s.radio, s.admin];
     const { status } = await call(radio, route);
     if (route.access === 'admin') t.equal(status, 403, nameOf(route));
     else t.notOk([401, 403, 405, 500].includes(status), `${nameOf(route)}: ${status}`);

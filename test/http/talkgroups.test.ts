@@ -125,7 +125,11 @@ t.test('an admin adds a member, which is a join by that user', async (t) => {
     t.match(answer, { status: 404, body: { error: 'user not found' } }, user);
   }
   for (const other of [randomUUID(), 'x'])
-    t.match(await s.admin.put(`/talkgroups/${other}/members/${randomUUID()}`), notFound, 'the talkgroup first');
+    t.match(
+      await s.admin.put(`/talkgroups/${other}/members/${randomUUID()}`),
+      notFound,
+      'the talkgroup first',
+    );
   t.equal(s.notices.length, 3, 'and the relay gets no notification of those');
 });
 
@@ -135,9 +139,7 @@ t.test('an admin lists all talkgroups with their settings and their number of me
   await s.admin.patch(`/talkgroups/${rail}`, { floor_mode: 'single', max_talk_ms: 0 });
   await s.admin.post('/keys/rotate', { talkgroup_id: rail });
   for (const caller of [s.radio, s.admin]) await caller.post(`/talkgroups/${fire}/join`);
-  const stored = await s.sql(
-    (sql) => sql`select id, number, name, created_at from talkgroups order by id`,
-  );
+  const stored = await s.sql((sql) => sql`select id, number, name, created_at from talkgroups order by id`);
   const settings: Record<string, object> = {
     [fire]: { rotation_counter: 0, floor_mode: 'open', max_talk_ms: 60_000, members: 2 },
     [rail]: { rotation_counter: 1, floor_mode: 'single', max_talk_ms: 0, members: 0 },
@@ -151,7 +153,10 @@ t.test('an admin lists all talkgroups with their settings and their number of me
   ]);
   const [first, second] = whole as { id: string }[];
   t.same((await s.admin.get('/admin/talkgroups?limit=1')).body, { talkgroups: [first], next: first?.id });
-  t.same((await s.admin.get(`/admin/talkgroups?after=${first?.id}`)).body, { talkgroups: [second], next: null });
+  t.same((await s.admin.get(`/admin/talkgroups?after=${first?.id}`)).body, {
+    talkgroups: [second],
+    next: null,
+  });
   t.equal((await s.radio.get('/admin/talkgroups')).status, 403);
 });
 

@@ -319,7 +319,10 @@ t.test('the origins of the map are those that are listed, otherwise that of the 
   t.same(readConfig({}).MAP_ORIGINS, []);
   t.same(readConfig({ MAP_STYLE_URL }).MAP_ORIGINS, ['https://tiles.example:8443']);
   const MAP_ORIGINS = 'https://a.example, https://b.example:444';
-  t.same(readConfig({ MAP_STYLE_URL, MAP_ORIGINS }).MAP_ORIGINS, ['https://a.example', 'https://b.example:444']);
+  t.same(readConfig({ MAP_STYLE_URL, MAP_ORIGINS }).MAP_ORIGINS, [
+    'https://a.example',
+    'https://b.example:444',
+  ]);
   t.equal(readConfig({ MAP_STYLE_URL }).MAP_STYLE_URL, MAP_STYLE_URL);
 });
 

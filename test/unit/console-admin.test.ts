@@ -59,29 +59,41 @@ t.test('a second press while the first one runs sends nothing', async (t) => {
   t.equal(action.isBusy.value, false);
 });
 
-t.test('an error of REST becomes a sentence with the wait, and an action that failed can run again', async (t) => {
-  const action = createAction();
-  const busy = new RestError(429, 'too many requests at once', 3);
-  t.equal(await action.run(() => Promise.reject(busy)), false);
-  t.strictSame(action.outcome.value, {
-    isFailure: true,
-    words: 'The service has too much to do. Wait 3 seconds, then try again.',
-  });
-  t.equal(await action.run(async () => null), true);
-  t.equal(action.outcome.value, null);
-  for (const [error, words] of [
-    [new RestError(503, 'database unavailable', 1), 'The service cannot do this now. Wait 1 second, then try again.'],
-    [new RestError(503, 'database unavailable', null), 'The service cannot do this now.'],
-    [new RestError(400, 'body/name must be string', null), 'The service rejected it: body/name must be string.'],
-    [new RestError(404, 'talkgroup not found', null), texts.missing],
-    [new RestError(500, 'internal error', null), 'The service answered 500: internal error.'],
-    [new RestError(503, 'the database did not answer in time: the outcome is unknown', 1), texts.unknownOutcome],
-    [new RestError(0, 'no answer from the service', null), texts.noAnswer],
-    [new TypeError('x is not a function'), texts.noAnswer],
-  ] as const) {
-    t.equal(wordsOf(error), words);
-  }
-});
+t.test(
+  'an error of REST becomes a sentence with the wait, and an action that failed can run again',
+  async (t) => {
+    const action = createAction();
+    const busy = new RestError(429, 'too many requests at once', 3);
+    t.equal(await action.run(() => Promise.reject(busy)), false);
+    t.strictSame(action.outcome.value, {
+      isFailure: true,
+      words: 'The service has too much to do. Wait 3 seconds, then try again.',
+    });
+    t.equal(await action.run(async () => null), true);
+    t.equal(action.outcome.value, null);
+    for (const [error, words] of [
+      [
+        new RestError(503, 'database unavailable', 1),
+        'The service cannot do this now. Wait 1 second, then try again.',
+      ],
+      [new RestError(503, 'database unavailable', null), 'The service cannot do this now.'],
+      [
+        new RestError(400, 'body/name must be string', null),
+        'The service rejected it: body/name must be string.',
+      ],
+      [new RestError(404, 'talkgroup not found', null), texts.missing],
+      [new RestError(500, 'internal error', null), 'The service answered 500: internal error.'],
+      [
+        new RestError(503, 'the database did not answer in time: the outcome is unknown', 1),
+        texts.unknownOutcome,
+      ],
+      [new RestError(0, 'no answer from the service', null), texts.noAnswer],
+      [new TypeError('x is not a function'), texts.noAnswer],
+    ] as const) {
+      t.equal(wordsOf(error), words);
+    }
+  },
+);
 
 t.test('a list reads pages to its end and sorts by name only when one reading had all', async (t) => {
   const names = Array.from({ length: PAGE_ROWS + 2 }, (_, at) => `row ${String(at).padStart(3, '0')}`);
@@ -110,7 +122,11 @@ t.test('a list reads pages to its end and sorts by name only when one reading ha
   await list.more();
   t.strictSame(asked, [null, names[PAGE_ROWS - 1]], 'nothing is read behind the end');
   await list.reload();
-  t.equal(list.rows.value.find(({ id }) => id === first?.id), first, 'a row stays the same over a reload');
+  t.equal(
+    list.rows.value.find(({ id }) => id === first?.id),
+    first,
+    'a row stays the same over a reload',
+  );
   t.equal(list.rows.value[0]?.id, 'row 000');
   t.equal(list.rows.value[1]?.id, 'row 010', 'sorted by name: the whole list is known');
 });
@@ -124,7 +140,10 @@ t.test('the last search wins, with one request at a time', async (t) => {
     await new Promise((resolve) => setImmediate(resolve));
     underWay -= 1;
     const q = new URLSearchParams(path.split('?')[1]).get('q') ?? '';
-    return { users: [{ id: `of ${q}`, username: q, role: 'user', device_id: null, created_at: '' }], next: null };
+    return {
+      users: [{ id: `of ${q}`, username: q, role: 'user', device_id: null, created_at: '' }],
+      next: null,
+    };
   });
   const users = createUsers(rest);
   for (const start of ['a', 'an', 'ann', '100%', '100%_']) users.search(start);
@@ -181,7 +200,8 @@ t.test('talkgroups are created, changed, rotated and deleted with the bodies of 
   const id = '7e0d5c1a-9b42-4f3e-8a76-1c9d0b2e4f58';
   const name = '<b>"Fire" & \u202eRescue</b> 🚒';
   const rest = restOf((method, path) => {
-    if (method === 'GET') return { talkgroups: path.includes('limit=1&') ? [talkgroup(id, name)] : [], next: null };
+    if (method === 'GET')
+      return { talkgroups: path.includes('limit=1&') ? [talkgroup(id, name)] : [], next: null };
     if (path === '/keys/rotate') return { talkgroup_id: id, rotation_counter: 4 };
     return { talkgroup: { id, name } };
   });
@@ -261,7 +281,10 @@ t.test('the device of a user is read by a page of one, and a deleted one is name
   let devices = [device];
   const users = createUsers(restOf(() => ({ devices, next: null })));
   await users.showDevice(id);
-  t.equal(users.devices.value.get(id), 'Device \u2068SN-1\u2069, serial \u2068SN-1\u2069, site \u2068Depot\u2069, enabled');
+  t.equal(
+    users.devices.value.get(id),
+    'Device \u2068SN-1\u2069, serial \u2068SN-1\u2069, site \u2068Depot\u2069, enabled',
+  );
   devices = [{ ...device, id: 'another' }];
   await users.showDevice(id);
   t.equal(users.devices.value.get(id), texts.unknownDevice);

@@ -11,7 +11,7 @@ import { type Connection, createMapState, type WatchedTalkgroup } from '../../sr
 import { createTableRows, TABLE_ROWS } from '../../src/console/map/table-rows.js';
 import { extend, interrupt, linesOf, newTrail, TRAIL_POINTS } from '../../src/console/map/trail.js';
 import { createWatch, WATCHED_TALKGROUPS, type WatchMessage } from '../../src/console/map/watch.js';
-import type { MapMessage, OpenEmergency, Watched } from '../../src/console/map/wire.js';
+import type { EmergencyPosition, MapMessage, OpenEmergency, Watched } from '../../src/console/map/wire.js';
 
 const AT = '2026-01-01T08:30:00.000Z';
 const AT_MS = Date.parse(AT);
@@ -67,27 +67,30 @@ function scene() {
   };
 }
 
-t.test('WATCH is sent when the radio is connected, again after a reconnect, and UNWATCH at the end', async (t) => {
-  const { port, after, sent } = scene();
-  const watch = createWatch(port, after);
-  watch.watch(['a', 'b']);
-  t.strictSame(sent, [], 'not connected');
-  t.equal(watch.state.value.phase, 'asking');
-  watch.connected();
-  await settled();
-  t.equal(watch.state.value.phase, 'watching');
-  watch.disconnected();
-  watch.connected();
-  await settled();
-  watch.watch(['b']);
-  watch.stop();
-  watch.stop();
-  t.strictSame(
-    sent.map((message) => ('talkgroup_ids' in message ? message.talkgroup_ids.join() : message.type)),
-    ['a,b', 'a,b', 'b', 'UNWATCH'],
-  );
-  t.equal(watch.state.value.phase, 'off');
-});
+t.test(
+  'WATCH is sent when the radio is connected, again after a reconnect, and UNWATCH at the end',
+  async (t) => {
+    const { port, after, sent } = scene();
+    const watch = createWatch(port, after);
+    watch.watch(['a', 'b']);
+    t.strictSame(sent, [], 'not connected');
+    t.equal(watch.state.value.phase, 'asking');
+    watch.connected();
+    await settled();
+    t.equal(watch.state.value.phase, 'watching');
+    watch.disconnected();
+    watch.connected();
+    await settled();
+    watch.watch(['b']);
+    watch.stop();
+    watch.stop();
+    t.strictSame(
+      sent.map((message) => ('talkgroup_ids' in message ? message.talkgroup_ids.join() : message.type)),
+      ['a,b', 'a,b', 'b', 'UNWATCH'],
+    );
+    t.equal(watch.state.value.phase, 'off');
+  },
+);
 
 t.test('a passing rejection of WATCH is repeated later, and another one is told', async (t) => {
   const { port, after, sent, ring, rejectWith } = scene();
@@ -130,13 +133,23 @@ t.test('a snapshot in parts replaces the devices when its last part is there', a
   t.strictSame([...fleet.devices.keys()], ['device 1', 'device 8']);
   t.equal(fleet.devices.get('device 1'), kept, 'a device that stays keeps its trail');
   t.equal(fleet.unsent, 10);
-  fleet.positions({ type: 'POSITIONS', server_time: AT_MS + 5000, fixes: [[7, 1, 2, 1000, null, null]] }, true);
-  t.match(fleet.devices.get('device 1'), { lat: 1, lng: 2, fixedAtMs: AT_MS + 4000 }, 'the new number counts');
+  fleet.positions(
+    { type: 'POSITIONS', server_time: AT_MS + 5000, fixes: [[7, 1, 2, 1000, null, null]] },
+    true,
+  );
+  t.match(
+    fleet.devices.get('device 1'),
+    { lat: 1, lng: 2, fixedAtMs: AT_MS + 4000 },
+    'the new number counts',
+  );
   fleet.watching(snapshot([watched(9)], { talkgroup_id: 't' }));
   t.equal(fleet.devices.size, 3, 'a message about a talkgroup adds');
   fleet.positions({ type: 'POSITIONS', talkgroup_id: 't', server_time: AT_MS, fixes: [], gone: [9] }, false);
   t.equal(fleet.devices.size, 3, 'it may be in another talkgroup');
-  fleet.positions({ type: 'POSITIONS', server_time: AT_MS, fixes: [[99, 1, 1, 0, null, null]], gone: [9, 55] }, true);
+  fleet.positions(
+    { type: 'POSITIONS', server_time: AT_MS, fixes: [[99, 1, 1, 0, null, null]], gone: [9, 55] },
+    true,
+  );
   t.strictSame([...fleet.devices.keys()], ['device 1', 'device 8']);
 });
 
@@ -144,12 +157,16 @@ t.test('an older position never replaces a newer one', async (t) => {
   const fleet = fleetOf(1);
   const device = fleet.devices.get('device 0');
   fleet.positions({ type: 'POSITIONS', server_time: AT_MS + 10_000, fixes: [[0, 50, 10, 0, 3, 90]] }, true);
-  fleet.positions({ type: 'POSITIONS', server_time: AT_MS + 11_000, fixes: [[0, 51, 11, 2000, null, null]] }, true);
+  fleet.positions(
+    { type: 'POSITIONS', server_time: AT_MS + 11_000, fixes: [[0, 51, 11, 2000, null, null]] },
+    true,
+  );
   t.match(device, { lat: 50, lng: 10, speed: 3, course: 90 });
-  const emergency = {
-    ...{ type: 'EMERGENCY_POSITION', emergency_id: 'e', talkgroup_id: 't', user_id: 'user 0' },
-    ...{ device_id: 'device 0', lat: 53, lng: 12, updated_at: '2026-01-01T08:30:20.000Z' },
-  } as const;
+  const emergency: EmergencyPosition = {
+    type: 'EMERGENCY_POSITION',
+    ...{ emergency_id: 'e', talkgroup_id: 't', user_id: 'user 0', device_id: 'device 0' },
+    ...{ lat: 53, lng: 12, updated_at: '2026-01-01T08:30:20.000Z' },
+  };
   t.equal(fleet.emergency(emergency), true);
   t.match(device, { lat: 53, lng: 12 });
   t.equal(fleet.emergency({ ...emergency, device_id: 'of nobody' }), false);
@@ -186,7 +203,10 @@ t.test('only markers that moved visibly, changed their age or came are drawn aga
   t.equal(markers.diff(fleet.devices, seen).add.length, 100);
   t.strictSame(markers.diff(fleet.devices, seen), { add: [], update: [], remove: [] });
   const move = (n: number, lng: number, lat: number) =>
-    fleet.positions({ type: 'POSITIONS', server_time: AT_MS + 1000, fixes: [[n, lat, lng, 0, null, null]] }, true);
+    fleet.positions(
+      { type: 'POSITIONS', server_time: AT_MS + 1000, fixes: [[n, lat, lng, 0, null, null]] },
+      true,
+    );
   move(5, 13.405 + 0.009, 52.5);
   t.strictSame(markers.diff(fleet.devices, seen).update, [], 'less than half a pixel');
   move(5, 13.5, 52.5);
@@ -211,7 +231,10 @@ t.test('a device without a position is in the table and not on the map', async (
   t.equal(add.length, 1);
   const page = createTableRows(fleet).page({ start: '', page: 0, emergencyUsers: new Set() });
   t.equal(page.devices.length, 2);
-  t.ok(page.devices.some(({ username }) => username === 'SN-1'), 'by its own name, because no user has it');
+  t.ok(
+    page.devices.some(({ username }) => username === 'SN-1'),
+    'by its own name, because no user has it',
+  );
 });
 
 t.test('the table has pages, finds by the start of a name, and shows emergencies first', async (t) => {
@@ -281,7 +304,8 @@ t.test('the state watches at most 32 talkgroups, those that the user chose befor
   ring();
   t.equal(map.edition.value, edition + 1);
   const before = sent.length;
-  for (const gone of [[1], [2]]) tell({ type: 'POSITIONS', talkgroup_id: 't5', server_time: AT_MS, fixes: [], gone });
+  for (const gone of [[1], [2]])
+    tell({ type: 'POSITIONS', talkgroup_id: 't5', server_time: AT_MS, fixes: [], gone });
   ring();
   t.equal(sent.length, before + 1, 'devices that left one of several talkgroups are listed anew, once');
   map.hide();

@@ -65,7 +65,7 @@ t.test('a Host header that is more than a name or an address with a port gives n
     'x'.repeat(254),
     undefined,
   ];
-  for (const host of hosts) t.equal(relayAddress({ ...parts, host }), null, host);
+  for (const host of hosts) t.equal(relayAddress({ ...parts, host }), null, String(host));
 });
 
 t.test('PUBLIC_WS_URL is the address, whatever the Host header says', async (t) => {
@@ -75,7 +75,12 @@ t.test('PUBLIC_WS_URL is the address, whatever the Host header says', async (t) 
 });
 
 t.test('files with a hash in their name are kept for ever, but for workers', async (t) => {
-  for (const name of ['app-4XKD2QHA.js', 'console-ABCDEFGH.css', 'a-b-12345678.wasm', 'sound-worklet-4XKD2QHA.js'])
+  for (const name of [
+    'app-4XKD2QHA.js',
+    'console-ABCDEFGH.css',
+    'a-b-12345678.wasm',
+    'sound-worklet-4XKD2QHA.js',
+  ])
     t.equal(cachingOf(name), 'public, max-age=31536000, immutable', name);
   for (const name of ['index.html', 'app.js', 'app-4xkd2qha.js', 'app-4XKD2Q.js', 'radio-worker-4XKD2QHA.js'])
     t.equal(cachingOf(name), 'no-cache', name);

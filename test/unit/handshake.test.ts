@@ -136,11 +136,14 @@ t.test('the page of the console may open sockets at its own name, beside the lis
   for (const [origin, host] of others) t.equal(kinds(origin, host), 'answer', `${origin} at ${host}`);
 });
 
-t.test('the console has any port when the port of REST is not known before, and none when it is off', async (t) => {
-  const headers = { origin: 'http://radio.example:40001', host: 'radio.example:40002' };
-  const listed = ['https://a.example'];
-  t.ok(mayOpen(headers, { listed, consolePort: 0 }));
-  t.notOk(mayOpen({ ...headers, origin: 'http://evil.example:40001' }, { listed, consolePort: 0 }));
-  t.notOk(mayOpen(headers, { listed, consolePort: null }));
-  t.ok(mayOpen(headers, { listed: null, consolePort: null }), 'without a list any origin may');
-});
+t.test(
+  'the console has any port when the port of REST is not known before, and none when it is off',
+  async (t) => {
+    const headers = { origin: 'http://radio.example:40001', host: 'radio.example:40002' };
+    const listed = ['https://a.example'];
+    t.ok(mayOpen(headers, { listed, consolePort: 0 }));
+    t.notOk(mayOpen({ ...headers, origin: 'http://evil.example:40001' }, { listed, consolePort: 0 }));
+    t.notOk(mayOpen(headers, { listed, consolePort: null }));
+    t.ok(mayOpen(headers, { listed: null, consolePort: null }), 'without a list any origin may');
+  },
+);

@@ -52,5 +52,9 @@ function rejectionOf(error: unknown): Rejection | null {
   const { status } = error;
   const retryAfterS = 'retryAfterS' in error ? error.retryAfterS : null;
   if (typeof status !== 'number' || status === 0) return null;
-  return { status, message: error.message, retryAfterS: typeof retryAfterS === 'number' ? retryAfterS : null };
+  return {
+    status,
+    message: error.message,
+    retryAfterS: typeof retryAfterS === 'number' ? retryAfterS : null,
+  };
 }

@@ -87,8 +87,10 @@ function TalkgroupRow({ row, talkgroups }: { row: Row<Talkgroup>; talkgroups: Ta
         {item.name}
       </h3>
       <p class="quiet">
-        {[texts.number(item.number), item.floor_mode, texts.limit(item), texts.members(item.members)].join(', ')},{' '}
-        {texts.counter(item.rotation_counter)}, {texts.created(item.created_at)}
+        {[texts.number(item.number), item.floor_mode, texts.limit(item), texts.members(item.members)].join(
+          ', ',
+        )}
+        , {texts.counter(item.rotation_counter)}, {texts.created(item.created_at)}
       </p>
       <div class="row">
         {opener('rename', texts.rename)}

@@ -60,7 +60,7 @@ export const texts = {
     max_talk_ms === 0 ? 'no talk limit' : `talk limit ${seconds(max_talk_ms / 1000)}`,
   rename: 'Rename',
   renameTo: 'New name',
-  settings: 'Settings',
+  settings: 'Floor mode and limit',
   talkLimit: 'Talk limit in seconds, 0 for none',
   rotate: 'Rotate key',
   rotated: (counter: number) => `The key is rotated. The counter is ${counter} now.`,

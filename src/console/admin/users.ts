@@ -1,7 +1,7 @@
 // Lists accounts by the start of their names, and revokes their tokens.
 import { type ReadonlySignal, signal } from '@preact/signals';
 import type { Rest } from '../app/rest.js';
-import { wordsOf, storedBy } from './failure.js';
+import { storedBy, wordsOf } from './failure.js';
 import { createList, type List, type Row } from './list.js';
 import { type Device, oneOf, type Page, queryOf, type User } from './rows.js';
 import { texts } from './texts.js';

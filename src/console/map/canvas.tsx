@@ -28,13 +28,26 @@ export function createStage(): Stage {
 /** Origins named on the tab. A broken style may ask for hundreds. */
 const BLOCKED_MAX = 5;
 
-export function MapCanvas({ map, stage, styleUrl }: { map: MapState; stage: Stage; styleUrl: string | null }) {
+export function MapCanvas({
+  map,
+  stage,
+  styleUrl,
+}: {
+  map: MapState;
+  stage: Stage;
+  styleUrl: string | null;
+}) {
   const container = useRef<HTMLDivElement>(null);
   useEffect(() => show(container.current, map, stage, styleUrl), [map, stage, styleUrl]);
   return <div class="map-canvas" ref={container} />;
 }
 
-function show(container: HTMLElement | null, map: MapState, stage: Stage, styleUrl: string | null): () => void {
+function show(
+  container: HTMLElement | null,
+  map: MapState,
+  stage: Stage,
+  styleUrl: string | null,
+): () => void {
   if (container === null) return () => undefined;
   let isClosed = false;
   const ends: (() => void)[] = [];

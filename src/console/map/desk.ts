@@ -20,7 +20,9 @@ export function mapOf(desk: Desk): MapState {
       const { state, opened, clockOffsetMs } = desk.connection.value;
       return { opened: state === 'open' ? opened : null, clockOffsetMs };
     }),
-    talkgroups: computed(() => desk.talkgroups.tiles.value.map(({ id, view }) => ({ id, name: view.value.name }))),
+    talkgroups: computed(() =>
+      desk.talkgroups.tiles.value.map(({ id, view }) => ({ id, name: view.value.name })),
+    ),
     emergencies: desk.alarms.open,
     after: systemClock.after,
   });

@@ -4,8 +4,8 @@ import {
   type GeoJSONSource,
   type MapGeoJSONFeature,
   Map as MapLibreMap,
-  setWorkerUrl,
   type StyleSpecification,
+  setWorkerUrl,
 } from 'maplibre-gl';
 import { builtFile } from '../built.js';
 import type { EmergencyMark } from './emergencies.js';
@@ -58,14 +58,13 @@ export interface DrawingOwner {
   chosen(key: number): void;
 }
 
+/** As MapLibre takes them. */
+type Features = Extract<Parameters<GeoJSONSource['setData']>[0], { type: 'FeatureCollection' }>['features'];
+
 const CLOSE_ZOOM = 13;
 
 /** Throws when the browser has no WebGL. */
-export function openDrawing(
-  container: HTMLElement,
-  styleUrl: string | null,
-  owner: DrawingOwner,
-): Drawing {
+export function openDrawing(container: HTMLElement, styleUrl: string | null, owner: DrawingOwner): Drawing {
   setWorkerUrl(builtFile('map/maplibre-worker.ts'));
   const dark = matchMedia('(prefers-color-scheme: dark)');
   // The types of the specification are narrower than what TypeScript infers of the literals.
@@ -165,7 +164,7 @@ export function openDrawing(
   }
 
   /** Few features. They are sent when they have changed. */
-  function show(name: string, features: GeoJSON.Feature[]): void {
+  function show(name: string, features: Features): void {
     const text = JSON.stringify(features);
     if (text === sent.get(name)) return;
     sent.set(name, text);
@@ -210,7 +209,12 @@ const isSome = ({ add, update, remove }: MarkerDiff) => add.length + update.leng
 /** A margin of half the screen, so that markers at the edge do not jump. */
 function boundsOf(map: MapLibreMap): [number, number, number, number] {
   const bounds = map.getBounds();
-  const [west, south, east, north] = [bounds.getWest(), bounds.getSouth(), bounds.getEast(), bounds.getNorth()];
+  const [west, south, east, north] = [
+    bounds.getWest(),
+    bounds.getSouth(),
+    bounds.getEast(),
+    bounds.getNorth(),
+  ];
   const [wide, high] = [(east - west) / 2, (north - south) / 2];
   // Copies of the world are drawn beyond 180 degrees.
   if (west - wide < -180 || east + wide > 180) return [-180, south - high, 180, north + high];

@@ -4,7 +4,7 @@ import { type EmergencyMark, marksOf, type Place } from './emergencies.js';
 import { createFleet, type Device, type Fleet } from './fleet.js';
 import { createTableRows, type TableRows } from './table-rows.js';
 import { TRAIL_POINTS } from './trail.js';
-import { createWatch, type Watch, WATCHED_TALKGROUPS, type WatchPort } from './watch.js';
+import { createWatch, WATCHED_TALKGROUPS, type Watch, type WatchPort } from './watch.js';
 import type { MapMessage, OpenEmergency } from './wire.js';
 
 export interface WatchedTalkgroup {
@@ -101,8 +101,7 @@ export function createMapState(parts: MapParts): MapState {
       const { gone = [], talkgroup_id } = message;
       // The devices may still be in another talkgroup. The next list says so.
       if (gone.length > 0 && talkgroup_id !== undefined && !isOnlyList) listAgain();
-    }
-    else if (message.type === 'EMERGENCY_POSITION') {
+    } else if (message.type === 'EMERGENCY_POSITION') {
       const { emergency_id, lat, lng, updated_at } = message;
       places.set(emergency_id, { lat, lng, atMs: Date.parse(updated_at) });
       fleet.emergency(message);

@@ -39,7 +39,17 @@ export const deviceSource = {
 };
 export const lineSource = { type: 'geojson' as const, data: noFeatures };
 
-const ageColour = ['match', ['get', 'age'], 0, ageColours[0], 1, ageColours[1], 2, ageColours[2], ageColours[3]];
+const ageColour = [
+  'match',
+  ['get', 'age'],
+  0,
+  ageColours[0],
+  1,
+  ageColours[1],
+  2,
+  ageColours[2],
+  ageColours[3],
+];
 
 /** From the lowest to the highest. Circles of very old positions are hollow. */
 export function deviceLayers(isDark: boolean): object[] {
@@ -70,7 +80,11 @@ export function deviceLayers(isDark: boolean): object[] {
       type: 'symbol',
       source: sources.devices,
       filter: ['has', 'point_count'],
-      layout: { 'text-field': ['get', 'point_count_abbreviated'], 'text-size': 12, 'text-allow-overlap': true },
+      layout: {
+        'text-field': ['get', 'point_count_abbreviated'],
+        'text-size': 12,
+        'text-allow-overlap': true,
+      },
       paint: { 'text-color': white },
     },
     {

@@ -7,7 +7,13 @@ import { freshnesses, freshnessOf } from './freshness.js';
 import type { MapState } from './state.js';
 import { texts } from './texts.js';
 
-export function PositionsTable({ map, onShow }: { map: MapState; onShow: (lng: number, lat: number) => void }) {
+export function PositionsTable({
+  map,
+  onShow,
+}: {
+  map: MapState;
+  onShow: (lng: number, lat: number) => void;
+}) {
   map.edition.value;
   const marks = map.marks.value;
   const emergencyUsers = new Set(marks.map(({ userId }) => userId));

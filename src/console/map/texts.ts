@@ -13,7 +13,8 @@ const rejections: Readonly<Record<string, string>> = {
 export const texts = {
   map: 'Map',
   positions: 'Positions',
-  canvas: 'Map of the positions. Arrow keys move it, plus and minus zoom. The table beside it has the same devices.',
+  canvas:
+    'Map of the positions. Arrow keys move it, plus and minus zoom. The table beside it has the same devices.',
   loading: 'Loading the map …',
   noWebGl: 'This browser cannot draw the map because WebGL is missing. The table shows all positions.',
   notLoaded: 'The map could not be loaded. Check the connection, then open this tab again.',
