@@ -40,8 +40,6 @@ const options: BuildOptions = {
   target: ['chrome110', 'firefox115', 'safari16.4'],
   jsx: 'automatic',
   jsxImportSource: 'preact',
-  // The codec imports a module of Node when it runs there.
-  external: ['node:*'],
   legalComments: 'none',
   entryNames: '[name]-[hash]',
   chunkNames: '[name]-[hash]',
