@@ -1,6 +1,6 @@
 // The worker of the console: what it tells the page, how often, and how it answers.
 import t from 'tap';
-import { createRadio, RadioError } from '../../src/client/radio.js';
+import { createRadio, RadioError, type ServerMessage } from '../../src/client/radio.js';
 import { createDeskRadio } from '../../src/console/worker/desk-radio.js';
 import type { Changes, Event } from '../../src/console/worker/messages.js';
 import { ALPHA, BRAVO, emergency, fakeNetwork, idOf, manualClock, packet, talkEnd, talkStart, turn } from '../helpers/client/fakes.js';
@@ -175,7 +175,10 @@ t.test('PRESENCE is passed on to the page as it came', async (t) => {
   socket().welcomes();
   desk.take({ kind: 'presence', talkgroupId: ALPHA.talkgroup_id, isWanted: true });
   t.match(socket().texts.at(-1), { type: 'SUBSCRIBE', mode: 'talk', presence: true });
-  const presence = { type: 'PRESENCE', talkgroup_id: ALPHA.talkgroup_id, joined: [], left: [20], online: 1 } as const;
+  const presence: ServerMessage = {
+    ...{ type: 'PRESENCE', talkgroup_id: ALPHA.talkgroup_id },
+    ...{ joined: [], left: [20], online: 1 },
+  };
   socket().says(presence);
   t.same(events.filter(({ kind }) => kind === 'message'), [{ kind: 'message', message: presence }]);
 });

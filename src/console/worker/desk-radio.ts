@@ -26,7 +26,7 @@ const ENCRYPTED = 1;
 /** Waits for `start`. Commands about sound may come before it. */
 export function createDeskRadio(parts: DeskRadioParts): DeskRadio {
   let started: Started | null = null;
-  const early: Command[] = [];
+  const early: Later[] = [];
   return {
     take(command) {
       if (command.kind === 'start') {
@@ -42,7 +42,8 @@ export function createDeskRadio(parts: DeskRadioParts): DeskRadio {
   };
 }
 
-type Started = { take(command: Exclude<Command, { kind: 'start' }>): void };
+type Later = Exclude<Command, { kind: 'start' }>;
+type Started = { take(command: Later): void };
 
 function start(
   { url, token, jitterMs }: Extract<Command, { kind: 'start' }>,
@@ -117,7 +118,7 @@ function start(
     voices?.hear(frame, frame.receivedAtMs);
   }
 
-  function take(command: Exclude<Command, { kind: 'start' }>): void {
+  function take(command: Later): void {
     switch (command.kind) {
       case 'voice':
         voicesReady.then((ready) => ready.attach(command.talkgroupId, command.port)).catch(failedAlready);
