@@ -152,7 +152,7 @@ const consoleModules: Modules = {
   },
   'src/console/sound': {
     purpose: 'codec, jitter buffer, worklets, microphone, tones',
-    imports: [],
+    imports: ['src/client/audio'],
   },
   'src/console/worker': {
     purpose: 'the radio of the console, in a worker',

@@ -1,21 +1,14 @@
 // How long sound takes on its way through the console, and what ten voices cost. It prints figures and judges none.
 import { cpus } from 'node:os';
 import t, { type Test } from 'tap';
-import { createRadio, type Radio } from '../../src/client/node.js';
+import type { Radio } from '../../src/client/node.js';
 import { createEncoder, FRAME_SAMPLES } from '../../src/console/sound/codec.js';
 import { START } from '../../src/protocol/frame.js';
-import {
-  load,
-  type SoundPage,
-  soundPage,
-  startBrowser,
-  unlessChromium,
-} from '../helpers/browser/sound-page.js';
+import { load, type SoundPage, soundPage, startBrowser } from '../helpers/browser/sound-page.js';
 import { eventually } from '../helpers/eventually.js';
-import { type Person, type Service, service } from '../helpers/service/service.js';
+import { service } from '../helpers/service/service.js';
+import { radioOf } from '../helpers/sound/talking.js';
 import { joined, RATE, sine } from '../helpers/sound/tones.js';
-
-const skip = unlessChromium();
 
 /** Times that each way is measured. */
 const TIMES = Number(process.env.SOUND_TIMES ?? 10);
@@ -30,16 +23,9 @@ const epochMs = () => performance.timeOrigin + performance.now();
 function told(t: Test, what: string, goalMs: number, times: readonly number[]): void {
   const sorted = [...times].sort((one, other) => one - other);
   const at = (share: number) => (sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN).toFixed(1);
-  t.comment(`${what}: median ${at(0.5)} ms, p95 ${at(0.95)} ms, goal p95 ${goalMs} ms (${times.length} times, ${load()})`);
-}
-
-async function radioOf(t: Test, s: Service, { token }: Pick<Person, 'token'>): Promise<Radio> {
-  const radio = createRadio({ url: s.ws, token });
-  t.teardown(() => radio.close());
-  await new Promise<void>((resolve) => {
-    radio.on('open', () => resolve());
-  });
-  return radio;
+  t.comment(
+    `${what}: median ${at(0.5)} ms, p95 ${at(0.95)} ms, goal p95 ${goalMs} ms (${times.length} times, ${load()})`,
+  );
 }
 
 /** One second of tone in packets, and a talk of the first `count` of them in real time. */
@@ -76,7 +62,7 @@ async function annAndBob(t: Test, microphone?: Float32Array) {
   return { s, bob, fire, browser, page };
 }
 
-t.test('the time from a press to the first frame at another radio is measured', { skip }, async (t) => {
+t.test('the time from a press to the first frame at another radio is measured', async (t) => {
   const { s, bob, fire, page } = await annAndBob(t, sine(1_000, RATE));
   const radio = await radioOf(t, s, bob);
   let heardAtMs = 0;
@@ -100,7 +86,7 @@ t.test('the time from a press to the first frame at another radio is measured', 
   t.equal(times.length, TIMES);
 });
 
-t.test('the time from a received frame to the loudspeaker is measured', { skip }, async (t) => {
+t.test('the time from a received frame to the loudspeaker is measured', async (t) => {
   const { s, bob, fire, page } = await annAndBob(t);
   const radio = await radioOf(t, s, bob);
   const packets = await packetsOf(1_000, 20);
@@ -122,7 +108,7 @@ t.test('the time from a received frame to the loudspeaker is measured', { skip }
   t.equal(times.length, TIMES);
 });
 
-t.test('the time from the mouth to an ear at another console is measured', { skip }, async (t) => {
+t.test('the time from the mouth to an ear at another console is measured', async (t) => {
   // A click of 20 ms every second, each found at the microphone and at the other console.
   const second = joined([sine(1_000, 960 * 4, { peakDb: -3 }), new Float32Array(RATE - 960 * 4)]);
   const { s, bob, fire, browser, page } = await annAndBob(t, second);
@@ -134,10 +120,13 @@ t.test('the time from the mouth to an ear at another console is measured', { ski
   await other.taps('listen', 0.02);
   await page.rig('press', fire);
   const onsetsOf = async ({ page }: SoundPage) => (await page.evaluate('taps.onsets')) as number[];
-  await eventually(async () => {
-    const found = await onsetsOf(other);
-    if (found.length <= TIMES) throw new Error(`${found.length} onsets`);
-  }, 10_000 + TIMES * 1_500);
+  await eventually(
+    async () => {
+      const found = await onsetsOf(other);
+      if (found.length <= TIMES) throw new Error(`${found.length} onsets`);
+    },
+    10_000 + TIMES * 1_500,
+  );
   const [mouths, ears] = [await onsetsOf(page), await onsetsOf(other)];
   const times = ears.slice(1).flatMap((ear) => {
     const mouth = mouths.filter((at) => at < ear).at(-1);
@@ -147,44 +136,48 @@ t.test('the time from the mouth to an ear at another console is measured', { ski
   t.ok(times.length >= TIMES);
 });
 
-t.test('ten voices at once play without a hole that the console made, and their CPU time is measured', { skip }, async (t) => {
-  const s = await service(t);
-  const people = await Promise.all(Array.from({ length: VOICES + 1 }, (_, i) => s.person(`voice-${i}`)));
-  const [ann, ...talkers] = people;
-  const { id: fire } = await s.talkgroup('Fire', ...people);
-  const browser = await startBrowser(t);
-  const page = await soundPage(t, browser);
-  await page.rig('add', fire);
-  await page.rig('connect', s.ws, ann?.token);
-  const radios = await Promise.all(talkers.map((talker) => radioOf(t, s, talker)));
-  const session = await browser.newBrowserCDPSession();
-  const cpuOf = async () => {
-    const { processInfo } = await session.send('SystemInfo.getProcessInfo');
-    const sum = (isWanted: (type: string) => boolean) =>
-      processInfo.reduce((total, { type, cpuTime }) => total + (isWanted(type) ? cpuTime : 0), 0);
-    return { page: sum((type) => type === 'renderer'), all: sum(() => true), atMs: performance.now() };
-  };
-  const share = (one: { page: number; all: number; atMs: number }, other: typeof one) => {
-    const seconds = (other.atMs - one.atMs) / 1_000;
-    const percent = (from: number, to: number) => `${((100 * (to - from)) / seconds).toFixed(1)} %`;
-    return `${percent(one.page, other.page)} of a core in the page, ${percent(one.all, other.all)} in the whole browser`;
-  };
-  const idle = await cpuOf();
-  await new Promise((resolve) => setTimeout(resolve, 3_000));
-  const begun = await cpuOf();
-  t.comment(`silence: ${share(idle, begun)} (${load()})`);
-  await Promise.all(
-    radios.map(async (radio, i) => {
-      await talkFor(radio, fire, await packetsOf(300 + 50 * i, 50), VOICES_S * 50);
-    }),
-  );
-  t.comment(`${VOICES} voices for ${VOICES_S} s: ${share(begun, await cpuOf())}, goal 25 % (${load()})`);
-  const figures = await eventually(async () => {
-    const found = await page.rig<Record<string, number>>('figures');
-    if ((found.played ?? 0) + (found.leftOut ?? 0) < VOICES * VOICES_S * 50) throw new Error(JSON.stringify(found));
-    return found;
-  });
-  t.comment(`goal: no underrun. ${JSON.stringify(figures)}`);
-  t.match(figures, { voices: VOICES, missing: 0, dropped: 0 });
-  t.ok(cpus().length > 0);
-});
+t.test(
+  'ten voices at once play without a hole that the console made, and their CPU time is measured',
+  async (t) => {
+    const s = await service(t);
+    const people = await Promise.all(Array.from({ length: VOICES + 1 }, (_, i) => s.person(`voice-${i}`)));
+    const [ann, ...talkers] = people;
+    const { id: fire } = await s.talkgroup('Fire', ...people);
+    const browser = await startBrowser(t);
+    const page = await soundPage(t, browser);
+    await page.rig('add', fire);
+    await page.rig('connect', s.ws, ann?.token);
+    const radios = await Promise.all(talkers.map((talker) => radioOf(t, s, talker)));
+    const session = await browser.newBrowserCDPSession();
+    const cpuOf = async () => {
+      const { processInfo } = await session.send('SystemInfo.getProcessInfo');
+      const sum = (isWanted: (type: string) => boolean) =>
+        processInfo.reduce((total, { type, cpuTime }) => total + (isWanted(type) ? cpuTime : 0), 0);
+      return { page: sum((type) => type === 'renderer'), all: sum(() => true), atMs: performance.now() };
+    };
+    const share = (one: { page: number; all: number; atMs: number }, other: typeof one) => {
+      const seconds = (other.atMs - one.atMs) / 1_000;
+      const percent = (from: number, to: number) => `${((100 * (to - from)) / seconds).toFixed(1)} %`;
+      return `${percent(one.page, other.page)} of a core in the page, ${percent(one.all, other.all)} in the whole browser`;
+    };
+    const idle = await cpuOf();
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    const begun = await cpuOf();
+    t.comment(`silence: ${share(idle, begun)} (${load()})`);
+    await Promise.all(
+      radios.map(async (radio, i) => {
+        await talkFor(radio, fire, await packetsOf(300 + 50 * i, 50), VOICES_S * 50);
+      }),
+    );
+    t.comment(`${VOICES} voices for ${VOICES_S} s: ${share(begun, await cpuOf())}, goal 25 % (${load()})`);
+    const figures = await eventually(async () => {
+      const found = await page.rig<Record<string, number>>('figures');
+      if ((found.played ?? 0) + (found.leftOut ?? 0) < VOICES * VOICES_S * 50)
+        throw new Error(JSON.stringify(found));
+      return found;
+    });
+    t.comment(`goal: no underrun. ${JSON.stringify(figures)}`);
+    t.match(figures, { voices: VOICES, missing: 0, dropped: 0 });
+    t.ok(cpus().length > 0);
+  },
+);

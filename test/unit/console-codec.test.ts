@@ -1,7 +1,7 @@
 // The Opus codec of the console, and how it makes speech faster and changes rates.
 import t from 'tap';
-import { opusMs } from '../../src/client/audio/opus.js';
 import { readOpus } from '../../src/client/audio/ogg.js';
+import { opusMs } from '../../src/client/audio/opus.js';
 import { createDecoder, createEncoder, FRAME_SAMPLES, type Samples } from '../../src/console/sound/codec.js';
 import { createFaster } from '../../src/console/sound/faster.js';
 import { createResampler } from '../../src/console/sound/resample.js';
@@ -83,7 +83,10 @@ t.test('another rate keeps the tone, its level and its length, in pieces of any 
     const settled = heard.subarray(1_000);
     t.ok(Math.abs(levelAt(1_000, settled, to) + 12) < 0.2, `${levelAt(1_000, settled, to)} dBFS`);
     for (const image of [from - 1_000, 1_800].filter((hz) => hz < to / 2))
-      t.ok(levelAt(image, settled, to) < -60, `${from} to ${to}: ${levelAt(image, settled, to)} at ${image} Hz`);
+      t.ok(
+        levelAt(image, settled, to) < -60,
+        `${from} to ${to}: ${levelAt(image, settled, to)} at ${image} Hz`,
+      );
   }
   t.equal(RATE, 48_000);
 });

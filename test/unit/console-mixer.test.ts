@@ -66,6 +66,9 @@ t.test('talkers of a talkgroup are mixed, and volume, mute and side change their
   const { mixer, add, choose, run } = setUp();
   const port = add(0);
   const speak = () => {
+    // The volume changes within a quantum.
+    run(QUANTUM);
+    mixer.powers();
     for (const samples of tone(440, 10)) port.says(play(1, samples));
     for (const samples of tone(1_000, 10)) port.says(play(2, samples));
     const [left, right] = run(10 * FRAME_SAMPLES).map((part) => part.subarray(1_000, 9_000));

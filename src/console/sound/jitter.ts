@@ -76,7 +76,7 @@ export function createJitter(periodMs: number, leastTargetMs: number = JITTER.ta
   const counts: JitterCounts = { played: 0, leftOut: 0, missing: 0, dropped: 0, unused: 0, underruns: 0 };
   const periods = (ms: number) => Math.ceil(ms / periodMs);
   /** By sequence, each once, none below `next`. */
-  let queue: Queued[] = [];
+  const queue: Queued[] = [];
   /** The sequence to be played next. null before the first packet. */
   let next: number | null = null;
   /** Play begins with the next packet, after `wait` periods of silence and whatever is missing before it. */

@@ -40,7 +40,7 @@ export function createMixer(rate: number): Mixer {
   const sum = new Float32Array(QUANTUM);
   const limits = [createLimiter(), createLimiter()] as const;
   // Used again for each message, because the audio thread must not create objects.
-  const message: FromPlayer = { kind: 'played', voice: 0, due: 0 };
+  const message = { kind: 'played', voice: 0, due: 0 } satisfies FromPlayer;
   const nothing: ArrayBuffer[] = [];
   let powers = new Float32Array(0);
   let samples = 0;
@@ -51,7 +51,13 @@ export function createMixer(rate: number): Mixer {
 
   function receive(told: ToMixer): void {
     if (told.kind === 'add') {
-      const talkgroup: Talkgroup = { port: told.port, voices: [], gains: told.gains, wanted: told.gains, power: 0 };
+      const talkgroup: Talkgroup = {
+        port: told.port,
+        voices: [],
+        gains: told.gains,
+        wanted: told.gains,
+        power: 0,
+      };
       talkgroups[told.place] = talkgroup;
       if (powers.length < talkgroups.length) powers = new Float32Array(talkgroups.length);
       listen<ToPlayer>(told.port, (heard) => follow(talkgroup, heard));
@@ -89,7 +95,11 @@ export function createMixer(rate: number): Mixer {
     limits[1](second);
   }
 
-  function mixOne(talkgroup: Talkgroup, first: readonly Float32Array[], second: readonly Float32Array[]): void {
+  function mixOne(
+    talkgroup: Talkgroup,
+    first: readonly Float32Array[],
+    second: readonly Float32Array[],
+  ): void {
     const { voices, gains, wanted } = talkgroup;
     talkgroup.gains = wanted;
     if (voices.length === 0) return;

@@ -19,9 +19,13 @@ export async function listOutputs(): Promise<{ id: string; label: string }[]> {
 export type SecondOutput = { readonly context: AudioContext; close(): void };
 
 /** Plays output 1 of the player in a context of its own, on another device. */
-export async function openSecond(player: AudioWorkletNode, id: string): Promise<SecondOutput> {
-  const bridge = new MediaStreamAudioDestinationNode(player.context, { channelCount: 2 });
-  const context = new AudioContext({ sampleRate: player.context.sampleRate, latencyHint: 'interactive' });
+export async function openSecond(
+  first: AudioContext,
+  player: AudioWorkletNode,
+  id: string,
+): Promise<SecondOutput> {
+  const bridge = new MediaStreamAudioDestinationNode(first, { channelCount: 2 });
+  const context = new AudioContext({ sampleRate: first.sampleRate, latencyHint: 'interactive' });
   const close = () => {
     player.disconnect(bridge);
     void context.close();

@@ -21,7 +21,10 @@ export type ToPlayer =
 export type FromPlayer = { kind: 'rate'; rate: number } | { kind: 'played'; voice: number; due: number };
 
 /** The worker to the capture worklet. `talk` is on all frames until `silence`. */
-export type ToCapture = { kind: 'talk'; talk: number } | { kind: 'silence' } | { kind: 'return'; samples: Samples };
+export type ToCapture =
+  | { kind: 'talk'; talk: number }
+  | { kind: 'silence' }
+  | { kind: 'return'; samples: Samples };
 
 /** The capture worklet to the worker: 20 ms at the rate of its context. The worker gives the samples back. */
 export type FromCapture = { talk: number; samples: Samples; rate: number };

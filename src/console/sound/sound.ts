@@ -160,7 +160,7 @@ export function createSound({ workletsUrl }: SoundOptions): Sound {
     second = null;
     const isOwn = chosen.unselected !== '' && chosen.unselected !== chosen.selected;
     try {
-      if (isOwn) second = await openSecond(player, chosen.unselected);
+      if (isOwn) second = await openSecond(context, player, chosen.unselected);
     } finally {
       for (const line of lines.values()) tellGains(line);
     }

@@ -100,9 +100,6 @@ export function createPresses(
     begin(press);
   }
 
-  const isCut = ({ state }: Press) => state.phase === 'refused' && state.code === 'not_connected';
-  const isFinal = ({ state }: Press) => state.phase === 'over' && state.isFinal;
-
   function follow(press: Press, state: RadioTalkState): void {
     switch (state.kind) {
       case 'idle':
@@ -140,10 +137,9 @@ export function createPresses(
   }
 
   function ended(press: Press, code: OverCode): void {
-    const isFinal = FINAL.has(code);
-    enter(press, { phase: 'over', code, isFinal });
+    enter(press, { phase: 'over', code, isFinal: FINAL.has(code) });
     press.mustQueue = true;
-    if (isFinal) record();
+    if (isFinal(press)) record();
     else retry(press, BUSY_RETRY_MS);
   }
 
@@ -183,3 +179,6 @@ export function createPresses(
     for (const { talk } of presses.values()) talk?.send(packet);
   }
 }
+
+const isCut = ({ state }: Press) => state.phase === 'refused' && state.code === 'not_connected';
+const isFinal = ({ state }: Press) => state.phase === 'over' && state.isFinal;

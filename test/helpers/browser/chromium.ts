@@ -35,7 +35,10 @@ export type ChromiumOptions = {
 };
 
 /** Ends with the test. */
-export async function startChromium(t: Test, { microphone, isAsking = false, resolve, hasWebGl = false }: ChromiumOptions = {}): Promise<Browser> {
+export async function startChromium(
+  t: Test,
+  { microphone, isAsking = false, resolve, hasWebGl = false }: ChromiumOptions = {},
+): Promise<Browser> {
   const executablePath = chromiumPath();
   if (executablePath === null) throw new Error('no chromium: set CHROMIUM to its path');
   const browser = await chromium.launch({

@@ -19,9 +19,6 @@ export type DeskOptions = {
   before?: (page: Page) => Promise<void>;
 };
 
-/** What a console needs of a service. */
-type Served = Pick<Service, 'rest' | 'sql'>;
-
 export type Desk = {
   page: Page;
   context: BrowserContext;
@@ -34,7 +31,7 @@ export type Desk = {
 };
 
 /** Opens the page of the console, at which nothing may go wrong until the test ends. */
-export async function openPage(t: Test, browser: Browser, s: Pick<Served, 'rest'>, options: DeskOptions = {}) {
+export async function openPage(t: Test, browser: Browser, s: Service, options: DeskOptions = {}) {
   const { expected = [], context: over = {}, address = s.rest, before } = options;
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...over });
   const problems: string[] = [];
@@ -65,7 +62,7 @@ const TELL_VIOLATIONS = `addEventListener('securitypolicyviolation', (event) =>
 const textOf = (message: ConsoleMessage) => `${message.text()} (${message.location().url})`;
 
 /** Gives an account of `person` the password of `logIn`, without the 50 ms of a hash. */
-export async function withPassword(s: Pick<Served, 'sql'>, person: Pick<Person, 'id'>): Promise<void> {
+export async function withPassword(s: Service, person: Pick<Person, 'id'>): Promise<void> {
   await s.sql`update users set password_hash = ${PASSWORD_HASH} where id = ${person.id}`;
 }
 
@@ -81,7 +78,7 @@ export async function logIn(page: Page, username: string): Promise<void> {
 export async function desk(
   t: Test,
   browser: Browser,
-  s: Served,
+  s: Service,
   person: Pick<Person, 'id' | 'name'>,
   options: DeskOptions = {},
 ): Promise<Desk> {
@@ -110,7 +107,9 @@ export async function connected(page: Page): Promise<void> {
 /** The button is there until the microphone is open. */
 export async function allowMicrophone(page: Page): Promise<void> {
   const button = page.getByRole('button', { name: 'Allow the microphone' });
-  await button.click();
+  const permission = `navigator.permissions.query({ name: 'microphone' }).then(({ state }) => state)`;
+  // With the permission, which a fake dialog gives to every page, the console opens the microphone without a question.
+  if ((await page.evaluate(permission)) !== 'granted') await button.click();
   await button.waitFor({ state: 'detached' });
 }
 

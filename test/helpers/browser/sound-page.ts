@@ -1,5 +1,6 @@
 // Runs the sound of the console in Chromium, with a microphone that plays a file, and hears what the page plays.
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -7,49 +8,26 @@ import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import type { Test } from 'tap';
-import { programPath } from '../programs.js';
 import { levelAt, wavOf } from '../sound/tones.js';
+import { startChromium } from './chromium.js';
 
 // From dist/test/helpers/browser.
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const RIG = join(ROOT, 'test/helpers/browser/rig');
-const TAP = join(RIG, 'tap.js');
 
-const FLAGS = [
-  ...['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
-  ...['--disable-component-update', '--disable-sync', '--use-fake-ui-for-media-stream'],
-  '--use-fake-device-for-media-stream',
-];
-
-/** The path of a Chromium, or null. */
-export function chromiumPath(): string | null {
-  return process.env.CHROMIUM ?? programPath('chromium') ?? programPath('chromium-browser');
-}
-
-/** For `skip`: false where there is a browser, or where one is asked for. */
-export function unlessChromium(): string | false {
-  const isHere = chromiumPath() !== null || process.env.NEEDS_PROGRAMS !== undefined;
-  return isHere ? false : 'browser tests left out: no chromium';
-}
+/** A script that runs in a page before its own, so that the test hears what it plays. */
+export const TAP = readFileSync(join(RIG, 'tap.js'), 'utf8');
 
 /** A browser with a microphone that repeats these samples, or with Chromium's own beeps. */
 export async function startBrowser(t: Test, microphone?: Float32Array): Promise<Browser> {
+  if (microphone === undefined) return startChromium(t);
   const folder = await mkdtemp(join(tmpdir(), 'sound-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
   const file = join(folder, 'microphone.wav');
-  if (microphone) await writeFile(file, wavOf(microphone));
-  const args = [...FLAGS, ...(microphone ? [`--use-file-for-fake-audio-capture=${file}`] : [])];
-  const browser = await chromium.launch({
-    executablePath: chromiumPath() ?? 'chromium',
-    // Chromium refuses its sandbox to root.
-    args: process.getuid?.() === 0 ? [...args, '--no-sandbox'] : args,
-  });
-  t.teardown(async () => {
-    await browser.close();
-    await rm(folder, { recursive: true, force: true });
-  });
-  return browser;
+  await writeFile(file, wavOf(microphone));
+  return startChromium(t, { microphone: file });
 }
 
 type Heard = { sinkId: string; rate: number; channels: [number[], number[]] };
@@ -64,7 +42,7 @@ export async function soundPage(t: Test, browser: Browser, files: Promise<string
   const page = await context.newPage();
   const errors: string[] = [];
   page.on('pageerror', ({ message }) => errors.push(message));
-  await page.addInitScript({ path: TAP });
+  await page.addInitScript({ content: TAP });
   await page.goto(address);
   await page.getByRole('button', { name: 'Start' }).click();
   await page.waitForFunction('document.title === "started"');
@@ -75,17 +53,21 @@ export async function soundPage(t: Test, browser: Browser, files: Promise<string
     errors,
     rig,
     taps: <T = void>(name: string, ...args: unknown[]) => call<T>(page, 'taps', name, args),
-    /** The level of a frequency on the left and the right, of the first output or of another one. */
-    async levels(hz: number, output = 0): Promise<[number, number]> {
-      const heard = await call<Heard[]>(page, 'taps', 'heard', []);
-      const [left = -200, right = -200] = (heard[output]?.channels ?? []).map((samples) =>
-        levelAt(hz, Float32Array.from(samples), heard[output]?.rate),
-      );
-      return [left, right];
-    },
+    levels: (hz: number, output = 0) => levelsOf(page, hz, output),
     sinks: async () => (await call<Heard[]>(page, 'taps', 'heard', [])).map(({ sinkId }) => sinkId),
   };
 }
+
+/** The level of a frequency on the left and the right, of the first output or of another one. The page has the tap. */
+export async function levelsOf(page: Page, hz: number, output = 0): Promise<[number, number]> {
+  const heard = (await call<Heard[]>(page, 'taps', 'heard', []))[output];
+  const levels = (heard?.channels ?? []).map((samples) =>
+    levelAt(hz, Float32Array.from(samples), heard?.rate),
+  );
+  return [levels[0] ?? SILENCE_DB, levels[1] ?? SILENCE_DB];
+}
+
+const SILENCE_DB = -200;
 
 type Rig = Readonly<Record<string, Readonly<Record<string, (...args: unknown[]) => unknown>>>>;
 

@@ -75,11 +75,10 @@
         taps_.onsets.push(performance.timeOrigin + performanceTime + (data - contextTime) * 1_000);
       };
     },
-    /** The same for the microphone: when its sound arrives in the browser. */
+    /** The same for the microphone that is open: when the page gets its sound. */
     async speak(level) {
       const context = new AudioContext({ sampleRate: 48_000 });
-      const stream = await mediaDevices.getUserMedia({ audio: true });
-      const detector = await detect(context, context.createMediaStreamSource(stream), level);
+      const detector = await detect(context, context.createMediaStreamSource(streams[0]), level);
       detector.port.onmessage = ({ data }) => {
         taps_.onsets.push(epochMs() - (context.currentTime - data) * 1_000);
       };
