@@ -1,5 +1,12 @@
 // A console in a browser: a page that is logged in, and everything that went wrong in it.
-import type { Browser, BrowserContext, BrowserContextOptions, ConsoleMessage, Locator, Page } from 'playwright-core';
+import type {
+  Browser,
+  BrowserContext,
+  BrowserContextOptions,
+  ConsoleMessage,
+  Locator,
+  Page,
+} from 'playwright-core';
 import type { Test } from 'tap';
 import { eventually } from '../eventually.js';
 import { PASSWORD, PASSWORD_HASH } from '../http/rest.js';
@@ -101,7 +108,9 @@ export async function desk(
 export const connection = (page: Page): Locator => page.getByRole('status', { name: 'Connection' });
 
 export async function connected(page: Page): Promise<void> {
-  await connection(page).filter({ hasText: /^Connected/ }).waitFor({ state: 'attached' });
+  await connection(page)
+    .filter({ hasText: /^Connected/ })
+    .waitFor({ state: 'attached' });
 }
 
 /** The button is there until the microphone is open. */
