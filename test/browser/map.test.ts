@@ -140,10 +140,10 @@ async function drawn(page: Page): Promise<void> {
   });
 }
 
-/** Time (ms) that the main thread of the page worked during `ms`. */
+/** CPU time (ms) of the main thread of the page during `ms`. */
 async function busyMs(page: Page, ms: number): Promise<number> {
   const session = await page.context().newCDPSession(page);
-  await session.send('Performance.enable', { timeDomain: 'timeTicks' });
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' });
   const taskMs = async () => {
     const { metrics } = await session.send('Performance.getMetrics');
     return 1000 * (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN);

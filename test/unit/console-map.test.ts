@@ -208,7 +208,7 @@ t.test('only markers that moved visibly, changed their age or came are drawn aga
       true,
     );
   move(5, 13.405 + 0.009, 52.5);
-  t.strictSame(markers.diff(fleet.devices, seen).update, [], 'less than half a pixel');
+  t.strictSame(markers.diff(fleet.devices, seen).update, [], 'less than a pixel');
   move(5, 13.5, 52.5);
   t.match(markers.diff(fleet.devices, seen).update, [{ newGeometry: { coordinates: [13.5, 52.5] } }]);
   const elsewhere = { ...seen, bounds: [0, 0, 1, 1] as const };

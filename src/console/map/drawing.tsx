@@ -62,6 +62,8 @@ export interface DrawingOwner {
 type Features = Extract<Parameters<GeoJSONSource['setData']>[0], { type: 'FeatureCollection' }>['features'];
 
 const CLOSE_ZOOM = 13;
+/** Up to this zoom most markers are in clusters, where a step of two pixels changes nothing that is seen. */
+const CLUSTERS_TO = 13;
 
 /** Throws when the browser has no WebGL. */
 export function openDrawing(container: HTMLElement, styleUrl: string | null, owner: DrawingOwner): Drawing {
@@ -140,7 +142,8 @@ export function openDrawing(container: HTMLElement, styleUrl: string | null, own
     // While the worker is busy the next drawing waits, and then draws the last state of all.
     if (scene === null || !isReady || isUpdating) return;
     const { devices, trails, marks, nowMs } = scene;
-    const stepDegrees = 360 / (512 * 2 ** map.getZoom()) / 2;
+    const zoom = map.getZoom();
+    const stepDegrees = ((zoom < CLUSTERS_TO ? 2 : 1) * 360) / (512 * 2 ** zoom);
     const diff = markers.diff(devices, { nowMs, stepDegrees, bounds: boundsOf(map) });
     if (isSome(diff)) void update(diff);
     show(

@@ -23,7 +23,7 @@ export interface MarkerDiff {
 export interface Seen {
   /** Unix time (ms) of the server. */
   readonly nowMs: number;
-  /** Half a pixel, in degrees of longitude. A smaller move cannot be seen. */
+  /** A pixel or two, in degrees of longitude. A smaller move of a circle of 12 pixels is not seen. */
   readonly stepDegrees: number;
   /** [west, south, east, north]. Markers that stay outside are not moved. */
   readonly bounds: readonly [number, number, number, number];

@@ -1,7 +1,7 @@
 // The rows of the table beside the map: emergencies first, then by name, one page of them.
 import type { Device, Fleet } from './fleet.js';
 
-export const TABLE_ROWS = 50;
+export const TABLE_ROWS = 25;
 
 export interface TablePage {
   readonly devices: readonly Device[];

@@ -14,7 +14,7 @@ export function PositionsTable({
   map: MapState;
   onShow: (lng: number, lat: number) => void;
 }) {
-  map.edition.value;
+  // Rendered once a second, and not with every batch: each row that changes costs main thread time.
   const marks = map.marks.value;
   const emergencyUsers = new Set(marks.map(({ userId }) => userId));
   const { devices, found, page, pages } = map.rows.page({

@@ -18,7 +18,8 @@ export const newTrail = (): Trail => ({ points: [], dropped: 0 });
 /** When the trail is full, the oldest point is removed and counted. */
 export function extend(trail: Trail, lng: number, lat: number): void {
   const { points } = trail;
-  const [lastLng, lastLat] = [points.at(-2) ?? Number.NaN, points.at(-1) ?? Number.NaN];
+  const lastLng = points[points.length - 2] ?? Number.NaN;
+  const lastLat = points[points.length - 1] ?? Number.NaN;
   // A comparison with NaN is false, so a first point is always taken.
   if (Math.abs(lng - lastLng) < STEP_DEGREES && Math.abs(lat - lastLat) < STEP_DEGREES) return;
   points.push(lng, lat);

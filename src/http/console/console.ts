@@ -92,7 +92,13 @@ export const consoleRoutes =
         setHeaders: describeFile,
       });
       files.get('/console/', async (_request, reply) => reply.sendFile(PAGE));
-      for (const url of ['/', '/console'])
-        files.get(url, async (_request, reply) => reply.redirect('/console/'));
+      for (const url of ['/', '/console']) {
+        files.get(url, async ({ raw }, reply) => {
+          // The router takes the target `*` for `/`.
+          if (raw.url === '*') reply.callNotFound();
+          else reply.redirect('/console/');
+          return reply;
+        });
+      }
     });
   };
