@@ -70,7 +70,8 @@ t.test('two talkgroups are heard at once, each as loud as chosen and on its side
   const [loud] = await page.levels(440);
   await eventually(async () => {
     const shown = await page.rig<number>('level', fire);
-    if (Math.abs(shown - (loud - 3)) > 2) throw new Error(`the meter shows ${shown} dBFS of a peak of ${loud}`);
+    if (Math.abs(shown - (loud - 3)) > 2)
+      throw new Error(`the meter shows ${shown} dBFS of a peak of ${loud}`);
   });
   await page.rig('setVolume', fire, 0.1);
   await eventually(async () => {
