@@ -62,6 +62,9 @@ export interface DrawingOwner {
 type Features = Extract<Parameters<GeoJSONSource['setData']>[0], { type: 'FeatureCollection' }>['features'];
 
 const CLOSE_ZOOM = 13;
+/** Above this number of devices the markers are drawn at most this often (ms). Emergencies are always drawn at once. */
+const MANY = 1000;
+const MANY_MS = 1900;
 /** Up to this zoom most markers are in clusters, where a step of two pixels changes nothing that is seen. */
 const CLUSTERS_TO = 13;
 
@@ -86,6 +89,7 @@ export function openDrawing(container: HTMLElement, styleUrl: string | null, own
   let isReady = false;
   let isUpdating = false;
   let isFitted = false;
+  let drawnAtMs = Number.NEGATIVE_INFINITY;
   let isOwnMapShown = styleUrl !== null;
   /** What small sources show, by their names. */
   const sent = new Map<string, string>();
@@ -99,6 +103,7 @@ export function openDrawing(container: HTMLElement, styleUrl: string | null, own
     sent.clear();
     isReady = true;
     isUpdating = false;
+    drawnAtMs = Number.NEGATIVE_INFINITY;
     draw();
   });
   map.on('error', ({ error }) => {
@@ -144,8 +149,12 @@ export function openDrawing(container: HTMLElement, styleUrl: string | null, own
     const { devices, trails, marks, nowMs } = scene;
     const zoom = map.getZoom();
     const stepDegrees = ((zoom < CLUSTERS_TO ? 2 : 1) * 360) / (512 * 2 ** zoom);
-    const diff = markers.diff(devices, { nowMs, stepDegrees, bounds: boundsOf(map) });
-    if (isSome(diff)) void update(diff);
+    const isDue = devices.size <= MANY || performance.now() - drawnAtMs >= MANY_MS;
+    if (isDue) {
+      drawnAtMs = performance.now();
+      const diff = markers.diff(devices, { nowMs, stepDegrees, bounds: boundsOf(map) });
+      if (isSome(diff)) void update(diff);
+    }
     show(
       sources.trails,
       trails.map((one) => lineOf(one, nowMs)),
