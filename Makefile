@@ -97,6 +97,9 @@ prove: export KILLS_NODE = 50
 prove: export TWO_LAUNCHERS = 20
 prove: export LEDGER_WRITES = 100000
 prove: export STOPPED_S = 5
+prove: export SOUND_TIMES = 50
+prove: export SOUND_VOICES_S = 600
+prove: export TEST_FILE_MS = 1200000
 prove: lint build ## run the tests with the full counts of races, cuts and kills (takes long)
 	$(RUN_PROOFS)
 	@if $(HAS_BROWSER); then $(RUN_BROWSER_TESTS); else echo 'browser tests left out: no chromium'; fi

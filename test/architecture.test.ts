@@ -442,8 +442,9 @@ const nodeGlobals = new Set([
 function nodeGlobalsIn(file: SourceFile): string[] {
   return nodesOf(file.tree).flatMap((node) => {
     if (!ts.isIdentifier(node) || !nodeGlobals.has(node.text)) return [];
-    const isMember = ts.isPropertyAccessExpression(node.parent) && node.parent.name === node;
-    return isMember ? [] : [node.text];
+    const { parent } = node;
+    const isMember = ts.isPropertyAccessExpression(parent) || ts.isMethodDeclaration(parent);
+    return isMember && parent.name === node ? [] : [node.text];
   });
 }
 

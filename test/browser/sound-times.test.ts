@@ -15,15 +15,18 @@ const TIMES = Number(process.env.SOUND_TIMES ?? 10);
 /** How long ten voices talk. */
 const VOICES_S = Number(process.env.SOUND_VOICES_S ?? 8);
 const VOICES = 10;
-const LEVEL = 0.05;
+const LEVEL = 0.02;
 
 const epochMs = () => performance.timeOrigin + performance.now();
 
+/** On the error stream, because the terse reporter shows no comment. */
+const report = (line: string) => process.stderr.write(`${line}\n`);
+
 /** The median and the 95th percentile, and what else the machine had to do. */
-function told(t: Test, what: string, goalMs: number, times: readonly number[]): void {
+function told(what: string, goalMs: number, times: readonly number[]): void {
   const sorted = [...times].sort((one, other) => one - other);
   const at = (share: number) => (sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN).toFixed(1);
-  t.comment(
+  report(
     `${what}: median ${at(0.5)} ms, p95 ${at(0.95)} ms, goal p95 ${goalMs} ms (${times.length} times, ${load()})`,
   );
 }
@@ -41,13 +44,16 @@ async function talkFor(radio: Radio, talkgroupId: string, packets: readonly Uint
   await talk.ended;
 }
 
+/** The encoder is 312 samples behind. It gets them first, so that the first packet begins with the tone. */
+const LOOK_AHEAD = 312;
+
 async function packetsOf(hz: number, count: number) {
   const encoder = await createEncoder();
-  const packets = Array.from({ length: count }, (_, i) =>
-    encoder.encode(sine(hz, FRAME_SAMPLES, { from: i * FRAME_SAMPLES, peakDb: -20 })),
+  const packets = Array.from({ length: count + 1 }, (_, i) =>
+    encoder.encode(sine(hz, FRAME_SAMPLES, { from: (i - 1) * FRAME_SAMPLES + LOOK_AHEAD, peakDb: -20 })),
   );
   encoder.free();
-  return packets;
+  return packets.slice(1);
 }
 
 /** A page of ann and a radio of bob, both in Fire. */
@@ -82,7 +88,7 @@ t.test('the time from a press to the first frame at another radio is measured', 
     // The relay accepts eight bursts within 10 s.
     await new Promise((resolve) => setTimeout(resolve, 1_300));
   }
-  told(t, 'press to first frame', 60, times);
+  told('press to first frame', 60, times);
   t.equal(times.length, TIMES);
 });
 
@@ -104,7 +110,7 @@ t.test('the time from a received frame to the loudspeaker is measured', async (t
     if (onset !== undefined && heard) times.push(onset - heard.atMs);
     await new Promise((resolve) => setTimeout(resolve, 900));
   }
-  told(t, 'received frame to loudspeaker', 100, times);
+  told('received frame to loudspeaker', 100, times);
   t.equal(times.length, TIMES);
 });
 
@@ -117,7 +123,7 @@ t.test('the time from the mouth to an ear at another console is measured', async
   await other.rig('connect', s.ws, bob.token);
   await page.rig('microphone');
   await page.taps('speak', 0.05);
-  await other.taps('listen', 0.02);
+  await other.taps('listen', LEVEL);
   await page.rig('press', fire);
   const onsetsOf = async ({ page }: SoundPage) => (await page.evaluate('taps.onsets')) as number[];
   await eventually(
@@ -132,7 +138,7 @@ t.test('the time from the mouth to an ear at another console is measured', async
     const mouth = mouths.filter((at) => at < ear).at(-1);
     return mouth === undefined ? [] : [ear - mouth];
   });
-  told(t, 'mouth to ear', 200, times);
+  told('mouth to ear', 200, times);
   t.ok(times.length >= TIMES);
 });
 
@@ -163,20 +169,20 @@ t.test(
     const idle = await cpuOf();
     await new Promise((resolve) => setTimeout(resolve, 3_000));
     const begun = await cpuOf();
-    t.comment(`silence: ${share(idle, begun)} (${load()})`);
+    report(`silence: ${share(idle, begun)} (${load()})`);
     await Promise.all(
       radios.map(async (radio, i) => {
         await talkFor(radio, fire, await packetsOf(300 + 50 * i, 50), VOICES_S * 50);
       }),
     );
-    t.comment(`${VOICES} voices for ${VOICES_S} s: ${share(begun, await cpuOf())}, goal 25 % (${load()})`);
+    report(`${VOICES} voices for ${VOICES_S} s: ${share(begun, await cpuOf())}, goal 25 % (${load()})`);
     const figures = await eventually(async () => {
       const found = await page.rig<Record<string, number>>('figures');
       if ((found.played ?? 0) + (found.leftOut ?? 0) < VOICES * VOICES_S * 50)
         throw new Error(JSON.stringify(found));
       return found;
     });
-    t.comment(`goal: no underrun. ${JSON.stringify(figures)}`);
+    report(`goal: no underrun. ${JSON.stringify(figures)}`);
     t.match(figures, { voices: VOICES, missing: 0, dropped: 0 });
     t.ok(cpus().length > 0);
   },

@@ -3,7 +3,7 @@ import t from 'tap';
 import { createAction } from '../../src/console/admin/action.js';
 import { createDevices } from '../../src/console/admin/devices.js';
 import { wordsOf } from '../../src/console/admin/failure.js';
-import { createList, PAGE_ROWS } from '../../src/console/admin/list.js';
+import { createList, type List, PAGE_ROWS, type Row } from '../../src/console/admin/list.js';
 import { idBefore, queryOf, type Talkgroup } from '../../src/console/admin/rows.js';
 import { createTalkgroups } from '../../src/console/admin/talkgroups.js';
 import { texts } from '../../src/console/admin/texts.js';
@@ -39,6 +39,12 @@ const opened = async (list: { open(): void; isReading: { value: boolean } }) => 
   while (!list.isReading.value) await null;
   while (list.isReading.value) await null;
 };
+
+function firstOf<Item>({ rows }: List<Item>): Row<Item> {
+  const [row] = rows.value;
+  if (row === undefined) throw new Error('the list has no row');
+  return row;
+}
 
 t.test('a second press while the first one runs sends nothing', async (t) => {
   let finish = () => {};
@@ -185,8 +191,7 @@ t.test('a change that is stored without the confirmation of the relay is shown a
   });
   const talkgroups = createTalkgroups(rest);
   await opened(talkgroups.list);
-  const [row] = talkgroups.list.rows.value;
-  if (row === undefined) return t.fail('the row is listed');
+  const row = firstOf(talkgroups.list);
   t.equal(await talkgroups.rename(row, 'Fire 2'), true);
   t.equal(row.item.value.name, 'Fire 2');
   t.strictSame(row.action.outcome.value, { isFailure: false, words: texts.unconfirmed });
@@ -208,8 +213,7 @@ t.test('talkgroups are created, changed, rotated and deleted with the bodies of 
   const talkgroups = createTalkgroups(rest);
   await opened(talkgroups.list);
   t.equal(await talkgroups.create({ name, floorMode: 'single' }), true);
-  const [row] = talkgroups.list.rows.value;
-  if (row === undefined) return t.fail('the new row is listed');
+  const row = firstOf(talkgroups.list);
   await talkgroups.change(row, { floorMode: 'broadcast', talkLimitS: 1.5 });
   await talkgroups.rotate(row);
   t.match(row.item.value, { floor_mode: 'broadcast', max_talk_ms: 1500, rotation_counter: 4 });
@@ -233,20 +237,17 @@ t.test('members are added once, counted and removed', async (t) => {
   });
   const talkgroups = createTalkgroups(rest);
   await opened(talkgroups.list);
-  const [row] = talkgroups.list.rows.value;
-  if (row === undefined) return t.fail('the row is listed');
+  const row = firstOf(talkgroups.list);
   const members = talkgroups.membersOf(row);
   t.equal(talkgroups.membersOf(row), members);
   await opened(members.list);
   members.search('a');
   while (members.found.isReading.value) await null;
-  const [found] = members.found.rows.value;
-  if (found === undefined) return t.fail('the user is found');
+  const found = firstOf(members.found);
   await members.add(found);
   await members.add(found);
   t.equal(row.item.value.members, 3, 'one member more, although two requests were sent');
-  const [member] = members.list.rows.value;
-  if (member === undefined) return t.fail('the member is listed');
+  const member = firstOf(members.list);
   await members.remove(member);
   t.equal(row.item.value.members, 2);
   t.equal(members.action.outcome.value?.words, '\u2068ann\u2069 is removed.');
@@ -264,8 +265,7 @@ t.test('a device is renamed and disabled, and stays as it was when the service r
   });
   const devices = createDevices(rest);
   await opened(devices.list);
-  const [row] = devices.list.rows.value;
-  if (row === undefined) return t.fail('the row is listed');
+  const row = firstOf(devices.list);
   await devices.rename(row, { name: 'Engine 1', site: 'Depot' });
   await devices.setActive(row, false);
   t.match(row.item.value, { name: 'Engine 1', active: false });

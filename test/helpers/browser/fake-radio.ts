@@ -88,7 +88,9 @@ export function fakeRadioOf(page: Page) {
   const say = (data: object) =>
     page.evaluate((text) => {
       // Set by putFakeRadio.
-      const { radioOfTest } = globalThis as unknown as { radioOfTest: { channel: BroadcastChannel } };
+      const { radioOfTest } = globalThis as unknown as {
+        radioOfTest: { channel: InstanceType<typeof BroadcastChannel> };
+      };
       radioOfTest.channel.postMessage(JSON.parse(text));
     }, JSON.stringify(data));
   return {

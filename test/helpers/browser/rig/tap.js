@@ -8,20 +8,23 @@
   const tapOf = (context) => {
     const known = taps.get(context);
     if (known) return known;
+    // As a loudspeaker plays it: mono on both sides. A splitter alone would have it on the left.
+    const stereo = new GainNode(context, { channelCount: 2, channelCountMode: 'explicit' });
     const splitter = context.createChannelSplitter(2);
+    connect.call(stereo, splitter);
     const analysers = [0, 1].map((channel) => {
       const analyser = new AnalyserNode(context, { fftSize: 8_192 });
       connect.call(splitter, analyser, channel);
       return analyser;
     });
-    const tap = { context, splitter, analysers };
+    const tap = { context, stereo, splitter, analysers };
     taps.set(context, tap);
     return tap;
   };
 
   AudioNode.prototype.connect = function (to, output = 0, ...more) {
     const result = connect.call(this, to, output, ...more);
-    if (to instanceof AudioDestinationNode) connect.call(this, tapOf(to.context).splitter, output);
+    if (to instanceof AudioDestinationNode) connect.call(this, tapOf(to.context).stereo, output);
     return result;
   };
 
