@@ -215,5 +215,10 @@ const benchModules: Modules = {
   },
 };
 
-export const modules: Modules = { ...serviceModules, ...relayModules, ...clientModules,
-  ...consoleModules, ...benchModules };
+export const modules: Modules = {
+  ...serviceModules,
+  ...relayModules,
+  ...clientModules,
+  ...consoleModules,
+  ...benchModules,
+};

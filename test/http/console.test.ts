@@ -85,12 +85,13 @@ t.test(
       t.match(headers.get('content-type'), type, path);
       t.equal(headers.get('cache-control'), caching, path);
       // fetch would ask for a whole answer with `Cache-Control: no-cache`.
-    const condition = [`If-None-Match: ${headers.get('etag')}`, 'Accept-Encoding: gzip, deflate'];
-    const again = await getAt(s, `/console/${path}`, 'radio.example', condition);
-    t.equal(again.status, 304, `${path} again`);
-    t.match(again.headers['content-security-policy'], 'ws://radio.example:3001', 'with its policy of now');
-  }
-});
+      const condition = [`If-None-Match: ${headers.get('etag')}`, 'Accept-Encoding: gzip, deflate'];
+      const again = await getAt(s, `/console/${path}`, 'radio.example', condition);
+      t.equal(again.status, 304, `${path} again`);
+      t.match(again.headers['content-security-policy'], 'ws://radio.example:3001', 'with its policy of now');
+    }
+  },
+);
 
 t.test('any other file is unknown, however its path is written', async (t) => {
   const s = await consoleOf(t);
