@@ -6,6 +6,7 @@ RUN npm ci --loglevel=error
 COPY src ./src
 COPY sql ./sql
 RUN npx --no -- tsc
+RUN node dist/src/console/build.js
 RUN npm prune --omit=dev --loglevel=error
 # The engine ships binaries for every platform and Node; one of them is ours.
 RUN find node_modules/uWebSockets.js -name 'uws_*.node' ! -name "uws_linux_$(node -p 'process.arch')_$(node -p 'process.versions.modules').node" -delete
@@ -18,6 +19,7 @@ COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/sql ./sql
 COPY --from=build /app/dist/src ./dist/src
+COPY --from=build /app/dist/console ./dist/console
 RUN mkdir /data && chown node:node /data
 VOLUME /data
 USER node

@@ -1,7 +1,7 @@
 # The two commands are `make run` and `make test`; each installs and builds what it needs.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help node install build run test test-cluster prove chaos fuzz demo cluster bench bench-compare admin docs lint
+.PHONY: help node install build run test test-browser test-cluster prove chaos fuzz demo cluster bench bench-compare admin docs lint
 
 # The Node of every command below: the machine's own, or a pinned one in .node where that cannot run the service.
 export OWN_PATH := $(PATH)
@@ -16,12 +16,17 @@ TESTS = $(patsubst %.ts,dist/%.js,$(sort $(shell find test -name '*.test.ts')))
 CLUSTER_TESTS = $(patsubst %,dist/test/cluster/%.test.js,failures floors links local-cluster moves node-limits nodes operations)
 # What two threads do as relays of one node, and the faults of one of them, beside the tests of one node that run over two.
 THREAD_TESTS = $(patsubst %,dist/test/%.test.js,cluster/thread-floors cluster/thread-limits cluster/thread-moves cluster/threads faults/threads)
-TESTS_HERE = $(filter-out $(CLUSTER_TESTS),$(TESTS))
+# What needs a browser.
+BROWSER_TESTS = $(filter dist/test/browser/%,$(TESTS))
+TESTS_HERE = $(filter-out $(CLUSTER_TESTS) $(BROWSER_TESTS),$(TESTS))
 # One PostgreSQL server for all of them. The terse reporter names what failed and nothing else, so that the end of any
 # log tells it.
 RUN_FILES = $(NODE) dist/test/helpers/run.js $(BIN)/tap --reporter=terse dist/test/helpers/every-file.js
 RUN_TESTS = TEST_FILES='$(filter-out $(THREAD_TESTS),$(TESTS_HERE))' $(RUN_FILES)
 RUN_PROOFS = TEST_FILES='$(TESTS_HERE)' $(RUN_FILES)
+# Two at a time: a page with sound needs most of a core.
+RUN_BROWSER_TESTS = TEST_JOBS=2 TEST_FILES='$(BROWSER_TESTS)' $(RUN_FILES)
+HAS_BROWSER = [ -n "$$CHROMIUM" ] || command -v chromium >/dev/null
 RUN_CLUSTER_TESTS = TEST_FILES='$(CLUSTER_TESTS)' $(RUN_FILES)
 RUN_THREAD_TESTS = TEST_FILES='$(THREAD_TESTS)' $(RUN_FILES)
 
@@ -41,12 +46,20 @@ node_modules/.package-lock.json: package.json package-lock.json | node
 
 build: install
 	$(BIN)/tsc
+	$(BIN)/tsc -p src/console
+	$(NODE) dist/src/console/build.js
 
 run: build ## install, build and start everything with settings from the environment
 	@exec $(NODE) dist/src/main.js
 
 test: lint build ## install, build, type-check, lint and run every test
 	$(RUN_TESTS)
+	@if $(HAS_BROWSER); then $(RUN_BROWSER_TESTS); else echo 'browser tests left out: no chromium'; fi
+
+# CHROMIUM is the path of the program.
+test-browser: build ## run the tests of the console in Chromium
+	@$(HAS_BROWSER) || { echo 'make: chromium is missing. On Debian: apt-get install chromium' >&2; exit 1; }
+	$(RUN_BROWSER_TESTS)
 
 # Tests of one node, with their radios dealt out over two. Read when they run, after the build.
 RUN_OVER_NODES = RADIOS_OVER=nodes TEST_FILES="$$($(NODE) dist/test/helpers/radios-over-nodes.js)" $(RUN_FILES)
@@ -85,8 +98,12 @@ prove: export KILLS_NODE = 50
 prove: export TWO_LAUNCHERS = 20
 prove: export LEDGER_WRITES = 100000
 prove: export STOPPED_S = 5
+prove: export SOUND_TIMES = 50
+prove: export SOUND_VOICES_S = 600
+prove: export TEST_FILE_MS = 1200000
 prove: lint build ## run the tests with the full counts of races, cuts and kills (takes long)
 	$(RUN_PROOFS)
+	@if $(HAS_BROWSER); then $(RUN_BROWSER_TESTS); else echo 'browser tests left out: no chromium'; fi
 
 # Settings as for `make run`. The ports of each further node are 10 higher. NATS_SERVER is the path of the program.
 cluster: build ## start three nodes, three nats-servers and a database, to try out failures

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { createPasswords } from './auth/passwords.js';
-import { addAdmin, register, revokeUser } from './auth/store.js';
+import { addAdmin, register } from './auth/store.js';
 import { namesSet, readConfig, readSettings } from './config/config.js';
 import { effectiveSettings } from './config/effective.js';
 import { settingsAsEnvFile, settingsAsJsonSchema, settingsAsMarkdown } from './config/reference.js';
@@ -18,6 +18,7 @@ import { checkSecrets, rewrapSecrets } from './keys/secrets.js';
 import { createKeyring } from './keys/wrapping.js';
 import { createLog } from './log.js';
 import { askToReload } from './tls/reload.js';
+import { revokeUser } from './users/store.js';
 
 /** Time limit of a command (ms). No request waits for it, so it can wait for a database that is starting. */
 const COMMAND_MS = 10_000;

@@ -126,6 +126,7 @@ export async function compose(
     };
     const listing = { database, tell: relay.tell, lists: createLists() };
     const fixes = openFixIntake(database);
+    let wsPort = config.WS_PORT;
     const http = createHttpServer({
       config,
       certificate: tls?.first ?? null,
@@ -133,7 +134,10 @@ export async function compose(
       ready,
       log,
       overflow: authOverflow(passwords),
-      routes: restRoutes({ ...listing, config, passwords, limits, wrap, storeFix: fixes.storeFix }),
+      routes: restRoutes({
+        ...{ ...listing, config, passwords, limits, wrap, storeFix: fixes.storeFix },
+        wsPort: () => wsPort,
+      }),
     });
     const renewal =
       tls && createCertificateRenewal({ ...tls, rest: http, relay, everyMs: certificateLookMs, log });
@@ -166,7 +170,7 @@ export async function compose(
 
     return {
       async listen() {
-        const wsPort = await relay.listen();
+        wsPort = await relay.listen(); // another one than in the settings when that is 0
         const { port } = await http.listen();
         const metricsPort = await metrics.listen();
         renewal?.start();

@@ -9,13 +9,17 @@ import { deviceRoutes } from './devices/routes.js';
 import { emergencyRoutes } from './emergencies/routes.js';
 import type { StoreFix } from './gps/intake.js';
 import { gpsRoutes } from './gps/routes.js';
+import { consoleRoutes } from './http/console/console.js';
 import type { Lists } from './http/lists.js';
+import type { ConsoleSettings } from './http/settings.js';
 import { keyRoutes } from './keys/routes.js';
 import type { Keyring } from './keys/wrapping.js';
 import { talkgroupRoutes } from './talkgroups/routes.js';
+import { userRoutes } from './users/routes.js';
 
 export interface RestParts {
-  readonly config: Pick<Config, 'PASSWORD_MIN_LENGTH' | 'REGISTRATION' | 'TALKGROUP_DIRECTORY'>;
+  readonly config: Pick<Config, 'PASSWORD_MIN_LENGTH' | 'REGISTRATION' | 'TALKGROUP_DIRECTORY'> &
+    ConsoleSettings;
   readonly database: Database;
   readonly tell: Tell;
   readonly lists: Lists;
@@ -23,17 +27,24 @@ export interface RestParts {
   readonly limits: Limits;
   readonly wrap: Keyring['wrap'];
   readonly storeFix: StoreFix;
+  /** Port of the relay, once it listens. */
+  readonly wsPort: () => number;
+  /** Of the built console, for tests. */
+  readonly consoleFolder?: string | undefined;
 }
 
 /** The routes of all features. Until one is called, they use only the settings. */
-export function restRoutes({ config, database, tell, lists, passwords, limits, wrap, storeFix }: RestParts) {
+export function restRoutes(parts: RestParts) {
+  const { config, database, tell, lists, passwords, limits, wrap, storeFix, wsPort, consoleFolder } = parts;
   const { PASSWORD_MIN_LENGTH: passwordLengthMin, REGISTRATION: registration } = config;
   return [
     authRoutes({ database, passwords, limits, passwordLengthMin, registration }),
+    userRoutes({ database, tell }),
     talkgroupRoutes({ database, tell, lists, wrap, directory: config.TALKGROUP_DIRECTORY }),
     deviceRoutes({ database, tell, lists }),
     gpsRoutes({ database, storeFix }),
     keyRoutes({ database, tell }),
     emergencyRoutes({ database, tell, lists }),
+    consoleRoutes({ config, wsPort, folder: consoleFolder }),
   ];
 }

@@ -3,6 +3,7 @@ import closeWithGrace from 'close-with-grace';
 import { compose, type Service } from './compose.js';
 import { readConfig } from './config/config.js';
 import { ConfigError } from './errors.js';
+import { isConsoleBuilt } from './http/console/console.js';
 import { createLog, flushed } from './log.js';
 
 process.stdout.on('error', () => {}); // whoever read the addresses may go
@@ -49,9 +50,11 @@ async function serve(service: Service): Promise<void> {
   const { port, wsPort, metricsPort } = await service.listen();
   const secure = config.TLS_CERT_FILE === undefined ? '' : 's';
   const host = inUrl(config.HOST);
-  console.log(`REST       http${secure}://${host}:${port}`);
+  const rest = `http${secure}://${host}:${port}`;
+  console.log(`REST       ${rest}`);
   console.log(`WebSocket  ws${secure}://${host}:${wsPort}/ws`);
   console.log(`Metrics    http://${inUrl(config.METRICS_HOST)}:${metricsPort}/metrics`);
+  if (config.CONSOLE === 'on' && isConsoleBuilt()) console.log(`Console    ${rest}/console/`);
   const started = await service.start();
   if (started === null) return; // closed before the database came
   if (started.generatedPassword !== null) {

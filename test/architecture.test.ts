@@ -186,6 +186,18 @@ const walls: Wall[] = [
         : [],
   },
   {
+    name: 'console/ imports itself, the client, preact, the codec and the map, and of the protocol the types',
+    broken: [
+      'src/console/app/desk.ts',
+      `import { randomUUID } from 'node:crypto';`,
+      `import { createRadio } from '../../client/node.js';`,
+      `import { errors } from '../../protocol/codes.js';`,
+      `import type { Talkgroup } from '../../talkgroups/schemas.js';`,
+      `import { buildConsole } from '../build.js';`,
+    ],
+    breaches: (file) => (isOfConsole(file.path) ? importing(file, isForeignToConsole) : []),
+  },
+  {
     name: 'what a browser loads of the protocol needs nothing else',
     broken: ['src/protocol/closes.ts', `import { Type } from 'typebox';`, `import './bodies.js';`],
     breaches: (file) =>
@@ -194,7 +206,7 @@ const walls: Wall[] = [
   {
     name: 'what a browser loads uses nothing that only Node has',
     broken: ['src/client/talking/talking.ts', `Buffer.from('x')`, 'process.nextTick(f)'],
-    breaches: (file) => (isForBrowsers(file.path) ? nodeGlobalsIn(file) : []),
+    breaches: (file) => (isForBrowsers(file.path) || isOfConsole(file.path) ? nodeGlobalsIn(file) : []),
   },
   {
     name: 'bench/ speaks the wire: of src it imports the protocol and the client',
@@ -337,6 +349,21 @@ function isForBrowsers(path: string): boolean {
   return loadedByBrowsers.has(path) || (path.startsWith('src/client/') && !onlyNode.has(path));
 }
 
+/** The file that bundles the console runs in Node. */
+const BUNDLER = 'src/console/build.ts';
+const consolePackages = new Set(['preact', '@preact/signals', 'libopus-wasm', 'maplibre-gl']);
+
+function isOfConsole(path: string): boolean {
+  return path.startsWith('src/console/') && path !== BUNDLER;
+}
+
+function isForeignToConsole({ from, isType }: Import): boolean {
+  if (from.startsWith('src/console/')) return from === BUNDLER;
+  if (from.startsWith('src/client/')) return onlyNode.has(from);
+  if (from.startsWith('src/protocol/')) return !isType && !loadedByBrowsers.has(from);
+  return !consolePackages.has(from);
+}
+
 function isBehindTheWire({ from }: Import): boolean {
   return /^src\/(?!client\/|protocol\/)/.test(from);
 }
@@ -415,8 +442,9 @@ const nodeGlobals = new Set([
 function nodeGlobalsIn(file: SourceFile): string[] {
   return nodesOf(file.tree).flatMap((node) => {
     if (!ts.isIdentifier(node) || !nodeGlobals.has(node.text)) return [];
-    const isMember = ts.isPropertyAccessExpression(node.parent) && node.parent.name === node;
-    return isMember ? [] : [node.text];
+    const { parent } = node;
+    const isMember = ts.isPropertyAccessExpression(parent) || ts.isMethodDeclaration(parent);
+    return isMember && parent.name === node ? [] : [node.text];
   });
 }
 

@@ -50,10 +50,11 @@ t.test('the package has the code and its types, and neither tests nor source map
     'dist/src/client/node.js',
     'dist/src/client/radio.d.ts',
     'dist/src/cli.js',
+    'dist/console/index.html',
   ])
     t.ok(paths.includes(path), path);
   t.ok(paths.some((path) => path.startsWith('sql/')));
-  const known = /^(package\.json|README\.md|(dist\/src|sql)\/.*(?<!\.map))$/;
+  const known = /^(package\.json|README\.md|(dist\/src|dist\/console|sql)\/.*(?<!\.map))$/;
   t.strictSame(
     paths.filter((path) => !known.test(path)),
     [],

@@ -1,8 +1,8 @@
-// Reads and writes accounts in PostgreSQL: register, look up, change, revoke.
+// Reads and writes accounts in PostgreSQL: register, look up, change.
 import { randomUUID } from 'node:crypto';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
-import { noticeOf, notify, notifyOwnUser } from '../db/notice.js';
+import { notifyOwnUser } from '../db/notice.js';
 import type { UserId } from '../ids.js';
 import type { Role } from './tokens.js';
 
@@ -195,24 +195,4 @@ export async function addAdmin(
   if (admin?.created) return 'created';
   if (admin?.role !== 'admin') return 'plain_user';
   return promote ? 'promoted' : 'kept';
-}
-
-/**
- * Refuses every token issued to that user so far, on all nodes within 250 ms. False: no such user. The first login
- * after it gets a token issued at the new moment.
- */
-export async function revokeUser(database: Database, deadline: Deadline, username: string): Promise<boolean> {
-  const account = await accountNamed(database, deadline, username);
-  if (account === null) return false;
-  const notice = noticeOf({ kind: 'user_revoked', user: account.id });
-  // A token issued since the last revocation may carry that very second, so the moment always moves.
-  const revoked = await database.write(
-    deadline,
-    (sql) => sql`
-      update users
-      set valid_from = greatest(valid_from + 1, floor(extract(epoch from now()))::bigint + 1)
-      where id = ${account.id}
-      returning ${notify(sql, notice)}`,
-  );
-  return revoked.length > 0;
 }

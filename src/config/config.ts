@@ -11,16 +11,22 @@ import { refuse } from './refusal.js';
 import { checkRules } from './rules.js';
 import { MANY, ownKeywords } from './setting.js';
 import { type Rate, readOrigins, readRanges, readRate, readSecretsKey } from './values.js';
+import { readMapOrigins } from './web-addresses.js';
 
 type Rates = Readonly<Record<'LOGIN_FAILURES_PAIR' | 'LOGIN_FAILURES_NAME' | 'LOGIN_FAILURES_ADDRESS', Rate>>;
 
 /** The frozen settings of one process. */
 export interface Config
-  extends Omit<Env, 'CORS_ORIGINS' | 'SECRETS_KEY' | 'TRUST_PROXY' | keyof Rates | keyof Shares>,
+  extends Omit<
+      Env,
+      'CORS_ORIGINS' | 'MAP_ORIGINS' | 'SECRETS_KEY' | 'TRUST_PROXY' | keyof Rates | keyof Shares
+    >,
     Rates,
     Shares {
   /** null: any origin, which is right for native apps and same-origin pages. */
   readonly CORS_ORIGINS: readonly string[] | null;
+  /** Origins of which the console's map may load files. */
+  readonly MAP_ORIGINS: readonly string[];
   /** Empty: X-Forwarded-For is ignored. */
   readonly TRUST_PROXY: readonly string[];
   /** Empty: master secrets are stored unencrypted. */
@@ -41,6 +47,7 @@ export function readConfig(source: Source = process.env, openFilesMax = descript
     LOGIN_FAILURES_ADDRESS: readRate(env.LOGIN_FAILURES_ADDRESS),
     ADMIN_USERNAME: normalizeUsername(env.ADMIN_USERNAME),
     CORS_ORIGINS: env.CORS_ORIGINS === undefined ? null : readOrigins(env.CORS_ORIGINS),
+    MAP_ORIGINS: readMapOrigins(env),
     TRUST_PROXY: readRanges(env.TRUST_PROXY),
     SECRETS_KEY: env.SECRETS_KEY === undefined ? [] : readSecretsKey(env.SECRETS_KEY),
   });

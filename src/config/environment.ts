@@ -2,6 +2,7 @@
 import { type Static, Type } from 'typebox';
 import { accountSettings, loginSettings } from './access.js';
 import { clusterSettings } from './cluster.js';
+import { consoleSettings } from './console.js';
 import { databaseSettings, networkSettings } from './network.js';
 import { audioSettings, logSettings, sessionSettings } from './relay.js';
 import { restSettings } from './rest.js';
@@ -10,6 +11,7 @@ import type { About, Group } from './setting.js';
 /** Every variable that the service reads. */
 export const Environment = Type.Object({
   ...networkSettings,
+  ...consoleSettings,
   ...databaseSettings,
   ...accountSettings,
   ...loginSettings,

@@ -56,7 +56,7 @@ export const networkSettings = {
       description: 'Web origins that may call REST and open sockets.',
       must: 'be a comma-separated list of origins such as https://radio.example',
       notes:
-        'A WebSocket handshake with an origin that is not listed gets 403. One without an `Origin` header is accepted.',
+        'A WebSocket handshake with an origin that is not listed gets 403. One without an `Origin` header is accepted, and so is the page of the web console.',
       unset: 'REST allows no page of another origin. The WebSocket accepts every origin.',
     }),
   ),
@@ -64,7 +64,7 @@ export const networkSettings = {
     network.text({
       level: 'basic',
       unit: 'comma-separated addresses or CIDR ranges',
-      description: 'Proxies from which the service accepts `X-Forwarded-For`.',
+      description: 'Proxies from which the service accepts `X-Forwarded-For` and `X-Forwarded-Proto`.',
       must: 'be a comma-separated list of IP addresses or CIDR ranges such as 10.0.0.0/8, each at least /1',
       notes: 'Each proxy must append the address of its client, without a port.',
       unset:

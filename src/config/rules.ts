@@ -9,6 +9,7 @@ import { ConfigError } from '../errors.js';
 import type { Env } from './environment.js';
 import { refuse } from './refusal.js';
 import { readDatabaseUrl, readNatsUrls } from './values.js';
+import { isMapStyle, isRelayAddress } from './web-addresses.js';
 
 /** Throws ConfigError for the first broken rule. */
 export function checkRules(env: Env): void {
@@ -16,6 +17,7 @@ export function checkRules(env: Env): void {
   if (DATABASE_URL !== undefined && readDatabaseUrl(DATABASE_URL) === null) refuse('DATABASE_URL');
   checkCertificate(env);
   checkNats(env);
+  checkConsole(env);
   if (!/^[\w-]{1,32}$/.test(env.NATS_PREFIX)) refuse('NATS_PREFIX', env.NATS_PREFIX);
   for (const name of ['JWT_SECRET', 'JWT_SECRET_PREVIOUS'] as const) {
     const key = env[name];
@@ -53,6 +55,11 @@ function checkNats({ NATS_URL, NATS_CREDENTIALS_FILE, DATABASE_URL }: Env): void
   } catch {
     refuse('NATS_CREDENTIALS_FILE', NATS_CREDENTIALS_FILE); // expected: absent, or not readable
   }
+}
+
+function checkConsole({ PUBLIC_WS_URL, MAP_STYLE_URL }: Env): void {
+  if (PUBLIC_WS_URL !== undefined && !isRelayAddress(PUBLIC_WS_URL)) refuse('PUBLIC_WS_URL', PUBLIC_WS_URL);
+  if (MAP_STYLE_URL !== undefined && !isMapStyle(MAP_STYLE_URL)) refuse('MAP_STYLE_URL', MAP_STYLE_URL);
 }
 
 /** Here, because the relay's engine only says that it could not start. */

@@ -5,6 +5,7 @@ import { Type } from 'typebox';
 /** The groups in the order of the reference. */
 export const groups = {
   'Network and TLS': '',
+  'Web console': '',
   Database: '',
   'Keys and accounts': '',
   'Login protection':

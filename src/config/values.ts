@@ -41,7 +41,7 @@ export function readOrigins(text: string): readonly string[] {
   return origins;
 }
 
-function splitList(text: string | undefined): readonly string[] {
+export function splitList(text: string | undefined): readonly string[] {
   return (text ?? '')
     .split(',')
     .map((item) => item.trim())

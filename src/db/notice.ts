@@ -33,7 +33,10 @@ export const notifyOwnTalkgroup = (sql: Sql, { id, kind }: { id: string; kind: T
   sql`pg_notify(${CHANNEL}, json_build_object('id', ${id}::text, 'kind', ${kind}::text, 'talkgroup', talkgroup_id)::text)`;
 
 /** The same for a statement that itself finds the user, in the column `id` of `users`. */
-export const notifyOwnUser = (sql: Sql, { id, kind }: { id: string; kind: 'user_promoted' }) =>
+export const notifyOwnUser = (
+  sql: Sql,
+  { id, kind }: { id: string; kind: 'user_promoted' | 'user_revoked' },
+) =>
   sql`pg_notify(${CHANNEL}, json_build_object('id', ${id}::text, 'kind', ${kind}::text, 'user', users.id)::text)`;
 
 const kinds = new Set([

@@ -1,4 +1,4 @@
-// Serves devices by REST: list, enable, disable, and the caller with its device.
+// Serves devices by REST: list, change, enable, disable, and the caller with its device.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { Database } from '../db/client.js';
 import { noticeOf, type Tell } from '../db/notice.js';
@@ -9,7 +9,7 @@ import type { Lists } from '../http/lists.js';
 import { PageQuery } from '../http/paging.js';
 import { readDeviceId } from '../http/paths.js';
 import { answers, idInPath, Ok, ok } from '../http/schemas.js';
-import { DeviceList, DeviceStatus, Me } from './schemas.js';
+import { DeviceChange, DeviceList, DeviceStatus, Me, OneDevice } from './schemas.js';
 import * as store from './store.js';
 
 export interface DeviceOptions {
@@ -18,7 +18,7 @@ export interface DeviceOptions {
   readonly lists: Lists;
 }
 
-/** GET /devices, GET /me and PATCH /devices/:id/status. */
+/** GET /devices, GET /me, PATCH /devices/:id and PATCH /devices/:id/status. */
 export const deviceRoutes =
   ({ database, tell, lists }: DeviceOptions): FastifyPluginAsyncTypebox =>
   async (app) => {
@@ -61,6 +61,34 @@ export const deviceRoutes =
       device: await store.deviceOf(database, deadline, id),
     }));
 
+    const params = idInPath('Id of the device.', EXAMPLE.device);
+
+    const change = {
+      config: {
+        access: 'admin',
+        refusals: ['device_not_found', 'outcome_unknown'],
+        badRequests: ['unstorable_text'],
+      },
+      schema: {
+        operationId: 'changeDevice',
+        summary: 'Change the name or the site of a device',
+        description: 'A field that is left out keeps its value. The serial does not change.',
+        tags,
+        params,
+        body: DeviceChange,
+        response: answers(OneDevice),
+      },
+    } as const;
+
+    app.patch('/devices/:id', change, async ({ params, body, deadline }) => {
+      const device = await store.changeDevice(database, deadline, {
+        device: readDeviceId(params.id),
+        change: body,
+      });
+      if (device === null) throw new AppError('device_not_found');
+      return { device };
+    });
+
     const setStatus = {
       config: { access: 'admin', refusals: ['device_not_found', 'outcome_unknown', 'relay_unconfirmed'] },
       schema: {
@@ -69,7 +97,7 @@ export const deviceRoutes =
         description:
           'Users of a disabled device cannot log in, and their tokens get 401. The relay stops their audio before the service answers, and closes their sockets with 1008 `device disabled`. Enabling the device makes the same tokens valid again.',
         tags,
-        params: idInPath('Id of the device.', EXAMPLE.device),
+        params,
         body: DeviceStatus,
         response: answers(Ok),
       },

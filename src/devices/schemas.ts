@@ -1,13 +1,13 @@
 // Declares devices as administrators see them.
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { EXAMPLE } from '../examples.js';
 import { InPages } from '../http/paging.js';
-import { Id, Timestamp } from '../http/schemas.js';
+import { Id, Text, Timestamp } from '../http/schemas.js';
 
 export const Device = Type.Object(
   {
     id: Id,
-    name: Type.String({ description: 'The service sets it to the serial.' }),
+    name: Type.String({ description: 'At first the serial.' }),
     site: Type.String({ description: '`unknown` when the registration that created the device named none.' }),
     serial: Type.String(),
     active: Type.Boolean({ description: 'false: users of this device cannot authenticate.' }),
@@ -60,4 +60,19 @@ export const DeviceStatus = Type.Object(
     }),
   },
   { title: 'DeviceStatus', examples: [{ active: false }] },
+);
+
+/** What is left out stays as it is. */
+export type DeviceChange = Static<typeof DeviceChange>;
+export const DeviceChange = Type.Partial(
+  Type.Object({
+    name: Text('1 to 128 characters without control characters. Need not be unique.'),
+    site: Text('1 to 128 characters without control characters. Memberships keep the site of their join.'),
+  }),
+  { title: 'DeviceChange', examples: [{ name: 'Engine 4', site: 'Depot' }] },
+);
+
+export const OneDevice = Type.Object(
+  { device: Device },
+  { title: 'OneDevice', description: 'The device.', examples: [{ device: exampleDevice }] },
 );

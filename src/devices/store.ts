@@ -5,7 +5,7 @@ import type { Deadline } from '../db/deadline.js';
 import { type Notice, notify } from '../db/notice.js';
 import { type Page, pageBy } from '../db/pages.js';
 import type { DeviceId, UserId } from '../ids.js';
-import type { Device } from './schemas.js';
+import type { Device, DeviceChange } from './schemas.js';
 
 /** Rows of the page in the order of ids, or, without one, all, oldest first. */
 export function allDevices(
@@ -48,4 +48,21 @@ export async function setDeviceActive(
     (sql) => sql`update devices set active = ${active} where id = ${device} returning ${notify(sql, notice)}`,
   );
   return changed.length > 0;
+}
+
+/** The device after the change. Without name and site it stays as it was. null: no such device. */
+export async function changeDevice(
+  database: Database,
+  deadline: Deadline,
+  { device, change }: { device: DeviceId; change: DeviceChange },
+): Promise<Static<typeof Device> | null> {
+  const { name = null, site = null } = change;
+  const [changed] = await database.write<Static<typeof Device>>(
+    deadline,
+    (sql) => sql`
+      update devices set name = coalesce(${name}, name), site = coalesce(${site}, site)
+      where id = ${device}
+      returning id, name, site, serial, active, created_at`,
+  );
+  return changed ?? null;
 }

@@ -42,7 +42,7 @@ const serviceModules: Modules = {
   },
   'src/docs': {
     purpose: 'writes generated pages: `make docs`',
-    imports: ['src/config', 'src/http', 'src/metrics', 'src/protocol'],
+    imports: ['src/config', 'src/console', 'src/http', 'src/metrics', 'src/protocol'],
   },
   'src/emergencies': {
     purpose: 'emergencies by REST, and their rows',
@@ -53,7 +53,7 @@ const serviceModules: Modules = {
     imports: ['src/db', 'src/http', 'src/protocol'],
   },
   'src/http': {
-    purpose: 'the steps of a REST request, and the OpenAPI document',
+    purpose: 'the steps of a REST request, the OpenAPI document, the files of the console',
     imports: ['src/db'],
   },
   'src/keys': {
@@ -75,6 +75,10 @@ const serviceModules: Modules = {
   'src/tls': {
     purpose: 'certificate files, renewal, the command `reload`',
     imports: [],
+  },
+  'src/users': {
+    purpose: 'the list of users, and the revocation of tokens',
+    imports: ['src/credentials', 'src/db', 'src/http'],
   },
 };
 
@@ -137,6 +141,25 @@ const clientModules: Modules = {
   },
 };
 
+const consoleModules: Modules = {
+  'src/console': {
+    purpose: 'the web console: login, talkgroups, talking, alarms, members, administration, map',
+    imports: ['src/client/clock', 'src/client/radio', 'src/console/sound', 'src/console/worker'],
+  },
+  'src/console/build': {
+    purpose: 'bundles the console into dist/console',
+    imports: [],
+  },
+  'src/console/sound': {
+    purpose: 'codec, jitter buffer, worklets, microphone, tones',
+    imports: ['src/client/audio'],
+  },
+  'src/console/worker': {
+    purpose: 'the radio of the console, in a worker',
+    imports: ['src/client/clock', 'src/client/radio', 'src/console/sound', 'src/protocol'],
+  },
+};
+
 const benchModules: Modules = {
   'bench/experiments': {
     purpose: 'runs a load on one or several servers and compares',
@@ -192,4 +215,10 @@ const benchModules: Modules = {
   },
 };
 
-export const modules: Modules = { ...serviceModules, ...relayModules, ...clientModules, ...benchModules };
+export const modules: Modules = {
+  ...serviceModules,
+  ...relayModules,
+  ...clientModules,
+  ...consoleModules,
+  ...benchModules,
+};

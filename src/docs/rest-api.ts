@@ -19,7 +19,8 @@ export const restApiPage: Page = {
 
 /** The document of a server with the default settings. */
 function ownDocument() {
-  const config = { PASSWORD_MIN_LENGTH: 1, REGISTRATION: 'open', TALKGROUP_DIRECTORY: 'all' } as const;
+  const accounts = { PASSWORD_MIN_LENGTH: 1, REGISTRATION: 'open', TALKGROUP_DIRECTORY: 'all' } as const;
+  const config = { ...accounts, CONSOLE: 'on', MAP_ORIGINS: [] } as const;
   // Only the settings are used until a route is called, and none is called here.
   return documentOf(restRoutes({ config } as unknown as RestParts));
 }

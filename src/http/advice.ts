@@ -53,8 +53,8 @@ export const advice: Readonly<Record<RefusalCode, Advice>> = {
     retry: 'No. Read the list of talkgroups again.',
   },
   user_not_found: {
-    means: 'The user id in the path is not a UUID.',
-    retry: FIX,
+    means: 'No user has this id.',
+    retry: 'No. Read the id again.',
   },
   device_not_found: {
     means: 'No device has this id.',

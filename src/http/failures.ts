@@ -32,9 +32,11 @@ const meanings = new Map<unknown, RefusalCode>([
   [400, 'bad_request'],
   [403, 'unknown_path'], // a dot file under /docs/static
   [404, 'unknown_path'],
+  [412, 'bad_request'], // If-Match and the like for a file
   [413, 'body_too_large'],
   [414, 'uri_too_long'],
   [415, 'unsupported_media_type'],
+  [416, 'bad_request'], // Range for a file under /docs/static
 ]);
 
 /** The body of every error. */

@@ -184,7 +184,7 @@ function makeAnswer(code: RefusalCode): Answer {
   const body = JSON.stringify(bodyOf(message));
   const headers = {
     ...own,
-    ...(status === 405 && { allow: 'GET, HEAD, POST, PATCH, DELETE' }),
+    ...(status === 405 && { allow: 'GET, HEAD, POST, PUT, PATCH, DELETE' }),
     'content-type': 'application/json; charset=utf-8',
     'content-length': String(Buffer.byteLength(body)),
   };

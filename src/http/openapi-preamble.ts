@@ -33,12 +33,14 @@ export const preamble = {
   ],
   security: [{ token: [] }],
   tags: [
-    { name: 'auth', description: 'Accounts: register, log in, change a password.' },
+    { name: 'auth', description: 'Accounts: register, log in, change a password, log out everywhere.' },
+    { name: 'users', description: 'The accounts, for administrators.' },
     { name: 'talkgroups', description: 'Talkgroups and their members.' },
     { name: 'devices', description: 'Devices, and the caller with its device.' },
     { name: 'gps', description: 'Positions of devices.' },
     { name: 'keys', description: 'Rotation counters, from which clients derive keys.' },
     { name: 'emergencies', description: 'Open emergencies.' },
+    { name: 'console', description: 'The web console.' },
     { name: 'health', description: 'For supervisors and load balancers.' },
   ],
   components: {

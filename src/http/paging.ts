@@ -9,13 +9,14 @@ const LIMIT_PRESET = 100;
 
 /** The query of a list. Both fields are texts, because a conversion to numbers would also accept 1e3 and 5.7. */
 export type PageQuery = Static<typeof PageQuery>;
-export const PageQuery = pageQuery(1000);
+export const PageQuery = pageQuery({ maximum: 1000 });
 
 /** The query of a list with smaller pages. */
-export const SmallPageQuery = pageQuery(200);
+export const SmallPageQuery = pageQuery({ maximum: 200 });
 
-function pageQuery(maximum: number) {
-  const description = `Number of items in a page, 1 to ${maximum}. A page has ${LIMIT_PRESET} when this is left out.`;
+/** The query of a list with pages of at most `maximum` items, and of `preset` without `limit`. */
+export function pageQuery({ maximum, preset = LIMIT_PRESET }: { maximum: number; preset?: number }) {
+  const description = `Number of items in a page, 1 to ${maximum}. A page has ${preset} when this is left out.`;
   const limit = { type: 'integer', minimum: 1, maximum };
   return Type.Object({
     limit: Type.Optional(
@@ -65,8 +66,8 @@ export function readPage(query: PageQuery): Page | null {
 }
 
 /** The requested page, for a list that is read in pages only. */
-export function firstOrNext({ limit, after }: PageQuery): Page {
-  return { limit: limit === undefined ? LIMIT_PRESET : Number(limit), after: readId(after) };
+export function firstOrNext({ limit, after }: PageQuery, preset = LIMIT_PRESET): Page {
+  return { limit: limit === undefined ? preset : Number(limit), after: readId(after) };
 }
 
 /** The answer with one page, from the rows that db/pages.ts read for it. */

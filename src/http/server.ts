@@ -235,7 +235,7 @@ function allowOrigins(app: FastifyInstance, origins: readonly string[]): void {
     delegator: async (request: FastifyRequest) => ({
       origin,
       preflight: request.headers.origin !== undefined && 'access-control-request-method' in request.headers,
-      methods: ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'],
+      methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
       exposedHeaders: EXPOSED,
       maxAge: 600, // seconds; browsers cap it at 600 to 7200
     }),

@@ -12,7 +12,17 @@ export interface ListenerSettings {
   readonly ANSWER_TIMEOUT_S: number;
 }
 
-/** All of them. */
+/** The web console. */
+export interface ConsoleSettings {
+  readonly CONSOLE: 'on' | 'off';
+  /** Unset: made of the Host header and the port of the relay. */
+  readonly PUBLIC_WS_URL?: string;
+  /** Unset: no base map of other servers. */
+  readonly MAP_STYLE_URL?: string;
+  readonly MAP_ORIGINS: readonly string[];
+}
+
+/** All but those of the console. */
 export interface HttpSettings extends ListenerSettings {
   readonly HOST: string;
   readonly PORT: number;

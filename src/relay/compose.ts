@@ -111,7 +111,10 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
     frameBytes: config.FRAME_BYTES,
     textBytes: config.TEXT_BYTES,
     idleTimeoutS: config.IDLE_TIMEOUT_S,
-    origins: config.CORS_ORIGINS,
+    origins: {
+      listed: config.CORS_ORIGINS,
+      consolePort: config.CONSOLE === 'on' ? config.PORT : null,
+    },
     socketsMax: config.SOCKETS_MAX,
     openOfAll: place?.openOfAll ?? null,
     descriptorMax: descriptorsMax() - config.REST_CONNECTIONS - DESCRIPTORS_OF_OTHERS,

@@ -11,6 +11,7 @@ import { firstOrNext, PageQuery, pageOf, SmallPageQuery } from '../http/paging.j
 import { readTalkgroupId, readUserId } from '../http/paths.js';
 import { answers, Ok, ok } from '../http/schemas.js';
 import {
+  ManagedTalkgroupList,
   MemberInPath,
   MemberList,
   NewTalkgroup,
@@ -31,7 +32,7 @@ export interface TalkgroupOptions {
   readonly directory: 'all' | 'admin';
 }
 
-/** The routes under /talkgroups. */
+/** The routes under /talkgroups, and GET /admin/talkgroups. */
 export const talkgroupRoutes =
   ({ database, tell, lists, wrap, directory }: TalkgroupOptions): FastifyPluginAsyncTypebox =>
   async (app) => {
@@ -78,6 +79,24 @@ export const talkgroupRoutes =
     app.get('/talkgroups/directory', readDirectory, async ({ query, deadline }) => {
       const page = firstOrNext(query);
       const rows = await store.allTalkgroups(database, deadline, page);
+      return pageOf(page, 'talkgroups', { rows, idOf: ({ id }) => id });
+    });
+
+    const manage = {
+      config: { access: 'admin' },
+      schema: {
+        operationId: 'listManagedTalkgroups',
+        summary: 'List all talkgroups with their settings',
+        description: 'The answer is always one page in the order of ids.',
+        tags,
+        querystring: SmallPageQuery,
+        response: answers(ManagedTalkgroupList),
+      },
+    } as const;
+
+    app.get('/admin/talkgroups', manage, async ({ query, deadline }) => {
+      const page = firstOrNext(query);
+      const rows = await store.managedTalkgroups(database, deadline, page);
       return pageOf(page, 'talkgroups', { rows, idOf: ({ id }) => id });
     });
 
@@ -140,8 +159,8 @@ export const talkgroupRoutes =
     app.post('/talkgroups/:id/join', join, async ({ params, user, deadline }) => {
       const talkgroup = readTalkgroupId(params.id);
       const notice = noticeOf({ kind: 'joined', user: user.sub, talkgroup });
-      const found = await store.join(database, deadline, { user: user.sub, talkgroup, notice });
-      return followed(found, notice, deadline);
+      const outcome = await store.join(database, deadline, { user: user.sub, talkgroup, notice });
+      return followed(outcome !== 'talkgroup_not_found', notice, deadline);
     });
 
     const leave = {
@@ -186,6 +205,28 @@ export const talkgroupRoutes =
         return members;
       };
       return lists.answer(reply, query, { name: 'members', read, idOf: ({ user_id }) => user_id });
+    });
+
+    const addMember = {
+      config: { access: 'admin', refusals: ['user_not_found', ...refusals] },
+      schema: {
+        operationId: 'addMember',
+        summary: 'Add a member to a talkgroup',
+        description:
+          "Has the effect of a join by that user. The membership keeps the site of the user's device, or `unknown`. Adding a member again changes nothing.",
+        tags,
+        params: MemberInPath,
+        response: answers(Ok),
+      },
+    } as const;
+
+    app.put('/talkgroups/:id/members/:user_id', addMember, async ({ params, deadline }) => {
+      const talkgroup = readTalkgroupId(params.id);
+      const user = readUserId(params.user_id);
+      const notice = noticeOf({ kind: 'joined', user, talkgroup });
+      const outcome = await store.join(database, deadline, { user, talkgroup, notice });
+      if (outcome === 'user_not_found') throw new AppError('user_not_found');
+      return followed(outcome === 'joined', notice, deadline);
     });
 
     const removeMember = {

@@ -70,6 +70,37 @@ export const TalkgroupDirectory = OnePage(
   },
 );
 
+/** A talkgroup as administrators see it. */
+export const ManagedTalkgroup = Type.Object(
+  {
+    id: Id,
+    number: Type.Integer({ description: 'Stands for the talkgroup in audio frames.' }),
+    name: Type.String(),
+    rotation_counter: Type.Integer(),
+    floor_mode: FloorMode,
+    max_talk_ms: Type.Integer({
+      description: 'Longest talk burst in single and broadcast, in ms. 0: no limit.',
+    }),
+    members: Type.Integer({ description: 'Number of members.' }),
+    created_at: Timestamp,
+  },
+  { title: 'ManagedTalkgroup' },
+);
+
+export const ManagedTalkgroupList = OnePage(
+  { talkgroups: Type.Array(ManagedTalkgroup) },
+  {
+    title: 'ManagedTalkgroupList',
+    description: 'One page of all talkgroups with their settings.',
+    examples: [
+      {
+        talkgroups: [{ ...example, number: 7, floor_mode: 'single', max_talk_ms: 60_000, members: 12 }],
+        next: EXAMPLE.talkgroup,
+      },
+    ],
+  },
+);
+
 export const Member = Type.Object(
   {
     user_id: Id,

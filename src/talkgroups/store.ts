@@ -8,7 +8,7 @@ import { type Notice, notify } from '../db/notice.js';
 import { type Page, pageBy } from '../db/pages.js';
 import type { TalkgroupId, UserId } from '../ids.js';
 import type { FloorMode } from '../protocol/codes.js';
-import type { Member, Talkgroup, TalkgroupSettings } from './schemas.js';
+import type { ManagedTalkgroup, Member, Talkgroup, TalkgroupSettings } from './schemas.js';
 
 /** Seed, Talkgroup. */
 const MASTER_SECRET_BYTES = 32;
@@ -39,6 +39,22 @@ export function allTalkgroups(
     deadline,
     (sql) => sql`
       select id, name, rotation_counter, created_at from talkgroups
+      where true ${pageBy(sql, sql`id`, page)}`,
+  );
+}
+
+/** The same with settings and number of members. */
+export function managedTalkgroups(
+  database: Database,
+  deadline: Deadline,
+  page: Page,
+): Promise<Static<typeof ManagedTalkgroup>[]> {
+  return database.read(
+    deadline,
+    (sql) => sql`
+      select id, number, name, rotation_counter, floor_mode, max_talk_ms, created_at,
+             (select count(*)::int from memberships where talkgroup_id = talkgroups.id) as members
+      from talkgroups
       where true ${pageBy(sql, sql`id`, page)}`,
   );
 }
@@ -94,31 +110,37 @@ interface MembershipChange {
   readonly notice: Notice;
 }
 
-/** Joins at the linked device's site; a second join keeps the first site. False: no such talkgroup. */
+/** Joins at the linked device's site. A second join keeps the first site. Without the talkgroup or the user, why not. */
 export async function join(
   database: Database,
   deadline: Deadline,
   { user, talkgroup, notice }: MembershipChange,
-): Promise<boolean> {
+): Promise<'joined' | 'talkgroup_not_found' | 'user_not_found'> {
   try {
     // The notice goes out for a join that changes nothing too: its caller may be repeating one that was not confirmed.
-    const found = await database.write(
+    const [found] = await database.write<{ has_user: boolean }>(
       deadline,
       (sql) => sql`
-        with joined as (
+        with member as (
+          select u.id, coalesce(d.site, 'unknown') as site
+          from users u left join devices d on d.id = u.device_id
+          where u.id = ${user}
+        ), joined as (
           insert into memberships (user_id, talkgroup_id, site)
-          select u.id, t.id, coalesce(d.site, 'unknown')
-          from talkgroups t cross join users u left join devices d on d.id = u.device_id
-          where t.id = ${talkgroup} and u.id = ${user}
+          select member.id, t.id, member.site from talkgroups t cross join member where t.id = ${talkgroup}
           on conflict do nothing
         )
-        select ${notify(sql, notice)} from talkgroups where id = ${talkgroup}`,
+        select exists (select from member) as has_user,
+               case when exists (select from member) then ${notify(sql, notice)} end
+        from talkgroups where id = ${talkgroup}`,
     );
-    return found.length > 0;
+    if (found === undefined) return 'talkgroup_not_found';
+    return found.has_user ? 'joined' : 'user_not_found';
   } catch (error) {
     // 23503, foreign key: deleted while we were joining.
-    if ((error as { code?: string }).code === '23503') return false;
-    throw error;
+    const { code, constraint_name } = error as { code?: string; constraint_name?: string };
+    if (code !== '23503') throw error;
+    return constraint_name === 'memberships_user_id_fkey' ? 'user_not_found' : 'talkgroup_not_found';
   }
 }
 

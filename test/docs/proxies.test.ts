@@ -23,7 +23,7 @@ for (const [name, start] of [
     `${name} leads /ws to the relay and everything else to REST`,
     { buffered: true, skip: unlessProxy(name) },
     async (t) => {
-      const s = await service(t, { TRUST_PROXY: '127.0.0.1' });
+      const s = await service(t, { TRUST_PROXY: '127.0.0.1', CORS_ORIGINS: 'https://listed.example' });
       const proxy = await start(t, s);
       const [ann, bob] = [await s.person('ann'), await s.person('bob')];
       const { number } = await s.talkgroup('Fire 1', ann, bob);
@@ -37,6 +37,10 @@ for (const [name, start] of [
       const large = { name: 'x'.repeat(20_000) };
       t.match(await proxy.ask('POST', '/auth/login', { body: large }), { status: 413 }, 'of the service');
 
+      t.match(await proxy.ask('GET', '/console'), { status: 302, headers: { location: '/console/' } });
+      const { body: settings } = await proxy.ask('GET', '/console/config.json');
+      t.match(settings, { ws_url: `wss://${new URL(s.ws).host}` }, 'as the page came over TLS');
+
       const [talker, listener] = [await radioOf(proxy, ann.token), await radioOf(proxy, bob.token)];
       talker.speaks(number, 'over', { start: true, end: true });
       await listener.hearsText('over');
@@ -47,8 +51,8 @@ for (const [name, start] of [
       t.same(await listener.closes(), { code: 1012, reason: 'restart' });
 
       function radioOf({ ws, ca }: TlsProxy, token: string) {
-        // Cookies beyond what the relay reads of a request.
-        const headers = { cookie: `large=${'x'.repeat(5000)}` };
+        // Cookies beyond what the relay reads of a request, and the origin of the console behind the proxy.
+        const headers = { cookie: `large=${'x'.repeat(5000)}`, origin: ws.replace('wss', 'https') };
         return connect(t, `${ws}/ws?token=${token}`, { ca, headers });
       }
     },

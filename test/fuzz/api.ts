@@ -6,7 +6,7 @@ export type Named = 'talkgroup' | 'device' | 'emergency' | 'user';
 
 export interface Parameter {
   readonly name: string;
-  /** `count`: a number of items. */
+  /** `count`: a number of items, or any text. */
   readonly named: Named | 'count';
 }
 
@@ -97,11 +97,12 @@ const COLLECTIONS: Readonly<Record<string, Named>> = {
   devices: 'device',
   emergencies: 'emergency',
   members: 'user',
+  users: 'user',
 };
 
 /** `talkgroup_id` names a talkgroup. A page may begin behind any id. */
 export function namedAs(name: string): Named | 'count' {
-  if (name === 'limit') return 'count';
+  if (name === 'limit' || name === 'q') return 'count';
   if (name === 'after') return 'talkgroup';
   const named = /^(talkgroup|device|emergency|user)_id$/.exec(name)?.[1];
   if (named === undefined) throw new Error(`what ${name} names is not known here: add it`);

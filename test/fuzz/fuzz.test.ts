@@ -40,6 +40,7 @@ const route: Route = {
 const scene = {
   admin: { id: '', token: 'a.b.c', device: null },
   plain: { id: '', token: 'd.e.f', device: null },
+  leaver: { id: '', token: 'g.h.i', device: null },
   forged: ['f'],
   idOf: () => '00000000-0000-4000-8000-000000000000',
   replace: async () => {},

@@ -34,11 +34,16 @@ export function bytesOf(request: Request, scene: RestScene): Buffer {
   const head = [
     `${request.method} ${filledIn(request.target, scene)} HTTP/1.1`,
     'Host: radio.example',
-    ...request.headers.map(([name, value]) => `${name}: ${filledIn(value, scene)}`),
+    ...request.headers.map(([name, value]) => `${name}: ${filledIn(value, callersOf(request, scene))}`),
     ...framing,
     '\r\n',
   ].join('\r\n');
   return Buffer.concat([bytes(head), ...(body === null ? [] : framedAs(body, request.chunkBytes))]);
+}
+
+/** The one who logs out everywhere is nobody that another request needs. */
+function callersOf({ target }: Request, scene: RestScene): RestScene {
+  return target.startsWith('/auth/revoke') ? { ...scene, admin: scene.leaver, plain: scene.leaver } : scene;
 }
 
 function framedAs(body: Buffer, chunkBytes: number | null): Buffer[] {

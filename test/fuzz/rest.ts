@@ -118,7 +118,7 @@ async function tryRaw(input: RawInput, { port, scene, tally }: Trial & { port: n
   if (answers.length === 0) tally.count('status', 'closed');
   for (const answer of answers) {
     tally.count('status', String(answer.status));
-    const fault = answer.status === 200 ? null : faultOfRefusal(answer);
+    const fault = answer.status === 200 || isRedirect(answer) ? null : faultOfRefusal(answer);
     if (fault !== null) throw new Error(`${answer.status} ${answer.body.slice(0, 300)}: ${fault}`);
   }
 }
@@ -127,6 +127,7 @@ async function tryRaw(input: RawInput, { port, scene, tally }: Trial & { port: n
 function faultOfAnswer(request: Request, answer: Answer): string | null {
   const { route, method } = request;
   if (method === 'HEAD') return answer.status === 500 ? 'an internal error' : null;
+  if (isRedirect(answer)) return route === null ? null : 'no redirect is documented';
   if (answer.status !== 200) return faultOfRefusal(answer);
   if (route === null) return mayBePage(request) ? null : 'nothing of the kind is documented';
   if (isForged(request) && route.needsToken) return 'nobody was to be admitted';
@@ -134,10 +135,13 @@ function faultOfAnswer(request: Request, answer: Answer): string | null {
   return faultOfBody(route.answer, answer, true);
 }
 
-/** The reference and its machine-readable form are served, and not documented in it. */
+/** From / and /console to the page of the console. */
+const isRedirect = ({ status, headers }: Answer) => status === 302 && headers.location === '/console/';
+
+/** The console, the reference and its machine-readable form are served, and not documented in it. */
 const mayBePage = ({ target, kind }: Request) =>
   (kind === 'stray' &&
-    /^(\/docs|\/openapi\.json|\/%74alkgroups$|http:\/\/127\.0\.0\.1\/healthz)/.test(target)) ||
+    /^(\/docs|\/console\/|\/openapi\.json|\/%74alkgroups$|http:\/\/127\.0\.0\.1\/healthz)/.test(target)) ||
   kind === 'target: path';
 
 const isForged = ({ kind }: Request) => kind === 'token';

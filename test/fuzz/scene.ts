@@ -20,7 +20,7 @@ export const EXPENDABLE = 12;
 
 export type Scene = Awaited<ReturnType<typeof setScene>>;
 /** What the inputs for REST are made of. */
-export type RestScene = Pick<Scene, 'admin' | 'plain' | 'forged' | 'idOf' | 'replace'>;
+export type RestScene = Pick<Scene, 'admin' | 'plain' | 'leaver' | 'forged' | 'idOf' | 'replace'>;
 
 /**
  * Written straight into the database of a service nobody uses yet. REST is given the expendable ids alone, none of
@@ -47,10 +47,15 @@ export async function setScene({ url, secret, radios }: { url: string; secret: s
     return row?.id;
   }
 
-  async function person(role: 'admin' | 'user', device: string | null = null): Promise<Person> {
+  async function person(
+    role: 'admin' | 'user',
+    device: string | null = null,
+    changed: { iat?: number } = {},
+  ): Promise<Person> {
     const id = randomUUID();
     await sql`insert into users ${sql({ id, username: id, password_hash: NO_HASH, role, device_id: device })}`;
-    return { id, token: signed(secret, { alg: 'HS256', typ: 'JWT' }, claimsOf(id, role)), device };
+    const claims = { ...claimsOf(id, role), ...changed };
+    return { id, token: signed(secret, { alg: 'HS256', typ: 'JWT' }, claims), device };
   }
 
   const make: Record<Named, () => Promise<string>> = {
@@ -67,6 +72,8 @@ export async function setScene({ url, secret, radios }: { url: string; secret: s
     for (let count = 0; count < EXPENDABLE; count++) ids[named].push(await make[named]());
 
   const [admin, plain] = [await person('admin'), await person('user', await device())];
+  // Logs out everywhere again and again. A token from 2100 outlives that.
+  const leaver = await person('user', null, { iat: 4_102_444_800 });
   const disabled = await person('user', await device(false));
   const abusers: Person[] = [];
   for (let count = 0; count < radios; count++) abusers.push(await person('user', await device()));
@@ -75,6 +82,7 @@ export async function setScene({ url, secret, radios }: { url: string; secret: s
   return {
     admin,
     plain,
+    leaver,
     forged: forgedTokens(secret, admin, disabled),
     /** Those of the radios that send what no radio should. */
     abusers,

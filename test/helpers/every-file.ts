@@ -4,10 +4,10 @@ import { appendFileSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 
-const FILE_MS_MAX = 180_000;
+const FILE_MS_MAX = Number(process.env.TEST_FILE_MS ?? 180_000);
 
 t.setTimeout(0); // each file has its own limit
-t.jobs = 4; // on two cores two of four mostly wait
+t.jobs = Number(process.env.TEST_JOBS ?? 4); // on two cores two of four mostly wait
 const files = (process.env.TEST_FILES ?? '').split(' ').filter((name) => name !== '');
 if (files.length === 0) throw new Error('TEST_FILES names no test file');
 

@@ -2,8 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import { verify } from '@node-rs/bcrypt';
 import t from 'tap';
-import { addAdmin, ensureAdmin, revokeUser } from '../../src/auth/store.js';
+import { addAdmin, ensureAdmin } from '../../src/auth/store.js';
 import { deadlineIn } from '../../src/db/deadline.js';
+import { revokeUser } from '../../src/users/store.js';
 import { type Answer, PASSWORD, PASSWORD_HASH, type Service, service } from '../helpers/http/rest.js';
 
 t.setTimeout(120_000);

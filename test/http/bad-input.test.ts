@@ -70,6 +70,13 @@ async function bodyRoutes(s: Service): Promise<BodyRoute[]> {
       optional: ['name', 'floor_mode', 'max_talk_ms'],
     },
     { method: 'PATCH', path: status, caller: admin, good: { active: true } },
+    {
+      method: 'PATCH',
+      path: `/devices/${radio.deviceId}`,
+      caller: admin,
+      good: { name: 'x', site: 'north' },
+      optional: ['name', 'site'],
+    },
     { method: 'POST', path: gps, caller: radio, good: { lat: 1, lng: 2, alt: 3 } },
     { method: 'POST', path: '/keys/rotate', caller: admin, good: { talkgroup_id } },
   ];
@@ -234,6 +241,8 @@ t.test(
       site: { max: 128, store: (site) => register({ site }) },
       name: { max: 128, store: createTalkgroup },
       'new name': { max: 128, store: renameTalkgroup },
+      'name of a device': { max: 128, store: (name) => changeDevice({ name }) },
+      'site of a device': { max: 128, store: (site) => changeDevice({ site }) },
     };
     async function register(more: object): Promise<string | number> {
       const body = { username: randomUUID(), password: 'x', deviceSerial: randomUUID(), ...more };
@@ -255,6 +264,12 @@ t.test(
     async function renameTalkgroup(name: string): Promise<string | number> {
       const { status, body } = await s.admin.patch(`/talkgroups/${renamed}`, { name });
       return status === 200 ? (body as { talkgroup: { name: string } }).talkgroup.name : status;
+    }
+    async function changeDevice(change: { name: string } | { site: string }): Promise<string | number> {
+      const { status, body } = await s.admin.patch(`/devices/${s.radio.deviceId}`, change);
+      if (status !== 200) return status;
+      const { device } = body as { device: { name: string; site: string } };
+      return 'name' in change ? device.name : device.site;
     }
 
     for (const [field, { max, store }] of Object.entries(fields)) {
@@ -389,7 +404,10 @@ t.test('an id that is none names nothing, on every route and after the body was 
       members: s.radio.get(`/talkgroups/${id}/members`),
       delete: s.admin.delete(`/talkgroups/${id}`),
       change: s.admin.patch(`/talkgroups/${id}`, { name: 'x' }),
+      add: s.admin.put(`/talkgroups/${id}/members/${s.radio.userId}`),
       remove: s.admin.delete(`/talkgroups/${id}/members/${s.radio.userId}`),
+      revoke: s.admin.post(`/users/${id}/revoke`),
+      'change device': s.admin.patch(`/devices/${id}`, { name: 'x' }),
       acknowledge: s.admin.post(`/emergencies/${id}/ack`),
       clear: s.radio.post(`/emergencies/${id}/clear`),
       status: s.admin.patch(`/devices/${id}/status`, { active: false }),
@@ -418,7 +436,7 @@ t.test('an id that is none names nothing, on every route and after the body was 
 t.test('an unknown path is 404 for everybody, a wrong method 405 with what is allowed', async (t) => {
   const s = await service(t);
   const unknown = [
-    '/',
+    '/nowhere',
     '/ws',
     '/ws?token=x',
     '/talkgroup',
@@ -430,8 +448,10 @@ t.test('an unknown path is 404 for everybody, a wrong method 405 with what is al
   const more = [
     '/auth',
     '/auth/login/',
-    '/devices/x',
+    '/devices/x/y',
     '/keys',
+    '/users/x',
+    '/admin',
     '/docs/static/none.js',
     '/docs/static/..%2F..%2Fpackage.json',
   ];
@@ -445,7 +465,10 @@ t.test('an unknown path is 404 for everybody, a wrong method 405 with what is al
 
   const allowed = new Map<string, Set<string>>();
   for (const { method, url } of s.server.routes) {
-    const path = url.replace(/\/$/, '').replaceAll(/:\w+/g, UNKNOWN).replace('*', 'index.css');
+    const path = url
+      .replace(/(?<=.)\/$/, '')
+      .replaceAll(/:\w+/g, UNKNOWN)
+      .replace('*', 'index.css');
     if (!allowed.has(path)) allowed.set(path, new Set());
     allowed.get(path)?.add(method);
   }

@@ -62,6 +62,43 @@ t.test('a device is what its status was set to last, and setting it twice is no 
   });
 });
 
+t.test('an admin changes the name and the site of a device, and nothing else of it', async (t) => {
+  const s = await service(t);
+  const path = `/devices/${s.radio.deviceId}`;
+  const read = async () => ((await s.admin.get('/devices')).body as { devices: object[] }).devices[0];
+  let device = await read();
+  for (const change of [
+    {},
+    { name: 'Engine 4' },
+    { site: 'south' },
+    { name: 'Engine 5', site: 'west' },
+    { serial: 'x', active: false, id: randomUUID(), created_at: 0 },
+    { name: null, site: null },
+  ]) {
+    const kept = Object.entries(change).filter(
+      ([field, text]) => /^(name|site)$/.test(field) && text !== null,
+    );
+    device = { ...device, ...Object.fromEntries(kept) };
+    const { status, body } = await s.admin.patch(path, change);
+    t.strictSame({ status, body }, { status: 200, body: { device } }, JSON.stringify(change));
+    t.strictSame(await read(), device);
+  }
+  t.equal((await s.radio.patch(path, { name: 'mine' })).status, 403);
+  for (const unknown of [randomUUID(), 'x']) {
+    const answer = await s.admin.patch(`/devices/${unknown}`, { name: 'x' });
+    t.match(answer, { status: 404, body: { error: 'device not found' } });
+  }
+  t.strictSame(s.notices, [], 'live sockets show neither');
+});
+
+t.test('a membership keeps the site of its join when the device moves', async (t) => {
+  const s = await service(t);
+  const id = await s.talkgroup();
+  await s.radio.post(`/talkgroups/${id}/join`);
+  await s.admin.patch(`/devices/${s.radio.deviceId}`, { site: 'south' });
+  t.match((await s.radio.get(`/talkgroups/${id}/members`)).body, { members: [{ site: 'north' }] });
+});
+
 t.test('the latest fix replaces the one before, whoever reported it', async (t) => {
   const s = await service(t);
   const path = `/devices/${s.radio.deviceId}/gps`;

@@ -235,7 +235,7 @@ t.test('only listed web origins may call, and only with the methods there are', 
   );
   t.equal(asked.status, 204);
   t.equal(allowed(asked), 'https://console.example');
-  t.match(asked.headers.get('access-control-allow-methods'), 'PATCH');
+  t.match(asked.headers.get('access-control-allow-methods'), 'PUT, PATCH');
   t.equal(asked.headers.get('access-control-allow-headers'), 'authorization');
   t.equal(
     allowed(await s.radio.send('GET', '/talkgroups', from('https://console.example'))),

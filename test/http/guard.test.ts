@@ -13,17 +13,23 @@ const contract: Record<string, 'public' | 'user' | 'admin'> = {
   'POST /auth/register': 'public',
   'POST /auth/login': 'public',
   'POST /auth/changepassword': 'user',
+  'POST /auth/revoke': 'user',
+  'GET /users': 'admin',
+  'POST /users/:id/revoke': 'admin',
   'GET /me': 'user',
   'GET /talkgroups': 'user',
   'GET /talkgroups/directory': 'user',
+  'GET /admin/talkgroups': 'admin',
   'POST /talkgroups': 'admin',
   'PATCH /talkgroups/:id': 'admin',
   'POST /talkgroups/:id/join': 'user',
   'DELETE /talkgroups/:id/leave': 'user',
   'GET /talkgroups/:id/members': 'user',
+  'PUT /talkgroups/:id/members/:user_id': 'admin',
   'DELETE /talkgroups/:id/members/:user_id': 'admin',
   'DELETE /talkgroups/:id': 'admin',
   'GET /devices': 'admin',
+  'PATCH /devices/:id': 'admin',
   'PATCH /devices/:id/status': 'admin',
   'GET /devices/:id/gps': 'user',
   'POST /devices/:id/gps': 'user',
@@ -32,6 +38,10 @@ const contract: Record<string, 'public' | 'user' | 'admin'> = {
   'GET /emergencies': 'user',
   'POST /emergencies/:id/ack': 'admin',
   'POST /emergencies/:id/clear': 'user',
+  'GET /': 'public',
+  'GET /console': 'public',
+  'GET /console/*': 'public',
+  'GET /console/config.json': 'public',
   'GET /healthz': 'public',
   'GET /readyz': 'public',
   'GET /openapi.json': 'public',
@@ -44,7 +54,7 @@ const contract: Record<string, 'public' | 'user' | 'admin'> = {
 };
 
 /** Without the slash of `/docs/`, which is the same page as `/docs`. */
-const nameOf = ({ method, url }: RegisteredRoute) => `${method} ${url.replace(/\/$/, '')}`;
+const nameOf = ({ method, url }: RegisteredRoute) => `${method} ${url.replace(/(?<=.)\/$/, '')}`;
 const protectedRoutes = (s: Service) => s.server.routes.filter(({ access }) => access !== 'public');
 
 /** The route with ids that name nothing, so that no caller changes anything. */
@@ -186,10 +196,15 @@ t.test('the forgeries above are not refused for a mistake of the forger', async 
 t.test('users pass where users may and are told 403 where only admins may', async (t) => {
   const s = await service(t);
   for (const route of protectedRoutes(s)) {
-    const { status } = await call(s.radio, route);
+    // It ends the tokens of its caller, who then needs to be another one.
+    const isLast = nameOf(route) === 'POST /auth/revoke';
+    const [radio, admin] = isLast
+      ? [await s.account(), await s.account({ role: 'admin' })]
+      : [s.radio, s.admin];
+    const { status } = await call(radio, route);
     if (route.access === 'admin') t.equal(status, 403, nameOf(route));
     else t.notOk([401, 403, 405, 500].includes(status), `${nameOf(route)}: ${status}`);
-    const asAdmin = (await call(s.admin, route)).status;
+    const asAdmin = (await call(admin, route)).status;
     t.notOk([401, 403, 405, 500].includes(asAdmin), `${nameOf(route)} for an admin: ${asAdmin}`);
   }
 });
@@ -269,9 +284,16 @@ t.test('refusals come in the order 401, 403, 400, 404', async (t) => {
   t.equal((await s.admin.patch(talkgroup, { name: 'x' })).status, 404);
   t.equal((await s.admin.patch('/talkgroups/not-an-id', { name: 'x' })).status, 404);
   for (const path of [`${talkgroup}/members/${randomUUID()}`, '/talkgroups/x/members/y']) {
-    t.equal((await s.nobody.delete(path)).status, 401);
-    t.equal((await s.radio.delete(path)).status, 403);
-    t.equal((await s.admin.delete(path)).status, 404);
+    for (const method of ['PUT', 'DELETE']) {
+      t.equal((await s.nobody.send(method, path)).status, 401);
+      t.equal((await s.radio.send(method, path)).status, 403);
+      t.equal((await s.admin.send(method, path)).status, 404);
+    }
+  }
+  for (const id of [randomUUID(), 'not-an-id']) {
+    t.equal((await s.nobody.post(`/users/${id}/revoke`)).status, 401);
+    t.equal((await s.radio.post(`/users/${id}/revoke`)).status, 403);
+    t.equal((await s.admin.post(`/users/${id}/revoke`)).status, 404);
   }
   for (const id of [randomUUID(), 'not-an-id']) {
     t.equal((await s.radio.post(`/emergencies/${id}/ack`)).status, 403);

@@ -102,6 +102,64 @@ t.test('an admin removes a member, and it is no error when there is none', async
   t.match(await s.radio.post(`/talkgroups/${id}/join`), ok, 'who was removed may come back');
 });
 
+t.test('an admin adds a member, which is a join by that user', async (t) => {
+  const s = await service(t);
+  const id = await s.talkgroup();
+  const walker = await s.account();
+  const member = (user: string) => `/talkgroups/${id}/members/${user}`;
+  t.equal((await s.radio.put(member(s.radio.userId))).status, 403);
+  t.strictSame((await s.admin.put(member(s.radio.userId))).body, { ok: true });
+  await s.sql((sql) => sql`update devices set site = 'south'`);
+  t.match(await s.admin.put(member(s.radio.userId.toUpperCase())), ok, 'again');
+  t.match(await s.admin.put(member(walker.userId)), ok);
+  const { members } = (await s.radio.get(`/talkgroups/${id}/members`)).body as { members: object[] };
+  t.match(members, [
+    { user_id: s.radio.userId, site: 'north' },
+    { user_id: walker.userId, site: 'unknown' },
+  ]);
+  t.match((await walker.get('/talkgroups')).body, { talkgroups: [{ talkgroup_id: id }] });
+  const joined = (user: string) => ({ kind: 'joined', user, talkgroup: id });
+  t.match(s.notices, [joined(s.radio.userId), joined(s.radio.userId), joined(walker.userId)]);
+  for (const user of [randomUUID(), 'x', '%00', `${s.radio.userId}0`]) {
+    const answer = await s.admin.put(member(user));
+    t.match(answer, { status: 404, body: { error: 'user not found' } }, user);
+  }
+  for (const other of [randomUUID(), 'x'])
+    t.match(
+      await s.admin.put(`/talkgroups/${other}/members/${randomUUID()}`),
+      notFound,
+      'the talkgroup first',
+    );
+  t.equal(s.notices.length, 3, 'and the relay gets no notification of those');
+});
+
+t.test('an admin lists all talkgroups with their settings and their number of members', async (t) => {
+  const s = await service(t);
+  const [fire, rail] = [await s.talkgroup('fire'), await s.talkgroup('rail')];
+  await s.admin.patch(`/talkgroups/${rail}`, { floor_mode: 'single', max_talk_ms: 0 });
+  await s.admin.post('/keys/rotate', { talkgroup_id: rail });
+  for (const caller of [s.radio, s.admin]) await caller.post(`/talkgroups/${fire}/join`);
+  const stored = await s.sql((sql) => sql`select id, number, name, created_at from talkgroups order by id`);
+  const settings: Record<string, object> = {
+    [fire]: { rotation_counter: 0, floor_mode: 'open', max_talk_ms: 60_000, members: 2 },
+    [rail]: { rotation_counter: 1, floor_mode: 'single', max_talk_ms: 0, members: 0 },
+  };
+  const whole = stored.map((row) => ({ ...row, ...settings[(row as { id: string }).id] }));
+  const answer = await s.admin.get('/admin/talkgroups');
+  t.equal(answer.status, 200);
+  t.same(answer.body, { talkgroups: whole, next: null });
+  t.strictSame(Object.keys((answer.body as { talkgroups: object[] }).talkgroups[0] ?? {}).sort(), [
+    ...['created_at', 'floor_mode', 'id', 'max_talk_ms', 'members', 'name', 'number', 'rotation_counter'],
+  ]);
+  const [first, second] = whole as { id: string }[];
+  t.same((await s.admin.get('/admin/talkgroups?limit=1')).body, { talkgroups: [first], next: first?.id });
+  t.same((await s.admin.get(`/admin/talkgroups?after=${first?.id}`)).body, {
+    talkgroups: [second],
+    next: null,
+  });
+  t.equal((await s.radio.get('/admin/talkgroups')).status, 403);
+});
+
 t.test('no answer of any route holds the master secret in any spelling', async (t) => {
   const s = await service(t);
   const id = await s.talkgroup();
@@ -110,6 +168,8 @@ t.test('no answer of any route holds the master secret in any spelling', async (
     await s.radio.post(`/talkgroups/${id}/join`),
     await s.radio.get('/talkgroups'),
     await s.radio.get(`/talkgroups/${id}/members`),
+    await s.admin.get('/admin/talkgroups'),
+    await s.admin.put(`/talkgroups/${id}/members/${s.admin.userId}`),
     await s.radio.get(`/keys/rotation?talkgroup_id=${id}`),
     await s.admin.post('/keys/rotate', { talkgroup_id: id }),
     await s.admin.patch(`/talkgroups/${id}`, { name: 'fire 2' }),
@@ -203,6 +263,7 @@ t.test('a deleted talkgroup takes its memberships along and is unknown afterward
     t.match(await s.admin.delete(`/talkgroups/${gone}`), notFound);
     t.match(await s.admin.patch(`/talkgroups/${gone}`, { name: 'x' }), notFound);
     t.match(await s.admin.patch(`/talkgroups/${gone}`, {}), notFound);
+    t.match(await s.admin.put(`/talkgroups/${gone}/members/${s.radio.userId}`), notFound);
     t.match(await s.admin.delete(`/talkgroups/${gone}/members/${s.radio.userId}`), notFound);
     t.match(await s.radio.get(`/keys/rotation?talkgroup_id=${gone}`), notFound);
     t.match(await s.admin.post('/keys/rotate', { talkgroup_id: gone }), notFound);

@@ -141,6 +141,46 @@ for (const threads of isOverNodes ? ['0'] : isDealt ? ['1'] : ['1', '0']) {
       t.same(await (await ann.radio()).closes(), { code: 1008, reason: 'invalid token' });
     });
 
+    // What one node promises: over two, the other one follows the notification of the database.
+    if (!isDealt) {
+      t.test(
+        'an admin or the user revokes by REST, and the sockets are out before the next frame',
+        async (t) => {
+          for (const [name, path] of [
+            ['rest-revoke', (id: string) => `/users/${id}/revoke`],
+            ['own-revoke', () => '/auth/revoke'],
+          ] as const) {
+            const [ann, bob] = await people(s, name, 2);
+            const group = await s.talkgroup(name, ann, bob);
+            const [a, other, b] = await radios([ann, ann, bob]);
+            a.speaks(group.number, 'one', { start: true });
+            await b.hearsFrame();
+            await (name === 'own-revoke' ? ann : admin).post(path(ann.id));
+            a.speaks(group.number, 'two');
+            for (const radio of [a, other])
+              t.same(await radio.closes(), { code: 1008, reason: 'invalid token' }, name);
+            t.match(await b.hears('TALK_ENDED'), { session: a.session, code: 'disabled' });
+            await b.settled();
+            t.same(b.frames, [], `${name}: no frame after the 200 is relayed`);
+            t.same(await (await ann.radio()).closes(), { code: 1008, reason: 'invalid token' });
+          }
+        },
+      );
+
+      t.test('a member that an admin adds hears the first frame after the 200', async (t) => {
+        const [ann, bob] = await people(s, 'add', 2);
+        const group = await s.talkgroup('add', ann);
+        const [a, b] = [await ann.radioHere(), await bob.radioHere()];
+        a.speaks(group.number, 'before', { start: true });
+        await a.hears('TALK_STARTED');
+        const added = await admin.call('PUT', `/talkgroups/${group.id}/members/${bob.id}`);
+        t.equal(added.status, 200);
+        a.speaks(group.number, 'after');
+        t.equal((await b.hearsFrame()).text, 'after');
+        t.match(await b.hears('TALKGROUP_JOINED'), { talkgroup_id: group.id, online: 2 });
+      });
+    }
+
     t.test('a user who is promoted preempts on a live socket, and loses nothing meanwhile', async (t) => {
       const [ann, bob] = await people(s, 'promote', 2);
       const group = await s.talkgroupWith({ name: 'promote', floor_mode: 'single' }, ann, bob);

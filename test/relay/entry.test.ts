@@ -278,6 +278,16 @@ t.test(
     for (const origin of ['https://radio.example', 'https://map.example']) {
       t.ok((await connect(t, address, { headers: { Origin: origin } })).welcome, origin);
     }
+    // The console comes from the name that the browser connects to. With PORT=0 it may have any port.
+    const page = await connect(t, address, { headers: { Origin: 'http://127.0.0.1:3000' } });
+    t.ok(page.welcome, 'the page of the console');
+    const closed = await service(t, { CORS_ORIGINS: 'https://radio.example', CONSOLE: 'off' });
+    const { answers } = await exchange(
+      portOf(closed.ws),
+      [handshake(`${closed.ws}/ws`, { Origin: 'http://127.0.0.1:3000' })],
+      1,
+    );
+    t.match(answers, [{ status: 403 }], 'without the console that is another origin');
     t.ok((await connect(t, address)).welcome, 'no origin: no browser');
     const open = await connect(t, `${s.ws}/ws?token=${ann.token}`, {
       headers: { Origin: 'https://evil.example' },

@@ -88,6 +88,36 @@ const refused: [variable: string, environment: Record<string, string>][] = [
   ['ADMIN_USERNAME', { ADMIN_USERNAME: 'ann\t' }],
   ['CORS_ORIGINS', { CORS_ORIGINS: 'radio.example' }],
   ['CORS_ORIGINS', { CORS_ORIGINS: 'https://radio.example/' }],
+  ['CONSOLE', { CONSOLE: 'yes' }],
+  ['PUBLIC_WS_URL', { PUBLIC_WS_URL: 'radio.example' }],
+  ['PUBLIC_WS_URL', { PUBLIC_WS_URL: 'https://radio.example' }],
+  ['PUBLIC_WS_URL', { PUBLIC_WS_URL: 'wss://' }],
+  ['PUBLIC_WS_URL', { PUBLIC_WS_URL: 'wss://ann:secret@radio.example' }],
+  ['PUBLIC_WS_URL', { PUBLIC_WS_URL: 'wss://@radio.example' }],
+  ['PUBLIC_WS_URL', { PUBLIC_WS_URL: 'wss://radio.example/ws?token=x' }],
+  ['PUBLIC_WS_URL', { PUBLIC_WS_URL: 'wss://radio.example/#' }],
+  ['PUBLIC_WS_URL', { PUBLIC_WS_URL: 'wss://*.example' }],
+  ['PUBLIC_WS_URL', { PUBLIC_WS_URL: "wss://a;script-src'self'" }],
+  ['PUBLIC_WS_URL', { PUBLIC_WS_URL: 'wss://radio.example, wss://b.example' }],
+  ['PUBLIC_WS_URL', { PUBLIC_WS_URL: ' wss://radio.example' }],
+  ['PUBLIC_WS_URL', { PUBLIC_WS_URL: 'ws://[::1]:3001' }],
+  ['MAP_STYLE_URL', { MAP_STYLE_URL: 'style.json' }],
+  ['MAP_STYLE_URL', { MAP_STYLE_URL: 'http://tiles.example/style.json' }],
+  ['MAP_STYLE_URL', { MAP_STYLE_URL: 'https://ann@tiles.example/style.json' }],
+  ['MAP_STYLE_URL', { MAP_STYLE_URL: 'https://tiles.example/style.json#x' }],
+  ['MAP_STYLE_URL', { MAP_STYLE_URL: 'https://*/style.json' }],
+  ['MAP_STYLE_URL', { MAP_STYLE_URL: 'javascript:alert(1)' }],
+  ['MAP_ORIGINS', { MAP_ORIGINS: '*' }],
+  ['MAP_ORIGINS', { MAP_ORIGINS: 'https://*' }],
+  ['MAP_ORIGINS', { MAP_ORIGINS: 'https://*.example' }],
+  ['MAP_ORIGINS', { MAP_ORIGINS: 'https://tiles.example/' }],
+  ['MAP_ORIGINS', { MAP_ORIGINS: 'https://tiles.example/path' }],
+  ['MAP_ORIGINS', { MAP_ORIGINS: 'http://tiles.example' }],
+  ['MAP_ORIGINS', { MAP_ORIGINS: 'tiles.example' }],
+  ['MAP_ORIGINS', { MAP_ORIGINS: 'https:' }],
+  ['MAP_ORIGINS', { MAP_ORIGINS: "https://a.example 'unsafe-inline'" }],
+  ['MAP_ORIGINS', { MAP_ORIGINS: 'https://a.example;script-src *' }],
+  ['MAP_ORIGINS', { MAP_ORIGINS: 'https://a.example, data:' }],
   ['TRUST_PROXY', { TRUST_PROXY: 'true' }],
   ['TRUST_PROXY', { TRUST_PROXY: 'loopback' }],
   ['TRUST_PROXY', { TRUST_PROXY: '10.0.0.0/33' }],
@@ -282,6 +312,30 @@ t.test('settings above the limit of open files are rejected with the numbers', a
 t.test('lists are split and trimmed, and empty items are dropped', async (t) => {
   const { CORS_ORIGINS } = readConfig({ CORS_ORIGINS: 'https://a.example, ,http://b.example:8080' });
   t.same(CORS_ORIGINS, ['https://a.example', 'http://b.example:8080']);
+});
+
+t.test('the origins of the map are those that are listed, otherwise that of the style', async (t) => {
+  const MAP_STYLE_URL = 'https://tiles.example:8443/maps/{z}/style.json?key=a%20b';
+  t.same(readConfig({}).MAP_ORIGINS, []);
+  t.same(readConfig({ MAP_STYLE_URL }).MAP_ORIGINS, ['https://tiles.example:8443']);
+  const MAP_ORIGINS = 'https://a.example, https://b.example:444';
+  t.same(readConfig({ MAP_STYLE_URL, MAP_ORIGINS }).MAP_ORIGINS, [
+    'https://a.example',
+    'https://b.example:444',
+  ]);
+  t.equal(readConfig({ MAP_STYLE_URL }).MAP_STYLE_URL, MAP_STYLE_URL);
+});
+
+t.test('PUBLIC_WS_URL may have a port and a path, with TLS or without', async (t) => {
+  for (const PUBLIC_WS_URL of [
+    'wss://radio.example',
+    'wss://radio.example/',
+    'wss://radio.example/ws',
+    'wss://radio.example:8443/relay/ws',
+    'ws://127.0.0.1:3001',
+    'ws://localhost:3001',
+  ])
+    t.equal(readConfig({ PUBLIC_WS_URL }).PUBLIC_WS_URL, PUBLIC_WS_URL);
 });
 
 t.test(

@@ -18,7 +18,7 @@ t.test('whoever comes in the very turn of the end is told, too, though nobody el
     frameBytes: 1024,
     textBytes: 8192,
     idleTimeoutS: 60,
-    origins: null,
+    origins: { listed: null, consolePort: null },
     socketsMax: 100,
     descriptorMax: Number.POSITIVE_INFINITY,
     log: { error: (_fields, message) => t.fail(message) },

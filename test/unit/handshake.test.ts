@@ -11,6 +11,7 @@ import {
   readUpgrade,
   writeAnswer,
 } from '../../src/relay/websocket/handshake.js';
+import { mayOpen } from '../../src/relay/websocket/origins.js';
 
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ==';
 const GOOD = { upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': KEY };
@@ -20,7 +21,7 @@ const CLAIMS = { sub: randomUUID() as UserId, iat: 7 };
 function read(
   headers: Readonly<Record<string, string>>,
   query = '',
-  origins: readonly string[] | null = null,
+  listed: readonly string[] | null = null,
 ) {
   const verified: string[] = [];
   let passed = 0;
@@ -34,7 +35,7 @@ function read(
         return token === 'good' ? CLAIMS : null;
       },
     },
-    origins,
+    { listed, consolePort: 3000 },
   );
   return { result, verified, passed };
 }
@@ -106,3 +107,43 @@ t.test('an answer is written in one piece, closes the connection and is counted 
   ]);
   t.equal(counts.notUpgraded['405'], 1);
 });
+
+t.test('the page of the console may open sockets at its own name, beside the listed origins', async (t) => {
+  const listed = ['https://a.example'];
+  const kinds = (origin: string, host: string) => read({ origin, host }, '', listed).result.kind;
+  const own: readonly [origin: string, host: string][] = [
+    ['http://radio.example:3000', 'radio.example:3001'],
+    ['https://radio.example:3000', 'radio.example:3001'],
+    ['http://127.0.0.1:3000', '127.0.0.1:3001'],
+    ['http://[::1]:3000', '[::1]:3001'],
+    ['https://radio.example', 'radio.example'],
+    ['https://radio.example', 'Radio.Example:443'],
+    ['https://radio.example:8443', 'radio.example:8443'],
+  ];
+  for (const [origin, host] of own) t.equal(kinds(origin, host), 'upgrade', `${origin} at ${host}`);
+  const others: readonly [origin: string, host: string][] = [
+    ['http://radio.example:3002', 'radio.example:3001'],
+    ['http://radio.example', 'radio.example:3001'],
+    ['http://evil.example:3000', 'radio.example:3001'],
+    ['http://radio.example.evil.example:3000', 'radio.example:3001'],
+    ['http://radio.example:3000/', 'radio.example:3001'],
+    ['http://radio.example:3000', ''],
+    ['http://radio.example:3000', 'not a host'],
+    ['ftp://radio.example:3000', 'radio.example:3001'],
+    ['null', 'null'],
+    ['radio.example:3000', 'radio.example:3001'],
+  ];
+  for (const [origin, host] of others) t.equal(kinds(origin, host), 'answer', `${origin} at ${host}`);
+});
+
+t.test(
+  'the console has any port when the port of REST is not known before, and none when it is off',
+  async (t) => {
+    const headers = { origin: 'http://radio.example:40001', host: 'radio.example:40002' };
+    const listed = ['https://a.example'];
+    t.ok(mayOpen(headers, { listed, consolePort: 0 }));
+    t.notOk(mayOpen({ ...headers, origin: 'http://evil.example:40001' }, { listed, consolePort: 0 }));
+    t.notOk(mayOpen(headers, { listed, consolePort: null }));
+    t.ok(mayOpen(headers, { listed: null, consolePort: null }), 'without a list any origin may');
+  },
+);

@@ -9,6 +9,7 @@ import type { Publisher } from '../delivery/peer.js';
 import { type Cap, type CapLog, type CapOptions, type ConnectionFigures, createCap } from './cap.js';
 import type { EarlyMessages } from './early.js';
 import { answerToGet, type HandshakeRelay, httpAnswers, readUpgrade, writeAnswer } from './handshake.js';
+import type { Origins } from './origins.js';
 import {
   guardedBy,
   type SocketData,
@@ -28,8 +29,8 @@ export interface EngineOptions {
   readonly textBytes: number;
   /** Seconds; the engine pings before. */
   readonly idleTimeoutS: number;
-  /** Web origins that may open sockets; null: any. Native apps send no Origin and are let in. */
-  readonly origins: readonly string[] | null;
+  /** Web origins that may open sockets. */
+  readonly origins: Origins;
   /** Connections to the port, with or without a WebSocket; a handshake beyond it is refused. */
   readonly socketsMax: number;
   /** Counts them together with those of the other relay threads. Without it there are none. */

@@ -3,6 +3,7 @@
 import type { Churn } from '../delivery/churn.js';
 import { type Counts, countNotUpgraded } from '../figures/counts.js';
 import type { Claims, Handshake } from '../hub/admission.js';
+import { mayOpen, type Origins } from './origins.js';
 
 /** A request as the checks read it; that of uWebSockets.js has this shape. */
 export interface UpgradeRequest {
@@ -53,22 +54,19 @@ export const httpAnswers = {
   failed: answer('500 Internal Server Error', 'internal error'),
 } as const;
 
-/**
- * Reads a request that the engine takes for an upgrade. `origins`: those that may open sockets, null: any. Native apps
- * send no Origin and are let in.
- */
+/** Reads a request that the engine takes for an upgrade. `origins` are those that may open sockets. */
 export function readUpgrade(
   request: UpgradeRequest,
   relay: HandshakeRelay,
-  origins: readonly string[] | null,
+  origins: Origins,
 ): Upgrade | HttpAnswer {
   const key = request.getHeader('sec-websocket-key');
-  const origin = request.getHeader('origin');
+  const headers = { origin: request.getHeader('origin'), host: request.getHeader('host') };
   // The engine answers 101 to any Upgrade, version and key; RFC 6455 section 4.2.1 asks for websocket, 13 and 16 bytes.
   if (!isUpgrade(request)) return httpAnswers.noUpgrade;
   if (request.getHeader('sec-websocket-version') !== '13') return httpAnswers.badVersion;
   if (!SIXTEEN_BYTES.test(key)) return httpAnswers.badKey;
-  if (origins !== null && origin !== '' && !origins.includes(origin)) return httpAnswers.badOrigin;
+  if (!mayOpen(headers, origins)) return httpAnswers.badOrigin;
   relay.churn.passes();
   const query = new URLSearchParams(request.getQuery());
   const claims = relay.verifyToken(readOnly(query, 'token') ?? '');

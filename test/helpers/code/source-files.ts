@@ -1,5 +1,5 @@
 // The project's own TypeScript files, read for what they import and say.
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
@@ -22,10 +22,11 @@ export interface Import {
 // From dist/test/helpers/code.
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 
-/** Every file below one of the project's folders with this ending. */
-export function sourceFiles(folder: string, ending = '.ts'): SourceFile[] {
+/** Every file below one of the project's folders with one of these endings. */
+export function sourceFiles(folder: string, ...endings: string[]): SourceFile[] {
+  const wanted = endings.length > 0 ? endings : ['.ts', '.tsx'];
   return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith(ending))
+    .filter((name) => wanted.some((ending) => name.endsWith(ending)))
     .sort()
     .map((name) => posix.join(folder, name.replaceAll('\\', '/')))
     .map((path) => readSource(path, readFileSync(join(ROOT, path), 'utf8')));
@@ -75,7 +76,8 @@ function textOf(node: ts.Node | undefined): string {
 
 function resolve(path: string, specifier: string): string {
   if (specifier.startsWith('.')) {
-    return posix.join(posix.dirname(path), specifier).replace(/\.js$/, '.ts');
+    const file = posix.join(posix.dirname(path), specifier).replace(/\.js$/, '.ts');
+    return existsSync(join(ROOT, `${file}x`)) ? `${file}x` : file;
   }
   const [scope = '', name] = specifier.split('/');
   return scope.startsWith('@') ? `${scope}/${name}` : scope;

@@ -43,6 +43,7 @@ export interface Answer {
 export interface Caller {
   get(path: string): Promise<Answer>;
   post(path: string, body?: unknown): Promise<Answer>;
+  put(path: string): Promise<Answer>;
   patch(path: string, body?: unknown): Promise<Answer>;
   delete(path: string): Promise<Answer>;
   send(method: string, path: string, init?: RequestInit): Promise<Answer>;
@@ -91,6 +92,8 @@ export interface ServiceOptions {
   /** Those that say nothing of a queue have none. */
   readonly passwords?: Pick<Passwords, 'hash' | 'verify'> & Partial<Passwords>;
   readonly moreRoutes?: readonly FastifyPluginAsyncTypebox[];
+  /** Of a built console. */
+  readonly consoleFolder?: string;
   /** The service's own connections; the callers' accounts are made behind its back. */
   readonly databaseUrl?: string;
 }
@@ -148,7 +151,15 @@ interface Started {
 async function start({
   url,
   log,
-  options: { settings = {}, tell, ready, passwords: replaced, moreRoutes = [], databaseUrl = url },
+  options: {
+    settings = {},
+    tell,
+    ready,
+    passwords: replaced,
+    moreRoutes = [],
+    consoleFolder,
+    databaseUrl = url,
+  },
 }: {
   url: string;
   log: Logger;
@@ -175,6 +186,8 @@ async function start({
         limits,
         wrap: createKeyring(config.SECRETS_KEY).wrap,
         storeFix: openFixIntake(database).storeFix,
+        wsPort: () => config.WS_PORT,
+        consoleFolder,
       }),
       ...moreRoutes,
     ],
@@ -289,6 +302,7 @@ function callerOf(baseUrl: string, token: string | null): Caller {
     send,
     get: (path) => send('GET', path),
     post: (path, body) => json('POST', path, body),
+    put: (path) => send('PUT', path),
     patch: (path, body) => json('PATCH', path, body),
     delete: (path) => send('DELETE', path),
   };

@@ -1,0 +1,135 @@
+// A list that is read in pages. Its rows keep their identity over updates, so that focus and scroll stay.
+import { batch, type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import { type Action, createAction } from './action.js';
+import { wordsOf } from './failure.js';
+
+export interface Row<Item> {
+  readonly id: string;
+  readonly item: Signal<Item>;
+  /** The form that is open below the row. */
+  readonly panel: Signal<Panel | null>;
+  readonly action: Action;
+}
+
+export type Panel = 'rename' | 'settings' | 'members' | 'delete' | 'revoke';
+
+export interface List<Item> {
+  readonly rows: ReadonlySignal<readonly Row<Item>[]>;
+  /** No further page exists. */
+  readonly isWhole: ReadonlySignal<boolean>;
+  readonly isReading: ReadonlySignal<boolean>;
+  readonly failure: ReadonlySignal<string | null>;
+  /** Reads the first page, once. */
+  open(): void;
+  more(): Promise<void>;
+  /** Reads again as many rows as are shown. */
+  reload(): Promise<void>;
+  /** A new row, first in the list. */
+  add(item: Item): void;
+  remove(id: string): void;
+}
+
+export interface ListSource<Item> {
+  /** One page behind the id `after`, in the order of ids. */
+  read(page: { after: string | null; limit: number }): Promise<{
+    items: readonly Item[];
+    next: string | null;
+  }>;
+  idOf(item: Item): string;
+  nameOf(item: Item): string;
+}
+
+export const PAGE_ROWS = 50;
+
+interface Reading {
+  readonly after: string | null;
+  /** At least this many, unless there are fewer. */
+  readonly count: number;
+}
+
+export function createList<Item>({ read, idOf, nameOf }: ListSource<Item>): List<Item> {
+  const rows = signal<readonly Row<Item>[]>([]);
+  const isWhole = signal(false);
+  const isReading = signal(false);
+  const failure = signal<string | null>(null);
+  let isOpened = false;
+  let next: string | null = null;
+  // At most one: a newer one replaces it, such as the next letter of a search.
+  let waiting: Reading | null = null;
+
+  async function run(first: Reading): Promise<void> {
+    if (isReading.peek()) {
+      waiting = first;
+      return;
+    }
+    isReading.value = true;
+    for (let reading: Reading | null = first; reading !== null; reading = waiting) {
+      waiting = null;
+      await attempt(reading);
+    }
+    isReading.value = false;
+  }
+
+  async function attempt({ after, count }: Reading): Promise<void> {
+    try {
+      const items: Item[] = [];
+      let end = after;
+      do {
+        const page = await read({ after: end, limit: PAGE_ROWS });
+        items.push(...page.items);
+        end = page.next;
+      } while (end !== null && items.length < count && waiting === null);
+      if (waiting === null) show(after, items, end);
+    } catch (error) {
+      if (waiting === null) failure.value = wordsOf(error);
+    }
+  }
+
+  function show(after: string | null, items: readonly Item[], end: string | null): void {
+    const known = new Map(rows.peek().map((row) => [row.id, row]));
+    const kept = after === null ? [] : rows.peek();
+    const shown = new Set(kept.map(({ id }) => id));
+    // A row that was added here, and that its page has as well, is shown once.
+    const found = items.filter((item) => !shown.has(idOf(item))).map((item) => rowOf(item, known));
+    // By name only where the order of no shown row changes: pages come in the order of ids.
+    if (after === null && end === null) {
+      found.sort((a, b) => nameOf(a.item.peek()).localeCompare(nameOf(b.item.peek())));
+    }
+    batch(() => {
+      rows.value = [...kept, ...found];
+      isWhole.value = end === null;
+      failure.value = null;
+    });
+    next = end;
+  }
+
+  function rowOf(item: Item, known: ReadonlyMap<string, Row<Item>>): Row<Item> {
+    const row = known.get(idOf(item));
+    if (row === undefined) {
+      return { id: idOf(item), item: signal(item), panel: signal(null), action: createAction() };
+    }
+    row.item.value = item;
+    return row;
+  }
+
+  return {
+    ...{ rows, isWhole, isReading, failure },
+    open() {
+      if (isOpened) return;
+      isOpened = true;
+      // Later, because a component that is rendering may call this.
+      queueMicrotask(() => void run({ after: null, count: 1 }));
+    },
+    async more() {
+      if (isWhole.peek() || isReading.peek()) return;
+      await run({ after: next, count: 1 });
+    },
+    reload: () => run({ after: null, count: rows.peek().length }),
+    add(item) {
+      rows.value = [rowOf(item, new Map()), ...rows.peek()];
+    },
+    remove(id) {
+      rows.value = rows.peek().filter((row) => row.id !== id);
+    },
+  };
+}

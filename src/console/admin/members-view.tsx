@@ -1,0 +1,109 @@
+// Shows the members of one talkgroup, with a search for users to add.
+import type { Members } from './members.js';
+import { ActionButton, focusAtOnce, focusSoon, ListView, Said } from './parts.js';
+import { texts } from './texts.js';
+
+export function MembersView({
+  members,
+  id,
+  name,
+  onClose,
+}: {
+  members: Members;
+  /** Of the talkgroup. */
+  id: string;
+  name: string;
+  onClose: () => void;
+}) {
+  members.list.open();
+  const field = `add-to-${id}`;
+  const { action } = members;
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for fields
+    <div
+      class="admin-panel"
+      role="group"
+      aria-label={texts.membersOf(name)}
+      onKeyDown={(event) => {
+        if (event.key === 'Escape') onClose();
+      }}
+    >
+      <Search members={members} field={field} />
+      <Said action={action} />
+      <ListView
+        list={members.list}
+        label={texts.membersOf(name)}
+        render={(row) => {
+          const { user, site } = row.item.value;
+          return (
+            <div class="row admin-member">
+              <span class="name">{user.username}</span>
+              <span class="quiet name">{site}</span>
+              <ActionButton
+                action={action}
+                label={texts.removeMember(user.username)}
+                onPress={() => {
+                  void members.remove(row).then((isRemoved) => {
+                    if (isRemoved) focusSoon(field);
+                  });
+                }}
+              />
+            </div>
+          );
+        }}
+      />
+      <div class="row">
+        <button type="button" onClick={onClose}>
+          {texts.done}
+        </button>
+      </div>
+    </div>
+  );
+}
+
+function Search({ members, field }: { members: Members; field: string }) {
+  const { found, start, action } = members;
+  const isSearching = start.value !== '';
+  const known = new Set(members.list.rows.value.map(({ id }) => id));
+  const others = found.rows.value.filter(({ id }) => !known.has(id));
+  return (
+    <>
+      <label class="field">
+        {texts.findUser}
+        <input
+          id={field}
+          type="search"
+          autocomplete="off"
+          value={start.value}
+          ref={focusAtOnce}
+          onInput={(event) => members.search(event.currentTarget.value)}
+        />
+      </label>
+      <p class="error" role="status">
+        {isSearching ? (found.failure.value ?? '') : ''}
+      </p>
+      {isSearching && (
+        <div class="row">
+          {others.map((row) => (
+            <ActionButton
+              key={row.id}
+              action={action}
+              label={texts.addMember(row.item.value.username)}
+              onPress={() => {
+                void members.add(row).then((isAdded) => {
+                  if (isAdded) focusSoon(field);
+                });
+              }}
+            />
+          ))}
+          {others.length === 0 && !found.isReading.value && <span class="quiet">{texts.noUser}</span>}
+          {!found.isWhole.value && others.length > 0 && (
+            <button type="button" onClick={() => void found.more()}>
+              {texts.more}
+            </button>
+          )}
+        </div>
+      )}
+    </>
+  );
+}

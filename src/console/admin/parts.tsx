@@ -1,0 +1,156 @@
+// The parts that the three lists of administration share.
+import type { ComponentChildren } from 'preact';
+import type { Action } from './action.js';
+import { type List, PAGE_ROWS, type Row } from './list.js';
+import { texts } from './texts.js';
+
+/** Reload, the rows, and a button for the next page that keeps its place and the focus. */
+export function ListView<Item>({
+  list,
+  label,
+  render,
+}: {
+  list: List<Item>;
+  label: string;
+  render: (row: Row<Item>) => ComponentChildren;
+}) {
+  const rows = list.rows.value;
+  const isReading = list.isReading.value;
+  const isWhole = list.isWhole.value;
+  const words = isReading ? texts.reading : isWhole ? texts.whole(rows.length) : texts.part(rows.length);
+  return (
+    <>
+      <div class="row">
+        <button type="button" aria-disabled={isReading} onClick={() => void list.reload()}>
+          {texts.reload}
+        </button>
+        <span class="quiet" role="status">
+          {list.failure.value === null ? words : ''}
+        </span>
+        <Failure words={list.failure.value} />
+      </div>
+      {rows.length === 0 && isWhole && !isReading && <p class="quiet">{texts.nothing}</p>}
+      <ul class="admin-rows" aria-label={label}>
+        {rows.map((row) => (
+          <li key={row.id}>{render(row)}</li>
+        ))}
+      </ul>
+      {(!isWhole || rows.length > PAGE_ROWS) && (
+        <button type="button" aria-disabled={isReading || isWhole} onClick={() => void list.more()}>
+          {isWhole ? texts.whole(rows.length) : texts.more}
+        </button>
+      )}
+    </>
+  );
+}
+
+/** What the last change said, beside what it was about. The element stays, so that screen readers hear a change. */
+export function Said({ action }: { action: Action }) {
+  const outcome = action.outcome.value;
+  return (
+    <p class={outcome?.isFailure ? 'admin-said error' : 'admin-said quiet'} role="status">
+      {outcome?.words ?? ''}
+    </p>
+  );
+}
+
+export function Failure({ words }: { words: string | null }) {
+  return (
+    <span class="error" role="status">
+      {words ?? ''}
+    </span>
+  );
+}
+
+/** A button that keeps the focus while its action runs, and then does nothing. */
+export function ActionButton({
+  action,
+  label,
+  describedBy,
+  id,
+  kind = '',
+  isOpen,
+  onPress,
+}: {
+  action: Action;
+  label: string;
+  describedBy?: string;
+  id?: string;
+  kind?: '' | 'danger' | 'primary';
+  /** Whether the form that it shows is open. Undefined: it shows none. */
+  isOpen?: boolean;
+  onPress: () => void;
+}) {
+  return (
+    <button
+      type="button"
+      class={kind}
+      id={id}
+      aria-disabled={action.isBusy.value}
+      aria-describedby={describedBy}
+      aria-expanded={isOpen}
+      onClick={() => {
+        if (!action.isBusy.peek()) onPress();
+      }}
+    >
+      {label}
+    </button>
+  );
+}
+
+/** A form of one row. Escape closes it. The first field has the focus. */
+export function Panel({
+  label,
+  submit,
+  action,
+  onSubmit,
+  onClose,
+  children,
+}: {
+  label: string;
+  submit: string;
+  action: Action;
+  onSubmit: (data: FormData) => void;
+  onClose: () => void;
+  children: ComponentChildren;
+}) {
+  return (
+    <form
+      class="admin-panel"
+      aria-label={label}
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!action.isBusy.peek()) onSubmit(new FormData(event.currentTarget));
+      }}
+      onKeyDown={(event) => {
+        if (event.key === 'Escape') onClose();
+      }}
+    >
+      {children}
+      <div class="row">
+        <button type="submit" class="primary" aria-disabled={action.isBusy.value}>
+          {submit}
+        </button>
+        <button type="button" onClick={onClose}>
+          {texts.cancel}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** As a `ref` it runs once, when the element appears. */
+export function focusAtOnce(element: HTMLElement | null): void {
+  element?.focus();
+}
+
+/** After the next rendering, because a button in the place of a form appears with it. */
+export function focusSoon(id: string): void {
+  requestAnimationFrame(() => document.getElementById(id)?.focus());
+}
+
+/** A text field of a submitted form. */
+export function textIn(data: FormData, name: string): string {
+  const value = data.get(name);
+  return typeof value === 'string' ? value : '';
+}

@@ -1,0 +1,85 @@
+// Lists all talkgroups, creates, changes and deletes them, and rotates their keys.
+import type { Rest } from '../app/rest.js';
+import { type Action, createAction } from './action.js';
+import { storedBy } from './failure.js';
+import { createList, type List, type Row } from './list.js';
+import { createMembers, type Members } from './members.js';
+import { type FloorMode, oneOf, type Page, queryOf, type Talkgroup } from './rows.js';
+import { texts } from './texts.js';
+
+export interface Talkgroups {
+  readonly list: List<Talkgroup>;
+  readonly creation: Action;
+  create(wanted: { name: string; floorMode: FloorMode }): Promise<boolean>;
+  rename(row: Row<Talkgroup>, name: string): Promise<boolean>;
+  change(row: Row<Talkgroup>, wanted: { floorMode: FloorMode; talkLimitS: number }): Promise<boolean>;
+  rotate(row: Row<Talkgroup>): Promise<boolean>;
+  remove(row: Row<Talkgroup>): Promise<boolean>;
+  /** Its members, from the first time that they are shown. */
+  membersOf(row: Row<Talkgroup>): Members;
+}
+
+/** What POST and PATCH answer: fewer fields than the list has. */
+interface Answer {
+  readonly talkgroup: Pick<Talkgroup, 'id' | 'name' | 'rotation_counter' | 'created_at'>;
+}
+
+export function createTalkgroups(rest: Rest): Talkgroups {
+  const creation = createAction();
+  const members = new WeakMap<Row<Talkgroup>, Members>();
+  const list = createList<Talkgroup>({
+    async read({ after, limit }) {
+      const path = `/admin/talkgroups${queryOf({ limit, after })}`;
+      const { talkgroups: items, next } = await rest.get<Page<'talkgroups', Talkgroup>>(path);
+      return { items, next };
+    },
+    idOf: ({ id }) => id,
+    nameOf: ({ name }) => name,
+  });
+
+  const patch = (row: Row<Talkgroup>, body: object, changed: Partial<Talkgroup>) =>
+    row.action.run(async () => {
+      const answer = await storedBy(rest.patch<Answer>(`/talkgroups/${row.id}`, body));
+      row.item.value = { ...row.item.peek(), ...changed };
+      return answer === null ? texts.unconfirmed : texts.saved;
+    });
+
+  return {
+    ...{ list, creation },
+    create: ({ name, floorMode }) =>
+      creation.run(async () => {
+        const body = { name, floor_mode: floorMode };
+        const { talkgroup } = await rest.post<Answer>('/talkgroups', body);
+        // The answer lacks its number and its talk limit.
+        const path = `/admin/talkgroups${oneOf(talkgroup.id)}`;
+        const { talkgroups } = await rest.get<Page<'talkgroups', Talkgroup>>(path);
+        for (const one of talkgroups) if (one.id === talkgroup.id) list.add(one);
+        return texts.createdTalkgroup(talkgroup.name);
+      }),
+    rename: (row, name) => patch(row, { name }, { name }),
+    change(row, { floorMode, talkLimitS }) {
+      const body = { floor_mode: floorMode, max_talk_ms: Math.round(talkLimitS * 1000) };
+      return patch(row, body, body);
+    },
+    rotate: (row) =>
+      row.action.run(async () => {
+        const body = { talkgroup_id: row.id };
+        const answer = await storedBy(rest.post<{ rotation_counter: number }>('/keys/rotate', body));
+        // Each request that is carried out adds 1, and this one was.
+        const counter = answer?.rotation_counter ?? row.item.peek().rotation_counter + 1;
+        row.item.value = { ...row.item.peek(), rotation_counter: counter };
+        return answer === null ? texts.unconfirmed : texts.rotated(counter);
+      }),
+    remove: (row) =>
+      row.action.run(async () => {
+        await storedBy(rest.remove(`/talkgroups/${row.id}`));
+        list.remove(row.id);
+        return null;
+      }),
+    membersOf(row) {
+      const known = members.get(row) ?? createMembers(rest, row);
+      members.set(row, known);
+      return known;
+    },
+  };
+}

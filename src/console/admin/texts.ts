@@ -1,0 +1,101 @@
+// The texts of the administration tab.
+import type { Device, FloorMode, Talkgroup } from './rows.js';
+
+/** A name in a sentence: its direction marks do not turn the rest around. */
+const isolated = (name: string) => `\u2068${name}\u2069`;
+
+const seconds = (count: number) => (count === 1 ? '1 second' : `${count} seconds`);
+
+const floorModes: Readonly<Record<FloorMode, string>> = {
+  open: 'open: several talkers at once',
+  single: 'single: one talker',
+  broadcast: 'broadcast: administrators talk',
+};
+
+/** The day and the minute, in the time of the browser. */
+function dateText(time: string): string {
+  return new Date(time).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+}
+
+export const texts = {
+  sections: 'Administration',
+  talkgroups: 'Talkgroups',
+  users: 'Users',
+  devices: 'Devices',
+  onlyAdministrators: 'Only administrators see this tab.',
+
+  reload: 'Reload',
+  more: 'Show more',
+  reading: 'Loading …',
+  whole: (count: number) => (count === 1 ? '1 entry' : `${count} entries`),
+  part: (count: number) => `The first ${count} entries`,
+  nothing: 'There is no entry.',
+  save: 'Save',
+  cancel: 'Cancel',
+  created: (time: string) => `created ${dateText(time)}`,
+
+  search: 'Search by the start of the name',
+  administrator: 'administrator',
+  user: 'user',
+  noDevice: 'no device',
+  device: (name: string) => `device ${name}`,
+  showDevice: 'Show device',
+  unknownDevice: 'The device does not exist any more.',
+  deviceFacts: ({ name, serial, site, active }: Device) =>
+    `Device ${isolated(name)}, serial ${isolated(serial)}, site ${isolated(site)}, ${active ? 'enabled' : 'disabled'}`,
+  revoke: 'Revoke tokens',
+  revoked: 'The tokens are revoked. The user must log in again.',
+  revokeOwn: 'This is your own account. You must log in again.',
+  revokeNow: 'Revoke my tokens',
+
+  createTalkgroup: 'Create talkgroup',
+  newName: 'Name of the new talkgroup',
+  floorMode: 'Floor mode',
+  floorModes,
+  createdTalkgroup: (name: string) => `The talkgroup ${isolated(name)} exists now. It has no members yet.`,
+  number: (number: number) => `number ${number}`,
+  counter: (counter: number) => `key counter ${counter}`,
+  members: (count: number) => (count === 1 ? '1 member' : `${count} members`),
+  limit: ({ max_talk_ms }: Talkgroup) =>
+    max_talk_ms === 0 ? 'no talk limit' : `talk limit ${seconds(max_talk_ms / 1000)}`,
+  rename: 'Rename',
+  renameTo: 'New name',
+  settings: 'Floor mode and limit',
+  talkLimit: 'Talk limit in seconds, 0 for none',
+  rotate: 'Rotate key',
+  rotated: (counter: number) => `The key is rotated. The counter is ${counter} now.`,
+  remove: 'Delete',
+  reallyDelete: ({ name, members }: Talkgroup) =>
+    `Delete the talkgroup ${isolated(name)}? Its ${members === 1 ? 'membership ends' : `${members} memberships end`}. This cannot be undone.`,
+  deleteNow: 'Delete now',
+  keep: 'Keep',
+  manageMembers: 'Manage members',
+  membersOf: (name: string) => `Members of ${name}`,
+  removeMember: (name: string) => `Remove ${name}`,
+  removed: (name: string) => `${isolated(name)} is removed.`,
+  findUser: 'Add a user: start of the name',
+  addMember: (name: string) => `Add ${name}`,
+  added: (name: string) => `${isolated(name)} is a member now.`,
+  noUser: 'No user has a name that begins so.',
+  done: 'Done',
+
+  newSite: 'Site',
+  facts: ({ serial, site }: Device) => `serial ${isolated(serial)}, site ${isolated(site)}`,
+  enabled: 'enabled',
+  disabled: 'disabled: its users cannot log in',
+  enable: 'Enable',
+  disable: 'Disable',
+  saved: 'Saved.',
+
+  unconfirmed: 'The change is stored. Connected radios may follow later.',
+  unknownOutcome: 'The service did not learn whether the change happened. Reload before you try again.',
+  noAnswer: 'The service did not answer. Check the connection, then try again.',
+  wait: (count: number) => `Wait ${seconds(count)}, then try again.`,
+  busy: 'The service has too much to do.',
+  unavailable: 'The service cannot do this now.',
+  loggedOut: 'You are logged out. Log in again.',
+  forbidden: 'Your account is not that of an administrator.',
+  missing: 'This does not exist any more. Reload the list.',
+  notAccepted: (reason: string) => `The service rejected it: ${reason}.`,
+  failed: (status: number, reason: string) => `The service answered ${status}: ${reason}.`,
+};

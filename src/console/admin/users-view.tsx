@@ -1,0 +1,100 @@
+// Shows accounts: search, device, and the button that revokes their tokens.
+import { account } from '../app/session.js';
+import type { Row } from './list.js';
+import { ActionButton, focusAtOnce, focusSoon, ListView, Said } from './parts.js';
+import type { User } from './rows.js';
+import { texts } from './texts.js';
+import type { Users } from './users.js';
+
+export function UsersView({ users }: { users: Users }) {
+  users.list.open();
+  return (
+    <section class="admin-section" aria-labelledby="admin-users">
+      <h2 id="admin-users">{texts.users}</h2>
+      <label class="field">
+        {texts.search}
+        <input
+          type="search"
+          autocomplete="off"
+          value={users.start.value}
+          onInput={(event) => users.search(event.currentTarget.value)}
+        />
+      </label>
+      <ListView
+        list={users.list}
+        label={texts.users}
+        render={(row) => <UserRow key={row.id} row={row} users={users} />}
+      />
+    </section>
+  );
+}
+
+function UserRow({ row, users }: { row: Row<User>; users: Users }) {
+  const { username, role, device_id, created_at } = row.item.value;
+  const name = `user-${row.id}`;
+  const button = `${name}-revoke`;
+  const isAsked = row.panel.value === 'revoke';
+  const isOwn = account.value?.userId === row.id;
+  const close = () => {
+    row.panel.value = null;
+    focusSoon(button);
+  };
+  return (
+    <article class="card admin-row" aria-labelledby={name}>
+      <h3 id={name} class="name">
+        {username}
+      </h3>
+      <p class="quiet">
+        {role === 'admin' ? texts.administrator : texts.user}, {texts.created(created_at)}
+      </p>
+      <DeviceOf id={device_id} users={users} describedBy={name} />
+      <div class="row">
+        <ActionButton
+          id={button}
+          action={row.action}
+          label={texts.revoke}
+          describedBy={name}
+          kind="danger"
+          {...(isOwn && { isOpen: isAsked })}
+          onPress={() => {
+            if (isOwn) row.panel.value = isAsked ? null : 'revoke';
+            else void users.revoke(row);
+          }}
+        />
+      </div>
+      {isAsked && (
+        // biome-ignore lint/a11y/useSemanticElements: a fieldset is for fields
+        <div class="admin-panel" role="group" aria-label={texts.revoke}>
+          <p>{texts.revokeOwn}</p>
+          <div class="row">
+            <button type="button" ref={focusAtOnce} onClick={close}>
+              {texts.keep}
+            </button>
+            <ActionButton
+              action={row.action}
+              label={texts.revokeNow}
+              kind="danger"
+              onPress={() => void users.revoke(row)}
+            />
+          </div>
+        </div>
+      )}
+      <Said action={row.action} />
+    </article>
+  );
+}
+
+function DeviceOf({ id, users, describedBy }: { id: string | null; users: Users; describedBy: string }) {
+  if (id === null) return <p class="quiet">{texts.noDevice}</p>;
+  const words = users.devices.value.get(id);
+  return (
+    <div class="row">
+      <button type="button" aria-describedby={describedBy} onClick={() => void users.showDevice(id)}>
+        {texts.showDevice}
+      </button>
+      <span class="name" role="status">
+        {words ?? ''}
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,70 @@
+// Lists accounts by the start of their names, and revokes their tokens.
+import { type ReadonlySignal, signal } from '@preact/signals';
+import type { Rest } from '../app/rest.js';
+import { storedBy, wordsOf } from './failure.js';
+import { createList, type List, type Row } from './list.js';
+import { type Device, oneOf, type Page, queryOf, type User } from './rows.js';
+import { texts } from './texts.js';
+
+export interface Users {
+  readonly list: List<User>;
+  /** The start of the names that are listed. Empty: all. */
+  readonly start: ReadonlySignal<string>;
+  search(start: string): void;
+  /** What is known of devices, in words, by device id. */
+  readonly devices: ReadonlySignal<ReadonlyMap<string, string>>;
+  showDevice(deviceId: string): Promise<void>;
+  revoke(row: Row<User>): Promise<boolean>;
+}
+
+export function createUsers(rest: Rest): Users {
+  const start = signal('');
+  const devices = signal<ReadonlyMap<string, string>>(new Map());
+  const list = usersByName(rest, () => start.peek());
+
+  function learn(id: string, words: string): void {
+    devices.value = new Map(devices.peek()).set(id, words);
+  }
+
+  return {
+    ...{ list, start, devices },
+    search(text) {
+      start.value = text;
+      void list.reload();
+    },
+    async showDevice(id) {
+      learn(id, texts.reading);
+      try {
+        const device = await readDevice(rest, id);
+        learn(id, device === null ? texts.unknownDevice : texts.deviceFacts(device));
+      } catch (error) {
+        learn(id, wordsOf(error));
+      }
+    },
+    revoke: (row) =>
+      row.action.run(async () => {
+        const answer = await storedBy(rest.post(`/users/${row.id}/revoke`));
+        return answer === null ? texts.unconfirmed : texts.revoked;
+      }),
+  };
+}
+
+/** Accounts with names that begin as `startNow` says when the page is read. */
+export function usersByName(rest: Rest, startNow: () => string): List<User> {
+  return createList<User>({
+    async read({ after, limit }) {
+      const query = queryOf({ limit, after, q: startNow() });
+      const { users: items, next } = await rest.get<Page<'users', User>>(`/users${query}`);
+      return { items, next };
+    },
+    idOf: ({ id }) => id,
+    nameOf: ({ username }) => username,
+  });
+}
+
+/** null: no such device. */
+async function readDevice(rest: Rest, id: string): Promise<Device | null> {
+  const { devices } = await rest.get<Page<'devices', Device>>(`/devices${oneOf(id)}`);
+  const [device] = devices;
+  return device?.id === id ? device : null;
+}

@@ -1,0 +1,40 @@
+// Says in words how the radio is connected.
+import type { ConnectionView } from '../worker/messages.js';
+import { texts } from './texts.js';
+
+const { connection: words } = texts;
+
+/** `isTrouble`: a banner shows it, and screen readers say it. */
+export type ConnectionText = { text: string; isTrouble: boolean };
+
+export function connectionText(view: ConnectionView, nowMs: number): ConnectionText {
+  switch (view.state) {
+    case 'connecting':
+      if (view.close === null) return { text: words.connecting, isTrouble: false };
+      return { text: words.retrying(whyOf(view)), isTrouble: true };
+    case 'waiting':
+      return { text: waitingText(view, nowMs), isTrouble: true };
+    case 'stopped':
+      return { text: words.stopped, isTrouble: true };
+    case 'open':
+      if (view.isDraining) return { text: words.draining, isTrouble: true };
+      if (view.reach === 'partial') return { text: words.partial, isTrouble: true };
+      if (view.reach === 'alone') return { text: words.alone, isTrouble: true };
+      return { text: openText(view), isTrouble: false };
+  }
+}
+
+function openText({ resumed }: ConnectionView): string {
+  if (resumed === null) return words.open;
+  return resumed ? words.resumed : words.renewed;
+}
+
+function waitingText(view: ConnectionView, nowMs: number): string {
+  const seconds = Math.ceil(((view.retryAtMs ?? nowMs) - nowMs) / 1000);
+  return seconds > 0 ? words.waiting(whyOf(view), seconds) : words.retrying(whyOf(view));
+}
+
+function whyOf({ close }: ConnectionView): string {
+  const why: Readonly<Record<string, string>> = words.why;
+  return why[close?.reason ?? ''] ?? words.why.network;
+}

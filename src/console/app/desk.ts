@@ -1,0 +1,138 @@
+// Builds the parts of the console for the account that is logged in, and connects them with the worker.
+import { batch, effect, type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import { systemClock } from '../../client/clock.js';
+import { type Alarms, createAlarms } from '../alarms/state.js';
+import { createRaising, type Raising } from '../alarms/raising.js';
+import { builtFile } from '../built.js';
+import { createChoices } from '../settings/choices.js';
+import { createSettings, type SettingsState } from '../settings/state.js';
+import { createSound } from '../sound/sound.js';
+import type { Sound } from '../sound/sound-types.js';
+import { createMicrophoneControl, type MicrophoneControl } from '../talk/microphone.js';
+import { createTalking, type Talking } from '../talk/state.js';
+import { createTalkgroups, type Talkgroups } from '../talkgroups/state.js';
+import type { Changes, ConnectionView } from '../worker/messages.js';
+import type { Config } from './config.js';
+import { createLink, type Link } from './link.js';
+import { type Account, logOut } from './session.js';
+
+export type SoundState = 'off' | 'starting' | 'on' | { failed: string };
+
+export type Desk = {
+  readonly account: Account;
+  readonly config: Config;
+  readonly connection: ReadonlySignal<ConnectionView>;
+  /** To the worker: requests to the relay, and the messages that it passes on. */
+  readonly link: Link;
+  readonly talkgroups: Talkgroups;
+  readonly talking: Talking;
+  readonly alarms: Alarms;
+  readonly raising: Raising;
+  readonly settings: SettingsState;
+  readonly sound: Sound;
+  readonly soundState: ReadonlySignal<SoundState>;
+  /** In a user gesture. */
+  startSound(): void;
+  readonly microphone: MicrophoneControl;
+  /** The talkgroup whose members are shown. */
+  readonly membersOf: Signal<string | null>;
+  readonly isSettingsOpen: Signal<boolean>;
+};
+
+/** null until the configuration is loaded. */
+export const desk: Signal<Desk | null> = signal(null);
+
+const CONNECTING: ConnectionView = {
+  ...{ state: 'connecting', close: null, retryAtMs: null, resumed: null },
+  ...{ isDraining: false, reach: 'whole', clockOffsetMs: 0, opened: 0 },
+};
+
+/** Starts the worker and its radio. The desk stays until the page is left. */
+export function createDesk(account: Account, config: Config): Desk {
+  const settings = createSettings(localStorage);
+  const sound = createSound({ workletsUrl: builtFile('sound/worklets.ts') });
+  const soundState: Signal<SoundState> = signal('off');
+  const connection = signal(CONNECTING);
+  const worker = new Worker(builtFile('worker/radio-worker.ts'), { type: 'module' });
+  const link = createLink(worker, {
+    changed,
+    failed(what) {
+      soundState.value = { failed: what };
+    },
+  });
+  worker.addEventListener('message', ({ data }) => link.take(data));
+
+  const talkgroups = createTalkgroups(sound, createChoices(localStorage, account.userId), {
+    added(talkgroupId) {
+      const port = sound.add(talkgroupId);
+      link.send({ kind: 'voice', talkgroupId, port }, [port]);
+    },
+    removed(talkgroupId) {
+      sound.remove(talkgroupId);
+      link.send({ kind: 'no_voice', talkgroupId });
+    },
+  });
+  const alarms = createAlarms({
+    tone: sound.tone,
+    clock: systemClock,
+    isRepeated: () => account.role === 'admin',
+  });
+  const microphone = createMicrophoneControl(sound, {
+    give: (port) => link.send({ kind: 'microphone', port }, port === null ? [] : [port]),
+    lost: () => talking.interrupt('microphone'),
+  });
+  const talking = createTalking({
+    send: link.send,
+    tone: sound.tone,
+    pressed: microphone.open,
+    released() {
+      if (settings.settings.peek().isMicrophoneOnDemand) microphone.close();
+    },
+  });
+  const { jitterMs } = settings.settings.peek();
+  link.send({ kind: 'start', url: config.ws_url, token: account.token, jitterMs });
+  addEventListener('online', () => link.send({ kind: 'reconnect' }));
+  effect(() => talkgroups.split(settings.settings.value.listening !== 'both'));
+
+  return {
+    ...{ account, config, connection, link, talkgroups, talking, alarms, settings, sound, soundState, microphone },
+    raising: createRaising(link.raise, systemClock),
+    startSound,
+    membersOf: signal(null),
+    isSettingsOpen: signal(false),
+  };
+
+  function changed(changes: Changes): void {
+    batch(() => {
+      if (changes.connection !== undefined) connection.value = changes.connection;
+      talkgroups.take(changes);
+      alarms.take(changes);
+      talking.take(changes.talks);
+    });
+    const { state, close } = connection.peek();
+    const reason = close?.reason;
+    if (state === 'stopped' && (reason === 'invalid token' || reason === 'unknown user')) logOut(reason);
+  }
+
+  function startSound(): void {
+    if (soundState.peek() !== 'off') return;
+    soundState.value = 'starting';
+    sound.start().then(
+      () => {
+        soundState.value = 'on';
+        setOutputs();
+      },
+      (error: Error) => {
+        soundState.value = { failed: error.message };
+      },
+    );
+  }
+
+  /** An output that is no longer there leaves its talkgroups on the default one. */
+  function setOutputs(): void {
+    const { listening, selectedOutput, unselectedOutput } = settings.settings.peek();
+    if (listening !== 'outputs') return;
+    for (const [which, id] of [['selected', selectedOutput], ['unselected', unselectedOutput]] as const)
+      sound.setOutput(which, id).catch(() => {}); // NotFoundError: the device was unplugged
+  }
+}

@@ -1,0 +1,71 @@
+// Shows the title, the connection in words, and what belongs to the account.
+import { type Signal, signal } from '@preact/signals';
+import { connectionText } from './connection.js';
+import type { Desk } from './desk.js';
+import { logOut, logOutEverywhere } from './session.js';
+import { texts } from './texts.js';
+import { nowMs } from './ticking.js';
+
+const { account: words } = texts;
+const failure: Signal<string | null> = signal(null);
+
+export function Header({ desk }: { desk: Desk }) {
+  const { username } = desk.account;
+  return (
+    <header class="header">
+      <h1>{texts.title}</h1>
+      <Connection desk={desk} />
+      <div class="account" role="group" aria-label={words.label}>
+        <span class="visually-hidden">{words.loggedInAs}</span>
+        <bdi class="name line">{username}</bdi>
+        <button type="button" onClick={() => open(desk)}>
+          {words.settings}
+        </button>
+        <button type="button" onClick={() => logOut('by_user')}>
+          {words.logOut}
+        </button>
+        <button type="button" onClick={leaveEverywhere}>
+          {words.logOutEverywhere}
+        </button>
+        {failure.value !== null && (
+          <p role="alert" class="error">
+            {failure.value}
+          </p>
+        )}
+      </div>
+    </header>
+  );
+}
+
+/** The time until the next attempt is shown second by second, and said once. */
+function Connection({ desk }: { desk: Desk }) {
+  const view = desk.connection.value;
+  const isCounting = view.state === 'waiting';
+  const shown = connectionText(view, isCounting ? nowMs.value : 0);
+  const said = connectionText(view, Number.POSITIVE_INFINITY);
+  return (
+    <div class="connection">
+      <p class={shown.isTrouble ? 'error' : 'quiet'} aria-hidden="true">
+        {shown.text}
+      </p>
+      <p role="status" aria-label={texts.connection.label} class="visually-hidden">
+        {said.text}
+      </p>
+      {isCounting && (
+        <button type="button" onClick={() => desk.link.send({ kind: 'reconnect' })}>
+          {texts.connection.reconnect}
+        </button>
+      )}
+    </div>
+  );
+}
+
+function open({ isSettingsOpen }: Desk): void {
+  isSettingsOpen.value = true;
+}
+
+function leaveEverywhere(): void {
+  logOutEverywhere().catch((error: Error) => {
+    failure.value = words.everywhereFailed(error.message);
+  });
+}

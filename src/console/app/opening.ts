@@ -1,0 +1,39 @@
+// Opens the desk of the account that is logged in, and starts its sound as soon as the browser allows it.
+import { type Signal, signal } from '@preact/signals';
+import { listenToPresses } from '../talk/listen.js';
+import { loadConfig } from './config.js';
+import { createDesk, type Desk, desk } from './desk.js';
+import { account } from './session.js';
+
+/** Why the desk could not be opened. null: it is open, or it is being opened. */
+export const opening: Signal<string | null> = signal(null);
+
+export async function openDesk(): Promise<void> {
+  opening.value = null;
+  try {
+    const config = await loadConfig();
+    if (account.value === null || desk.value !== null) return;
+    const opened = createDesk(account.value, config);
+    desk.value = opened;
+    listenToPresses(opened);
+    startSound(opened);
+    await openMicrophone(opened);
+  } catch (error) {
+    opening.value = (error as Error).message; // RestError, or an address that is none
+  }
+}
+
+/** After the click on the login the browser allows it at once, after a reload with the first click or key. */
+function startSound(opened: Desk): void {
+  if (navigator.userActivation?.hasBeenActive) return opened.startSound();
+  for (const gesture of ['pointerdown', 'keydown'] as const)
+    addEventListener(gesture, () => opened.startSound(), { once: true });
+}
+
+/** Without a question to the user if the browser knows the answer from an earlier visit. */
+async function openMicrophone({ microphone, settings }: Desk): Promise<void> {
+  if (settings.settings.peek().isMicrophoneOnDemand) return;
+  // TypeError: Firefox before 131 does not know the permission of the microphone.
+  const answer = await navigator.permissions?.query({ name: 'microphone' }).catch(() => null);
+  if (answer?.state === 'granted') microphone.open();
+}

@@ -1,0 +1,44 @@
+// Shows the console of an account: header, banners, alarms, tabs, talk bar and dialogs.
+import { AlarmList } from '../alarms/view.js';
+import { MembersDialog } from '../members/view.js';
+import { SettingsDialog } from '../settings/view.js';
+import { TalkBar } from '../talk/view.js';
+import { Banners } from './banners.js';
+import { desk } from './desk.js';
+import { Header } from './header.js';
+import { opening, openDesk } from './opening.js';
+import { TabBar, TabPanel } from './tab-bar.js';
+import { texts } from './texts.js';
+
+openDesk();
+
+export default function Shell() {
+  const now = desk.value;
+  if (now === null) return <Opening />;
+  return (
+    <>
+      <Header desk={now} />
+      <Banners desk={now} />
+      <AlarmList desk={now} />
+      <main>
+        <TabBar account={now.account} />
+        <TabPanel account={now.account} />
+      </main>
+      <TalkBar desk={now} />
+      <SettingsDialog desk={now} />
+      <MembersDialog desk={now} />
+    </>
+  );
+}
+
+function Opening() {
+  if (opening.value === null) return <p class="panel quiet">{texts.loading}</p>;
+  return (
+    <div class="panel" role="alert">
+      <p>{texts.login.failed(opening.value)}</p>
+      <button type="button" onClick={openDesk}>
+        {texts.tryAgain}
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,66 @@
+// Shows the tabs and the panel of the selected one. Arrow keys move between tabs.
+import { Lazy } from './lazy.js';
+import { hash, show } from './places.js';
+import type { Account } from './session.js';
+import { type Tab, tabs } from './tabs.js';
+import { texts } from './texts.js';
+
+type Props = { account: Account };
+
+function shownTabs(account: Account): readonly Tab[] {
+  return tabs.filter((tab) => tab.isShown(account));
+}
+
+function selectedTab(account: Account): Tab {
+  return shownTabs(account).find((tab) => tab.hash === hash.value) ?? tabs[0];
+}
+
+export function TabBar({ account }: Props) {
+  const selected = selectedTab(account);
+  return (
+    <div
+      role="tablist"
+      class="tabs"
+      aria-label={texts.tabs.label}
+      onKeyDown={(event) => {
+        const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+        if (step !== undefined) move(account, step);
+      }}
+    >
+      {shownTabs(account).map((tab) => (
+        <button
+          key={tab.hash}
+          type="button"
+          role="tab"
+          id={idOf(tab)}
+          aria-selected={tab === selected}
+          aria-controls="panel"
+          tabIndex={tab === selected ? 0 : -1}
+          onClick={() => show(tab.hash)}
+        >
+          {tab.name}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+export function TabPanel({ account }: Props) {
+  const selected = selectedTab(account);
+  return (
+    <div role="tabpanel" id="panel" class="panel" aria-labelledby={idOf(selected)}>
+      <Lazy key={selected.hash} load={selected.load} />
+    </div>
+  );
+}
+
+function move(account: Account, step: number): void {
+  const all = shownTabs(account);
+  const at = all.indexOf(selectedTab(account));
+  const next = all[(at + step + all.length) % all.length];
+  if (next === undefined) return;
+  show(next.hash);
+  document.getElementById(idOf(next))?.focus();
+}
+
+const idOf = ({ hash }: Tab) => `tab-${hash}`;

@@ -1,0 +1,156 @@
+// Bundles the console into dist/console: the page, its workers and worklets, and each file packed beside it.
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync } from 'node:fs';
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, relative } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import { type BuildOptions, build, type Metafile } from 'esbuild';
+
+// From dist/src/console.
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const SOURCE = join(ROOT, 'src/console');
+const BUILT = join(ROOT, 'dist/console');
+/** What the present files were made of. Beside the folder, which is served. */
+const RECORD = join(ROOT, 'dist/console.json');
+
+const PAGE = 'app/main.tsx';
+/** Bundled by themselves. Those after the first one are loaded by the code that needs them. */
+const STYLESHEETS = ['console.css', 'map/maplibre.css'];
+/** Files of this name run in scopes of their own, so each is bundled by itself. */
+const OWN_SCOPE = /(?:worker|worklets?)\.ts$/;
+
+/** What a file costs to load (bytes, by gzip). */
+export type BuiltFile = { name: string; gzipBytes: number };
+
+export type BuiltConsole = {
+  files: BuiltFile[];
+  /** Loaded before the login can be used: the page, its stylesheet, and the scripts that it imports at once. */
+  first: string[];
+};
+
+const options: BuildOptions = {
+  absWorkingDir: ROOT,
+  bundle: true,
+  minify: true,
+  format: 'esm',
+  platform: 'browser',
+  external: ['node:module'],
+  target: ['chrome110', 'firefox115', 'safari16.4'],
+  jsx: 'automatic',
+  jsxImportSource: 'preact',
+  legalComments: 'none',
+  entryNames: '[name]-[hash]',
+  chunkNames: '[name]-[hash]',
+  assetNames: '[name]-[hash]',
+  metafile: true,
+  write: false,
+  logLevel: 'silent',
+};
+
+/** Writes the console to a folder, which is emptied first. The same sources give the same bytes. */
+export async function buildConsole(folder: string): Promise<BuiltConsole & { inputs: string[] }> {
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  const parts = [...ownScopes(), ...STYLESHEETS].filter((source) => existsSync(join(SOURCE, source)));
+  const built = await Promise.all(parts.map(async (source) => ({ source, ...(await bundle([source], folder)) })));
+  const addresses = Object.fromEntries(built.map(({ source, entry }) => [source, `./${entry}`]));
+  const page = await bundle([PAGE], folder, {
+    splitting: true,
+    define: { BUILT_FILES: JSON.stringify(addresses) },
+  });
+  const stylesheet = built.find(({ source }) => source === STYLESHEETS[0])?.entry ?? '';
+  const html = await readFile(join(SOURCE, 'index.html'), 'utf8');
+  const index = html.replace('STYLESHEET', stylesheet).replace('SCRIPT', page.entry);
+  await write(folder, 'index.html', Buffer.from(index));
+  return {
+    files: await filesIn(folder),
+    first: ['index.html', stylesheet, ...staticImports(page.metafile, page.entry)],
+    inputs: [...built, page].flatMap(({ metafile }) => Object.keys(metafile.inputs)).concat('src/console/index.html'),
+  };
+}
+
+function ownScopes(): string[] {
+  return readdirSync(SOURCE, { recursive: true, encoding: 'utf8' })
+    .filter((name) => OWN_SCOPE.test(name))
+    .map((name) => name.replaceAll('\\', '/'))
+    .sort();
+}
+
+/** Bundles one entry, and returns the name of its file. */
+async function bundle(sources: string[], folder: string, more: BuildOptions = {}) {
+  const entryPoints = sources.map((source) => join(SOURCE, source));
+  const { outputFiles = [], metafile } = await build({ ...options, outdir: folder, entryPoints, ...more });
+  if (metafile === undefined) throw new Error('esbuild returned no metafile');
+  for (const { path, contents } of outputFiles) await write(folder, basename(path), contents);
+  const outputs = Object.entries(metafile.outputs);
+  const wanted = relative(ROOT, entryPoints[0] ?? '').replaceAll('\\', '/');
+  const [entry] = outputs.find(([, { entryPoint }]) => entryPoint === wanted) ?? [];
+  if (entry === undefined) throw new Error(`esbuild wrote no file for ${wanted}`);
+  return { entry: basename(entry), metafile };
+}
+
+/** The script and all that it imports before it runs. */
+function staticImports({ outputs }: Metafile, entry: string): string[] {
+  const byName = new Map(Object.entries(outputs).map(([path, output]) => [basename(path), output]));
+  const names = new Set([entry]);
+  for (const name of names) {
+    for (const { path, kind } of byName.get(name)?.imports ?? []) {
+      if (kind === 'import-statement') names.add(basename(path)); // a Set goes on to what is added
+    }
+  }
+  return [...names];
+}
+
+const packGzip = promisify(gzip);
+const packBrotli = promisify(brotliCompress);
+
+/** The server sends the packed file to browsers that read it. */
+async function write(folder: string, name: string, contents: Uint8Array): Promise<void> {
+  const path = join(folder, name);
+  const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } };
+  await Promise.all([
+    writeFile(path, contents),
+    packGzip(contents, { level: 9 }).then((packed) => writeFile(`${path}.gz`, packed)),
+    packBrotli(contents, quality).then((packed) => writeFile(`${path}.br`, packed)),
+  ]);
+}
+
+async function filesIn(folder: string): Promise<BuiltFile[]> {
+  const names = readdirSync(folder).filter((name) => name.endsWith('.gz'));
+  return Promise.all(
+    names.sort().map(async (name) => ({
+      name: name.replace(/\.gz$/, ''),
+      gzipBytes: (await stat(join(folder, name))).size,
+    })),
+  );
+}
+
+/** Changes with every source, with the list of sources that are bundled by themselves, and with this file. */
+async function digestOf(inputs: readonly string[]): Promise<string> {
+  const hash = createHash('sha256').update(ownScopes().join());
+  for (const input of [...new Set(inputs)].sort()) {
+    const contents = await readFile(join(ROOT, input)).catch(() => 'missing');
+    hash.update(input).update(contents);
+  }
+  return hash.update(await readFile(fileURLToPath(import.meta.url))).digest('hex');
+}
+
+type Recorded = BuiltConsole & { inputs: string[]; digest: string };
+
+async function readRecord(): Promise<Recorded | null> {
+  const text = await readFile(RECORD, 'utf8').catch(() => null);
+  return text === null || !existsSync(join(BUILT, 'index.html')) ? null : JSON.parse(text);
+}
+
+async function buildIfChanged(): Promise<void> {
+  const before = await readRecord();
+  if (before !== null && before.digest === (await digestOf(before.inputs))) return;
+  const built = await buildConsole(BUILT);
+  await mkdir(dirname(RECORD), { recursive: true });
+  await writeFile(RECORD, JSON.stringify({ ...built, digest: await digestOf(built.inputs) }));
+}
+
+const [, started] = process.argv;
+if (started !== undefined && import.meta.url === pathToFileURL(started).href) await buildIfChanged();

@@ -1,0 +1,83 @@
+// Keeps the settings of this browser. They hold no secret, so they stay in localStorage.
+import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
+
+export type Settings = {
+  /** KeyboardEvent.code of the talk key. */
+  talkKey: string;
+  /** Time that speech is buffered before it is played (ms). The buffer grows by itself on a poor network. */
+  jitterMs: number;
+  /** `both`: everything on both ears. `sides`: selected talkgroups left, others right. `outputs`: on two devices. */
+  listening: 'both' | 'sides' | 'outputs';
+  /** Ids of audio outputs. Empty: the default one. */
+  selectedOutput: string;
+  unselectedOutput: string;
+  /** The microphone is opened by a press and closed after it. */
+  isMicrophoneOnDemand: boolean;
+};
+
+export const JITTER_MS = { min: 60, max: 300, step: 20 } as const;
+
+export const defaults: Settings = {
+  talkKey: 'Space',
+  jitterMs: JITTER_MS.min,
+  listening: 'both',
+  selectedOutput: '',
+  unselectedOutput: '',
+  isMicrophoneOnDemand: false,
+};
+
+/** localStorage, or what a test has in its place. */
+export type Shelf = { getItem(key: string): string | null; setItem(key: string, text: string): void };
+
+export type SettingsState = {
+  readonly settings: ReadonlySignal<Settings>;
+  change(changes: Partial<Settings>): void;
+};
+
+const KEY = 'talkgroup.settings';
+
+/** Reads what an earlier visit stored. A value that this version does not know is replaced by its default. */
+export function createSettings(shelf: Shelf): SettingsState {
+  const settings: Signal<Settings> = signal(readSettings(readJson(shelf, KEY)));
+  return {
+    settings,
+    change(changes) {
+      settings.value = readSettings({ ...settings.peek(), ...changes });
+      writeJson(shelf, KEY, settings.peek());
+    },
+  };
+}
+
+function readSettings(stored: unknown): Settings {
+  const given = typeof stored === 'object' && stored !== null ? (stored as Partial<Settings>) : {};
+  const { talkKey, jitterMs, listening, isMicrophoneOnDemand } = given;
+  const isJitter = typeof jitterMs === 'number' && jitterMs >= JITTER_MS.min && jitterMs <= JITTER_MS.max;
+  return {
+    talkKey: textIn(talkKey, defaults.talkKey),
+    jitterMs: isJitter ? jitterMs : defaults.jitterMs,
+    listening: listening === 'sides' || listening === 'outputs' ? listening : defaults.listening,
+    selectedOutput: textIn(given.selectedOutput, ''),
+    unselectedOutput: textIn(given.unselectedOutput, ''),
+    isMicrophoneOnDemand: isMicrophoneOnDemand === true,
+  };
+}
+
+const textIn = (value: unknown, otherwise: string) => (typeof value === 'string' ? value : otherwise);
+
+/** null: nothing is stored, or storage is switched off. */
+export function readJson(shelf: Shelf, key: string): unknown {
+  try {
+    return JSON.parse(shelf.getItem(key) ?? 'null');
+  } catch {
+    return null; // SyntaxError: not ours. SecurityError: the browser blocks storage
+  }
+}
+
+/** The value is then lost with the page when the storage is full or switched off. */
+export function writeJson(shelf: Shelf, key: string, value: unknown): void {
+  try {
+    shelf.setItem(key, JSON.stringify(value));
+  } catch {
+    // QuotaExceededError or SecurityError
+  }
+}

@@ -1,0 +1,71 @@
+// Declares the sound of the console: the page's side, and the two sides of the worker.
+
+/** The port of the browser, and in the tests that of Node. */
+type MessagePort = InstanceType<typeof globalThis.MessagePort>;
+
+/** The page's side. */
+export interface Sound {
+  /** In a user gesture: starts the AudioContext and loads the worklets. */
+  start(): Promise<void>;
+  /** Volume, side and mixer of a talkgroup. The returned port goes to the worker (transfer it). */
+  add(talkgroupId: string): MessagePort;
+  remove(talkgroupId: string): void;
+  /** From 0 to 1. */
+  setVolume(talkgroupId: string, volume: number): void;
+  setMuted(talkgroupId: string, isMuted: boolean): void;
+  /** Selected talkgroups play on the left or the first output, the others on the right or the second. `null`: both ears. */
+  setSide(talkgroupId: string, side: 'selected' | 'unselected' | null): void;
+  /** Local tones, heard whatever is muted. */
+  tone(name: 'permit' | 'denied' | 'ended' | 'alarm'): void;
+  /**
+   * Asks for the microphone once. The port goes to the worker (transfer it). It carries 960-sample frames while the
+   * worker listens. Rejects with MicrophoneError.
+   */
+  openMicrophone(): Promise<MessagePort>;
+  closeMicrophone(): void;
+  /** The device was unplugged, or the system ended the track. */
+  onMicrophoneLost: (() => void) | null;
+  /** Outputs, where setSinkId exists. */
+  outputs(): Promise<{ id: string; label: string }[]>;
+  setOutput(which: 'selected' | 'unselected', id: string): Promise<void>;
+  /** Level in dBFS of what a talkgroup plays now: for meters and tests. */
+  level(talkgroupId: string): number;
+  close(): Promise<void>;
+}
+
+/** A frame as the radio hears it. `sequence` is unwrapped. */
+export interface VoiceFrame {
+  talkgroupId: string;
+  session: number;
+  burst: number;
+  sequence: number;
+  payload: Uint8Array;
+}
+
+/** The worker's side: decodes and buffers what is heard. */
+export interface Voices {
+  attach(talkgroupId: string, port: MessagePort): void;
+  detach(talkgroupId: string): void;
+  hear(frame: VoiceFrame, nowMs: number): void;
+  /** LAG: what is queued is stale. */
+  lagged(talkgroupId: string): void;
+  ended(talkgroupId: string, session: number, burst: number): void;
+  close(): void;
+}
+
+/** The worker's side of the microphone: encodes 20 ms Opus packets while started. */
+export interface Microphone {
+  attach(port: MessagePort): void;
+  /** No sound of before the call is ever given. */
+  start(onPacket: (packet: Uint8Array) => void): void;
+  stop(): void;
+  close(): void;
+}
+
+/** Why there is no microphone. `insecure`: browsers give one to pages of https and of this computer only. */
+export type MicrophoneReason = 'refused' | 'missing' | 'insecure' | 'failed';
+
+/** The rejection of `openMicrophone`. */
+export interface MicrophoneError extends Error {
+  readonly reason: MicrophoneReason;
+}

@@ -1,0 +1,44 @@
+// A button that works while it is held: by mouse, finger or pen, and by Enter.
+import type { ComponentChildren } from 'preact';
+import { hold } from './holding.js';
+
+type HoldButtonProps = {
+  /** Accessible name. It begins with the visible text. */
+  name: string;
+  children: ComponentChildren;
+  class?: string;
+  isPressed?: boolean;
+  describedBy?: string;
+  onHold(source: string): void;
+  onLetGo(source: string): void;
+};
+
+// Every release is heard at the window (listen.ts), because the button may be removed while it is held.
+export function HoldButton(props: HoldButtonProps) {
+  const begin = (source: string) => {
+    hold(source, () => props.onLetGo(source));
+    props.onHold(source);
+  };
+  return (
+    <button
+      type="button"
+      class={`hold ${props.class ?? ''}`}
+      aria-label={props.name}
+      aria-pressed={props.isPressed}
+      aria-describedby={props.describedBy}
+      onPointerDown={(event) => {
+        if (event.button !== 0) return;
+        event.currentTarget.setPointerCapture(event.pointerId);
+        begin(`pointer ${event.pointerId}`);
+      }}
+      onKeyDown={(event) => {
+        if (event.key !== 'Enter') return;
+        event.preventDefault();
+        if (!event.repeat) begin('Enter');
+      }}
+      onContextMenu={(event) => event.preventDefault()}
+    >
+      {props.children}
+    </button>
+  );
+}

@@ -1,0 +1,122 @@
+// Keeps which talk buttons are held and what became of them. Ends all talks when the user cannot hold a button any more.
+import { batch, computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import type { Sound } from '../sound/sound-types.js';
+import type { Command, TalkState, TalkView } from '../worker/messages.js';
+
+/** Why all talks ended, when it was not by releasing. */
+export type Interruption = 'blur' | 'hidden' | 'microphone';
+
+export type Talking = {
+  /** By talkgroup: the state of its talk, while a button for it is held. */
+  readonly states: ReadonlySignal<ReadonlyMap<string, TalkState>>;
+  /** The last interruption, until the next press. */
+  readonly interruption: ReadonlySignal<Interruption | null>;
+  /** A press for which no talkgroup is selected. */
+  readonly hasNoTarget: ReadonlySignal<boolean>;
+  /** Whether a talkgroup is held. */
+  readonly isHeld: ReadonlySignal<boolean>;
+  /** `source` names the finger, the button or the key. A second press of the same source replaces the first. */
+  press(source: string, talkgroupIds: readonly string[]): void;
+  release(source: string): void;
+  /** Ends all talks. Each source must be released and pressed again. */
+  interrupt(interruption: Interruption): void;
+  /** What the worker reports. */
+  take(talks: readonly TalkView[]): void;
+};
+
+export type TalkingOwner = {
+  send(command: Extract<Command, { kind: 'talk' | 'release' }>): void;
+  tone: Sound['tone'];
+  /** Called with each press, so that a microphone that is missing is looked for again. */
+  pressed(): void;
+  /** Nothing is held any more. */
+  released(): void;
+};
+
+export function createTalking(owner: TalkingOwner): Talking {
+  /** By source the talkgroups that it holds. */
+  const held = new Map<string, readonly string[]>();
+  const states: Signal<ReadonlyMap<string, TalkState>> = signal(new Map());
+  const interruption: Signal<Interruption | null> = signal(null);
+  const hasNoTarget = signal(false);
+  const isHeld = computed(() => states.value.size > 0);
+
+  return {
+    states,
+    interruption,
+    hasNoTarget,
+    isHeld,
+    press(source, talkgroupIds) {
+      batch(() => {
+        interruption.value = null;
+        hasNoTarget.value = talkgroupIds.length === 0;
+        change(() => held.set(source, talkgroupIds));
+      });
+      if (talkgroupIds.length === 0) owner.tone('denied');
+      else owner.pressed();
+    },
+    release(source) {
+      if (!held.has(source)) return;
+      batch(() => {
+        hasNoTarget.value = false;
+        change(() => held.delete(source));
+      });
+    },
+    interrupt(why) {
+      if (!isHeld.peek()) return;
+      batch(() => {
+        interruption.value = why;
+        change(() => held.clear());
+      });
+      owner.tone('ended');
+    },
+    take,
+  };
+
+  /** Tells the worker which talkgroups are held now and were not before, and the other way round. */
+  function change(act: () => void): void {
+    const before = wanted();
+    act();
+    const now = wanted();
+    const next = new Map(states.peek());
+    for (const talkgroupId of before) {
+      if (now.has(talkgroupId)) continue;
+      next.delete(talkgroupId);
+      owner.send({ kind: 'release', talkgroupId });
+    }
+    for (const talkgroupId of now) {
+      if (before.has(talkgroupId)) continue;
+      next.set(talkgroupId, { phase: 'asking' });
+      owner.send({ kind: 'talk', talkgroupId });
+    }
+    states.value = next;
+    if (before.size > 0 && now.size === 0) owner.released();
+  }
+
+  function wanted(): Set<string> {
+    return new Set([...held.values()].flat());
+  }
+
+  function take(talks: readonly TalkView[]): void {
+    if (talks.length === 0) return;
+    const next = new Map(states.peek());
+    for (const { talkgroupId, state } of talks) {
+      const before = next.get(talkgroupId);
+      // Released in the meantime: the report was on its way.
+      if (before === undefined || state === null) continue;
+      next.set(talkgroupId, state);
+      const tone = toneOf(before, state);
+      if (tone !== null) owner.tone(tone);
+    }
+    states.value = next;
+  }
+}
+
+/** Once for each change that the user must know without looking. A repeated attempt has no tone of its own. */
+function toneOf(before: TalkState, now: TalkState): 'permit' | 'denied' | 'ended' | null {
+  if (before.phase === now.phase) return null;
+  if (now.phase === 'talking') return 'permit';
+  if (now.phase === 'over') return 'ended';
+  if (before.phase === 'talking') return now.phase === 'refused' ? 'ended' : null;
+  return before.phase === 'asking' ? 'denied' : null;
+}

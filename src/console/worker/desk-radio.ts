@@ -1,0 +1,185 @@
+// Drives the radio, the decoder and the encoder by the commands of the page, and reports what changes.
+import type { Clock } from '../../client/clock.js';
+import type { HeardFrame, Radio, RadioError, RadioOptions } from '../../client/radio.js';
+import type { Microphone, Voices } from '../sound/sound-types.js';
+import { createBatches } from './batches.js';
+import { type Command, type Event, PASSED } from './messages.js';
+import { createPresses } from './presses.js';
+import { createViews } from './views.js';
+
+export type DeskRadioParts = {
+  createRadio(options: RadioOptions): Radio;
+  createVoices(options: { targetMs: number }): Promise<Voices>;
+  createMicrophone(options: Record<string, never>): Promise<Microphone>;
+  clock: Clock;
+  /** Unix time (ms). */
+  unixMs(): number;
+  send(event: Event): void;
+  codeOf(error: unknown): RadioError['code'];
+};
+
+export type DeskRadio = { take(command: Command): void };
+
+// Of HeardFrame.flags. What is encrypted cannot be decoded here.
+const ENCRYPTED = 1;
+
+/** Waits for `start`. Commands about sound may come before it. */
+export function createDeskRadio(parts: DeskRadioParts): DeskRadio {
+  let started: Started | null = null;
+  const early: Later[] = [];
+  return {
+    take(command) {
+      if (command.kind === 'start') {
+        started ??= start(command, parts);
+        for (const one of early.splice(0)) started.take(one);
+      } else if (started === null) {
+        // One port for each talkgroup at most: the page sends nothing else before `start`.
+        early.push(command);
+      } else {
+        started.take(command);
+      }
+    },
+  };
+}
+
+type Later = Exclude<Command, { kind: 'start' }>;
+type Started = { take(command: Later): void };
+
+function start(
+  { url, token, jitterMs }: Extract<Command, { kind: 'start' }>,
+  { createRadio, createVoices, createMicrophone, clock, unixMs, send, codeOf }: DeskRadioParts,
+): Started {
+  const radio = createRadio({ url, token, clock });
+  const views = createViews(radio);
+  const batches = createBatches(
+    {
+      connection: views.connection,
+      talkgroup: views.talkgroup,
+      send: (changes) => send({ kind: 'changes', ...changes }),
+    },
+    clock,
+  );
+  const presses = createPresses(radio, clock, unixMs, batches.talk);
+  let voices: Voices | null = null;
+  const voicesReady = createVoices({ targetMs: jitterMs });
+  const microphoneReady = createMicrophone({});
+  voicesReady.then(
+    (ready) => {
+      voices = ready;
+    },
+    () => send({ kind: 'failed', what: 'voices' }),
+  );
+
+  radio.on('open', (welcome) => {
+    views.opened(welcome, unixMs());
+    presses.opened();
+    batches.connection();
+  });
+  radio.on('waiting', ({ delayMs, ...close }) => lost(close, unixMs() + delayMs));
+  radio.on('stopped', (close) => lost(close, null));
+  radio.on('reach', batches.connection);
+  radio.on('talkgroups', () => {
+    for (const id of views.changed()) batches.talkgroup(id);
+  });
+  radio.on('talk_started', (talker) => {
+    views.talkStarted(talker);
+    batches.talkgroup(talker.talkgroup_id);
+  });
+  radio.on('talk_ended', (end) => {
+    voices?.ended(end.talkgroup_id, end.session, end.burst);
+    views.talkEnded(end, unixMs());
+    batches.talkgroup(end.talkgroup_id);
+  });
+  radio.on('audio', hear);
+  radio.on('lag', ({ talkgroupId }) => {
+    voices?.lagged(talkgroupId);
+    batches.talkgroup(talkgroupId);
+  });
+  radio.on('missed', ({ talkgroupId }) => batches.talkgroup(talkgroupId));
+  radio.on('emergency', batches.emergency);
+  radio.on('presence', ({ talkgroup_id }) => batches.talkgroup(talkgroup_id));
+  radio.on('message', (message) => {
+    if (PASSED.has(message.type)) send({ kind: 'message', message });
+    if (message.type !== 'GOAWAY') return;
+    views.draining();
+    batches.connection();
+  });
+  batches.connection();
+  return { take };
+
+  function lost(close: { code: number; reason: string }, retryAtMs: number | null): void {
+    views.closed(close, retryAtMs);
+    presses.closed();
+    batches.connection();
+  }
+
+  function hear(frame: HeardFrame): void {
+    if (frame.payload.length === 0 || (frame.flags & ENCRYPTED) !== 0) return;
+    voices?.hear(frame, frame.receivedAtMs);
+  }
+
+  function take(command: Later): void {
+    switch (command.kind) {
+      case 'voice':
+        voicesReady.then((ready) => ready.attach(command.talkgroupId, command.port)).catch(failedAlready);
+        break;
+      case 'no_voice':
+        voicesReady.then((ready) => ready.detach(command.talkgroupId)).catch(failedAlready);
+        break;
+      case 'microphone':
+        listenTo(command.port);
+        break;
+      case 'talk':
+        presses.press(command.talkgroupId);
+        break;
+      case 'release':
+        presses.release(command.talkgroupId);
+        break;
+      case 'presence':
+        watch(command);
+        break;
+      case 'raise':
+        answer(command.id, raise(command.talkgroupId));
+        break;
+      case 'request':
+        answer(command.id, radio.request(command.message));
+        break;
+      case 'reconnect':
+        radio.reconnect();
+    }
+  }
+
+  function listenTo(port: Extract<Command, { kind: 'microphone' }>['port']): void {
+    if (port === null) return presses.microphone(null);
+    microphoneReady.then(
+      (microphone) => {
+        microphone.attach(port);
+        presses.microphone(microphone);
+      },
+      () => send({ kind: 'failed', what: 'microphone' }),
+    );
+  }
+
+  function watch({ talkgroupId, isWanted }: Extract<Command, { kind: 'presence' }>): void {
+    // RadioError: the radio requests the choice again with the next connection.
+    radio.subscribe({ talkgroupIds: [talkgroupId], mode: 'talk', presence: isWanted }).catch(() => {});
+  }
+
+  async function raise(talkgroupId: string) {
+    const emergency_id = await radio.emergency.raise({ talkgroupId });
+    return { type: 'OK', ref: 0, emergency_id } as const;
+  }
+
+  function answer(id: number, answered: ReturnType<Radio['request']>): void {
+    answered.then(
+      (message) => send({ kind: 'answer', id, message }),
+      (error: Error) => {
+        const { message } = error;
+        send({ kind: 'answer', id, error: { code: codeOf(error), message } });
+      },
+    );
+  }
+}
+
+/** `failed` was sent when the promise was rejected first. */
+function failedAlready(): void {}

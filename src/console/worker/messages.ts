@@ -1,0 +1,123 @@
+// Declares what the page and the worker tell each other.
+import type {
+  ClientMessage,
+  Close,
+  ConnectionState,
+  Emergency,
+  FloorMode,
+  RadioError,
+  Reach,
+  ServerMessage,
+} from '../../client/radio.js';
+import type { DenyCode, EndCode, ErrorCode, RevokeCode } from '../../protocol/codes.js';
+
+/** The port of the browser, and in the tests that of Node. */
+type MessagePort = InstanceType<typeof globalThis.MessagePort>;
+
+/** From the page. Ports are transferred. `id` names a request in its answer. */
+export type Command =
+  | { kind: 'start'; url: string; token: string; jitterMs: number }
+  /** Sound of a talkgroup goes to this port from now on. */
+  | { kind: 'voice'; talkgroupId: string; port: MessagePort }
+  | { kind: 'no_voice'; talkgroupId: string }
+  /** `port` null: there is no microphone any more. */
+  | { kind: 'microphone'; port: MessagePort | null }
+  /** The talk button of a talkgroup is held from now on. */
+  | { kind: 'talk'; talkgroupId: string }
+  | { kind: 'release'; talkgroupId: string }
+  /** Whether the page wants PRESENCE of a talkgroup. */
+  | { kind: 'presence'; talkgroupId: string; isWanted: boolean }
+  /** Answered when the relay has announced the emergency. Repeated until then. */
+  | { kind: 'raise'; id: number; talkgroupId: string }
+  | { kind: 'request'; id: number; message: ClientMessage }
+  | { kind: 'reconnect' };
+
+/** From the worker. */
+export type Event =
+  | ({ kind: 'changes' } & Changes)
+  | { kind: 'answer'; id: number; message: ServerMessage }
+  | { kind: 'answer'; id: number; error: { code: RadioError['code']; message: string } }
+  /** One of the messages in `PASSED`, as the relay sent it. */
+  | { kind: 'message'; message: ServerMessage }
+  /** A part of the worker could not be started, such as the codec. */
+  | { kind: 'failed'; what: string };
+
+/** What changed since the last such event, at most once in 16 ms. The last state of each thing, in no order. */
+export type Changes = {
+  connection?: ConnectionView;
+  talkgroups: TalkgroupView[];
+  /** Ids of talkgroups that are no longer received. */
+  left: string[];
+  emergencies: Emergency[];
+  talks: TalkView[];
+};
+
+export type ConnectionView = {
+  state: ConnectionState;
+  /** How the last connection ended. null: none has ended. */
+  close: Close | null;
+  /** Unix time (ms) of this computer. null: no attempt is due. */
+  retryAtMs: number | null;
+  /** Whether the present connection continues an earlier session. null: it is the first one. */
+  resumed: boolean | null;
+  /** GOAWAY came. */
+  isDraining: boolean;
+  reach: Reach;
+  /** Unix time of the server minus that of this computer (ms). */
+  clockOffsetMs: number;
+  /** Counts the connections that were open, so that two in one batch of changes are told apart. */
+  opened: number;
+};
+
+export type TalkerView = {
+  session: number;
+  burst: number;
+  username: string;
+  /** Unix time (ms) of this computer. */
+  startedAtMs: number;
+  emergency: boolean;
+  /** This console talks. */
+  isOwn: boolean;
+};
+
+export type TalkgroupView = {
+  id: string;
+  name: string;
+  floorMode: FloorMode;
+  /** 0: none. */
+  maxTalkMs: number;
+  online: number;
+  /** Oldest first. */
+  talkers: TalkerView[];
+  /** The last burst that ended. null: none since the page was loaded. */
+  last: { username: string; endedAtMs: number } | null;
+  /** Frames that this console was too slow for. */
+  missed: number;
+  /** Frames that were lost between the nodes of the service. */
+  lostBetweenNodes: number;
+};
+
+export type RefusalCode = DenyCode | ErrorCode | 'not_connected' | 'no_microphone';
+export type OverCode = RevokeCode | EndCode | 'lost' | 'unsent';
+
+/**
+ * What became of a held talk button. `asking`: the first packets are on their way. `refused`: it tries again by itself
+ * while the button is held. `over`: the server has ended the talk, and `isFinal` says that the button must be released.
+ */
+export type TalkState =
+  | { phase: 'asking' }
+  | { phase: 'queued'; position: number; size: number }
+  | { phase: 'talking'; sinceMs: number; limitMs: number }
+  | { phase: 'refused'; code: RefusalCode; talker: string | null }
+  | { phase: 'over'; code: OverCode; isFinal: boolean };
+
+/** `state` null: the button is released. */
+export type TalkView = { talkgroupId: string; state: TalkState | null };
+
+/** Messages that the worker passes on to the page. Those of positions are for the map. */
+export const PASSED: ReadonlySet<string> = new Set([
+  'PRESENCE',
+  'WATCHING',
+  'POSITIONS',
+  'EMERGENCY_POSITION',
+]);

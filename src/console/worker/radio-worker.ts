@@ -1,0 +1,25 @@
+// Runs the radio of the console in a worker: timers of a hidden tab are slow there as well, but sockets are not.
+import { systemClock } from '../../client/clock.js';
+import { createRadio, RadioError } from '../../client/radio.js';
+import { createMicrophone } from '../sound/microphone.js';
+import { createVoices } from '../sound/voices.js';
+import { createDeskRadio } from './desk-radio.js';
+import type { Command, Event } from './messages.js';
+
+/** The part of the worker's global object that is used here. The page's types declare it as a window. */
+type Scope = {
+  postMessage(event: Event): void;
+  addEventListener(type: 'message', listener: (event: { data: Command }) => void): void;
+};
+
+const scope = self as unknown as Scope; // this file runs in a worker alone
+const desk = createDeskRadio({
+  createRadio,
+  createVoices,
+  createMicrophone,
+  clock: systemClock,
+  unixMs: Date.now,
+  send: (event) => scope.postMessage(event),
+  codeOf: (error) => (error instanceof RadioError ? error.code : 'internal'),
+});
+scope.addEventListener('message', ({ data }) => desk.take(data));

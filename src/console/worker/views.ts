@@ -1,0 +1,97 @@
+// Shows the state of the radio as the page gets it: the connection, and each talkgroup with its talkers.
+import type { Close, HeardEnd, Radio, Talker, Talkgroup, Welcome } from '../../client/radio.js';
+import type { ConnectionView, TalkerView, TalkgroupView } from './messages.js';
+
+export type Views = {
+  connection(): ConnectionView;
+  /** null: the radio does not receive it any more. */
+  talkgroup(id: string): TalkgroupView | null;
+  /** Ids of the talkgroups that have come, changed or been left since the last call. */
+  changed(): string[];
+  opened(welcome: Welcome, unixMs: number): void;
+  closed(close: Close, retryAtMs: number | null): void;
+  draining(): void;
+  talkStarted(talker: Talker): void;
+  talkEnded(end: HeardEnd, unixMs: number): void;
+};
+
+/** Creates the views of a radio that is not connected yet. */
+export function createViews(radio: Pick<Radio, 'state' | 'session' | 'reach' | 'talkgroups'>): Views {
+  const last = new Map<string, { username: string; endedAtMs: number }>();
+  /** By talkgroup and session: the name of the running talker, whom the end of a burst does not name. */
+  const talking = new Map<string, string>();
+  /** By talkgroup: what was shown last of the properties that come without an event of their own. */
+  const shown = new Map<string, string>();
+  let close: Close | null = null;
+  let retryAtMs: number | null = null;
+  let resumed: boolean | null = null;
+  let isDraining = false;
+  let clockOffsetMs = 0;
+  let opened = 0;
+
+  return {
+    connection: () => {
+      const { state, reach } = radio;
+      return { state, close, retryAtMs, resumed, isDraining, reach, clockOffsetMs, opened };
+    },
+    talkgroup(id) {
+      const talkgroup = radio.talkgroups.get(id);
+      return talkgroup === undefined ? null : viewOf(id, talkgroup);
+    },
+    changed() {
+      const left = [...shown.keys()].filter((id) => !radio.talkgroups.has(id));
+      for (const id of left) {
+        shown.delete(id);
+        last.delete(id);
+      }
+      const changed = [...radio.talkgroups].filter(([id, talkgroup]) => isNew(id, talkgroup));
+      return [...left, ...changed.map(([id]) => id)];
+    },
+    opened(welcome, unixMs) {
+      opened += 1;
+      // The first WELCOME continues nothing.
+      resumed = close === null ? null : welcome.resumed;
+      retryAtMs = null;
+      isDraining = false;
+      clockOffsetMs = welcome.server_time - unixMs;
+    },
+    closed(next, atMs) {
+      close = next;
+      retryAtMs = atMs;
+      isDraining = false;
+    },
+    draining() {
+      isDraining = true;
+    },
+    talkStarted({ talkgroup_id, session, username }) {
+      talking.set(`${talkgroup_id} ${session}`, username);
+    },
+    talkEnded({ talkgroup_id, session }, unixMs) {
+      const key = `${talkgroup_id} ${session}`;
+      const username = talking.get(key);
+      talking.delete(key);
+      if (username !== undefined) last.set(talkgroup_id, { username, endedAtMs: unixMs });
+    },
+  };
+
+  function isNew(id: string, { name, floor_mode, max_talk_ms, online }: Talkgroup): boolean {
+    const now = JSON.stringify([name, floor_mode, max_talk_ms, online]);
+    if (shown.get(id) === now) return false;
+    shown.set(id, now);
+    return true;
+  }
+
+  function viewOf(id: string, talkgroup: Talkgroup): TalkgroupView {
+    const { name, floor_mode, max_talk_ms, online, missed, lostBetweenNodes } = talkgroup;
+    return {
+      ...{ id, name, floorMode: floor_mode, maxTalkMs: max_talk_ms, online, missed, lostBetweenNodes },
+      talkers: [...talkgroup.talkers.values()].map(talkerOf),
+      last: last.get(id) ?? null,
+    };
+  }
+
+  function talkerOf({ session, burst, username, emergency, started_at }: Talker): TalkerView {
+    const startedAtMs = Date.parse(started_at) - clockOffsetMs;
+    return { session, burst, username, emergency, startedAtMs, isOwn: session === radio.session };
+  }
+}

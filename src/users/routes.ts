@@ -1,0 +1,88 @@
+// Serves the list of users by REST, and revokes tokens: those of any user, or the caller's own.
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { normalizeUsername } from '../credentials/usernames.js';
+import type { Database } from '../db/client.js';
+import type { Deadline } from '../db/deadline.js';
+import { noticeOf, type Tell } from '../db/notice.js';
+import { AppError } from '../errors.js';
+import { confirm } from '../http/confirm.js';
+import { firstOrNext, pageOf } from '../http/paging.js';
+import { readUserId } from '../http/paths.js';
+import { answers, Ok, ok } from '../http/schemas.js';
+import type { UserId } from '../ids.js';
+import { USERS_PRESET, UserInPath, UserList, UserQuery } from './schemas.js';
+import * as store from './store.js';
+
+export interface UserOptions {
+  readonly database: Database;
+  readonly tell: Tell;
+}
+
+/** GET /users, POST /users/:id/revoke and POST /auth/revoke. */
+export const userRoutes =
+  ({ database, tell }: UserOptions): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const list = {
+      config: { access: 'admin', badRequests: ['unstorable_text'] },
+      schema: {
+        operationId: 'listUsers',
+        summary: 'List the users',
+        description:
+          'The answer is always one page in the order of ids. With `q` it has only users with that start of the username.',
+        tags: ['users'],
+        querystring: UserQuery,
+        response: answers(UserList),
+      },
+    } as const;
+
+    app.get('/users', list, async ({ query, deadline }) => {
+      const page = firstOrNext(query, USERS_PRESET);
+      const start = query.q === undefined ? null : normalizeUsername(query.q);
+      const rows = await store.usersNamed(database, deadline, { start, page });
+      return pageOf(page, 'users', { rows, idOf: ({ id }) => id });
+    });
+
+    const revoke = {
+      config: { access: 'admin', refusals: ['user_not_found', 'outcome_unknown', 'relay_unconfirmed'] },
+      schema: {
+        operationId: 'revokeTokens',
+        summary: 'Revoke all tokens of a user',
+        description:
+          'All tokens issued to the user so far get 401. The relay stops their audio before the service answers, and closes their sockets with 1008 `invalid token`. A new login works immediately.',
+        tags: ['users'],
+        params: UserInPath,
+        response: answers(Ok),
+      },
+    } as const;
+
+    app.post('/users/:id/revoke', revoke, async ({ params, deadline }) => {
+      const isKnown = await revokeTokens(readUserId(params.id), deadline);
+      if (!isKnown) throw new AppError('user_not_found');
+      return ok;
+    });
+
+    const revokeOwn = {
+      config: { access: 'user', refusals: ['outcome_unknown', 'relay_unconfirmed'] },
+      schema: {
+        operationId: 'revokeOwnTokens',
+        summary: 'Revoke all tokens of the caller',
+        description:
+          'Logs the caller out everywhere. It also revokes the token of this request. The relay closes the sockets of the caller with 1008 `invalid token`. A new login works immediately.',
+        tags: ['auth'],
+        response: answers(Ok),
+      },
+    } as const;
+
+    app.post('/auth/revoke', revokeOwn, async ({ user, deadline }) => {
+      await revokeTokens(user.sub, deadline);
+      return ok;
+    });
+
+    /** False: no such user. Otherwise live sockets follow. */
+    async function revokeTokens(user: UserId, deadline: Deadline): Promise<boolean> {
+      const notice = noticeOf({ kind: 'user_revoked', user });
+      const isKnown = await store.revokeTokens(database, deadline, { user, notice });
+      if (isKnown) await confirm(tell, notice, deadline);
+      return isKnown;
+    }
+  };

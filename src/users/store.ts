@@ -1,0 +1,57 @@
+// Reads the list of users in PostgreSQL, and revokes their tokens.
+import { randomUUID } from 'node:crypto';
+import type { Static } from 'typebox';
+import type { Database } from '../db/client.js';
+import type { Deadline } from '../db/deadline.js';
+import { type Notice, notify, notifyOwnUser } from '../db/notice.js';
+import { type Page, pageBy } from '../db/pages.js';
+import type { Sql } from '../db/pool.js';
+import type { UserId } from '../ids.js';
+import type { User } from './schemas.js';
+
+/** Rows of the page in the order of ids. `start` is the start of the username, in NFC. null: any name. */
+export function usersNamed(
+  database: Database,
+  deadline: Deadline,
+  { start, page }: { start: string | null; page: Page },
+): Promise<Static<typeof User>[]> {
+  return database.read(
+    deadline,
+    // Written as the index users_start_of_name has it. `^@` takes no character for a wildcard.
+    (sql) => sql`
+      select id, username, role, device_id, created_at from users
+      where true
+      ${start === null ? sql`` : sql`and lower(username collate "C") ^@ lower(${start} collate "C")`}
+      ${pageBy(sql, sql`id`, page)}`,
+  );
+}
+
+/** Rejects every token issued to that user so far, on all nodes within 250 ms. False: no such user. */
+export async function revokeTokens(
+  database: Database,
+  deadline: Deadline,
+  { user, notice }: { user: UserId; notice: Notice },
+): Promise<boolean> {
+  const revoked = await database.write(
+    deadline,
+    (sql) => sql`
+      update users set valid_from = ${nextMoment(sql)} where id = ${user}
+      returning ${notify(sql, notice)}`,
+  );
+  return revoked.length > 0;
+}
+
+/** The same by name, for the command line. The first login after it gets a token issued at the new moment. */
+export async function revokeUser(database: Database, deadline: Deadline, username: string): Promise<boolean> {
+  const notice = { id: randomUUID(), kind: 'user_revoked' } as const;
+  const revoked = await database.write(
+    deadline,
+    (sql) => sql`
+      update users set valid_from = ${nextMoment(sql)} where username = ${username}
+      returning ${notifyOwnUser(sql, notice)}`,
+  );
+  return revoked.length > 0;
+}
+
+/** A token issued since the last revocation may carry that very second, so the moment always moves. */
+const nextMoment = (sql: Sql) => sql`greatest(valid_from + 1, floor(extract(epoch from now()))::bigint + 1)`;

@@ -1,0 +1,229 @@
+// The sound of the console in a real browser, over the real relay: what is said on one side is heard on the other.
+import t, { type Test } from 'tap';
+import { type SoundPage, serve, soundPage, startBrowser } from '../helpers/browser/sound-page.js';
+import { eventually } from '../helpers/eventually.js';
+import { startChaosProxy } from '../helpers/network/chaos-proxy.js';
+import { service } from '../helpers/service/service.js';
+import { radioOf, record, talkTone } from '../helpers/sound/talking.js';
+import { levelAt, RATE, sine } from '../helpers/sound/tones.js';
+
+/** A page of ann with the talkgroups Fire and Police, in which bob talks from Node. */
+async function annAndBob(t: Test, microphone?: Float32Array) {
+  const s = await service(t);
+  const [ann, bob] = [await s.person('ann'), await s.person('bob')];
+  const [fire, police] = [await s.talkgroup('Fire', ann, bob), await s.talkgroup('Police', ann, bob)];
+  const browser = await startBrowser(t, microphone);
+  const page = await soundPage(t, browser);
+  for (const { id } of [fire, police]) await page.rig('add', id);
+  await page.rig('connect', s.ws, ann.token);
+  const radio = await radioOf(t, s, bob);
+  return { s, bob, fire: fire.id, police: police.id, browser, page, radio };
+}
+
+const LOUD = -30;
+const SILENT = -60;
+
+async function isHeard(t: Test, page: SoundPage, wanted: Readonly<Record<number, [boolean, boolean]>>) {
+  await eventually(async () => {
+    for (const [hz, sides] of Object.entries(wanted)) {
+      const levels = await page.levels(Number(hz));
+      for (const [i, isLoud] of sides.entries()) {
+        const level = levels[i] ?? 0;
+        if (isLoud ? level < LOUD : level > SILENT) throw new Error(`${hz} Hz at ${levels} dBFS`);
+      }
+    }
+  });
+  t.pass(`heard ${JSON.stringify(wanted)}`);
+}
+
+t.test('a tone at the microphone is the same tone at another radio, and the release ends it', async (t) => {
+  const { page, radio, fire } = await annAndBob(t, sine(1_000, RATE * 5, { peakDb: -10 }));
+  const { heard, last } = await record(t, radio);
+  await page.rig('microphone');
+  await page.rig('press', fire);
+  await eventually(() => {
+    if (heard.length < 50) throw new Error(`${heard.length} frames`);
+    const level = levelAt(1_000, last(25));
+    if (level < -30) throw new Error(`${level} dBFS`);
+  });
+  const samples = last(25);
+  t.ok(levelAt(1_000, samples) - levelAt(1_500, samples) > 25, 'and no other frequency');
+  t.match(await page.rig('release', fire), { kind: 'ended', code: 'released' });
+  const { length } = heard;
+  await page.rig('figures');
+  t.equal(heard.length, length, 'nothing is sent after the release');
+  t.same(page.errors, []);
+});
+
+t.test('two talkgroups are heard at once, each as loud as chosen and on its side', async (t) => {
+  const { page, radio, fire, police } = await annAndBob(t);
+  await talkTone(t, radio, fire, 440);
+  await talkTone(t, radio, police, 880);
+  await isHeard(t, page, { 440: [true, true], 880: [true, true] });
+  await page.rig('setMuted', fire, true);
+  await isHeard(t, page, { 440: [false, false], 880: [true, true] });
+  t.equal(await page.rig('level', fire), Number.NEGATIVE_INFINITY, 'and the meter shows nothing');
+  await page.rig('setMuted', fire, false);
+  await page.rig('setSide', fire, 'selected');
+  await page.rig('setSide', police, 'unselected');
+  await isHeard(t, page, { 440: [true, false], 880: [false, true] });
+  const [loud] = await page.levels(440);
+  await eventually(async () => {
+    const shown = await page.rig<number>('level', fire);
+    if (Math.abs(shown - (loud - 3)) > 2)
+      throw new Error(`the meter shows ${shown} dBFS of a peak of ${loud}`);
+  });
+  await page.rig('setVolume', fire, 0.1);
+  await eventually(async () => {
+    const [left] = await page.levels(440);
+    if (Math.abs(loud - 20 - left) > 2) throw new Error(`${left} dBFS after ${loud}`);
+  });
+  await page.rig('setVolume', fire, 0);
+  await isHeard(t, page, { 440: [false, false], 880: [false, true] });
+  t.same(page.errors, []);
+});
+
+t.test('a talker who stops is silent, and nothing was lost on the way', async (t) => {
+  const { page, radio, fire } = await annAndBob(t);
+  const { stop } = await talkTone(t, radio, fire, 440);
+  await isHeard(t, page, { 440: [true, true] });
+  t.match(await stop(), { kind: 'ended' });
+  await isHeard(t, page, { 440: [false, false] });
+  await eventually(async () => {
+    t.match(await page.rig('figures'), { voices: 1, missing: 0, dropped: 0 });
+  });
+});
+
+t.test('after LAG the page plays what is said now, and not what was said before', async (t) => {
+  const s = await service(t, { BACKLOG_MS: '500' });
+  const [ann, bob] = [await s.person('ann'), await s.person('bob')];
+  const { id: fire } = await s.talkgroup('Fire', ann, bob);
+  const proxy = await startChaosProxy({ host: '127.0.0.1', port: Number(new URL(s.ws).port) });
+  t.teardown(() => proxy.stop());
+  const page = await soundPage(t, await startBrowser(t));
+  await page.rig('add', fire);
+  await page.rig('connect', `ws://127.0.0.1:${proxy.port}`, ann.token);
+  const tone = await talkTone(t, await radioOf(t, s, bob), fire, 440);
+  await isHeard(t, page, { 440: [true, true] });
+  proxy.stall(true);
+  // The buffer runs out, and the relay pauses the audio.
+  await isHeard(t, page, { 440: [false, false] });
+  tone.say(880);
+  const lagging = async () => {
+    const page = await (await fetch(s.metrics)).text();
+    const [, receivers] = /^talkgroup_relay_receivers_lagging (\d+)/m.exec(page) ?? [];
+    if (Number(receivers) !== 1) throw new Error(`${receivers} lag`);
+  };
+  await eventually(lagging);
+  // One second of speech that the relay skips.
+  const skippedFrom = tone.sent();
+  await eventually(() => {
+    if (tone.sent() < skippedFrom + 50) throw new Error(`${tone.sent()} frames`);
+  });
+  proxy.stall(false);
+  await isHeard(t, page, { 440: [false, false], 880: [true, true] });
+  const happened = await page.rig<{ kind: string; missed: number }[]>('happened');
+  t.ok(
+    happened.some(({ kind, missed }) => kind === 'lag' && missed >= 50),
+    'the relay has said LAG',
+  );
+});
+
+t.test('a microphone that goes away ends the talk', async (t) => {
+  const { page, radio, fire } = await annAndBob(t, sine(1_000, RATE * 5));
+  await page.rig('microphone');
+  await page.rig('press', fire);
+  const ended = new Promise<string>((resolve) => {
+    radio.on('talk_ended', ({ code }) => resolve(code));
+  });
+  await new Promise<void>((resolve) => {
+    radio.on('audio', () => resolve());
+  });
+  await page.taps('loseMicrophone');
+  t.equal(await ended, 'released');
+  t.equal(await page.rig('isLost'), true);
+});
+
+t.test('without a microphone, or without permission, the reason is told', async (t) => {
+  const browser = await startBrowser(t);
+  const { page, rig } = await soundPage(t, browser);
+  const reasonOf = () =>
+    page.evaluate(
+      `rig.microphone().then(() => 'opened', ({ name, reason }) => name + ' ' + reason)`,
+    ) as Promise<string>;
+  for (const [thrown, reason] of [
+    ['NotAllowedError', 'refused'],
+    ['NotFoundError', 'missing'],
+    ['NotReadableError', 'failed'],
+  ]) {
+    await page.evaluate(`navigator.mediaDevices.getUserMedia = async () => {
+      throw new DOMException('no', '${thrown}');
+    }`);
+    t.equal(await reasonOf(), `MicrophoneError ${reason}`);
+  }
+  await page.evaluate(`Object.defineProperty(window, 'isSecureContext', { value: false })`);
+  t.equal(await reasonOf(), 'MicrophoneError insecure');
+  t.equal(await rig('isLost'), false);
+});
+
+t.test('tones are heard while every talkgroup is muted', async (t) => {
+  const { page, fire } = await annAndBob(t);
+  await page.rig('setMuted', fire, true);
+  for (const [name, hz] of [
+    ['permit', 910],
+    ['denied', 310],
+    ['ended', 620],
+    ['alarm', 800],
+  ] as const) {
+    await eventually(async () => {
+      // Again with each attempt, because the tone is shorter than an attempt can be.
+      await page.rig('tone', name);
+      const [left, right] = await page.levels(hz);
+      if (left < -45 || right < -45) throw new Error(`${name}: ${left} and ${right} dBFS`);
+    });
+    t.pass(name);
+    await isHeard(t, page, { [hz]: [false, false] });
+  }
+});
+
+t.test('what is not selected plays on a second output, where the browser can choose', async (t) => {
+  const { page, radio, fire, police } = await annAndBob(t);
+  await page.rig('microphone');
+  const outputs = await page.rig<{ id: string; label: string }[]>('outputs');
+  t.comment(`outputs: ${outputs.map(({ id, label }) => `${id} ${label}`).join(', ')}`);
+  const other = outputs.find(({ id }) => id !== '' && id !== 'default');
+  if (other === undefined) return t.comment('this browser has one output only');
+  await talkTone(t, radio, fire, 440);
+  await talkTone(t, radio, police, 880);
+  await page.rig('setSide', fire, 'selected');
+  await page.rig('setSide', police, 'unselected');
+  await isHeard(t, page, { 440: [true, false], 880: [false, true] });
+  await page.rig('setOutput', 'unselected', other.id);
+  await isHeard(t, page, { 440: [true, true], 880: [false, false] });
+  await eventually(async () => {
+    const [left, right] = await page.levels(880, 1);
+    if (left < LOUD || right < LOUD) throw new Error(`${left} and ${right} dBFS on the second output`);
+  });
+  t.same(await page.sinks(), ['', other.id]);
+  await page.rig('setOutput', 'unselected', '');
+  await isHeard(t, page, { 440: [true, false], 880: [false, true] });
+});
+
+t.test('a context that the system suspends is resumed', async (t) => {
+  const { page, radio, fire } = await annAndBob(t);
+  await talkTone(t, radio, fire, 440);
+  await isHeard(t, page, { 440: [true, true] });
+  await page.page.evaluate(`taps.suspend()`);
+  await isHeard(t, page, { 440: [true, true] });
+});
+
+t.test('two pages of one server are two consoles, and hear each other', async (t) => {
+  const { s, bob, fire, browser, page } = await annAndBob(t, sine(1_000, RATE * 5, { peakDb: -10 }));
+  const other = await soundPage(t, browser, serve(t));
+  await other.rig('add', fire);
+  await other.rig('connect', s.ws, bob.token);
+  await page.rig('microphone');
+  await page.rig('press', fire);
+  await isHeard(t, other, { 1000: [true, true] });
+  await isHeard(t, page, { 1000: [false, false] });
+});

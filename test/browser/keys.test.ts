@@ -1,0 +1,124 @@
+// The console without a mouse: the talk key, text fields, and every control by keyboard.
+import t from 'tap';
+import { END } from '../../src/protocol/frame.js';
+import { startChromium } from '../helpers/browser/chromium.js';
+import { desk, pressed } from '../helpers/browser/desk.js';
+import { eventually } from '../helpers/eventually.js';
+import { service } from '../helpers/service/service.js';
+
+async function setUp(t: Parameters<typeof service>[0], { role = 'user' as const } = {}) {
+  const s = await service(t);
+  const [ann, bob] = [await s.person('ann', { role }), await s.person('bob')];
+  const group = await s.talkgroup('Fire 1', ann, bob);
+  const listener = await bob.radio();
+  return { s, ann, bob, group, listener, ...(await desk(t, await startChromium(t), s, ann)) };
+}
+
+t.test('the space bar talks while it is held, and its repeats begin no further burst', async (t) => {
+  const { page, listener, button } = await setUp(t);
+  await button('Select', 'Fire 1').click();
+  await page.keyboard.down('Space');
+  await listener.hears('TALK_STARTED', ({ username }) => username === 'ann');
+  for (let repeat = 0; repeat < 20; repeat += 1) await page.keyboard.down('Space');
+  await eventually(() => t.ok(listener.frames.length > 25));
+  await pressed(button('Select', 'Fire 1'), true);
+  await page.keyboard.up('Space');
+  await listener.hears('TALK_ENDED');
+  await listener.settled();
+  t.equal(listener.messages.filter(({ type }) => type === 'TALK_STARTED').length, 0);
+  t.equal(listener.frames.filter(({ flags }) => (flags & END) !== 0).length, 1);
+});
+
+t.test('quick presses are never lost, however short', async (t) => {
+  const { page, listener, button } = await setUp(t);
+  await button('Select', 'Fire 1').click();
+  // The relay admits eight bursts within 10 s.
+  for (let press = 0; press < 6; press += 1) {
+    await page.keyboard.down('Space');
+    await listener.hears('TALK_STARTED');
+    await page.keyboard.up('Space');
+    await listener.hears('TALK_ENDED');
+  }
+  t.equal(listener.frames.filter(({ flags }) => (flags & END) !== 0).length, 6);
+});
+
+t.test('a text field keeps the space bar, and the focused button does not', async (t) => {
+  const s = await service(t);
+  const [ann, bob] = [await s.person('ann', { role: 'admin' }), await s.person('bob')];
+  await s.talkgroup('Fire 1', ann, bob);
+  const listener = await bob.radio();
+  const { page, button } = await desk(t, await startChromium(t), s, ann);
+  await button('Mute', 'Fire 1').focus();
+  await page.keyboard.down('Space');
+  await listener.hears('TALK_STARTED');
+  await page.keyboard.up('Space');
+  await listener.hears('TALK_ENDED');
+  t.equal(await button('Mute', 'Fire 1').getAttribute('aria-pressed'), 'false', 'the space bar has muted nothing');
+  await page.keyboard.press('Enter');
+  await pressed(button('Mute', 'Fire 1'), true);
+  await button('Members of', 'Fire 1').press('Enter');
+  const field = page.getByRole('searchbox', { name: 'Username begins with' });
+  await field.focus();
+  await page.keyboard.type('a b');
+  t.equal(await field.inputValue(), 'a b');
+  await listener.settled();
+  t.notOk(listener.messages.some(({ type }) => type === 'TALK_STARTED'));
+});
+
+t.test('another key can be the talk key, also from a text field when it writes nothing', async (t) => {
+  const { page, listener } = await setUp(t);
+  await page.getByRole('button', { name: 'Settings' }).press('Enter');
+  await page.getByRole('button', { name: 'Change the talk key' }).press('Enter');
+  await page.getByText('Press the new talk key.').waitFor();
+  await page.keyboard.press('F9');
+  await page.getByRole('heading', { name: 'Talk key: F9' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await page.keyboard.down('F9');
+  await listener.hears('TALK_STARTED');
+  await page.keyboard.up('F9');
+  await listener.hears('TALK_ENDED');
+  await page.keyboard.press('Space');
+  await listener.settled();
+  t.notOk(listener.messages.some(({ type }) => type === 'TALK_STARTED'), 'the space bar is free again');
+});
+
+t.test('Enter talks in the talkgroup of the focused button while it is held', async (t) => {
+  const { page, listener, button } = await setUp(t);
+  const talk = button('Talk in', 'Fire 1');
+  await talk.focus();
+  await page.keyboard.down('Enter');
+  await listener.hears('TALK_STARTED');
+  await pressed(talk, true);
+  await page.keyboard.up('Enter');
+  await listener.hears('TALK_ENDED', ({ code }) => code === 'released');
+  await pressed(talk, false);
+});
+
+t.test('Tab reaches every control of a tile, and the arrows move between the tabs', async (t) => {
+  const { page } = await setUp(t);
+  await page.getByRole('tab', { name: 'Talkgroups' }).focus();
+  const wanted = ['Talk in Fire 1', 'Mute Fire 1', 'Select Fire 1', 'Volume of Fire 1', 'Members of Fire 1', 'Emergency in Fire 1'];
+  const reached: (string | null)[] = [];
+  for (let step = 0; step < wanted.length + 1; step += 1) {
+    await page.keyboard.press('Tab');
+    reached.push(await page.evaluate(`document.activeElement.getAttribute('aria-label')`));
+  }
+  t.same(reached, [...wanted, 'Talk to all selected']);
+  await page.getByRole('tab', { name: 'Talkgroups' }).focus();
+  await page.keyboard.press('ArrowRight');
+  t.equal(await page.getByRole('tab', { name: 'Map' }).getAttribute('aria-selected'), 'true');
+  t.equal(await page.evaluate('location.hash'), '#map');
+  await page.keyboard.press('ArrowLeft');
+  await page.getByRole('group', { name: 'Fire 1', exact: true }).waitFor();
+});
+
+t.test('a dialog gives the focus back to the button that opened it', async (t) => {
+  const { page, button } = await setUp(t);
+  const members = button('Members of', 'Fire 1');
+  await members.press('Enter');
+  await page.getByRole('dialog', { name: 'Members of Fire 1' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  t.equal(await page.evaluate(`document.activeElement.getAttribute('aria-label')`), 'Members of Fire 1');
+});

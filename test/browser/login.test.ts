@@ -1,0 +1,93 @@
+// The login of the console: what a user reads when it fails, what a reload keeps, and what logging out ends.
+import t from 'tap';
+import { startChromium } from '../helpers/browser/chromium.js';
+import { connected, desk, logIn, openPage, withPassword } from '../helpers/browser/desk.js';
+import { eventually } from '../helpers/eventually.js';
+import { service } from '../helpers/service/service.js';
+
+/** Chromium writes an error for each answer from 400 on. */
+const REJECTED = /status of 401/;
+
+t.test('a wrong password is told in words, and the right one opens the talkgroups', async (t) => {
+  const s = await service(t);
+  const ann = await s.person('ann');
+  await s.talkgroup('Fire 1', ann);
+  await withPassword(s, ann);
+  const { page } = await openPage(t, await startChromium(t), s, { expected: [REJECTED] });
+  await page.getByRole('textbox', { name: 'Username' }).fill('ann');
+  await page.getByRole('textbox', { name: 'Password' }).fill('wrong');
+  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.getByText('Wrong username or password.').waitFor();
+  await logIn(page, 'ann');
+  await page.getByRole('group', { name: 'Fire 1', exact: true }).waitFor();
+  t.equal(await page.getByRole('tab').count(), 2, 'a user has no administration');
+});
+
+t.test('a reload continues the session of the tab, and a new tab asks for the password', async (t) => {
+  const s = await service(t);
+  const ann = await s.person('ann');
+  await s.talkgroup('Fire 1', ann);
+  const { page, context } = await desk(t, await startChromium(t), s, ann);
+  await page.reload();
+  await connected(page);
+  await page.getByRole('button', { name: 'Start the sound' }).waitFor();
+  const other = await context.newPage();
+  await other.goto(`${s.rest}/console/`);
+  await other.getByRole('button', { name: 'Log in' }).waitFor();
+  t.equal(await other.evaluate('localStorage.length + document.cookie.length'), 0, 'nothing is kept beyond the tab');
+});
+
+t.test('logging out closes the radio and forgets the token', async (t) => {
+  const s = await service(t);
+  const [ann, bob] = [await s.person('ann'), await s.person('bob')];
+  const group = await s.talkgroup('Fire 1', ann, bob);
+  const { page } = await desk(t, await startChromium(t), s, ann);
+  const radio = await bob.radio();
+  const online = async () =>
+    (await radio.asks({ type: 'SYNC', talkgroup_id: group.id })).online as number;
+  t.equal(await online(), 2);
+  await page.getByRole('button', { name: 'Log out', exact: true }).click();
+  await page.getByText('You are logged out.', { exact: true }).waitFor();
+  t.equal(await page.evaluate(`sessionStorage.getItem('talkgroup.token')`), null);
+  await page.reload();
+  await page.getByRole('button', { name: 'Log in' }).waitFor();
+  await eventually(async () => {
+    await new Promise((resolve) => setTimeout(resolve, 1_000)); // SYNC is answered once a second
+    if ((await online()) !== 1) throw new Error('the radio of the console is still online');
+  });
+});
+
+t.test('a token that is revoked elsewhere logs the console out and says so', async (t) => {
+  const s = await service(t);
+  const ann = await s.person('ann');
+  await s.talkgroup('Fire 1', ann);
+  const { page } = await desk(t, await startChromium(t), s, ann);
+  await s.revoke('ann');
+  await page.getByText('Your login is no longer valid. Log in again.').waitFor();
+});
+
+t.test('logging out everywhere ends the other consoles of the account', async (t) => {
+  const s = await service(t);
+  const ann = await s.person('ann');
+  await s.talkgroup('Fire 1', ann);
+  const browser = await startChromium(t);
+  const one = await desk(t, browser, s, ann);
+  const other = await desk(t, browser, s, ann);
+  await one.page.getByRole('button', { name: 'Log out everywhere' }).click();
+  await one.page.getByText('You are logged out here and on every other device.').waitFor();
+  await other.page.getByText('Your login is no longer valid. Log in again.').waitFor();
+});
+
+t.test('plain http from another machine is explained in words', async (t) => {
+  const s = await service(t, { HOST: '0.0.0.0' });
+  const address = s.rest.replace('127.0.0.1', 'console.test');
+  const browser = await startChromium(t, { resolve: 'console.test' });
+  const { page } = await openPage(t, browser, s, { address });
+  await page.getByText(/opened over plain http from another machine/).waitFor();
+  const ann = await s.person('ann');
+  await s.talkgroup('Fire 1', ann);
+  await withPassword(s, ann);
+  await logIn(page, 'ann');
+  await page.getByRole('group', { name: 'Fire 1', exact: true }).waitFor();
+  await page.getByText(/opened over plain http from another machine/).waitFor();
+});

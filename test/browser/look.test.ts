@@ -1,0 +1,84 @@
+// Every screen of the console by the rules of WCAG 2.2, in light and dark, wide and as narrow as a phone.
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import t from 'tap';
+import { violationsOn } from '../helpers/browser/axe.js';
+import { startChromium } from '../helpers/browser/chromium.js';
+import { desk, openPage } from '../helpers/browser/desk.js';
+import { type Service, service } from '../helpers/service/service.js';
+
+/** Screenshots are kept where SCREENSHOTS says, to be looked at. */
+const folder = process.env.SCREENSHOTS ?? (await mkdtemp(join(tmpdir(), 'console-')));
+
+const looks = (['light', 'dark'] as const).flatMap((colorScheme) =>
+  [1280, 390].map((width) => ({ colorScheme, viewport: { width, height: width > 600 ? 800 : 844 } })),
+);
+
+/** Two talkgroups with everything that a tile can show, and one that is quiet. */
+async function busyService(t: Parameters<typeof service>[0]) {
+  const s = await service(t);
+  const [ann, bob] = [await s.person('ann', { role: 'admin' }), await s.person('bob')];
+  const busy = await s.talkgroupWith({ name: 'Fire 1', floor_mode: 'single' }, ann, bob);
+  const open = await s.talkgroup('Police North with a rather long name', ann, bob);
+  await s.talkgroupWith({ name: 'Works', floor_mode: 'broadcast' }, ann);
+  const radio = await bob.radio();
+  const speaking = setInterval(() => radio.speaks(busy.number, 'word'), 200);
+  t.teardown(() => clearInterval(speaking));
+  radio.speaks(busy.number, 'word', { start: true });
+  await radio.asks({ type: 'EMERGENCY_RAISE', talkgroup_id: open.id, lat: 52.52, lng: 13.405 });
+  return { s, ann };
+}
+
+async function judge(t: Parameters<typeof service>[0], page: Page, what: string, look: (typeof looks)[number]) {
+  const name = `${what}-${look.colorScheme}-${look.viewport.width}`;
+  await page.screenshot({ path: join(folder, `${name}.png`) });
+  t.strictSame(await violationsOn(page), [], name);
+  const [wide, screen] = await page.evaluate<[number, number]>('[document.documentElement.scrollWidth, innerWidth]');
+  t.ok(wide <= screen, `${name} does not scroll sideways: ${wide} of ${screen}`);
+}
+
+for (const look of looks) {
+  const title = `${look.colorScheme} at ${look.viewport.width} px`;
+  t.test(`no screen violates WCAG 2.2 A or AA, ${title}`, async (t) => {
+    const { s, ann } = await busyService(t);
+    const browser = await startChromium(t);
+    const options = { context: { ...look, reducedMotion: 'reduce' as const } };
+    await login(t, s, browser, look, options);
+    const { page, button } = await desk(t, browser, s, ann, { ...options, withoutMicrophone: true });
+    await page.getByText('bob is talking').waitFor();
+    await judge(t, page, 'banner', look);
+    await page.getByRole('button', { name: 'Allow the microphone' }).click();
+    await button('Select', 'Works').click();
+    await button('Mute', 'Fire 1').click();
+    await button('Talk in', 'Works').focus();
+    await page.keyboard.down('Enter');
+    await page.getByText('Works: Talk now').first().waitFor({ state: 'attached' });
+    await judge(t, page, 'talkgroups', look);
+    await page.keyboard.up('Enter');
+    await page.getByRole('button', { name: 'Settings' }).click();
+    await page.getByRole('dialog', { name: 'Settings' }).waitFor();
+    await judge(t, page, 'settings', look);
+    await page.keyboard.press('Escape');
+    await button('Members of', 'Fire 1').click();
+    await page.getByRole('button', { name: 'Take out bob' }).waitFor();
+    await judge(t, page, 'members', look);
+    await page.keyboard.press('Escape');
+  });
+}
+
+async function login(
+  t: Parameters<typeof service>[0],
+  s: Service,
+  browser: Awaited<ReturnType<typeof startChromium>>,
+  look: (typeof looks)[number],
+  options: Parameters<typeof openPage>[3],
+) {
+  const { page } = await openPage(t, browser, s, { ...options, expected: [/status of 401/] });
+  await page.getByRole('textbox', { name: 'Username' }).fill('nobody');
+  await page.getByRole('textbox', { name: 'Password' }).fill('wrong');
+  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.getByText('Wrong username or password.').waitFor();
+  await judge(t, page, 'login', look);
+}

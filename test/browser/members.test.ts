@@ -1,0 +1,61 @@
+// The members of a talkgroup at the console: who is online, and what an administrator does with them.
+import t from 'tap';
+import { startChromium } from '../helpers/browser/chromium.js';
+import { desk } from '../helpers/browser/desk.js';
+import { service } from '../helpers/service/service.js';
+
+t.test('members come and go in the list while it is open', async (t) => {
+  const s = await service(t);
+  const [ann, bob] = [await s.person('ann'), await s.person('bob')];
+  await s.talkgroup('Fire 1', ann, bob);
+  const { page, button } = await desk(t, await startChromium(t), s, ann);
+  await button('Members of', 'Fire 1').click();
+  const dialog = page.getByRole('dialog', { name: 'Members of Fire 1' });
+  await dialog.getByRole('heading', { name: 'Online: 1' }).waitFor();
+  const radio = await bob.radio();
+  await dialog.getByRole('listitem').filter({ hasText: 'bob' }).waitFor();
+  await dialog.getByRole('heading', { name: 'Online: 2' }).waitFor();
+  radio.socket.close(1000);
+  await dialog.getByRole('listitem').filter({ hasText: 'bob' }).waitFor({ state: 'detached' });
+  t.equal(await dialog.getByRole('heading', { name: 'All members' }).count(), 0, 'for administrators only');
+});
+
+t.test('an administrator adds a member, takes one out and revokes tokens', async (t) => {
+  const s = await service(t);
+  const [ann, bob] = [await s.person('ann', { role: 'admin' }), await s.person('bob')];
+  const group = await s.talkgroup('Fire 1', ann);
+  const radio = await bob.radio();
+  const { page, button } = await desk(t, await startChromium(t), s, ann);
+  await button('Members of', 'Fire 1').click();
+  const dialog = page.getByRole('dialog', { name: 'Members of Fire 1' });
+  await dialog.getByRole('searchbox', { name: 'Username begins with' }).fill('bo');
+  await page.keyboard.press('Enter');
+  await dialog.getByRole('button', { name: 'Add bob', exact: true }).click();
+  await radio.hears('TALKGROUP_JOINED', ({ talkgroup_id }) => talkgroup_id === group.id);
+  await dialog.getByRole('button', { name: 'Take out bob', exact: true }).click();
+  await radio.hears('TALKGROUP_LEFT', ({ talkgroup_id }) => talkgroup_id === group.id);
+  await dialog.getByRole('button', { name: 'Take out bob', exact: true }).waitFor({ state: 'detached' });
+  await dialog.getByRole('button', { name: 'Add bob', exact: true }).click();
+  await dialog.getByRole('button', { name: 'Revoke tokens of bob', exact: true }).click();
+  t.match(await radio.closes(), { code: 1008, reason: 'invalid token' });
+});
+
+t.test('a long list comes page by page', async (t) => {
+  const s = await service(t);
+  const ann = await s.person('ann', { role: 'admin' });
+  const group = await s.talkgroup('Fire 1', ann);
+  await s.sql`with made as (
+      insert into users (username, password_hash) select 'radio ' || n, 'none' from generate_series(1, 120) n returning id)
+    insert into memberships (user_id, talkgroup_id, site) select id, ${group.id}, 'depot' from made`;
+  const { page, button } = await desk(t, await startChromium(t), s, ann);
+  await button('Members of', 'Fire 1').click();
+  const rows = page.getByRole('button', { name: /^Take out / });
+  await rows.first().waitFor();
+  t.equal(await rows.count(), 50);
+  const more = page.getByRole('button', { name: 'Show more' });
+  await more.click();
+  await rows.nth(99).waitFor();
+  await more.click();
+  await rows.nth(120).waitFor();
+  await more.waitFor({ state: 'detached' });
+});

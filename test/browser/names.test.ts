@@ -1,0 +1,52 @@
+// Names of talkgroups and users as anybody may choose them: they are text everywhere, and never become a part of the page.
+import t from 'tap';
+import { startChromium } from '../helpers/browser/chromium.js';
+import { desk } from '../helpers/browser/desk.js';
+import { eventually } from '../helpers/eventually.js';
+import { service } from '../helpers/service/service.js';
+
+const names = {
+  markup: '<img src=x onerror=alert(1)><script>alert(2)</script>',
+  quotes: `" onclick="alert(3)" '>`,
+  template: '${7*7} {{7*7}} &lt;b&gt; %3Cb%3E',
+  'right-to-left marks': 'abc\u202eTERCES\u2066\u200f',
+  arabic: 'إطفاء ١',
+  emoji: '🚒'.repeat(64),
+  'one long word': 'W'.repeat(128),
+  'combining marks': `e${'\u0301'.repeat(100)}`,
+};
+
+for (const [what, name] of Object.entries(names)) {
+  t.test(`a name of ${what} is text on tile, alarm, talk bar and dialog`, async (t) => {
+    const s = await service(t);
+    const [ann, bob] = [await s.person('ann', { role: 'admin' }), await s.person(name)];
+    const group = await s.talkgroup(name, ann, bob);
+    const radio = await bob.radio();
+    const { page, tile, button } = await desk(t, await startChromium(t), s, ann, {
+      context: { viewport: { width: 390, height: 844 } },
+    });
+    const elements = await page.evaluate<number>(`document.querySelectorAll('img, script').length`);
+    page.on('dialog', (dialog) => t.fail(`the name has opened ${dialog.message()}`));
+    radio.speaks(group.number, 'word', { start: true });
+    await eventually(async () => t.ok((await tile(name).textContent())?.includes(`${name} is talking`)));
+    await radio.asks({ type: 'EMERGENCY_RAISE', talkgroup_id: group.id });
+    const alert = page.getByRole('region', { name: 'Alarms' }).getByRole('alert');
+    await alert.waitFor();
+    t.equal(await alert.textContent(), `Emergency of ${name} in ${name}`);
+    await button('Talk in', name).focus();
+    await page.keyboard.down('Enter');
+    await eventually(async () => {
+      const texts = await page.getByRole('region', { name: 'Talk', exact: true }).textContent();
+      t.ok(texts?.includes(`${name}: Talk now`), texts ?? '');
+    });
+    await page.keyboard.up('Enter');
+    await button('Members of', name).click();
+    const dialog = page.getByRole('dialog', { name: `Members of ${name}`, exact: true });
+    await dialog.getByRole('button', { name: `Take out ${name}`, exact: true }).waitFor();
+    t.equal(await page.evaluate(`document.querySelectorAll('img, script').length`), elements);
+    const [wide, screen] = await page.evaluate<[number, number]>(
+      '[document.documentElement.scrollWidth, innerWidth]',
+    );
+    t.ok(wide <= screen, `the page is not wider than the screen: ${wide} of ${screen}`);
+  });
+}

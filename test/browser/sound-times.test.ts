@@ -1,0 +1,189 @@
+// How long sound takes on its way through the console, and what ten voices cost. It prints figures and judges none.
+import { cpus } from 'node:os';
+import t, { type Test } from 'tap';
+import type { Radio } from '../../src/client/node.js';
+import { createEncoder, FRAME_SAMPLES } from '../../src/console/sound/codec.js';
+import { START } from '../../src/protocol/frame.js';
+import { load, type SoundPage, soundPage, startBrowser } from '../helpers/browser/sound-page.js';
+import { eventually } from '../helpers/eventually.js';
+import { service } from '../helpers/service/service.js';
+import { radioOf } from '../helpers/sound/talking.js';
+import { joined, RATE, sine } from '../helpers/sound/tones.js';
+
+/** Times that each way is measured. */
+const TIMES = Number(process.env.SOUND_TIMES ?? 10);
+/** How long ten voices talk. */
+const VOICES_S = Number(process.env.SOUND_VOICES_S ?? 8);
+const VOICES = 10;
+const LEVEL = 0.02;
+
+const epochMs = () => performance.timeOrigin + performance.now();
+
+/** On the error stream, because the terse reporter shows no comment. */
+const report = (line: string) => process.stderr.write(`${line}\n`);
+
+/** The median and the 95th percentile, and what else the machine had to do. */
+function told(what: string, goalMs: number, times: readonly number[]): void {
+  const sorted = [...times].sort((one, other) => one - other);
+  const at = (share: number) => (sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN).toFixed(1);
+  report(
+    `${what}: median ${at(0.5)} ms, p95 ${at(0.95)} ms, goal p95 ${goalMs} ms (${times.length} times, ${load()})`,
+  );
+}
+
+/** One second of tone in packets, and a talk of the first `count` of them in real time. */
+async function talkFor(radio: Radio, talkgroupId: string, packets: readonly Uint8Array[], count: number) {
+  const talk = radio.talk({ talkgroupId });
+  const startedAtMs = performance.now();
+  for (let sent = 0; sent < count; ) {
+    for (; sent < count && sent * 20 <= performance.now() - startedAtMs; sent++)
+      talk.send(packets[sent % packets.length] ?? new Uint8Array());
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  talk.end();
+  await talk.ended;
+}
+
+/** The encoder is 312 samples behind. It gets them first, so that the first packet begins with the tone. */
+const LOOK_AHEAD = 312;
+
+async function packetsOf(hz: number, count: number) {
+  const encoder = await createEncoder();
+  const packets = Array.from({ length: count + 1 }, (_, i) =>
+    encoder.encode(sine(hz, FRAME_SAMPLES, { from: (i - 1) * FRAME_SAMPLES + LOOK_AHEAD, peakDb: -20 })),
+  );
+  encoder.free();
+  return packets.slice(1);
+}
+
+/** A page of ann and a radio of bob, both in Fire. */
+async function annAndBob(t: Test, microphone?: Float32Array) {
+  const s = await service(t);
+  const [ann, bob] = [await s.person('ann'), await s.person('bob')];
+  const { id: fire } = await s.talkgroup('Fire', ann, bob);
+  const browser = await startBrowser(t, microphone);
+  const page = await soundPage(t, browser);
+  await page.rig('add', fire);
+  await page.rig('connect', s.ws, ann.token);
+  return { s, bob, fire, browser, page };
+}
+
+t.test('the time from a press to the first frame at another radio is measured', async (t) => {
+  const { s, bob, fire, page } = await annAndBob(t, sine(1_000, RATE));
+  const radio = await radioOf(t, s, bob);
+  let heardAtMs = 0;
+  radio.on('audio', ({ flags }) => {
+    if (flags & START) heardAtMs = epochMs();
+  });
+  await page.rig('microphone');
+  const times: number[] = [];
+  for (let i = 0; i < TIMES; i++) {
+    heardAtMs = 0;
+    const pressedAtMs = await page.rig<number>('press', fire);
+    await eventually(() => {
+      if (heardAtMs === 0) throw new Error('nothing heard');
+    });
+    times.push(heardAtMs - pressedAtMs);
+    await page.rig('release', fire);
+    // The relay accepts eight bursts within 10 s.
+    await new Promise((resolve) => setTimeout(resolve, 1_300));
+  }
+  told('press to first frame', 60, times);
+  t.equal(times.length, TIMES);
+});
+
+t.test('the time from a received frame to the loudspeaker is measured', async (t) => {
+  const { s, bob, fire, page } = await annAndBob(t);
+  const radio = await radioOf(t, s, bob);
+  const packets = await packetsOf(1_000, 20);
+  await page.taps('listen', LEVEL);
+  const times: number[] = [];
+  for (let i = 0; i < TIMES; i++) {
+    await talkFor(radio, fire, packets, 20);
+    const [onset] = await eventually(async () => {
+      const onsets = (await page.page.evaluate('taps.onsets')) as number[];
+      if (onsets.length <= i) throw new Error(`${onsets.length} onsets`);
+      return onsets.slice(i, i + 1);
+    });
+    const happened = await page.rig<{ kind: string; atMs: number }[]>('happened');
+    const heard = happened.find(({ kind }) => kind === 'heard');
+    if (onset !== undefined && heard) times.push(onset - heard.atMs);
+    await new Promise((resolve) => setTimeout(resolve, 900));
+  }
+  told('received frame to loudspeaker', 100, times);
+  t.equal(times.length, TIMES);
+});
+
+t.test('the time from the mouth to an ear at another console is measured', async (t) => {
+  // A click of 20 ms every second, each found at the microphone and at the other console.
+  const second = joined([sine(1_000, 960 * 4, { peakDb: -3 }), new Float32Array(RATE - 960 * 4)]);
+  const { s, bob, fire, browser, page } = await annAndBob(t, second);
+  const other = await soundPage(t, browser);
+  await other.rig('add', fire);
+  await other.rig('connect', s.ws, bob.token);
+  await page.rig('microphone');
+  await page.taps('speak', 0.05);
+  await other.taps('listen', LEVEL);
+  await page.rig('press', fire);
+  const onsetsOf = async ({ page }: SoundPage) => (await page.evaluate('taps.onsets')) as number[];
+  await eventually(
+    async () => {
+      const found = await onsetsOf(other);
+      if (found.length <= TIMES) throw new Error(`${found.length} onsets`);
+    },
+    10_000 + TIMES * 1_500,
+  );
+  const [mouths, ears] = [await onsetsOf(page), await onsetsOf(other)];
+  const times = ears.slice(1).flatMap((ear) => {
+    const mouth = mouths.filter((at) => at < ear).at(-1);
+    return mouth === undefined ? [] : [ear - mouth];
+  });
+  told('mouth to ear', 200, times);
+  t.ok(times.length >= TIMES);
+});
+
+t.test(
+  'ten voices at once play without a hole that the console made, and their CPU time is measured',
+  async (t) => {
+    const s = await service(t);
+    const people = await Promise.all(Array.from({ length: VOICES + 1 }, (_, i) => s.person(`voice-${i}`)));
+    const [ann, ...talkers] = people;
+    const { id: fire } = await s.talkgroup('Fire', ...people);
+    const browser = await startBrowser(t);
+    const page = await soundPage(t, browser);
+    await page.rig('add', fire);
+    await page.rig('connect', s.ws, ann?.token);
+    const radios = await Promise.all(talkers.map((talker) => radioOf(t, s, talker)));
+    const session = await browser.newBrowserCDPSession();
+    const cpuOf = async () => {
+      const { processInfo } = await session.send('SystemInfo.getProcessInfo');
+      const sum = (isWanted: (type: string) => boolean) =>
+        processInfo.reduce((total, { type, cpuTime }) => total + (isWanted(type) ? cpuTime : 0), 0);
+      return { page: sum((type) => type === 'renderer'), all: sum(() => true), atMs: performance.now() };
+    };
+    const share = (one: { page: number; all: number; atMs: number }, other: typeof one) => {
+      const seconds = (other.atMs - one.atMs) / 1_000;
+      const percent = (from: number, to: number) => `${((100 * (to - from)) / seconds).toFixed(1)} %`;
+      return `${percent(one.page, other.page)} of a core in the page, ${percent(one.all, other.all)} in the whole browser`;
+    };
+    const idle = await cpuOf();
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    const begun = await cpuOf();
+    report(`silence: ${share(idle, begun)} (${load()})`);
+    await Promise.all(
+      radios.map(async (radio, i) => {
+        await talkFor(radio, fire, await packetsOf(300 + 50 * i, 50), VOICES_S * 50);
+      }),
+    );
+    report(`${VOICES} voices for ${VOICES_S} s: ${share(begun, await cpuOf())}, goal 25 % (${load()})`);
+    const figures = await eventually(async () => {
+      const found = await page.rig<Record<string, number>>('figures');
+      if ((found.played ?? 0) + (found.leftOut ?? 0) < VOICES * VOICES_S * 50)
+        throw new Error(JSON.stringify(found));
+      return found;
+    });
+    report(`goal: no underrun. ${JSON.stringify(figures)}`);
+    t.match(figures, { voices: VOICES, missing: 0, dropped: 0 });
+    t.ok(cpus().length > 0);
+  },
+);

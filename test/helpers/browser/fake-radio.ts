@@ -1,0 +1,129 @@
+// Puts a worker of the test in the place of the console's radio, so that a test says what the relay says.
+import type { Page } from 'playwright-core';
+import { eventually } from '../eventually.js';
+
+const CHANNEL = 'radio of the test';
+const TALKGROUP = '7e0d5c1a-9b42-4f3e-8a76-1c9d0b2e4f58';
+
+/** Runs in the worker: passes on what the test tells, and keeps what the page asks. */
+const WORKER = `
+const channel = new BroadcastChannel(${JSON.stringify(CHANNEL)});
+const connection = (opened) => ({
+  state: 'open', close: opened === 1 ? null : { code: 1006, reason: '' }, retryAtMs: null,
+  resumed: opened === 1 ? null : false, isDraining: false, reach: 'whole', clockOffsetMs: 0, opened,
+});
+const nothing = { kind: 'changes', talkgroups: [], left: [], emergencies: [], talks: [] };
+const talkgroup = {
+  id: ${JSON.stringify(TALKGROUP)}, name: 'Fire 1', floorMode: 'open', maxTalkMs: 0, online: 1,
+  talkers: [], last: null, missed: 0, lostBetweenNodes: 0,
+};
+let opened = 1;
+let fleet = [];
+let timer;
+const message = (message) => postMessage({ kind: 'message', message });
+const round = (value) => Math.round(value * 1e6) / 1e6;
+function list() {
+  const at = new Date().toISOString();
+  for (let from = 0; from < fleet.length; from += 50) {
+    const devices = fleet.slice(from, from + 50).map(({ n, lat, lng }) => ({
+      n, device_id: 'device ' + n, name: 'SN-' + n, user_id: 'user ' + n, username: 'user ' + n,
+      lat, lng, alt: 0, updated_at: at,
+    }));
+    const part = { total: fleet.length, part: from / 50 + 1, parts: Math.ceil(fleet.length / 50) };
+    message({ type: 'WATCHING', devices, ...part });
+  }
+}
+function move() {
+  // 25 m/s, which is more than a pixel of the map that shows them all.
+  for (const one of fleet) {
+    one.lat += Math.cos(one.course) * one.step;
+    one.lng += Math.sin(one.course) * one.step;
+  }
+  for (let from = 0; from < fleet.length; from += 400) {
+    const fixes = fleet.slice(from, from + 400).map(({ n, lat, lng }) => [n, round(lat), round(lng), 100, 25, 90]);
+    message({ type: 'POSITIONS', talkgroup_id: talkgroup.id, server_time: Date.now(), fixes });
+  }
+}
+channel.onmessage = ({ data }) => {
+  if (data.tell) message(data.tell);
+  if (data.changes) postMessage({ ...nothing, ...data.changes });
+  if (data.reconnect) postMessage({ ...nothing, connection: connection(++opened) });
+  if (data.fleet) {
+    const { devices, spread, step } = data.fleet;
+    fleet = Array.from({ length: devices }, (_, n) => ({
+      n, lat: 52.5 + (Math.random() - 0.5) * spread, lng: 13.4 + (Math.random() - 0.5) * 2 * spread,
+      course: Math.random() * 2 * Math.PI, step,
+    }));
+    list();
+  }
+  if (data.moving !== undefined) {
+    clearInterval(timer);
+    if (data.moving) timer = setInterval(move, 1000);
+  }
+};
+onmessage = ({ data }) => {
+  if (data.kind === 'start') postMessage({ ...nothing, connection: connection(opened), talkgroups: [talkgroup] });
+  if (data.kind !== 'request') return;
+  channel.postMessage({ asked: data.message });
+  postMessage({ kind: 'answer', id: data.id, message: { type: 'OK', ref: data.id } });
+};
+`;
+
+export type FakeRadio = ReturnType<typeof fakeRadioOf>;
+
+/** Call it before the page is opened. */
+export async function putFakeRadio(page: Page): Promise<void> {
+  await page.route('**/radio-worker-*.js', (route) =>
+    route.fulfill({ contentType: 'text/javascript', body: WORKER }),
+  );
+  await page.addInitScript((name) => {
+    const channel = new BroadcastChannel(name);
+    const asked: unknown[] = [];
+    channel.onmessage = ({ data }) => asked.push(data.asked);
+    Object.assign(globalThis, { radioOfTest: { channel, asked } });
+  }, CHANNEL);
+}
+
+export function fakeRadioOf(page: Page) {
+  const say = (data: object) =>
+    page.evaluate((text) => {
+      // Set by putFakeRadio.
+      const { radioOfTest } = globalThis as unknown as {
+        radioOfTest: { channel: InstanceType<typeof BroadcastChannel> };
+      };
+      radioOfTest.channel.postMessage(JSON.parse(text));
+    }, JSON.stringify(data));
+  return {
+    talkgroupId: TALKGROUP,
+    /** A message of the relay. */
+    tell: (message: object) => say({ tell: message }),
+    /** Resolves with the message of this type that the page has sent as the `count`th one. */
+    asked: (type: string, count = 1) =>
+      eventually(async () => {
+        const asked = (await page.evaluate('radioOfTest.asked')) as { type: string }[];
+        const found = asked.filter((message) => message.type === type)[count - 1];
+        if (found === undefined) throw new Error(`no ${type} was sent: ${JSON.stringify(asked)}`);
+        return found;
+      }),
+    reconnected: () => say({ reconnect: true }),
+    emergency: (fields: object) =>
+      say({
+        changes: {
+          emergencies: [
+            {
+              ...{ talkgroup_id: TALKGROUP, state: 'acknowledged', raised_at: new Date().toISOString() },
+              ...fields,
+            },
+          ],
+        },
+      }),
+    /** Devices in a square of `spread` degrees. Each moves by `step` degrees with a batch. */
+    fleet: ({ devices, spread = 0.5, step = 2.3e-4 }: { devices: number; spread?: number; step?: number }) =>
+      say({ fleet: { devices, spread, step } }),
+    /** One batch a second, until the returned function is called. */
+    async moving() {
+      await say({ moving: true });
+      return () => say({ moving: false });
+    },
+  };
+}

@@ -1,0 +1,298 @@
+// Administration of the console without a page: what it sends, how lists keep their rows, and what it says of errors.
+import t from 'tap';
+import { createAction } from '../../src/console/admin/action.js';
+import { createDevices } from '../../src/console/admin/devices.js';
+import { wordsOf } from '../../src/console/admin/failure.js';
+import { createList, type List, PAGE_ROWS, type Row } from '../../src/console/admin/list.js';
+import { idBefore, queryOf, type Talkgroup } from '../../src/console/admin/rows.js';
+import { createTalkgroups } from '../../src/console/admin/talkgroups.js';
+import { texts } from '../../src/console/admin/texts.js';
+import { createUsers } from '../../src/console/admin/users.js';
+import { type Rest, RestError } from '../../src/console/app/rest.js';
+
+type Answer = (method: string, path: string, body: unknown) => unknown;
+
+/** Answers each call with what `answer` returns, or rejects with what it throws. */
+function restOf(answer: Answer): Rest & { sent: string[] } {
+  const sent: string[] = [];
+  const call = async <T>(method: string, path: string, body?: unknown): Promise<T> => {
+    sent.push([method, path, ...(body === undefined ? [] : [JSON.stringify(body)])].join(' '));
+    return (await answer(method, path, body)) as T; // the test says what the service answers
+  };
+  return {
+    sent,
+    get: (path) => call('GET', path),
+    post: (path, body) => call('POST', path, body),
+    patch: (path, body) => call('PATCH', path, body),
+    put: (path) => call('PUT', path),
+    remove: (path) => call('DELETE', path),
+  };
+}
+
+const talkgroup = (id: string, name = id): Talkgroup => ({
+  ...{ id, name, number: 1, rotation_counter: 3, floor_mode: 'open', max_talk_ms: 0, members: 2 },
+  created_at: '2026-01-01T08:30:00.000Z',
+});
+
+const opened = async (list: { open(): void; isReading: { value: boolean } }) => {
+  list.open();
+  while (!list.isReading.value) await null;
+  while (list.isReading.value) await null;
+};
+
+function firstOf<Item>({ rows }: List<Item>): Row<Item> {
+  const [row] = rows.value;
+  if (row === undefined) throw new Error('the list has no row');
+  return row;
+}
+
+t.test('a second press while the first one runs sends nothing', async (t) => {
+  let finish = () => {};
+  let runs = 0;
+  const action = createAction();
+  const work = () => {
+    runs += 1;
+    return new Promise<null>((resolve) => {
+      finish = () => resolve(null);
+    });
+  };
+  const first = action.run(work);
+  t.equal(await action.run(work), false);
+  t.equal(action.isBusy.value, true);
+  finish();
+  t.equal(await first, true);
+  t.equal(runs, 1);
+  t.equal(action.isBusy.value, false);
+});
+
+t.test(
+  'an error of REST becomes a sentence with the wait, and an action that failed can run again',
+  async (t) => {
+    const action = createAction();
+    const busy = new RestError(429, 'too many requests at once', 3);
+    t.equal(await action.run(() => Promise.reject(busy)), false);
+    t.strictSame(action.outcome.value, {
+      isFailure: true,
+      words: 'The service has too much to do. Wait 3 seconds, then try again.',
+    });
+    t.equal(await action.run(async () => null), true);
+    t.equal(action.outcome.value, null);
+    for (const [error, words] of [
+      [
+        new RestError(503, 'database unavailable', 1),
+        'The service cannot do this now. Wait 1 second, then try again.',
+      ],
+      [new RestError(503, 'database unavailable', null), 'The service cannot do this now.'],
+      [
+        new RestError(400, 'body/name must be string', null),
+        'The service rejected it: body/name must be string.',
+      ],
+      [new RestError(404, 'talkgroup not found', null), texts.missing],
+      [new RestError(500, 'internal error', null), 'The service answered 500: internal error.'],
+      [
+        new RestError(503, 'the database did not answer in time: the outcome is unknown', 1),
+        texts.unknownOutcome,
+      ],
+      [new RestError(0, 'no answer from the service', null), texts.noAnswer],
+      [new TypeError('x is not a function'), texts.noAnswer],
+    ] as const) {
+      t.equal(wordsOf(error), words);
+    }
+  },
+);
+
+t.test('a list reads pages to its end and sorts by name only when one reading had all', async (t) => {
+  const names = Array.from({ length: PAGE_ROWS + 2 }, (_, at) => `row ${String(at).padStart(3, '0')}`);
+  const asked: (string | null)[] = [];
+  const list = createList<string>({
+    async read({ after, limit }) {
+      asked.push(after);
+      const from = after === null ? 0 : names.indexOf(after) + 1;
+      const items = names.slice(from, from + limit);
+      return { items, next: from + limit < names.length ? (items.at(-1) ?? null) : null };
+    },
+    idOf: (name) => name,
+    nameOf: (name) => [...name].reverse().join(''),
+  });
+  await opened(list);
+  t.equal(list.rows.value.length, PAGE_ROWS);
+  t.equal(list.isWhole.value, false);
+  const [first] = list.rows.value;
+  await list.more();
+  t.strictSame(
+    list.rows.value.map(({ id }) => id),
+    names,
+    'the order of the pages stays',
+  );
+  t.equal(list.isWhole.value, true);
+  await list.more();
+  t.strictSame(asked, [null, names[PAGE_ROWS - 1]], 'nothing is read behind the end');
+  await list.reload();
+  t.equal(
+    list.rows.value.find(({ id }) => id === first?.id),
+    first,
+    'a row stays the same over a reload',
+  );
+  t.equal(list.rows.value[0]?.id, 'row 000');
+  t.equal(list.rows.value[1]?.id, 'row 010', 'sorted by name: the whole list is known');
+});
+
+t.test('the last search wins, with one request at a time', async (t) => {
+  let underWay = 0;
+  let most = 0;
+  const rest = restOf(async (_method, path) => {
+    underWay += 1;
+    most = Math.max(most, underWay);
+    await new Promise((resolve) => setImmediate(resolve));
+    underWay -= 1;
+    const q = new URLSearchParams(path.split('?')[1]).get('q') ?? '';
+    return {
+      users: [{ id: `of ${q}`, username: q, role: 'user', device_id: null, created_at: '' }],
+      next: null,
+    };
+  });
+  const users = createUsers(rest);
+  for (const start of ['a', 'an', 'ann', '100%', '100%_']) users.search(start);
+  while (users.list.isReading.value) await new Promise((resolve) => setImmediate(resolve));
+  t.strictSame(
+    users.list.rows.value.map(({ id }) => id),
+    ['of 100%_'],
+  );
+  t.equal(most, 1);
+  t.equal(rest.sent.length, 2, 'searches that were overtaken are not sent');
+});
+
+t.test('a failed page leaves the rows, says why, and is read again on request', async (t) => {
+  let isDown = false;
+  const list = createList<string>({
+    async read({ after }) {
+      if (isDown) throw new RestError(503, 'database unavailable', 2);
+      return after === null ? { items: ['a'], next: 'a' } : { items: ['b'], next: null };
+    },
+    idOf: (id) => id,
+    nameOf: (id) => id,
+  });
+  await opened(list);
+  isDown = true;
+  await list.more();
+  t.equal(list.failure.value, 'The service cannot do this now. Wait 2 seconds, then try again.');
+  t.equal(list.rows.value.length, 1);
+  isDown = false;
+  await list.more();
+  t.equal(list.failure.value, null);
+  t.equal(list.rows.value.length, 2);
+});
+
+t.test('a change that is stored without the confirmation of the relay is shown as done', async (t) => {
+  const unconfirmed = new RestError(503, 'the change is stored, but the relay has not confirmed it', 1);
+  const rest = restOf((method) => {
+    if (method === 'GET') return { talkgroups: [talkgroup('t1', 'Fire 1')], next: null };
+    throw unconfirmed;
+  });
+  const talkgroups = createTalkgroups(rest);
+  await opened(talkgroups.list);
+  const row = firstOf(talkgroups.list);
+  t.equal(await talkgroups.rename(row, 'Fire 2'), true);
+  t.equal(row.item.value.name, 'Fire 2');
+  t.strictSame(row.action.outcome.value, { isFailure: false, words: texts.unconfirmed });
+  t.equal(await talkgroups.rotate(row), true);
+  t.equal(row.item.value.rotation_counter, 4, 'the request was carried out once');
+  t.equal(await talkgroups.remove(row), true);
+  t.strictSame(talkgroups.list.rows.value, []);
+});
+
+t.test('talkgroups are created, changed, rotated and deleted with the bodies of the REST API', async (t) => {
+  const id = '7e0d5c1a-9b42-4f3e-8a76-1c9d0b2e4f58';
+  const name = '<b>"Fire" & \u202eRescue</b> 🚒';
+  const rest = restOf((method, path) => {
+    if (method === 'GET')
+      return { talkgroups: path.includes('limit=1&') ? [talkgroup(id, name)] : [], next: null };
+    if (path === '/keys/rotate') return { talkgroup_id: id, rotation_counter: 4 };
+    return { talkgroup: { id, name } };
+  });
+  const talkgroups = createTalkgroups(rest);
+  await opened(talkgroups.list);
+  t.equal(await talkgroups.create({ name, floorMode: 'single' }), true);
+  const row = firstOf(talkgroups.list);
+  await talkgroups.change(row, { floorMode: 'broadcast', talkLimitS: 1.5 });
+  await talkgroups.rotate(row);
+  t.match(row.item.value, { floor_mode: 'broadcast', max_talk_ms: 1500, rotation_counter: 4 });
+  await talkgroups.remove(row);
+  t.strictSame(rest.sent, [
+    `GET /admin/talkgroups?limit=${PAGE_ROWS}`,
+    `POST /talkgroups ${JSON.stringify({ name, floor_mode: 'single' })}`,
+    'GET /admin/talkgroups?limit=1&after=7e0d5c1a-9b42-4f3e-8a76-1c9d0b2e4f57',
+    `PATCH /talkgroups/${id} {"floor_mode":"broadcast","max_talk_ms":1500}`,
+    `POST /keys/rotate {"talkgroup_id":"${id}"}`,
+    `DELETE /talkgroups/${id}`,
+  ]);
+});
+
+t.test('members are added once, counted and removed', async (t) => {
+  const user = { id: 'u1', username: 'ann', role: 'user', device_id: null, created_at: '' };
+  const rest = restOf((method, path) => {
+    if (path.startsWith('/users')) return { users: [user], next: null };
+    if (path.startsWith('/admin')) return { talkgroups: [talkgroup('t1')], next: null };
+    return method === 'GET' ? { members: [], next: null } : { ok: true };
+  });
+  const talkgroups = createTalkgroups(rest);
+  await opened(talkgroups.list);
+  const row = firstOf(talkgroups.list);
+  const members = talkgroups.membersOf(row);
+  t.equal(talkgroups.membersOf(row), members);
+  await opened(members.list);
+  members.search('a');
+  while (members.found.isReading.value) await null;
+  const found = firstOf(members.found);
+  await members.add(found);
+  await members.add(found);
+  t.equal(row.item.value.members, 3, 'one member more, although two requests were sent');
+  const member = firstOf(members.list);
+  await members.remove(member);
+  t.equal(row.item.value.members, 2);
+  t.equal(members.action.outcome.value?.words, '\u2068ann\u2069 is removed.');
+  const put = 'PUT /talkgroups/t1/members/u1';
+  t.strictSame(rest.sent.slice(-3), [put, put, 'DELETE /talkgroups/t1/members/u1']);
+});
+
+t.test('a device is renamed and disabled, and stays as it was when the service rejects it', async (t) => {
+  const device = { id: 'd1', name: 'SN-1', site: 'Depot', serial: 'SN-1', active: true, created_at: '' };
+  let isDown = false;
+  const rest = restOf((method, path) => {
+    if (isDown) throw new RestError(503, 'database unavailable', null);
+    if (method === 'GET') return { devices: [device], next: null };
+    return path.endsWith('/status') ? { ok: true } : { device: { ...device, name: 'Engine 1' } };
+  });
+  const devices = createDevices(rest);
+  await opened(devices.list);
+  const row = firstOf(devices.list);
+  await devices.rename(row, { name: 'Engine 1', site: 'Depot' });
+  await devices.setActive(row, false);
+  t.match(row.item.value, { name: 'Engine 1', active: false });
+  isDown = true;
+  t.equal(await devices.setActive(row, true), false);
+  t.equal(row.item.value.active, false);
+  t.equal(row.action.outcome.value?.isFailure, true);
+});
+
+t.test('the device of a user is read by a page of one, and a deleted one is named in words', async (t) => {
+  const id = '5e1a7b90-6d3c-4e82-b5f4-9a0c1d2e3f00';
+  const device = { id, name: 'SN-1', site: 'Depot', serial: 'SN-1', active: true, created_at: '' };
+  let devices = [device];
+  const users = createUsers(restOf(() => ({ devices, next: null })));
+  await users.showDevice(id);
+  t.equal(
+    users.devices.value.get(id),
+    'Device \u2068SN-1\u2069, serial \u2068SN-1\u2069, site \u2068Depot\u2069, enabled',
+  );
+  devices = [{ ...device, id: 'another' }];
+  await users.showDevice(id);
+  t.equal(users.devices.value.get(id), texts.unknownDevice);
+});
+
+t.test('queries leave out empty values, and the id before another is the next lower one', async (t) => {
+  t.equal(queryOf({ limit: 50, after: null, q: '' }), '?limit=50');
+  t.equal(queryOf({ q: 'a&b=%' }), '?q=a%26b%3D%25');
+  t.equal(idBefore('10000000-0000-0000-0000-000000000000'), '0fffffff-ffff-ffff-ffff-ffffffffffff');
+  t.equal(idBefore('00000000-0000-0000-0000-000000000000'), '00000000-0000-0000-0000-000000000000');
+});

@@ -1,0 +1,61 @@
+// The bundled console: its size, that it asks nobody else for anything, and that the same sources give the same bytes.
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t from 'tap';
+import { type BuiltConsole, buildConsole } from '../../src/console/build.js';
+
+/** Goals of the console (bytes, by gzip): before the login can be used, and what a login loads in addition. */
+const FIRST_MAX = 60_000;
+const AFTER_MAX = 190_000;
+
+const one = t.testdir({ built: {} });
+const built = await buildConsole(join(one, 'built'));
+const names = await readdir(join(one, 'built'));
+
+const bytesOf = ({ files }: BuiltConsole, isCounted: (name: string) => boolean) =>
+  files.filter(({ name }) => isCounted(name)).reduce((sum, { gzipBytes }) => sum + gzipBytes, 0);
+
+/** Loaded with the tab of the map alone. */
+const isOfMap = (name: string) => /^(map|maplibre)/.test(name);
+
+t.test(`a browser loads at most ${FIRST_MAX} bytes before the login, and ${AFTER_MAX} more after it`, async (t) => {
+  const first = bytesOf(built, (name) => built.first.includes(name));
+  const after = bytesOf(built, (name) => !built.first.includes(name) && !isOfMap(name));
+  t.comment(`before the login ${first} bytes, after it ${after} more`);
+  t.ok(first > 5_000, 'the page is counted');
+  t.ok(first <= FIRST_MAX, `${first} bytes before the login`);
+  t.ok(after <= AFTER_MAX, `${after} bytes after the login`);
+});
+
+t.test('the codec is not loaded before the login', async (t) => {
+  for (const name of built.first) {
+    const text = await readFile(join(one, 'built', name), 'utf8');
+    t.notMatch(text, /libopus|WebAssembly/, name);
+  }
+});
+
+t.test('the same sources give the same bytes', async (t) => {
+  const again = t.testdir({ built: {} });
+  await buildConsole(join(again, 'built'));
+  t.strictSame(await readdir(join(again, 'built')), names);
+  for (const name of names) {
+    const [first, second] = await Promise.all([one, again].map((folder) => readFile(join(folder, 'built', name))));
+    t.ok(first?.equals(second ?? Buffer.alloc(0)), name);
+  }
+});
+
+t.test('each file but the page has a hash in its name, and is packed in two ways', async (t) => {
+  const plain = names.filter((name) => !/\.(gz|br)$/.test(name));
+  for (const name of plain) {
+    if (name !== 'index.html') t.match(name, /-[A-Z0-9]{8}\.(js|css|\w+)$/);
+    t.ok(names.includes(`${name}.gz`) && names.includes(`${name}.br`), name);
+  }
+  t.ok(plain.some((name) => name.startsWith('radio-worker-')), 'the worker is a file of its own');
+});
+
+t.test('the page has no inline script or style, and names no other host', async (t) => {
+  const page = await readFile(join(one, 'built/index.html'), 'utf8');
+  t.notMatch(page, /<style|style=|<script(?![^>]+src=)|\son\w+=/);
+  const hosts = page.match(/(?:src|href)="(?:https?:)?\/\/[^"]+/g);
+  t.equal(hosts, null);
+});

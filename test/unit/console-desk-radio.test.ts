@@ -1,0 +1,184 @@
+// The worker of the console: what it tells the page, how often, and how it answers.
+import t from 'tap';
+import { createRadio, RadioError, type ServerMessage } from '../../src/client/radio.js';
+import { createDeskRadio } from '../../src/console/worker/desk-radio.js';
+import type { Changes, Event } from '../../src/console/worker/messages.js';
+import { ALPHA, BRAVO, emergency, fakeNetwork, idOf, manualClock, packet, talkEnd, talkStart, turn } from '../helpers/client/fakes.js';
+
+async function setUp() {
+  const clock = manualClock();
+  const { WebSocket, sockets } = fakeNetwork();
+  const events: Event[] = [];
+  const heard: string[] = [];
+  const desk = createDeskRadio({
+    createRadio: (options) => createRadio({ ...options, WebSocket, random: () => 0 }),
+    createVoices: async () => ({
+      attach: (id) => heard.push(`attach ${id === ALPHA.talkgroup_id ? 'Alpha' : id}`),
+      detach() {},
+      hear: ({ sequence, payload }) => heard.push(`hear ${sequence} ${payload.length}`),
+      lagged: () => heard.push('lagged'),
+      ended: (_id, session, burst) => heard.push(`ended ${session}/${burst}`),
+      close() {},
+    }),
+    createMicrophone: async () => ({ attach() {}, start() {}, stop() {}, close() {} }),
+    clock,
+    unixMs: () => 1_000_000,
+    send: (event) => events.push(event),
+    codeOf: (error) => (error instanceof RadioError ? error.code : 'internal'),
+  });
+  const { port1 } = new MessageChannel();
+  port1.close();
+  desk.take({ kind: 'voice', talkgroupId: ALPHA.talkgroup_id, port: port1 });
+  desk.take({ kind: 'start', url: 'ws://relay', token: 'x', jitterMs: 60 });
+  await turn();
+  const socket = () => {
+    const last = sockets.at(-1);
+    if (last === undefined) throw new Error('no socket was opened');
+    return last;
+  };
+  const changes = () => events.filter((event) => event.kind === 'changes') as ({ kind: 'changes' } & Changes)[];
+  return { clock, desk, socket, events, heard, changes };
+}
+
+t.test('the page gets the talkgroups and the connection after WELCOME', async (t) => {
+  const { clock, socket, changes, heard } = await setUp();
+  t.same(heard, ['attach Alpha'], 'ports that came before the start are kept');
+  clock.pass(16);
+  t.match(changes().at(-1), { connection: { state: 'connecting', resumed: null } });
+  socket().welcomes({ server_time: 1_000_500, talkgroups: [ALPHA, BRAVO], talkgroups_total: 2 });
+  clock.pass(16);
+  const last = changes().at(-1);
+  t.match(last?.connection, { state: 'open', resumed: null, clockOffsetMs: 500, reach: 'whole' });
+  t.same(last?.talkgroups.map(({ name }) => name), ['Alpha', 'Bravo']);
+});
+
+t.test('500 events within a second come as at most 63 batches with the last state of each talkgroup', async (t) => {
+  const { clock, socket, changes } = await setUp();
+  socket().welcomes();
+  clock.pass(100);
+  const before = changes().length;
+  for (let event = 1; event <= 500; event += 1) {
+    if (event % 2 === 1) socket().says(talkStart({ event, burst: event }));
+    else socket().says(talkEnd({ event, burst: event - 1 }));
+    clock.pass(2);
+  }
+  clock.pass(16);
+  const batches = changes().slice(before);
+  t.ok(batches.length <= 64, `${batches.length} batches`);
+  t.ok(batches.length > 30, 'the page follows');
+  t.same(batches.at(-1)?.talkgroups[0]?.talkers, []);
+  t.match(batches.at(-1)?.talkgroups[0]?.last, { username: 'other', endedAtMs: 1_000_000 });
+});
+
+t.test('a talker is shown since the time of the server, by the clock of this computer', async (t) => {
+  const { clock, socket, changes } = await setUp();
+  socket().welcomes({ server_time: 1_003_000 });
+  socket().says(talkStart({ started_at: new Date(1_002_000).toISOString() }));
+  clock.pass(16);
+  t.match(changes().at(-1)?.talkgroups[0]?.talkers, [{ username: 'other', startedAtMs: 999_000, isOwn: false }]);
+});
+
+t.test('frames are decoded, except empty and encrypted ones', async (t) => {
+  const { socket, heard } = await setUp();
+  socket().welcomes();
+  const frame = { talkgroup: ALPHA.number, sender: 20, burst: 1 };
+  socket().relays({ ...frame, sequence: 0, payload: packet(0) });
+  socket().relays({ ...frame, sequence: 1, payload: packet(1), flags: 1 });
+  socket().relays({ ...frame, sequence: 2, payload: new Uint8Array(), flags: 4 });
+  t.same(heard.slice(1), ['hear 0 2']);
+});
+
+t.test('LAG empties the buffer and is counted on the talkgroup', async (t) => {
+  const { clock, socket, heard, changes } = await setUp();
+  socket().welcomes();
+  socket().says({ type: 'LAG', talkgroups: [{ talkgroup_id: ALPHA.talkgroup_id, missed: 113 }], since_ms: 2_300 });
+  clock.pass(16);
+  t.same(heard.slice(1), ['lagged']);
+  t.equal(changes().at(-1)?.talkgroups[0]?.missed, 113);
+});
+
+t.test('a talkgroup that the user has left is named once', async (t) => {
+  const { clock, socket, changes } = await setUp();
+  socket().welcomes();
+  clock.pass(16);
+  socket().says({ type: 'TALKGROUP_LEFT', talkgroup_id: ALPHA.talkgroup_id, reason: 'left' });
+  clock.pass(16);
+  t.same(changes().at(-1)?.left, [ALPHA.talkgroup_id]);
+  t.same(changes().at(-1)?.talkgroups, []);
+});
+
+t.test('a lost connection tells its reason and the time of the next attempt, a return that it resumed', async (t) => {
+  const { clock, socket, changes } = await setUp();
+  socket().welcomes();
+  socket().closes(1013, 'replaced');
+  clock.pass(16);
+  t.match(changes().at(-1)?.connection, {
+    ...{ state: 'waiting', close: { code: 1013, reason: 'replaced' } },
+    retryAtMs: 1_005_000,
+  });
+  clock.pass(6_000);
+  socket().welcomes({ resumed: true });
+  clock.pass(16);
+  t.match(changes().at(-1)?.connection, { state: 'open', resumed: true, retryAtMs: null });
+});
+
+t.test('GOAWAY is shown until the connection ends', async (t) => {
+  const { clock, socket, changes } = await setUp();
+  socket().welcomes();
+  socket().says({ type: 'GOAWAY', reconnect_after_ms: 1_000 });
+  clock.pass(16);
+  t.equal(changes().at(-1)?.connection?.isDraining, true);
+  socket().closes(1012, 'restart');
+  clock.pass(16);
+  t.equal(changes().at(-1)?.connection?.isDraining, false);
+});
+
+t.test('an emergency reaches the page in each of its states', async (t) => {
+  const { clock, socket, changes } = await setUp();
+  socket().welcomes();
+  const states = ['raised', 'acknowledged', 'cleared'] as const;
+  for (const [index, state] of states.entries()) {
+    socket().says({ type: 'EMERGENCY', event: index + 1, ...emergency({ state }) });
+    clock.pass(16);
+    t.same(changes().at(-1)?.emergencies.map((one) => one.state), [state]);
+  }
+});
+
+t.test('a request is answered under its id, and an ERROR with its code', async (t) => {
+  const { desk, socket, events } = await setUp();
+  socket().welcomes();
+  desk.take({ kind: 'request', id: 1, message: { type: 'EMERGENCY_ACK', emergency_id: idOf('em-1') } });
+  desk.take({ kind: 'request', id: 2, message: { type: 'EMERGENCY_CLEAR', emergency_id: idOf('em-1') } });
+  const [first, second] = socket().texts.slice(-2).map(({ ref }) => Number(ref));
+  socket().says({ type: 'ERROR', ref: second ?? 0, code: 'forbidden', message: 'not allowed' });
+  socket().says({ type: 'OK', ref: first ?? 0 });
+  await turn();
+  const answers = events.filter(({ kind }) => kind === 'answer');
+  t.match(answers, [
+    { id: 2, error: { code: 'forbidden', message: 'not allowed' } },
+    { id: 1, message: { type: 'OK' } },
+  ]);
+});
+
+t.test('an emergency is raised by the radio, and answered when the relay has announced it', async (t) => {
+  const { desk, socket, events } = await setUp();
+  socket().welcomes();
+  desk.take({ kind: 'raise', id: 5, talkgroupId: ALPHA.talkgroup_id });
+  t.match(socket().texts.at(-1), { type: 'EMERGENCY_RAISE', talkgroup_id: ALPHA.talkgroup_id });
+  socket().says({ type: 'OK', ref: Number(socket().texts.at(-1)?.ref), emergency_id: idOf('em-1') });
+  await turn();
+  t.match(events.at(-1), { kind: 'answer', id: 5, message: { emergency_id: idOf('em-1') } });
+});
+
+t.test('PRESENCE is passed on to the page as it came', async (t) => {
+  const { desk, socket, events } = await setUp();
+  socket().welcomes();
+  desk.take({ kind: 'presence', talkgroupId: ALPHA.talkgroup_id, isWanted: true });
+  t.match(socket().texts.at(-1), { type: 'SUBSCRIBE', mode: 'talk', presence: true });
+  const presence: ServerMessage = {
+    ...{ type: 'PRESENCE', talkgroup_id: ALPHA.talkgroup_id },
+    ...{ joined: [], left: [20], online: 1 },
+  };
+  socket().says(presence);
+  t.same(events.filter(({ kind }) => kind === 'message'), [{ kind: 'message', message: presence }]);
+});
