@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { basename, dirname, join, relative } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
@@ -16,6 +16,9 @@ const BUILT = join(ROOT, 'dist/console');
 const RECORD = join(ROOT, 'dist/console.json');
 
 const PAGE = 'app/main.tsx';
+/** What a login loads: the shell with the first tab, the worker with the codec, the worklets. */
+const LOGIN = ['app/shell.tsx', 'talkgroups/view.tsx'];
+const LOGIN_PARTS = ['worker/radio-worker.ts', 'sound/worklets.ts'];
 /** Bundled by themselves. Those after the first one are loaded by the code that needs them. */
 const STYLESHEETS = ['console.css', 'map/maplibre.css'];
 /** Files of this name run in scopes of their own, so each is bundled by itself. */
@@ -28,6 +31,8 @@ export type BuiltConsole = {
   files: BuiltFile[];
   /** Loaded before the login can be used: the page, its stylesheet, and the scripts that it imports at once. */
   first: string[];
+  /** Loaded with the login in addition. Other tabs load their own files when they are opened. */
+  login: string[];
 };
 
 const options: BuildOptions = {
@@ -36,11 +41,14 @@ const options: BuildOptions = {
   minify: true,
   format: 'esm',
   platform: 'browser',
-  external: ['node:module'],
   target: ['chrome110', 'firefox115', 'safari16.4'],
   jsx: 'automatic',
   jsxImportSource: 'preact',
   legalComments: 'none',
+  // The codec has its WebAssembly in a string. With escapes it would be 15 % longer.
+  charset: 'utf8',
+  // libopus-wasm loads it in Node alone.
+  external: ['node:module'],
   entryNames: '[name]-[hash]',
   chunkNames: '[name]-[hash]',
   assetNames: '[name]-[hash]',
@@ -53,8 +61,10 @@ const options: BuildOptions = {
 export async function buildConsole(folder: string): Promise<BuiltConsole & { inputs: string[] }> {
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
-  const parts = [...ownScopes(), ...STYLESHEETS].filter((source) => existsSync(join(SOURCE, source)));
-  const built = await Promise.all(parts.map(async (source) => ({ source, ...(await bundle([source], folder)) })));
+  const alone = [...ownScopes(), ...STYLESHEETS].filter((source) => existsSync(join(SOURCE, source)));
+  const built = await Promise.all(
+    alone.map(async (source) => ({ source, ...(await bundle([source], folder)) })),
+  );
   const addresses = Object.fromEntries(built.map(({ source, entry }) => [source, `./${entry}`]));
   const page = await bundle([PAGE], folder, {
     splitting: true,
@@ -64,10 +74,16 @@ export async function buildConsole(folder: string): Promise<BuiltConsole & { inp
   const html = await readFile(join(SOURCE, 'index.html'), 'utf8');
   const index = html.replace('STYLESHEET', stylesheet).replace('SCRIPT', page.entry);
   await write(folder, 'index.html', Buffer.from(index));
+  const first = ['index.html', stylesheet, ...staticImports(page.metafile, page.entry)];
+  const views = LOGIN.flatMap((source) => staticImports(page.metafile, fileOf(page.metafile, source)));
+  const parts = built.filter(({ source }) => LOGIN_PARTS.includes(source)).map(({ entry }) => entry);
   return {
     files: await filesIn(folder),
-    first: ['index.html', stylesheet, ...staticImports(page.metafile, page.entry)],
-    inputs: [...built, page].flatMap(({ metafile }) => Object.keys(metafile.inputs)).concat('src/console/index.html'),
+    first,
+    login: [...new Set([...parts, ...views])].filter((name) => !first.includes(name)),
+    inputs: [...built, page]
+      .flatMap(({ metafile }) => Object.keys(metafile.inputs))
+      .concat('src/console/index.html'),
   };
 }
 
@@ -84,11 +100,15 @@ async function bundle(sources: string[], folder: string, more: BuildOptions = {}
   const { outputFiles = [], metafile } = await build({ ...options, outdir: folder, entryPoints, ...more });
   if (metafile === undefined) throw new Error('esbuild returned no metafile');
   for (const { path, contents } of outputFiles) await write(folder, basename(path), contents);
-  const outputs = Object.entries(metafile.outputs);
-  const wanted = relative(ROOT, entryPoints[0] ?? '').replaceAll('\\', '/');
-  const [entry] = outputs.find(([, { entryPoint }]) => entryPoint === wanted) ?? [];
-  if (entry === undefined) throw new Error(`esbuild wrote no file for ${wanted}`);
-  return { entry: basename(entry), metafile };
+  return { entry: fileOf(metafile, sources[0] ?? ''), metafile };
+}
+
+/** The file that an entry, or a view that is loaded when it is shown, was bundled to. */
+function fileOf({ outputs }: Metafile, source: string): string {
+  const wanted = `src/console/${source}`;
+  const [path] = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === wanted) ?? [];
+  if (path === undefined) throw new Error(`esbuild wrote no file for ${wanted}`);
+  return basename(path);
 }
 
 /** The script and all that it imports before it runs. */

@@ -4,27 +4,30 @@ import { startChromium } from '../helpers/browser/chromium.js';
 import { desk } from '../helpers/browser/desk.js';
 import { service } from '../helpers/service/service.js';
 
-t.test('an emergency of a radio is an alert with name, talkgroup and place, until it is cleared', async (t) => {
-  const s = await service(t);
-  const [ann, bob] = [await s.person('ann', { role: 'admin' }), await s.person('bob')];
-  const group = await s.talkgroup('Fire 1', ann, bob);
-  const radio = await bob.radio();
-  const { page } = await desk(t, await startChromium(t), s, ann);
-  await page.getByRole('tab', { name: 'Map' }).click();
-  await radio.asks({ type: 'EMERGENCY_RAISE', talkgroup_id: group.id, lat: 52.52, lng: 13.405 });
-  const alarms = page.getByRole('region', { name: 'Alarms' });
-  const alert = alarms.getByRole('alert').filter({ hasText: 'Emergency of bob in Fire 1' });
-  await alert.waitFor();
-  await alarms.getByText('at 52.52000, 13.40500').waitFor();
-  await alarms.getByText(/^raised \d+ s ago$/).waitFor();
-  await alarms.getByRole('button', { name: 'Acknowledge' }).click();
-  await radio.hears('EMERGENCY', ({ state }) => state === 'acknowledged');
-  await alarms.getByText('(acknowledged)').waitFor();
-  t.equal(await alarms.getByRole('button', { name: 'Acknowledge' }).count(), 0);
-  await alarms.getByRole('button', { name: 'Clear' }).click();
-  await radio.hears('EMERGENCY', ({ state }) => state === 'cleared');
-  await alert.waitFor({ state: 'detached' });
-});
+t.test(
+  'an emergency of a radio is an alert with name, talkgroup and place, until it is cleared',
+  async (t) => {
+    const s = await service(t);
+    const [ann, bob] = [await s.person('ann', { role: 'admin' }), await s.person('bob')];
+    const group = await s.talkgroup('Fire 1', ann, bob);
+    const radio = await bob.radio();
+    const { page } = await desk(t, await startChromium(t), s, ann);
+    await page.getByRole('tab', { name: 'Map' }).click();
+    await radio.asks({ type: 'EMERGENCY_RAISE', talkgroup_id: group.id, lat: 52.52, lng: 13.405 });
+    const alarms = page.getByRole('region', { name: 'Alarms' });
+    const alert = alarms.getByRole('alert').filter({ hasText: 'Emergency of bob in Fire 1' });
+    await alert.waitFor();
+    await alarms.getByText('at 52.52000, 13.40500').waitFor();
+    await alarms.getByText(/^raised \d+ s ago$/).waitFor();
+    await alarms.getByRole('button', { name: 'Acknowledge' }).click();
+    await radio.hears('EMERGENCY', ({ state }) => state === 'acknowledged');
+    await alarms.getByText('(acknowledged)').waitFor();
+    t.equal(await alarms.getByRole('button', { name: 'Acknowledge' }).count(), 0);
+    await alarms.getByRole('button', { name: 'Clear' }).click();
+    await radio.hears('EMERGENCY', ({ state }) => state === 'cleared');
+    await alert.waitFor({ state: 'detached' });
+  },
+);
 
 t.test('holding the button for 1.5 s raises an emergency, and a shorter press does not', async (t) => {
   const s = await service(t);
@@ -44,10 +47,17 @@ t.test('holding the button for 1.5 s raises an emergency, and a shorter press do
   await page.keyboard.up('Enter');
   const alarms = page.getByRole('region', { name: 'Alarms' });
   await alarms.getByRole('alert').filter({ hasText: 'Emergency of ann in Fire 1' }).waitFor();
-  t.equal(await alarms.getByRole('button', { name: 'Acknowledge' }).count(), 0, 'only administrators acknowledge');
+  t.equal(
+    await alarms.getByRole('button', { name: 'Acknowledge' }).count(),
+    0,
+    'only administrators acknowledge',
+  );
   await alarms.getByRole('button', { name: 'Clear' }).click();
   await radio.hears('EMERGENCY', ({ state }) => state === 'cleared');
-  t.notOk(radio.messages.some(({ type }) => type === 'EMERGENCY'), 'the short press has raised none');
+  t.notOk(
+    radio.messages.some(({ type }) => type === 'EMERGENCY'),
+    'the short press has raised none',
+  );
 });
 
 t.test('a window that loses the focus cancels a held emergency button', async (t) => {

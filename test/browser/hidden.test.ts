@@ -26,7 +26,9 @@ t.test(`a console that was hidden for ${HIDDEN_MS / 1000} s is still connected a
     await new Promise((resolve) => setTimeout(resolve, 2_000));
   }
   await page.bringToFront();
-  await tile('Fire 1').getByText(/^bob talked \d+ s ago$/).waitFor();
+  await tile('Fire 1')
+    .getByText(/^bob talked \d+ s ago$/)
+    .waitFor();
   t.equal(await connection(page).textContent(), 'Connected', 'the connection was never lost');
   t.equal(await page.evaluate('performance.getEntriesByType("navigation").length'), 1);
 });

@@ -53,7 +53,11 @@ t.test('a text field keeps the space bar, and the focused button does not', asyn
   await listener.hears('TALK_STARTED');
   await page.keyboard.up('Space');
   await listener.hears('TALK_ENDED');
-  t.equal(await button('Mute', 'Fire 1').getAttribute('aria-pressed'), 'false', 'the space bar has muted nothing');
+  t.equal(
+    await button('Mute', 'Fire 1').getAttribute('aria-pressed'),
+    'false',
+    'the space bar has muted nothing',
+  );
   await page.keyboard.press('Enter');
   await pressed(button('Mute', 'Fire 1'), true);
   await button('Members of', 'Fire 1').press('Enter');
@@ -80,7 +84,10 @@ t.test('another key can be the talk key, also from a text field when it writes n
   await listener.hears('TALK_ENDED');
   await page.keyboard.press('Space');
   await listener.settled();
-  t.notOk(listener.messages.some(({ type }) => type === 'TALK_STARTED'), 'the space bar is free again');
+  t.notOk(
+    listener.messages.some(({ type }) => type === 'TALK_STARTED'),
+    'the space bar is free again',
+  );
 });
 
 t.test('Enter talks in the talkgroup of the focused button while it is held', async (t) => {
@@ -98,7 +105,14 @@ t.test('Enter talks in the talkgroup of the focused button while it is held', as
 t.test('Tab reaches every control of a tile, and the arrows move between the tabs', async (t) => {
   const { page } = await setUp(t);
   await page.getByRole('tab', { name: 'Talkgroups' }).focus();
-  const wanted = ['Talk in Fire 1', 'Mute Fire 1', 'Select Fire 1', 'Volume of Fire 1', 'Members of Fire 1', 'Emergency in Fire 1'];
+  const wanted = [
+    'Talk in Fire 1',
+    'Mute Fire 1',
+    'Select Fire 1',
+    'Volume of Fire 1',
+    'Members of Fire 1',
+    'Emergency in Fire 1',
+  ];
   const reached: (string | null)[] = [];
   for (let step = 0; step < wanted.length + 1; step += 1) {
     await page.keyboard.press('Tab');

@@ -37,22 +37,28 @@ t.test('a link that is cut in mid-word resumes the session, and the held button 
   await listener.hears('TALK_ENDED');
 });
 
-t.test('a link that is away for long says so, and the button that is still held talks after it', async (t) => {
-  const { proxy, s } = await behindProxy(t);
-  const [ann, bob] = [await s.person('ann'), await s.person('bob')];
-  await s.talkgroup('Fire 1', ann, bob);
-  const listener = await bob.radio();
-  const { page, button } = await desk(t, await startChromium(t), s, ann, { expected: [CUT] });
-  proxy.slam();
-  proxy.reset();
-  await connection(page).filter({ hasText: 'The connection was lost.' }).waitFor({ state: 'attached' });
-  await button('Talk in', 'Fire 1').hover();
-  await page.mouse.down();
-  await page.getByText('Fire 1: Not connected. Trying again while you hold.').first().waitFor({ state: 'attached' });
-  await proxy.listen();
-  await listener.hears('TALK_STARTED', ({ username }) => username === 'ann');
-  await page.mouse.up();
-});
+t.test(
+  'a link that is away for long says so, and the button that is still held talks after it',
+  async (t) => {
+    const { proxy, s } = await behindProxy(t);
+    const [ann, bob] = [await s.person('ann'), await s.person('bob')];
+    await s.talkgroup('Fire 1', ann, bob);
+    const listener = await bob.radio();
+    const { page, button } = await desk(t, await startChromium(t), s, ann, { expected: [CUT] });
+    proxy.slam();
+    proxy.reset();
+    await connection(page).filter({ hasText: 'The connection was lost.' }).waitFor({ state: 'attached' });
+    await button('Talk in', 'Fire 1').hover();
+    await page.mouse.down();
+    await page
+      .getByText('Fire 1: Not connected. Trying again while you hold.')
+      .first()
+      .waitFor({ state: 'attached' });
+    await proxy.listen();
+    await listener.hears('TALK_STARTED', ({ username }) => username === 'ann');
+    await page.mouse.up();
+  },
+);
 
 t.test('a server that is killed and started again is found again by itself', async (t) => {
   const url = await migratedDatabase(t);
@@ -66,25 +72,34 @@ t.test('a server that is killed and started again is found again by itself', asy
   await first.exit();
   await connection(page).filter({ hasText: 'The connection was lost.' }).waitFor({ state: 'attached' });
   const second = await serviceProcess(t, environment);
-  await connection(page).filter({ hasText: 'with a new session' }).waitFor({ state: 'attached', timeout: 40_000 });
+  await connection(page)
+    .filter({ hasText: 'with a new session' })
+    .waitFor({ state: 'attached', timeout: 40_000 });
   await page.getByRole('group', { name: 'Fire 1', exact: true }).getByText('1 online').waitFor();
   second.signal('SIGTERM');
-  await connection(page).filter({ hasText: /shutting down|restarts|was lost/ }).waitFor({ state: 'attached' });
+  await connection(page)
+    .filter({ hasText: /shutting down|restarts|was lost/ })
+    .waitFor({ state: 'attached' });
 });
 
-t.test('the 33rd socket of an account takes the place of the console, which says so and comes back', async (t) => {
-  const s = await service(t, {}, undefined, { isOneNode: true });
-  const ann = await s.person('ann');
-  await s.talkgroup('Fire 1', ann);
-  const { page } = await desk(t, await startChromium(t), s, ann, { expected: [CUT] });
-  const sockets = Array.from({ length: 32 }, () => new WebSocket(`${s.ws}/ws?token=${ann.token}`));
-  t.teardown(() => {
-    for (const socket of sockets) socket.terminate();
-  });
-  await connection(page).filter({ hasText: 'Another connection of this account' }).waitFor({ state: 'attached' });
-  for (const socket of sockets) socket.close(1000);
-  await connected(page);
-});
+t.test(
+  'the 33rd socket of an account takes the place of the console, which says so and comes back',
+  async (t) => {
+    const s = await service(t, {}, undefined, { isOneNode: true });
+    const ann = await s.person('ann');
+    await s.talkgroup('Fire 1', ann);
+    const { page } = await desk(t, await startChromium(t), s, ann, { expected: [CUT] });
+    const sockets = Array.from({ length: 32 }, () => new WebSocket(`${s.ws}/ws?token=${ann.token}`));
+    t.teardown(() => {
+      for (const socket of sockets) socket.terminate();
+    });
+    await connection(page)
+      .filter({ hasText: 'Another connection of this account' })
+      .waitFor({ state: 'attached' });
+    for (const socket of sockets) socket.close(1000);
+    await connected(page);
+  },
+);
 
 t.test('loss is told honestly on the tile', async (t) => {
   const { proxy, s } = await behindProxy(t);
@@ -98,5 +113,7 @@ t.test('loss is told honestly on the tile', async (t) => {
   radio.speaks(group.number, 'first', { start: true });
   await new Promise((resolve) => setTimeout(resolve, 4_000)); // BACKLOG_MS and more
   proxy.stall(false);
-  await tile('Fire 1').getByText(/^You missed \d+ frames of Fire 1$/).waitFor();
+  await tile('Fire 1')
+    .getByText(/^You missed \d+ frames of Fire 1$/)
+    .waitFor();
 });

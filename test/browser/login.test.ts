@@ -34,7 +34,11 @@ t.test('a reload continues the session of the tab, and a new tab asks for the pa
   const other = await context.newPage();
   await other.goto(`${s.rest}/console/`);
   await other.getByRole('button', { name: 'Log in' }).waitFor();
-  t.equal(await other.evaluate('localStorage.length + document.cookie.length'), 0, 'nothing is kept beyond the tab');
+  t.equal(
+    await other.evaluate('localStorage.length + document.cookie.length'),
+    0,
+    'nothing is kept beyond the tab',
+  );
 });
 
 t.test('logging out closes the radio and forgets the token', async (t) => {
@@ -43,8 +47,7 @@ t.test('logging out closes the radio and forgets the token', async (t) => {
   const group = await s.talkgroup('Fire 1', ann, bob);
   const { page } = await desk(t, await startChromium(t), s, ann);
   const radio = await bob.radio();
-  const online = async () =>
-    (await radio.asks({ type: 'SYNC', talkgroup_id: group.id })).online as number;
+  const online = async () => (await radio.asks({ type: 'SYNC', talkgroup_id: group.id })).online as number;
   t.equal(await online(), 2);
   await page.getByRole('button', { name: 'Log out', exact: true }).click();
   await page.getByText('You are logged out.', { exact: true }).waitFor();

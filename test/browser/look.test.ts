@@ -31,11 +31,18 @@ async function busyService(t: Parameters<typeof service>[0]) {
   return { s, ann };
 }
 
-async function judge(t: Parameters<typeof service>[0], page: Page, what: string, look: (typeof looks)[number]) {
+async function judge(
+  t: Parameters<typeof service>[0],
+  page: Page,
+  what: string,
+  look: (typeof looks)[number],
+) {
   const name = `${what}-${look.colorScheme}-${look.viewport.width}`;
   await page.screenshot({ path: join(folder, `${name}.png`) });
   t.strictSame(await violationsOn(page), [], name);
-  const [wide, screen] = await page.evaluate<[number, number]>('[document.documentElement.scrollWidth, innerWidth]');
+  const [wide, screen] = await page.evaluate<[number, number]>(
+    '[document.documentElement.scrollWidth, innerWidth]',
+  );
   t.ok(wide <= screen, `${name} does not scroll sideways: ${wide} of ${screen}`);
 }
 

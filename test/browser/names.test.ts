@@ -8,6 +8,7 @@ import { service } from '../helpers/service/service.js';
 const names = {
   markup: '<img src=x onerror=alert(1)><script>alert(2)</script>',
   quotes: `" onclick="alert(3)" '>`,
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the name of a user, which a template must not read
   template: '${7*7} {{7*7}} &lt;b&gt; %3Cb%3E',
   'right-to-left marks': 'abc\u202eTERCES\u2066\u200f',
   arabic: 'إطفاء ١',

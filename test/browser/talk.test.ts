@@ -1,46 +1,50 @@
 // Talking with the console: the button of a tile, several talkgroups, the queue, the talk limit, and what ends a talk.
 import t from 'tap';
+import { END, START } from '../../src/protocol/frame.js';
 import { startChromium } from '../helpers/browser/chromium.js';
 import { desk, pressed } from '../helpers/browser/desk.js';
 import { eventually } from '../helpers/eventually.js';
 import { type Radio, service } from '../helpers/service/service.js';
-import { END, START } from '../../src/protocol/frame.js';
 
 /** Waits until the radio has heard a whole burst, and returns its frames. */
 async function hearsBurst(radio: Radio) {
   return eventually(() => {
     const last = radio.frames.at(-1);
-    if (last === undefined || (last.flags & END) === 0) throw new Error(`${radio.frames.length} frames, no end`);
+    if (last === undefined || (last.flags & END) === 0)
+      throw new Error(`${radio.frames.length} frames, no end`);
     return radio.frames.splice(0);
   });
 }
 
-t.test('holding a button talks to the members of its talkgroup, and releasing it ends the burst', async (t) => {
-  const s = await service(t);
-  const [ann, bob] = [await s.person('ann'), await s.person('bob')];
-  await s.talkgroup('Fire 1', ann, bob);
-  const listener = await bob.radio();
-  const { page, button, tile } = await desk(t, await startChromium(t), s, ann);
-  const talk = button('Talk in', 'Fire 1');
-  await talk.hover();
-  await page.mouse.down();
-  await listener.hears('TALK_STARTED', ({ username }) => username === 'ann');
-  await tile('Fire 1').getByText('You are talking').waitFor();
-  await pressed(talk, true);
-  await page.getByText('Fire 1: Talk now').first().waitFor({ state: 'attached' });
-  await eventually(() => t.ok(listener.frames.length > 25, 'half a second of speech'));
-  await page.mouse.up();
-  const frames = await hearsBurst(listener);
-  await pressed(talk, false);
-  t.equal((frames[0]?.flags ?? 0) & START, START);
-  t.same(
-    frames.map(({ sequence }) => sequence),
-    frames.map((_, index) => index),
-    'a frame for each 20 ms',
-  );
-  t.ok(frames.slice(0, -1).every(({ payload }) => payload.length > 0));
-  await listener.hears('TALK_ENDED', ({ code }) => code === 'released');
-});
+t.test(
+  'holding a button talks to the members of its talkgroup, and releasing it ends the burst',
+  async (t) => {
+    const s = await service(t);
+    const [ann, bob] = [await s.person('ann'), await s.person('bob')];
+    await s.talkgroup('Fire 1', ann, bob);
+    const listener = await bob.radio();
+    const { page, button, tile } = await desk(t, await startChromium(t), s, ann);
+    const talk = button('Talk in', 'Fire 1');
+    await talk.hover();
+    await page.mouse.down();
+    await listener.hears('TALK_STARTED', ({ username }) => username === 'ann');
+    await tile('Fire 1').getByText('You are talking').waitFor();
+    await pressed(talk, true);
+    await page.getByText('Fire 1: Talk now').first().waitFor({ state: 'attached' });
+    await eventually(() => t.ok(listener.frames.length > 25, 'half a second of speech'));
+    await page.mouse.up();
+    const frames = await hearsBurst(listener);
+    await pressed(talk, false);
+    t.equal((frames[0]?.flags ?? 0) & START, START);
+    t.same(
+      frames.map(({ sequence }) => sequence),
+      frames.map((_, index) => index),
+      'a frame for each 20 ms',
+    );
+    t.ok(frames.slice(0, -1).every(({ payload }) => payload.length > 0));
+    await listener.hears('TALK_ENDED', ({ code }) => code === 'released');
+  },
+);
 
 t.test('the bar talks to all selected talkgroups at once, and to no other', async (t) => {
   const s = await service(t);
@@ -70,29 +74,39 @@ t.test('the bar talks to all selected talkgroups at once, and to no other', asyn
   await page.mouse.up();
   await pressed(bar, false);
   await eventually(() => t.equal(listener.frames.filter(({ flags }) => (flags & END) !== 0).length, 2));
-  t.notOk(listener.messages.some(({ type, talkgroup_id }) => type === 'TALK_STARTED' && talkgroup_id === groups[2]?.id));
+  t.notOk(
+    listener.messages.some(
+      ({ type, talkgroup_id }) => type === 'TALK_STARTED' && talkgroup_id === groups[2]?.id,
+    ),
+  );
 });
 
-t.test('a taken floor is named, the held button waits in the queue, and talks when its turn comes', async (t) => {
-  const s = await service(t);
-  const [ann, bob] = [await s.person('ann'), await s.person('bob')];
-  const group = await s.talkgroupWith({ name: 'Fire 1', floor_mode: 'single' }, ann, bob);
-  const other = await bob.radio();
-  const { page, button, tile } = await desk(t, await startChromium(t), s, ann);
-  const speaking = setInterval(() => other.speaks(group.number, 'word'), 20);
-  other.speaks(group.number, 'first', { start: true });
-  t.teardown(() => clearInterval(speaking));
-  await tile('Fire 1').getByText('bob is talking').waitFor();
-  await button('Talk in', 'Fire 1').hover();
-  await page.mouse.down();
-  await page.getByText('Fire 1: Place 1 of 1 in the queue').first().waitFor({ state: 'attached' });
-  clearInterval(speaking);
-  other.speaks(group.number, 'last', { end: true });
-  await page.getByText(/Fire 1: Talk now, \d+ s left/).first().waitFor({ state: 'attached' });
-  await other.hears('TALK_STARTED', ({ username }) => username === 'ann');
-  await page.mouse.up();
-  await hearsBurst(other);
-});
+t.test(
+  'a taken floor is named, the held button waits in the queue, and talks when its turn comes',
+  async (t) => {
+    const s = await service(t);
+    const [ann, bob] = [await s.person('ann'), await s.person('bob')];
+    const group = await s.talkgroupWith({ name: 'Fire 1', floor_mode: 'single' }, ann, bob);
+    const other = await bob.radio();
+    const { page, button, tile } = await desk(t, await startChromium(t), s, ann);
+    const speaking = setInterval(() => other.speaks(group.number, 'word'), 20);
+    other.speaks(group.number, 'first', { start: true });
+    t.teardown(() => clearInterval(speaking));
+    await tile('Fire 1').getByText('bob is talking').waitFor();
+    await button('Talk in', 'Fire 1').hover();
+    await page.mouse.down();
+    await page.getByText('Fire 1: Place 1 of 1 in the queue').first().waitFor({ state: 'attached' });
+    clearInterval(speaking);
+    other.speaks(group.number, 'last', { end: true });
+    await page
+      .getByText(/Fire 1: Talk now, \d+ s left/)
+      .first()
+      .waitFor({ state: 'attached' });
+    await other.hears('TALK_STARTED', ({ username }) => username === 'ann');
+    await page.mouse.up();
+    await hearsBurst(other);
+  },
+);
 
 t.test('the talk limit counts down and ends the talk, and the next press talks again', async (t) => {
   const s = await service(t);
@@ -105,7 +119,10 @@ t.test('the talk limit counts down and ends the talk, and the next press talks a
   await page.mouse.down();
   await page.getByText('Fire 1: Talk now, 2 s left').first().waitFor({ state: 'attached' });
   await page.getByText('Fire 1: Talk now, 1 s left').first().waitFor({ state: 'attached' });
-  await page.getByText('Fire 1: The talk limit is reached. Release, then press again.').first().waitFor({ state: 'attached' });
+  await page
+    .getByText('Fire 1: The talk limit is reached. Release, then press again.')
+    .first()
+    .waitFor({ state: 'attached' });
   await listener.hears('TALK_ENDED', ({ code }) => code === 'too_long');
   await listener.settled();
   const heard = listener.frames.length;
@@ -190,25 +207,31 @@ t.test('a tile that is removed while its button is held does not leave a talk ru
   await hearsBurst(listener);
 });
 
-t.test('a refused microphone is told in words, and a press that is held talks once it is allowed', async (t) => {
-  const s = await service(t);
-  const [ann, bob] = [await s.person('ann'), await s.person('bob')];
-  await s.talkgroup('Fire 1', ann, bob);
-  const listener = await bob.radio();
-  const browser = await startChromium(t, { isAsking: true });
-  const { page, context, button } = await desk(t, browser, s, ann, { withoutMicrophone: true });
-  await page.getByRole('button', { name: 'Allow the microphone' }).click();
-  await page.getByText(/does not let this page use the microphone/).waitFor();
-  await button('Talk in', 'Fire 1').hover();
-  await page.mouse.down();
-  await page.getByText('Fire 1: No microphone. Trying again while you hold.').first().waitFor({ state: 'attached' });
-  await context.grantPermissions(['microphone']);
-  await page.keyboard.press('Tab');
-  await page.getByRole('button', { name: 'Try again' }).focus();
-  await page.keyboard.press('Enter');
-  await listener.hears('TALK_STARTED', ({ username }) => username === 'ann');
-  await page.mouse.up();
-});
+t.test(
+  'a refused microphone is told in words, and a press that is held talks once it is allowed',
+  async (t) => {
+    const s = await service(t);
+    const [ann, bob] = [await s.person('ann'), await s.person('bob')];
+    await s.talkgroup('Fire 1', ann, bob);
+    const listener = await bob.radio();
+    const browser = await startChromium(t, { isAsking: true });
+    const { page, context, button } = await desk(t, browser, s, ann, { withoutMicrophone: true });
+    await page.getByRole('button', { name: 'Allow the microphone' }).click();
+    await page.getByText(/does not let this page use the microphone/).waitFor();
+    await button('Talk in', 'Fire 1').hover();
+    await page.mouse.down();
+    await page
+      .getByText('Fire 1: No microphone. Trying again while you hold.')
+      .first()
+      .waitFor({ state: 'attached' });
+    await context.grantPermissions(['microphone']);
+    await page.keyboard.press('Tab');
+    await page.getByRole('button', { name: 'Try again' }).focus();
+    await page.keyboard.press('Enter');
+    await listener.hears('TALK_STARTED', ({ username }) => username === 'ann');
+    await page.mouse.up();
+  },
+);
 
 t.test('a microphone that is unplugged ends the talk and says so', async (t) => {
   const s = await service(t);
@@ -222,8 +245,13 @@ t.test('a microphone that is unplugged ends the talk and says so', async (t) => 
   await button('Talk in', 'Fire 1').hover();
   await page.mouse.down();
   await listener.hears('TALK_STARTED');
-  await page.evaluate(`for (const track of heardBy.getTracks()) { track.stop(); track.dispatchEvent(new Event('ended')); }`);
-  await page.getByText('Talking has ended because the microphone was disconnected.').first().waitFor({ state: 'attached' });
+  await page.evaluate(
+    `for (const track of heardBy.getTracks()) { track.stop(); track.dispatchEvent(new Event('ended')); }`,
+  );
+  await page
+    .getByText('Talking has ended because the microphone was disconnected.')
+    .first()
+    .waitFor({ state: 'attached' });
   await page.getByText('The microphone was disconnected.', { exact: true }).waitFor();
   await hearsBurst(listener);
   await page.mouse.up();

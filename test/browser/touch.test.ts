@@ -9,8 +9,11 @@ const phone = { hasTouch: true, isMobile: true, viewport: { width: 390, height: 
 
 type Point = { x: number; y: number; id: number };
 
-const touch = (cdp: CDPSession, type: 'touchStart' | 'touchEnd' | 'touchMove', touchPoints: readonly Point[]) =>
-  cdp.send('Input.dispatchTouchEvent', { type, touchPoints: [...touchPoints] });
+const touch = (
+  cdp: CDPSession,
+  type: 'touchStart' | 'touchEnd' | 'touchMove',
+  touchPoints: readonly Point[],
+) => cdp.send('Input.dispatchTouchEvent', { type, touchPoints: [...touchPoints] });
 
 async function pointAt({ button }: Desk, name: string, id: number): Promise<Point> {
   const talk = button('Talk in', name);
@@ -33,7 +36,10 @@ t.test('a finger that stays on the button talks, and lifting it ends the talk', 
   await pressed(opened.button('Talk in', 'Fire 1'), true);
   await touch(cdp, 'touchMove', [{ ...finger, y: finger.y - 200 }]);
   await listener.settled();
-  t.notOk(listener.messages.some(({ type }) => type === 'TALK_ENDED'), 'a finger that moves does not end it');
+  t.notOk(
+    listener.messages.some(({ type }) => type === 'TALK_ENDED'),
+    'a finger that moves does not end it',
+  );
   await touch(cdp, 'touchEnd', []);
   await listener.hears('TALK_ENDED', ({ code }) => code === 'released');
   await pressed(opened.button('Talk in', 'Fire 1'), false);
@@ -45,17 +51,23 @@ t.test('two fingers talk in two talkgroups, each as long as it stays', async (t)
   const one = await s.talkgroup('Fire 1', ann, bob);
   const two = await s.talkgroup('Fire 2', ann, bob);
   const listener = await bob.radio();
-  const opened = await desk(t, await startChromium(t), s, ann, { context: { ...phone, viewport: { width: 820, height: 1180 } } });
+  const opened = await desk(t, await startChromium(t), s, ann, {
+    context: { ...phone, viewport: { width: 820, height: 1180 } },
+  });
   const cdp = await opened.context.newCDPSession(opened.page);
   const first = await pointAt(opened, 'Fire 1', 1);
   const second = await pointAt(opened, 'Fire 2', 2);
   await touch(cdp, 'touchStart', [first]);
   await touch(cdp, 'touchStart', [first, second]);
-  for (const { id } of [one, two]) await listener.hears('TALK_STARTED', ({ talkgroup_id }) => talkgroup_id === id);
+  for (const { id } of [one, two])
+    await listener.hears('TALK_STARTED', ({ talkgroup_id }) => talkgroup_id === id);
   await touch(cdp, 'touchEnd', [second]);
   await listener.hears('TALK_ENDED', ({ talkgroup_id }) => talkgroup_id === one.id);
   await listener.settled();
-  t.notOk(listener.messages.some(({ type }) => type === 'TALK_ENDED'), 'the second finger still talks');
+  t.notOk(
+    listener.messages.some(({ type }) => type === 'TALK_ENDED'),
+    'the second finger still talks',
+  );
   await touch(cdp, 'touchEnd', []);
   await listener.hears('TALK_ENDED', ({ talkgroup_id }) => talkgroup_id === two.id);
 });

@@ -1,5 +1,6 @@
 // Two relays on one bus: radios on one hear talkers on another, in the floor mode open.
 import t from 'tap';
+import { AppError } from '../../src/errors.js';
 import { kinds } from '../../src/relay/cluster/header.js';
 import { eventually } from '../helpers/eventually.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
@@ -193,51 +194,60 @@ t.test('of bursts of two nodes the oldest goes on in `single`, and the other one
   }
 });
 
-t.test('settings that another relay has read count at once, and no older read undoes them', async (t) => {
-  const network = createMemoryNetwork();
-  const [read, old] = [directory(), directory()];
-  const [a, b] = [
-    relayOn(t, network, { number: 1, reads: read }),
-    relayOn(t, network, { number: 2, reads: old }),
-  ];
-  await reached(a, b);
-  const [ann, bob] = [await a.radio(), await b.radio()];
-  await sharing(2, a, b);
-  const change = (id: string) =>
-    a.relay.notice({ id, kind: 'talkgroup_changed', talkgroup: talkgroupIdOf(1) });
-  ann.speaks('1', { start: true });
-  await bob.hears('TALK_STARTED');
-  read.setMode('single');
-  await change('one');
-  t.match(await bob.hears('TALKGROUP_CHANGED'), { talkgroup_id: talkgroupIdOf(1), floor_mode: 'single' });
-  await b.relay.notice({ id: 'two', kind: 'talkgroup_changed', talkgroup: talkgroupIdOf(1) });
-  bob.says({ type: 'SYNC', talkgroup_id: talkgroupIdOf(1) });
-  t.match(await bob.hears('SYNCED'), { floor_mode: 'single' });
-  await settled(); // the home has placed it
-  ann.speaks('2', { end: true });
-  await bob.hears('TALK_ENDED');
+t.test(
+  'settings that another relay has read count at once, also while the own database cannot be read',
+  async (t) => {
+    const network = createMemoryNetwork();
+    const [read, old] = [directory(), directory()];
+    let isAway = false;
+    const talkgroupsOf: typeof old.talkgroupsOf = async (ids) => {
+      if (isAway) throw new AppError('not_ready');
+      return old.talkgroupsOf(ids);
+    };
+    const [a, b] = [
+      relayOn(t, network, { number: 1, reads: read }),
+      relayOn(t, network, { number: 2, reads: { ...old, talkgroupsOf } }),
+    ];
+    await reached(a, b);
+    const [ann, bob] = [await a.radio(), await b.radio()];
+    await sharing(2, a, b);
+    isAway = true;
+    const change = (id: string) =>
+      a.relay.notice({ id, kind: 'talkgroup_changed', talkgroup: talkgroupIdOf(1) });
+    ann.speaks('1', { start: true });
+    await bob.hears('TALK_STARTED');
+    read.setMode('single');
+    await change('one');
+    t.match(await bob.hears('TALKGROUP_CHANGED'), { talkgroup_id: talkgroupIdOf(1), floor_mode: 'single' });
+    bob.says({ type: 'SYNC', talkgroup_id: talkgroupIdOf(1) });
+    t.match(await bob.hears('SYNCED'), { floor_mode: 'single' });
+    await settled(); // the home has placed it
+    ann.speaks('2', { end: true });
+    await bob.hears('TALK_ENDED');
 
-  network.lose((_from, _to, _subject, bytes) => kindOf(bytes) === kinds.count);
-  read.setMode('open');
-  await change('three');
-  ann.speaks('3', { start: true, end: true });
-  await bob.hears('TALK_STARTED');
-  t.strictSame(
-    bob
-      .heard('TALKGROUP_CHANGED', 'TALK_STARTED', 'frame')
-      .map((one) => ('type' in one ? one.type : 'frame')),
-    [
-      ...['TALK_STARTED', 'frame', 'TALKGROUP_CHANGED', 'frame'],
-      ...['TALKGROUP_CHANGED', 'TALK_STARTED', 'frame'],
-    ],
-    'a burst tells of the floor mode that it belongs to',
-  );
-  old.setMode('broadcast');
-  old.setMode('broadcast');
-  await b.relay.notice({ id: 'four', kind: 'talkgroup_changed', talkgroup: talkgroupIdOf(1) });
-  t.match(
-    bob.heard('TALKGROUP_CHANGED'),
-    [{ floor_mode: 'broadcast' }],
-    'a read of the same revision counts',
-  );
-});
+    network.lose((_from, _to, _subject, bytes) => kindOf(bytes) === kinds.count);
+    read.setMode('open');
+    await change('three');
+    ann.speaks('3', { start: true, end: true });
+    await bob.hears('TALK_STARTED');
+    t.strictSame(
+      bob
+        .heard('TALKGROUP_CHANGED', 'TALK_STARTED', 'frame')
+        .map((one) => ('type' in one ? one.type : 'frame')),
+      [
+        ...['TALK_STARTED', 'frame', 'TALKGROUP_CHANGED', 'frame'],
+        ...['TALKGROUP_CHANGED', 'TALK_STARTED', 'frame'],
+      ],
+      'a burst tells of the floor mode that it belongs to',
+    );
+    old.setMode('broadcast');
+    old.setMode('broadcast');
+    isAway = false;
+    await b.relay.notice({ id: 'four', kind: 'talkgroup_changed', talkgroup: talkgroupIdOf(1) });
+    t.match(
+      bob.heard('TALKGROUP_CHANGED'),
+      [{ floor_mode: 'broadcast' }],
+      'a read of the same revision counts',
+    );
+  },
+);

@@ -81,7 +81,9 @@ t.test('an emergency is raised after 1.5 s of holding, and not before', async (t
 });
 
 t.test('an emergency that was rejected says why until the next press', async (t) => {
-  const { clock, raising, phase } = raisingOf(() => Promise.reject(new Error('not a member of this talkgroup')));
+  const { clock, raising, phase } = raisingOf(() =>
+    Promise.reject(new Error('not a member of this talkgroup')),
+  );
   raising.press('a');
   clock.pass(HOLD_MS);
   await turn();

@@ -3,7 +3,18 @@ import t from 'tap';
 import { createRadio, RadioError, type ServerMessage } from '../../src/client/radio.js';
 import { createDeskRadio } from '../../src/console/worker/desk-radio.js';
 import type { Changes, Event } from '../../src/console/worker/messages.js';
-import { ALPHA, BRAVO, emergency, fakeNetwork, idOf, manualClock, packet, talkEnd, talkStart, turn } from '../helpers/client/fakes.js';
+import {
+  ALPHA,
+  BRAVO,
+  emergency,
+  fakeNetwork,
+  idOf,
+  manualClock,
+  packet,
+  talkEnd,
+  talkStart,
+  turn,
+} from '../helpers/client/fakes.js';
 
 async function setUp() {
   const clock = manualClock();
@@ -36,7 +47,8 @@ async function setUp() {
     if (last === undefined) throw new Error('no socket was opened');
     return last;
   };
-  const changes = () => events.filter((event) => event.kind === 'changes') as ({ kind: 'changes' } & Changes)[];
+  const changes = () =>
+    events.filter((event) => event.kind === 'changes') as ({ kind: 'changes' } & Changes)[];
   return { clock, desk, socket, events, heard, changes };
 }
 
@@ -49,33 +61,41 @@ t.test('the page gets the talkgroups and the connection after WELCOME', async (t
   clock.pass(16);
   const last = changes().at(-1);
   t.match(last?.connection, { state: 'open', resumed: null, clockOffsetMs: 500, reach: 'whole' });
-  t.same(last?.talkgroups.map(({ name }) => name), ['Alpha', 'Bravo']);
+  t.same(
+    last?.talkgroups.map(({ name }) => name),
+    ['Alpha', 'Bravo'],
+  );
 });
 
-t.test('500 events within a second come as at most 63 batches with the last state of each talkgroup', async (t) => {
-  const { clock, socket, changes } = await setUp();
-  socket().welcomes();
-  clock.pass(100);
-  const before = changes().length;
-  for (let event = 1; event <= 500; event += 1) {
-    if (event % 2 === 1) socket().says(talkStart({ event, burst: event }));
-    else socket().says(talkEnd({ event, burst: event - 1 }));
-    clock.pass(2);
-  }
-  clock.pass(16);
-  const batches = changes().slice(before);
-  t.ok(batches.length <= 64, `${batches.length} batches`);
-  t.ok(batches.length > 30, 'the page follows');
-  t.same(batches.at(-1)?.talkgroups[0]?.talkers, []);
-  t.match(batches.at(-1)?.talkgroups[0]?.last, { username: 'other', endedAtMs: 1_000_000 });
-});
+t.test(
+  '500 events within a second come as at most 63 batches with the last state of each talkgroup',
+  async (t) => {
+    const { clock, socket, changes } = await setUp();
+    socket().welcomes();
+    clock.pass(100);
+    const before = changes().length;
+    for (let event = 1; event <= 500; event += 1) {
+      if (event % 2 === 1) socket().says(talkStart({ event, burst: event }));
+      else socket().says(talkEnd({ event, burst: event - 1 }));
+      clock.pass(2);
+    }
+    clock.pass(16);
+    const batches = changes().slice(before);
+    t.ok(batches.length <= 64, `${batches.length} batches`);
+    t.ok(batches.length > 30, 'the page follows');
+    t.same(batches.at(-1)?.talkgroups[0]?.talkers, []);
+    t.match(batches.at(-1)?.talkgroups[0]?.last, { username: 'other', endedAtMs: 1_000_000 });
+  },
+);
 
 t.test('a talker is shown since the time of the server, by the clock of this computer', async (t) => {
   const { clock, socket, changes } = await setUp();
   socket().welcomes({ server_time: 1_003_000 });
   socket().says(talkStart({ started_at: new Date(1_002_000).toISOString() }));
   clock.pass(16);
-  t.match(changes().at(-1)?.talkgroups[0]?.talkers, [{ username: 'other', startedAtMs: 999_000, isOwn: false }]);
+  t.match(changes().at(-1)?.talkgroups[0]?.talkers, [
+    { username: 'other', startedAtMs: 999_000, isOwn: false },
+  ]);
 });
 
 t.test('frames are decoded, except empty and encrypted ones', async (t) => {
@@ -91,7 +111,11 @@ t.test('frames are decoded, except empty and encrypted ones', async (t) => {
 t.test('LAG empties the buffer and is counted on the talkgroup', async (t) => {
   const { clock, socket, heard, changes } = await setUp();
   socket().welcomes();
-  socket().says({ type: 'LAG', talkgroups: [{ talkgroup_id: ALPHA.talkgroup_id, missed: 113 }], since_ms: 2_300 });
+  socket().says({
+    type: 'LAG',
+    talkgroups: [{ talkgroup_id: ALPHA.talkgroup_id, missed: 113 }],
+    since_ms: 2_300,
+  });
   clock.pass(16);
   t.same(heard.slice(1), ['lagged']);
   t.equal(changes().at(-1)?.talkgroups[0]?.missed, 113);
@@ -107,20 +131,23 @@ t.test('a talkgroup that the user has left is named once', async (t) => {
   t.same(changes().at(-1)?.talkgroups, []);
 });
 
-t.test('a lost connection tells its reason and the time of the next attempt, a return that it resumed', async (t) => {
-  const { clock, socket, changes } = await setUp();
-  socket().welcomes();
-  socket().closes(1013, 'replaced');
-  clock.pass(16);
-  t.match(changes().at(-1)?.connection, {
-    ...{ state: 'waiting', close: { code: 1013, reason: 'replaced' } },
-    retryAtMs: 1_005_000,
-  });
-  clock.pass(6_000);
-  socket().welcomes({ resumed: true });
-  clock.pass(16);
-  t.match(changes().at(-1)?.connection, { state: 'open', resumed: true, retryAtMs: null });
-});
+t.test(
+  'a lost connection tells its reason and the time of the next attempt, a return that it resumed',
+  async (t) => {
+    const { clock, socket, changes } = await setUp();
+    socket().welcomes();
+    socket().closes(1013, 'replaced');
+    clock.pass(16);
+    t.match(changes().at(-1)?.connection, {
+      ...{ state: 'waiting', close: { code: 1013, reason: 'replaced' } },
+      retryAtMs: 1_005_000,
+    });
+    clock.pass(6_000);
+    socket().welcomes({ resumed: true });
+    clock.pass(16);
+    t.match(changes().at(-1)?.connection, { state: 'open', resumed: true, retryAtMs: null });
+  },
+);
 
 t.test('GOAWAY is shown until the connection ends', async (t) => {
   const { clock, socket, changes } = await setUp();
@@ -140,7 +167,12 @@ t.test('an emergency reaches the page in each of its states', async (t) => {
   for (const [index, state] of states.entries()) {
     socket().says({ type: 'EMERGENCY', event: index + 1, ...emergency({ state }) });
     clock.pass(16);
-    t.same(changes().at(-1)?.emergencies.map((one) => one.state), [state]);
+    t.same(
+      changes()
+        .at(-1)
+        ?.emergencies.map((one) => one.state),
+      [state],
+    );
   }
 });
 
@@ -149,7 +181,9 @@ t.test('a request is answered under its id, and an ERROR with its code', async (
   socket().welcomes();
   desk.take({ kind: 'request', id: 1, message: { type: 'EMERGENCY_ACK', emergency_id: idOf('em-1') } });
   desk.take({ kind: 'request', id: 2, message: { type: 'EMERGENCY_CLEAR', emergency_id: idOf('em-1') } });
-  const [first, second] = socket().texts.slice(-2).map(({ ref }) => Number(ref));
+  const [first, second] = socket()
+    .texts.slice(-2)
+    .map(({ ref }) => Number(ref));
   socket().says({ type: 'ERROR', ref: second ?? 0, code: 'forbidden', message: 'not allowed' });
   socket().says({ type: 'OK', ref: first ?? 0 });
   await turn();
@@ -180,5 +214,8 @@ t.test('PRESENCE is passed on to the page as it came', async (t) => {
     ...{ joined: [], left: [20], online: 1 },
   };
   socket().says(presence);
-  t.same(events.filter(({ kind }) => kind === 'message'), [{ kind: 'message', message: presence }]);
+  t.same(
+    events.filter(({ kind }) => kind === 'message'),
+    [{ kind: 'message', message: presence }],
+  );
 });

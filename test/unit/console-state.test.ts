@@ -36,7 +36,10 @@ function talkgroupsOf(shelf = fakeShelf()) {
     setMuted: (id: string, isMuted: boolean) => calls.push(`muted ${id} ${isMuted}`),
     setSide: (id: string, side: string | null) => calls.push(`side ${id} ${side}`),
   };
-  const owner = { added: (id: string) => calls.push(`added ${id}`), removed: (id: string) => calls.push(`removed ${id}`) };
+  const owner = {
+    added: (id: string) => calls.push(`added ${id}`),
+    removed: (id: string) => calls.push(`removed ${id}`),
+  };
   const talkgroups = createTalkgroups(sound, createChoices(shelf, 'u1'), owner);
   const tile = (id: string) => {
     const found = talkgroups.tile(id);
@@ -75,33 +78,50 @@ t.test('a talker of one tile changes no other tile and not their order', async (
   stopOther();
 });
 
-t.test('volume, mute and selection reach the sound, and come back with the next load of the page', async (t) => {
-  const { talkgroups, calls, shelf, tile } = talkgroupsOf();
-  talkgroups.take({ talkgroups: [view('a')], left: [] });
-  t.same(calls, ['added a', 'volume a 1', 'muted a false', 'side a null']);
-  talkgroups.mute(tile('a'), true);
-  talkgroups.setVolume(tile('a'), 0.5);
-  talkgroups.select(tile('a'), true);
-  t.same(calls.slice(4), ['muted a true', 'volume a 0.5', 'side a null']);
-  t.same(talkgroups.selected.value.map(({ id }) => id), ['a']);
-  talkgroups.split(true);
-  t.equal(calls.at(-1), 'side a selected');
-  const again = talkgroupsOf(shelf);
-  again.talkgroups.take({ talkgroups: [view('a')], left: [] });
-  t.same(again.calls, ['added a', 'volume a 0.5', 'muted a true', 'side a null']);
-  t.same(again.talkgroups.selected.value.map(({ id }) => id), ['a']);
-});
+t.test(
+  'volume, mute and selection reach the sound, and come back with the next load of the page',
+  async (t) => {
+    const { talkgroups, calls, shelf, tile } = talkgroupsOf();
+    talkgroups.take({ talkgroups: [view('a')], left: [] });
+    t.same(calls, ['added a', 'volume a 1', 'muted a false', 'side a null']);
+    talkgroups.mute(tile('a'), true);
+    talkgroups.setVolume(tile('a'), 0.5);
+    talkgroups.select(tile('a'), true);
+    t.same(calls.slice(4), ['muted a true', 'volume a 0.5', 'side a null']);
+    t.same(
+      talkgroups.selected.value.map(({ id }) => id),
+      ['a'],
+    );
+    talkgroups.split(true);
+    t.equal(calls.at(-1), 'side a selected');
+    const again = talkgroupsOf(shelf);
+    again.talkgroups.take({ talkgroups: [view('a')], left: [] });
+    t.same(again.calls, ['added a', 'volume a 0.5', 'muted a true', 'side a null']);
+    t.same(
+      again.talkgroups.selected.value.map(({ id }) => id),
+      ['a'],
+    );
+  },
+);
 
 t.test('a talkgroup that is left is disconnected from the sound once', async (t) => {
   const { talkgroups, calls } = talkgroupsOf();
   talkgroups.take({ talkgroups: [view('a')], left: [] });
   talkgroups.take({ talkgroups: [], left: ['a'] });
   talkgroups.take({ talkgroups: [], left: ['a'] });
-  t.same(calls.filter((call) => call.startsWith('removed')), ['removed a']);
+  t.same(
+    calls.filter((call) => call.startsWith('removed')),
+    ['removed a'],
+  );
 });
 
 t.test('choices that are damaged or of another form are left out', async (t) => {
-  for (const text of ['{', '[1,2]', '[["a",{"volume":7,"isMuted":true,"isSelected":true}]]', '[["a",null]]']) {
+  for (const text of [
+    '{',
+    '[1,2]',
+    '[["a",{"volume":7,"isMuted":true,"isSelected":true}]]',
+    '[["a",null]]',
+  ]) {
     t.equal(createChoices(fakeShelf({ 'talkgroup.choices.u1': text }), 'u1').read('a'), null, text);
   }
   const shelf = fakeShelf();
@@ -118,9 +138,17 @@ t.test('settings are kept, and values that this version does not know become def
   one.change({ talkKey: 'F9', jitterMs: 120 });
   t.match(createSettings(shelf).settings.value, { talkKey: 'F9', jitterMs: 120 });
   const strange = { talkKey: 5, jitterMs: 9_000, listening: 'nowhere', isMicrophoneOnDemand: 'yes' };
-  t.same(createSettings(fakeShelf({ 'talkgroup.settings': JSON.stringify(strange) })).settings.value, defaults);
+  t.same(
+    createSettings(fakeShelf({ 'talkgroup.settings': JSON.stringify(strange) })).settings.value,
+    defaults,
+  );
   t.same(createSettings(fakeShelf({ 'talkgroup.settings': 'no json' })).settings.value, defaults);
-  const full = { getItem: () => null, setItem: () => { throw new Error('QuotaExceededError'); } };
+  const full = {
+    getItem: () => null,
+    setItem: () => {
+      throw new Error('QuotaExceededError');
+    },
+  };
   const two = createSettings(full);
   two.change({ talkKey: 'F9' });
   t.equal(two.settings.value.talkKey, 'F9', 'a full storage costs the next load only');
@@ -161,7 +189,10 @@ t.test('members come page by page, no more often than the relay answers', async 
   await turn();
   t.same(shown(), [1, 2, 5]);
   t.equal(online.hasMore.value, false);
-  t.same(asked.map(({ after }) => after), [0, 2]);
+  t.same(
+    asked.map(({ after }) => after),
+    [0, 2],
+  );
 });
 
 t.test('PRESENCE adds and removes sessions within the pages that have come', async (t) => {
@@ -196,7 +227,13 @@ function restOf(answers: Record<string, unknown>) {
     if (answer instanceof Error) throw answer;
     return (answer ?? { ok: true }) as never;
   };
-  const rest = { get: call('GET'), post: call('POST'), patch: call('PATCH'), put: call('PUT'), remove: call('DELETE') };
+  const rest = {
+    get: call('GET'),
+    post: call('POST'),
+    patch: call('PATCH'),
+    put: call('PUT'),
+    remove: call('DELETE'),
+  };
   return { calls, rest: rest as Rest };
 }
 
@@ -209,14 +246,20 @@ t.test('an administrator finds, adds and takes out members, and reads what was n
   });
   const admin = createMemberAdmin('tg', rest);
   await turn();
-  t.same(admin.members.value?.map(({ user_id }) => user_id), ['u1', 'u2']);
+  t.same(
+    admin.members.value?.map(({ user_id }) => user_id),
+    ['u1', 'u2'],
+  );
   await admin.search('a%');
   t.match(admin.found.value, [{ id: 'u3' }]);
   await admin.add({ id: 'u3', username: 'a%b' });
   t.ok(calls.includes('PUT /talkgroups/tg/members/u3'));
   t.match(admin.outcome.value, { isError: false });
   await admin.takeOut('u2');
-  t.same(admin.members.value?.map(({ user_id }) => user_id), ['u1']);
+  t.same(
+    admin.members.value?.map(({ user_id }) => user_id),
+    ['u1'],
+  );
   await admin.revoke('u1');
   t.same(admin.outcome.value, { text: 'Not possible: user not found.', isError: true });
 });
@@ -225,7 +268,10 @@ t.test('a failed login says what the user can do, and a second click meanwhile d
   const failures = [
     [new RestError(401, 'invalid credentials', null), 'Wrong username or password.'],
     [new RestError(429, 'too many failed logins', 30), 'Too many attempts. Try again in 30 s.'],
-    [new RestError(401, 'device disabled', null), 'The device of this account is disabled. An administrator can enable it.'],
+    [
+      new RestError(401, 'device disabled', null),
+      'The device of this account is disabled. An administrator can enable it.',
+    ],
     [new RestError(0, 'no answer', null), 'The service does not answer. Check the network, then try again.'],
   ] as const;
   for (const [failure, text] of failures) {
@@ -246,7 +292,8 @@ t.test('claims are read from a token with any name, and from nothing else', asyn
   const claims = { sub: 'u1', username: 'Zoë 🚒 \u202e', role: 'admin', iat: 1 };
   t.same(readClaims(encode(claims)), { userId: 'u1', username: 'Zoë 🚒 \u202e', role: 'admin' });
   t.match(readClaims(encode({ ...claims, role: 'anything' })), { role: 'user' });
-  for (const token of ['', 'a', 'a.b.c', 'a.!!.c', encode(null), encode({ sub: 1 })]) t.equal(readClaims(token), null, token);
+  for (const token of ['', 'a', 'a.b.c', 'a.!!.c', encode(null), encode({ sub: 1 })])
+    t.equal(readClaims(token), null, token);
 });
 
 const open: ConnectionView = {

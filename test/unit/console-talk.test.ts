@@ -109,7 +109,11 @@ t.test('text fields keep the keys that write, and buttons do not keep the space 
     t.equal(readKey(press, 'Space', focused), 'ours', JSON.stringify(focused));
   }
   const field = { tagName: 'INPUT', type: 'text' };
-  t.equal(readKey({ ...press, code: 'F9' }, 'F9', field), 'ours', 'a key that writes nothing talks from a field too');
+  t.equal(
+    readKey({ ...press, code: 'F9' }, 'F9', field),
+    'ours',
+    'a key that writes nothing talks from a field too',
+  );
   t.equal(readKey({ ...press, code: 'KeyT' }, 'KeyT', field), 'other');
   t.equal(readKey({ ...press, code: 'KeyT' }, 'KeyT', { tagName: 'INPUT', type: 'checkbox' }), 'ours');
 });
@@ -117,17 +121,26 @@ t.test('text fields keep the keys that write, and buttons do not keep the space 
 t.test('keys that operate the page cannot be the talk key, and each key has a name', async (t) => {
   t.same(['Space', 'F9', 'KeyT', 'ControlRight'].map(mayTalk), [true, true, true, true]);
   t.same(['Enter', 'Tab', 'Escape', 'ArrowUp', ''].map(mayTalk), [false, false, false, false, false]);
-  t.same(['Space', 'F9', 'KeyT', 'Digit5', 'ControlRight'].map(keyName), ['Space', 'F9', 'T', '5', 'Control Right']);
+  t.same(['Space', 'F9', 'KeyT', 'Digit5', 'ControlRight'].map(keyName), [
+    'Space',
+    'F9',
+    'T',
+    '5',
+    'Control Right',
+  ]);
 });
 
-t.test('the key talks to the selected talkgroups, else to the focused one, else to a single one', async (t) => {
-  const all = ['a', 'b'];
-  t.same(targetsOf({ selected: ['b'], focused: 'a', all }), ['b']);
-  t.same(targetsOf({ selected: [], focused: 'a', all }), ['a']);
-  t.same(targetsOf({ selected: [], focused: 'x', all }), []);
-  t.same(targetsOf({ selected: [], focused: null, all }), []);
-  t.same(targetsOf({ selected: [], focused: null, all: ['a'] }), ['a']);
-});
+t.test(
+  'the key talks to the selected talkgroups, else to the focused one, else to a single one',
+  async (t) => {
+    const all = ['a', 'b'];
+    t.same(targetsOf({ selected: ['b'], focused: 'a', all }), ['b']);
+    t.same(targetsOf({ selected: [], focused: 'a', all }), ['a']);
+    t.same(targetsOf({ selected: [], focused: 'x', all }), []);
+    t.same(targetsOf({ selected: [], focused: null, all }), []);
+    t.same(targetsOf({ selected: [], focused: null, all: ['a'] }), ['a']);
+  },
+);
 
 t.test('each state is said in words, with the seconds that are left', async (t) => {
   const limited = { phase: 'talking', sinceMs: 1_000, limitMs: 60_000 } as const;
@@ -183,7 +196,10 @@ t.test('the microphone is asked for once, and its loss is told before it is take
 });
 
 t.test('a refused microphone says why, and a press asks again', async (t) => {
-  const answers = [Promise.reject(Object.assign(new Error('no'), { reason: 'refused' })), Promise.resolve(port1)];
+  const answers = [
+    Promise.reject(Object.assign(new Error('no'), { reason: 'refused' })),
+    Promise.resolve(port1),
+  ];
   const { control } = microphoneOf(() => answers.shift() ?? Promise.reject(new Error('asked too often')));
   control.open();
   await turn();

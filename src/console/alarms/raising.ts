@@ -5,10 +5,7 @@ import type { Clock } from '../../client/clock.js';
 export const HOLD_MS = 1_500;
 
 /** `failed`: `text` says why. It stays until the next press. */
-export type RaisingState =
-  | { phase: 'holding' }
-  | { phase: 'raising' }
-  | { phase: 'failed'; text: string };
+export type RaisingState = { phase: 'holding' } | { phase: 'raising' } | { phase: 'failed'; text: string };
 
 export type Raising = {
   /** By talkgroup. */

@@ -1,8 +1,8 @@
 // Builds the parts of the console for the account that is logged in, and connects them with the worker.
 import { batch, effect, type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import { systemClock } from '../../client/clock.js';
-import { type Alarms, createAlarms } from '../alarms/state.js';
 import { createRaising, type Raising } from '../alarms/raising.js';
+import { type Alarms, createAlarms } from '../alarms/state.js';
 import { builtFile } from '../built.js';
 import { createChoices } from '../settings/choices.js';
 import { createSettings, type SettingsState } from '../settings/state.js';
@@ -95,7 +95,19 @@ export function createDesk(account: Account, config: Config): Desk {
   effect(() => talkgroups.split(settings.settings.value.listening !== 'both'));
 
   return {
-    ...{ account, config, connection, link, talkgroups, talking, alarms, settings, sound, soundState, microphone },
+    ...{
+      account,
+      config,
+      connection,
+      link,
+      talkgroups,
+      talking,
+      alarms,
+      settings,
+      sound,
+      soundState,
+      microphone,
+    },
     raising: createRaising(link.raise, systemClock),
     startSound,
     membersOf: signal(null),
@@ -132,7 +144,10 @@ export function createDesk(account: Account, config: Config): Desk {
   function setOutputs(): void {
     const { listening, selectedOutput, unselectedOutput } = settings.settings.peek();
     if (listening !== 'outputs') return;
-    for (const [which, id] of [['selected', selectedOutput], ['unselected', unselectedOutput]] as const)
+    for (const [which, id] of [
+      ['selected', selectedOutput],
+      ['unselected', unselectedOutput],
+    ] as const)
       sound.setOutput(which, id).catch(() => {}); // NotFoundError: the device was unplugged
   }
 }

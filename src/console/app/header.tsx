@@ -15,6 +15,7 @@ export function Header({ desk }: { desk: Desk }) {
     <header class="header">
       <h1>{texts.title}</h1>
       <Connection desk={desk} />
+      {/* biome-ignore lint/a11y/useSemanticElements: not a form, and a fieldset has a border and a size of its own */}
       <div class="account" role="group" aria-label={words.label}>
         <span class="visually-hidden">{words.loggedInAs}</span>
         <bdi class="name line">{username}</bdi>

@@ -6,11 +6,11 @@ import { TalkBar } from '../talk/view.js';
 import { Banners } from './banners.js';
 import { desk } from './desk.js';
 import { Header } from './header.js';
-import { opening, openDesk } from './opening.js';
+import { openDesk, opening } from './opening.js';
 import { TabBar, TabPanel } from './tab-bar.js';
 import { texts } from './texts.js';
 
-openDesk();
+void openDesk(); // shows its own failures
 
 export default function Shell() {
   const now = desk.value;

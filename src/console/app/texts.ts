@@ -73,7 +73,8 @@ export const texts = {
     ask: 'To talk, allow this page to use the microphone. It is only heard while you talk.',
     allow: 'Allow the microphone',
     microphone: {
-      refused: 'The browser does not let this page use the microphone. Allow it in the browser’s settings for this page.',
+      refused:
+        'The browser does not let this page use the microphone. Allow it in the browser’s settings for this page.',
       missing: 'No microphone was found. Connect one.',
       insecure: 'A microphone needs https, or localhost.',
       failed: 'The microphone could not be opened. Another program may use it.',
@@ -90,7 +91,14 @@ export const texts = {
     volume: (name: string) => `Volume of ${name}`,
     members: (name: string) => `Members of ${name}`,
     emergency: (name: string) => `Emergency in ${name}`,
-    short: { talk: 'Talk', mute: 'Mute', select: 'Select', volume: 'Volume', emergency: 'Emergency', members: 'Members' },
+    short: {
+      talk: 'Talk',
+      mute: 'Mute',
+      select: 'Select',
+      volume: 'Volume',
+      emergency: 'Emergency',
+      members: 'Members',
+    },
     talking: (username: string) => `${username} is talking`,
     youTalk: 'You are talking',
     more: (count: number) => `and ${count} more`,

@@ -3,7 +3,6 @@ import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import type { Rest } from '../app/rest.js';
 import { members as words } from './texts.js';
 
-
 export type ListedMember = { user_id: string; site: string; user: { username: string } };
 export type FoundUser = { id: string; username: string };
 

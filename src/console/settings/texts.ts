@@ -8,7 +8,8 @@ export const settings = {
   hint: 'With the space bar as talk key, press buttons with Enter. A foot pedal is a keyboard with one key.',
   jitter: 'Buffer before speech is played',
   ms: (ms: number) => `${ms} ms`,
-  jitterHint: 'More for a poor network. It grows by itself when speech breaks up. A new value counts from the next load of the page.',
+  jitterHint:
+    'More for a poor network. It grows by itself when speech breaks up. A new value counts from the next load of the page.',
   listening: 'Where talkgroups are heard',
   both: 'All on both ears',
   sides: 'Selected left, others right',

@@ -7,7 +7,6 @@ import { Listening } from './listening.js';
 import { JITTER_MS } from './state.js';
 import { settings as words } from './texts.js';
 
-
 /** `waiting`: the next key becomes the talk key. */
 const asking: Signal<'no' | 'waiting' | 'unusable'> = signal('no');
 

@@ -37,7 +37,10 @@ export function readKey(
   return press.repeat ? 'repeat' : 'ours';
 }
 
-function keepsKey({ tagName, type = 'text', isContentEditable = false }: FocusedElement, key: string): boolean {
+function keepsKey(
+  { tagName, type = 'text', isContentEditable = false }: FocusedElement,
+  key: string,
+): boolean {
   const tag = tagName.toUpperCase();
   if (tag === 'INPUT' && NO_TEXT.has(type)) return key === 'Space' && OWN_SPACE.has(type);
   const isText = tag === 'INPUT' || tag === 'TEXTAREA' || tag === 'SELECT' || isContentEditable;

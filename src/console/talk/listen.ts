@@ -1,7 +1,7 @@
 // Hears the talk key, and everything that ends a talk: releases, a lost focus, a hidden tab.
 import type { Desk } from '../app/desk.js';
-import { readKey } from './keys.js';
 import { letGo, letGoOfAll } from './holding.js';
+import { readKey } from './keys.js';
 import { targetsOf } from './targets.js';
 
 const KEY = 'talk key';
@@ -51,5 +51,9 @@ function focusedElement() {
   const { activeElement } = document;
   if (!(activeElement instanceof HTMLElement)) return null;
   const { tagName, isContentEditable } = activeElement;
-  return { tagName, isContentEditable, ...(activeElement instanceof HTMLInputElement && { type: activeElement.type }) };
+  return {
+    tagName,
+    isContentEditable,
+    ...(activeElement instanceof HTMLInputElement && { type: activeElement.type }),
+  };
 }

@@ -21,7 +21,12 @@ export function TalkBar({ desk }: { desk: Desk }) {
           name={words.toSelected}
           isPressed={isPressed}
           describedBy="talk-hint"
-          onHold={(source) => talking.press(source, selected.map(({ id }) => id))}
+          onHold={(source) =>
+            talking.press(
+              source,
+              selected.map(({ id }) => id),
+            )
+          }
           onLetGo={talking.release}
         >
           {words.toSelected}

@@ -86,7 +86,11 @@ export function createTalkgroups(sound: SoundOfTiles, choices: Choices, owner: T
 
   function add(view: TalkgroupView): void {
     const { id } = view;
-    const { isSelected, isMuted, volume } = choices.read(id) ?? { isSelected: false, isMuted: false, volume: 1 };
+    const { isSelected, isMuted, volume } = choices.read(id) ?? {
+      isSelected: false,
+      isMuted: false,
+      volume: 1,
+    };
     const tile: Tile = {
       ...{ id, view: signal(view), isSelected: signal(isSelected), isMuted: signal(isMuted) },
       volume: signal(volume),

@@ -28,9 +28,7 @@ function Talker({ talker: { username, startedAtMs, emergency, isOwn } }: { talke
   return (
     <div class="talker">
       <span class="talker-dot" aria-hidden="true" />
-      <span class="name">
-        {isOwn ? words.youTalk : <Phrase say={words.talking} names={[username]} />}
-      </span>
+      <span class="name">{isOwn ? words.youTalk : <Phrase say={words.talking} names={[username]} />}</span>
       {emergency && <span>({words.inEmergency})</span>}
       <span class="quiet">{clockText(nowMs.value - startedAtMs)}</span>
     </div>

@@ -1,10 +1,11 @@
 // Shows one talkgroup: who talks, its state and its controls. Nothing is said by colour alone.
+
+import { EmergencyButton } from '../alarms/emergency-button.js';
 import type { Desk } from '../app/desk.js';
 import { Phrase } from '../app/phrase.js';
 import { texts } from '../app/texts.js';
-import { talkText } from '../talk/words.js';
 import { HoldButton } from '../talk/hold-button.js';
-import { EmergencyButton } from '../alarms/emergency-button.js';
+import { talkText } from '../talk/words.js';
 import type { Tile } from './state.js';
 import { Last, Talkers } from './talkers.js';
 
@@ -23,6 +24,7 @@ export function TileView({ tile, desk }: Props) {
   ].filter(Boolean);
   return (
     <li>
+      {/* biome-ignore lint/a11y/useSemanticElements: not a form, and a fieldset has a border and a size of its own */}
       <div role="group" aria-label={name} data-talkgroup={id} class={`tile card ${looks.join(' ')}`}>
         <h3 class="name">
           <bdi>{name}</bdi>

@@ -1,6 +1,12 @@
 // Turns held talk buttons into talks of the radio: begins at once, waits in the queue, tries again while it is held.
 import type { Clock } from '../../client/clock.js';
-import type { Radio, RadioError, Talk, TalkOutcome, TalkState as RadioTalkState } from '../../client/radio.js';
+import type {
+  Radio,
+  RadioError,
+  TalkState as RadioTalkState,
+  Talk,
+  TalkOutcome,
+} from '../../client/radio.js';
 import type { Microphone } from '../sound/sound-types.js';
 import type { OverCode, RefusalCode, TalkState, TalkView } from './messages.js';
 

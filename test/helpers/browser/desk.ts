@@ -38,7 +38,12 @@ export type Desk = {
 };
 
 /** Opens the page of the console, at which nothing may go wrong until the test ends. */
-export async function openPage(t: Test, browser: Browser, s: Service, options: DeskOptions = {}) {
+export async function openPage(
+  t: Test,
+  browser: Browser,
+  s: Pick<Service, 'rest' | 'sql'>,
+  options: DeskOptions = {},
+) {
   const { expected = [], context: over = {}, address = s.rest, before } = options;
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...over });
   const problems: string[] = [];
@@ -69,7 +74,7 @@ const TELL_VIOLATIONS = `addEventListener('securitypolicyviolation', (event) =>
 const textOf = (message: ConsoleMessage) => `${message.text()} (${message.location().url})`;
 
 /** Gives an account of `person` the password of `logIn`, without the 50 ms of a hash. */
-export async function withPassword(s: Service, person: Pick<Person, 'id'>): Promise<void> {
+export async function withPassword(s: Pick<Service, 'sql'>, person: Pick<Person, 'id'>): Promise<void> {
   await s.sql`update users set password_hash = ${PASSWORD_HASH} where id = ${person.id}`;
 }
 
@@ -85,7 +90,7 @@ export async function logIn(page: Page, username: string): Promise<void> {
 export async function desk(
   t: Test,
   browser: Browser,
-  s: Service,
+  s: Pick<Service, 'rest' | 'sql'>,
   person: Pick<Person, 'id' | 'name'>,
   options: DeskOptions = {},
 ): Promise<Desk> {
