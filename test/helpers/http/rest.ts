@@ -174,7 +174,7 @@ async function start({
         passwords,
         limits,
         wrap: createKeyring(config.SECRETS_KEY).wrap,
-        storeFix: openFixIntake(database).storeFix,
+        storeFix: openFixIntake(database, () => {}).storeFix,
       }),
       ...moreRoutes,
     ],

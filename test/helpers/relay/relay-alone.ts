@@ -42,6 +42,10 @@ export const relayAlone = (
     },
     emergencyWrites: { raise: async () => null, acknowledge: async () => null, clear: async () => 'unknown' },
     storeFix: async () => true,
+    positionReads: {
+      ofTalkgroup: async () => ({ devices: [], total: 0 }),
+      ofDevices: async () => ({ devices: [], total: 0 }),
+    },
     log: { info() {}, error: (_fields, message) => t.fail(message) },
     ...needed,
   });
