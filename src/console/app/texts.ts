@@ -85,6 +85,7 @@ export const texts = {
   talkgroups: {
     label: 'Talkgroups',
     none: 'You are in no talkgroup. An administrator can add you to one.',
+    noneForAdmin: 'You are in no talkgroup. Create one in the tab Admin, and add yourself to its members.',
     talk: (name: string) => `Talk in ${name}`,
     mute: (name: string) => `Mute ${name}`,
     select: (name: string) => `Select ${name}`,
