@@ -116,6 +116,7 @@ export const texts = {
     label: 'Talk',
     toSelected: 'Talk to all selected',
     selected: (count: number) => (count === 1 ? '1 talkgroup selected' : `${count} talkgroups selected`),
+    only: (name: string) => `You talk in ${name}.`,
     hint: (key: string) => `Hold the button, or the key ${key}.`,
     asking: 'Waiting for the server',
     talking: 'Talk now',

@@ -18,7 +18,7 @@ export default function Talkgroups() {
       {tiles.length === 0 && now.connection.value.state === 'open' && (
         <p class="quiet">{account.value?.role === 'admin' ? words.noneForAdmin : words.none}</p>
       )}
-      <ul class="tiles list">
+      <ul class="tiles">
         {tiles.map((tile) => (
           <TileView key={tile.id} tile={tile} desk={now} />
         ))}
