@@ -1,6 +1,8 @@
 // What every bus promises, tried on the bus of the tests, on NATS and on the ports between threads.
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import t from 'tap';
+import type { Subject } from '../../src/relay/cluster/bus.js';
+import { openNats } from '../../src/relay/cluster/carriers/nats.js';
 import { openPorts } from '../../src/relay/cluster/carriers/ports.js';
 import { type Carrier, SUBJECT, testBus, until } from '../helpers/network/bus-contract.js';
 import { connected, overNats } from '../helpers/network/nats-bus.js';
@@ -68,5 +70,37 @@ t.test(
     t.notOk(bus.publish(SUBJECT, NOTHING, bytes));
     proxy.stall(false);
     await until('taken', () => bus.publish(SUBJECT, NOTHING, bytes));
+  },
+);
+
+t.test(
+  'nats: a receiver that throws stops no other message, and fills no log',
+  { skip: unless('nats-server') },
+  async (t) => {
+    const server = await startNatsServer(t);
+    const errors: { message: string; subject?: Subject; leftOut?: number }[] = [];
+    const bus = openNats({
+      ...{ urls: `nats://127.0.0.1:${server.port}`, credentials: null, prefix: 'test.1', name: t.name },
+      log: { info() {}, warn() {}, error: (fields, message) => errors.push({ message, ...fields }) },
+    });
+    t.teardown(() => bus.close());
+    const { bus: other } = await connected(t, server);
+    await until('connected', () => bus.isUp);
+    let heard = 0;
+    bus.subscribe(SUBJECT, () => {
+      throw new Error(`message ${++heard}`);
+    });
+    await until('heard', () => {
+      other.publish(SUBJECT, NOTHING, NOTHING);
+      return heard > 100;
+    });
+    t.match(errors[0], { message: 'bus message failed', subject: SUBJECT, err: { message: 'message 1' } });
+    t.ok(errors.length <= 3, 'one a second');
+    const told = errors.length;
+    await until('told again', () => {
+      other.publish(SUBJECT, NOTHING, NOTHING);
+      return errors.length > told;
+    });
+    t.ok((errors.at(-1)?.leftOut ?? 0) > 0, 'with the number of those that were left out');
   },
 );
