@@ -35,6 +35,7 @@ export interface Schema {
   readonly minimum?: number;
   readonly maximum?: number;
   readonly exclusiveMinimum?: number;
+  readonly exclusiveMaximum?: number;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
 }
@@ -69,11 +70,15 @@ const tables: Readonly<Record<string, Table>> = {
   },
   emergency: {
     client: ['EMERGENCY_RAISE', 'EMERGENCY_ACK', 'EMERGENCY_CLEAR'],
-    server: ['EMERGENCY'],
+    server: ['EMERGENCY', 'EMERGENCY_POSITION'],
     object: ['emergency'],
   },
   presence: { client: ['MEMBERS'], server: ['PRESENCE', 'MEMBERS'], object: ['member'] },
-  gps: { client: ['GPS_UPDATE'] },
+  gps: {
+    client: ['GPS_UPDATE', 'WATCH', 'UNWATCH'],
+    server: ['WATCHING', 'POSITIONS'],
+    object: ['device position', 'watched device'],
+  },
   keys: { server: ['KEY_ROTATED'] },
 };
 
@@ -176,8 +181,9 @@ const isExplained = (values: readonly unknown[]) =>
 
 const inBackticks = (values: readonly unknown[]) => values.map((value) => `\`${value}\``).join(', ');
 
-function boundsOf({ minimum, maximum, exclusiveMinimum }: Schema): string {
+function boundsOf({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: Schema): string {
   if (exclusiveMinimum !== undefined) return `, above ${exclusiveMinimum}`;
+  if (exclusiveMaximum !== undefined) return `, ${minimum} to below ${exclusiveMaximum}`;
   if (minimum === undefined) return '';
   const most = maximum?.toLocaleString('en-US');
   return most === undefined ? `, from ${minimum}` : `, ${minimum.toLocaleString('en-US')} to ${most}`;
