@@ -65,6 +65,7 @@ export const relayModules = {
       'src/relay/figures',
       'src/relay/floor',
       'src/relay/members',
+      'src/relay/positions',
       'src/relay/presence',
       'src/relay/reception',
       'src/relay/requests',
@@ -80,6 +81,17 @@ export const relayModules = {
   'src/relay/members': {
     purpose: 'users, memberships and talkgroups in memory',
     imports: ['src/directory', 'src/protocol', 'src/relay/delivery', 'src/relay/limits'],
+  },
+  'src/relay/positions': {
+    purpose: 'who watches which devices, and what is sent of their positions',
+    imports: [
+      'src/db',
+      'src/directory',
+      'src/protocol',
+      'src/relay/delivery',
+      'src/relay/figures',
+      'src/relay/members',
+    ],
   },
   'src/relay/presence': {
     purpose: 'which sessions receive a talkgroup',
@@ -97,7 +109,7 @@ export const relayModules = {
   },
   'src/relay/relay-side': {
     purpose: 'the relay as the main thread sees it',
-    imports: ['src/db', 'src/gps', 'src/relay/hub', 'src/relay/websocket'],
+    imports: ['src/db', 'src/gps', 'src/protocol', 'src/relay/hub', 'src/relay/websocket'],
   },
   'src/relay/requests': {
     purpose: 'answers the JSON messages of clients',
@@ -109,6 +121,7 @@ export const relayModules = {
       'src/relay/floor',
       'src/relay/limits',
       'src/relay/members',
+      'src/relay/positions',
       'src/relay/presence',
       'src/relay/reception',
       'src/relay/session',
@@ -148,6 +161,7 @@ export const relayModules = {
       'src/auth',
       'src/config',
       'src/db',
+      'src/protocol',
       'src/relay/compose',
       'src/relay/relay-side',
       'src/relay/websocket',

@@ -48,6 +48,8 @@ const Beacon = Type.Object({
   draining: Type.Optional(Type.Boolean()),
   /** The same for all relay threads of a node, which end together. Left out: the node has no other relay. */
   node: Type.Optional(U32),
+  /** true: it wants the positions that others store. */
+  watching: Type.Optional(Type.Boolean()),
 });
 
 /** Settings of a talkgroup, as the sender last learned them. */
@@ -125,6 +127,8 @@ const UnsavedEmergency = Type.Object({
   username: Name,
   acknowledged_by: Type.Optional(Id),
   cleared_by: Type.Optional(Id),
+  /** Not told by relays of earlier versions. */
+  device_id: Type.Optional(Id),
 });
 
 /** What the sender has announced in a talkgroup and not stored. */
@@ -179,6 +183,20 @@ const MembersTold = Type.Object({
   more: Type.Boolean(),
 });
 
+const Num = Type.Number();
+const NumberOrNull = Type.Union([Num, Type.Null()]);
+/** Positions in one message: 90 KiB. */
+export const FIXES_MAX = 500;
+
+/** Positions that the sender has stored: device, lat, lng, alt, speed, course, accuracy, battery, Unix ms. */
+export type Fixes = Static<typeof Fixes>;
+const Fixes = Type.Object({
+  fixes: Type.Array(
+    Type.Tuple([Id, Num, Num, Num, NumberOrNull, NumberOrNull, NumberOrNull, NumberOrNull, Num]),
+    { maxItems: FIXES_MAX },
+  ),
+});
+
 /** How a body is checked, and what is done with fields that this version does not know. */
 const readerOf = (schema: TSchema) => ({ validator: Compile(schema), keepKnown: keepKnownOf(schema) });
 
@@ -199,6 +217,7 @@ const readers = {
   part: readerOf(PartBody),
   verdicts: readerOf(VerdictsBody),
   want: readerOf(WantBody),
+  fixes: readerOf(Fixes),
 };
 
 interface Bodies {
@@ -218,6 +237,7 @@ interface Bodies {
   readonly part: PartBody;
   readonly verdicts: VerdictsBody;
   readonly want: WantBody;
+  readonly fixes: Fixes;
 }
 
 /**

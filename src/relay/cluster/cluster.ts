@@ -1,83 +1,26 @@
 // Makes the relays of several nodes one service: tells the others what is said here and hears what is said there. Each
 // relay knows its own sessions, and keeps a copy of what the others say of theirs.
-import type { Reach } from '../../protocol/codes.js';
-import { type Beacon, bodyOf, type MembersTold, NO_BODY, readBody } from './bodies.js';
-import { type Bus, EVERY_RELAY, relaySubject, type Subject, talkgroupSubject } from './bus.js';
+import { type Beacon, bodyOf, NO_BODY, readBody } from './bodies.js';
+import { EVERY_RELAY, relaySubject, type Subject, talkgroupSubject } from './bus.js';
 import { Stalls } from './clock.js';
-import { type ClusterFigures, newClusterCounts } from './counts.js';
-import type { FloorBodies } from './floor-bodies.js';
+import { newClusterCounts } from './counts.js';
+import { createFixes } from './positions/fixes.js';
 import { HEADER_BYTES, HeaderWriter, type Kind, kinds, newHeader, readHeader } from './header.js';
 import { readListing } from './listing.js';
 import { Moves } from './moves/moves.js';
+import type { Cluster, ClusterOptions } from './options.js';
 import { BEACON_MS, Peers } from './peers.js';
 import { createQuestions } from './questions.js';
 import { ReachJudge } from './reach.js';
-import { type Log, RelayLog } from './relay-log.js';
-import type { Shared, Stage } from './stage.js';
+import { RelayLog } from './relay-log.js';
+import type { Shared } from './stage.js';
 import type { Stream } from './stream.js';
 import { createStreams, type Streams } from './streams.js';
 
-export interface ClusterOptions<Talkgroup extends Shared> {
-  /** Id of this relay: no other relay ever has it. */
-  readonly relay: number;
-  /** Tag (u32) of the database that gave the id. The same at its other relays, and another one at those of another. */
-  readonly database: number;
-  readonly bus: Bus;
-  /** Of all relay threads of the process, u32. null: this is its only relay. */
-  readonly node: number | null;
-  readonly stage: Stage<Talkgroup>;
-  /** Monotonic ms. */
-  readonly nowMs: () => number;
-  /** The same without the time that this relay stood still. */
-  readonly fairMs: () => number;
-  readonly log: Log;
-}
+export type { Cluster, ClusterOptions } from './options.js';
 
 /** Time (ms) between two beacons that answer others. */
 const REPLY_MS = 20;
-
-export interface Cluster<Talkgroup extends Shared> {
-  /** A session is about to get their events. Resolves when the other relays have said what they have. null: at once. */
-  expect(talkgroups: readonly Talkgroup[]): Promise<void> | null;
-  /** A session gets the talkgroup's events from now on. */
-  came(talkgroup: Talkgroup): void;
-  /** A session does not get them any more. */
-  went(talkgroup: Talkgroup): void;
-  /** Its floor mode may have changed. */
-  changed(talkgroup: Talkgroup): void;
-  /** It is deleted. */
-  deleted(talkgroup: Talkgroup): void;
-  /** What is said about the talkgroup. undefined: no session here gets its events. */
-  streamOf(talkgroup: Talkgroup): Stream<Talkgroup> | undefined;
-  /** Which other relays hear this one. */
-  reach(): Reach;
-  /** Hands a change notification to the other relays. */
-  notice(text: string): void;
-  /** Members at the other relays, a page of each that answers in time. null: there are no such relays. */
-  membersElsewhere(
-    talkgroup: Talkgroup,
-    after: number,
-    limit: number,
-  ): Promise<readonly MembersTold[]> | null;
-  /** Fetches sessions from other relays. */
-  readonly moves: Pick<Moves, 'find' | 'take'>;
-  /** Whether a relay of another node can be reached that goes on. */
-  hasPeers(): boolean;
-  /** This relay ends soon: from now on others decide floors. */
-  drain(): void;
-  /** Asks one relay what it has of the talkgroup: it may have no receivers any more, and its word for that may be lost. */
-  ask(talkgroup: Talkgroup, relay: number): void;
-  /** Says something about a floor to one relay. */
-  tellFloor<Name extends 'part' | 'verdicts' | 'want'>(
-    relay: number,
-    name: Name,
-    body: FloorBodies[Name],
-  ): void;
-  /** Gives up waiting for bursts that do not come. Must be called every 20 ms or more often while the answer is true. */
-  play(): boolean;
-  figures(): ClusterFigures;
-  close(): Promise<void>;
-}
 
 export function createCluster<Talkgroup extends Shared>(
   options: ClusterOptions<Talkgroup>,
@@ -237,6 +180,13 @@ export function createCluster<Talkgroup extends Shared>(
     questions.tick();
   }
 
+  const fixes = createFixes({
+    ...{ peers, counts, beacon },
+    say: (subject, kind, body) => bus.isUp && say(subject, kind, body),
+    subscribe: (subject, receive) =>
+      subscribe(subject, (bytes) => receive(header.relay, bytes.subarray(HEADER_BYTES))),
+    located: stage.located,
+  });
   const ends = [subscribe(relaySubject(relay), receiveForUs), subscribe(EVERY_RELAY, receiveForAll)];
   // After the sockets were read: what waited in them while this relay stood still was sent in time.
   const timer = setInterval(() => setImmediate(guarded, tick), BEACON_MS);
@@ -269,6 +219,9 @@ export function createCluster<Talkgroup extends Shared>(
     ask: ({ number }, other) => questions.ask(other, number),
     tellFloor: (other, name, body) => say(relaySubject(other), kinds[name], bodyOf(body)),
     play: () => streams.play(nowMs()),
+    watchFixes: fixes.watch,
+    areFixesWanted: () => peers.areWatching,
+    tellFixes: fixes.tell,
     moves,
     hasPeers: () => peers.areElsewhere,
     drain() {

@@ -29,6 +29,8 @@ interface Peer {
   isUp: boolean;
   /** It ends soon. */
   isDraining: boolean;
+  /** It wants the positions that this relay stores. */
+  isWatching: boolean;
   /** Of its node. null: it is the only relay there. */
   node: number | null;
 }
@@ -47,6 +49,8 @@ export class Peers {
   private readonly own: number;
   private readonly node: number | null;
   private isEnding = false;
+  /** This relay wants the positions that others store. */
+  isWatching = false;
   /** Those that went down without a word, and when (fair ms). */
   private readonly missing = new Map<number, number>();
   /** Those beyond `PEERS_MAX`, and when they were last heard (fair ms). */
@@ -67,6 +71,12 @@ export class Peers {
   get areElsewhere(): boolean {
     for (const { isUp, isDraining, node } of this.peers.values())
       if (isUp && !isDraining && (node === null || node !== this.node)) return true;
+    return false;
+  }
+
+  /** Whether one that can be reached wants the positions that this relay stores. */
+  get areWatching(): boolean {
+    for (const { isUp, isWatching } of this.peers.values()) if (isUp && isWatching) return true;
     return false;
   }
 
@@ -91,7 +101,7 @@ export class Peers {
    */
   heard(
     relay: number,
-    { heard, draining = false, node }: Beacon,
+    { heard, draining = false, watching = false, node }: Beacon,
     { way, at }: Sent,
     { nowMs, fairMs }: Now,
   ): 'up' | 'down' | 'one_way' | 'known' | 'ignored' {
@@ -100,13 +110,15 @@ export class Peers {
       if (this.peers.size >= PEERS_MAX) return this.ignore(relay, fairMs);
       this.ignored.delete(relay);
       peer = {
-        ...{ clock: new PeerClock(), way, at, isUp: false, isDraining: false, node: node ?? null },
+        ...{ clock: new PeerClock(), way, at, isUp: false, isDraining: false, isWatching: false },
+        node: node ?? null,
         receivedAtMs: nowMs,
         heardAtMs: fairMs,
       };
       this.peers.set(relay, peer);
     }
     peer.isDraining = draining;
+    peer.isWatching = watching;
     peer.way = way;
     peer.at = at;
     peer.receivedAtMs = nowMs;
@@ -197,6 +209,7 @@ export class Peers {
     return {
       heard,
       ...(this.isEnding && { draining: true }),
+      ...(this.isWatching && { watching: true }),
       ...(this.node !== null && { node: this.node }),
     };
   }
