@@ -193,6 +193,7 @@ export function createRelay(options: RelayOptions): Relay {
       users: rights.users.size,
       talkgroups: talkgroups.size,
       ...floor.figures(),
+      watchers: positions.watchers(),
     };
   }
 

@@ -1,8 +1,8 @@
 // Hands positions that this relay has stored to the relays where sessions watch, and takes those of the others.
 //
 // At most once, and nothing waits: what the bus does not take is dropped, and the next position of the device replaces it.
-import type { DeviceId } from '../../ids.js';
-import type { LatestFix } from '../../protocol/fix.js';
+import type { DeviceId } from '../../../ids.js';
+import type { LatestFix } from '../../../protocol/fix.js';
 import { bodyOf, type Fixes, FIXES_MAX, readBody } from '../bodies.js';
 import { POSITIONS, type Subject } from '../bus.js';
 import type { ClusterCounts } from '../counts.js';
