@@ -132,7 +132,7 @@ function rowsOf(name: string, known: Schemas): string[][] {
   const { title, properties = {}, required = [] } = known.get(name) ?? unknown(name);
   const whole = wholeIn(properties, title, known);
   const isOfClient = name.endsWith('(client)');
-  return Object.entries(properties).flatMap(([field, schema]) => {
+  const rows = Object.entries(properties).flatMap(([field, schema]) => {
     // A message's type is its name. What every message of a client has is listed once.
     if (field === 'type' || (isOfClient && field === 'ref' && 'type' in properties)) return [];
     if (whole?.properties !== undefined && field in whole.properties)
@@ -143,6 +143,7 @@ function rowsOf(name: string, known: Schemas): string[][] {
     const preset = isOfClient && !isRequired ? presetOf(`${name} ${field}`, schema) : '';
     return [[`\`${field}\``, typeOf(schema), isRequired ? 'yes' : 'no', preset, schema.description ?? '']];
   });
+  return rows.length > 0 ? rows : [['', '', '', '', '']]; // it has no field of its own
 }
 
 function unknown(name: string): never {

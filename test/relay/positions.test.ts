@@ -141,7 +141,7 @@ t.test('UNWATCH ends it, and so does the end of the membership', async (t) => {
   await hearsRow(b, numbers[1], ([, lat]) => lat === 1);
   t.match(await a.asks({ type: 'UNWATCH' }), { type: 'OK' });
   t.match(await a.asks({ type: 'UNWATCH' }), { type: 'OK' }, 'also when nothing is watched');
-  await bob.post(`/talkgroups/${group.id}/leave`);
+  await bob.delete(`/talkgroups/${group.id}/leave`);
   await b.hears('TALKGROUP_LEFT');
   const { gone } = await b.hears('POSITIONS', (message) => 'gone' in message);
   t.equal((gone as number[]).length, 3);
@@ -173,7 +173,7 @@ t.test('a device that comes to the talkgroup is listed, and one that leaves is g
     await reports(l, { lat: 5, lng: 5 });
     await hearsRow(a, n, ([, lat]) => lat === 5);
   });
-  await late.post(`/talkgroups/${group.id}/leave`);
+  await late.delete(`/talkgroups/${group.id}/leave`);
   await a.hears('POSITIONS', ({ gone }) => Array.isArray(gone) && gone.includes(n));
 });
 

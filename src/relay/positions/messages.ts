@@ -59,7 +59,7 @@ const deviceBody = ({ n, id, row: { name, user }, fix }: Device): WatchedDevice 
 });
 
 export interface Batch {
-  /** undefined: of several talkgroups, or of devices that the session named. */
+  /** undefined: for one session that watches several, or devices that it named. */
   readonly talkgroup?: TalkgroupId | undefined;
   /** Numbers, at most GONE_MAX. */
   readonly gone: readonly number[];

@@ -181,7 +181,9 @@ export class Watch {
   private sendQueued(): void {
     const { counts, nowMs } = this.options;
     const gone = this.gone.splice(0, GONE_MAX);
-    const text = positionsText(this.queue, { gone, serverTimeMs: Date.now() });
+    const [only] = this.talkgroups.values();
+    const talkgroup = this.talkgroups.size === 1 ? only?.talkgroup.id : undefined;
+    const text = positionsText(this.queue, { talkgroup, gone, serverTimeMs: Date.now() });
     counts.sent++;
     // Its receiver is behind from now on, and gets what it missed.
     if (this.peer.send(Buffer.from(text), false) === DROPPED) this.since = this.sentSurely(nowMs());
