@@ -21,6 +21,8 @@ const BEYOND_MS_MAX = 100;
 const COST_US_MAX = 5;
 const NARROW_BYTES_PER_SECOND = 1e6 / 8;
 const SETTINGS = { LOG_LEVEL: 'warn' };
+/** Until the devices were listed, and read again. */
+const LEAD_MS = 1000;
 
 interface Load {
   readonly devices: number;
@@ -113,6 +115,7 @@ function costOf(bench: Bench, { cost: load, pairs }: Plan): Promise<Cost> {
       await play(false, ms / 2); // the first statements compile
       const phases = await inTurns(pairs, async (isWatching) => {
         bench.progress(`cost ${isWatching ? 'with' : 'without'} a watcher`);
+        await play(isWatching, LEAD_MS);
         const before = cpuUs(relay.pid);
         const played = await play(isWatching);
         return { played, us: (cpuUs(relay.pid) - before) / played.fixes };

@@ -125,6 +125,15 @@ async function prepare(setup: WatchingSetup): Promise<Performance<WatchingPiece,
     await until(() => lists.every(({ listedMs }) => listedMs > 0), LISTED_MS_MAX);
   }
 
+  let isWatched = false;
+  /** What they watch stays from piece to piece. */
+  async function turn(isWanted: boolean): Promise<void> {
+    if (isWanted === isWatched) return;
+    isWatched = isWanted;
+    if (isWanted) return watch();
+    for (const radio of watchers) radio.say({ type: 'UNWATCH', ref: ++lastRef });
+  }
+
   let isTalking = slow !== null;
   const talk = slow === null ? null : speak();
   async function speak(): Promise<void> {
@@ -142,8 +151,8 @@ async function prepare(setup: WatchingSetup): Promise<Performance<WatchingPiece,
       const now = newRecord();
       record = now;
       const begin = dueMs.length;
-      if (isWatching) await watch();
-      const piece = isWatching ? { ...schedule, fromMs: Math.max(schedule.fromMs, nowMs()) } : schedule;
+      await turn(isWatching);
+      const piece = { ...schedule, fromMs: Math.max(schedule.fromMs, nowMs()) };
       const usage = readUsage([]);
       await onSchedule(piece, (due, lateMs) => {
         now.late.record(lateMs);
@@ -155,12 +164,10 @@ async function prepare(setup: WatchingSetup): Promise<Performance<WatchingPiece,
       });
       const { generatorShare } = sharesOf(spent(usage, readUsage([])));
       await until(() => unanswered === 0, ANSWER_MS_MAX);
-      if (isWatching) await around(nowMs() + 2 * intervalMs);
+      await around(nowMs() + 2 * intervalMs); // the last ones are seen, and both kinds of pieces last as long
       const fixes = countOf(piece);
       let unseen = 0;
       if (isWatching) for (let n = begin; n < begin + fixes; n++) if (!seen.has(n)) unseen++;
-      if (isWatching)
-        for (const radio of watchers) radio.say({ type: 'UNWATCH', ref: ++lastRef });
       return {
         ...{ fixes, unseen, rows: now.rows, lags: now.lags, frames: now.frames, failures: now.failures },
         ...{ latency: now.latency.latency(), late: now.late.latency(), generatorShare },
