@@ -2,7 +2,7 @@
 // generated from them. A default is what the relay takes without the field. The check inserts none.
 import { type Static, type TObject, Type } from 'typebox';
 import { Codec, FixTime, Int, motion, Position, Priority, Ref, U32 } from './bodies.js';
-import { modes } from './codes.js';
+import { modes, watchIntervals } from './codes.js';
 import { described } from './described.js';
 
 /** Talkgroups in one message. */
@@ -11,10 +11,6 @@ export const TALKGROUP_IDS_MAX = 200;
 /** What one WATCH may name. */
 export const WATCHED_TALKGROUPS_MAX = 32;
 export const WATCHED_DEVICES_MAX = 200;
-
-/** Times (ms) between two POSITIONS with the same device. */
-export const WATCH_INTERVALS = [1000, 2000, 5000, 10_000] as const;
-export type WatchInterval = (typeof WATCH_INTERVALS)[number];
 
 /** Ids are read where they are used: a malformed one names nothing, which is not a bad message. */
 const Id = Type.String({ title: 'id' });
@@ -51,7 +47,7 @@ export const clientMessages = {
       'instead of `talkgroup_ids`: watch these devices',
     ),
     interval_ms: described(
-      Type.Optional(Type.Enum([...WATCH_INTERVALS])),
+      Type.Optional(Type.Enum(watchIntervals)),
       'time between two POSITIONS with the same device',
       2000,
     ),

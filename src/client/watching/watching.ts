@@ -1,6 +1,6 @@
 // Keeps what the user watches, requests it on every connection, and the latest position of each watched device.
 
-import type { WatchInterval } from '../../protocol/client-messages.js';
+import type { WatchInterval } from '../../protocol/codes.js';
 import type { PositionRow, ServerMessage, ServerMessageOf, WatchedDevice } from '../../protocol/types.js';
 import type { Clock } from '../clock.js';
 import { isPassing, type RadioError, type Requests } from '../connection/requests.js';

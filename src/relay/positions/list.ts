@@ -16,8 +16,8 @@ export interface DevicesRead {
 /** What a read changed. */
 export interface ListChange {
   readonly came: readonly Device[];
-  /** Numbers of devices that are in the list no more. */
-  readonly gone: readonly number[];
+  /** These are in the list no more. */
+  readonly gone: readonly Device[];
 }
 
 export class List {
@@ -64,7 +64,7 @@ export class List {
       if (row.fix !== null) this.known.located(row.fix);
     }
     for (const device of before.values()) this.drop(device);
-    return { came, gone: [...before.values()].map(({ n }) => n) };
+    return { came, gone: [...before.values()] };
   }
 
   private take(row: DeviceRow): Device {

@@ -3,7 +3,7 @@ import type { Notice } from '../../db/notice.js';
 import { AppError } from '../../errors.js';
 import type { DeviceId, TalkgroupId } from '../../ids.js';
 import type { Ref } from '../../protocol/bodies.js';
-import type { WatchInterval } from '../../protocol/client-messages.js';
+import type { WatchInterval } from '../../protocol/codes.js';
 import type { LatestFix } from '../../protocol/fix.js';
 import type { Fanout } from '../delivery/fanout.js';
 import type { Publisher } from '../delivery/peer.js';
@@ -35,12 +35,11 @@ export interface PositionsOptions {
 }
 
 /** What a session asks to watch. */
-export interface Asked {
-  readonly of: readonly Membership[] | readonly DeviceId[];
-  readonly kind: 'talkgroups' | 'devices';
-  readonly intervalMs: WatchInterval;
-  readonly ref: Ref | undefined;
-}
+export type AskedFor =
+  | { readonly kind: 'talkgroups'; readonly memberships: readonly Membership[] }
+  | { readonly kind: 'devices'; readonly ids: readonly DeviceId[] };
+
+export type Asked = AskedFor & { readonly intervalMs: WatchInterval; readonly ref: Ref | undefined };
 
 const TICK_MS = 50;
 /** Of one tick for messages (ms): speech must not wait for them. What is due beyond it waits for the next tick. */
@@ -63,12 +62,13 @@ export function createPositions(options: PositionsOptions) {
   const asking = new Map<WatchingSession, Asked>();
   let timer: NodeJS.Timeout | null = null;
   let isWanted = false;
+  let isClosed = false;
   raisers.changed = look;
 
   /** Tells whether positions are wanted, and lets the timer run while there is something to do. */
   function look(): void {
     const isNeeded = watches.size + asking.size > 0 || alarms.areWaiting;
-    if (isNeeded) timer ??= setInterval(guarded, TICK_MS);
+    if (isNeeded && !isClosed) timer ??= setInterval(guarded, TICK_MS);
     else if (timer !== null) {
       clearInterval(timer);
       timer = null;
@@ -126,10 +126,9 @@ export function createPositions(options: PositionsOptions) {
       const peer = session.socket;
       if (peer === null) return 'replaced';
       if (lists.size >= WATCHED_MAX) return 'full';
-      const memberships = asked.kind === 'talkgroups' ? (asked.of as readonly Membership[]) : [];
+      const memberships = asked.kind === 'talkgroups' ? asked.memberships : [];
       const talkgroups = memberships.map(({ talkgroup }) => shared.of(talkgroup));
-      const own =
-        asked.kind === 'devices' ? lists.add(() => reads.ofDevices(asked.of as readonly DeviceId[])) : null;
+      const own = asked.kind === 'devices' ? lists.add(() => reads.ofDevices(asked.ids)) : null;
       const used = own === null ? talkgroups.map(({ list }) => list) : [own];
       for (const list of used) lists.use(list);
       asking.set(session, asked);
@@ -227,6 +226,7 @@ export function createPositions(options: PositionsOptions) {
     watchers: () => watches.size,
 
     close(): void {
+      isClosed = true;
       if (timer !== null) clearInterval(timer);
       timer = null;
     },

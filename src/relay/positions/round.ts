@@ -1,6 +1,6 @@
 // Publishes the positions of one talkgroup at one interval: one POSITIONS for all sessions that watch it that way.
 import type { TalkgroupId } from '../../ids.js';
-import type { WatchInterval } from '../../protocol/client-messages.js';
+import type { WatchInterval } from '../../protocol/codes.js';
 import type { Publisher } from '../delivery/peer.js';
 import type { Device, Follower } from './devices.js';
 import { GONE_MAX, positionsText } from './messages.js';
@@ -42,8 +42,12 @@ export class Round implements Follower {
   }
 
   /** These are not in the talkgroup any more. */
-  left(devices: readonly number[]): void {
-    this.gone.push(...devices);
+  left(devices: readonly Device[]): void {
+    for (const device of devices) {
+      this.waiting.delete(device);
+      this.batch.delete(device);
+      this.gone.push(device.n);
+    }
   }
 
   /** Whether there is something to publish now. */

@@ -1,6 +1,6 @@
 // Keeps the talkgroups that sessions watch, each once, and what is published for all of their watches.
 import type { TalkgroupId } from '../../ids.js';
-import type { WatchInterval } from '../../protocol/client-messages.js';
+import type { WatchInterval } from '../../protocol/codes.js';
 import type { Publisher } from '../delivery/peer.js';
 import type { Talkgroup } from '../members/members.js';
 import { DEVICES_MAX, type DevicesRead, type List, type ListChange } from './list.js';

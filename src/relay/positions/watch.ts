@@ -1,7 +1,7 @@
 // Follows positions for one session. It lists the devices, sends what changed meanwhile, and then gets what is published
 // for all. A receiver that falls behind gets what changed by itself, a message at a time, each when the one before was read.
 import type { Ref } from '../../protocol/bodies.js';
-import type { WatchInterval } from '../../protocol/client-messages.js';
+import type { WatchInterval } from '../../protocol/codes.js';
 import { DROPPED, type Peer } from '../delivery/peer.js';
 import type { Talkgroup, User } from '../members/members.js';
 import type { Device, Devices } from './devices.js';
@@ -157,7 +157,7 @@ export class Watch {
   /** Whatever was published since may be lost. */
   private fallBack(nowMs: number): void {
     this.leaveTopics();
-    this.since = this.sentSurely(nowMs);
+    this.since = Math.max(this.since, this.sentSurely(nowMs));
     this.dueAtMs = nowMs;
   }
 
@@ -186,7 +186,8 @@ export class Watch {
     const text = positionsText(this.queue, { talkgroup, gone, serverTimeMs: Date.now() });
     counts.sent++;
     // Its receiver is behind from now on, and gets what it missed.
-    if (this.peer.send(Buffer.from(text), false) === DROPPED) this.since = this.sentSurely(nowMs());
+    if (this.peer.send(Buffer.from(text), false) === DROPPED)
+      this.since = Math.min(this.since, this.sentSurely(nowMs()));
     this.afterRead(() => {
       if (this.queue.size + this.gone.length > 0) this.sendQueued();
     });
@@ -217,7 +218,8 @@ export class Watch {
   granted(talkgroup: Talkgroup): void {
     const watched = this.talkgroups.get(talkgroup);
     if (watched === undefined || watched.withdrawnAt === null) return;
-    const since = this.isLive ? this.sentSurely(this.options.nowMs()) : this.since;
+    const sent = this.sentSurely(this.options.nowMs());
+    const since = this.isLive ? Math.max(this.since, sent) : this.since;
     this.leaveTopics();
     this.since = Math.min(since, watched.withdrawnAt);
     watched.withdrawnAt = null;

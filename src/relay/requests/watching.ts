@@ -1,8 +1,9 @@
 // Answers WATCH and UNWATCH.
 import { type DeviceId, readId } from '../../ids.js';
-import type { ClientMessageOf, WatchInterval } from '../../protocol/client-messages.js';
+import type { ClientMessageOf } from '../../protocol/client-messages.js';
+import type { WatchInterval } from '../../protocol/codes.js';
 import { type Membership, mayTalk } from '../members/members.js';
-import type { Asked } from '../positions/positions.js';
+import type { AskedFor } from '../positions/positions.js';
 import { type Asker, confirm, membershipOf, refuse, refuseStranger, withDatabase } from './asker.js';
 
 const INTERVAL_MS: WatchInterval = 2000;
@@ -22,10 +23,10 @@ export async function watch(asker: Asker, asked: ClientMessageOf<'WATCH'>): Prom
 function watchedIn(
   asker: Asker,
   { talkgroup_ids, device_ids = [], ref }: ClientMessageOf<'WATCH'>,
-): Pick<Asked, 'of' | 'kind'> | null {
+): AskedFor | null {
   if (talkgroup_ids === undefined) {
     const ids = device_ids.map((id) => readId<DeviceId>(id)).filter((id) => id !== null);
-    return { kind: 'devices', of: [...new Set(ids)] };
+    return { kind: 'devices', ids: [...new Set(ids)] };
   }
   const memberships = new Set<Membership>();
   for (const id of talkgroup_ids) {
@@ -36,8 +37,7 @@ function watchedIn(
     }
     memberships.add(membership);
   }
-  const of = [...memberships];
-  if (of.every(mayTalk)) return { kind: 'talkgroups', of };
+  if ([...memberships].every(mayTalk)) return { kind: 'talkgroups', memberships: [...memberships] };
   refuse(asker, 'unavailable', ref);
   return null;
 }
