@@ -30,7 +30,8 @@ export interface Schema {
   readonly const?: string | number;
   readonly enum?: readonly (string | number)[];
   readonly anyOf?: readonly Schema[];
-  readonly items?: Schema;
+  /** Of a tuple a list. A tuple has a title. */
+  readonly items?: Schema | readonly Schema[];
   readonly maxItems?: number;
   readonly minimum?: number;
   readonly maximum?: number;
@@ -172,7 +173,7 @@ function typeOf(schema: Schema): string {
   if (schema.const !== undefined) return inBackticks([schema.const]);
   if (schema.enum !== undefined) return isExplained(schema.enum) ? 'string' : inBackticks(schema.enum);
   if (anyOf !== undefined) return anyOf.map(typeOf).join(' or ');
-  if (items === undefined) return `${type}${boundsOf(schema)}`;
+  if (items === undefined || !('type' in items)) return `${type}${boundsOf(schema)}`;
   return `array of ${typeOf(items)}${maxItems === undefined ? '' : `, at most ${maxItems}`}`;
 }
 

@@ -33,6 +33,12 @@ const emergency = (number: number): EmergencyRow => ({
   lng: -123.45678901234567,
   alt: -1.2345678901234567e-100,
   raised_at: '2026-01-01T00:00:00.000Z',
+  device_id: idOf(number) as DeviceId,
+  fix: {
+    ...{ deviceId: idOf(number) as DeviceId, lat: -12.345678901234567, lng: -123.45678901234567 },
+    ...{ alt: -1.2345678901234567e-100, speed: 1.2345678901234567e-100, course: 123.45678901234567 },
+    ...{ accuracy: 1.2345678901234567e-100, battery: 1.2345678901234567e-100, atMs: 1767225600000 },
+  },
 });
 
 const talkgroupOf = (number: number, { name = 'fire', emergencies = 0 } = {}) =>

@@ -141,9 +141,10 @@ export function createWatching(
   /** The relay ends the watch of the talkgroup, and tells which devices are gone. */
   function leave(talkgroupId: string): void {
     if (choice?.talkgroupIds?.includes(talkgroupId) !== true) return;
-    const talkgroupIds = choice.talkgroupIds.filter((id) => id !== talkgroupId);
-    if (talkgroupIds.length > 0) {
-      choice = { ...choice, talkgroupIds };
+    const { talkgroupIds, intervalMs } = choice;
+    const left = talkgroupIds.filter((id) => id !== talkgroupId);
+    if (left.length > 0) {
+      choice = { talkgroupIds: left, ...(intervalMs !== undefined && { intervalMs }) };
       return;
     }
     choice = null;
