@@ -2,7 +2,7 @@
 // rate, in open loop. One thread, two threads, and two nodes when nats-server is there. Phases with and without watchers
 // alternate for the cost. Last, a watcher of 5,000 devices behind 1 Mbit/s hears a talker.
 import { inTurns } from '../experiments/beside.js';
-import { columns, type Quartiles, ms, quartiles, us } from '../figures/figures.js';
+import { columns, ms, type Quartiles, quartiles, us } from '../figures/figures.js';
 import { atMost, watched, watchedMedian } from '../figures/goals.js';
 import { faultsOfGenerator } from '../figures/judge.js';
 import type { Goal } from '../figures/result.js';
@@ -94,9 +94,8 @@ function seenOn(bench: Bench, where: string, load: Load): Promise<WatchingPlayed
   const measure = (fleet: Fleet, servers: readonly Target[]) =>
     withWatching(bench, { fleet, servers, load }, (player) => playOnce(player, load));
   if (where === 'two nodes')
-    return withCluster(
-      { cores: bench.cores.server, signal: bench.signal, settings: SETTINGS },
-      (cluster) => measure(cluster, cluster.nodes),
+    return withCluster({ cores: bench.cores.server, signal: bench.signal, settings: SETTINGS }, (cluster) =>
+      measure(cluster, cluster.nodes),
     );
   const settings = { ...SETTINGS, ...(where === 'two threads' && { RELAY_THREADS: '2' }) };
   return bench.withRelay(settings, (relay) => measure(relay, [relay]));
@@ -122,7 +121,9 @@ function costOf(bench: Bench, { cost: load, pairs }: Plan): Promise<Cost> {
       });
       const couples = Array.from({ length: pairs }, (_, pair) => phases.slice(2 * pair, 2 * pair + 2));
       const usOf = (isWatching: boolean) =>
-        couples.map((couple) => couple.find(({ played }) => played.rows > 0 === isWatching)?.us ?? Number.NaN);
+        couples.map(
+          (couple) => couple.find(({ played }) => played.rows > 0 === isWatching)?.us ?? Number.NaN,
+        );
       const [without, withOne] = [usOf(false), usOf(true)];
       return {
         withoutUs: quartiles(without),

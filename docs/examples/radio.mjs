@@ -76,7 +76,8 @@ async function watch(talkgroupId) {
   if (radio.state !== 'open') await new Promise((resolve) => radio.on('open', resolve));
 
   radio.on('positions', ({ moved, gone }) => {
-    for (const { name, username, lat, lng } of moved) console.log(`${name} of ${username} is at ${lat} ${lng}`);
+    for (const { name, username, lat, lng } of moved)
+      console.log(`${name} of ${username} is at ${lat} ${lng}`);
     for (const deviceId of gone) console.log(`${deviceId} is not watched any more`);
   });
   await radio.watch({ talkgroupIds: [talkgroupId], intervalMs: 2000 });

@@ -42,10 +42,9 @@ export type { EmergencyCall } from './emergencies/raising.js';
 export type { HeardEnd, HeardFrame, Talkgroup } from './hearing/channel.js';
 export type { Lag, Missed, Presence } from './hearing/hearing.js';
 export type { SubscribeOptions } from './hearing/subscriptions.js';
-export type { Positions, Watched, WatchOptions } from './watching/watching.js';
-export type { SendOptions, Talk, TalkOptions, TalkOutcome, TalkState } from './talking/talk.js';
-
 export type { Radio, RadioEvents, RadioOptions } from './radio/described.js';
+export type { SendOptions, Talk, TalkOptions, TalkOutcome, TalkState } from './talking/talk.js';
+export type { Positions, Watched, WatchOptions } from './watching/watching.js';
 
 /** Starts to connect and returns the radio. Throws if `url` is not an address, or if there is no WebSocket to use. */
 export function createRadio(options: RadioOptions): Radio {
@@ -89,7 +88,9 @@ export function createRadio(options: RadioOptions): Radio {
   const syncing = createSyncing(requests, clock, random);
   const subscriptions = createSubscriptions(requests, clock, random, hearing.leave);
   const raising = createRaising(requests, clock, isOpen);
-  const watching = createWatching(requests, clock, random, (positions) => events.emit('positions', positions));
+  const watching = createWatching(requests, clock, random, (positions) =>
+    events.emit('positions', positions),
+  );
   const uplink: Uplink = {
     get isOpen() {
       return isOpen();

@@ -103,7 +103,8 @@ async function openEmergencies(
          limit ${EMERGENCIES_READ_MAX}`,
     );
     for (const { talkgroup_id, fix_lat, fix_lng, fix_alt, fix_motion, fix_at_ms, ...row } of rows) {
-      const fix = row.device_id && latestFix(row.device_id, { fix_lat, fix_lng, fix_alt, fix_motion, fix_at_ms });
+      const fix =
+        row.device_id && latestFix(row.device_id, { fix_lat, fix_lng, fix_alt, fix_motion, fix_at_ms });
       open.get(talkgroup_id)?.push({ ...row, fix });
     }
     const last = rows.at(-1);

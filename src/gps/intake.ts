@@ -64,8 +64,7 @@ export function createFixIntake(
 
   async function store(reports: readonly Report[]): Promise<void> {
     const latest = new Map<DeviceId, ReportedFix>();
-    for (const { fix } of reports)
-      if (isNewer(fix, latest.get(fix.deviceId))) latest.set(fix.deviceId, fix);
+    for (const { fix } of reports) if (isNewer(fix, latest.get(fix.deviceId))) latest.set(fix.deviceId, fix);
     // The latest deadline of the batch. Reports with an earlier deadline time out individually below.
     const at = Math.max(...reports.map(({ deadline }) => deadline.at));
     try {

@@ -26,7 +26,8 @@ export const StoredFix = Type.Object(
     alt: Type.Number({ description: axes.alt }),
     updated_at: Type.String({
       format: 'date-time',
-      description: 'When the device was there: `at` of its report, else when the service stored it. ISO 8601, UTC.',
+      description:
+        'When the device was there: `at` of its report, else when the service stored it. ISO 8601, UTC.',
     }),
   },
   { title: 'StoredFix' },

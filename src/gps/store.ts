@@ -68,11 +68,7 @@ export async function latestFix(
 type Position = Static<typeof DevicePosition>;
 
 /** Rows of the page in the order of the ids of their devices. */
-export async function latestFixes(
-  database: Database,
-  deadline: Deadline,
-  page: Page,
-): Promise<Position[]> {
+export async function latestFixes(database: Database, deadline: Deadline, page: Page): Promise<Position[]> {
   const rows = await database.read<Nullable<Position>>(
     deadline,
     (sql) => sql`

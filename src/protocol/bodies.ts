@@ -44,10 +44,16 @@ export const Position = Type.Object({
 export const motion = {
   speed: Type.Optional(Type.Number({ minimum: 0, maximum: 500, description: 'Speed in m/s.' })),
   course: Type.Optional(
-    Type.Number({ minimum: 0, exclusiveMaximum: 360, description: 'Course in degrees, clockwise from north.' }),
+    Type.Number({
+      minimum: 0,
+      exclusiveMaximum: 360,
+      description: 'Course in degrees, clockwise from north.',
+    }),
   ),
   accuracy: Type.Optional(Type.Number({ minimum: 0, maximum: 100_000, description: 'Accuracy in metres.' })),
-  battery: Type.Optional(Type.Number({ minimum: 0, maximum: 100, description: 'Battery level in per cent.' })),
+  battery: Type.Optional(
+    Type.Number({ minimum: 0, maximum: 100, description: 'Battery level in per cent.' }),
+  ),
 };
 
 /** When the device was there. A refinement reads the clock, so the same text may fit now and not a minute ago. */
@@ -101,10 +107,9 @@ export const WatchedDevice = Type.Object(
 /** `[n, lat, lng, age_ms, speed, course]`. */
 export type PositionRow = Static<typeof PositionRow>;
 const NumberOrNull = Type.Union([Type.Number(), Type.Null()]);
-export const PositionRow = Type.Tuple(
-  [U32, Type.Number(), Type.Number(), Int, NumberOrNull, NumberOrNull],
-  { title: 'position row' },
-);
+export const PositionRow = Type.Tuple([U32, Type.Number(), Type.Number(), Int, NumberOrNull, NumberOrNull], {
+  title: 'position row',
+});
 
 /** How to decode a talker's payloads. Without one: Opus, 48 kHz, mono, 20 ms. */
 export type Codec = Static<typeof Codec>;

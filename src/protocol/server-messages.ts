@@ -182,7 +182,10 @@ export const serverMessages = {
   }),
   POSITIONS: Type.Object({
     type: Type.Literal('POSITIONS'),
-    talkgroup_id: described(Type.Optional(Id), 'absent when several talkgroups or `device_ids` are watched, see below'),
+    talkgroup_id: described(
+      Type.Optional(Id),
+      'absent when several talkgroups or `device_ids` are watched, see below',
+    ),
     server_time: described(Int, 'Unix time in ms'),
     fixes: described(
       Type.Array(PositionRow),

@@ -6,22 +6,25 @@ import { service } from '../helpers/http/rest.js';
 type Json = Record<string, unknown>;
 const listed = ({ body }: { body: unknown }) => (body as { positions: Json[] }).positions;
 
-t.test('a report may have more fields, which GET /positions shows and the seed’s route does not', async (t) => {
-  const s = await service(t);
-  const path = `/devices/${s.radio.deviceId}/gps`;
-  const at = new Date(Date.now() - 1000).toISOString();
-  const fix = { lat: 1, lng: 2, alt: 3 };
-  const more = { speed: 500, course: 359.9, accuracy: 0, battery: 100 };
-  t.match(await s.radio.post(path, { ...fix, ...more, at }), { status: 200, body: { ok: true } });
-  t.strictSame(listed(await s.radio.get('/positions')), [
-    { device_id: s.radio.deviceId, ...fix, ...more, updated_at: at },
-  ]);
-  const { gps } = (await s.radio.get(path)).body as { gps: Json };
-  t.strictSame(Object.keys(gps).sort(), ['alt', 'device_id', 'id', 'lat', 'lng', 'updated_at']);
-  await s.radio.post(path, { ...fix, speed: null });
-  const [plain] = listed(await s.radio.get('/positions')) as [Json];
-  t.strictSame(Object.keys(plain), ['device_id', 'lat', 'lng', 'alt', 'updated_at'], 'none is kept');
-});
+t.test(
+  'a report may have more fields, which GET /positions shows and the seed’s route does not',
+  async (t) => {
+    const s = await service(t);
+    const path = `/devices/${s.radio.deviceId}/gps`;
+    const at = new Date(Date.now() - 1000).toISOString();
+    const fix = { lat: 1, lng: 2, alt: 3 };
+    const more = { speed: 500, course: 359.9, accuracy: 0, battery: 100 };
+    t.match(await s.radio.post(path, { ...fix, ...more, at }), { status: 200, body: { ok: true } });
+    t.strictSame(listed(await s.radio.get('/positions')), [
+      { device_id: s.radio.deviceId, ...fix, ...more, updated_at: at },
+    ]);
+    const { gps } = (await s.radio.get(path)).body as { gps: Json };
+    t.strictSame(Object.keys(gps).sort(), ['alt', 'device_id', 'id', 'lat', 'lng', 'updated_at']);
+    await s.radio.post(path, { ...fix, speed: null });
+    const [plain] = listed(await s.radio.get('/positions')) as [Json];
+    t.strictSame(Object.keys(plain), ['device_id', 'lat', 'lng', 'alt', 'updated_at'], 'none is kept');
+  },
+);
 
 t.test('a field that is out of range is named, and nothing is stored', async (t) => {
   const s = await service(t);

@@ -52,7 +52,11 @@ t.test('a watcher of many devices at 1 Mbit/s hears speech without a LAG', { buf
     parts().map(({ part, parts, total, ref }) => [part, parts, total, ref]),
     parts().map((_, index) => [index + 1, parts().length, DEVICES + 1, 'w']),
   );
-  const listed = new Set(parts().flatMap(devicesIn).map(({ device_id }) => device_id));
+  const listed = new Set(
+    parts()
+      .flatMap(devicesIn)
+      .map(({ device_id }) => device_id),
+  );
   t.equal(listed.size, DEVICES + 1);
   for (const part of parts()) t.ok(Buffer.byteLength(JSON.stringify(part)) <= PART_BYTES_MAX);
   a.says({ type: 'GPS_UPDATE', lat: 5, lng: 6, alt: 7 });
@@ -82,11 +86,15 @@ t.test('a watcher that lagged gets what moved meanwhile, and nothing else', { bu
   b.messages.length = 0;
   b.socket.pause();
   await talk.goesOn(2 * FRAMES_PER_SECOND);
-  for (const lat of [10, 11]) await a.asks({ type: 'GPS_UPDATE', device_id: bob.device, lat, lng: 0, alt: 0 });
+  for (const lat of [10, 11])
+    await a.asks({ type: 'GPS_UPDATE', device_id: bob.device, lat, lng: 0, alt: 0 });
   await talk.goesOn(3 * FRAMES_PER_SECOND);
   b.socket.resume();
   await until('LAG', () => lagCount(b) > 0);
   await until('what moved', () => rowsIn(b).some(([, lat]) => lat === 11));
   t.same([...new Set(rowsIn(b).map(([n]) => n))], [numberOf(bob.device)]);
-  t.notOk(b.messages.some(({ type }) => type === 'WATCHING' || type === 'SUBSCRIBED'), 'no snapshot, no list');
+  t.notOk(
+    b.messages.some(({ type }) => type === 'WATCHING' || type === 'SUBSCRIBED'),
+    'no snapshot, no list',
+  );
 });

@@ -196,7 +196,9 @@ t.test('a hundred sessions that watch a talkgroup cost one JSON', { skip: isDeal
   const [shared, single] = [await made('shared'), await made('single')];
   await reports(first, { lat: 2, lng: 2 });
   await Promise.all(
-    radios.map((radio, index) => hearsRow(radio, numberOf(answers[index] ?? {}, ann), ([, lat]) => lat === 2)),
+    radios.map((radio, index) =>
+      hearsRow(radio, numberOf(answers[index] ?? {}, ann), ([, lat]) => lat === 2),
+    ),
   );
   t.equal(await made('shared'), (shared ?? 0) + 1);
   t.equal(await made('single'), single);
@@ -230,6 +232,7 @@ t.test('members hear where the user with an open emergency is, at most every 2 s
   const raised = await a.asks({ type: 'EMERGENCY_RAISE', talkgroup_id: group.id });
   for (const one of [a, b]) await one.hears('EMERGENCY');
   await heardEverywhere();
+  const firstAtMs = performance.now();
   await reports(a, { lat: 1, lng: 2, alt: 3, speed: 4, battery: 50 });
   for (const one of [a, b]) {
     const { updated_at, ...told } = await one.hears('EMERGENCY_POSITION');
@@ -239,13 +242,14 @@ t.test('members hear where the user with an open emergency is, at most every 2 s
       ...{ user_id: ann.id, device_id: ann.device, lat: 1, lng: 2, alt: 3, speed: 4, battery: 50 },
     });
   }
-  const toldAtMs = performance.now();
   await reports(a, { lat: 5, lng: 2, alt: 3 });
   await ann.post(`/devices/${ann.device}/gps`, { lat: 6, lng: 2, alt: 3 });
   t.match(await b.hears('EMERGENCY_POSITION'), { lat: isDealt ? /5|6/ : 6 }, 'the latest counts');
-  t.ok(performance.now() - toldAtMs >= 1900, `${performance.now() - toldAtMs} ms`);
+  t.ok(performance.now() - firstAtMs >= 2000, `${performance.now() - firstAtMs} ms`);
   const synced = await b.asks({ type: 'SYNC', talkgroup_id: group.id });
-  t.match(synced.emergencies, [{ position: { device_id: ann.device, lat: /5|6/, lng: 2, updated_at: /^20/ } }]);
+  t.match(synced.emergencies, [
+    { position: { device_id: ann.device, lat: /5|6/, lng: 2, updated_at: /^20/ } },
+  ]);
   const late = await radio(bob);
   t.match(late.welcome?.talkgroups, [{ emergencies: [{ position: { device_id: ann.device } }] }]);
 

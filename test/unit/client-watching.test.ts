@@ -73,7 +73,13 @@ t.test('positions move what was listed, and say when it was there by the clock o
       [77, 1, 1, 0, null, null],
     ],
   });
-  t.match(radio.devices.get(idOf('d-2')), { lat: 5, lng: 6, speed: null, course: 90, atMs: Date.parse(AT) + 4000 });
+  t.match(radio.devices.get(idOf('d-2')), {
+    lat: 5,
+    lng: 6,
+    speed: null,
+    course: 90,
+    atMs: Date.parse(AT) + 4000,
+  });
   t.equal(told.at(-1), 'd-2 5', 'a number that was not listed is ignored');
 });
 
@@ -183,7 +189,11 @@ t.test('an open emergency moves, by its own message and by a snapshot, until it 
   socket().says({ type: 'EMERGENCY', event: 2, ...one, state: 'acknowledged' });
   t.match(radio.emergencies.get(one.emergency_id), { state: 'acknowledged', position: { lat: 4 } });
   const later = '2026-01-01T00:00:02.000Z';
-  const shown = { ...one, state: 'acknowledged' as const, position: { ...position, lat: 5, updated_at: later } };
+  const shown = {
+    ...one,
+    state: 'acknowledged' as const,
+    position: { ...position, lat: 5, updated_at: later },
+  };
   for (let twice = 0; twice < 2; twice++)
     socket().says({ type: 'SYNCED', ...ALPHA, event: 2, emergencies: [shown], emergencies_total: 1 });
   t.strictSame(moved, [

@@ -107,20 +107,23 @@ t.test('of reports that wait together the newest by its own time is stored, and 
   t.ok((await Promise.all(others)).every((isStored) => isStored));
 });
 
-t.test('only positions that are the latest of an existing device are told, with what it did not say', async (t) => {
-  const { report, next, latest } = databaseByHand();
-  const first = report('a', 1);
-  (await next()).commit();
-  await first;
-  const others = [report('no', 2), report('old', 3), report('b', 4)];
-  (await next()).commit();
-  t.strictSame(await Promise.all(others), [false, true, true]);
-  const none = { speed: null, course: null, accuracy: null, battery: null };
-  t.strictSame(latest, [
-    { deviceId: 'a', lat: 0, lng: 0, alt: 1, ...none, atMs: 1000 },
-    { deviceId: 'b', lat: 0, lng: 0, alt: 4, ...none, atMs: 1000 },
-  ]);
-});
+t.test(
+  'only positions that are the latest of an existing device are told, with what it did not say',
+  async (t) => {
+    const { report, next, latest } = databaseByHand();
+    const first = report('a', 1);
+    (await next()).commit();
+    await first;
+    const others = [report('no', 2), report('old', 3), report('b', 4)];
+    (await next()).commit();
+    t.strictSame(await Promise.all(others), [false, true, true]);
+    const none = { speed: null, course: null, accuracy: null, battery: null };
+    t.strictSame(latest, [
+      { deviceId: 'a', lat: 0, lng: 0, alt: 1, ...none, atMs: 1000 },
+      { deviceId: 'b', lat: 0, lng: 0, alt: 4, ...none, atMs: 1000 },
+    ]);
+  },
+);
 
 t.test('a statement that fails refuses all its fixes alike, and the next is tried', async (t) => {
   const { report, next } = databaseByHand();

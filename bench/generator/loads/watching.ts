@@ -1,5 +1,7 @@
 // Radios that report positions of a talkgroup's devices at a steady rate, and sessions that watch them, one of which may
 // be behind a narrow link and hear a talker.
+
+import { encodeFrame } from '../../../src/protocol/frame.js';
 import { narrowLink } from '../../../test/helpers/network/narrow-link.js';
 import { createRecorder, type Latency } from '../../figures/histogram.js';
 import { around, nowMs, until } from '../../machine/clock.js';
@@ -8,7 +10,6 @@ import { countOf, onSchedule, type Schedule } from '../../machine/schedule.js';
 import type { Member, Talkgroup } from '../../radios/member.js';
 import { RawRadio, type Said, type Target } from '../../radios/raw-radio.js';
 import { joinAll } from '../../radios/swarm.js';
-import { encodeFrame } from '../../../src/protocol/frame.js';
 import { type Busy, fail, type Performance, perform } from '../player.js';
 
 export interface WatchingSetup {
@@ -142,7 +143,9 @@ async function prepare(setup: WatchingSetup): Promise<Performance<WatchingPiece,
     for (let atMs = nowMs(); isTalking; atMs += FRAME_MS) {
       await around(atMs);
       const flags = sequence === 0 ? START : 0;
-      talker?.send(encodeFrame({ flags, sequence: sequence++ % 65_536, talkgroup: talkgroup.number, payload: PAYLOAD }));
+      talker?.send(
+        encodeFrame({ flags, sequence: sequence++ % 65_536, talkgroup: talkgroup.number, payload: PAYLOAD }),
+      );
     }
   }
 

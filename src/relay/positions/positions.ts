@@ -145,7 +145,10 @@ export function createPositions(options: PositionsOptions) {
           return { talkgroup, list, round: shared.roundOf(one, intervalMs), withdrawnAt: null };
         });
         isKept = true;
-        watches.set(session, new Watch(session, peer, own ?? watched, { devices, counts, nowMs, intervalMs, ref }));
+        watches.set(
+          session,
+          new Watch(session, peer, own ?? watched, { devices, counts, nowMs, intervalMs, ref }),
+        );
         if (before !== undefined) end(before);
         return 'watching';
       } finally {

@@ -87,7 +87,8 @@ export class Watch {
   /** What it may see now. */
   private *devices(): Iterable<Device> {
     if (this.own !== null) yield* this.own.devices;
-    for (const { list, withdrawnAt } of this.talkgroups.values()) if (withdrawnAt === null) yield* list.devices;
+    for (const { list, withdrawnAt } of this.talkgroups.values())
+      if (withdrawnAt === null) yield* list.devices;
   }
 
   private sees(device: Device): boolean {

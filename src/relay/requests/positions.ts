@@ -5,10 +5,7 @@ import { reportedFix } from '../../protocol/fix.js';
 import { type Asker, confirm, refuse, withDatabase } from './asker.js';
 
 /** Answered with OK when the position is stored. At most about ten run at a time: what the rate admits within the database's time limit. */
-export async function storeFix(
-  asker: Asker,
-  asked: ClientMessageOf<'GPS_UPDATE'>,
-): Promise<void> {
+export async function storeFix(asker: Asker, asked: ClientMessageOf<'GPS_UPDATE'>): Promise<void> {
   const { session, services } = asker;
   const { device_id, ref } = asked;
   const deviceId = device_id === undefined ? session.user.deviceId : readId<DeviceId>(device_id);

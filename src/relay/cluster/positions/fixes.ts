@@ -3,7 +3,7 @@
 // At most once, and nothing waits: what the bus does not take is dropped, and the next position of the device replaces it.
 import type { DeviceId } from '../../../ids.js';
 import type { LatestFix } from '../../../protocol/fix.js';
-import { bodyOf, type Fixes, FIXES_MAX, readBody } from '../bodies.js';
+import { bodyOf, FIXES_MAX, type Fixes, readBody } from '../bodies.js';
 import { POSITIONS, type Subject } from '../bus.js';
 import type { ClusterCounts } from '../counts.js';
 import { type Kind, kinds } from '../header.js';
@@ -50,7 +50,8 @@ export function createFixes({ peers, counts, beacon, say, subscribe, located }: 
       const fixes = peers.areWatching ? stored : stored.filter(isUrgent);
       for (let from = 0; from < fixes.length; from += FIXES_MAX) {
         const part = fixes.slice(from, from + FIXES_MAX);
-        if (!say(POSITIONS, kinds.fixes, bodyOf({ fixes: part.map(rowOf) }))) counts.fixesDropped += part.length;
+        if (!say(POSITIONS, kinds.fixes, bodyOf({ fixes: part.map(rowOf) })))
+          counts.fixesDropped += part.length;
       }
     },
   };
