@@ -92,7 +92,8 @@ export async function latestFixesIn(
       select f.device_id, f.lat, f.lng, f.alt, f.speed, f.course, f.accuracy, f.battery, f.updated_at
       from talkgroups t
       left join lateral (
-        select g.* from gps_fixes g
+        select g.device_id, g.lat, g.lng, g.alt, g.speed, g.course, g.accuracy, g.battery, g.updated_at
+        from gps_fixes g
         where g.device_id in (select u.device_id from memberships m join users u on u.id = m.user_id
                               where m.talkgroup_id = t.id and u.device_id is not null)
         ${pageBy(sql, sql`g.device_id`, page)}
