@@ -113,6 +113,7 @@ function objectsIn(values: object): [title: string, Schema][] {
 /** Defaults of optional fields that are no JSON value. */
 const otherDefaults: Readonly<Record<string, string>> = {
   'GPS_UPDATE (client) device_id': "the user's own device",
+  'GPS_UPDATE (client) at': 'now',
   'FLOOR_REQUEST (client) codec': 'Opus as in section 2',
 };
 

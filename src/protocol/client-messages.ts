@@ -33,7 +33,7 @@ export const clientMessages = {
     course: described(motion.course, 'degrees, clockwise from north'),
     accuracy: described(motion.accuracy, 'metres'),
     battery: described(motion.battery, 'per cent'),
-    at: described(Type.Optional(FixTime), 'when the device was there, see below', 'now'),
+    at: described(Type.Optional(FixTime), 'when the device was there, see below'),
     ref,
   }),
   WATCH: Type.Object({

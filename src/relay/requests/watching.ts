@@ -10,11 +10,11 @@ const INTERVAL_MS: WatchInterval = 2000;
 
 /** Answered with WATCHING when the devices were read. What the session watched before goes on until then. */
 export async function watch(asker: Asker, asked: ClientMessageOf<'WATCH'>): Promise<void> {
-  const { interval_ms: intervalMs = INTERVAL_MS, ref } = asked;
+  const { interval_ms = INTERVAL_MS, ref } = asked;
   const of = watchedIn(asker, asked);
   if (of === null) return;
   await withDatabase(asker, ref, async () => {
-    const outcome = await asker.services.positions.watch(asker.session, { ...of, intervalMs, ref });
+    const outcome = await asker.services.positions.watch(asker.session, { ...of, intervalMs: interval_ms, ref });
     if (outcome !== 'watching') refuse(asker, 'unavailable', ref);
   });
 }
@@ -22,10 +22,10 @@ export async function watch(asker: Asker, asked: ClientMessageOf<'WATCH'>): Prom
 /** null: it was refused. */
 function watchedIn(
   asker: Asker,
-  { talkgroup_ids, device_ids = [], ref }: ClientMessageOf<'WATCH'>,
+  { talkgroup_ids, device_ids, ref }: ClientMessageOf<'WATCH'>,
 ): AskedFor | null {
   if (talkgroup_ids === undefined) {
-    const ids = device_ids.map((id) => readId<DeviceId>(id)).filter((id) => id !== null);
+    const ids = (device_ids ?? []).map((id) => readId<DeviceId>(id)).filter((id) => id !== null);
     return { kind: 'devices', ids: [...new Set(ids)] };
   }
   const memberships = new Set<Membership>();
