@@ -14,7 +14,11 @@ export async function watch(asker: Asker, asked: ClientMessageOf<'WATCH'>): Prom
   const of = watchedIn(asker, asked);
   if (of === null) return;
   await withDatabase(asker, ref, async () => {
-    const outcome = await asker.services.positions.watch(asker.session, { ...of, intervalMs: interval_ms, ref });
+    const outcome = await asker.services.positions.watch(asker.session, {
+      ...of,
+      intervalMs: interval_ms,
+      ref,
+    });
     if (outcome !== 'watching') refuse(asker, 'unavailable', ref);
   });
 }
