@@ -9,10 +9,7 @@ export const GpsFix = Type.Object(
   { ...Position.properties, ...motion, at: Type.Optional(FixTime) },
   {
     title: 'GpsFix',
-    examples: [
-      { lat: 52.52, lng: 13.405, alt: 34 },
-      { lat: 52.52, lng: 13.405, alt: 34, speed: 13.9, course: 271, accuracy: 5, battery: 80 },
-    ],
+    examples: [{ lat: 52.52, lng: 13.405, alt: 34, speed: 13.9, course: 271, accuracy: 5, battery: 80 }],
   },
 );
 
@@ -67,8 +64,8 @@ export const DevicePosition = Type.Object(
 );
 
 export const PositionsQuery = Type.Object({
-  talkgroup_id: Type.Optional(shownId('Only devices of members of this talkgroup.', EXAMPLE.talkgroup)),
   ...PageQuery.properties,
+  talkgroup_id: Type.Optional(shownId('Only devices of members of this talkgroup.', EXAMPLE.talkgroup)),
 });
 
 export const PositionList = OnePage(
