@@ -19,6 +19,7 @@ import { loginStorm } from './scenarios/login-storm.js';
 import { manyGroups } from './scenarios/many-groups.js';
 import { monitor } from './scenarios/monitor.js';
 import { oneTalker1000, oneTalker5000 } from './scenarios/one-talker.js';
+import { positions } from './scenarios/positions.js';
 import { reconnectStorm } from './scenarios/reconnect-storm.js';
 import { cluster } from './scenarios/relays/cluster.js';
 import { clusterFaults } from './scenarios/relays/cluster-faults.js';
@@ -58,6 +59,7 @@ const SCENARIOS: Readonly<Record<string, Entry>> = {
   'login-storm': { play: loginStorm, takesS: 40 },
   'silent-database': { play: silentDatabase, takesS: 140 },
   'gps-tide': { play: gpsTide, takesS: 70 },
+  positions: { play: positions, takesS: 150 },
   'rest-read': { play: restRead, takesS: 45 },
   'rest-write': { play: restWrite, takesS: 40 },
   monitor: { play: monitor, takesS: 60 },

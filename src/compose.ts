@@ -125,7 +125,7 @@ export async function compose(
       return because('database', database.trouble()) ?? because('relay', relay.trouble());
     };
     const listing = { database, tell: relay.tell, lists: createLists() };
-    const fixes = openFixIntake(database);
+    const fixes = openFixIntake(database, relay.located);
     let wsPort = config.WS_PORT;
     const http = createHttpServer({
       config,

@@ -55,6 +55,10 @@ export const ABOUT: Readonly<Record<string, About>> = {
     title: 'A database that stops answering',
     what: 'One radio talks to 200, and a few requests a second come to the REST API. In every second phase PostgreSQL is stopped: its connections stay open, and nothing answers. It shows the effect on the audio, and the longest wait for an answer.',
   },
+  positions: {
+    title: 'Live positions',
+    what: 'Radios report positions, and sessions watch their talkgroup. It shows how long a position takes to a watcher, on one thread, over two threads and over two nodes, what watching adds to the cost of a position, and whether a watcher of 5,000 devices behind 1 Mbit/s keeps up with speech.',
+  },
   'reconnect-storm': {
     title: 'A mass reconnect',
     what: '10,000 radios lose their connection at the same moment and come back, while others talk on. It shows how long it takes until the last one hears again, and the effect on radios that stayed.',

@@ -1,6 +1,7 @@
-// A radio in Node with the client library: listens to its talkgroups, or talks into one of them.
+// A radio in Node with the client library: listens to its talkgroups, talks into one of them, or watches where its members are.
 //   node docs/examples/radio.mjs listen URL TOKEN [BURSTS]
 //   node docs/examples/radio.mjs talk URL TOKEN TALKGROUP_ID FILE.ogg
+//   node docs/examples/radio.mjs watch URL TOKEN TALKGROUP_ID
 import { crc32 } from 'node:zlib';
 import { createRadio, speak } from 'talkgroup-radio-service/client';
 import { readOpus } from 'talkgroup-radio-service/client/ogg';
@@ -18,6 +19,7 @@ radio.on('stopped', ({ code, reason }) => {
 });
 
 if (command === 'listen') listen(Number(rest[0] ?? Number.POSITIVE_INFINITY));
+else if (command === 'watch') void watch(rest[0]);
 else void talk(rest[0], rest[1]);
 
 /** Reports each burst of another radio, and closes after so many. */
@@ -67,4 +69,16 @@ async function talk(talkgroupId, file) {
   console.log(`sent ${packets.length} packets, checksum ${checksum.toString(16)}: ${code}`);
   if (kind !== 'ended') process.exitCode = 1;
   radio.close();
+}
+
+/** Reports each device that moves, until it is stopped. */
+async function watch(talkgroupId) {
+  if (radio.state !== 'open') await new Promise((resolve) => radio.on('open', resolve));
+
+  radio.on('positions', ({ moved, gone }) => {
+    for (const { name, username, lat, lng } of moved)
+      console.log(`${name} of ${username} is at ${lat} ${lng}`);
+    for (const deviceId of gone) console.log(`${deviceId} is not watched any more`);
+  });
+  await radio.watch({ talkgroupIds: [talkgroupId], intervalMs: 2000 });
 }

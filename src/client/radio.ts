@@ -2,26 +2,27 @@
 // the package for browsers; node.ts is the one for Node, with the WebSocket that Node 20 lacks.
 
 import type { Reach } from '../protocol/codes.js';
-import type { Emergency, MemberPage, Refused, ServerMessage, Talker, Welcome } from '../protocol/types.js';
-import { type Clock, systemClock } from './clock.js';
+import type { ServerMessage, Welcome } from '../protocol/types.js';
+import { systemClock } from './clock.js';
 import { relayAddress } from './connection/address.js';
 import type { Close } from './connection/backoff.js';
-import { type ConnectionState, createConnection, type RadioSocket } from './connection/connection.js';
-import { type ClientMessage, createRequests, type Fix } from './connection/requests.js';
+import { createConnection, type RadioSocket } from './connection/connection.js';
+import { createRequests } from './connection/requests.js';
 import { createEmergencies } from './emergencies/emergencies.js';
-import { createRaising, type EmergencyCall } from './emergencies/raising.js';
-import { createEmitter, type Listenable } from './events.js';
-import type { HeardEnd, HeardFrame, Talkgroup } from './hearing/channel.js';
-import { createHearing, type Lag, type Missed, type Presence } from './hearing/hearing.js';
-import { createSubscriptions, type SubscribeOptions } from './hearing/subscriptions.js';
+import { createRaising } from './emergencies/raising.js';
+import { createEmitter } from './events.js';
+import { createHearing } from './hearing/hearing.js';
+import { createSubscriptions } from './hearing/subscriptions.js';
 import { createSyncing } from './hearing/syncing.js';
-import type { Talk, TalkOptions } from './talking/talk.js';
+import type { Radio, RadioEvents, RadioOptions } from './radio/described.js';
 import { createTalks } from './talking/talks.js';
 import type { Uplink } from './talking/uplink.js';
+import { createWatching } from './watching/watching.js';
 
 export type { FloorMode, Mode, Reach } from '../protocol/codes.js';
 export type {
   Codec,
+  DevicePosition,
   Emergency,
   Member,
   MemberPage,
@@ -36,113 +37,23 @@ export type { Clock } from './clock.js';
 export type { Close } from './connection/backoff.js';
 export type { ConnectionState, RadioSocket } from './connection/connection.js';
 export { type ClientMessage, type Fix, RadioError } from './connection/requests.js';
+export type { EmergencyPosition } from './emergencies/emergencies.js';
 export type { EmergencyCall } from './emergencies/raising.js';
 export type { HeardEnd, HeardFrame, Talkgroup } from './hearing/channel.js';
 export type { Lag, Missed, Presence } from './hearing/hearing.js';
 export type { SubscribeOptions } from './hearing/subscriptions.js';
+export type { Radio, RadioEvents, RadioOptions } from './radio/described.js';
 export type { SendOptions, Talk, TalkOptions, TalkOutcome, TalkState } from './talking/talk.js';
-
-export type RadioOptions = {
-  /** Address of the relay, `ws://host:port` or `wss://host`. The client appends `/ws` if it is missing. */
-  url: string;
-  /** The JWT from POST /auth/login or /auth/register. */
-  token: string;
-  /** Default: the global WebSocket, and in Node the one of the package `ws`. */
-  WebSocket?: new (
-    address: string,
-  ) => RadioSocket;
-  /** Default: the clock of the browser or of Node. Tests pass their own. */
-  clock?: Clock;
-  /** A number in [0, 1). The client uses it to spread reconnects and requests in time. Default: Math.random. */
-  random?: () => number;
-};
-
-export type RadioEvents = {
-  /** The radio is connected. `resumed` is true if it continues its earlier session. */
-  open: Welcome;
-  /** The connection ended. The radio makes its next attempt after `delayMs`. */
-  waiting: Close & { delayMs: number };
-  /** The radio has stopped for good: `close` was called (code 1000), or the server rejected it (1008 with a reason). */
-  stopped: Close;
-  /** One frame of another radio. */
-  audio: HeardFrame;
-  /** A burst began, on this radio or another one, or was already running when the radio connected. */
-  talk_started: Talker;
-  /** A burst ended. Exactly one follows each talk_started. */
-  talk_ended: HeardEnd;
-  /** The relay skipped frames of this talkgroup. Drop the audio that is not played yet: the next frames are live. */
-  lag: Lag;
-  /** Frames of a talker on another node were lost between the nodes. No radio of this node gets them. */
-  missed: Missed;
-  /** `whole`: the radio's node reaches all that it knows. `partial`: it lost one within the last minute. `alone`: none. */
-  reach: Reach;
-  /** An emergency has a new state, or was already open when the radio connected. */
-  emergency: Emergency;
-  /** Sessions came or went, in a talkgroup for which `subscribe` requested presence. */
-  presence: Presence;
-  /** The set of talkgroups changed, or a property of one. Talkers have their own events. */
-  talkgroups: ReadonlyMap<string, Talkgroup>;
-  /** Every JSON message except WELCOME, after the radio has processed it. */
-  message: ServerMessage;
-};
-
-export type Radio = Listenable<RadioEvents> & {
-  readonly state: ConnectionState;
-  /** The radio's session number on the relay, null while it is not connected. */
-  readonly session: number | null;
-  /** Of its node. `whole` before the first connection, and when the operator has not connected the nodes. */
-  readonly reach: Reach;
-  /**
-   * The talkgroups that the radio is subscribed to, by UUID. While it is disconnected, the map keeps the last known
-   * state. If there are very many, some arrive after `open`, each time with a `talkgroups` event.
-   */
-  readonly talkgroups: ReadonlyMap<string, Talkgroup>;
-  /** Open emergencies of these talkgroups, by id. If one has more than 8, the oldest may be missing. */
-  readonly emergencies: ReadonlyMap<string, Emergency>;
-  /** Number of times that the radio missed events. Each time it requested a new snapshot. */
-  readonly gaps: number;
-  /**
-   * Begins a talk and ends an earlier one in the same talkgroup. Throws RadioError `not_member` if the radio is
-   * connected and not subscribed to the talkgroup. See TalkOptions for talkgroups that arrive after `open`.
-   */
-  talk(options: TalkOptions): Talk;
-  /**
-   * Resolves with the talkgroups that the relay rejected. Rejects with RadioError. The radio repeats the choice in
-   * every later session.
-   */
-  subscribe(options: SubscribeOptions): Promise<Refused[]>;
-  unsubscribe(talkgroupIds: readonly string[]): Promise<void>;
-  /** A page of connected sessions: at most `limit` (default 100, at most 200) with numbers above `after`. Once per 2 s. */
-  members(talkgroupId: string, page?: { after?: number; limit?: number }): Promise<MemberPage>;
-  readonly emergency: {
-    /** Resolves with the id after the relay has announced it. Repeats the request until then, or until its `signal`. */
-    raise(call: EmergencyCall): Promise<string>;
-    /** For administrators. */
-    ack(emergencyId: string): Promise<void>;
-    /** For the user that raised it, and for administrators. */
-    clear(emergencyId: string): Promise<void>;
-  };
-  /** Resolves when the position is stored. Rejects with RadioError. */
-  gps(fix: Fix): Promise<void>;
-  /** Round-trip time of a control message (ms), and the server's Unix time (ms). */
-  ping(): Promise<{ rttMs: number; server_time: number }>;
-  /** Sends any message that the relay answers. Rejects with RadioError. */
-  request(message: ClientMessage): Promise<ServerMessage>;
-  /**
-   * Connects again immediately and resumes the session. For an app that learns of a network change first. The relay moves
-   * the session, with a running burst, from the old connection if that one still lives. Until the radio is open again, it
-   * drops packets, receives nothing, and rejects its open requests.
-   */
-  reconnect(): void;
-  /** Disconnects for good. The relay does not keep the session. */
-  close(): void;
-};
+export type { Positions, Watched, WatchOptions } from './watching/watching.js';
 
 /** Starts to connect and returns the radio. Throws if `url` is not an address, or if there is no WebSocket to use. */
 export function createRadio(options: RadioOptions): Radio {
   const { clock = systemClock, random = Math.random, WebSocket = globalWebSocket() } = options;
   const events = createEmitter<RadioEvents>();
-  const emergencies = createEmergencies((emergency) => events.emit('emergency', emergency));
+  const emergencies = createEmergencies(
+    (emergency) => events.emit('emergency', emergency),
+    (moved) => events.emit('emergency_position', moved),
+  );
   const hearing = createHearing({
     audio: (frame) => events.emit('audio', frame),
     talkStarted: (talker) => events.emit('talk_started', talker),
@@ -177,6 +88,9 @@ export function createRadio(options: RadioOptions): Radio {
   const syncing = createSyncing(requests, clock, random);
   const subscriptions = createSubscriptions(requests, clock, random, hearing.leave);
   const raising = createRaising(requests, clock, isOpen);
+  const watching = createWatching(requests, clock, random, (positions) =>
+    events.emit('positions', positions),
+  );
   const uplink: Uplink = {
     get isOpen() {
       return isOpen();
@@ -213,6 +127,9 @@ export function createRadio(options: RadioOptions): Radio {
     },
     talkgroups: hearing.talkgroups,
     emergencies: emergencies.open,
+    devices: watching.devices,
+    watch: watching.watch,
+    unwatch: watching.unwatch,
     talk: talks.begin,
     subscribe: subscriptions.subscribe,
     unsubscribe: subscriptions.unsubscribe,
@@ -251,6 +168,7 @@ export function createRadio(options: RadioOptions): Radio {
     hearing.connected(welcome);
     subscriptions.connected(welcome);
     talks.connected(welcome);
+    watching.connected();
     events.emit('open', welcome);
     reaches(welcome.reach ?? 'whole');
   }
@@ -266,6 +184,8 @@ export function createRadio(options: RadioOptions): Radio {
     if (message.type === 'TALKGROUP_LEFT') subscriptions.left(message.talkgroup_id);
     hearing.message(message);
     talks.message(message);
+    watching.message(message);
+    if (message.type === 'EMERGENCY_POSITION') emergencies.moved(message);
     if (message.type === 'REACH') reaches(message.reach);
     events.emit('message', message);
   }
@@ -275,6 +195,7 @@ export function createRadio(options: RadioOptions): Radio {
     requests.disconnected();
     syncing.disconnected();
     subscriptions.disconnected();
+    watching.disconnected();
     talks.connectionLost();
   }
 

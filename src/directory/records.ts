@@ -1,6 +1,7 @@
-// Declares what a read shows of accounts, memberships, talkgroups and open emergencies.
+// Declares what a read shows of accounts, memberships, talkgroups, open emergencies and devices.
 import type { DeviceId, TalkgroupId, UserId } from '../ids.js';
 import type { EmergencyState, FloorMode } from '../protocol/codes.js';
+import type { LatestFix } from '../protocol/fix.js';
 
 export interface TalkgroupRow {
   readonly id: TalkgroupId;
@@ -28,6 +29,10 @@ export interface EmergencyRow {
   readonly alt: number | null;
   /** ISO 8601. */
   readonly raised_at: string;
+  /** Device of the user. null: none, or not told by the relay that announced the emergency. */
+  readonly device_id: DeviceId | null;
+  /** Where the device was last. null: it was nowhere since the emergency was raised. */
+  readonly fix: LatestFix | null;
 }
 
 export interface MembershipRow extends Omit<TalkgroupRow, 'emergencies'> {
@@ -46,4 +51,13 @@ export interface Account {
   /** Also true for a user without a device. */
   readonly device_active: boolean;
   readonly memberships: readonly MembershipRow[];
+}
+
+/** A device whose position is watched. */
+export interface DeviceRow {
+  readonly id: DeviceId;
+  readonly name: string;
+  /** One of its users, the same each time. null: it has none. */
+  readonly user: { readonly id: UserId; readonly username: string } | null;
+  readonly fix: LatestFix | null;
 }

@@ -121,12 +121,17 @@ const clientModules: Modules = {
       'src/client/events',
       'src/client/hearing',
       'src/client/talking',
+      'src/client/watching',
       'src/protocol',
     ],
   },
   'src/client/talking': {
     purpose: 'one talk from the floor request to its end',
     imports: ['src/client/clock', 'src/client/connection', 'src/client/events', 'src/protocol'],
+  },
+  'src/client/watching': {
+    purpose: 'watched devices and their positions',
+    imports: ['src/client/clock', 'src/client/connection', 'src/protocol'],
   },
   'src/client/terminal': {
     purpose: 'the radio in a terminal, and the recorder',

@@ -30,11 +30,13 @@ export interface Schema {
   readonly const?: string | number;
   readonly enum?: readonly (string | number)[];
   readonly anyOf?: readonly Schema[];
-  readonly items?: Schema;
+  /** Of a tuple a list. A tuple has a title. */
+  readonly items?: Schema | readonly Schema[];
   readonly maxItems?: number;
   readonly minimum?: number;
   readonly maximum?: number;
   readonly exclusiveMinimum?: number;
+  readonly exclusiveMaximum?: number;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
 }
@@ -69,11 +71,15 @@ const tables: Readonly<Record<string, Table>> = {
   },
   emergency: {
     client: ['EMERGENCY_RAISE', 'EMERGENCY_ACK', 'EMERGENCY_CLEAR'],
-    server: ['EMERGENCY'],
+    server: ['EMERGENCY', 'EMERGENCY_POSITION'],
     object: ['emergency'],
   },
   presence: { client: ['MEMBERS'], server: ['PRESENCE', 'MEMBERS'], object: ['member'] },
-  gps: { client: ['GPS_UPDATE'] },
+  gps: {
+    client: ['GPS_UPDATE', 'WATCH', 'UNWATCH'],
+    server: ['WATCHING', 'POSITIONS'],
+    object: ['device position', 'watched device'],
+  },
   keys: { server: ['KEY_ROTATED'] },
 };
 
@@ -107,6 +113,7 @@ function objectsIn(values: object): [title: string, Schema][] {
 /** Defaults of optional fields that are no JSON value. */
 const otherDefaults: Readonly<Record<string, string>> = {
   'GPS_UPDATE (client) device_id': "the user's own device",
+  'GPS_UPDATE (client) at': 'now',
   'FLOOR_REQUEST (client) codec': 'Opus as in section 2',
 };
 
@@ -127,7 +134,7 @@ function rowsOf(name: string, known: Schemas): string[][] {
   const { title, properties = {}, required = [] } = known.get(name) ?? unknown(name);
   const whole = wholeIn(properties, title, known);
   const isOfClient = name.endsWith('(client)');
-  return Object.entries(properties).flatMap(([field, schema]) => {
+  const rows = Object.entries(properties).flatMap(([field, schema]) => {
     // A message's type is its name. What every message of a client has is listed once.
     if (field === 'type' || (isOfClient && field === 'ref' && 'type' in properties)) return [];
     if (whole?.properties !== undefined && field in whole.properties)
@@ -138,6 +145,7 @@ function rowsOf(name: string, known: Schemas): string[][] {
     const preset = isOfClient && !isRequired ? presetOf(`${name} ${field}`, schema) : '';
     return [[`\`${field}\``, typeOf(schema), isRequired ? 'yes' : 'no', preset, schema.description ?? '']];
   });
+  return rows.length > 0 ? rows : [['', '', '', '', '']]; // it has no field of its own
 }
 
 function unknown(name: string): never {
@@ -166,7 +174,7 @@ function typeOf(schema: Schema): string {
   if (schema.const !== undefined) return inBackticks([schema.const]);
   if (schema.enum !== undefined) return isExplained(schema.enum) ? 'string' : inBackticks(schema.enum);
   if (anyOf !== undefined) return anyOf.map(typeOf).join(' or ');
-  if (items === undefined) return `${type}${boundsOf(schema)}`;
+  if (items === undefined || !('type' in items)) return `${type}${boundsOf(schema)}`;
   return `array of ${typeOf(items)}${maxItems === undefined ? '' : `, at most ${maxItems}`}`;
 }
 
@@ -176,8 +184,9 @@ const isExplained = (values: readonly unknown[]) =>
 
 const inBackticks = (values: readonly unknown[]) => values.map((value) => `\`${value}\``).join(', ');
 
-function boundsOf({ minimum, maximum, exclusiveMinimum }: Schema): string {
+function boundsOf({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: Schema): string {
   if (exclusiveMinimum !== undefined) return `, above ${exclusiveMinimum}`;
+  if (exclusiveMaximum !== undefined) return `, ${minimum} to below ${exclusiveMaximum}`;
   if (minimum === undefined) return '';
   const most = maximum?.toLocaleString('en-US');
   return most === undefined ? `, from ${minimum}` : `, ${minimum.toLocaleString('en-US')} to ${most}`;

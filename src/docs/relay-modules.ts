@@ -66,6 +66,7 @@ export const relayModules = {
       'src/relay/figures',
       'src/relay/floor',
       'src/relay/members',
+      'src/relay/positions',
       'src/relay/presence',
       'src/relay/reception',
       'src/relay/requests',
@@ -81,6 +82,17 @@ export const relayModules = {
   'src/relay/members': {
     purpose: 'users, memberships and talkgroups in memory',
     imports: ['src/directory', 'src/protocol', 'src/relay/delivery', 'src/relay/limits'],
+  },
+  'src/relay/positions': {
+    purpose: 'who watches which devices, and what is sent of their positions',
+    imports: [
+      'src/db',
+      'src/directory',
+      'src/protocol',
+      'src/relay/delivery',
+      'src/relay/figures',
+      'src/relay/members',
+    ],
   },
   'src/relay/presence': {
     purpose: 'which sessions receive a talkgroup',
@@ -98,7 +110,7 @@ export const relayModules = {
   },
   'src/relay/relay-side': {
     purpose: 'the relay as the main thread sees it',
-    imports: ['src/db', 'src/gps', 'src/relay/hub', 'src/relay/websocket'],
+    imports: ['src/db', 'src/gps', 'src/protocol', 'src/relay/hub', 'src/relay/websocket'],
   },
   'src/relay/requests': {
     purpose: 'answers the JSON messages of clients',
@@ -110,6 +122,7 @@ export const relayModules = {
       'src/relay/floor',
       'src/relay/limits',
       'src/relay/members',
+      'src/relay/positions',
       'src/relay/presence',
       'src/relay/reception',
       'src/relay/session',
@@ -149,6 +162,7 @@ export const relayModules = {
       'src/auth',
       'src/config',
       'src/db',
+      'src/protocol',
       'src/relay/compose',
       'src/relay/relay-side',
       'src/relay/websocket',

@@ -1,5 +1,6 @@
 // Counts the results of position reports.
 import type { Database } from '../db/client.js';
+import type { LatestFix } from '../protocol/fix.js';
 import { createFixIntake, type StoreFix } from './intake.js';
 import { storeFixes } from './store.js';
 
@@ -11,9 +12,9 @@ export interface FixCounts {
   failed: number;
 }
 
-/** The way of positions into this database, counted. */
-export const openFixIntake = (database: Database) =>
-  countFixes(createFixIntake((deadline, fixes) => storeFixes(database, deadline, fixes)));
+/** The way of positions into this database, counted. `latest` is called with those that are the latest of their devices. */
+export const openFixIntake = (database: Database, latest: (fixes: readonly LatestFix[]) => void) =>
+  countFixes(createFixIntake((deadline, fixes) => storeFixes(database, deadline, fixes), { latest }));
 
 /** The same, counting. */
 function countFixes(storeFix: StoreFix): { storeFix: StoreFix; counts: FixCounts } {

@@ -4,13 +4,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Deadline } from '../db/deadline.js';
 import { AppError } from '../errors.js';
 import type { DeviceId } from '../ids.js';
-import type { DeviceFix } from './schemas.js';
+import type { LatestFix, ReportedFix } from '../protocol/fix.js';
+import type { StoredTimes } from './store.js';
 
 /** Resolves after commit; false: no such device. Refuses like `Database.write`, the fixes of one statement all alike. */
-export type StoreFix = (deadline: Deadline, fix: DeviceFix) => Promise<boolean>;
+export type StoreFix = (deadline: Deadline, fix: ReportedFix) => Promise<boolean>;
 
-/** Stores fixes of different devices in one statement; resolves after commit with those of the devices that exist. */
-type StoreFixes = (deadline: Deadline, fixes: readonly DeviceFix[]) => Promise<ReadonlySet<DeviceId>>;
+/** Stores fixes of different devices in one statement; resolves after commit. */
+type StoreFixes = (deadline: Deadline, fixes: readonly ReportedFix[]) => Promise<StoredTimes>;
 
 /** Time from the start of a statement to the start of the next (ms). A single position is stored at once. */
 const GATHER_MS = 10;
@@ -20,14 +21,23 @@ const FIXES_MAX = 1_000;
 const WAITING_MAX = 10_000;
 
 interface Report {
-  readonly fix: DeviceFix;
+  readonly fix: ReportedFix;
   readonly deadline: Deadline;
   resolve(isStored: boolean): void;
   reject(error: unknown): void;
 }
 
-/** When several positions of a device wait together, the last one is stored, and all reports get its answer. */
-export function createFixIntake(storeFixes: StoreFixes, { gatherMs = GATHER_MS } = {}): StoreFix {
+export interface IntakeOptions {
+  readonly gatherMs?: number;
+  /** Called after commit, before the reports are answered. */
+  readonly latest?: (fixes: readonly LatestFix[]) => void;
+}
+
+/** When several positions of a device wait together, the newest one is stored, and all reports get its answer. */
+export function createFixIntake(
+  storeFixes: StoreFixes,
+  { gatherMs = GATHER_MS, latest: tell = () => {} }: IntakeOptions = {},
+): StoreFix {
   const waiting = new Set<Report>();
   let isDraining = false;
 
@@ -53,11 +63,13 @@ export function createFixIntake(storeFixes: StoreFixes, { gatherMs = GATHER_MS }
   }
 
   async function store(reports: readonly Report[]): Promise<void> {
-    const latest = new Map(reports.map(({ fix }) => [fix.deviceId, fix]));
+    const latest = new Map<DeviceId, ReportedFix>();
+    for (const { fix } of reports) if (isNewer(fix, latest.get(fix.deviceId))) latest.set(fix.deviceId, fix);
     // The latest deadline of the batch. Reports with an earlier deadline time out individually below.
     const at = Math.max(...reports.map(({ deadline }) => deadline.at));
     try {
       const stored = await storeFixes({ at }, [...latest.values()]);
+      tell([...latest.values()].flatMap((fix) => latestOf(fix, stored.get(fix.deviceId))));
       for (const { fix, resolve } of reports) resolve(stored.has(fix.deviceId));
     } catch (error) {
       // Not a refusal: the statement did nothing, and one position may be the cause, as that of a deleted device.
@@ -98,4 +110,15 @@ export function createFixIntake(storeFixes: StoreFixes, { gatherMs = GATHER_MS }
       waiting.add(report);
       if (!isDraining) void drain();
     });
+}
+
+/** One without a time is of now. */
+const isNewer = ({ atMs }: ReportedFix, before: ReportedFix | undefined): boolean =>
+  before === undefined || atMs === undefined || atMs >= (before.atMs ?? Date.now());
+
+/** Nothing when there is no such device, or when a newer position is stored. */
+function latestOf(fix: ReportedFix, atMs: number | null | undefined): LatestFix[] {
+  if (atMs === undefined || atMs === null) return [];
+  const { deviceId, lat, lng, alt, speed = null, course = null, accuracy = null, battery = null } = fix;
+  return [{ deviceId, lat, lng, alt, speed, course, accuracy, battery, atMs }];
 }

@@ -227,6 +227,29 @@ export const relayFamilies: readonly Family[] = [
     'Time from queuing to the grant',
     timesOfRelay(({ counts }) => counts.floor.waits),
   ),
+
+  // Positions.
+  gauge(
+    'talkgroup_position_watchers',
+    'Sessions that watch positions',
+    ofRelay(({ present }) => present.watchers),
+  ),
+  counter(
+    'talkgroup_position_messages_total',
+    'POSITIONS made once for all sessions that watch a talkgroup (`shared`), POSITIONS made for one session (`single`), and EMERGENCY_POSITION (`emergency`)',
+    ofRelay(({ counts: { positions } }) =>
+      by('to', { shared: positions.published, single: positions.sent, emergency: positions.emergencies }),
+    ),
+    ['to'],
+  ),
+  counter(
+    'talkgroup_positions_dropped_total',
+    'Stored positions that a relay thread did not get from REST (`thread`) or from another relay (`bus`). The next one of the device replaces them',
+    ofRelay(({ counts, cluster }) =>
+      by('reason', { thread: counts.positions.dropped, bus: cluster?.counts.fixesDropped ?? 0 }),
+    ),
+    ['reason'],
+  ),
 ];
 
 /** Reads a figure of the relay. Shows nothing until the relay thread has answered. */

@@ -3,6 +3,7 @@
 import { type Static, Type } from 'typebox';
 import { emergencyStates, floorModes } from './codes.js';
 import { described } from './described.js';
+import { isTimeOfFix } from './fix.js';
 
 /** A whole number that every JSON library reads exactly. */
 export const Int = Type.Integer({
@@ -37,6 +38,77 @@ export const Position = Type.Object({
   lat: Type.Number({ minimum: -90, maximum: 90, description: axes.lat }),
   lng: Type.Number({ minimum: -180, maximum: 180, description: axes.lng }),
   alt: Type.Number({ minimum: -12_000, maximum: 100_000, description: axes.alt }),
+});
+
+/** What a device may say beside where it is. */
+export const motion = {
+  speed: Type.Optional(Type.Number({ minimum: 0, maximum: 500, description: 'Speed in m/s.' })),
+  course: Type.Optional(
+    Type.Number({
+      minimum: 0,
+      exclusiveMaximum: 360,
+      description: 'Course in degrees, clockwise from north.',
+    }),
+  ),
+  accuracy: Type.Optional(Type.Number({ minimum: 0, maximum: 100_000, description: 'Accuracy in metres.' })),
+  battery: Type.Optional(
+    Type.Number({ minimum: 0, maximum: 100, description: 'Battery level in per cent.' }),
+  ),
+};
+
+/** When the device was there. A refinement reads the clock, so the same text may fit now and not a minute ago. */
+export const FixTime = Type.Refine(
+  Type.String({
+    title: 'time',
+    description:
+      'When the device was there, in ISO 8601 with a zone. At most 60 s ahead and at most 7 days back. Default: now.',
+  }),
+  (text) => isTimeOfFix(text),
+  () => 'must be a time in ISO 8601 with a zone, at most 60 s in the future and at most 7 days in the past',
+);
+
+/** Where a device was last, as messages tell it. */
+const latest = {
+  lat: described(Type.Number(), 'degrees, WGS 84'),
+  lng: described(Type.Number(), 'degrees, WGS 84'),
+  alt: described(Type.Number(), 'metres'),
+  speed: described(Type.Optional(Type.Number()), 'm/s, if the device gave it'),
+  course: described(Type.Optional(Type.Number()), 'degrees from north, if the device gave it'),
+  accuracy: described(Type.Optional(Type.Number()), 'metres, if the device gave it'),
+  battery: described(Type.Optional(Type.Number()), 'per cent, if the device gave it'),
+  updated_at: described(Time, 'when the device was there'),
+};
+
+/** The latest position of one device. */
+export type DevicePosition = Static<typeof DevicePosition>;
+export const DevicePosition = Type.Object({ device_id: Id, ...latest }, { title: 'device position' });
+
+/** A device in WATCHING. Without a stored position it has none of the last fields. */
+export type WatchedDevice = Static<typeof WatchedDevice>;
+export const WatchedDevice = Type.Object(
+  {
+    n: described(U32, 'stands for the device in POSITIONS on this connection'),
+    device_id: Id,
+    name: described(Type.String(), 'name of the device'),
+    user_id: described(Type.Optional(Id), 'a user of the device, if it has one'),
+    username: described(Type.Optional(Type.String()), 'name of that user'),
+    lat: described(Type.Optional(Type.Number()), 'degrees, absent without a position'),
+    lng: described(Type.Optional(Type.Number()), 'degrees, absent without a position'),
+    alt: described(Type.Optional(Type.Number()), 'metres, absent without a position'),
+    speed: latest.speed,
+    course: latest.course,
+    accuracy: latest.accuracy,
+    battery: latest.battery,
+    updated_at: described(Type.Optional(Time), 'when the device was there'),
+  },
+  { title: 'watched device' },
+);
+
+/** `[n, lat, lng, age_ms, speed, course]`. */
+export type PositionRow = Static<typeof PositionRow>;
+const NumberOrNull = Type.Union([Type.Number(), Type.Null()]);
+export const PositionRow = Type.Tuple([U32, Type.Number(), Type.Number(), Int, NumberOrNull, NumberOrNull], {
+  title: 'position row',
 });
 
 /** How to decode a talker's payloads. Without one: Opus, 48 kHz, mono, 20 ms. */
@@ -91,6 +163,10 @@ export const Emergency = Type.Object(
     lng: described(Type.Optional(Type.Number()), 'when EMERGENCY_RAISE had it'),
     alt: described(Type.Optional(Type.Number()), 'when EMERGENCY_RAISE had it'),
     raised_at: Time,
+    position: described(
+      Type.Optional(DevicePosition),
+      'only in snapshots: where the device of the user was last',
+    ),
   },
   { title: 'emergency' },
 );

@@ -1,12 +1,16 @@
 // Declares the messages of clients as schemas. The relay checks every text with them, and docs/protocol.md, section 3, is
 // generated from them. A default is what the relay takes without the field. The check inserts none.
 import { type Static, type TObject, Type } from 'typebox';
-import { Codec, Int, Position, Priority, Ref, U32 } from './bodies.js';
-import { modes } from './codes.js';
+import { Codec, FixTime, Int, motion, Position, Priority, Ref, U32 } from './bodies.js';
+import { modes, watchIntervals } from './codes.js';
 import { described } from './described.js';
 
 /** Talkgroups in one message. */
 export const TALKGROUP_IDS_MAX = 200;
+
+/** What one WATCH may name. */
+export const WATCHED_TALKGROUPS_MAX = 32;
+export const WATCHED_DEVICES_MAX = 200;
 
 /** Ids are read where they are used: a malformed one names nothing, which is not a bad message. */
 const Id = Type.String({ title: 'id' });
@@ -25,8 +29,31 @@ export const clientMessages = {
     lat,
     lng,
     alt,
+    speed: described(motion.speed, 'm/s'),
+    course: described(motion.course, 'degrees, clockwise from north'),
+    accuracy: described(motion.accuracy, 'metres'),
+    battery: described(motion.battery, 'per cent'),
+    at: described(Type.Optional(FixTime), 'when the device was there, see below'),
     ref,
   }),
+  WATCH: Type.Object({
+    type: Type.Literal('WATCH'),
+    talkgroup_ids: described(
+      Type.Optional(Type.Array(Id, { minItems: 1, maxItems: WATCHED_TALKGROUPS_MAX })),
+      'watch the devices of their members',
+    ),
+    device_ids: described(
+      Type.Optional(Type.Array(Id, { minItems: 1, maxItems: WATCHED_DEVICES_MAX })),
+      'instead of `talkgroup_ids`: watch these devices',
+    ),
+    interval_ms: described(
+      Type.Optional(Type.Enum(watchIntervals)),
+      'time between two POSITIONS with the same device',
+      2000,
+    ),
+    ref,
+  }),
+  UNWATCH: Type.Object({ type: Type.Literal('UNWATCH'), ref }),
   SUBSCRIBE: Type.Object({
     type: Type.Literal('SUBSCRIBE'),
     talkgroup_ids: Ids,

@@ -1,4 +1,4 @@
-// Declares the codes in messages (docs/protocol.md, sections 3 and 6). Each list is a value. Its type follows from it.
+// Declares the codes in messages, and other lists of values (docs/protocol.md, sections 3 and 6). Each list is a value. Its type follows from it.
 
 /** By ERROR.code the text in ERROR.message. */
 export const errors = {
@@ -77,6 +77,10 @@ export type FloorMode = (typeof floorModes)[number];
 export const modes = ['talk', 'listen', 'events'] as const;
 /** What a subscription includes. `talk`: audio, events and permission to talk. `listen`: audio and events. `events`: events. */
 export type Mode = (typeof modes)[number];
+
+/** Times (ms) between two POSITIONS with the same device. */
+export const watchIntervals = [1000, 2000, 5000, 10_000] as const;
+export type WatchInterval = (typeof watchIntervals)[number];
 
 export const reaches = ['whole', 'partial', 'alone'] as const;
 /** Which nodes hear this one. `partial`: one of them is missing, or there are too many. `alone`: no other node can be reached. */

@@ -2,18 +2,21 @@
 // docs/protocol.md, section 3, is generated from them.
 import { type Static, type TObject, Type } from 'typebox';
 import {
+  DevicePosition,
   Emergency,
   Id,
   Int,
   Limits,
   Member,
   MissedAudio,
+  PositionRow,
   Priority,
   Ref,
   Refused,
   Snapshot,
   Talker,
   U32,
+  WatchedDevice,
 } from './bodies.js';
 import { denials, type ErrorCode, ends, errors, floorModes, reaches, revocations } from './codes.js';
 import { described } from './described.js';
@@ -159,6 +162,36 @@ export const serverMessages = {
     type: Type.Literal('EMERGENCY'),
     event: described(Int, 'event number'),
     ...Emergency.properties,
+  }),
+  EMERGENCY_POSITION: Type.Object({
+    type: Type.Literal('EMERGENCY_POSITION'),
+    emergency_id: Id,
+    talkgroup_id: Id,
+    user_id: described(Id, 'user that raised it'),
+    ...DevicePosition.properties,
+  }),
+  /** Part `part` of `parts`, or devices that came later. */
+  WATCHING: Type.Object({
+    type: Type.Literal('WATCHING'),
+    ref: described(ref, 'as in WATCH'),
+    talkgroup_id: described(Type.Optional(Id), 'only without `ref`: these devices came to this talkgroup'),
+    devices: described(Type.Array(WatchedDevice), 'at most 5,000 in all parts'),
+    total: described(Int, 'number of devices, may be more than are listed'),
+    part: described(Int, '1 is the first'),
+    parts: described(Int, 'number of parts'),
+  }),
+  POSITIONS: Type.Object({
+    type: Type.Literal('POSITIONS'),
+    talkgroup_id: described(
+      Type.Optional(Id),
+      'absent when several talkgroups or `device_ids` are watched, see below',
+    ),
+    server_time: described(Int, 'Unix time in ms'),
+    fixes: described(
+      Type.Array(PositionRow),
+      '`[n, lat, lng, age_ms, speed, course]`, the last two may be null',
+    ),
+    gone: described(Type.Optional(Type.Array(U32)), 'devices that are not in the talkgroup any more'),
   }),
   KEY_ROTATED: Type.Object({
     type: Type.Literal('KEY_ROTATED'),

@@ -14,13 +14,31 @@ const typesOf = <Schemas extends object>() =>
 
 const bodies =
   typesOf<
-    Pick<typeof schemas, 'Codec' | 'Emergency' | 'Member' | 'Ref' | 'Refused' | 'Snapshot' | 'Talker'>
+    Pick<
+      typeof schemas,
+      | 'Codec'
+      | 'DevicePosition'
+      | 'Emergency'
+      | 'Member'
+      | 'PositionRow'
+      | 'Ref'
+      | 'Refused'
+      | 'Snapshot'
+      | 'Talker'
+      | 'WatchedDevice'
+    >
   >();
 const fromClient = typesOf<typeof clientMessages>();
 const fromServer = typesOf<typeof serverMessages>();
 
 /** How to decode a talker's payloads. Without one: Opus, 48 kHz, mono, 20 ms. */
 export type Codec = (typeof bodies)['Codec'];
+/** The latest position of one device. */
+export type DevicePosition = (typeof bodies)['DevicePosition'];
+/** A device in WATCHING. Without a stored position it has no coordinates. */
+export type WatchedDevice = (typeof bodies)['WatchedDevice'];
+/** `[n, lat, lng, age_ms, speed, course]`. */
+export type PositionRow = (typeof bodies)['PositionRow'];
 /** An emergency that a user raised. `lat` and `lng` in degrees and `alt` in metres, if the user gave them. */
 export type Emergency = (typeof bodies)['Emergency'];
 /** One session subscribed to a talkgroup. */

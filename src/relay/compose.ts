@@ -12,7 +12,14 @@ import { type Notice, noticeOf } from '../db/notice.js';
 import { listenForNotices, type NoticeListener } from '../db/notices.js';
 import { databaseTag } from '../db/tag.js';
 import { descriptorsMax } from '../descriptors.js';
-import { accountsOf, nextSessionBlock, SESSION_BLOCK, talkgroupsOf } from '../directory/store.js';
+import {
+  accountsOf,
+  devicesOf,
+  devicesOfTalkgroup,
+  nextSessionBlock,
+  SESSION_BLOCK,
+  talkgroupsOf,
+} from '../directory/store.js';
 import { acknowledgeEmergency, clearEmergency, raiseEmergency } from '../emergencies/store.js';
 import { ConfigError } from '../errors.js';
 import { openFixIntake } from '../gps/counts.js';
@@ -36,6 +43,10 @@ interface RelayHere extends RelaySide {
   heard(notice: Notice): void;
   /** Some of them may have been missed. */
   gap(): void;
+  /** Whether `located` has something to do. */
+  wantsFixes(): boolean;
+  /** So many were not handed to `located`, because this thread did not read. */
+  missedFixes(count: number): void;
   /** Drops all connections at once, for a thread that ends by an error. */
   abandon(): void;
 }
@@ -96,7 +107,7 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
   const write = () => deadlineIn(REQUEST_MS);
   // Requests of clients must not take the reads of handshakes and change notifications.
   const rightsDatabase = { ...database, read: database.readReserved };
-  const fixes = openFixIntake(database);
+  const fixes = openFixIntake(database, (stored) => relay.located(stored, true));
   let numbers: SessionNumbers | null = null;
   let notices: NoticeListener | null = null;
   let bus: Bus | null = null;
@@ -168,6 +179,10 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
       clear: (id, { id: by, isAdmin }) => clearEmergency(database, write(), { id, by, isAdmin }),
     },
     storeFix: (fix) => fixes.storeFix(write(), fix),
+    positionReads: {
+      ofTalkgroup: (talkgroup, max) => devicesOfTalkgroup(database, read, { talkgroup, max }),
+      ofDevices: (ids) => devicesOf(database, read, ids),
+    },
     authorityOf,
     log,
   });
@@ -245,6 +260,11 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
         notices = listenForNotices({ url, database, onNotice: heard, onGap: relay.gap, log });
     },
     tell: tellsNodes ? relay.tell : relay.notice,
+    located: (stored) => relay.located(stored, tellsNodes),
+    wantsFixes: () => relay.wantsFixes(tellsNodes),
+    missedFixes(count) {
+      relay.counts.positions.dropped += count;
+    },
     heard,
     gap: relay.gap,
     trouble() {

@@ -3,6 +3,7 @@ import type { DatabaseFigures } from '../db/client.js';
 import type { Tell } from '../db/notice.js';
 import type { FixCounts } from '../gps/counts.js';
 import type { Histogram } from '../histogram.js';
+import type { LatestFix } from '../protocol/fix.js';
 import type { ThreadFigures } from '../thread-figures.js';
 import type { RelayNumbers } from './hub/relay.js';
 import type { SharingFigures } from './hub/sharing.js';
@@ -20,6 +21,8 @@ export interface RelaySide {
    */
   start(): Promise<void>;
   readonly tell: Tell;
+  /** Positions that REST has stored: sessions may watch them. */
+  located(fixes: readonly LatestFix[]): void;
   /** null when the relay can admit radios, else the reason why it cannot. */
   trouble(): string | null;
   /** For the metrics, of each relay thread. null when one of them did not answer in time. */

@@ -208,6 +208,19 @@ t.test('record.mjs writes the packets of a burst to a file', beside(), async (t)
   t.strictSame((await readOpus(out)).packets, (await readOpus(file)).packets);
 });
 
+t.test('radio.mjs shows where the members of a talkgroup are', beside(), async (t) => {
+  const s = await shared;
+  const { id } = await s.talkgroup('Guide: watch');
+  const ann = await s.person('watch-ann', { serial: 'watch-phone' });
+  const bob = await s.person('watch-bob');
+  for (const { id: user } of [ann, bob])
+    await s.sql`insert into memberships (user_id, talkgroup_id, site) values (${user}, ${id}, 'depot')`;
+  const watches = start(t, [...library, 'watch', s.ws, bob.token, id]);
+  await watches.says(/^watch-phone of watch-ann is at null null$/m);
+  await ann.post(`/devices/${ann.device}/gps`, { lat: 52.52, lng: 13.405, alt: 34 });
+  await watches.says(/^watch-phone of watch-ann is at 52\.52 13\.405$/m);
+});
+
 /** A relay whose nodes decide no floor for the first `denials` requests. The times and flags of the frames that came. */
 async function undecided(t: Test, denials: number) {
   const talkgroup = { ...{ talkgroup_id: 'undecided', number: 7, name: 'undecided' }, event: 0 };

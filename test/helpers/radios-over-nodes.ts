@@ -17,6 +17,7 @@ export const OVER_TWO_NODES: readonly string[] = [
   'held',
   'letters',
   'mass-reconnect',
+  'positions',
   'protocol',
   'resume',
   'resume-floor',
@@ -43,6 +44,7 @@ export const ON_ONE_NODE: Readonly<Record<string, string>> = {
   lifecycle: 'it stops and kills one process. test/cluster/failures does that to nodes among others',
   limits: `rates and bounds of one connection, which ${OF_EACH_NODE}`,
   overrun: `what waits for one socket, which ${OF_EACH_NODE}`,
+  'positions-slow': 'its link leads to one socket, whose node alone sends it positions',
   presence:
     'a node tells the others of sessions up to 1 s later, and it says which of them are in one PRESENCE. test/unit/cluster-presence has two nodes',
   slow: 'its links lead to one socket, which its node alone judges. test/unit/cluster-hearing has LAG for speech of other nodes',

@@ -17,6 +17,7 @@ export const OVER_TWO_THREADS: readonly string[] = [
   'limits',
   'mass-reconnect',
   'overrun',
+  'positions',
   'presence',
   'protocol',
   'resume',
@@ -49,6 +50,7 @@ export const ON_ONE_THREAD: Readonly<Record<string, string>> = {
     'its model has one relay. The first member on a relay hears of talkers elsewhere behind TALKGROUP_JOINED, and an emergency of a talker elsewhere shows with its next frame. test/relay/floor-storm has two threads',
   lifecycle:
     'it stops and kills processes of its own. test/faults/threads has two threads, one of which fails or exits',
+  'positions-slow': 'its link leads to one socket, whose thread alone sends it positions',
   slow: 'its links lead to one socket, which its thread alone judges. test/relay/held has LAG for speech of another thread',
   snapshots: `the rate of snapshots of a user, which ${OF_EACH_THREAD}`,
   'talk-late': LATE_ANSWERS,

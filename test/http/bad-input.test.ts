@@ -77,7 +77,16 @@ async function bodyRoutes(s: Service): Promise<BodyRoute[]> {
       good: { name: 'x', site: 'north' },
       optional: ['name', 'site'],
     },
-    { method: 'POST', path: gps, caller: radio, good: { lat: 1, lng: 2, alt: 3 } },
+    {
+      method: 'POST',
+      path: gps,
+      caller: radio,
+      good: {
+        ...{ lat: 1, lng: 2, alt: 3, speed: 4, course: 5, accuracy: 6, battery: 7 },
+        at: new Date().toISOString(),
+      },
+      optional: ['speed', 'course', 'accuracy', 'battery', 'at'],
+    },
     { method: 'POST', path: '/keys/rotate', caller: admin, good: { talkgroup_id } },
   ];
 }

@@ -33,6 +33,7 @@ const contract: Record<string, 'public' | 'user' | 'admin'> = {
   'PATCH /devices/:id/status': 'admin',
   'GET /devices/:id/gps': 'user',
   'POST /devices/:id/gps': 'user',
+  'GET /positions': 'user',
   'GET /keys/rotation': 'user',
   'POST /keys/rotate': 'admin',
   'GET /emergencies': 'user',

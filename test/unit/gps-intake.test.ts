@@ -4,12 +4,12 @@ import t from 'tap';
 import { type Deadline, deadlineIn } from '../../src/db/deadline.js';
 import { AppError } from '../../src/errors.js';
 import { createFixIntake } from '../../src/gps/intake.js';
-import type { DeviceFix } from '../../src/gps/schemas.js';
 import type { DeviceId } from '../../src/ids.js';
+import type { LatestFix, ReportedFix } from '../../src/protocol/fix.js';
 
 interface Statement {
   readonly deadline: Deadline;
-  readonly fixes: readonly DeviceFix[];
+  readonly fixes: readonly ReportedFix[];
   /** Devices whose name begins with "no" do not exist. */
   commit(): void;
   fail(error: Error): void;
@@ -18,19 +18,22 @@ interface Statement {
 /** A database that answers when told to. */
 function databaseByHand() {
   const sent: Statement[] = [];
+  const latest: LatestFix[] = [];
   let tell = () => {};
   const storeFix = createFixIntake(
     (deadline, fixes) =>
       new Promise((resolve, reject) => {
         const existing = fixes.map(({ deviceId }) => deviceId).filter((id) => !id.startsWith('no'));
-        sent.push({ deadline, fixes, commit: () => resolve(new Set(existing)), fail: reject });
+        sent.push({ deadline, fixes, commit: () => resolve(timesOf(existing)), fail: reject });
         tell();
       }),
-    { gatherMs: 0 },
+    { gatherMs: 0, latest: (fixes) => latest.push(...fixes) },
   );
   return {
-    report: (device: string, alt: number, ms = 60_000) =>
-      storeFix(deadlineIn(ms), { deviceId: device as DeviceId, lat: 0, lng: 0, alt }), // any text will do
+    report: (device: string, alt: number, ms = 60_000, more: { readonly atMs?: number } = {}) =>
+      storeFix(deadlineIn(ms), { deviceId: device as DeviceId, lat: 0, lng: 0, alt, ...more }), // any text will do
+    /** Told as the latest ones of their devices. */
+    latest: latest as readonly LatestFix[],
     /** The next statement, when it has been sent. */
     async next(): Promise<Statement> {
       if (sent.length === 0)
@@ -44,6 +47,10 @@ function databaseByHand() {
     sent: sent as readonly Statement[],
   };
 }
+
+/** Of devices whose name begins with "old" a newer position is stored. */
+const timesOf = (ids: readonly DeviceId[]) =>
+  new Map(ids.map((id) => [id, id.startsWith('old') ? null : 1000]));
 
 const altitudes = ({ fixes }: Statement) => fixes.map(({ deviceId, alt }) => [deviceId, alt]);
 
@@ -75,6 +82,48 @@ t.test('what comes while a statement is under way goes together in the next', as
   second.commit();
   t.strictSame(await Promise.all(others), [true, false, true, true]);
 });
+
+t.test('of reports that wait together the newest by its own time is stored, and now is newest', async (t) => {
+  const { report, next } = databaseByHand();
+  const first = report('a', 1);
+  const nowMs = Date.now();
+  const others = [
+    report('a', 2, 60_000, { atMs: nowMs - 1000 }),
+    report('a', 3, 60_000, { atMs: nowMs - 2000 }),
+    report('b', 4),
+    report('b', 5, 60_000, { atMs: nowMs - 1000 }),
+    report('c', 6, 60_000, { atMs: nowMs - 1000 }),
+    report('c', 7),
+  ];
+  (await next()).commit();
+  await first;
+  const second = await next();
+  t.strictSame(altitudes(second), [
+    ['a', 2],
+    ['b', 4],
+    ['c', 7],
+  ]);
+  second.commit();
+  t.ok((await Promise.all(others)).every((isStored) => isStored));
+});
+
+t.test(
+  'only positions that are the latest of an existing device are told, with what it did not say',
+  async (t) => {
+    const { report, next, latest } = databaseByHand();
+    const first = report('a', 1);
+    (await next()).commit();
+    await first;
+    const others = [report('no', 2), report('old', 3), report('b', 4)];
+    (await next()).commit();
+    t.strictSame(await Promise.all(others), [false, true, true]);
+    const none = { speed: null, course: null, accuracy: null, battery: null };
+    t.strictSame(latest, [
+      { deviceId: 'a', lat: 0, lng: 0, alt: 1, ...none, atMs: 1000 },
+      { deviceId: 'b', lat: 0, lng: 0, alt: 4, ...none, atMs: 1000 },
+    ]);
+  },
+);
 
 t.test('a statement that fails refuses all its fixes alike, and the next is tried', async (t) => {
   const { report, next } = databaseByHand();

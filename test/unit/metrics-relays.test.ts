@@ -35,7 +35,7 @@ function figures(next: () => number): RelayFigures {
     counts: newCounts(),
     sampled: { latency: newHistogram(BOUNDS), framesOut: 0, bytesIn: 0, bytesOut: 0 },
     pulse: { delay: newHistogram(BOUNDS), lagMsMax: 0 },
-    present: { sessions: 0, parked: 0, users: 0, talkgroups: 0, bursts: 0, queued: 0 },
+    present: { sessions: 0, parked: 0, users: 0, talkgroups: 0, bursts: 0, queued: 0, watchers: 0 },
     cluster,
     connections: { open: 0, max: 0, dropped: 0 },
     fixes: { stored: 0, unknown: 0, failed: 0 },

@@ -86,6 +86,7 @@ const open: EmergencyRow = {
   state: 'raised',
   ...{ lat: null, lng: null, alt: null },
   raised_at: '2026-01-01T00:00:00.000Z',
+  ...{ device_id: null, fix: null },
 };
 
 /** As the relay reads it: of talkgroups that are held it has them already. */

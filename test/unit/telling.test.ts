@@ -2,6 +2,7 @@
 import t from 'tap';
 import type { EmergencyRow } from '../../src/directory/records.js';
 import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
+import type { LatestFix } from '../../src/protocol/fix.js';
 import { Bursts } from '../../src/relay/floor/bursts.js';
 import type { Talk } from '../../src/relay/floor/talk.js';
 import { Membership, Talkgroup, User } from '../../src/relay/members/members.js';
@@ -24,7 +25,14 @@ const account = {
   memberships: [],
 };
 
-const emergency = (number: number): EmergencyRow => ({
+/** Of the greatest length in JSON. */
+const fixOf = (number: number): LatestFix => ({
+  ...{ deviceId: idOf(number) as DeviceId, lat: -12.345678901234567, lng: -123.45678901234567 },
+  ...{ alt: -1.2345678901234567e-100, speed: 1.2345678901234567e-100, course: 123.45678901234567 },
+  ...{ accuracy: 1.2345678901234567e-100, battery: 1.2345678901234567e-100, atMs: 1767225600000 },
+});
+
+const emergency = (number: number, isMoving = false): EmergencyRow => ({
   id: idOf(number),
   user_id: idOf(number) as UserId,
   username: longest(64),
@@ -33,9 +41,11 @@ const emergency = (number: number): EmergencyRow => ({
   lng: -123.45678901234567,
   alt: -1.2345678901234567e-100,
   raised_at: '2026-01-01T00:00:00.000Z',
+  device_id: idOf(number) as DeviceId,
+  fix: isMoving ? fixOf(number) : null,
 });
 
-const talkgroupOf = (number: number, { name = 'fire', emergencies = 0 } = {}) =>
+const talkgroupOf = (number: number, { name = 'fire', emergencies = 0, areMoving = false } = {}) =>
   new Talkgroup({
     id: idOf(number) as TalkgroupId,
     number,
@@ -44,7 +54,7 @@ const talkgroupOf = (number: number, { name = 'fire', emergencies = 0 } = {}) =>
     floor_mode: 'broadcast',
     max_talk_ms: 3_600_000,
     revision: 0,
-    emergencies: Array.from({ length: emergencies }, (_, index) => emergency(index)),
+    emergencies: Array.from({ length: emergencies }, (_, index) => emergency(index, areMoving)),
   });
 
 /** A burst of the greatest length in JSON. */
@@ -58,7 +68,7 @@ const talkIn = (talkgroup: Talkgroup, codec: Record<string, unknown> | null) =>
   }) as unknown as Talk; // all of it that a snapshot shows
 
 t.test('a snapshot fits into one message with the longest of everything', async (t) => {
-  const talkgroup = talkgroupOf(1, { name: longest(128), emergencies: 40 });
+  const talkgroup = talkgroupOf(1, { name: longest(128), emergencies: 40, areMoving: true });
   const codec = { name: 'x'.repeat(200), sample_rate: 48_000, frame_ms: 20 };
   t.ok(Buffer.byteLength(JSON.stringify(codec)) > 240);
   const bursts = new Bursts();

@@ -1,5 +1,5 @@
 // Keeps the open emergencies of a radio's talkgroups up to date from snapshots and events.
-import type { Emergency, Snapshot } from '../../protocol/types.js';
+import type { DevicePosition, Emergency, ServerMessageOf, Snapshot } from '../../protocol/types.js';
 
 export type Emergencies = {
   /** The open emergencies by id. */
@@ -7,12 +7,23 @@ export type Emergencies = {
   /** Takes over the open emergencies of a snapshot. Others are cleared, except older ones that it has no room for. */
   take(snapshot: Pick<Snapshot, 'talkgroup_id' | 'emergencies' | 'emergencies_total'>): void;
   follow(emergency: Emergency): void;
+  /** Where the user of an open emergency is now. */
+  moved(message: ServerMessageOf<'EMERGENCY_POSITION'>): void;
   /** The radio is not subscribed to the talkgroup any more. */
   left(talkgroupId: string): void;
 };
 
-/** Creates an empty list. Calls `changed` for every new state, `cleared` included, and for emergencies of snapshots. */
-export function createEmergencies(changed: (emergency: Emergency) => void): Emergencies {
+/** An open emergency, and where the device of its user is. */
+export type EmergencyPosition = { readonly emergency: Emergency; readonly position: DevicePosition };
+
+/**
+ * Creates an empty list. Calls `changed` for every new state, `cleared` included, and for emergencies of snapshots. Calls
+ * `moved` for each new position.
+ */
+export function createEmergencies(
+  changed: (emergency: Emergency) => void,
+  moved: (moved: EmergencyPosition) => void,
+): Emergencies {
   const open = new Map<string, Emergency>();
   return {
     open,
@@ -27,9 +38,13 @@ export function createEmergencies(changed: (emergency: Emergency) => void): Emer
       // The oldest first, in the order in which they were raised.
       for (const emergency of now.toReversed()) {
         if (open.get(emergency.emergency_id)?.state !== emergency.state) follow(emergency);
+        else if (emergency.position) move(emergency.emergency_id, emergency.position);
       }
     },
     follow,
+    moved({ type, emergency_id, talkgroup_id, user_id, ...position }) {
+      move(emergency_id, position);
+    },
     left(talkgroupId) {
       for (const { emergency_id } of inTalkgroup(talkgroupId)) open.delete(emergency_id);
     },
@@ -39,9 +54,21 @@ export function createEmergencies(changed: (emergency: Emergency) => void): Emer
     return [...open.values()].filter((emergency) => emergency.talkgroup_id === talkgroupId);
   }
 
+  /** EMERGENCY has no position: the last one stays. */
   function follow(emergency: Emergency): void {
-    if (emergency.state === 'cleared') open.delete(emergency.emergency_id);
-    else open.set(emergency.emergency_id, emergency);
-    changed(emergency);
+    const { emergency_id: id } = emergency;
+    const position = emergency.position ?? open.get(id)?.position;
+    const now = position === undefined ? emergency : { ...emergency, position };
+    if (emergency.state === 'cleared') open.delete(id);
+    else open.set(id, now);
+    changed(now);
+  }
+
+  function move(id: string, position: DevicePosition): void {
+    const known = open.get(id);
+    if (known === undefined || known.position?.updated_at === position.updated_at) return;
+    const emergency = { ...known, position };
+    open.set(id, emergency);
+    moved({ emergency, position });
   }
 }

@@ -52,6 +52,8 @@ const Beacon = Type.Object({
   node: Type.Optional(U32),
   /** Tags of the keys whose tokens the sender accepts: during a rotation two. */
   keys: Type.Optional(Type.Array(U32, { maxItems: KEYS_MAX })),
+  /** true: it wants the positions that others store. */
+  watching: Type.Optional(Type.Boolean()),
 });
 
 /** Settings of a talkgroup, as the sender last learned them. */
@@ -129,6 +131,8 @@ const UnsavedEmergency = Type.Object({
   username: Name,
   acknowledged_by: Type.Optional(Id),
   cleared_by: Type.Optional(Id),
+  /** Not told by relays of earlier versions. */
+  device_id: Type.Optional(Id),
 });
 
 /** What the sender has announced in a talkgroup and not stored. */
@@ -183,6 +187,20 @@ const MembersTold = Type.Object({
   more: Type.Boolean(),
 });
 
+const Num = Type.Number();
+const NumberOrNull = Type.Union([Num, Type.Null()]);
+/** Positions in one message: 90 KiB. */
+export const FIXES_MAX = 500;
+
+/** Positions that the sender has stored: device, lat, lng, alt, speed, course, accuracy, battery, Unix ms. */
+export type Fixes = Static<typeof Fixes>;
+const Fixes = Type.Object({
+  fixes: Type.Array(
+    Type.Tuple([Id, Num, Num, Num, NumberOrNull, NumberOrNull, NumberOrNull, NumberOrNull, Num]),
+    { maxItems: FIXES_MAX },
+  ),
+});
+
 /** How a body is checked, and what is done with fields that this version does not know. */
 const readerOf = (schema: TSchema) => ({ validator: Compile(schema), keepKnown: keepKnownOf(schema) });
 
@@ -203,6 +221,7 @@ const readers = {
   part: readerOf(PartBody),
   verdicts: readerOf(VerdictsBody),
   want: readerOf(WantBody),
+  fixes: readerOf(Fixes),
 };
 
 interface Bodies {
@@ -222,6 +241,7 @@ interface Bodies {
   readonly part: PartBody;
   readonly verdicts: VerdictsBody;
   readonly want: WantBody;
+  readonly fixes: Fixes;
 }
 
 /**

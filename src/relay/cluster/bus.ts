@@ -9,6 +9,8 @@ export const talkgroupSubject = (number: number) => `g.${number}` as Subject;
 export const relaySubject = (id: number) => `r.${id}` as Subject;
 /** What is said to every relay. */
 export const EVERY_RELAY = 'all' as Subject;
+/** Positions of devices, for the relays where sessions watch. */
+export const POSITIONS = 'positions' as Subject;
 
 /** Most bytes of one message. nats-server takes 1 MiB by default. */
 export const MESSAGE_BYTES_MAX = 512 * 1024;

@@ -5,12 +5,13 @@ import { EVERY_RELAY, relaySubject, type Subject, talkgroupSubject } from './bus
 import { newClusterCounts } from './counts.js';
 import { HEADER_BYTES, HeaderWriter, type Kind, kinds, newHeader, readHeader } from './header.js';
 import { readListing } from './listing.js';
+import { RelayLog } from './log/relay-log.js';
 import { Moves } from './moves/moves.js';
 import type { Cluster, ClusterOptions } from './options.js';
 import { Stalls } from './peers/clock.js';
 import { BEACON_MS, Peers } from './peers/peers.js';
 import { ReachJudge } from './peers/reach.js';
-import { RelayLog } from './peers/relay-log.js';
+import { createFixes } from './positions/fixes.js';
 import { createQuestions } from './questions.js';
 import type { Shared } from './stage.js';
 import type { Stream } from './stream.js';
@@ -178,6 +179,13 @@ export function createCluster<Talkgroup extends Shared>(
     questions.tick();
   }
 
+  const fixes = createFixes({
+    ...{ peers, counts, beacon },
+    say: (subject, kind, body) => bus.isUp && say(subject, kind, body),
+    subscribe: (subject, receive) =>
+      subscribe(subject, (bytes) => receive(header.relay, bytes.subarray(HEADER_BYTES))),
+    located: stage.located,
+  });
   const ends = [subscribe(relaySubject(relay), receiveForUs), subscribe(EVERY_RELAY, receiveForAll)];
   // After the sockets were read: what waited in them while this relay stood still was sent in time.
   const timer = setInterval(() => setImmediate(guarded, tick), BEACON_MS);
@@ -210,6 +218,9 @@ export function createCluster<Talkgroup extends Shared>(
     ask: ({ number }, other) => questions.ask(other, number),
     tellFloor: (other, name, body) => say(relaySubject(other), kinds[name], bodyOf(body)),
     play: () => streams.play(nowMs()),
+    watchFixes: fixes.watch,
+    areFixesWanted: () => peers.areWatching,
+    tellFixes: fixes.tell,
     moves,
     hasPeers: () => peers.areElsewhere,
     drain() {

@@ -19,6 +19,8 @@ export interface ClusterCounts {
   strange: number;
   /** Messages that a relay sent over an earlier connection than others that came before. */
   overtaken: number;
+  /** Positions of devices that the bus did not take. */
+  fixesDropped: number;
   /** Times a burst, or a grant, was held back until an earlier burst ended. */
   held: number;
   /** Times a relay was asked again, because a message of it was missing. */
@@ -40,6 +42,7 @@ export const newClusterCounts = (): ClusterCounts => ({
   otherDatabase: 0,
   strange: 0,
   overtaken: 0,
+  fixesDropped: 0,
   held: 0,
   asked: 0,
   moved: { taken: 0, given: 0, refused: 0, lost: 0 },

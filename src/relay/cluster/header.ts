@@ -41,6 +41,8 @@ export const kinds = {
   leave: 33,
   notice: 34,
   listing: 35,
+  // To every relay that wants them.
+  fixes: 36,
 } as const;
 export type Kind = (typeof kinds)[keyof typeof kinds];
 

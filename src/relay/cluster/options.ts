@@ -1,11 +1,12 @@
 // Describes what the cluster uses of its relay, and what the relay uses of the cluster.
 import type { Reach } from '../../protocol/codes.js';
+import type { LatestFix } from '../../protocol/fix.js';
 import type { MembersTold } from './bodies.js';
 import type { Bus } from './bus.js';
 import type { ClusterFigures } from './counts.js';
 import type { FloorBodies } from './floor-bodies.js';
+import type { Log } from './log/relay-log.js';
 import type { Moves } from './moves/moves.js';
-import type { Log } from './peers/relay-log.js';
 import type { Shared, Stage } from './stage.js';
 import type { Stream } from './stream.js';
 
@@ -64,6 +65,12 @@ export interface Cluster<Talkgroup extends Shared> {
     name: Name,
     body: FloorBodies[Name],
   ): void;
+  /** Whether sessions here want the positions that other relays store. */
+  watchFixes(isWanted: boolean): void;
+  /** Whether such sessions are at another relay. */
+  areFixesWanted(): boolean;
+  /** Hands stored positions to the relays with such sessions. Those for which `isUrgent` also before a relay has said so. */
+  tellFixes(fixes: readonly LatestFix[], isUrgent: (fix: LatestFix) => boolean): void;
   /** Gives up waiting for bursts that do not come. Must be called every 20 ms or more often while the answer is true. */
   play(): boolean;
   figures(): ClusterFigures;

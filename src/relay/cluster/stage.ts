@@ -1,6 +1,7 @@
 // Describes what the cluster uses of its relay: the talkgroups with receivers here, and where others' bursts are played.
 import type { Member, RunningTalker } from '../../protocol/bodies.js';
 import type { EndCode, FloorMode, Reach } from '../../protocol/codes.js';
+import type { LatestFix } from '../../protocol/fix.js';
 import type { Draft } from '../../protocol/server-messages.js';
 import type { Turn } from '../../protocol/turn.js';
 import type { Elsewhere, OwnTurns } from '../delivery/elsewhere.js';
@@ -116,6 +117,8 @@ export interface Stage<Talkgroup extends Shared> {
   toldElsewhere(talkgroup: Talkgroup, joined: readonly Member[], left: readonly number[]): void;
   /** A change notification of another relay, as text. */
   noticed(text: string): void;
+  /** Another relay has stored these positions. */
+  located(fixes: readonly LatestFix[]): void;
   /** How long (ms) a message was on its way. Now and then. */
   delayed(ms: number): void;
 }

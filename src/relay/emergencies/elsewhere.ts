@@ -22,6 +22,7 @@ export interface ElsewhereOptions {
 
 export const unsavedBody = (known: Known): UnsavedEmergency => ({
   ...emergencyBody({ id: known.talkgroup }, known.emergency, known.state),
+  ...(known.emergency.device_id !== null && { device_id: known.emergency.device_id }),
   ...(known.acknowledgedBy !== null && { acknowledged_by: known.acknowledgedBy }),
   ...(known.clearedBy !== null && { cleared_by: known.clearedBy }),
 });

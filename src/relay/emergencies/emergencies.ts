@@ -167,6 +167,8 @@ export function createEmergencies(options: EmergenciesOptions) {
         lng: where.lng ?? null,
         alt: where.alt ?? null,
         raised_at: new Date().toISOString(),
+        device_id: user.deviceId,
+        fix: null,
       };
       open(talkgroup, emergency);
       log.info({ emergency: emergency.id, talkgroup: talkgroup.id, user: user.id }, 'emergency raised');

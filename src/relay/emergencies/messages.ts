@@ -1,6 +1,6 @@
 // Writes EMERGENCY, an emergency as snapshots show it, and as relays tell each other of it.
 import type { EmergencyRow } from '../../directory/records.js';
-import type { UserId } from '../../ids.js';
+import type { DeviceId, UserId } from '../../ids.js';
 import type { Emergency } from '../../protocol/bodies.js';
 import type { EmergencyState } from '../../protocol/codes.js';
 import { textOf } from '../../protocol/server-messages.js';
@@ -10,6 +10,8 @@ import type { Talkgroup } from '../members/members.js';
 export interface UnsavedEmergency extends Emergency {
   readonly acknowledged_by?: string;
   readonly cleared_by?: string;
+  /** Device of the user. */
+  readonly device_id?: string;
 }
 
 export function emergencyBody(
@@ -48,4 +50,6 @@ export const emergencyOf = (told: UnsavedEmergency): EmergencyRow => ({
   lng: told.lng ?? null,
   alt: told.alt ?? null,
   raised_at: told.raised_at,
+  device_id: (told.device_id as DeviceId | undefined) ?? null, // as the relay of the user has it
+  fix: null,
 });

@@ -64,6 +64,18 @@ export interface Counts {
   /** Sockets of sessions that the relay closed, by reason. uWebSockets.js sends no reason for a socket that it drops. */
   readonly closes: Record<string, number>;
   readonly floor: FloorCounts;
+  readonly positions: PositionCounts;
+}
+
+export interface PositionCounts {
+  /** POSITIONS written once for all sessions that watch a talkgroup at one interval. */
+  published: number;
+  /** POSITIONS written for one session. */
+  sent: number;
+  /** EMERGENCY_POSITION. */
+  emergencies: number;
+  /** Positions of REST that this relay did not get, because it did not read. */
+  dropped: number;
 }
 
 export interface HandshakeCounts {
@@ -123,6 +135,7 @@ export const newCounts = (): Counts => ({
   closed: zeros([...CLOSE_CODES, 'other']),
   closes: zeros([...reasonsTo('session'), ...engineDrops]),
   floor: newFloorCounts(),
+  positions: { published: 0, sent: 0, emergencies: 0, dropped: 0 },
 });
 
 /** Counts a handshake as loading until the returned function is called: with the close, or null when it is admitted. */

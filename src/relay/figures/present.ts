@@ -12,6 +12,8 @@ export interface Present {
   readonly bursts: number;
   /** Places in the queues of all floors. */
   readonly queued: number;
+  /** Sessions that watch positions. */
+  readonly watchers: number;
 }
 
 /** Measured by the housekeeping timer. */

@@ -1,106 +1,43 @@
 // Puts a relay together: sessions, their permissions and their talk, behind one listener.
 import type { Notice } from '../../db/notice.js';
-import { type Churn, createChurn } from '../delivery/churn.js';
+import { createChurn } from '../delivery/churn.js';
 import { createFanout } from '../delivery/fanout.js';
 import { createHolding } from '../delivery/holding.js';
-import { type Peer, type Publisher, SERVICE_TOPIC } from '../delivery/peer.js';
-import { createEmergencies, type EmergencyWrites } from '../emergencies/emergencies.js';
-import { type Counts, countClose, newCounts } from '../figures/counts.js';
-import type { Present, PulseFigures } from '../figures/present.js';
-import { createSampling, type Sampled } from '../figures/sampling.js';
-import { type Authority, createLocalAuthority, type LocalAuthorityOptions } from '../floor/authority.js';
+import { SERVICE_TOPIC } from '../delivery/peer.js';
+import { createEmergencies } from '../emergencies/emergencies.js';
+import { countClose, newCounts } from '../figures/counts.js';
+import type { Present } from '../figures/present.js';
+import { createSampling } from '../figures/sampling.js';
+import { createLocalAuthority } from '../floor/authority.js';
 import { Bursts } from '../floor/bursts.js';
 import { createFloorControl } from '../floor/control.js';
 import { createOutcomes } from '../floor/outcomes.js';
 import type { Talk } from '../floor/talk.js';
 import type { Talkgroup, User } from '../members/members.js';
+import { createPositions, type Positions } from '../positions/positions.js';
 import { createPresence } from '../presence/presence.js';
 import { FairClock } from '../reception/fair-clock.js';
 import { createPings } from '../reception/pings.js';
 import type { Unanswered } from '../reception/receiver.js';
-import type { RequestServices } from '../requests/asker.js';
 import { createRequests } from '../requests/requests.js';
 import { createChanges } from '../rights/changes.js';
-import { createRights, type Rights, type RightsReads } from '../rights/rights.js';
+import { createRights, type Rights } from '../rights/rights.js';
 import { createParking } from '../session/parking.js';
-import type { SessionLimits, SessionServices } from '../session/services.js';
+import type { SessionServices } from '../session/services.js';
 import { Session } from '../session/session.js';
 import { snapshotOf } from '../session/snapshot.js';
-import { type Admission, type Claims, createAdmission, type Handshake, type Seat } from './admission.js';
+import { createAdmission } from './admission.js';
 import { createArrivals } from './arrivals.js';
 import { drainAll } from './drain.js';
 import { createFloors } from './floors.js';
+import { followingPositions } from './following.js';
 import { createMoving } from './moving.js';
+import type { Relay, RelayOptions } from './options.js';
 import { PULSE_MS, startPulse } from './pulse.js';
 import { createSessions, type Sessions } from './sessions.js';
-import { createSharing, type Joining, type Sharing, type SharingFigures } from './sharing.js';
+import { createSharing, type Sharing } from './sharing.js';
 
-export interface RelayOptions {
-  /** null: the token is rejected. */
-  readonly verifyToken: (token: string) => Claims | null;
-  /** false: the database is not yet known to be ours to read. */
-  readonly started: () => boolean;
-  readonly reads: RightsReads;
-  /** The next session number. null while there is none: before the start, and when the database gives no more. */
-  readonly takeNumber: () => number | null;
-  readonly publisher: Publisher;
-  readonly limits: SessionLimits & {
-    readonly lagPingMs: number;
-    readonly sessionsParked: number;
-    readonly drainMs: number;
-    readonly socketsPerUser: number;
-    readonly upgradesLoading: number;
-    readonly upgradesWaiting: number;
-  };
-  readonly emergencyWrites: EmergencyWrites;
-  readonly storeFix: RequestServices['storeFix'];
-  readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void };
-  /** Monotonic milliseconds. Tests hand it in. */
-  readonly nowMs?: () => number;
-  /** Makes the one that decides who has the floor. */
-  readonly authorityOf?: ((options: LocalAuthorityOptions) => Authority) | undefined;
-}
-
-export interface Relay {
-  readonly counts: Counts;
-  readonly churn: Churn;
-  /** For the metrics. */
-  figures(): RelayNumbers;
-  readonly verifyToken: RelayOptions['verifyToken'];
-  /** Reads what the session of a verified token needs. Calls `done` exactly once, with null claims at once. */
-  admit(handshake: Handshake, done: (admission: Admission<Session>) => void): void;
-  /** The session says WELCOME on this socket. Must follow `done` in the same step. */
-  open(seat: Seat<Session>, peer: Peer): void;
-  /** A socket is gone. */
-  closed(session: Session, code: number): void;
-  /** A callback of this session threw: it alone ends. */
-  fail(session: Session, error: unknown): void;
-  notice(notice: Notice): Promise<void>;
-  /** The same for a change that was made at this node: the other nodes hear of it, too. */
-  tell(notice: Notice): Promise<void>;
-  gap(): void;
-  /** Shares talkgroups with the relays on this bus, from before the first session until `left`. */
-  join(joining: Joining): void;
-  /**
-   * Sends GOAWAY to all and admits nobody any more. Resolves when every socket was closed with 1012, and every session
-   * ended or is at another relay.
-   */
-  close(): Promise<void>;
-  /** After `close`: the other relays know that this one ended. */
-  left(): Promise<void>;
-  /** After `close`: resolves when what was announced is stored, or half a second later. */
-  stored(): Promise<void>;
-}
-
-/** Plain numbers. */
-export interface RelayNumbers {
-  readonly counts: Counts;
-  readonly sampled: Sampled;
-  readonly pulse: PulseFigures;
-  readonly present: Present;
-  /** null: without other relays. */
-  readonly cluster: SharingFigures | null;
-}
+export type { Relay, RelayNumbers, RelayOptions } from './options.js';
 
 export function createRelay(options: RelayOptions): Relay {
   const { verifyToken, limits, log, authorityOf = createLocalAuthority } = options;
@@ -162,26 +99,34 @@ export function createRelay(options: RelayOptions): Relay {
     movesOf: (session) => sessions.byNumber.get(session)?.moves,
     movable: () => moving.movable,
     emergencies: () => emergencies,
-    noticed: (notice) => void rights.notice(notice),
+    noticed: (notice) => void noticed(notice),
+    located: (fixes) => positions.located(fixes),
+  });
+  const changes = createChanges({
+    ...{ fanout, floor, nowMs, log },
+    followEmergencies: (...shown) => emergencies.follow(...shown),
+    fail: sessions.failNumber,
   });
   const rights: Rights = createRights({
     reads: options.reads,
-    changes: sharing.following(
-      createChanges({
-        fanout,
-        floor,
-        followEmergencies: (...shown) => emergencies.follow(...shown),
-        nowMs,
-        fail: sessions.failNumber,
-        log,
-      }),
-    ),
+    changes: followingPositions(sharing.following(changes), () => positions),
     nowMs,
     batch: limits.upgradesLoading,
     waitingMax: handshakesMax,
     log,
   });
   const { talkgroups } = rights;
+  const positions: Positions = createPositions({
+    ...{ publisher: options.publisher, fanout, nowMs, log },
+    reads: options.positionReads,
+    raisers: rights.raisers,
+    counts: counts.positions,
+    wants: sharing.watchFixes,
+  });
+  const noticed = (notice: Notice) => {
+    positions.noticed(notice);
+    return rights.notice(notice);
+  };
   const emergencies = createEmergencies({
     writes: options.emergencyWrites,
     talkgroups,
@@ -208,7 +153,7 @@ export function createRelay(options: RelayOptions): Relay {
       snapshot,
       talkgroups,
       storeFix: options.storeFix,
-      ...{ limits, counts, fail, log },
+      ...{ positions, limits, counts, fail, log },
     }),
     unanswered,
     fair,
@@ -248,6 +193,7 @@ export function createRelay(options: RelayOptions): Relay {
       users: rights.users.size,
       talkgroups: talkgroups.size,
       ...floor.figures(),
+      watchers: positions.watchers(),
     };
   }
 
@@ -269,12 +215,20 @@ export function createRelay(options: RelayOptions): Relay {
       session.closed(code);
     },
     fail,
-    notice: async (notice) => rights.notice(notice),
+    notice: async (notice) => noticed(notice),
     async tell(notice) {
       sharing.notice(notice);
-      return rights.notice(notice);
+      return noticed(notice);
     },
-    gap: rights.gap,
+    gap() {
+      positions.gap();
+      rights.gap();
+    },
+    located(fixes, tellsOthers) {
+      if (tellsOthers) sharing.tellFixes(fixes, positions.isFollowed);
+      positions.located(fixes);
+    },
+    wantsFixes: (tellsOthers) => positions.isWanted || (tellsOthers && sharing.areFixesWanted()),
     join: sharing.join,
     async close() {
       closing = true;
@@ -287,6 +241,7 @@ export function createRelay(options: RelayOptions): Relay {
         close: (session, close) => sessions.attempt(session, () => session.close(close)),
       });
       rights.close();
+      positions.close();
       pulse.stop();
       holding.close();
     },

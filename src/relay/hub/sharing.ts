@@ -3,6 +3,7 @@
 import { type Notice, noticeOf, readNotice } from '../../db/notice.js';
 import { type Histogram, LOOP_DELAYS_MS, newHistogram, observe } from '../../histogram.js';
 import type { Member } from '../../protocol/bodies.js';
+import type { LatestFix } from '../../protocol/fix.js';
 import { textOf } from '../../protocol/server-messages.js';
 import type { Settings } from '../cluster/bodies.js';
 import type { Bus } from '../cluster/bus.js';
@@ -38,6 +39,8 @@ export interface SharingOptions extends RemoteServices {
   readonly movable: () => MovableSessions;
   /** A change notification came from another relay. */
   readonly noticed: (notice: Notice) => void;
+  /** Another relay has stored these positions. */
+  readonly located: (fixes: readonly LatestFix[]) => void;
   readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void };
 }
 
@@ -150,6 +153,7 @@ export function createSharing(options: SharingOptions) {
             if (notice !== null) options.noticed(notice);
           },
           reached: (reach) => fanout.all(textOf({ type: 'REACH', reach })),
+          located: options.located,
           delayed: (ms) => observe(delay, ms),
         },
       });
@@ -183,6 +187,16 @@ export function createSharing(options: SharingOptions) {
       cluster?.streamOf(talkgroup)?.tellEmergency(told),
 
     relay: () => id,
+
+    /** Whether the positions that other relays store are wanted here. */
+    watchFixes: (isWanted: boolean) => cluster?.watchFixes(isWanted),
+
+    /** Whether another relay wants those that are stored here. */
+    areFixesWanted: () => cluster?.areFixesWanted() === true,
+
+    /** Hands them to the relays that want them. Those for which `isUrgent` are handed over also before a relay has said so. */
+    tellFixes: (fixes: readonly LatestFix[], isUrgent: (fix: LatestFix) => boolean) =>
+      cluster?.tellFixes(fixes, isUrgent),
 
     /** Fetches sessions from other relays. null: the relay is alone. */
     moves: () => cluster?.moves ?? null,

@@ -3,10 +3,13 @@ import type { Account, MembershipRow } from '../../directory/records.js';
 import type { DeviceId, TalkgroupId, UserId } from '../../ids.js';
 import type { Budget } from '../limits/budget.js';
 import { Membership, Talkgroup, User } from './members.js';
+import { Raisers } from './raisers.js';
 
 export interface Members {
   readonly users: ReadonlyMap<UserId, User>;
   readonly talkgroups: ReadonlyMap<TalkgroupId, Talkgroup>;
+  /** The open emergencies of these. */
+  readonly raisers: Raisers;
   usersWith(device: DeviceId): Iterable<User>;
   /** Holds the user from now on. In the same step the caller opens a session of the user, or drops the user. */
   hold(account: Account): User;
@@ -31,6 +34,7 @@ export function createMembers(): Members {
   const spent = new Map<UserId, Spent>();
   const talkgroups = new Map<TalkgroupId, Talkgroup>();
   const byDevice = new Map<DeviceId, Set<User>>();
+  const raisers = new Raisers();
 
   function hold(account: Account): User {
     const user = new User(account);
@@ -61,7 +65,7 @@ export function createMembers(): Members {
   function admit(user: User, row: MembershipRow): Membership {
     let talkgroup = talkgroups.get(row.id);
     if (talkgroup === undefined) {
-      talkgroup = new Talkgroup(row);
+      talkgroup = new Talkgroup(row, raisers);
       talkgroups.set(row.id, talkgroup);
     }
     const membership = new Membership(user, talkgroup, row.site);
@@ -76,6 +80,7 @@ export function createMembers(): Members {
     talkgroup.memberships.delete(membership);
     if (talkgroup.memberships.size > 0) return;
     talkgroups.delete(talkgroup.id);
+    talkgroup.forget();
   }
 
   function drop(id: UserId): void {
@@ -93,6 +98,7 @@ export function createMembers(): Members {
   return {
     users,
     talkgroups,
+    raisers,
     usersWith: (device) => byDevice.get(device) ?? [],
     hold,
     admit,

@@ -3,9 +3,11 @@ import type { Account, EmergencyRow, MembershipRow } from '../../directory/recor
 import type { DeviceId, TalkgroupId, UserId } from '../../ids.js';
 import type { Close } from '../../protocol/closes.js';
 import type { FloorMode } from '../../protocol/codes.js';
+import type { LatestFix } from '../../protocol/fix.js';
 import { Feed } from '../delivery/feed.js';
 import type { Bucket } from '../limits/bucket.js';
 import type { Budget } from '../limits/budget.js';
+import { Raisers } from './raisers.js';
 
 /** Open emergencies in a snapshot. `emergencies_total` is the number of all. */
 const EMERGENCIES_SHOWN = 8;
@@ -56,8 +58,11 @@ export class Talkgroup {
   private readonly open = new Map<string, EmergencyRow>();
   /** The last of them, made on first use. null after a change. */
   private newest: readonly EmergencyRow[] | null = null;
+  private readonly raisers: Raisers;
 
-  constructor(row: Omit<MembershipRow, 'site'>) {
+  /** `raisers` are those of all talkgroups in memory. */
+  constructor(row: Omit<MembershipRow, 'site'>, raisers = new Raisers()) {
+    this.raisers = raisers;
     this.id = row.id;
     this.number = row.number;
     this.feed = new Feed(row.number);
@@ -66,7 +71,7 @@ export class Talkgroup {
     this.floorMode = row.floor_mode;
     this.maxTalkMs = row.max_talk_ms;
     this.revision = row.revision;
-    for (const emergency of row.emergencies ?? []) this.open.set(emergency.id, emergency);
+    for (const emergency of row.emergencies ?? []) this.setEmergency(emergency);
   }
 
   /** Open emergencies by id, in the order in which this relay learned of them. */
@@ -77,13 +82,25 @@ export class Talkgroup {
   /** The emergency is open, or has another state now. */
   setEmergency(emergency: EmergencyRow): void {
     this.open.set(emergency.id, emergency);
+    this.raisers.open(this, emergency);
     this.newest = null;
   }
 
   /** The emergency is cleared. */
   clearEmergency(id: string): void {
     this.open.delete(id);
+    this.raisers.close(id);
     this.newest = null;
+  }
+
+  /** Where the device of the user that raised it was last. null: nowhere since then. */
+  fixIn({ id }: EmergencyRow): LatestFix | null {
+    return this.raisers.get(id)?.fix ?? null;
+  }
+
+  /** It is not in memory any more. */
+  forget(): void {
+    for (const id of this.open.keys()) this.raisers.close(id);
   }
 
   /** The open emergencies that a snapshot shows, the newest first. */

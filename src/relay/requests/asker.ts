@@ -1,12 +1,14 @@
 // Describes the client that asks, and the answers that every request can have.
 import { AppError } from '../../errors.js';
-import { type DeviceId, readId, type TalkgroupId } from '../../ids.js';
+import { readId, type TalkgroupId } from '../../ids.js';
 import type { Ref, Snapshot } from '../../protocol/bodies.js';
 import type { TextRefusal } from '../../protocol/codes.js';
+import type { ReportedFix } from '../../protocol/fix.js';
 import { type Draft, textOf } from '../../protocol/server-messages.js';
 import type { Emergencies } from '../emergencies/emergencies.js';
 import type { FloorControl } from '../floor/control.js';
 import type { Membership, Talkgroup } from '../members/members.js';
+import type { Positions } from '../positions/positions.js';
 import type { MembersPage } from '../presence/messages.js';
 import type { Times } from '../session/services.js';
 import type { Session } from '../session/session.js';
@@ -26,7 +28,8 @@ export interface RequestServices {
   /** Talkgroups with a connected member. One that is not here may exist all the same. */
   readonly talkgroups: ReadonlyMap<TalkgroupId, Talkgroup>;
   /** false: no such device. Rejects when the fix could not be stored. */
-  readonly storeFix: (fix: { deviceId: DeviceId; lat: number; lng: number; alt: number }) => Promise<boolean>;
+  readonly storeFix: (fix: ReportedFix) => Promise<boolean>;
+  readonly positions: Pick<Positions, 'watch' | 'unwatch'>;
   readonly log: { error(fields: object, message: string): void };
 }
 

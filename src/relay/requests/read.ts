@@ -34,7 +34,7 @@ export function readMessage(text: string): Reading {
   const reader = Object.hasOwn(readers, type) ? readers[type] : undefined;
   if (reader === undefined) return { kind: 'bad', code: 'unknown_type', ref: known };
   reader.removeNulls(value);
-  if (!reader.isValid(value) || isTooLong(value) || isBoth(value))
+  if (!reader.isValid(value) || isTooLong(value) || isBoth(value) || isNoWatch(type, value))
     return { kind: 'bad', code: 'bad_message', ref: known };
   return { kind: 'message', message: value as ClientMessage }; // as its reader has checked
 }
@@ -47,6 +47,10 @@ export function refOf(text: string): Ref | undefined {
 
 /** Audio is held in one way at most. */
 const isBoth = (value: object) => 'coalesce_ms' in value && 'bundle_ms' in value;
+
+/** WATCH names either talkgroups or devices. An area, which later versions may take, must not be taken for all. */
+const isNoWatch = (type: string, value: object) =>
+  type === 'WATCH' && ('area' in value || 'talkgroup_ids' in value === 'device_ids' in value);
 
 function isTooLong({ codec }: { codec?: unknown }): boolean {
   if (codec === undefined) return false;

@@ -15,6 +15,7 @@ import { listMembers } from './members.js';
 import { storeFix } from './positions.js';
 import { readMessage } from './read.js';
 import { subscribe, sync, unsubscribe } from './subscriptions.js';
+import { unwatch, watch } from './watching.js';
 
 /** By type of message. Each answers at once, or when the database has answered. */
 const answers: {
@@ -22,6 +23,8 @@ const answers: {
 } = {
   PING: ({ session }, { t, ref }) => session.send(textOf({ type: 'PONG', ref, t, server_time: Date.now() })),
   GPS_UPDATE: storeFix,
+  WATCH: watch,
+  UNWATCH: unwatch,
   SUBSCRIBE: subscribe,
   UNSUBSCRIBE: unsubscribe,
   SYNC: sync,

@@ -42,7 +42,7 @@ export type Rights = ReturnType<typeof createRights>;
 
 export function createRights({ reads, changes, nowMs, batch, waitingMax, log, pause }: RightsOptions) {
   const members = createMembers();
-  const { users, talkgroups } = members;
+  const { users, talkgroups, raisers } = members;
   const settler = createSettler(members, changes);
 
   const loads = createLoads({ nowMs, waitingMax });
@@ -196,6 +196,7 @@ export function createRights({ reads, changes, nowMs, batch, waitingMax, log, pa
     expire: loads.expire,
     users,
     talkgroups,
+    raisers,
     close(): void {
       closed = true;
       reading.stop();

@@ -13,6 +13,7 @@ const BAD_TEXTS_WINDOW_MS = 10_000;
 const RATES: { readonly [type in ClientMessageType]?: readonly [perSecond: number, burst: number] } = {
   PING: [2, 5],
   GPS_UPDATE: [2, 5],
+  WATCH: [2, 2],
   MEMBERS: [1 / 2, 1],
 };
 /** Per second and at once, of questions that only the database can answer. */

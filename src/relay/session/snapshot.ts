@@ -1,5 +1,6 @@
 // Describes a talkgroup as it is now, for a client that joins it, resumes, or may have missed events.
 import type { Snapshot } from '../../protocol/bodies.js';
+import { fixBody } from '../../protocol/fix.js';
 import type { Draft } from '../../protocol/server-messages.js';
 import { emergencyBody } from '../emergencies/messages.js';
 import type { Bursts } from '../floor/bursts.js';
@@ -17,9 +18,11 @@ export const snapshotOf = (talkgroup: Talkgroup, bursts: Bursts, online: number)
   event: talkgroup.feed.event,
   talkers: talkersIn(talkgroup, bursts),
   talkers_total: bursts.countIn(talkgroup),
-  emergencies: talkgroup.newestEmergencies.map((emergency) =>
-    emergencyBody(talkgroup, emergency, emergency.state),
-  ),
+  emergencies: talkgroup.newestEmergencies.map((emergency) => {
+    const fix = talkgroup.fixIn(emergency);
+    const position = fix === null ? {} : { position: { device_id: fix.deviceId, ...fixBody(fix) } };
+    return { ...emergencyBody(talkgroup, emergency, emergency.state), ...position };
+  }),
   emergencies_total: talkgroup.emergencies.size,
   online,
 });

@@ -40,6 +40,8 @@ export class Telling {
   private askedAtMs: number | null = null;
   /** Bytes of snapshots sent since a ping was answered. */
   private underWay = 0;
+  /** What is done when the client has answered a ping of this clock. */
+  private afterRead: { readonly askedAtMs: number; readonly act: () => void } | null = null;
 
   constructor(session: Told, services: TellingServices) {
     this.session = session;
@@ -69,8 +71,20 @@ export class Telling {
     if (this.askedAtMs === null) this.next(); // else behind the part under way
   }
 
+  /** Calls `act` when the client has read what was sent before, unless its socket is gone first. One waits at most. */
+  whenRead(act: () => void): void {
+    const askedAtMs = this.services.fair.at(this.services.nowMs());
+    this.afterRead = { askedAtMs, act };
+    this.session.reception.ping(String(askedAtMs));
+  }
+
   /** The client has read everything that was sent before this clock's ping. */
   answered(sentAtMs: number): void {
+    const { afterRead } = this;
+    if (afterRead !== null && sentAtMs >= afterRead.askedAtMs) {
+      this.afterRead = null;
+      afterRead.act();
+    }
     if (this.askedAtMs === null || sentAtMs < this.askedAtMs) return;
     this.askedAtMs = null;
     this.underWay = 0;
@@ -82,6 +96,7 @@ export class Telling {
     this.owed = null;
     this.askedAtMs = null;
     this.underWay = 0;
+    this.afterRead = null;
   }
 
   /** A ping behind what was sent. */

@@ -6,6 +6,7 @@ import { LOOP_DELAYS_MS, newHistogram, observe } from '../../histogram.js';
 import type { RelayFigures, RelaySide } from '../relay-side.js';
 import type { Listening } from '../websocket/engine.js';
 import type { Renewal } from '../websocket/renewals.js';
+import { createHandOver } from './hand-over.js';
 import {
   type Beat,
   type FromThread,
@@ -64,6 +65,7 @@ export function startRelayThread({ data, name, onDeath }: ThreadOptions): RelayT
   let answerPresent: ((renewal: Renewal) => void) | null = null;
 
   const say = (message: ToThread) => worker.postMessage(message);
+  const handOver = createHandOver((fixes, dropped) => say({ kind: 'fixes', fixes, dropped }));
   const exited = new Promise<void>((resolve) => {
     worker.once('exit', () => resolve());
   });
@@ -80,6 +82,7 @@ export function startRelayThread({ data, name, onDeath }: ThreadOptions): RelayT
         return;
       case 'beat':
         beat = message;
+        handOver.wanted(message.wantsFixes);
         beatAtMs = performance.now();
         // It has waited for this thread to have time for it, as everything else has.
         observe(mainDelay, sharedNowMs() - message.sentAtMs);
@@ -87,6 +90,8 @@ export function startRelayThread({ data, name, onDeath }: ThreadOptions): RelayT
       case 'figures':
         for (const answer of waitingForFigures) answer(message);
         return;
+      case 'located':
+        return handOver.taken();
       case 'started':
         return answerStart?.resolve();
       case 'unstartable':
@@ -120,6 +125,7 @@ export function startRelayThread({ data, name, onDeath }: ThreadOptions): RelayT
         unacknowledged.set(notice.id, resolve);
         say({ kind: 'notice', notice });
       }),
+    located: handOver.located,
     heard: (notice) => say({ kind: 'heard', notice }),
     gap: () => say({ kind: 'gap' }),
     trouble() {

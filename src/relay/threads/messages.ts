@@ -3,6 +3,7 @@ import type { TokenKeys } from '../../auth/tokens.js';
 import type { Config } from '../../config/config.js';
 import type { DatabaseFigures } from '../../db/client.js';
 import type { Notice } from '../../db/notice.js';
+import type { LatestFix } from '../../protocol/fix.js';
 import type { ThreadFigures } from '../../thread-figures.js';
 import type { Handshakes, ThreadPlace } from '../compose.js';
 import type { RelayFigures } from '../relay-side.js';
@@ -28,12 +29,15 @@ export type ToThread =
   | { readonly kind: 'heard'; readonly notice: Notice }
   /** Some may have been missed. */
   | { readonly kind: 'gap' }
+  /** Positions that REST has stored. It answers with `located`. `dropped`: so many were not handed over before. */
+  | { readonly kind: 'fixes'; readonly fixes: readonly LatestFix[]; readonly dropped: number }
   | { readonly kind: 'present'; readonly certificate: RenewedCertificate };
 
 export type FromThread =
   | { readonly kind: 'listening'; readonly port: number }
   | { readonly kind: 'refused'; readonly message: string }
   | { readonly kind: 'acknowledged'; readonly id: string }
+  | { readonly kind: 'located' }
   | Beat
   | ThreadTold
   | { readonly kind: 'started' }
@@ -47,6 +51,8 @@ export type FromThread =
 export interface Beat {
   readonly kind: 'beat';
   readonly trouble: string | null;
+  /** Whether it wants the positions that REST stores. */
+  readonly wantsFixes: boolean;
   /** By `sharedNowMs`. */
   readonly sentAtMs: number;
 }

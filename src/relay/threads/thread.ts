@@ -37,7 +37,10 @@ process.on('exit', (code) => {
 });
 
 // The main thread takes silence for trouble.
-const beatNow = () => say({ kind: 'beat', trouble: relay.trouble(), sentAtMs: sharedNowMs() });
+const beatNow = () => {
+  const wantsFixes = relay.wantsFixes();
+  say({ kind: 'beat', trouble: relay.trouble(), wantsFixes, sentAtMs: sharedNowMs() });
+};
 const beat = setInterval(beatNow, BEAT_MS);
 
 port.on('message', (message: ToThread) => {
@@ -67,6 +70,10 @@ port.on('message', (message: ToThread) => {
       return relay.heard(message.notice);
     case 'gap':
       return relay.gap();
+    case 'fixes':
+      relay.missedFixes(message.dropped);
+      relay.located(message.fixes);
+      return say({ kind: 'located' });
     case 'figures':
       void relay
         .figures()

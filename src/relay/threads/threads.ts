@@ -87,6 +87,9 @@ function startSharing(
     async tell(notice) {
       await all(threads, (thread) => thread.tell(notice));
     },
+    located(fixes) {
+      for (const thread of threads) thread.located(fixes);
+    },
     trouble: () => threads.map((thread) => thread.trouble()).find((trouble) => trouble !== null) ?? null,
     async figures() {
       const figures = await all(threads, (thread) => thread.figures());

@@ -185,7 +185,7 @@ async function start({
         passwords,
         limits,
         wrap: createKeyring(config.SECRETS_KEY).wrap,
-        storeFix: openFixIntake(database).storeFix,
+        storeFix: openFixIntake(database, () => {}).storeFix,
         wsPort: () => config.WS_PORT,
         consoleFolder,
       }),

@@ -1,12 +1,11 @@
 // A link of little bandwidth: a TCP proxy that passes on only so many bytes a second to the client.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import type { Test } from 'tap';
 
 const STEP_MS = 20;
 
 /** In front of `port` of this machine; wide until it is narrowed. What waits in it is on its way, as in any network. */
-export async function narrowLink(t: Test, port: number) {
+export async function narrowLink(t: { teardown(end: () => void): unknown }, port: number) {
   let bytesPerStep = Number.POSITIVE_INFINITY;
   const sockets = new Set<Socket>();
   const server = createServer({ noDelay: true }, (client) => {

@@ -122,6 +122,8 @@ async function cast({ s, madeUp, tokens }: Stage, { at, groups }: Example): Prom
     const username = `${name} of ${at}`;
     const role = who?.includes('administrator') ? 'admin' : 'user';
     const person = await s.person(username, { role, ...(device !== undefined && { serial: username }) });
+    if (device !== undefined)
+      await s.sql`update devices set name = ${`phone of ${name}`} where id = ${person.device}`;
     people.set(name, person);
     tokens.set(name, person.token);
     madeUp.bind('username', name, username);

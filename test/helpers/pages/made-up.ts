@@ -32,6 +32,8 @@ export function createMadeUp(): MadeUp {
     const difference = `${key}: ${JSON.stringify(heard)} is not ${JSON.stringify(shown)}`;
     if (typeof shown !== typeof heard || Array.isArray(shown) !== Array.isArray(heard)) return difference;
     if (MEASURED.test(key)) return isSensible(key, heard) ? '' : `${key}: ${heard} makes no sense`;
+    if (key === 'fixes' && typeof (shown as unknown[])[0] === 'number')
+      return compareEach(rowOf(shown), rowOf(heard), key);
     const kind = kindOf(key, shown);
     if (kind !== null) return bind(kind, String(shown), heard) ? '' : `${difference} as before`;
     if (typeof shown === 'object' && shown !== null && heard !== null)
@@ -70,13 +72,20 @@ export function createMadeUp(): MadeUp {
 
 const SESSIONS = new Set(['session', 'left', 'next']);
 /** Times and durations. */
-const MEASURED = /^(server_time|missed|(duration|since|retry)_ms|\w+_at)$/;
+const MEASURED = /^(server_time|missed|(age|duration|since|retry)_ms|\w+_at)$/;
 const MINUTE_MS = 60_000;
+
+/** A row of POSITIONS by the names of its values. */
+function rowOf(row: unknown): Json {
+  const [n, lat, lng, age_ms, speed, course, ...more] = row as unknown[];
+  return { n, lat, lng, age_ms, speed, course, more };
+}
 
 /** null: as it is really sent. */
 function kindOf(key: string, value: unknown): string | null {
   if (typeof value === 'string' && value.endsWith('…')) return 'id';
   if (key === 'number' || key === 'username') return key;
+  if ((key === 'n' || key === 'gone') && typeof value === 'number') return 'device';
   return SESSIONS.has(key) && typeof value === 'number' ? 'session' : null;
 }
 

@@ -175,7 +175,7 @@ function fieldsOf(side: Side): Messages {
     if (name !== '') named.set(name.slice(0, -` (${side})`.length), fields);
     const [key = ''] = codesIn(field);
     if (key !== '') fields.set(key, { type, isRequired: required === 'yes', preset });
-    else
+    else if (field !== '')
       for (const [other, known] of wholeOf(field, side === 'object' ? named : objects))
         fields.set(other, known);
   }

@@ -175,6 +175,7 @@ export function createWorld(count: number, random: Random) {
           counted() {},
           reached() {},
           noticed() {},
+          located() {},
           delayed() {},
           settings: () => ({ revision: 0, floor_mode: 'open', max_talk_ms: 0 }),
           settled() {},

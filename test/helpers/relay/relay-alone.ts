@@ -45,6 +45,10 @@ export const relayAlone = (
     },
     emergencyWrites: { raise: async () => null, acknowledge: async () => null, clear: async () => 'unknown' },
     storeFix: async () => true,
+    positionReads: {
+      ofTalkgroup: async () => ({ devices: [], total: 0 }),
+      ofDevices: async () => ({ devices: [], total: 0 }),
+    },
     log: { info: (fields, message) => logged(message, fields), error: (_fields, message) => t.fail(message) },
     ...needed,
   });

@@ -29,6 +29,8 @@ interface Peer {
   isUp: boolean;
   /** It ends soon. */
   isDraining: boolean;
+  /** It wants the positions that this relay stores. */
+  isWatching: boolean;
   /** Of its node. null: it is the only relay there. */
   node: number | null;
   /** It accepts tokens that this relay accepts, too, or one of both does not tell its keys. */
@@ -50,6 +52,8 @@ export class Peers {
   private readonly node: number | null;
   private readonly keys: readonly number[];
   private isEnding = false;
+  /** This relay wants the positions that others store. */
+  isWatching = false;
   /** Those that went down without a word, and when (fair ms). */
   private readonly missing = new Map<number, number>();
   /** Those beyond `PEERS_MAX`, and when they were last heard (fair ms). */
@@ -74,6 +78,12 @@ export class Peers {
   get areElsewhere(): boolean {
     for (const { isUp, isDraining, node } of this.peers.values())
       if (isUp && !isDraining && (node === null || node !== this.node)) return true;
+    return false;
+  }
+
+  /** Whether one that can be reached wants the positions that this relay stores. */
+  get areWatching(): boolean {
+    for (const { isUp, isWatching } of this.peers.values()) if (isUp && isWatching) return true;
     return false;
   }
 
@@ -110,7 +120,7 @@ export class Peers {
    */
   heard(
     relay: number,
-    { heard, draining = false, node, keys = [] }: Beacon,
+    { heard, draining = false, watching = false, node, keys = [] }: Beacon,
     { way, at }: Sent,
     { nowMs, fairMs }: Now,
   ): 'up' | 'down' | 'one_way' | 'known' | 'ignored' {
@@ -119,8 +129,8 @@ export class Peers {
       if (this.peers.size >= PEERS_MAX) return this.ignore(relay, fairMs);
       this.ignored.delete(relay);
       peer = {
-        ...{ clock: new PeerClock(), way, at, isUp: false, isDraining: false, node: node ?? null },
-        sharesKey: true,
+        ...{ clock: new PeerClock(), way, at, isUp: false, isDraining: false, isWatching: false },
+        ...{ node: node ?? null, sharesKey: true },
         receivedAtMs: nowMs,
         heardAtMs: fairMs,
       };
@@ -129,6 +139,7 @@ export class Peers {
     peer.isDraining = draining;
     peer.sharesKey =
       keys.length === 0 || this.keys.length === 0 || keys.some((key) => this.keys.includes(key));
+    peer.isWatching = watching;
     peer.way = way;
     peer.at = at;
     peer.receivedAtMs = nowMs;
@@ -219,6 +230,7 @@ export class Peers {
     return {
       heard,
       ...(this.isEnding && { draining: true }),
+      ...(this.isWatching && { watching: true }),
       ...(this.node !== null && { node: this.node }),
       ...(this.keys.length > 0 && { keys: [...this.keys] }),
     };
