@@ -8,7 +8,7 @@ t.test(
   'an emergency of a radio is an alert with name, talkgroup and place, until it is cleared',
   async (t) => {
     const s = await service(t);
-    const [ann, bob] = [await s.person('ann', { role: 'admin' }), await s.person('bob')];
+    const [ann, bob] = [await s.person('ann', { role: 'admin' }), await s.person('bob', { serial: 'SN-1' })];
     const group = await s.talkgroup('Fire 1', ann, bob);
     const radio = await bob.radio();
     const { page } = await desk(t, await startChromium(t), s, ann);
@@ -18,6 +18,8 @@ t.test(
     const alert = alarms.getByRole('alert').filter({ hasText: 'Emergency of bob in Fire 1' });
     await alert.waitFor();
     await alarms.getByText('at 52.52000, 13.40500').waitFor();
+    await radio.asks({ type: 'GPS_UPDATE', lat: 52.53, lng: 13.41, alt: 34 });
+    await alarms.getByText('at 52.53000, 13.41000').waitFor();
     await alarms.getByText(/^raised \d+ s ago$/).waitFor();
     await alarms.getByRole('button', { name: 'Acknowledge' }).click();
     await radio.hears('EMERGENCY', ({ state }) => state === 'acknowledged');

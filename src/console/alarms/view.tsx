@@ -64,8 +64,9 @@ function Alarm({ emergency, desk }: { emergency: Emergency; desk: Desk }) {
   );
 }
 
-/** To five digits, which is about a metre. */
-function placeOf({ lat, lng }: Emergency): string {
+/** Where the raiser is now, else where the emergency was raised. To five digits, which is about a metre. */
+function placeOf(emergency: Emergency): string {
+  const { lat, lng } = emergency.position ?? emergency;
   if (lat === undefined || lng === undefined) return words.noPlace;
   return words.place(lat.toFixed(5), lng.toFixed(5));
 }

@@ -36,7 +36,8 @@ export function TalkBar({ desk }: { desk: Desk }) {
           ) : (
             <Phrase say={(name = '') => words.only(name)} names={[nameOf(talkgroups, only)]} />
           )}{' '}
-          {words.hint(keyName(settings.settings.value.talkKey))}
+          {words.hold}
+          <span class="key-hint">{words.orKey(keyName(settings.settings.value.talkKey))}</span>.
         </p>
       </div>
       <States desk={desk} />

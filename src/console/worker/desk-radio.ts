@@ -104,6 +104,7 @@ function start(
   });
   radio.on('missed', ({ talkgroupId }) => batches.talkgroup(talkgroupId));
   radio.on('emergency', batches.emergency);
+  radio.on('emergency_position', ({ emergency }) => batches.emergency(emergency));
   radio.on('presence', ({ talkgroup_id }) => batches.talkgroup(talkgroup_id));
   radio.on('message', (message) => {
     if (PASSED.has(message.type)) send({ kind: 'message', message });
