@@ -77,8 +77,8 @@ async function prepare(setup: WatchingSetup): Promise<Performance<WatchingPiece,
         },
       }),
   );
-  // They would hear the talker.
-  for (const radio of reporters) {
+  // They would hear the talker, which is the first one.
+  for (const radio of reporters.slice(1)) {
     unanswered++;
     radio.say({ type: 'UNSUBSCRIBE', talkgroup_ids: [talkgroup.id], ref: ++lastRef });
   }

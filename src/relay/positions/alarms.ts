@@ -2,6 +2,7 @@
 import type { LatestFix } from '../../protocol/fix.js';
 import type { Fanout } from '../delivery/fanout.js';
 import type { Raiser, Raisers } from '../members/raisers.js';
+import { isNews } from './devices.js';
 import { emergencyPositionText } from './messages.js';
 
 /** Between two EMERGENCY_POSITION of an emergency (ms). The latest position counts. */
@@ -36,7 +37,7 @@ export function createAlarms({ raisers, fanout, counts, nowMs }: AlarmsOptions) 
     /** A position was stored. One look-up when its device has no emergency. */
     located(fix: LatestFix): void {
       for (const raiser of raisers.of(fix.deviceId)) {
-        if (raiser.fix !== null && fix.atMs <= raiser.fix.atMs) continue;
+        if (raiser.fix !== null && !isNews(fix, raiser.fix)) continue;
         raiser.fix = fix;
         if (nowMs() - raiser.toldAtMs >= TELL_MS) tell(raiser, fix);
         else untold.add(raiser);

@@ -87,6 +87,6 @@ export function createDevices() {
   };
 }
 
-/** A position may come twice, from the main thread and over the bus. */
-const isNews = (fix: LatestFix, known: LatestFix): boolean =>
+/** A position may come twice, from the main thread and over the bus. One without a time may replace one that is ahead. */
+export const isNews = (fix: LatestFix, known: LatestFix): boolean =>
   fix.atMs > known.atMs || (fix.atMs === known.atMs && (fix.lat !== known.lat || fix.lng !== known.lng));

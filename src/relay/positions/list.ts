@@ -43,7 +43,7 @@ export class List {
     return this.held?.values() ?? [];
   }
 
-  has({ id }: Device): boolean {
+  has({ id }: Pick<Device, 'id'>): boolean {
     return this.held?.has(id) === true;
   }
 

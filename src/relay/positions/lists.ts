@@ -5,6 +5,10 @@ import { type DevicesRead, List, type ListChange } from './list.js';
 
 /** The reads at once. The others wait. */
 const READS_MAX = 4;
+/** Rows in a second, which take a tenth of the thread. Beyond it reads wait, so that speech does not. */
+const ROWS_PER_S = 20_000;
+/** As many rows as in this time (ms) may be read ahead of it. */
+const AHEAD_MS = 50;
 /** A list is read again this long after the first time (ms): by then all relays know that they are to tell its positions. */
 const SOON_MS = 1000;
 /** And from then on this often (ms), because nothing waits for a relay that does not read. */
@@ -27,6 +31,8 @@ interface Entry {
   readonly read: () => Promise<DevicesRead>;
   /** Settled with the first read, and a failed one. */
   readonly waiting: { readonly resolve: () => void; readonly reject: (error: unknown) => void }[];
+  /** Devices that it counts for. */
+  counted: number;
   /** Watches of it, and sessions that wait for the first read. */
   uses: number;
   isReading: boolean;
@@ -39,21 +45,36 @@ export type Lists = ReturnType<typeof createLists>;
 
 export function createLists({ devices, nowMs, changed, log }: ListsOptions) {
   const entries = new Map<List, Entry>();
+  /** To be read: those for which sessions wait, and the others. Each is there once. */
+  const first = new Set<Entry>();
+  const again = new Set<Entry>();
   let reading = 0;
+  /** When the rows that were read have had their share of time. */
+  let freeAtMs = Number.NEGATIVE_INFINITY;
+  let size = 0;
 
-  async function read(entry: Entry): Promise<void> {
+  function count(entry: Entry, devices: number): void {
+    size += devices - entry.counted;
+    entry.counted = devices;
+  }
+
+  /** true: it succeeded. */
+  async function read(entry: Entry): Promise<boolean> {
     const { list } = entry;
     reading++;
     entry.isReading = true;
     entry.dueAtMs = Number.POSITIVE_INFINITY;
     try {
       const shown = await entry.read();
+      freeAtMs = Math.max(freeAtMs, nowMs()) + (shown.devices.length / ROWS_PER_S) * 1000;
       if (entries.get(list) === entry) show(entry, shown);
       for (const { resolve } of entry.waiting.splice(0)) resolve();
+      return true;
     } catch (error) {
       // Expected: the database is away or late. Those that wait are told, and the others keep what they have.
       for (const { reject } of entry.waiting.splice(0)) reject(error);
       entry.dueAtMs = nowMs() + APART_MS;
+      return false;
     } finally {
       reading--;
       entry.isReading = false;
@@ -67,26 +88,44 @@ export function createLists({ devices, nowMs, changed, log }: ListsOptions) {
     entry.times++;
     entry.dueAtMs = Math.min(entry.dueAtMs, entry.readAtMs + (entry.times === 1 ? SOON_MS : OFTEN_MS));
     const change = list.show(shown);
+    count(entry, list.size);
     if (!isFirst && change.came.length + change.gone.length > 0) changed(list, change);
   }
 
   function begin(): void {
+    for (const queue of [first, again])
+      for (const entry of queue) {
+        if (reading >= READS_MAX || nowMs() + AHEAD_MS < freeAtMs) return;
+        queue.delete(entry);
+        if (entry.isReading) continue;
+        read(entry).then(
+          // While the database is away the next ones wait for the timer.
+          (isRead) => isRead && begin(),
+          (error) => log.error({ err: error }, 'watched devices not followed'), // a bug
+        );
+      }
+  }
+
+  function tick(): void {
     const now = nowMs();
     for (const entry of entries.values()) {
-      if (reading >= READS_MAX) return;
-      if (!entry.isReading && now >= entry.dueAtMs)
-        read(entry).catch((error) => log.error({ err: error }, 'watched devices not followed')); // a bug
+      if (now < entry.dueAtMs) continue;
+      entry.dueAtMs = Number.POSITIVE_INFINITY;
+      again.add(entry);
     }
+    begin();
   }
 
   return {
-    /** A new list. Its devices are in it when `ready` has resolved. */
-    add(source: () => Promise<DevicesRead>): List {
+    /** A new list. Its devices are in it when `ready` has resolved. Until then it counts for `expected`. */
+    add(source: () => Promise<DevicesRead>, expected: number): List {
       const list = new List(devices);
-      entries.set(list, {
-        ...{ list, read: source, waiting: [], uses: 0, isReading: false },
-        ...{ dueAtMs: nowMs(), readAtMs: Number.NEGATIVE_INFINITY, times: 0 },
-      });
+      const entry: Entry = {
+        ...{ list, read: source, waiting: [], counted: 0, uses: 0, isReading: false },
+        ...{ dueAtMs: Number.POSITIVE_INFINITY, readAtMs: Number.NEGATIVE_INFINITY, times: 0 },
+      };
+      entries.set(list, entry);
+      count(entry, expected);
       return list;
     },
 
@@ -101,6 +140,9 @@ export function createLists({ devices, nowMs, changed, log }: ListsOptions) {
       const entry = entries.get(list);
       if (entry === undefined || --entry.uses > 0) return false;
       entries.delete(list);
+      first.delete(entry);
+      again.delete(entry);
+      count(entry, 0);
       list.end();
       return true;
     },
@@ -110,6 +152,7 @@ export function createLists({ devices, nowMs, changed, log }: ListsOptions) {
       const entry = entries.get(list);
       if (entry === undefined || list.isRead) return Promise.resolve();
       const isRead = new Promise<void>((resolve, reject) => entry.waiting.push({ resolve, reject }));
+      first.add(entry);
       begin();
       return isRead;
     },
@@ -123,14 +166,12 @@ export function createLists({ devices, nowMs, changed, log }: ListsOptions) {
     },
 
     /** Called every 50 ms. */
-    tick: begin,
+    tick,
 
     all: (): Iterable<List> => entries.keys(),
 
     /** Devices in all lists. */
     get size(): number {
-      let size = 0;
-      for (const { list } of entries.values()) size += list.size;
       return size;
     },
   };

@@ -42,8 +42,11 @@ export type AskedFor =
 export type Asked = AskedFor & { readonly intervalMs: WatchInterval; readonly ref: Ref | undefined };
 
 const TICK_MS = 50;
-/** Of one tick for messages (ms): speech must not wait for them. What is due beyond it waits for the next tick. */
-const PUBLISH_MS_MAX = 2;
+/**
+ * Of one tick for messages to single sessions, and as much for those to all that watch (ms): speech must not wait for
+ * them. What is due beyond it waits for the next tick.
+ */
+const PUBLISH_MS_MAX = 1;
 /** Devices in the lists of all watches, 300 bytes each. A WATCH beyond it is refused until others end. */
 const WATCHED_MAX = 100_000;
 /** A WATCH that was not read by then (ms) is refused: the client waits for its answer. */
@@ -92,12 +95,21 @@ export function createPositions(options: PositionsOptions) {
     devices.mark(startMs);
     lists.tick();
     alarms.tick(startMs);
-    for (const watch of watches.values()) {
-      if (watch.isLost) end(watch);
-      else if (nowMs() - startMs < PUBLISH_MS_MAX) watch.tick(startMs);
-    }
-    shared.publish(startMs, () => nowMs() - startMs < PUBLISH_MS_MAX);
+    tickWatches(startMs);
+    const publishMs = nowMs();
+    shared.publish(startMs, () => nowMs() - publishMs < PUBLISH_MS_MAX);
     look();
+  }
+
+  function tickWatches(startMs: number): void {
+    for (const [session, watch] of watches) {
+      if (watch.isLost) end(watch);
+      else if (nowMs() - startMs < PUBLISH_MS_MAX && watch.tick(startMs)) {
+        // From now on it comes behind the others, so that each has its turn.
+        watches.delete(session);
+        watches.set(session, watch);
+      }
+    }
   }
 
   /** The devices of a list are others now. */
@@ -128,7 +140,8 @@ export function createPositions(options: PositionsOptions) {
       if (lists.size >= WATCHED_MAX) return 'full';
       const memberships = asked.kind === 'talkgroups' ? asked.memberships : [];
       const talkgroups = memberships.map(({ talkgroup }) => shared.of(talkgroup));
-      const own = asked.kind === 'devices' ? lists.add(() => reads.ofDevices(asked.ids)) : null;
+      const own =
+        asked.kind === 'devices' ? lists.add(() => reads.ofDevices(asked.ids), asked.ids.length) : null;
       const used = own === null ? talkgroups.map(({ list }) => list) : [own];
       for (const list of used) lists.use(list);
       asking.set(session, asked);
@@ -194,8 +207,7 @@ export function createPositions(options: PositionsOptions) {
         const list = shared.listOf(notice.talkgroup);
         if (list !== undefined) lists.touch(list);
       } else if (notice.kind === 'device_changed') {
-        for (const list of lists.all())
-          for (const { id } of list.devices) if (id === notice.device) lists.touch(list);
+        for (const list of lists.all()) if (list.has({ id: notice.device })) lists.touch(list);
       }
     },
 

@@ -37,7 +37,7 @@ export function createShared({ lists, read, publisher, counts, nowMs }: SharedOp
     of(talkgroup: Talkgroup): SharedTalkgroup {
       const known = byId.get(talkgroup.id);
       if (known !== undefined) return known;
-      const list = lists.add(() => read(talkgroup.id, DEVICES_MAX));
+      const list = lists.add(() => read(talkgroup.id, DEVICES_MAX), 0);
       const made: SharedTalkgroup = { talkgroup, list, rounds: new Map() };
       byId.set(talkgroup.id, made);
       return made;

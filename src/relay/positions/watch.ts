@@ -140,19 +140,22 @@ export class Watch {
     if (!isTold) this.isStale = true;
   }
 
-  /** Called every 50 ms. */
-  tick(nowMs: number): void {
+  /** Called every 50 ms. true: it had work to do. */
+  tick(nowMs: number): boolean {
     if (this.session.reception.behind !== null) {
       if (this.isLive) this.fallBack(nowMs);
       this.liveAtMs = nowMs + ALONE_MS;
-      return;
+      return false;
     }
-    if (this.isBusy || this.session.user.withdrawn) return;
+    if (this.isBusy || this.session.user.withdrawn) return false;
     if (this.isStale) {
       this.leaveTopics();
-      return this.list();
+      this.list();
+      return true;
     }
-    if (!this.isLive && nowMs >= this.dueAtMs) this.sendChanges(nowMs);
+    if (this.isLive || nowMs < this.dueAtMs) return false;
+    this.sendChanges(nowMs);
+    return true;
   }
 
   /** Whatever was published since may be lost. */
