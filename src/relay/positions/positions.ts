@@ -1,20 +1,20 @@
 // Lets sessions watch where devices are: who watches what, which positions this relay wants, and its own timer.
 import type { Notice } from '../../db/notice.js';
-import { AppError } from '../../errors.js';
 import type { DeviceId, TalkgroupId } from '../../ids.js';
 import type { Ref } from '../../protocol/bodies.js';
 import type { WatchInterval } from '../../protocol/codes.js';
 import type { LatestFix } from '../../protocol/fix.js';
 import type { Fanout } from '../delivery/fanout.js';
-import type { Publisher } from '../delivery/peer.js';
+import type { Peer, Publisher } from '../delivery/peer.js';
 import type { PositionCounts } from '../figures/counts.js';
 import { type Membership, mayTalk, type User } from '../members/members.js';
 import type { Raisers } from '../members/raisers.js';
 import { createAlarms } from './alarms.js';
 import { createDevices } from './devices.js';
+import { inTime } from './in-time.js';
 import type { DevicesRead, List, ListChange } from './list.js';
 import { createLists } from './lists.js';
-import { createShared } from './shared.js';
+import { createShared, type SharedTalkgroup } from './shared.js';
 import { Watch, type WatchedTalkgroup, type WatchingSession } from './watch.js';
 
 export interface PositionReads {
@@ -43,14 +43,12 @@ export type Asked = AskedFor & { readonly intervalMs: WatchInterval; readonly re
 
 const TICK_MS = 50;
 /**
- * Of one tick for messages to single sessions, and as much for those to all that watch (ms): speech must not wait for
- * them. What is due beyond it waits for the next tick.
+ * Of one tick for new watches, as much for messages to single sessions, and for those to all that watch (ms): speech must
+ * not wait for them. What is due beyond it waits for the next tick.
  */
-const PUBLISH_MS_MAX = 1;
+const TURN_MS_MAX = 1;
 /** Devices in the lists of all watches, 300 bytes each. A WATCH beyond it is refused until others end. */
 const WATCHED_MAX = 100_000;
-/** A WATCH that was not read by then (ms) is refused: the client waits for its answer. */
-const READ_MS_MAX = 4000;
 
 export type Positions = ReturnType<typeof createPositions>;
 
@@ -60,9 +58,11 @@ export function createPositions(options: PositionsOptions) {
   const alarms = createAlarms({ raisers, fanout, counts, nowMs });
   const lists = createLists({ devices, nowMs, changed, log });
   const shared = createShared({ lists, read: reads.ofTalkgroup, publisher, counts, nowMs });
-  const watches = new Map<WatchingSession, Watch>();
+  const watches = new Map<Pick<WatchingSession, 'user'>, Watch>();
   /** The last WATCH of each session that is being read. */
   const asking = new Map<WatchingSession, Asked>();
+  /** New watches of which the devices were read. The rate of WATCH bounds them. */
+  const turns = new Set<() => void>();
   let timer: NodeJS.Timeout | null = null;
   let isWanted = false;
   let isClosed = false;
@@ -95,16 +95,21 @@ export function createPositions(options: PositionsOptions) {
     devices.mark(startMs);
     lists.tick();
     alarms.tick(startMs);
-    tickWatches(startMs);
+    for (const take of turns) {
+      turns.delete(take);
+      take();
+      if (nowMs() - startMs >= TURN_MS_MAX) break;
+    }
+    tickWatches(nowMs());
     const publishMs = nowMs();
-    shared.publish(startMs, () => nowMs() - publishMs < PUBLISH_MS_MAX);
+    shared.publish(startMs, () => nowMs() - publishMs < TURN_MS_MAX);
     look();
   }
 
   function tickWatches(startMs: number): void {
     for (const [session, watch] of watches) {
       if (watch.isLost) end(watch);
-      else if (nowMs() - startMs < PUBLISH_MS_MAX && watch.tick(startMs)) {
+      else if (nowMs() - startMs < TURN_MS_MAX && watch.tick(startMs)) {
         // From now on it comes behind the others, so that each has its turn.
         watches.delete(session);
         watches.set(session, watch);
@@ -125,8 +130,42 @@ export function createPositions(options: PositionsOptions) {
     if (watch.own !== null) shared.release(watch.own);
   }
 
-  function watchesOf(user: User): Watch[] {
-    return [...watches.values()].filter(({ session }) => session.user === user);
+  /** Begins a watch behind those that were asked for before. */
+  function turn<Outcome>(act: () => Outcome): Promise<Outcome> {
+    return new Promise((resolve, reject) => {
+      turns.add(() => {
+        try {
+          resolve(act());
+        } catch (error) {
+          reject(error);
+        }
+      });
+    });
+  }
+
+  function begin(
+    session: WatchingSession,
+    peer: Peer,
+    of: readonly SharedTalkgroup[] | List,
+    { intervalMs, ref }: Asked,
+  ): void {
+    const before = watches.get(session);
+    const watched =
+      'devices' in of
+        ? of
+        : of.map((one): WatchedTalkgroup => {
+            const { talkgroup, list } = one;
+            return { talkgroup, list, round: shared.roundOf(one, intervalMs), withdrawnAt: null };
+          });
+    watches.set(session, new Watch(session, peer, watched, { devices, counts, nowMs, intervalMs, ref }));
+    if (before !== undefined) end(before);
+  }
+
+  function* watchesOf({ sessions }: User): Iterable<Watch> {
+    for (const session of sessions) {
+      const watch = watches.get(session);
+      if (watch !== undefined) yield watch;
+    }
   }
 
   return {
@@ -149,21 +188,14 @@ export function createPositions(options: PositionsOptions) {
       let isKept = false;
       try {
         await inTime(Promise.all(used.map(lists.ready)));
-        const isMember = memberships.every((one) => isStill(one) && mayTalk(one));
-        if (session.socket !== peer || asking.get(session) !== asked || !isMember) return 'replaced';
-        const before = watches.get(session);
-        const { intervalMs, ref } = asked;
-        const watched = talkgroups.map((one): WatchedTalkgroup => {
-          const { talkgroup, list } = one;
-          return { talkgroup, list, round: shared.roundOf(one, intervalMs), withdrawnAt: null };
+        return await turn(() => {
+          const isMember = memberships.every((one) => isStill(one) && mayTalk(one));
+          if (isClosed || session.socket !== peer || asking.get(session) !== asked || !isMember)
+            return 'replaced';
+          isKept = true;
+          begin(session, peer, own ?? talkgroups, asked);
+          return 'watching';
         });
-        isKept = true;
-        watches.set(
-          session,
-          new Watch(session, peer, own ?? watched, { devices, counts, nowMs, intervalMs, ref }),
-        );
-        if (before !== undefined) end(before);
-        return 'watching';
       } finally {
         if (asking.get(session) === asked) asking.delete(session);
         if (!isKept) for (const list of used) shared.release(list);
@@ -242,6 +274,8 @@ export function createPositions(options: PositionsOptions) {
 
     close(): void {
       isClosed = true;
+      for (const take of turns) take();
+      turns.clear();
       if (timer !== null) clearInterval(timer);
       timer = null;
     },
@@ -250,16 +284,3 @@ export function createPositions(options: PositionsOptions) {
 
 const isStill = (membership: Membership): boolean =>
   membership.user.memberships.get(membership.talkgroup.number) === membership;
-
-/** Rejects when it takes too long. */
-async function inTime(done: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new AppError('database_unavailable')), READ_MS_MAX);
-  });
-  try {
-    await Promise.race([done, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}

@@ -84,18 +84,12 @@ export class Watch {
     return this.session.socket !== this.peer;
   }
 
-  /** What it may see now. */
   private *devices(): Iterable<Device> {
-    if (this.own !== null) yield* this.own.devices;
-    for (const { list, withdrawnAt } of this.talkgroups.values())
-      if (withdrawnAt === null) yield* list.devices;
+    for (const list of this.lists()) yield* list.devices;
   }
 
   private sees(device: Device): boolean {
-    if (this.own !== null) return this.own.has(device);
-    for (const { list, withdrawnAt } of this.talkgroups.values())
-      if (withdrawnAt === null && list.has(device)) return true;
-    return false;
+    return this.lists().some((list) => list.has(device));
   }
 
   /** Sends WATCHING, the next part when the client has read the one before. An empty buffer here would not tell that. */
@@ -104,12 +98,35 @@ export class Watch {
     this.queue.clear();
     this.gone = [];
     this.since = this.options.devices.lastChange;
+    const [one, ...others] = this.lists();
+    if (others.length > 0) this.listTogether();
+    else this.tellPart(one?.parts ?? [[]], 0, one?.total ?? 0);
+  }
+
+  /** What it may see now. */
+  private lists(): List[] {
+    if (this.own !== null) return [this.own];
+    return [...this.talkgroups.values()].flatMap(({ list, withdrawnAt }) =>
+      withdrawnAt === null ? [list] : [],
+    );
+  }
+
+  /** A device of several talkgroups is listed once. */
+  private listTogether(): void {
+    const lists = this.lists();
     const listed = new Set<Device>();
-    for (const device of this.devices()) if (listed.size < DEVICES_MAX) listed.add(device);
-    const lists = [...this.talkgroups.values()].map(({ list }) => list);
-    const unlisted = lists.reduce((sum, { total, size }) => sum + total - size, 0);
-    const known = new Set(this.devices()).size;
-    this.tellPart(partsOf(listed), 0, Math.max(listed.size, known + unlisted));
+    for (const list of lists)
+      for (const device of list.devices) {
+        if (listed.size === DEVICES_MAX) break;
+        listed.add(device);
+      }
+    const total = (of: (list: List) => number) => lists.reduce((sum, list) => sum + of(list), 0);
+    // To count further devices once each would take longer than speech can wait.
+    const all =
+      listed.size < DEVICES_MAX
+        ? listed.size + total(({ total, size }) => total - size)
+        : total(({ total }) => total);
+    this.tellPart(partsOf(listed), 0, all);
   }
 
   private tellPart(parts: readonly (readonly Device[])[], at: number, total: number): void {
