@@ -10,6 +10,7 @@ export const relayModules = {
     imports: [
       'src/auth',
       'src/config',
+      'src/credentials',
       'src/db',
       'src/directory',
       'src/emergencies',

@@ -78,6 +78,11 @@ export const clusterFamilies: readonly Family[] = [
     shared(({ peers }) => peers),
   ),
   gauge(
+    'talkgroup_cluster_other_keys',
+    'Those of them that accept none of the keys of this relay: another JWT_SECRET',
+    shared(({ otherKeys }) => otherKeys),
+  ),
+  gauge(
     'talkgroup_cluster_reach',
     '1 for the reach that radios are sent (REACH), else 0. A lost node is missing for 60 s',
     shared(({ reach }) => by('state', reach)),
@@ -119,6 +124,11 @@ export const clusterFamilies: readonly Family[] = [
     'talkgroup_floor_rebuilt_total',
     'Times a relay made the floor of a talkgroup anew from what all relays know of it',
     shared(({ floors }) => floors.rebuilt),
+  ),
+  counter(
+    'talkgroup_cluster_views_differ_total',
+    'Messages about a floor from relays that take another relay for the one that decides it than this relay does',
+    shared(({ floors }) => floors.viewsDiffer),
   ),
   counter(
     'talkgroup_floor_held_total',

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
 import type { VerifyToken } from '../auth/tokens.js';
 import type { Config } from '../config/config.js';
+import { keyTags } from '../credentials/key-tags.js';
 import type { Database } from '../db/client.js';
 import { deadlineIn, READ_MS_MAX, REQUEST_MS } from '../db/deadline.js';
 import { type Notice, noticeOf } from '../db/notice.js';
@@ -227,7 +228,7 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
     const first = await nextSessionBlock(database, write());
     if (bus !== null && !isJoined) {
       isJoined = true;
-      relay.join({ relay: first, database: tag, bus, node: place?.node ?? null });
+      relay.join({ relay: first, database: tag, bus, node: place?.node ?? null, keys: keyTags(config) });
     }
     return first;
   }

@@ -93,6 +93,22 @@ t.test('members are found by the start of a name, added and removed', async (t) 
   t.strictSame(await violationsOn(page), []);
 });
 
+t.test('a user is created, can log in, and a taken name is said', async (t) => {
+  const { page, service } = await openAdmin(t, [/409/]);
+  await page.getByRole('button', { name: 'Users' }).click();
+  await page.getByLabel('Name of the new user').fill('cid');
+  await page.getByLabel('Password of the new user').fill('cid-secret');
+  await page.getByRole('button', { name: 'Create user' }).click();
+  await rowOf(page, 'cid');
+  const body = { username: 'cid', password: 'cid-secret' };
+  t.match(await service.call('POST', '/auth/login', null, body), { status: 200 });
+  await page.getByLabel('Name of the new user').fill('cid');
+  await page.getByLabel('Password of the new user').fill('another-secret');
+  await page.keyboard.press('Enter');
+  await page.getByText('The service rejected it: username taken.').waitFor();
+  t.strictSame(await violationsOn(page), []);
+});
+
 t.test('users are found by the start of a name, and their tokens are revoked', async (t) => {
   const { page, service } = await openAdmin(t);
   const ann = await service.person('100%_ann', { serial: 'SN-7' });

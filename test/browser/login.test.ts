@@ -76,6 +76,7 @@ t.test('logging out everywhere ends the other consoles of the account', async (t
   const browser = await startChromium(t);
   const one = await desk(t, browser, s, ann);
   const other = await desk(t, browser, s, ann);
+  await one.page.getByRole('button', { name: 'Settings' }).click();
   await one.page.getByRole('button', { name: 'Log out everywhere' }).click();
   await one.page.getByText('You are logged out here and on every other device.').waitFor();
   await other.page.getByText('Your login is no longer valid. Log in again.').waitFor();

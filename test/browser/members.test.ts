@@ -20,6 +20,24 @@ t.test('members come and go in the list while it is open', async (t) => {
   t.equal(await dialog.getByRole('heading', { name: 'All members' }).count(), 0, 'for administrators only');
 });
 
+t.test('a tile counts those who come and leave', async (t) => {
+  const s = await service(t);
+  const [ann, bob] = [await s.person('ann'), await s.person('bob')];
+  await s.talkgroup('Fire 1', ann, bob);
+  const { tile } = await desk(t, await startChromium(t), s, ann);
+  await tile('Fire 1').getByText('1 online').waitFor();
+  const radio = await bob.radio();
+  await tile('Fire 1').getByText('2 online').waitFor();
+  radio.socket.close(1000);
+  await tile('Fire 1').getByText('1 online').waitFor();
+  // Of a talkgroup that comes later, too.
+  const works = await s.talkgroup('Works', bob);
+  await ann.call('POST', `/talkgroups/${works.id}/join`);
+  await tile('Works').getByText('1 online').waitFor();
+  await bob.radio();
+  await tile('Works').getByText('2 online').waitFor();
+});
+
 t.test('an administrator adds a member, takes one out and revokes tokens', async (t) => {
   const s = await service(t);
   const [ann, bob] = [await s.person('ann', { role: 'admin' }), await s.person('bob')];

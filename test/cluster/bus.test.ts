@@ -1,45 +1,22 @@
 // What every bus promises, tried on the bus of the tests, on NATS and on the ports between threads.
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import t, { type Test } from 'tap';
-import { type Bus, MESSAGE_BYTES_MAX, type Subject, talkgroupSubject } from '../../src/relay/cluster/bus.js';
+import t from 'tap';
+import type { Subject } from '../../src/relay/cluster/bus.js';
 import { openNats } from '../../src/relay/cluster/carriers/nats.js';
-import { TURN_BYTES_MAX } from '../../src/relay/cluster/carriers/outbox.js';
 import { openPorts } from '../../src/relay/cluster/carriers/ports.js';
-import { eventually } from '../helpers/eventually.js';
-import { type ChaosProxy, startChaosProxy } from '../helpers/network/chaos-proxy.js';
+import { type Carrier, SUBJECT, testBus, until } from '../helpers/network/bus-contract.js';
+import { connected, overNats } from '../helpers/network/nats-bus.js';
 import { startNatsServer } from '../helpers/network/nats-server.js';
 import { unless } from '../helpers/programs.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
 
-interface Link {
-  readonly bus: Bus;
-  cut(): void;
-  mend(): void | Promise<void>;
-}
-
-/** Makes a network for one test. The answer joins it. */
-type Carrier = (t: Test) => Promise<() => Promise<Link>>;
+const NOTHING = new Uint8Array(0);
 
 const memory: Carrier = async () => {
   const network = createMemoryNetwork();
   return async () => {
     const bus = network.join();
     return { bus, cut: bus.cut, mend: bus.mend };
-  };
-};
-
-const nats: Carrier = async (t) => {
-  const server = await startNatsServer(t);
-  return async () => {
-    const { bus, proxy } = await connected(t, server.port);
-    return {
-      bus,
-      cut() {
-        proxy.refuse();
-        proxy.reset();
-      },
-      mend: () => proxy.listen(),
-    };
   };
 };
 
@@ -68,230 +45,21 @@ const ports: Carrier = async (t) => {
     return { bus, cut: never, mend: never };
   };
 };
-/** A bus over NATS, over a link of its own. */
-async function connected(t: Test, port: number): Promise<{ readonly bus: Bus; readonly proxy: ChaosProxy }> {
-  const proxy = await startChaosProxy({ host: '127.0.0.1', port });
-  const bus = openNats({
-    urls: `nats://127.0.0.1:${proxy.port}`,
-    credentials: null,
-    prefix: 'test.1',
-    name: t.name,
-    log: { info() {}, warn() {}, error: (fields, message) => t.fail(message, fields) },
-  });
-  t.teardown(async () => {
-    await bus.close();
-    await proxy.stop();
-  });
-  await until('connected', () => bus.isUp);
-  return { bus, proxy };
-}
 
-const SUBJECT = talkgroupSubject(7);
-const OTHER = talkgroupSubject(8);
-const NOTHING = new Uint8Array(0);
-
-const say = (bus: Bus, text: string, subject: Subject = SUBJECT) =>
-  bus.publish(subject, Buffer.from(text), NOTHING);
-
-/** The texts received on the subject, in order. */
-function hear(bus: Bus, subject: Subject = SUBJECT): string[] {
-  const heard: string[] = [];
-  bus.subscribe(subject, (bytes) => heard.push(Buffer.from(bytes).toString()));
-  return heard;
-}
-
-const until = (what: string, isSo: () => boolean) =>
-  eventually(() => {
-    if (!isSo()) throw new Error(`never: ${what}`);
-  });
-
-/** A subscription takes a moment to reach the others: asks until this pair of buses has one. */
-async function joined(from: Bus, to: Bus): Promise<void> {
-  const subject = 'joined' as Subject;
-  let isHeard = false;
-  const stop = to.subscribe(subject, () => {
-    isHeard = true;
-  });
-  await until('heard', () => {
-    say(from, '?', subject);
-    return isHeard;
-  });
-  stop();
-}
-
-/** Everything said before has arrived. */
-async function settled(from: Bus, to: Bus): Promise<void> {
-  await joined(from, to);
-}
-
-for (const [name, carrier] of Object.entries({ memory, nats, ports })) {
-  const skip = name === 'nats' ? unless('nats-server') : false;
-  const promise = (title: string, test: (t: Test, join: () => Promise<Link>) => Promise<void>) =>
-    t.test(`${name}: ${title}`, { skip }, async (t) => test(t, await carrier(t)));
-
-  promise(
-    'messages of one relay about one subject arrive in order at every other, never at itself',
-    async (t, join) => {
-      const [a, b, c] = await Promise.all([join(), join(), join()]);
-      const heard = [a, b, c].map(({ bus }) => hear(bus));
-      for (const { bus } of [b, c]) await joined(a.bus, bus);
-      const said: string[] = [];
-      for (let turn = 0; turn < 50; turn++) {
-        for (let each = 0; each < 20; each++) {
-          const text = `${turn}.${each}`;
-          said.push(text);
-          t.ok(say(a.bus, text));
-          say(b.bus, `b${text}`);
-        }
-        await new Promise((resolve) => setImmediate(resolve));
-      }
-      const of = (texts: readonly string[] | undefined, isOfB: boolean) =>
-        texts?.filter((text) => text.startsWith('b') === isOfB);
-      await until('all of them', () => heard[2]?.length === 2000 && heard[1]?.length === 1000);
-      t.strictSame(heard[1], said);
-      t.strictSame(of(heard[2], false), said);
-      t.strictSame(
-        of(heard[2], true),
-        said.map((text) => `b${text}`),
-      );
-      t.strictSame(
-        heard[0],
-        said.map((text) => `b${text}`),
-      );
-    },
-  );
-
-  promise('a relay hears only what it subscribes to, and nothing after it ended that', async (t, join) => {
-    const [a, b] = await Promise.all([join(), join()]);
-    const heard: string[] = [];
-    const stop = b.bus.subscribe(SUBJECT, (bytes) => heard.push(Buffer.from(bytes).toString()));
-    await joined(a.bus, b.bus);
-    say(a.bus, 'one');
-    say(a.bus, 'other', OTHER);
-    await settled(a.bus, b.bus);
-    stop();
-    say(a.bus, 'two');
-    await settled(a.bus, b.bus);
-    t.strictSame(heard, ['one']);
-  });
-
-  promise('head and body arrive as one message, and the caller may change both at once', async (t, join) => {
-    const [a, b] = await Promise.all([join(), join()]);
-    const heard: Buffer[] = [];
-    b.bus.subscribe(SUBJECT, (bytes) => heard.push(Buffer.from(bytes)));
-    await joined(a.bus, b.bus);
-    const head = Buffer.from('head');
-    const body = new Uint8Array([1, 2, 3]).buffer;
-    a.bus.publish(SUBJECT, head, body);
-    head.fill(0);
-    new Uint8Array(body).fill(0);
-    const sizes = [0, 1, 1000, 70_000, MESSAGE_BYTES_MAX];
-    for (const size of sizes) a.bus.publish(SUBJECT, NOTHING, Buffer.alloc(size, size % 251));
-    await until('all of them', () => heard.length === 1 + sizes.length);
-    t.equal(heard[0]?.toString('latin1'), 'head\x01\x02\x03');
-    for (const [index, size] of sizes.entries())
-      t.ok(heard[index + 1]?.equals(Buffer.alloc(size, size % 251)), `${size} bytes`);
-    t.throws(() => a.bus.publish(SUBJECT, head, Buffer.alloc(MESSAGE_BYTES_MAX)), /too long/);
-  });
-
-  promise('messages of one turn of the loop leave together', async (t, join) => {
-    const [a, b] = await Promise.all([join(), join()]);
-    const heard = hear(b.bus);
-    await joined(a.bus, b.bus);
-    const { flushes } = a.bus.counts;
-    for (let each = 0; each < 500; each++) say(a.bus, `${each}`);
-    t.equal(a.bus.counts.flushes, flushes);
-    await until('all of them', () => heard.length === 500);
-    t.equal(a.bus.counts.flushes, flushes + 1);
-  });
-
-  promise('what is too much for a turn is refused, and the rest arrives', async (t, join) => {
-    const [a, b] = await Promise.all([join(), join()]);
-    let heard = 0;
-    b.bus.subscribe(SUBJECT, () => heard++);
-    await joined(a.bus, b.bus);
-    const bytes = Buffer.alloc(100_000);
-    let taken = 0;
-    while (a.bus.publish(SUBJECT, NOTHING, bytes)) taken++;
-    t.ok(taken * bytes.length <= TURN_BYTES_MAX && taken > 10);
-    t.equal(a.bus.counts.dropped.backlog, 1);
-    await until('what was taken', () => heard === taken);
-  });
-
-  promise('ten thousand subjects of a relay are told apart', async (t, join) => {
-    const [a, b] = await Promise.all([join(), join()]);
-    const heard: number[] = [];
-    for (let each = 0; each < 10_000; each++) b.bus.subscribe(talkgroupSubject(each), () => heard.push(each));
-    await joined(a.bus, b.bus);
-    for (let each = 0; each < 10_000; each += 7) say(a.bus, '', talkgroupSubject(each));
-    await until('all of them', () => heard.length === Math.ceil(10_000 / 7));
-    t.ok(heard.every((each, index) => each === index * 7));
-  });
-
-  /** Of a bus that can be away. */
-  const promiseOfNetwork = (...given: Parameters<typeof promise>) => {
-    if (carrier !== ports) promise(...given);
-  };
-
-  promiseOfNetwork(
-    'a bus says that it is down, refuses what is said then, and says nothing of it later',
-    async (t, join) => {
-      const [a, b] = await Promise.all([join(), join()]);
-      const heard = hear(b.bus);
-      await joined(a.bus, b.bus);
-      const states: boolean[] = [];
-      a.bus.onChange((isUp) => states.push(isUp));
-      a.cut();
-      await until('down', () => !a.bus.isUp);
-      t.notOk(say(a.bus, 'old'));
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      t.notOk(say(a.bus, 'older'));
-      t.equal(a.bus.counts.dropped.down, 2);
-      await a.mend();
-      await until('up again', () => a.bus.isUp);
-      t.strictSame(states, [false, true]);
-      t.ok(say(a.bus, 'new'));
-      await until('heard', () => heard.length > 0);
-      await settled(a.bus, b.bus);
-      t.strictSame(heard, ['new']);
-    },
-  );
-
-  promiseOfNetwork('subscriptions outlive a lost connection', async (t, join) => {
-    const [a, b] = await Promise.all([join(), join()]);
-    const heard = hear(b.bus);
-    await joined(a.bus, b.bus);
-    b.cut();
-    await until('down', () => !b.bus.isUp);
-    await b.mend();
-    await until('up again', () => b.bus.isUp);
-    await joined(a.bus, b.bus);
-    say(a.bus, 'again');
-    await until('heard', () => heard.includes('again'));
-    t.strictSame(heard, ['again']);
-  });
-
-  promise('what is said before the close arrives, and nothing is said or heard after it', async (t, join) => {
-    const [a, b] = await Promise.all([join(), join()]);
-    const [heard, own] = [hear(b.bus), hear(a.bus)];
-    await joined(a.bus, b.bus);
-    await joined(b.bus, a.bus);
-    say(a.bus, 'last');
-    await a.bus.close();
-    t.notOk(a.bus.isUp);
-    t.notOk(say(a.bus, 'too late'));
-    await until('heard', () => heard.length > 0);
-    say(b.bus, 'nobody there');
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    t.strictSame([heard, own], [['last'], []]);
-  });
-}
+testBus(t, { name: 'memory', carrier: memory, isNetwork: true });
+testBus(t, { name: 'ports', carrier: ports, isNetwork: false });
+testBus(t, {
+  name: 'nats',
+  carrier: overNats(startNatsServer),
+  skip: unless('nats-server'),
+  isNetwork: true,
+});
 
 t.test(
   'nats: a bus that had too much to send takes messages again when they have left',
   { skip: unless('nats-server') },
   async (t) => {
-    const { bus, proxy } = await connected(t, (await startNatsServer(t)).port);
+    const { bus, proxy } = await connected(t, await startNatsServer(t));
     proxy.stall(true);
     const bytes = Buffer.alloc(100_000);
     // The server is asked to confirm the first turn. The answer comes behind the others.
@@ -302,5 +70,37 @@ t.test(
     t.notOk(bus.publish(SUBJECT, NOTHING, bytes));
     proxy.stall(false);
     await until('taken', () => bus.publish(SUBJECT, NOTHING, bytes));
+  },
+);
+
+t.test(
+  'nats: a receiver that throws stops no other message, and fills no log',
+  { skip: unless('nats-server') },
+  async (t) => {
+    const server = await startNatsServer(t);
+    const errors: { message: string; subject?: Subject; leftOut?: number }[] = [];
+    const bus = openNats({
+      ...{ urls: `nats://127.0.0.1:${server.port}`, credentials: null, prefix: 'test.1', name: t.name },
+      log: { info() {}, warn() {}, error: (fields, message) => errors.push({ message, ...fields }) },
+    });
+    t.teardown(() => bus.close());
+    const { bus: other } = await connected(t, server);
+    await until('connected', () => bus.isUp);
+    let heard = 0;
+    bus.subscribe(SUBJECT, () => {
+      throw new Error(`message ${++heard}`);
+    });
+    await until('heard', () => {
+      other.publish(SUBJECT, NOTHING, NOTHING);
+      return heard > 100;
+    });
+    t.match(errors[0], { message: 'bus message failed', subject: SUBJECT, err: { message: 'message 1' } });
+    t.ok(errors.length <= 3, 'one a second');
+    const told = errors.length;
+    await until('told again', () => {
+      other.publish(SUBJECT, NOTHING, NOTHING);
+      return errors.length > told;
+    });
+    t.ok((errors.at(-1)?.leftOut ?? 0) > 0, 'with the number of those that were left out');
   },
 );

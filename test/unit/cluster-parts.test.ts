@@ -6,7 +6,6 @@ import { AGAIN_MS, Asking, PART_MAX } from '../../src/relay/cluster/asking.js';
 import { bodyOf, bodyOfPiece, piecesOf, readBody } from '../../src/relay/cluster/bodies.js';
 import { EVERY_RELAY } from '../../src/relay/cluster/bus.js';
 import { createOutbox } from '../../src/relay/cluster/carriers/outbox.js';
-import { PeerClock } from '../../src/relay/cluster/clock.js';
 import {
   HEADER_BYTES,
   HeaderWriter,
@@ -17,8 +16,9 @@ import {
   waysBetween,
   wholeMs,
 } from '../../src/relay/cluster/header.js';
-import { BEACON_MS, DOWN_MS, PEERS_MAX, Peers } from '../../src/relay/cluster/peers.js';
-import { ReachJudge } from '../../src/relay/cluster/reach.js';
+import { PeerClock } from '../../src/relay/cluster/peers/clock.js';
+import { BEACON_MS, DOWN_MS, PEERS_MAX, Peers } from '../../src/relay/cluster/peers/peers.js';
+import { ReachJudge } from '../../src/relay/cluster/peers/reach.js';
 
 /** What the header of a beacon says. */
 const sent = (at: number, way = 1) => ({ way, at });

@@ -5,7 +5,7 @@ import type { FloorMode } from '../../src/protocol/codes.js';
 import { bodyOf, type MembersTold, readBody } from '../../src/relay/cluster/bodies.js';
 import { EVERY_RELAY, relaySubject, talkgroupSubject } from '../../src/relay/cluster/bus.js';
 import { HEADER_BYTES, HeaderWriter, kinds, wholeMs } from '../../src/relay/cluster/header.js';
-import { PEERS_MAX } from '../../src/relay/cluster/peers.js';
+import { PEERS_MAX } from '../../src/relay/cluster/peers/peers.js';
 import { eventually } from '../helpers/eventually.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
 import {
@@ -47,6 +47,32 @@ t.test('relays of two databases on one bus take nothing of each other, whatever 
   }
   t.match(errors, [/^relay of another database/, /^relay/, /^relay/, /^relay/]);
   t.equal(errors.length, 4, 'once at each');
+});
+
+t.test('relays without a common key are told from each other, and go on', async (t) => {
+  const network = createMemoryNetwork();
+  const errors: string[] = [];
+  const failed = (message: string) => errors.push(message);
+  const of = (number: number, keys: readonly number[]) => relayOn(t, network, { number, keys, failed });
+  const [before, during, after, earlier] = [of(1, [10]), of(2, [20, 10]), of(3, [20]), of(4, [])];
+  await reached(before, during, after, earlier);
+  const others = () => [before, during, after, earlier].map(({ figures }) => figures()?.otherKeys);
+  await eventually(() => {
+    if (others().join() !== '1,0,1,0') throw new Error(`other keys: ${others()}`);
+  });
+  await settled();
+  t.equal(errors.length, 2, 'once at each of the two, however many beacons come');
+  for (const error of errors) t.match(error, /^relay accepts none of the keys of this one/);
+  const [ann, bob] = [await before.radio(), await after.radio()];
+  await sharing(2, before, after);
+  ann.speaks('all the same', { start: true });
+  await bob.hears('TALK_STARTED');
+  await settled();
+  t.strictSame(bob.frames(), ['all the same']);
+  await after.close();
+  await eventually(() => {
+    if (others().slice(0, 2).join() !== '0,0') throw new Error('it is counted after it left');
+  });
 });
 
 t.test('a burst of another talkgroup with the same number is not played', async (t) => {

@@ -46,6 +46,30 @@ function firstOf<Item>({ rows }: List<Item>): Row<Item> {
   return row;
 }
 
+t.test('a new user is listed, its token is not kept, and a taken name is said in words', async (t) => {
+  const id = '0190a0b0-0000-7000-8000-000000000005';
+  const user = { id, username: 'ann', role: 'user', device_id: null, created_at: '2026-01-01T08:30:00.000Z' };
+  let isTaken = false;
+  const rest = restOf((method) => {
+    if (method === 'GET') return { users: [user], next: null };
+    if (isTaken) throw new RestError(409, 'username taken', null);
+    return { jwt: 'token of ann', userId: id };
+  });
+  const users = createUsers(rest);
+  const wanted = { username: 'ann', password: 'secret-of-ann', deviceSerial: '' };
+  t.equal(await users.create(wanted), true);
+  t.equal(rest.sent[0], 'POST /auth/register {"username":"ann","password":"secret-of-ann"}');
+  t.strictSame(firstOf(users.list).item.value, user);
+  isTaken = true;
+  t.equal(await users.create({ ...wanted, deviceSerial: 'SN-1' }), false);
+  t.equal(
+    rest.sent.at(-1),
+    'POST /auth/register {"username":"ann","password":"secret-of-ann","deviceSerial":"SN-1"}',
+  );
+  t.match(users.creation.outcome.value, { isFailure: true, words: /rejected it: username taken/ });
+  t.equal(users.list.rows.value.length, 1);
+});
+
 t.test('a second press while the first one runs sends nothing', async (t) => {
   let finish = () => {};
   let runs = 0;
@@ -86,6 +110,11 @@ t.test(
       [
         new RestError(400, 'body/name must be string', null),
         'The service rejected it: body/name must be string.',
+      ],
+      [new RestError(403, 'admin role required', null), texts.forbidden],
+      [
+        new RestError(403, 'registration is closed', null),
+        'The service rejected it: registration is closed.',
       ],
       [new RestError(404, 'talkgroup not found', null), texts.missing],
       [new RestError(500, 'internal error', null), 'The service answered 500: internal error.'],

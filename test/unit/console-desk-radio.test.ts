@@ -204,11 +204,14 @@ t.test('an emergency is raised by the radio, and answered when the relay has ann
   t.match(events.at(-1), { kind: 'answer', id: 5, message: { emergency_id: idOf('em-1') } });
 });
 
-t.test('PRESENCE is passed on to the page as it came', async (t) => {
-  const { desk, socket, events } = await setUp();
+t.test('PRESENCE of each talkgroup is requested once, and passed on to the page as it came', async (t) => {
+  const { socket, events } = await setUp();
   socket().welcomes();
-  desk.take({ kind: 'presence', talkgroupId: ALPHA.talkgroup_id, isWanted: true });
-  t.match(socket().texts.at(-1), { type: 'SUBSCRIBE', mode: 'talk', presence: true });
+  const { talkgroup_id, floor_mode, max_talk_ms } = ALPHA;
+  socket().says({ type: 'TALKGROUP_CHANGED', talkgroup_id, floor_mode, max_talk_ms, name: 'Alpha 2' });
+  const requested = socket().texts.filter(({ type }) => type === 'SUBSCRIBE');
+  t.match(requested, [{ talkgroup_ids: [ALPHA.talkgroup_id], mode: 'talk', presence: true }]);
+  t.equal(requested.length, 1);
   const presence: ServerMessage = {
     ...{ type: 'PRESENCE', talkgroup_id: ALPHA.talkgroup_id },
     ...{ joined: [], left: [20], online: 1 },

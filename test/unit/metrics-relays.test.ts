@@ -19,8 +19,17 @@ function figures(next: () => number): RelayFigures {
     delay: newHistogram(BOUNDS),
     reach: { whole: 0, partial: 0, alone: 0 },
     homes: { here: 0, elsewhere: 0 },
-    floors: { unanswered: 0, collisions: 0, rebuilt: 0 },
-    ...{ isUp: true, joinsNodes: true, relays: 1, peers: 0, talkgroups: 0, shared: 0, elsewhere: 0 },
+    floors: { unanswered: 0, collisions: 0, rebuilt: 0, viewsDiffer: 0 },
+    ...{
+      isUp: true,
+      joinsNodes: true,
+      relays: 1,
+      peers: 0,
+      otherKeys: 0,
+      talkgroups: 0,
+      shared: 0,
+      elsewhere: 0,
+    },
   };
   const zeros: RelayFigures = {
     counts: newCounts(),
@@ -44,7 +53,7 @@ function leaves(value: unknown, path = ''): Map<string, number> {
   return new Map(Object.entries(value).flatMap(([key, each]) => [...leaves(each, `${path}.${key}`)]));
 }
 
-const notSums = ['.connections.max', '.pulse.lagMsMax', '.cluster.peers'];
+const notSums = ['.connections.max', '.pulse.lagMsMax', '.cluster.peers', '.cluster.otherKeys'];
 const isSum = (path: string) =>
   !notSums.includes(path) &&
   !['.boundsMs.', '.cluster.reach.'].some((name) => path.includes(name)) &&
@@ -73,7 +82,7 @@ t.test('what is of the whole process, or of the worst thread, is no sum', async 
   t.match(both, {
     connections: { open: 8, max: 7 },
     pulse: { lagMsMax: 7, delay: { boundsMs: BOUNDS } },
-    cluster: { peers: 1, isUp: false, delay: { boundsMs: BOUNDS } },
+    cluster: { peers: 1, otherKeys: 7, isUp: false, delay: { boundsMs: BOUNDS } },
     own: null,
   });
 });

@@ -19,7 +19,9 @@ export function wordsOf(error: unknown): string {
     case 401:
       return texts.loggedOut;
     case 403:
-      return texts.forbidden;
+      return /^registration/.test(message) ? texts.notAccepted(message) : texts.forbidden;
+    case 409:
+      return texts.notAccepted(message);
     case 404:
       return texts.missing;
     case 429:

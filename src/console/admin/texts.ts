@@ -43,6 +43,12 @@ export const texts = {
   unknownDevice: 'The device does not exist any more.',
   deviceFacts: ({ name, serial, site, active }: Device) =>
     `Device ${isolated(name)}, serial ${isolated(serial)}, site ${isolated(site)}, ${active ? 'enabled' : 'disabled'}`,
+  createUser: 'Create user',
+  newUsername: 'Name of the new user',
+  newPassword: 'Password of the new user',
+  newSerial: 'Serial of the device, if there is one',
+  createdUser: (name: string) =>
+    `The user ${isolated(name)} exists now. Add it to talkgroups with Manage members.`,
   revoke: 'Revoke tokens',
   revoked: 'The tokens are revoked. The user must log in again.',
   revokeOwn: 'This is your own account. You must log in again.',

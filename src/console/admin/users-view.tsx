@@ -1,9 +1,10 @@
-// Shows accounts: search, device, and the button that revokes their tokens.
+// Shows accounts: creation, search, device, and the button that revokes their tokens.
 import { account } from '../app/session.js';
 import type { Row } from './list.js';
 import { ActionButton, focusAtOnce, focusSoon, ListView, Said } from './parts.js';
 import type { User } from './rows.js';
 import { texts } from './texts.js';
+import { UserCreation } from './user-creation.js';
 import type { Users } from './users.js';
 
 export function UsersView({ users }: { users: Users }) {
@@ -11,6 +12,7 @@ export function UsersView({ users }: { users: Users }) {
   return (
     <section class="admin-section" aria-labelledby="admin-users">
       <h2 id="admin-users">{texts.users}</h2>
+      <UserCreation users={users} />
       <label class="field">
         {texts.search}
         <input

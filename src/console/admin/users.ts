@@ -1,6 +1,7 @@
-// Lists accounts by the start of their names, and revokes their tokens.
+// Lists accounts by the start of their names, creates them, and revokes their tokens.
 import { type ReadonlySignal, signal } from '@preact/signals';
 import type { Rest } from '../app/rest.js';
+import { type Action, createAction } from './action.js';
 import { storedBy, wordsOf } from './failure.js';
 import { createList, type List, type Row } from './list.js';
 import { type Device, oneOf, type Page, queryOf, type User } from './rows.js';
@@ -14,12 +15,16 @@ export interface Users {
   /** What is known of devices, in words, by device id. */
   readonly devices: ReadonlySignal<ReadonlyMap<string, string>>;
   showDevice(deviceId: string): Promise<void>;
+  readonly creation: Action;
+  /** As the user would register. An empty serial: the account has no device. */
+  create(wanted: { username: string; password: string; deviceSerial: string }): Promise<boolean>;
   revoke(row: Row<User>): Promise<boolean>;
 }
 
 export function createUsers(rest: Rest): Users {
   const start = signal('');
   const devices = signal<ReadonlyMap<string, string>>(new Map());
+  const creation = createAction();
   const list = usersByName(rest, () => start.peek());
 
   function learn(id: string, words: string): void {
@@ -27,7 +32,7 @@ export function createUsers(rest: Rest): Users {
   }
 
   return {
-    ...{ list, start, devices },
+    ...{ list, start, devices, creation },
     search(text) {
       start.value = text;
       void list.reload();
@@ -41,6 +46,15 @@ export function createUsers(rest: Rest): Users {
         learn(id, wordsOf(error));
       }
     },
+    create: ({ username, password, deviceSerial }) =>
+      creation.run(async () => {
+        const body = { username, password, ...(deviceSerial !== '' && { deviceSerial }) };
+        // The answer has a token of the new user, which is not for an administrator: nothing keeps it.
+        const { userId } = await rest.post<{ userId: string }>('/auth/register', body);
+        const { users } = await rest.get<Page<'users', User>>(`/users${oneOf(userId)}`);
+        for (const one of users) if (one.id === userId) list.add(one);
+        return texts.createdUser(username);
+      }),
     revoke: (row) =>
       row.action.run(async () => {
         const answer = await storedBy(rest.post(`/users/${row.id}/revoke`));

@@ -1,13 +1,11 @@
 // Shows the title, the connection in words, and what belongs to the account.
-import { type Signal, signal } from '@preact/signals';
 import { connectionText } from './connection.js';
 import type { Desk } from './desk.js';
-import { logOut, logOutEverywhere } from './session.js';
+import { logOut } from './session.js';
 import { texts } from './texts.js';
 import { nowMs } from './ticking.js';
 
 const { account: words } = texts;
-const failure: Signal<string | null> = signal(null);
 
 export function Header({ desk }: { desk: Desk }) {
   const { username } = desk.account;
@@ -25,14 +23,6 @@ export function Header({ desk }: { desk: Desk }) {
         <button type="button" onClick={() => logOut('by_user')}>
           {words.logOut}
         </button>
-        <button type="button" onClick={leaveEverywhere}>
-          {words.logOutEverywhere}
-        </button>
-        {failure.value !== null && (
-          <p role="alert" class="error">
-            {failure.value}
-          </p>
-        )}
       </div>
     </header>
   );
@@ -63,10 +53,4 @@ function Connection({ desk }: { desk: Desk }) {
 
 function open({ isSettingsOpen }: Desk): void {
   isSettingsOpen.value = true;
-}
-
-function leaveEverywhere(): void {
-  logOutEverywhere().catch((error: Error) => {
-    failure.value = words.everywhereFailed(error.message);
-  });
 }

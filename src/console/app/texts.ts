@@ -85,6 +85,7 @@ export const texts = {
   talkgroups: {
     label: 'Talkgroups',
     none: 'You are in no talkgroup. An administrator can add you to one.',
+    noneForAdmin: 'You are in no talkgroup. Create one in the tab Admin, and add yourself to its members.',
     talk: (name: string) => `Talk in ${name}`,
     mute: (name: string) => `Mute ${name}`,
     select: (name: string) => `Select ${name}`,
@@ -115,6 +116,7 @@ export const texts = {
     label: 'Talk',
     toSelected: 'Talk to all selected',
     selected: (count: number) => (count === 1 ? '1 talkgroup selected' : `${count} talkgroups selected`),
+    only: (name: string) => `You talk in ${name}.`,
     hint: (key: string) => `Hold the button, or the key ${key}.`,
     asking: 'Waiting for the server',
     talking: 'Talk now',

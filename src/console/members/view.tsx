@@ -30,7 +30,6 @@ function openedFor({ link, account }: Desk, id: string): Opened {
   if (opened?.id === id) return opened;
   const online = createOnline(id, link.request, systemClock);
   const stop = link.onMessage(online.take);
-  link.send({ kind: 'presence', talkgroupId: id, isWanted: true });
   opened = {
     id,
     online,
@@ -38,7 +37,6 @@ function openedFor({ link, account }: Desk, id: string): Opened {
     close() {
       stop();
       online.close();
-      link.send({ kind: 'presence', talkgroupId: id, isWanted: false });
     },
   };
   return opened;

@@ -19,4 +19,5 @@ export const settings = {
   defaultOutput: 'Default output',
   onDemand: 'Open the microphone only while a talk button is held',
   onDemandHint: 'Opening it takes some tenths of a second, which cost the first syllable.',
+  everywhereHint: 'Revokes all tokens of your account, also those of your phones.',
 } as const;

@@ -2,11 +2,15 @@
 import { type Signal, signal } from '@preact/signals';
 import type { Desk } from '../app/desk.js';
 import { Dialog } from '../app/dialog.js';
+import { logOutEverywhere } from '../app/session.js';
+import { texts } from '../app/texts.js';
 import { keyName, mayTalk } from '../talk/keys.js';
 import { Listening } from './listening.js';
 import { JITTER_MS } from './state.js';
 import { settings as words } from './texts.js';
 
+const { account } = texts;
+const failure: Signal<string | null> = signal(null);
 /** `waiting`: the next key becomes the talk key. */
 const asking: Signal<'no' | 'waiting' | 'unusable'> = signal('no');
 
@@ -25,6 +29,7 @@ export function SettingsDialog({ desk }: { desk: Desk }) {
       <Listening desk={desk} />
       <Jitter desk={desk} />
       <OnDemand desk={desk} />
+      <Account />
     </Dialog>
   );
 }
@@ -101,6 +106,26 @@ function OnDemand({ desk: { settings, microphone } }: { desk: Desk }) {
         {words.onDemand}
       </button>
       <p class="quiet">{words.onDemandHint}</p>
+    </section>
+  );
+}
+
+function Account() {
+  const leave = () => {
+    failure.value = null;
+    logOutEverywhere().catch((error: Error) => {
+      failure.value = account.everywhereFailed(error.message);
+    });
+  };
+  return (
+    <section class="field">
+      <button type="button" class="danger" onClick={leave}>
+        {account.logOutEverywhere}
+      </button>
+      <p class="quiet">{words.everywhereHint}</p>
+      <p role="alert" class="error">
+        {failure.value}
+      </p>
     </section>
   );
 }

@@ -6,14 +6,18 @@ import { nowMs } from '../app/ticking.js';
 import type { TalkState } from '../worker/messages.js';
 import { HoldButton } from './hold-button.js';
 import { keyName } from './keys.js';
+import { targetsOf } from './targets.js';
 import { type TalkText, talkText } from './words.js';
 
 const { talk: words } = texts;
 
 export function TalkBar({ desk }: { desk: Desk }) {
   const { talking, talkgroups, settings } = desk;
-  const selected = talkgroups.selected.value;
-  const isPressed = selected.length > 0 && selected.every(({ id }) => talking.states.value.has(id));
+  const selected = talkgroups.selected.value.map(({ id }) => id);
+  const all = talkgroups.tiles.value.map(({ id }) => id);
+  const targets = targetsOf({ selected, focused: null, all });
+  const isPressed = targets.length > 0 && targets.every((id) => talking.states.value.has(id));
+  const [only = ''] = selected.length === 0 ? targets : [];
   return (
     <section class="talk-bar" aria-label={words.label}>
       <div class="row">
@@ -21,18 +25,18 @@ export function TalkBar({ desk }: { desk: Desk }) {
           name={words.toSelected}
           isPressed={isPressed}
           describedBy="talk-hint"
-          onHold={(source) =>
-            talking.press(
-              source,
-              selected.map(({ id }) => id),
-            )
-          }
+          onHold={(source) => talking.press(source, targets)}
           onLetGo={talking.release}
         >
           {words.toSelected}
         </HoldButton>
         <p id="talk-hint" class="quiet">
-          {words.selected(selected.length)}. {words.hint(keyName(settings.settings.value.talkKey))}
+          {only === '' ? (
+            `${words.selected(selected.length)}.`
+          ) : (
+            <Phrase say={(name = '') => words.only(name)} names={[nameOf(talkgroups, only)]} />
+          )}{' '}
+          {words.hint(keyName(settings.settings.value.talkKey))}
         </p>
       </div>
       <States desk={desk} />

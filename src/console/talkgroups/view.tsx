@@ -1,5 +1,6 @@
 // Shows the talkgroups of the user as tiles.
 import { desk } from '../app/desk.js';
+import { account } from '../app/session.js';
 import { texts } from '../app/texts.js';
 import { TileView } from './tile.js';
 
@@ -14,8 +15,10 @@ export default function Talkgroups() {
       <h2 id="talkgroups" class="visually-hidden">
         {words.label}
       </h2>
-      {tiles.length === 0 && now.connection.value.state === 'open' && <p class="quiet">{words.none}</p>}
-      <ul class="tiles list">
+      {tiles.length === 0 && now.connection.value.state === 'open' && (
+        <p class="quiet">{account.value?.role === 'admin' ? words.noneForAdmin : words.none}</p>
+      )}
+      <ul class="tiles">
         {tiles.map((tile) => (
           <TileView key={tile.id} tile={tile} desk={now} />
         ))}

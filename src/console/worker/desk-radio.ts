@@ -60,6 +60,10 @@ function start(
     clock,
   );
   const presses = createPresses(radio, clock, unixMs, batches.talk);
+  /** Talkgroups of which PRESENCE was requested. */
+  const watched = new Set<string>();
+  /** Before `open` the radio requests anew what it holds. */
+  let isWatching = false;
   let voices: Voices | null = null;
   const voicesReady = createVoices({ targetMs: jitterMs });
   const microphoneReady = createMicrophone({});
@@ -74,12 +78,15 @@ function start(
     views.opened(welcome, unixMs());
     presses.opened();
     batches.connection();
+    isWatching = true;
+    watchNew();
   });
   radio.on('waiting', ({ delayMs, ...close }) => lost(close, unixMs() + delayMs));
   radio.on('stopped', (close) => lost(close, null));
   radio.on('reach', batches.connection);
   radio.on('talkgroups', () => {
     for (const id of views.changed()) batches.talkgroup(id);
+    if (isWatching) watchNew();
   });
   radio.on('talk_started', (talker) => {
     views.talkStarted(talker);
@@ -108,6 +115,7 @@ function start(
   return { take };
 
   function lost(close: { code: number; reason: string }, retryAtMs: number | null): void {
+    isWatching = false;
     views.closed(close, retryAtMs);
     presses.closed();
     batches.connection();
@@ -135,9 +143,6 @@ function start(
       case 'release':
         presses.release(command.talkgroupId);
         break;
-      case 'presence':
-        watch(command);
-        break;
       case 'raise':
         answer(command.id, raise(command.talkgroupId));
         break;
@@ -160,9 +165,14 @@ function start(
     );
   }
 
-  function watch({ talkgroupId, isWanted }: Extract<Command, { kind: 'presence' }>): void {
+  /** Tiles show how many are online, and without PRESENCE they would show how many were when the talkgroup came. */
+  function watchNew(): void {
+    const talkgroupIds = [...radio.talkgroups.keys()].filter((id) => !watched.has(id));
+    for (const id of watched) if (!radio.talkgroups.has(id)) watched.delete(id);
+    if (talkgroupIds.length === 0) return;
+    for (const id of talkgroupIds) watched.add(id);
     // RadioError: the radio requests the choice again with the next connection.
-    radio.subscribe({ talkgroupIds: [talkgroupId], mode: 'talk', presence: isWanted }).catch(() => {});
+    radio.subscribe({ talkgroupIds, mode: 'talk', presence: true }).catch(() => {});
   }
 
   async function raise(talkgroupId: string) {

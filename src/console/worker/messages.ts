@@ -25,8 +25,6 @@ export type Command =
   /** The talk button of a talkgroup is held from now on. */
   | { kind: 'talk'; talkgroupId: string }
   | { kind: 'release'; talkgroupId: string }
-  /** Whether the page wants PRESENCE of a talkgroup. */
-  | { kind: 'presence'; talkgroupId: string; isWanted: boolean }
   /** Answered when the relay has announced the emergency. Repeated until then. */
   | { kind: 'raise'; id: number; talkgroupId: string }
   | { kind: 'request'; id: number; message: ClientMessage }

@@ -31,6 +31,8 @@ const Name = Type.String({ maxLength: 256 });
 const Session = Type.Object({ ...Member.properties, username: Name, site: Name });
 /** Relays of which a beacon tells: four times as many as a cluster has. */
 const HEARD_MAX = 256;
+/** Keys of a relay: more than the two that it can have, for later versions. */
+const KEYS_MAX = 16;
 /** Talkgroups in one message. The shortest entry in a piece of PIECE_BYTES_MAX has 31 bytes. */
 const TALKGROUPS_MAX = 10_000;
 /** Bursts of a talkgroup in one answer. */
@@ -50,6 +52,8 @@ const Beacon = Type.Object({
   node: Type.Optional(U32),
   /** true: it wants the positions that others store. */
   watching: Type.Optional(Type.Boolean()),
+  /** Tags of the keys whose tokens the sender accepts: during a rotation two. */
+  keys: Type.Optional(Type.Array(U32, { maxItems: KEYS_MAX })),
 });
 
 /** Settings of a talkgroup, as the sender last learned them. */

@@ -2,22 +2,20 @@
 // relay knows its own sessions, and keeps a copy of what the others say of theirs.
 import { type Beacon, bodyOf, NO_BODY, readBody } from './bodies.js';
 import { EVERY_RELAY, relaySubject, type Subject, talkgroupSubject } from './bus.js';
-import { Stalls } from './clock.js';
 import { newClusterCounts } from './counts.js';
 import { HEADER_BYTES, HeaderWriter, type Kind, kinds, newHeader, readHeader } from './header.js';
 import { readListing } from './listing.js';
-import { RelayLog } from './log/relay-log.js';
 import { Moves } from './moves/moves.js';
 import type { Cluster, ClusterOptions } from './options.js';
-import { BEACON_MS, Peers } from './peers.js';
+import { Stalls } from './peers/clock.js';
+import { BEACON_MS, Peers } from './peers/peers.js';
+import { ReachJudge } from './peers/reach.js';
+import { RelayLog } from './peers/relay-log.js';
 import { createFixes } from './positions/fixes.js';
 import { createQuestions } from './questions.js';
-import { ReachJudge } from './reach.js';
 import type { Shared } from './stage.js';
 import type { Stream } from './stream.js';
 import { createStreams, type Streams } from './streams.js';
-
-export type { Cluster, ClusterOptions } from './options.js';
 
 /** Time (ms) between two beacons that answer others. */
 const REPLY_MS = 20;
@@ -25,11 +23,11 @@ const REPLY_MS = 20;
 export function createCluster<Talkgroup extends Shared>(
   options: ClusterOptions<Talkgroup>,
 ): Cluster<Talkgroup> {
-  const { relay, database, bus, node, stage, nowMs, fairMs, log } = options;
+  const { relay, database, bus, node, keys, stage, nowMs, fairMs, log } = options;
   const counts = newClusterCounts();
   const writer = new HeaderWriter(relay, database);
   writer.setWay(bus.counts.ups);
-  const peers = new Peers(relay, node);
+  const peers = new Peers(relay, node, keys);
   const header = newHeader();
   const stalls = new Stalls();
   const relayLog = new RelayLog(database, counts, log);
@@ -143,6 +141,7 @@ export function createCluster<Talkgroup extends Shared>(
     const wasDraining = peers.isDraining(from);
     const news = peers.heard(from, body, header, now());
     if (peers.isDraining(from) !== wasDraining) streams.changed();
+    if (!peers.sharesKey(from)) relayLog.otherKeys(from);
     if (news === 'known') return;
     if (news === 'ignored') return relayLog.ignored(from);
     if (news === 'down') lose(from, true);
@@ -236,6 +235,7 @@ export function createCluster<Talkgroup extends Shared>(
       relays: 1,
       counts,
       peers: peers.up.length,
+      otherKeys: peers.otherKeys,
       reach: judge.figures,
       ...streams.figures(),
     }),

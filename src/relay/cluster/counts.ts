@@ -59,6 +59,8 @@ export interface ClusterFigures {
   readonly counts: ClusterCounts;
   /** Other relays that can be reached. */
   readonly peers: number;
+  /** Those of them that accept none of the keys of this relay. */
+  readonly otherKeys: number;
   /** 1 for the reach that radios are sent, 0 for the others. */
   readonly reach: Readonly<Record<Reach, number>>;
   /** Talkgroups with receivers here. */

@@ -5,8 +5,8 @@ import type { MembersTold } from './bodies.js';
 import type { Bus } from './bus.js';
 import type { ClusterFigures } from './counts.js';
 import type { FloorBodies } from './floor-bodies.js';
-import type { Log } from './log/relay-log.js';
 import type { Moves } from './moves/moves.js';
+import type { Log } from './peers/relay-log.js';
 import type { Shared, Stage } from './stage.js';
 import type { Stream } from './stream.js';
 
@@ -18,6 +18,8 @@ export interface ClusterOptions<Talkgroup extends Shared> {
   readonly bus: Bus;
   /** Of all relay threads of the process, u32. null: this is its only relay. */
   readonly node: number | null;
+  /** Tags (u32) of the keys whose tokens this relay accepts. None: it does not tell them. */
+  readonly keys: readonly number[];
   readonly stage: Stage<Talkgroup>;
   /** Monotonic ms. */
   readonly nowMs: () => number;

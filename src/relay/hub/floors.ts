@@ -3,8 +3,8 @@
 import type { UserId } from '../../ids.js';
 import type { RunningTalker } from '../../protocol/bodies.js';
 import { NO_TURN } from '../../protocol/turn.js';
-import type { Cluster } from '../cluster/cluster.js';
 import { CLAIMS_MAX } from '../cluster/floor-bodies.js';
+import type { Cluster } from '../cluster/options.js';
 import type { FloorStage } from '../cluster/stage.js';
 import type { Fanout } from '../delivery/fanout.js';
 import type { Authority, LocalAuthorityOptions, Verdict } from '../floor/authority.js';
@@ -33,6 +33,8 @@ export interface FloorsCounts {
   collisions: number;
   /** Floors made anew out of the parts of all relays. */
   rebuilt: number;
+  /** Messages about floors of relays that took another relay for the home than this one did. */
+  viewsDiffer: number;
 }
 
 /** Time (ms) between two looks at what must be repeated or is held back. */
@@ -54,7 +56,7 @@ export type Floors = ReturnType<typeof createFloors>;
 
 export function createFloors(options: FloorsOptions) {
   const { authorityOf, fanout, nowMs, log, onVerdicts, ...services } = options;
-  const counts: FloorsCounts = { unanswered: 0, collisions: 0, rebuilt: 0 };
+  const counts: FloorsCounts = { unanswered: 0, collisions: 0, rebuilt: 0, viewsDiffer: 0 };
   let authority: Authority = authorityOf(options);
   let shares: Pick<SharedAuthority, 'leave' | 'enter' | 'entered'> | null = null;
   let timer: NodeJS.Timeout | null = null;
@@ -109,6 +111,9 @@ export function createFloors(options: FloorsOptions) {
       moves: movesOf,
       rebuilt() {
         counts.rebuilt++;
+      },
+      differed() {
+        counts.viewsDiffer++;
       },
     };
     const shared = createSharedAuthority({

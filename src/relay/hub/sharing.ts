@@ -7,9 +7,10 @@ import type { LatestFix } from '../../protocol/fix.js';
 import { textOf } from '../../protocol/server-messages.js';
 import type { Settings } from '../cluster/bodies.js';
 import type { Bus } from '../cluster/bus.js';
-import { type Cluster, createCluster } from '../cluster/cluster.js';
+import { createCluster } from '../cluster/cluster.js';
 import type { ClusterFigures } from '../cluster/counts.js';
 import type { MovableSessions } from '../cluster/moves/moves.js';
+import type { Cluster } from '../cluster/options.js';
 import type { Fanout } from '../delivery/fanout.js';
 import type { Emergencies } from '../emergencies/emergencies.js';
 import type { UnsavedEmergency } from '../emergencies/messages.js';
@@ -51,6 +52,8 @@ export interface Joining {
   readonly bus: Bus;
   /** Of all relay threads of the process, u32. null: this is its only relay. */
   readonly node: number | null;
+  /** Tags (u32) of the keys whose tokens it accepts. */
+  readonly keys: readonly number[];
 }
 
 /** Plain numbers. */
@@ -103,10 +106,10 @@ export function createSharing(options: SharingOptions) {
 
   return {
     /** From now on talkgroups are shared with the other relays. Before the first session. */
-    join({ relay, database, bus, node }: Joining): void {
+    join({ relay, database, bus, node, keys }: Joining): void {
       id = relay;
       const joined: Cluster<Talkgroup> = createCluster<Talkgroup>({
-        ...{ relay, database, bus, node, nowMs, log },
+        ...{ relay, database, bus, node, keys, nowMs, log },
         fairMs: () => fair.at(nowMs()),
         stage: {
           online: ({ feed }) => fanout.onlineHere(feed),

@@ -257,14 +257,14 @@ export class SharedFloor {
     const { state } = this;
     const { home } = state;
     if (home === null && this.homeSeen !== null) this.services.link.doubt(state.talkgroup, this.homeSeen);
-    if (!home?.shares(from)) return;
+    if (!home?.shares(from)) return state.isOpen ? undefined : this.services.link.differed?.();
     takePart(state, home, from, { part, claims: part.claims.map((claim) => withAges(claim, nowMs)) }, nowMs);
   }
 
   receiveVerdicts(from: number, { v, verdicts }: PartVerdicts, nowMs: number): void {
     this.look(nowMs);
-    if (this.state.isOpen || this.state.home !== null) return;
-    if (from !== this.homeSeen) return;
+    if (this.state.isOpen) return;
+    if (this.state.home !== null || from !== this.homeSeen) return this.services.link.differed?.();
     // Parts may follow each other faster than their answers come: what did not change since is answered all the same.
     const answers = verdicts.filter(({ session }) => this.sender.isAnsweredBy(session, v, nowMs));
     if (followVerdicts(this.state, answers, v === this.sender.v, nowMs)) this.changed(nowMs);

@@ -73,4 +73,6 @@ export interface FloorLink {
   moves?(session: number): number | undefined;
   /** A floor was made anew out of the parts of all relays. */
   rebuilt?(): void;
+  /** A message about a floor shows that its relay takes another one for the home than this relay does. */
+  differed?(): void;
 }

@@ -2,7 +2,7 @@
 
 import { NO_TURN, type Turn } from '../../../src/protocol/turn.js';
 import type { Beacon } from '../../../src/relay/cluster/bodies.js';
-import { Peers } from '../../../src/relay/cluster/peers.js';
+import { Peers } from '../../../src/relay/cluster/peers/peers.js';
 import { homeOf } from '../../../src/relay/cluster/turns/home.js';
 import { Order } from '../../../src/relay/cluster/turns/order.js';
 import {

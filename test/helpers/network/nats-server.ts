@@ -12,17 +12,24 @@ import { issue } from './certificates.js';
 /** Resolves when it accepts connections, without TLS and from anybody. */
 export const startNatsServer = async (t: Test) => start(t, t.testdir({}), await freePort(), '');
 
-/** The same with the configuration that the operations page shows: TLS, and a user who may do no more than needed. */
-export async function startSecureNatsServer(t: Test) {
+/**
+ * The same with the configuration that the operations page shows: TLS, and a user who may do no more than needed. `accounts`
+ * stand in the place of that user.
+ */
+export async function startSecureNatsServer(t: Test, accounts: string | null = null) {
   const { cert, key } = issue({});
   const folder = t.testdir({ 'server.pem': cert, 'server.key': key });
   const configuration = documentedConfiguration('max_pending')
     .replaceAll('/etc/nats', folder)
     .replace(/^listen:.*$/m, '');
-  const server = await start(t, folder, await freePort(), configuration);
+  const settings = accounts === null ? configuration : configuration.replace(USERS, accounts);
+  const server = await start(t, folder, await freePort(), settings);
   const [, password = ''] = /password: "([^"]+)"/.exec(configuration) ?? [];
   return { ...server, authority: join(folder, 'server.pem'), user: `radio:${password}` };
 }
+
+/** Who may connect, in that configuration. */
+const USERS = /^authorization \{[\s\S]*?^\}$/m;
 
 async function start(t: Test, folder: string, port: number, settings: string) {
   const { child } = await launchNatsServer(t, folder, port, settings);

@@ -112,6 +112,7 @@ export function relayOn(
     reads = directory(),
     limits = {},
     database = DATABASE,
+    keys = [],
     failed = (message) => t.fail(message),
     logged,
   }: {
@@ -120,6 +121,8 @@ export function relayOn(
     limits?: NonNullable<Parameters<typeof relayAlone>[1]['limits']>;
     /** Its tag. */
     database?: number;
+    /** Tags of the keys that it accepts. */
+    keys?: readonly number[];
     /** An error was logged. */
     failed?: (message: string) => void;
     /** Another line was logged. */
@@ -151,7 +154,7 @@ export function relayOn(
     },
   );
   const bus = network.join();
-  relay.join({ relay: number, database, bus, node: null });
+  relay.join({ relay: number, database, bus, node: null, keys });
   const close = async () => {
     await relay.close();
     await relay.left();

@@ -7,7 +7,7 @@ import { bodyOf, FIXES_MAX, type Fixes, readBody } from '../bodies.js';
 import { POSITIONS, type Subject } from '../bus.js';
 import type { ClusterCounts } from '../counts.js';
 import { type Kind, kinds } from '../header.js';
-import type { Peers } from '../peers.js';
+import type { Peers } from '../peers/peers.js';
 
 export interface FixesOptions {
   readonly peers: Peers;

@@ -1,5 +1,5 @@
 // Judges how much of the service this relay reaches, and when the server of the bus is in doubt. It sends nothing.
-import type { Reach } from '../../protocol/codes.js';
+import type { Reach } from '../../../protocol/codes.js';
 import { DOWN_MS, type Now, type Peers } from './peers.js';
 
 /** From best to worst. */

@@ -1,8 +1,8 @@
 // Decides which other relays can be reached, from their beacons. It has no clock and sends nothing.
-import type { Reach } from '../../protocol/codes.js';
-import type { Beacon } from './bodies.js';
+import type { Reach } from '../../../protocol/codes.js';
+import type { Beacon } from '../bodies.js';
+import { type Header, waysBetween, wholeMs } from '../header.js';
 import { PeerClock, roundTripOf } from './clock.js';
-import { type Header, waysBetween, wholeMs } from './header.js';
 
 /** Time (ms) between two beacons of a relay. */
 export const BEACON_MS = 250;
@@ -33,6 +33,8 @@ interface Peer {
   isWatching: boolean;
   /** Of its node. null: it is the only relay there. */
   node: number | null;
+  /** It accepts tokens that this relay accepts, too, or one of both does not tell its keys. */
+  sharesKey: boolean;
 }
 
 /** The times of one moment: monotonic ms, and the same without the time that this relay stood still. */
@@ -48,6 +50,7 @@ export class Peers {
   private readonly peers = new Map<number, Peer>();
   private readonly own: number;
   private readonly node: number | null;
+  private readonly keys: readonly number[];
   private isEnding = false;
   /** This relay wants the positions that others store. */
   isWatching = false;
@@ -56,10 +59,14 @@ export class Peers {
   /** Those beyond `PEERS_MAX`, and when they were last heard (fair ms). */
   private readonly ignored = new Map<number, number>();
 
-  /** `own` is the id of this relay. `node` is that of its relay threads, which end together. null: it is the only one. */
-  constructor(own: number, node: number | null = null) {
+  /**
+   * `own` is the id of this relay. `node` is that of its relay threads, which end together. null: it is the only one. `keys`
+   * are the tags of the keys that it accepts.
+   */
+  constructor(own: number, node: number | null = null, keys: readonly number[] = []) {
     this.own = own;
     this.node = node;
+    this.keys = keys;
   }
 
   /** The ids of those that can be reached. */
@@ -89,6 +96,18 @@ export class Peers {
     return relay === this.own ? this.isEnding : this.peers.get(relay)?.isDraining === true;
   }
 
+  /** Whether tokens of a key of the relay are accepted here, as far as is known. */
+  sharesKey(relay: number): boolean {
+    return this.peers.get(relay)?.sharesKey !== false;
+  }
+
+  /** Those that can be reached and accept no token that is accepted here. */
+  get otherKeys(): number {
+    let count = 0;
+    for (const { isUp, sharesKey } of this.peers.values()) if (isUp && !sharesKey) count++;
+    return count;
+  }
+
   /** This relay ends soon. */
   drain(): void {
     this.isEnding = true;
@@ -101,7 +120,7 @@ export class Peers {
    */
   heard(
     relay: number,
-    { heard, draining = false, watching = false, node }: Beacon,
+    { heard, draining = false, watching = false, node, keys = [] }: Beacon,
     { way, at }: Sent,
     { nowMs, fairMs }: Now,
   ): 'up' | 'down' | 'one_way' | 'known' | 'ignored' {
@@ -111,7 +130,7 @@ export class Peers {
       this.ignored.delete(relay);
       peer = {
         ...{ clock: new PeerClock(), way, at, isUp: false, isDraining: false, isWatching: false },
-        node: node ?? null,
+        ...{ node: node ?? null, sharesKey: true },
         receivedAtMs: nowMs,
         heardAtMs: fairMs,
       };
@@ -119,6 +138,8 @@ export class Peers {
     }
     peer.isDraining = draining;
     peer.isWatching = watching;
+    peer.sharesKey =
+      keys.length === 0 || this.keys.length === 0 || keys.some((key) => this.keys.includes(key));
     peer.way = way;
     peer.at = at;
     peer.receivedAtMs = nowMs;
@@ -211,6 +232,7 @@ export class Peers {
       ...(this.isEnding && { draining: true }),
       ...(this.isWatching && { watching: true }),
       ...(this.node !== null && { node: this.node }),
+      ...(this.keys.length > 0 && { keys: [...this.keys] }),
     };
   }
 }

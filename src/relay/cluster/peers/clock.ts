@@ -1,5 +1,5 @@
 // Compares the clock of another relay with ours, so that a message says how long it was on its way.
-import { msBetween, wholeMs } from './header.js';
+import { msBetween, wholeMs } from '../header.js';
 
 /** Samples of `Stalls`: one with each beacon, so about a second. */
 const STALL_SAMPLES = 4;

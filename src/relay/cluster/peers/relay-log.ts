@@ -1,7 +1,7 @@
 // Logs what happens with other relays: which are reached, which are ignored, and which messages failed.
 import type { Header } from '../header.js';
-import { PEERS_MAX } from '../peers.js';
 import { LineLimit, leaving } from './line-limit.js';
+import { PEERS_MAX } from './peers.js';
 
 export interface Log {
   info(fields: object, message: string): void;
@@ -16,6 +16,7 @@ export class RelayLog {
   private readonly counts: { otherDatabase: number };
   private readonly log: Log;
   private readonly databases = new Set<number>();
+  private readonly strangers = new Set<number>();
   private readonly ignoredRelays = new Set<number>();
   private readonly changes = new LineLimit();
   private readonly failures = new LineLimit();
@@ -33,6 +34,15 @@ export class RelayLog {
     this.log.error(
       { relay, database, ownDatabase: this.ownDatabase },
       'relay of another database on the same NATS subjects: give each service a NATS_PREFIX of its own',
+    );
+  }
+
+  /** A token that one of the two relays signed or accepts is refused at the other one. Told once for each relay. */
+  otherKeys(relay: number): void {
+    if (!isNew(this.strangers, relay)) return;
+    this.log.error(
+      { relay },
+      'relay accepts none of the keys of this one: set the same JWT_SECRET, or JWT_SECRET_PREVIOUS, on every node',
     );
   }
 
