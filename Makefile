@@ -93,6 +93,7 @@ prove: export CONNECTION_CUTS = 10000
 prove: export HELD_TRIALS = 200
 prove: export SLOW_LISTENERS = 500
 prove: export SNAPSHOT_TALKGROUPS = 1000
+prove: export WATCHED_DEVICES = 5000
 prove: export KILLS_POSTGRES = 100
 prove: export KILLS_NODE = 50
 prove: export TWO_LAUNCHERS = 20

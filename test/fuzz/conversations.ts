@@ -137,6 +137,7 @@ function rightCommand(type: ClientMessageType, schema: Schema): fc.Arbitrary<obj
     talkgroup_ids: fc.array(fc.constantFrom(...IDS), { maxLength: 6 }),
     emergency_id: fc.constantFrom('<emergency>', '<emergency>', '<none>', ''),
     device_id: fc.constantFrom('<device>', '<none>', '<open>', ''),
+    device_ids: fc.array(fc.constantFrom('<device>', '<none>', '<open>', ''), { maxLength: 6 }),
   };
   const own = fields.filter((field) => field in ids);
   const optional = new Set(fields.filter((field) => !schema.required?.includes(field)));

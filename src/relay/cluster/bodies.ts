@@ -50,10 +50,10 @@ const Beacon = Type.Object({
   draining: Type.Optional(Type.Boolean()),
   /** The same for all relay threads of a node, which end together. Left out: the node has no other relay. */
   node: Type.Optional(U32),
-  /** Tags of the keys whose tokens the sender accepts: during a rotation two. */
-  keys: Type.Optional(Type.Array(U32, { maxItems: KEYS_MAX })),
   /** true: it wants the positions that others store. */
   watching: Type.Optional(Type.Boolean()),
+  /** Tags of the keys whose tokens the sender accepts: during a rotation two. */
+  keys: Type.Optional(Type.Array(U32, { maxItems: KEYS_MAX })),
 });
 
 /** Settings of a talkgroup, as the sender last learned them. */

@@ -5,12 +5,12 @@ import { EVERY_RELAY, relaySubject, type Subject, talkgroupSubject } from './bus
 import { newClusterCounts } from './counts.js';
 import { HEADER_BYTES, HeaderWriter, type Kind, kinds, newHeader, readHeader } from './header.js';
 import { readListing } from './listing.js';
-import { RelayLog } from './log/relay-log.js';
 import { Moves } from './moves/moves.js';
 import type { Cluster, ClusterOptions } from './options.js';
 import { Stalls } from './peers/clock.js';
 import { BEACON_MS, Peers } from './peers/peers.js';
 import { ReachJudge } from './peers/reach.js';
+import { RelayLog } from './peers/relay-log.js';
 import { createFixes } from './positions/fixes.js';
 import { createQuestions } from './questions.js';
 import type { Shared } from './stage.js';

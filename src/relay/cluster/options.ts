@@ -5,8 +5,8 @@ import type { MembersTold } from './bodies.js';
 import type { Bus } from './bus.js';
 import type { ClusterFigures } from './counts.js';
 import type { FloorBodies } from './floor-bodies.js';
-import type { Log } from './log/relay-log.js';
 import type { Moves } from './moves/moves.js';
+import type { Log } from './peers/relay-log.js';
 import type { Shared, Stage } from './stage.js';
 import type { Stream } from './stream.js';
 

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect, type NatsConnection, type Subscription } from '@nats-io/transport-node';
 import { type Bus, newBusCounts, type Subject } from '../bus.js';
-import { LineLimit, leaving } from '../log/line-limit.js';
+import { LineLimit, leaving } from '../peers/line-limit.js';
 
 export { areCredentials } from './nats-servers.js';
 

@@ -4,7 +4,7 @@
 // would cost three times as much. A thread gets what it subscribes to, and nothing else.
 import type { MessagePort } from 'node:worker_threads';
 import { type Bus, type BusCounts, MESSAGE_BYTES_MAX, newBusCounts, type Subject } from '../bus.js';
-import { LineLimit, leaving } from '../log/line-limit.js';
+import { LineLimit, leaving } from '../peers/line-limit.js';
 import { type BatchReader, readBatch, Sibling } from './sibling.js';
 
 export interface PortsOptions {

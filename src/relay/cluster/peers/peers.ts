@@ -137,9 +137,9 @@ export class Peers {
       this.peers.set(relay, peer);
     }
     peer.isDraining = draining;
+    peer.isWatching = watching;
     peer.sharesKey =
       keys.length === 0 || this.keys.length === 0 || keys.some((key) => this.keys.includes(key));
-    peer.isWatching = watching;
     peer.way = way;
     peer.at = at;
     peer.receivedAtMs = nowMs;

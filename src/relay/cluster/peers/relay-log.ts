@@ -1,7 +1,7 @@
 // Logs what happens with other relays: which are reached, which are ignored, and which messages failed.
 import type { Header } from '../header.js';
-import { PEERS_MAX } from '../peers/peers.js';
 import { LineLimit, leaving } from './line-limit.js';
+import { PEERS_MAX } from './peers.js';
 
 export interface Log {
   info(fields: object, message: string): void;
