@@ -101,6 +101,8 @@ prove: export LEDGER_WRITES = 100000
 prove: export STOPPED_S = 5
 prove: export SOUND_TIMES = 50
 prove: export SOUND_VOICES_S = 600
+prove: export SHIFT_BURSTS = 2000
+prove: export SHIFTS = 6
 prove: export TEST_FILE_MS = 1200000
 prove: lint build ## run the tests with the full counts of races, cuts and kills (takes long)
 	$(RUN_PROOFS)
