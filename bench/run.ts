@@ -59,7 +59,7 @@ const SCENARIOS: Readonly<Record<string, Entry>> = {
   'login-storm': { play: loginStorm, takesS: 40 },
   'silent-database': { play: silentDatabase, takesS: 140 },
   'gps-tide': { play: gpsTide, takesS: 70 },
-  positions: { play: positions, takesS: 150 },
+  positions: { play: positions, takesS: 330 },
   'rest-read': { play: restRead, takesS: 45 },
   'rest-write': { play: restWrite, takesS: 40 },
   monitor: { play: monitor, takesS: 60 },

@@ -225,8 +225,12 @@ export function createRelay(options: RelayOptions): Relay {
       rights.gap();
     },
     located(fixes, tellsOthers) {
-      if (tellsOthers) sharing.tellFixes(fixes, positions.isFollowed);
-      positions.located(fixes);
+      try {
+        if (tellsOthers) sharing.tellFixes(fixes, positions.isFollowed);
+        positions.located(fixes);
+      } catch (error) {
+        log.error({ err: error }, 'stored positions not told'); // a bug, by which no report may fail that is stored
+      }
     },
     wantsFixes: (tellsOthers) => positions.isWanted || (tellsOthers && sharing.areFixesWanted()),
     join: sharing.join,
