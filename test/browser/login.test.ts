@@ -7,6 +7,8 @@ import { service } from '../helpers/service/service.js';
 
 /** Chromium writes an error for each answer from 400 on. */
 const REJECTED = /status of 401/;
+/** And one for a header that counts over https only. */
+const OVER_HTTP = /Cross-Origin-Opener-Policy header has been ignored/;
 
 t.test('a wrong password is told in words, and the right one opens the talkgroups', async (t) => {
   const s = await service(t);
@@ -86,7 +88,7 @@ t.test('plain http from another machine is explained in words', async (t) => {
   const s = await service(t, { HOST: '0.0.0.0' });
   const address = s.rest.replace('127.0.0.1', 'console.test');
   const browser = await startChromium(t, { resolve: 'console.test' });
-  const { page } = await openPage(t, browser, s, { address });
+  const { page } = await openPage(t, browser, s, { address, expected: [OVER_HTTP] });
   await page.getByText(/opened over plain http from another machine/).waitFor();
   const ann = await s.person('ann');
   await s.talkgroup('Fire 1', ann);

@@ -52,6 +52,13 @@ export async function startChromium(
       ...(microphone === undefined ? [] : [`--use-file-for-fake-audio-capture=${microphone}`]),
     ],
   });
-  t.teardown(() => browser.close());
+  t.teardown(() => endingOf(t, browser.close()));
   return browser;
 }
+
+/**
+ * Waits for the end of what a test has started, and fails the test when that goes wrong. For a teardown: tap calls none of
+ * the others after one that rejects, so that their services would run on and hold up the whole file.
+ */
+export const endingOf = (t: Test, ending: Promise<void>): Promise<void> =>
+  ending.catch((error: Error) => t.threw(error));

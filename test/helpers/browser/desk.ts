@@ -11,6 +11,7 @@ import type { Test } from 'tap';
 import { eventually } from '../eventually.js';
 import { PASSWORD, PASSWORD_HASH } from '../http/rest.js';
 import type { Person, Service } from '../service/service.js';
+import { endingOf } from './chromium.js';
 
 export type DeskOptions = {
   /** Texts of console errors that the test causes on purpose, such as a connection that is cut. */
@@ -58,9 +59,9 @@ export async function openPage(
   page.on('pageerror', (error) => found(String(error)));
   page.on('console', (message) => message.type() === 'error' && found(textOf(message)));
   t.teardown(async () => {
-    await context.close();
+    await endingOf(t, context.close());
     // No assertion, because the test has ended.
-    if (problems.length > 0) throw new Error(`errors in the page: ${problems.join(', ')}`);
+    if (problems.length > 0) t.threw(new Error(`errors in the page: ${problems.join(', ')}`));
   });
   await before?.(page);
   await page.goto(`${address}/console/`);
