@@ -3,7 +3,7 @@ import t from 'tap';
 import { END } from '../../src/protocol/frame.js';
 import { startChromium } from '../helpers/browser/chromium.js';
 import { desk, pressed } from '../helpers/browser/desk.js';
-import { eventually } from '../helpers/eventually.js';
+import { comesTrue } from '../helpers/eventually.js';
 import { service } from '../helpers/service/service.js';
 
 async function setUp(t: Parameters<typeof service>[0], { role = 'user' as const } = {}) {
@@ -20,7 +20,7 @@ t.test('the space bar talks while it is held, and its repeats begin no further b
   await page.keyboard.down('Space');
   await listener.hears('TALK_STARTED', ({ username }) => username === 'ann');
   for (let repeat = 0; repeat < 20; repeat += 1) await page.keyboard.down('Space');
-  await eventually(() => t.ok(listener.frames.length > 25));
+  await comesTrue('half a second of speech is heard', () => listener.frames.length > 25);
   await pressed(button('Select', 'Fire 1'), true);
   await page.keyboard.up('Space');
   await listener.hears('TALK_ENDED');

@@ -5,7 +5,7 @@ import { startChromium } from '../helpers/browser/chromium.js';
 import { connected, connection, desk } from '../helpers/browser/desk.js';
 import { freePort } from '../helpers/browser/free-port.js';
 import { migratedDatabase } from '../helpers/database/cluster.js';
-import { eventually } from '../helpers/eventually.js';
+import { comesTrue } from '../helpers/eventually.js';
 import { startChaosProxy } from '../helpers/network/chaos-proxy.js';
 import { service, serviceProcess } from '../helpers/service/service.js';
 
@@ -32,7 +32,7 @@ t.test('a link that is cut in mid-word resumes the session, and the held button 
   proxy.reset();
   await connection(page).filter({ hasText: 'the session continues' }).waitFor({ state: 'attached' });
   const before = listener.frames.length;
-  await eventually(() => t.ok(listener.frames.length > before + 10, 'speech goes on'));
+  await comesTrue('speech goes on', () => listener.frames.length > before + 10);
   await page.mouse.up();
   await listener.hears('TALK_ENDED');
 });

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { startChromium } from '../helpers/browser/chromium.js';
 import { desk } from '../helpers/browser/desk.js';
-import { eventually } from '../helpers/eventually.js';
+import { comesTrue } from '../helpers/eventually.js';
 import { service } from '../helpers/service/service.js';
 
 const names = {
@@ -29,17 +29,19 @@ for (const [what, name] of Object.entries(names)) {
     const elements = await page.evaluate<number>(`document.querySelectorAll('img, script').length`);
     page.on('dialog', (dialog) => t.fail(`the name has opened ${dialog.message()}`));
     radio.speaks(group.number, 'word', { start: true });
-    await eventually(async () => t.ok((await tile(name).textContent())?.includes(`${name} is talking`)));
+    const tileText = async () => (await tile(name).textContent()) ?? '';
+    await comesTrue('the tile names the talker', async () =>
+      (await tileText()).includes(`${name} is talking`),
+    );
     await radio.asks({ type: 'EMERGENCY_RAISE', talkgroup_id: group.id });
     const alert = page.getByRole('region', { name: 'Alarms' }).getByRole('alert');
     await alert.waitFor();
     t.equal(await alert.textContent(), `Emergency of ${name} in ${name}`);
     await button('Talk in', name).focus();
     await page.keyboard.down('Enter');
-    await eventually(async () => {
-      const texts = await page.getByRole('region', { name: 'Talk', exact: true }).textContent();
-      t.ok(texts?.includes(`${name}: Talk now`), texts ?? '');
-    });
+    const talkBar = page.getByRole('region', { name: 'Talk', exact: true });
+    const barText = async () => (await talkBar.textContent()) ?? '';
+    await comesTrue('the bar says talk now', async () => (await barText()).includes(`${name}: Talk now`));
     await page.keyboard.up('Enter');
     await button('Members of', name).click();
     const dialog = page.getByRole('dialog', { name: `Members of ${name}`, exact: true });

@@ -3,7 +3,7 @@ import t from 'tap';
 import { END, START } from '../../src/protocol/frame.js';
 import { startChromium } from '../helpers/browser/chromium.js';
 import { desk, pressed } from '../helpers/browser/desk.js';
-import { eventually } from '../helpers/eventually.js';
+import { comesTrue, eventually } from '../helpers/eventually.js';
 import { type Radio, service } from '../helpers/service/service.js';
 
 /** Waits until the radio has heard a whole burst, and returns its frames. */
@@ -31,7 +31,7 @@ t.test(
     await tile('Fire 1').getByText('You are talking').waitFor();
     await pressed(talk, true);
     await page.getByText('Fire 1: Talk now').first().waitFor({ state: 'attached' });
-    await eventually(() => t.ok(listener.frames.length > 25, 'half a second of speech'));
+    await comesTrue('half a second of speech is heard', () => listener.frames.length > 25);
     await page.mouse.up();
     const frames = await hearsBurst(listener);
     await pressed(talk, false);
@@ -73,7 +73,8 @@ t.test('the bar talks to all selected talkgroups at once, and to no other', asyn
   await pressed(bar, true);
   await page.mouse.up();
   await pressed(bar, false);
-  await eventually(() => t.equal(listener.frames.filter(({ flags }) => (flags & END) !== 0).length, 2));
+  const ended = () => listener.frames.filter(({ flags }) => (flags & END) !== 0).length;
+  await comesTrue('both bursts have ended', () => ended() === 2);
   t.notOk(
     listener.messages.some(
       ({ type, talkgroup_id }) => type === 'TALK_STARTED' && talkgroup_id === groups[2]?.id,
@@ -129,7 +130,7 @@ t.test('the talk limit counts down and ends the talk, and the next press talks a
   await page.mouse.up();
   await page.mouse.down();
   await listener.hears('TALK_STARTED');
-  await eventually(() => t.ok(listener.frames.length > heard));
+  await comesTrue('speech is heard again', () => listener.frames.length > heard);
   await page.mouse.up();
 });
 

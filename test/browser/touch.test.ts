@@ -9,6 +9,7 @@ const phone = { hasTouch: true, isMobile: true, viewport: { width: 390, height: 
 
 type Point = { x: number; y: number; id: number };
 
+/** The points of `touchEnd` are those that are lifted, without any it is all of them. */
 const touch = (
   cdp: CDPSession,
   type: 'touchStart' | 'touchEnd' | 'touchMove',
@@ -61,7 +62,7 @@ t.test('two fingers talk in two talkgroups, each as long as it stays', async (t)
   await touch(cdp, 'touchStart', [first, second]);
   for (const { id } of [one, two])
     await listener.hears('TALK_STARTED', ({ talkgroup_id }) => talkgroup_id === id);
-  await touch(cdp, 'touchEnd', [second]);
+  await touch(cdp, 'touchEnd', [first]);
   await listener.hears('TALK_ENDED', ({ talkgroup_id }) => talkgroup_id === one.id);
   await listener.settled();
   t.notOk(

@@ -13,3 +13,9 @@ export async function eventually<T>(attempt: () => T | Promise<T>, ms = 10_000):
     }
   }
 }
+
+/** An assertion of a test inside `eventually` fails the test at the first attempt. This one waits. */
+export const comesTrue = (what: string, isTrue: () => boolean | Promise<boolean>): Promise<void> =>
+  eventually(async () => {
+    if (!(await isTrue())) throw new Error(`not so: ${what}`);
+  });
