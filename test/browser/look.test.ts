@@ -16,10 +16,17 @@ const looks = (['light', 'dark'] as const).flatMap((colorScheme) =>
   [1280, 390].map((width) => ({ colorScheme, viewport: { width, height: width > 600 ? 800 : 844 } })),
 );
 
+/** Of administration, with a row of each. */
+const parts = [
+  ['Users', 'bob'],
+  ['Devices', 'SN-1'],
+  ['Talkgroups', 'Works'],
+] as const;
+
 /** Two talkgroups with everything that a tile can show, and one that is quiet. */
 async function busyService(t: Parameters<typeof service>[0]) {
   const s = await service(t);
-  const [ann, bob] = [await s.person('ann', { role: 'admin' }), await s.person('bob')];
+  const [ann, bob] = [await s.person('ann', { role: 'admin' }), await s.person('bob', { serial: 'SN-1' })];
   const busy = await s.talkgroupWith({ name: 'Fire 1', floor_mode: 'single' }, ann, bob);
   const open = await s.talkgroup('Police North with a rather long name', ann, bob);
   await s.talkgroupWith({ name: 'Works', floor_mode: 'broadcast' }, ann);
@@ -50,12 +57,13 @@ for (const look of looks) {
   const title = `${look.colorScheme} at ${look.viewport.width} px`;
   t.test(`no screen violates WCAG 2.2 A or AA, ${title}`, async (t) => {
     const { s, ann } = await busyService(t);
-    const browser = await startChromium(t);
+    const browser = await startChromium(t, { isAsking: true, hasWebGl: true });
     const options = { context: { ...look, reducedMotion: 'reduce' as const } };
     await login(t, s, browser, look, options);
-    const { page, button } = await desk(t, browser, s, ann, { ...options, withoutMicrophone: true });
+    const { page, context, button } = await desk(t, browser, s, ann, { ...options, withoutMicrophone: true });
     await page.getByText('bob is talking').waitFor();
     await judge(t, page, 'banner', look);
+    await context.grantPermissions(['microphone']);
     await page.getByRole('button', { name: 'Allow the microphone' }).click();
     await button('Select', 'Works').click();
     await button('Mute', 'Fire 1').click();
@@ -72,6 +80,15 @@ for (const look of looks) {
     await page.getByRole('button', { name: 'Take out bob' }).waitFor();
     await judge(t, page, 'members', look);
     await page.keyboard.press('Escape');
+    await page.getByRole('tab', { name: 'Map' }).click();
+    await page.getByRole('row').filter({ hasText: 'bob' }).waitFor();
+    await judge(t, page, 'map', look);
+    await page.getByRole('tab', { name: 'Admin' }).click();
+    for (const [part, row] of parts) {
+      await page.getByRole('button', { name: part, exact: true }).click();
+      await page.getByRole('article').filter({ hasText: row }).waitFor();
+      await judge(t, page, `admin-${part.toLowerCase()}`, look);
+    }
   });
 }
 

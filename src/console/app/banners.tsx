@@ -7,7 +7,7 @@ const { sound: words } = texts;
 
 export function Banners({ desk }: { desk: Desk }) {
   return (
-    <div class="banners">
+    <section class="banners" aria-label={words.label}>
       {!isSecureContext && (
         <div class="banner">
           <p>{texts.login.insecure}</p>
@@ -15,7 +15,7 @@ export function Banners({ desk }: { desk: Desk }) {
       )}
       {isSecureContext && <SoundBanner desk={desk} />}
       {isSecureContext && <MicrophoneBanner desk={desk} />}
-    </div>
+    </section>
   );
 }
 

@@ -20,7 +20,7 @@ export default function Shell() {
       <Header desk={now} />
       <Banners desk={now} />
       <AlarmList desk={now} />
-      <main>
+      <main class="view">
         <TabBar account={now.account} />
         <TabPanel account={now.account} />
       </main>

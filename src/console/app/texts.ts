@@ -66,6 +66,7 @@ export const texts = {
   },
 
   sound: {
+    label: 'Sound and microphone',
     start: 'Start the sound',
     isOff: 'The browser plays sound only after a click.',
     starting: 'Starting the sound',

@@ -30,7 +30,7 @@ export function TalkBar({ desk }: { desk: Desk }) {
         >
           {words.toSelected}
         </HoldButton>
-        <p id="talk-hint" class="quiet">
+        <p id="talk-hint" class="quiet name">
           {only === '' ? (
             `${words.selected(selected.length)}.`
           ) : (

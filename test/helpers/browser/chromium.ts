@@ -60,5 +60,10 @@ export async function startChromium(
  * Waits for the end of what a test has started, and fails the test when that goes wrong. For a teardown: tap calls none of
  * the others after one that rejects, so that their services would run on and hold up the whole file.
  */
-export const endingOf = (t: Test, ending: Promise<void>): Promise<void> =>
-  ending.catch((error: Error) => t.threw(error));
+export async function endingOf(t: Test, ending: Promise<void>): Promise<void> {
+  try {
+    await ending;
+  } catch (error) {
+    t.threw(error);
+  }
+}
