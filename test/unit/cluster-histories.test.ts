@@ -56,6 +56,7 @@ const ONCE: Readonly<Record<number, string>> = {
   1700012472: 'a grant that waits is dropped for a later burst, and its session is not answered',
   1700013973: 'a grant that was overtaken waits for its home, which stands still',
   1700005103: 'an emergency that was over a moment ago counted as lower speech (the judge was wrong)',
+  4000121212: 'a burst that is released while its home takes the floor away (the judge was wrong)',
   500001492: 'an emergency in a part of the network that is cut off loses the floor when it is back',
   50000242: 'a home that follows a killed relay, until it finds out, has two grants (the judge was wrong)',
   1123: 'a first frame finds its grant revoked, and is denied in the same moment (the session was wrong)',
