@@ -54,7 +54,8 @@ run: build ## install, build and start everything with settings from the environ
 
 test: lint build ## install, build, type-check, lint and run every test
 	$(RUN_TESTS)
-	@if $(HAS_BROWSER); then $(RUN_BROWSER_TESTS); else echo 'browser tests left out: no chromium'; fi
+	@if $(HAS_BROWSER); then $(RUN_BROWSER_TESTS); elif [ -n "$$NEEDS_PROGRAMS" ]; then $(MAKE) test-browser; \
+	else echo 'browser tests left out: no chromium'; fi
 
 # CHROMIUM is the path of the program.
 test-browser: build ## run the tests of the console in Chromium
