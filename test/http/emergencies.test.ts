@@ -325,6 +325,7 @@ t.test('the relay reads each talkgroup with its open emergencies, and each user 
       lng: null,
       alt: null,
       raised_at: '2031-05-06T07:08:09.010Z',
+      ...{ device_id: s.radio.deviceId, fix: null },
     },
     {
       id: later,
@@ -335,6 +336,7 @@ t.test('the relay reads each talkgroup with its open emergencies, and each user 
       lng: -2,
       alt: 0,
       raised_at: '2031-05-06T07:08:09.011Z',
+      ...{ device_id: null, fix: null },
     },
   ];
 

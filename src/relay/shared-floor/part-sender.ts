@@ -3,8 +3,8 @@ import type { PartClaim } from './parts.js';
 
 /** When a part with a question is repeated (ms after the change). */
 const ASKING_MS = [60, 150, 300];
-/** Any part that is not empty is repeated this often (ms). */
-const ALIVE_MS = 500;
+/** Any part that is not empty is repeated this often (ms). After a split that leaves 200 for two ways and a decision. */
+const ALIVE_MS = 300;
 /** A verdict counts for this time (ms) after the last part: later ones waited while this relay stood still. */
 const ANSWERED_MS = 1000;
 /** A part that became empty is repeated once, after this time (ms). */

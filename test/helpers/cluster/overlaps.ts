@@ -11,7 +11,7 @@ const OVERLAP_MS_MAX = 150;
 const LOSSY_MS_MAX = 1500;
 /** A relay that is lost counts as the home for this time (ms): 1,500 after its last beacon, 250 between two looks, 100 for parts. */
 export const DEAD_MS = 1850;
-/** A lost message counts for this time (ms) before: a relay repeats its part after 500, and takes no answer to an old one. */
+/** A lost message counts for this time (ms) before: a relay repeats its part after 300, and takes no answer to an old one. */
 const LOST_BEFORE_MS = 500;
 /** Two looks at the same overlap are at most this far apart (ms). */
 const LOOK_MS_MAX = 60;
