@@ -1,11 +1,12 @@
 // The map in a real browser, drawn by software where there is no graphics card.
+import { constants, inflateSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { violationsOn } from '../helpers/browser/axe.js';
 import { startChromium } from '../helpers/browser/chromium.js';
 import { desk } from '../helpers/browser/desk.js';
 import { fakeRadioOf, putFakeRadio } from '../helpers/browser/fake-radio.js';
-import { eventually } from '../helpers/eventually.js';
+import { comesTrue, eventually } from '../helpers/eventually.js';
 import { service as startService } from '../helpers/service/service.js';
 
 const browser = await startChromium(t, { hasWebGl: true });
@@ -87,43 +88,92 @@ t.test('a map of a blocked origin is named with the remedy, and the built-in one
   await drawn(page);
 });
 
-t.test('5,000 moving markers take at most 16 ms of main thread a batch', async (t) => {
+t.test(
+  'the map of the operator is drawn with the devices on it, and a broken tile of it is no fault',
+  async (t) => {
+    const { page, radio } = await openMap(t, {
+      settings: { MAP_STYLE_URL: `${TILES}/style.json` },
+      expected: [/tiles\.example\/1/],
+      before: operatorsMap,
+    });
+    await radio.asked('WATCH');
+    await radio.tell(watching([device(1)]));
+    await page.getByText('© the operator').waitFor();
+    await page.getByRole('table', { name: 'Positions' }).getByText('52.50100').waitFor();
+    await drawn(page);
+    t.equal(await page.getByText('The built-in outline of the land is shown.').count(), 0);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await radio.tell({ type: 'POSITIONS', server_time: at() + 1000, fixes: [[1, -1.5, -0.25, 0, 3, 90]] });
+    await page.getByText('-1.50000').waitFor();
+    t.equal(await page.getByText('© the operator').count(), 1, 'its look is the business of the operator');
+  },
+);
+
+t.test('the built-in map follows a change between light and dark', async (t) => {
   const { page, radio } = await openMap(t);
   await radio.asked('WATCH');
-  const BATCHES = 20;
-  await radio.fleet({ devices: 5000 });
-  await page.getByText('5,000 devices').waitFor();
+  await radio.tell(watching([device(1)]));
   await drawn(page);
-  const row = page.getByRole('table', { name: 'Positions' }).getByRole('row').nth(1);
-  const place = await row.textContent();
-  await busyMs(page, 3000); // the first drawing
-  const before = (await busyMs(page, 5000)) / 5;
-  const end = await radio.moving();
-  const moving = (await busyMs(page, BATCHES * 1000)) / BATCHES;
-  t.not(await row.textContent(), place, 'the devices have moved');
-  await end();
-  await busyMs(page, 2000); // the last batch
-  const after = (await busyMs(page, 5000)) / 5;
-  const perBatch = moving - (before + after) / 2;
-  const figures = [perBatch, moving, before, after].map((ms) => ms.toFixed(1));
-  t.comment(
-    `main thread: ${figures[0]} ms a batch. A second: ${figures[1]} ms with it, ${figures[2]} and ${figures[3]} ms without`,
-  );
-  t.ok(perBatch <= 16);
+  await comesTrue('the map is light', async () => LIGHT.includes(await colourOf(page)));
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await comesTrue('the map is dark', async () => DARK.includes(await colourOf(page)));
+  await page.emulateMedia({ colorScheme: 'light' });
+  await comesTrue('the map is light again', async () => LIGHT.includes(await colourOf(page)));
 });
+
+/** Of sea and land, as in src/console/map/style.ts. */
+const LIGHT: readonly string[] = ['d3e4f0', 'f2f0e8'];
+const DARK: readonly string[] = ['10202e', '2b3a36'];
+
+/** `make prove` measures longer and judges. Other work on the machine makes a shorter measurement wrong. */
+const IS_PROOF = process.env.PROVE_RUNS !== undefined;
+
+t.test(
+  '5,000 moving markers are drawn, and in a proof take at most 16 ms of main thread a batch',
+  async (t) => {
+    const { page, radio } = await openMap(t);
+    await radio.asked('WATCH');
+    const BATCHES = IS_PROOF ? 20 : 3;
+    const IDLE_S = IS_PROOF ? 5 : 1;
+    await radio.fleet({ devices: 5000 });
+    await page.getByText('5,000 devices').waitFor();
+    await drawn(page);
+    const row = page.getByRole('table', { name: 'Positions' }).getByRole('row').nth(1);
+    const place = await row.textContent();
+    await busyMs(page, 3000); // the first drawing
+    const before = (await busyMs(page, IDLE_S * 1000)) / IDLE_S;
+    const end = await radio.moving();
+    const moving = (await busyMs(page, BATCHES * 1000)) / BATCHES;
+    t.not(await row.textContent(), place, 'the devices have moved');
+    await end();
+    await busyMs(page, 2000); // the last batch
+    const after = (await busyMs(page, IDLE_S * 1000)) / IDLE_S;
+    const perBatch = moving - (before + after) / 2;
+    const figures = [perBatch, moving, before, after].map((ms) => ms.toFixed(1));
+    // On the error stream, because the terse reporter shows no comment.
+    process.stderr.write(
+      `main thread: ${figures[0]} ms a batch. A second: ${figures[1]} ms with it, ${figures[2]} and ${figures[3]} ms without\n`,
+    );
+    if (IS_PROOF) t.ok(perBatch <= 16);
+  },
+);
 
 interface MapOptions {
   /** Another map than the built-in one. */
   styleUrl?: string;
   isWebGlOff?: boolean;
   expected?: readonly RegExp[];
+  settings?: Record<string, string>;
+  before?: (page: Page) => Promise<void>;
 }
 
 /** The map tab of a radio that the test plays. */
-async function openMap(t: Test, { styleUrl, isWebGlOff = false, expected = [] }: MapOptions = {}) {
-  const service = await startService(t);
+async function openMap(t: Test, options: MapOptions = {}) {
+  const { styleUrl, isWebGlOff = false, expected = [], settings = {} } = options;
+  const service = await startService(t, settings);
   const ann = await service.person('ann');
   const before = async (page: Page) => {
+    await options.before?.(page);
     await putFakeRadio(page);
     if (styleUrl !== undefined) {
       await page.route('**/console/config.json', async (route) => {
@@ -147,6 +197,42 @@ async function drawn(page: Page): Promise<void> {
   await eventually(async () => {
     if ((await page.getByText('Loading the map').count()) > 0) throw new Error('the map is loading');
   });
+}
+
+const TILES = 'https://tiles.example';
+
+/** Answers for the server of the operator's map: a style, and tiles of which some are missing. */
+async function operatorsMap(page: Page): Promise<void> {
+  const source = {
+    type: 'raster',
+    tileSize: 256,
+    attribution: '© the operator',
+    tiles: [`${TILES}/{z}/{x}.png`],
+  };
+  const style = {
+    version: 8,
+    sources: { tiles: source },
+    layers: [{ id: 'tiles', type: 'raster', source: 'tiles' }],
+  };
+  const headers = { 'access-control-allow-origin': '*' };
+  await page.route(`${TILES}/**`, (route) =>
+    route.request().url().endsWith('/style.json')
+      ? route.fulfill({ headers, json: style })
+      : route.fulfill({ headers, status: 404 }),
+  );
+}
+
+/** Red, green and blue of a pixel of the map, away from the marker in its middle, as six hexadecimal digits. */
+async function colourOf(page: Page): Promise<string> {
+  const box = await page.locator('canvas.maplibregl-canvas').boundingBox();
+  if (box === null) return 'hidden';
+  const png = await page.screenshot({
+    clip: { x: box.x + 40, y: box.y + box.height / 2, width: 1, height: 1 },
+  });
+  const data = png.indexOf('IDAT');
+  // The first of several chunks. Of one pixel every filter of PNG leaves the colour as it is, behind the filter's number.
+  const chunk = png.subarray(data + 4, data + 4 + png.readUInt32BE(data - 4));
+  return inflateSync(chunk, { finishFlush: constants.Z_SYNC_FLUSH }).subarray(1, 4).toString('hex');
 }
 
 /** CPU time (ms) of the main thread of the page during `ms`. */
