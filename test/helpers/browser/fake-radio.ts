@@ -44,7 +44,33 @@ function move() {
     message({ type: 'POSITIONS', talkgroup_id: talkgroup.id, server_time: Date.now(), fixes });
   }
 }
+/** The beginning and the end of talk bursts, each in the next talkgroup, in batches as of the real worker. */
+let busy = [];
+let eventsTimer;
+function happen(perSecond) {
+  let event = 0;
+  let due = performance.now();
+  eventsTimer = setInterval(() => {
+    const changed = new Map();
+    for (; due <= performance.now(); due += 1000 / perSecond) {
+      const one = busy[Math.floor(event / 2) % busy.length];
+      const talker = { session: 7, burst: event, username: 'user ' + (event % 50), startedAtMs: Date.now(), emergency: false, isOwn: false };
+      if (event++ % 2 === 0) one.talkers = [talker];
+      else { one.talkers = []; one.last = { username: talker.username, endedAtMs: Date.now() }; }
+      changed.set(one.id, { ...one });
+    }
+    if (changed.size > 0) postMessage({ ...nothing, talkgroups: [...changed.values()] });
+  }, 16);
+}
 channel.onmessage = ({ data }) => {
+  if (data.groups) {
+    busy = Array.from({ length: data.groups }, (_, n) => ({ ...talkgroup, id: 'talkgroup ' + n, name: 'Group ' + n }));
+    postMessage({ ...nothing, talkgroups: busy });
+  }
+  if (data.events !== undefined) {
+    clearInterval(eventsTimer);
+    if (data.events > 0) happen(data.events);
+  }
   if (data.tell) message(data.tell);
   if (data.changes) postMessage({ ...nothing, ...data.changes });
   if (data.reconnect) postMessage({ ...nothing, connection: connection(++opened) });
@@ -117,6 +143,13 @@ export function fakeRadioOf(page: Page) {
           ],
         },
       }),
+    /** Further talkgroups: `Group 0` and so on. */
+    groups: (count: number) => say({ groups: count }),
+    /** Beginnings and ends of talk bursts in those talkgroups, until the returned function is called. */
+    async events(perSecond: number) {
+      await say({ events: perSecond });
+      return () => say({ events: 0 });
+    },
     /** Devices in a square of `spread` degrees. Each moves by `step` degrees with a batch. */
     fleet: ({ devices, spread = 0.5, step = 2.3e-4 }: { devices: number; spread?: number; step?: number }) =>
       say({ fleet: { devices, spread, step } }),
