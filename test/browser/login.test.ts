@@ -84,6 +84,17 @@ t.test('logging out everywhere ends the other consoles of the account', async (t
   await other.page.getByText('Your login is no longer valid. Log in again.').waitFor();
 });
 
+t.test('logging out everywhere says so when the radio is closed before the answer comes', async (t) => {
+  const s = await service(t);
+  const ann = await s.person('ann');
+  await s.talkgroup('Fire 1', ann);
+  const { page } = await desk(t, await startChromium(t), s, ann);
+  await page.route('**/auth/revoke', async (route) => void (await route.fetch())); // the answer never comes
+  await page.getByRole('button', { name: 'Settings' }).click();
+  await page.getByRole('button', { name: 'Log out everywhere' }).click();
+  await page.getByText('You are logged out here and on every other device.').waitFor();
+});
+
 t.test('plain http from another machine is explained in words', async (t) => {
   const s = await service(t, { HOST: '0.0.0.0' });
   const address = s.rest.replace('127.0.0.1', 'console.test');

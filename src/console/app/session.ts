@@ -41,18 +41,26 @@ export async function logIn(username: string, password: string): Promise<void> {
   open(jwt);
 }
 
+let revoking = false;
+
 /** The page loads anew, so that nothing of the account stays in memory. */
 export function logOut(reason: LoggedOut): void {
   if (account.value === null) return;
   account.value = null;
   sessionStorage.removeItem(TOKEN);
-  sessionStorage.setItem(LOGGED_OUT, reason);
+  // The radio of this tab may be closed for its revoked token before the answer to the revocation comes.
+  sessionStorage.setItem(LOGGED_OUT, revoking ? 'everywhere' : reason);
   location.reload();
 }
 
 /** Revokes all tokens of the account, in other tabs and on its phones too. Rejects with RestError. */
 export async function logOutEverywhere(): Promise<void> {
-  await account.value?.rest.post('/auth/revoke');
+  revoking = true;
+  try {
+    await account.value?.rest.post('/auth/revoke');
+  } finally {
+    revoking = false;
+  }
   logOut('everywhere');
 }
 
