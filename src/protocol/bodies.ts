@@ -197,7 +197,7 @@ export const Snapshot = Type.Object(
     rotation_counter: described(Int, 'number of key rotations'),
     floor_mode: described(Type.Enum(floorModes), 'see Talking'),
     max_talk_ms: described(Int, 'talk limit T2 of `single` and `broadcast`, 0: none'),
-    encryption: described(Type.Enum(encryptions), 'see Encrypted speech'),
+    encryption: described(Type.Enum(encryptions), 'see Keys'),
     clear_emergency: described(Type.Boolean(), 'in `required`: an emergency may be talked in the clear'),
     talk_counter: described(Int, 'rotation counter of the key to talk with now'),
     use_in_ms: described(Int, 'time until `rotation_counter` is the one to talk with'),

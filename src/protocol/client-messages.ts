@@ -84,7 +84,7 @@ export const clientMessages = {
     priority: described(Type.Optional(Priority), 'see Priority', 1),
     queue: described(Type.Optional(Type.Boolean()), 'true: wait when the floor is taken', false),
     codec: described(Type.Optional(Codec), 'format of the payloads, at most 256 bytes of JSON'),
-    crypto: described(Type.Optional(Crypto), 'how the next burst is encrypted, see Encrypted speech'),
+    crypto: described(Type.Optional(Crypto), 'how the next burst is encrypted, see Keys'),
     ref,
   }),
   FLOOR_RELEASE: Type.Object({ type: Type.Literal('FLOOR_RELEASE'), talkgroup_id: Id, ref }),

@@ -115,7 +115,7 @@ export const serverMessages = {
     name: described(Type.String(), 'current name'),
     floor_mode: described(Type.Enum(floorModes), 'current floor mode'),
     max_talk_ms: described(Int, 'current talk limit, 0: none'),
-    encryption: described(Type.Enum(encryptions), 'current encryption, see Encrypted speech'),
+    encryption: described(Type.Enum(encryptions), 'current encryption, see Keys'),
     clear_emergency: described(Type.Boolean(), 'current setting'),
   }),
   FLOOR_GRANTED: Type.Object({

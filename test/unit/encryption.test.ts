@@ -42,8 +42,8 @@ t.test('the epoch to talk with is always accepted, and only grows', async () => 
       fc.array(fc.nat(40_000), { minLength: 2, maxLength: 10 }),
       (before, steps, times) => {
         const epochs = new Epochs(before);
-        let useAt = 0;
-        const rows = steps.map((step, index) => [before + 1 + index, (useAt += step)] as const);
+        const useAt = (index: number) => steps.slice(0, index + 1).reduce((sum, step) => sum + step, 0);
+        const rows = steps.map((_, index) => [before + 1 + index, useAt(index)] as const);
         epochs.set(before + steps.length, [...rows].reverse(), 0);
         let last = before;
         for (const at of times.sort((a, b) => a - b)) {
