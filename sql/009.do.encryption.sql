@@ -18,6 +18,10 @@ alter table memberships
   -- The oldest epoch whose key the member may get. Nodes of the version before leave it 0.
   add column first_epoch integer not null default 0;
 
+-- Whether a key holder was registered since the account was made or revoked: the first one needs no acceptance. On the
+-- account, because of two registrations at once the second reads this row anew, and not the key holders.
+alter table users add column had_holder boolean not null default false;
+
 -- An installation of an app, with the public key of a pair (P-256) whose private key it never sends.
 create table key_holders (
   id          uuid primary key default gen_random_uuid(),

@@ -20,6 +20,8 @@ import { AppError, ConfigError } from './errors.js';
 import { openFixIntake } from './gps/counts.js';
 import { createLists } from './http/lists.js';
 import { createHttpServer } from './http/server.js';
+import { createDueRotations } from './keys/due-rotations.js';
+import { createSealing } from './keys/sealing.js';
 import { checkSecrets } from './keys/secrets.js';
 import { createKeyring, type Keyring } from './keys/wrapping.js';
 import { createMetricsServer } from './metrics/server.js';
@@ -94,9 +96,12 @@ export async function compose(
     const keyring = createKeyring(config.SECRETS_KEY);
     let mayWrap = false;
     // Until the key has been compared with those in use, it encrypts nothing: the next start would miss it.
-    const wrap: Keyring['wrap'] = (talkgroup, secret) => {
-      if (!mayWrap) throw new AppError('database_unavailable');
-      return keyring.wrap(talkgroup, secret);
+    const checkedKeyring: Keyring = {
+      ...keyring,
+      wrap(talkgroup, secret) {
+        if (!mayWrap) throw new AppError('database_unavailable');
+        return keyring.wrap(talkgroup, secret);
+      },
     };
     let admitStatements = () => {};
     const migrated = new Promise<void>((resolve) => {
@@ -109,6 +114,8 @@ export async function compose(
     closers.push(() => database.close());
     const hashing = createHashing({ log });
     closers.push(() => hashing.close());
+    const sealing = createSealing({ log });
+    closers.push(() => sealing.close());
     const passwords = createPasswords({ bcrypt: hashing, waitingMax: config.LOGIN_QUEUE });
     const limits = createLimits(limitsIn(config));
     const tls = await tlsOf(config);
@@ -135,10 +142,14 @@ export async function compose(
       log,
       overflow: authOverflow(passwords),
       routes: restRoutes({
-        ...{ ...listing, config, passwords, limits, wrap, storeFix: fixes.storeFix },
+        ...{ ...listing, config, passwords, limits, sealing, storeFix: fixes.storeFix },
+        keyring: checkedKeyring,
+        // LIMIT: no beacon says yet whether the other nodes do.
+        isEnforced: () => config.NATS_URL === undefined,
         wsPort: () => wsPort,
       }),
     });
+    const dueRotations = createDueRotations({ database, tell: relay.tell, log });
     const renewal =
       tls && createCertificateRenewal({ ...tls, rest: http, relay, everyMs: certificateLookMs, log });
     const metrics = createMetricsServer({ config, log }, async () => ({
@@ -155,6 +166,7 @@ export async function compose(
     // The relay's sockets go first; REST answers on, says that the connection ends, and its port closes last.
     closers.push(() => http.close());
     closers.push(() => relay.close());
+    closers.push(async () => dueRotations.close());
     const reload = renewal && createReloadServer({ config, look: renewal.look, log });
     closers.push(async () => {
       renewal?.close();
@@ -191,6 +203,7 @@ export async function compose(
         if (!waiting()) return null;
         await relay.start();
         if (!waiting()) return null;
+        dueRotations.start();
         phase = 'serving';
         return { generatedPassword };
       },

@@ -56,9 +56,13 @@ const serviceModules: Modules = {
     purpose: 'the steps of a REST request, the OpenAPI document, the files of the console',
     imports: ['src/db'],
   },
+  'src/holders': {
+    purpose: 'key holders: installations for which the service seals keys',
+    imports: ['src/db', 'src/http', 'src/protocol'],
+  },
   'src/keys': {
-    purpose: 'key rotation, master secrets and their encryption',
-    imports: ['src/db', 'src/http'],
+    purpose: 'key rotation, sealed keys, master secrets and their encryption',
+    imports: ['src/db', 'src/http', 'src/protocol'],
   },
   'src/metrics': {
     purpose: 'all metrics, and `GET /metrics`',

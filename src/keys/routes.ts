@@ -1,22 +1,44 @@
-// Serves key rotation by REST: reads and advances the counter of a talkgroup.
+// Serves the keys of talkgroups by REST: their rotation, the sealed keys of epochs, and who may have them.
+import assert from 'node:assert/strict';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { Database } from '../db/client.js';
 import { noticeOf, type Tell } from '../db/notice.js';
+import { USE_IN_MS } from '../db/rotation.js';
 import { AppError } from '../errors.js';
-import { confirm } from '../http/confirm.js';
-import { readTalkgroupId } from '../http/paths.js';
-import { answers } from '../http/schemas.js';
-import { OfTalkgroup, Rotation, TalkgroupQuery } from './schemas.js';
-import { rotate, rotationOf } from './store.js';
+import { confirmAll } from '../http/confirm.js';
+import { firstOrNext, pageOf, SmallPageQuery } from '../http/paging.js';
+import { readDeviceId, readTalkgroupId, readUserId } from '../http/paths.js';
+import { answers, Ok, ok } from '../http/schemas.js';
+import { type HolderId, readId, type TalkgroupId } from '../ids.js';
+import { toBase64url } from '../protocol/encryption.js';
+import { sealJobOf } from './epochs.js';
+import {
+  EPOCHS_MAX,
+  EpochQuery,
+  Epochs,
+  KeyPermission,
+  MemberInPath,
+  MemberKeysList,
+  Rotation,
+  RotationDone,
+  RotationOrder,
+  TalkgroupInPath,
+  TalkgroupQuery,
+} from './schemas.js';
+import type { Sealed, Sealing } from './sealing.js';
+import * as store from './store.js';
+import type { Keyring } from './wrapping.js';
 
 export interface KeyOptions {
   readonly database: Database;
   readonly tell: Tell;
+  readonly sealing: Sealing;
+  readonly keyring: Pick<Keyring, 'unwrap'>;
 }
 
-/** GET /keys/rotation and POST /keys/rotate. */
+/** Rotation, GET /keys/epochs, and the permission of members. */
 export const keyRoutes =
-  ({ database, tell }: KeyOptions): FastifyPluginAsyncTypebox =>
+  ({ database, tell, sealing, keyring }: KeyOptions): FastifyPluginAsyncTypebox =>
   async (app) => {
     const tags = ['keys'];
 
@@ -33,30 +55,139 @@ export const keyRoutes =
     } as const;
 
     app.get('/keys/rotation', read, async ({ query, deadline }) => {
-      const rotation = await rotationOf(database, deadline, readTalkgroupId(query.talkgroup_id));
+      const rotation = await store.rotationOf(database, deadline, readTalkgroupId(query.talkgroup_id));
       if (rotation === null) throw new AppError('talkgroup_not_found');
       return rotation;
     });
 
     const advance = {
-      config: { access: 'admin', refusals: ['talkgroup_not_found', 'outcome_unknown', 'relay_unconfirmed'] },
+      config: {
+        access: 'admin',
+        refusals: ['talkgroup_not_found', 'device_not_found', 'outcome_unknown', 'relay_unconfirmed'],
+      },
       schema: {
         operationId: 'rotateKey',
         summary: 'Advance the rotation counter of a talkgroup',
         description:
-          'Adds 1 and returns the new value. Each request that is carried out adds 1. Connected members receive KEY_ROTATED.',
+          'Adds 1 and returns the new value. Each request that is carried out adds 1. Connected members receive KEY_ROTATED. Talkers use the new key after `use_in_ms`. With `device_id` it rotates the talkgroups of all users of a device, such as a lost one.',
         tags,
-        body: OfTalkgroup,
-        response: answers(Rotation),
+        body: RotationOrder,
+        response: answers(RotationDone),
       },
     } as const;
 
     app.post('/keys/rotate', advance, async ({ body, deadline }) => {
-      const talkgroup = readTalkgroupId(body.talkgroup_id);
-      const notice = noticeOf({ kind: 'key_rotated', talkgroup });
-      const rotation = await rotate(database, deadline, { talkgroup, notice });
-      if (rotation === null) throw new AppError('talkgroup_not_found');
-      await confirm(tell, notice, deadline);
+      const { talkgroup_id = '', device_id, use_in_ms: useInMs = USE_IN_MS } = body;
+      if (device_id !== undefined) {
+        const device = readDeviceId(device_id);
+        const done = await store.rotateForDevice(database, deadline, { device, useInMs });
+        if (done === null) throw new AppError('device_not_found');
+        await confirmAll(tell, done.notices, deadline);
+        return { rotated: [...done.rotations] };
+      }
+      const talkgroup = readTalkgroupId(talkgroup_id);
+      const { rotations, notices } = await store.rotate(database, deadline, { talkgroup, useInMs });
+      const [rotation] = rotations;
+      if (rotation === undefined) throw new AppError('talkgroup_not_found');
+      await confirmAll(tell, notices, deadline);
       return rotation;
     });
+
+    const fetchEpochs = {
+      config: {
+        access: 'user',
+        refusals: ['epochs_not_found', 'too_many_keys', 'sealing_unavailable'],
+      },
+      schema: {
+        operationId: 'listEpochs',
+        summary: 'Fetch the keys of a talkgroup',
+        description:
+          'The keys of the epochs that the caller may have, sealed for one of its accepted key holders (HPKE, base mode, DHKEM P-256, HKDF-SHA256, AES-256-GCM). The caller is a member. Where encryption is required, an administrator permitted it to have keys. A user may fetch 10 keys a second.',
+        tags,
+        querystring: EpochQuery,
+        response: answers(Epochs),
+      },
+    } as const;
+
+    app.get('/keys/epochs', fetchEpochs, async ({ user: { sub: user }, query, deadline }) => {
+      const talkgroup = readId<TalkgroupId>(query.talkgroup_id);
+      const holder = readId<HolderId>(query.holder_id);
+      if (talkgroup === null || holder === null) throw new AppError('epochs_not_found');
+      sealing.admit(user);
+      const from = query.from === undefined ? null : Number(query.from);
+      const asked = { talkgroup, holder, user, from, limit: EPOCHS_MAX };
+      const found = await store.epochsOfHolder(database, deadline, asked);
+      if (found === null) throw new AppError('epochs_not_found');
+      const master = keyring.unwrap(talkgroup, found.stored);
+      if (typeof master === 'string') throw new AppError('sealing_unavailable');
+      const counters = found.counters.slice(0, EPOCHS_MAX);
+      sealing.charge(user, counters.length - 1);
+      const { publicKey, rotation_counter } = found;
+      const job = sealJobOf({ master, talkgroup, holder, publicKey, counters });
+      const sealed = await sealing.seal(deadline, job);
+      const epochs = counters.map((counter, at) => envelopeOf(counter, sealed[at]));
+      await store.noteUse(database, deadline, holder);
+      return { talkgroup_id: talkgroup, rotation_counter, epochs, next: found.counters[EPOCHS_MAX] ?? null };
+    });
+
+    const permit = {
+      config: {
+        access: 'admin',
+        refusals: [
+          'talkgroup_not_found',
+          'user_not_found',
+          'member_not_found',
+          'outcome_unknown',
+          'relay_unconfirmed',
+        ],
+      },
+      schema: {
+        operationId: 'permitKeys',
+        summary: 'Permit a member to have keys',
+        description:
+          'Counts where encryption is required: without it a member gets no keys and hears nothing. With `true` the member gets the present key and later ones. With `false` the keys rotate.',
+        tags,
+        params: MemberInPath,
+        body: KeyPermission,
+        response: answers(Ok),
+      },
+    } as const;
+
+    app.put('/talkgroups/:id/members/:user_id/keys', permit, async ({ params, body, deadline }) => {
+      const talkgroup = readTalkgroupId(params.id);
+      const user = readUserId(params.user_id);
+      const { allowed: isAllowed } = body;
+      // The relay reads the membership again. `left` withdraws it until then.
+      const notice = noticeOf({ kind: isAllowed ? 'joined' : 'left', user, talkgroup });
+      const notices = await store.permitKeys(database, deadline, { user, talkgroup, isAllowed, notice });
+      if (notices === null) throw new AppError('member_not_found');
+      await confirmAll(tell, notices, deadline);
+      return ok;
+    });
+
+    const listPermitted = {
+      config: { access: 'admin', refusals: ['talkgroup_not_found'] },
+      schema: {
+        operationId: 'listMemberKeys',
+        summary: 'List which members may have keys',
+        description: 'The answer is always one page in the order of user ids.',
+        tags,
+        params: TalkgroupInPath,
+        querystring: SmallPageQuery,
+        response: answers(MemberKeysList),
+      },
+    } as const;
+
+    app.get('/talkgroups/:id/keys', listPermitted, async ({ params, query, deadline }) => {
+      const talkgroup = readTalkgroupId(params.id);
+      const page = firstOrNext(query);
+      const rows = await store.membersWithKeys(database, deadline, { talkgroup, page });
+      if (rows === null) throw new AppError('talkgroup_not_found');
+      return pageOf(page, 'members', { rows, idOf: ({ user_id }) => user_id });
+    });
   };
+
+function envelopeOf(rotation_counter: number, envelope: Sealed | undefined) {
+  assert(envelope !== undefined, 'one envelope for each counter');
+  return { rotation_counter, enc: toBase64url(envelope.enc), sealed: toBase64url(envelope.sealed) };
+}

@@ -1,10 +1,14 @@
 // Reads and writes rotation counters and master secrets in PostgreSQL. Only this file selects a stored secret.
+import assert from 'node:assert/strict';
 import type { Static } from 'typebox';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import { type Notice, notify } from '../db/notice.js';
-import type { TalkgroupId } from '../ids.js';
-import type { Rotation } from './schemas.js';
+import { type Page, pageBy } from '../db/pages.js';
+import type { Sql } from '../db/pool.js';
+import { EPOCHS_KEPT, type Rotated, rotating, rotationNotices, USE_IN_MS } from '../db/rotation.js';
+import type { DeviceId, HolderId, TalkgroupId, UserId } from '../ids.js';
+import type { MemberKeys, Rotation } from './schemas.js';
 import type { StoredSecret } from './wrapping.js';
 
 /** null: no such talkgroup. */
@@ -20,19 +24,198 @@ export async function rotationOf(
   return rotation ?? null;
 }
 
-/** The counter after adding one; null: no such talkgroup. */
-export async function rotate(
+/** A rotation by an administrator, with its notifications. */
+export interface Advanced extends Rotated {
+  readonly rotations: readonly Static<typeof Rotation>[];
+}
+
+/** The counter after adding one. `useInMs`: until talkers use the epoch. No rotation: no such talkgroup. */
+export function rotate(
   database: Database,
   deadline: Deadline,
-  { talkgroup, notice }: { talkgroup: TalkgroupId; notice: Notice },
-): Promise<Static<typeof Rotation> | null> {
-  const [rotation] = await database.write<Static<typeof Rotation>>(
+  { talkgroup, useInMs }: { talkgroup: TalkgroupId; useInMs: number },
+): Promise<Advanced> {
+  return advance(database, deadline, (sql) =>
+    rotating(sql, { which: sql`select id from talkgroups where id = ${talkgroup}`, useInMs }),
+  );
+}
+
+/** The same for the talkgroups of all users linked to the device, unless their encryption is `off`. null: no such device. */
+export async function rotateForDevice(
+  database: Database,
+  deadline: Deadline,
+  { device, useInMs }: { device: DeviceId; useInMs: number },
+): Promise<Advanced | null> {
+  const [found] = await database.read(deadline, (sql) => sql`select id from devices where id = ${device}`);
+  if (found === undefined) return null;
+  return advance(database, deadline, (sql) =>
+    rotating(sql, {
+      which: sql`
+        select m.talkgroup_id from users u join memberships m on m.user_id = u.id
+        join talkgroups k on k.id = m.talkgroup_id
+        where u.device_id = ${device} and k.encryption <> 'off'`,
+      useInMs,
+    }),
+  );
+}
+
+/** Rotates what is due, at most 50 talkgroups. Two nodes that look at once take different ones. The notifications. */
+export async function rotateDue(database: Database, deadline: Deadline): Promise<readonly Notice[]> {
+  const { notices } = await advance(database, deadline, (sql) =>
+    rotating(sql, {
+      which: sql`
+        select id from talkgroups where rotate_due_at <= now()
+        order by rotate_due_at limit 50 for no key update skip locked`,
+      useInMs: USE_IN_MS,
+    }),
+  );
+  return notices;
+}
+
+async function advance(
+  database: Database,
+  deadline: Deadline,
+  rotation: (sql: Sql) => ReturnType<typeof rotating>,
+): Promise<Advanced> {
+  const [advanced] = await database.write<Advanced>(
     deadline,
     (sql) => sql`
-      update talkgroups set rotation_counter = rotation_counter + 1 where id = ${talkgroup}
-      returning id as talkgroup_id, rotation_counter, ${notify(sql, notice)}`,
+      with ${rotation(sql)}
+      select ${rotationNotices(sql)}, (
+        select coalesce(json_agg(json_build_object('talkgroup_id', id, 'rotation_counter', rotation_counter)), '[]')
+        from rotated) as rotations`,
   );
-  return rotation ?? null;
+  assert(advanced !== undefined, 'a SELECT without FROM has one row');
+  return advanced;
+}
+
+export interface EpochQuery {
+  readonly talkgroup: TalkgroupId;
+  readonly holder: HolderId;
+  readonly user: UserId;
+  /** The newest counter of the page. null: the present one. */
+  readonly from: number | null;
+  readonly limit: number;
+}
+
+export interface EpochsOfHolder {
+  readonly rotation_counter: number;
+  readonly publicKey: Buffer;
+  readonly stored: StoredSecret;
+  /** Counters, newest first, at most one more than `limit`. */
+  readonly counters: readonly number[];
+}
+
+/**
+ * The epochs whose keys the holder may have, read with membership, permission and counter in one statement. null: none of
+ * them, because it is not the user's, or not accepted, or the user is no member or may not have keys.
+ */
+export async function epochsOfHolder(
+  database: Database,
+  deadline: Deadline,
+  { talkgroup, holder, user, from, limit }: EpochQuery,
+): Promise<EpochsOfHolder | null> {
+  const [row] = await database.read<{
+    rotation_counter: number;
+    public_key: Buffer;
+    master_secret: Buffer;
+    wrapped_by: string | null;
+    counters: number[];
+  }>(
+    deadline,
+    // An epoch whose successor was announced before the holder was accepted is not for it. A successor without a row is
+    // older than all rows. The newest epoch has no successor.
+    (sql) => sql`
+      select t.rotation_counter, h.public_key, t.master_secret, t.wrapped_by, array(
+               select n from generate_series(
+                 least(t.rotation_counter, ${from}::bigint),
+                 greatest(m.first_epoch, t.rotation_counter - ${EPOCHS_KEPT - 1}::integer), -1) as n
+               where n = t.rotation_counter or exists (
+                 select from key_epochs e
+                 where e.talkgroup_id = t.id and e.rotation_counter = n + 1 and e.announced_at > h.accepted_at)
+               order by n desc limit ${limit + 1}
+             )::integer[] as counters
+      from talkgroups t
+      join memberships m on m.talkgroup_id = t.id and m.user_id = ${user}
+      join key_holders h on h.user_id = m.user_id
+      where t.id = ${talkgroup} and h.id = ${holder} and h.accepted_at is not null
+        and (t.encryption = 'allowed' or (t.encryption = 'required' and m.may_have_keys))`,
+  );
+  if (row === undefined) return null;
+  const { rotation_counter, public_key, master_secret: bytes, wrapped_by: wrappedBy, counters } = row;
+  return { rotation_counter, publicKey: public_key, stored: { bytes, wrappedBy }, counters };
+}
+
+/** Notes that the holder asked for keys, at most once an hour: the ninth one replaces the one not used for longest. */
+export async function noteUse(database: Database, deadline: Deadline, holder: HolderId): Promise<void> {
+  await database.write(
+    deadline,
+    (sql) => sql`
+      update key_holders set used_at = now() where id = ${holder} and used_at < now() - interval '1 hour'
+      returning id`,
+  );
+}
+
+interface Permission {
+  readonly user: UserId;
+  readonly talkgroup: TalkgroupId;
+  readonly isAllowed: boolean;
+  readonly notice: Notice;
+}
+
+/**
+ * Whether the member may have keys. From its grant on it gets the present key and later ones. Taking it away rotates a
+ * talkgroup in `required`. The notifications. null: the user is no member, or there is no such talkgroup.
+ */
+export async function permitKeys(
+  database: Database,
+  deadline: Deadline,
+  { user, talkgroup, isAllowed, notice }: Permission,
+): Promise<readonly Notice[] | null> {
+  const [changed] = await database.write<Rotated>(
+    deadline,
+    (sql) => sql`
+      with before as materialized (
+        select user_id, talkgroup_id, may_have_keys from memberships
+        where user_id = ${user} and talkgroup_id = ${talkgroup} for no key update
+      ), changed as (
+        update memberships m
+        set may_have_keys = ${isAllowed}, first_epoch = case when ${isAllowed} then t.rotation_counter else m.first_epoch end
+        from before b join talkgroups t on t.id = b.talkgroup_id
+        where m.user_id = b.user_id and m.talkgroup_id = b.talkgroup_id and b.may_have_keys <> ${isAllowed}
+        returning m.talkgroup_id
+      ), ${rotating(sql, {
+        which: sql`
+          select changed.talkgroup_id from changed join talkgroups k on k.id = changed.talkgroup_id
+          where k.encryption = 'required' and not ${isAllowed}::boolean`,
+        useInMs: 0,
+      })}
+      select ${notify(sql, notice)}, ${rotationNotices(sql)} from before`,
+  );
+  return changed === undefined ? null : [notice, ...changed.notices];
+}
+
+/** Members in the order of their ids, with their permission and number of accepted key holders. null: no such talkgroup. */
+export async function membersWithKeys(
+  database: Database,
+  deadline: Deadline,
+  { talkgroup, page }: { talkgroup: TalkgroupId; page: Page },
+): Promise<Static<typeof MemberKeys>[] | null> {
+  const rows = await database.read<Static<typeof MemberKeys> | { user_id: null }>(
+    deadline,
+    (sql) => sql`
+      select m.user_id, u.username, m.may_have_keys, (
+        select count(*)::int from key_holders h where h.user_id = m.user_id and h.accepted_at is not null) as holders
+      from talkgroups t
+      left join lateral (
+        select user_id, may_have_keys from memberships where talkgroup_id = t.id ${pageBy(sql, sql`user_id`, page)}
+      ) m on true
+      left join users u on u.id = m.user_id
+      where t.id = ${talkgroup}
+      order by m.user_id`,
+  );
+  if (rows.length === 0) return null;
+  return rows.filter((row) => row.user_id !== null);
 }
 
 /** How many talkgroups' secrets each key wraps; null: none does. */

@@ -21,6 +21,7 @@ import { openFixIntake } from '../../../src/gps/counts.js';
 import { createLists } from '../../../src/http/lists.js';
 import { createHttpServer, type HttpServer } from '../../../src/http/server.js';
 import type { DeviceId, TalkgroupId, UserId } from '../../../src/ids.js';
+import { createSealing } from '../../../src/keys/sealing.js';
 import { createKeyring } from '../../../src/keys/wrapping.js';
 import { traceOf } from '../../../src/log.js';
 import { restRoutes } from '../../../src/rest.js';
@@ -43,7 +44,7 @@ export interface Answer {
 export interface Caller {
   get(path: string): Promise<Answer>;
   post(path: string, body?: unknown): Promise<Answer>;
-  put(path: string): Promise<Answer>;
+  put(path: string, body?: unknown): Promise<Answer>;
   patch(path: string, body?: unknown): Promise<Answer>;
   delete(path: string): Promise<Answer>;
   send(method: string, path: string, init?: RequestInit): Promise<Answer>;
@@ -96,6 +97,8 @@ export interface ServiceOptions {
   readonly consoleFolder?: string;
   /** The service's own connections; the callers' accounts are made behind its back. */
   readonly databaseUrl?: string;
+  /** Whether every relay of the service enforces encryption. */
+  readonly isEnforced?: () => boolean;
 }
 
 /** A service of its own for this test, with an admin and a radio; gone when the test ends. */
@@ -159,6 +162,7 @@ async function start({
     moreRoutes = [],
     consoleFolder,
     databaseUrl = url,
+    isEnforced = () => true,
   },
 }: {
   url: string;
@@ -170,6 +174,7 @@ async function start({
   const passwords = { ...own, ...(replaced && NO_QUEUE), ...replaced };
   const limits = createLimits(limitsIn(config));
   const database = openDatabase({ url: databaseUrl, connections: config.DATABASE_POOL, log });
+  const sealing = createSealing({ log });
   const listing = { database, tell, lists: createLists() };
   const server = createHttpServer({
     config,
@@ -184,7 +189,9 @@ async function start({
         config,
         passwords,
         limits,
-        wrap: createKeyring(config.SECRETS_KEY).wrap,
+        keyring: createKeyring(config.SECRETS_KEY),
+        sealing,
+        isEnforced,
         storeFix: openFixIntake(database, () => {}).storeFix,
         wsPort: () => config.WS_PORT,
         consoleFolder,
@@ -204,7 +211,10 @@ async function start({
     server,
     database,
     close() {
-      closed ??= server.close().then(() => database.close());
+      closed ??= server
+        .close()
+        .then(() => sealing.close())
+        .then(() => database.close());
       return closed;
     },
   };
@@ -302,7 +312,7 @@ function callerOf(baseUrl: string, token: string | null): Caller {
     send,
     get: (path) => send('GET', path),
     post: (path, body) => json('POST', path, body),
-    put: (path) => send('PUT', path),
+    put: (path, body) => json('PUT', path, body),
     patch: (path, body) => json('PATCH', path, body),
     delete: (path) => send('DELETE', path),
   };

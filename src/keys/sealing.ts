@@ -1,0 +1,126 @@
+// Queues epoch secrets for the sealing thread: users take turns, and too many requests are rejected at once.
+//
+// A thread of its own: where it shared that of the passwords, a login burst would keep keys from radios.
+import { Worker } from 'node:worker_threads';
+import { createBuckets } from '../buckets.js';
+import type { Deadline } from '../db/deadline.js';
+import { within } from '../db/deadline.js';
+import { createGate } from '../db/gate.js';
+import { AppError } from '../errors.js';
+
+/** Epoch secrets for one key holder. */
+export interface SealJob {
+  /** An uncompressed point of P-256 (65 bytes). */
+  readonly publicKey: Uint8Array;
+  /** At most 4. */
+  readonly items: readonly { readonly secret: Uint8Array; readonly aad: Uint8Array }[];
+}
+
+/** One envelope: the encapsulated secret (65 bytes) and the ciphertext (48 bytes). */
+export interface Sealed {
+  readonly enc: Uint8Array;
+  readonly sealed: Uint8Array;
+}
+
+export type SealOutcome = { readonly sealed: readonly Sealed[] } | { readonly failed: true };
+
+export interface Sealing {
+  /** Takes one seal from the user's share. Throws `too_many_keys`. Before the database is read: a flood costs nothing. */
+  admit(user: string): void;
+  /** Takes the further seals of the request, if need be from those to come. */
+  charge(user: string, seals: number): void;
+  /** One envelope for each item, in their order. Throws `too_many_keys` or `sealing_unavailable`. */
+  seal(deadline: Deadline, job: SealJob): Promise<readonly Sealed[]>;
+  close(): Promise<void>;
+}
+
+/** Of one user: 10 at once, then 10 a second. A seal takes 1.1 ms. */
+const OF_USER = { atOnce: 10, perMinute: 600 };
+/** Requests in work and waiting. */
+const REQUESTS_MAX = 128;
+/** Of one user, so that one user alone does not fill the queue. */
+const SHARE = { placesOfCaller: 1, callsOfCaller: 1 / 16, callsOfAddress: 3 / 4 };
+
+const SCRIPT = new URL('./sealing-thread.js', import.meta.url);
+
+export interface SealingOptions {
+  readonly log: { error(fields: object, message: string): void };
+  /** Monotonic (ms). */
+  readonly nowMs?: () => number;
+}
+
+interface Pending {
+  readonly resolve: (sealed: readonly Sealed[]) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** The thread starts with the first job, and again with the first one after its end. */
+export function createSealing({ log, nowMs = () => performance.now() }: SealingOptions): Sealing {
+  const buckets = createBuckets(OF_USER);
+  const gate = createGate({ places: 1, callsMax: REQUESTS_MAX, share: SHARE });
+  let thread: { readonly worker: Worker; readonly pending: Pending[] } | null = null;
+  let isClosing = false;
+
+  function start() {
+    const worker = new Worker(SCRIPT, { name: 'sealing' });
+    const pending: Pending[] = []; // one, and those whose callers gave up meanwhile: the gate bounds them
+    const started = { worker, pending };
+    worker.on('message', (outcome: SealOutcome) => {
+      const asked = pending.shift();
+      if ('sealed' in outcome) return asked?.resolve(outcome.sealed);
+      log.error({}, 'sealing failed');
+      asked?.reject(new AppError('sealing_unavailable'));
+    });
+    worker.on('error', (error) => log.error({ err: error }, 'sealing thread failed'));
+    worker.on('exit', (code) => {
+      if (!isClosing) log.error({ code, jobs: pending.length }, 'sealing thread exited');
+      if (thread === started) thread = null;
+      for (const { reject } of pending.splice(0)) reject(new AppError('sealing_unavailable'));
+    });
+    worker.unref(); // it must not keep alive a process that ends
+    return started;
+  }
+
+  function run(job: SealJob): Promise<readonly Sealed[]> {
+    if (isClosing) throw new AppError('sealing_unavailable');
+    try {
+      thread ??= start();
+    } catch (error) {
+      // Expected when the machine has no thread to give.
+      log.error({ err: error }, 'sealing thread not started');
+      throw new AppError('sealing_unavailable');
+    }
+    const { worker, pending } = thread;
+    return new Promise((resolve, reject) => {
+      pending.push({ resolve, reject });
+      worker.postMessage(job);
+    });
+  }
+
+  return {
+    admit(user) {
+      const waitMs = buckets.waitMs(user, nowMs());
+      if (waitMs > 0) throw new AppError('too_many_keys', undefined, Math.ceil(waitMs / 1000));
+      buckets.take(user, nowMs());
+    },
+    charge(user, seals) {
+      for (let taken = 0; taken < seals; taken++) buckets.take(user, nowMs());
+    },
+    async seal(deadline, job) {
+      if (job.items.length === 0) return [];
+      await gate.enter(deadline).catch(() => {
+        throw new AppError('too_many_keys');
+      });
+      const work = (async () => run(job))();
+      const leave = () => gate.leave(deadline);
+      void work.then(leave, leave); // a place stands for the thread, also after the caller gave up
+      return within(deadline.at, work).catch((error: unknown) => {
+        throw error instanceof AppError ? error : new AppError('sealing_unavailable');
+      });
+    },
+    async close() {
+      isClosing = true;
+      await thread?.worker.terminate();
+    },
+  };
+}
