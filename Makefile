@@ -104,6 +104,7 @@ prove: export SOUND_TIMES = 50
 prove: export SOUND_VOICES_S = 600
 prove: export SHIFT_BURSTS = 2000
 prove: export SHIFTS = 6
+prove: export KEY_FETCHES = 10000
 prove: export TEST_FILE_MS = 1200000
 prove: lint build ## run the tests with the full counts of races, cuts and kills (takes long)
 	$(RUN_PROOFS)

@@ -117,7 +117,7 @@ export const holderRoutes =
         holder_id: id,
         public_key: publicKey.toString('base64url'),
         fingerprint: fingerprint(nodePrimitives, { userId: row.user_id, publicKey }),
-        created_at: created_at.toISOString(),
+        created_at,
       }));
       return pageOf(page, 'holders', { rows, idOf: ({ holder_id }) => holder_id });
     });

@@ -14,7 +14,8 @@ export interface HolderRow {
   readonly user_id: UserId;
   readonly name: string;
   readonly public_key: Buffer;
-  readonly created_at: Date;
+  /** ISO 8601. */
+  readonly created_at: string;
   readonly accepted: boolean;
 }
 

@@ -126,15 +126,17 @@ export async function epochsOfHolder(
     // An epoch whose successor was announced before the holder was accepted is not for it. A successor without a row is
     // older than all rows. The newest epoch has no successor.
     (sql) => sql`
-      select t.rotation_counter, h.public_key, t.master_secret, t.wrapped_by, array(
-               select n from generate_series(
-                 least(t.rotation_counter, ${from}::bigint),
-                 greatest(m.first_epoch, t.rotation_counter - ${EPOCHS_KEPT - 1}::integer), -1) as n
-               where n = t.rotation_counter or exists (
-                 select from key_epochs e
-                 where e.talkgroup_id = t.id and e.rotation_counter = n + 1 and e.announced_at > h.accepted_at)
-               order by n desc limit ${limit + 1}
-             )::integer[] as counters
+      select t.rotation_counter, h.public_key, t.master_secret, t.wrapped_by, coalesce((
+               select json_agg(e.n order by e.n desc) from (
+                 select n from generate_series(
+                   least(t.rotation_counter, ${from}::bigint),
+                   greatest(m.first_epoch, t.rotation_counter - ${EPOCHS_KEPT - 1}::integer), -1) as n
+                 where n = t.rotation_counter or exists (
+                   select from key_epochs e
+                   where e.talkgroup_id = t.id and e.rotation_counter = n + 1 and e.announced_at > h.accepted_at)
+                 order by n desc limit ${limit + 1}
+               ) e
+             ), '[]') as counters
       from talkgroups t
       join memberships m on m.talkgroup_id = t.id and m.user_id = ${user}
       join key_holders h on h.user_id = m.user_id
