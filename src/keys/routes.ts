@@ -126,7 +126,7 @@ export const keyRoutes =
       const job = sealJobOf({ master, talkgroup, holder, publicKey, counters });
       const sealed = await sealing.seal(deadline, job);
       const epochs = counters.map((counter, at) => envelopeOf(counter, sealed[at]));
-      await store.noteUse(database, deadline, holder);
+      if (found.isUseDue) await store.noteUse(database, deadline, holder);
       return { talkgroup_id: talkgroup, rotation_counter, epochs, next: found.counters[EPOCHS_MAX] ?? null };
     });
 

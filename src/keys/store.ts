@@ -102,6 +102,8 @@ export interface EpochsOfHolder {
   readonly rotation_counter: number;
   readonly publicKey: Buffer;
   readonly stored: StoredSecret;
+  /** Whether its last noted use is an hour ago (`noteUse`). */
+  readonly isUseDue: boolean;
   /** Counters, newest first, at most one more than `limit`. */
   readonly counters: readonly number[];
 }
@@ -120,13 +122,15 @@ export async function epochsOfHolder(
     public_key: Buffer;
     master_secret: Buffer;
     wrapped_by: string | null;
+    is_use_due: boolean;
     counters: number[];
   }>(
     deadline,
     // An epoch whose successor was announced before the holder was accepted is not for it. A successor without a row is
     // older than all rows. The newest epoch has no successor.
     (sql) => sql`
-      select t.rotation_counter, h.public_key, t.master_secret, t.wrapped_by, coalesce((
+      select t.rotation_counter, h.public_key, t.master_secret, t.wrapped_by,
+             h.used_at < now() - interval '1 hour' as is_use_due, coalesce((
                select json_agg(e.n order by e.n desc) from (
                  select n from generate_series(
                    least(t.rotation_counter, ${from}::bigint),
@@ -144,16 +148,17 @@ export async function epochsOfHolder(
         and (t.encryption = 'allowed' or (t.encryption = 'required' and m.may_have_keys))`,
   );
   if (row === undefined) return null;
-  const { rotation_counter, public_key, master_secret: bytes, wrapped_by: wrappedBy, counters } = row;
-  return { rotation_counter, publicKey: public_key, stored: { bytes, wrappedBy }, counters };
+  const { rotation_counter, public_key: publicKey, is_use_due: isUseDue, counters } = row;
+  const stored = { bytes: row.master_secret, wrappedBy: row.wrapped_by };
+  return { rotation_counter, publicKey, stored, isUseDue, counters };
 }
 
-/** Notes that the holder asked for keys, at most once an hour: the ninth one replaces the one not used for longest. */
+/** Notes that the holder asked for keys: the ninth one replaces the one not used for longest. */
 export async function noteUse(database: Database, deadline: Deadline, holder: HolderId): Promise<void> {
   await database.write(
     deadline,
     (sql) => sql`
-      update key_holders set used_at = now() where id = ${holder} and used_at < now() - interval '1 hour'
+      update key_holders set used_at = now() where id = ${holder}
       returning id`,
   );
 }
