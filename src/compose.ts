@@ -20,9 +20,8 @@ import { AppError, ConfigError } from './errors.js';
 import { openFixIntake } from './gps/counts.js';
 import { createLists } from './http/lists.js';
 import { createHttpServer } from './http/server.js';
-import { createDueRotations } from './keys/due-rotations.js';
-import { createSealing } from './keys/sealing.js';
 import { checkSecrets } from './keys/secrets.js';
+import { openKeys } from './keys/serving.js';
 import { createKeyring, type Keyring } from './keys/wrapping.js';
 import { createMetricsServer } from './metrics/server.js';
 import { composeRelay, HANDSHAKES, type Handshakes, type RelaySideOptions } from './relay/compose.js';
@@ -94,15 +93,6 @@ export async function compose(
         'JWT_SECRET_PREVIOUS must differ from JWT_SECRET (here: the key in jwt.secret). Set the new key as JWT_SECRET.',
       );
     const keyring = createKeyring(config.SECRETS_KEY);
-    let mayWrap = false;
-    // Until the key has been compared with those in use, it encrypts nothing: the next start would miss it.
-    const checkedKeyring: Keyring = {
-      ...keyring,
-      wrap(talkgroup, secret) {
-        if (!mayWrap) throw new AppError('database_unavailable');
-        return keyring.wrap(talkgroup, secret);
-      },
-    };
     let admitStatements = () => {};
     const migrated = new Promise<void>((resolve) => {
       admitStatements = resolve;
@@ -114,8 +104,6 @@ export async function compose(
     closers.push(() => database.close());
     const hashing = createHashing({ log });
     closers.push(() => hashing.close());
-    const sealing = createSealing({ log });
-    closers.push(() => sealing.close());
     const passwords = createPasswords({ bcrypt: hashing, waitingMax: config.LOGIN_QUEUE });
     const limits = createLimits(limitsIn(config));
     const tls = await tlsOf(config);
@@ -131,6 +119,8 @@ export async function compose(
       if (phase !== 'serving') return phase;
       return because('database', database.trouble()) ?? because('relay', relay.trouble());
     };
+    const keys = openKeys({ keyring, database, tell: relay.tell, log });
+    closers.push(() => keys.close());
     const listing = { database, tell: relay.tell, lists: createLists() };
     const fixes = openFixIntake(database, relay.located);
     let wsPort = config.WS_PORT;
@@ -142,14 +132,12 @@ export async function compose(
       log,
       overflow: authOverflow(passwords),
       routes: restRoutes({
-        ...{ ...listing, config, passwords, limits, sealing, storeFix: fixes.storeFix },
-        keyring: checkedKeyring,
+        ...{ ...listing, ...keys, config, passwords, limits, storeFix: fixes.storeFix },
         // LIMIT: no beacon says yet whether the other nodes do.
         isEnforced: () => config.NATS_URL === undefined,
         wsPort: () => wsPort,
       }),
     });
-    const dueRotations = createDueRotations({ database, tell: relay.tell, log });
     const renewal =
       tls && createCertificateRenewal({ ...tls, rest: http, relay, everyMs: certificateLookMs, log });
     const metrics = createMetricsServer({ config, log }, async () => ({
@@ -166,7 +154,6 @@ export async function compose(
     // The relay's sockets go first; REST answers on, says that the connection ends, and its port closes last.
     closers.push(() => http.close());
     closers.push(() => relay.close());
-    closers.push(async () => dueRotations.close());
     const reload = renewal && createReloadServer({ config, look: renewal.look, log });
     closers.push(async () => {
       renewal?.close();
@@ -195,7 +182,7 @@ export async function compose(
         admitStatements();
         await untilUp(() => lookAtDatabase({ config, database, keyring, log }), { waiting, log });
         if (!waiting()) return null;
-        mayWrap = true;
+        keys.admitSecrets();
         const generatedPassword = await untilUp(() => makeAdmin({ config, database, passwords, log }), {
           waiting,
           log,
@@ -203,7 +190,7 @@ export async function compose(
         if (!waiting()) return null;
         await relay.start();
         if (!waiting()) return null;
-        dueRotations.start();
+        keys.start();
         phase = 'serving';
         return { generatedPassword };
       },
