@@ -9,6 +9,8 @@ export const talkgroupChanged = ({ id, name, floorMode, maxTalkMs }: Talkgroup) 
     name,
     floor_mode: floorMode,
     max_talk_ms: maxTalkMs,
+    encryption: 'allowed',
+    clear_emergency: true,
   });
 
 export const keyRotated = (talkgroup: Talkgroup, event: number) =>
@@ -17,4 +19,6 @@ export const keyRotated = (talkgroup: Talkgroup, event: number) =>
     talkgroup_id: talkgroup.id,
     event,
     rotation_counter: talkgroup.rotationCounter,
+    talk_counter: talkgroup.rotationCounter,
+    use_in_ms: 0,
   });
