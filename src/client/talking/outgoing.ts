@@ -1,6 +1,7 @@
 // Sends the frames of one talk: numbers them by frame period, holds them while the network is slow, drops old ones.
-import { END, encodeFrame } from '../../protocol/frame.js';
+import { END } from '../../protocol/frame.js';
 import type { Clock } from '../clock.js';
+import type { ClearFrame } from '../encryption/sealing.js';
 import type { SendOptions } from './talk.js';
 import type { Uplink } from './uplink.js';
 
@@ -12,6 +13,10 @@ export type OutgoingOwner = {
   mustWait(): boolean;
   /** The next frame begins a burst. Returns the flags for it. */
   begins(): number;
+  /** The bytes of a frame, sealed if the burst is encrypted. They count as sent. */
+  encode(frame: ClearFrame): Uint8Array<ArrayBuffer>;
+  /** The sequence begins at 0 again. The frames that follow must have another salt. */
+  restarted(): void;
   /** The END was sent (`hasLeft`), or will not be sent. */
   closed(hasLeft: boolean): void;
   /** The radio is not subscribed to the talkgroup. */
@@ -75,6 +80,7 @@ export function createOutgoing(
     clear,
     restart() {
       startPeriod = null;
+      owner.restarted();
     },
     flush,
   };
@@ -92,6 +98,7 @@ export function createOutgoing(
 
   function flush(): void {
     cancelRetry();
+    if (held.length === 0) return;
     if (!owner.mayLeave()) return leaveOut();
     keep((frame) => frame.isEnd || !isOld(frame));
     if (!uplink.isAwaited(talkgroupId) && !owner.mustWait()) drain();
@@ -137,7 +144,8 @@ export function createOutgoing(
     if (talkgroup === null) return owner.notMember();
     const start = startPeriod === null ? owner.begins() : 0;
     startPeriod ??= period;
-    uplink.send(encodeFrame({ flags: flags | start, sequence: period - startPeriod, talkgroup, payload }));
+    const sequence = period - startPeriod;
+    uplink.send(owner.encode({ flags: flags | start, sequence, talkgroup, payload }));
   }
 }
 

@@ -2,6 +2,7 @@
 
 import type { Clock } from '../../../src/client/clock.js';
 import type { RadioSocket } from '../../../src/client/connection/connection.js';
+import type { KeyStore } from '../../../src/client/encryption/key-store.js';
 import { createRadio } from '../../../src/client/radio.js';
 import { decodeFrame, encodeFrame, type Frame } from '../../../src/protocol/frame.js';
 import type {
@@ -134,7 +135,14 @@ export function fakeNetwork(): { WebSocket: new (address: string) => RadioSocket
 }
 
 /** A radio with such a clock and such sockets. `random` is constant. */
-export function fakeWorld({ random = () => 0, ...options }: { random?: () => number; url?: string } = {}) {
+export function fakeWorld({
+  random = () => 0,
+  ...options
+}: {
+  random?: () => number;
+  url?: string;
+  keys?: KeyStore;
+} = {}) {
   const clock = manualClock();
   const { WebSocket, sockets } = fakeNetwork();
   const radio = createRadio({ url: 'ws://relay', token: 'x/y', WebSocket, clock, random, ...options });
