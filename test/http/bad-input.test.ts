@@ -234,7 +234,9 @@ t.test('no field takes another type than its own: nothing is coerced', async (t)
         const must = needs[field] ?? typeof own;
         // It may be absent beside device_id, and null is absence.
         const isNullOfEither = sample === null && route.path === '/keys/rotate';
-        const says = isNullOfEither ? 'body must have either talkgroup_id or' : `body/${field} must be ${must}`;
+        const says = isNullOfEither
+          ? 'body must have either talkgroup_id or'
+          : `body/${field} must be ${must}`;
         t.match((answer.body as { error: string }).error, says);
       }
       const { [field]: _left, ...rest } = route.good;
