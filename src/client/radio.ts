@@ -42,7 +42,6 @@ export type { ConnectionState, RadioSocket } from './connection/connection.js';
 export { type ClientMessage, type Fix, RadioError } from './connection/requests.js';
 export type { EmergencyPosition } from './emergencies/emergencies.js';
 export type { EmergencyCall } from './emergencies/raising.js';
-export { type HolderDatabase, openHolderDatabase } from './encryption/holder-database.js';
 export {
   createHolderKey,
   type Holder,
@@ -50,10 +49,11 @@ export {
   type Registered,
   registerHolder,
 } from './encryption/holder.js';
+export { type HolderDatabase, openHolderDatabase } from './encryption/holder-database.js';
 export type { KeyStore, Memory } from './encryption/key-store.js';
 export type { Keyring, KeyringOptions } from './encryption/keyring.js';
-export { createRest, type Rest, RestError } from './encryption/rest.js';
 export type { LockKind, UnopenedReason } from './encryption/opening.js';
+export { createRest, type Rest, RestError } from './encryption/rest.js';
 export type { HeardEnd, HeardFrame, Talkgroup } from './hearing/channel.js';
 export type { Lag, Missed, Presence } from './hearing/hearing.js';
 export type { SubscribeOptions } from './hearing/subscriptions.js';

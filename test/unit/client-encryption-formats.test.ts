@@ -13,6 +13,7 @@ import {
   type Primitives,
   toBase64url,
 } from '../../src/protocol/encryption.js';
+import { ENCRYPTED, END, encodeFrame, START } from '../../src/protocol/frame.js';
 import {
   decodeSframeHeader,
   deriveSframeKey,
@@ -23,7 +24,6 @@ import {
   SEAL_BYTES_MAX,
   sframeSecrets,
 } from '../../src/protocol/sframe.js';
-import { encodeFrame, END, ENCRYPTED, START } from '../../src/protocol/frame.js';
 import { halves, MASTER } from '../helpers/client/encryption.js';
 import { sframeHeaders } from '../helpers/client/sframe-headers.js';
 
@@ -106,9 +106,9 @@ t.test('an envelope is HPKE of RFC 9180: A.3.1, and the vector of our suite', as
     },
     {
       suite: envelopeSuite,
-      enc: '04abc7e49a4c6b3566d77d0304addc6ed0e98512ffccf505e6a8e3eb25c685136f853148544876de76c0f2ef99cdc3a05ccf5ded7860c7c021238f9e2073d2356c',
+      enc: '04c06b4f6bebc7bb495cb797ab753f911aff80aefb86fd8b6fcc35525f3ab5f03e0b21bd31a86c6048af3cb2d98e0d3bf01da5cc4c39ff5370d331a4f1f7d5a4e0',
       publicKey:
-        '04c06b4f6bebc7bb495cb797ab753f911aff80aefb86fd8b6fcc35525f3ab5f03e0b21bd31a86c6048af3cb2d98e0d3bf01da5cc4c39ff5370d331a4f1f7d5a4e0',
+        '04abc7e49a4c6b3566d77d0304addc6ed0e98512ffccf505e6a8e3eb25c685136f853148544876de76c0f2ef99cdc3a05ccf5ded7860c7c021238f9e2073d2356c',
       privateKey: '317f915db7bc629c48fe765587897e01e282d3e8445f79f27f65d031a88082b2',
       sealed: '58c61a45059d0c5704560e9d88b564a8b63f1364b8d1fcb3c4c6ddc1d291742465e902cd216f8908da49f8f96f',
     },
@@ -160,39 +160,43 @@ const ours = [
   },
 ] as const;
 
-t.test('our keys and frames are those of the vectors, sealed by one half and opened by the other', async (t) => {
-  for (const [sealing, sealer] of both) {
-    for (const [opening, opener] of both) {
-      for (const vector of ours) {
-        const { counter } = vector;
-        const keyFor = (primitives: Primitives) => {
-          const secret = epochSecret(primitives, { master: MASTER, talkgroupId, counter });
-          t.equal(hexOf(secret), vector.secret);
-          const baseKey = burstKey(primitives, { secret, salt, talkgroupId, userId, counter });
-          t.equal(hexOf(baseKey), vector.baseKey);
-          const inputs = { baseKey, keyId: counter % KEY_IDS };
-          const secrets = sframeSecrets(primitives, inputs);
-          t.same([hexOf(secrets.key), hexOf(secrets.salt)], [vector.key, vector.salt]);
-          return deriveSframeKey(primitives, inputs);
-        };
-        const [sealKey, openKey] = [keyFor(sealer), keyFor(opener)];
-        for (const [flags, sequence, metadata, sealed] of vector.frames) {
-          const header = { flags: flags | ENCRYPTED, epoch: counter & 0xff, sequence, talkgroup: 9 };
-          const frame = encodeFrame({ ...header, sender: 3, burst: 4, payload: bytesOf(sealed) });
-          t.equal(hexOf(metadataOf(frame)), metadata);
-          t.equal(hexOf(metadataFrom({ ...header, sequence: sequence & 0xffff })), metadata);
-          t.equal(hexOf(sealKey.seal(sequence, bytesOf(metadata), bytesOf('f8fffe'))), sealed, sealing);
-          t.equal(hexOf(openKey.open(bytesOf(metadata), bytesOf(sealed))), 'f8fffe', opening);
+t.test(
+  'our keys and frames are those of the vectors, sealed by one half and opened by the other',
+  async (t) => {
+    for (const [sealing, sealer] of both) {
+      for (const [opening, opener] of both) {
+        for (const vector of ours) {
+          const { counter } = vector;
+          const keyFor = (primitives: Primitives) => {
+            const secret = epochSecret(primitives, { master: MASTER, talkgroupId, counter });
+            t.equal(hexOf(secret), vector.secret);
+            const baseKey = burstKey(primitives, { secret, salt, talkgroupId, userId, counter });
+            t.equal(hexOf(baseKey), vector.baseKey);
+            const inputs = { baseKey, keyId: counter % KEY_IDS };
+            const secrets = sframeSecrets(primitives, inputs);
+            t.same([hexOf(secrets.key), hexOf(secrets.salt)], [vector.key, vector.salt]);
+            return deriveSframeKey(primitives, inputs);
+          };
+          const [sealKey, openKey] = [keyFor(sealer), keyFor(opener)];
+          for (const [flags, sequence, metadata, sealed] of vector.frames) {
+            const header = { flags: flags | ENCRYPTED, epoch: counter & 0xff, sequence, talkgroup: 9 };
+            const frame = encodeFrame({ ...header, sender: 3, burst: 4, payload: bytesOf(sealed) });
+            t.equal(hexOf(metadataOf(frame)), metadata);
+            t.equal(hexOf(metadataFrom({ ...header, sequence: sequence & 0xffff })), metadata);
+            t.equal(hexOf(sealKey.seal(sequence, bytesOf(metadata), bytesOf('f8fffe'))), sealed, sealing);
+            t.equal(hexOf(openKey.open(bytesOf(metadata), bytesOf(sealed))), 'f8fffe', opening);
+          }
         }
       }
     }
-  }
-});
+  },
+);
 
 t.test('a fingerprint is 60 digits, the same from both halves', async (t) => {
   const publicKey = Uint8Array.of(4, ...Array.from({ length: 64 }, (_, i) => i));
   const digits = '83546 68883 96413 28844 99594 48482 64412 27381 89409 59839 82856 26095';
-  for (const [half, primitives] of both) t.equal(fingerprint(primitives, { userId, publicKey }), digits, half);
+  for (const [half, primitives] of both)
+    t.equal(fingerprint(primitives, { userId, publicKey }), digits, half);
 });
 
 t.test('the aad of an envelope names talkgroup, counter and holder, and takes no other text', async (t) => {
@@ -207,7 +211,13 @@ t.test('the aad of an envelope names talkgroup, counter and holder, and takes no
 
 t.test('a salt has one text, which is 16 bytes in base64url', async (t) => {
   t.ok(isSalt('oKGio6SlpqeoqaqrrK2urw'));
-  for (const text of ['oKGio6SlpqeoqaqrrK2urx', 'oKGio6SlpqeoqaqrrK2ur', 'oKGio6SlpqeoqaqrrK2urw=', '+KGio6SlpqeoqaqrrK2urw', ''])
+  for (const text of [
+    'oKGio6SlpqeoqaqrrK2urx',
+    'oKGio6SlpqeoqaqrrK2ur',
+    'oKGio6SlpqeoqaqrrK2urw=',
+    '+KGio6SlpqeoqaqrrK2urw',
+    '',
+  ])
     t.notOk(isSalt(text), text);
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 16, maxLength: 16 }), (bytes) => {
@@ -222,7 +232,10 @@ t.test('a change of one bit of the frame that is sealed keeps it closed, for bot
   t.equal(sequence, 256);
   for (const [half, primitives] of both) {
     const key = deriveSframeKey(primitives, { baseKey: bytesOf(ours[0].baseKey), keyId: 1 });
-    for (const [what, bytes] of [['metadata', bytesOf(metadata)] as const, ['payload', bytesOf(sealed)] as const]) {
+    for (const [what, bytes] of [
+      ['metadata', bytesOf(metadata)] as const,
+      ['payload', bytesOf(sealed)] as const,
+    ]) {
       for (let bit = 0; bit < bytes.length * 8; bit += 1) {
         const changed = Uint8Array.from(bytes);
         changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7));

@@ -1,7 +1,15 @@
 // Encrypted bursts from a relay that lies: what the radio plays, what it counts, and what it shows.
 import t from 'tap';
 import { ENCRYPTED, END, START } from '../../src/protocol/frame.js';
-import { alpha, announced, encryptedWorld, fakeMemory, relays, runOf, stamp } from '../helpers/client/encryption.js';
+import {
+  alpha,
+  announced,
+  encryptedWorld,
+  fakeMemory,
+  relays,
+  runOf,
+  stamp,
+} from '../helpers/client/encryption.js';
 import { ALPHA, idOf, keyRotated, packet, talkEnd } from '../helpers/client/fakes.js';
 
 const TALKGROUP = ALPHA.talkgroup_id;
@@ -48,25 +56,30 @@ t.test('a bit that the relay flips is noticed, START and EMERGENCY are the relay
   }
 });
 
-t.test('a frame is played once: repeated, in an earlier order, and in a later burst with the same salt', async (t) => {
-  const { socket, played, unopened, ends } = encryptedWorld();
-  const run = runOf();
-  socket().says(announced(run.crypto));
-  const frames = [0, 1, 2].map((sequence) => relays(socket(), run, { sequence, payload: packet(sequence) }));
-  for (const bytes of [frames[2], frames[0], frames[1]]) socket().delivers(bytes?.slice().buffer);
-  socket().says(talkEnd());
-  t.same([played.length, unopened], [3, ['repeated']]);
-  socket().says(announced(run.crypto, { burst: 2, event: 3 }));
-  for (const bytes of frames) {
-    stamp(bytes, 20, 2);
-    socket().delivers(bytes.slice().buffer);
-  }
-  t.equal(played.length, 3);
-  relays(socket(), run, { sequence: 3, payload: packet(3) }, (bytes) => stamp(bytes, 20, 2));
-  t.equal(played.length, 4, 'a salt that comes back goes on above what was heard');
-  socket().says(talkEnd({ burst: 2, event: 4 }));
-  t.same(ends[1], { heard: 4, unopened: 3, isCutOff: true });
-});
+t.test(
+  'a frame is played once: repeated, in an earlier order, and in a later burst with the same salt',
+  async (t) => {
+    const { socket, played, unopened, ends } = encryptedWorld();
+    const run = runOf();
+    socket().says(announced(run.crypto));
+    const frames = [0, 1, 2].map((sequence) =>
+      relays(socket(), run, { sequence, payload: packet(sequence) }),
+    );
+    for (const bytes of [frames[2], frames[0], frames[1]]) socket().delivers(bytes?.slice().buffer);
+    socket().says(talkEnd());
+    t.same([played.length, unopened], [3, ['repeated']]);
+    socket().says(announced(run.crypto, { burst: 2, event: 3 }));
+    for (const bytes of frames) {
+      stamp(bytes, 20, 2);
+      socket().delivers(bytes.slice().buffer);
+    }
+    t.equal(played.length, 3);
+    relays(socket(), run, { sequence: 3, payload: packet(3) }, (bytes) => stamp(bytes, 20, 2));
+    t.equal(played.length, 4, 'a salt that comes back goes on above what was heard');
+    socket().says(talkEnd({ burst: 2, event: 4 }));
+    t.same(ends[1], { heard: 4, unopened: 3, isCutOff: true });
+  },
+);
 
 t.test('a second radio with the memory of the first plays nothing again', async (t) => {
   const memory = fakeMemory();
@@ -99,7 +112,14 @@ t.test('a burst without its sealed END is shown as cut off, also with an END of 
     const run = runOf();
     socket().says(announced(run.crypto));
     relays(socket(), run, { sequence: 0, payload: packet(0) });
-    const end = { talkgroup: ALPHA.number, sender: 20, burst: 1, sequence: 1, flags: END, payload: new Uint8Array() };
+    const end = {
+      talkgroup: ALPHA.number,
+      sender: 20,
+      burst: 1,
+      sequence: 1,
+      flags: END,
+      payload: new Uint8Array(),
+    };
     if (hasEnd) socket().relays(end);
     socket().says(talkEnd());
     t.match(ends[0], { isCutOff: true });
@@ -107,38 +127,47 @@ t.test('a burst without its sealed END is shown as cut off, also with an END of 
   }
 });
 
-t.test('a counter that does not fit the sequence, and an epoch byte that does not fit the burst, do not open', async (t) => {
-  const { socket, played, unopened } = encryptedWorld({ counters: [9, 265], snapshot: { rotation_counter: 265, talk_counter: 265 } });
-  const run = runOf(265);
-  socket().says(announced({ ...run.crypto, epoch: 9 }));
-  relays(socket(), run, { sequence: 0, payload: packet(0) });
-  t.same([played, unopened], [[], ['old_epoch']], '9 and 265 have the same low byte');
-  const other = encryptedWorld();
-  const sealed = runOf();
-  other.socket().says(announced(sealed.crypto));
-  relays(other.socket(), sealed, { sequence: 70_000, payload: packet(0) }, (bytes) => {
-    new DataView(bytes.buffer).setUint16(2, 1);
-  });
-  t.same([other.played, other.unopened], [[], ['changed']]);
-});
+t.test(
+  'a counter that does not fit the sequence, and an epoch byte that does not fit the burst, do not open',
+  async (t) => {
+    const { socket, played, unopened } = encryptedWorld({
+      counters: [9, 265],
+      snapshot: { rotation_counter: 265, talk_counter: 265 },
+    });
+    const run = runOf(265);
+    socket().says(announced({ ...run.crypto, epoch: 9 }));
+    relays(socket(), run, { sequence: 0, payload: packet(0) });
+    t.same([played, unopened], [[], ['old_epoch']], '9 and 265 have the same low byte');
+    const other = encryptedWorld();
+    const sealed = runOf();
+    other.socket().says(announced(sealed.crypto));
+    relays(other.socket(), sealed, { sequence: 70_000, payload: packet(0) }, (bytes) => {
+      new DataView(bytes.buffer).setUint16(2, 1);
+    });
+    t.same([other.played, other.unopened], [[], ['changed']]);
+  },
+);
 
-t.test('frames wait at most 500 ms for their key, in order, and the end of the burst with them', async (t) => {
-  const { socket, clock, gives, wanted, played, ends } = encryptedWorld({ counters: [] });
-  const run = runOf();
-  socket().says(announced(run.crypto));
-  relays(socket(), run, { sequence: 0, payload: packet(0) });
-  relays(socket(), run, { sequence: 1, payload: packet(1), flags: END });
-  socket().says(talkEnd());
-  clock.pass(499);
-  t.same([played, ends], [[], []]);
-  t.ok(wanted.includes(9));
-  gives(9);
-  t.same(played, [
-    [0, 0, 0x08, 0],
-    [END, 1, 0x08, 1],
-  ]);
-  t.same(ends, [{ heard: 2 }]);
-});
+t.test(
+  'frames wait at most 500 ms for their key, in order, and the end of the burst with them',
+  async (t) => {
+    const { socket, clock, gives, wanted, played, ends } = encryptedWorld({ counters: [] });
+    const run = runOf();
+    socket().says(announced(run.crypto));
+    relays(socket(), run, { sequence: 0, payload: packet(0) });
+    relays(socket(), run, { sequence: 1, payload: packet(1), flags: END });
+    socket().says(talkEnd());
+    clock.pass(499);
+    t.same([played, ends], [[], []]);
+    t.ok(wanted.includes(9));
+    gives(9);
+    t.same(played, [
+      [0, 0, 0x08, 0],
+      [END, 1, 0x08, 1],
+    ]);
+    t.same(ends, [{ heard: 2 }]);
+  },
+);
 
 t.test('frames whose key does not come are missed, and what follows the key is played', async (t) => {
   const { socket, clock, gives, played, ends, unopened, locks } = encryptedWorld({ counters: [] });
@@ -180,20 +209,20 @@ t.test('a radio without keys plays no encrypted frame, and clear ones as before'
 });
 
 t.test('an epoch is over 60 s after its successor is used and after its last burst', async (t) => {
-  const { socket, clock, gives, there, played, unopened } = encryptedWorld();
+  const { socket, lives, gives, there, played, unopened } = encryptedWorld();
   const [early, late, over] = [runOf(), runOf(), runOf()];
   socket().says(keyRotated(TALKGROUP, 1, 10));
   gives(10);
-  clock.pass(59_000);
+  lives(59_000);
   socket().says(announced(early.crypto, { event: 2 }));
   relays(socket(), early, { sequence: 0, payload: packet(0) });
   socket().says(talkEnd({ event: 3 }));
-  clock.pass(59_000);
+  lives(59_000);
   socket().says(announced(late.crypto, { event: 4, burst: 2 }));
   relays(socket(), late, { sequence: 0, payload: packet(0) }, (bytes) => stamp(bytes, 20, 2));
   socket().says(talkEnd({ event: 5, burst: 2 }));
   t.equal(played.length, 2);
-  clock.pass(60_001);
+  lives(60_001);
   socket().says(announced(over.crypto, { event: 6, burst: 3 }));
   relays(socket(), over, { sequence: 0, payload: packet(0) }, (bytes) => stamp(bytes, 20, 3));
   socket().says(talkEnd({ event: 7, burst: 3 }));
@@ -212,19 +241,22 @@ t.test('a relay that tells an older counter does not bring an old epoch back', a
   t.match(socket().texts.at(-1), { crypto: { epoch: 9 } });
 });
 
-t.test('clear bursts are unexpected in `required`, and afterwards until the user confirms the change', async (t) => {
-  const memory = fakeMemory();
-  const { socket, locks } = encryptedWorld({ memory, snapshot: { encryption: 'required' } });
-  socket().says(announced(undefined));
-  socket().says(talkEnd());
-  t.same(locks, ['clear!'], 'an emergency, or a relay that lies');
-  const again = encryptedWorld({ memory, snapshot: { encryption: 'allowed' } });
-  again.socket().says(announced(undefined));
-  again.socket().says(talkEnd());
-  again.radio.confirmClear(TALKGROUP);
-  again.socket().says(announced(undefined, { burst: 2, event: 3 }));
-  t.same(again.locks, ['clear!', 'clear']);
-});
+t.test(
+  'clear bursts are unexpected in `required`, and afterwards until the user confirms the change',
+  async (t) => {
+    const memory = fakeMemory();
+    const { socket, locks } = encryptedWorld({ memory, snapshot: { encryption: 'required' } });
+    socket().says(announced(undefined));
+    socket().says(talkEnd());
+    t.same(locks, ['clear!'], 'an emergency, or a relay that lies');
+    const again = encryptedWorld({ memory, snapshot: { encryption: 'allowed' } });
+    again.socket().says(announced(undefined));
+    again.socket().says(talkEnd());
+    again.radio.confirmClear(TALKGROUP);
+    again.socket().says(announced(undefined, { burst: 2, event: 3 }));
+    t.same(again.locks, ['clear!', 'clear']);
+  },
+);
 
 t.test('a suite that the radio does not know is shown as such', async (t) => {
   const { socket, played, unopened, locks } = encryptedWorld();

@@ -3,7 +3,13 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { createHolderKey, envelopeSuite, type Holder, openEnvelope, registerHolder } from '../../src/client/encryption/holder.js';
+import {
+  createHolderKey,
+  envelopeSuite,
+  type Holder,
+  openEnvelope,
+  registerHolder,
+} from '../../src/client/encryption/holder.js';
 import { keepHolderId, openHolderFile, openMemoryFile } from '../../src/client/encryption/holder-file.js';
 import { createKeyringWith } from '../../src/client/encryption/keyring.js';
 import { createRest, type Rest, RestError } from '../../src/client/encryption/rest.js';
@@ -42,7 +48,12 @@ async function setUp({ newest = 9 } = {}) {
       const { enc, sealed } = await sealedFor(holder, counter);
       return { rotation_counter: counter, enc: toBase64url(enc), sealed: toBase64url(sealed) };
     });
-    return { talkgroup_id: TALKGROUP, rotation_counter: newest, epochs: await Promise.all(epochs), next: null };
+    return {
+      talkgroup_id: TALKGROUP,
+      rotation_counter: newest,
+      epochs: await Promise.all(epochs),
+      next: null,
+    };
   };
   const keyring = createKeyringWith(nodePrimitives, {
     ...{ rest, holder, clock, random: () => 0.5 },
@@ -72,37 +83,43 @@ t.test('a wanted epoch is fetched, opened and told, with three before it', async
   t.equal(keyring.secretFor(TALKGROUP, 6), null);
 });
 
-t.test('after a rotation the request comes at a random time, and at once when a talk needs the key', async (t) => {
-  const { keyring, clock, asked, told } = await setUp({ newest: 10 });
-  keyring.want(TALKGROUP, 10, 5_000);
-  clock.pass(2_499);
-  t.equal(asked.length, 0);
-  clock.pass(1);
-  t.equal(asked.length, 1);
-  await comesTrue('settled', () => told.length > 0);
-  const urgent = await setUp({ newest: 10 });
-  urgent.keyring.want(TALKGROUP, 10, 5_000);
-  urgent.keyring.want(TALKGROUP, 10);
-  t.equal(urgent.asked.length, 1);
-});
+t.test(
+  'after a rotation the request comes at a random time, and at once when a talk needs the key',
+  async (t) => {
+    const { keyring, clock, asked, told } = await setUp({ newest: 10 });
+    keyring.want(TALKGROUP, 10, 5_000);
+    clock.pass(2_499);
+    t.equal(asked.length, 0);
+    clock.pass(1);
+    t.equal(asked.length, 1);
+    await comesTrue('settled', () => told.length > 0);
+    const urgent = await setUp({ newest: 10 });
+    urgent.keyring.want(TALKGROUP, 10, 5_000);
+    urgent.keyring.want(TALKGROUP, 10);
+    t.equal(urgent.asked.length, 1);
+  },
+);
 
-t.test('the keyring waits as long as Retry-After says, and 30 s after a rejection unless told to retry', async (t) => {
-  const { keyring, clock, asked, failures, fails } = await setUp();
-  fails(new RestError(429, 'slow down', 2_000));
-  keyring.want(TALKGROUP, 9);
-  await comesTrue('settled', () => failures.length === 1);
-  clock.pass(1_999);
-  t.equal(asked.length, 1);
-  fails(new RestError(404, 'talkgroup not found'));
-  clock.pass(501);
-  await comesTrue('settled', () => failures.length === 2);
-  clock.pass(29_999);
-  t.equal(asked.length, 2);
-  fails(null);
-  keyring.retry();
-  await comesTrue('settled', () => keyring.secretFor(TALKGROUP, 9) !== null);
-  t.equal(asked.length, 3);
-});
+t.test(
+  'the keyring waits as long as Retry-After says, and 30 s after a rejection unless told to retry',
+  async (t) => {
+    const { keyring, clock, asked, failures, fails } = await setUp();
+    fails(new RestError(429, 'slow down', 2_000));
+    keyring.want(TALKGROUP, 9);
+    await comesTrue('settled', () => failures.length === 1);
+    clock.pass(1_999);
+    t.equal(asked.length, 1);
+    fails(new RestError(404, 'talkgroup not found'));
+    clock.pass(501);
+    await comesTrue('settled', () => failures.length === 2);
+    clock.pass(29_999);
+    t.equal(asked.length, 2);
+    fails(null);
+    keyring.retry();
+    await comesTrue('settled', () => keyring.secretFor(TALKGROUP, 9) !== null);
+    t.equal(asked.length, 3);
+  },
+);
 
 t.test('without the service the waits grow to 30 s, and a closed keyring asks nothing', async (t) => {
   const { keyring, clock, asked, failures, fails } = await setUp();
@@ -137,7 +154,13 @@ t.test('an envelope opens for its holder, talkgroup and epoch alone', async (t) 
 
 t.test('what the service answers is read with care', async (t) => {
   const holder = await newHolder();
-  for (const epochs of [null, 'x', [null], [{ rotation_counter: 9, enc: 1, sealed: 2 }], [{ rotation_counter: 9, enc: '+', sealed: '' }]]) {
+  for (const epochs of [
+    null,
+    'x',
+    [null],
+    [{ rotation_counter: 9, enc: 1, sealed: 2 }],
+    [{ rotation_counter: 9, enc: '+', sealed: '' }],
+  ]) {
     const failures: RestError[] = [];
     const clock = manualClock();
     const keyring = createKeyringWith(nodePrimitives, {
@@ -167,7 +190,11 @@ t.test('a request has the token, and its rejection the status, the text and Retr
   const { publicKey } = await newHolder();
   const registered = await registerHolder(rest, { publicKey, password: 'p', name: 'phone' });
   t.same(registered, { holderId: idOf('holder'), fingerprint: '1 2', accepted: true });
-  await t.rejects(rest('GET', '/keys/epochs?x=1'), { status: 429, message: 'slow down', retryAfterMs: 3_000 });
+  await t.rejects(rest('GET', '/keys/epochs?x=1'), {
+    status: 429,
+    message: 'slow down',
+    retryAfterMs: 3_000,
+  });
   const body = JSON.stringify({ password: 'p', public_key: toBase64url(publicKey), name: 'phone' });
   t.same(calls, [
     ['https://radio.example/keys/holders', 'POST', 'Bearer x', body],

@@ -1,14 +1,25 @@
 // Encrypted talks: what leaves the radio, with which salt and counter, and what the radio does when the relay rejects it.
 import t from 'tap';
 import { createSealer } from '../../src/client/encryption/sealing.js';
+import type { ErrorCode } from '../../src/protocol/codes.js';
 import { burstKey, fromBase64url } from '../../src/protocol/encryption.js';
-import { END, ENCRYPTED, START } from '../../src/protocol/frame.js';
+import { ENCRYPTED, END, START } from '../../src/protocol/frame.js';
 import { nodePrimitives } from '../../src/protocol/node-primitives.js';
 import { deriveSframeKey, metadataFrom } from '../../src/protocol/sframe.js';
-import type { ErrorCode } from '../../src/protocol/codes.js';
 import type { Crypto } from '../../src/protocol/types.js';
 import { encryptedWorld, secretOf } from '../helpers/client/encryption.js';
-import { ALPHA, emergency, type FakeSocket, idOf, keyRotated, OWN, packet, sentBy, talkEnd, talkStart } from '../helpers/client/fakes.js';
+import {
+  ALPHA,
+  emergency,
+  type FakeSocket,
+  idOf,
+  keyRotated,
+  OWN,
+  packet,
+  sentBy,
+  talkEnd,
+  talkStart,
+} from '../helpers/client/fakes.js';
 
 const TALKGROUP = ALPHA.talkgroup_id;
 
@@ -61,23 +72,29 @@ t.test('without the option a talk is clear in `allowed`, and encrypted in `requi
   }
 });
 
-t.test('each run has a salt of its own: press, silence, resume in a new session, request after a wait', async (t) => {
-  const { radio, socket, clock } = encryptedWorld();
-  const talk = radio.talk({ talkgroupId: TALKGROUP, encrypt: true });
-  talk.send(packet(0));
-  socket().says(talkStart({ session: OWN, burst: 1 }));
-  socket().says(talkEnd({ session: OWN, burst: 1, code: 'silence' }));
-  talk.send(packet(1));
-  const first = socket();
-  t.same(heardBy(first, cryptos(first)[1] as Crypto, 1), [[ENCRYPTED, 0, 0x08, 1]]);
-  first.closes(1006);
-  clock.pass(0);
-  socket().welcomes({ session: OWN + 1, talkgroups: [{ ...ALPHA, encryption: 'allowed', talk_counter: 9, rotation_counter: 9 }] });
-  talk.send(packet(2));
-  const salts = [...cryptos(first), ...cryptos(socket())].map((crypto) => crypto?.salt);
-  t.equal(salts.length, 3);
-  t.equal(new Set(salts).size, 3);
-});
+t.test(
+  'each run has a salt of its own: press, silence, resume in a new session, request after a wait',
+  async (t) => {
+    const { radio, socket, clock } = encryptedWorld();
+    const talk = radio.talk({ talkgroupId: TALKGROUP, encrypt: true });
+    talk.send(packet(0));
+    socket().says(talkStart({ session: OWN, burst: 1 }));
+    socket().says(talkEnd({ session: OWN, burst: 1, code: 'silence' }));
+    talk.send(packet(1));
+    const first = socket();
+    t.same(heardBy(first, cryptos(first)[1] as Crypto, 1), [[ENCRYPTED, 0, 0x08, 1]]);
+    first.closes(1006);
+    clock.pass(0);
+    socket().welcomes({
+      session: OWN + 1,
+      talkgroups: [{ ...ALPHA, encryption: 'allowed', talk_counter: 9, rotation_counter: 9 }],
+    });
+    talk.send(packet(2));
+    const salts = [...cryptos(first), ...cryptos(socket())].map((crypto) => crypto?.salt);
+    t.equal(salts.length, 3);
+    t.equal(new Set(salts).size, 3);
+  },
+);
 
 t.test('a resumed burst goes on with its salt and counter', async (t) => {
   const { radio, socket, clock } = encryptedWorld();
@@ -97,28 +114,34 @@ t.test('a resumed burst goes on with its salt and counter', async (t) => {
 });
 
 t.test('a running burst keeps its epoch over a rotation, and the next one has the new epoch', async (t) => {
-  const { radio, socket, gives, clock } = encryptedWorld();
+  const { radio, socket, gives, lives } = encryptedWorld();
   const talk = radio.talk({ talkgroupId: TALKGROUP, encrypt: true });
   talk.send(packet(0));
   socket().says(keyRotated(TALKGROUP, 1, 10));
   gives(10);
-  clock.pass(10_000);
+  lives(10_000);
   talk.send(packet(1));
   talk.end();
   t.ok(socket().frames.every(({ epoch }) => epoch === 9));
   radio.talk({ talkgroupId: TALKGROUP, encrypt: true }).send(packet(2));
-  t.same(cryptos(socket()).map((crypto) => crypto?.epoch), [9, 10]);
+  t.same(
+    cryptos(socket()).map((crypto) => crypto?.epoch),
+    [9, 10],
+  );
 });
 
 t.test('a rotation counts from `use_in_ms` on, and its key is wanted before', async (t) => {
-  const { radio, socket, wanted, gives, clock } = encryptedWorld();
+  const { radio, socket, wanted, gives, lives } = encryptedWorld();
   socket().says({ ...keyRotated(TALKGROUP, 1, 10), talk_counter: 9, use_in_ms: 10_000 });
   t.same(wanted, [10]);
   gives(10);
   radio.talk({ talkgroupId: TALKGROUP, encrypt: true }).send(packet(0));
-  clock.pass(10_000);
+  lives(10_000);
   radio.talk({ talkgroupId: TALKGROUP, encrypt: true }).send(packet(0));
-  t.same(cryptos(socket()).map((crypto) => crypto?.epoch), [9, 10]);
+  t.same(
+    cryptos(socket()).map((crypto) => crypto?.epoch),
+    [9, 10],
+  );
 });
 
 const rejects = (socket: FakeSocket, code: ErrorCode) =>
@@ -144,7 +167,10 @@ t.test('`stale_epoch` begins a run with the newest epoch', async (t) => {
   talk.send(packet(0));
   rejects(socket(), 'stale_epoch');
   talk.send(packet(1));
-  t.same(cryptos(socket()).map((crypto) => crypto?.epoch), [9, 10]);
+  t.same(
+    cryptos(socket()).map((crypto) => crypto?.epoch),
+    [9, 10],
+  );
 });
 
 t.test('a relay that rejects every run ends the talk after the fifth', async (t) => {
@@ -180,54 +206,69 @@ t.test('speech waits for its key, the last half second of it, and goes out when 
   t.same(heard[0], [ENCRYPTED, 0, 0x08, 15]);
 });
 
-t.test('a talk whose key does not come within 5 s is denied with `no_key`, and nothing of it was sent', async (t) => {
-  for (const floor of ['first_frame', 'request'] as const) {
-    const { radio, socket, clock } = encryptedWorld({ counters: [] });
-    const talk = radio.talk({ talkgroupId: TALKGROUP, encrypt: true, floor });
-    talk.send(packet(0));
-    clock.pass(5_000);
-    t.same(await talk.ended, { kind: 'denied', code: 'no_key' });
-    t.same([socket().texts, socket().frames], [[], []]);
-  }
-});
+t.test(
+  'a talk whose key does not come within 5 s is denied with `no_key`, and nothing of it was sent',
+  async (t) => {
+    for (const floor of ['first_frame', 'request'] as const) {
+      const { radio, socket, clock } = encryptedWorld({ counters: [] });
+      const talk = radio.talk({ talkgroupId: TALKGROUP, encrypt: true, floor });
+      talk.send(packet(0));
+      clock.pass(5_000);
+      t.same(await talk.ended, { kind: 'denied', code: 'no_key' });
+      t.same([socket().texts, socket().frames], [[], []]);
+    }
+  },
+);
 
-t.test('a talk that cannot be encrypted is denied at once: without permission, and where encryption is off', async (t) => {
-  const forbidden = encryptedWorld({ counters: [], snapshot: { encryption: 'required', may_have_keys: false } });
-  const talk = forbidden.radio.talk({ talkgroupId: TALKGROUP });
-  talk.send(packet(0));
-  t.same(await talk.ended, { kind: 'denied', code: 'no_key' });
-  const off = encryptedWorld({ snapshot: { encryption: 'off' } });
-  const other = off.radio.talk({ talkgroupId: TALKGROUP, encrypt: true });
-  other.send(packet(0));
-  t.same(await other.ended, { kind: 'denied', code: 'encryption_off' });
-  t.same(off.socket().frames, []);
-});
-
-t.test('an open emergency without a key is talked in the clear, unless the talkgroup forbids it', async (t) => {
-  for (const clear_emergency of [true, false]) {
-    const { radio, socket } = encryptedWorld({
+t.test(
+  'a talk that cannot be encrypted is denied at once: without permission, and where encryption is off',
+  async (t) => {
+    const forbidden = encryptedWorld({
       counters: [],
-      snapshot: {
-        ...{ encryption: 'required', clear_emergency, emergencies_total: 1 },
-        emergencies: [emergency({ user_id: idOf('u-own') })],
-      },
+      snapshot: { encryption: 'required', may_have_keys: false },
     });
-    radio.talk({ talkgroupId: TALKGROUP }).send(packet(0));
-    t.same(sentBy(socket()), clear_emergency ? [[START, 0, 0x08, 0]] : []);
-  }
-});
+    const talk = forbidden.radio.talk({ talkgroupId: TALKGROUP });
+    talk.send(packet(0));
+    t.same(await talk.ended, { kind: 'denied', code: 'no_key' });
+    const off = encryptedWorld({ snapshot: { encryption: 'off' } });
+    const other = off.radio.talk({ talkgroupId: TALKGROUP, encrypt: true });
+    other.send(packet(0));
+    t.same(await other.ended, { kind: 'denied', code: 'encryption_off' });
+    t.same(off.socket().frames, []);
+  },
+);
 
-t.test('a request before the floor carries the salt, and one frame after it is sealed with that salt', async (t) => {
-  const { radio, socket } = encryptedWorld();
-  const talk = radio.talk({ talkgroupId: TALKGROUP, encrypt: true, floor: 'request' });
-  const [request] = requests(socket());
-  socket().says({
-    ...{ type: 'FLOOR_GRANTED', talkgroup_id: TALKGROUP, burst: 1, priority: 1, max_talk_ms: 0 },
-    ref: request?.ref as string,
-  });
-  talk.send(packet(0));
-  t.same(heardBy(socket(), request?.crypto as Crypto), [[ENCRYPTED, 0, 0x08, 0]]);
-});
+t.test(
+  'an open emergency without a key is talked in the clear, unless the talkgroup forbids it',
+  async (t) => {
+    for (const clear_emergency of [true, false]) {
+      const { radio, socket } = encryptedWorld({
+        counters: [],
+        snapshot: {
+          ...{ encryption: 'required', clear_emergency, emergencies_total: 1 },
+          emergencies: [emergency({ user_id: idOf('u-own') })],
+        },
+      });
+      radio.talk({ talkgroupId: TALKGROUP }).send(packet(0));
+      t.same(sentBy(socket()), clear_emergency ? [[START, 0, 0x08, 0]] : []);
+    }
+  },
+);
+
+t.test(
+  'a request before the floor carries the salt, and one frame after it is sealed with that salt',
+  async (t) => {
+    const { radio, socket } = encryptedWorld();
+    const talk = radio.talk({ talkgroupId: TALKGROUP, encrypt: true, floor: 'request' });
+    const [request] = requests(socket());
+    socket().says({
+      ...{ type: 'FLOOR_GRANTED', talkgroup_id: TALKGROUP, burst: 1, priority: 1, max_talk_ms: 0 },
+      ref: request?.ref as string,
+    });
+    talk.send(packet(0));
+    t.same(heardBy(socket(), request?.crypto as Crypto), [[ENCRYPTED, 0, 0x08, 0]]);
+  },
+);
 
 t.test('a sealer takes no counter twice and none below, also after a failure', async (t) => {
   const sealer = createSealer(nodePrimitives, { baseKey: new Uint8Array(32), keyId: 1 });

@@ -91,7 +91,10 @@ export type FileMemory = Memory & { close(): Promise<void> };
 const WRITE_MS = 1_000;
 
 /** Reads what the file has. A file that is none counts as empty, because it only adds to what the radio knows. */
-export async function openMemoryFile(path: string, onFailure: (error: Error) => void = () => {}): Promise<FileMemory> {
+export async function openMemoryFile(
+  path: string,
+  onFailure: (error: Error) => void = () => {},
+): Promise<FileMemory> {
   const texts = new Map<string, string>(entriesIn((await readPrivately(path)) ?? '{}'));
   let timer: NodeJS.Timeout | null = null;
   let written: Promise<void> = Promise.resolve();

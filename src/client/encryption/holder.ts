@@ -1,14 +1,15 @@
 // Makes the key pair of a key holder, registers it, and opens the envelopes that are sealed for it.
+
+import type { CryptoKey, KeyPair } from 'hpke';
 import { AEAD_AES_256_GCM, CipherSuite, KDF_HKDF_SHA256, KEM_DHKEM_P256_HKDF_SHA256 } from 'hpke';
-import type { KeyPair, Key as WebKey } from 'hpke';
 import { ENVELOPE_INFO, envelopeAad, SECRET_BYTES, toBase64url } from '../../protocol/encryption.js';
-import { RestError, type Rest } from './rest.js';
+import { type Rest, RestError } from './rest.js';
 
 /** The key pair of one installation. The private key opens envelopes, and is used for nothing else. */
 export type HolderKey = {
   /** An uncompressed point of P-256 (65 bytes). */
   readonly publicKey: Uint8Array;
-  readonly pair: KeyPair<WebKey>;
+  readonly pair: KeyPair<CryptoKey>;
 };
 
 /** A registered key holder. Until it is accepted, the service seals nothing for it. */

@@ -34,7 +34,15 @@ export type Fetch = (
 const ANSWER_MS_MAX = 10_000;
 
 /** `url`: address of the REST API, such as https://radio.example. */
-export function createRest({ url, token, fetch = globalFetch }: { url: string; token: string; fetch?: Fetch }): Rest {
+export function createRest({
+  url,
+  token,
+  fetch = globalFetch,
+}: {
+  url: string;
+  token: string;
+  fetch?: Fetch;
+}): Rest {
   const base = url.replace(/\/$/, '');
   return async (method, path, body) => {
     const headers = {

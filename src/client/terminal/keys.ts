@@ -2,8 +2,8 @@
 import {
   createKeyring,
   createRest,
-  keepHolderId,
   type KeyStore,
+  keepHolderId,
   openHolderFile,
   openMemoryFile,
   registerHolder,
@@ -40,7 +40,8 @@ export async function openKeys({
     const { publicKey } = stored;
     const made = await registerHolder(rest, { publicKey, password: await password(), name: 'terminal' });
     report(`new key holder, fingerprint ${made.fingerprint}`);
-    if (!made.accepted) report('it gets keys after an administrator or another device has accepted the fingerprint');
+    if (!made.accepted)
+      report('it gets keys after an administrator or another device has accepted the fingerprint');
     await keepHolderId(path, stored, made.holderId);
     holderId = made.holderId;
   }

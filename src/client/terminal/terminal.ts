@@ -13,7 +13,7 @@ import {
   type TalkOutcome,
   UncompressedWebSocket,
 } from '../node.js';
-import { type HeldKeys, openKeys } from './keys.js';
+import type { HeldKeys } from './keys.js';
 import { createRecorder, type Recorded } from './recorder.js';
 
 /**
@@ -34,7 +34,13 @@ export type TerminalOptions = {
  * sent, the relay rejects the token, or the user is not a member of the talkgroup.
  */
 export async function talkFile(
-  options: TerminalOptions & { talkgroup: string; file: string; priority?: number; queue?: boolean; encrypt?: boolean },
+  options: TerminalOptions & {
+    talkgroup: string;
+    file: string;
+    priority?: number;
+    queue?: boolean;
+    encrypt?: boolean;
+  },
 ): Promise<TalkOutcome> {
   const { report = () => {}, signal, priority, queue = false, encrypt = false } = options;
   const { packets, packetMs } = await readOpus(options.file);

@@ -7,7 +7,10 @@ import { nodePrimitives } from '../../../src/protocol/node-primitives.js';
 import type { Crypto, Snapshot, Talker } from '../../../src/protocol/types.js';
 import { ALPHA, type FakeSocket, fakeWorld, idOf, talkStart } from './fakes.js';
 
-export const halves: Readonly<Record<string, Primitives>> = { node: nodePrimitives, browser: browserPrimitives };
+export const halves: Readonly<Record<string, Primitives>> = {
+  node: nodePrimitives,
+  browser: browserPrimitives,
+};
 
 export const MASTER = Uint8Array.from({ length: 32 }, (_, i) => i);
 
@@ -84,7 +87,14 @@ export function encryptedWorld({
     ends.push({ heard, ...(unopened && { unopened }), ...(isCutOff && { isCutOff }) }),
   );
   world.socket().welcomes({ talkgroups: [alpha(snapshot)] });
-  return { ...world, ...fake, played, unopened, locks, ends };
+  /** Time passes, and the connection lives. */
+  const lives = (ms: number) => {
+    for (let left = ms; left > 0; left -= 5_000) {
+      world.clock.pass(Math.min(left, 5_000));
+      world.socket().says({ type: 'PONG', t: 0, server_time: 0 });
+    }
+  };
+  return { ...world, ...fake, played, unopened, locks, ends, lives };
 }
 
 /** A run of another user in Alpha. */
