@@ -37,12 +37,9 @@ type Member = ReturnType<typeof fakeWorld> & {
   talk: Talk | null;
   said: number;
   /** Read so far of the present socket. */
-  texts: number;
-  frames: number;
+  read: number;
   announced: Crypto | null;
   burst: Burst | null;
-  /** Named in frames of silence that the talker has not heard of. */
-  lateSilence: number | null;
   heard: string[];
   expected: string[];
 };
@@ -64,8 +61,8 @@ function world() {
     const radio = fakeWorld({ keys: store.keys });
     const member: Member = {
       ...radio,
-      ...{ user, store, isMember: true, session: 0, talk: null, said: 0, texts: 0, frames: 0 },
-      ...{ announced: null, burst: null, lateSilence: null, heard: [], expected: [] },
+      ...{ user, store, isMember: true, session: 0, talk: null, said: 0, read: 0 },
+      ...{ announced: null, burst: null, heard: [], expected: [] },
     };
     radio.radio.on('audio', ({ payload }) => {
       if (payload.length > 0) member.heard.push(Buffer.from(payload).toString());
@@ -97,8 +94,7 @@ function world() {
       sessions += 1;
       member.session = sessions;
     }
-    member.texts = 0;
-    member.frames = 0;
+    member.read = 0;
     member.socket().welcomes({
       ...{ session: member.session, user_id: idOf(member.user), resumed },
       ...{ talkgroups: member.isMember ? [snapshot()] : [], talkgroups_total: member.isMember ? 1 : 0 },
@@ -128,19 +124,21 @@ function world() {
     tell({ type: 'TALK_ENDED', event, ...ids, code, duration_ms: 0, frames: burst.frames });
   }
 
-  /** What the radio sent since. A request goes before the frames that it is for. */
+  /** What the radio sent since, in that order. */
   function pump(member: Member): void {
-    const socket = member.socket();
-    for (const text of socket.texts.slice(member.texts)) {
-      if (text.type !== 'FLOOR_REQUEST') continue;
-      if (text.crypto === undefined) faults.push('a request without crypto in `required`');
-      member.announced = text.crypto as Crypto;
-      if (member.burst && member.burst.crypto.salt !== member.announced.salt) finish(member, 'released');
+    const { sends } = member.socket();
+    const news = sends.slice(member.read);
+    member.read = sends.length;
+    for (const sent of news) {
+      if ('payload' in sent) relay(member, sent as Frame);
+      else if (sent.type === 'FLOOR_REQUEST') announce(member, sent.crypto as Crypto | undefined);
     }
-    member.texts = socket.texts.length;
-    const sent = socket.frames.slice(member.frames);
-    member.frames = socket.frames.length;
-    for (const frame of sent) relay(member, frame);
+  }
+
+  function announce(member: Member, crypto: Crypto | undefined): void {
+    if (crypto === undefined) return void faults.push('a request without crypto in `required`');
+    member.announced = crypto;
+    if (member.burst && member.burst.crypto.salt !== crypto.salt) finish(member, 'released');
   }
 
   function relay(member: Member, frame: Frame): void {

@@ -11,6 +11,8 @@ export type OutgoingOwner = {
   mayLeave(): boolean;
   /** Whether frames may be sent soon and not now. The queue keeps those of the last 500 ms. */
   mustWait(): boolean;
+  /** Whether the next frame may leave in this step: its key is there. */
+  isReady(): boolean;
   /** The next frame begins a burst. Returns the flags for it. */
   begins(): number;
   /** The bytes of a frame, sealed if the burst is encrypted. They count as sent. */
@@ -108,7 +110,8 @@ export function createOutgoing(
   }
 
   function drain(): void {
-    while (uplink.bufferedBytes <= BUFFERED_BYTES_MAX) {
+    // Not before the socket takes the frame: a run that is drawn early could begin with an epoch that is over.
+    while (uplink.bufferedBytes <= BUFFERED_BYTES_MAX && owner.isReady()) {
       const next = held.shift();
       if (!next) return;
       if (next.isEnd) transmitEnd(next);

@@ -50,7 +50,8 @@ export function createTalk(
   });
   const { asksFirst } = asking;
   const outgoing = createOutgoing(talkgroupId, uplink, clock, {
-    mustWait: () => asking.isWaiting() || !encrypting.isReady(),
+    mustWait: asking.isWaiting,
+    isReady: encrypting.isReady,
     encode: encrypting.encode,
     restarted: encrypting.endRun,
     mayLeave: () => uplink.isOpen && (!asksFirst || state.kind === 'granted' || state.kind === 'talking'),

@@ -49,6 +49,8 @@ export type FakeSocket = {
   /** What the radio sent, in order. */
   readonly texts: Record<string, unknown>[];
   readonly frames: Frame[];
+  /** Both, in the order in which they were sent. */
+  readonly sends: (Record<string, unknown> | Frame)[];
   /** The code that the radio closed with. null: without a code. undefined: not closed. */
   closedWith: number | null | undefined;
   /** Bytes that the socket has not sent, as the radio reads them. */
@@ -72,6 +74,7 @@ export function fakeNetwork(): { WebSocket: new (address: string) => RadioSocket
     closedWith: number | null | undefined = undefined;
     readonly texts: Record<string, unknown>[] = [];
     readonly frames: Frame[] = [];
+    readonly sends: (Record<string, unknown> | Frame)[] = [];
     readonly listeners: [type: string, listener: (event: SocketEvent) => void][] = [];
     constructor(readonly address: string) {
       sockets.push(this);
@@ -89,11 +92,14 @@ export function fakeNetwork(): { WebSocket: new (address: string) => RadioSocket
     }
     send(data: string | Uint8Array<ArrayBuffer>): void {
       if (typeof data === 'string') {
-        this.texts.push(JSON.parse(data));
+        const text = JSON.parse(data);
+        this.texts.push(text);
+        this.sends.push(text);
       } else {
         const frame = decodeFrame(data);
         if (typeof frame === 'string') throw new Error(`the radio sent a bad frame: ${frame}`);
         this.frames.push(frame);
+        this.sends.push(frame);
       }
     }
     close(code?: number): void {
