@@ -354,11 +354,10 @@ const NODE_PRIMITIVES = 'src/protocol/node-primitives.ts';
 
 function clientPackages(path: string): string[] {
   if (path === 'src/client/node.ts') return ['ws']; // browsers have their own WebSocket
-  if (path === 'src/client/encryption/holder-file.ts') return ['node:fs/promises', 'node:path'];
+  if (path === 'src/client/encryption/holder-file.ts') return ['node:fs', 'node:path'];
   if (path === 'src/client/encryption/holder.ts') return ['hpke']; // on WebCrypto, in browsers, too
   // WebCrypto is asynchronous, and a frame is sealed in the step in which it is sent.
-  if (path === 'src/client/encryption/browser-primitives.ts')
-    return ['@noble/ciphers/aes.js', '@noble/hashes/hkdf.js', '@noble/hashes/sha2.js'];
+  if (path === 'src/client/encryption/browser-primitives.ts') return ['@noble/ciphers', '@noble/hashes'];
   if (path === 'src/client/audio/ogg.ts') return ['mediabunny']; // runs in browsers, too
   return [];
 }
