@@ -9,7 +9,11 @@ type TalkgroupKind = 'talkgroup_deleted' | 'talkgroup_changed' | 'key_rotated' |
 
 /** What may have changed, and the key under which to read it again. */
 export type Change =
-  | { readonly kind: 'joined' | 'left'; readonly user: UserId; readonly talkgroup: TalkgroupId }
+  | {
+      readonly kind: 'joined' | 'left' | 'keys_changed';
+      readonly user: UserId;
+      readonly talkgroup: TalkgroupId;
+    }
   | { readonly kind: TalkgroupKind; readonly talkgroup: TalkgroupId }
   | { readonly kind: 'device_changed'; readonly device: DeviceId }
   | { readonly kind: 'user_revoked' | 'user_promoted' | 'holders_changed'; readonly user: UserId };
@@ -35,7 +39,7 @@ export const notifyOwnTalkgroup = (sql: Sql, { id, kind }: { id: string; kind: T
 /** The same for a statement that itself finds the user, in the column `id` of `users`. */
 export const notifyOwnUser = (
   sql: Sql,
-  { id, kind }: { id: string; kind: 'user_promoted' | 'user_revoked' },
+  { id, kind }: { id: string; kind: 'user_promoted' | 'user_revoked' | 'holders_changed' },
 ) =>
   sql`pg_notify(${CHANNEL}, json_build_object('id', ${id}::text, 'kind', ${kind}::text, 'user', users.id)::text)`;
 
@@ -46,6 +50,7 @@ export const notifyOwnHolders = (sql: Sql, id: string) =>
 const kinds = new Set([
   'joined',
   'left',
+  'keys_changed',
   'talkgroup_deleted',
   'talkgroup_changed',
   'key_rotated',

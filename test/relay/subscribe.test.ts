@@ -55,6 +55,11 @@ t.test('the same snapshot comes with WELCOME, SUBSCRIBED, SYNCED and TALKGROUP_J
     rotation_counter: 1,
     floor_mode: 'single',
     max_talk_ms: 90_000,
+    encryption: 'allowed',
+    clear_emergency: true,
+    talk_counter: 1,
+    use_in_ms: 0,
+    may_have_keys: false,
     event: 3,
     talkers: [
       {

@@ -207,8 +207,9 @@ t.test('an emergency is raised by the radio, and answered when the relay has ann
 t.test('PRESENCE of each talkgroup is requested once, and passed on to the page as it came', async (t) => {
   const { socket, events } = await setUp();
   socket().welcomes();
-  const { talkgroup_id, floor_mode, max_talk_ms } = ALPHA;
-  socket().says({ type: 'TALKGROUP_CHANGED', talkgroup_id, floor_mode, max_talk_ms, name: 'Alpha 2' });
+  const { talkgroup_id, floor_mode, max_talk_ms, encryption, clear_emergency } = ALPHA;
+  const settings = { floor_mode, max_talk_ms, encryption, clear_emergency };
+  socket().says({ type: 'TALKGROUP_CHANGED', talkgroup_id, ...settings, name: 'Alpha 2' });
   const requested = socket().texts.filter(({ type }) => type === 'SUBSCRIBE');
   t.match(requested, [{ talkgroup_ids: [ALPHA.talkgroup_id], mode: 'talk', presence: true }]);
   t.equal(requested.length, 1);

@@ -67,9 +67,10 @@ function newDatabase() {
         valid_from: validFrom.get(id) ?? 0,
         device_id: id === 'cid' ? null : device,
         device_active: isActive(id),
+        holders_waiting: 0,
         memberships: [...talkgroups.values()]
           .filter((row) => members.has(`${id}/${row.id}`))
-          .map((row) => ({ ...row, site: 'depot' })),
+          .map((row) => ({ ...row, site: 'depot', may_have_keys: false })),
       })),
     talkgroupsOf: (ids: readonly TalkgroupId[]) => ids.flatMap((id) => talkgroups.get(id) ?? []),
   };
@@ -112,6 +113,8 @@ function newRelay(
       talkgroupsOf: (ids) => readLater(() => database.talkgroupsOf(ids)),
     },
     changes: {
+      holders() {},
+      hearing() {},
       withdrawn() {},
       granted() {},
       missed() {},
@@ -325,6 +328,8 @@ function withBugs(changes: Partial<RightsChanges>) {
       changed: nothing,
       emergencies: nothing,
       checked: nothing,
+      holders: nothing,
+      hearing: nothing,
       failed(user) {
         failed.push(user.id);
         user.sessions.clear();
@@ -458,7 +463,7 @@ function threeSockets() {
     };
     const session: LiveSession = {
       ...{ number, user, isLive: true, issuedAt: 0, heardAtMs: 0, hears: () => true, close: act },
-      ...{ withdrawn: act, granted: act, joined: act, left: act, missed: act },
+      ...{ withdrawn: act, granted: act, joined: act, left: act, missed: act, hearing: act, send: act },
     };
     user.sessions.add(session);
   }

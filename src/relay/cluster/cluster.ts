@@ -236,6 +236,7 @@ export function createCluster<Talkgroup extends Shared>(
       counts,
       peers: peers.up.length,
       otherKeys: peers.otherKeys,
+      unencrypting: peers.unencrypting,
       reach: judge.figures,
       ...streams.figures(),
     }),

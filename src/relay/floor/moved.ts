@@ -1,5 +1,5 @@
 // Lets what a talk has of the floor go on at another relay, because its session moves there.
-import type { Codec, RunningTalker } from '../../protocol/bodies.js';
+import type { Codec, Crypto, RunningTalker } from '../../protocol/bodies.js';
 import type { EndCode } from '../../protocol/codes.js';
 import { EMERGENCY } from '../../protocol/frame.js';
 import type { Turn } from '../../protocol/turn.js';
@@ -22,6 +22,7 @@ export const movedBurst = (talk: Talk, nowMs: number): MovedBurst => ({
   sequence: talk.sequence,
   priority: talk.priority,
   ...(talk.codec !== null && { codec: talk.codec }),
+  ...(talk.crypto !== null && { crypto: talk.crypto }),
   started_at: new Date(talk.startedAt).toISOString(),
   age_ms: nowMs - talk.startedAtMs,
   silent_ms: Math.max(0, nowMs - talk.lastFrameAtMs),
@@ -87,17 +88,19 @@ export interface MovedTalk {
   readonly burst: number;
   readonly has_asked: boolean;
   readonly codec?: Codec;
+  readonly crypto?: Crypto;
 }
 
-export const movedTalk = ({ burst, hasAsked, codec }: Talk): MovedTalk => ({
+export const movedTalk = ({ burst, hasAsked, codec, crypto }: Talk): MovedTalk => ({
   ...{ burst, has_asked: hasAsked },
   ...(codec !== null && { codec }),
+  ...(crypto !== null && { crypto }),
 });
 
 /** The same in a new talk. `claim` is what it has of the floor now. */
 export function takeUp(
   talk: Talk,
-  { burst, has_asked, codec }: MovedTalk,
+  { burst, has_asked, codec, crypto }: MovedTalk,
   claim: 'waits' | 'has' | 'talks',
 ): void {
   // It is told of the grant when it returns.
@@ -105,6 +108,8 @@ export function takeUp(
   talk.burst = claim === 'waits' ? 0 : burst;
   talk.hasAsked = has_asked;
   talk.codec = codec ?? null;
+  talk.crypto = crypto ?? null;
+  if (claim === 'talks') talk.expect();
 }
 
 /** Whether the burst may go on here, where other bursts may have been played that are later. */

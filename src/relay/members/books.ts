@@ -68,7 +68,7 @@ export function createMembers(): Members {
       talkgroup = new Talkgroup(row, raisers);
       talkgroups.set(row.id, talkgroup);
     }
-    const membership = new Membership(user, talkgroup, row.site);
+    const membership = new Membership(user, talkgroup, row.site, row.may_have_keys);
     user.memberships.set(talkgroup.number, membership);
     talkgroup.memberships.add(membership);
     return membership;

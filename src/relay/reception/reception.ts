@@ -84,7 +84,7 @@ export class Reception implements Hearer, Unanswered {
     if (subscription.presence) this.services.presence.watch(talkgroup);
     // It still gets the audio that is buffered for it.
     const { mode, hold } = this.subscriptionTo(talkgroup);
-    if (this.behind === null && membership.granted && isHeard(mode))
+    if (this.behind === null && membership.granted && membership.mayHear && isHeard(mode))
       heldBy(talkgroup.feed, hold)?.leave(this);
     if (membership.granted) this.unhear(membership);
     this.subscriptions ??= new Map();
@@ -112,7 +112,18 @@ export class Reception implements Hearer, Unanswered {
     }
     if (this.peer.subscribe(talkgroup.feed.eventTopic))
       this.services.presence.came(this.receiver, membership);
-    if (!isHeard(mode)) return;
+    if (!isHeard(mode) || !membership.mayHear) return;
+    if (this.behind === null) this.enterAudio(talkgroup);
+    else this.behind.miss(talkgroup, this.relayedIn(talkgroup));
+  }
+
+  /** Whether it gets the talkgroup's audio may have changed. Events go on. */
+  followKeys(membership: Membership): void {
+    const { talkgroup, granted } = membership;
+    if (!granted || this.peer === null || !isHeard(this.subscriptionTo(talkgroup).mode)) return;
+    this.exitAudio(talkgroup);
+    this.behind?.forget(talkgroup);
+    if (!membership.mayHear) return;
     if (this.behind === null) this.enterAudio(talkgroup);
     else this.behind.miss(talkgroup, this.relayedIn(talkgroup));
   }
@@ -173,9 +184,9 @@ export class Reception implements Hearer, Unanswered {
   }
 
   private hearsAudio(nowMs: number): boolean {
-    for (const { talkgroup, granted } of this.receiver.user.memberships.values()) {
+    for (const { talkgroup, granted, mayHear } of this.receiver.user.memberships.values()) {
       const isQuiet = nowMs - talkgroup.feed.heardAtMs > HEARD_MS;
-      if (!granted || isQuiet || this.receiver.talksAlone(talkgroup.number)) continue;
+      if (!granted || !mayHear || isQuiet || this.receiver.talksAlone(talkgroup.number)) continue;
       if (isHeard(this.subscriptionTo(talkgroup).mode)) return true;
     }
     return false;
@@ -259,9 +270,9 @@ export class Reception implements Hearer, Unanswered {
   private fallBehind(passed: (feed: Feed, hold: Hold | null) => number, lostText: boolean): void {
     const { counts, nowMs, log } = this.services;
     const behind = new Behind((talkgroup) => this.relayedIn(talkgroup), counts, nowMs(), lostText);
-    for (const { talkgroup, granted } of this.receiver.user.memberships.values()) {
+    for (const { talkgroup, granted, mayHear } of this.receiver.user.memberships.values()) {
       const { mode, hold } = this.subscriptionTo(talkgroup);
-      if (!granted || !isHeard(mode)) continue;
+      if (!granted || !mayHear || !isHeard(mode)) continue;
       behind.miss(talkgroup, passed(talkgroup.feed, hold) - this.receiver.ownFrames(talkgroup));
     }
     this.behind = behind;
@@ -289,7 +300,8 @@ export class Reception implements Hearer, Unanswered {
     const { memberships } = this.receiver.user;
     for (const talkgroup of behind.talkgroups) {
       // A right withdrawn meanwhile is not given back here: `hear` comes with the read that confirms it.
-      if (memberships.get(talkgroup.number)?.granted) this.enterAudio(talkgroup);
+      const membership = memberships.get(talkgroup.number);
+      if (membership?.granted && membership.mayHear) this.enterAudio(talkgroup);
     }
     this.services.log.info({ session: this.receiver.number, sinceMs }, 'receiver caught up, audio resumed');
   }

@@ -22,6 +22,8 @@ const SEEN_MAX = 2_000;
 export function createNotices({ members, due, touch, begin, withdrawn }: NoticesOptions) {
   const { users, talkgroups } = members;
   const seen = new Map<string, Promise<void>>();
+  /** Users whose sockets are to be told of their key holders, behind the next read. */
+  const holders = new Set<UserId>();
   /** By user or talkgroup: the notifications that wait for the read that shows it. */
   const confirmations = new Map<UserId | TalkgroupId, (() => void)[]>();
 
@@ -38,6 +40,19 @@ export function createNotices({ members, due, touch, begin, withdrawn }: Notices
         touch(arrived.user);
         if (users.has(arrived.user)) due.user(arrived.user, 'changed');
         withdrawMembership(arrived.user, arrived.talkgroup);
+        return done;
+      case 'keys_changed':
+        touch(arrived.user);
+        if (!users.has(arrived.user)) return done;
+        due.user(arrived.user, 'changed');
+        // Only a read shows that the member may have them.
+        withdrawMembership(arrived.user, arrived.talkgroup);
+        return confirmed(arrived.user);
+      case 'holders_changed':
+        touch(arrived.user);
+        if (!users.has(arrived.user)) return done;
+        holders.add(arrived.user);
+        due.user(arrived.user, 'changed');
         return done;
       case 'talkgroup_deleted':
       case 'talkgroup_changed':
@@ -107,6 +122,18 @@ export function createNotices({ members, due, touch, begin, withdrawn }: Notices
       begin();
       return acknowledged;
     },
+
+    /** Resolves when a read that began now, or later, has shown the talkgroup. */
+    readAgain(id: TalkgroupId): Promise<void> {
+      touch(id);
+      due.talkgroup(id);
+      const shown = confirmed(id);
+      begin();
+      return shown;
+    },
+
+    /** Once after each change. */
+    areHoldersNews: (id: UserId): boolean => holders.delete(id),
 
     /** A read showed the user or talkgroup. */
     confirm(id: UserId | TalkgroupId): void {

@@ -43,7 +43,7 @@ export type Rights = ReturnType<typeof createRights>;
 export function createRights({ reads, changes, nowMs, batch, waitingMax, log, pause }: RightsOptions) {
   const members = createMembers();
   const { users, talkgroups, raisers } = members;
-  const settler = createSettler(members, changes);
+  const settler = createSettler(members, changes, nowMs);
 
   const loads = createLoads({ nowMs, waitingMax });
   /** Bounded: users and talkgroups in memory, and users with a waiting load. */
@@ -169,6 +169,8 @@ export function createRights({ reads, changes, nowMs, batch, waitingMax, log, pa
   function settleUser(id: UserId, account: Account | null): void {
     const user = users.get(id);
     if (user !== undefined) ofUser(user, () => settler.user(user, account));
+    if (user !== undefined && account !== null && notices.areHoldersNews(id))
+      ofUser(user, () => changes.holders(user, account.holders_waiting));
     // This may have ended sessions, and removed the user's talkgroups from memory.
     if (account !== null && loads.waiting.has(id) && isStale(account)) {
       due.user(id, causeOf(id));
@@ -191,6 +193,8 @@ export function createRights({ reads, changes, nowMs, batch, waitingMax, log, pa
   return {
     load,
     notice: notices.take,
+    /** Reads the talkgroup, and resolves when the read is applied. */
+    readAgain: notices.readAgain,
     gap,
     drop: members.drop,
     expire: loads.expire,

@@ -5,7 +5,7 @@ import type { TextRefusal } from '../../protocol/codes.js';
 import { DROPPED, type Peer, SERVICE_TOPIC } from '../delivery/peer.js';
 import { countClose, countOurClose } from '../figures/counts.js';
 import type { Talk } from '../floor/talk.js';
-import type { Membership, Talkgroup, User } from '../members/members.js';
+import { type Membership, mayBeClear, type Talkgroup, type User } from '../members/members.js';
 import type { Receiver } from '../reception/receiver.js';
 import { Reception } from '../reception/reception.js';
 import type { Subscription } from '../reception/subscription.js';
@@ -158,9 +158,17 @@ export class Session implements Receiver, Sender, Resumable {
     this.reception.hear(membership);
   }
 
+  hearing(membership: Membership): void {
+    this.reception.followKeys(membership);
+    const talk = this.talkAt(membership.talkgroup.number);
+    if (talk === undefined || membership.mayHear || mayBeClear(membership)) return;
+    const { floor, nowMs } = this.services;
+    if (talk.ask === null) floor.remove(talk, 'mode', nowMs());
+  }
+
   joined(membership: Membership): void {
     this.reception.hear(membership);
-    this.send(talkgroupJoined(this.services.snapshot(membership.talkgroup)));
+    this.send(talkgroupJoined(this.services.snapshot(membership)));
   }
 
   /** Ends a burst there, and forgets the talk. */

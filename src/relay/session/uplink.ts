@@ -7,6 +7,7 @@ import {
   END,
   HEADER_BYTES,
   readFlags,
+  readFlagsAndEpoch,
   readSequence,
   readTalkgroup,
   START,
@@ -20,6 +21,7 @@ import type { Voice } from '../delivery/peer.js';
 import type { DropReason } from '../figures/counts.js';
 import type { Talk } from '../floor/talk.js';
 import type { Budget } from '../limits/budget.js';
+import { misfitOf } from '../members/crypto.js';
 import { mayTalk } from '../members/members.js';
 import { errorText } from './messages.js';
 import { Refusals } from './refusals.js';
@@ -68,14 +70,15 @@ export class Uplink {
     if (socket === null) return this.drop('no_session');
     services.counts.framesIn++;
     const view = new DataView(message); // the one new object per frame
-    if (checkFrame(view, services.limits.frameBytes) !== null) return this.refuse('bad_frame', 0, 0, nowMs);
+    if (checkFrame(view, services.limits.frameBytes) !== null)
+      return this.refuse('bad_frame', 0, 0, nowMs, 'bad_frame');
 
     const flags = readFlags(view);
     const number = readTalkgroup(view);
     let talk = this.lastTalk;
     if (talk === null || talk.number !== number) {
       talk = this.talks.in(number, nowMs);
-      if (talk === null) return this.refuse('not_member', number, flags, nowMs);
+      if (talk === null) return this.refuse('not_member', number, flags, nowMs, 'not_member');
       this.lastTalk = talk;
     }
     const sentAtMs = arrivedAtMs ?? nowMs;
@@ -89,6 +92,8 @@ export class Uplink {
       if (!isBegun) return talk.ask !== null && this.wait(talk, talk.ask, message, flags, nowMs, sentAtMs);
       started = START;
     }
+    if ((readFlagsAndEpoch(view) & talk.cryptoMask) !== talk.cryptoBits && message.byteLength > HEADER_BYTES)
+      return this.refuseMisfit(talk, view, flags, nowMs);
     const exceeded = talk.spend(message.byteLength - HEADER_BYTES, sentAtMs);
     if (exceeded !== null) return this.refuseExcess(talk, exceeded, flags, nowMs);
     this.relay(socket, talk, message, view, flags, started, nowMs);
@@ -176,6 +181,13 @@ export class Uplink {
       }
     }
     const started = talk.frames === 0 ? START : 0;
+    if (
+      (readFlagsAndEpoch(view) & talk.cryptoMask) !== talk.cryptoBits &&
+      message.byteLength > HEADER_BYTES
+    ) {
+      this.refuseMisfit(talk, view, flags, nowMs);
+      return;
+    }
     this.relay(
       this.session.socket ?? this.services.fanout.absent,
       talk,
@@ -200,13 +212,15 @@ export class Uplink {
   ): boolean {
     const { talks } = this;
     const obstacle = talks.checkFirstFrame(talk, view, flags, nowMs);
-    if (obstacle === 'listen_only') return this.refuse(obstacle, talk.number, flags, nowMs);
+    if (obstacle === 'listen_only') return this.refuse(obstacle, talk.number, flags, nowMs, obstacle);
     if (obstacle !== null) return this.drop(obstacle);
     const exceeded = sentAtMs === null ? null : talk.exceeded(view.byteLength - HEADER_BYTES, sentAtMs);
     if (exceeded !== null) return this.refuseExcess(talk, exceeded, flags, nowMs);
-    const denial = talks.begin(talk, view, nowMs);
+    const denial = talks.begin(talk, view, flags, nowMs);
     if (denial === 'too_many_talkgroups' || denial === 'rate_limited')
-      return this.refuse(denial, talk.number, flags, nowMs);
+      return this.refuse(denial, talk.number, flags, nowMs, denial);
+    if (denial !== null && denial !== 'asks' && denial !== 'denied')
+      return this.refuse(denial, talk.number, flags, nowMs, 'encryption');
     this.refusals?.forget(talk.number);
     if (denial === 'asks') return false;
     return denial === null || this.drop(denial);
@@ -246,8 +260,20 @@ export class Uplink {
     return this.refuseTooMany(talk, flags, nowMs, 'over_budget');
   }
 
+  /** It is not encrypted as its burst was announced. */
+  private refuseMisfit(talk: Talk, view: DataView, flags: number, nowMs: number): false {
+    if ((flags & END) !== 0) this.services.floor.release(talk, 'released', nowMs);
+    const code = misfitOf(readFlagsAndEpoch(view), talk.talkgroup.encryption);
+    return this.refuse(code, talk.number, flags, nowMs, 'encryption');
+  }
+
   /** Beyond a rate. An END ends its burst all the same, or the others would wait for T1 to talk. */
-  private refuseTooMany(talk: Talk, flags: number, nowMs: number, reason?: DropReason): false {
+  private refuseTooMany(
+    talk: Talk,
+    flags: number,
+    nowMs: number,
+    reason: DropReason = 'rate_limited',
+  ): false {
     if ((flags & END) !== 0) {
       if (talk.claim === 'talks') this.services.floor.release(talk, 'released', nowMs);
       else talk.ask?.endHere();
@@ -261,7 +287,7 @@ export class Uplink {
     number: number,
     flags: number,
     nowMs: number,
-    reason: DropReason = code,
+    reason: DropReason,
   ): false {
     const { session } = this;
     this.refusals ??= new Refusals(this.services.limits.framesPerSecond);

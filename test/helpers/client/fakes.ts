@@ -179,6 +179,11 @@ export const ALPHA: Snapshot = {
   number: 1,
   name: 'Alpha',
   rotation_counter: 0,
+  encryption: 'allowed',
+  clear_emergency: true,
+  talk_counter: 0,
+  use_in_ms: 0,
+  may_have_keys: false,
   floor_mode: 'open',
   max_talk_ms: 60_000,
   event: 0,
@@ -228,3 +233,12 @@ export const emergency = (over: Partial<Emergency> = {}): Emergency => ({
   ...{ state: 'raised', raised_at: '2026-01-01T00:00:00.000Z' },
   ...over,
 });
+
+/** KEY_ROTATED with a counter that is used from now on. */
+export const keyRotated = (talkgroup_id: string, event: number, rotation_counter: number) =>
+  ({
+    type: 'KEY_ROTATED',
+    ...{ talkgroup_id, event, rotation_counter },
+    talk_counter: rotation_counter,
+    use_in_ms: 0,
+  }) as const;
