@@ -100,6 +100,7 @@ prove: export KILLS_NODE = 50
 prove: export TWO_LAUNCHERS = 20
 prove: export LEDGER_WRITES = 100000
 prove: export STOPPED_S = 5
+prove: export SFRAME_PAYLOADS = 1000000
 prove: export SOUND_TIMES = 50
 prove: export SOUND_VOICES_S = 600
 prove: export SHIFT_BURSTS = 2000

@@ -101,6 +101,9 @@ radio
     readPriority,
   )
   .option('--queue', 'wait for the floor while another user talks')
+  .option('--encrypt', 'encrypt the speech, also where the talkgroup does not require it')
+  .option('--rest <url>', 'address of the REST API for the keys of encrypted speech')
+  .option('--holder <path>', 'file of the key holder, created with a password from the prompt')
   .action(
     async (options: {
       url: string;
@@ -109,13 +112,20 @@ radio
       file: string;
       priority?: number;
       queue?: boolean;
+      encrypt?: boolean;
+      rest?: string;
+      holder?: string;
     }) => {
       const { talkFile } = await import('./client/terminal/terminal.js');
+      if (options.encrypt && !options.holder) fail('--encrypt needs --holder and --rest');
+      const keys = await keysFor(options);
       const { code } = await talkFile({
         ...options,
+        ...(keys && { keys }),
         signal: interrupted(),
         report: (line) => console.error(line),
       });
+      await keys?.close();
       if (code !== 'released') fail(`the talk ended: ${code}`);
     },
   );
@@ -128,14 +138,27 @@ radio
   .requiredOption('--out <path>', 'Ogg Opus file to write')
   .option('--talkgroup <name or id>', 'write this talkgroup only')
   .option('--bursts <n>', 'exit after this number of talk bursts', readCount)
+  .option('--rest <url>', 'address of the REST API for the keys of encrypted speech')
+  .option('--holder <path>', 'file of the key holder, created with a password from the prompt')
   .action(
-    async (options: { url: string; token: string; out: string; talkgroup?: string; bursts?: number }) => {
+    async (options: {
+      url: string;
+      token: string;
+      out: string;
+      talkgroup?: string;
+      bursts?: number;
+      rest?: string;
+      holder?: string;
+    }) => {
       const { listenToFile } = await import('./client/terminal/terminal.js');
+      const keys = await keysFor(options);
       const heard = await listenToFile({
         ...options,
+        ...(keys && { keys }),
         signal: interrupted(),
         report: (line) => console.error(line),
       });
+      await keys?.close();
       console.log(`${options.out}: ${heard.bursts} bursts, ${heard.packets} packets`);
     },
   );
@@ -144,6 +167,18 @@ try {
   await program.parseAsync();
 } catch (error) {
   fail((error as Error).message);
+}
+
+/** The keys of a radio with --holder. */
+async function keysFor({ token, rest, holder }: { token: string; rest?: string; holder?: string }) {
+  if (holder === undefined && rest === undefined) return null;
+  if (holder === undefined || rest === undefined) return fail('--holder and --rest belong together');
+  const { openKeys } = await import('./client/terminal/keys.js');
+  return openKeys({
+    ...{ token, rest, holder },
+    password: async () => (await commands()).readPassword(),
+    report: (line) => console.error(line),
+  });
 }
 
 function fail(message: string): never {

@@ -154,7 +154,7 @@ function readUsername(text: string): string {
 }
 
 async function readNewPassword(): Promise<string> {
-  const password = await askPassword();
+  const password = await readPassword();
   if (!isPassword(password)) fail('the password must have 1 to 72 bytes of UTF-8 without NUL');
   const lengthMin = readConfig().PASSWORD_MIN_LENGTH;
   if ([...password].length < lengthMin) fail(`the password must have at least ${lengthMin} characters`);
@@ -162,7 +162,7 @@ async function readNewPassword(): Promise<string> {
 }
 
 /** Reads from the terminal without echo, else the first line of standard input. */
-async function askPassword(): Promise<string> {
+export async function readPassword(): Promise<string> {
   const { stdin, stderr } = process;
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   if (stdin.isTTY) stderr.write('Password: ');

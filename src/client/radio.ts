@@ -10,6 +10,9 @@ import { createConnection, type RadioSocket } from './connection/connection.js';
 import { createRequests } from './connection/requests.js';
 import { createEmergencies } from './emergencies/emergencies.js';
 import { createRaising } from './emergencies/raising.js';
+import { browserPrimitives } from './encryption/browser-primitives.js';
+import { createEncryption } from './encryption/encryption.js';
+import { createKeyringWith, type Keyring, type KeyringOptions } from './encryption/keyring.js';
 import { createEmitter } from './events.js';
 import { createHearing } from './hearing/hearing.js';
 import { createSubscriptions } from './hearing/subscriptions.js';
@@ -39,6 +42,18 @@ export type { ConnectionState, RadioSocket } from './connection/connection.js';
 export { type ClientMessage, type Fix, RadioError } from './connection/requests.js';
 export type { EmergencyPosition } from './emergencies/emergencies.js';
 export type { EmergencyCall } from './emergencies/raising.js';
+export {
+  createHolderKey,
+  type Holder,
+  type HolderKey,
+  type Registered,
+  registerHolder,
+} from './encryption/holder.js';
+export { type HolderDatabase, openHolderDatabase } from './encryption/holder-database.js';
+export type { KeyStore, Memory } from './encryption/key-store.js';
+export type { Keyring, KeyringOptions } from './encryption/keyring.js';
+export type { LockKind, UnopenedReason } from './encryption/opening.js';
+export { createRest, type Rest, RestError } from './encryption/rest.js';
 export type { HeardEnd, HeardFrame, Talkgroup } from './hearing/channel.js';
 export type { Lag, Missed, Presence } from './hearing/hearing.js';
 export type { SubscribeOptions } from './hearing/subscriptions.js';
@@ -54,24 +69,43 @@ export function createRadio(options: RadioOptions): Radio {
     (emergency) => events.emit('emergency', emergency),
     (moved) => events.emit('emergency_position', moved),
   );
-  const hearing = createHearing({
-    audio: (frame) => events.emit('audio', frame),
-    talkStarted: (talker) => events.emit('talk_started', talker),
-    talkEnded: (end) => events.emit('talk_ended', end),
-    lagged: (lag) => events.emit('lag', lag),
-    missed: (missed) => events.emit('missed', missed),
-    emergencies: emergencies.take,
-    emergency: emergencies.follow,
-    presence: (presence) => events.emit('presence', presence),
-    talkgroupsChanged: () => events.emit('talkgroups', hearing.talkgroups),
-    gap: (talkgroupId) => syncing.gap(talkgroupId),
-    renewed: (talkgroupId) => syncing.settled(talkgroupId),
-    left(talkgroupId) {
-      syncing.settled(talkgroupId);
-      emergencies.left(talkgroupId);
+  const encryption = createEncryption(options.keys, clock, {
+    opened: (talkgroupId, opened) => hearing.opened(talkgroupId, opened),
+    released: (talkgroupId, session) => hearing.released(talkgroupId, session),
+    unopened: (talkgroupId, first) => events.emit('unopened', { talkgroupId, ...first }),
+    lock(talkgroupId, lock) {
+      hearing.lock(talkgroupId, lock);
+      const isUnexpected = lock.kind === 'clear' && encryption.isRequired(talkgroupId);
+      events.emit('lock', { talkgroupId, ...lock, isUnexpected });
     },
+    hasEmergency: (talkgroupId) =>
+      [...emergencies.open.values()].some(
+        ({ talkgroup_id, user_id }) => talkgroup_id === talkgroupId && user_id === userId,
+      ),
+    keyArrived: (talkgroupId) => talks.keyArrived(talkgroupId),
   });
+  const hearing = createHearing(
+    {
+      audio: (frame) => events.emit('audio', frame),
+      talkStarted: (talker) => events.emit('talk_started', talker),
+      talkEnded: (end) => events.emit('talk_ended', end),
+      lagged: (lag) => events.emit('lag', lag),
+      missed: (missed) => events.emit('missed', missed),
+      emergencies: emergencies.take,
+      emergency: emergencies.follow,
+      presence: (presence) => events.emit('presence', presence),
+      talkgroupsChanged: () => events.emit('talkgroups', hearing.talkgroups),
+      gap: (talkgroupId) => syncing.gap(talkgroupId),
+      renewed: (talkgroupId) => syncing.settled(talkgroupId),
+      left(talkgroupId) {
+        syncing.settled(talkgroupId);
+        emergencies.left(talkgroupId);
+      },
+    },
+    encryption,
+  );
   let session: number | null = null;
+  let userId = '';
   let reach: Reach = 'whole';
 
   const address = relayAddress(options);
@@ -106,6 +140,7 @@ export function createRadio(options: RadioOptions): Radio {
     },
     numberOf: (talkgroupId) => hearing.talkgroups.get(talkgroupId)?.number ?? null,
     isAwaited: hearing.isAwaited,
+    encryption,
     send: connection.send,
     ask: connection.ask,
   };
@@ -131,6 +166,8 @@ export function createRadio(options: RadioOptions): Radio {
     watch: watching.watch,
     unwatch: watching.unwatch,
     talk: talks.begin,
+    isRequired: encryption.isRequired,
+    confirmClear: encryption.confirmClear,
     subscribe: subscriptions.subscribe,
     unsubscribe: subscriptions.unsubscribe,
     async members(talkgroupId, page = {}) {
@@ -164,6 +201,8 @@ export function createRadio(options: RadioOptions): Radio {
 
   function opened(welcome: Welcome): void {
     session = welcome.session;
+    userId = welcome.user_id;
+    encryption.connected(userId);
     raising.connected();
     hearing.connected(welcome);
     subscriptions.connected(welcome);
@@ -186,6 +225,7 @@ export function createRadio(options: RadioOptions): Radio {
     talks.message(message);
     watching.message(message);
     if (message.type === 'EMERGENCY_POSITION') emergencies.moved(message);
+    if (message.type === 'KEY_HOLDERS') options.keys?.retry?.();
     if (message.type === 'REACH') reaches(message.reach);
     events.emit('message', message);
   }
@@ -209,8 +249,14 @@ export function createRadio(options: RadioOptions): Radio {
     raising.stop();
     talks.stop();
     hearing.stop();
+    encryption.close();
     events.emit('stopped', close);
   }
+}
+
+/** Creates the keys of a radio in a browser. See KeyringOptions. */
+export function createKeyring(options: KeyringOptions): Keyring {
+  return createKeyringWith(browserPrimitives, options);
 }
 
 function globalWebSocket(): new (address: string) => RadioSocket {

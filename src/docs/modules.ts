@@ -103,17 +103,21 @@ const clientModules: Modules = {
     purpose: 'raises emergencies and keeps the open ones',
     imports: ['src/client/clock', 'src/client/connection', 'src/protocol'],
   },
+  'src/client/encryption': {
+    purpose: 'keys of encrypted speech: fetches them, seals what is sent, opens what is received',
+    imports: ['src/client/clock', 'src/protocol'],
+  },
   'src/client/events': {
     purpose: 'typed events',
     imports: [],
   },
   'src/client/hearing': {
     purpose: 'subscriptions, talkgroups and received frames',
-    imports: ['src/client/clock', 'src/client/connection', 'src/protocol'],
+    imports: ['src/client/clock', 'src/client/connection', 'src/client/encryption', 'src/protocol'],
   },
   'src/client/node': {
     purpose: 'the entry for Node, with the package `ws`',
-    imports: ['src/client/radio'],
+    imports: ['src/client/encryption', 'src/client/radio', 'src/protocol'],
   },
   'src/client/radio': {
     purpose: 'the radio client, the entry for browsers',
@@ -122,6 +126,7 @@ const clientModules: Modules = {
       'src/client/clock',
       'src/client/connection',
       'src/client/emergencies',
+      'src/client/encryption',
       'src/client/events',
       'src/client/hearing',
       'src/client/talking',
@@ -131,7 +136,13 @@ const clientModules: Modules = {
   },
   'src/client/talking': {
     purpose: 'one talk from the floor request to its end',
-    imports: ['src/client/clock', 'src/client/connection', 'src/client/events', 'src/protocol'],
+    imports: [
+      'src/client/clock',
+      'src/client/connection',
+      'src/client/encryption',
+      'src/client/events',
+      'src/protocol',
+    ],
   },
   'src/client/watching': {
     purpose: 'watched devices and their positions',

@@ -130,6 +130,7 @@ export const texts = {
     refused: {
       not_connected: 'Not connected.',
       no_microphone: 'No microphone.',
+      no_key: 'The key is not here.',
       busy: 'The floor is taken.',
       queue_full: 'The queue is full.',
       forbidden: 'Only administrators may talk here.',

@@ -95,7 +95,7 @@ export type TalkgroupView = {
   lostBetweenNodes: number;
 };
 
-export type RefusalCode = DenyCode | ErrorCode | 'not_connected' | 'no_microphone';
+export type RefusalCode = DenyCode | ErrorCode | 'not_connected' | 'no_microphone' | 'no_key';
 export type OverCode = RevokeCode | EndCode | 'lost' | 'unsent';
 
 /**
