@@ -70,6 +70,20 @@ t.test('an emergency is followed, and stands first in the table', async (t) => {
   await drawn(page);
 });
 
+t.test('an emergency is in the middle of the map, also when devices far away come after it', async (t) => {
+  const { page, radio } = await openMap(t);
+  await radio.asked('WATCH');
+  await radio.emergency({ emergency_id: 'e1', user_id: 'user 1', username: 'ann 1', lat: 52.5, lng: 13.4 });
+  await drawn(page);
+  const longAgo = new Date(at() - 600_000).toISOString();
+  await radio.tell(watching([device(1, { updated_at: longAgo }), device(2, { lat: -33.9, lng: 151.2 })]));
+  await page.getByRole('table', { name: 'Positions' }).getByText('-33.90000').waitFor();
+  await eventually(async () => {
+    const colour = await colourOf(page, 0.5);
+    if (colour !== EMERGENCY_RED) throw new Error(`the middle of the map is ${colour}`);
+  });
+});
+
 t.test('without WebGL the tab says so and the table works', async (t) => {
   const { page, radio } = await openMap(t, { isWebGlOff: true });
   await page.getByText('This browser cannot draw the map because WebGL is missing.').waitFor();
@@ -93,7 +107,7 @@ t.test(
   async (t) => {
     const { page, radio } = await openMap(t, {
       settings: { MAP_STYLE_URL: `${TILES}/style.json` },
-      expected: [/tiles\.example\/1/],
+      expected: [/tiles\.example\/\d+\//], // of any zoom
       before: operatorsMap,
     });
     await radio.asked('WATCH');
@@ -222,12 +236,17 @@ async function operatorsMap(page: Page): Promise<void> {
   );
 }
 
-/** Red, green and blue of a pixel of the map, away from the marker in its middle, as six hexadecimal digits. */
-async function colourOf(page: Page): Promise<string> {
+const EMERGENCY_RED = 'd3121f';
+
+/**
+ * Red, green and blue of a pixel of the map as six hexadecimal digits: at half of its height and this share of its width.
+ * Default: near the left edge, away from the marker in its middle.
+ */
+async function colourOf(page: Page, share = 0.06): Promise<string> {
   const box = await page.locator('canvas.maplibregl-canvas').boundingBox();
   if (box === null) return 'hidden';
   const png = await page.screenshot({
-    clip: { x: box.x + 40, y: box.y + box.height / 2, width: 1, height: 1 },
+    clip: { x: box.x + box.width * share, y: box.y + box.height / 2, width: 1, height: 1 },
   });
   const data = png.indexOf('IDAT');
   // The first of several chunks. Of one pixel every filter of PNG leaves the colour as it is, behind the filter's number.

@@ -202,6 +202,7 @@ export function openDrawing(container: HTMLElement, styleUrl: string | null, own
       draw();
     },
     goTo(lng, lat) {
+      isFitted = true; // the first drawing of the devices must not leave this place
       map.jumpTo({ center: [lng, lat], zoom: Math.max(map.getZoom(), CLOSE_ZOOM) });
     },
     zoomBy(steps) {

@@ -4,6 +4,8 @@ import type { LandFeature } from './land.js';
 /** Of the four classes of age, from live to very old. Told apart by lightness as well, for users who see no hues. */
 export const ageColours = ['#0f9d58', '#1a73e8', '#e8870e', '#8a8f98'] as const;
 export const emergencyColour = '#d3121f';
+/** The same as text on the dark map, where it has a contrast of 6 to 1 and more (WCAG 2.2 asks for 4.5). */
+const emergencyTextDark = '#ffa3a3';
 const clusterColour = '#34414d';
 const white = '#ffffff';
 
@@ -125,7 +127,11 @@ export function deviceLayers(isDark: boolean): object[] {
       type: 'symbol',
       source: sources.emergencies,
       layout: { ...label, 'text-size': 14, 'text-field': ['get', 'name'], 'text-allow-overlap': true },
-      paint: { 'text-color': emergencyColour, 'text-halo-color': halo, 'text-halo-width': 2 },
+      paint: {
+        'text-color': isDark ? emergencyTextDark : emergencyColour,
+        'text-halo-color': halo,
+        'text-halo-width': 2,
+      },
     },
   ];
 }
