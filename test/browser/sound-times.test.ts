@@ -1,5 +1,4 @@
-// How long sound takes on its way through the console, and what ten voices cost. It prints figures and judges none.
-import { cpus } from 'node:os';
+// How long sound takes on its way through the console, and what ten voices cost. It prints the times and judges none.
 import t, { type Test } from 'tap';
 import type { Radio } from '../../src/client/node.js';
 import { createEncoder, FRAME_SAMPLES } from '../../src/console/sound/codec.js';
@@ -100,14 +99,17 @@ t.test('the time from a received frame to the loudspeaker is measured', async (t
   const times: number[] = [];
   for (let i = 0; i < TIMES; i++) {
     await talkFor(radio, fire, packets, 20);
-    const [onset] = await eventually(async () => {
-      const onsets = (await page.page.evaluate('taps.onsets')) as number[];
-      if (onsets.length <= i) throw new Error(`${onsets.length} onsets`);
-      return onsets.slice(i, i + 1);
-    });
     const happened = await page.rig<{ kind: string; atMs: number }[]>('happened');
     const heard = happened.find(({ kind }) => kind === 'heard');
-    if (onset !== undefined && heard) times.push(onset - heard.atMs);
+    if (heard === undefined) continue;
+    // The first one after the frame: a sound that broke off has two of them.
+    const onset = await eventually(async () => {
+      const onsets = (await page.page.evaluate('taps.onsets')) as number[];
+      const first = onsets.find((atMs) => atMs > heard.atMs);
+      if (first === undefined) throw new Error(`${onsets.length} onsets, none after the frame`);
+      return first;
+    });
+    times.push(onset - heard.atMs);
     await new Promise((resolve) => setTimeout(resolve, 900));
   }
   told('received frame to loudspeaker', 100, times);
@@ -184,6 +186,7 @@ t.test(
     });
     report(`goal: no underrun. ${JSON.stringify(figures)}`);
     t.match(figures, { voices: VOICES, missing: 0, dropped: 0 });
-    t.ok(cpus().length > 0);
+    // A short run beside other tests may have one: the machine was late, and the buffer grew.
+    if (VOICES_S >= 600) t.match(figures, { underruns: 0, starved: 0 });
   },
 );

@@ -39,6 +39,9 @@ interface Key {
   read(): Promise<string | null>;
 }
 
+/** Each may take 2.5 s. */
+const LOOKS_MAX = 5;
+
 /** A ledger that takes what it finds as the start. */
 export async function openLedger(parts: LedgerParts): Promise<Ledger> {
   const { random } = parts;
@@ -64,6 +67,15 @@ export async function openLedger(parts: LedgerParts): Promise<Ledger> {
     return value;
   }
 
+  /** On a busy machine a read may get 503, which says nothing of what is stored. */
+  async function lookAgain(key: Key): Promise<string | null> {
+    for (let tries = 1; tries < LOOKS_MAX; tries++) {
+      const value = await look(key);
+      if (value !== null) return value;
+    }
+    return look(key);
+  }
+
   function newcomer(): Key {
     const key = newcomerKey(parts, `${parts.newcomers}-${newcomerCount++}`);
     before.set(key.name, 'absent');
@@ -74,7 +86,7 @@ export async function openLedger(parts: LedgerParts): Promise<Ledger> {
   async function close(): Promise<LedgerPage> {
     const found = new Map<string, string>();
     for (const key of [...keys, ...newcomers]) {
-      const value = await look(key);
+      const value = await lookAgain(key);
       if (value === null) throw new Error(`the ledger could not be read back: ${key.name}`);
       found.set(key.name, value);
     }

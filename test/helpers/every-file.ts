@@ -56,7 +56,9 @@ function filesOf(failure: object, together: readonly string[]): readonly string[
 for (const together of processesFor(files)) {
   // tap loads a module loader of its own into every process of a test, those that it starts included, to know which
   // sources it read: 0.5 to 1 s of CPU each time, for coverage that nobody asks for. It comes by NODE_OPTIONS.
-  const args = ['-u', 'NODE_OPTIONS', process.execPath, '--enable-source-maps', SEVERAL, ...together];
+  // The file reads its own limit (s) there: without it that is the one of this run.
+  const limit = `TAP_TIMEOUT=${FILE_MS_MAX / 1000}`;
+  const args = ['-u', 'NODE_OPTIONS', limit, process.execPath, '--enable-source-maps', SEVERAL, ...together];
   const name = together.join(' ');
   void t.spawn('env', args, { name, buffered: true, timeout: FILE_MS_MAX }).then((results) => {
     for (const one of results?.failures ?? []) {
