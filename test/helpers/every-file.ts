@@ -56,7 +56,7 @@ function filesOf(failure: object, together: readonly string[]): readonly string[
 for (const together of processesFor(files)) {
   // tap loads a module loader of its own into every process of a test, those that it starts included, to know which
   // sources it read: 0.5 to 1 s of CPU each time, for coverage that nobody asks for. It comes by NODE_OPTIONS.
-  // The file reads its own limit (s) there: without it that is the one of this run.
+  // tap in the file takes its limit (s) from there. The one that it would inherit is that of package.json.
   const limit = `TAP_TIMEOUT=${FILE_MS_MAX / 1000}`;
   const args = ['-u', 'NODE_OPTIONS', limit, process.execPath, '--enable-source-maps', SEVERAL, ...together];
   const name = together.join(' ');
