@@ -44,9 +44,9 @@ interface Plan {
 
 const FULL: Plan = {
   seen: { devices: 400, reporters: 200, watchers: 4, perSecond: 200, ms: 12_000, bytesPerSecond: null },
-  cost: { devices: 2000, reporters: 1000, watchers: 1, perSecond: 1000, ms: 4000, bytesPerSecond: null },
+  cost: { devices: 2000, reporters: 1000, watchers: 1, perSecond: 1000, ms: 8000, bytesPerSecond: null },
   /** The CPU of a position varies by a tenth from phase to phase, so their median needs many. */
-  pairs: 10,
+  pairs: 16,
   narrow: {
     ...{ devices: 5000, reporters: 500, watchers: 1, perSecond: 500, ms: 30_000 },
     bytesPerSecond: NARROW_BYTES_PER_SECOND,
