@@ -283,6 +283,27 @@ t.test(
   },
 );
 
+t.test('a delay from the start of a burst is worked off in the first pause after 2 s', async (t) => {
+  const jitter = make();
+  // Eight packets at once: the thread was busy. The queue holds 160 ms from then on.
+  for (let sequence = 0; sequence < 8; sequence++) jitter.push(sequence, packet, 0);
+  const paceAt = (period: number) => {
+    jitter.push(8 + period, packet, period * PERIOD_MS);
+    const piece = jitter.pull(period * PERIOD_MS);
+    return piece.kind === 'packet' ? piece.pace : piece.kind;
+  };
+  const paces = Array.from({ length: 120 }, (_, period) => paceAt(period));
+  t.same([...new Set(paces.slice(0, 100))], ['silence', 'live']);
+  t.equal(paces.at(-1), 'surplus');
+  // The player leaves out pauses, and pulls once more for each.
+  for (let period = 120; period < 140; period++) {
+    if (paceAt(period) !== 'surplus') continue;
+    jitter.leftOut();
+    jitter.pull(period * PERIOD_MS);
+  }
+  t.equal(jitter.queuedMs, jitter.targetMs + PERIOD_MS);
+});
+
 t.test('a pause of the talker is no underrun, and takes as long as it was', async (t) => {
   const jitter = make();
   const arrivals = [0, 1, 2, 3, 4, 25, 26, 27].map((sequence) => ({

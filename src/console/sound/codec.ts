@@ -37,31 +37,56 @@ const BITRATE = 24_000;
 // 0.8 ms of a core of 2026 for 20 ms. Complexity 10 costs twice the time for a difference that speech does not show.
 const COMPLEXITY = 5;
 
-/** Loads the codec when it is the first call. */
+const SETTINGS = {
+  channels: 1,
+  sampleRate: CODEC_RATE,
+  frameSize: FRAME_SAMPLES,
+  application: Application.Voip,
+  signal: Signal.Voice,
+  bitrate: BITRATE,
+  vbr: false,
+  complexity: COMPLEXITY,
+} as const;
+const WARM_UP_FRAMES = 5;
+
+let warm: Promise<void> | null = null;
+
+/** Loads the codec when it is the first call, and makes it ready for speech. */
 export async function createEncoder(): Promise<Encoder> {
-  const encoder = await openEncoder({
-    channels: 1,
-    sampleRate: CODEC_RATE,
-    frameSize: FRAME_SAMPLES,
-    application: Application.Voip,
-    signal: Signal.Voice,
-    bitrate: BITRATE,
-    vbr: false,
-    complexity: COMPLEXITY,
-  });
+  await (warm ??= warmUp());
+  const encoder = await openEncoder(SETTINGS);
   return {
     encode: (samples) => encoder.encodeFloat(samples),
     free: () => encoder.free(),
   };
 }
 
-/** Loads the codec when it is the first call. */
+/** Loads the codec when it is the first call, and makes it ready for speech. */
 export async function createDecoder(): Promise<Decoder> {
+  await (warm ??= warmUp());
   const decoder = await openDecoder({ channels: 1, sampleRate: CODEC_RATE });
   return {
     decode: (packet) => decodeWith(decoder, packet),
     free: () => decoder.free(),
   };
+}
+
+/** Browsers compile WebAssembly as it is called: the first packet of a session took 100 ms, and delayed the burst. */
+async function warmUp(): Promise<void> {
+  const [encoder, decoder] = [
+    await openEncoder(SETTINGS),
+    await openDecoder({ channels: 1, sampleRate: CODEC_RATE }),
+  ];
+  for (let frame = 0; frame < WARM_UP_FRAMES; frame++) {
+    const sound = Float32Array.from(
+      { length: FRAME_SAMPLES },
+      (_, i) => 0.3 * Math.sin((i * (1 + frame)) / 20),
+    );
+    decodeWith(decoder, encoder.encodeFloat(sound));
+  }
+  decodeWith(decoder, null);
+  encoder.free();
+  decoder.free();
 }
 
 function decodeWith(decoder: OpusDecoderHandle, packet: Uint8Array | null): Samples {

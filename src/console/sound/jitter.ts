@@ -7,6 +7,8 @@ export const JITTER = {
   targetStepMs: 20,
   /** Without an underrun for this time the target goes down by a step. */
   calmMs: 10_000,
+  /** What was queued all this time, and is above the target, is worked off in pauses. A late start is, before it annoys. */
+  surplusMs: 2_000,
   /** So much above the target is worked off. */
   excessMsMax: 200,
   /** A longer gap is silence. Concealment of more sounds like a machine. */
@@ -90,8 +92,9 @@ export function createJitter(periodMs: number, leastTargetMs: number = JITTER.ta
   let isLate = false;
   let targetMs = leastTargetMs;
   let calmSinceMs = 0;
-  /** The least that was queued since then. So much was never needed. */
+  /** The least that was queued since `leastSinceMs`. So much was never needed. */
   let leastMs = Number.POSITIVE_INFINITY;
+  let leastSinceMs = 0;
   let surplusMs = 0;
 
   return {
@@ -128,6 +131,7 @@ export function createJitter(periodMs: number, leastTargetMs: number = JITTER.ta
     if (isStarting && queue.length === 0) {
       wait = periods(targetMs);
       calmSinceMs = nowMs;
+      leastSinceMs = nowMs;
     }
     queue.splice(at + 1, 0, { sequence, payload });
     if (queue.length <= periods(JITTER.queueMsMax)) return;
@@ -189,16 +193,20 @@ export function createJitter(periodMs: number, leastTargetMs: number = JITTER.ta
     targetMs = Math.min(Math.max(leastTargetMs, JITTER.targetMsMax), targetMs + JITTER.targetStepMs);
     calmSinceMs = nowMs;
     leastMs = Number.POSITIVE_INFINITY;
+    leastSinceMs = nowMs;
     surplusMs = 0;
   }
 
   function calm(nowMs: number): void {
+    if (nowMs - calmSinceMs >= JITTER.calmMs) {
+      targetMs = Math.max(leastTargetMs, targetMs - JITTER.targetStepMs);
+      calmSinceMs = nowMs;
+    }
     leastMs = Math.min(leastMs, queuedMs());
-    if (nowMs - calmSinceMs < JITTER.calmMs) return;
-    targetMs = Math.max(leastTargetMs, targetMs - JITTER.targetStepMs);
+    if (nowMs - leastSinceMs < JITTER.surplusMs) return;
     surplusMs = Math.max(0, leastMs - targetMs);
     leastMs = Number.POSITIVE_INFINITY;
-    calmSinceMs = nowMs;
+    leastSinceMs = nowMs;
   }
 
   function isInHole(sequence: number): boolean {
