@@ -51,9 +51,14 @@ const WARM_UP_FRAMES = 5;
 
 let warm: Promise<void> | null = null;
 
+function isWarm(): Promise<void> {
+  warm ??= warmUp();
+  return warm;
+}
+
 /** Loads the codec when it is the first call, and makes it ready for speech. */
 export async function createEncoder(): Promise<Encoder> {
-  await (warm ??= warmUp());
+  await isWarm();
   const encoder = await openEncoder(SETTINGS);
   return {
     encode: (samples) => encoder.encodeFloat(samples),
@@ -63,7 +68,7 @@ export async function createEncoder(): Promise<Encoder> {
 
 /** Loads the codec when it is the first call, and makes it ready for speech. */
 export async function createDecoder(): Promise<Decoder> {
-  await (warm ??= warmUp());
+  await isWarm();
   const decoder = await openDecoder({ channels: 1, sampleRate: CODEC_RATE });
   return {
     decode: (packet) => decodeWith(decoder, packet),
