@@ -70,8 +70,6 @@ export function createNotices({ members, due, touch, begin, withdrawn }: Notices
         touch(arrived.device);
         for (const user of members.usersWith(arrived.device)) withdrawUser(user);
         return done;
-      case 'holders_changed':
-        return done;
       case 'user_revoked': {
         touch(arrived.user);
         const user = users.get(arrived.user);

@@ -1,6 +1,6 @@
 // Takes the frames that one radio sends, from the engine's buffer to delivery: the hot path.
 import { type Close, closes } from '../../protocol/closes.js';
-import type { CryptoRefusal, FrameRefusal } from '../../protocol/codes.js';
+import type { FrameRefusal } from '../../protocol/codes.js';
 import {
   checkFrame,
   ENCRYPTED,
@@ -283,7 +283,7 @@ export class Uplink {
 
   /** Drops the frame. Its stream, until its next START or 2 s of silence, is told once. */
   private refuse(
-    code: Exclude<FrameRefusal, CryptoRefusal>,
+    code: FrameRefusal,
     number: number,
     flags: number,
     nowMs: number,
