@@ -13,7 +13,7 @@ BIN := node_modules/.bin
 # Named by their sources, so that what an earlier build left in dist is not run.
 TESTS = $(patsubst %.ts,dist/%.js,$(sort $(shell find test -name '*.test.ts')))
 # What needs nats-server.
-CLUSTER_TESTS = $(patsubst %,dist/test/cluster/%.test.js,failures floors links local-cluster moves node-limits nodes operations)
+CLUSTER_TESTS = $(patsubst %,dist/test/cluster/%.test.js,encryption failures floors links local-cluster moves node-limits nodes operations)
 # What two threads do as relays of one node, and the faults of one of them, beside the tests of one node that run over two.
 THREAD_TESTS = $(patsubst %,dist/test/%.test.js,cluster/thread-floors cluster/thread-limits cluster/thread-moves cluster/threads faults/threads)
 # What needs a browser.

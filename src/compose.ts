@@ -25,7 +25,7 @@ import { openKeys } from './keys/serving.js';
 import { createKeyring, type Keyring } from './keys/wrapping.js';
 import { createMetricsServer } from './metrics/server.js';
 import { composeRelay, HANDSHAKES, type Handshakes, type RelaySideOptions } from './relay/compose.js';
-import type { RelaySide } from './relay/relay-side.js';
+import { isEnforcedByAll, type RelaySide } from './relay/relay-side.js';
 import { startRelayThreads } from './relay/threads/threads.js';
 import { restRoutes } from './rest.js';
 import {
@@ -133,8 +133,7 @@ export async function compose(
       overflow: authOverflow(passwords),
       routes: restRoutes({
         ...{ ...listing, ...keys, config, passwords, limits, storeFix: fixes.storeFix },
-        // LIMIT: no beacon says yet whether the other nodes do.
-        isEnforced: () => config.NATS_URL === undefined,
+        isEnforced: async () => isEnforcedByAll(await relay.figures()),
         wsPort: () => wsPort,
       }),
     });

@@ -31,7 +31,7 @@ export interface RestParts {
   readonly keyring: Keyring;
   readonly sealing: Sealing;
   /** Whether every relay of the service rejects clear audio where encryption is required. */
-  readonly isEnforced: () => boolean;
+  readonly isEnforced: () => Promise<boolean>;
   readonly storeFix: StoreFix;
   /** Port of the relay, once it listens. */
   readonly wsPort: () => number;

@@ -31,7 +31,7 @@ export interface TalkgroupOptions {
   /** Who may read GET /talkgroups/directory. */
   readonly directory: 'all' | 'admin';
   /** Whether every relay of the service rejects clear audio where encryption is required. */
-  readonly isEnforced: () => boolean;
+  readonly isEnforced: () => Promise<boolean>;
 }
 
 /** The routes under /talkgroups, and GET /admin/talkgroups. */
@@ -145,7 +145,7 @@ export const talkgroupRoutes =
       const notice = noticeOf({ kind: 'talkgroup_changed', talkgroup });
       if (body.encryption === 'required') {
         if (keyring.wrapsWith === null) throw new AppError('no_secrets_key');
-        if (!isEnforced()) throw new AppError('not_enforced');
+        if (!(await isEnforced())) throw new AppError('not_enforced');
       }
       const changed = await store.changeTalkgroup(database, deadline, { talkgroup, settings: body, notice });
       if (changed === null) throw new AppError('talkgroup_not_found');

@@ -356,7 +356,7 @@ t.test('encryption is required only with encrypted secrets and when every node e
   );
   t.match(await s.admin.patch(`/talkgroups/${old?.id}`, required), { status: 409 });
   t.equal((await s.admin.patch(`/talkgroups/${randomUUID()}`, required)).status, 404);
-  const mixed = await service(t, { ...withKeys, isEnforced: () => false });
+  const mixed = await service(t, { ...withKeys, isEnforced: async () => false });
   t.equal((await mixed.admin.patch(`/talkgroups/${await mixed.talkgroup()}`, required)).status, 409);
   const good = await s.talkgroup();
   const { body } = await s.admin.patch(`/talkgroups/${good}`, { ...required, clear_emergency: false });

@@ -98,7 +98,7 @@ export interface ServiceOptions {
   /** The service's own connections; the callers' accounts are made behind its back. */
   readonly databaseUrl?: string;
   /** Whether every relay of the service enforces encryption. */
-  readonly isEnforced?: () => boolean;
+  readonly isEnforced?: () => Promise<boolean>;
 }
 
 /** A service of its own for this test, with an admin and a radio; gone when the test ends. */
@@ -162,7 +162,7 @@ async function start({
     moreRoutes = [],
     consoleFolder,
     databaseUrl = url,
-    isEnforced = () => true,
+    isEnforced = async () => true,
   },
 }: {
   url: string;
