@@ -7,6 +7,7 @@ import type { Deadline } from '../db/deadline.js';
 import { within } from '../db/deadline.js';
 import { createGate } from '../db/gate.js';
 import { AppError } from '../errors.js';
+import { createShares } from '../shares.js';
 
 /** Epoch secrets for one key holder. */
 export interface SealJob {
@@ -24,6 +25,16 @@ export interface Sealed {
 
 export type SealOutcome = { readonly sealed: readonly Sealed[] } | { readonly failed: true };
 
+/** Plain numbers. */
+export interface SealingFigures {
+  /** Seals that were done. */
+  readonly sealed: number;
+  /** Requests without seals: the user had too many, all together had too many, the thread failed. */
+  readonly refused: Readonly<Record<'user_rate' | 'queue_full' | 'failed', number>>;
+  /** Seals in work and waiting. */
+  readonly queue: number;
+}
+
 export interface Sealing {
   /** Takes one seal from the user's share. Throws `too_many_keys`. Before the database is read: a flood costs nothing. */
   admit(user: string): void;
@@ -31,15 +42,18 @@ export interface Sealing {
   charge(user: string, seals: number): void;
   /** One envelope for each item, in their order. Throws `too_many_keys` or `sealing_unavailable`. */
   seal(deadline: Deadline, job: SealJob): Promise<readonly Sealed[]>;
+  figures(): SealingFigures;
   close(): Promise<void>;
 }
 
 /** Of one user: 10 at once, then 10 a second. A seal takes 1.1 ms. */
 const OF_USER = { atOnce: 10, perMinute: 600 };
-/** Requests in work and waiting. */
-const REQUESTS_MAX = 128;
-/** Of one user, so that one user alone does not fill the queue. */
-const SHARE = { placesOfCaller: 1, callsOfCaller: 1 / 16, callsOfAddress: 3 / 4 };
+/** Seals in work and waiting: the last one is done within 150 ms. */
+const SEALS_MAX = 128;
+/** Of one address. A fleet behind a carrier has one. */
+const SEALS_OF_ADDRESS = (SEALS_MAX * 3) / 4;
+/** Of the requests of one user, so that one user alone does not fill the queue. */
+const SHARE = { placesOfCaller: 1, callsOfCaller: 1 / 16, callsOfAddress: 1 };
 
 const SCRIPT = new URL('./sealing-thread.js', import.meta.url);
 
@@ -57,7 +71,11 @@ interface Pending {
 /** The thread starts with the first job, and again with the first one after its end. */
 export function createSealing({ log, nowMs = () => performance.now() }: SealingOptions): Sealing {
   const buckets = createBuckets(OF_USER);
-  const gate = createGate({ places: 1, callsMax: REQUESTS_MAX, share: SHARE });
+  const gate = createGate({ places: 1, callsMax: SEALS_MAX, share: SHARE }); // a request has at least one
+  const sealsFrom = createShares<string | undefined>(SEALS_OF_ADDRESS);
+  const refused = { user_rate: 0, queue_full: 0, failed: 0 };
+  let queue = 0;
+  let sealed = 0;
   let thread: { readonly worker: Worker; readonly pending: Pending[] } | null = null;
   let isClosing = false;
 
@@ -97,10 +115,38 @@ export function createSealing({ log, nowMs = () => performance.now() }: SealingO
     });
   }
 
+  /** Rejects when too many seals wait. Each seal counts until the thread has done it, also after its caller gave up. */
+  async function enter(deadline: Deadline, seals: number): Promise<() => void> {
+    const { address } = deadline;
+    if (queue + seals > SEALS_MAX || sealsFrom.of(address) + seals > SEALS_OF_ADDRESS)
+      throw tooMany('queue_full');
+    queue += seals;
+    for (let taken = 0; taken < seals; taken++) sealsFrom.take(address);
+    const giveBack = () => {
+      queue -= seals;
+      for (let given = 0; given < seals; given++) sealsFrom.giveBack(address);
+    };
+    try {
+      await gate.enter(deadline);
+    } catch {
+      giveBack();
+      throw tooMany('queue_full');
+    }
+    return () => {
+      giveBack();
+      gate.leave(deadline);
+    };
+  }
+
+  function tooMany(reason: 'user_rate' | 'queue_full', retryAfterS = 1): AppError {
+    refused[reason]++;
+    return new AppError('too_many_keys', undefined, retryAfterS);
+  }
+
   return {
     admit(user) {
       const waitMs = buckets.waitMs(user, nowMs());
-      if (waitMs > 0) throw new AppError('too_many_keys', undefined, Math.ceil(waitMs / 1000));
+      if (waitMs > 0) throw tooMany('user_rate', Math.ceil(waitMs / 1000));
       buckets.take(user, nowMs());
     },
     charge(user, seals) {
@@ -108,16 +154,19 @@ export function createSealing({ log, nowMs = () => performance.now() }: SealingO
     },
     async seal(deadline, job) {
       if (job.items.length === 0) return [];
-      await gate.enter(deadline).catch(() => {
-        throw new AppError('too_many_keys');
-      });
+      const leave = await enter(deadline, job.items.length);
       const work = (async () => run(job))();
-      const leave = () => gate.leave(deadline);
-      void work.then(leave, leave); // a place stands for the thread, also after the caller gave up
-      return within(deadline.at, work).catch((error: unknown) => {
+      void work.then(leave, leave);
+      try {
+        const done = await within(deadline.at, work);
+        sealed += done.length;
+        return done;
+      } catch (error) {
+        refused.failed++;
         throw error instanceof AppError ? error : new AppError('sealing_unavailable');
-      });
+      }
     },
+    figures: () => ({ sealed, refused: { ...refused }, queue }),
     async close() {
       isClosing = true;
       await thread?.worker.terminate();
