@@ -145,6 +145,7 @@ export async function compose(
       database: database.figures(),
       http: http.counts,
       passwords: passwords.figures(),
+      keys: keys.figures(),
       limits,
       fixes: fixes.counts,
       certificateExpiries: renewal?.expiries() ?? null,

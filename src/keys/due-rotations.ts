@@ -12,21 +12,30 @@ export interface DueRotationsOptions {
   readonly everyMs?: number;
 }
 
+/** Plain numbers. */
+export interface DueFigures {
+  readonly done: number;
+  readonly failed: number;
+}
+
 const EVERY_MS = 10_000;
 
 /** Looks until `close`. A look that fails is repeated with the next one. */
 export function createDueRotations({ database, tell, log, everyMs = EVERY_MS }: DueRotationsOptions) {
   let timer: NodeJS.Timeout | undefined;
   let isBusy = false;
+  const counts = { done: 0, failed: 0 };
 
   async function look(): Promise<void> {
     if (isBusy || database.trouble() !== null) return;
     isBusy = true;
     try {
       const notices = await rotateDue(database, deadlineIn(REQUEST_MS));
+      counts.done += notices.length;
       // The database notifies the relays as well, so an unconfirmed one loses nothing.
       await Promise.allSettled(notices.map(tell));
     } catch (error) {
+      counts.failed++;
       log.warn({ err: error }, 'due key rotation failed');
     } finally {
       isBusy = false;
@@ -38,6 +47,8 @@ export function createDueRotations({ database, tell, log, everyMs = EVERY_MS }: 
       timer = setInterval(() => void look(), everyMs).unref();
     },
     look,
+    /** Rotations carried out here, and looks that failed. */
+    figures: (): DueFigures => ({ ...counts }),
     close(): void {
       clearInterval(timer);
     },

@@ -2,8 +2,8 @@
 import type { Database } from '../db/client.js';
 import type { Tell } from '../db/notice.js';
 import { AppError } from '../errors.js';
-import { createDueRotations } from './due-rotations.js';
-import { createSealing } from './sealing.js';
+import { createDueRotations, type DueFigures } from './due-rotations.js';
+import { createSealing, type SealingFigures } from './sealing.js';
 import type { Keyring } from './wrapping.js';
 
 export interface KeysOptions {
@@ -11,6 +11,12 @@ export interface KeysOptions {
   readonly database: Database;
   readonly tell: Tell;
   readonly log: { warn(fields: object, message: string): void; error(fields: object, message: string): void };
+}
+
+/** Plain numbers. */
+export interface KeyFigures {
+  readonly sealing: SealingFigures;
+  readonly dueRotations: DueFigures;
 }
 
 export function openKeys({ keyring, database, tell, log }: KeysOptions) {
@@ -33,6 +39,8 @@ export function openKeys({ keyring, database, tell, log }: KeysOptions) {
       mayWrap = true;
     },
     start: dueRotations.start,
+    /** For the metrics. */
+    figures: (): KeyFigures => ({ sealing: sealing.figures(), dueRotations: dueRotations.figures() }),
     close(): Promise<void> {
       dueRotations.close();
       return sealing.close();
