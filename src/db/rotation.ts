@@ -57,7 +57,10 @@ export const announcing = (sql: Sql) => sql`
     ) n
   )`;
 
-/** The value of RETURNING or SELECT that lists the notifications that `rotating` sent. */
+/**
+ * The value of the outermost SELECT that lists the notifications of `rotating`. Every such statement must have it: PostgreSQL
+ * does not run a CTE that nothing reads, and then no relay is notified.
+ */
 export const rotationNotices = (sql: Sql) =>
   sql`(select coalesce(json_agg(notice), '[]') from told) as notices`;
 

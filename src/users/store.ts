@@ -53,7 +53,7 @@ export async function revokeUser(database: Database, deadline: Deadline, usernam
     deadline,
     (sql) => sql`
       with ${revoking(sql, { whose: sql`username = ${username}`, isOwn: false })}
-      select ${notifyOwnUser(sql, notice)} from revoked users`,
+      select ${notifyOwnUser(sql, notice)}, ${rotationNotices(sql)} from revoked users`,
   );
   return revoked.length > 0;
 }

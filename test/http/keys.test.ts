@@ -275,6 +275,33 @@ t.test('revocation, a disabled device and a deleted key holder rotate, and delet
   t.equal(await counterOf(s, id), 5);
 });
 
+t.test('a user that logs out everywhere loses the key holders, and the keys rotate', async (t) => {
+  const s = await service(t, withKeys);
+  const bob = await s.account();
+  const id = await requiredWith(t, s, s.radio, bob);
+  const [own, kept] = [await holderOf(s.radio), await holderOf(bob)];
+  t.strictSame(await own.counters(id), [1]);
+  const heard: string[] = [];
+  const listener = await s.listen(({ kind }) => heard.push(kind));
+  s.notices.length = 0;
+  t.equal((await s.radio.post('/auth/revoke')).status, 200);
+  t.strictSame(s.notices.map(({ kind }) => kind).sort(), ['key_rotated', 'user_revoked']);
+  await until(() => heard.length === 2);
+  t.strictSame(heard.sort(), ['key_rotated', 'user_revoked'], 'other nodes are told');
+  await listener.close();
+  t.equal((await own.fetches(id)).status, 401);
+  t.equal(await counterOf(s, id), 2);
+  t.match(await s.sql((sql) => sql`select id from key_holders`), [{ id: kept.id }]);
+  t.strictSame(await kept.counters(id), [2, 1]);
+  const again = s.withToken(
+    s.sign({
+      ...{ sub: s.radio.userId, username: s.radio.username },
+      iat: Math.floor(Date.now() / 1000) + 2,
+    }),
+  );
+  t.equal((await again.get(`/keys/epochs?talkgroup_id=${id}&holder_id=${own.id}`)).status, 404);
+});
+
 t.test('each rotation stores when its epoch is used, never before the one before', async (t) => {
   const s = await service(t);
   const id = await s.talkgroup();
