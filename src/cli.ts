@@ -44,14 +44,32 @@ program
   .description('migrate the database to the schema version of this release')
   .action(async () => (await commands()).migrateCommand());
 
-program
-  .command('secrets')
-  .description('manage the master secrets of talkgroups')
+const secrets = program.command('secrets').description('manage the master secrets of talkgroups');
+
+secrets
   .command('rotate')
   .description(
     'encrypt all master secrets with the first key of SECRETS_KEY. It is safe to repeat and beside running nodes.',
   )
   .action(async () => (await commands()).rotateSecretsCommand());
+
+secrets
+  .command('export')
+  .requiredOption('--talkgroup <id>', 'talkgroup whose keys are exported')
+  .requiredOption('--holder <id>', 'accepted key holder of a member, for which the keys are sealed')
+  .option('--epochs <n>', 'number of the newest epochs, 1 to 64', '32')
+  .description(
+    'print the keys of a talkgroup as JSON, for a radio that cannot fetch them. Only the key holder opens them.',
+  )
+  .action(async (options: { talkgroup: string; holder: string; epochs: string }) =>
+    (await commands()).exportSecretsCommand(options),
+  );
+
+secrets
+  .command('renew')
+  .requiredOption('--talkgroup <id>', 'talkgroup that gets a new master secret')
+  .description('replace the master secret of a talkgroup that may have leaked, and rotate its keys')
+  .action(async (options: { talkgroup: string }) => (await commands()).renewSecretCommand(options));
 
 program
   .command('config')

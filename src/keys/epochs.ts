@@ -1,8 +1,10 @@
-// Derives the secrets of epochs from the master secret of a talkgroup, ready to be sealed for a key holder.
+// Derives the secrets of epochs from the master secret of a talkgroup, ready to be sealed for a key holder, and writes down the
+// sealed ones.
+import assert from 'node:assert/strict';
 import type { HolderId, TalkgroupId } from '../ids.js';
-import { envelopeAad, epochSecret } from '../protocol/encryption.js';
+import { envelopeAad, epochSecret, toBase64url } from '../protocol/encryption.js';
 import { nodePrimitives } from '../protocol/node-primitives.js';
-import type { SealJob } from './sealing.js';
+import type { Sealed, SealJob } from './sealing.js';
 
 interface Epochs {
   readonly master: Buffer;
@@ -20,3 +22,11 @@ export const sealJobOf = ({ master, talkgroup, holder, publicKey, counters }: Ep
     aad: envelopeAad({ talkgroupId: talkgroup, counter, holderId: holder }),
   })),
 });
+
+/** Sealed epochs as they are delivered: one for each counter, in the same order. */
+export const envelopesOf = (counters: readonly number[], sealed: readonly Sealed[]) =>
+  counters.map((rotation_counter, at) => {
+    const envelope = sealed[at];
+    assert(envelope !== undefined, 'one envelope for each counter');
+    return { rotation_counter, enc: toBase64url(envelope.enc), sealed: toBase64url(envelope.sealed) };
+  });

@@ -1,5 +1,4 @@
 // Serves the keys of talkgroups by REST: their rotation, the sealed keys of epochs, and who may have them.
-import assert from 'node:assert/strict';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { Database } from '../db/client.js';
 import { noticeOf, type Tell } from '../db/notice.js';
@@ -10,8 +9,7 @@ import { firstOrNext, pageOf, SmallPageQuery } from '../http/paging.js';
 import { readDeviceId, readTalkgroupId, readUserId } from '../http/paths.js';
 import { answers, Ok, ok } from '../http/schemas.js';
 import { type HolderId, readId, type TalkgroupId } from '../ids.js';
-import { toBase64url } from '../protocol/encryption.js';
-import { sealJobOf } from './epochs.js';
+import { envelopesOf, sealJobOf } from './epochs.js';
 import {
   EPOCHS_MAX,
   EpochQuery,
@@ -25,7 +23,7 @@ import {
   TalkgroupInPath,
   TalkgroupQuery,
 } from './schemas.js';
-import type { Sealed, Sealing } from './sealing.js';
+import type { Sealing } from './sealing.js';
 import * as store from './store.js';
 import type { Keyring } from './wrapping.js';
 
@@ -125,7 +123,7 @@ export const keyRoutes =
       const { publicKey, rotation_counter } = found;
       const job = sealJobOf({ master, talkgroup, holder, publicKey, counters });
       const sealed = await sealing.seal(deadline, job);
-      const epochs = counters.map((counter, at) => envelopeOf(counter, sealed[at]));
+      const epochs = envelopesOf(counters, sealed);
       if (found.isUseDue) await store.noteUse(database, deadline, holder);
       return { talkgroup_id: talkgroup, rotation_counter, epochs, next: found.counters[EPOCHS_MAX] ?? null };
     });
@@ -157,8 +155,7 @@ export const keyRoutes =
       const talkgroup = readTalkgroupId(params.id);
       const user = readUserId(params.user_id);
       const { allowed: isAllowed } = body;
-      // The relay reads the membership again. `left` withdraws it until then.
-      const notice = noticeOf({ kind: isAllowed ? 'joined' : 'left', user, talkgroup });
+      const notice = noticeOf({ kind: 'keys_changed', user, talkgroup });
       const notices = await store.permitKeys(database, deadline, { user, talkgroup, isAllowed, notice });
       if (notices === null) throw new AppError('member_not_found');
       await confirmAll(tell, notices, deadline);
@@ -186,8 +183,3 @@ export const keyRoutes =
       return pageOf(page, 'members', { rows, idOf: ({ user_id }) => user_id });
     });
   };
-
-function envelopeOf(rotation_counter: number, envelope: Sealed | undefined) {
-  assert(envelope !== undefined, 'one envelope for each counter');
-  return { rotation_counter, enc: toBase64url(envelope.enc), sealed: toBase64url(envelope.sealed) };
-}

@@ -6,7 +6,15 @@ import type { Deadline } from '../db/deadline.js';
 import { type Notice, notify } from '../db/notice.js';
 import { type Page, pageBy } from '../db/pages.js';
 import type { Sql } from '../db/pool.js';
-import { EPOCHS_KEPT, type Rotated, rotating, rotationNotices, USE_IN_MS } from '../db/rotation.js';
+import {
+  announcing,
+  EPOCHS_KEPT,
+  nextUseAt,
+  type Rotated,
+  rotating,
+  rotationNotices,
+  USE_IN_MS,
+} from '../db/rotation.js';
 import type { DeviceId, HolderId, TalkgroupId, UserId } from '../ids.js';
 import type { MemberKeys, Rotation } from './schemas.js';
 import type { StoredSecret } from './wrapping.js';
@@ -92,7 +100,8 @@ async function advance(
 export interface EpochQuery {
   readonly talkgroup: TalkgroupId;
   readonly holder: HolderId;
-  readonly user: UserId;
+  /** null: the owner of the holder, whoever that is. */
+  readonly user: UserId | null;
   /** The newest counter of the page. null: the present one. */
   readonly from: number | null;
   readonly limit: number;
@@ -134,7 +143,7 @@ export async function epochsOfHolder(
                select json_agg(e.n order by e.n desc) from (
                  select n from generate_series(
                    least(t.rotation_counter, ${from}::bigint),
-                   greatest(m.first_epoch, t.rotation_counter - ${EPOCHS_KEPT - 1}::integer), -1) as n
+                   greatest(m.first_epoch, t.master_since, t.rotation_counter - ${EPOCHS_KEPT - 1}::integer), -1) as n
                  where n = t.rotation_counter or exists (
                    select from key_epochs e
                    where e.talkgroup_id = t.id and e.rotation_counter = n + 1 and e.announced_at > h.accepted_at)
@@ -142,9 +151,9 @@ export async function epochsOfHolder(
                ) e
              ), '[]') as counters
       from talkgroups t
-      join memberships m on m.talkgroup_id = t.id and m.user_id = ${user}
-      join key_holders h on h.user_id = m.user_id
-      where t.id = ${talkgroup} and h.id = ${holder} and h.accepted_at is not null
+      join key_holders h on h.id = ${holder} and h.user_id = coalesce(${user}::uuid, h.user_id)
+      join memberships m on m.talkgroup_id = t.id and m.user_id = h.user_id
+      where t.id = ${talkgroup} and h.accepted_at is not null
         and (t.encryption = 'allowed' or (t.encryption = 'required' and m.may_have_keys))`,
   );
   if (row === undefined) return null;
@@ -258,6 +267,42 @@ export async function secretsNotWrappedBy(
     talkgroup: id,
     stored: { bytes: master_secret, wrappedBy: wrapped_by },
   }));
+}
+
+export interface NewSecret {
+  readonly talkgroup: TalkgroupId;
+  readonly secret: StoredSecret;
+}
+
+/**
+ * Replaces the master secret and rotates: the next epoch is the first one that follows from the new one. Talkers use it after
+ * `USE_IN_MS`. null: no such talkgroup. 'no_secrets_key': the secret was encrypted, and the new one is not.
+ */
+export async function renewSecret(
+  database: Database,
+  deadline: Deadline,
+  { talkgroup, secret: { bytes, wrappedBy } }: NewSecret,
+): Promise<Static<typeof Rotation> | 'no_secrets_key' | null> {
+  const [found] = await database.write<Static<typeof Rotation> & { rotation_counter: number | null }>(
+    deadline,
+    (sql) => sql`
+      with due as materialized (
+        select id, wrapped_by is null or ${wrappedBy}::text is not null as is_kept_safe
+        from talkgroups where id = ${talkgroup} for no key update
+      ), rotated as (
+        update talkgroups t
+        set rotation_counter = t.rotation_counter + 1, master_since = t.rotation_counter + 1,
+            master_secret = ${bytes}, wrapped_by = ${wrappedBy},
+            newest_use_at = ${nextUseAt(sql, USE_IN_MS)}, rotate_due_at = null
+        from due where t.id = due.id and is_kept_safe
+        returning t.id, t.rotation_counter, t.newest_use_at, gen_random_uuid() as notice_id
+      ), ${announcing(sql)}
+      select due.id as talkgroup_id, rotated.rotation_counter, ${rotationNotices(sql)}
+      from due left join rotated on true`,
+  );
+  if (found === undefined) return null;
+  const { talkgroup_id, rotation_counter } = found;
+  return rotation_counter === null ? 'no_secrets_key' : { talkgroup_id, rotation_counter };
 }
 
 export interface SecretChange {
