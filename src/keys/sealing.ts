@@ -55,12 +55,17 @@ const SEALS_OF_ADDRESS = (SEALS_MAX * 3) / 4;
 /** Of the requests of one user, so that one user alone does not fill the queue. */
 const SHARE = { placesOfCaller: 1, callsOfCaller: 1 / 16, callsOfAddress: 1 };
 
+/** A job takes 5 ms. A thread that has not done one by then does not answer any more. */
+const JOB_MS_MAX = 5000;
+
 const SCRIPT = new URL('./sealing-thread.js', import.meta.url);
 
 export interface SealingOptions {
   readonly log: { error(fields: object, message: string): void };
   /** Monotonic (ms). */
   readonly nowMs?: () => number;
+  /** For tests: another program of the thread. */
+  readonly script?: URL;
 }
 
 interface Pending {
@@ -69,7 +74,11 @@ interface Pending {
 }
 
 /** The thread starts with the first job, and again with the first one after its end. */
-export function createSealing({ log, nowMs = () => performance.now() }: SealingOptions): Sealing {
+export function createSealing({
+  log,
+  nowMs = () => performance.now(),
+  script = SCRIPT,
+}: SealingOptions): Sealing {
   const buckets = createBuckets(OF_USER);
   const gate = createGate({ places: 1, callsMax: SEALS_MAX, share: SHARE }); // a request has at least one
   const sealsFrom = createShares<string | undefined>(SEALS_OF_ADDRESS);
@@ -80,7 +89,7 @@ export function createSealing({ log, nowMs = () => performance.now() }: SealingO
   let isClosing = false;
 
   function start() {
-    const worker = new Worker(SCRIPT, { name: 'sealing' });
+    const worker = new Worker(script, { name: 'sealing' });
     const pending: Pending[] = []; // one, and those whose callers gave up meanwhile: the gate bounds them
     const started = { worker, pending };
     worker.on('message', (outcome: SealOutcome) => {
@@ -109,10 +118,16 @@ export function createSealing({ log, nowMs = () => performance.now() }: SealingO
       throw new AppError('sealing_unavailable');
     }
     const { worker, pending } = thread;
-    return new Promise((resolve, reject) => {
+    const sealed = new Promise<readonly Sealed[]>((resolve, reject) => {
       pending.push({ resolve, reject });
       worker.postMessage(job);
     });
+    // Its exit rejects the job, and the next one starts another thread.
+    const hangs = setTimeout(() => {
+      log.error({}, 'sealing thread hangs');
+      void worker.terminate();
+    }, JOB_MS_MAX).unref();
+    return sealed.finally(() => clearTimeout(hangs));
   }
 
   /** Rejects when too many seals wait. Each seal counts until the thread has done it, also after its caller gave up. */
@@ -128,9 +143,12 @@ export function createSealing({ log, nowMs = () => performance.now() }: SealingO
     };
     try {
       await gate.enter(deadline);
-    } catch {
+    } catch (error) {
       giveBack();
-      throw tooMany('queue_full');
+      // Otherwise it waited until its deadline: a thread that works empties a full queue long before.
+      if (error instanceof AppError && error.code === 'too_many_requests') throw tooMany('queue_full');
+      refused.failed++;
+      throw new AppError('sealing_unavailable');
     }
     return () => {
       giveBack();

@@ -185,7 +185,7 @@ t.test(
       output: /^SECRETS_KEY must include every key/,
     });
     t.match(await renew(undefined, randomUUID()), { code: 1, output: /^no such talkgroup: / });
-      t.ok((await masterOf(s, id)).equals(after), 'unchanged');
+    t.ok((await masterOf(s, id)).equals(after), 'unchanged');
     t.equal(await counterOf(s, id), 2);
 
     const database = openDatabase({ url: s.url, connections: 2, log: createLog('silent') });

@@ -99,6 +99,8 @@ export interface ServiceOptions {
   readonly databaseUrl?: string;
   /** Whether every relay of the service enforces encryption. */
   readonly isEnforced?: () => Promise<boolean>;
+  /** Another program of the sealing thread. */
+  readonly sealingScript?: URL;
 }
 
 /** A service of its own for this test, with an admin and a radio; gone when the test ends. */
@@ -163,6 +165,7 @@ async function start({
     consoleFolder,
     databaseUrl = url,
     isEnforced = async () => true,
+    sealingScript,
   },
 }: {
   url: string;
@@ -174,7 +177,7 @@ async function start({
   const passwords = { ...own, ...(replaced && NO_QUEUE), ...replaced };
   const limits = createLimits(limitsIn(config));
   const database = openDatabase({ url: databaseUrl, connections: config.DATABASE_POOL, log });
-  const sealing = createSealing({ log });
+  const sealing = createSealing({ log, ...(sealingScript && { script: sealingScript }) });
   const listing = { database, tell, lists: createLists() };
   const server = createHttpServer({
     config,
