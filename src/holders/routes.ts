@@ -112,6 +112,7 @@ export const holderRoutes =
       if (user !== caller.sub && caller.role !== 'admin') throw new AppError('admin_only');
       const page = firstOrNext(query);
       const found = await store.holdersOf(database, deadline, { user, page });
+      if (found === null) throw new AppError('user_not_found');
       const rows = found.map(({ id, public_key: publicKey, created_at, ...row }) => ({
         ...row,
         holder_id: id,

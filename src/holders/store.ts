@@ -65,18 +65,26 @@ export async function addHolder(
   return added ?? null;
 }
 
-/** Rows of the page in the order of ids. */
-export function holdersOf(
+/** Rows of the page in the order of ids. null: no such user. */
+export async function holdersOf(
   database: Database,
   deadline: Deadline,
   { user, page }: { user: UserId; page: Page },
-): Promise<HolderRow[]> {
-  return database.read(
+): Promise<HolderRow[] | null> {
+  // One row without a key holder stands for a user without any.
+  const rows = await database.read<HolderRow | { id: null }>(
     deadline,
     (sql) => sql`
-      select id, user_id, name, public_key, created_at, accepted_at is not null as accepted
-      from key_holders where user_id = ${user} ${pageBy(sql, sql`id`, page)}`,
+      select h.id, u.id as user_id, h.name, h.public_key, h.created_at, h.accepted_at is not null as accepted
+      from users u
+      left join lateral (
+        select id, name, public_key, created_at, accepted_at from key_holders
+        where user_id = u.id ${pageBy(sql, sql`id`, page)}
+      ) h on true
+      where u.id = ${user}
+      order by h.id`,
   );
+  return rows.length === 0 ? null : rows.filter((row) => row.id !== null);
 }
 
 /** Who accepts: an administrator, or the owner, who names an accepted holder of the account. */
