@@ -107,7 +107,7 @@ export const keyRoutes =
       },
     } as const;
 
-    app.get('/keys/epochs', fetchEpochs, async ({ user: { sub: user }, query, deadline }) => {
+    app.get('/keys/epochs', fetchEpochs, async ({ user: { sub: user }, query, deadline, log }) => {
       const talkgroup = readId<TalkgroupId>(query.talkgroup_id);
       const holder = readId<HolderId>(query.holder_id);
       if (talkgroup === null || holder === null) throw new AppError('epochs_not_found');
@@ -117,7 +117,10 @@ export const keyRoutes =
       const found = await store.epochsOfHolder(database, deadline, asked);
       if (found === null) throw new AppError('epochs_not_found');
       const master = keyring.unwrap(talkgroup, found.stored);
-      if (typeof master === 'string') throw new AppError('sealing_unavailable');
+      if (typeof master === 'string') {
+        log.error({ talkgroup, reason: master }, 'master secret not decrypted');
+        throw new AppError('sealing_unavailable');
+      }
       const counters = found.counters.slice(0, EPOCHS_MAX);
       sealing.charge(user, counters.length - 1);
       const { publicKey, rotation_counter } = found;

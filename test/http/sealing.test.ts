@@ -141,6 +141,18 @@ t.test('a key that cannot be used gets 503, and the thread seals on for others',
   t.notOk(s.logged().includes(off.toString('base64url')));
 });
 
+t.test('a node that cannot decrypt the master secret answers 503 and logs the talkgroup', async (t) => {
+  const s = await service(t);
+  const id = await s.talkgroup();
+  const { fetches } = await fetcher(s, id);
+  await s.sql(
+    (sql) => sql`
+      update talkgroups set master_secret = ${randomBytes(60)}, wrapped_by = ${'0'.repeat(16)} returning id`,
+  );
+  t.equal((await fetches()).status, 503);
+  t.match(s.logged(), /"talkgroup":"[^"]+","reason":"unknown_key".*"master secret not decrypted"/);
+});
+
 const CLIENTS = 40;
 const ROUNDS = 5;
 
