@@ -113,6 +113,23 @@ t.test('a resumed burst goes on with its salt and counter', async (t) => {
   t.same(heardBy(socket(), crypto as Crypto), [[ENCRYPTED, 1, 0x08, 1]]);
 });
 
+t.test('a new member without the key of now talks with the one that is announced', async (t) => {
+  for (const isThere of [true, false]) {
+    const { radio, socket, gives, wanted } = encryptedWorld({
+      counters: isThere ? [10] : [],
+      snapshot: { encryption: 'allowed', rotation_counter: 10, talk_counter: 9, use_in_ms: 5_000 },
+    });
+    radio.talk({ talkgroupId: TALKGROUP, encrypt: true }).send(packet(0));
+    if (!isThere) {
+      t.same([wanted, cryptos(socket())], [[10, 9], []], 'it asks for both');
+      gives(10);
+    }
+    const [crypto] = cryptos(socket());
+    t.match(crypto, { epoch: 10 });
+    t.same(heardBy(socket(), crypto as Crypto), [[ENCRYPTED, 0, 0x08, 0]]);
+  }
+});
+
 t.test('a running burst keeps its epoch over a rotation, and the next one has the new epoch', async (t) => {
   const { radio, socket, gives, lives } = encryptedWorld();
   const talk = radio.talk({ talkgroupId: TALKGROUP, encrypt: true });
