@@ -8,7 +8,7 @@ import { ENCRYPTED, END } from '../../src/protocol/frame.js';
 import { deriveSframeKey, KEY_IDS, metadataFrom } from '../../src/protocol/sframe.js';
 import type { Crypto } from '../../src/protocol/types.js';
 import { createTap, type Keys, keysOf, radioWith, type Tap, talks } from '../helpers/client/keyed-radio.js';
-import { comesTrue } from '../helpers/eventually.js';
+import { comesTrue, eventually } from '../helpers/eventually.js';
 import { PASSWORD, PASSWORD_HASH } from '../helpers/http/rest.js';
 import { type Person, type ServiceProcess, serviceProcess } from '../helpers/service/service.js';
 import { sentence } from '../helpers/sound/sentence.js';
@@ -33,6 +33,13 @@ async function groupOf(s: Service, name: string, encryption: string, people: rea
 
 const counterOf = async (s: Service, id: string) =>
   (await s.admin.get(`/keys/rotation?talkgroup_id=${id}`)).rotation_counter as number;
+
+/** Resolves when the newest epoch is the one to talk with: the change to `required` leaves 10 s for all to get it. */
+const inUse = (s: Service, { id }: { id: string }) =>
+  eventually(async () => {
+    const [row] = await s.sql`select newest_use_at <= now() as is_used from talkgroups where id = ${id}`;
+    if (!row?.is_used) throw new Error('the newest epoch is not in use');
+  }, 15_000);
 
 const hexOf = (packets: readonly Uint8Array[]) =>
   packets.map((packet) => Buffer.from(packet).toString('hex'));
@@ -87,7 +94,7 @@ t.test('encrypted speech over the real wire', async (t) => {
     await a.hearsEnds(2);
     t.strictSame(a.speech(), hexOf(spoken));
     t.strictSame([a.unopened, b.unopened], [[], []]);
-    t.strictSame(b.locks, ['encrypted']);
+    t.strictSame(b.locks, ['encrypted', 'encrypted'], 'of its own burst, too');
     t.ok(
       b.heard.every(({ flags }) => (flags & ENCRYPTED) === 0),
       'an app gets open frames',
@@ -165,6 +172,7 @@ t.test('encrypted speech over the real wire', async (t) => {
       const [ann, bob, cid] = people;
       if (!ann || !bob || !cid) throw new Error('three people were asked for');
       const group = await groupOf(s, 'rotated', 'required', people);
+      await inUse(s, group);
       const tap = createTap();
       const [a, b, c] = [
         await ready(t, s, group, ann),
@@ -306,15 +314,16 @@ t.test('encrypted speech over the real wire', async (t) => {
     const [lost, same, eve, fay] = people;
     if (!lost || !same || !eve || !fay) throw new Error('four people were asked for');
     const group = await groupOf(s, 'lost', 'required', people);
+    await inUse(s, group);
     const [l, e, f] = [
       await ready(t, s, group, lost),
       await ready(t, s, group, eve),
       await ready(t, s, group, fay),
     ];
     await keysOf(t, s, { token: same.token });
-    const stopped = new Promise((resolve) => l.radio.on('stopped', resolve));
+    const closed = new Promise((resolve) => l.radio.on('waiting', resolve));
     await s.admin.patch(`/devices/${lost.device}/status`, { active: false });
-    t.match(await stopped, { code: 1008 });
+    t.match(await closed, { code: 1008, reason: 'device disabled' });
     const counts = [];
     for (const { id } of people)
       counts.push(((await s.admin.get(`/keys/holders?user_id=${id}`)).holders as object[]).length);
