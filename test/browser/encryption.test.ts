@@ -1,9 +1,8 @@
 // Encrypted speech at the console: what is heard, what the lock says, and who gets keys.
-import { randomBytes } from 'node:crypto';
 import type { Locator, Page } from 'playwright-core';
-import t, { type Test } from 'tap';
-import { type Desk, desk, pressed } from '../helpers/browser/desk.js';
-import { judge, looks } from '../helpers/browser/looks.js';
+import t from 'tap';
+import { desk, pressed } from '../helpers/browser/desk.js';
+import { dialogOf, encryptedService, SECRETS_KEY, setUpKeys } from '../helpers/browser/keys.js';
 import { levelsOf, startBrowser, TAP } from '../helpers/browser/sound-page.js';
 import { eventually } from '../helpers/eventually.js';
 import { PASSWORD } from '../helpers/http/rest.js';
@@ -11,8 +10,8 @@ import { service } from '../helpers/service/service.js';
 import { radioOf, talkTone } from '../helpers/sound/talking.js';
 import { RATE, sine } from '../helpers/sound/tones.js';
 
-const LOUD = -30;
-const SECRETS_KEY = randomBytes(32).toString('base64');
+/** Chromium's own processing of the microphone takes some of the tone of -10 dBFS. */
+const LOUD = -40;
 
 const hears = (page: Page, hz: number) =>
   eventually(async () => {
@@ -20,29 +19,10 @@ const hears = (page: Page, hz: number) =>
     if (left < LOUD) throw new Error(`${hz} Hz: ${left} dBFS`);
   });
 
-const dialogOf = ({ page }: Pick<Desk, 'page'>) => page.getByRole('dialog', { name: 'Set up keys' });
-
-/** Answers the dialog that opens when a key is needed first. */
-async function setUpKeys(console: Desk): Promise<void> {
-  const dialog = dialogOf(console);
-  await dialog.getByLabel('Password').fill(PASSWORD);
-  await dialog.getByRole('button', { name: 'Set up' }).click();
-}
-
 async function hold(page: Page, talk: Locator): Promise<void> {
   await talk.hover();
   await page.mouse.down();
   await pressed(talk, true);
-}
-
-/** Fire, which requires encryption, with ann and bob as members. */
-async function encryptedService(t: Test, settings: object = {}) {
-  const s = await service(t, { SECRETS_KEY });
-  const [ann, bob] = [await s.person('ann'), await s.person('bob')];
-  const root = await s.person('root', { role: 'admin' });
-  const fire = await s.talkgroup('Fire', ann, bob);
-  await root.call('PATCH', `/talkgroups/${fire.id}`, { encryption: 'required', ...settings });
-  return { s, ann, bob, root, fire };
 }
 
 t.test('two consoles talk encrypted where it is required, and each shows the lock', async (t) => {
@@ -146,7 +126,7 @@ t.test('a second browser waits, is accepted by the first one, and then hears', a
   const browser = await startBrowser(t, sine(1_000, RATE * 5, { peakDb: -10 }));
   const talker = await desk(t, browser, s, bob);
   await setUpKeys(talker);
-  const first = await desk(t, browser, s, ann);
+  const first = await desk(t, browser, s, ann, { expected: [/status of 401/] });
   await setUpKeys(first);
   await dialogOf(first).waitFor({ state: 'detached' });
   // Another context of the browser has a storage of its own.
@@ -238,56 +218,3 @@ t.test('without SECRETS_KEY the administrator is told what is missing', async (t
   await page.getByText(/Its encryption is not set\. .*SECRETS_KEY/).waitFor();
   t.equal((await s.sql`select encryption from talkgroups where name = 'Fire'`)[0]?.encryption, 'allowed');
 });
-
-for (const look of looks) {
-  const { colorScheme, viewport } = look;
-  t.test(
-    `no screen about keys violates WCAG 2.2 A or AA, ${colorScheme} at ${viewport.width} px`,
-    async (t) => {
-      const { s, ann, bob, root, fire } = await encryptedService(t);
-      const works = await s.talkgroup('Works with a rather long name', ann, bob);
-      const browser = await startBrowser(t);
-      const options = { context: { colorScheme, viewport, reducedMotion: 'reduce' as const } };
-      const first = await desk(t, browser, s, ann, options);
-      await judge(t, first.page, 'keys-dialog', look);
-      await setUpKeys(first);
-      await dialogOf(first).waitFor({ state: 'detached' });
-      await first.button('Encrypt what I say in', works.name).click();
-
-      const second = await desk(t, browser, s, ann, options);
-      await dialogOf(second).getByLabel('Name of this browser').fill('Night desk');
-      await setUpKeys(second);
-      await dialogOf(second)
-        .getByText(/This browser waits for its keys/)
-        .waitFor();
-      await judge(t, second.page, 'keys-waiting', look);
-      await second.page.keyboard.press('Escape');
-
-      const radio = await radioOf(t, s, bob);
-      await radio.emergency.raise({ talkgroupId: fire.id });
-      await talkTone(t, radio, fire.id, 440);
-      await first.tile('Fire').getByText('CLEAR', { exact: true }).waitFor();
-      await judge(t, first.page, 'keys-tiles', look);
-      await first.page.getByRole('button', { name: 'Look at the devices' }).click();
-      await first.page.getByRole('button', { name: 'Accept Night desk' }).scrollIntoViewIfNeeded();
-      await judge(t, first.page, 'keys-settings', look);
-
-      const admin = await desk(t, browser, s, root, options);
-      await admin.page.getByRole('tab', { name: 'Admin' }).click();
-      const row = admin.page.getByRole('article').filter({ hasText: 'Fire' });
-      await row.getByRole('button', { name: 'Encryption' }).click();
-      await row.getByRole('combobox', { name: 'Encryption' }).waitFor();
-      await judge(t, admin.page, 'keys-admin', look);
-      await row.getByRole('button', { name: 'Manage members' }).click();
-      await row.getByRole('button', { name: 'Take keys from bob' }).waitFor();
-      await judge(t, admin.page, 'keys-members', look);
-      await admin.page.getByRole('button', { name: 'Users', exact: true }).click();
-      const person = admin.page.getByRole('article').filter({ hasText: 'ann' });
-      await person.getByRole('button', { name: 'Key holders' }).click();
-      await person.getByRole('button', { name: 'Accept Night desk' }).click();
-      await person.getByText(/is accepted, and gets its keys now/).waitFor();
-      await judge(t, admin.page, 'keys-holders', look);
-      await second.page.getByText('This browser waits to be accepted').waitFor({ state: 'detached' });
-    },
-  );
-}

@@ -291,6 +291,7 @@ t.test('members are added once, counted and removed', async (t) => {
 t.test(
   'a new talkgroup gets its encryption with a second request, and says when that was rejected',
   async (t) => {
+    const id = '7e0d5c1a-9b42-4f3e-8a76-1c9d0b2e4f58';
     let isRejected = false;
     const rest = restOf((method) => {
       if (method === 'PATCH' && isRejected)
@@ -299,8 +300,8 @@ t.test(
           'the master secret must be encrypted before encryption can be required',
           null,
         );
-      if (method === 'GET') return { talkgroups: [talkgroup('t1', 'Fire', 'required')], next: null };
-      return { talkgroup: { id: 't1', name: 'Fire' } };
+      if (method === 'GET') return { talkgroups: [talkgroup(id, 'Fire', 'required')], next: null };
+      return { talkgroup: { id, name: 'Fire' } };
     });
     const talkgroups = createTalkgroups(rest);
     const wanted = {
@@ -310,7 +311,7 @@ t.test(
       mayEmergencyBeClear: false,
     } as const;
     t.equal(await talkgroups.create(wanted), true);
-    t.match(rest.sent[1], 'PATCH /talkgroups/t1 {"encryption":"required","clear_emergency":false}');
+    t.match(rest.sent[1], `PATCH /talkgroups/${id} {"encryption":"required","clear_emergency":false}`);
     isRejected = true;
     t.equal(await talkgroups.create(wanted), true, 'the talkgroup exists');
     t.match(talkgroups.creation.outcome.value?.words, /encryption is not set\. .*SECRETS_KEY/);
