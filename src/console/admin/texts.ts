@@ -80,9 +80,9 @@ export const texts = {
   rotated: (counter: number) => `The key is rotated. The counter is ${counter} now.`,
   encryption: 'Encryption',
   encryptions,
-  clearEmergency: 'Clear speech in an emergency',
-  clearYes: 'yes: an emergency without a key is heard',
-  clearNo: 'no: without a key nothing is heard',
+  clearEmergency: 'Clear emergencies',
+  clearYes: 'heard: a life before a cipher',
+  clearNo: 'rejected: without a key nothing is heard',
   protection: ({ encryption, clear_emergency }: Talkgroup) =>
     encryption === 'required'
       ? `encryption required, keys held by the service, clear emergencies ${clear_emergency ? 'heard' : 'rejected'}`

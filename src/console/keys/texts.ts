@@ -40,7 +40,7 @@ export const keys = {
   remove: (name: string) => `Delete ${name}`,
   short: { accept: 'Accept', remove: 'Delete' },
   acceptHint:
-    'Accept a device only when its owner reads out the same digits. Delete a device that you do not know, then change your password.',
+    'Accept a device only when its owner reads out the same digits. If you do not know a device, delete it and tell an administrator.',
   passwordToAccept: 'Your password, to accept a device',
   acceptElsewhere: 'Only a device that has keys can accept another one.',
   acceptedNow: 'Accepted. The device gets its keys now.',
@@ -50,7 +50,7 @@ export const keys = {
   failed: (error: string) => `Not possible: ${error}.`,
 
   lock: {
-    required: 'Encrypted, keys held by the service',
+    required: 'Encryption required, keys held by the service',
     chosen: 'You encrypt what you say, keys held by the service',
     chosenOff: 'Encryption is off here. You cannot talk until you switch off Encrypt.',
     forbidden: 'You may not have keys here, so you hear and say nothing. Ask an administrator.',
