@@ -51,7 +51,7 @@ t.test('a second browser waits, is accepted by the first one, and then hears', a
 
   await row.getByRole('button', { name: 'Delete Night desk' }).click();
   await row.waitFor({ state: 'detached' });
-  await dialogOf(second).getByLabel('Password').waitFor();
+  await second.page.getByRole('button', { name: 'Set up keys' }).waitFor();
 });
 
 t.test('an administrator requires encryption, and allows keys to a member who joined later', async (t) => {
