@@ -92,8 +92,7 @@ export class Uplink {
       if (!isBegun) return talk.ask !== null && this.wait(talk, talk.ask, message, flags, nowMs, sentAtMs);
       started = START;
     }
-    if ((readFlagsAndEpoch(view) & talk.cryptoMask) !== talk.cryptoBits && message.byteLength > HEADER_BYTES)
-      return this.refuseMisfit(talk, view, flags, nowMs);
+    if (isMisfit(talk, view)) return this.refuseMisfit(talk, view, flags, nowMs);
     const exceeded = talk.spend(message.byteLength - HEADER_BYTES, sentAtMs);
     if (exceeded !== null) return this.refuseExcess(talk, exceeded, flags, nowMs);
     this.relay(socket, talk, message, view, flags, started, nowMs);
@@ -181,10 +180,7 @@ export class Uplink {
       }
     }
     const started = talk.frames === 0 ? START : 0;
-    if (
-      (readFlagsAndEpoch(view) & talk.cryptoMask) !== talk.cryptoBits &&
-      message.byteLength > HEADER_BYTES
-    ) {
+    if (isMisfit(talk, view)) {
       this.refuseMisfit(talk, view, flags, nowMs);
       return;
     }
@@ -303,3 +299,7 @@ export class Uplink {
     this.session.send(errorText(code, code === 'not_member' ? { number } : { talkgroup_id }));
   }
 }
+
+/** Whether the frame has speech that is not encrypted, or clear, as its burst must be. */
+const isMisfit = ({ cryptoMask, cryptoBits }: Talk, view: DataView) =>
+  (readFlagsAndEpoch(view) & cryptoMask) !== cryptoBits && view.byteLength > HEADER_BYTES;
