@@ -17,7 +17,7 @@ import { type Person, type Service, service } from './helpers/service/service.js
 const run = promisify(execFile);
 const NAME = 'talkgroup-radio-service';
 /** What the client needs from the registry, its types included: the types of messages need no TypeBox. */
-const DEPENDENCIES = ['ws', 'mediabunny'];
+const DEPENDENCIES = ['ws', 'mediabunny', 'hpke', '@noble/ciphers', '@noble/hashes'];
 
 const folder = await mkdtemp(join(tmpdir(), 'client-package-'));
 t.teardown(() => rm(folder, { recursive: true, force: true }));
@@ -36,7 +36,7 @@ async function pack(): Promise<Packed & { readonly app: string }> {
   if (about === undefined) throw new Error(`npm pack wrote nothing: ${stdout}`);
   const app = join(folder, 'app');
   const modules = join(app, 'node_modules');
-  await mkdir(modules, { recursive: true });
+  await mkdir(join(modules, '@noble'), { recursive: true });
   await run('tar', ['-xzf', join(folder, about.filename), '-C', modules]);
   await run('mv', [join(modules, 'package'), join(modules, NAME)]);
   for (const name of DEPENDENCIES) await symlink(resolve('node_modules', name), join(modules, name));
