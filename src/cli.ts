@@ -55,7 +55,7 @@ secrets
 
 secrets
   .command('export')
-  .requiredOption('--talkgroup <id>', 'talkgroup whose keys are exported')
+  .requiredOption('--talkgroup <id>', 'talkgroup of the keys')
   .requiredOption('--holder <id>', 'accepted key holder of a member, for which the keys are sealed')
   .option('--epochs <n>', 'number of the newest epochs, 1 to 64', '32')
   .description(
