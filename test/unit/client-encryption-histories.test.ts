@@ -119,7 +119,10 @@ function world(silenceMs: number) {
   }
 
   function arriveAt(member: Member, untilMs: number): void {
-    while ((member.coming[0]?.atMs ?? Number.POSITIVE_INFINITY) <= untilMs) member.coming.shift()?.arrive();
+    for (let [next] = member.coming; next && next.atMs <= untilMs; [next] = member.coming) {
+      member.coming.shift();
+      next.arrive();
+    }
   }
 
   function begin(member: Member, crypto: Crypto): Burst {
