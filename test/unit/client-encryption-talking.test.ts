@@ -147,6 +147,29 @@ t.test('a running burst keeps its epoch over a rotation, and the next one has th
   );
 });
 
+t.test('a talk that was queued over a rotation renews its request with the grant', async (t) => {
+  const { radio, socket, gives, lives } = encryptedWorld();
+  const talk = radio.talk({ talkgroupId: TALKGROUP, encrypt: true, floor: 'queue' });
+  const [{ ref } = {}] = requests(socket());
+  const answer = { talkgroup_id: TALKGROUP, burst: 1, priority: 1, max_talk_ms: 0, ref: String(ref) };
+  socket().says({ type: 'FLOOR_QUEUED', talkgroup_id: TALKGROUP, position: 1, size: 1, ref: String(ref) });
+  socket().says(keyRotated(TALKGROUP, 1, 10));
+  gives(10);
+  lives(10_000);
+  t.equal(requests(socket()).length, 1, 'it keeps its place');
+  socket().says({ type: 'FLOOR_GRANTED', ...answer });
+  talk.send(packet(0));
+  const [, second] = requests(socket());
+  t.match(second, { ref, queue: true, crypto: { epoch: 10 } });
+  socket().says({ type: 'FLOOR_GRANTED', ...answer });
+  talk.send(packet(1));
+  t.same(heardBy(socket(), cryptos(socket())[1] as Crypto), [
+    [ENCRYPTED, 0, 0x08, 0],
+    [ENCRYPTED, 1, 0x08, 1],
+  ]);
+  t.equal(requests(socket()).length, 2);
+});
+
 t.test('a rotation counts from `use_in_ms` on, and its key is wanted before', async (t) => {
   const { radio, socket, wanted, gives, lives } = encryptedWorld();
   socket().says({ ...keyRotated(TALKGROUP, 1, 10), talk_counter: 9, use_in_ms: 10_000 });
