@@ -88,7 +88,7 @@ export const texts = {
       ? `encryption required, keys held by the service, clear emergencies ${clear_emergency ? 'heard' : 'rejected'}`
       : `encryption ${encryption}`,
   requiredHint:
-    'When encryption becomes required, the present members may have keys. Who joins later needs your permission under Manage members.',
+    'When encryption becomes required, the present members may have keys. Members who join later need your permission under Manage members.',
   noSecretsKey:
     'The service must encrypt its own secrets first. The operator sets SECRETS_KEY and starts the service again.',
   notEnforced:

@@ -20,7 +20,7 @@ export const keys = {
     'This browser waits for its keys. In the settings of a device of yours that has keys, accept it, or ask an administrator to accept it.',
   waitingShort: 'This browser waits to be accepted before it gets keys.',
   show: 'Show what to do',
-  compare: 'Read the fingerprint out. Who accepts it must see the same digits.',
+  compare: 'Read the fingerprint out. The person who accepts it must see the same digits.',
   fingerprint: 'Fingerprint of this browser',
   custodian:
     'The service holds the keys. Speech is hidden from networks and proxies, and not from the operator of the service.',
