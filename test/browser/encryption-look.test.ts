@@ -6,6 +6,8 @@ import { judge, looks } from '../helpers/browser/looks.js';
 import { startBrowser } from '../helpers/browser/sound-page.js';
 import { radioOf, talkTone } from '../helpers/sound/talking.js';
 
+const browser = await startBrowser(t);
+
 for (const look of looks) {
   const { colorScheme, viewport } = look;
   t.test(
@@ -13,7 +15,6 @@ for (const look of looks) {
     async (t) => {
       const { s, ann, bob, root, fire } = await encryptedService(t);
       const works = await s.talkgroup('Works with a rather long name', ann, bob);
-      const browser = await startBrowser(t);
       const options = { context: { colorScheme, viewport, reducedMotion: 'reduce' as const } };
       const first = await desk(t, browser, s, ann, options);
       await judge(t, first.page, 'keys-dialog', look);

@@ -5,7 +5,7 @@ import { createDeskRadio } from '../../src/console/worker/desk-radio.js';
 import type { DeskKeys } from '../../src/console/worker/keys.js';
 import type { Changes, Event } from '../../src/console/worker/messages.js';
 import { nodePrimitives } from '../../src/protocol/node-primitives.js';
-import { alpha, fakeKeys } from '../helpers/client/encryption.js';
+import { alpha, announced, fakeKeys, relays, runOf } from '../helpers/client/encryption.js';
 import {
   ALPHA,
   BRAVO,
@@ -281,3 +281,26 @@ t.test('a registration is answered, and a change of the keys is told', async (t)
   await turn();
   t.match(events.at(-1), { kind: 'registered', id: 5, registration: { isAccepted: true } });
 });
+
+t.test(
+  'encrypted speech is decoded after it was opened, and a talk without its last frame is cut off',
+  async (t) => {
+    const fake = fakeKeys([9]);
+    const { clock, socket, heard, changes } = await setUp({ ...noKeys(), store: fake.keys });
+    const shown = () => {
+      clock.pass(16);
+      return changes().at(-1)?.talkgroups[0];
+    };
+    socket().welcomes({ talkgroups: [alpha({ encryption: 'required' })] });
+    const run = runOf(9);
+    socket().says(announced(run.crypto));
+    relays(socket(), run, { sequence: 0, payload: packet(0), flags: 8 });
+    t.match(shown()?.talkers, [{ lock: 'encrypted', unopened: null }]);
+    t.same(heard.slice(1), ['hear 0 2']);
+    relays(socket(), run, { sequence: 1, payload: packet(1) }, (bytes) => bytes.fill(0, -1));
+    t.match(shown()?.talkers, [{ lock: 'cannot_open', unopened: 'changed' }]);
+    t.equal(heard.length, 2, 'what was changed on the way is not played');
+    socket().says(talkEnd());
+    t.match(shown(), { talkers: [], last: { username: 'other', isCutOff: true } });
+  },
+);

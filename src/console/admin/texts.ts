@@ -81,7 +81,7 @@ export const texts = {
   encryption: 'Encryption',
   encryptions,
   clearEmergency: 'Clear emergencies',
-  clearYes: 'heard: a life before a cipher',
+  clearYes: 'heard: with or without a key',
   clearNo: 'rejected: without a key nothing is heard',
   protection: ({ encryption, clear_emergency }: Talkgroup) =>
     encryption === 'required'

@@ -33,7 +33,7 @@ export const keys = {
 
   none: 'This browser has no keys. It asks when a talkgroup needs them.',
   has: 'This browser has keys.',
-  others: 'Other devices of your account with keys',
+  others: 'Other devices of your account',
   noOthers: 'There is no other one.',
   state: (isAccepted: boolean) => (isAccepted ? 'accepted' : 'waits to be accepted'),
   accept: (name: string) => `Accept ${name}`,

@@ -79,7 +79,10 @@ export function Fingerprint({ text, label }: { text: string | null; label: strin
 }
 
 export function KeysBanner({ desk }: { desk: Desk }) {
-  const { keys, isSettingsOpen } = desk;
+  const { keys, talkgroups, isSettingsOpen } = desk;
+  const areNeeded = talkgroups.tiles.value.some(
+    ({ view, isEncrypting }) => view.value.encryption === 'required' || isEncrypting.value,
+  );
   const settings = () => {
     isSettingsOpen.value = true;
   };
@@ -88,6 +91,11 @@ export function KeysBanner({ desk }: { desk: Desk }) {
     <section class="banners" aria-label={words.label}>
       {keys.phase.value === 'needed' && !keys.isAsking.value && (
         <Banner text={words.needed} button={words.setUp} onPress={keys.ask} />
+      )}
+      {keys.phase.value === 'impossible' && areNeeded && (
+        <div class="banner">
+          <p role="status">{words.impossible}</p>
+        </div>
       )}
       {keys.phase.value === 'waiting' && (
         <Banner text={words.waitingShort} button={words.show} onPress={keys.ask} />
