@@ -22,7 +22,11 @@ export type Registered = { holderId: string; fingerprint: string; accepted: bool
 export type Envelope = { enc: Uint8Array; sealed: Uint8Array };
 
 /** DHKEM(P-256, HKDF-SHA256), HKDF-SHA256, AES-256-GCM (RFC 9180). */
-export const envelopeSuite = new CipherSuite(KEM_DHKEM_P256_HKDF_SHA256, KDF_HKDF_SHA256, AEAD_AES_256_GCM);
+export const envelopeSuite: CipherSuite<CryptoKey> = new CipherSuite(
+  KEM_DHKEM_P256_HKDF_SHA256,
+  KDF_HKDF_SHA256,
+  AEAD_AES_256_GCM,
+);
 
 /** A new key pair. Only an `extractable` private key can be written to a file. */
 export async function createHolderKey({ extractable = false } = {}): Promise<HolderKey> {
