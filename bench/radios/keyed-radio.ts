@@ -32,9 +32,18 @@ export async function holderOf({ holderId, publicKey, privateKey }: Trusted): Pr
   };
 }
 
-/** An empty keyring. */
-export const keyringOf = ({ restUrl }: KeyedTarget, { token }: Member, holder: Holder): Keyring =>
-  createKeyring({ rest: createRest({ url: restUrl, token }), holder });
+/** An empty keyring. `failed` gets the status of each request that gave no key, 0 without an answer. */
+export const keyringOf = (
+  { restUrl }: KeyedTarget,
+  { token }: Member,
+  holder: Holder,
+  failed: (status: number) => void = () => {},
+): Keyring =>
+  createKeyring({
+    rest: createRest({ url: restUrl, token }),
+    holder,
+    onFailure: (_, { status }) => failed(status),
+  });
 
 /** Resolves when the radio is connected and has the key of now. */
 export async function joinKeyed(

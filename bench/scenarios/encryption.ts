@@ -185,6 +185,7 @@ function reportOf(plan: Plan, measured: Measured): Report {
       line('Node', us(sealing.node.sealUs.median), us(sealing.node.openUs.median)),
       '',
       `over the rotation: ${played.said} frames to ${LISTENERS} listeners, ${lost} lost, ${played.unopened} not opened, epochs ${played.epochs.join(' ')}`,
+      `requests that gave no key, by status: ${JSON.stringify(played.failures)}`,
       '',
       ...linesOfSides(comparison, 'delivery'),
       ...linesOfConditions(contest, 'frames'),

@@ -10,6 +10,7 @@ export const OVER_TWO_NODES: readonly string[] = [
   'drain',
   'early',
   'emergency',
+  'encryption',
   'entry',
   'floor',
   'floor-storm',

@@ -7,6 +7,7 @@ export const OVER_TWO_THREADS: readonly string[] = [
   'bursts',
   'changes',
   'emergency',
+  'encryption',
   'entry',
   'floor',
   'floor-storm',

@@ -36,6 +36,8 @@ export interface RotationPlayed extends Busy {
   readonly heard: number;
   readonly expected: number;
   readonly unopened: number;
+  /** Requests for a key that gave none, by status. */
+  readonly failures: Readonly<Record<string, number>>;
   /** Epochs of the bursts. */
   readonly epochs: readonly number[];
 }
@@ -57,6 +59,10 @@ async function prepare(setup: RotationSetup): Promise<Performance<RotationPiece,
   let unopened = 0;
   let useInMs = 0;
   const epochs: number[] = [];
+  const failures: Record<string, number> = {};
+  const failed = (status: number) => {
+    failures[status] = (failures[status] ?? 0) + 1;
+  };
   const hasKey = () => {
     if (nowMs() < rotatedMs) return;
     withKey++;
@@ -76,7 +82,7 @@ async function prepare(setup: RotationSetup): Promise<Performance<RotationPiece,
   ears[0]?.radio.on('talk_started', ({ crypto }) => epochs.push(crypto?.epoch ?? -1));
   for (const { keyring } of [speaker, ...ears]) keyring.onChange(hasKey);
   const keyrings = await Promise.all(
-    holders.map(async (holder) => keyringOf(server, holder, await holderOf(holder))),
+    holders.map(async (holder) => keyringOf(server, holder, await holderOf(holder), failed)),
   );
   for (const keyring of keyrings) keyring.onChange(hasKey);
   const radios = await joinAll(
@@ -120,6 +126,7 @@ async function prepare(setup: RotationSetup): Promise<Performance<RotationPiece,
         heard,
         expected,
         unopened,
+        failures,
         epochs,
         generatorShare,
       };
