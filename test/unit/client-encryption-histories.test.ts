@@ -19,7 +19,10 @@ const RUNS = Number(process.env.PROVE_RUNS ?? 3_000) / 15;
 const TALKGROUP = ALPHA.talkgroup_id;
 const USERS = ['u-0', 'u-1', 'u-2'] as const;
 const USE_IN_MS = 10_000;
-const SILENCE_MS = 2_000;
+/** TALK_SILENCE_MS of the relay, the least and the default one. */
+const SILENCES_MS = [500, 2_000];
+/** A silence may come so late: the talker has spoken again before it heard of it. */
+const LATE_MS = 200;
 
 type Burst = {
   number: number;
@@ -38,6 +41,9 @@ type Member = ReturnType<typeof fakeWorld> & {
   said: number;
   /** Read so far of the present socket. */
   read: number;
+  /** What the relay has sent to it and is still on its way. */
+  coming: { atMs: number; arrive: () => void }[];
+  lateMs: number;
   announced: Crypto | null;
   burst: Burst | null;
   heard: string[];
@@ -45,7 +51,7 @@ type Member = ReturnType<typeof fakeWorld> & {
 };
 
 /** A relay without faults, and a service that gives keys to members alone. */
-function world() {
+function world(silenceMs: number) {
   let nowMs = 0;
   let counter = 9;
   let talkCounter = 9;
@@ -61,7 +67,7 @@ function world() {
     const radio = fakeWorld({ keys: store.keys });
     const member: Member = {
       ...radio,
-      ...{ user, store, isMember: true, session: 0, talk: null, said: 0, read: 0 },
+      ...{ user, store, isMember: true, session: 0, talk: null, said: 0, read: 0, coming: [], lateMs: 0 },
       ...{ announced: null, burst: null, heard: [], expected: [] },
     };
     radio.radio.on('audio', ({ payload }) => {
@@ -103,7 +109,20 @@ function world() {
   }
 
   function tell(message: Parameters<FakeSocket['says']>[0]): void {
-    for (const member of members) if (member.isMember) member.socket().says(message);
+    for (const member of members) if (member.isMember) send(member, () => member.socket().says(message));
+  }
+
+  /** One connection keeps the order, also when it is slow. */
+  function send(member: Member, arrive: () => void): void {
+    member.coming.push({ atMs: nowMs + member.lateMs, arrive });
+    arriveAt(member, nowMs);
+  }
+
+  function arriveAt(member: Member, untilMs: number): void {
+    for (let [next] = member.coming; next && next.atMs <= untilMs; [next] = member.coming) {
+      member.coming.shift();
+      next.arrive();
+    }
   }
 
   function begin(member: Member, crypto: Crypto): Burst {
@@ -119,6 +138,8 @@ function world() {
     const { burst } = member;
     if (!burst) return;
     member.burst = null;
+    // Only a burst that silence ended goes on with its salt.
+    if (code !== 'silence') member.announced = null;
     event += 1;
     const ids = { talkgroup_id: TALKGROUP, session: member.session, burst: burst.number };
     tell({ type: 'TALK_ENDED', event, ...ids, code, duration_ms: 0, frames: burst.frames });
@@ -137,12 +158,12 @@ function world() {
 
   function announce(member: Member, crypto: Crypto | undefined): void {
     if (crypto === undefined) return void faults.push('a request without crypto in `required`');
-    member.announced = crypto;
     if (member.burst && member.burst.crypto.salt !== crypto.salt) finish(member, 'released');
+    member.announced = crypto;
   }
 
   function relay(member: Member, frame: Frame): void {
-    const { announced } = member;
+    const announced = member.burst?.crypto ?? member.announced;
     if (!announced || (frame.flags & ENCRYPTED) === 0) return void faults.push('a clear frame in `required`');
     const burst = member.burst ?? begin(member, announced);
     const key = keyOf(member.user, burst.crypto);
@@ -164,7 +185,7 @@ function world() {
     for (const other of members) {
       if (other === member || !other.isMember) continue;
       if (text.length > 0) other.expected.push(Buffer.from(text).toString());
-      other.socket().delivers(bytes.slice().buffer);
+      send(other, () => other.socket().delivers(bytes.slice().buffer));
     }
     if ((frame.flags & END) !== 0) finish(member, 'released');
   }
@@ -182,10 +203,11 @@ function world() {
       if (nowMs >= useAtMs) talkCounter = counter;
       for (const member of members) {
         member.clock.pass(20);
+        arriveAt(member, nowMs);
         if (isDue) member.socket().says({ type: 'PONG', t: 0, server_time: 0 });
         give(member);
         pump(member);
-        if (member.burst && nowMs - member.burst.lastAtMs > SILENCE_MS) finish(member, 'silence');
+        if (member.burst && nowMs - member.burst.lastAtMs > silenceMs) finish(member, 'silence');
       }
     }
   }
@@ -221,7 +243,13 @@ function world() {
       member.talk = null;
       pump(member);
     },
-    pause: () => pass(SILENCE_MS + 100),
+    stallBefore: () => pass(1_900),
+    stallBehind: () => pass(2_100),
+    stallLong: () => pass(4_000),
+    pause: () => pass(silenceMs + 20),
+    late(member: Member) {
+      member.lateMs = member.lateMs > 0 ? 0 : LATE_MS;
+    },
     wait: () => pass(USE_IN_MS + 5_000),
     rotate: () => rotate(),
     remove(member: Member) {
@@ -229,7 +257,9 @@ function world() {
       finish(member, 'disconnected');
       member.isMember = false;
       member.talk = null;
-      member.socket().says({ type: 'TALKGROUP_LEFT', talkgroup_id: TALKGROUP, reason: 'left' });
+      send(member, () =>
+        member.socket().says({ type: 'TALKGROUP_LEFT', talkgroup_id: TALKGROUP, reason: 'left' }),
+      );
       removedKeys.set(member.user, new Set(member.store.there));
       rotate();
     },
@@ -237,10 +267,12 @@ function world() {
       if (member.isMember) return;
       member.isMember = true;
       removedKeys.delete(member.user);
-      member.socket().says({ type: 'TALKGROUP_JOINED', ...snapshot() });
+      const joined = { type: 'TALKGROUP_JOINED' as const, ...snapshot() };
+      send(member, () => member.socket().says(joined));
       give(member);
     },
     resume(member: Member) {
+      arriveAt(member, Number.POSITIVE_INFINITY);
       pump(member);
       member.socket().closes(1006);
       member.clock.pass(0);
@@ -248,8 +280,10 @@ function world() {
       pump(member);
     },
     crash(member: Member) {
+      arriveAt(member, Number.POSITIVE_INFINITY);
       pump(member);
       finish(member, 'disconnected');
+      arriveAt(member, Number.POSITIVE_INFINITY);
       member.socket().closes(1006);
       member.clock.pass(0);
       welcome(member, false);
@@ -282,6 +316,10 @@ const names = [
   'say',
   'release',
   'pause',
+  'stallBefore',
+  'stallBehind',
+  'stallLong',
+  'late',
   'wait',
   'rotate',
   'remove',
@@ -301,24 +339,28 @@ t.test(
   async (t) => {
     let frames = 0;
     fc.assert(
-      fc.property(fc.array(step, { minLength: 5, maxLength: 60 }), (steps) => {
-        keys.clear();
-        const { members, actions, faults, used, pass } = world();
-        for (const { who, what, times } of steps) {
-          const member = members[who];
-          if (!member) continue;
-          for (let n = 0; n < (what === 'say' ? times * 3 : 1); n += 1) actions[what](member);
-        }
-        for (const member of members) member.socket().bufferedAmount = 0;
-        pass(1_000);
-        for (const { user, heard, expected } of members) {
-          const missed = expected.filter((text) => !heard.includes(text));
-          if (missed.length > 0) faults.push(`${user} missed ${missed}`);
-          if (new Set(heard).size < heard.length) faults.push(`${user} heard something twice`);
-        }
-        frames += used.size;
-        if (faults.length > 0) throw new Error(faults.join('\n'));
-      }),
+      fc.property(
+        fc.constantFrom(...SILENCES_MS),
+        fc.array(step, { minLength: 5, maxLength: 60 }),
+        (ms, steps) => {
+          keys.clear();
+          const { members, actions, faults, used, pass } = world(ms);
+          for (const { who, what, times } of steps) {
+            const member = members[who];
+            if (!member) continue;
+            for (let n = 0; n < (what === 'say' ? times * 3 : 1); n += 1) actions[what](member);
+          }
+          for (const member of members) Object.assign(member, { lateMs: 0 }).socket().bufferedAmount = 0;
+          pass(1_000);
+          for (const { user, heard, expected } of members) {
+            const missed = expected.filter((text) => !heard.includes(text));
+            if (missed.length > 0) faults.push(`${user} missed ${missed}`);
+            if (new Set(heard).size < heard.length) faults.push(`${user} heard something twice`);
+          }
+          frames += used.size;
+          if (faults.length > 0) throw new Error(faults.join('\n'));
+        },
+      ),
       { numRuns: RUNS },
     );
     t.ok(frames > 0, `${frames} frames`);

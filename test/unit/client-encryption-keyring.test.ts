@@ -31,8 +31,8 @@ async function sealedFor(holder: Holder, counter: number, secret = secretOf(coun
   return { enc: encapsulatedSecret, sealed: ciphertext };
 }
 
-/** A service that gives the epochs up to `newest`, four at a time, or fails. */
-async function setUp({ newest = 9 } = {}) {
+/** A service that gives the epochs from `oldest` to `newest`, four at a time, or fails. */
+async function setUp({ newest = 9, oldest = 0 } = {}) {
   const holder = await newHolder();
   const clock = manualClock();
   const asked: string[] = [];
@@ -43,7 +43,7 @@ async function setUp({ newest = 9 } = {}) {
     asked.push(path);
     if (failure) throw failure;
     const from = Math.min(newest, Number(new URL(path, 'http://x').searchParams.get('from')));
-    const counters = [0, 1, 2, 3].map((back) => from - back).filter((counter) => counter >= 0);
+    const counters = [0, 1, 2, 3].map((back) => from - back).filter((counter) => counter >= oldest);
     const epochs = counters.map(async (counter) => {
       const { enc, sealed } = await sealedFor(holder, counter);
       return { rotation_counter: counter, enc: toBase64url(enc), sealed: toBase64url(sealed) };
@@ -134,6 +134,19 @@ t.test('without the service the waits grow to 30 s, and a closed keyring asks no
   keyring.close();
   clock.pass(100_000);
   t.equal(asked.length, 9);
+});
+
+t.test('an epoch from before the membership is no failure for who has a later one', async (t) => {
+  const { keyring, asked, failures, told } = await setUp({ oldest: 9 });
+  keyring.want(TALKGROUP, 8);
+  await comesTrue('it was told', () => failures.length === 1);
+  keyring.want(TALKGROUP, 9);
+  await comesTrue('it came', () => told.length === 1);
+  keyring.want(TALKGROUP, 7);
+  await comesTrue('it was asked for', () => asked.length === 3);
+  keyring.want(TALKGROUP, 6);
+  await comesTrue('the next one is asked for', () => asked.length === 4);
+  t.match(failures, [{ message: 'no key of epoch 8' }]);
 });
 
 t.test('an envelope opens for its holder, talkgroup and epoch alone', async (t) => {

@@ -113,6 +113,23 @@ t.test('a resumed burst goes on with its salt and counter', async (t) => {
   t.same(heardBy(socket(), crypto as Crypto), [[ENCRYPTED, 1, 0x08, 1]]);
 });
 
+t.test('a new member without the key of now talks with the one that is announced', async (t) => {
+  for (const isThere of [true, false]) {
+    const { radio, socket, gives, wanted } = encryptedWorld({
+      counters: isThere ? [10] : [],
+      snapshot: { encryption: 'allowed', rotation_counter: 10, talk_counter: 9, use_in_ms: 5_000 },
+    });
+    radio.talk({ talkgroupId: TALKGROUP, encrypt: true }).send(packet(0));
+    if (!isThere) {
+      t.same([wanted, cryptos(socket())], [[10, 9], []], 'it asks for both');
+      gives(10);
+    }
+    const [crypto] = cryptos(socket());
+    t.match(crypto, { epoch: 10 });
+    t.same(heardBy(socket(), crypto as Crypto), [[ENCRYPTED, 0, 0x08, 0]]);
+  }
+});
+
 t.test('a running burst keeps its epoch over a rotation, and the next one has the new epoch', async (t) => {
   const { radio, socket, gives, lives } = encryptedWorld();
   const talk = radio.talk({ talkgroupId: TALKGROUP, encrypt: true });
@@ -128,6 +145,29 @@ t.test('a running burst keeps its epoch over a rotation, and the next one has th
     cryptos(socket()).map((crypto) => crypto?.epoch),
     [9, 10],
   );
+});
+
+t.test('a talk that was queued over a rotation renews its request with the grant', async (t) => {
+  const { radio, socket, gives, lives } = encryptedWorld();
+  const talk = radio.talk({ talkgroupId: TALKGROUP, encrypt: true, floor: 'queue' });
+  const [{ ref } = {}] = requests(socket());
+  const answer = { talkgroup_id: TALKGROUP, burst: 1, priority: 1, max_talk_ms: 0, ref: String(ref) };
+  socket().says({ type: 'FLOOR_QUEUED', talkgroup_id: TALKGROUP, position: 1, size: 1, ref: String(ref) });
+  socket().says(keyRotated(TALKGROUP, 1, 10));
+  gives(10);
+  lives(10_000);
+  t.equal(requests(socket()).length, 1, 'it keeps its place');
+  socket().says({ type: 'FLOOR_GRANTED', ...answer });
+  talk.send(packet(0));
+  const [, second] = requests(socket());
+  t.match(second, { ref, queue: true, crypto: { epoch: 10 } });
+  socket().says({ type: 'FLOOR_GRANTED', ...answer });
+  talk.send(packet(1));
+  t.same(heardBy(socket(), cryptos(socket())[1] as Crypto), [
+    [ENCRYPTED, 0, 0x08, 0],
+    [ENCRYPTED, 1, 0x08, 1],
+  ]);
+  t.equal(requests(socket()).length, 2);
 });
 
 t.test('a rotation counts from `use_in_ms` on, and its key is wanted before', async (t) => {

@@ -98,7 +98,8 @@ export function createEncryption(
       const isUser = group.state.encryption === 'required' || keys.secretFor(talkgroupId, before) !== null;
       if (!isUser) return;
       const withinMs = isRotation ? (state.use_in_ms ?? 0) / 2 : 0;
-      for (const counter of new Set([group.epochs.talkCounter, group.epochs.newest])) {
+      // The newest first: the answer has those before it, too.
+      for (const counter of new Set([group.epochs.newest, group.epochs.talkCounter])) {
         if (counter >= 0 && !keys.secretFor(talkgroupId, counter)) keys.want(talkgroupId, counter, withinMs);
       }
     },
@@ -161,21 +162,26 @@ export function createEncryption(
     if (isEmergency) return { kind: 'clear' };
     const mayHave = state.encryption !== 'required' || state.may_have_keys !== false;
     if (!keys || !mayHave) return { kind: 'refused', code: 'no_key' };
-    if (counter >= 0) keys.want(talkgroupId, counter);
+    for (const one of new Set([epochs.newest, counter])) if (one >= 0) keys.want(talkgroupId, one);
     return { kind: 'wait' };
   }
 
-  /** The epoch, or the one before while the relay takes it: 5 s behind the use of its successor. */
+  /**
+   * Of the epoch. If it is not there, of the one before while the relay takes that: 5 s behind the use of its successor.
+   * Else of a later one that was announced, which the relay takes too: a new member gets no earlier one.
+   */
   function secretNear(
     talkgroupId: string,
     counter: number,
-    { usedSinceMs }: Epochs,
+    { usedSinceMs, newest }: Epochs,
   ): { secret: Uint8Array; counter: number } | null {
-    const secret = keys?.secretFor(talkgroupId, counter);
-    if (secret) return { secret, counter };
-    if (clock.nowMs() - usedSinceMs > STALE_GRACE_MS) return null;
-    const before = keys?.secretFor(talkgroupId, counter - 1);
-    return before ? { secret: before, counter: counter - 1 } : null;
+    const isBeforeTaken = clock.nowMs() - usedSinceMs <= STALE_GRACE_MS;
+    const later = Array.from({ length: newest - counter }, (_, i) => counter + 1 + i);
+    for (const one of [counter, ...(isBeforeTaken ? [counter - 1] : []), ...later]) {
+      const secret = keys?.secretFor(talkgroupId, one);
+      if (secret) return { secret, counter: one };
+    }
+    return null;
   }
 
   function groupOf(talkgroupId: string): Group {

@@ -129,6 +129,13 @@ export function createKeyringWith(primitives: Primitives, options: KeyringOption
     return openEnvelope(holder, { enc: encBytes, sealed: sealedBytes, talkgroupId, counter });
   }
 
+  function hasLater({ talkgroupId, counter }: Wanted): boolean {
+    return [...secrets.keys()].some((name) => {
+      const [id, epoch] = name.split(' ');
+      return id === talkgroupId && Number(epoch) > counter;
+    });
+  }
+
   function later(one: Wanted, error: RestError): void {
     one.failures += 1;
     const isRejected = error.status >= 400 && error.status < 500 && error.status !== 429;
@@ -136,7 +143,8 @@ export function createKeyringWith(primitives: Primitives, options: KeyringOption
     const waitMs = error.retryAfterMs ?? (isRejected ? REJECTED_MS : backoffMs);
     // Up to half longer, because many radios may have been rejected together.
     one.dueAtMs = clock.nowMs() + waitMs * (1 + random() / 2);
-    onFailure(one.talkgroupId, error);
+    // Who has a later epoch can talk and hear: the missing one is from before it was a member.
+    if (!hasLater(one)) onFailure(one.talkgroupId, error);
   }
 }
 

@@ -11,7 +11,7 @@ import type { Uplink } from './uplink.js';
 export type AskingOwner = {
   state(): TalkState;
   enter(state: TalkState): void;
-  readonly encrypting: Pick<Encrypting, 'isReady' | 'crypto'>;
+  readonly encrypting: Pick<Encrypting, 'isReady' | 'isRenewed' | 'crypto'>;
   /** The wait is over. The talk begins anew. */
   waited(): void;
 };
@@ -61,6 +61,8 @@ export function createAsking(
     firstFrame() {
       const isAlong = asksAlong();
       if (isAlong) ask();
+      // It may have waited in the queue until its epoch was over. The relay keeps the grant, and the answer may come later.
+      else if (asksFirst && owner.encrypting.isRenewed()) send();
       else if (!asksFirst) owner.enter({ kind: 'requested' });
       // A frame with START is a request itself. After a FLOOR_REQUEST that was denied, it would request the floor again.
       return isAlong || asksFirst ? 0 : START;
@@ -84,9 +86,13 @@ export function createAsking(
   }
 
   function ask(): void {
+    send();
+    owner.enter({ kind: 'requested' });
+  }
+
+  function send(): void {
     const question = { type: 'FLOOR_REQUEST', talkgroup_id: talkgroupId, queue: floor === 'queue', ref };
     uplink.ask(JSON.stringify({ ...question, priority, codec, crypto: owner.encrypting.crypto }));
-    owner.enter({ kind: 'requested' });
   }
 
   function isWaiting(): boolean {

@@ -15,6 +15,11 @@ export type Encrypting = {
    * talk if it cannot be encrypted.
    */
   isReady(): boolean;
+  /**
+   * Whether the epoch changed since the request, which then goes out again with another salt. Only before the first frame
+   * of a run.
+   */
+  isRenewed(): boolean;
   encode(frame: ClearFrame): Uint8Array<ArrayBuffer>;
   /** The sequence begins at 0 again, so the next run has another salt. */
   endRun(): void;
@@ -66,6 +71,13 @@ export function createEncrypting(
           run = beginning.run;
       }
       stop();
+      return true;
+    },
+    isRenewed() {
+      if (!run) return false;
+      const beginning = uplink.encryption.begin(talkgroupId, { encrypt, newest: needsNewest });
+      if (beginning.kind !== 'encrypted' || beginning.run.crypto.epoch === run.crypto.epoch) return false;
+      run = beginning.run;
       return true;
     },
     encode: (frame) => (run ? run.seal(frame) : encodeFrame(frame)),

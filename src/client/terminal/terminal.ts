@@ -30,8 +30,9 @@ export type TerminalOptions = {
 
 /**
  * Sends an Ogg Opus file at the speed of live speech. Resolves with the outcome of the talk, `released` if all went well.
- * With `queue` it waits for the floor. With `encrypt` it encrypts the packets. It begins after the relay has sent all talkgroups. Rejects if the file cannot be
- * sent, the relay rejects the token, or the user is not a member of the talkgroup.
+ * With `queue` it waits for the floor. With `encrypt` it encrypts the packets. It begins after the relay has sent all
+ * talkgroups. Rejects if the file cannot be sent, the relay rejects the token, or the user is not a member of the
+ * talkgroup.
  */
 export async function talkFile(
   options: TerminalOptions & {
@@ -55,7 +56,8 @@ export async function talkFile(
     const { talkgroup_id, name } = findTalkgroup(radio, options.talkgroup);
     const talk = radio.talk({
       talkgroupId: talkgroup_id,
-      floor: queue ? 'queue' : 'first_frame',
+      // With keys the recording begins after the grant, so that none of it is lost while a key is fetched.
+      floor: queue ? 'queue' : options.keys ? 'request' : 'first_frame',
       encrypt,
       ...(priority !== undefined && { priority }),
     });
