@@ -163,7 +163,7 @@ const clientModules: Modules = {
 
 const consoleModules: Modules = {
   'src/console': {
-    purpose: 'the web console: login, talkgroups, talking, alarms, members, administration, map',
+    purpose: 'the web console: login, talkgroups, talking, keys, alarms, members, administration, map',
     imports: ['src/client/clock', 'src/client/radio', 'src/console/sound', 'src/console/worker'],
   },
   'src/console/build': {

@@ -1,5 +1,5 @@
 // Keeps the key holder of a browser in IndexedDB. The private key cannot be read from there, only used.
-import { createHolderKey, type Holder, type HolderKey } from './holder.js';
+import type { Holder, HolderKey } from './holder.js';
 import type { Memory } from './key-store.js';
 
 /** What it needs of IndexedDB, in a page and in a worker. The types of the client know no DOM. */
@@ -7,6 +7,7 @@ type Request<Result> = { result: Result; error: unknown; onsuccess: unknown; one
 type Store = {
   get(key: string): Request<unknown>;
   put(value: unknown, key: string): Request<unknown>;
+  delete(key: string): Request<unknown>;
   getAllKeys(): Request<unknown[]>;
   getAll(): Request<unknown[]>;
 };
@@ -25,10 +26,14 @@ const MEMORY = 'memory';
 
 /** The holder of one account in this browser, and what its radio remembers. */
 export type HolderDatabase = {
+  /** The registered holder of the user. null: there is none. It creates nothing. */
+  registered(userId: string): Promise<Holder | null>;
   /** The key pair of the user, created at the first time. `holderId` null: it is not registered yet. */
   holder(userId: string): Promise<HolderKey & { holderId: string | null }>;
   /** Keeps the id that the service gave the holder. */
   keepHolderId(userId: string, key: HolderKey, holderId: string): Promise<Holder>;
+  /** Forgets the key pair: the service does not know the holder any more. The next one has another pair. */
+  forget(userId: string): Promise<void>;
   /** What was remembered of this user, read once. */
   memory(userId: string): Promise<Memory>;
   close(): void;
@@ -47,10 +52,22 @@ export async function openHolderDatabase(
   const store = (name: string, mode: 'readonly' | 'readwrite') =>
     database.transaction(name, mode).objectStore(name);
 
+  const stored = async (userId: string) =>
+    // Written by this file alone.
+    (await settled(store(HOLDERS, 'readonly').get(userId))) as
+      | (HolderKey & { holderId: string | null })
+      | undefined;
+
   return {
+    async registered(userId) {
+      const found = await stored(userId);
+      return found && found.holderId !== null ? { ...found, holderId: found.holderId } : null;
+    },
     async holder(userId) {
-      const stored = await settled(store(HOLDERS, 'readonly').get(userId));
-      if (stored) return stored as HolderKey & { holderId: string | null }; // written by this file alone
+      const found = await stored(userId);
+      if (found) return found;
+      // Loaded here, because most browsers that open the database never make a key.
+      const { createHolderKey } = await import('./holder.js');
       const created = { ...(await createHolderKey()), holderId: null };
       await settled(store(HOLDERS, 'readwrite').put(created, userId));
       return created;
@@ -59,6 +76,9 @@ export async function openHolderDatabase(
       const kept = { pair, publicKey, holderId };
       await settled(store(HOLDERS, 'readwrite').put(kept, userId));
       return kept;
+    },
+    async forget(userId) {
+      await settled(store(HOLDERS, 'readwrite').delete(userId));
     },
     async memory(userId) {
       const names = (await settled(store(MEMORY, 'readonly').getAllKeys())) as string[];

@@ -21,8 +21,12 @@ export type Registered = { holderId: string; fingerprint: string; accepted: bool
 /** The secret of one epoch, sealed for one holder. */
 export type Envelope = { enc: Uint8Array; sealed: Uint8Array };
 
-/** DHKEM(P-256, HKDF-SHA256), HKDF-SHA256, AES-256-GCM (RFC 9180). */
-export const envelopeSuite = new CipherSuite(KEM_DHKEM_P256_HKDF_SHA256, KDF_HKDF_SHA256, AEAD_AES_256_GCM);
+/** DHKEM(P-256, HKDF-SHA256), HKDF-SHA256, AES-256-GCM (RFC 9180). Marked for bundlers, which leave it out if unused. */
+export const envelopeSuite = /* @__PURE__ */ new CipherSuite(
+  KEM_DHKEM_P256_HKDF_SHA256,
+  KDF_HKDF_SHA256,
+  AEAD_AES_256_GCM,
+);
 
 /** A new key pair. Only an `extractable` private key can be written to a file. */
 export async function createHolderKey({ extractable = false } = {}): Promise<HolderKey> {

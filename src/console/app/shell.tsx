@@ -1,5 +1,6 @@
 // Shows the console of an account: header, banners, alarms, tabs, talk bar and dialogs.
 import { AlarmList } from '../alarms/view.js';
+import { KeysBanner, KeysDialog } from '../keys/view.js';
 import { MembersDialog } from '../members/view.js';
 import { SettingsDialog } from '../settings/view.js';
 import { TalkBar } from '../talk/view.js';
@@ -19,6 +20,7 @@ export default function Shell() {
     <>
       <Header desk={now} />
       <Banners desk={now} />
+      <KeysBanner desk={now} />
       <AlarmList desk={now} />
       <main class="view">
         <TabBar account={now.account} />
@@ -27,6 +29,7 @@ export default function Shell() {
       <TalkBar desk={now} />
       <SettingsDialog desk={now} />
       <MembersDialog desk={now} />
+      <KeysDialog desk={now} />
     </>
   );
 }

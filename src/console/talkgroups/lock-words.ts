@@ -1,0 +1,43 @@
+// Says in words how speech in a talkgroup is protected.
+import { keys } from '../keys/texts.js';
+import type { TalkerView, TalkgroupView } from '../worker/messages.js';
+
+const { lock: words } = keys;
+
+export type LockText = { text: string; tone: 'safe' | 'alarm'; isLocked: boolean; mustConfirm: boolean };
+
+type Lockable = Pick<TalkgroupView, 'encryption' | 'isLockExpected' | 'mayHaveKeys'>;
+
+/** Of a talkgroup. null: it has no lock, and its user expects none. `isEncrypting`: the user encrypts by choice. */
+export function talkgroupLock(
+  { encryption, isLockExpected, mayHaveKeys }: Lockable,
+  isEncrypting: boolean,
+): LockText | null {
+  const alarm = { tone: 'alarm', isLocked: false, mustConfirm: false } as const;
+  const safe = { tone: 'safe', isLocked: true, mustConfirm: false } as const;
+  if (encryption === 'required') {
+    return mayHaveKeys ? { ...safe, text: words.required } : { ...alarm, text: words.forbidden };
+  }
+  if (isLockExpected) return { ...alarm, text: words.noLonger, mustConfirm: true };
+  if (!isEncrypting) return null;
+  return encryption === 'off' ? { ...alarm, text: words.chosenOff } : { ...safe, text: words.chosen };
+}
+
+/** Of a talker. Empty: there is nothing to say. */
+export function talkerLock(
+  { lock, unopened }: Pick<TalkerView, 'lock' | 'unopened'>,
+  { isLockExpected }: Pick<TalkgroupView, 'isLockExpected'>,
+  isEncrypting: boolean,
+): { text: string; hint: string; tone: 'quiet' | 'alarm' } {
+  switch (lock) {
+    case 'encrypted':
+      return { text: words.encrypted, hint: '', tone: 'quiet' };
+    case 'cannot_open':
+      return { text: words.cannotOpen, hint: words.reasons[unopened ?? 'no_key'], tone: 'alarm' };
+    case 'clear':
+      if (isLockExpected) return { text: words.clear, hint: words.clearHint, tone: 'alarm' };
+      return { text: isEncrypting ? words.clearHint : '', hint: '', tone: 'quiet' };
+    case null:
+      return { text: '', hint: '', tone: 'quiet' };
+  }
+}
