@@ -35,7 +35,7 @@ const BURST = ascii('talkgroup-radio 1 burst');
 const HOLDER = ascii('talkgroup-radio 1 holder');
 
 /** The HPKE `info` of an envelope with the secret of an epoch. */
-export const ENVELOPE_INFO = ascii('talkgroup-radio 1 epoch key');
+export const ENVELOPE_INFO: Uint8Array<ArrayBuffer> = ascii('talkgroup-radio 1 epoch key');
 
 /** The HPKE `aad` of an envelope (36 bytes): the secret of this talkgroup and epoch, for this key holder. */
 export function envelopeAad(envelope: {

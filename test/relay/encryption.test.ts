@@ -193,24 +193,26 @@ t.test('encrypted speech', async (t) => {
     t.match(await a.hears('ERROR'), { code: 'encryption_off' });
   });
 
-  for (const encryption of ['allowed', 'required'])
-    t.test(`in \`${encryption}\` a talker that only paused goes on with its salt`, async (t) => {
-      const group = await s.crew(t, 2, { name: `pause ${encryption}` });
-      const [a, b] = group.radios;
-      await setMode(group.id, 'required', group.radios);
-      if (encryption === 'allowed') await setMode(group.id, encryption, group.radios);
-      await request(a, group.id, { crypto: cryptoOf(0) });
+  t.test('a START behind `silence` takes over nothing, and neither does a clear frame', async (t) => {
+    const group = await s.crew(t, 2, { name: 'after silence' });
+    const [a, b] = group.radios;
+    await setMode(group.id, 'required', group.radios);
+    for (const [code, more] of [
+      ['encryption_unannounced', { start: true, ...sealed(0) }],
+      ['encryption_required', {}],
+    ] as const) {
+      t.match(await request(a, group.id, { crypto: cryptoOf(0) }), { type: 'FLOOR_GRANTED' });
       a.speaks(group.number, 'one', sealed(0));
-      for (const stallMs of [450, 550, 1200]) {
-        await delay(stallMs);
-        a.speaks(group.number, `after ${stallMs}`, sealed(0));
-        await b.hearsText(`after ${stallMs}`);
-      }
-      for (let burst = 1; burst <= 2; burst++)
-        t.match(await b.hears('TALK_STARTED'), { crypto: cryptoOf(0) });
-      a.speaks(group.number, 'over', { end: true, ...sealed(0) });
-      await b.hearsText('over');
-    });
+      t.match(await b.hears('TALK_ENDED'), { code: 'silence' });
+      a.speaks(group.number, 'refused', more);
+      t.match(await a.hears('ERROR'), { code });
+    }
+    await b.settled();
+    t.same(
+      b.frames.map(({ text }) => text),
+      ['one', 'one'],
+    );
+  });
 
   t.test('the whole counter is judged, and a newer one is read', async (t) => {
     const group = await s.crew(t, 2, { name: 'epochs' });
@@ -229,6 +231,72 @@ t.test('encrypted speech', async (t) => {
       '265 - 256',
     );
     t.match(await request(a, group.id, { crypto: cryptoOf(266) }), { type: 'ERROR', code: 'stale_epoch' });
+  });
+
+  /** `work` runs while no read of a talkgroup is answered, and epoch 1 is announced. */
+  const withoutReads = (id: string, work: () => Promise<void>) =>
+    s.sql.begin(async (sql) => {
+      await rotate(id, 1, 60_000, false);
+      await sql`lock table key_epochs in access exclusive mode`;
+      await work();
+    });
+
+  t.test(
+    'a request with a newer epoch is refused after 200 ms when the database does not answer',
+    async (t) => {
+      const group = await s.crew(t, 2, { name: 'no database' });
+      const [a, b] = group.radios;
+      await withoutReads(group.id, async () => {
+        const askedAt = performance.now();
+        const answered = request(a, group.id, { crypto: cryptoOf(1) });
+        a.speaks(group.number, 'held', { start: true, ...sealed(1) });
+        t.match(await answered, { type: 'ERROR', code: 'stale_epoch' });
+        t.ok(performance.now() - askedAt >= 199, `after ${performance.now() - askedAt} ms`);
+        a.speaks(group.number, 'refused', { start: true, ...sealed(1) });
+        t.match(
+          await request(a, group.id, { crypto: cryptoOf(0) }),
+          { type: 'FLOOR_GRANTED' },
+          'a known epoch',
+        );
+        a.speaks(group.number, 'known', { end: true, ...sealed(0) });
+        await b.hearsText('known');
+      });
+      t.match(await request(a, group.id, { crypto: cryptoOf(1, SALTS[1]) }), { type: 'FLOOR_GRANTED' });
+      a.speaks(group.number, 'read', { end: true, ...sealed(1) });
+      await b.hearsText('read');
+      t.same(
+        b.frames.map(({ text }) => text),
+        ['known', 'read'],
+      );
+    },
+  );
+
+  t.test('a release waits for the answer to a held request, and a member that leaves gets one', async (t) => {
+    const group = await s.crew(t, 3, { name: 'released' });
+    const [a, b, c] = group.radios;
+    const [, , cid] = group.people;
+    await withoutReads(group.id, async () => {
+      const held = request(a, group.id, { crypto: cryptoOf(1) });
+      a.speaks(group.number, 'held', { start: true, ...sealed(1) });
+      const released = a.asks({ type: 'FLOOR_RELEASE', talkgroup_id: group.id });
+      t.match(await held, { type: 'ERROR', code: 'stale_epoch' });
+      t.match(await released, { type: 'ERROR', code: 'not_holder' });
+      const left = request(c, group.id, { crypto: cryptoOf(1) });
+      await s.sql`delete from memberships where user_id = ${cid.id}`;
+      await tell({ kind: 'left', user: cid.id, talkgroup: group.id });
+      t.match(await left, { type: /^(FLOOR_DENIED|ERROR)$/ });
+    });
+    t.match(await c.hears('TALKGROUP_LEFT'), { talkgroup_id: group.id });
+    const held = request(a, group.id, { crypto: cryptoOf(1) });
+    const released = a.asks({ type: 'FLOOR_RELEASE', talkgroup_id: group.id });
+    t.match(await held, { type: 'FLOOR_GRANTED' });
+    t.match(await released, { type: 'OK' });
+    a.speaks(group.number, 'of the released grant', sealed(1));
+    t.match(await request(b, group.id, { crypto: cryptoOf(1) }), { type: 'FLOOR_GRANTED' });
+    b.speaks(group.number, 'next', sealed(1));
+    t.equal((await a.hearsFrame()).text, 'next');
+    await b.settled();
+    t.same(b.frames, []);
   });
 
   t.test('KEY_ROTATED and snapshots say when the new epoch is used', async (t) => {
@@ -250,3 +318,86 @@ t.test('encrypted speech', async (t) => {
     t.match(await told(radios, 'KEY_HOLDERS'), [{ waiting: 1 }, { waiting: 1 }]);
   });
 });
+
+/** Stalls of a talker (ms) on a narrow link, around both values of T1. */
+const STALLS_MS = [1900, 2100, 4000];
+
+for (const silenceMs of [500, 2000])
+  t.test(`a talker that stalls goes on with its salt: T1 ${silenceMs} ms`, async (t) => {
+    const s = await service(t, { TALK_SILENCE_MS: String(silenceMs) });
+    const cases = ['allowed', 'required'].flatMap((encryption) =>
+      STALLS_MS.map((stallMs) => ({ encryption, stallMs })),
+    );
+    const groups = await Promise.all(
+      cases.map(async ({ encryption, stallMs }) => {
+        const group = await s.crew(t, 2, { name: `${encryption} ${stallMs}` });
+        await s.sql`update talkgroups set encryption = ${encryption}, revision = revision + 1 where id = ${group.id}`;
+        await s.sql`update memberships set may_have_keys = true where talkgroup_id = ${group.id}`;
+        const change = { id: randomUUID(), kind: 'talkgroup_changed', talkgroup: group.id };
+        await s.sql`select pg_notify('talkgroup_radio', ${JSON.stringify(change)})`;
+        if (encryption === 'required')
+          for (const radio of group.radios) await radio.hears('TALKGROUP_CHANGED');
+        return group;
+      }),
+    );
+    await Promise.all(
+      cases.map(async ({ encryption, stallMs }, index) => {
+        const group = groups[index] as (typeof groups)[number]; // one for each case
+        const [a, b] = group.radios;
+        const what = `${encryption}, ${stallMs} ms`;
+        await a.asks({ type: 'FLOOR_REQUEST', talkgroup_id: group.id, crypto: cryptoOf(0) });
+        a.speaks(group.number, 'one', sealed(0));
+        await b.hearsText('one');
+        for (const [sequence, text] of ['two', 'three'].entries()) {
+          await delay(stallMs);
+          a.speaks(group.number, text, { sequence: sequence + 1, ...sealed(0) });
+          await b.hearsText(text);
+        }
+        a.speaks(group.number, 'over', { sequence: 3, end: true, ...sealed(0) });
+        await b.hearsText('over');
+        const started = b.arrivals.filter((one) => 'type' in one && one.type === 'TALK_STARTED');
+        for (const burst of started) t.match(burst, { crypto: cryptoOf(0) }, what);
+        // Near T1 either may be: the burst goes on, or `silence` ends it and the next one takes over.
+        if (stallMs >= 2 * silenceMs) t.equal(started.length, 3, what);
+        t.notOk(
+          a.arrivals.some((one) => 'type' in one && one.type === 'ERROR'),
+          what,
+        );
+      }),
+    );
+  });
+
+t.test(
+  'with `clear_emergency` false an emergency is talked in cipher alone, also after a stall',
+  async (t) => {
+    const s = await service(t, { TALK_SILENCE_MS: '2000' });
+    const group = await s.crew(t, 2, { name: 'no clear emergency' });
+    const [a, b] = group.radios;
+    await s.sql`update memberships set may_have_keys = true`;
+    await s.sql`update talkgroups set encryption = 'required', clear_emergency = false, revision = revision + 1`;
+    const change = { id: randomUUID(), kind: 'talkgroup_changed', talkgroup: group.id };
+    await s.sql`select pg_notify('talkgroup_radio', ${JSON.stringify(change)})`;
+    t.match(await a.hears('TALKGROUP_CHANGED'), { encryption: 'required', clear_emergency: false });
+    await a.asks({ type: 'EMERGENCY_RAISE', talkgroup_id: group.id });
+    a.speaks(group.number, 'clear', { start: true });
+    t.match(await a.hears('ERROR'), { code: 'encryption_required' });
+    t.match(await a.asks({ type: 'FLOOR_REQUEST', talkgroup_id: group.id }), { code: 'encryption_required' });
+    t.match(await a.asks({ type: 'FLOOR_REQUEST', talkgroup_id: group.id, crypto: cryptoOf(0) }), {
+      type: 'FLOOR_GRANTED',
+      priority: 7,
+    });
+    a.speaks(group.number, 'sealed', sealed(0));
+    t.match(await b.hears('TALK_STARTED'), { emergency: true, crypto: cryptoOf(0) });
+    t.match(await b.hears('TALK_ENDED'), { code: 'silence' });
+    a.speaks(group.number, 'after the stall', sealed(0));
+    t.match(await b.hears('TALK_STARTED'), { emergency: true, crypto: cryptoOf(0) });
+    t.match(await b.hears('TALK_ENDED'), { code: 'silence' });
+    a.speaks(group.number, 'clear again');
+    t.match(await a.hears('ERROR'), { code: 'encryption_required' });
+    await b.settled();
+    t.same(
+      b.frames.map(({ text }) => text),
+      ['sealed', 'after the stall'],
+    );
+  },
+);

@@ -27,7 +27,7 @@ t.test('at most 8 epochs are accepted, however many are announced', async (t) =>
   const epochs = new Epochs(0);
   const rows = Array.from({ length: 8 }, (_, index) => [20 - index, 10_000] as const);
   epochs.set(20, rows, 0);
-  t.equal(epochs.talkCounter(0), 12);
+  t.equal(epochs.talkCounter(0), 13, 'it is one of them');
   const accepted = Array.from({ length: 30 }, (_, epoch) => epoch).filter(
     (epoch) => epochs.judge(epoch, 0) === 'accepted',
   );
@@ -38,7 +38,7 @@ t.test('the epoch to talk with is always accepted, and only grows', async () => 
   fc.assert(
     fc.property(
       fc.nat(300),
-      fc.array(fc.integer({ min: 0, max: 20_000 }), { minLength: 1, maxLength: 6 }),
+      fc.array(fc.integer({ min: 0, max: 20_000 }), { minLength: 1, maxLength: 12 }),
       fc.array(fc.nat(40_000), { minLength: 2, maxLength: 10 }),
       (before, steps, times) => {
         const epochs = new Epochs(before);

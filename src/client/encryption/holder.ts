@@ -22,7 +22,7 @@ export type Registered = { holderId: string; fingerprint: string; accepted: bool
 export type Envelope = { enc: Uint8Array; sealed: Uint8Array };
 
 /** DHKEM(P-256, HKDF-SHA256), HKDF-SHA256, AES-256-GCM (RFC 9180). Marked for bundlers, which leave it out if unused. */
-export const envelopeSuite = /* @__PURE__ */ new CipherSuite(
+export const envelopeSuite: CipherSuite<CryptoKey> = /* @__PURE__ */ new CipherSuite(
   KEM_DHKEM_P256_HKDF_SHA256,
   KDF_HKDF_SHA256,
   AEAD_AES_256_GCM,

@@ -1,5 +1,7 @@
 // One session's talk in one talkgroup: the grant or burst it has there, and what bounds the next.
 import type { Codec, Crypto } from '../../protocol/bodies.js';
+import type { CryptoRefusal } from '../../protocol/codes.js';
+import { HEADER_BYTES, readFlagsAndEpoch } from '../../protocol/frame.js';
 import type { Ask } from '../delivery/ask.js';
 import type { Feed } from '../delivery/feed.js';
 import type { Peer } from '../delivery/peer.js';
@@ -7,7 +9,7 @@ import type { Source } from '../delivery/source.js';
 import { Bucket } from '../limits/bucket.js';
 import { Budget, budgetIn, budgetInAll, type Rates } from '../limits/budget.js';
 import { Window } from '../limits/window.js';
-import { expectedOf } from '../members/crypto.js';
+import { expectedOf, misfitOf } from '../members/crypto.js';
 import { type Membership, mayTalk, type Talkgroup } from '../members/members.js';
 import type { MovedBurst } from './moved-burst.js';
 
@@ -128,6 +130,13 @@ export class Talk implements Source {
     const { mask, bits } = expectedOf(this.talkgroup.encryption, this.crypto);
     this.cryptoMask = mask;
     this.cryptoBits = bits;
+  }
+
+  /** Why a frame is not as the running burst must be: null when it is, or has no speech. */
+  misfitIn(view: DataView): CryptoRefusal | null {
+    const bytes = readFlagsAndEpoch(view);
+    if ((bytes & this.cryptoMask) === this.cryptoBits || view.byteLength === HEADER_BYTES) return null;
+    return misfitOf(bytes, this.talkgroup.encryption);
   }
 
   /** Number of its session. */

@@ -3,7 +3,7 @@ import type { EpochRow } from '../../directory/records.js';
 
 /** An epoch is accepted for this time (ms) after its successor is in use: a talker learns of the change that late. */
 const STALE_MS = 5000;
-/** Epochs accepted at once. */
+/** Epochs accepted at once: the one to talk with now, and those announced after it. */
 const EPOCHS_MAX = 8;
 
 /** Where an epoch of a new burst belongs. `ahead`: this relay has not read it yet. */
@@ -22,7 +22,9 @@ export class Epochs {
   /** As a read shows them. */
   set(counter: number, rows: readonly EpochRow[] | null, nowMs: number): void {
     this.counter = counter;
-    this.uses = (rows ?? []).map(([counter, useInMs]) => ({ counter, useAtMs: nowMs + useInMs }));
+    // One of more that are announced counts as in use, so that the one to talk with is always accepted.
+    const known = (rows ?? []).slice(0, EPOCHS_MAX - 1);
+    this.uses = known.map(([counter, useInMs]) => ({ counter, useAtMs: nowMs + useInMs }));
   }
 
   /** The epoch to talk with now. */

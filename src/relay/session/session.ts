@@ -5,13 +5,14 @@ import type { TextRefusal } from '../../protocol/codes.js';
 import { DROPPED, type Peer, SERVICE_TOPIC } from '../delivery/peer.js';
 import { countClose, countOurClose } from '../figures/counts.js';
 import type { Talk } from '../floor/talk.js';
-import { type Membership, mayBeClear, type Talkgroup, type User } from '../members/members.js';
+import type { Membership, Talkgroup, User } from '../members/members.js';
 import type { Receiver } from '../reception/receiver.js';
 import { Reception } from '../reception/reception.js';
 import type { Subscription } from '../reception/subscription.js';
 import { Allowance } from './allowance.js';
 import { type ErrorAbout, errorText, talkgroupJoined, talkgroupLeft, welcomeText } from './messages.js';
 import type { Resumable } from './parking.js';
+import { followKeys, withdraw } from './permissions.js';
 import type { SessionServices } from './services.js';
 import { Telling } from './telling.js';
 import { type Sender, Uplink } from './uplink.js';
@@ -147,11 +148,7 @@ export class Session implements Receiver, Sender, Resumable {
   }
 
   withdrawn(membership: Membership): void {
-    this.reception.unhear(membership);
-    const talk = this.talkAt(membership.talkgroup.number);
-    if (talk === undefined) return;
-    this.services.holding.discard(talk.feed, talk);
-    this.services.floor.withdraw(talk, this.services.nowMs());
+    withdraw(this, membership, this.services);
   }
 
   granted(membership: Membership): void {
@@ -159,11 +156,7 @@ export class Session implements Receiver, Sender, Resumable {
   }
 
   hearing(membership: Membership): void {
-    this.reception.followKeys(membership);
-    const talk = this.talkAt(membership.talkgroup.number);
-    if (talk === undefined || membership.mayHear || mayBeClear(membership)) return;
-    const { floor, nowMs } = this.services;
-    if (talk.ask === null) floor.remove(talk, 'mode', nowMs());
+    followKeys(this, membership, this.services);
   }
 
   joined(membership: Membership): void {

@@ -1,13 +1,12 @@
 // Takes the frames that one radio sends, from the engine's buffer to delivery: the hot path.
 import { type Close, closes } from '../../protocol/closes.js';
-import type { FrameRefusal } from '../../protocol/codes.js';
+import type { CryptoRefusal, FrameRefusal } from '../../protocol/codes.js';
 import {
   checkFrame,
   ENCRYPTED,
   END,
   HEADER_BYTES,
   readFlags,
-  readFlagsAndEpoch,
   readSequence,
   readTalkgroup,
   START,
@@ -21,7 +20,6 @@ import type { Voice } from '../delivery/peer.js';
 import type { DropReason } from '../figures/counts.js';
 import type { Talk } from '../floor/talk.js';
 import type { Budget } from '../limits/budget.js';
-import { misfitOf } from '../members/crypto.js';
 import { mayTalk } from '../members/members.js';
 import { errorText } from './messages.js';
 import { Refusals } from './refusals.js';
@@ -92,8 +90,8 @@ export class Uplink {
       if (!isBegun) return talk.ask !== null && this.wait(talk, talk.ask, message, flags, nowMs, sentAtMs);
       started = START;
     }
-    if ((readFlagsAndEpoch(view) & talk.cryptoMask) !== talk.cryptoBits && message.byteLength > HEADER_BYTES)
-      return this.refuseMisfit(talk, view, flags, nowMs);
+    const misfit = talk.misfitIn(view);
+    if (misfit !== null) return this.refuseMisfit(talk, misfit, flags, nowMs);
     const exceeded = talk.spend(message.byteLength - HEADER_BYTES, sentAtMs);
     if (exceeded !== null) return this.refuseExcess(talk, exceeded, flags, nowMs);
     this.relay(socket, talk, message, view, flags, started, nowMs);
@@ -181,11 +179,9 @@ export class Uplink {
       }
     }
     const started = talk.frames === 0 ? START : 0;
-    if (
-      (readFlagsAndEpoch(view) & talk.cryptoMask) !== talk.cryptoBits &&
-      message.byteLength > HEADER_BYTES
-    ) {
-      this.refuseMisfit(talk, view, flags, nowMs);
+    const misfit = talk.misfitIn(view);
+    if (misfit !== null) {
+      this.refuseMisfit(talk, misfit, flags, nowMs);
       return;
     }
     this.relay(
@@ -261,9 +257,8 @@ export class Uplink {
   }
 
   /** It is not encrypted as its burst was announced. */
-  private refuseMisfit(talk: Talk, view: DataView, flags: number, nowMs: number): false {
+  private refuseMisfit(talk: Talk, code: CryptoRefusal, flags: number, nowMs: number): false {
     if ((flags & END) !== 0) this.services.floor.release(talk, 'released', nowMs);
-    const code = misfitOf(readFlagsAndEpoch(view), talk.talkgroup.encryption);
     return this.refuse(code, talk.number, flags, nowMs, 'encryption');
   }
 
