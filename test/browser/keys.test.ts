@@ -2,7 +2,7 @@
 import t from 'tap';
 import { END } from '../../src/protocol/frame.js';
 import { startChromium } from '../helpers/browser/chromium.js';
-import { desk, pressed } from '../helpers/browser/desk.js';
+import { connected, desk, pressed } from '../helpers/browser/desk.js';
 import { comesTrue } from '../helpers/eventually.js';
 import { service } from '../helpers/service/service.js';
 
@@ -27,6 +27,25 @@ t.test('the space bar talks while it is held, and its repeats begin no further b
   await listener.settled();
   t.equal(listener.messages.filter(({ type }) => type === 'TALK_STARTED').length, 0);
   t.equal(listener.frames.filter(({ flags }) => (flags & END) !== 0).length, 1);
+});
+
+t.test('a reload ends the talk of a held key, and only a new press talks again', async (t) => {
+  const { page, listener, button } = await setUp(t);
+  await button('Select', 'Fire 1').click();
+  await page.keyboard.down('Space');
+  await listener.hears('TALK_STARTED', ({ username }) => username === 'ann');
+  await page.reload();
+  await listener.hears('TALK_ENDED');
+  await connected(page);
+  await button('Select', 'Fire 1').click();
+  for (let repeat = 0; repeat < 20; repeat += 1) await page.keyboard.down('Space');
+  await listener.settled();
+  t.notOk(listener.messages.some(({ type }) => type === 'TALK_STARTED'));
+  await page.keyboard.up('Space');
+  await page.keyboard.down('Space');
+  await listener.hears('TALK_STARTED', ({ username }) => username === 'ann');
+  await page.keyboard.up('Space');
+  await listener.hears('TALK_ENDED');
 });
 
 t.test('quick presses are never lost, however short', async (t) => {

@@ -7,6 +7,7 @@ import { freePort } from '../helpers/browser/free-port.js';
 import { migratedDatabase } from '../helpers/database/cluster.js';
 import { comesTrue } from '../helpers/eventually.js';
 import { startChaosProxy } from '../helpers/network/chaos-proxy.js';
+import { linkedNodes } from '../helpers/service/linked-nodes.js';
 import { service, serviceProcess } from '../helpers/service/service.js';
 
 /** Chromium writes an error for each connection that fails. */
@@ -100,6 +101,21 @@ t.test(
     await connected(page);
   },
 );
+
+t.test('a node that reaches no other one says so, and says when it does again', async (t) => {
+  const { a, links } = await linkedNodes(t);
+  const ann = await a.person('ann');
+  await a.talkgroup('Fire 1', ann);
+  const { page } = await desk(t, await startChromium(t), a, ann);
+  const [link] = links;
+  link.slam();
+  link.reset();
+  await connection(page)
+    .filter({ hasText: 'This server reaches no other one.' })
+    .waitFor({ timeout: 30_000 });
+  await link.listen();
+  await connected(page);
+});
 
 t.test('loss is told honestly on the tile', async (t) => {
   const { proxy, s } = await behindProxy(t);

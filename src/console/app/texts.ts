@@ -173,7 +173,7 @@ export const texts = {
     acknowledged: 'acknowledged',
     raised: (age: string) => `raised ${age} ago`,
     place: (lat: string, lng: string) => `at ${lat}, ${lng}`,
-    noPlace: 'without a position',
+    noPlace: 'no position since it was raised',
     acknowledge: 'Acknowledge',
     clear: 'Clear',
     hold: 'Hold for 1.5 s to raise an emergency',
