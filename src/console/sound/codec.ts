@@ -37,38 +37,40 @@ const BITRATE = 24_000;
 // 0.8 ms of a core of 2026 for 20 ms. Complexity 10 costs twice the time for a difference that speech does not show.
 const COMPLEXITY = 5;
 
-const SETTINGS = {
-  channels: 1,
-  sampleRate: CODEC_RATE,
-  frameSize: FRAME_SAMPLES,
-  application: Application.Voip,
-  signal: Signal.Voice,
-  bitrate: BITRATE,
-  vbr: false,
-  complexity: COMPLEXITY,
-} as const;
 const WARM_UP_FRAMES = 5;
 
 let warm: Promise<void> | null = null;
 
-function isWarm(): Promise<void> {
-  warm ??= warmUp();
-  return warm;
+/** Loads the codec when it is the first call, and makes it ready for speech. */
+export async function createEncoder(): Promise<Encoder> {
+  await warmUp();
+  return newEncoder();
 }
 
 /** Loads the codec when it is the first call, and makes it ready for speech. */
-export async function createEncoder(): Promise<Encoder> {
-  await isWarm();
-  const encoder = await openEncoder(SETTINGS);
+export async function createDecoder(): Promise<Decoder> {
+  await warmUp();
+  return newDecoder();
+}
+
+async function newEncoder(): Promise<Encoder> {
+  const encoder = await openEncoder({
+    channels: 1,
+    sampleRate: CODEC_RATE,
+    frameSize: FRAME_SAMPLES,
+    application: Application.Voip,
+    signal: Signal.Voice,
+    bitrate: BITRATE,
+    vbr: false,
+    complexity: COMPLEXITY,
+  });
   return {
     encode: (samples) => encoder.encodeFloat(samples),
     free: () => encoder.free(),
   };
 }
 
-/** Loads the codec when it is the first call, and makes it ready for speech. */
-export async function createDecoder(): Promise<Decoder> {
-  await isWarm();
+async function newDecoder(): Promise<Decoder> {
   const decoder = await openDecoder({ channels: 1, sampleRate: CODEC_RATE });
   return {
     decode: (packet) => decodeWith(decoder, packet),
@@ -76,20 +78,23 @@ export async function createDecoder(): Promise<Decoder> {
   };
 }
 
+/** Once a thread. */
+function warmUp(): Promise<void> {
+  warm ??= codeSomeSound();
+  return warm;
+}
+
 /** Browsers compile WebAssembly as it is called: the first packet of a session took 100 ms, and delayed the burst. */
-async function warmUp(): Promise<void> {
-  const [encoder, decoder] = [
-    await openEncoder(SETTINGS),
-    await openDecoder({ channels: 1, sampleRate: CODEC_RATE }),
-  ];
+async function codeSomeSound(): Promise<void> {
+  const [encoder, decoder] = [await newEncoder(), await newDecoder()];
   for (let frame = 0; frame < WARM_UP_FRAMES; frame++) {
     const sound = Float32Array.from(
       { length: FRAME_SAMPLES },
       (_, i) => 0.3 * Math.sin((i * (1 + frame)) / 20),
     );
-    decodeWith(decoder, encoder.encodeFloat(sound));
+    decoder.decode(encoder.encode(sound));
   }
-  decodeWith(decoder, null);
+  decoder.decode(null);
   encoder.free();
   decoder.free();
 }

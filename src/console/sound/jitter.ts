@@ -7,7 +7,7 @@ export const JITTER = {
   targetStepMs: 20,
   /** Without an underrun for this time the target goes down by a step. */
   calmMs: 10_000,
-  /** What was queued all this time, and is above the target, is worked off in pauses. A late start is, before it annoys. */
+  /** What was queued above the target all this time is worked off in pauses. */
   surplusMs: 2_000,
   /** So much above the target is worked off. */
   excessMsMax: 200,
@@ -131,7 +131,7 @@ export function createJitter(periodMs: number, leastTargetMs: number = JITTER.ta
     if (isStarting && queue.length === 0) {
       wait = periods(targetMs);
       calmSinceMs = nowMs;
-      leastSinceMs = nowMs;
+      watchLeast(nowMs);
     }
     queue.splice(at + 1, 0, { sequence, payload });
     if (queue.length <= periods(JITTER.queueMsMax)) return;
@@ -192,8 +192,7 @@ export function createJitter(periodMs: number, leastTargetMs: number = JITTER.ta
     counts.underruns += 1;
     targetMs = Math.min(Math.max(leastTargetMs, JITTER.targetMsMax), targetMs + JITTER.targetStepMs);
     calmSinceMs = nowMs;
-    leastMs = Number.POSITIVE_INFINITY;
-    leastSinceMs = nowMs;
+    watchLeast(nowMs);
     surplusMs = 0;
   }
 
@@ -205,6 +204,10 @@ export function createJitter(periodMs: number, leastTargetMs: number = JITTER.ta
     leastMs = Math.min(leastMs, queuedMs());
     if (nowMs - leastSinceMs < JITTER.surplusMs) return;
     surplusMs = Math.max(0, leastMs - targetMs);
+    watchLeast(nowMs);
+  }
+
+  function watchLeast(nowMs: number): void {
     leastMs = Number.POSITIVE_INFINITY;
     leastSinceMs = nowMs;
   }

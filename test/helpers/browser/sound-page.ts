@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import type { Browser, Page } from 'playwright-core';
 import type { Test } from 'tap';
+import { eventually } from '../eventually.js';
 import { levelAt, wavOf } from '../sound/tones.js';
 import { startChromium } from './chromium.js';
 
@@ -68,6 +69,15 @@ export async function levelsOf(page: Page, hz: number, output = 0): Promise<[num
 }
 
 const SILENCE_DB = -200;
+
+/** The figures of the page's voices, as soon as they have played or left out so many packets. */
+export function figuresAfter({ rig }: Pick<SoundPage, 'rig'>, packets: number) {
+  return eventually(async () => {
+    const found = await rig<Record<string, number>>('figures');
+    if ((found.played ?? 0) + (found.leftOut ?? 0) < packets) throw new Error(JSON.stringify(found));
+    return found;
+  });
+}
 
 type Rig = Readonly<Record<string, Readonly<Record<string, (...args: unknown[]) => unknown>>>>;
 
