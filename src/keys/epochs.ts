@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import type { HolderId, TalkgroupId } from '../ids.js';
 import { envelopeAad, epochSecret, toBase64url } from '../protocol/encryption.js';
 import { nodePrimitives } from '../protocol/node-primitives.js';
-import type { Sealed, SealJob } from './sealing.js';
+import type { Sealed } from './envelope.js';
+import type { SealJob } from './sealing.js';
 
 interface Epochs {
   readonly master: Buffer;

@@ -113,7 +113,8 @@ export const keyRoutes =
       if (talkgroup === null || holder === null) throw new AppError('epochs_not_found');
       sealing.admit(user);
       const from = query.from === undefined ? null : Number(query.from);
-      const asked = { talkgroup, holder, user, from, limit: EPOCHS_MAX };
+      const limit = Number(query.limit ?? EPOCHS_MAX);
+      const asked = { talkgroup, holder, user, from, limit };
       const found = await store.epochsOfHolder(database, deadline, asked);
       if (found === null) throw new AppError('epochs_not_found');
       const master = keyring.unwrap(talkgroup, found.stored);
@@ -121,14 +122,14 @@ export const keyRoutes =
         log.error({ talkgroup, reason: master }, 'master secret not decrypted');
         throw new AppError('sealing_unavailable');
       }
-      const counters = found.counters.slice(0, EPOCHS_MAX);
+      const counters = found.counters.slice(0, limit);
       sealing.charge(user, counters.length - 1);
       const { publicKey, rotation_counter } = found;
       const job = sealJobOf({ master, talkgroup, holder, publicKey, counters });
       const sealed = await sealing.seal(deadline, job);
       const epochs = envelopesOf(counters, sealed);
       if (found.isUseDue) await store.noteUse(database, deadline, holder);
-      return { talkgroup_id: talkgroup, rotation_counter, epochs, next: found.counters[EPOCHS_MAX] ?? null };
+      return { talkgroup_id: talkgroup, rotation_counter, epochs, next: found.counters[limit] ?? null };
     });
 
     const permit = {

@@ -1,7 +1,7 @@
 // Declares rotation, sealed keys of epochs, and who may have keys. No schema has the master secret.
 import { Type } from 'typebox';
 import { EXAMPLE } from '../examples.js';
-import { OnePage } from '../http/paging.js';
+import { limitInQuery, OnePage } from '../http/paging.js';
 import { Id, idInPath, SHOWN_AS, shownId } from '../http/schemas.js';
 import { COUNTER_MAX } from '../protocol/encryption.js';
 
@@ -74,6 +74,7 @@ export const EpochQuery = Type.Object({
       () => 'must be a rotation counter',
     ),
   ),
+  limit: limitInQuery({ maximum: EPOCHS_MAX, preset: EPOCHS_MAX }),
 });
 
 export const Epochs = Type.Object(

@@ -508,6 +508,7 @@ t.test('a query for keys is refused with 400 when a field is missing, twice or n
     ...twice,
     `${good}&from=`,
     ...counters.map((from) => `${good}&from=${from}`),
+    ...'0 5 -1 1.0 1e0 %20'.split(' ').map((limit) => `${good}&limit=${limit}`),
   ])
     t.equal(await status(query), 400, query);
   for (const from of ['0', '1', '4294967295']) t.equal(await status(`${good}&from=${from}`), 200, from);

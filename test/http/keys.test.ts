@@ -350,6 +350,8 @@ t.test('concurrent rotations lose none, and 64 epochs are kept and read in pages
   const { body } = await holder.fetches(id);
   t.match(body, { rotation_counter: 70, next: 66 });
   t.equal((body as Epochs).epochs.length, 4);
+  const one = (await holder.fetches(id, '&from=70&limit=1')).body as Epochs;
+  t.strictSame([one.epochs.map(({ rotation_counter }) => rotation_counter), one.next], [[70], 69]);
   const last = (await holder.fetches(id, '&from=8')).body as Epochs;
   t.strictSame(
     last.epochs.map(({ rotation_counter }) => rotation_counter),

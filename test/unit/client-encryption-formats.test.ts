@@ -1,8 +1,10 @@
 // The bytes of encrypted speech, held by the vectors of RFC 5869, 9180 and 9605 and by our own, through both halves.
+import { createECDH } from 'node:crypto';
 import fc from 'fast-check';
 import { AEAD_AES_128_GCM, CipherSuite, KDF_HKDF_SHA256, KEM_DHKEM_P256_HKDF_SHA256 } from 'hpke';
 import t from 'tap';
-import { envelopeSuite } from '../../src/client/encryption/holder.js';
+import { envelopeSuite, openEnvelope } from '../../src/client/encryption/holder.js';
+import { AES_128_GCM, sealLetter } from '../../src/keys/envelope.js';
 import {
   burstKey,
   envelopeAad,
@@ -94,7 +96,7 @@ t.test('a frame is sealed and opened as in RFC 9605, C.3, by both halves', async
 });
 
 t.test('an envelope is HPKE of RFC 9180: A.3.1, and the vector of our suite', async (t) => {
-  // hpke draws the ephemeral key itself, so the vectors are opened here and not sealed.
+  // The library of radios draws the ephemeral key itself, so it opens the vectors, and the service seals the first one.
   const cases = [
     {
       suite: new CipherSuite(KEM_DHKEM_P256_HKDF_SHA256, KDF_HKDF_SHA256, AEAD_AES_128_GCM),
@@ -112,7 +114,7 @@ t.test('an envelope is HPKE of RFC 9180: A.3.1, and the vector of our suite', as
       privateKey: '317f915db7bc629c48fe765587897e01e282d3e8445f79f27f65d031a88082b2',
       sealed: '58c61a45059d0c5704560e9d88b564a8b63f1364b8d1fcb3c4c6ddc1d291742465e902cd216f8908da49f8f96f',
     },
-  ];
+  ] as const;
   for (const { suite, enc, publicKey, privateKey, sealed } of cases) {
     const pair = {
       publicKey: await suite.DeserializePublicKey(bytesOf(publicKey)),
@@ -124,6 +126,13 @@ t.test('an envelope is HPKE of RFC 9180: A.3.1, and the vector of our suite', as
     });
     t.equal(Buffer.from(plaintext).toString(), 'Beauty is truth, truth beauty');
   }
+  const [{ enc, publicKey, sealed }] = cases;
+  const ephemeral = createECDH('prime256v1');
+  ephemeral.setPrivateKey('4995788ef4b9d6132b249ce59a77281493eb39af373d236a1fe415cb0c2d7beb', 'hex');
+  const letter = { publicKey: bytesOf(publicKey), plaintext: Buffer.from('Beauty is truth, truth beauty') };
+  const inputs = { aead: AES_128_GCM, info: Buffer.from('Ode on a Grecian Urn'), ephemeral };
+  const byService = sealLetter({ ...letter, aad: Buffer.from('Count-0') }, inputs);
+  t.same([hexOf(byService.enc), hexOf(byService.sealed)], [enc, sealed]);
 });
 
 const talkgroupId = '11111111-1111-4111-8111-111111111111';
@@ -159,6 +168,44 @@ const ours = [
     ],
   },
 ] as const;
+
+/** Private keys 11..11 (ephemeral) and 22..22 (receiver), the secret of epoch 9, and `userId` as the holder. */
+const ourEnvelope = {
+  enc: '040217e617f0b6443928278f96999e69a23a4f2c152bdf6d6cdf66e5b80282d4ed194a7debcb97712d2dda3ca85aa8765a56f45fc758599652f2897c65306e5794',
+  sealed: '00e9cb950207fd461bb1113cfae1b8e09634adc36c8f7cc6683c19cc97c4474c1dce6e49f18a7f46166e05b8ffc32b0e',
+};
+
+t.test(
+  'our envelope with a fixed ephemeral key is that of the vector, and opens in the library',
+  async (t) => {
+    const ephemeral = createECDH('prime256v1');
+    ephemeral.setPrivateKey('11'.repeat(32), 'hex');
+    const receiver = createECDH('prime256v1');
+    receiver.setPrivateKey('22'.repeat(32), 'hex');
+    const [vector] = ours;
+    const aad = envelopeAad({ talkgroupId, counter: vector.counter, holderId: userId });
+    const plaintext = bytesOf(vector.secret);
+    const { enc, sealed } = sealLetter({ publicKey: receiver.getPublicKey(), plaintext, aad }, { ephemeral });
+    t.same([hexOf(enc), hexOf(sealed)], [ourEnvelope.enc, ourEnvelope.sealed]);
+    const pair = {
+      publicKey: await envelopeSuite.DeserializePublicKey(receiver.getPublicKey()),
+      privateKey: await envelopeSuite.DeserializePrivateKey(receiver.getPrivateKey(), true),
+    };
+    const holder = { holderId: userId, publicKey: receiver.getPublicKey(), pair };
+    const opened = await openEnvelope(holder, { enc, sealed, talkgroupId, counter: vector.counter });
+    t.equal(hexOf(opened), vector.secret);
+  },
+);
+
+t.test('what is no point of the curve seals nothing', async (t) => {
+  for (const publicKey of [
+    Buffer.alloc(65),
+    Buffer.alloc(65, 4),
+    Buffer.alloc(0),
+    createECDH('prime256v1').generateKeys().subarray(1),
+  ])
+    t.throws(() => sealLetter({ publicKey, plaintext: Buffer.alloc(32), aad: Buffer.alloc(36) }));
+});
 
 t.test(
   'our keys and frames are those of the vectors, sealed by one half and opened by the other',

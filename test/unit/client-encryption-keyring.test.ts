@@ -100,6 +100,15 @@ t.test(
   },
 );
 
+t.test('who has a key of the talkgroup asks for one more, and not for those before it again', async (t) => {
+  const { keyring, asked, told } = await setUp();
+  keyring.want(TALKGROUP, 5);
+  await comesTrue('settled', () => told.length === 1);
+  keyring.want(TALKGROUP, 6);
+  await comesTrue('settled', () => told.length === 2);
+  t.match(asked, [/&from=5$/, /&from=6&limit=1$/]);
+});
+
 t.test(
   'the keyring waits as long as Retry-After says, and 30 s after a rejection unless told to retry',
   async (t) => {

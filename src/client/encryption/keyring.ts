@@ -91,7 +91,9 @@ export function createKeyringWith(primitives: Primitives, options: KeyringOption
     isAsking = true;
     const { talkgroupId, counter } = one;
     try {
-      const query = `talkgroup_id=${talkgroupId}&holder_id=${holder.holderId}&from=${counter}`;
+      // After a rotation there is one new key. With the page of four, a thousand radios would ask for four thousand.
+      const limit = hasAny(talkgroupId) ? '&limit=1' : '';
+      const query = `talkgroup_id=${talkgroupId}&holder_id=${holder.holderId}&from=${counter}${limit}`;
       const { epochs } = await rest('GET', `/keys/epochs?${query}`);
       const isThere = await keep(talkgroupId, counter, epochs);
       if (isThere) wanted.delete(nameOf(talkgroupId, counter));
@@ -127,6 +129,10 @@ export function createKeyringWith(primitives: Primitives, options: KeyringOption
     const [encBytes, sealedBytes] = [fromBase64url(enc), fromBase64url(sealed)];
     if (!encBytes || !sealedBytes) return null;
     return openEnvelope(holder, { enc: encBytes, sealed: sealedBytes, talkgroupId, counter });
+  }
+
+  function hasAny(talkgroupId: string): boolean {
+    return [...secrets.keys()].some((name) => name.startsWith(`${talkgroupId} `));
   }
 
   function hasLater({ talkgroupId, counter }: Wanted): boolean {
