@@ -2,7 +2,7 @@
 // sealed ones.
 import assert from 'node:assert/strict';
 import type { HolderId, TalkgroupId } from '../ids.js';
-import { envelopeAad, epochSecret, toBase64url } from '../protocol/encryption.js';
+import { envelopeAad, epochSecret } from '../protocol/encryption.js';
 import { nodePrimitives } from '../protocol/node-primitives.js';
 import type { Sealed } from './envelope.js';
 import type { SealJob } from './sealing.js';
@@ -29,5 +29,7 @@ export const envelopesOf = (counters: readonly number[], sealed: readonly Sealed
   counters.map((rotation_counter, at) => {
     const envelope = sealed[at];
     assert(envelope !== undefined, 'one envelope for each counter');
-    return { rotation_counter, enc: toBase64url(envelope.enc), sealed: toBase64url(envelope.sealed) };
+    return { rotation_counter, enc: textOf(envelope.enc), sealed: textOf(envelope.sealed) };
   });
+
+const textOf = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url');

@@ -31,7 +31,7 @@ export interface SealingFigures {
 }
 
 export interface Sealing {
-  /** Takes one seal from the user's share. Throws `too_many_keys`. Before the database is read: a flood costs nothing. */
+  /** Takes one seal from the user's share. Throws `too_many_keys`. Before the database is read: a flood costs little. */
   admit(user: string): void;
   /** Takes the further seals of the request, if need be from those to come. */
   charge(user: string, seals: number): void;
@@ -49,6 +49,9 @@ const SEALS_MAX = 128;
 const SEALS_OF_ADDRESS = (SEALS_MAX * 3) / 4;
 /** Of the requests of one user, so that one user alone does not fill the queue. */
 const SHARE = { placesOfCaller: 1, callsOfCaller: 1 / 16, callsOfAddress: 1 };
+
+/** Jobs that the thread has at once, so that it does not wait for this thread after each. */
+const JOBS_OF_THREAD = 16;
 
 /** A job takes 2 to 5 ms. A thread that has not done one by then does not answer any more. */
 const JOB_MS_MAX = 5000;
@@ -75,7 +78,7 @@ export function createSealing({
   script = SCRIPT,
 }: SealingOptions): Sealing {
   const buckets = createBuckets(OF_USER);
-  const gate = createGate({ places: 1, callsMax: SEALS_MAX, share: SHARE }); // a request has at least one
+  const gate = createGate({ places: JOBS_OF_THREAD, callsMax: SEALS_MAX, share: SHARE }); // a request has at least one
   const sealsFrom = createShares<string | undefined>(SEALS_OF_ADDRESS);
   const refused = { user_rate: 0, queue_full: 0, failed: 0 };
   let queue = 0;
@@ -85,7 +88,7 @@ export function createSealing({
 
   function start() {
     const worker = new Worker(script, { name: 'sealing' });
-    const pending: Pending[] = []; // one, and those whose callers gave up meanwhile: the gate bounds them
+    const pending: Pending[] = []; // the gate bounds them
     const started = { worker, pending };
     worker.on('message', (outcome: SealOutcome) => {
       const asked = pending.shift();
@@ -158,6 +161,7 @@ export function createSealing({
 
   return {
     admit(user) {
+      if (queue >= SEALS_MAX) throw tooMany('queue_full');
       const waitMs = buckets.waitMs(user, nowMs());
       if (waitMs > 0) throw tooMany('user_rate', Math.ceil(waitMs / 1000));
       buckets.take(user, nowMs());
