@@ -230,7 +230,7 @@ function reportOf(plan: Plan, measured: Measured): Report {
       ),
       percentilesOf(
         `Rotation of ${plan.holders} holders`,
-        'From the request that rotates to the key in the memory of a holder. They fetch within half of the overlap.',
+        'From the request that rotates to the key in the memory of a holder. They fetch within two thirds of the overlap.',
         [['key', played.keyed]],
       ),
     ],

@@ -368,6 +368,39 @@ for (const silenceMs of [500, 2000])
   });
 
 t.test(
+  'a clear burst of an emergency goes on when that is forbidden, and the next one is refused',
+  async (t) => {
+    const s = await service(t);
+    const group = await s.crew(t, 2, { name: 'forbidden meanwhile' });
+    const [a, b] = group.radios;
+    const set = async (fields: { encryption: string; clear: boolean; name: string }) => {
+      await s.sql`update memberships set may_have_keys = true`;
+      await s.sql`
+      update talkgroups set encryption = ${fields.encryption}, clear_emergency = ${fields.clear}, name = ${fields.name},
+                            revision = revision + 1
+      where id = ${group.id}`;
+      const change = { id: randomUUID(), kind: 'talkgroup_changed', talkgroup: group.id };
+      await s.sql`select pg_notify('talkgroup_radio', ${JSON.stringify(change)})`;
+      await b.hears('TALKGROUP_CHANGED', ({ name }) => name === fields.name);
+    };
+    await a.asks({ type: 'EMERGENCY_RAISE', talkgroup_id: group.id });
+    a.speaks(group.number, 'one', { start: true });
+    t.match(await b.hears('TALK_STARTED'), { emergency: true });
+    await set({ encryption: 'required', clear: true, name: 'required' });
+    a.speaks(group.number, 'two');
+    await set({ encryption: 'required', clear: false, name: 'forbidden' });
+    a.speaks(group.number, 'three', { end: true });
+    t.match(await b.hears('TALK_ENDED'), { burst: 1, code: 'released', frames: 3 });
+    a.speaks(group.number, 'four', { start: true });
+    t.match(await a.hears('ERROR'), { code: 'encryption_required' });
+    t.same(
+      b.frames.map(({ text }) => text),
+      ['one', 'two', 'three'],
+    );
+  },
+);
+
+t.test(
   'with `clear_emergency` false an emergency is talked in cipher alone, also after a stall',
   async (t) => {
     const s = await service(t, { TALK_SILENCE_MS: '2000' });

@@ -49,7 +49,14 @@ function newRights({
     },
     changes: {
       ...{ withdrawn: nothing, granted: nothing, missed: nothing, joined: nothing, left: nothing },
-      ...{ deleted: nothing, rotated: nothing, changed: nothing, emergencies: nothing, checked: nothing },
+      ...{
+        deleted: nothing,
+        rotated: nothing,
+        changed: nothing,
+        required: nothing,
+        emergencies: nothing,
+        checked: nothing,
+      },
       ...{ holders: nothing, hearing: nothing },
       failed: (_user, error) => t.fail(String(error)),
     },

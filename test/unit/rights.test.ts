@@ -123,6 +123,7 @@ function newRelay(
       deleted() {},
       rotated() {},
       changed() {},
+      required() {},
       emergencies() {},
       checked(user, account) {
         for (const session of user.sessions) {
@@ -326,6 +327,7 @@ function withBugs(changes: Partial<RightsChanges>) {
       deleted: nothing,
       rotated: nothing,
       changed: nothing,
+      required: nothing,
       emergencies: nothing,
       checked: nothing,
       holders: nothing,
@@ -508,12 +510,16 @@ for (const [name, act] of Object.entries(ofSockets)) {
 t.test('an error of a whole talkgroup is logged, and the rest of its change is done', async (t) => {
   const { talkgroup, done, failed, changesWith } = threeSockets();
   let changed = 0;
-  const changes = changesWith({ close: broken, change: () => changed++ }, { tell: broken, event: broken });
+  const changes = changesWith(
+    { close: broken, change: () => changed++, endUnencrypted: broken },
+    { tell: broken, event: broken },
+  );
   changes.changed(talkgroup);
   t.equal(changed, 1, 'its floor follows');
+  changes.required(talkgroup);
   changes.rotated(talkgroup);
   changes.emergencies(talkgroup, []);
   changes.deleted(talkgroup);
   t.same([...done], [1, 3], 'its members are dismissed');
-  t.same(failed, [...Array(4).fill('talkgroup change failed'), 2]);
+  t.same(failed, [...Array(5).fill('talkgroup change failed'), 2]);
 });

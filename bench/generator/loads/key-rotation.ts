@@ -95,7 +95,7 @@ async function prepare(setup: RotationSetup): Promise<Performance<RotationPiece,
         ...{ target: { url: server.url, dialect: 'relay' }, token, lost: fail, receive() {} },
         told(said: Said) {
           if (said.type === 'KEY_ROTATED')
-            keyrings[i]?.want(talkgroupId, Number(said.rotation_counter), Number(said.use_in_ms) / 2);
+            keyrings[i]?.want(talkgroupId, Number(said.rotation_counter), (Number(said.use_in_ms) * 2) / 3);
         },
       }),
   );

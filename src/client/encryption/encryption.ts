@@ -23,7 +23,7 @@ export type TalkEncryption = {
 };
 
 export type Encryption = TalkEncryption & {
-  /** A snapshot, KEY_ROTATED or TALKGROUP_CHANGED. `isRotation`: the key is fetched within half of `use_in_ms`. */
+  /** A snapshot, KEY_ROTATED or TALKGROUP_CHANGED. `isRotation`: the key is fetched within two thirds of `use_in_ms`. */
   follow(talkgroupId: string, state: EncryptionState, options: { isRotation: boolean }): void;
   /** The radio's own user. */
   connected(userId: string): void;
@@ -97,7 +97,8 @@ export function createEncryption(
       // In `allowed` a radio may never need a key, so it asks when it does. A radio that has keys keeps them current.
       const isUser = group.state.encryption === 'required' || keys.secretFor(talkgroupId, before) !== null;
       if (!isUser) return;
-      const withinMs = isRotation ? (state.use_in_ms ?? 0) / 2 : 0;
+      // The last third is for those who were told to come again.
+      const withinMs = isRotation ? ((state.use_in_ms ?? 0) * 2) / 3 : 0;
       // The newest first: the answer has those before it, too.
       for (const counter of new Set([group.epochs.newest, group.epochs.talkCounter])) {
         if (counter >= 0 && !keys.secretFor(talkgroupId, counter)) keys.want(talkgroupId, counter, withinMs);

@@ -2,7 +2,7 @@
 import type { UserId } from '../../ids.js';
 import type { Ref } from '../../protocol/bodies.js';
 import { Ask, type WaitingText } from '../delivery/ask.js';
-import { isInEmergency, type Membership, mayBeClear, type Talkgroup } from '../members/members.js';
+import { isInEmergency, type Membership, type Talkgroup } from '../members/members.js';
 import type { Authority, ClaimEvent, OnVerdicts } from './authority.js';
 import type { Bursts } from './bursts.js';
 import { FRAME_PRIORITY } from './claim.js';
@@ -170,7 +170,7 @@ export function createFloorControl(options: FloorControlOptions) {
     /** Encryption is required there from now on: bursts that are not end, but for those of open emergencies. */
     endUnencrypted(talkgroup: Talkgroup, nowMs: number): void {
       for (const talk of [...bursts.in(talkgroup)])
-        if (talk.crypto === null && !mayBeClear(talk.membership)) remove(talk, 'mode', nowMs);
+        if (talk.crypto === null && !isInEmergency(talk.membership)) remove(talk, 'mode', nowMs);
     },
 
     /** An emergency of the user there was raised or cleared. */

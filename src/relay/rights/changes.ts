@@ -57,9 +57,8 @@ export function createChanges(options: ChangesOptions): RightsChanges {
     changed: (talkgroup) => {
       forAll(talkgroup, () => fanout.tell(talkgroup.feed, talkgroupChanged(talkgroup)));
       forAll(talkgroup, () => floor.change(talkgroup, nowMs()));
-      if (talkgroup.encryption === 'required')
-        forAll(talkgroup, () => floor.endUnencrypted(talkgroup, nowMs()));
     },
+    required: (talkgroup) => forAll(talkgroup, () => floor.endUnencrypted(talkgroup, nowMs())),
     holders: (user, waiting) => each(user, (session) => session.send(keyHolders(waiting))),
     hearing: (membership) => each(membership.user, (session) => session.hearing(membership)),
     emergencies: (talkgroup, rows) => forAll(talkgroup, () => followEmergencies(talkgroup, rows)),

@@ -20,6 +20,8 @@ export interface RightsChanges {
   hearing(membership: Membership): void;
   /** Its name, floor mode, talk limit or encryption is another one now. */
   changed(talkgroup: Talkgroup): void;
+  /** After `changed`: encryption is required there from now on. */
+  required(talkgroup: Talkgroup): void;
   /** The open emergencies a read shows there. */
   emergencies(talkgroup: Talkgroup, rows: readonly EmergencyRow[]): void;
   /** Device disabled, tokens revoked or user gone; `account` is null when the user does not exist. */
@@ -73,6 +75,7 @@ export function createSettler(members: Members, changes: RightsChanges, nowMs: (
     held.floorMode = floor_mode;
     held.maxTalkMs = max_talk_ms;
     changes.changed(held);
+    if (encryption === 'required' && before !== 'required') changes.required(held);
     for (const membership of accepted) changes.missed(membership.user, new Set([membership]));
   }
 
