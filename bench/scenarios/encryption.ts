@@ -3,6 +3,7 @@
 import { withAudience } from '../experiments/beside.js';
 import { type Comparison, compare, linesOfSides } from '../experiments/comparison.js';
 import { forthAndBack, playContest } from '../experiments/contest.js';
+import { withLogins } from '../experiments/logins.js';
 import { columns, ms, us } from '../figures/figures.js';
 import { atMost, watched, watchedMedian } from '../figures/goals.js';
 import { faultsOfDelivery, faultsOfGenerator } from '../figures/judge.js';
@@ -13,6 +14,7 @@ import type { RotationPiece, RotationPlayed, RotationSetup } from '../generator/
 import type { KeyedEntry, KeyedEntryTask } from '../generator/loads/keyed-entry.js';
 import type { SealingCosts, SealingTask } from '../generator/loads/sealing-cost.js';
 import { soon } from '../generator/player.js';
+import { around, nowMs } from '../machine/clock.js';
 import { linesOfConditions } from '../machine/conditions.js';
 import type { Delivered } from '../radios/channel.js';
 import type { Bench, Report } from '../scenario.js';
@@ -35,6 +37,11 @@ const LISTENERS = 10;
 const AUDIENCE = 250;
 const LEAD_MS = 2_000;
 const WARM_UP_ROUNDS = 2;
+/** The service hashes a dozen a second, so the rest waits in the queue or is turned away. */
+const LOGINS_PER_SECOND = 50;
+const LOGIN_USERS = 100;
+/** The queue is full by then: it has 2.5 s of hashes. */
+const LOGIN_LEAD_MS = 3_000;
 
 interface Plan {
   readonly entries: number;
@@ -69,8 +76,15 @@ interface Rotation {
   readonly delivered: Delivered;
 }
 
-interface Measured {
+/** Late entry, alone and beside more logins than the service can hash. */
+interface Entries {
   readonly entry: KeyedEntry;
+  readonly besideLogins: KeyedEntry;
+  /** What the logins were told meanwhile, by status and sentence. */
+  readonly refusals: Readonly<Record<string, number>>;
+}
+
+interface Measured extends Entries {
   readonly rotation: Rotation;
   readonly sealing: SealingCosts;
   readonly contest: Contest;
@@ -83,22 +97,36 @@ export async function encryption(bench: Bench): Promise<Report> {
     new URL('../generator/loads/sealing-cost.js', import.meta.url),
     plan.sealing,
   );
-  const entry = await enter(bench, plan);
+  const entries = await enter(bench, plan);
   const rotation = await rotate(bench, plan);
-  return reportOf(plan, { sealing, entry, rotation, ...(await contend(bench, plan)) });
+  return reportOf(plan, { sealing, ...entries, rotation, ...(await contend(bench, plan)) });
 }
 
-function enter(bench: Bench, { entries, entriesPerSecond }: Plan): Promise<KeyedEntry> {
+function enter(bench: Bench, { entries, entriesPerSecond }: Plan): Promise<Entries> {
   bench.progress('late entry');
   return bench.withRelay(SETTINGS, async (relay) => {
     const { trusted } = await entrust(relay, await enlist(relay, { users: entries + 1 }));
     const [talker, ...entering] = trusted;
     if (talker === undefined) throw new RangeError('somebody talks');
     const { url, restUrl, pid } = relay;
-    return bench.generate<KeyedEntryTask, KeyedEntry>(
-      new URL('../generator/loads/keyed-entry.js', import.meta.url),
-      { server: { url, restUrl, pid }, talker, entering, entriesPerSecond, payloadBytes: PAYLOAD_BYTES },
-    );
+    const task = {
+      ...{ server: { url, restUrl, pid }, talker, entering },
+      ...{ entriesPerSecond, payloadBytes: PAYLOAD_BYTES },
+    };
+    const generate = () =>
+      bench.generate<KeyedEntryTask, KeyedEntry>(
+        new URL('../generator/loads/keyed-entry.js', import.meta.url),
+        task,
+      );
+    const entry = await generate();
+    bench.progress('late entry beside logins');
+    return withLogins(bench, { relay, users: LOGIN_USERS }, async (logins) => {
+      const ms = LOGIN_LEAD_MS + (1000 * entries) / entriesPerSecond;
+      const played = logins.play({ fromMs: soon(), ms, logins: (LOGINS_PER_SECOND * ms) / 1000 });
+      await around(nowMs() + LOGIN_LEAD_MS);
+      const besideLogins = await generate();
+      return { entry, besideLogins, refusals: (await played).refusals };
+    });
   });
 }
 
@@ -156,11 +184,15 @@ function contend(bench: Bench, { contest: load }: Plan): Promise<Pick<Measured, 
 }
 
 function reportOf(plan: Plan, measured: Measured): Report {
-  const { entry, rotation, sealing, contest, comparison } = measured;
+  const { entry, besideLogins, rotation, sealing, contest, comparison } = measured;
   const { played, without, meanwhile } = rotation;
   const faults = [
-    ...(entry.unheard > 0 ? [`${entry.unheard} of ${plan.entries} radios heard nothing`] : []),
+    ...[entry, besideLogins].flatMap(({ unheard }) =>
+      unheard > 0 ? [`${unheard} of ${plan.entries} radios heard nothing`] : [],
+    ),
     ...faultsOfGenerator(entry, 'late entry'),
+    ...faultsOfGenerator(besideLogins, 'late entry beside logins'),
+    ...(Object.keys(measured.refusals).length > 0 ? [] : ['no login was turned away']),
     ...faultsOfGenerator(played, 'rotation'),
     ...faultsOfDelivery(rotation.delivered, 'beside the rotation'),
     ...(played.epochs.at(-1) === 1 ? [] : ['no burst had the next key']),
@@ -176,6 +208,8 @@ function reportOf(plan: Plan, measured: Measured): Report {
       latency('late entry: WELCOME', entry.ready),
       latency('late entry: key', entry.keyed),
       latency('late entry: first opened frame', entry.heard),
+      latency('the same beside logins: key', besideLogins.keyed),
+      latency('the same beside logins: first opened frame', besideLogins.heard),
       latency(`rotation of ${plan.holders} holders: key`, played.keyed),
       latency('audio beside it', meanwhile.latency),
       latency('audio before it', without.latency),
@@ -185,6 +219,7 @@ function reportOf(plan: Plan, measured: Measured): Report {
       line('Node', us(sealing.node.sealUs.median), us(sealing.node.openUs.median)),
       '',
       `over the rotation: ${played.said} frames to ${LISTENERS} listeners, ${lost} lost, ${played.unopened} not opened, epochs ${played.epochs.join(' ')}`,
+      `logins beside late entry: ${LOGINS_PER_SECOND} a second, turned away ${JSON.stringify(measured.refusals)}`,
       `requests that gave no key, by status: ${JSON.stringify(played.failures)}`,
       '',
       ...linesOfSides(comparison, 'delivery'),
@@ -198,6 +233,11 @@ function reportOf(plan: Plan, measured: Measured): Report {
         faults,
       ),
       watched('late entry to the key, p95', entry.keyed.p95Ms, 'ms'),
+      atMost(
+        watched('late entry with a full password queue, p95', besideLogins.heard.p95Ms, 'ms'),
+        ENTRY_MS_MAX,
+        faults,
+      ),
       atMost(
         watched(`rotation: the last of ${plan.holders} holders has the key`, played.keyed.maxMs, 'ms'),
         KEYED_MS_MAX,
@@ -226,6 +266,7 @@ function reportOf(plan: Plan, measured: Measured): Report {
           ['WELCOME', entry.ready],
           ['key', entry.keyed],
           ['first opened frame', entry.heard],
+          ['first opened frame beside logins', besideLogins.heard],
         ],
       ),
       percentilesOf(
@@ -238,6 +279,8 @@ function reportOf(plan: Plan, measured: Measured): Report {
       settings: SETTINGS,
       load: plan,
       entry,
+      besideLogins,
+      refusals: measured.refusals,
       rotation,
       sealing,
       sides: comparison.sides,
