@@ -35,14 +35,13 @@ export interface RelaySide {
 /**
  * Whether every relay of the service says that it enforces the encryption of talkgroups. A relay that is missing cannot say
  * so. Relays of one process are of one version.
- * LIMIT: a relay knows of no other one until their first beacon (250 ms) after its start.
  */
 export const isEnforcedByAll = (relays: readonly Pick<RelayFigures, 'cluster'>[] | null): boolean =>
   relays?.every(
     ({ cluster }) =>
       cluster === null ||
       !cluster.joinsNodes ||
-      (cluster.isUp && cluster.reach.whole === 1 && cluster.unencrypting === 0),
+      (cluster.isUp && cluster.isSettled && cluster.reach.whole === 1 && cluster.unencrypting === 0),
   ) ?? false;
 
 /** Plain numbers, so that they can be sent between threads. */

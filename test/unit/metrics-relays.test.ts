@@ -23,6 +23,7 @@ function figures(next: () => number): RelayFigures {
     ...{
       isUp: true,
       joinsNodes: true,
+      isSettled: true,
       relays: 1,
       peers: 0,
       otherKeys: 0,

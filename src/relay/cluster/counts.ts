@@ -54,6 +54,8 @@ export interface ClusterFigures {
   readonly isUp: boolean;
   /** The bus joins nodes, and not only the threads of one. */
   readonly joinsNodes: boolean;
+  /** It runs long enough to have heard of every other relay that can be reached. */
+  readonly isSettled: boolean;
   /** Always 1, so that the sum for several threads is their number. */
   readonly relays: number;
   readonly counts: ClusterCounts;
