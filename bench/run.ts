@@ -8,7 +8,7 @@ import { writePage } from './report/page.js';
 import { createBench, type Scenario } from './scenario.js';
 import { builds } from './scenarios/builds.js';
 import { bundles } from './scenarios/bundles.js';
-import { encryption } from './scenarios/encryption.js';
+import { encryption } from './scenarios/encryption/encryption.js';
 import { flood } from './scenarios/flood.js';
 import { floorAccess } from './scenarios/floor-access.js';
 import { garbage } from './scenarios/garbage.js';

@@ -66,7 +66,7 @@ const serviceModules: Modules = {
   },
   'src/metrics': {
     purpose: 'all metrics, and `GET /metrics`',
-    imports: ['src/auth', 'src/db', 'src/gps', 'src/http', 'src/relay/relay-side', 'src/tls'],
+    imports: ['src/auth', 'src/db', 'src/gps', 'src/http', 'src/keys', 'src/relay/relay-side', 'src/tls'],
   },
   'src/protocol': {
     purpose: 'the wire: frames, messages, codes, closes',
@@ -176,7 +176,14 @@ const consoleModules: Modules = {
   },
   'src/console/worker': {
     purpose: 'the radio of the console, in a worker',
-    imports: ['src/client/clock', 'src/client/radio', 'src/console/sound', 'src/protocol'],
+    imports: [
+      'src/client/clock',
+      'src/client/connection',
+      'src/client/encryption',
+      'src/client/radio',
+      'src/console/sound',
+      'src/protocol',
+    ],
   },
 };
 
@@ -198,15 +205,29 @@ const benchModules: Modules = {
   },
   'bench/generator': {
     purpose: 'load generators in processes of their own',
-    imports: ['bench/figures', 'bench/machine', 'bench/radios', 'src/protocol'],
+    imports: [
+      'bench/figures',
+      'bench/machine',
+      'bench/radios',
+      'src/client/encryption',
+      'src/client/node',
+      'src/protocol',
+    ],
   },
   'bench/machine': {
     purpose: 'clock, processes, CPU time, memory',
     imports: ['bench/figures'],
   },
   'bench/radios': {
-    purpose: 'radios that send and receive without the client',
-    imports: ['bench/figures', 'bench/machine', 'src/client/connection', 'src/protocol'],
+    purpose: 'radios that send and receive without the client, and with it where keys are fetched',
+    imports: [
+      'bench/figures',
+      'bench/machine',
+      'src/client/connection',
+      'src/client/encryption',
+      'src/client/node',
+      'src/protocol',
+    ],
   },
   'bench/report': {
     purpose: 'result pages, comparison, docs/performance.md',
@@ -231,7 +252,7 @@ const benchModules: Modules = {
   },
   'bench/servers': {
     purpose: 'starts the service and the servers beside it',
-    imports: ['bench/figures', 'bench/machine', 'bench/radios'],
+    imports: ['bench/figures', 'bench/machine', 'bench/radios', 'src/client/encryption', 'src/protocol'],
   },
 };
 

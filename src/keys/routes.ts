@@ -10,6 +10,7 @@ import { readDeviceId, readTalkgroupId, readUserId } from '../http/paths.js';
 import { answers, Ok, ok } from '../http/schemas.js';
 import { type HolderId, readId, type TalkgroupId } from '../ids.js';
 import { envelopesOf, sealJobOf } from './epochs.js';
+import { membersWithKeys, permitKeys } from './permissions.js';
 import {
   EPOCHS_MAX,
   EpochQuery,
@@ -160,7 +161,7 @@ export const keyRoutes =
       const user = readUserId(params.user_id);
       const { allowed: isAllowed } = body;
       const notice = noticeOf({ kind: 'keys_changed', user, talkgroup });
-      const notices = await store.permitKeys(database, deadline, { user, talkgroup, isAllowed, notice });
+      const notices = await permitKeys(database, deadline, { user, talkgroup, isAllowed, notice });
       if (notices === null) throw new AppError('member_not_found');
       await confirmAll(tell, notices, deadline);
       return ok;
@@ -182,7 +183,7 @@ export const keyRoutes =
     app.get('/talkgroups/:id/keys', listPermitted, async ({ params, query, deadline }) => {
       const talkgroup = readTalkgroupId(params.id);
       const page = firstOrNext(query);
-      const rows = await store.membersWithKeys(database, deadline, { talkgroup, page });
+      const rows = await membersWithKeys(database, deadline, { talkgroup, page });
       if (rows === null) throw new AppError('talkgroup_not_found');
       return pageOf(page, 'members', { rows, idOf: ({ user_id }) => user_id });
     });

@@ -7,7 +7,6 @@ import type { Snapshot } from '../../src/metrics/snapshot.js';
 import { bodyOf } from '../../src/relay/cluster/bodies.js';
 import { EVERY_RELAY, relaySubject, type Subject, talkgroupSubject } from '../../src/relay/cluster/bus.js';
 import { HEADER_BYTES, HeaderWriter, kinds } from '../../src/relay/cluster/header.js';
-import { isEnforcedByAll } from '../../src/relay/relay-side.js';
 import { eventually } from '../helpers/eventually.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
 import {
@@ -37,20 +36,6 @@ async function beacons({ figures }: RelayOn, count: number): Promise<void> {
     if (sent() < enough) throw new Error('not yet');
   });
 }
-
-t.test('a relay that has just started does not say that all others enforce encryption', async (t) => {
-  const network = createMemoryNetwork();
-  const { figures } = relayOn(t, network, { number: 1 });
-  const isEnforced = () => {
-    const cluster = figures();
-    if (cluster === null) throw new Error('it has a bus');
-    return isEnforcedByAll([{ cluster }]);
-  };
-  t.notOk(isEnforced(), 'the beacons of the others may be on their way');
-  await eventually(() => {
-    if (!isEnforced()) throw new Error('not yet');
-  });
-});
 
 t.test('what comes by an older way after newer messages of the relay is ignored', async (t) => {
   const network = createMemoryNetwork();

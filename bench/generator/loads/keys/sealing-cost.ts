@@ -1,12 +1,12 @@
 // Seals and opens frames with the primitives of browsers and of Node, in this process: what a frame costs.
-import { browserPrimitives } from '../../../src/client/encryption/browser-primitives.js';
-import { createSealer } from '../../../src/client/encryption/sealing.js';
-import type { Primitives } from '../../../src/protocol/encryption.js';
-import { nodePrimitives } from '../../../src/protocol/node-primitives.js';
-import { deriveSframeKey, METADATA_BYTES } from '../../../src/protocol/sframe.js';
-import { type Quartiles, quartiles } from '../../figures/figures.js';
-import { nowMs } from '../../machine/clock.js';
-import { answer } from '../player.js';
+import { browserPrimitives } from '../../../../src/client/encryption/browser-primitives.js';
+import { createSealer } from '../../../../src/client/encryption/sealing.js';
+import type { Primitives } from '../../../../src/protocol/encryption.js';
+import { nodePrimitives } from '../../../../src/protocol/node-primitives.js';
+import { deriveSframeKey, METADATA_BYTES } from '../../../../src/protocol/sframe.js';
+import { type Quartiles, quartiles } from '../../../figures/figures.js';
+import { nowMs } from '../../../machine/clock.js';
+import { answer } from '../../player.js';
 
 export interface SealingTask {
   readonly payloadBytes: number;

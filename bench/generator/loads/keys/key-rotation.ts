@@ -1,13 +1,19 @@
 // A talkgroup with many key holders whose key rotates while it is talked in: when each has the next key, and what is heard.
 import { constants, setPriority } from 'node:os';
-import { speak } from '../../../src/client/node.js';
-import { createRecorder, type Latency } from '../../figures/histogram.js';
-import { around, nowMs, until } from '../../machine/clock.js';
-import { readUsage, sharesOf, spent } from '../../machine/conditions.js';
-import { holderOf, joinKeyed, type KeyedTarget, keyringOf, type Trusted } from '../../radios/keyed-radio.js';
-import { RawRadio, type Said } from '../../radios/raw-radio.js';
-import { joinAll } from '../../radios/swarm.js';
-import { type Busy, fail, type Performance, perform } from '../player.js';
+import { speak } from '../../../../src/client/node.js';
+import { createRecorder, type Latency } from '../../../figures/histogram.js';
+import { around, nowMs, until } from '../../../machine/clock.js';
+import { readUsage, sharesOf, spent } from '../../../machine/conditions.js';
+import {
+  holderOf,
+  joinKeyed,
+  type KeyedTarget,
+  keyringOf,
+  type Trusted,
+} from '../../../radios/keyed-radio.js';
+import { RawRadio, type Said } from '../../../radios/raw-radio.js';
+import { joinAll } from '../../../radios/swarm.js';
+import { type Busy, fail, type Performance, perform } from '../../player.js';
 
 export interface RotationSetup {
   readonly server: KeyedTarget;

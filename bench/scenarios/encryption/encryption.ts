@@ -1,25 +1,29 @@
 // What does encrypted speech cost? Late entry with a key to fetch, a rotation of a talkgroup with 1,000 key holders while it
 // is talked in, sealing and opening of a frame, and the relay's CPU for sealed frames beside clear ones of the same size.
-import { withAudience } from '../experiments/beside.js';
-import { type Comparison, compare, linesOfSides } from '../experiments/comparison.js';
-import { forthAndBack, playContest } from '../experiments/contest.js';
-import { withLogins } from '../experiments/logins.js';
-import { columns, ms, us } from '../figures/figures.js';
-import { atMost, watched, watchedMedian } from '../figures/goals.js';
-import { faultsOfDelivery, faultsOfGenerator } from '../figures/judge.js';
-import { percentilesOf } from '../figures/plots.js';
-import type { AudienceHeard } from '../generator/loads/audience.js';
-import type { Contest } from '../generator/loads/contest.js';
-import type { RotationPiece, RotationPlayed, RotationSetup } from '../generator/loads/key-rotation.js';
-import type { KeyedEntry, KeyedEntryTask } from '../generator/loads/keyed-entry.js';
-import type { SealingCosts, SealingTask } from '../generator/loads/sealing-cost.js';
-import { soon } from '../generator/player.js';
-import { around, nowMs } from '../machine/clock.js';
-import { linesOfConditions } from '../machine/conditions.js';
-import type { Delivered } from '../radios/channel.js';
-import type { Bench, Report } from '../scenario.js';
-import { entrust } from '../servers/holders.js';
-import { enlist } from '../servers/users.js';
+import { withAudience } from '../../experiments/beside.js';
+import { type Comparison, compare, linesOfSides } from '../../experiments/comparison.js';
+import { forthAndBack, playContest } from '../../experiments/contest.js';
+import { withLogins } from '../../experiments/logins.js';
+import { columns, ms, us } from '../../figures/figures.js';
+import { atMost, watched, watchedMedian } from '../../figures/goals.js';
+import { faultsOfDelivery, faultsOfGenerator } from '../../figures/judge.js';
+import { percentilesOf } from '../../figures/plots.js';
+import type { AudienceHeard } from '../../generator/loads/audience.js';
+import type { Contest } from '../../generator/loads/contest.js';
+import type {
+  RotationPiece,
+  RotationPlayed,
+  RotationSetup,
+} from '../../generator/loads/keys/key-rotation.js';
+import type { KeyedEntry, KeyedEntryTask } from '../../generator/loads/keys/keyed-entry.js';
+import type { SealingCosts, SealingTask } from '../../generator/loads/keys/sealing-cost.js';
+import { soon } from '../../generator/player.js';
+import { around, nowMs } from '../../machine/clock.js';
+import { linesOfConditions } from '../../machine/conditions.js';
+import type { Delivered } from '../../radios/channel.js';
+import type { Bench, Report } from '../../scenario.js';
+import { entrust } from '../../servers/holders.js';
+import { enlist } from '../../servers/users.js';
 
 const SETTINGS = { LOG_LEVEL: 'warn' };
 const ENTRY_MS_MAX = 350;
@@ -94,7 +98,7 @@ interface Measured extends Entries {
 export async function encryption(bench: Bench): Promise<Report> {
   const plan = bench.isQuick ? QUICK : FULL;
   const sealing = await bench.generate<SealingTask, SealingCosts>(
-    new URL('../generator/loads/sealing-cost.js', import.meta.url),
+    new URL('../../generator/loads/keys/sealing-cost.js', import.meta.url),
     plan.sealing,
   );
   const entries = await enter(bench, plan);
@@ -115,7 +119,7 @@ function enter(bench: Bench, { entries, entriesPerSecond }: Plan): Promise<Entri
     };
     const generate = () =>
       bench.generate<KeyedEntryTask, KeyedEntry>(
-        new URL('../generator/loads/keyed-entry.js', import.meta.url),
+        new URL('../../generator/loads/keys/keyed-entry.js', import.meta.url),
         task,
       );
     const entry = await generate();
@@ -143,7 +147,7 @@ function rotate(bench: Bench, { holders: count, useInMs }: Plan): Promise<Rotati
     };
     return withAudience(bench, { relay, listeners: AUDIENCE }, (audience) =>
       bench.withPlayer<RotationSetup, RotationPiece, RotationPlayed, null, Rotation>(
-        new URL('../generator/loads/key-rotation.js', import.meta.url),
+        new URL('../../generator/loads/keys/key-rotation.js', import.meta.url),
         setup,
         async (player) => {
           const without = await audience.play({ fromMs: soon(), ms: useInMs });

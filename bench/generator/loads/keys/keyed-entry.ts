@@ -1,10 +1,16 @@
 // Radios of the client library that come into the middle of an encrypted burst: how soon they have its key, and hear it.
-import { createRadio } from '../../../src/client/node.js';
-import { createRecorder, type Latency } from '../../figures/histogram.js';
-import { around, exactly, nowMs, until } from '../../machine/clock.js';
-import { type Conditions, readUsage, sharesOf, spent } from '../../machine/conditions.js';
-import { holderOf, joinKeyed, type KeyedTarget, keyringOf, type Trusted } from '../../radios/keyed-radio.js';
-import { answer } from '../player.js';
+import { createRadio } from '../../../../src/client/node.js';
+import { createRecorder, type Latency } from '../../../figures/histogram.js';
+import { around, exactly, nowMs, until } from '../../../machine/clock.js';
+import { type Conditions, readUsage, sharesOf, spent } from '../../../machine/conditions.js';
+import {
+  holderOf,
+  joinKeyed,
+  type KeyedTarget,
+  keyringOf,
+  type Trusted,
+} from '../../../radios/keyed-radio.js';
+import { answer } from '../../player.js';
 
 export interface KeyedEntryTask {
   readonly server: KeyedTarget & { readonly pid: number };
