@@ -14,6 +14,7 @@ import { holderRoutes } from './holders/routes.js';
 import { consoleRoutes } from './http/console/console.js';
 import type { Lists } from './http/lists.js';
 import type { ConsoleSettings } from './http/settings.js';
+import { permissionRoutes } from './keys/permissions/routes.js';
 import { keyRoutes } from './keys/routes.js';
 import type { Sealing } from './keys/sealing.js';
 import type { Keyring } from './keys/wrapping.js';
@@ -66,6 +67,7 @@ export function restRoutes(parts: RestParts) {
     deviceRoutes({ database, tell, lists }),
     gpsRoutes({ database, storeFix }),
     keyRoutes({ database, tell, sealing, keyring }),
+    permissionRoutes({ database, tell }),
     holderRoutes({ database, tell, proveOwner: createOwnPassword({ database, passwords, limits }) }),
     emergencyRoutes({ database, tell, lists }),
     consoleRoutes({ config, wsPort, folder: consoleFolder }),

@@ -1,27 +1,21 @@
-// Serves the keys of talkgroups by REST: their rotation, the sealed keys of epochs, and who may have them.
+// Serves the keys of talkgroups by REST: their rotation, and the sealed keys of epochs.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { Database } from '../db/client.js';
-import { noticeOf, type Tell } from '../db/notice.js';
+import type { Tell } from '../db/notice.js';
 import { USE_IN_MS } from '../db/rotation.js';
 import { AppError } from '../errors.js';
 import { confirmAll } from '../http/confirm.js';
-import { firstOrNext, pageOf, SmallPageQuery } from '../http/paging.js';
-import { readDeviceId, readTalkgroupId, readUserId } from '../http/paths.js';
-import { answers, Ok, ok } from '../http/schemas.js';
+import { readDeviceId, readTalkgroupId } from '../http/paths.js';
+import { answers } from '../http/schemas.js';
 import { type HolderId, readId, type TalkgroupId } from '../ids.js';
 import { envelopesOf, sealJobOf } from './epochs.js';
-import { membersWithKeys, permitKeys } from './permissions.js';
 import {
   EPOCHS_MAX,
   EpochQuery,
   Epochs,
-  KeyPermission,
-  MemberInPath,
-  MemberKeysList,
   Rotation,
   RotationDone,
   RotationOrder,
-  TalkgroupInPath,
   TalkgroupQuery,
 } from './schemas.js';
 import type { Sealing } from './sealing.js';
@@ -35,7 +29,7 @@ export interface KeyOptions {
   readonly keyring: Pick<Keyring, 'unwrap'>;
 }
 
-/** Rotation, GET /keys/epochs, and the permission of members. */
+/** Rotation, and GET /keys/epochs. */
 export const keyRoutes =
   ({ database, tell, sealing, keyring }: KeyOptions): FastifyPluginAsyncTypebox =>
   async (app) => {
@@ -131,60 +125,5 @@ export const keyRoutes =
       const epochs = envelopesOf(counters, sealed);
       if (found.isUseDue) await store.noteUse(database, deadline, holder);
       return { talkgroup_id: talkgroup, rotation_counter, epochs, next: found.counters[limit] ?? null };
-    });
-
-    const permit = {
-      config: {
-        access: 'admin',
-        refusals: [
-          'talkgroup_not_found',
-          'user_not_found',
-          'member_not_found',
-          'outcome_unknown',
-          'relay_unconfirmed',
-        ],
-      },
-      schema: {
-        operationId: 'permitKeys',
-        summary: 'Permit a member to have keys',
-        description:
-          'Counts where encryption is required: without it a member gets no keys and hears nothing. With `true` the member gets the present key and later ones. With `false` the keys rotate.',
-        tags,
-        params: MemberInPath,
-        body: KeyPermission,
-        response: answers(Ok),
-      },
-    } as const;
-
-    app.put('/talkgroups/:id/members/:user_id/keys', permit, async ({ params, body, deadline }) => {
-      const talkgroup = readTalkgroupId(params.id);
-      const user = readUserId(params.user_id);
-      const { allowed: isAllowed } = body;
-      const notice = noticeOf({ kind: 'keys_changed', user, talkgroup });
-      const notices = await permitKeys(database, deadline, { user, talkgroup, isAllowed, notice });
-      if (notices === null) throw new AppError('member_not_found');
-      await confirmAll(tell, notices, deadline);
-      return ok;
-    });
-
-    const listPermitted = {
-      config: { access: 'admin', refusals: ['talkgroup_not_found'] },
-      schema: {
-        operationId: 'listMemberKeys',
-        summary: 'List which members may have keys',
-        description: 'The answer is always one page in the order of user ids.',
-        tags,
-        params: TalkgroupInPath,
-        querystring: SmallPageQuery,
-        response: answers(MemberKeysList),
-      },
-    } as const;
-
-    app.get('/talkgroups/:id/keys', listPermitted, async ({ params, query, deadline }) => {
-      const talkgroup = readTalkgroupId(params.id);
-      const page = firstOrNext(query);
-      const rows = await membersWithKeys(database, deadline, { talkgroup, page });
-      if (rows === null) throw new AppError('talkgroup_not_found');
-      return pageOf(page, 'members', { rows, idOf: ({ user_id }) => user_id });
     });
   };
