@@ -129,8 +129,11 @@ export async function changeTalkgroup(
         from before where t.id = before.id and (is_wrapped or not coalesce(becomes, false))
         returning t.id, t.name, t.rotation_counter, t.created_at, t.newest_use_at, becomes, ends
       ), admitted as (
+        -- The epoch before is in use for some seconds more, and in 'allowed' each of them could have its key.
         update memberships m
-        set may_have_keys = m.may_have_keys or becomes, first_epoch = changed.rotation_counter
+        set may_have_keys = m.may_have_keys or becomes,
+            first_epoch = case when becomes then greatest(m.first_epoch, changed.rotation_counter - 1)
+                               else changed.rotation_counter end
         from changed
         where m.talkgroup_id = changed.id and (becomes or (ends and not m.may_have_keys))
       ), rotated as materialized (

@@ -221,6 +221,14 @@ t.test('joining gives no key in required until an administrator permits it', asy
   t.equal((await s.admin.put(stranger, { allowed: true })).status, 404);
 });
 
+t.test('a member that is present at the change to required gets the key that is still in use', async (t) => {
+  const s = await service(t, withKeys);
+  const holder = await holderOf(s.radio);
+  const id = await requiredWith(t, s, s.radio);
+  // Talkers use epoch 0 for the next 10 s, and those that encrypted before have its key.
+  t.strictSame(await holder.counters(id), [1, 0]);
+});
+
 t.test('a member that is removed and joins again gets no key', async (t) => {
   const s = await service(t, withKeys);
   const id = await requiredWith(t, s, s.radio);
