@@ -10,16 +10,25 @@ import { accountRow, talkgroupRow } from '../helpers/relay/rows.js';
 const fire = 'fire' as TalkgroupId;
 const nothing = () => {};
 
-/** Rights over rows that the test changes. Reads answer in the next turn. */
-function newRights() {
+/** Rights over rows that the test changes. Reads answer after so many ms. */
+function newRights({ readMs = 0 } = {}) {
+  const answer = () => new Promise((resolve) => setTimeout(resolve, readMs));
   const accounts = new Map<UserId, Account>();
   /** Users whose sockets were told to follow. */
   const heard: string[] = [];
   let row: TalkgroupRow = talkgroupRow({ id: fire });
   const rights = createRights({
     reads: {
-      accountsOf: async (ids) => ids.flatMap((id) => accounts.get(id) ?? []),
-      talkgroupsOf: async (ids) => ids.map((id) => ({ ...row, id })),
+      accountsOf: async (ids) => {
+        const rows = ids.flatMap((id) => accounts.get(id) ?? []);
+        await answer();
+        return rows;
+      },
+      talkgroupsOf: async (ids) => {
+        const rows = ids.map((id) => ({ ...row, id }));
+        await answer();
+        return rows;
+      },
     },
     changes: {
       ...{ withdrawn: nothing, granted: nothing, missed: nothing, joined: nothing, left: nothing },
@@ -33,7 +42,7 @@ function newRights() {
     waitingMax: 100,
     log: { error: (_fields, message) => t.fail(message) },
   });
-  const settled = () => new Promise((resolve) => setTimeout(resolve, 5));
+  const settled = () => new Promise((resolve) => setTimeout(resolve, 5 + 2 * readMs));
   const accountOf = (id: UserId, mayHaveKeys: boolean) =>
     accountRow(id, { memberships: [{ ...row, site: 'depot', may_have_keys: mayHaveKeys }] });
   return {
@@ -88,4 +97,41 @@ t.test('a member that was read after the change to required keeps what its row s
     await settled();
     t.equal(mayHear('bob'), true, `present at the change to ${encryption}`);
   }
+});
+
+t.test('talkers that ask with a newer epoch all the time do not keep a change from being read', async (t) => {
+  const { rights, becomes, connects, settled } = newRights({ readMs: 8 });
+  becomes({}, { ann: false });
+  await connects('ann');
+  await settled();
+  let isOver = false;
+  let answered = 0;
+  const asking = (async () => {
+    while (!isOver) {
+      void rights.readAgain(fire).then(() => answered++);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+  })();
+  becomes({ name: 'other', revision: 1 }, { bob: false });
+  let acknowledged = 0;
+  void rights.notice(noticeOf({ kind: 'talkgroup_changed', talkgroup: fire })).then(() => acknowledged++);
+  void connects('bob');
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  t.equal(acknowledged, 1, 'the change is acknowledged');
+  t.ok(rights.users.has('bob' as UserId), 'a handshake is read');
+  t.ok(answered > 100, `${answered} requests are answered`);
+  isOver = true;
+  await asking;
+});
+
+t.test('a request with a newer epoch is answered by a read that began after it', async (t) => {
+  const { rights, becomes, connects, settled } = newRights({ readMs: 8 });
+  becomes({}, { ann: false });
+  await connects('ann');
+  await settled();
+  void rights.readAgain(fire);
+  await new Promise((resolve) => setTimeout(resolve, 2));
+  becomes({ rotation_counter: 1 }, {}); // behind the read under way
+  await rights.readAgain(fire);
+  t.equal(rights.talkgroups.get(fire)?.rotationCounter, 1);
 });
