@@ -368,6 +368,28 @@ t.test('concurrent rotations lose none, and 64 epochs are kept and read in pages
   t.equal(last.next, null);
 });
 
+t.test('a key holder gets its keys also while its use cannot be noted', async (t) => {
+  const s = await service(t);
+  const id = await s.talkgroup();
+  await s.radio.post(`/talkgroups/${id}/join`);
+  const holder = await holderOf(s.radio);
+  await s.sql(
+    (sql) => sql`update key_holders set used_at = now() - interval '2 hours' where id = ${holder.id}`,
+  );
+  await s.sql(
+    (sql) => sql`
+      create function refuse_use() returns trigger language plpgsql as
+      $$ begin raise exception 'a standby' using errcode = 'read_only_sql_transaction'; end $$`,
+  );
+  await s.sql(
+    (sql) =>
+      sql`create trigger refuse_use before update on key_holders for each row execute function refuse_use()`,
+  );
+  const { status } = await holder.fetches(id);
+  await s.sql((sql) => sql`drop function refuse_use cascade`);
+  t.equal(status, 200);
+});
+
 t.test('a user that fetches more than 10 keys a second gets 429', async (t) => {
   const s = await service(t);
   const id = await s.talkgroup();
