@@ -124,6 +124,7 @@ export async function changeTalkgroup(
             clear_emergency = coalesce(${clear_emergency}, clear_emergency),
             revision = revision + 1,
             rotation_counter = rotation_counter + case when becomes or ends then 1 else 0 end,
+            open_since = case when ends then rotation_counter + 1 else open_since end,
             newest_use_at = case when becomes or ends then ${nextUseAt(sql, USE_IN_MS)} else newest_use_at end,
             rotate_due_at = case when becomes or ends then null else rotate_due_at end
         from before where t.id = before.id and (is_wrapped or not coalesce(becomes, false))

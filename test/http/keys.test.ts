@@ -1,5 +1,6 @@
 // Key holders, sealed keys of epochs, rotation, and who may have keys: through HTTP, with a real PostgreSQL.
 import { createECDH, randomBytes, randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import * as hpke from 'hpke';
 import t, { type Test } from 'tap';
 import { createPasswords } from '../../src/auth/passwords.js';
@@ -244,6 +245,29 @@ t.test('a member that is removed and joins again gets no key', async (t) => {
   t.strictSame(await holder.counters(id), [3], 'nothing of the time in required');
   await s.admin.patch(`/talkgroups/${id}`, { encryption: 'off' });
   t.equal(await holder.counters(id), null);
+});
+
+t.test('a join that races the end of required gets no key of that time', async (t) => {
+  const s = await service(t, withKeys);
+  const bob = await s.account();
+  const id = await requiredWith(t, s, s.radio);
+  const holder = await holderOf(bob);
+  await s.sql(
+    (sql) => sql`
+      create function take_time() returns trigger language plpgsql as
+      $$ begin perform pg_sleep(0.5); return new; end $$`,
+  );
+  await s.sql(
+    (sql) =>
+      sql`create trigger take_time before insert on memberships for each row execute function take_time()`,
+  );
+  await s.admin.post('/keys/rotate', { talkgroup_id: id });
+  const joins = bob.post(`/talkgroups/${id}/join`);
+  await delay(150);
+  t.equal((await s.admin.patch(`/talkgroups/${id}`, { encryption: 'allowed' })).status, 200);
+  t.equal((await joins).status, 200);
+  await s.sql((sql) => sql`drop function take_time cascade`);
+  t.strictSame(await holder.counters(id), [3]);
 });
 
 t.test('a member that leaves makes the keys rotate within the hour, on one of two nodes', async (t) => {
