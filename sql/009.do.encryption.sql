@@ -7,6 +7,8 @@ alter table talkgroups
   add column clear_emergency boolean not null default true,
   -- The first epoch that follows from master_secret. Those before it followed from one that was replaced.
   add column master_since integer not null default 0,
+  -- The first epoch after the end of 'required'. Members without permission get none before it, whenever they joined.
+  add column open_since integer not null default 0,
   -- use_at of the newest epoch, here because a rotation that waited for another one reads its row anew, and no other one.
   add column newest_use_at timestamptz,
   -- A member that had keys left. Any node rotates at this time. null: nothing is due.

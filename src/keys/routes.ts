@@ -123,7 +123,12 @@ export const keyRoutes =
       const job = sealJobOf({ master, talkgroup, holder, publicKey, counters });
       const sealed = await sealing.seal(deadline, job);
       const epochs = envelopesOf(counters, sealed);
-      if (found.isUseDue) await store.noteUse(database, deadline, holder);
+      if (found.isUseDue) {
+        // Expected where the database cannot be written: the keys go out all the same.
+        await store.noteUse(database, deadline, holder).catch((error) => {
+          log.warn({ holder, err: error }, 'use of a key holder not noted');
+        });
+      }
       return { talkgroup_id: talkgroup, rotation_counter, epochs, next: found.counters[limit] ?? null };
     });
   };

@@ -142,7 +142,8 @@ export async function epochsOfHolder(
                select json_agg(e.n order by e.n desc) from (
                  select n from generate_series(
                    least(t.rotation_counter, ${from}::bigint),
-                   greatest(m.first_epoch, t.master_since, t.rotation_counter - ${EPOCHS_KEPT - 1}::integer), -1) as n
+                   greatest(m.first_epoch, t.master_since, t.rotation_counter - ${EPOCHS_KEPT - 1}::integer,
+                            case when not m.may_have_keys then t.open_since end), -1) as n
                  where n = t.rotation_counter or exists (
                    select from key_epochs e
                    where e.talkgroup_id = t.id and e.rotation_counter = n + 1 and e.announced_at > h.accepted_at)

@@ -124,13 +124,17 @@ export async function changeTalkgroup(
             clear_emergency = coalesce(${clear_emergency}, clear_emergency),
             revision = revision + 1,
             rotation_counter = rotation_counter + case when becomes or ends then 1 else 0 end,
+            open_since = case when ends then rotation_counter + 1 else open_since end,
             newest_use_at = case when becomes or ends then ${nextUseAt(sql, USE_IN_MS)} else newest_use_at end,
             rotate_due_at = case when becomes or ends then null else rotate_due_at end
         from before where t.id = before.id and (is_wrapped or not coalesce(becomes, false))
         returning t.id, t.name, t.rotation_counter, t.created_at, t.newest_use_at, becomes, ends
       ), admitted as (
+        -- The epoch before is in use for some seconds more, and in 'allowed' each of them could have its key.
         update memberships m
-        set may_have_keys = m.may_have_keys or becomes, first_epoch = changed.rotation_counter
+        set may_have_keys = m.may_have_keys or becomes,
+            first_epoch = case when becomes then greatest(m.first_epoch, changed.rotation_counter - 1)
+                               else changed.rotation_counter end
         from changed
         where m.talkgroup_id = changed.id and (becomes or (ends and not m.may_have_keys))
       ), rotated as materialized (

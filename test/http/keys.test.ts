@@ -1,5 +1,6 @@
 // Key holders, sealed keys of epochs, rotation, and who may have keys: through HTTP, with a real PostgreSQL.
 import { createECDH, randomBytes, randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import * as hpke from 'hpke';
 import t, { type Test } from 'tap';
 import { createPasswords } from '../../src/auth/passwords.js';
@@ -221,6 +222,14 @@ t.test('joining gives no key in required until an administrator permits it', asy
   t.equal((await s.admin.put(stranger, { allowed: true })).status, 404);
 });
 
+t.test('a member that is present at the change to required gets the key that is still in use', async (t) => {
+  const s = await service(t, withKeys);
+  const holder = await holderOf(s.radio);
+  const id = await requiredWith(t, s, s.radio);
+  // Talkers use epoch 0 for the next 10 s, and those that encrypted before have its key.
+  t.strictSame(await holder.counters(id), [1, 0]);
+});
+
 t.test('a member that is removed and joins again gets no key', async (t) => {
   const s = await service(t, withKeys);
   const id = await requiredWith(t, s, s.radio);
@@ -236,6 +245,29 @@ t.test('a member that is removed and joins again gets no key', async (t) => {
   t.strictSame(await holder.counters(id), [3], 'nothing of the time in required');
   await s.admin.patch(`/talkgroups/${id}`, { encryption: 'off' });
   t.equal(await holder.counters(id), null);
+});
+
+t.test('a join that races the end of required gets no key of that time', async (t) => {
+  const s = await service(t, withKeys);
+  const bob = await s.account();
+  const id = await requiredWith(t, s, s.radio);
+  const holder = await holderOf(bob);
+  await s.sql(
+    (sql) => sql`
+      create function take_time() returns trigger language plpgsql as
+      $$ begin perform pg_sleep(0.5); return new; end $$`,
+  );
+  await s.sql(
+    (sql) =>
+      sql`create trigger take_time before insert on memberships for each row execute function take_time()`,
+  );
+  await s.admin.post('/keys/rotate', { talkgroup_id: id });
+  const joins = bob.post(`/talkgroups/${id}/join`);
+  await delay(150);
+  t.equal((await s.admin.patch(`/talkgroups/${id}`, { encryption: 'allowed' })).status, 200);
+  t.equal((await joins).status, 200);
+  await s.sql((sql) => sql`drop function take_time cascade`);
+  t.strictSame(await holder.counters(id), [3]);
 });
 
 t.test('a member that leaves makes the keys rotate within the hour, on one of two nodes', async (t) => {
@@ -358,6 +390,28 @@ t.test('concurrent rotations lose none, and 64 epochs are kept and read in pages
     [8, 7],
   );
   t.equal(last.next, null);
+});
+
+t.test('a key holder gets its keys also while its use cannot be noted', async (t) => {
+  const s = await service(t);
+  const id = await s.talkgroup();
+  await s.radio.post(`/talkgroups/${id}/join`);
+  const holder = await holderOf(s.radio);
+  await s.sql(
+    (sql) => sql`update key_holders set used_at = now() - interval '2 hours' where id = ${holder.id}`,
+  );
+  await s.sql(
+    (sql) => sql`
+      create function refuse_use() returns trigger language plpgsql as
+      $$ begin raise exception 'a standby' using errcode = 'read_only_sql_transaction'; end $$`,
+  );
+  await s.sql(
+    (sql) =>
+      sql`create trigger refuse_use before update on key_holders for each row execute function refuse_use()`,
+  );
+  const { status } = await holder.fetches(id);
+  await s.sql((sql) => sql`drop function refuse_use cascade`);
+  t.equal(status, 200);
 });
 
 t.test('a user that fetches more than 10 keys a second gets 429', async (t) => {

@@ -106,6 +106,34 @@ t.test('a clear frame in an encrypted burst is never played', async (t) => {
   t.same(locks, ['encrypted', 'cannot_open']);
 });
 
+t.test(
+  'clear frames of a burst that was not announced are shown as clear beside an encrypted one',
+  async (t) => {
+    const { socket, played, locks, radio } = encryptedWorld();
+    const run = runOf();
+    socket().says(announced(run.crypto));
+    relays(socket(), run, { sequence: 0, payload: packet(0) });
+    for (const sequence of [1, 2])
+      socket().relays({ talkgroup: ALPHA.number, sender: 20, burst: 2, payload: packet(9), sequence });
+    t.same(locks, ['encrypted', 'clear'], 'told once');
+    t.equal(radio.talkgroups.get(TALKGROUP)?.locks.get(20), 'clear');
+    t.equal(played.length, 3);
+  },
+);
+
+t.test('a clear frame that nothing announced is shown in `required`, and only there', async (t) => {
+  for (const [encryption, shown] of [
+    ['required', ['clear!']],
+    ['allowed', []],
+  ] as const) {
+    const { socket, locks, radio } = encryptedWorld({ snapshot: { encryption } });
+    for (const sequence of [1, 2])
+      socket().relays({ talkgroup: ALPHA.number, sender: 20, burst: 1, payload: packet(9), sequence });
+    t.same(locks, shown);
+    t.equal(radio.talkgroups.get(TALKGROUP)?.locks.size, 0, 'nobody talks');
+  }
+});
+
 t.test('a burst without its sealed END is shown as cut off, also with an END of the relay', async (t) => {
   for (const hasEnd of [false, true]) {
     const { socket, ends, unopened } = encryptedWorld();

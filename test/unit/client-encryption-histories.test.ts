@@ -229,6 +229,8 @@ function world(silenceMs: number) {
       if (!member.isMember) return;
       member.talk?.end();
       pump(member);
+      // Its removal arrived late, and its join has not arrived yet.
+      if (!member.radio.talkgroups.has(TALKGROUP)) return;
       member.talk = member.radio.talk({ talkgroupId: TALKGROUP });
     },
     say(member: Member) {

@@ -182,6 +182,8 @@ t.test('what the service answers is read with care', async (t) => {
     [null],
     [{ rotation_counter: 9, enc: 1, sealed: 2 }],
     [{ rotation_counter: 9, enc: '+', sealed: '' }],
+    [{ rotation_counter: -1, enc: '', sealed: '' }],
+    [{ rotation_counter: 0.5, enc: '', sealed: '' }],
   ]) {
     const failures: RestError[] = [];
     const clock = manualClock();

@@ -191,8 +191,11 @@ export function createEncryption(
     const remembered = recall(talkgroupId);
     const epochs = createEpochs(clock, remembered.counter);
     const window = createReplayWindow(remembered.salts);
-    const opener = createOpener({ talkgroupId, keys, clock, epochs, window }, owner);
-    const group = { state: {}, epochs, window, wasRequired: remembered.required, opener };
+    const opener = createOpener(
+      { talkgroupId, keys, clock, epochs, window, isRequired: () => group.wasRequired },
+      owner,
+    );
+    const group: Group = { state: {}, epochs, window, wasRequired: remembered.required, opener };
     groups.set(talkgroupId, group);
     return group;
   }

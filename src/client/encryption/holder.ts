@@ -56,12 +56,12 @@ export async function openEnvelope(
   holder: Holder,
   { enc, sealed, talkgroupId, counter }: Envelope & { talkgroupId: string; counter: number },
 ): Promise<Uint8Array | null> {
-  const aad = envelopeAad({ talkgroupId, counter, holderId: holder.holderId });
   try {
+    const aad = envelopeAad({ talkgroupId, counter, holderId: holder.holderId });
     // With the pair: Node 20 cannot compute the public key from a private one.
     const secret = await envelopeSuite.Open(holder.pair, enc, sealed, { info: ENVELOPE_INFO, aad });
     return secret.byteLength === SECRET_BYTES ? secret : null;
   } catch {
-    return null; // hpke's OpenError, DecapError and DeserializeError
+    return null; // RangeError: the service named no counter. hpke's OpenError, DecapError and DeserializeError
   }
 }

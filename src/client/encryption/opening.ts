@@ -67,6 +67,8 @@ type Burst = {
 const WAIT_MS_MAX = 500;
 /** 500 ms of frames of 10 ms. What comes beyond is missed. */
 const HELD_FRAMES_MAX = 50;
+/** Sessions whose bursts were shown as clear without an announcement. Beyond it they are shown again. */
+const STRAYS_MAX = 64;
 
 export function createOpener(
   {
@@ -75,17 +77,22 @@ export function createOpener(
     clock,
     epochs,
     window,
+    isRequired,
   }: {
     talkgroupId: string;
     keys: KeyStore | undefined;
     clock: Clock;
     epochs: Epochs;
     window: ReplayWindow;
+    /** Whether clear speech is unexpected in the talkgroup. */
+    isRequired: () => boolean;
   },
   owner: OpenerOwner,
 ) {
   /** By session: its last burst. */
   const bursts = new Map<number, Burst>();
+  /** By session: its last burst that was not announced and shown as clear. */
+  const strays = new Map<number, number>();
   return {
     started({
       session,
@@ -117,7 +124,7 @@ export function createOpener(
       const burst = bursts.get(frame.sender);
       const isEncrypted = (frame.flags & ENCRYPTED) !== 0;
       if (!burst || burst.burst !== frame.burst || !burst.crypto) {
-        if (!isEncrypted) owner.opened(talkgroupId, opened);
+        if (!isEncrypted) takeClear(burst, opened);
         else if (burst?.burst === frame.burst) refuse(burst, 'unannounced');
         else
           owner.unopened(talkgroupId, { session: frame.sender, burst: frame.burst, reason: 'unannounced' });
@@ -145,6 +152,19 @@ export function createOpener(
       for (const burst of bursts.values()) burst.cancelWait();
     },
   };
+
+  /** A relay that lies could play it beside an encrypted burst of the same talker, or where nobody expects clear speech. */
+  function takeClear(burst: Burst | undefined, opened: Opened): void {
+    const { sender: session, burst: number, payload } = opened.frame;
+    const isAnnounced = burst?.burst === number;
+    const isUnexpected = burst?.crypto !== undefined || isRequired();
+    if (!isAnnounced && isUnexpected && payload.byteLength > 0 && strays.get(session) !== number) {
+      if (strays.size >= STRAYS_MAX) strays.clear();
+      strays.set(session, number);
+      owner.lock(talkgroupId, { session, burst: number, kind: 'clear' });
+    }
+    owner.opened(talkgroupId, opened);
+  }
 
   /** Why no frame of the burst can be opened, whatever keys come. */
   function faultOf(crypto: Crypto): UnopenedReason | null {

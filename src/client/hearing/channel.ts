@@ -126,7 +126,7 @@ export function createChannel(
       if (end) finish(end);
     },
     lock(session, kind) {
-      locks.set(session, kind);
+      if (talkers.has(session)) locks.set(session, kind);
     },
     started,
     ended,

@@ -69,6 +69,7 @@ export function createMembers(): Members {
       talkgroups.set(row.id, talkgroup);
     }
     const membership = new Membership(user, talkgroup, row.site, row.may_have_keys);
+    membership.isReadRequired = row.encryption === 'required';
     user.memberships.set(talkgroup.number, membership);
     talkgroup.memberships.add(membership);
     return membership;

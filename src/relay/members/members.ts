@@ -136,6 +136,8 @@ export class Membership {
   readonly site: string;
   /** As the last read of the user shows it. Counts in `required` alone. */
   mayHaveKeys: boolean;
+  /** That read showed the talkgroup as `required`: `mayHaveKeys` is newer than the change that accepts all members. */
+  isReadRequired = false;
   /** false: withdrawn until the next read. Only a read sets it to true. */
   granted = true;
   /** What the user's sockets together may send here. null before the first talk. */

@@ -106,12 +106,13 @@ export function createRights({ reads, changes, nowMs, batch, waitingMax, log, pa
     { talkgroups: ids, users: people }: Batch,
     touched: ReadonlySet<string>,
   ): Promise<void> {
+    const asking = notices.takeAsking(ids);
     // One after the other: what the first read shows as deleted cannot come back in the second.
     const rows = ids.length === 0 ? [] : await reads.talkgroupsOf(ids);
     const accounts = people.length === 0 ? [] : await reads.accountsOf(people, (id) => talkgroups.has(id));
     if (closed) return;
     due.shown({ talkgroups: ids, users: people });
-    settleTalkgroups(ids, rows, touched);
+    settleTalkgroups(ids, rows, { touched, asking });
     settleUsers(people, accounts, touched);
   }
 
@@ -125,18 +126,21 @@ export function createRights({ reads, changes, nowMs, batch, waitingMax, log, pa
   function settleTalkgroups(
     ids: readonly TalkgroupId[],
     rows: readonly TalkgroupRow[],
-    touched: ReadonlySet<string>,
+    { touched, asking }: { touched: ReadonlySet<string>; asking: ReadonlyMap<TalkgroupId, (() => void)[]> },
   ): void {
     const found = new Map(rows.map((row) => [row.id, row]));
     for (const id of ids) {
       const talkgroup = talkgroups.get(id);
+      const waiting = asking.get(id) ?? [];
       if (talkgroup !== undefined && touched.has(id)) {
         due.talkgroup(id);
+        notices.askAgain(id, waiting);
         continue;
       }
       if (talkgroup !== undefined)
         attempt({ talkgroup: id }, () => settler.talkgroup(talkgroup, found.get(id) ?? null));
       notices.confirm(id);
+      for (const resolve of waiting) resolve();
     }
   }
 

@@ -80,17 +80,22 @@ export function createSettler(members: Members, changes: RightsChanges, nowMs: (
   }
 
   /**
-   * The change to `required` accepts all present members, in the statement that makes it. Their rows are older than that.
-   * A later withdrawal comes as a notification of its own. Returns those that must be told.
+   * The change to `required` accepts all present members, in the statement that makes it. A row that was read after it, as
+   * that of a member that joined since, says itself what the member may. Returns those that must be told.
    * LIMIT: two changes, to another value and back to `required`, that one read shows as none leave the old permissions.
    */
   function changeHearing(held: Talkgroup): readonly Membership[] {
     if (held.encryption !== 'required') {
-      for (const membership of held.memberships) changes.hearing(membership);
+      for (const membership of held.memberships) {
+        membership.isReadRequired = false; // the next change to `required` is newer than the row
+        changes.hearing(membership);
+      }
       return [];
     }
-    const accepted = [...held.memberships].filter(({ mayHaveKeys }) => !mayHaveKeys);
+    const withoutKeys = [...held.memberships].filter(({ mayHaveKeys }) => !mayHaveKeys);
+    const accepted = withoutKeys.filter(({ isReadRequired }) => !isReadRequired);
     for (const membership of accepted) membership.mayHaveKeys = true;
+    for (const membership of withoutKeys) if (!membership.mayHaveKeys) changes.hearing(membership);
     return accepted;
   }
 
@@ -134,6 +139,7 @@ export function createSettler(members: Members, changes: RightsChanges, nowMs: (
     follow(membership.talkgroup, row);
     const isSame = membership.mayHaveKeys === row.may_have_keys;
     membership.mayHaveKeys = row.may_have_keys;
+    membership.isReadRequired = row.encryption === 'required';
     if (!isSame) changes.hearing(membership);
     if (membership.granted) return !isSame;
     membership.granted = true;

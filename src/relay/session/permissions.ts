@@ -8,7 +8,11 @@ import type { Reception } from '../reception/reception.js';
 /** A session as its permissions change it. */
 interface Permitted {
   readonly reception: Pick<Reception, 'unhear' | 'followKeys'>;
+  /** No client can resume it any more. */
+  readonly isOver: boolean;
   talkAt(number: number): Talk | undefined;
+  /** Calls `act` in the next turn of the loop. */
+  later(act: () => void): void;
 }
 
 interface PermissionServices {
@@ -31,5 +35,10 @@ export function followKeys(session: Permitted, membership: Membership, services:
   session.reception.followKeys(membership);
   const talk = session.talkAt(membership.talkgroup.number);
   if (talk === undefined || membership.mayHear || mayBeClear(membership)) return;
-  if (talk.ask === null) services.floor.remove(talk, 'mode', services.nowMs());
+  // Also while it asks: a talker that always asks for what it has would keep its burst.
+  const texts = services.floor.remove(talk, 'mode', services.nowMs());
+  if (texts.length === 0) return;
+  session.later(() => {
+    if (!session.isOver) for (const text of texts) text(services.nowMs());
+  });
 }
