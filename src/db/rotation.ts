@@ -5,9 +5,9 @@ import type { Sql } from './pool.js';
 
 type Fragment = postgres.PendingQuery<postgres.Row[]>;
 
-/** Between a rotation and the use of its epoch, where nothing is lost (ms). Devices fetch within half of it. */
+/** Between a rotation and the use of its epoch, where nothing is lost (ms). Devices fetch within two thirds of it. */
 export const USE_IN_MS = 10_000;
-/** At least (ms), and so much for each key holder: sealing takes 1.1 ms. Never 0: a talker must have the key first. */
+/** At least (ms), and so much for each key holder: sealing takes 0.5 ms. Never 0: a talker must have the key first. */
 const USE_IN_MS_MIN = 2000;
 const MS_OF_HOLDER = 2;
 /** Epochs that a talkgroup keeps. */
@@ -28,17 +28,24 @@ export const talkgroupsWithKeysOf = (sql: Sql, users: Fragment) => sql`
   select m.talkgroup_id from memberships m join talkgroups k on k.id = m.talkgroup_id
   where m.user_id in (${users}) and m.may_have_keys and k.encryption = 'required'`;
 
+interface Rotating {
+  readonly which: Fragment;
+  readonly useInMs: number;
+  /** Of them only those in `required`, as the locked row says: `which` may not see a change that the lock waited for. */
+  readonly onlyRequired?: boolean;
+}
+
 /**
  * CTEs that rotate the talkgroups whose ids the statement `which` finds. They end with `told`, for `rotationNotices`. Rows
  * are locked in the order of their ids, so two statements do not deadlock.
  */
-export const rotating = (sql: Sql, { which, useInMs }: { which: Fragment; useInMs: number }) => sql`
+export const rotating = (sql: Sql, { which, useInMs, onlyRequired = false }: Rotating) => sql`
   due as materialized (
-    select id from talkgroups where id in (${which}) order by id for no key update
+    select id, encryption from talkgroups where id in (${which}) order by id for no key update
   ), rotated as (
     update talkgroups t
     set rotation_counter = t.rotation_counter + 1, newest_use_at = ${nextUseAt(sql, useInMs)}, rotate_due_at = null
-    from due where t.id = due.id
+    from due where t.id = due.id and (due.encryption = 'required' or not ${onlyRequired}::boolean)
     returning t.id, t.rotation_counter, t.newest_use_at, gen_random_uuid() as notice_id
   ), ${announcing(sql)}`;
 

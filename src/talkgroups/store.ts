@@ -212,14 +212,15 @@ export async function leave(
       ), ${
         isOwn
           ? sql`postponed as (
-              update talkgroups t set rotate_due_at = least(rotate_due_at, now() + interval '1 hour')
-              from gone where t.id = gone.talkgroup_id and gone.may_have_keys and t.encryption = 'required'
+              update talkgroups t
+              set rotate_due_at = case when t.encryption = 'required'
+                                       then least(t.rotate_due_at, now() + interval '1 hour') else t.rotate_due_at end
+              from gone where t.id = gone.talkgroup_id and gone.may_have_keys
             )`
           : rotating(sql, {
-              which: sql`
-                select gone.talkgroup_id from gone join talkgroups k on k.id = gone.talkgroup_id
-                where k.encryption = 'required'`,
+              which: sql`select talkgroup_id from gone`,
               useInMs: 0,
+              onlyRequired: true,
             })
       }
       select ${notify(sql, notice)}, ${isOwn ? sql`'[]'::json as notices` : rotationNotices(sql)}

@@ -145,7 +145,11 @@ export function createEncryption(
   };
 
   function isWanted(talkgroupId: string, encrypt: boolean): boolean {
-    return encrypt || groups.get(talkgroupId)?.state.encryption === 'required';
+    const group = groups.get(talkgroupId);
+    const encryption = group?.state.encryption;
+    if (encrypt || encryption === 'required') return true;
+    // A relay that lies could say that it is required no longer, and hear what is said then.
+    return keys !== undefined && encryption === 'allowed' && group?.wasRequired === true;
   }
 
   function choose(

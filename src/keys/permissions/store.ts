@@ -37,10 +37,9 @@ export async function permitKeys(
         where m.user_id = b.user_id and m.talkgroup_id = b.talkgroup_id and b.may_have_keys <> ${isAllowed}
         returning m.talkgroup_id
       ), ${rotating(sql, {
-        which: sql`
-          select changed.talkgroup_id from changed join talkgroups k on k.id = changed.talkgroup_id
-          where k.encryption = 'required' and not ${isAllowed}::boolean`,
+        which: sql`select talkgroup_id from changed where not ${isAllowed}::boolean`,
         useInMs: 0,
+        onlyRequired: true,
       })}
       select ${notify(sql, notice)}, ${rotationNotices(sql)} from before`,
   );

@@ -4,7 +4,7 @@ import type { EndCode } from '../../protocol/codes.js';
 import { EMERGENCY } from '../../protocol/frame.js';
 import type { Turn } from '../../protocol/turn.js';
 import { flushHeld } from '../delivery/feed.js';
-import { isInEmergency, mayTalk } from '../members/members.js';
+import { isInEmergency, type Membership, mayTalk } from '../members/members.js';
 import type { FloorControl } from './control.js';
 import { runningBody, talkStarted } from './messages.js';
 import type { MovedBurst } from './moved-burst.js';
@@ -64,10 +64,19 @@ export function goOn(
   // It counts toward the limits once.
   if (remote !== undefined) bursts.deleteRemote(remote);
   const goesOn =
-    talkgroup.floorMode === 'open' && mayTalk(talk.membership) && floor.goOn(talk, moved, nowMs());
+    talkgroup.floorMode === 'open' &&
+    mayTalk(talk.membership) &&
+    mayGoOnAs(talk.membership, moved.crypto !== undefined) &&
+    floor.goOn(talk, moved, nowMs());
   if (!goesOn) return endMoved(talk, moved, remote);
   announce(services, talk, moved, remote);
 }
+
+/** The change to `required`, or the loss of a permission, may have been read here and not yet at the relay it comes from. */
+export const mayGoOnAs = (membership: Membership, isEncrypted: boolean): boolean =>
+  membership.talkgroup.encryption !== 'required' ||
+  isInEmergency(membership) ||
+  (isEncrypted && membership.mayHaveKeys);
 
 /** Nobody here is told of a burst that was heard as one of another relay, `remote`. */
 function announce(
