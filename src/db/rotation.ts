@@ -5,9 +5,9 @@ import type { Sql } from './pool.js';
 
 type Fragment = postgres.PendingQuery<postgres.Row[]>;
 
-/** Between a rotation and the use of its epoch, where nothing is lost (ms). Devices fetch within half of it. */
+/** Between a rotation and the use of its epoch, where nothing is lost (ms). Devices fetch within two thirds of it. */
 export const USE_IN_MS = 10_000;
-/** At least (ms), and so much for each key holder: sealing takes 1.1 ms. Never 0: a talker must have the key first. */
+/** At least (ms), and so much for each key holder: a seal with its request takes 1.1 ms. Never 0: a talker must have the key first. */
 const USE_IN_MS_MIN = 2000;
 const MS_OF_HOLDER = 2;
 /** Epochs that a talkgroup keeps. */
