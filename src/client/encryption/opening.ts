@@ -72,12 +72,15 @@ export function createOpener(
   {
     talkgroupId,
     keys,
+    mayHaveKeys,
     clock,
     epochs,
     window,
   }: {
     talkgroupId: string;
     keys: KeyStore | undefined;
+    /** Whether to ask for keys. */
+    mayHaveKeys: () => boolean;
     clock: Clock;
     epochs: Epochs;
     window: ReplayWindow;
@@ -109,7 +112,7 @@ export function createOpener(
       bursts.set(session, started);
       if (crypto && faultOf(crypto)) started.lock = 'cannot_open';
       owner.lock(talkgroupId, { session, burst, kind: started.lock });
-      if (crypto && started.lock === 'encrypted' && !keyOf(started, crypto))
+      if (crypto && started.lock === 'encrypted' && mayHaveKeys() && !keyOf(started, crypto))
         keys?.want(talkgroupId, crypto.epoch);
     },
     frame(opened: Opened): void {
