@@ -52,6 +52,14 @@ export const keys = {
 
   lock: {
     required: 'Encryption required, keys held by the service',
+    without: {
+      needed: 'You hear and say nothing here until this browser has keys. Press Set up keys.',
+      waiting: 'You hear and say nothing here until this browser is accepted. Press Show what to do.',
+      impossible:
+        'You hear and say nothing here, because this browser cannot keep a key. Use another window.',
+    },
+    chosenWithout:
+      'You say nothing here until this browser has keys and is accepted, or until you switch off Encrypt.',
     chosen: 'You encrypt what you say, keys held by the service',
     chosenOff: 'Encryption is off here. You cannot talk until you switch off Encrypt.',
     forbidden: 'You may not have keys here, so you hear and say nothing. Ask an administrator to allow them.',
