@@ -68,7 +68,7 @@ export const holderRoutes =
         operationId: 'registerHolder',
         summary: 'Register a key holder',
         description:
-          'A key holder is an installation of an app. It has the private key, and sends the public key here. The first one of an account is accepted at once. A later one waits until it is accepted. An account has at most 8. The ninth replaces the one that waits longest, or the one not used for longest. Registering the same public key again returns the same key holder.',
+          'A key holder is an installation of an app. It has the private key, and sends the public key here. The first one of an account, and the first one after an administrator revoked the user, is accepted at once. A later one waits until it is accepted. An account has at most 8. The ninth replaces the one that waits longest, or the one not used for longest. Registering the same public key again returns the same key holder.',
         tags,
         body: NewHolder,
         response: answers(CreatedHolder),

@@ -27,8 +27,8 @@ interface NewHolder {
 }
 
 /**
- * The first one of an account since its last revocation is accepted at once. A key that is registered again keeps its row. The ninth holder replaces
- * the one that waits longest. Where none waits it replaces the one not used for longest: otherwise new holders, which may
+ * The first one of an account, or since an administrator revoked it, is accepted at once. A key that is registered again
+ * keeps its row. The ninth holder replaces the one that waits longest. Where none waits it replaces the one not used for longest: otherwise new holders, which may
  * be a thief's, would push out those that can accept. null: no such user.
  */
 export async function addHolder(

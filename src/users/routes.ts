@@ -67,7 +67,7 @@ export const userRoutes =
         operationId: 'revokeOwnTokens',
         summary: 'Revoke all tokens of the caller',
         description:
-          'Logs the caller out everywhere. It also revokes the token of this request. The relay closes the sockets of the caller with 1008 `invalid token`. It deletes the key holders of the caller. A new login works immediately.',
+          'Logs the caller out everywhere. It also revokes the token of this request. The relay closes the sockets of the caller with 1008 `invalid token`. It deletes the key holders of the caller. A new login works immediately. A new key holder waits until an administrator accepts it.',
         tags: ['auth'],
         response: answers(Ok),
       },

@@ -58,10 +58,13 @@ export async function revokeUser(database: Database, deadline: Deadline, usernam
   return revoked.length > 0;
 }
 
-/** CTEs: `revoked` has the id of the user. The first key holder after it needs no acceptance. */
+/**
+ * CTEs: `revoked` has the id of the user. The first key holder after it needs no acceptance, unless the user revoked: who
+ * has the password could otherwise log out everywhere, log in, and have keys that nobody accepted.
+ */
 const revoking = (sql: Sql, { whose, isOwn }: { whose: ReturnType<Sql>; isOwn: boolean }) => sql`
   revoked as (
-    update users set valid_from = ${nextMoment(sql)}, had_holder = false where ${whose} returning id
+    update users set valid_from = ${nextMoment(sql)}, had_holder = had_holder and ${isOwn}::boolean where ${whose} returning id
   ), lost as (
     delete from key_holders where user_id in (select id from revoked) returning user_id
   ), ${rotating(sql, {

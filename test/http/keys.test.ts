@@ -335,6 +335,9 @@ t.test('a user that logs out everywhere loses the key holders, and the keys rota
     }),
   );
   t.equal((await again.get(`/keys/epochs?talkgroup_id=${id}&holder_id=${own.id}`)).status, 404);
+  const public_key = createECDH('prime256v1').generateKeys('base64url' as never) as unknown as string;
+  const next = await again.post('/keys/holders', { password: PASSWORD, public_key, name: 'thief' });
+  t.match(next, { status: 200, body: { accepted: false } }, 'the password alone gives no keys');
 });
 
 t.test('each rotation stores when its epoch is used, never before the one before', async (t) => {

@@ -246,7 +246,7 @@ t.test('a second holder prints what it waits for, and hears when it is accepted'
   const { done, ready } = listen({ ...listener, keys, out, bursts: 1 });
   await ready;
   await comesTrue('it was refused a key', () => lines.length === 3);
-  t.match(lines[2], /^no key yet: /);
+  t.match(lines[2], /^no key yet: another device of the account, or an administrator, must accept/);
   const { holders } = (await bob.get('/keys/holders')) as {
     holders: { holder_id: string; accepted: boolean }[];
   };
@@ -261,7 +261,7 @@ t.test('a talker without a key, a password or an option prints what is missing',
   const { s, command, file, folder } = await setUpKeys(t, 'required');
   t.match(await runCommand(command(file), {}), {
     code: 1,
-    output: 'not sent: the service gave no key, see --holder\nthe talk ended: no_key\n',
+    output: 'not sent: speech must be encrypted here. Add --holder and --rest\nthe talk ended: no_key\n',
   });
   const holder = join(folder, 'wrong.json');
   const keyed = command(file, '--rest', s.rest, '--holder', holder);

@@ -213,6 +213,13 @@ t.test('frames whose key does not come are missed, and what follows the key is p
   t.equal(locks.at(-1), 'encrypted');
 });
 
+t.test('a member without permission asks for no key when somebody talks', async (t) => {
+  const snapshot = { encryption: 'required', may_have_keys: false } as const;
+  const { socket, wanted } = encryptedWorld({ counters: [], snapshot });
+  socket().says(announced(runOf().crypto));
+  t.same(wanted, []);
+});
+
 t.test('a radio without keys plays no encrypted frame, and clear ones as before', async (t) => {
   const { socket, radio, played, locks } = encryptedWorld();
   radio.close();

@@ -269,7 +269,7 @@ t.test(
     });
     const talk = forbidden.radio.talk({ talkgroupId: TALKGROUP });
     talk.send(packet(0));
-    t.same(await talk.ended, { kind: 'denied', code: 'no_key' });
+    t.same(await talk.ended, { kind: 'denied', code: 'keys_forbidden' });
     const off = encryptedWorld({ snapshot: { encryption: 'off' } });
     const other = off.radio.talk({ talkgroupId: TALKGROUP, encrypt: true });
     other.send(packet(0));

@@ -157,13 +157,31 @@ t.test('a browser has a name that its user can tell from others', async (t) => {
 const ALLOWED = { encryption: 'allowed', isLockExpected: false, mayHaveKeys: true } as const;
 
 t.test('the lock of a talkgroup says who holds the keys, or why nothing is heard', async (t) => {
-  t.equal(talkgroupLock(ALLOWED, false), null);
-  t.match(talkgroupLock(ALLOWED, true), { text: /keys held by the service/, tone: 'safe', isLocked: true });
+  t.equal(talkgroupLock(ALLOWED, false, 'accepted'), null);
+  t.match(talkgroupLock(ALLOWED, true, 'accepted'), {
+    text: /keys held by the service/,
+    tone: 'safe',
+    isLocked: true,
+  });
   const required = { encryption: 'required', isLockExpected: true, mayHaveKeys: true } as const;
-  t.match(talkgroupLock(required, false), { text: /keys held by the service/, tone: 'safe' });
-  t.match(talkgroupLock({ ...required, mayHaveKeys: false }, false), { tone: 'alarm', isLocked: false });
-  t.match(talkgroupLock({ ...ALLOWED, isLockExpected: true }, true), { tone: 'alarm', mustConfirm: true });
-  t.match(talkgroupLock({ ...ALLOWED, encryption: 'off' }, true), { tone: 'alarm', isLocked: false });
+  t.match(talkgroupLock(required, false, 'accepted'), { text: /keys held by the service/, tone: 'safe' });
+  t.match(talkgroupLock({ ...required, mayHaveKeys: false }, false, 'accepted'), {
+    tone: 'alarm',
+    isLocked: false,
+  });
+  t.match(talkgroupLock({ ...ALLOWED, isLockExpected: true }, true, 'accepted'), {
+    tone: 'alarm',
+    mustConfirm: true,
+  });
+  t.match(talkgroupLock({ ...ALLOWED, encryption: 'off' }, true, 'accepted'), {
+    tone: 'alarm',
+    isLocked: false,
+  });
+  for (const phase of ['needed', 'waiting', 'impossible'] as const) {
+    const open = { tone: 'alarm', isLocked: false } as const;
+    t.match(talkgroupLock(required, false, phase), { ...open, text: words.lock.without[phase] });
+    t.match(talkgroupLock(ALLOWED, true, phase), { ...open, text: words.lock.chosenWithout });
+  }
 });
 
 t.test(

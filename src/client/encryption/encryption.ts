@@ -12,7 +12,7 @@ export type Beginning =
   | { kind: 'clear' }
   | { kind: 'encrypted'; run: Run }
   | { kind: 'wait' }
-  | { kind: 'refused'; code: 'no_key' | 'encryption_off' };
+  | { kind: 'refused'; code: 'no_key' | 'keys_forbidden' | 'encryption_off' };
 
 export type TalkEncryption = {
   /**
@@ -93,7 +93,7 @@ export function createEncryption(
         remember(talkgroupId, group);
       }
       if (!keys || group.state.encryption === 'off' || group.state.encryption === undefined) return;
-      if (group.state.encryption === 'required' && group.state.may_have_keys === false) return;
+      if (!mayHaveKeys(group.state)) return;
       // In `allowed` a radio may never need a key, so it asks when it does. A radio that has keys keeps them current.
       const isUser = group.state.encryption === 'required' || keys.secretFor(talkgroupId, before) !== null;
       if (!isUser) return;
@@ -165,8 +165,8 @@ export function createEncryption(
     // A life before a cipher. Unless the talkgroup forbids it, an emergency without a key is talked in the clear.
     const isEmergency = !encrypt && state.clear_emergency !== false && owner.hasEmergency(talkgroupId);
     if (isEmergency) return { kind: 'clear' };
-    const mayHave = state.encryption !== 'required' || state.may_have_keys !== false;
-    if (!keys || !mayHave) return { kind: 'refused', code: 'no_key' };
+    if (!mayHaveKeys(state)) return { kind: 'refused', code: 'keys_forbidden' };
+    if (!keys) return { kind: 'refused', code: 'no_key' };
     for (const one of new Set([epochs.newest, counter])) if (one >= 0) keys.want(talkgroupId, one);
     return { kind: 'wait' };
   }
@@ -195,11 +195,16 @@ export function createEncryption(
     const remembered = recall(talkgroupId);
     const epochs = createEpochs(clock, remembered.counter);
     const window = createReplayWindow(remembered.salts);
+    const state: EncryptionState = {};
     const opener = createOpener(
-      { talkgroupId, keys, clock, epochs, window, isRequired: () => group.wasRequired },
+      {
+        ...{ talkgroupId, keys, clock, epochs, window },
+        mayHaveKeys: () => mayHaveKeys(state),
+        isRequired: () => group.wasRequired,
+      },
       owner,
     );
-    const group: Group = { state: {}, epochs, window, wasRequired: remembered.required, opener };
+    const group: Group = { state, epochs, window, wasRequired: remembered.required, opener };
     groups.set(talkgroupId, group);
     return group;
   }
@@ -214,6 +219,10 @@ export function createEncryption(
     return text ? readRemembered(text) : { required: false, counter: -1, salts: [] };
   }
 }
+
+/** Without the permission a request for keys is in vain, and a user must not be asked for a password. */
+const mayHaveKeys = ({ encryption, may_have_keys }: EncryptionState): boolean =>
+  encryption !== 'required' || may_have_keys !== false;
 
 const settingsOf = ({ encryption, may_have_keys, clear_emergency }: EncryptionState): EncryptionState => ({
   ...(encryption !== undefined && { encryption }),

@@ -74,6 +74,7 @@ export function createOpener(
   {
     talkgroupId,
     keys,
+    mayHaveKeys,
     clock,
     epochs,
     window,
@@ -81,6 +82,8 @@ export function createOpener(
   }: {
     talkgroupId: string;
     keys: KeyStore | undefined;
+    /** Whether to ask for keys. */
+    mayHaveKeys: () => boolean;
     clock: Clock;
     epochs: Epochs;
     window: ReplayWindow;
@@ -116,7 +119,7 @@ export function createOpener(
       bursts.set(session, started);
       if (crypto && faultOf(crypto)) started.lock = 'cannot_open';
       owner.lock(talkgroupId, { session, burst, kind: started.lock });
-      if (crypto && started.lock === 'encrypted' && !keyOf(started, crypto))
+      if (crypto && started.lock === 'encrypted' && mayHaveKeys() && !keyOf(started, crypto))
         keys?.want(talkgroupId, crypto.epoch);
     },
     frame(opened: Opened): void {

@@ -27,7 +27,8 @@ export type TalkOptions = {
   /**
    * true: the talk is encrypted, or `denied`. It is encrypted in any case where the talkgroup requires that. Needs the
    * option `keys` of the radio. It waits up to 5 s for a key, keeps the last 500 ms of its speech meanwhile, and is then
-   * `denied` with `no_key`. The lengths of packets tell phrases, so encode with a constant bit rate and without DTX.
+   * `denied` with `no_key`. Without permission to have keys it is `denied` with `keys_forbidden` at once. The lengths of
+   * packets tell phrases, so encode with a constant bit rate and without DTX.
    */
   encrypt?: boolean;
 };

@@ -9,6 +9,10 @@ import {
   registerHolder,
 } from '../node.js';
 
+/** The service says only that there is none for this key holder. */
+const NOT_FOR_HOLDER =
+  'another device of the account, or an administrator, must accept this key holder, or permit its user to have keys';
+
 export type HeldKeys = {
   readonly store: KeyStore;
   /** Ends all requests, and writes what the radio remembers. */
@@ -50,8 +54,8 @@ export async function openKeys({
   let isTold = false;
   const keyring = createKeyring({
     ...{ rest, holder, memory },
-    onFailure(_, { message }) {
-      if (!isTold) report(`no key yet: ${message}`);
+    onFailure(_, { status, message }) {
+      if (!isTold) report(`no key yet: ${status === 404 ? NOT_FOR_HOLDER : message}`);
       isTold = true;
     },
   });

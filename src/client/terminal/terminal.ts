@@ -72,7 +72,7 @@ export async function talkFile(
     });
     await speak({ talk, packets, packetMs, signal });
     const outcome = await talk.ended;
-    report(describe(outcome, packets.length));
+    report(describe(outcome, { packets: packets.length, hasKeys: options.keys !== undefined }));
     return outcome;
   } finally {
     radio.close();
@@ -107,6 +107,7 @@ export async function listenToFile(
     await until(radio, { event: 'complete', signal });
     if (talkgroup !== undefined && !signal.aborted) findTalkgroup(radio, talkgroup);
     report(`listening to ${talkgroup ?? `${radio.talkgroups.size} talkgroups`}`);
+    reportLocks(radio, options.keys !== undefined, wants, report);
     await until(radio, { signal });
   } finally {
     radio.close();
@@ -145,12 +146,36 @@ function reportHeard(
   });
 }
 
-function describe(outcome: TalkOutcome, packets: number): string {
+function describe(outcome: TalkOutcome, { packets, hasKeys }: { packets: number; hasKeys: boolean }): string {
   if (outcome.kind !== 'denied')
     return `${outcome.code}: ${outcome.frames ?? 0} of ${packets} packets relayed`;
-  if (outcome.code === 'no_key') return 'not sent: the service gave no key, see --holder';
+  if (outcome.code === 'no_key' && hasKeys) return `not sent: the service gave no key. ${mustBeAccepted}`;
+  if (outcome.code === 'no_key' || outcome.code === 'encryption_required')
+    return 'not sent: speech must be encrypted here. Add --holder and --rest';
+  if (outcome.code === 'keys_forbidden')
+    return 'not sent: you may not have the keys of this talkgroup. Ask an administrator to permit it';
+  if (outcome.code === 'encryption_off') return 'not sent: encryption is off here. Leave out --encrypt';
   if (outcome.code === 'retry_later') return 'floor denied: the server could not decide in time. Try again';
   return `floor denied: ${outcome.code}${outcome.talker ? `, ${outcome.talker.username} talks` : ''}`;
+}
+
+const mustBeAccepted = 'Another device of the account, or an administrator, must accept this key holder';
+
+/** Why the listener hears nothing, or not all, in a talkgroup. */
+function reportLocks(
+  radio: Radio,
+  hasKeys: boolean,
+  wants: (talkgroupId: string) => boolean,
+  report: (line: string) => void,
+): void {
+  for (const { talkgroup_id, name, encryption, may_have_keys } of radio.talkgroups.values()) {
+    if (encryption !== 'required' || !wants(talkgroup_id)) continue;
+    if (may_have_keys === false)
+      report(
+        `you may not have the keys of ${name}, and hear nothing there. Ask an administrator to permit it`,
+      );
+    else if (!hasKeys) report(`speech in ${name} is encrypted. Add --holder and --rest to hear it`);
+  }
 }
 
 function openRadio({ url, token, keys, report = () => {} }: TerminalOptions): Radio {

@@ -8,6 +8,7 @@ import { Banners } from './banners.js';
 import { desk } from './desk.js';
 import { Header } from './header.js';
 import { openDesk, opening } from './opening.js';
+import { keepSteady } from './steady.js';
 import { TabBar, TabPanel } from './tab-bar.js';
 import { texts } from './texts.js';
 
@@ -19,8 +20,10 @@ export default function Shell() {
   return (
     <>
       <Header desk={now} />
-      <Banners desk={now} />
-      <KeysBanner desk={now} />
+      <div class="notices" ref={keepSteady}>
+        <Banners desk={now} />
+        <KeysBanner desk={now} />
+      </div>
       <AlarmList desk={now} />
       <main class="view">
         <TabBar account={now.account} />

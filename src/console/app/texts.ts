@@ -130,8 +130,8 @@ export const texts = {
     refused: {
       not_connected: 'Not connected.',
       no_microphone: 'No microphone.',
-      no_key: 'This browser has no key for the talkgroup.',
-      keys_forbidden: 'You may not have keys here. Ask an administrator.',
+      no_key: 'This browser has no key for the talkgroup. See Keys in Settings.',
+      keys_forbidden: 'You may not have keys here. Ask an administrator to allow them.',
       encryption_off: 'Encryption is off here. Switch off Encrypt.',
       encryption_required: 'Speech must be encrypted here.',
       stale_epoch: 'The key has changed.',

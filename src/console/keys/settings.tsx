@@ -84,6 +84,8 @@ function ownText(phase: Phase): string {
       return words.has;
     case 'waiting':
       return words.waiting;
+    case 'needed':
+      return words.toSetUp;
     case 'impossible':
       return words.impossible;
     default:

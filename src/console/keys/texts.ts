@@ -17,7 +17,7 @@ export const keys = {
     'This browser cannot keep a key, for example in a private window. Use another window to hear encrypted speech.',
 
   waiting:
-    'This browser waits for its keys. In the settings of a device of yours that has keys, accept it, or ask an administrator to accept it.',
+    'This browser waits for its keys. Accept it in the settings of a device of yours that has keys, or ask an administrator to accept it.',
   waitingShort: 'This browser waits to be accepted before it gets keys.',
   show: 'Show what to do',
   compare: 'Read the fingerprint out. The person who accepts it must see the same digits.',
@@ -32,7 +32,8 @@ export const keys = {
   look: 'Look at the devices',
 
   none: 'This browser has no keys. It asks when a talkgroup needs them.',
-  has: 'This browser has keys.',
+  toSetUp: 'This browser has no keys yet. Close the settings and press Set up keys.',
+  has: 'This browser has keys. When one is missing in a talkgroup, an administrator can look for the reason.',
   others: 'Other devices of your account',
   noOthers: 'There is no other one.',
   state: (isAccepted: boolean) => (isAccepted ? 'accepted' : 'waits to be accepted'),
@@ -51,9 +52,17 @@ export const keys = {
 
   lock: {
     required: 'Encryption required, keys held by the service',
+    without: {
+      needed: 'You hear and say nothing here until this browser has keys. Press Set up keys.',
+      waiting: 'You hear and say nothing here until this browser is accepted. Press Show what to do.',
+      impossible:
+        'You hear and say nothing here, because this browser cannot keep a key. Use another window.',
+    },
+    chosenWithout:
+      'You say nothing here until this browser has keys and is accepted, or until you switch off Encrypt.',
     chosen: 'You encrypt what you say, keys held by the service',
     chosenOff: 'Encryption is off here. You cannot talk until you switch off Encrypt.',
-    forbidden: 'You may not have keys here, so you hear and say nothing. Ask an administrator.',
+    forbidden: 'You may not have keys here, so you hear and say nothing. Ask an administrator to allow them.',
     noLonger: 'Encryption is not required here any more. Speech may be clear.',
     confirm: (name: string) => `I know that speech in ${name} may be clear`,
     confirmShort: 'I know',
@@ -65,7 +74,7 @@ export const keys = {
     cannotOpen: 'cannot open',
     cutOff: (text: string) => `${text}, cut off`,
     reasons: {
-      no_key: 'The key has not come. If this stays, ask an administrator.',
+      no_key: 'The key has not come. See Keys in Settings.',
       old_epoch: 'The talker uses an old key. Ask the talker to connect again.',
       suite: 'This console does not know the encryption. Load the page again.',
       changed: 'Speech was changed on the way. Tell the operator.',

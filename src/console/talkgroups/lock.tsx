@@ -8,7 +8,7 @@ import type { Tile } from './state.js';
 const { lock: words } = keys;
 
 export function TalkgroupLock({ tile, desk }: { tile: Tile; desk: Desk }) {
-  const text = talkgroupLock(tile.view.value, tile.isEncrypting.value);
+  const text = talkgroupLock(tile.view.value, tile.isEncrypting.value, desk.keys.phase.value);
   if (text === null) return null;
   const { name } = tile.view.value;
   return (
