@@ -13,6 +13,7 @@ import {
   fromBase64url,
 } from '../../src/protocol/encryption.js';
 import { nodePrimitives } from '../../src/protocol/node-primitives.js';
+import { comesTrue } from '../helpers/eventually.js';
 import {
   type AccountCaller,
   PASSWORD,
@@ -245,6 +246,38 @@ t.test('a member that is removed and joins again gets no key', async (t) => {
   t.strictSame(await holder.counters(id), [3], 'nothing of the time in required');
   await s.admin.patch(`/talkgroups/${id}`, { encryption: 'off' });
   t.equal(await holder.counters(id), null);
+});
+
+t.test('who goes while a talkgroup becomes required makes its keys rotate all the same', async (t) => {
+  const s = await service(t, withKeys);
+  const ways = {
+    removed: (id: string, { userId }: AccountCaller) => s.admin.delete(`/talkgroups/${id}/members/${userId}`),
+    left: (id: string, member: AccountCaller) => member.delete(`/talkgroups/${id}/leave`),
+    forbidden: (id: string, { userId }: AccountCaller) =>
+      s.admin.put(`/talkgroups/${id}/members/${userId}/keys`, { allowed: false }),
+  };
+  for (const [way, go] of Object.entries(ways)) {
+    const id = await s.talkgroup();
+    const member = await s.account();
+    await member.post(`/talkgroups/${id}/join`);
+    await s.admin.put(`/talkgroups/${id}/members/${member.userId}/keys`, { allowed: true });
+    const commit = await s.begin(`update talkgroups set encryption = 'required' where id = '${id}'`);
+    const goes = go(id, member);
+    await comesTrue('it waits for the change', async () => {
+      const waiting = await s.sql(
+        (sql) => sql`
+          select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      return waiting.length > 0;
+    });
+    await commit();
+    t.equal((await goes).status, 200, way);
+    const [row] = await s.sql<{ rotation_counter: number; is_due: boolean }>(
+      (sql) =>
+        sql`select rotation_counter, rotate_due_at is not null as is_due from talkgroups where id = ${id}`,
+    );
+    t.strictSame(row, { rotation_counter: way === 'left' ? 0 : 1, is_due: way === 'left' }, way);
+  }
 });
 
 t.test('a join that races the end of required gets no key of that time', async (t) => {

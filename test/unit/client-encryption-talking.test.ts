@@ -72,6 +72,19 @@ t.test('without the option a talk is clear in `allowed`, and encrypted in `requi
   }
 });
 
+t.test('what was required stays encrypted until its user confirms the change', async (t) => {
+  const { radio, socket } = encryptedWorld({ snapshot: { encryption: 'required' } });
+  socket().says({
+    ...{ type: 'TALKGROUP_CHANGED', talkgroup_id: TALKGROUP, name: 'Alpha', floor_mode: 'open' },
+    ...{ max_talk_ms: 60_000, encryption: 'allowed', clear_emergency: true },
+  });
+  radio.talk({ talkgroupId: TALKGROUP }).end(packet(0));
+  t.same(heardBy(socket(), cryptos(socket())[0] as Crypto), [[ENCRYPTED | END, 0, 0x08, 0]]);
+  radio.confirmClear(TALKGROUP);
+  radio.talk({ talkgroupId: TALKGROUP }).send(packet(1));
+  t.same(sentBy(socket()).slice(1), [[START, 0, 0x08, 1]]);
+});
+
 t.test(
   'each run has a salt of its own: press, silence, resume in a new session, request after a wait',
   async (t) => {

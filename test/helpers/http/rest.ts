@@ -79,6 +79,8 @@ export interface Service {
   sql<Row extends object>(statement: (sql: Sql) => Promise<Row[]>): Promise<Row[]>;
   /** Holds an exclusive lock on the table until the returned function is called. */
   lock(table: string): Promise<() => Promise<void>>;
+  /** Holds what the statement changes in a transaction that the returned function commits. */
+  begin(statement: string): Promise<() => Promise<void>>;
   /** Resolves once the service's database is well. */
   up(): Promise<void>;
   /** Hears notices as another node does. */
@@ -130,7 +132,8 @@ export async function service(t: Test, options: ServiceOptions = {}): Promise<Se
       });
     });
   const lock = (table: string) => lockTable(url, table);
-  return speakingService({ ...started, notices, listen, lock, logged: () => lines.join('') }, behind);
+  const begin = (statement: string) => beginWith(url, statement);
+  return speakingService({ ...started, notices, listen, lock, begin, logged: () => lines.join('') }, behind);
 }
 
 const NO_QUEUE: Pick<Passwords, 'isFull' | 'withPlace'> = {
@@ -142,6 +145,15 @@ async function lockTable(url: string, table: string): Promise<() => Promise<void
   const sql = postgres(url, { max: 1 });
   await sql.unsafe(`begin; lock table ${table}`).simple();
   return () => sql.end();
+}
+
+async function beginWith(url: string, statement: string): Promise<() => Promise<void>> {
+  const sql = postgres(url, { max: 1 });
+  await sql.unsafe(`begin; ${statement}`).simple();
+  return async () => {
+    await sql.unsafe('commit').simple();
+    await sql.end();
+  };
 }
 
 interface Started {
@@ -231,7 +243,7 @@ export async function until(isSo: () => boolean): Promise<void> {
 }
 
 async function speakingService(
-  started: Started & Pick<Service, 'notices' | 'listen' | 'lock' | 'logged'>,
+  started: Started & Pick<Service, 'notices' | 'listen' | 'lock' | 'begin' | 'logged'>,
   behind: Database,
 ): Promise<Service> {
   const { baseUrl } = started;
