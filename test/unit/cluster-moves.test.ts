@@ -290,7 +290,8 @@ for (const mode of ['open', 'single'] as const) {
     await listener.hears('TALK_STARTED');
     const back = await b.radio(ann.user, { resume: ann.token });
     t.equal(back.session.number, ann.session.number);
-    t.match(await listener.hears('TALK_ENDED'), { session: ann.session.number, burst: 1, frames: 1 });
+    const code = mode === 'open' ? 'disconnected' : 'mode';
+    t.match(await listener.hears('TALK_ENDED'), { session: ann.session.number, burst: 1, frames: 1, code });
     t.notOk(back.speaks('on', { sequence: 1 }), 'no frame follows');
   });
 }
