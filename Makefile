@@ -13,7 +13,7 @@ BIN := node_modules/.bin
 # Named by their sources, so that what an earlier build left in dist is not run.
 TESTS = $(patsubst %.ts,dist/%.js,$(sort $(shell find test -name '*.test.ts')))
 # What needs nats-server.
-CLUSTER_TESTS = $(patsubst %,dist/test/cluster/%.test.js,failures floors links local-cluster moves node-limits nodes operations)
+CLUSTER_TESTS = $(patsubst %,dist/test/cluster/%.test.js,encryption failures floors links local-cluster moves node-limits nodes operations)
 # What two threads do as relays of one node, and the faults of one of them, beside the tests of one node that run over two.
 THREAD_TESTS = $(patsubst %,dist/test/%.test.js,cluster/thread-floors cluster/thread-limits cluster/thread-moves cluster/threads faults/threads)
 # What needs a browser.
@@ -100,10 +100,12 @@ prove: export KILLS_NODE = 50
 prove: export TWO_LAUNCHERS = 20
 prove: export LEDGER_WRITES = 100000
 prove: export STOPPED_S = 5
+prove: export SFRAME_PAYLOADS = 1000000
 prove: export SOUND_TIMES = 50
 prove: export SOUND_VOICES_S = 600
 prove: export SHIFT_BURSTS = 2000
 prove: export SHIFTS = 6
+prove: export KEY_FETCHES = 10000
 prove: export TEST_FILE_MS = 1200000
 prove: lint build ## run the tests with the full counts of races, cuts and kills (takes long)
 	$(RUN_PROOFS)

@@ -8,6 +8,7 @@ import { writePage } from './report/page.js';
 import { createBench, type Scenario } from './scenario.js';
 import { builds } from './scenarios/builds.js';
 import { bundles } from './scenarios/bundles.js';
+import { encryption } from './scenarios/encryption/encryption.js';
 import { flood } from './scenarios/flood.js';
 import { floorAccess } from './scenarios/floor-access.js';
 import { garbage } from './scenarios/garbage.js';
@@ -52,6 +53,7 @@ const SCENARIOS: Readonly<Record<string, Entry>> = {
   'lag-pings': { play: lagPings, takesS: 480 },
   'floor-access': { play: floorAccess, takesS: 65 },
   'late-entry': { play: lateEntry, takesS: 50 },
+  encryption: { play: encryption, takesS: 130 },
   'slow-listeners': { play: slowListeners, takesS: 220 },
   flood: { play: flood, takesS: 165 },
   'rest-under-audio': { play: restUnderAudio, takesS: 115 },

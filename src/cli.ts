@@ -44,14 +44,32 @@ program
   .description('migrate the database to the schema version of this release')
   .action(async () => (await commands()).migrateCommand());
 
-program
-  .command('secrets')
-  .description('manage the master secrets of talkgroups')
+const secrets = program.command('secrets').description('manage the master secrets of talkgroups');
+
+secrets
   .command('rotate')
   .description(
     'encrypt all master secrets with the first key of SECRETS_KEY. It is safe to repeat and beside running nodes.',
   )
   .action(async () => (await commands()).rotateSecretsCommand());
+
+secrets
+  .command('export')
+  .requiredOption('--talkgroup <id>', 'talkgroup of the keys')
+  .requiredOption('--holder <id>', 'accepted key holder of a member, for which the keys are sealed')
+  .option('--epochs <n>', 'number of the newest epochs, 1 to 64', '32')
+  .description(
+    'print the keys of a talkgroup as JSON, for a radio that cannot fetch them. Only the key holder opens them.',
+  )
+  .action(async (options: { talkgroup: string; holder: string; epochs: string }) =>
+    (await commands()).exportSecretsCommand(options),
+  );
+
+secrets
+  .command('renew')
+  .requiredOption('--talkgroup <id>', 'talkgroup that gets a new master secret')
+  .description('replace the master secret of a talkgroup that may have leaked, and rotate its keys')
+  .action(async (options: { talkgroup: string }) => (await commands()).renewSecretCommand(options));
 
 program
   .command('config')
@@ -101,6 +119,9 @@ radio
     readPriority,
   )
   .option('--queue', 'wait for the floor while another user talks')
+  .option('--encrypt', 'encrypt the speech, also where the talkgroup does not require it')
+  .option('--rest <url>', 'address of the REST API for the keys of encrypted speech')
+  .option('--holder <path>', 'file of the key holder, created with a password from the prompt')
   .action(
     async (options: {
       url: string;
@@ -109,13 +130,20 @@ radio
       file: string;
       priority?: number;
       queue?: boolean;
+      encrypt?: boolean;
+      rest?: string;
+      holder?: string;
     }) => {
       const { talkFile } = await import('./client/terminal/terminal.js');
+      if (options.encrypt && !options.holder) fail('--encrypt needs --holder and --rest');
+      const keys = await keysFor(options);
       const { code } = await talkFile({
         ...options,
+        ...(keys && { keys }),
         signal: interrupted(),
         report: (line) => console.error(line),
       });
+      await keys?.close();
       if (code !== 'released') fail(`the talk ended: ${code}`);
     },
   );
@@ -128,14 +156,27 @@ radio
   .requiredOption('--out <path>', 'Ogg Opus file to write')
   .option('--talkgroup <name or id>', 'write this talkgroup only')
   .option('--bursts <n>', 'exit after this number of talk bursts', readCount)
+  .option('--rest <url>', 'address of the REST API for the keys of encrypted speech')
+  .option('--holder <path>', 'file of the key holder, created with a password from the prompt')
   .action(
-    async (options: { url: string; token: string; out: string; talkgroup?: string; bursts?: number }) => {
+    async (options: {
+      url: string;
+      token: string;
+      out: string;
+      talkgroup?: string;
+      bursts?: number;
+      rest?: string;
+      holder?: string;
+    }) => {
       const { listenToFile } = await import('./client/terminal/terminal.js');
+      const keys = await keysFor(options);
       const heard = await listenToFile({
         ...options,
+        ...(keys && { keys }),
         signal: interrupted(),
         report: (line) => console.error(line),
       });
+      await keys?.close();
       console.log(`${options.out}: ${heard.bursts} bursts, ${heard.packets} packets`);
     },
   );
@@ -144,6 +185,18 @@ try {
   await program.parseAsync();
 } catch (error) {
   fail((error as Error).message);
+}
+
+/** The keys of a radio with --holder. */
+async function keysFor({ token, rest, holder }: { token: string; rest?: string; holder?: string }) {
+  if (holder === undefined && rest === undefined) return null;
+  if (holder === undefined || rest === undefined) return fail('--holder and --rest belong together');
+  const { openKeys } = await import('./client/terminal/keys.js');
+  return openKeys({
+    ...{ token, rest, holder },
+    password: async () => (await commands()).readPassword(),
+    report: (line) => console.error(line),
+  });
 }
 
 function fail(message: string): never {

@@ -14,7 +14,10 @@ import { type Database, openDatabase } from './db/client.js';
 import { deadlineIn } from './db/deadline.js';
 import { borrowEmbedded, hasEmbedded } from './db/embedded.js';
 import { migrate } from './db/migrate.js';
-import { checkSecrets, rewrapSecrets } from './keys/secrets.js';
+import { EPOCHS_KEPT } from './db/rotation.js';
+import { type HolderId, readId, type TalkgroupId } from './ids.js';
+import { exportEpochs } from './keys/exporting.js';
+import { checkSecrets, renewSecretOf, rewrapSecrets } from './keys/secrets.js';
 import { createKeyring } from './keys/wrapping.js';
 import { createLog } from './log.js';
 import { askToReload } from './tls/reload.js';
@@ -83,6 +86,59 @@ export async function rotateSecretsCommand(): Promise<void> {
   console.log(`secrets encrypted with key ${wrapsWith}: ${wrapped}`);
   if (unreadable.length > 0) fail(`cannot decrypt the secrets of these talkgroups: ${unreadable.join(', ')}`);
   if (left > 0) fail(`${left} secrets were added by nodes with a different first key: run the command again`);
+}
+
+/** Prints the keys of a talkgroup, sealed for one key holder, as JSON. */
+export async function exportSecretsCommand(options: ExportOptions): Promise<void> {
+  const talkgroup = readIdOf<TalkgroupId>('--talkgroup', options.talkgroup);
+  const holder = readIdOf<HolderId>('--holder', options.holder);
+  const epochs = /^[1-9]\d?$/.test(options.epochs) ? Number(options.epochs) : 0;
+  if (epochs < 1 || epochs > EPOCHS_KEPT)
+    fail(`--epochs must be an integer from 1 to ${EPOCHS_KEPT}, got "${options.epochs}"`);
+  const keyring = createKeyring(readConfig().SECRETS_KEY);
+  const parts = { keyring, log: createLog('warn'), ms: COMMAND_MS };
+  const exported = await withDatabase(
+    (database) => exportEpochs({ database, ...parts }, { talkgroup, holder, epochs }),
+    { mayCreate: false },
+  );
+  if (exported === null)
+    fail(
+      `key holder ${holder} gets no keys of talkgroup ${talkgroup}: accept it, and permit its user, a member, to have keys`,
+    );
+  if (typeof exported === 'string') fail(cannotDecrypt(talkgroup, exported));
+  console.log(JSON.stringify(exported));
+}
+
+export interface ExportOptions {
+  readonly talkgroup: string;
+  readonly holder: string;
+  readonly epochs: string;
+}
+
+const cannotDecrypt = (talkgroup: TalkgroupId, why: 'unknown_key' | 'damaged') =>
+  why === 'unknown_key'
+    ? `cannot decrypt the secret of talkgroup ${talkgroup}: set SECRETS_KEY as for the service`
+    : `cannot decrypt the secret of talkgroup ${talkgroup}: it was changed in the database`;
+
+/** Replaces the master secret of a talkgroup and rotates its keys. */
+export async function renewSecretCommand(options: { readonly talkgroup: string }): Promise<void> {
+  const talkgroup = readIdOf<TalkgroupId>('--talkgroup', options.talkgroup);
+  const keyring = createKeyring(readConfig().SECRETS_KEY);
+  const renewed = await withDatabase(
+    async (database) => {
+      await checkSecrets(database, deadlineIn(COMMAND_MS), keyring); // else nodes could not decrypt the new one
+      return renewSecretOf(database, deadlineIn(COMMAND_MS), { talkgroup, keyring });
+    },
+    { mayCreate: false },
+  );
+  if (renewed === null) fail(`no such talkgroup: ${talkgroup}`);
+  if (renewed === 'no_secrets_key')
+    fail(`SECRETS_KEY is not set, and the secret of talkgroup ${talkgroup} is encrypted`);
+  console.log(`${talkgroup}: renewed, rotation counter ${renewed.rotation_counter}`);
+}
+
+function readIdOf<Id extends TalkgroupId | HolderId>(option: string, text: string): Id {
+  return readId<Id>(text) ?? fail(`${option} must be an id, got "${text}"`);
 }
 
 /** Makes the running service read its certificate now. */
@@ -154,7 +210,7 @@ function readUsername(text: string): string {
 }
 
 async function readNewPassword(): Promise<string> {
-  const password = await askPassword();
+  const password = await readPassword();
   if (!isPassword(password)) fail('the password must have 1 to 72 bytes of UTF-8 without NUL');
   const lengthMin = readConfig().PASSWORD_MIN_LENGTH;
   if ([...password].length < lengthMin) fail(`the password must have at least ${lengthMin} characters`);
@@ -162,7 +218,7 @@ async function readNewPassword(): Promise<string> {
 }
 
 /** Reads from the terminal without echo, else the first line of standard input. */
-async function askPassword(): Promise<string> {
+export async function readPassword(): Promise<string> {
   const { stdin, stderr } = process;
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   if (stdin.isTTY) stderr.write('Password: ');

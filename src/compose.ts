@@ -21,10 +21,11 @@ import { openFixIntake } from './gps/counts.js';
 import { createLists } from './http/lists.js';
 import { createHttpServer } from './http/server.js';
 import { checkSecrets } from './keys/secrets.js';
+import { openKeys } from './keys/serving.js';
 import { createKeyring, type Keyring } from './keys/wrapping.js';
 import { createMetricsServer } from './metrics/server.js';
 import { composeRelay, HANDSHAKES, type Handshakes, type RelaySideOptions } from './relay/compose.js';
-import type { RelaySide } from './relay/relay-side.js';
+import { isEnforcedByAll, type RelaySide } from './relay/relay-side.js';
 import { startRelayThreads } from './relay/threads/threads.js';
 import { restRoutes } from './rest.js';
 import {
@@ -92,12 +93,6 @@ export async function compose(
         'JWT_SECRET_PREVIOUS must differ from JWT_SECRET (here: the key in jwt.secret). Set the new key as JWT_SECRET.',
       );
     const keyring = createKeyring(config.SECRETS_KEY);
-    let mayWrap = false;
-    // Until the key has been compared with those in use, it encrypts nothing: the next start would miss it.
-    const wrap: Keyring['wrap'] = (talkgroup, secret) => {
-      if (!mayWrap) throw new AppError('database_unavailable');
-      return keyring.wrap(talkgroup, secret);
-    };
     let admitStatements = () => {};
     const migrated = new Promise<void>((resolve) => {
       admitStatements = resolve;
@@ -124,6 +119,8 @@ export async function compose(
       if (phase !== 'serving') return phase;
       return because('database', database.trouble()) ?? because('relay', relay.trouble());
     };
+    const keys = openKeys({ keyring, database, tell: relay.tell, log });
+    closers.push(() => keys.close());
     const listing = { database, tell: relay.tell, lists: createLists() };
     const fixes = openFixIntake(database, relay.located);
     let wsPort = config.WS_PORT;
@@ -135,7 +132,8 @@ export async function compose(
       log,
       overflow: authOverflow(passwords),
       routes: restRoutes({
-        ...{ ...listing, config, passwords, limits, wrap, storeFix: fixes.storeFix },
+        ...{ ...listing, ...keys, config, passwords, limits, storeFix: fixes.storeFix },
+        isEnforced: async () => isEnforcedByAll(await relay.figures()),
         wsPort: () => wsPort,
       }),
     });
@@ -147,6 +145,7 @@ export async function compose(
       database: database.figures(),
       http: http.counts,
       passwords: passwords.figures(),
+      keys: keys.figures(),
       limits,
       fixes: fixes.counts,
       certificateExpiries: renewal?.expiries() ?? null,
@@ -183,7 +182,7 @@ export async function compose(
         admitStatements();
         await untilUp(() => lookAtDatabase({ config, database, keyring, log }), { waiting, log });
         if (!waiting()) return null;
-        mayWrap = true;
+        keys.admitSecrets();
         const generatedPassword = await untilUp(() => makeAdmin({ config, database, passwords, log }), {
           waiting,
           log,
@@ -191,6 +190,7 @@ export async function compose(
         if (!waiting()) return null;
         await relay.start();
         if (!waiting()) return null;
+        keys.start();
         phase = 'serving';
         return { generatedPassword };
       },

@@ -1,5 +1,6 @@
 // Lists the routes of the REST API, for the service and for its reference.
 import type { Limits } from './auth/limits.js';
+import { createOwnPassword } from './auth/own-password.js';
 import type { Passwords } from './auth/passwords.js';
 import { authRoutes } from './auth/routes.js';
 import type { Config } from './config/config.js';
@@ -9,10 +10,13 @@ import { deviceRoutes } from './devices/routes.js';
 import { emergencyRoutes } from './emergencies/routes.js';
 import type { StoreFix } from './gps/intake.js';
 import { gpsRoutes } from './gps/routes.js';
+import { holderRoutes } from './holders/routes.js';
 import { consoleRoutes } from './http/console/console.js';
 import type { Lists } from './http/lists.js';
 import type { ConsoleSettings } from './http/settings.js';
+import { permissionRoutes } from './keys/permissions/routes.js';
 import { keyRoutes } from './keys/routes.js';
+import type { Sealing } from './keys/sealing.js';
 import type { Keyring } from './keys/wrapping.js';
 import { talkgroupRoutes } from './talkgroups/routes.js';
 import { userRoutes } from './users/routes.js';
@@ -25,7 +29,10 @@ export interface RestParts {
   readonly lists: Lists;
   readonly passwords: Passwords;
   readonly limits: Limits;
-  readonly wrap: Keyring['wrap'];
+  readonly keyring: Keyring;
+  readonly sealing: Sealing;
+  /** Whether every relay of the service rejects clear audio where encryption is required. */
+  readonly isEnforced: () => Promise<boolean>;
   readonly storeFix: StoreFix;
   /** Port of the relay, once it listens. */
   readonly wsPort: () => number;
@@ -35,15 +42,33 @@ export interface RestParts {
 
 /** The routes of all features. Until one is called, they use only the settings. */
 export function restRoutes(parts: RestParts) {
-  const { config, database, tell, lists, passwords, limits, wrap, storeFix, wsPort, consoleFolder } = parts;
+  const {
+    config,
+    database,
+    tell,
+    lists,
+    passwords,
+    limits,
+    keyring,
+    sealing,
+    isEnforced,
+    storeFix,
+    wsPort,
+    consoleFolder,
+  } = parts;
   const { PASSWORD_MIN_LENGTH: passwordLengthMin, REGISTRATION: registration } = config;
   return [
     authRoutes({ database, passwords, limits, passwordLengthMin, registration }),
     userRoutes({ database, tell }),
-    talkgroupRoutes({ database, tell, lists, wrap, directory: config.TALKGROUP_DIRECTORY }),
+    talkgroupRoutes({
+      ...{ database, tell, lists, keyring, isEnforced },
+      directory: config.TALKGROUP_DIRECTORY,
+    }),
     deviceRoutes({ database, tell, lists }),
     gpsRoutes({ database, storeFix }),
-    keyRoutes({ database, tell }),
+    keyRoutes({ database, tell, sealing, keyring }),
+    permissionRoutes({ database, tell }),
+    holderRoutes({ database, tell, proveOwner: createOwnPassword({ database, passwords, limits }) }),
     emergencyRoutes({ database, tell, lists }),
     consoleRoutes({ config, wsPort, folder: consoleFolder }),
   ];

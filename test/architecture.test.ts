@@ -53,7 +53,7 @@ const walls: Wall[] = [
   only('fastify and its plugins are imported by http/, routes.ts and auth/guard.ts alone', {
     importing: ({ from }) => from === 'fastify' || from.startsWith('@fastify/'),
     allowed: (path) =>
-      path.startsWith('src/http/') || /^src\/[^/]+\/routes\.ts$/.test(path) || path === 'src/auth/guard.ts',
+      path.startsWith('src/http/') || /^src\/.+\/routes\.ts$/.test(path) || path === 'src/auth/guard.ts',
     broken: ['src/auth/tokens.ts', `import type { JWT } from '@fastify/jwt';`],
   }),
   only('postgres is imported as a value by db/pool.ts alone', {
@@ -173,12 +173,15 @@ const walls: Wall[] = [
       'src/client/radio.ts',
       `import { randomUUID } from 'node:crypto';`,
       `import { talkFile } from './terminal/terminal.js';`,
+      `import { nodePrimitives } from '../protocol/node-primitives.js';`,
+      `import { openHolderFile } from './encryption/holder-file.js';`,
       `import { Snapshot } from '../protocol/bodies.js';`,
       `import type { Talkgroup } from '../talkgroups/schemas.js';`,
     ],
     breaches: (file) =>
       isForBrowsers(file.path) || onlyNode.has(file.path)
         ? importing(file, ({ from, isType }) => {
+            if (from === NODE_PRIMITIVES) return !onlyNode.has(file.path);
             if (from.startsWith('src/client/')) return onlyNode.has(from) && !onlyNode.has(file.path);
             if (from.startsWith('src/protocol/')) return !isType && !loadedByBrowsers.has(from);
             return !clientPackages(file.path).includes(from);
@@ -334,13 +337,27 @@ function isForeign({ path, from, isType }: Import & { path: string }): boolean {
 }
 
 /** The client's parts that need Node or a package; the rest runs in a browser as it is. */
-const onlyNode = new Set(['src/client/node.ts', 'src/client/terminal/terminal.ts']);
+const onlyNode = new Set([
+  'src/client/node.ts',
+  'src/client/encryption/holder-file.ts',
+  'src/client/terminal/keys.ts',
+  'src/client/terminal/terminal.ts',
+]);
 
 /** Of the protocol; all else there loads TypeBox. */
-const loadedByBrowsers = new Set(['frame', 'bundle', 'closes'].map((name) => `src/protocol/${name}.ts`));
+const loadedByBrowsers = new Set(
+  ['frame', 'bundle', 'closes', 'encryption', 'sframe'].map((name) => `src/protocol/${name}.ts`),
+);
+
+/** The cryptography of Node, for the service and for radios in Node. */
+const NODE_PRIMITIVES = 'src/protocol/node-primitives.ts';
 
 function clientPackages(path: string): string[] {
   if (path === 'src/client/node.ts') return ['ws']; // browsers have their own WebSocket
+  if (path === 'src/client/encryption/holder-file.ts') return ['node:fs', 'node:path'];
+  if (path === 'src/client/encryption/holder.ts') return ['hpke']; // on WebCrypto, in browsers, too
+  // WebCrypto is asynchronous, and a frame is sealed in the step in which it is sent.
+  if (path === 'src/client/encryption/browser-primitives.ts') return ['@noble/ciphers', '@noble/hashes'];
   if (path === 'src/client/audio/ogg.ts') return ['mediabunny']; // runs in browsers, too
   return [];
 }

@@ -25,6 +25,8 @@ export interface Contender {
   readonly target: Target;
   readonly pid: number;
   readonly users: readonly Member[];
+  /** Its talkers say that what they send is encrypted. */
+  readonly isSealed?: boolean;
   /** Its turns tell the CPU time of each of its threads. */
   readonly tellsThreads?: boolean;
 }
@@ -75,8 +77,8 @@ export async function withStage<T>(setup: StageSetup, use: (stage: Stage) => Pro
   return withHelpers(others, setup.helperCores, async (helpers) => {
     const groups = [await joinListeners(own, fail), ...helpers];
     const sides = await Promise.all(
-      casts.map(({ target, talkers }) =>
-        seatTalkers({ target, users: talkers, audience: setup.audience, lost: fail }),
+      casts.map(({ target, talkers, isSealed }) =>
+        seatTalkers({ target, users: talkers, audience: setup.audience, isSealed, lost: fail }),
       ),
     );
     return use(createStage(setup, sides, groups));
@@ -85,11 +87,12 @@ export async function withStage<T>(setup: StageSetup, use: (stage: Stage) => Pro
 
 interface Cast {
   readonly target: Target;
+  readonly isSealed: boolean;
   readonly talkers: readonly Member[];
   readonly listeners: readonly Member[];
 }
 
-function castOf({ target, users }: Contender): Cast {
+function castOf({ target, users, isSealed = false }: Contender): Cast {
   const talkgroups = new Set<number>();
   const talkers: Member[] = [];
   const listeners: Member[] = [];
@@ -98,7 +101,7 @@ function castOf({ target, users }: Contender): Cast {
     (talkgroups.has(talkgroup) ? listeners : talkers).push(user);
     talkgroups.add(talkgroup);
   }
-  return { target, talkers, listeners };
+  return { target, isSealed, talkers, listeners };
 }
 
 /** Listeners are dealt out one by one. */

@@ -1,5 +1,6 @@
 // Plays the talkers of one server, one in each talkgroup, any number of them at the same time.
-import { END, START } from '../../src/protocol/frame.js';
+import { randomBytes } from 'node:crypto';
+import { ENCRYPTED, END, START } from '../../src/protocol/frame.js';
 import { around, exactly, nowMs } from '../machine/clock.js';
 import type { Audience } from './channel.js';
 import type { Sent } from './listeners.js';
@@ -31,17 +32,20 @@ export interface TalkersOptions {
   /** By the index of the user. */
   readonly localPorts?: readonly number[];
   readonly audience: Audience;
+  /** They announce their bursts as encrypted with epoch 0. What they send is as long as a seal, and none: no relay opens it. */
+  readonly isSealed?: boolean;
   /** A talker lost its connection. */
   readonly lost: (loss: ConnectionLost) => void;
 }
 
 /** Resolves when all have joined. */
 export async function seatTalkers(options: TalkersOptions): Promise<Talkers> {
-  const { target, users, localPorts, audience, lost } = options;
+  const { target, users, localPorts, audience, isSealed = false, lost } = options;
   const talkers = users.map((user, index) => {
     const localPort = localPorts?.[index];
     const room = talkgroupNumberOf(user);
-    return seat({ ...target, room, ...(localPort !== undefined && { localPort }) }, user, lost);
+    const place = { ...target, room, ...(localPort !== undefined && { localPort }) };
+    return seat({ target: place, user, isSealed, lost });
   });
   await Promise.all(talkers.map(({ radio }) => radio.joined));
   return {
@@ -55,13 +59,21 @@ interface Talker {
   readonly radio: RawRadio;
   /** Where it talks. */
   readonly talkgroup: number;
+  /** The id of it when bursts are encrypted, else null. */
+  readonly sealedIn: string | null;
   /** Frames so far, which is the number of the next. */
   sent: number;
 }
 
-function seat(target: Target, { token }: Member, lost: TalkersOptions['lost']): Talker {
-  const radio = new RawRadio({ target, token, receive: () => {}, lost, isTalker: true });
-  return { radio, talkgroup: target.room ?? 0, sent: 0 };
+interface Seat extends Pick<TalkersOptions, 'target' | 'lost'> {
+  readonly user: Member;
+  readonly isSealed: boolean;
+}
+
+function seat({ target, user, isSealed, lost }: Seat): Talker {
+  const radio = new RawRadio({ target, token: user.token, receive: () => {}, lost, isTalker: true });
+  const sealedIn = isSealed ? (user.talkgroups[0]?.id ?? null) : null;
+  return { radio, talkgroup: target.room ?? 0, sealedIn, sent: 0 };
 }
 
 /** Several talkers send spread over the frame period, as far as timers are exact. */
@@ -96,8 +108,16 @@ async function soonAfter(dueMs: number): Promise<void> {
 
 function say(talker: Talker | undefined, flags: number, dueMs: number, { payloadBytes }: Audience): void {
   if (talker === undefined) return;
-  const { radio, talkgroup, sent: sequence } = talker;
+  const { radio, talkgroup, sealedIn, sent: sequence } = talker;
   if (sequence >= FRAMES_MAX) throw new RangeError(`a talker has at most ${FRAMES_MAX} frames`);
-  radio.send(timedFrame({ flags, sequence, talkgroup, payloadBytes, dueMs }));
+  if (sealedIn !== null && (flags & START) !== 0) announce(radio, sealedIn);
+  // A burst that was announced begins without START.
+  const sent = sealedIn === null ? flags : (flags & ~START) | ENCRYPTED;
+  radio.send(timedFrame({ flags: sent, sequence, talkgroup, payloadBytes, dueMs }));
   talker.sent++;
+}
+
+function announce(radio: RawRadio, talkgroup_id: string): void {
+  const crypto = { suite: 4, epoch: 0, salt: randomBytes(16).toString('base64url') };
+  radio.say({ type: 'FLOOR_REQUEST', talkgroup_id, crypto });
 }

@@ -1,7 +1,6 @@
 // What does everybody's login at once do to the audio? The load: one talker, 200 listeners, and in every second phase
 // 1,000 logins within a second, each from a connection of its own, with bcrypt as shipped. Constant are talker, listeners and
 // storm. The numbers are p99 of the audio in phases with a storm, and how soon the service turns away whom it cannot serve.
-import { hash } from '@node-rs/bcrypt';
 import {
   AUDIENCE,
   alternate,
@@ -14,18 +13,16 @@ import {
   watch,
   withAudience,
 } from '../experiments/beside.js';
+import { PASSWORD_COST, withLogins } from '../experiments/logins.js';
 import { columns, ms, ratio } from '../figures/figures.js';
 import { atMost, watched } from '../figures/goals.js';
 import { type Latency, mergeLatencies } from '../figures/histogram.js';
 import { faultsOfDelivery, faultsOfGenerator } from '../figures/judge.js';
 import { percentilesOf } from '../figures/plots.js';
 import type { Goal, Plot } from '../figures/result.js';
-import type { LoginsPiece, LoginsPlayed, LoginsSetup } from '../generator/loads/logins.js';
-import type { Player } from '../generator/player.js';
+import type { LoginsPlayed } from '../generator/loads/logins.js';
 import type { Delivered } from '../radios/channel.js';
 import type { Bench, Report } from '../scenario.js';
-import type { Relay } from '../servers/relay.js';
-import { enlist } from '../servers/users.js';
 
 const LISTENERS = 200;
 const LOGINS = 1_000;
@@ -34,9 +31,6 @@ const STORM_MS = 1_000;
 const PHASE_MS = 3_000;
 const PAIRS = 4;
 const PAIRS_QUICK = 1;
-const PASSWORD = 'the same for everybody';
-/** Of the service's own hashes. */
-const COST = 10;
 /** Of the audio: what nobody hears, or so many times what it is without a storm. */
 const AUDIO_P99_MS_MAX = 30;
 const AUDIO_P99_TIMES_MAX = 3;
@@ -52,7 +46,7 @@ interface Measured {
 export function loginStorm(bench: Bench): Promise<Report> {
   return bench.withRelay(SETTINGS, async (relay) => {
     const measured = await withAudience(bench, { relay, listeners: LISTENERS }, (audience) =>
-      withLogins(bench, relay, async (logins) => {
+      withLogins(bench, { relay, users: LOGINS }, async (logins) => {
         const watched = watch(relay);
         const phases = await alternate({
           audience,
@@ -65,20 +59,6 @@ export function loginStorm(bench: Bench): Promise<Report> {
     );
     return reportOf(measured);
   });
-}
-
-async function withLogins<T>(
-  bench: Bench,
-  relay: Relay,
-  use: (logins: Player<LoginsPiece, LoginsPlayed, null>) => Promise<T>,
-): Promise<T> {
-  const users = await enlist(relay, { users: LOGINS, passwordHash: await hash(PASSWORD, COST) });
-  const { restUrl: url, jwtSecret } = relay;
-  return bench.withPlayer<LoginsSetup, LoginsPiece, LoginsPlayed, null, T>(
-    new URL('../generator/loads/logins.js', import.meta.url),
-    { url, connectionsMax: LOGINS, users, password: PASSWORD, jwtSecret },
-    use,
-  );
 }
 
 /** Over all storms. */
@@ -124,7 +104,7 @@ function reportOf({ phases, surroundings, delivered }: Measured): Report {
   return {
     lines: [
       `load: one talker, ${LISTENERS} listeners; ${LOGINS} logins within ${STORM_MS / 1000} s in every second phase of ${PHASE_MS / 1000} s`,
-      `held constant: the audio, ${LOGINS} users with a connection each, bcrypt at cost ${COST}; storms: ${summary.storms}`,
+      `held constant: the audio, ${LOGINS} users with a connection each, bcrypt at cost ${PASSWORD_COST}; storms: ${summary.storms}`,
       line('audio p99 without', ms(audio.without.p99Ms)),
       line('audio, longest without', ms(audio.without.maxMs)),
       line('audio, longest with', ms(audio.with.maxMs)),

@@ -4,12 +4,13 @@ import type { FastifyRequest } from 'fastify';
 import { isPassword } from '../credentials/passwords.js';
 import { isUsername, normalizeUsername } from '../credentials/usernames.js';
 import type { Database } from '../db/client.js';
-import { type Deadline, REQUEST_MS } from '../db/deadline.js';
+import type { Deadline } from '../db/deadline.js';
 import { createGate } from '../db/gate.js';
 import { AppError } from '../errors.js';
 import { addressKey } from '../http/address.js';
 import type { Overflow } from '../http/listener.js';
 import { answers, Ok, ok } from '../http/schemas.js';
+import { afterHashing, inTime } from './hash-deadlines.js';
 import { type Attempt, type Limits, NOBODY } from './limits.js';
 import type { Guess, Passwords } from './passwords.js';
 import { LoggedIn, Login, PasswordChange, Registered, Registration } from './schemas.js';
@@ -224,28 +225,4 @@ type Asked<Body> = Pick<FastifyRequest, 'user' | 'deadline'> & { readonly body: 
 function attemptOf({ ip, body }: { readonly ip: string; readonly body: Pick<Login, 'username'> }): Attempt {
   const name = isUsername(body.username) ? normalizeUsername(body.username) : NOBODY;
   return { name, address: addressKey(ip) };
-}
-
-/** Answered within 5 s (with what the answer itself takes), hashing included. */
-const ANSWERED_MS_MAX = 4800;
-/** Begun after so long, a hash of nearly two seconds, on a machine that has no time, is still answered in time. */
-const TURN_MS_MAX = 3000;
-const WRITE_MS_MAX = 2000;
-/** A write with less time than this would more likely end with an unknown outcome than with an answer. */
-const WRITE_MS_MIN = 200;
-
-/**
- * The queue's bound is an estimate: where hashes take longer than they did, the turn of whoever was let in may come when
- * there is no time left to hash and answer. Asked then; throws `login_queue_full`.
- */
-const inTime = (request: Deadline) => () => {
-  if (performance.now() > request.at - REQUEST_MS + TURN_MS_MAX) throw new AppError('login_queue_full');
-};
-
-/** A deadline of its own for the write behind the queue. Throws `login_queue_full` when the queue left no time. */
-function afterHashing(request: Deadline): Deadline {
-  const now = performance.now();
-  const at = Math.min(now + WRITE_MS_MAX, request.at - REQUEST_MS + ANSWERED_MS_MAX);
-  if (at - now < WRITE_MS_MIN) throw new AppError('login_queue_full');
-  return { ...request, at };
 }

@@ -1,23 +1,8 @@
 // The radio client: connects, resumes, talks, listens, raises emergencies and reports positions. This is the entry of
 // the package for browsers; node.ts is the one for Node, with the WebSocket that Node 20 lacks.
 
-import type { Reach } from '../protocol/codes.js';
-import type { ServerMessage, Welcome } from '../protocol/types.js';
-import { systemClock } from './clock.js';
-import { relayAddress } from './connection/address.js';
-import type { Close } from './connection/backoff.js';
-import { createConnection, type RadioSocket } from './connection/connection.js';
-import { createRequests } from './connection/requests.js';
-import { createEmergencies } from './emergencies/emergencies.js';
-import { createRaising } from './emergencies/raising.js';
-import { createEmitter } from './events.js';
-import { createHearing } from './hearing/hearing.js';
-import { createSubscriptions } from './hearing/subscriptions.js';
-import { createSyncing } from './hearing/syncing.js';
-import type { Radio, RadioEvents, RadioOptions } from './radio/described.js';
-import { createTalks } from './talking/talks.js';
-import type { Uplink } from './talking/uplink.js';
-import { createWatching } from './watching/watching.js';
+import { browserPrimitives } from './encryption/browser-primitives.js';
+import { createKeyringWith, type Keyring, type KeyringOptions } from './encryption/keyring.js';
 
 export type { FloorMode, Mode, Reach } from '../protocol/codes.js';
 export type {
@@ -39,182 +24,27 @@ export type { ConnectionState, RadioSocket } from './connection/connection.js';
 export { type ClientMessage, type Fix, RadioError } from './connection/requests.js';
 export type { EmergencyPosition } from './emergencies/emergencies.js';
 export type { EmergencyCall } from './emergencies/raising.js';
+export {
+  createHolderKey,
+  type Holder,
+  type HolderKey,
+  type Registered,
+  registerHolder,
+} from './encryption/holder.js';
+export { type HolderDatabase, openHolderDatabase } from './encryption/holder-database.js';
+export type { KeyStore, Memory } from './encryption/key-store.js';
+export type { Keyring, KeyringOptions } from './encryption/keyring.js';
+export type { LockKind, UnopenedReason } from './encryption/opening.js';
+export { createRest, type Rest, RestError } from './encryption/rest.js';
 export type { HeardEnd, HeardFrame, Talkgroup } from './hearing/channel.js';
 export type { Lag, Missed, Presence } from './hearing/hearing.js';
 export type { SubscribeOptions } from './hearing/subscriptions.js';
+export { createRadio } from './radio/creating.js';
 export type { Radio, RadioEvents, RadioOptions } from './radio/described.js';
 export type { SendOptions, Talk, TalkOptions, TalkOutcome, TalkState } from './talking/talk.js';
 export type { Positions, Watched, WatchOptions } from './watching/watching.js';
 
-/** Starts to connect and returns the radio. Throws if `url` is not an address, or if there is no WebSocket to use. */
-export function createRadio(options: RadioOptions): Radio {
-  const { clock = systemClock, random = Math.random, WebSocket = globalWebSocket() } = options;
-  const events = createEmitter<RadioEvents>();
-  const emergencies = createEmergencies(
-    (emergency) => events.emit('emergency', emergency),
-    (moved) => events.emit('emergency_position', moved),
-  );
-  const hearing = createHearing({
-    audio: (frame) => events.emit('audio', frame),
-    talkStarted: (talker) => events.emit('talk_started', talker),
-    talkEnded: (end) => events.emit('talk_ended', end),
-    lagged: (lag) => events.emit('lag', lag),
-    missed: (missed) => events.emit('missed', missed),
-    emergencies: emergencies.take,
-    emergency: emergencies.follow,
-    presence: (presence) => events.emit('presence', presence),
-    talkgroupsChanged: () => events.emit('talkgroups', hearing.talkgroups),
-    gap: (talkgroupId) => syncing.gap(talkgroupId),
-    renewed: (talkgroupId) => syncing.settled(talkgroupId),
-    left(talkgroupId) {
-      syncing.settled(talkgroupId);
-      emergencies.left(talkgroupId);
-    },
-  });
-  let session: number | null = null;
-  let reach: Reach = 'whole';
-
-  const address = relayAddress(options);
-  const connection = createConnection(
-    {
-      address: (resumeToken) =>
-        resumeToken ? `${address}&resume=${encodeURIComponent(resumeToken)}` : address,
-      ...{ WebSocket, clock, random },
-    },
-    { opened, message, waiting, stopped, frame: (bytes) => hearing.frame(bytes, clock.nowMs()) },
-  );
-  const isOpen = () => connection.state === 'open';
-  const requests = createRequests(connection.ask, clock);
-  const syncing = createSyncing(requests, clock, random);
-  const subscriptions = createSubscriptions(requests, clock, random, hearing.leave);
-  const raising = createRaising(requests, clock, isOpen);
-  const watching = createWatching(requests, clock, random, (positions) =>
-    events.emit('positions', positions),
-  );
-  const uplink: Uplink = {
-    get isOpen() {
-      return isOpen();
-    },
-    get openedAtMs() {
-      return connection.openedAtMs;
-    },
-    get bufferedBytes() {
-      return connection.bufferedBytes;
-    },
-    get session() {
-      return session;
-    },
-    numberOf: (talkgroupId) => hearing.talkgroups.get(talkgroupId)?.number ?? null,
-    isAwaited: hearing.isAwaited,
-    send: connection.send,
-    ask: connection.ask,
-  };
-  const talks = createTalks(uplink, clock, random);
-
-  return {
-    on: events.on,
-    get state() {
-      return connection.state;
-    },
-    get session() {
-      return session;
-    },
-    get reach() {
-      return reach;
-    },
-    get gaps() {
-      return syncing.gaps;
-    },
-    talkgroups: hearing.talkgroups,
-    emergencies: emergencies.open,
-    devices: watching.devices,
-    watch: watching.watch,
-    unwatch: watching.unwatch,
-    talk: talks.begin,
-    subscribe: subscriptions.subscribe,
-    unsubscribe: subscriptions.unsubscribe,
-    async members(talkgroupId, page = {}) {
-      const { type, ref, ...members } = await requests.askFor('MEMBERS', {
-        ...{ type: 'MEMBERS', talkgroup_id: talkgroupId },
-        ...page,
-      });
-      return members;
-    },
-    emergency: {
-      raise: raising.raise,
-      async ack(emergency_id) {
-        await requests.askFor('OK', { type: 'EMERGENCY_ACK', emergency_id });
-      },
-      async clear(emergency_id) {
-        await requests.askFor('OK', { type: 'EMERGENCY_CLEAR', emergency_id });
-      },
-    },
-    async gps(fix) {
-      await requests.askFor('OK', { type: 'GPS_UPDATE', ...fix });
-    },
-    async ping() {
-      const sentAtMs = clock.nowMs();
-      const { server_time } = await requests.askFor('PONG', { type: 'PING', t: Date.now() });
-      return { rttMs: clock.nowMs() - sentAtMs, server_time };
-    },
-    request: requests.ask,
-    reconnect: connection.reconnect,
-    close: connection.close,
-  };
-
-  function opened(welcome: Welcome): void {
-    session = welcome.session;
-    raising.connected();
-    hearing.connected(welcome);
-    subscriptions.connected(welcome);
-    talks.connected(welcome);
-    watching.connected();
-    events.emit('open', welcome);
-    reaches(welcome.reach ?? 'whole');
-  }
-
-  function reaches(now: Reach): void {
-    if (now === reach) return;
-    reach = now;
-    events.emit('reach', now);
-  }
-
-  function message(message: ServerMessage): void {
-    requests.answer(message);
-    if (message.type === 'TALKGROUP_LEFT') subscriptions.left(message.talkgroup_id);
-    hearing.message(message);
-    talks.message(message);
-    watching.message(message);
-    if (message.type === 'EMERGENCY_POSITION') emergencies.moved(message);
-    if (message.type === 'REACH') reaches(message.reach);
-    events.emit('message', message);
-  }
-
-  function disconnected(): void {
-    session = null;
-    requests.disconnected();
-    syncing.disconnected();
-    subscriptions.disconnected();
-    watching.disconnected();
-    talks.connectionLost();
-  }
-
-  function waiting(next: Close & { delayMs: number }): void {
-    disconnected();
-    events.emit('waiting', next);
-  }
-
-  function stopped(close: Close): void {
-    disconnected();
-    raising.stop();
-    talks.stop();
-    hearing.stop();
-    events.emit('stopped', close);
-  }
-}
-
-function globalWebSocket(): new (address: string) => RadioSocket {
-  const { WebSocket } = globalThis as { WebSocket?: new (address: string) => RadioSocket };
-  if (!WebSocket) throw new Error('there is no global WebSocket: pass one as the option WebSocket');
-  return WebSocket;
+/** Creates the keys of a radio in a browser. See KeyringOptions. */
+export function createKeyring(options: KeyringOptions): Keyring {
+  return createKeyringWith(browserPrimitives, options);
 }

@@ -63,7 +63,8 @@ export async function buildConsole(folder: string): Promise<BuiltConsole & { inp
   await mkdir(folder, { recursive: true });
   const alone = [...ownScopes(), ...STYLESHEETS].filter((source) => existsSync(join(SOURCE, source)));
   const built = await Promise.all(
-    alone.map(async (source) => ({ source, ...(await bundle([source], folder)) })),
+    // A worker may load a part of its own later.
+    alone.map(async (source) => ({ source, ...(await bundle([source], folder, { splitting: true })) })),
   );
   const addresses = Object.fromEntries(built.map(({ source, entry }) => [source, `./${entry}`]));
   const page = await bundle([PAGE], folder, {
@@ -76,7 +77,9 @@ export async function buildConsole(folder: string): Promise<BuiltConsole & { inp
   await write(folder, 'index.html', Buffer.from(index));
   const first = ['index.html', stylesheet, ...staticImports(page.metafile, page.entry)];
   const views = LOGIN.flatMap((source) => staticImports(page.metafile, fileOf(page.metafile, source)));
-  const parts = built.filter(({ source }) => LOGIN_PARTS.includes(source)).map(({ entry }) => entry);
+  const parts = built
+    .filter(({ source }) => LOGIN_PARTS.includes(source))
+    .flatMap(({ metafile, entry }) => staticImports(metafile, entry));
   return {
     files: await filesIn(folder),
     first,

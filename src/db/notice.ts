@@ -9,10 +9,14 @@ type TalkgroupKind = 'talkgroup_deleted' | 'talkgroup_changed' | 'key_rotated' |
 
 /** What may have changed, and the key under which to read it again. */
 export type Change =
-  | { readonly kind: 'joined' | 'left'; readonly user: UserId; readonly talkgroup: TalkgroupId }
+  | {
+      readonly kind: 'joined' | 'left' | 'keys_changed';
+      readonly user: UserId;
+      readonly talkgroup: TalkgroupId;
+    }
   | { readonly kind: TalkgroupKind; readonly talkgroup: TalkgroupId }
   | { readonly kind: 'device_changed'; readonly device: DeviceId }
-  | { readonly kind: 'user_revoked' | 'user_promoted'; readonly user: UserId };
+  | { readonly kind: 'user_revoked' | 'user_promoted' | 'holders_changed'; readonly user: UserId };
 
 /** A change with the id that makes its second copy (notification and direct message) harmless. */
 export type Notice = Change & { readonly id: string };
@@ -35,13 +39,18 @@ export const notifyOwnTalkgroup = (sql: Sql, { id, kind }: { id: string; kind: T
 /** The same for a statement that itself finds the user, in the column `id` of `users`. */
 export const notifyOwnUser = (
   sql: Sql,
-  { id, kind }: { id: string; kind: 'user_promoted' | 'user_revoked' },
+  { id, kind }: { id: string; kind: 'user_promoted' | 'user_revoked' | 'holders_changed' },
 ) =>
   sql`pg_notify(${CHANNEL}, json_build_object('id', ${id}::text, 'kind', ${kind}::text, 'user', users.id)::text)`;
+
+/** The same for a statement that itself finds the owner of key holders, in the column `user_id`. */
+export const notifyOwnHolders = (sql: Sql, id: string) =>
+  sql`pg_notify(${CHANNEL}, json_build_object('id', ${id}::text, 'kind', 'holders_changed', 'user', user_id)::text)`;
 
 const kinds = new Set([
   'joined',
   'left',
+  'keys_changed',
   'talkgroup_deleted',
   'talkgroup_changed',
   'key_rotated',
@@ -49,6 +58,7 @@ const kinds = new Set([
   'device_changed',
   'user_revoked',
   'user_promoted',
+  'holders_changed',
 ]);
 
 /** null for anything another version of this service might send; the gap detection does not depend on it. */

@@ -4,7 +4,7 @@ import type { Database } from '../db/client.js';
 import { noticeOf, type Tell } from '../db/notice.js';
 import { AppError } from '../errors.js';
 import { EXAMPLE } from '../examples.js';
-import { confirm } from '../http/confirm.js';
+import { confirmAll } from '../http/confirm.js';
 import type { Lists } from '../http/lists.js';
 import { PageQuery } from '../http/paging.js';
 import { readDeviceId } from '../http/paths.js';
@@ -95,7 +95,7 @@ export const deviceRoutes =
         operationId: 'setDeviceStatus',
         summary: 'Enable or disable a device',
         description:
-          'Users of a disabled device cannot log in, and their tokens get 401. The relay stops their audio before the service answers, and closes their sockets with 1008 `device disabled`. Enabling the device makes the same tokens valid again.',
+          'Users of a disabled device cannot log in, and their tokens get 401. The relay stops their audio before the service answers, and closes their sockets with 1008 `device disabled`. Key holders of a device that is disabled are deleted, and the keys of its users rotate where encryption is required. Enabling the device makes the same tokens valid again.',
         tags,
         params,
         body: DeviceStatus,
@@ -106,9 +106,10 @@ export const deviceRoutes =
     app.patch('/devices/:id/status', setStatus, async ({ params, body, deadline }) => {
       const device = readDeviceId(params.id);
       const notice = noticeOf({ kind: 'device_changed', device });
-      const found = await store.setDeviceActive(database, deadline, { device, active: body.active, notice });
-      if (!found) throw new AppError('device_not_found');
-      await confirm(tell, notice, deadline);
+      const { active } = body;
+      const notices = await store.setDeviceActive(database, deadline, { device, active, notice });
+      if (notices === null) throw new AppError('device_not_found');
+      await confirmAll(tell, notices, deadline);
       return ok;
     });
   };

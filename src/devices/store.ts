@@ -4,6 +4,7 @@ import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import { type Notice, notify } from '../db/notice.js';
 import { type Page, pageBy } from '../db/pages.js';
+import { type Rotated, rotating, rotationNotices, talkgroupsWithKeysOf } from '../db/rotation.js';
 import type { DeviceId, UserId } from '../ids.js';
 import type { Device, DeviceChange } from './schemas.js';
 
@@ -37,17 +38,36 @@ export async function deviceOf(
   return device ?? null;
 }
 
-/** False: no such device. */
+/**
+ * A device that is disabled loses the key holders registered with it, and the keys of the talkgroups of its users rotate.
+ * The notifications. null: no such device.
+ */
 export async function setDeviceActive(
   database: Database,
   deadline: Deadline,
   { device, active, notice }: { device: DeviceId; active: boolean; notice: Notice },
-): Promise<boolean> {
-  const changed = await database.write(
+): Promise<readonly Notice[] | null> {
+  const [changed] = await database.write<Rotated>(
     deadline,
-    (sql) => sql`update devices set active = ${active} where id = ${device} returning ${notify(sql, notice)}`,
+    // Only a device that was enabled rotates: disabling it again loses nothing more.
+    (sql) => sql`
+      with before as materialized (
+        select id, active from devices where id = ${device} for no key update
+      ), changed as (
+        update devices set active = ${active} from before where devices.id = before.id
+        returning devices.id, before.active and not ${active}::boolean as is_lost
+      ), lost as (
+        delete from key_holders where device_id in (select id from changed where is_lost)
+      ), ${rotating(sql, {
+        which: talkgroupsWithKeysOf(
+          sql,
+          sql`select u.id from users u join changed c on c.id = u.device_id where c.is_lost`,
+        ),
+        useInMs: 0,
+      })}
+      select ${notify(sql, notice)}, ${rotationNotices(sql)} from changed`,
   );
-  return changed.length > 0;
+  return changed === undefined ? null : [notice, ...changed.notices];
 }
 
 /** The device after the change. Without name and site it stays as it was. null: no such device. */

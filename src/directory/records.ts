@@ -1,7 +1,10 @@
 // Declares what a read shows of accounts, memberships, talkgroups, open emergencies and devices.
 import type { DeviceId, TalkgroupId, UserId } from '../ids.js';
-import type { EmergencyState, FloorMode } from '../protocol/codes.js';
+import type { EmergencyState, Encryption, FloorMode } from '../protocol/codes.js';
 import type { LatestFix } from '../protocol/fix.js';
+
+/** `[rotation counter, ms until talkers use it]`, below 0 when they do. */
+export type EpochRow = readonly [number, number];
 
 export interface TalkgroupRow {
   readonly id: TalkgroupId;
@@ -11,6 +14,11 @@ export interface TalkgroupRow {
   readonly rotation_counter: number;
   readonly floor_mode: FloorMode;
   readonly max_talk_ms: number;
+  readonly encryption: Encryption;
+  /** In `required`: a talker with an open emergency may talk in the clear. */
+  readonly clear_emergency: boolean;
+  /** Those in use for less than 5 s, or later, the newest first. null: the newest one is in use for longer. */
+  readonly epochs: readonly EpochRow[] | null;
   /** Grows with every change of these settings. */
   readonly revision: number;
   /** The open ones, oldest first. */
@@ -39,6 +47,8 @@ export interface MembershipRow extends Omit<TalkgroupRow, 'emergencies'> {
   /** null when they were not read, because the relay has the talkgroup in memory. */
   readonly emergencies: TalkgroupRow['emergencies'] | null;
   readonly site: string;
+  /** In `required`: whether the user gets keys, hears and talks. */
+  readonly may_have_keys: boolean;
 }
 
 export interface Account {
@@ -50,6 +60,8 @@ export interface Account {
   readonly device_id: DeviceId | null;
   /** Also true for a user without a device. */
   readonly device_active: boolean;
+  /** Its key holders that wait to be accepted. */
+  readonly holders_waiting: number;
   readonly memberships: readonly MembershipRow[];
 }
 

@@ -24,6 +24,8 @@ export async function accountsOf(
     deadline(),
     (sql) => sql`
       select u.id, u.username, u.role, u.valid_from, u.device_id, coalesce(d.active, true) as device_active,
+             (select count(*)::integer from key_holders h
+               where h.user_id = u.id and h.accepted_at is null) as holders_waiting,
              coalesce(m.memberships, '[]') as memberships
         from users u
         left join devices d on d.id = u.device_id
@@ -31,7 +33,8 @@ export async function accountsOf(
           select json_agg(json_build_object(
                    'id', t.id, 'number', t.number, 'name', t.name, 'rotation_counter', t.rotation_counter,
                    'floor_mode', t.floor_mode, 'max_talk_ms', t.max_talk_ms, 'revision', t.revision,
-                   'site', m.site)) as memberships
+                   'encryption', t.encryption, 'clear_emergency', t.clear_emergency, 'epochs', ${epochsOf(sql)},
+                   'site', m.site, 'may_have_keys', m.may_have_keys)) as memberships
             from memberships m
             join talkgroups t on t.id = m.talkgroup_id
            where m.user_id = u.id
@@ -56,13 +59,23 @@ export async function talkgroupsOf(
   const rows = await database.read<Omit<TalkgroupRow, 'emergencies'>>(
     deadline(),
     (sql) => sql`
-      select t.id, t.number, t.name, t.rotation_counter, t.floor_mode, t.max_talk_ms, t.revision
+      select t.id, t.number, t.name, t.rotation_counter, t.floor_mode, t.max_talk_ms, t.revision,
+             t.encryption, t.clear_emergency, ${epochsOf(sql)} as epochs
         from talkgroups t
        where t.id = any(${arrayOf(ids)}::uuid[])`,
   );
   const open = await openEmergencies(database, deadline, ids);
   return rows.map((row) => ({ ...row, emergencies: open.get(row.id) ?? [] }));
 }
+
+/** Of `talkgroups t`, see TalkgroupRow. Only within the seconds around a rotation there are any. */
+const epochsOf = (sql: Sql) => sql`
+  case when t.newest_use_at > now() - interval '5 s' then (
+    select json_agg(json_build_array(e.rotation_counter,
+                    (extract(epoch from e.use_at - now()) * 1000)::float8) order by e.rotation_counter desc)
+      from (select rotation_counter, use_at from key_epochs
+             where talkgroup_id = t.id and use_at > now() - interval '5 s'
+             order by rotation_counter desc limit 8) e) end`;
 
 /** Rows in one read: about 5 ms on the relay thread. */
 const EMERGENCIES_READ_MAX = 1000;

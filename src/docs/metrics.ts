@@ -14,6 +14,7 @@ const sections: readonly (readonly [title: string, name: RegExp])[] = [
   ['Floor control', /^talkgroup_floor_/],
   ['Several nodes', /^talkgroup_(bus|cluster)_/],
   ['Database', /^talkgroup_database_/],
+  ['Keys', /^talkgroup_keys_/],
   ['REST, logins and positions', /^talkgroup_(http|login|gps)_/],
   ['Service and process', /^/],
 ];

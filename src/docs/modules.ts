@@ -56,13 +56,17 @@ const serviceModules: Modules = {
     purpose: 'the steps of a REST request, the OpenAPI document, the files of the console',
     imports: ['src/db'],
   },
+  'src/holders': {
+    purpose: 'key holders: installations for which the service seals keys',
+    imports: ['src/db', 'src/http', 'src/protocol'],
+  },
   'src/keys': {
-    purpose: 'key rotation, master secrets and their encryption',
-    imports: ['src/db', 'src/http'],
+    purpose: 'key rotation, sealed keys, master secrets and their encryption',
+    imports: ['src/db', 'src/http', 'src/protocol'],
   },
   'src/metrics': {
     purpose: 'all metrics, and `GET /metrics`',
-    imports: ['src/auth', 'src/db', 'src/gps', 'src/http', 'src/relay/relay-side', 'src/tls'],
+    imports: ['src/auth', 'src/db', 'src/gps', 'src/http', 'src/keys', 'src/relay/relay-side', 'src/tls'],
   },
   'src/protocol': {
     purpose: 'the wire: frames, messages, codes, closes',
@@ -99,17 +103,21 @@ const clientModules: Modules = {
     purpose: 'raises emergencies and keeps the open ones',
     imports: ['src/client/clock', 'src/client/connection', 'src/protocol'],
   },
+  'src/client/encryption': {
+    purpose: 'keys of encrypted speech: fetches them, seals what is sent, opens what is received',
+    imports: ['src/client/clock', 'src/protocol'],
+  },
   'src/client/events': {
     purpose: 'typed events',
     imports: [],
   },
   'src/client/hearing': {
     purpose: 'subscriptions, talkgroups and received frames',
-    imports: ['src/client/clock', 'src/client/connection', 'src/protocol'],
+    imports: ['src/client/clock', 'src/client/connection', 'src/client/encryption', 'src/protocol'],
   },
   'src/client/node': {
     purpose: 'the entry for Node, with the package `ws`',
-    imports: ['src/client/radio'],
+    imports: ['src/client/encryption', 'src/client/radio', 'src/protocol'],
   },
   'src/client/radio': {
     purpose: 'the radio client, the entry for browsers',
@@ -118,6 +126,7 @@ const clientModules: Modules = {
       'src/client/clock',
       'src/client/connection',
       'src/client/emergencies',
+      'src/client/encryption',
       'src/client/events',
       'src/client/hearing',
       'src/client/talking',
@@ -127,7 +136,13 @@ const clientModules: Modules = {
   },
   'src/client/talking': {
     purpose: 'one talk from the floor request to its end',
-    imports: ['src/client/clock', 'src/client/connection', 'src/client/events', 'src/protocol'],
+    imports: [
+      'src/client/clock',
+      'src/client/connection',
+      'src/client/encryption',
+      'src/client/events',
+      'src/protocol',
+    ],
   },
   'src/client/watching': {
     purpose: 'watched devices and their positions',
@@ -148,7 +163,7 @@ const clientModules: Modules = {
 
 const consoleModules: Modules = {
   'src/console': {
-    purpose: 'the web console: login, talkgroups, talking, alarms, members, administration, map',
+    purpose: 'the web console: login, talkgroups, talking, keys, alarms, members, administration, map',
     imports: ['src/client/clock', 'src/client/radio', 'src/console/sound', 'src/console/worker'],
   },
   'src/console/build': {
@@ -161,7 +176,14 @@ const consoleModules: Modules = {
   },
   'src/console/worker': {
     purpose: 'the radio of the console, in a worker',
-    imports: ['src/client/clock', 'src/client/radio', 'src/console/sound', 'src/protocol'],
+    imports: [
+      'src/client/clock',
+      'src/client/connection',
+      'src/client/encryption',
+      'src/client/radio',
+      'src/console/sound',
+      'src/protocol',
+    ],
   },
 };
 
@@ -183,15 +205,29 @@ const benchModules: Modules = {
   },
   'bench/generator': {
     purpose: 'load generators in processes of their own',
-    imports: ['bench/figures', 'bench/machine', 'bench/radios', 'src/protocol'],
+    imports: [
+      'bench/figures',
+      'bench/machine',
+      'bench/radios',
+      'src/client/encryption',
+      'src/client/node',
+      'src/protocol',
+    ],
   },
   'bench/machine': {
     purpose: 'clock, processes, CPU time, memory',
     imports: ['bench/figures'],
   },
   'bench/radios': {
-    purpose: 'radios that send and receive without the client',
-    imports: ['bench/figures', 'bench/machine', 'src/client/connection', 'src/protocol'],
+    purpose: 'radios that send and receive without the client, and with it where keys are fetched',
+    imports: [
+      'bench/figures',
+      'bench/machine',
+      'src/client/connection',
+      'src/client/encryption',
+      'src/client/node',
+      'src/protocol',
+    ],
   },
   'bench/report': {
     purpose: 'result pages, comparison, docs/performance.md',
@@ -216,7 +252,7 @@ const benchModules: Modules = {
   },
   'bench/servers': {
     purpose: 'starts the service and the servers beside it',
-    imports: ['bench/figures', 'bench/machine', 'bench/radios'],
+    imports: ['bench/figures', 'bench/machine', 'bench/radios', 'src/client/encryption', 'src/protocol'],
   },
 };
 

@@ -80,7 +80,7 @@ const tables: Readonly<Record<string, Table>> = {
     server: ['WATCHING', 'POSITIONS'],
     object: ['device position', 'watched device'],
   },
-  keys: { server: ['KEY_ROTATED'] },
+  keys: { server: ['KEY_ROTATED', 'KEY_HOLDERS'], object: ['crypto'] },
 };
 
 /** `PING (client)`, `WELCOME (server)`, `limits (object)`. */

@@ -68,6 +68,18 @@ export const advice: Readonly<Record<RefusalCode, Advice>> = {
     means: 'No open emergency has this id.',
     retry: 'No. It may have been cleared.',
   },
+  holder_not_found: {
+    means: 'No key holder that the caller may see has this id.',
+    retry: 'No. Read the list of key holders again.',
+  },
+  member_not_found: {
+    means: 'The user is not a member of the talkgroup.',
+    retry: 'No. Add the user first.',
+  },
+  epochs_not_found: {
+    means: 'The caller may not have these keys with this key holder.',
+    retry: 'No. Wait for acceptance or for an administrator.',
+  },
   method_not_allowed: {
     means: 'The path does not have this method. `Allow` lists its methods.',
     retry: FIX,
@@ -79,6 +91,14 @@ export const advice: Readonly<Record<RefusalCode, Advice>> = {
   username_taken: {
     means: 'An account has this name.',
     retry: 'No. Choose another name.',
+  },
+  no_secrets_key: {
+    means: '`SECRETS_KEY` is unset, or this master secret is unencrypted.',
+    retry: 'Yes, after `talkgroup-radio secrets rotate` with `SECRETS_KEY`.',
+  },
+  not_enforced: {
+    means: 'Some relays of the service would relay clear audio.',
+    retry: 'Yes, when every node runs this version.',
   },
   body_too_large: {
     means: 'The body is larger than `BODY_BYTES`.',
@@ -102,6 +122,14 @@ export const advice: Readonly<Record<RefusalCode, Advice>> = {
   },
   too_many_registrations: {
     means: 'Too many registrations came from this address.',
+    retry: LATER,
+  },
+  too_many_holders: {
+    means: 'The user registered too many key holders today.',
+    retry: LATER,
+  },
+  too_many_keys: {
+    means: 'The user, or all users together, requested too many keys.',
     retry: LATER,
   },
   too_many_requests: {
@@ -130,6 +158,10 @@ export const advice: Readonly<Record<RefusalCode, Advice>> = {
   },
   login_queue_full: {
     means: 'Too many passwords wait to be hashed. Nothing was changed.',
+    retry: LATER,
+  },
+  sealing_unavailable: {
+    means: 'The thread that seals keys failed, or cannot decrypt a secret.',
     retry: LATER,
   },
   not_ready: {

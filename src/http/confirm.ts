@@ -6,6 +6,11 @@ import { AppError } from '../errors.js';
 /** Longest wait (ms). The relay normally answers within milliseconds. */
 const CONFIRM_MS_MAX = 1000;
 
+/** The same for several changes of one statement. */
+export async function confirmAll(tell: Tell, notices: readonly Notice[], deadline: Deadline): Promise<void> {
+  await Promise.all(notices.map((notice) => confirm(tell, notice, deadline)));
+}
+
 /** Resolves when the relay has acknowledged. Throws `relay_unconfirmed` otherwise: the change is stored all the same. */
 export async function confirm(tell: Tell, notice: Notice, deadline: Deadline): Promise<void> {
   try {

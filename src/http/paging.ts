@@ -16,16 +16,8 @@ export const SmallPageQuery = pageQuery({ maximum: 200 });
 
 /** The query of a list with pages of at most `maximum` items, and of `preset` without `limit`. */
 export function pageQuery({ maximum, preset = LIMIT_PRESET }: { maximum: number; preset?: number }) {
-  const description = `Number of items in a page, 1 to ${maximum}. A page has ${preset} when this is left out.`;
-  const limit = { type: 'integer', minimum: 1, maximum };
   return Type.Object({
-    limit: Type.Optional(
-      Type.Refine(
-        Type.String({ description, [SHOWN_AS]: limit }),
-        (text) => /^[1-9]\d*$/.test(text) && Number(text) <= maximum,
-        () => `must be an integer from 1 to ${maximum}`,
-      ),
-    ),
+    limit: limitInQuery({ maximum, preset }),
     after: Type.Optional(
       Type.Refine(
         Type.String({
@@ -38,6 +30,18 @@ export function pageQuery({ maximum, preset = LIMIT_PRESET }: { maximum: number;
       ),
     ),
   });
+}
+
+/** How many items a page may have, of at most `maximum`. */
+export function limitInQuery({ maximum, preset }: { maximum: number; preset: number }) {
+  const description = `Number of items in a page, 1 to ${maximum}. A page has ${preset} when this is left out.`;
+  return Type.Optional(
+    Type.Refine(
+      Type.String({ description, [SHOWN_AS]: { type: 'integer', minimum: 1, maximum } }),
+      (text) => /^[1-9]\d*$/.test(text) && Number(text) <= maximum,
+      () => `must be an integer from 1 to ${maximum}`,
+    ),
+  );
 }
 
 const Next = Type.Union([Id, Type.Null()], {

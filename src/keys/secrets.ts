@@ -1,9 +1,17 @@
-// Compares the stored master secrets with the configured keys at start, and encrypts them again for a command.
+// Compares the stored master secrets with the configured keys at start, and encrypts or replaces them for a command.
+import { randomBytes } from 'node:crypto';
 import type { Database } from '../db/client.js';
 import { type Deadline, deadlineIn } from '../db/deadline.js';
 import { ConfigError } from '../errors.js';
 import type { TalkgroupId } from '../ids.js';
-import { replaceSecrets, type SecretOfTalkgroup, secretsByKey, secretsNotWrappedBy } from './store.js';
+import { SECRET_BYTES } from '../protocol/encryption.js';
+import {
+  renewSecret,
+  replaceSecrets,
+  type SecretOfTalkgroup,
+  secretsByKey,
+  secretsNotWrappedBy,
+} from './store.js';
 import type { Keyring } from './wrapping.js';
 
 /**
@@ -35,6 +43,18 @@ export interface Rewrapped {
   readonly unreadable: readonly TalkgroupId[];
   /** Not wrapped by the first key afterwards, the unreadable included: others may be made meanwhile. */
   readonly left: number;
+}
+
+/** A new master secret for one talkgroup, and its next epoch. The secrets of earlier epochs are gone from the database. */
+export function renewSecretOf(
+  database: Database,
+  deadline: Deadline,
+  { talkgroup, keyring }: { talkgroup: TalkgroupId; keyring: Keyring },
+) {
+  return renewSecret(database, deadline, {
+    talkgroup,
+    secret: keyring.wrap(talkgroup, randomBytes(SECRET_BYTES)),
+  });
 }
 
 /** Talkgroups read and written at a time: one short statement, for whoever changes one of them waits for it. */

@@ -1,9 +1,20 @@
 // Reads and writes rotation counters and master secrets in PostgreSQL. Only this file selects a stored secret.
+import assert from 'node:assert/strict';
 import type { Static } from 'typebox';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
-import { type Notice, notify } from '../db/notice.js';
-import type { TalkgroupId } from '../ids.js';
+import type { Notice } from '../db/notice.js';
+import type { Sql } from '../db/pool.js';
+import {
+  announcing,
+  EPOCHS_KEPT,
+  nextUseAt,
+  type Rotated,
+  rotating,
+  rotationNotices,
+  USE_IN_MS,
+} from '../db/rotation.js';
+import type { DeviceId, HolderId, TalkgroupId, UserId } from '../ids.js';
 import type { Rotation } from './schemas.js';
 import type { StoredSecret } from './wrapping.js';
 
@@ -20,19 +31,145 @@ export async function rotationOf(
   return rotation ?? null;
 }
 
-/** The counter after adding one; null: no such talkgroup. */
-export async function rotate(
+/** A rotation by an administrator, with its notifications. */
+export interface Advanced extends Rotated {
+  readonly rotations: readonly Static<typeof Rotation>[];
+}
+
+/** The counter after adding one. `useInMs`: until talkers use the epoch. No rotation: no such talkgroup. */
+export function rotate(
   database: Database,
   deadline: Deadline,
-  { talkgroup, notice }: { talkgroup: TalkgroupId; notice: Notice },
-): Promise<Static<typeof Rotation> | null> {
-  const [rotation] = await database.write<Static<typeof Rotation>>(
+  { talkgroup, useInMs }: { talkgroup: TalkgroupId; useInMs: number },
+): Promise<Advanced> {
+  return advance(database, deadline, (sql) =>
+    rotating(sql, { which: sql`select id from talkgroups where id = ${talkgroup}`, useInMs }),
+  );
+}
+
+/** The same for the talkgroups of all users linked to the device, unless their encryption is `off`. null: no such device. */
+export async function rotateForDevice(
+  database: Database,
+  deadline: Deadline,
+  { device, useInMs }: { device: DeviceId; useInMs: number },
+): Promise<Advanced | null> {
+  const [found] = await database.read(deadline, (sql) => sql`select id from devices where id = ${device}`);
+  if (found === undefined) return null;
+  return advance(database, deadline, (sql) =>
+    rotating(sql, {
+      which: sql`
+        select m.talkgroup_id from users u join memberships m on m.user_id = u.id
+        join talkgroups k on k.id = m.talkgroup_id
+        where u.device_id = ${device} and k.encryption <> 'off'`,
+      useInMs,
+    }),
+  );
+}
+
+/** Rotates what is due, at most 50 talkgroups. Two nodes that look at once take different ones. The notifications. */
+export async function rotateDue(database: Database, deadline: Deadline): Promise<readonly Notice[]> {
+  const { notices } = await advance(database, deadline, (sql) =>
+    rotating(sql, {
+      which: sql`
+        select id from talkgroups where rotate_due_at <= now()
+        order by rotate_due_at limit 50 for no key update skip locked`,
+      useInMs: USE_IN_MS,
+    }),
+  );
+  return notices;
+}
+
+async function advance(
+  database: Database,
+  deadline: Deadline,
+  rotation: (sql: Sql) => ReturnType<typeof rotating>,
+): Promise<Advanced> {
+  const [advanced] = await database.write<Advanced>(
     deadline,
     (sql) => sql`
-      update talkgroups set rotation_counter = rotation_counter + 1 where id = ${talkgroup}
-      returning id as talkgroup_id, rotation_counter, ${notify(sql, notice)}`,
+      with ${rotation(sql)}
+      select ${rotationNotices(sql)}, (
+        select coalesce(json_agg(json_build_object('talkgroup_id', id, 'rotation_counter', rotation_counter)), '[]')
+        from rotated) as rotations`,
   );
-  return rotation ?? null;
+  assert(advanced !== undefined, 'a SELECT without FROM has one row');
+  return advanced;
+}
+
+export interface EpochQuery {
+  readonly talkgroup: TalkgroupId;
+  readonly holder: HolderId;
+  /** null: the owner of the holder, whoever that is. */
+  readonly user: UserId | null;
+  /** The newest counter of the page. null: the present one. */
+  readonly from: number | null;
+  readonly limit: number;
+}
+
+export interface EpochsOfHolder {
+  readonly rotation_counter: number;
+  readonly publicKey: Buffer;
+  readonly stored: StoredSecret;
+  /** Whether its last noted use is an hour ago (`noteUse`). */
+  readonly isUseDue: boolean;
+  /** Counters, newest first, at most one more than `limit`. */
+  readonly counters: readonly number[];
+}
+
+/**
+ * The epochs whose keys the holder may have, read with membership, permission and counter in one statement. null: none of
+ * them, because it is not the user's, or not accepted, or the user is no member or may not have keys.
+ */
+export async function epochsOfHolder(
+  database: Database,
+  deadline: Deadline,
+  { talkgroup, holder, user, from, limit }: EpochQuery,
+): Promise<EpochsOfHolder | null> {
+  const [row] = await database.read<{
+    rotation_counter: number;
+    public_key: Buffer;
+    master_secret: Buffer;
+    wrapped_by: string | null;
+    is_use_due: boolean;
+    counters: number[];
+  }>(
+    deadline,
+    // An epoch whose successor was announced before the holder was accepted is not for it. A successor without a row is
+    // older than all rows. The newest epoch has no successor.
+    (sql) => sql`
+      select t.rotation_counter, h.public_key, t.master_secret, t.wrapped_by,
+             h.used_at < now() - interval '1 hour' as is_use_due, coalesce((
+               select json_agg(e.n order by e.n desc) from (
+                 select n from generate_series(
+                   least(t.rotation_counter, ${from}::bigint),
+                   greatest(m.first_epoch, t.master_since, t.rotation_counter - ${EPOCHS_KEPT - 1}::integer,
+                            case when not m.may_have_keys then t.open_since end), -1) as n
+                 where n = t.rotation_counter or exists (
+                   select from key_epochs e
+                   where e.talkgroup_id = t.id and e.rotation_counter = n + 1 and e.announced_at > h.accepted_at)
+                 order by n desc limit ${limit + 1}
+               ) e
+             ), '[]') as counters
+      from talkgroups t
+      join key_holders h on h.id = ${holder} and h.user_id = coalesce(${user}::uuid, h.user_id)
+      join memberships m on m.talkgroup_id = t.id and m.user_id = h.user_id
+      where t.id = ${talkgroup} and h.accepted_at is not null
+        and (t.encryption = 'allowed' or (t.encryption = 'required' and m.may_have_keys))`,
+  );
+  if (row === undefined) return null;
+  const { rotation_counter, public_key: publicKey, is_use_due: isUseDue, counters } = row;
+  const stored = { bytes: row.master_secret, wrappedBy: row.wrapped_by };
+  return { rotation_counter, publicKey, stored, isUseDue, counters };
+}
+
+/** Notes that the holder asked for keys: the ninth one replaces the one not used for longest. */
+export async function noteUse(database: Database, deadline: Deadline, holder: HolderId): Promise<void> {
+  await database.write(
+    deadline,
+    (sql) => sql`
+      update key_holders set used_at = now() where id = ${holder}
+      returning id`,
+  );
 }
 
 /** How many talkgroups' secrets each key wraps; null: none does. */
@@ -68,6 +205,42 @@ export async function secretsNotWrappedBy(
     talkgroup: id,
     stored: { bytes: master_secret, wrappedBy: wrapped_by },
   }));
+}
+
+export interface NewSecret {
+  readonly talkgroup: TalkgroupId;
+  readonly secret: StoredSecret;
+}
+
+/**
+ * Replaces the master secret and rotates: the next epoch is the first one that follows from the new one. Talkers use it after
+ * `USE_IN_MS`. null: no such talkgroup. 'no_secrets_key': the secret was encrypted, and the new one is not.
+ */
+export async function renewSecret(
+  database: Database,
+  deadline: Deadline,
+  { talkgroup, secret: { bytes, wrappedBy } }: NewSecret,
+): Promise<Static<typeof Rotation> | 'no_secrets_key' | null> {
+  const [found] = await database.write<Static<typeof Rotation> & { rotation_counter: number | null }>(
+    deadline,
+    (sql) => sql`
+      with due as materialized (
+        select id, wrapped_by is null or ${wrappedBy}::text is not null as is_kept_safe
+        from talkgroups where id = ${talkgroup} for no key update
+      ), rotated as (
+        update talkgroups t
+        set rotation_counter = t.rotation_counter + 1, master_since = t.rotation_counter + 1,
+            master_secret = ${bytes}, wrapped_by = ${wrappedBy},
+            newest_use_at = ${nextUseAt(sql, USE_IN_MS)}, rotate_due_at = null
+        from due where t.id = due.id and is_kept_safe
+        returning t.id, t.rotation_counter, t.newest_use_at, gen_random_uuid() as notice_id
+      ), ${announcing(sql)}
+      select due.id as talkgroup_id, rotated.rotation_counter, ${rotationNotices(sql)}
+      from due left join rotated on true`,
+  );
+  if (found === undefined) return null;
+  const { talkgroup_id, rotation_counter } = found;
+  return rotation_counter === null ? 'no_secrets_key' : { talkgroup_id, rotation_counter };
 }
 
 export interface SecretChange {

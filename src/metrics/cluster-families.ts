@@ -83,6 +83,11 @@ export const clusterFamilies: readonly Family[] = [
     shared(({ otherKeys }) => otherKeys),
   ),
   gauge(
+    'talkgroup_cluster_unencrypting',
+    'Those of them that do not enforce the encryption of talkgroups: an earlier version',
+    shared(({ unencrypting }) => unencrypting),
+  ),
+  gauge(
     'talkgroup_cluster_reach',
     '1 for the reach that radios are sent (REACH), else 0. A lost node is missing for 60 s',
     shared(({ reach }) => by('state', reach)),

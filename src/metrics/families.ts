@@ -3,6 +3,7 @@ import { clusterFamilies } from './cluster-families.js';
 import { databaseFamilies } from './database-families.js';
 import type { Family } from './family.js';
 import { httpFamilies } from './http-families.js';
+import { keyFamilies } from './key-families.js';
 import { processFamilies, serviceFamilies } from './process-families.js';
 import { relayFamilies } from './relay-families.js';
 
@@ -13,5 +14,6 @@ export const families: readonly Family[] = [
   ...clusterFamilies,
   ...databaseFamilies,
   ...httpFamilies,
+  ...keyFamilies,
   ...processFamilies,
 ];

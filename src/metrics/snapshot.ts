@@ -4,6 +4,7 @@ import type { Passwords } from '../auth/passwords.js';
 import type { DatabaseFigures } from '../db/client.js';
 import type { FixCounts } from '../gps/counts.js';
 import type { HttpCounts } from '../http/counts.js';
+import type { KeyFigures } from '../keys/serving.js';
 import type { RelayFigures } from '../relay/relay-side.js';
 import type { ThreadFigures } from '../thread-figures.js';
 import type { Presented } from '../tls/renewal.js';
@@ -18,6 +19,7 @@ export interface Snapshot {
   readonly relay: RelayFigures | null;
   readonly database: DatabaseFigures;
   readonly http: HttpCounts;
+  readonly keys: KeyFigures;
   readonly passwords: ReturnType<Passwords['figures']>;
   readonly limits: Pick<Limits, 'counts' | 'forgotten'>;
   /** Positions reported by REST. */

@@ -1,7 +1,7 @@
 // Declares what messages carry, as schemas (docs/protocol.md, section 3). A title is the name of the type there, a
 // description the meaning of the field.
 import { type Static, Type } from 'typebox';
-import { emergencyStates, floorModes } from './codes.js';
+import { emergencyStates, encryptions, floorModes } from './codes.js';
 import { described } from './described.js';
 import { isTimeOfFix } from './fix.js';
 
@@ -122,6 +122,21 @@ export const Codec = Type.Object(
   { title: 'codec' },
 );
 
+/** How a talker's payloads are encrypted, from this request on. */
+export type Crypto = Static<typeof Crypto>;
+export const Crypto = Type.Object(
+  {
+    suite: described(Type.Integer({ minimum: 0, maximum: 65_535 }), 'SFrame cipher suite (RFC 9605)'),
+    epoch: described(U32, 'rotation counter of the key, not reduced'),
+    salt: described(
+      // 16 bytes in base64url: the last character has 2 bits of them.
+      Type.String({ pattern: '^[A-Za-z0-9_-]{21}[AQgw]$' }),
+      '16 random bytes in base64url: 22 characters, the last 4 bits are 0',
+    ),
+  },
+  { title: 'crypto' },
+);
+
 /** A running burst and its talker. The pair of `session` and `burst` is never used again. */
 export type Talker = Static<typeof Talker>;
 export const Talker = Type.Object(
@@ -134,6 +149,7 @@ export const Talker = Type.Object(
     priority: described(Priority, 'effective priority'),
     emergency: described(Type.Boolean(), 'true: the user has an open emergency there'),
     codec: described(Type.Optional(Codec), 'when the talker gave one, else Opus as in section 2'),
+    crypto: described(Type.Optional(Crypto), 'when the burst is encrypted and was announced so'),
     started_at: described(Time, 'time of the first frame'),
   },
   { title: 'talker' },
@@ -181,6 +197,11 @@ export const Snapshot = Type.Object(
     rotation_counter: described(Int, 'number of key rotations'),
     floor_mode: described(Type.Enum(floorModes), 'see Talking'),
     max_talk_ms: described(Int, 'talk limit T2 of `single` and `broadcast`, 0: none'),
+    encryption: described(Type.Enum(encryptions), 'see Keys'),
+    clear_emergency: described(Type.Boolean(), 'in `required`: an emergency may be talked in the clear'),
+    talk_counter: described(Int, 'rotation counter of the key to talk with now'),
+    use_in_ms: described(Int, 'time until `rotation_counter` is the one to talk with'),
+    may_have_keys: described(Type.Boolean(), 'in `required`: whether the user gets keys and audio'),
     event: described(Int, "number of the talkgroup's last event"),
     talkers: described(
       Type.Array(RunningTalker, { maxItems: 32 }),

@@ -1,7 +1,7 @@
 // Declares the messages of clients as schemas. The relay checks every text with them, and docs/protocol.md, section 3, is
 // generated from them. A default is what the relay takes without the field. The check inserts none.
 import { type Static, type TObject, Type } from 'typebox';
-import { Codec, FixTime, Int, motion, Position, Priority, Ref, U32 } from './bodies.js';
+import { Codec, Crypto, FixTime, Int, motion, Position, Priority, Ref, U32 } from './bodies.js';
 import { modes, watchIntervals } from './codes.js';
 import { described } from './described.js';
 
@@ -84,6 +84,7 @@ export const clientMessages = {
     priority: described(Type.Optional(Priority), 'see Priority', 1),
     queue: described(Type.Optional(Type.Boolean()), 'true: wait when the floor is taken', false),
     codec: described(Type.Optional(Codec), 'format of the payloads, at most 256 bytes of JSON'),
+    crypto: described(Type.Optional(Crypto), 'how the next burst is encrypted, see Keys'),
     ref,
   }),
   FLOOR_RELEASE: Type.Object({ type: Type.Literal('FLOOR_RELEASE'), talkgroup_id: Id, ref }),

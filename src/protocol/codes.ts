@@ -14,15 +14,25 @@ export const errors = {
   unknown_emergency: 'no such open emergency',
   forbidden: 'not allowed',
   unavailable: 'not possible right now, try again',
+  encryption_required: 'this audio must be encrypted',
+  encryption_off: 'encryption is off in this talkgroup',
+  encryption_unannounced: 'announce encrypted audio with FLOOR_REQUEST first',
+  stale_epoch: 'the key of this epoch is not in use',
+  keys_forbidden: 'no permission to have the keys of this talkgroup',
 } as const;
 /** Why the server rejected a message, or a frame for a reason other than floor control. */
 export type ErrorCode = keyof typeof errors;
 /** The same for a JSON message. */
-export type TextRefusal = Exclude<ErrorCode, 'bad_frame' | 'listen_only'>;
+export type TextRefusal = Exclude<ErrorCode, 'bad_frame' | 'listen_only' | 'encryption_unannounced'>;
 /** The same for a frame. */
 export type FrameRefusal = Extract<
   ErrorCode,
-  'bad_frame' | 'not_member' | 'listen_only' | 'rate_limited' | 'too_many_talkgroups'
+  'bad_frame' | 'not_member' | 'listen_only' | 'rate_limited' | 'too_many_talkgroups' | CryptoRefusal
+>;
+/** The same because of how the audio is encrypted, or is not. */
+export type CryptoRefusal = Extract<
+  ErrorCode,
+  'encryption_required' | 'encryption_off' | 'encryption_unannounced' | 'stale_epoch' | 'keys_forbidden'
 >;
 
 export const denials = [
@@ -73,6 +83,10 @@ export const floorModes = ['open', 'single', 'broadcast'] as const;
  * an open emergency.
  */
 export type FloorMode = (typeof floorModes)[number];
+
+export const encryptions = ['off', 'allowed', 'required'] as const;
+/** `off`: no encrypted audio. `allowed`: the talker chooses. `required`: clear audio is rejected. */
+export type Encryption = (typeof encryptions)[number];
 
 export const modes = ['talk', 'listen', 'events'] as const;
 /** What a subscription includes. `talk`: audio, events and permission to talk. `listen`: audio and events. `events`: events. */

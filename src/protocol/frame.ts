@@ -49,6 +49,8 @@ export function stampFrame(view: DataView, flags: number, session: number, burst
 export const readFlags = (view: DataView): number => view.getUint8(FLAGS_AT);
 /** The low byte of the rotation counter of the key, 0 when the payload is clear. */
 export const readEpoch = (view: DataView): number => view.getUint8(EPOCH_AT);
+/** The flags byte and the epoch byte as one number. */
+export const readFlagsAndEpoch = (view: DataView): number => view.getUint16(FLAGS_AT);
 /** Frame periods since the START of the burst, modulo 65,536. */
 export const readSequence = (view: DataView): number => view.getUint16(SEQUENCE_AT);
 /** The talkgroup's number, not its UUID. */

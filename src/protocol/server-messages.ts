@@ -18,7 +18,16 @@ import {
   U32,
   WatchedDevice,
 } from './bodies.js';
-import { denials, type ErrorCode, ends, errors, floorModes, reaches, revocations } from './codes.js';
+import {
+  denials,
+  type ErrorCode,
+  encryptions,
+  ends,
+  errors,
+  floorModes,
+  reaches,
+  revocations,
+} from './codes.js';
 import { described } from './described.js';
 
 const ref = Type.Optional(Ref);
@@ -106,6 +115,8 @@ export const serverMessages = {
     name: described(Type.String(), 'current name'),
     floor_mode: described(Type.Enum(floorModes), 'current floor mode'),
     max_talk_ms: described(Int, 'current talk limit, 0: none'),
+    encryption: described(Type.Enum(encryptions), 'current encryption, see Keys'),
+    clear_emergency: described(Type.Boolean(), 'current setting'),
   }),
   FLOOR_GRANTED: Type.Object({
     type: Type.Literal('FLOOR_GRANTED'),
@@ -198,6 +209,13 @@ export const serverMessages = {
     talkgroup_id: Id,
     event: described(Int, 'event number'),
     rotation_counter: described(Int, 'the new counter'),
+    talk_counter: described(Int, 'counter of the key to talk with now'),
+    use_in_ms: described(Int, 'time until the new counter is the one to talk with'),
+  }),
+  KEY_HOLDERS: Type.Object({
+    type: Type.Literal('KEY_HOLDERS'),
+    /** The list of holders is read with REST. */
+    waiting: described(Int, 'key holders of the account that wait to be accepted'),
   }),
   /** The server omits both lists if they are too long. */
   PRESENCE: Type.Object({

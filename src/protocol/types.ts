@@ -17,6 +17,7 @@ const bodies =
     Pick<
       typeof schemas,
       | 'Codec'
+      | 'Crypto'
       | 'DevicePosition'
       | 'Emergency'
       | 'Member'
@@ -33,6 +34,8 @@ const fromServer = typesOf<typeof serverMessages>();
 
 /** How to decode a talker's payloads. Without one: Opus, 48 kHz, mono, 20 ms. */
 export type Codec = (typeof bodies)['Codec'];
+/** How a talker's payloads are encrypted: suite, whole rotation counter, salt. */
+export type Crypto = (typeof bodies)['Crypto'];
 /** The latest position of one device. */
 export type DevicePosition = (typeof bodies)['DevicePosition'];
 /** A device in WATCHING. Without a stored position it has no coordinates. */

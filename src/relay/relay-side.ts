@@ -32,6 +32,18 @@ export interface RelaySide {
   close(): Promise<void>;
 }
 
+/**
+ * Whether every relay of the service says that it enforces the encryption of talkgroups. A relay that is missing cannot say
+ * so. Relays of one process are of one version.
+ */
+export const isEnforcedByAll = (relays: readonly Pick<RelayFigures, 'cluster'>[] | null): boolean =>
+  relays?.every(
+    ({ cluster }) =>
+      cluster === null ||
+      !cluster.joinsNodes ||
+      (cluster.isUp && cluster.isSettled && cluster.reach.whole === 1 && cluster.unencrypting === 0),
+  ) ?? false;
+
 /** Plain numbers, so that they can be sent between threads. */
 export interface RelayFigures extends RelayNumbers {
   readonly connections: ConnectionFigures;

@@ -5,7 +5,7 @@ import type { Deadline } from '../db/deadline.js';
 import { type Notice, noticeOf, type Tell } from '../db/notice.js';
 import type { Page } from '../db/pages.js';
 import { AppError } from '../errors.js';
-import { confirm } from '../http/confirm.js';
+import { confirmAll } from '../http/confirm.js';
 import type { Lists } from '../http/lists.js';
 import { firstOrNext, PageQuery, pageOf, SmallPageQuery } from '../http/paging.js';
 import { readTalkgroupId, readUserId } from '../http/paths.js';
@@ -27,14 +27,16 @@ export interface TalkgroupOptions {
   readonly database: Database;
   readonly tell: Tell;
   readonly lists: Lists;
-  readonly wrap: store.WrapSecret;
+  readonly keyring: { readonly wrapsWith: string | null; readonly wrap: store.WrapSecret };
   /** Who may read GET /talkgroups/directory. */
   readonly directory: 'all' | 'admin';
+  /** Whether every relay of the service rejects clear audio where encryption is required. */
+  readonly isEnforced: () => Promise<boolean>;
 }
 
 /** The routes under /talkgroups, and GET /admin/talkgroups. */
 export const talkgroupRoutes =
-  ({ database, tell, lists, wrap, directory }: TalkgroupOptions): FastifyPluginAsyncTypebox =>
+  ({ database, tell, lists, keyring, directory, isEnforced }: TalkgroupOptions): FastifyPluginAsyncTypebox =>
   async (app) => {
     const tags = ['talkgroups'];
 
@@ -114,19 +116,23 @@ export const talkgroupRoutes =
     } as const;
 
     app.post('/talkgroups', create, async ({ body, deadline }) => ({
-      talkgroup: await store.createTalkgroup(database, deadline, { ...body, wrap }),
+      talkgroup: await store.createTalkgroup(database, deadline, { ...body, wrap: keyring.wrap }),
     }));
 
     /** Of every route that changes a talkgroup that exists. */
     const refusals = ['talkgroup_not_found', 'outcome_unknown', 'relay_unconfirmed'] as const;
 
     const set = {
-      config: { access: 'admin', refusals, badRequests: ['unstorable_text'] },
+      config: {
+        access: 'admin',
+        refusals: [...refusals, 'no_secrets_key', 'not_enforced'],
+        badRequests: ['unstorable_text'],
+      },
       schema: {
         operationId: 'changeTalkgroup',
-        summary: 'Change the name, the floor mode or the talk limit',
+        summary: 'Change the settings of a talkgroup',
         description:
-          'A field that is left out keeps its value. A new floor mode is in force when the service answers. Connected members receive TALKGROUP_CHANGED.',
+          'A field that is left out keeps its value. A new floor mode is in force when the service answers. A talkgroup that begins to require encryption rotates its keys, and its present members may have them. It needs `SECRETS_KEY`. Connected members receive TALKGROUP_CHANGED.',
         tags,
         params: TalkgroupInPath,
         body: TalkgroupSettings,
@@ -137,10 +143,15 @@ export const talkgroupRoutes =
     app.patch('/talkgroups/:id', set, async ({ params, body, deadline }) => {
       const talkgroup = readTalkgroupId(params.id);
       const notice = noticeOf({ kind: 'talkgroup_changed', talkgroup });
+      if (body.encryption === 'required') {
+        if (keyring.wrapsWith === null) throw new AppError('no_secrets_key');
+        if (!(await isEnforced())) throw new AppError('not_enforced');
+      }
       const changed = await store.changeTalkgroup(database, deadline, { talkgroup, settings: body, notice });
       if (changed === null) throw new AppError('talkgroup_not_found');
-      await confirm(tell, notice, deadline);
-      return { talkgroup: changed };
+      if (changed === 'no_secrets_key') throw new AppError('no_secrets_key');
+      await confirmAll(tell, changed.notices, deadline);
+      return { talkgroup: changed.talkgroup };
     });
 
     const join = {
@@ -160,7 +171,7 @@ export const talkgroupRoutes =
       const talkgroup = readTalkgroupId(params.id);
       const notice = noticeOf({ kind: 'joined', user: user.sub, talkgroup });
       const outcome = await store.join(database, deadline, { user: user.sub, talkgroup, notice });
-      return followed(outcome !== 'talkgroup_not_found', notice, deadline);
+      return followed(outcome === 'talkgroup_not_found' ? null : [notice], deadline);
     });
 
     const leave = {
@@ -179,8 +190,11 @@ export const talkgroupRoutes =
     app.delete('/talkgroups/:id/leave', leave, async ({ params, user, deadline }) => {
       const talkgroup = readTalkgroupId(params.id);
       const notice = noticeOf({ kind: 'left', user: user.sub, talkgroup });
-      const found = await store.leave(database, deadline, { user: user.sub, talkgroup, notice });
-      return followed(found, notice, deadline);
+      const notices = await store.leave(database, deadline, {
+        ...{ user: user.sub, talkgroup, notice },
+        isOwn: true,
+      });
+      return followed(notices, deadline);
     });
 
     const members = {
@@ -226,7 +240,7 @@ export const talkgroupRoutes =
       const notice = noticeOf({ kind: 'joined', user, talkgroup });
       const outcome = await store.join(database, deadline, { user, talkgroup, notice });
       if (outcome === 'user_not_found') throw new AppError('user_not_found');
-      return followed(outcome === 'joined', notice, deadline);
+      return followed(outcome === 'joined' ? [notice] : null, deadline);
     });
 
     const removeMember = {
@@ -246,8 +260,8 @@ export const talkgroupRoutes =
       const talkgroup = readTalkgroupId(params.id);
       const user = readUserId(params.user_id);
       const notice = noticeOf({ kind: 'left', user, talkgroup });
-      const found = await store.leave(database, deadline, { user, talkgroup, notice });
-      return followed(found, notice, deadline);
+      const notices = await store.leave(database, deadline, { user, talkgroup, notice, isOwn: false });
+      return followed(notices, deadline);
     });
 
     const remove = {
@@ -266,13 +280,13 @@ export const talkgroupRoutes =
       const talkgroup = readTalkgroupId(params.id);
       const notice = noticeOf({ kind: 'talkgroup_deleted', talkgroup });
       const found = await store.deleteTalkgroup(database, deadline, { talkgroup, notice });
-      return followed(found, notice, deadline);
+      return followed(found ? [notice] : null, deadline);
     });
 
-    /** The answer to a change. `found`: false when there is no such talkgroup. */
-    async function followed(found: boolean, notice: Notice, deadline: Deadline) {
-      if (!found) throw new AppError('talkgroup_not_found');
-      await confirm(tell, notice, deadline);
+    /** The answer to a change. `notices` null: no such talkgroup. */
+    async function followed(notices: readonly Notice[] | null, deadline: Deadline) {
+      if (notices === null) throw new AppError('talkgroup_not_found');
+      await confirmAll(tell, notices, deadline);
       return ok;
     }
   };

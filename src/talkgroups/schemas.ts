@@ -12,6 +12,17 @@ const FloorMode = Type.Enum(floorModes, {
     'open: several talkers at once. single: one talker. broadcast: one talker, an administrator or in an emergency.',
 });
 
+const encryptionModes = ['off', 'allowed', 'required'] as const;
+
+const Encryption = Type.Enum([...encryptionModes], {
+  description:
+    'off: clear audio only. allowed: each talker chooses. required: clear audio is rejected, and only members that may have keys hear and talk.',
+});
+
+const ClearEmergency = Type.Boolean({
+  description: 'Where encryption is required: whether a talker with an open emergency may talk in the clear.',
+});
+
 const MaxTalkMs = Type.Refine(
   Type.Integer({
     minimum: 0,
@@ -30,7 +41,13 @@ export const NewTalkgroup = Type.Object(
 /** What is left out stays as it is. */
 export type TalkgroupSettings = Static<typeof TalkgroupSettings>;
 export const TalkgroupSettings = Type.Partial(
-  Type.Object({ name: Name, floor_mode: FloorMode, max_talk_ms: MaxTalkMs }),
+  Type.Object({
+    name: Name,
+    floor_mode: FloorMode,
+    max_talk_ms: MaxTalkMs,
+    encryption: Encryption,
+    clear_emergency: ClearEmergency,
+  }),
   { title: 'TalkgroupSettings', examples: [{ floor_mode: 'broadcast', max_talk_ms: 60_000 }] },
 );
 
@@ -81,6 +98,8 @@ export const ManagedTalkgroup = Type.Object(
     max_talk_ms: Type.Integer({
       description: 'Longest talk burst in single and broadcast, in ms. 0: no limit.',
     }),
+    encryption: Encryption,
+    clear_emergency: ClearEmergency,
     members: Type.Integer({ description: 'Number of members.' }),
     created_at: Timestamp,
   },
@@ -94,7 +113,13 @@ export const ManagedTalkgroupList = OnePage(
     description: 'One page of all talkgroups with their settings.',
     examples: [
       {
-        talkgroups: [{ ...example, number: 7, floor_mode: 'single', max_talk_ms: 60_000, members: 12 }],
+        talkgroups: [
+          {
+            ...example,
+            ...{ number: 7, floor_mode: 'single', max_talk_ms: 60_000 },
+            ...{ encryption: 'required', clear_emergency: true, members: 12 },
+          },
+        ],
         next: EXAMPLE.talkgroup,
       },
     ],

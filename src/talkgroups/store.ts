@@ -6,6 +6,7 @@ import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import { type Notice, notify } from '../db/notice.js';
 import { type Page, pageBy } from '../db/pages.js';
+import { announcing, nextUseAt, type Rotated, rotating, rotationNotices, USE_IN_MS } from '../db/rotation.js';
 import type { TalkgroupId, UserId } from '../ids.js';
 import type { FloorMode } from '../protocol/codes.js';
 import type { ManagedTalkgroup, Member, Talkgroup, TalkgroupSettings } from './schemas.js';
@@ -52,7 +53,7 @@ export function managedTalkgroups(
   return database.read(
     deadline,
     (sql) => sql`
-      select id, number, name, rotation_counter, floor_mode, max_talk_ms, created_at,
+      select id, number, name, rotation_counter, floor_mode, max_talk_ms, encryption, clear_emergency, created_at,
              (select count(*)::int from memberships where talkgroup_id = talkgroups.id) as members
       from talkgroups
       where true ${pageBy(sql, sql`id`, page)}`,
@@ -83,26 +84,74 @@ export async function createTalkgroup(
   return talkgroup;
 }
 
-/** The talkgroup after the change; without settings it stays as it is. null: no such talkgroup. */
+interface Change {
+  readonly talkgroup: TalkgroupId;
+  readonly settings: TalkgroupSettings;
+  readonly notice: Notice;
+}
+
+export interface Changed {
+  readonly talkgroup: Static<typeof Talkgroup>;
+  readonly notices: readonly Notice[];
+}
+
+/**
+ * The talkgroup after the change; without settings it stays as it is. A talkgroup that becomes `required` rotates, and all
+ * present members may have its keys. One that is `required` no longer rotates as well: members without keys get the new one
+ * and none of the time before. null: no such talkgroup.
+ */
 export async function changeTalkgroup(
   database: Database,
   deadline: Deadline,
-  { talkgroup, settings, notice }: { talkgroup: TalkgroupId; settings: TalkgroupSettings; notice: Notice },
-): Promise<Static<typeof Talkgroup> | null> {
+  { talkgroup, settings, notice }: Change,
+): Promise<Changed | 'no_secrets_key' | null> {
   const { name = null, floor_mode = null, max_talk_ms = null } = settings;
-  const [changed] = await database.write<Static<typeof Talkgroup>>(
+  const { encryption = null, clear_emergency = null } = settings;
+  const [found] = await database.write<ChangedRow>(
     deadline,
     (sql) => sql`
-      update talkgroups
-      set name = coalesce(${name}, name),
-          floor_mode = coalesce(${floor_mode}, floor_mode),
-          max_talk_ms = coalesce(${max_talk_ms}, max_talk_ms),
-          revision = revision + 1
-      where id = ${talkgroup}
-      returning id, name, rotation_counter, created_at, ${notify(sql, notice)}`,
+      with before as materialized (
+        select id, encryption <> 'required' and ${encryption}::text = 'required' as becomes,
+               encryption = 'required' and ${encryption}::text <> 'required' as ends,
+               wrapped_by is not null as is_wrapped
+        from talkgroups where id = ${talkgroup} for no key update
+      ), changed as (
+        update talkgroups t
+        set name = coalesce(${name}, name),
+            floor_mode = coalesce(${floor_mode}, floor_mode),
+            max_talk_ms = coalesce(${max_talk_ms}, max_talk_ms),
+            encryption = coalesce(${encryption}, t.encryption),
+            clear_emergency = coalesce(${clear_emergency}, clear_emergency),
+            revision = revision + 1,
+            rotation_counter = rotation_counter + case when becomes or ends then 1 else 0 end,
+            open_since = case when ends then rotation_counter + 1 else open_since end,
+            newest_use_at = case when becomes or ends then ${nextUseAt(sql, USE_IN_MS)} else newest_use_at end,
+            rotate_due_at = case when becomes or ends then null else rotate_due_at end
+        from before where t.id = before.id and (is_wrapped or not coalesce(becomes, false))
+        returning t.id, t.name, t.rotation_counter, t.created_at, t.newest_use_at, becomes, ends
+      ), admitted as (
+        -- The epoch before is in use for some seconds more, and in 'allowed' each of them could have its key.
+        update memberships m
+        set may_have_keys = m.may_have_keys or becomes,
+            first_epoch = case when becomes then greatest(m.first_epoch, changed.rotation_counter - 1)
+                               else changed.rotation_counter end
+        from changed
+        where m.talkgroup_id = changed.id and (becomes or (ends and not m.may_have_keys))
+      ), rotated as materialized (
+        select id, rotation_counter, newest_use_at, gen_random_uuid() as notice_id from changed where becomes or ends
+      ), ${announcing(sql)}
+      select changed.id, changed.name, changed.rotation_counter, changed.created_at,
+             case when changed.id is not null then ${notify(sql, notice)} end, ${rotationNotices(sql)}
+      from before left join changed on true`,
   );
-  return changed ?? null;
+  if (found === undefined) return null;
+  const { id, name: newName, rotation_counter, created_at, notices } = found;
+  if (id === null) return 'no_secrets_key';
+  return { talkgroup: { id, name: newName, rotation_counter, created_at }, notices: [notice, ...notices] };
 }
+
+/** `id` null: the talkgroup stayed as it was. */
+type ChangedRow = Omit<Static<typeof Talkgroup>, 'id'> & Rotated & { readonly id: string | null };
 
 interface MembershipChange {
   readonly user: UserId;
@@ -126,8 +175,8 @@ export async function join(
           from users u left join devices d on d.id = u.device_id
           where u.id = ${user}
         ), joined as (
-          insert into memberships (user_id, talkgroup_id, site)
-          select member.id, t.id, member.site from talkgroups t cross join member where t.id = ${talkgroup}
+          insert into memberships (user_id, talkgroup_id, site, first_epoch)
+          select member.id, t.id, member.site, t.rotation_counter from talkgroups t cross join member where t.id = ${talkgroup}
           on conflict do nothing
         )
         select exists (select from member) as has_user,
@@ -144,19 +193,40 @@ export async function join(
   }
 }
 
-/** Also true when the user was no member. False: no such talkgroup. */
+/**
+ * Also when the user was no member. In `required` the removal of a member rotates. A member that leaves by itself makes the
+ * talkgroup rotate within the hour: a crowd at the end of a shift shares one rotation. The notifications. null: no such
+ * talkgroup.
+ */
 export async function leave(
   database: Database,
   deadline: Deadline,
-  { user, talkgroup, notice }: MembershipChange,
-): Promise<boolean> {
-  const found = await database.write(
+  { user, talkgroup, notice, isOwn }: MembershipChange & { readonly isOwn: boolean },
+): Promise<readonly Notice[] | null> {
+  const [left] = await database.write<Rotated>(
     deadline,
     (sql) => sql`
-      with gone as (delete from memberships where user_id = ${user} and talkgroup_id = ${talkgroup})
-      select ${notify(sql, notice)} from talkgroups where id = ${talkgroup}`,
+      with gone as (
+        delete from memberships where user_id = ${user} and talkgroup_id = ${talkgroup}
+        returning talkgroup_id, may_have_keys
+      ), ${
+        isOwn
+          ? sql`postponed as (
+              update talkgroups t
+              set rotate_due_at = case when t.encryption = 'required'
+                                       then least(t.rotate_due_at, now() + interval '1 hour') else t.rotate_due_at end
+              from gone where t.id = gone.talkgroup_id and gone.may_have_keys
+            )`
+          : rotating(sql, {
+              which: sql`select talkgroup_id from gone`,
+              useInMs: 0,
+              onlyRequired: true,
+            })
+      }
+      select ${notify(sql, notice)}, ${isOwn ? sql`'[]'::json as notices` : rotationNotices(sql)}
+      from talkgroups where id = ${talkgroup}`,
   );
-  return found.length > 0;
+  return left === undefined ? null : [notice, ...left.notices];
 }
 
 /** As `talkgroupsOf`, in the order of users' ids or in which they joined. null: no such talkgroup. */

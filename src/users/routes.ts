@@ -5,7 +5,7 @@ import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import { noticeOf, type Tell } from '../db/notice.js';
 import { AppError } from '../errors.js';
-import { confirm } from '../http/confirm.js';
+import { confirmAll } from '../http/confirm.js';
 import { firstOrNext, pageOf } from '../http/paging.js';
 import { readUserId } from '../http/paths.js';
 import { answers, Ok, ok } from '../http/schemas.js';
@@ -48,7 +48,7 @@ export const userRoutes =
         operationId: 'revokeTokens',
         summary: 'Revoke all tokens of a user',
         description:
-          'All tokens issued to the user so far get 401. The relay stops their audio before the service answers, and closes their sockets with 1008 `invalid token`. A new login works immediately.',
+          'All tokens issued to the user so far get 401. The relay stops their audio before the service answers, and closes their sockets with 1008 `invalid token`. It deletes the key holders of the user, and rotates the keys of talkgroups that require encryption. A new login works immediately.',
         tags: ['users'],
         params: UserInPath,
         response: answers(Ok),
@@ -56,7 +56,7 @@ export const userRoutes =
     } as const;
 
     app.post('/users/:id/revoke', revoke, async ({ params, deadline }) => {
-      const isKnown = await revokeTokens(readUserId(params.id), deadline);
+      const isKnown = await revokeTokens(readUserId(params.id), { isOwn: false, deadline });
       if (!isKnown) throw new AppError('user_not_found');
       return ok;
     });
@@ -67,22 +67,25 @@ export const userRoutes =
         operationId: 'revokeOwnTokens',
         summary: 'Revoke all tokens of the caller',
         description:
-          'Logs the caller out everywhere. It also revokes the token of this request. The relay closes the sockets of the caller with 1008 `invalid token`. A new login works immediately.',
+          'Logs the caller out everywhere. It also revokes the token of this request. The relay closes the sockets of the caller with 1008 `invalid token`. It deletes the key holders of the caller. A new login works immediately. A new key holder waits until an administrator accepts it.',
         tags: ['auth'],
         response: answers(Ok),
       },
     } as const;
 
     app.post('/auth/revoke', revokeOwn, async ({ user, deadline }) => {
-      await revokeTokens(user.sub, deadline);
+      await revokeTokens(user.sub, { isOwn: true, deadline });
       return ok;
     });
 
     /** False: no such user. Otherwise live sockets follow. */
-    async function revokeTokens(user: UserId, deadline: Deadline): Promise<boolean> {
+    async function revokeTokens(
+      user: UserId,
+      { isOwn, deadline }: { isOwn: boolean; deadline: Deadline },
+    ): Promise<boolean> {
       const notice = noticeOf({ kind: 'user_revoked', user });
-      const isKnown = await store.revokeTokens(database, deadline, { user, notice });
-      if (isKnown) await confirm(tell, notice, deadline);
-      return isKnown;
+      const notices = await store.revokeTokens(database, deadline, { user, notice, isOwn });
+      if (notices !== null) await confirmAll(tell, notices, deadline);
+      return notices !== null;
     }
   };

@@ -6,6 +6,7 @@ import type { Deadline } from '../db/deadline.js';
 import { type Notice, notify, notifyOwnUser } from '../db/notice.js';
 import { type Page, pageBy } from '../db/pages.js';
 import type { Sql } from '../db/pool.js';
+import { type Rotated, rotating, rotationNotices, talkgroupsWithKeysOf } from '../db/rotation.js';
 import type { UserId } from '../ids.js';
 import type { User } from './schemas.js';
 
@@ -26,19 +27,23 @@ export function usersNamed(
   );
 }
 
-/** Rejects every token issued to that user so far, on all nodes within 250 ms. False: no such user. */
+/**
+ * Rejects every token issued to that user so far, on all nodes within 250 ms, deletes the user's key holders and rotates
+ * the keys that they had. A user that logs out everywhere rotates only what a key holder could have: each rotation makes
+ * all members ask for keys. The notifications. null: no such user.
+ */
 export async function revokeTokens(
   database: Database,
   deadline: Deadline,
-  { user, notice }: { user: UserId; notice: Notice },
-): Promise<boolean> {
-  const revoked = await database.write(
+  { user, notice, isOwn }: { user: UserId; notice: Notice; isOwn: boolean },
+): Promise<readonly Notice[] | null> {
+  const [revoked] = await database.write<Rotated>(
     deadline,
     (sql) => sql`
-      update users set valid_from = ${nextMoment(sql)} where id = ${user}
-      returning ${notify(sql, notice)}`,
+      with ${revoking(sql, { whose: sql`id = ${user}`, isOwn })}
+      select ${notify(sql, notice)}, ${rotationNotices(sql)} from revoked`,
   );
-  return revoked.length > 0;
+  return revoked === undefined ? null : [notice, ...revoked.notices];
 }
 
 /** The same by name, for the command line. The first login after it gets a token issued at the new moment. */
@@ -47,11 +52,25 @@ export async function revokeUser(database: Database, deadline: Deadline, usernam
   const revoked = await database.write(
     deadline,
     (sql) => sql`
-      update users set valid_from = ${nextMoment(sql)} where username = ${username}
-      returning ${notifyOwnUser(sql, notice)}`,
+      with ${revoking(sql, { whose: sql`username = ${username}`, isOwn: false })}
+      select ${notifyOwnUser(sql, notice)}, ${rotationNotices(sql)} from revoked users`,
   );
   return revoked.length > 0;
 }
+
+/**
+ * CTEs: `revoked` has the id of the user. The first key holder after it needs no acceptance, unless the user revoked: who
+ * has the password could otherwise log out everywhere, log in, and have keys that nobody accepted.
+ */
+const revoking = (sql: Sql, { whose, isOwn }: { whose: ReturnType<Sql>; isOwn: boolean }) => sql`
+  revoked as (
+    update users set valid_from = ${nextMoment(sql)}, had_holder = had_holder and ${isOwn}::boolean where ${whose} returning id
+  ), lost as (
+    delete from key_holders where user_id in (select id from revoked) returning user_id
+  ), ${rotating(sql, {
+    which: talkgroupsWithKeysOf(sql, isOwn ? sql`select user_id from lost` : sql`select id from revoked`),
+    useInMs: 0,
+  })}`;
 
 /** A token issued since the last revocation may carry that very second, so the moment always moves. */
 const nextMoment = (sql: Sql) => sql`greatest(valid_from + 1, floor(extract(epoch from now()))::bigint + 1)`;

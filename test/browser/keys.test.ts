@@ -130,6 +130,7 @@ t.test('Tab reaches every control of a tile, and the arrows move between the tab
     'Select Fire 1',
     'Volume of Fire 1',
     'Members of Fire 1',
+    'Encrypt what I say in Fire 1',
     'Emergency in Fire 1',
   ];
   const reached: (string | null)[] = [];

@@ -1,20 +1,9 @@
 // Every screen of the console by the rules of WCAG 2.2, in light and dark, wide and as narrow as a phone.
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import type { Page } from 'playwright-core';
 import t from 'tap';
-import { violationsOn } from '../helpers/browser/axe.js';
 import { startChromium } from '../helpers/browser/chromium.js';
 import { desk, openPage } from '../helpers/browser/desk.js';
+import { judge, type Look, looks } from '../helpers/browser/looks.js';
 import { type Service, service } from '../helpers/service/service.js';
-
-/** Screenshots are kept where SCREENSHOTS says, to be looked at. */
-const folder = process.env.SCREENSHOTS ?? (await mkdtemp(join(tmpdir(), 'console-')));
-
-const looks = (['light', 'dark'] as const).flatMap((colorScheme) =>
-  [1280, 390].map((width) => ({ colorScheme, viewport: { width, height: width > 600 ? 800 : 844 } })),
-);
 
 /** Of administration, with a row of each. */
 const parts = [
@@ -36,21 +25,6 @@ async function busyService(t: Parameters<typeof service>[0]) {
   radio.speaks(busy.number, 'word', { start: true });
   await radio.asks({ type: 'EMERGENCY_RAISE', talkgroup_id: open.id, lat: 52.52, lng: 13.405 });
   return { s, ann };
-}
-
-async function judge(
-  t: Parameters<typeof service>[0],
-  page: Page,
-  what: string,
-  look: (typeof looks)[number],
-) {
-  const name = `${what}-${look.colorScheme}-${look.viewport.width}`;
-  await page.screenshot({ path: join(folder, `${name}.png`) });
-  t.strictSame(await violationsOn(page), [], name);
-  const [wide, screen] = await page.evaluate<[number, number]>(
-    '[document.documentElement.scrollWidth, innerWidth]',
-  );
-  t.ok(wide <= screen, `${name} does not scroll sideways: ${wide} of ${screen}`);
 }
 
 for (const look of looks) {
@@ -96,7 +70,7 @@ async function login(
   t: Parameters<typeof service>[0],
   s: Service,
   browser: Awaited<ReturnType<typeof startChromium>>,
-  look: (typeof looks)[number],
+  look: Look,
   options: Parameters<typeof openPage>[3],
 ) {
   const { page } = await openPage(t, browser, s, { ...options, expected: [/status of 401/] });

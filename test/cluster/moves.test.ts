@@ -1,6 +1,7 @@
 // Radios that come back to another node: with their old socket open, and while the nodes are restarted one by one.
 import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
+import { ENCRYPTED } from '../../src/protocol/frame.js';
 import { migratedDatabase } from '../helpers/database/cluster.js';
 import { eventually } from '../helpers/eventually.js';
 import { metric } from '../helpers/http/exposition.js';
@@ -74,6 +75,61 @@ async function goOn(t: Test, floor_mode: 'open' | 'single'): Promise<void> {
   // The token of one session, at both nodes at once.
   const tried = await Promise.all([a, b, a, b].map((node) => node.radioOf(ann, back.welcome)));
   t.equal(tried.filter(({ session }) => session === first.session).length, 1, 'one of them goes on');
+}
+
+for (const floor_mode of ['open', 'single'] as const)
+  t.test(`an encrypted burst goes on at another node as it was announced: ${floor_mode}`, { skip }, (t) =>
+    goOnEncrypted(t, floor_mode),
+  );
+
+const crypto = { suite: 4, epoch: 0, salt: 'oKGio6SlpqeoqaqrrK2urw' };
+
+async function goOnEncrypted(t: Test, floor_mode: 'open' | 'single'): Promise<void> {
+  const start = await service(t);
+  const a = await start(0);
+  const b = await start(1);
+  const [ann, bob, cid] = [await a.person('ann'), await a.person('bob'), await a.person('cid')];
+  const group = await a.talkgroupWith({ name: 'encrypted', floor_mode }, ann, bob, cid);
+  const [first, near, far] = [await ann.radio(), await bob.radio(), await b.radioOf(cid)];
+  t.match(await first.asks({ type: 'FLOOR_REQUEST', talkgroup_id: group.id, crypto }), {
+    type: 'FLOOR_GRANTED',
+  });
+  first.speaks(group.number, 'one', { flags: ENCRYPTED });
+  for (const radio of [near, far]) t.match(await radio.hears('TALK_STARTED'), { crypto });
+
+  const back = await b.radioOf(ann, first.welcome);
+  t.match(back.welcome, { resumed: true, session: first.session });
+  t.match(back.welcome?.talkgroups, [{ talkers: [{ session: first.session, burst: 1, crypto }] }]);
+  back.speaks(group.number, 'clear', { sequence: 1 });
+  t.match(await back.hears('ERROR'), { code: 'encryption_required' });
+  back.speaks(group.number, 'another epoch', { sequence: 2, flags: ENCRYPTED, epoch: 1 });
+  back.speaks(group.number, 'two', { sequence: 3, flags: ENCRYPTED });
+  for (const radio of [near, far]) await radio.hearsText('two');
+  if (floor_mode === 'open') back.speaks(group.number, 'three', { end: true, flags: ENCRYPTED });
+  else {
+    // Its node ends, so it comes back to the other one.
+    b.signal('SIGTERM');
+    t.same(await back.closes(), { code: 1012, reason: 'restart' });
+    const again = await a.radioOf(ann, back.welcome);
+    t.match(again.welcome, { resumed: true, session: first.session });
+    t.match(again.welcome?.talkgroups, [{ talkers: [{ session: first.session, burst: 1, crypto }] }]);
+    again.speaks(group.number, 'clear', { sequence: 4 });
+    t.match(await again.hears('ERROR'), { code: 'encryption_required' });
+    again.speaks(group.number, 'three', { sequence: 5, end: true, flags: ENCRYPTED });
+  }
+  for (const radio of floor_mode === 'open' ? [near, far] : [near]) {
+    t.match(await radio.hears('TALK_ENDED'), {
+      session: first.session,
+      burst: 1,
+      code: 'released',
+      frames: 3,
+    });
+    t.same(
+      radio.frames.map(({ text }) => text),
+      ['one', 'two', 'three'],
+    );
+    t.equal(radio.arrivals.filter((one) => 'type' in one && one.type === 'TALK_STARTED').length, 1);
+  }
 }
 
 /** A radio as its user has it: when its node goes it comes back, to the node that `next` names. */

@@ -10,6 +10,7 @@ export const OVER_TWO_NODES: readonly string[] = [
   'drain',
   'early',
   'emergency',
+  'encryption',
   'entry',
   'floor',
   'floor-storm',
@@ -37,6 +38,8 @@ export const ON_ONE_NODE: Readonly<Record<string, string>> = {
   budgets: `the frames and bytes of a user, which ${OF_EACH_NODE}`,
   cap: `SOCKETS_MAX, which ${OF_EACH_NODE}`,
   'client-retry': LATE_ANSWERS,
+  'encrypted-talk':
+    'it runs one process, whose log it reads. test/relay/encryption has what nodes tell each other of encryption',
   'floor-late': LATE_ANSWERS,
   'floor-live':
     'its model has one relay. The first member on a node hears of talkers elsewhere behind TALKGROUP_JOINED, and an emergency of a talker elsewhere shows with its next frame',

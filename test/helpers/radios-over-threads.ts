@@ -7,6 +7,7 @@ export const OVER_TWO_THREADS: readonly string[] = [
   'bursts',
   'changes',
   'emergency',
+  'encryption',
   'entry',
   'floor',
   'floor-storm',
@@ -45,6 +46,7 @@ export const ON_ONE_THREAD: Readonly<Record<string, string>> = {
     'it ends processes of its own. test/cluster/thread-moves and test/faults/threads end a process with two threads',
   early:
     'the thread of a socket alone keeps what comes before WELCOME, for each user by itself. test/cluster/thread-moves resumes over two',
+  'encrypted-talk': 'it runs one process, whose log it reads, with radios of the library',
   'floor-late': LATE_ANSWERS,
   'floor-live':
     'its model has one relay. The first member on a relay hears of talkers elsewhere behind TALKGROUP_JOINED, and an emergency of a talker elsewhere shows with its next frame. test/relay/floor-storm has two threads',

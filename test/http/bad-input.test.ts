@@ -1,6 +1,6 @@
 // Bad input by REST: whatever is sent, the answer is a 4xx that is exactly `{error: string}`, and nothing is stored.
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
+import { createECDH, randomUUID } from 'node:crypto';
 import { METHODS, request } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
@@ -33,12 +33,26 @@ interface BodyRoute {
   readonly optional?: readonly string[];
 }
 
+const HOLDERS = '/keys/holders';
+const POINT = createECDH('prime256v1').generateKeys().toString('base64url');
+
+/** A key holder of the radio. */
+async function holderOf(s: Service): Promise<string> {
+  const [row] = await s.sql<{ id: string }>(
+    (sql) => sql`
+      insert into key_holders (user_id, public_key, name)
+      values (${s.radio.userId}, ${createECDH('prime256v1').generateKeys()}, 'x') returning id`,
+  );
+  return row?.id ?? '';
+}
+
 /** Every route that takes a body, with one that it accepts. */
 async function bodyRoutes(s: Service): Promise<BodyRoute[]> {
   const { admin, radio, nobody } = s;
   const gps = `/devices/${radio.deviceId}/gps`;
   const status = `/devices/${radio.deviceId}/status`;
   const talkgroup_id = await s.talkgroup();
+  await radio.post(`/talkgroups/${talkgroup_id}/join`);
   const account = { username: 'x', password: 'x', deviceSerial: 'x', site: 'x' };
   return [
     {
@@ -66,8 +80,11 @@ async function bodyRoutes(s: Service): Promise<BodyRoute[]> {
       method: 'PATCH',
       path: `/talkgroups/${talkgroup_id}`,
       caller: admin,
-      good: { name: 'x', floor_mode: 'single', max_talk_ms: 5000 },
-      optional: ['name', 'floor_mode', 'max_talk_ms'],
+      good: {
+        ...{ name: 'x', floor_mode: 'single', max_talk_ms: 5000 },
+        ...{ encryption: 'allowed', clear_emergency: true },
+      },
+      optional: ['name', 'floor_mode', 'max_talk_ms', 'encryption', 'clear_emergency'],
     },
     { method: 'PATCH', path: status, caller: admin, good: { active: true } },
     {
@@ -88,6 +105,20 @@ async function bodyRoutes(s: Service): Promise<BodyRoute[]> {
       optional: ['speed', 'course', 'accuracy', 'battery', 'at'],
     },
     { method: 'POST', path: '/keys/rotate', caller: admin, good: { talkgroup_id } },
+    { method: 'POST', path: HOLDERS, caller: radio, good: { password: 'x', public_key: POINT, name: 'x' } },
+    {
+      method: 'POST',
+      path: `${HOLDERS}/${await holderOf(s)}/accept`,
+      caller: admin,
+      good: { holder_id: UNKNOWN, password: 'x' },
+      optional: ['holder_id', 'password'],
+    },
+    {
+      method: 'PUT',
+      path: `/talkgroups/${talkgroup_id}/members/${radio.userId}/keys`,
+      caller: admin,
+      good: { allowed: true },
+    },
   ];
 }
 
@@ -170,7 +201,8 @@ t.test('a body of another type than JSON is refused with 415', async (t) => {
     ['APPLICATION/JSON', 200],
   ];
   for (const route of await bodyRoutes(s)) {
-    if (route.path.startsWith('/auth')) continue; // they share the parser, and would need new names
+    // They share the parser, and would need new names or the right password.
+    if (route.path.startsWith('/auth') || route.path === HOLDERS) continue;
     for (const [type, status] of types) {
       const answer = await sendText(route, JSON.stringify(route.good), { 'content-type': type });
       t.equal(answer.status, status, `${route.path}: ${type}`);
@@ -218,6 +250,7 @@ t.test('no field takes another type than its own: nothing is coerced', async (t)
   const s = await service(t, { passwords: instantPasswords });
   const needs: Record<string, string> = {
     floor_mode: 'equal to one of the allowed values',
+    encryption: 'equal to one of the allowed values',
     max_talk_ms: 'integer',
   };
   const samples = [null, true, false, 0, 5, -1.5, '5', 'true', '', [], ['x'], {}, { length: 1 }];
@@ -228,7 +261,12 @@ t.test('no field takes another type than its own: nothing is coerced', async (t)
         const answer = await sendText(route, JSON.stringify({ ...route.good, [field]: sample }));
         t.equal(answer.status, 400, `${route.path}: ${field} ${JSON.stringify(sample)}`);
         const must = needs[field] ?? typeof own;
-        t.match((answer.body as { error: string }).error, `body/${field} must be ${must}`);
+        // It may be absent beside device_id, and null is absence.
+        const isNullOfEither = sample === null && route.path === '/keys/rotate';
+        const says = isNullOfEither
+          ? 'body must have either talkgroup_id or'
+          : `body/${field} must be ${must}`;
+        t.match((answer.body as { error: string }).error, says);
       }
       const { [field]: _left, ...rest } = route.good;
       const optional = route.optional?.includes(field);
@@ -406,6 +444,7 @@ t.test('an id that is none names nothing, on every route and after the body was 
     '0000000０-0000-0000-0000-000000000000',
   ];
   const fix = { lat: 1, lng: 2, alt: 3 };
+  const [known, holder] = [await s.talkgroup(), await holderOf(s)];
   for (const id of ids) {
     const calls = {
       join: s.radio.post(`/talkgroups/${id}/join`),
@@ -424,6 +463,17 @@ t.test('an id that is none names nothing, on every route and after the body was 
       'report fix': s.radio.post(`/devices/${id}/gps`, fix),
       rotation: s.radio.get(`/keys/rotation?talkgroup_id=${id}`),
       rotate: s.admin.post('/keys/rotate', { talkgroup_id: id }),
+      'rotate for a device': s.admin.post('/keys/rotate', { device_id: id }),
+      'accept key holder': s.admin.post(`/keys/holders/${id}/accept`, {}),
+      'delete key holder': s.radio.delete(`/keys/holders/${id}`),
+      'list key holders': s.admin.get(`/keys/holders?user_id=${id}`),
+      'permit in no talkgroup': s.admin.put(`/talkgroups/${id}/members/${s.radio.userId}/keys`, {
+        allowed: true,
+      }),
+      'permit no user': s.admin.put(`/talkgroups/${known}/members/${id}/keys`, { allowed: true }),
+      'members with keys': s.admin.get(`/talkgroups/${id}/keys`),
+      'keys of no talkgroup': s.radio.get(`/keys/epochs?talkgroup_id=${id}&holder_id=${holder}`),
+      'keys for no holder': s.radio.get(`/keys/epochs?talkgroup_id=${known}&holder_id=${id}`),
     };
     for (const [name, call] of Object.entries(calls)) t.equal((await call).status, 404, `${name} ${id}`);
     t.equal((await s.admin.patch(`/devices/${id}/status`, {})).status, 400, id);
@@ -440,6 +490,55 @@ t.test('an id that is none names nothing, on every route and after the body was 
     const { status } = await s.radio.get(`/keys/rotation${query}`);
     t.equal(status, query === '?talkgroup_id' ? 404 : 400, query);
   }
+});
+
+t.test('a query for keys is refused with 400 when a field is missing, twice or no counter', async (t) => {
+  const s = await service(t);
+  const id = await s.talkgroup();
+  await s.radio.post(`/talkgroups/${id}/join`);
+  const holder = await holderOf(s);
+  await s.sql((sql) => sql`update key_holders set accepted_at = now() returning id`);
+  const good = `talkgroup_id=${id}&holder_id=${holder}`;
+  const status = async (query: string) => (await s.radio.get(`/keys/epochs?${query}`)).status;
+  const missing = ['', `talkgroup_id=${id}`, `holder_id=${holder}`];
+  const twice = [`${good}&holder_id=${holder}`, `${good}&from=0&from=0`];
+  const counters = '-1 +1 01 1.0 1e0 0x1 4294967296 99999999999 %20 %201 1%00 null'.split(' ');
+  for (const query of [
+    ...missing,
+    ...twice,
+    `${good}&from=`,
+    ...counters.map((from) => `${good}&from=${from}`),
+    ...'0 5 -1 1.0 1e0 %20'.split(' ').map((limit) => `${good}&limit=${limit}`),
+  ])
+    t.equal(await status(query), 400, query);
+  for (const from of ['0', '1', '4294967295']) t.equal(await status(`${good}&from=${from}`), 200, from);
+  t.equal((await s.nobody.get(`/keys/epochs?${good}`)).status, 401);
+  t.equal((await s.admin.get(`/keys/epochs?${good}`)).status, 404, 'not of the caller');
+  t.notMatch(s.logged(), '"level":50');
+});
+
+t.test('a public key is refused when it is no point of P-256 in its one spelling', async (t) => {
+  const s = await service(t, { passwords: instantPasswords });
+  const bytes = Buffer.from(POINT, 'base64url');
+  const withByte = (at: number, value: number) => {
+    const changed = Buffer.from(bytes);
+    changed[at] = value;
+    return changed.toString('base64url');
+  };
+  const sized = [0, 1, 33, 64, 66, 1000].map((length) => Buffer.alloc(length, bytes).toString('base64url'));
+  const prefixed = [0, 2, 3, 5, 6, 7].map((first) => withByte(0, first));
+  const off = [
+    withByte(64, (bytes[64] ?? 0) ^ 1),
+    Buffer.concat([bytes.subarray(0, 1), Buffer.alloc(64, 255)]),
+  ];
+  const spelled = [`${POINT}=`, ` ${POINT}`, `${POINT}\n`, bytes.toString('hex'), `${POINT.slice(0, -1)}*`];
+  for (const public_key of [...sized, ...prefixed, ...off.map(String), ...spelled]) {
+    const answer = await s.radio.post(HOLDERS, { password: 'x', public_key, name: 'x' });
+    t.match(answer, { status: 400, body: { error: /^body\/public_key must/ } }, public_key.slice(0, 100));
+  }
+  for (const name of ['', 'x'.repeat(129), 'a\u0000b', 'a\nb', '\ud800'])
+    t.equal((await s.radio.post(HOLDERS, { password: 'x', public_key: POINT, name })).status, 400);
+  t.strictSame(await s.sql((sql) => sql`select id from key_holders`), []);
 });
 
 t.test('an unknown path is 404 for everybody, a wrong method 405 with what is allowed', async (t) => {
@@ -534,7 +633,8 @@ t.test('whatever JSON is sent, no route fails', async (t) => {
     await fc.assert(
       fc.asyncProperty(body, async (body) => {
         const { status } = await sendText(route, body);
-        return [200, 400, 401, 404, 409, 413].includes(status);
+        // 429: wrong passwords of one user are counted.
+        return [200, 400, 401, 404, 409, 413, ...(route.path === HOLDERS ? [429] : [])].includes(status);
       }),
       { numRuns: RUNS },
     );

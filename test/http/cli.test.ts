@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { runCommand, service } from '../helpers/service/service.js';
 
+const ID = '11111111-1111-4111-8111-111111111111';
+
 /** One command beside a service that has this database. */
 const run = (DATABASE_URL: string, args: readonly string[], { input = '', PORT = '1' } = {}) =>
   runCommand(args, { DATABASE_URL, PORT, JWT_SECRET: 'a test secret of more than thirty-two bytes' }, input);
@@ -94,6 +96,8 @@ t.test('commands about existing accounts and secrets do not create a database', 
       ['revoke', 'ann'],
       ['admin', 'add', 'ann', '--promote'],
       ['secrets', 'rotate'],
+      ['secrets', 'export', '--talkgroup', ID, '--holder', ID],
+      ['secrets', 'renew', '--talkgroup', ID],
     ]) {
       t.match(await runCommand(args, { DATA_DIR, SECRETS_KEY }, 'a password\n'), {
         code: 1,

@@ -60,6 +60,13 @@ async function story(t: Test, s: Service): Promise<void> {
   await listener.hears('FLOOR_GRANTED');
   t.match(await listener.asks({ type: 'FLOOR_RELEASE', talkgroup_id: group.id }), { type: 'OK' });
 
+  const crypto = (epoch: number) => ({ suite: 4, epoch, salt: 'oKGio6SlpqeoqaqrrK2urw' });
+  t.match(await talker.asks({ ...ask, crypto: crypto(7) }), { type: 'ERROR', code: 'stale_epoch' });
+  t.match(await talker.asks({ ...ask, crypto: crypto(0) }), { type: 'FLOOR_GRANTED' });
+  talker.speaks(group.number, 'clear');
+  t.match(await talker.hears('ERROR'), { code: 'encryption_required' });
+  t.match(await talker.asks({ type: 'FLOOR_RELEASE', talkgroup_id: group.id }), { type: 'OK' });
+
   const members = { type: 'MEMBERS', talkgroup_id: group.id };
   t.match(await talker.asks(members), { type: 'MEMBERS' });
   t.match(await talker.asks(members), { type: 'ERROR', code: 'rate_limited' });
@@ -82,21 +89,23 @@ async function story(t: Test, s: Service): Promise<void> {
   const expected = {
     'talkgroup_relay_handshakes_refused_total{reason="invalid token"}': 1,
     'talkgroup_relay_sockets_closed_total{code="1000"}': 1,
-    talkgroup_relay_messages_received_total: 10,
+    talkgroup_relay_messages_received_total: 13,
     'talkgroup_relay_messages_refused_total{reason="rate_limited"}': 1,
+    'talkgroup_relay_messages_refused_total{reason="stale_epoch"}': 1,
     'talkgroup_relay_messages_refused_total{reason="unknown_type"}': 1,
     'talkgroup_relay_http_refusals_total{status="426"}': 1,
     talkgroup_relay_bursts_started_total: 1,
     'talkgroup_relay_bursts_ended_total{reason="released"}': 1,
-    talkgroup_relay_frames_received_total: 4,
+    talkgroup_relay_frames_received_total: 5,
     talkgroup_relay_frames_relayed_total: 3,
+    'talkgroup_relay_frames_dropped_total{reason="encryption"}': 1,
     'talkgroup_relay_frames_dropped_total{reason="not_member"}': 1,
     talkgroup_relay_frames_sent_total: 3,
     talkgroup_relay_received_bytes_total: 3 * (16 + 4),
     talkgroup_relay_sent_bytes_total: 3 * (16 + 4),
-    talkgroup_floor_requests_total: 4,
+    talkgroup_floor_requests_total: 5,
     talkgroup_floor_queued_total: 2,
-    talkgroup_floor_granted_total: 3,
+    talkgroup_floor_granted_total: 4,
     'talkgroup_floor_denied_total{reason="busy"}': 1,
     talkgroup_floor_wait_seconds_count: 1,
     'talkgroup_gps_fixes_total{way="rest",result="stored"}': 1,

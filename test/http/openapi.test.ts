@@ -137,7 +137,10 @@ t.test('every operation answers a wrong request with a 400 that the reference li
     for (const text of answered) {
       const isField = /^(body|querystring)\/\w+ must /.test(text);
       const part = text.split('/', 1)[0] ?? '';
-      const isListed = isField ? listed.some((one) => one.startsWith(`${part}/`)) : listed.includes(text);
+      // A query with one of two required parameters lacks the other one. The reference shows one that lacks both.
+      const [lacking] = /^querystring must have required properties /.exec(text) ?? [];
+      const start = isField ? `${part}/` : (lacking ?? text);
+      const isListed = listed.some((one) => (start === text ? one === text : one.startsWith(start)));
       t.ok(isListed, `${name}: ${text}`);
     }
   }

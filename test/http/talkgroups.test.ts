@@ -139,19 +139,23 @@ t.test('an admin lists all talkgroups with their settings and their number of me
   await s.admin.patch(`/talkgroups/${rail}`, { floor_mode: 'single', max_talk_ms: 0 });
   await s.admin.post('/keys/rotate', { talkgroup_id: rail });
   for (const caller of [s.radio, s.admin]) await caller.post(`/talkgroups/${fire}/join`);
-  const stored = await s.sql((sql) => sql`select id, number, name, created_at from talkgroups order by id`);
+  const stored = await s.sql<{ id: string }>(
+    (sql) => sql`select id, number, name, created_at from talkgroups order by id`,
+  );
   const settings: Record<string, object> = {
     [fire]: { rotation_counter: 0, floor_mode: 'open', max_talk_ms: 60_000, members: 2 },
     [rail]: { rotation_counter: 1, floor_mode: 'single', max_talk_ms: 0, members: 0 },
   };
-  const whole = stored.map((row) => ({ ...row, ...settings[(row as { id: string }).id] }));
+  const encryption = { encryption: 'allowed', clear_emergency: true };
+  const whole = stored.map((row) => ({ ...row, ...settings[row.id], ...encryption }));
   const answer = await s.admin.get('/admin/talkgroups');
   t.equal(answer.status, 200);
   t.same(answer.body, { talkgroups: whole, next: null });
   t.strictSame(Object.keys((answer.body as { talkgroups: object[] }).talkgroups[0] ?? {}).sort(), [
-    ...['created_at', 'floor_mode', 'id', 'max_talk_ms', 'members', 'name', 'number', 'rotation_counter'],
+    ...['clear_emergency', 'created_at', 'encryption', 'floor_mode', 'id', 'max_talk_ms', 'members', 'name'],
+    ...['number', 'rotation_counter'],
   ]);
-  const [first, second] = whole as { id: string }[];
+  const [first, second] = whole;
   t.same((await s.admin.get('/admin/talkgroups?limit=1')).body, { talkgroups: [first], next: first?.id });
   t.same((await s.admin.get(`/admin/talkgroups?after=${first?.id}`)).body, {
     talkgroups: [second],

@@ -145,7 +145,8 @@ t.test("WELCOME tells who one is and all of one's talkgroups, with these keys an
   const alpha = await s.talkgroup('alpha', gus, gil);
   const beta = await s.talkgroup('beta', gus);
   await s.talkgroup('gamma', gil);
-  for (let i = 0; i < 2; i++) await s.admin.post('/keys/rotate', { talkgroup_id: beta.id });
+  for (let i = 0; i < 2; i++)
+    await s.admin.post('/keys/rotate', { talkgroup_id: beta.id, use_in_ms: 600_000 });
   const other = await gil.radio();
   const before = Date.now();
   const { welcome, arrivals } = await gus.radio();
@@ -177,12 +178,17 @@ t.test("WELCOME tells who one is and all of one's talkgroups, with these keys an
   const common = {
     floor_mode: 'open',
     max_talk_ms: 60_000,
+    encryption: 'allowed',
+    clear_emergency: true,
+    may_have_keys: false,
     event: 0,
     talkers: [],
     talkers_total: 0,
     emergencies: [],
     emergencies_total: 0,
   };
+  const useInMs = Number(talkgroups.find(({ talkgroup_id }) => talkgroup_id === beta.id)?.use_in_ms);
+  t.ok(useInMs > 0 && useInMs <= 600_000, `the second key is used in ${useInMs} ms`);
   t.strictSame(
     talkgroups.toSorted((a, b) => Number(a.number) - Number(b.number)),
     [
@@ -191,13 +197,27 @@ t.test("WELCOME tells who one is and all of one's talkgroups, with these keys an
         number: alpha.number,
         name: 'alpha',
         rotation_counter: 0,
+        talk_counter: 0,
+        use_in_ms: 0,
         ...common,
         online: 2,
       },
-      { talkgroup_id: beta.id, number: beta.number, name: 'beta', rotation_counter: 2, ...common, online: 1 },
+      {
+        talkgroup_id: beta.id,
+        number: beta.number,
+        name: 'beta',
+        rotation_counter: 2,
+        talk_counter: 0,
+        use_in_ms: useInMs,
+        ...common,
+        online: 1,
+      },
     ],
   );
-  t.notMatch(JSON.stringify({ ...welcome, resume_token: '' }), /secret|key|password/i);
+  t.notMatch(
+    JSON.stringify({ ...welcome, resume_token: '' }).replaceAll('may_have_keys', ''),
+    /secret|key|password/i,
+  );
   t.equal(other.welcome?.device_id, null, 'who has no device is told null');
 });
 

@@ -1,7 +1,7 @@
 // Floor control over the wire: who may talk, who is told what, and that nobody keeps or takes a floor that is not his.
 import t, { type Test } from 'tap';
 import { END, START } from '../../src/protocol/frame.js';
-import { eventually } from '../helpers/eventually.js';
+import { comesTrue, eventually } from '../helpers/eventually.js';
 import { type Json, type Radio, service } from '../helpers/service/service.js';
 import { heardEverywhere, isDealt, toldEverywhere } from '../helpers/service/two-nodes.js';
 
@@ -410,6 +410,8 @@ t.test('the floor', async (t) => {
       name: 'to single',
       floor_mode: 'single',
       max_talk_ms: 60_000,
+      encryption: 'allowed',
+      clear_emergency: true,
     });
     a.speaks(group.number, 'again', { start: true });
     t.match(await a.hears('FLOOR_DENIED'), { code: 'busy', talker: { session: b.session } });
@@ -618,10 +620,15 @@ t.test('the floor', async (t) => {
       await b.hearsText('before');
       await s.sql.begin(async (sql) => {
         await sql`lock table memberships in access exclusive mode`; // the read that would confirm the right waits
-        await s.admin.patch(`/devices/${dan.device}/status`, { active: true });
-        d.speaks(group.number, 'meanwhile');
+        const doubt = { kind: 'device_changed', device: dan.device, id: 'a notice of the test' };
+        await s.sql`select pg_notify('talkgroup_radio', ${JSON.stringify(doubt)})`;
+        await comesTrue(
+          'the right is in doubt',
+          async () => (await request(d, group)).type === 'FLOOR_DENIED',
+        );
         const denial = await request(d, group);
         t.match(denial, { type: 'FLOOR_DENIED', code: 'retry_later', retry_ms: Number });
+        d.speaks(group.number, 'meanwhile');
         t.match(await d.asks({ type: 'EMERGENCY_RAISE', talkgroup_id: group.id }), { code: 'unavailable' });
         b.speaks(group.number, 'of b', { start: true });
         await settled(b, d);

@@ -1,7 +1,8 @@
 // Runs two radios in terminals against the relay: the file of the listener has the audio of the talker.
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
@@ -11,11 +12,14 @@ import t, { type Test } from 'tap';
 import { WebSocket, WebSocketServer } from 'ws';
 import { readOpus, writeOpus } from '../../src/client/audio/ogg.js';
 import { createRadio } from '../../src/client/node.js';
+import { openKeys } from '../../src/client/terminal/keys.js';
 import { listenToFile, talkFile } from '../../src/client/terminal/terminal.js';
-import { service } from '../helpers/service/service.js';
+import { comesTrue } from '../helpers/eventually.js';
+import { PASSWORD, PASSWORD_HASH } from '../helpers/http/rest.js';
+import { runCommand, service } from '../helpers/service/service.js';
 
-async function setUp(t: Test) {
-  const s = await service(t);
+async function setUp(t: Test, settings: Parameters<typeof service>[1] = {}) {
+  const s = await service(t, settings);
   const [ann, bob] = [await s.person('ann'), await s.person('bob')];
   const group = await s.talkgroup('Alpha', ann, bob);
   const folder = await mkdtemp(join(tmpdir(), 'terminal-'));
@@ -26,7 +30,7 @@ async function setUp(t: Test) {
   await writeFile(file, await writeOpus({ packets: spoken, channels: 1, preSkip: 312 }));
   const [talker, listener] = [ann, bob].map(({ token }) => ({ url: s.ws, token }));
   if (!talker || !listener) throw new Error('two people were asked for');
-  return { s, ann, bob, group, talker, listener, spoken, file, out: join(folder, 'heard.ogg') };
+  return { s, ann, bob, group, talker, listener, spoken, file, folder, out: join(folder, 'heard.ogg') };
 }
 
 /** Starts to listen. `ready` resolves when the listener is connected. */
@@ -144,6 +148,136 @@ t.test(
     t.match(lines.slice(-3), ['queued in Alpha: 1 of 1', /^talking in Alpha/, /^released/]);
   },
 );
+
+/** The same with passwords, and keys of bob in a file. `encryption`: of the talkgroup. */
+async function setUpKeys(t: Test, encryption: 'allowed' | 'required') {
+  const set = await setUp(t, { SECRETS_KEY: randomBytes(32).toString('base64') });
+  const { s, bob, group, folder } = set;
+  await s.sql`update users set password_hash = ${PASSWORD_HASH} where username in ('ann', 'bob')`;
+  if (encryption === 'required') await s.admin.patch(`/talkgroups/${group.id}`, { encryption });
+  const { rotation_counter } = await s.admin.get(`/keys/rotation?talkgroup_id=${group.id}`);
+  /** As `radio listen` opens them. A file that is new asks for the password. */
+  async function keysOfBob(name: string, password: string | null = PASSWORD) {
+    const lines: string[] = [];
+    const keys = await openKeys({
+      ...{ rest: s.rest, token: bob.token, holder: join(folder, name) },
+      async password() {
+        if (password === null) throw new Error('the file has a holder, so no password is needed');
+        return password;
+      },
+      report: (line) => lines.push(line),
+    });
+    t.teardown(() => keys.close());
+    const has = () => keys.store.secretFor(group.id, rotation_counter as number) !== null;
+    return { keys, lines, hasKey: () => comesTrue('the key of now', has) };
+  }
+  /** `radio talk` of ann as a process, with her holder. What she types is her password. */
+  const command = (file: string, ...more: string[]) => [
+    ...['radio', 'talk', '--url', s.ws, '--token', set.ann.token, '--talkgroup', 'Alpha', '--file', file],
+    ...more,
+  ];
+  const annTalks = (...more: string[]) =>
+    runCommand(
+      command(set.file, '--rest', s.rest, '--holder', join(folder, 'ann.json'), ...more),
+      {},
+      `${PASSWORD}\n`,
+    );
+  return { ...set, keysOfBob, annTalks, command };
+}
+
+const FINGERPRINT = '(\\d{5} ){11}\\d{5}';
+
+t.test('a talker with --encrypt is heard by a listener with --holder, and by no other', async (t) => {
+  const { annTalks, keysOfBob, listener, spoken, folder, out } = await setUpKeys(t, 'allowed');
+  const { keys, lines } = await keysOfBob('bob.json');
+  t.match(lines, [new RegExp(`^new key holder, fingerprint ${FINGERPRINT}$`)]);
+  t.equal((await stat(join(folder, 'bob.json'))).mode & 0o777, 0o600);
+  const deafOut = join(folder, 'deaf.ogg');
+  const hears = listen({ ...listener, keys, out, bursts: 1 });
+  const deaf = listen({ ...listener, out: deafOut, bursts: 1 });
+  await Promise.all([hears.ready, deaf.ready]);
+
+  const { code, output } = await annTalks('--encrypt');
+  t.match(
+    [code, output],
+    [
+      0,
+      new RegExp(
+        `^new key holder, fingerprint ${FINGERPRINT}\ntalking in Alpha for 0.3 s\nreleased: 15 of 15 packets relayed\n$`,
+      ),
+    ],
+  );
+  t.match(await hears.done, { bursts: 1, packets: spoken.length });
+  t.strictSame((await readOpus(out)).packets, spoken);
+  t.same(hears.lines.slice(1), ['ann talks in Alpha', 'heard 0.3 s in Alpha: released']);
+  t.match(await deaf.done, { bursts: 1, packets: 0 });
+  t.same(deaf.lines.slice(1), [
+    'ann talks in Alpha',
+    'cannot open what ann says in Alpha',
+    'heard 0.3 s in Alpha: released',
+  ]);
+});
+
+t.test(
+  'in a talkgroup that requires encryption it needs no --encrypt, and a later run no password',
+  async (t) => {
+    const { annTalks, keysOfBob, listener, spoken, out } = await setUpKeys(t, 'required');
+    await keysOfBob('bob.json');
+    const { keys, lines, hasKey } = await keysOfBob('bob.json', null);
+    const { done, ready } = listen({ ...listener, keys, out, bursts: 2 });
+    await ready;
+    await hasKey();
+    for (const _ of ['its first run', 'a later one'])
+      t.match(await annTalks(), { code: 0, output: /released: 15 of 15 packets relayed/ });
+    t.match(await done, { bursts: 2, packets: 2 * spoken.length });
+    t.strictSame((await readOpus(out)).packets, [...spoken, ...spoken]);
+    t.same(lines, []);
+  },
+);
+
+t.test('a second holder prints what it waits for, and hears when it is accepted', async (t) => {
+  const { s, bob, annTalks, keysOfBob, listener, spoken, out } = await setUpKeys(t, 'required');
+  await keysOfBob('first.json');
+  const { keys, lines, hasKey } = await keysOfBob('second.json');
+  t.match(lines, [
+    /^new key holder, fingerprint/,
+    'it gets keys after an administrator or another device has accepted the fingerprint',
+  ]);
+  const { done, ready } = listen({ ...listener, keys, out, bursts: 1 });
+  await ready;
+  await comesTrue('it was refused a key', () => lines.length === 3);
+  t.match(lines[2], /^no key yet: another device of the account, or an administrator, must accept/);
+  const { holders } = (await bob.get('/keys/holders')) as {
+    holders: { holder_id: string; accepted: boolean }[];
+  };
+  const waiting = holders.find(({ accepted }) => !accepted)?.holder_id;
+  t.equal((await s.admin.call('POST', `/keys/holders/${waiting}/accept`, {})).status, 200);
+  await hasKey();
+  t.match(await annTalks(), { code: 0 });
+  t.match(await done, { packets: spoken.length });
+});
+
+t.test('a talker without a key, a password or an option prints what is missing', async (t) => {
+  const { s, command, file, folder } = await setUpKeys(t, 'required');
+  t.match(await runCommand(command(file), {}), {
+    code: 1,
+    output: 'not sent: speech must be encrypted here. Add --holder and --rest\nthe talk ended: no_key\n',
+  });
+  const holder = join(folder, 'wrong.json');
+  const keyed = command(file, '--rest', s.rest, '--holder', holder);
+  t.match(await runCommand(keyed, {}, 'guess\n'), { code: 1, output: 'invalid credentials\n' });
+  t.match(await runCommand(keyed, {}, `${PASSWORD}\n`), { code: 0 }, 'the file is used at the next try');
+  await chmod(holder, 0o644);
+  t.match(await runCommand(keyed, {}), { code: 1, output: /other users can read .*: set its mode to 0600/ });
+  t.match(await runCommand(command(file, '--encrypt'), {}), {
+    code: 1,
+    output: '--encrypt needs --holder and --rest\n',
+  });
+  t.match(await runCommand(command(file, '--rest', s.rest), {}), {
+    code: 1,
+    output: '--holder and --rest belong together\n',
+  });
+});
 
 t.test('a radio that cannot connect prints the cause', async (t) => {
   const tls = {

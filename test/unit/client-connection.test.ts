@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { nextStep } from '../../src/client/connection/backoff.js';
 import type { ServerMessage } from '../../src/client/radio.js';
-import { fakeWorld, idOf, turn } from '../helpers/client/fakes.js';
+import { fakeWorld, idOf, keyRotated, turn } from '../helpers/client/fakes.js';
 
 function setUp({ url = 'ws://relay:1', random = () => 0.5 }: { url?: string; random?: () => number } = {}) {
   const { socket: last, ...world } = fakeWorld({ url, random });
@@ -161,7 +161,7 @@ t.test(
     last().welcomes();
     radio.ping().catch(() => {});
     clock.pass(9_000);
-    last().says({ type: 'KEY_ROTATED', talkgroup_id: idOf('tg-alpha'), event: 1, rotation_counter: 1 });
+    last().says(keyRotated(idOf('tg-alpha'), 1, 1));
     clock.pass(9_000);
     t.equal(radio.state, 'open', 'any word will do');
     await turn();
@@ -232,7 +232,7 @@ t.test('any word of the server proves the link, and a quiet one is asked again a
   const { clock, radio, last } = setUp();
   last().welcomes();
   clock.pass(14_000);
-  last().says({ type: 'KEY_ROTATED', talkgroup_id: idOf('tg-alpha'), event: 1, rotation_counter: 1 });
+  last().says(keyRotated(idOf('tg-alpha'), 1, 1));
   clock.pass(14_000);
   t.equal(last().texts.length, 0);
   clock.pass(1_000);

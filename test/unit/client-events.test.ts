@@ -1,15 +1,23 @@
 // A radio detects missed events and requests a snapshot, at a random time so that a fleet does not do so at once.
 import fc from 'fast-check';
 import t from 'tap';
-import { ALPHA, BRAVO, fakeWorld, talkEnd, talker, talkStart, turn } from '../helpers/client/fakes.js';
+import {
+  ALPHA,
+  BRAVO,
+  fakeWorld,
+  keyRotated,
+  talkEnd,
+  talker,
+  talkStart,
+  turn,
+} from '../helpers/client/fakes.js';
 
 const id = ALPHA.talkgroup_id;
 
 function setUp({ random = () => 0.5 }: { random?: () => number } = {}) {
   const { socket, ...world } = fakeWorld({ random });
   socket().welcomes({ talkgroups: [{ ...ALPHA, event: 10 }, BRAVO] });
-  const rotates = (event: number, talkgroup_id = id) =>
-    socket().says({ type: 'KEY_ROTATED', talkgroup_id, event, rotation_counter: event });
+  const rotates = (event: number, talkgroup_id = id) => socket().says(keyRotated(talkgroup_id, event, event));
   const syncs = () => socket().texts.filter(({ type }) => type === 'SYNC');
   return { ...world, socket, rotates, syncs };
 }

@@ -2,7 +2,16 @@
 import t from 'tap';
 import { encodeBundle } from '../../src/protocol/bundle.js';
 import { encodeFrame } from '../../src/protocol/frame.js';
-import { ALPHA, BRAVO, fakeWorld, idOf, talkEnd, talker, talkStart } from '../helpers/client/fakes.js';
+import {
+  ALPHA,
+  BRAVO,
+  fakeWorld,
+  idOf,
+  keyRotated,
+  talkEnd,
+  talker,
+  talkStart,
+} from '../helpers/client/fakes.js';
 
 const payload = Uint8Array.of(0x08, 1);
 
@@ -26,7 +35,7 @@ t.test('joins, leaves, changes and rotations show at once', async (t) => {
   socket().welcomes();
   socket().says({ type: 'TALKGROUP_JOINED', ...BRAVO });
   const bravo = radio.talkgroups.get(idOf('tg-bravo'));
-  socket().says({ type: 'KEY_ROTATED', talkgroup_id: idOf('tg-bravo'), event: 1, rotation_counter: 3 });
+  socket().says(keyRotated(idOf('tg-bravo'), 1, 3));
   socket().says({
     ...{
       type: 'TALKGROUP_CHANGED',
@@ -34,6 +43,8 @@ t.test('joins, leaves, changes and rotations show at once', async (t) => {
       name: 'Bravo 2',
       floor_mode: 'single',
       max_talk_ms: 0,
+      encryption: 'allowed',
+      clear_emergency: true,
     },
   });
   t.match(bravo, {

@@ -268,6 +268,34 @@ t.test('a change of rights on the way counts: the token is revoked, a talkgroup 
   for (const { relay } of [a, b]) t.equal(relay.figures().present.parked, 0, 'and the session is over');
 });
 
+for (const mode of ['open', 'single'] as const) {
+  t.test(`a clear burst in ${mode} ends where encryption is required already`, async (t) => {
+    const network = createMemoryNetwork();
+    const [before, after] = [directory(mode), directory(mode)];
+    const { accountsOf, talkgroupsOf } = after;
+    const required = { encryption: 'required' as const, revision: 1 };
+    after.accountsOf = async (ids) =>
+      (await accountsOf(ids)).map((one) => ({
+        ...one,
+        memberships: one.memberships.map((membership) => ({ ...membership, ...required })),
+      }));
+    after.talkgroupsOf = async (ids) => (await talkgroupsOf(ids)).map((row) => ({ ...row, ...required }));
+    const a = relayOn(t, network, { number: 1, reads: before, limits });
+    const b = relayOn(t, network, { number: 2, reads: after, limits });
+    await reached(a, b);
+    const [ann, listener] = [await a.radio(), await a.radio()];
+    await b.radio();
+    await sharing(2, a, b);
+    ann.speaks('clear', { start: true });
+    await listener.hears('TALK_STARTED');
+    const back = await b.radio(ann.user, { resume: ann.token });
+    t.equal(back.session.number, ann.session.number);
+    const code = mode === 'open' ? 'disconnected' : 'mode';
+    t.match(await listener.hears('TALK_ENDED'), { session: ann.session.number, burst: 1, frames: 1, code });
+    t.notOk(back.speaks('on', { sequence: 1 }), 'no frame follows');
+  });
+}
+
 t.test('a relay that ends waits until its sessions were fetched, and no longer', async (t) => {
   const { a, b } = await relays(t, 2);
   const [ann, bob] = [await a.radio(), await a.radio()];

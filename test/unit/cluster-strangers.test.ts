@@ -6,6 +6,7 @@ import { bodyOf, type MembersTold, readBody } from '../../src/relay/cluster/bodi
 import { EVERY_RELAY, relaySubject, talkgroupSubject } from '../../src/relay/cluster/bus.js';
 import { HEADER_BYTES, HeaderWriter, kinds, wholeMs } from '../../src/relay/cluster/header.js';
 import { PEERS_MAX } from '../../src/relay/cluster/peers/peers.js';
+import { isEnforcedByAll } from '../../src/relay/relay-side.js';
 import { eventually } from '../helpers/eventually.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
 import {
@@ -73,6 +74,34 @@ t.test('relays without a common key are told from each other, and go on', async 
   await eventually(() => {
     if (others().slice(0, 2).join() !== '0,0') throw new Error('it is counted after it left');
   });
+});
+
+t.test('encryption is enforced by all until a relay reports that it does not enforce it', async (t) => {
+  const network = createMemoryNetwork();
+  const [a, b] = [relayOn(t, network, { number: 1 }), relayOn(t, network, { number: 2 })];
+  await reached(a, b);
+  const isEnforced = () => isEnforcedByAll([{ cluster: a.figures() }]);
+  const becomes = (expected: boolean) =>
+    eventually(() => {
+      if (isEnforced() !== expected) throw new Error('not yet');
+    });
+  t.equal(isEnforced(), false, 'just started, so the beacons of others may be on their way');
+  await becomes(true);
+  const [bus, writer] = [network.join(), new HeaderWriter(7, DATABASE)];
+  const reports = (encrypts?: boolean) => {
+    const heard: [number, number, number][] = [[1, wholeMs(performance.now()), 0]];
+    const beacon = bodyOf({ heard, ...(encrypts !== undefined && { encrypts }) });
+    bus.publish(EVERY_RELAY, writer.write(kinds.beacon, 0, 5, 0), beacon);
+  };
+  reports(); // as a relay of an earlier version
+  await reaching(2, a);
+  t.equal(isEnforced(), false);
+  t.equal(isEnforcedByAll([{ cluster: null }]), true, 'one node with one thread');
+  t.equal(isEnforcedByAll(null), false, 'a thread that did not answer');
+  reports(true);
+  await becomes(true);
+  reports(false);
+  await becomes(false);
 });
 
 t.test('a burst of another talkgroup with the same number is not played', async (t) => {

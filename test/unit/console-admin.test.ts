@@ -3,8 +3,9 @@ import t from 'tap';
 import { createAction } from '../../src/console/admin/action.js';
 import { createDevices } from '../../src/console/admin/devices.js';
 import { wordsOf } from '../../src/console/admin/failure.js';
+import { createHolders } from '../../src/console/admin/holders.js';
 import { createList, type List, PAGE_ROWS, type Row } from '../../src/console/admin/list.js';
-import { idBefore, queryOf, type Talkgroup } from '../../src/console/admin/rows.js';
+import { type Encryption, idBefore, queryOf, type Talkgroup } from '../../src/console/admin/rows.js';
 import { createTalkgroups } from '../../src/console/admin/talkgroups.js';
 import { texts } from '../../src/console/admin/texts.js';
 import { createUsers } from '../../src/console/admin/users.js';
@@ -24,15 +25,18 @@ function restOf(answer: Answer): Rest & { sent: string[] } {
     get: (path) => call('GET', path),
     post: (path, body) => call('POST', path, body),
     patch: (path, body) => call('PATCH', path, body),
-    put: (path) => call('PUT', path),
+    put: (path, body) => call('PUT', path, body),
     remove: (path) => call('DELETE', path),
   };
 }
 
-const talkgroup = (id: string, name = id): Talkgroup => ({
+const talkgroup = (id: string, name = id, encryption: Encryption = 'allowed'): Talkgroup => ({
   ...{ id, name, number: 1, rotation_counter: 3, floor_mode: 'open', max_talk_ms: 0, members: 2 },
-  created_at: '2026-01-01T08:30:00.000Z',
+  ...{ encryption, clear_emergency: true, created_at: '2026-01-01T08:30:00.000Z' },
 });
+
+/** What the service gives a new talkgroup. */
+const AS_CREATED = { encryption: 'allowed', mayEmergencyBeClear: true } as const;
 
 const opened = async (list: { open(): void; isReading: { value: boolean } }) => {
   list.open();
@@ -241,7 +245,7 @@ t.test('talkgroups are created, changed, rotated and deleted with the bodies of 
   });
   const talkgroups = createTalkgroups(rest);
   await opened(talkgroups.list);
-  t.equal(await talkgroups.create({ name, floorMode: 'single' }), true);
+  t.equal(await talkgroups.create({ name, floorMode: 'single', ...AS_CREATED }), true);
   const row = firstOf(talkgroups.list);
   await talkgroups.change(row, { floorMode: 'broadcast', talkLimitS: 1.5 });
   await talkgroups.rotate(row);
@@ -282,6 +286,102 @@ t.test('members are added once, counted and removed', async (t) => {
   t.equal(members.action.outcome.value?.words, '\u2068ann\u2069 is removed.');
   const put = 'PUT /talkgroups/t1/members/u1';
   t.strictSame(rest.sent.slice(-3), [put, put, 'DELETE /talkgroups/t1/members/u1']);
+});
+
+t.test(
+  'a new talkgroup gets its encryption with a second request, and says when that was rejected',
+  async (t) => {
+    const id = '7e0d5c1a-9b42-4f3e-8a76-1c9d0b2e4f58';
+    let isRejected = false;
+    const rest = restOf((method) => {
+      if (method === 'PATCH' && isRejected)
+        throw new RestError(
+          409,
+          'the master secret must be encrypted before encryption can be required',
+          null,
+        );
+      if (method === 'GET') return { talkgroups: [talkgroup(id, 'Fire', 'required')], next: null };
+      return { talkgroup: { id, name: 'Fire' } };
+    });
+    const talkgroups = createTalkgroups(rest);
+    const wanted = {
+      name: 'Fire',
+      floorMode: 'open',
+      encryption: 'required',
+      mayEmergencyBeClear: false,
+    } as const;
+    t.equal(await talkgroups.create(wanted), true);
+    t.match(rest.sent[1], `PATCH /talkgroups/${id} {"encryption":"required","clear_emergency":false}`);
+    isRejected = true;
+    t.equal(await talkgroups.create(wanted), true, 'the talkgroup exists');
+    t.match(talkgroups.creation.outcome.value?.words, /encryption is not set\. .*SECRETS_KEY/);
+  },
+);
+
+t.test(
+  'the encryption of a talkgroup is changed, and a rejection says what must be done first',
+  async (t) => {
+    let error: string | null = null;
+    const rest = restOf((method) => {
+      if (method === 'GET') return { talkgroups: [talkgroup('t1')], next: null };
+      if (error !== null) throw new RestError(409, error, null);
+      return { talkgroup: { id: 't1' } };
+    });
+    const talkgroups = createTalkgroups(rest);
+    await opened(talkgroups.list);
+    const row = firstOf(talkgroups.list);
+    const before = talkgroups.membersOf(row);
+    const wanted = { encryption: 'required', mayEmergencyBeClear: true } as const;
+    t.equal(await talkgroups.protect(row, wanted), true);
+    t.match(row.item.value, { encryption: 'required', clear_emergency: true });
+    t.not(talkgroups.membersOf(row), before, 'the members are read again');
+    for (const [text, words] of [
+      ['the master secret must be encrypted before encryption can be required', texts.noSecretsKey],
+      ['not every node of the service can enforce encryption', texts.notEnforced],
+    ] as const) {
+      error = text;
+      t.equal(await talkgroups.protect(row, wanted), false);
+      t.equal(row.action.outcome.value?.words, words);
+    }
+  },
+);
+
+t.test('members of a talkgroup that requires encryption may have keys, or not', async (t) => {
+  const member = { user_id: 'u1', site: 'depot', user: { id: 'u1', username: 'ann', role: 'user' } };
+  const keys = { user_id: 'u1', username: 'ann', may_have_keys: false, holders: 2 };
+  const rest = restOf((method, path) => {
+    if (method === 'PUT') return { ok: true };
+    if (path.startsWith('/admin')) return { talkgroups: [talkgroup('t1', 'Fire', 'required')], next: null };
+    return { members: [path.includes('/keys') ? keys : member], next: null };
+  });
+  const talkgroups = createTalkgroups(rest);
+  await opened(talkgroups.list);
+  const members = talkgroups.membersOf(firstOf(talkgroups.list));
+  await opened(members.list);
+  const row = firstOf(members.list);
+  t.match(row.item.value.keys, { may_have_keys: false, holders: 2 });
+  await members.permitKeys(row, true);
+  t.equal(rest.sent.at(-1), 'PUT /talkgroups/t1/members/u1/keys {"allowed":true}');
+  t.match(row.item.value.keys, { may_have_keys: true, holders: 2 });
+  await members.permitKeys(row, false);
+  t.equal(members.action.outcome.value?.words, texts.keysTaken('ann'));
+});
+
+t.test('an administrator accepts and deletes the key holders of a user', async (t) => {
+  const phone = { holder_id: 'h1', name: 'Phone', fingerprint: '01234', created_at: '', accepted: false };
+  const rest = restOf((method) => (method === 'GET' ? { holders: [phone], next: null } : { ok: true }));
+  const holders = createHolders(rest, 'u1');
+  await opened(holders.list);
+  const row = firstOf(holders.list);
+  await holders.accept(row);
+  t.equal(row.item.value.accepted, true);
+  await holders.remove(row);
+  t.strictSame(holders.list.rows.value, []);
+  t.strictSame(rest.sent, [
+    `GET /keys/holders?user_id=u1&limit=${PAGE_ROWS}`,
+    'POST /keys/holders/h1/accept {}',
+    'DELETE /keys/holders/h1',
+  ]);
 });
 
 t.test('a device is renamed and disabled, and stays as it was when the service rejects it', async (t) => {

@@ -2,7 +2,10 @@
 import t from 'tap';
 import { createRadio, RadioError, type ServerMessage } from '../../src/client/radio.js';
 import { createDeskRadio } from '../../src/console/worker/desk-radio.js';
+import type { DeskKeys } from '../../src/console/worker/keys.js';
 import type { Changes, Event } from '../../src/console/worker/messages.js';
+import { nodePrimitives } from '../../src/protocol/node-primitives.js';
+import { alpha, announced, fakeKeys, relays, runOf } from '../helpers/client/encryption.js';
 import {
   ALPHA,
   BRAVO,
@@ -16,7 +19,18 @@ import {
   turn,
 } from '../helpers/client/fakes.js';
 
-async function setUp() {
+/** Of a browser that is no key holder. */
+const noKeys = (): DeskKeys => ({
+  store: {
+    primitives: nodePrimitives,
+    ...{ secretFor: () => null, want() {}, forget() {}, onChange: () => () => {} },
+  },
+  view: () => ({ state: 'none', holderId: null, fingerprint: null }),
+  register: async () => ({ isAccepted: true }),
+  forget: async () => {},
+});
+
+async function setUp(keys = noKeys()) {
   const clock = manualClock();
   const { WebSocket, sockets } = fakeNetwork();
   const events: Event[] = [];
@@ -32,6 +46,7 @@ async function setUp() {
       close() {},
     }),
     createMicrophone: async () => ({ attach() {}, start() {}, stop() {}, close() {} }),
+    openKeys: async () => keys,
     clock,
     unixMs: () => 1_000_000,
     send: (event) => events.push(event),
@@ -40,7 +55,8 @@ async function setUp() {
   const { port1 } = new MessageChannel();
   port1.close();
   desk.take({ kind: 'voice', talkgroupId: ALPHA.talkgroup_id, port: port1 });
-  desk.take({ kind: 'start', url: 'ws://relay', token: 'x', jitterMs: 60 });
+  const addresses = { url: 'ws://relay', rest: 'http://rest' };
+  desk.take({ kind: 'start', ...addresses, token: 'x', userId: 'u1', jitterMs: 60 });
   await turn();
   const socket = () => {
     const last = sockets.at(-1);
@@ -207,8 +223,9 @@ t.test('an emergency is raised by the radio, and answered when the relay has ann
 t.test('PRESENCE of each talkgroup is requested once, and passed on to the page as it came', async (t) => {
   const { socket, events } = await setUp();
   socket().welcomes();
-  const { talkgroup_id, floor_mode, max_talk_ms } = ALPHA;
-  socket().says({ type: 'TALKGROUP_CHANGED', talkgroup_id, floor_mode, max_talk_ms, name: 'Alpha 2' });
+  const { talkgroup_id, floor_mode, max_talk_ms, encryption, clear_emergency } = ALPHA;
+  const settings = { floor_mode, max_talk_ms, encryption, clear_emergency };
+  socket().says({ type: 'TALKGROUP_CHANGED', talkgroup_id, ...settings, name: 'Alpha 2' });
   const requested = socket().texts.filter(({ type }) => type === 'SUBSCRIBE');
   t.match(requested, [{ talkgroup_ids: [ALPHA.talkgroup_id], mode: 'talk', presence: true }]);
   t.equal(requested.length, 1);
@@ -222,3 +239,68 @@ t.test('PRESENCE of each talkgroup is requested once, and passed on to the page 
     [{ kind: 'message', message: presence }],
   );
 });
+
+t.test(
+  'a talker has the lock of the burst, and clear speech is expected after the user has confirmed',
+  async (t) => {
+    const fake = fakeKeys([9]);
+    const { clock, desk, socket, changes } = await setUp({ ...noKeys(), store: fake.keys });
+    const shown = () => {
+      clock.pass(16);
+      return changes().at(-1)?.talkgroups[0];
+    };
+    socket().welcomes({ talkgroups: [alpha({ encryption: 'required' })] });
+    t.match(shown(), { encryption: 'required', isLockExpected: true, mayHaveKeys: true });
+    socket().says(talkStart());
+    t.match(shown()?.talkers, [{ lock: 'clear', unopened: null }]);
+    socket().says(talkEnd());
+    socket().says({
+      ...{ type: 'TALKGROUP_CHANGED', talkgroup_id: ALPHA.talkgroup_id },
+      ...{ name: 'Alpha', floor_mode: 'open', max_talk_ms: 0, encryption: 'allowed', clear_emergency: true },
+    });
+    t.match(shown(), { encryption: 'allowed', isLockExpected: true });
+    desk.take({ kind: 'confirm_clear', talkgroupId: ALPHA.talkgroup_id });
+    t.match(shown(), { encryption: 'allowed', isLockExpected: false });
+  },
+);
+
+t.test('the key of a talkgroup is asked for when the user begins to encrypt there', async (t) => {
+  const fake = fakeKeys();
+  const { desk, socket } = await setUp({ ...noKeys(), store: fake.keys });
+  socket().welcomes({ talkgroups: [alpha()] });
+  t.same(fake.wanted, [], 'nobody needs it yet');
+  desk.take({ kind: 'encrypt', talkgroupId: ALPHA.talkgroup_id, isOn: true });
+  t.same(fake.wanted, [9]);
+});
+
+t.test('a registration is answered, and a change of the keys is told', async (t) => {
+  const { clock, desk, events, changes } = await setUp();
+  clock.pass(16);
+  t.match(changes().at(-1)?.keys, { state: 'none' });
+  desk.take({ kind: 'register', id: 5, password: 'x', name: 'y' });
+  await turn();
+  t.match(events.at(-1), { kind: 'registered', id: 5, registration: { isAccepted: true } });
+});
+
+t.test(
+  'encrypted speech is decoded after it was opened, and a talk without its last frame is cut off',
+  async (t) => {
+    const fake = fakeKeys([9]);
+    const { clock, socket, heard, changes } = await setUp({ ...noKeys(), store: fake.keys });
+    const shown = () => {
+      clock.pass(16);
+      return changes().at(-1)?.talkgroups[0];
+    };
+    socket().welcomes({ talkgroups: [alpha({ encryption: 'required' })] });
+    const run = runOf(9);
+    socket().says(announced(run.crypto));
+    relays(socket(), run, { sequence: 0, payload: packet(0), flags: 8 });
+    t.match(shown()?.talkers, [{ lock: 'encrypted', unopened: null }]);
+    t.same(heard.slice(1), ['hear 0 2']);
+    relays(socket(), run, { sequence: 1, payload: packet(1) }, (bytes) => bytes.fill(0, -1));
+    t.match(shown()?.talkers, [{ lock: 'cannot_open', unopened: 'changed' }]);
+    t.equal(heard.length, 2, 'what was changed on the way is not played');
+    socket().says(talkEnd());
+    t.match(shown(), { talkers: [], last: { username: 'other', isCutOff: true } });
+  },
+);

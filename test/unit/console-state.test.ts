@@ -17,7 +17,7 @@ import { idOf, manualClock, turn } from '../helpers/client/fakes.js';
 
 const view = (id: string, over: Partial<TalkgroupView> = {}): TalkgroupView => ({
   ...{ id, name: id, floorMode: 'open', maxTalkMs: 0, online: 1, talkers: [], last: null, missed: 0 },
-  ...{ lostBetweenNodes: 0, ...over },
+  ...{ lostBetweenNodes: 0, encryption: 'allowed', isLockExpected: false, mayHaveKeys: true, ...over },
 });
 
 function fakeShelf(stored: Record<string, string> = {}) {
@@ -39,6 +39,7 @@ function talkgroupsOf(shelf = fakeShelf()) {
   const owner = {
     added: (id: string) => calls.push(`added ${id}`),
     removed: (id: string) => calls.push(`removed ${id}`),
+    encrypts: (id: string, isOn: boolean) => calls.push(`encrypts ${id} ${isOn}`),
   };
   const talkgroups = createTalkgroups(sound, createChoices(shelf, 'u1'), owner);
   const tile = (id: string) => {
@@ -125,7 +126,7 @@ t.test('choices that are damaged or of another form are left out', async (t) => 
     t.equal(createChoices(fakeShelf({ 'talkgroup.choices.u1': text }), 'u1').read('a'), null, text);
   }
   const shelf = fakeShelf();
-  const choice = { isSelected: true, isMuted: false, volume: 0.25 };
+  const choice = { isSelected: true, isMuted: false, volume: 0.25, isEncrypting: true };
   createChoices(shelf, 'u1').write('a', choice);
   t.same(createChoices(shelf, 'u1').read('a'), choice);
   t.equal(createChoices(shelf, 'u2').read('a'), null, 'another user of the browser has choices of their own');

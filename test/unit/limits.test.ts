@@ -1,7 +1,8 @@
 // The limits on wrong passwords and registrations: what they bound, whom they spare and what they forget.
 import fc from 'fast-check';
 import t from 'tap';
-import { createBuckets, createLimits, type LimitsOptions, type Rate } from '../../src/auth/limits.js';
+import { createLimits, type LimitsOptions } from '../../src/auth/limits.js';
+import { createBuckets, type Rate } from '../../src/buckets.js';
 import { AppError } from '../../src/errors.js';
 import { addressKey } from '../../src/http/address.js';
 

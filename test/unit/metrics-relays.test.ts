@@ -23,9 +23,11 @@ function figures(next: () => number): RelayFigures {
     ...{
       isUp: true,
       joinsNodes: true,
+      isSettled: true,
       relays: 1,
       peers: 0,
       otherKeys: 0,
+      unencrypting: 0,
       talkgroups: 0,
       shared: 0,
       elsewhere: 0,
@@ -53,7 +55,13 @@ function leaves(value: unknown, path = ''): Map<string, number> {
   return new Map(Object.entries(value).flatMap(([key, each]) => [...leaves(each, `${path}.${key}`)]));
 }
 
-const notSums = ['.connections.max', '.pulse.lagMsMax', '.cluster.peers', '.cluster.otherKeys'];
+const notSums = [
+  '.connections.max',
+  '.pulse.lagMsMax',
+  '.cluster.peers',
+  '.cluster.otherKeys',
+  '.cluster.unencrypting',
+];
 const isSum = (path: string) =>
   !notSums.includes(path) &&
   !['.boundsMs.', '.cluster.reach.'].some((name) => path.includes(name)) &&

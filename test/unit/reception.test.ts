@@ -32,7 +32,7 @@ function receiver() {
   const session: Receiver = {
     ...{ number: 7, user, isLive: true, issuedAt: 0, heardAtMs: 0, hears: () => true },
     ...{ ownFrames: () => 0, talksAlone: () => false, telling: { answered() {} } },
-    ...{ withdrawn() {}, granted() {}, joined() {}, left() {} },
+    ...{ withdrawn() {}, granted() {}, joined() {}, left() {}, hearing() {} },
     send: (text) => said.push(JSON.parse(text).type),
     missed: () => said.push('SUBSCRIBED'),
     later: (act) => void setImmediate(act),

@@ -49,7 +49,15 @@ function newRights({
     },
     changes: {
       ...{ withdrawn: nothing, granted: nothing, missed: nothing, joined: nothing, left: nothing },
-      ...{ deleted: nothing, rotated: nothing, changed: nothing, emergencies: nothing, checked: nothing },
+      ...{
+        deleted: nothing,
+        rotated: nothing,
+        changed: nothing,
+        required: nothing,
+        emergencies: nothing,
+        checked: nothing,
+      },
+      ...{ holders: nothing, hearing: nothing },
       failed: (_user, error) => t.fail(String(error)),
     },
     nowMs: clock.nowMs,
@@ -104,7 +112,7 @@ function newRights({
 
 const accountOf = (id: UserId): Account => ({
   ...{ id, username: id, role: 'user', valid_from: 0, memberships: [] },
-  ...{ device_id: `phone of ${id}` as DeviceId, device_active: true },
+  ...{ device_id: `phone of ${id}` as DeviceId, device_active: true, holders_waiting: 0 },
 });
 
 t.test('a join is acknowledged within a few reads while 9,000 handshakes wait', async (t) => {

@@ -67,9 +67,10 @@ function newDatabase() {
         valid_from: validFrom.get(id) ?? 0,
         device_id: id === 'cid' ? null : device,
         device_active: isActive(id),
+        holders_waiting: 0,
         memberships: [...talkgroups.values()]
           .filter((row) => members.has(`${id}/${row.id}`))
-          .map((row) => ({ ...row, site: 'depot' })),
+          .map((row) => ({ ...row, site: 'depot', may_have_keys: false })),
       })),
     talkgroupsOf: (ids: readonly TalkgroupId[]) => ids.flatMap((id) => talkgroups.get(id) ?? []),
   };
@@ -112,6 +113,8 @@ function newRelay(
       talkgroupsOf: (ids) => readLater(() => database.talkgroupsOf(ids)),
     },
     changes: {
+      holders() {},
+      hearing() {},
       withdrawn() {},
       granted() {},
       missed() {},
@@ -120,6 +123,7 @@ function newRelay(
       deleted() {},
       rotated() {},
       changed() {},
+      required() {},
       emergencies() {},
       checked(user, account) {
         for (const session of user.sessions) {
@@ -323,8 +327,11 @@ function withBugs(changes: Partial<RightsChanges>) {
       deleted: nothing,
       rotated: nothing,
       changed: nothing,
+      required: nothing,
       emergencies: nothing,
       checked: nothing,
+      holders: nothing,
+      hearing: nothing,
       failed(user) {
         failed.push(user.id);
         user.sessions.clear();
@@ -458,7 +465,7 @@ function threeSockets() {
     };
     const session: LiveSession = {
       ...{ number, user, isLive: true, issuedAt: 0, heardAtMs: 0, hears: () => true, close: act },
-      ...{ withdrawn: act, granted: act, joined: act, left: act, missed: act },
+      ...{ withdrawn: act, granted: act, joined: act, left: act, missed: act, hearing: act, send: act },
     };
     user.sessions.add(session);
   }
@@ -503,12 +510,16 @@ for (const [name, act] of Object.entries(ofSockets)) {
 t.test('an error of a whole talkgroup is logged, and the rest of its change is done', async (t) => {
   const { talkgroup, done, failed, changesWith } = threeSockets();
   let changed = 0;
-  const changes = changesWith({ close: broken, change: () => changed++ }, { tell: broken, event: broken });
+  const changes = changesWith(
+    { close: broken, change: () => changed++, endUnencrypted: broken },
+    { tell: broken, event: broken },
+  );
   changes.changed(talkgroup);
   t.equal(changed, 1, 'its floor follows');
+  changes.required(talkgroup);
   changes.rotated(talkgroup);
   changes.emergencies(talkgroup, []);
   changes.deleted(talkgroup);
   t.same([...done], [1, 3], 'its members are dismissed');
-  t.same(failed, [...Array(4).fill('talkgroup change failed'), 2]);
+  t.same(failed, [...Array(5).fill('talkgroup change failed'), 2]);
 });

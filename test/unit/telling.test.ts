@@ -22,6 +22,7 @@ const account = {
   valid_from: 0,
   device_id: null as DeviceId | null,
   device_active: true,
+  holders_waiting: 0,
   memberships: [],
 };
 
@@ -54,8 +55,14 @@ const talkgroupOf = (number: number, { name = 'fire', emergencies = 0, areMoving
     floor_mode: 'broadcast',
     max_talk_ms: 3_600_000,
     revision: 0,
+    encryption: 'required',
+    clear_emergency: true,
+    epochs: null,
     emergencies: Array.from({ length: emergencies }, (_, index) => emergency(index, areMoving)),
   });
+
+const shownOf = (talkgroup: Talkgroup, bursts: Bursts, online: number) =>
+  snapshotOf(new Membership(new User(account), talkgroup, 'depot'), { bursts, online, nowMs: 0 });
 
 /** A burst of the greatest length in JSON. */
 const talkIn = (talkgroup: Talkgroup, codec: Record<string, unknown> | null) =>
@@ -63,7 +70,7 @@ const talkIn = (talkgroup: Talkgroup, codec: Record<string, unknown> | null) =>
     session: { number: 2 ** 32 - 1 },
     talkgroup,
     membership: new Membership(new User(account), talkgroup, 'depot'),
-    ...{ burst: 2 ** 32 - 1, priority: 7, emergencyFlag: 2, codec },
+    ...{ burst: 2 ** 32 - 1, priority: 7, emergencyFlag: 2, codec, crypto: null },
     ...{ startedAt: Date.now(), frames: Number.MAX_SAFE_INTEGER, sequence: Number.MAX_SAFE_INTEGER },
   }) as unknown as Talk; // all of it that a snapshot shows
 
@@ -73,7 +80,7 @@ t.test('a snapshot fits into one message with the longest of everything', async 
   t.ok(Buffer.byteLength(JSON.stringify(codec)) > 240);
   const bursts = new Bursts();
   for (let talker = 0; talker < 1000; talker++) bursts.add(talkIn(talkgroup, codec));
-  const crowded = snapshotOf(talkgroup, bursts, 2 ** 32);
+  const crowded = shownOf(talkgroup, bursts, 2 ** 32);
   const bytes = Buffer.byteLength(JSON.stringify(crowded));
   t.ok(bytes < PART_BYTES_MAX, `${bytes} bytes`);
   t.ok(crowded.talkers.length > 20, `${crowded.talkers.length} of them`);
@@ -81,13 +88,12 @@ t.test('a snapshot fits into one message with the longest of everything', async 
 
   const others = new Bursts();
   for (let talker = 0; talker < 33; talker++) others.add(talkIn(talkgroup, null));
-  t.equal(snapshotOf(talkgroup, others, 1).talkers.length, 32, 'without a codec all 32 fit');
+  t.equal(shownOf(talkgroup, others, 1).talkers.length, 32, 'without a codec all 32 fit');
 });
 
 t.test('a snapshot lists the newest emergencies first, and follows their changes', async (t) => {
   const talkgroup = talkgroupOf(1, { emergencies: 10 });
-  const shown = () =>
-    snapshotOf(talkgroup, new Bursts(), 1).emergencies.map(({ emergency_id }) => emergency_id);
+  const shown = () => shownOf(talkgroup, new Bursts(), 1).emergencies.map(({ emergency_id }) => emergency_id);
   t.same(shown(), [9, 8, 7, 6, 5, 4, 3, 2].map(idOf));
   talkgroup.setEmergency(emergency(10));
   talkgroup.clearEmergency(idOf(8));
@@ -120,7 +126,7 @@ function telling(count: number) {
     telling: new Telling(session, {
       nowMs: () => nowMs++,
       fair,
-      snapshot: (talkgroup) => snapshotOf(talkgroup, new Bursts(), 1),
+      snapshot: ({ talkgroup }) => shownOf(talkgroup, new Bursts(), 1),
     }),
     user,
     modes,
@@ -226,7 +232,7 @@ t.test('answers to many SUBSCRIBEs carry together no more at once than one part'
   const atOnce = answers.flatMap(([, snapshots]) => snapshots as number[]);
   const bytes =
     atOnce.length *
-    Buffer.byteLength(JSON.stringify(snapshotOf(talkgroupOf(1, { emergencies: 8 }), new Bursts(), 1)));
+    Buffer.byteLength(JSON.stringify(shownOf(talkgroupOf(1, { emergencies: 8 }), new Bursts(), 1)));
   t.ok(bytes > PART_BYTES_MAX / 2 && bytes <= PART_BYTES_MAX, `${bytes} bytes`);
   t.same(answers.at(-1), [true, []], 'the last one waits for the answer to a ping');
   for (let parts = 0; parts < 4; parts++) one.answered(now());

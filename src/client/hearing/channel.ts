@@ -3,12 +3,16 @@
 import type { EndCode } from '../../protocol/codes.js';
 import type { Frame } from '../../protocol/frame.js';
 import type { Emergency, Snapshot, TalkEnded, Talker } from '../../protocol/types.js';
+import type { Encryption } from '../encryption/encryption.js';
+import type { LockKind, Opened } from '../encryption/opening.js';
 import { createHeard } from './heard.js';
 
 /** A talkgroup that the radio is subscribed to. The object stays current as long as the subscription lasts. */
 export type Talkgroup = Readonly<Properties> & {
   /** By session number. A snapshot has room for 32 running bursts. */
   readonly talkers: ReadonlyMap<number, Talker>;
+  /** By session number: how the running burst is protected. */
+  readonly locks: ReadonlyMap<number, LockKind>;
   /**
    * Frames that the relay skipped because this radio was too slow, as counted in LAG. Gaps in the sequence do not count:
    * they are pauses, or losses on the talker's side. Frames relayed while the radio was disconnected count only if it was
@@ -22,8 +26,8 @@ export type Talkgroup = Readonly<Properties> & {
 type Properties = Omit<Snapshot, 'talkers' | 'talkers_total' | 'emergencies'>;
 
 /**
- * One frame of another radio. `sequence` is unwrapped. `receivedAtMs` is monotonic. `flags`: START 8, END 4, EMERGENCY 2,
- * ENCRYPTED 1. The caller may keep `payload`, which may be empty in a frame with END.
+ * One frame of another radio. `sequence` is unwrapped. `receivedAtMs` is monotonic. `flags`: START 8, END 4, EMERGENCY 2.
+ * The caller may keep `payload`, which is open, and may be empty in a frame with END.
  */
 export type HeardFrame = {
   talkgroupId: string;
@@ -42,6 +46,10 @@ export type HeardFrame = {
 export type HeardEnd = Pick<TalkEnded, 'talkgroup_id' | 'session' | 'burst'> & {
   code: EndCode | 'lost';
   heard: number;
+  /** Frames that reached this radio and were not played, because they did not open. Absent: none. */
+  unopened?: number;
+  /** The burst was encrypted, and its last frame that opened was not the talker's last one. Absent: false. */
+  isCutOff?: boolean;
 } & Partial<Pick<TalkEnded, 'duration_ms' | 'frames'>>;
 
 /** Receives the events of a channel. */
@@ -60,6 +68,11 @@ export type Channel = {
   change(properties: Partial<Properties>): void;
   take(snapshot: Snapshot): void;
   frame(frame: Frame, receivedAtMs: number): void;
+  /** A frame was clear, or opened. */
+  opened(opened: Opened): void;
+  /** No frame of the session waits for its key any more. */
+  released(session: number): void;
+  lock(session: number, kind: LockKind): void;
   started(talker: Talker): void;
   ended(end: Omit<HeardEnd, 'heard'>): void;
   missed(frames: number): void;
@@ -70,12 +83,20 @@ export type Channel = {
 };
 
 /** Creates the channel of a talkgroup from its first snapshot. The caller then passes the snapshot to `take`. */
-export function createChannel(first: Snapshot, owner: ChannelOwner): Channel {
+export function createChannel(
+  first: Snapshot,
+  owner: ChannelOwner,
+  encryption: Omit<Encryption, 'begin'>,
+): Channel {
   const heard = createHeard();
   const talkers = new Map<number, Talker>();
+  const locks = new Map<number, LockKind>();
+  /** By session: the end of a burst whose last frames wait for their key. */
+  const waitingEnds = new Map<number, Omit<HeardEnd, 'heard'>>();
   const talkgroup: { -readonly [Key in keyof Talkgroup]: Talkgroup[Key] } = {
     ...propertiesOf(first),
     talkers,
+    locks,
     missed: 0,
     lostBetweenNodes: 0,
   };
@@ -93,10 +114,19 @@ export function createChannel(first: Snapshot, owner: ChannelOwner): Channel {
     },
     take,
     frame(frame, receivedAtMs) {
+      encryption.frame(talkgroup.talkgroup_id, { frame, sequence: heard.frame(frame), receivedAtMs });
+    },
+    opened({ frame, sequence, receivedAtMs }) {
       const { sender: session, burst, flags, payload } = frame;
-      const sequence = heard.frame(frame);
       const { talkgroup_id: talkgroupId } = talkgroup;
       owner.audio({ talkgroupId, session, burst, sequence, flags, payload, receivedAtMs });
+    },
+    released(session) {
+      const end = waitingEnds.get(session);
+      if (end) finish(end);
+    },
+    lock(session, kind) {
+      if (talkers.has(session)) locks.set(session, kind);
     },
     started,
     ended,
@@ -115,8 +145,10 @@ export function createChannel(first: Snapshot, owner: ChannelOwner): Channel {
   function take(snapshot: Snapshot): void {
     Object.assign(talkgroup, propertiesOf(snapshot));
     for (const talker of [...talkers.values()]) {
-      if (!snapshot.talkers.some((now) => now.session === talker.session && now.burst === talker.burst))
-        lose(talker);
+      const isRunning = snapshot.talkers.some(
+        (now) => now.session === talker.session && now.burst === talker.burst,
+      );
+      if (!isRunning && !waitingEnds.has(talker.session)) lose(talker);
     }
     for (const { frames, sequence, ...talker } of snapshot.talkers) {
       heard.found({ ...talker, sequence });
@@ -130,16 +162,31 @@ export function createChannel(first: Snapshot, owner: ChannelOwner): Channel {
     if (before) lose(before);
     talkers.set(talker.session, talker);
     owner.talkStarted(talker);
+    const { talkgroup_id: talkgroupId, session, burst, user_id: userId, crypto } = talker;
+    encryption.started({ talkgroupId, session, burst, userId, crypto });
   }
 
   function ended(end: Omit<HeardEnd, 'heard'>): void {
+    if (encryption.isHolding(end.talkgroup_id, end.session)) waitingEnds.set(end.session, end);
+    else finish(end);
+  }
+
+  function finish(end: Omit<HeardEnd, 'heard'>): void {
+    waitingEnds.delete(end.session);
+    locks.delete(end.session);
+    const { unopened, isCutOff } = encryption.ended(end.talkgroup_id, end.session);
     const frames = heard.ended(end);
     // False for a burst that the snapshot had no room for.
-    if (talkers.delete(end.session)) owner.talkEnded({ ...end, heard: frames });
+    if (!talkers.delete(end.session)) return;
+    owner.talkEnded({
+      ...{ ...end, heard: frames },
+      ...(unopened > 0 && { unopened }),
+      ...(isCutOff && { isCutOff }),
+    });
   }
 
   function lose({ talkgroup_id, session, burst }: Talker): void {
-    ended({ talkgroup_id, session, burst, code: 'lost' });
+    finish(waitingEnds.get(session) ?? { talkgroup_id, session, burst, code: 'lost' });
   }
 
   /** An emergency gives its user's running bursts priority 7, and 1 when cleared. The relay announces neither separately. */

@@ -11,6 +11,8 @@ import type {
   Welcome,
 } from '../../protocol/types.js';
 import { isWhole } from '../connection/parse.js';
+import type { Encryption } from '../encryption/encryption.js';
+import type { LockKind, Opened } from '../encryption/opening.js';
 import { type Channel, type ChannelOwner, createChannel, type Talkgroup } from './channel.js';
 
 /** The relay skipped `missed` frames of a talkgroup within `sinceMs`, because this radio was too slow. */
@@ -57,6 +59,11 @@ export type Hearing = {
   connected(welcome: Welcome): void;
   message(message: ServerMessage): void;
   frame(bytes: Uint8Array, receivedAtMs: number): void;
+  /** A frame was clear, or opened. */
+  opened(talkgroupId: string, opened: Opened): void;
+  /** No frame of the session waits for its key any more. */
+  released(talkgroupId: string, session: number): void;
+  lock(talkgroupId: string, lock: { session: number; kind: LockKind }): void;
   /** The radio is not subscribed to these talkgroups any more. */
   leave(talkgroupIds: string[]): void;
   /** The radio has stopped for good. Ends all bursts. */
@@ -66,7 +73,7 @@ export type Hearing = {
 type NumberedEvent = ServerMessageOf<'TALK_STARTED' | 'TALK_ENDED' | 'KEY_ROTATED' | 'EMERGENCY'>;
 
 /** Creates the state of a radio that knows no talkgroup yet. */
-export function createHearing(owner: HearingOwner): Hearing {
+export function createHearing(owner: HearingOwner, encryption: Omit<Encryption, 'begin'>): Hearing {
   const channels = new Map<string, Channel>();
   const byNumber = new Map<number, Channel>();
   const talkgroups = new Map<string, Talkgroup>();
@@ -81,6 +88,9 @@ export function createHearing(owner: HearingOwner): Hearing {
     connected,
     message,
     frame,
+    opened: (talkgroupId, opened) => channels.get(talkgroupId)?.opened(opened),
+    released: (talkgroupId, session) => channels.get(talkgroupId)?.released(session),
+    lock: (talkgroupId, { session, kind }) => channels.get(talkgroupId)?.lock(session, kind),
     leave,
     stop() {
       for (const channel of channels.values()) channel.close();
@@ -108,6 +118,7 @@ export function createHearing(owner: HearingOwner): Hearing {
         leave([message.talkgroup_id]);
         break;
       case 'TALKGROUP_CHANGED':
+        encryption.follow(message.talkgroup_id, message, { isRotation: false });
         channels.get(message.talkgroup_id)?.change(bodyOf(message));
         owner.talkgroupsChanged();
         break;
@@ -140,6 +151,7 @@ export function createHearing(owner: HearingOwner): Hearing {
         channel.ended(withoutEvent(bodyOf(message)));
         break;
       case 'KEY_ROTATED':
+        encryption.follow(message.talkgroup_id, message, { isRotation: true });
         channel.change(bodyOf(message));
         owner.talkgroupsChanged();
         break;
@@ -180,6 +192,7 @@ export function createHearing(owner: HearingOwner): Hearing {
 
   function takeAll(snapshots: Snapshot[]): void {
     for (const snapshot of snapshots) {
+      encryption.follow(snapshot.talkgroup_id, snapshot, { isRotation: false });
       const channel = channels.get(snapshot.talkgroup_id) ?? add(snapshot);
       unconfirmed.delete(snapshot.talkgroup_id);
       channel.take(snapshot);
@@ -190,7 +203,7 @@ export function createHearing(owner: HearingOwner): Hearing {
   }
 
   function add(snapshot: Snapshot): Channel {
-    const channel = createChannel(snapshot, owner);
+    const channel = createChannel(snapshot, owner, encryption);
     channels.set(snapshot.talkgroup_id, channel);
     byNumber.set(snapshot.number, channel);
     talkgroups.set(snapshot.talkgroup_id, channel.talkgroup);

@@ -8,6 +8,8 @@ import type { ConnectionState, RadioSocket } from '../connection/connection.js';
 import type { ClientMessage, Fix } from '../connection/requests.js';
 import type { EmergencyPosition } from '../emergencies/emergencies.js';
 import type { EmergencyCall } from '../emergencies/raising.js';
+import type { KeyStore } from '../encryption/key-store.js';
+import type { LockKind, UnopenedReason } from '../encryption/opening.js';
 import type { Listenable } from '../events.js';
 import type { HeardEnd, HeardFrame, Talkgroup } from '../hearing/channel.js';
 import type { Lag, Missed, Presence } from '../hearing/hearing.js';
@@ -20,6 +22,8 @@ export type RadioOptions = {
   url: string;
   /** The JWT from POST /auth/login or /auth/register. */
   token: string;
+  /** The keys of encrypted speech, from createKeyring. Without it the radio talks in the clear, and opens nothing. */
+  keys?: KeyStore;
   /** Default: the global WebSocket, and in Node the one of the package `ws`. */
   WebSocket?: new (
     address: string,
@@ -37,8 +41,15 @@ export type RadioEvents = {
   waiting: Close & { delayMs: number };
   /** The radio has stopped for good: `close` was called (code 1000), or the server rejected it (1008 with a reason). */
   stopped: Close;
-  /** One frame of another radio. */
+  /** One frame of another radio. A frame of an encrypted burst that does not open is not played, and comes as `unopened`. */
   audio: HeardFrame;
+  /** The first frame of a burst that was not opened for this reason. */
+  unopened: { talkgroupId: string; session: number; burst: number; reason: UnopenedReason };
+  /**
+   * How a burst is protected, when it begins and when that changes. `isUnexpected`: the burst is clear, and the talkgroup
+   * requires encryption, or did and `confirmClear` was not called.
+   */
+  lock: { talkgroupId: string; session: number; burst: number; kind: LockKind; isUnexpected: boolean };
   /** A burst began, on this radio or another one, or was already running when the radio connected. */
   talk_started: Talker;
   /** A burst ended. Exactly one follows each talk_started. */
@@ -83,6 +94,10 @@ export type Radio = Listenable<RadioEvents> & {
    * connected and not subscribed to the talkgroup. See TalkOptions for talkgroups that arrive after `open`.
    */
   talk(options: TalkOptions): Talk;
+  /** Whether the talkgroup requires encryption, or did and the user has not confirmed the change. */
+  isRequired(talkgroupId: string): boolean;
+  /** The user knows that the talkgroup does not require encryption any more. */
+  confirmClear(talkgroupId: string): void;
   /**
    * Resolves with the talkgroups that the relay rejected. Rejects with RadioError. The radio repeats the choice in
    * every later session.

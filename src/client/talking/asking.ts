@@ -2,6 +2,7 @@
 import { START } from '../../protocol/frame.js';
 import type { Ref } from '../../protocol/types.js';
 import type { Clock } from '../clock.js';
+import type { Encrypting } from './encrypting.js';
 import type { Retry } from './retry.js';
 import type { TalkOptions, TalkState } from './talk.js';
 import type { Uplink } from './uplink.js';
@@ -10,6 +11,7 @@ import type { Uplink } from './uplink.js';
 export type AskingOwner = {
   state(): TalkState;
   enter(state: TalkState): void;
+  readonly encrypting: Pick<Encrypting, 'isReady' | 'isRenewed' | 'crypto'>;
   /** The wait is over. The talk begins anew. */
   waited(): void;
 };
@@ -42,22 +44,28 @@ export function createAsking(
   owner: AskingOwner,
 ): Asking {
   const asksFirst = floor === 'request' || floor === 'queue';
-  // A first frame has priority 1 and no codec. Other values need a request before it.
-  const asksAlong = !asksFirst && (priority !== undefined || codec !== undefined);
+  // A first frame has priority 1, no codec and no encryption. Other values need a request before it.
+  const isPlain = priority === undefined && codec === undefined;
+  const asksAlong = () => !asksFirst && !(isPlain && owner.encrypting.crypto === undefined);
   let cancelWait = () => {};
   return {
     asksFirst,
-    isByFrame: !asksFirst && !asksAlong,
+    get isByFrame() {
+      return !asksFirst && !asksAlong();
+    },
     begin() {
       if (retry.leftMs > 0) wait();
       else askFirst();
     },
     askFirst,
     firstFrame() {
-      if (asksAlong) ask();
+      const isAlong = asksAlong();
+      if (isAlong) ask();
+      // It may have waited in the queue until its epoch was over. The relay keeps the grant, and the answer may come later.
+      else if (asksFirst && owner.encrypting.isRenewed()) send();
       else if (!asksFirst) owner.enter({ kind: 'requested' });
       // A frame with START is a request itself. After a FLOOR_REQUEST that was denied, it would request the floor again.
-      return asksAlong || asksFirst ? 0 : START;
+      return isAlong || asksFirst ? 0 : START;
     },
     isWaiting,
     wait,
@@ -73,13 +81,18 @@ export function createAsking(
 
   /** Frames need the talkgroup's number. Until it is known, a grant would be of no use, so the talk does not request it. */
   function askFirst(): void {
-    if (asksFirst && owner.state().kind === 'idle' && !uplink.isAwaited(talkgroupId)) ask();
+    if (!asksFirst || owner.state().kind !== 'idle' || uplink.isAwaited(talkgroupId)) return;
+    if (owner.encrypting.isReady()) ask();
   }
 
   function ask(): void {
-    const question = { type: 'FLOOR_REQUEST', talkgroup_id: talkgroupId, queue: floor === 'queue', ref };
-    uplink.ask(JSON.stringify({ ...question, priority, codec }));
+    send();
     owner.enter({ kind: 'requested' });
+  }
+
+  function send(): void {
+    const question = { type: 'FLOOR_REQUEST', talkgroup_id: talkgroupId, queue: floor === 'queue', ref };
+    uplink.ask(JSON.stringify({ ...question, priority, codec, crypto: owner.encrypting.crypto }));
   }
 
   function isWaiting(): boolean {

@@ -5,6 +5,9 @@ import type { TalkOutcome } from './talk.js';
 
 export type Denial = ServerMessageOf<'FLOOR_DENIED' | 'ERROR'>;
 
+export const UNSENT: TalkOutcome = { kind: 'ended', code: 'unsent' };
+export const LOST: TalkOutcome = { kind: 'ended', code: 'lost' };
+
 /** ERROR codes that reject a whole burst. `bad_frame` rejects one frame. */
 export const REFUSALS = new Set<ErrorCode>([
   'not_member',
@@ -12,7 +15,13 @@ export const REFUSALS = new Set<ErrorCode>([
   'too_many_talkgroups',
   'forbidden',
   'rate_limited',
+  'encryption_required',
+  'encryption_off',
+  'keys_forbidden',
 ]);
+
+/** ERROR codes after which the talk begins another run, with a new salt and the epoch of now. */
+export const RESTARTS = new Set<ErrorCode>(['encryption_unannounced', 'stale_epoch']);
 
 /** The outcome of a talk that ends with it. */
 export function outcomeOf(denial: Denial): TalkOutcome {

@@ -1,6 +1,7 @@
 // Sends the frames of one talk: numbers them by frame period, holds them while the network is slow, drops old ones.
-import { END, encodeFrame } from '../../protocol/frame.js';
+import { END } from '../../protocol/frame.js';
 import type { Clock } from '../clock.js';
+import type { ClearFrame } from '../encryption/sealing.js';
 import type { SendOptions } from './talk.js';
 import type { Uplink } from './uplink.js';
 
@@ -10,8 +11,14 @@ export type OutgoingOwner = {
   mayLeave(): boolean;
   /** Whether frames may be sent soon and not now. The queue keeps those of the last 500 ms. */
   mustWait(): boolean;
+  /** Whether the next frame may leave in this step: its key is there. */
+  isReady(): boolean;
   /** The next frame begins a burst. Returns the flags for it. */
   begins(): number;
+  /** The bytes of a frame, sealed if the burst is encrypted. They count as sent. */
+  encode(frame: ClearFrame): Uint8Array<ArrayBuffer>;
+  /** The sequence begins at 0 again. The frames that follow must have another salt. */
+  restarted(): void;
   /** The END was sent (`hasLeft`), or will not be sent. */
   closed(hasLeft: boolean): void;
   /** The radio is not subscribed to the talkgroup. */
@@ -75,6 +82,7 @@ export function createOutgoing(
     clear,
     restart() {
       startPeriod = null;
+      owner.restarted();
     },
     flush,
   };
@@ -92,6 +100,7 @@ export function createOutgoing(
 
   function flush(): void {
     cancelRetry();
+    if (held.length === 0) return;
     if (!owner.mayLeave()) return leaveOut();
     keep((frame) => frame.isEnd || !isOld(frame));
     if (!uplink.isAwaited(talkgroupId) && !owner.mustWait()) drain();
@@ -101,7 +110,8 @@ export function createOutgoing(
   }
 
   function drain(): void {
-    while (uplink.bufferedBytes <= BUFFERED_BYTES_MAX) {
+    // Not before the socket takes the frame: a run that is drawn early could begin with an epoch that is over.
+    while (uplink.bufferedBytes <= BUFFERED_BYTES_MAX && owner.isReady()) {
       const next = held.shift();
       if (!next) return;
       if (next.isEnd) transmitEnd(next);
@@ -137,7 +147,8 @@ export function createOutgoing(
     if (talkgroup === null) return owner.notMember();
     const start = startPeriod === null ? owner.begins() : 0;
     startPeriod ??= period;
-    uplink.send(encodeFrame({ flags: flags | start, sequence: period - startPeriod, talkgroup, payload }));
+    const sequence = period - startPeriod;
+    uplink.send(owner.encode({ flags: flags | start, sequence, talkgroup, payload }));
   }
 }
 

@@ -24,6 +24,13 @@ export type TalkOptions = {
    * it waits in the queue while another radio has the floor.
    */
   floor?: 'first_frame' | 'request' | 'queue';
+  /**
+   * true: the talk is encrypted, or `denied`. It is encrypted in any case where the talkgroup requires that. Needs the
+   * option `keys` of the radio. It waits up to 5 s for a key, keeps the last 500 ms of its speech meanwhile, and is then
+   * `denied` with `no_key`. Without permission to have keys it is `denied` with `keys_forbidden` at once. The lengths of
+   * packets tell phrases, so encode with a constant bit rate and without DTX.
+   */
+  encrypt?: boolean;
 };
 
 /** The relay's counts of the burst. If silence split the talk into several bursts, those of the last one. */
@@ -35,7 +42,7 @@ type Counts = Partial<Pick<TalkEnded, 'frames' | 'duration_ms'>>;
  */
 export type TalkOutcome =
   | ({ kind: 'ended'; code: EndCode | 'lost' | 'unsent' } & Counts)
-  | { kind: 'denied'; code: DenyCode | ErrorCode; talker?: Talker; retry_ms?: number }
+  | { kind: 'denied'; code: DenyCode | ErrorCode | 'no_key'; talker?: Talker; retry_ms?: number }
   | ({ kind: 'revoked'; code: RevokeCode } & Counts);
 
 /**
@@ -90,6 +97,8 @@ export type TalkHandle = Talk & {
   snapshot(snapshot: Snapshot): void;
   /** A part of the snapshots arrived. The talkgroup may be in it, or be in none of the parts. */
   partCame(): void;
+  /** A key of the talkgroup arrived. */
+  keyArrived(): void;
   connectionLost(): void;
   /** The radio is connected again. `resumed`: the talkgroup's state in the resumed session, null in a new session. */
   connected(resumed: Snapshot | null): void;

@@ -13,7 +13,8 @@ import type {
 import type { Clock } from '../clock.js';
 import { createEmitter } from '../events.js';
 import { createAsking } from './asking.js';
-import { type Denial, outcomeOf, REFUSALS, retryMsOf } from './denial.js';
+import { type Denial, LOST, outcomeOf, REFUSALS, retryMsOf, UNSENT } from './denial.js';
+import { createEncrypting } from './encrypting.js';
 import { createOutgoing } from './outgoing.js';
 import type { Retry } from './retry.js';
 import type { TalkEvents, TalkHandle, TalkOptions, TalkOutcome, TalkState } from './talk.js';
@@ -22,8 +23,6 @@ import type { Uplink } from './uplink.js';
 // The server ends a silent burst after 2 s. A burst that it never accepted gets no TALK_ENDED.
 const ANSWER_MS_MAX = 5_000;
 const NOTHING = new Uint8Array();
-const UNSENT: TalkOutcome = { kind: 'ended', code: 'unsent' };
-const LOST: TalkOutcome = { kind: 'ended', code: 'lost' };
 
 /** Creates a talk. If it requests the floor first, it does so now. `ref` identifies its requests. */
 export function createTalk(
@@ -45,10 +44,16 @@ export function createTalk(
   const ended = new Promise<TalkOutcome>((settle) => {
     resolve = settle;
   });
-  const asking = createAsking(options, retry, uplink, clock, { state: () => state, enter, waited });
-  const { asksFirst, isByFrame } = asking;
+  const encrypting = createEncrypting(options, uplink, clock, { deny: finish, again });
+  const asking = createAsking(options, retry, uplink, clock, {
+    ...{ encrypting, state: () => state, enter, waited: again },
+  });
+  const { asksFirst } = asking;
   const outgoing = createOutgoing(talkgroupId, uplink, clock, {
     mustWait: asking.isWaiting,
+    isReady: encrypting.isReady,
+    encode: encrypting.encode,
+    restarted: encrypting.endRun,
     mayLeave: () => uplink.isOpen && (!asksFirst || state.kind === 'granted' || state.kind === 'talking'),
     begins,
     closed,
@@ -86,6 +91,7 @@ export function createTalk(
     message,
     snapshot,
     partCame,
+    keyArrived: encrypting.keyArrived,
     connectionLost,
     connected,
     stop: () => finish(otherwise),
@@ -123,6 +129,7 @@ export function createTalk(
         endedByServer(message);
         return true;
       case 'ERROR':
+        if (encrypting.isRejected(message, isEnding)) return true;
         if (!isRefused(message)) return false;
         deny(message);
         return true;
@@ -146,7 +153,7 @@ export function createTalk(
   }
 
   function isFirstFrameOpen(): boolean {
-    return isByFrame && outgoing.hasBegun && burst === null;
+    return asking.isByFrame && outgoing.hasBegun && burst === null;
   }
 
   function isOurs({ session, burst: number }: Talker): boolean {
@@ -179,7 +186,8 @@ export function createTalk(
     asking.wait();
   }
 
-  function waited(): void {
+  /** Begins anew: after a wait for the floor or for a key, or when the relay rejected the encryption of the frames. */
+  function again(): void {
     restart();
     asking.askFirst();
     outgoing.flush();
@@ -187,6 +195,7 @@ export function createTalk(
 
   function started({ burst: number, priority, emergency }: Talker): void {
     burst = number;
+    encrypting.accepted();
     retry.decided();
     enter({ kind: 'talking', burst, priority, emergency });
   }
@@ -283,6 +292,7 @@ export function createTalk(
     isEnding = true;
     outgoing.clear();
     asking.cancelWait();
+    encrypting.stop();
     cancelTimer();
     resolve(outcome);
     enter(outcome);

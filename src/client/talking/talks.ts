@@ -16,6 +16,8 @@ export type Talks = {
   begin(options: TalkOptions): Talk;
   message(message: ServerMessage): void;
   connected(welcome: Welcome): void;
+  /** A key of the talkgroup arrived. */
+  keyArrived(talkgroupId: string): void;
   connectionLost(): void;
   /** The radio has stopped for good. */
   stop(): void;
@@ -46,6 +48,9 @@ export function createTalks(uplink: Uplink, clock: Clock, random: () => number):
     },
     message,
     connected,
+    keyArrived(talkgroupId) {
+      for (const talk of talksIn(talkgroupId)) talk.keyArrived();
+    },
     connectionLost() {
       for (const talk of talks) talk.connectionLost();
     },

@@ -1,4 +1,5 @@
 // Declares what a talk needs of the radio's connection.
+import type { TalkEncryption } from '../encryption/encryption.js';
 
 /** The connection as a talk sees it. */
 export type Uplink = {
@@ -10,6 +11,7 @@ export type Uplink = {
   numberOf(talkgroupId: string): number | null;
   /** True if the talkgroup's number is not known and may be in a part of the snapshots that has not arrived. */
   isAwaited(talkgroupId: string): boolean;
+  readonly encryption: TalkEncryption;
   send(data: string | Uint8Array<ArrayBuffer>): boolean;
   /** Sends a message that the server answers. */
   ask(text: string): boolean;

@@ -1,5 +1,4 @@
 // Writes the audio that a radio receives to one Ogg Opus file, one burst after the other, each in order of its sequence.
-import { ENCRYPTED } from '../../protocol/frame.js';
 import type { OpusWriter } from '../audio/ogg.js';
 import { concealment, opusMs } from '../audio/opus.js';
 import type { HeardEnd, HeardFrame } from '../hearing/channel.js';
@@ -68,7 +67,10 @@ export function createRecorder({
     }),
     radio.on('talk_ended', (end) => {
       const ended = bursts.find(isSame(end));
-      if (ended) finish(ended, end);
+      if (!ended) return;
+      // Encrypted packets that the radio could not open.
+      recorded.leftOut += end.unopened ?? 0;
+      finish(ended, end);
     }),
   ];
 
@@ -103,7 +105,7 @@ export function createRecorder({
     const packet = frame.payload;
     if (packet.length === 0) return; // an END without speech
     const packetMs = opusMs(packet);
-    if (packetMs === null || (frame.flags & ENCRYPTED) !== 0) {
+    if (packetMs === null) {
       recorded.leftOut += 1;
       return;
     }

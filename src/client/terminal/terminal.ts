@@ -1,5 +1,6 @@
 // Runs a radio in a terminal: sends a file into a talkgroup, or writes received audio to a file. For Node only.
 import { PAYLOAD_BYTES_MAX } from '../../protocol/frame.js';
+import { SEAL_BYTES_MAX } from '../../protocol/sframe.js';
 import { createOpusWriter, readOpus } from '../audio/ogg.js';
 import { speak } from '../audio/speak.js';
 import { isWhole } from '../connection/parse.js';
@@ -12,28 +13,41 @@ import {
   type TalkOutcome,
   UncompressedWebSocket,
 } from '../node.js';
+import type { HeldKeys } from './keys.js';
 import { createRecorder, type Recorded } from './recorder.js';
 
-/** `url` of the relay, the JWT, a `signal` that ends the command early, and a function that prints a line. */
+/**
+ * `url` of the relay, the JWT, a `signal` that ends the command early, and a function that prints a line. `keys`: those of
+ * encrypted speech, see openKeys.
+ */
 export type TerminalOptions = {
   url: string;
   token: string;
   signal?: AbortSignal;
   report?: (line: string) => void;
+  keys?: HeldKeys;
 };
 
 /**
  * Sends an Ogg Opus file at the speed of live speech. Resolves with the outcome of the talk, `released` if all went well.
- * With `queue` it waits for the floor. It begins after the relay has sent all talkgroups. Rejects if the file cannot be
- * sent, the relay rejects the token, or the user is not a member of the talkgroup.
+ * With `queue` it waits for the floor. With `encrypt` it encrypts the packets. It begins after the relay has sent all
+ * talkgroups. Rejects if the file cannot be sent, the relay rejects the token, or the user is not a member of the
+ * talkgroup.
  */
 export async function talkFile(
-  options: TerminalOptions & { talkgroup: string; file: string; priority?: number; queue?: boolean },
+  options: TerminalOptions & {
+    talkgroup: string;
+    file: string;
+    priority?: number;
+    queue?: boolean;
+    encrypt?: boolean;
+  },
 ): Promise<TalkOutcome> {
-  const { report = () => {}, signal, priority, queue = false } = options;
+  const { report = () => {}, signal, priority, queue = false, encrypt = false } = options;
   const { packets, packetMs } = await readOpus(options.file);
-  if (packets.some((packet) => packet.length > PAYLOAD_BYTES_MAX)) {
-    throw new Error(`the packets of the file must have at most ${PAYLOAD_BYTES_MAX} bytes`);
+  const packetBytesMax = PAYLOAD_BYTES_MAX - (options.keys ? SEAL_BYTES_MAX : 0);
+  if (packets.some((packet) => packet.length > packetBytesMax)) {
+    throw new Error(`the packets of the file must have at most ${packetBytesMax} bytes`);
   }
   const radio = openRadio(options);
   try {
@@ -42,7 +56,9 @@ export async function talkFile(
     const { talkgroup_id, name } = findTalkgroup(radio, options.talkgroup);
     const talk = radio.talk({
       talkgroupId: talkgroup_id,
-      floor: queue ? 'queue' : 'first_frame',
+      // With keys the recording begins after the grant, so that none of it is lost while a key is fetched.
+      floor: queue ? 'queue' : options.keys ? 'request' : 'first_frame',
+      encrypt,
       ...(priority !== undefined && { priority }),
     });
     let isTold = false;
@@ -56,7 +72,7 @@ export async function talkFile(
     });
     await speak({ talk, packets, packetMs, signal });
     const outcome = await talk.ended;
-    report(describe(outcome, packets.length));
+    report(describe(outcome, { packets: packets.length, hasKeys: options.keys !== undefined }));
     return outcome;
   } finally {
     radio.close();
@@ -91,6 +107,7 @@ export async function listenToFile(
     await until(radio, { event: 'complete', signal });
     if (talkgroup !== undefined && !signal.aborted) findTalkgroup(radio, talkgroup);
     report(`listening to ${talkgroup ?? `${radio.talkgroups.size} talkgroups`}`);
+    reportLocks(radio, options.keys !== undefined, wants, report);
     await until(radio, { signal });
   } finally {
     radio.close();
@@ -117,20 +134,51 @@ function reportHeard(
   radio.on('missed', ({ talkgroupId, missed }) => {
     if (wants(talkgroupId)) report(`lost between nodes: ${missed} packets in ${nameOf(talkgroupId)}`);
   });
+  radio.on('lock', ({ talkgroupId, session, kind, isUnexpected }) => {
+    const talker = radio.talkgroups.get(talkgroupId)?.talkers.get(session);
+    if (!wants(talkgroupId) || !talker) return;
+    if (isUnexpected) report(`CLEAR: ${talker.username} is not encrypted in ${nameOf(talkgroupId)}`);
+    if (kind === 'cannot_open') report(`cannot open what ${talker.username} says in ${nameOf(talkgroupId)}`);
+  });
   radio.on('emergency', ({ talkgroup_id, username, state, lat, lng }) => {
     const where = lat === undefined || lng === undefined ? '' : ` at ${lat}, ${lng}`;
     if (wants(talkgroup_id)) report(`EMERGENCY of ${username} in ${nameOf(talkgroup_id)}: ${state}${where}`);
   });
 }
 
-function describe(outcome: TalkOutcome, packets: number): string {
+function describe(outcome: TalkOutcome, { packets, hasKeys }: { packets: number; hasKeys: boolean }): string {
   if (outcome.kind !== 'denied')
     return `${outcome.code}: ${outcome.frames ?? 0} of ${packets} packets relayed`;
+  if (outcome.code === 'no_key' && hasKeys) return `not sent: the service gave no key. ${mustBeAccepted}`;
+  if (outcome.code === 'no_key' || outcome.code === 'encryption_required')
+    return 'not sent: speech must be encrypted here. Add --holder and --rest';
+  if (outcome.code === 'keys_forbidden')
+    return 'not sent: you may not have the keys of this talkgroup. Ask an administrator to permit it';
+  if (outcome.code === 'encryption_off') return 'not sent: encryption is off here. Leave out --encrypt';
   if (outcome.code === 'retry_later') return 'floor denied: the server could not decide in time. Try again';
   return `floor denied: ${outcome.code}${outcome.talker ? `, ${outcome.talker.username} talks` : ''}`;
 }
 
-function openRadio({ url, token, report = () => {} }: TerminalOptions): Radio {
+const mustBeAccepted = 'Another device of the account, or an administrator, must accept this key holder';
+
+/** Why the listener hears nothing, or not all, in a talkgroup. */
+function reportLocks(
+  radio: Radio,
+  hasKeys: boolean,
+  wants: (talkgroupId: string) => boolean,
+  report: (line: string) => void,
+): void {
+  for (const { talkgroup_id, name, encryption, may_have_keys } of radio.talkgroups.values()) {
+    if (encryption !== 'required' || !wants(talkgroup_id)) continue;
+    if (may_have_keys === false)
+      report(
+        `you may not have the keys of ${name}, and hear nothing there. Ask an administrator to permit it`,
+      );
+    else if (!hasKeys) report(`speech in ${name} is encrypted. Add --holder and --rest to hear it`);
+  }
+}
+
+function openRadio({ url, token, keys, report = () => {} }: TerminalOptions): Radio {
   /** Why the latest attempt failed, such as an unknown host or CA. */
   let cause = '';
   class ExplainingWebSocket extends UncompressedWebSocket {
@@ -142,7 +190,10 @@ function openRadio({ url, token, report = () => {} }: TerminalOptions): Radio {
       });
     }
   }
-  const radio = createRadio({ url, token, WebSocket: ExplainingWebSocket });
+  const radio = createRadio({
+    ...{ url, token, WebSocket: ExplainingWebSocket },
+    ...(keys && { keys: keys.store }),
+  });
   radio.on('waiting', ({ code, reason, delayMs }) => {
     const why = [code, reason || cause].filter(Boolean).join(' ');
     report(`not connected (${why}), retry in ${seconds(delayMs)}`);

@@ -21,7 +21,7 @@ export function wordsOf(error: unknown): string {
     case 403:
       return /^registration/.test(message) ? texts.notAccepted(message) : texts.forbidden;
     case 409:
-      return texts.notAccepted(message);
+      return conflictOf(message);
     case 404:
       return texts.missing;
     case 429:
@@ -32,6 +32,12 @@ export function wordsOf(error: unknown): string {
     default:
       return texts.failed(status, message);
   }
+}
+
+/** What an administrator or the operator must do first. */
+function conflictOf(message: string): string {
+  if (/^the master secret must be encrypted/.test(message)) return texts.noSecretsKey;
+  return /^not every node/.test(message) ? texts.notEnforced : texts.notAccepted(message);
 }
 
 /**

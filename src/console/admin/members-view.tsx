@@ -1,6 +1,8 @@
 // Shows the members of one talkgroup, with a search for users to add.
+import type { Row } from './list.js';
 import type { Members } from './members.js';
 import { ActionButton, focusAtOnce, focusSoon, ListView, Said } from './parts.js';
+import type { Member } from './rows.js';
 import { texts } from './texts.js';
 
 export function MembersView({
@@ -39,6 +41,7 @@ export function MembersView({
             <div class="row admin-member">
               <span class="name">{user.username}</span>
               <span class="quiet name">{site}</span>
+              <KeysOf row={row} members={members} />
               <ActionButton
                 action={action}
                 label={texts.removeMember(user.username)}
@@ -58,6 +61,23 @@ export function MembersView({
         </button>
       </div>
     </div>
+  );
+}
+
+/** Nothing where encryption is not required. */
+function KeysOf({ row, members }: { row: Row<Member>; members: Members }) {
+  const { keys, user } = row.item.value;
+  if (keys === null) return null;
+  const mayHave = keys.may_have_keys;
+  return (
+    <>
+      <span class={mayHave ? 'quiet' : 'error'}>{texts.mayHaveKeys(keys)}</span>
+      <ActionButton
+        action={members.action}
+        label={mayHave ? texts.takeKeys(user.username) : texts.allowKeys(user.username)}
+        onPress={() => void members.permitKeys(row, !mayHave)}
+      />
+    </>
   );
 }
 

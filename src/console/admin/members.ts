@@ -4,7 +4,7 @@ import type { Rest } from '../app/rest.js';
 import { type Action, createAction } from './action.js';
 import { storedBy } from './failure.js';
 import { createList, type List, type Row } from './list.js';
-import { type Member, type Page, queryOf, type Talkgroup, type User } from './rows.js';
+import { type Member, type MemberKeys, type Page, queryOf, type Talkgroup, type User } from './rows.js';
 import { texts } from './texts.js';
 import { usersByName } from './users.js';
 
@@ -18,7 +18,12 @@ export interface Members {
   search(start: string): void;
   add(row: Row<User>): Promise<boolean>;
   remove(row: Row<Member>): Promise<boolean>;
+  /** Where encryption is required: lets the member have keys, or not any more. */
+  permitKeys(row: Row<Member>, isAllowed: boolean): Promise<boolean>;
 }
+
+type ReadMember = Omit<Member, 'keys'>;
+type ReadKeys = MemberKeys & { readonly user_id: string };
 
 export function createMembers(rest: Rest, talkgroup: Row<Talkgroup>): Members {
   const start = signal('');
@@ -27,12 +32,24 @@ export function createMembers(rest: Rest, talkgroup: Row<Talkgroup>): Members {
   const found = usersByName(rest, () => start.peek());
   const list = createList<Member>({
     async read({ after, limit }) {
-      const answer = await rest.get<Page<'members', Member>>(`${path}${queryOf({ limit, after })}`);
-      return { items: answer.members, next: answer.next };
+      const query = queryOf({ limit, after });
+      // Both lists have pages in the order of user ids. Who joins between the two readings has no keys yet.
+      const [{ members, next }, keys] = await Promise.all([
+        rest.get<Page<'members', ReadMember>>(`${path}${query}`),
+        readKeys(query),
+      ]);
+      const items = members.map((member) => ({ ...member, keys: keys.get(member.user_id) ?? null }));
+      return { items, next };
     },
     idOf: ({ user_id }) => user_id,
     nameOf: ({ user }) => user.username,
   });
+
+  async function readKeys(query: string): Promise<ReadonlyMap<string, MemberKeys>> {
+    if (talkgroup.item.peek().encryption !== 'required') return new Map();
+    const { members } = await rest.get<Page<'members', ReadKeys>>(`/talkgroups/${talkgroup.id}/keys${query}`);
+    return new Map(members.map(({ user_id, ...keys }) => [user_id, keys]));
+  }
 
   function count(change: number): void {
     const item = talkgroup.item.peek();
@@ -52,10 +69,20 @@ export function createMembers(rest: Rest, talkgroup: Row<Talkgroup>): Members {
         if (!list.rows.peek().some(({ id }) => id === row.id)) {
           // The next reading shows the site of the user's device.
           // LIMIT: a member of a page that is not shown yet counts twice until the next reading.
-          list.add({ user_id: row.id, site: '', user: { id: row.id, username, role } });
+          list.add({ user_id: row.id, site: '', user: { id: row.id, username, role }, keys: null });
           count(1);
+          if (talkgroup.item.peek().encryption === 'required') await list.reload();
         }
         return answer === null ? texts.unconfirmed : texts.added(username);
+      }),
+    permitKeys: (row, isAllowed) =>
+      action.run(async () => {
+        const answer = await storedBy(rest.put(`${path}/${row.id}/keys`, { allowed: isAllowed }));
+        const { user, keys, ...member } = row.item.peek();
+        const holders = keys?.holders ?? 0;
+        row.item.value = { ...member, user, keys: { may_have_keys: isAllowed, holders } };
+        if (answer === null) return texts.unconfirmed;
+        return isAllowed ? texts.keysAllowed(user.username) : texts.keysTaken(user.username);
       }),
     remove: (row) =>
       action.run(async () => {

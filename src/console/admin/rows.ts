@@ -11,6 +11,8 @@ export interface User {
 
 export type FloorMode = 'open' | 'single' | 'broadcast';
 
+export type Encryption = 'off' | 'allowed' | 'required';
+
 export interface Talkgroup {
   readonly id: string;
   readonly number: number;
@@ -19,6 +21,9 @@ export interface Talkgroup {
   readonly floor_mode: FloorMode;
   /** 0: no limit. */
   readonly max_talk_ms: number;
+  readonly encryption: Encryption;
+  /** Where encryption is required: an open emergency may be talked in the clear. */
+  readonly clear_emergency: boolean;
   readonly members: number;
   readonly created_at: string;
 }
@@ -27,6 +32,22 @@ export interface Member {
   readonly user_id: string;
   readonly site: string;
   readonly user: { readonly id: string; readonly username: string; readonly role: 'admin' | 'user' };
+  /** null: the talkgroup does not require encryption, or the member came after the list was read. */
+  readonly keys: MemberKeys | null;
+}
+
+export interface MemberKeys {
+  readonly may_have_keys: boolean;
+  /** How many accepted key holders the user has. */
+  readonly holders: number;
+}
+
+export interface Holder {
+  readonly holder_id: string;
+  readonly name: string;
+  readonly fingerprint: string;
+  readonly created_at: string;
+  readonly accepted: boolean;
 }
 
 export interface Device {

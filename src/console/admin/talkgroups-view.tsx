@@ -2,8 +2,8 @@
 import type { Panel as OpenPanel, Row } from './list.js';
 import { MembersView } from './members-view.js';
 import { ActionButton, focusAtOnce, focusSoon, ListView, Panel, Said, textIn } from './parts.js';
-import type { FloorMode, Talkgroup } from './rows.js';
-import type { Talkgroups } from './talkgroups.js';
+import type { Encryption, FloorMode, Talkgroup } from './rows.js';
+import type { Protection, Talkgroups } from './talkgroups.js';
 import { texts } from './texts.js';
 
 export function TalkgroupsView({ talkgroups }: { talkgroups: Talkgroups }) {
@@ -24,7 +24,8 @@ export function TalkgroupsView({ talkgroups }: { talkgroups: Talkgroups }) {
 function Creation({ talkgroups }: { talkgroups: Talkgroups }) {
   const create = async (form: HTMLFormElement) => {
     const data = new FormData(form);
-    const wanted = { name: textIn(data, 'name'), floorMode: textIn(data, 'floor_mode') as FloorMode };
+    const floorMode = textIn(data, 'floor_mode') as FloorMode;
+    const wanted = { name: textIn(data, 'name'), floorMode, ...protectionIn(data) };
     if (await talkgroups.create(wanted)) form.reset();
   };
   return (
@@ -40,6 +41,7 @@ function Creation({ talkgroups }: { talkgroups: Talkgroups }) {
         <input id="admin-talkgroups-name" name="name" required autocomplete="off" />
       </label>
       <FloorModes value="open" />
+      <ProtectionFields encryption="allowed" mayEmergencyBeClear={true} />
       <button type="submit" class="primary" aria-disabled={talkgroups.creation.isBusy.value}>
         {texts.createTalkgroup}
       </button>
@@ -63,6 +65,43 @@ function FloorModes({ value }: { value: FloorMode }) {
     </label>
   );
 }
+
+function ProtectionFields({
+  encryption,
+  mayEmergencyBeClear,
+  isFirst = false,
+}: Protection & { isFirst?: boolean }) {
+  return (
+    <>
+      <label class="field">
+        {texts.encryption}
+        <select name="encryption" {...(isFirst && { ref: focusAtOnce })}>
+          {Object.entries(texts.encryptions).map(([value, words]) => (
+            <option key={value} value={value} selected={value === encryption}>
+              {words}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label class="field">
+        {texts.clearEmergency}
+        <select name="clear_emergency">
+          <option value="yes" selected={mayEmergencyBeClear}>
+            {texts.clearYes}
+          </option>
+          <option value="no" selected={!mayEmergencyBeClear}>
+            {texts.clearNo}
+          </option>
+        </select>
+      </label>
+    </>
+  );
+}
+
+const protectionIn = (data: FormData): Protection => ({
+  encryption: textIn(data, 'encryption') as Encryption, // an option of ProtectionFields
+  mayEmergencyBeClear: textIn(data, 'clear_emergency') === 'yes',
+});
 
 function TalkgroupRow({ row, talkgroups }: { row: Row<Talkgroup>; talkgroups: Talkgroups }) {
   const item = row.item.value;
@@ -92,9 +131,11 @@ function TalkgroupRow({ row, talkgroups }: { row: Row<Talkgroup>; talkgroups: Ta
         )}
         , {texts.counter(item.rotation_counter)}, {texts.created(item.created_at)}
       </p>
+      <p class="quiet">{texts.protection(item)}</p>
       <div class="row">
         {opener('rename', texts.rename)}
         {opener('settings', texts.settings)}
+        {opener('encryption', texts.encryption)}
         {opener('members', texts.manageMembers)}
         <ActionButton
           action={row.action}
@@ -158,6 +199,23 @@ function OpenedPanel({ row, talkgroups }: { row: Row<Talkgroup>; talkgroups: Tal
             ref={focusAtOnce}
           />
         </label>
+      </Panel>
+    );
+  }
+  if (panel === 'encryption') {
+    return (
+      <Panel
+        label={texts.encryption}
+        submit={texts.save}
+        action={row.action}
+        onSubmit={(data) => void closeWhenDone(talkgroups.protect(row, protectionIn(data)))}
+        onClose={close}
+      >
+        <ProtectionFields
+          {...{ encryption: item.encryption, mayEmergencyBeClear: item.clear_emergency }}
+          isFirst={true}
+        />
+        <p class="quiet">{texts.requiredHint}</p>
       </Panel>
     );
   }

@@ -1,22 +1,28 @@
 // Lists all talkgroups, creates, changes and deletes them, and rotates their keys.
 import type { Rest } from '../app/rest.js';
 import { type Action, createAction } from './action.js';
-import { storedBy } from './failure.js';
+import { storedBy, wordsOf } from './failure.js';
 import { createList, type List, type Row } from './list.js';
 import { createMembers, type Members } from './members.js';
-import { type FloorMode, oneOf, type Page, queryOf, type Talkgroup } from './rows.js';
+import { type Encryption, type FloorMode, oneOf, type Page, queryOf, type Talkgroup } from './rows.js';
 import { texts } from './texts.js';
 
 export interface Talkgroups {
   readonly list: List<Talkgroup>;
   readonly creation: Action;
-  create(wanted: { name: string; floorMode: FloorMode }): Promise<boolean>;
+  create(wanted: { name: string; floorMode: FloorMode } & Protection): Promise<boolean>;
   rename(row: Row<Talkgroup>, name: string): Promise<boolean>;
   change(row: Row<Talkgroup>, wanted: { floorMode: FloorMode; talkLimitS: number }): Promise<boolean>;
+  protect(row: Row<Talkgroup>, wanted: Protection): Promise<boolean>;
   rotate(row: Row<Talkgroup>): Promise<boolean>;
   remove(row: Row<Talkgroup>): Promise<boolean>;
   /** Its members, from the first time that they are shown. */
   membersOf(row: Row<Talkgroup>): Members;
+}
+
+export interface Protection {
+  readonly encryption: Encryption;
+  readonly mayEmergencyBeClear: boolean;
 }
 
 /** What POST and PATCH answer: fewer fields than the list has. */
@@ -44,22 +50,41 @@ export function createTalkgroups(rest: Rest): Talkgroups {
       return answer === null ? texts.unconfirmed : texts.saved;
     });
 
+  /** The service creates a talkgroup as `allowed`. Returns in words why another choice failed: the talkgroup is there. */
+  async function protectNew(id: string, wanted: Protection): Promise<string | null> {
+    if (wanted.encryption === 'allowed' && wanted.mayEmergencyBeClear) return null;
+    try {
+      await storedBy(rest.patch<Answer>(`/talkgroups/${id}`, bodyOf(wanted)));
+      return null;
+    } catch (error) {
+      return wordsOf(error);
+    }
+  }
+
   return {
     ...{ list, creation },
-    create: ({ name, floorMode }) =>
+    create: ({ name, floorMode, ...protection }) =>
       creation.run(async () => {
         const body = { name, floor_mode: floorMode };
         const { talkgroup } = await rest.post<Answer>('/talkgroups', body);
+        const failure = await protectNew(talkgroup.id, protection);
         // The answer lacks its number and its talk limit.
         const path = `/admin/talkgroups${oneOf(talkgroup.id)}`;
         const { talkgroups } = await rest.get<Page<'talkgroups', Talkgroup>>(path);
         for (const one of talkgroups) if (one.id === talkgroup.id) list.add(one);
-        return texts.createdTalkgroup(talkgroup.name);
+        const created = texts.createdTalkgroup(talkgroup.name);
+        return failure === null ? created : `${created} ${texts.notProtected(failure)}`;
       }),
     rename: (row, name) => patch(row, { name }, { name }),
     change(row, { floorMode, talkLimitS }) {
       const body = { floor_mode: floorMode, max_talk_ms: Math.round(talkLimitS * 1000) };
       return patch(row, body, body);
+    },
+    async protect(row, wanted) {
+      const isDone = await patch(row, bodyOf(wanted), bodyOf(wanted));
+      // Whom the service lets have keys has changed. The members are read when they are shown again.
+      if (isDone) members.delete(row);
+      return isDone;
     },
     rotate: (row) =>
       row.action.run(async () => {
@@ -83,3 +108,7 @@ export function createTalkgroups(rest: Rest): Talkgroups {
     },
   };
 }
+
+const bodyOf = ({ encryption, mayEmergencyBeClear }: Protection) => ({
+  ...{ encryption, clear_emergency: mayEmergencyBeClear },
+});

@@ -1,8 +1,10 @@
 // The texts of the administration tab.
-import type { Device, FloorMode, Talkgroup } from './rows.js';
+import type { Device, Encryption, FloorMode, MemberKeys, Talkgroup } from './rows.js';
 
 /** A name in a sentence: its direction marks do not turn the rest around. */
 const isolated = (name: string) => `\u2068${name}\u2069`;
+
+const devices = (count: number) => (count === 1 ? '1 device' : `${count} devices`);
 
 const seconds = (count: number) => (count === 1 ? '1 second' : `${count} seconds`);
 
@@ -10,6 +12,12 @@ const floorModes: Readonly<Record<FloorMode, string>> = {
   open: 'open: several talkers at once',
   single: 'single: one talker',
   broadcast: 'broadcast: administrators talk',
+};
+
+const encryptions: Readonly<Record<Encryption, string>> = {
+  off: 'off: speech is clear',
+  allowed: 'allowed: each talker chooses',
+  required: 'required: clear speech is rejected',
 };
 
 /** The day and the minute, in the time of the browser. */
@@ -70,6 +78,38 @@ export const texts = {
   talkLimit: 'Talk limit in seconds, 0 for none',
   rotate: 'Rotate key',
   rotated: (counter: number) => `The key is rotated. The counter is ${counter} now.`,
+  encryption: 'Encryption',
+  encryptions,
+  clearEmergency: 'Clear emergencies',
+  clearYes: 'heard: with or without a key',
+  clearNo: 'rejected: without a key nothing is heard',
+  protection: ({ encryption, clear_emergency }: Talkgroup) =>
+    encryption === 'required'
+      ? `encryption required, keys held by the service, clear emergencies ${clear_emergency ? 'heard' : 'rejected'}`
+      : `encryption ${encryption}`,
+  requiredHint:
+    'When encryption becomes required, the present members may have keys. Members who join later need your permission under Manage members.',
+  noSecretsKey:
+    'The service must encrypt its own secrets first. The operator sets SECRETS_KEY and starts the service again.',
+  notEnforced:
+    'Not every node of the service enforces encryption. The operator brings all nodes to this version, then try again.',
+  notProtected: (reason: string) => `Its encryption is not set. ${reason}`,
+  mayHaveKeys: ({ may_have_keys, holders }: MemberKeys) =>
+    `${may_have_keys ? 'may have keys' : 'may not have keys'}, ${devices(holders)} with keys`,
+  allowKeys: (name: string) => `Allow keys for ${name}`,
+  takeKeys: (name: string) => `Take keys from ${name}`,
+  keysAllowed: (name: string) => `${isolated(name)} may have the present key and later ones.`,
+  keysTaken: (name: string) => `${isolated(name)} may have no keys, and the keys have changed.`,
+  holders: 'Key holders',
+  holdersOf: (name: string) => `Key holders of ${name}`,
+  holderHint:
+    'A key holder is a browser or another device that opens keys. Accept one only when its owner reads out the same digits.',
+  holderState: (isAccepted: boolean) => (isAccepted ? 'accepted' : 'waits to be accepted'),
+  acceptHolder: (name: string) => `Accept ${name}`,
+  deleteHolder: (name: string) => `Delete ${name}`,
+  holderAccepted: (name: string) => `${isolated(name)} is accepted, and gets its keys now.`,
+  holderDeleted: (name: string) =>
+    `${isolated(name)} is deleted. The keys of talkgroups that require encryption have changed.`,
   remove: 'Delete',
   reallyDelete: ({ name, members }: Talkgroup) =>
     `Delete the talkgroup ${isolated(name)}? Its ${members === 1 ? 'membership ends' : `${members} memberships end`}. This cannot be undone.`,

@@ -1,5 +1,6 @@
 // Shows accounts: creation, search, device, and the button that revokes their tokens.
 import { account } from '../app/session.js';
+import { HoldersView } from './holders-view.js';
 import type { Row } from './list.js';
 import { ActionButton, focusAtOnce, focusSoon, ListView, Said } from './parts.js';
 import type { User } from './rows.js';
@@ -41,6 +42,13 @@ function UserRow({ row, users }: { row: Row<User>; users: Users }) {
     row.panel.value = null;
     focusSoon(button);
   };
+  const holders = `${name}-holders`;
+  const areHoldersShown = row.panel.value === 'holders';
+  const closeHolders = () => {
+    row.panel.value = null;
+    users.closeHolders(row);
+    focusSoon(holders);
+  };
   return (
     <article class="card admin-row" aria-labelledby={name}>
       <h3 id={name} class="name">
@@ -51,6 +59,17 @@ function UserRow({ row, users }: { row: Row<User>; users: Users }) {
       </p>
       <DeviceOf id={device_id} users={users} describedBy={name} />
       <div class="row">
+        <ActionButton
+          id={holders}
+          action={row.action}
+          label={texts.holders}
+          describedBy={name}
+          isOpen={areHoldersShown}
+          onPress={() => {
+            if (areHoldersShown) closeHolders();
+            else row.panel.value = 'holders';
+          }}
+        />
         <ActionButton
           id={button}
           action={row.action}
@@ -80,6 +99,9 @@ function UserRow({ row, users }: { row: Row<User>; users: Users }) {
             />
           </div>
         </div>
+      )}
+      {areHoldersShown && (
+        <HoldersView holders={users.holdersOf(row)} name={username} onClose={closeHolders} />
       )}
       <Said action={row.action} />
     </article>

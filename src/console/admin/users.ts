@@ -3,6 +3,7 @@ import { type ReadonlySignal, signal } from '@preact/signals';
 import type { Rest } from '../app/rest.js';
 import { type Action, createAction } from './action.js';
 import { storedBy, wordsOf } from './failure.js';
+import { createHolders, type Holders } from './holders.js';
 import { createList, type List, type Row } from './list.js';
 import { type Device, oneOf, type Page, queryOf, type User } from './rows.js';
 import { texts } from './texts.js';
@@ -19,12 +20,17 @@ export interface Users {
   /** As the user would register. An empty serial: the account has no device. */
   create(wanted: { username: string; password: string; deviceSerial: string }): Promise<boolean>;
   revoke(row: Row<User>): Promise<boolean>;
+  /** Its key holders, from the time that they are shown until `closeHolders`. */
+  holdersOf(row: Row<User>): Holders;
+  /** Their panel is closed. */
+  closeHolders(row: Row<User>): void;
 }
 
 export function createUsers(rest: Rest): Users {
   const start = signal('');
   const devices = signal<ReadonlyMap<string, string>>(new Map());
   const creation = createAction();
+  const holders = new WeakMap<Row<User>, Holders>();
   const list = usersByName(rest, () => start.peek());
 
   function learn(id: string, words: string): void {
@@ -55,6 +61,14 @@ export function createUsers(rest: Rest): Users {
         for (const one of users) if (one.id === userId) list.add(one);
         return texts.createdUser(username);
       }),
+    holdersOf(row) {
+      const known = holders.get(row) ?? createHolders(rest, row.id);
+      holders.set(row, known);
+      return known;
+    },
+    closeHolders(row) {
+      holders.delete(row);
+    },
     revoke: (row) =>
       row.action.run(async () => {
         const answer = await storedBy(rest.post(`/users/${row.id}/revoke`));

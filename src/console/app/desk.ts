@@ -4,6 +4,7 @@ import { systemClock } from '../../client/clock.js';
 import { createRaising, type Raising } from '../alarms/raising.js';
 import { type Alarms, createAlarms } from '../alarms/state.js';
 import { builtFile } from '../built.js';
+import { createKeys, type Keys } from '../keys/state.js';
 import { createChoices } from '../settings/choices.js';
 import { createSettings, type SettingsState } from '../settings/state.js';
 import { createSound } from '../sound/sound.js';
@@ -28,6 +29,7 @@ export type Desk = {
   readonly talking: Talking;
   readonly alarms: Alarms;
   readonly raising: Raising;
+  readonly keys: Keys;
   readonly settings: SettingsState;
   readonly sound: Sound;
   readonly soundState: ReadonlySignal<SoundState>;
@@ -67,6 +69,7 @@ export function createDesk(account: Account, config: Config): Desk {
       const port = sound.add(talkgroupId);
       link.send({ kind: 'voice', talkgroupId, port }, [port]);
     },
+    encrypts: (talkgroupId, isOn) => link.send({ kind: 'encrypt', talkgroupId, isOn }),
     removed(talkgroupId) {
       sound.remove(talkgroupId);
       link.send({ kind: 'no_voice', talkgroupId });
@@ -89,8 +92,16 @@ export function createDesk(account: Account, config: Config): Desk {
       if (settings.settings.peek().isMicrophoneOnDemand) microphone.close();
     },
   });
+  const keys = createKeys({
+    rest: account.rest,
+    isAdmin: account.role === 'admin',
+    register: link.register,
+    forget: () => link.send({ kind: 'forget_holder' }),
+  });
+  link.onMessage(keys.message);
   const { jitterMs } = settings.settings.peek();
-  link.send({ kind: 'start', url: config.ws_url, token: account.token, jitterMs });
+  const { token, userId } = account;
+  link.send({ kind: 'start', url: config.ws_url, rest: location.origin, token, userId, jitterMs });
   addEventListener('online', () => link.send({ kind: 'reconnect' }));
   effect(() => talkgroups.split(settings.settings.value.listening !== 'both'));
 
@@ -103,6 +114,7 @@ export function createDesk(account: Account, config: Config): Desk {
       talkgroups,
       talking,
       alarms,
+      keys,
       settings,
       sound,
       soundState,
@@ -117,6 +129,7 @@ export function createDesk(account: Account, config: Config): Desk {
   function changed(changes: Changes): void {
     batch(() => {
       if (changes.connection !== undefined) connection.value = changes.connection;
+      keys.take(changes);
       talkgroups.take(changes);
       alarms.take(changes);
       talking.take(changes.talks);

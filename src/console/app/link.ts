@@ -1,6 +1,6 @@
 // The page's side of the worker: sends commands, matches answers to requests, passes events on.
 import type { ClientMessage, ServerMessage } from '../../client/radio.js';
-import type { Changes, Command, Event } from '../worker/messages.js';
+import type { Changes, Command, Event, Registration } from '../worker/messages.js';
 
 /** A request that failed. `code` is that of RadioError, such as `disconnected` or `rate_limited`. */
 export class LinkError extends Error {
@@ -19,11 +19,13 @@ export type Link = {
   request(message: ClientMessage): Promise<ServerMessage>;
   /** Resolves when the relay has announced the emergency. Rejects with LinkError. */
   raise(talkgroupId: string): Promise<void>;
+  /** Makes this browser a key holder of the account. Never rejects. */
+  register(wanted: { password: string; name: string }): Promise<Registration>;
   /** Calls `listener` at each message that the worker passes on. Returns a function that stops this. */
   onMessage(listener: (message: ServerMessage) => void): () => void;
 };
 
-type WithoutId = Exclude<Command, { kind: 'raise' | 'request' }>;
+type WithoutId = Exclude<Command, { kind: 'raise' | 'request' | 'register' }>;
 type Transferable = Extract<Command, { kind: 'voice' }>['port'];
 
 /** A Worker, or a port in tests. */
@@ -36,6 +38,7 @@ type Waiting = { resolve(message: ServerMessage): void; reject(error: LinkError)
 /** `take` is to be called with each event of the worker. */
 export function createLink(port: Port, owner: LinkOwner): Link & { take(event: Event): void } {
   const waiting = new Map<number, Waiting>();
+  const registering = new Map<number, (registration: Registration) => void>();
   const listeners = new Set<(message: ServerMessage) => void>();
   let lastId = 0;
   const ask = (command: (id: number) => Command) =>
@@ -51,6 +54,12 @@ export function createLink(port: Port, owner: LinkOwner): Link & { take(event: E
     async raise(talkgroupId) {
       await ask((id) => ({ kind: 'raise', id, talkgroupId }));
     },
+    register: (wanted) =>
+      new Promise((resolve) => {
+        lastId += 1;
+        registering.set(lastId, resolve);
+        port.postMessage({ kind: 'register', id: lastId, ...wanted }, []);
+      }),
     onMessage(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -61,6 +70,10 @@ export function createLink(port: Port, owner: LinkOwner): Link & { take(event: E
           return owner.changed(event);
         case 'failed':
           return owner.failed(event.what);
+        case 'registered':
+          registering.get(event.id)?.(event.registration);
+          registering.delete(event.id);
+          return;
         case 'message':
           // A copy, because a listener may unsubscribe itself.
           for (const listener of [...listeners]) listener(event.message);

@@ -14,16 +14,18 @@ export class RestError extends Error {
   }
 }
 
-/** Same origin, Bearer token, JSON. 401 logs out. All calls reject with RestError. */
+/** Same origin, Bearer token, JSON. 401 logs out, but not for a wrong password. All calls reject with RestError. */
 export interface Rest {
   get<T>(path: string): Promise<T>;
   post<T>(path: string, body?: unknown): Promise<T>;
   patch<T>(path: string, body: unknown): Promise<T>;
-  put<T>(path: string): Promise<T>;
+  put<T>(path: string, body?: unknown): Promise<T>;
   remove<T>(path: string): Promise<T>;
 }
 
 const NO_ANSWER = 'no answer from the service';
+/** The error of a call that has a password in its body. The token is valid. */
+const WRONG_PASSWORD = 'invalid credentials';
 
 /** `onLoggedOut`: the service does not accept the token any more. */
 export function createRest(token: string, onLoggedOut: () => void): Rest {
@@ -31,7 +33,8 @@ export function createRest(token: string, onLoggedOut: () => void): Rest {
     try {
       return await callRest<T>({ method, path, token, body });
     } catch (error) {
-      if (error instanceof RestError && error.status === 401) onLoggedOut();
+      if (error instanceof RestError && error.status === 401 && error.message !== WRONG_PASSWORD)
+        onLoggedOut();
       throw error;
     }
   };
@@ -39,7 +42,7 @@ export function createRest(token: string, onLoggedOut: () => void): Rest {
     get: (path) => call('GET', path),
     post: (path, body) => call('POST', path, body),
     patch: (path, body) => call('PATCH', path, body),
-    put: (path) => call('PUT', path),
+    put: (path, body) => call('PUT', path, body),
     remove: (path) => call('DELETE', path),
   };
 }

@@ -1,5 +1,6 @@
 // Shows the console of an account: header, banners, alarms, tabs, talk bar and dialogs.
 import { AlarmList } from '../alarms/view.js';
+import { KeysBanner, KeysDialog } from '../keys/view.js';
 import { MembersDialog } from '../members/view.js';
 import { SettingsDialog } from '../settings/view.js';
 import { TalkBar } from '../talk/view.js';
@@ -7,6 +8,7 @@ import { Banners } from './banners.js';
 import { desk } from './desk.js';
 import { Header } from './header.js';
 import { openDesk, opening } from './opening.js';
+import { keepSteady } from './steady.js';
 import { TabBar, TabPanel } from './tab-bar.js';
 import { texts } from './texts.js';
 
@@ -18,7 +20,10 @@ export default function Shell() {
   return (
     <>
       <Header desk={now} />
-      <Banners desk={now} />
+      <div class="notices" ref={keepSteady}>
+        <Banners desk={now} />
+        <KeysBanner desk={now} />
+      </div>
       <AlarmList desk={now} />
       <main class="view">
         <TabBar account={now.account} />
@@ -27,6 +32,7 @@ export default function Shell() {
       <TalkBar desk={now} />
       <SettingsDialog desk={now} />
       <MembersDialog desk={now} />
+      <KeysDialog desk={now} />
     </>
   );
 }

@@ -130,6 +130,11 @@ export const texts = {
     refused: {
       not_connected: 'Not connected.',
       no_microphone: 'No microphone.',
+      no_key: 'This browser has no key for the talkgroup. See Keys in Settings.',
+      keys_forbidden: 'You may not have keys here. Ask an administrator to allow them.',
+      encryption_off: 'Encryption is off here. Switch off Encrypt.',
+      encryption_required: 'Speech must be encrypted here.',
+      stale_epoch: 'The key has changed.',
       busy: 'The floor is taken.',
       queue_full: 'The queue is full.',
       forbidden: 'Only administrators may talk here.',

@@ -1,4 +1,4 @@
-// Keeps what the user chose for each talkgroup: selected, muted, volume.
+// Keeps what the user chose for each talkgroup: selected, muted, volume, encryption.
 import type { Choice, Choices } from '../talkgroups/state.js';
 import { readJson, type Shelf, writeJson } from './state.js';
 
@@ -13,7 +13,8 @@ export function createChoices(shelf: Shelf, userId: string): Choices {
   return {
     read(id) {
       const choice = choices.get(id);
-      return isChoice(choice) ? choice : null;
+      // A choice of an earlier version says nothing of encryption.
+      return isChoice(choice) ? { ...choice, isEncrypting: choice.isEncrypting === true } : null;
     },
     write(id, choice) {
       choices.delete(id);

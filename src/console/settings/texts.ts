@@ -19,5 +19,6 @@ export const settings = {
   defaultOutput: 'Default output',
   onDemand: 'Open the microphone only while a talk button is held',
   onDemandHint: 'Opening it takes some tenths of a second, which cost the first syllable.',
-  everywhereHint: 'Revokes all tokens of your account, also those of your phones.',
+  everywhereHint:
+    'Revokes all tokens of your account, also those of your phones. It takes their keys, and an administrator must accept the next one.',
 } as const;

@@ -4,6 +4,7 @@ import type { Desk } from '../app/desk.js';
 import { Dialog } from '../app/dialog.js';
 import { logOutEverywhere } from '../app/session.js';
 import { texts } from '../app/texts.js';
+import { KeysSettings } from '../keys/settings.js';
 import { keyName, mayTalk } from '../talk/keys.js';
 import { Listening } from './listening.js';
 import { JITTER_MS } from './state.js';
@@ -29,6 +30,7 @@ export function SettingsDialog({ desk }: { desk: Desk }) {
       <Listening desk={desk} />
       <Jitter desk={desk} />
       <OnDemand desk={desk} />
+      <KeysSettings desk={desk} />
       <Account />
     </Dialog>
   );

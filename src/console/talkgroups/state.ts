@@ -11,6 +11,8 @@ export type Tile = {
   readonly isMuted: Signal<boolean>;
   /** From 0 to 1. */
   readonly volume: Signal<number>;
+  /** The user encrypts here, where it is not required. */
+  readonly isEncrypting: Signal<boolean>;
 };
 
 export type Talkgroups = {
@@ -22,17 +24,23 @@ export type Talkgroups = {
   select(tile: Tile, isSelected: boolean): void;
   mute(tile: Tile, isMuted: boolean): void;
   setVolume(tile: Tile, volume: number): void;
+  encrypt(tile: Tile, isEncrypting: boolean): void;
   /** Where selected and other talkgroups are heard. */
   split(isSplit: boolean): void;
 };
 
 /** What the user chose for a talkgroup, kept over a reload. */
-export type Choice = { isSelected: boolean; isMuted: boolean; volume: number };
+export type Choice = { isSelected: boolean; isMuted: boolean; volume: number; isEncrypting: boolean };
 export type Choices = { read(id: string): Choice | null; write(id: string, choice: Choice): void };
 
 type SoundOfTiles = Pick<Sound, 'setVolume' | 'setMuted' | 'setSide'>;
 /** `added`: connects the sound of a talkgroup. `removed`: the user has left it. */
-export type TalkgroupsOwner = { added(id: string): void; removed(id: string): void };
+export type TalkgroupsOwner = {
+  added(id: string): void;
+  removed(id: string): void;
+  /** The user wants to encrypt in the talkgroup, or not any more. */
+  encrypts(id: string, isOn: boolean): void;
+};
 
 const byName = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' });
 
@@ -62,6 +70,11 @@ export function createTalkgroups(sound: SoundOfTiles, choices: Choices, owner: T
       sound.setVolume(tile.id, volume);
       keep(tile);
     },
+    encrypt(tile, isEncrypting) {
+      tile.isEncrypting.value = isEncrypting;
+      owner.encrypts(tile.id, isEncrypting);
+      keep(tile);
+    },
     split(now) {
       isSplit = now;
       for (const tile of byId.values()) placeOf(tile);
@@ -86,17 +99,16 @@ export function createTalkgroups(sound: SoundOfTiles, choices: Choices, owner: T
 
   function add(view: TalkgroupView): void {
     const { id } = view;
-    const { isSelected, isMuted, volume } = choices.read(id) ?? {
-      isSelected: false,
-      isMuted: false,
-      volume: 1,
+    const { isSelected, isMuted, volume, isEncrypting } = choices.read(id) ?? {
+      ...{ isSelected: false, isMuted: false, volume: 1, isEncrypting: false },
     };
     const tile: Tile = {
       ...{ id, view: signal(view), isSelected: signal(isSelected), isMuted: signal(isMuted) },
-      volume: signal(volume),
+      ...{ volume: signal(volume), isEncrypting: signal(isEncrypting) },
     };
     byId.set(id, tile);
     owner.added(id);
+    if (isEncrypting) owner.encrypts(id, true);
     sound.setVolume(id, volume);
     sound.setMuted(id, isMuted);
     placeOf(tile);
@@ -106,9 +118,11 @@ export function createTalkgroups(sound: SoundOfTiles, choices: Choices, owner: T
     sound.setSide(id, isSplit ? (isSelected.peek() ? 'selected' : 'unselected') : null);
   }
 
-  function keep({ id, isSelected, isMuted, volume }: Tile): void {
-    const choice = { isSelected: isSelected.peek(), isMuted: isMuted.peek(), volume: volume.peek() };
-    choices.write(id, choice);
+  function keep({ id, isSelected, isMuted, volume, isEncrypting }: Tile): void {
+    choices.write(id, {
+      ...{ isSelected: isSelected.peek(), isMuted: isMuted.peek(), volume: volume.peek() },
+      isEncrypting: isEncrypting.peek(),
+    });
   }
 }
 

@@ -6,6 +6,7 @@ import { Phrase } from '../app/phrase.js';
 import { texts } from '../app/texts.js';
 import { HoldButton } from '../talk/hold-button.js';
 import { talkText } from '../talk/words.js';
+import { EncryptButton, TalkgroupLock } from './lock.js';
 import type { Tile } from './state.js';
 import { Last, Talkers } from './talkers.js';
 
@@ -34,6 +35,7 @@ export function TileView({ tile, desk }: Props) {
           <span>{words.online(online)}</span>
         </div>
         <div class="talkers">{talkers.length > 0 ? <Talkers tile={tile} /> : <Last tile={tile} />}</div>
+        <TalkgroupLock tile={tile} desk={desk} />
         <Loss tile={tile} />
         <Controls tile={tile} desk={desk} />
       </div>
@@ -106,6 +108,7 @@ function Controls({ tile, desk }: Props) {
         >
           {words.short.members}
         </button>
+        <EncryptButton tile={tile} desk={desk} />
         <EmergencyButton id={tile.id} name={name} desk={desk} />
       </div>
     </>

@@ -1,10 +1,11 @@
 // Collects what changes at the radio, and hands it to the page at most once in 16 ms.
 import type { Clock } from '../../client/clock.js';
 import type { Emergency } from '../../client/radio.js';
-import type { Changes, ConnectionView, TalkgroupView, TalkView } from './messages.js';
+import type { Changes, ConnectionView, KeysView, TalkgroupView, TalkView } from './messages.js';
 
 export type Batches = {
   connection(): void;
+  keys(): void;
   talkgroup(id: string): void;
   emergency(emergency: Emergency): void;
   talk(view: TalkView): void;
@@ -13,6 +14,7 @@ export type Batches = {
 /** What a batch is made of when it leaves. */
 export type BatchSource = {
   connection(): ConnectionView;
+  keys(): KeysView;
   /** null: the radio does not receive the talkgroup any more. */
   talkgroup(id: string): TalkgroupView | null;
   send(changes: Changes): void;
@@ -24,6 +26,7 @@ const APART_MS = 16;
 /** Creates an empty collection. It is bounded by the talkgroups, the open emergencies and the held buttons. */
 export function createBatches(source: BatchSource, clock: Clock): Batches {
   let isConnectionDue = false;
+  let areKeysDue = false;
   const talkgroups = new Set<string>();
   const emergencies = new Map<string, Emergency>();
   const talks = new Map<string, TalkView>();
@@ -33,6 +36,10 @@ export function createBatches(source: BatchSource, clock: Clock): Batches {
   return {
     connection() {
       isConnectionDue = true;
+      sendSoon();
+    },
+    keys() {
+      areKeysDue = true;
       sendSoon();
     },
     talkgroup(id) {
@@ -62,12 +69,14 @@ export function createBatches(source: BatchSource, clock: Clock): Batches {
     const views = [...talkgroups].map((id) => source.talkgroup(id) ?? id);
     source.send({
       ...(isConnectionDue && { connection: source.connection() }),
+      ...(areKeysDue && { keys: source.keys() }),
       talkgroups: views.filter((view) => typeof view !== 'string'),
       left: views.filter((view) => typeof view === 'string'),
       emergencies: [...emergencies.values()],
       talks: [...talks.values()],
     });
     isConnectionDue = false;
+    areKeysDue = false;
     for (const sent of [talkgroups, emergencies, talks]) sent.clear();
   }
 }

@@ -3,6 +3,7 @@ import type { Clock } from '../../client/clock.js';
 import type { HeardFrame, Radio, RadioError, RadioOptions } from '../../client/radio.js';
 import type { Microphone, Voices } from '../sound/sound-types.js';
 import { createBatches } from './batches.js';
+import type { DeskKeys, DeskKeysOptions } from './keys.js';
 import { type Command, type Event, PASSED } from './messages.js';
 import { createPresses } from './presses.js';
 import { createViews } from './views.js';
@@ -11,6 +12,9 @@ export type DeskRadioParts = {
   createRadio(options: RadioOptions): Radio;
   createVoices(options: { targetMs: number }): Promise<Voices>;
   createMicrophone(options: Record<string, never>): Promise<Microphone>;
+  openKeys(
+    options: Pick<DeskKeysOptions, 'userId' | 'changed'> & { rest: string; token: string },
+  ): Promise<DeskKeys>;
   clock: Clock;
   /** Unix time (ms). */
   unixMs(): number;
@@ -20,46 +24,61 @@ export type DeskRadioParts = {
 
 export type DeskRadio = { take(command: Command): void };
 
-// Of HeardFrame.flags. What is encrypted cannot be decoded here.
-const ENCRYPTED = 1;
-
-/** Waits for `start`. Commands about sound may come before it. */
+/** Waits for `start` and the keys. Commands may come before. */
 export function createDeskRadio(parts: DeskRadioParts): DeskRadio {
+  let isStarting = false;
   let started: Started | null = null;
+  // Without a radio there are no talkgroups, so the page has little to ask for.
   const early: Later[] = [];
   return {
     take(command) {
       if (command.kind === 'start') {
-        started ??= start(command, parts);
-        for (const one of early.splice(0)) started.take(one);
+        if (isStarting) return;
+        isStarting = true;
+        begin(command).catch(() => parts.send({ kind: 'failed', what: 'radio' })); // TypeError: the address is none
       } else if (started === null) {
-        // One port for each talkgroup at most: the page sends nothing else before `start`.
         early.push(command);
       } else {
         started.take(command);
       }
     },
   };
+
+  async function begin(command: Start): Promise<void> {
+    let keysChanged = () => {};
+    const { rest, token, userId } = command;
+    const keys = await parts.openKeys({ rest, token, userId, changed: () => keysChanged() });
+    started = start(command, keys, parts);
+    keysChanged = started.keysChanged;
+    for (const one of early.splice(0)) started.take(one);
+  }
 }
 
+type Start = Extract<Command, { kind: 'start' }>;
 type Later = Exclude<Command, { kind: 'start' }>;
-type Started = { take(command: Later): void };
+type Started = { take(command: Later): void; keysChanged(): void };
 
 function start(
-  { url, token, jitterMs }: Extract<Command, { kind: 'start' }>,
+  { url, token, jitterMs }: Start,
+  keys: DeskKeys,
   { createRadio, createVoices, createMicrophone, clock, unixMs, send, codeOf }: DeskRadioParts,
 ): Started {
-  const radio = createRadio({ url, token, clock });
+  const radio = createRadio({ url, token, clock, keys: keys.store });
   const views = createViews(radio);
   const batches = createBatches(
     {
       connection: views.connection,
+      keys: keys.view,
       talkgroup: views.talkgroup,
       send: (changes) => send({ kind: 'changes', ...changes }),
     },
     clock,
   );
-  const presses = createPresses(radio, clock, unixMs, batches.talk);
+  /** Talkgroups in which the user wants to encrypt. */
+  const encrypting = new Set<string>();
+  const presses = createPresses(radio, clock, unixMs, batches.talk, {
+    isEncrypting: (id) => encrypting.has(id),
+  });
   /** Talkgroups of which PRESENCE was requested. */
   const watched = new Set<string>();
   /** Before `open` the radio requests anew what it holds. */
@@ -98,6 +117,11 @@ function start(
     batches.talkgroup(end.talkgroup_id);
   });
   radio.on('audio', hear);
+  radio.on('lock', ({ talkgroupId }) => batches.talkgroup(talkgroupId));
+  radio.on('unopened', (first) => {
+    views.unopened(first);
+    batches.talkgroup(first.talkgroupId);
+  });
   radio.on('lag', ({ talkgroupId }) => {
     voices?.lagged(talkgroupId);
     batches.talkgroup(talkgroupId);
@@ -113,7 +137,8 @@ function start(
     batches.connection();
   });
   batches.connection();
-  return { take };
+  batches.keys();
+  return { take, keysChanged: batches.keys };
 
   function lost(close: { code: number; reason: string }, retryAtMs: number | null): void {
     isWatching = false;
@@ -123,8 +148,8 @@ function start(
   }
 
   function hear(frame: HeardFrame): void {
-    if (frame.payload.length === 0 || (frame.flags & ENCRYPTED) !== 0) return;
-    voices?.hear(frame, frame.receivedAtMs);
+    // What is encrypted comes opened, or does not come.
+    if (frame.payload.length > 0) voices?.hear(frame, frame.receivedAtMs);
   }
 
   function take(command: Later): void {
@@ -150,9 +175,38 @@ function start(
       case 'request':
         answer(command.id, radio.request(command.message));
         break;
+      case 'encrypt':
+        encrypt(command.talkgroupId, command.isOn);
+        break;
+      case 'confirm_clear':
+        radio.confirmClear(command.talkgroupId);
+        batches.talkgroup(command.talkgroupId);
+        break;
+      case 'register':
+        register(command);
+        break;
+      case 'forget_holder':
+        keys.forget().catch(failedAlready);
+        break;
       case 'reconnect':
         radio.reconnect();
     }
+  }
+
+  /** The key is asked for now, so that the first word does not wait for it. */
+  function encrypt(talkgroupId: string, isOn: boolean): void {
+    if (!isOn) return void encrypting.delete(talkgroupId);
+    encrypting.add(talkgroupId);
+    const { encryption, talk_counter } = radio.talkgroups.get(talkgroupId) ?? {};
+    if (encryption === 'allowed' && talk_counter !== undefined) keys.store.want(talkgroupId, talk_counter);
+  }
+
+  function register({ id, password, name }: Extract<Command, { kind: 'register' }>): void {
+    keys.register({ password, name }).then(
+      (registration) => send({ kind: 'registered', id, registration }),
+      // The code could not be loaded, or the browser stores nothing more.
+      ({ message }: Error) => send({ kind: 'registered', id, registration: { error: message, status: 0 } }),
+    );
   }
 
   function listenTo(port: Extract<Command, { kind: 'microphone' }>['port']): void {
@@ -192,5 +246,5 @@ function start(
   }
 }
 
-/** `failed` was sent when the promise was rejected first. */
+/** `failed` was sent when the promise was rejected first. A holder that stays in the database is forgotten the next time. */
 function failedAlready(): void {}

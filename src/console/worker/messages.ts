@@ -5,18 +5,20 @@ import type {
   ConnectionState,
   Emergency,
   FloorMode,
+  LockKind,
   RadioError,
   Reach,
   ServerMessage,
+  UnopenedReason,
 } from '../../client/radio.js';
-import type { DenyCode, EndCode, ErrorCode, RevokeCode } from '../../protocol/codes.js';
+import type { DenyCode, Encryption, EndCode, ErrorCode, RevokeCode } from '../../protocol/codes.js';
 
 /** The port of the browser, and in the tests that of Node. */
 type MessagePort = InstanceType<typeof globalThis.MessagePort>;
 
 /** From the page. Ports are transferred. `id` names a request in its answer. */
 export type Command =
-  | { kind: 'start'; url: string; token: string; jitterMs: number }
+  | { kind: 'start'; url: string; rest: string; token: string; userId: string; jitterMs: number }
   /** Sound of a talkgroup goes to this port from now on. */
   | { kind: 'voice'; talkgroupId: string; port: MessagePort }
   | { kind: 'no_voice'; talkgroupId: string }
@@ -28,6 +30,14 @@ export type Command =
   /** Answered when the relay has announced the emergency. Repeated until then. */
   | { kind: 'raise'; id: number; talkgroupId: string }
   | { kind: 'request'; id: number; message: ClientMessage }
+  /** Whether the user wants to encrypt in this talkgroup, where it is not required. */
+  | { kind: 'encrypt'; talkgroupId: string; isOn: boolean }
+  /** The user knows that the talkgroup does not require encryption any more. */
+  | { kind: 'confirm_clear'; talkgroupId: string }
+  /** Makes this browser a key holder of the account. Answered with `registered`. */
+  | { kind: 'register'; id: number; password: string; name: string }
+  /** The service does not know the key holder of this browser any more. */
+  | { kind: 'forget_holder' }
   | { kind: 'reconnect' };
 
 /** From the worker. */
@@ -35,6 +45,7 @@ export type Event =
   | ({ kind: 'changes' } & Changes)
   | { kind: 'answer'; id: number; message: ServerMessage }
   | { kind: 'answer'; id: number; error: { code: RadioError['code']; message: string } }
+  | { kind: 'registered'; id: number; registration: Registration }
   /** One of the messages in `PASSED`, as the relay sent it. */
   | { kind: 'message'; message: ServerMessage }
   /** A part of the worker could not be started, such as the codec. */
@@ -43,6 +54,7 @@ export type Event =
 /** What changed since the last such event, at most once in 16 ms. The last state of each thing, in no order. */
 export type Changes = {
   connection?: ConnectionView;
+  keys?: KeysView;
   talkgroups: TalkgroupView[];
   /** Ids of talkgroups that are no longer received. */
   left: string[];
@@ -67,6 +79,19 @@ export type ConnectionView = {
   opened: number;
 };
 
+/** `isAccepted` false: the holder waits. `status` 0: the service was not reached, or the browser keeps nothing. */
+export type Registration = { isAccepted: boolean } | { error: string; status: number; retryAfterS?: number };
+
+/**
+ * The key holder of this browser. `none`: there is none, and no talkgroup needs it. `needed`: one does. `impossible`: the
+ * browser cannot keep a key. `fingerprint`: 60 digits in groups of 5.
+ */
+export type KeysView = {
+  state: 'none' | 'needed' | 'registered' | 'impossible';
+  holderId: string | null;
+  fingerprint: string | null;
+};
+
 export type TalkerView = {
   session: number;
   burst: number;
@@ -76,6 +101,10 @@ export type TalkerView = {
   emergency: boolean;
   /** This console talks. */
   isOwn: boolean;
+  /** How the burst is protected. null: nothing is known yet. */
+  lock: LockKind | null;
+  /** Why frames of the burst could not be opened. null: all could. */
+  unopened: UnopenedReason | null;
 };
 
 export type TalkgroupView = {
@@ -88,14 +117,19 @@ export type TalkgroupView = {
   /** Oldest first. */
   talkers: TalkerView[];
   /** The last burst that ended. null: none since the page was loaded. */
-  last: { username: string; endedAtMs: number } | null;
+  last: { username: string; endedAtMs: number; isCutOff: boolean } | null;
   /** Frames that this console was too slow for. */
   missed: number;
   /** Frames that were lost between the nodes of the service. */
   lostBetweenNodes: number;
+  encryption: Encryption;
+  /** Encryption is required, or was and the user has not confirmed the change. Clear speech is then unexpected. */
+  isLockExpected: boolean;
+  /** In a talkgroup that requires encryption: whether the user gets keys and speech. */
+  mayHaveKeys: boolean;
 };
 
-export type RefusalCode = DenyCode | ErrorCode | 'not_connected' | 'no_microphone';
+export type RefusalCode = DenyCode | ErrorCode | 'not_connected' | 'no_microphone' | 'no_key';
 export type OverCode = RevokeCode | EndCode | 'lost' | 'unsent';
 
 /**
@@ -114,6 +148,7 @@ export type TalkView = { talkgroupId: string; state: TalkState | null };
 
 /** Messages that the worker passes on to the page. Those of positions are for the map. */
 export const PASSED: ReadonlySet<string> = new Set([
+  'KEY_HOLDERS',
   'PRESENCE',
   'WATCHING',
   'POSITIONS',

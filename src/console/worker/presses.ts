@@ -21,6 +21,9 @@ export type Presses = {
   closed(): void;
 };
 
+/** `isEncrypting`: whether the user wants to encrypt in the talkgroup. Where it is required, the radio does in any case. */
+export type PressesOptions = { isEncrypting(talkgroupId: string): boolean };
+
 /** One held button. */
 type Press = {
   readonly talkgroupId: string;
@@ -46,6 +49,7 @@ export function createPresses(
   clock: Clock,
   unixMs: () => number,
   changed: (view: TalkView) => void,
+  { isEncrypting }: PressesOptions = { isEncrypting: () => false },
 ): Presses {
   const presses = new Map<string, Press>();
   let microphone: Microphone | null = null;
@@ -90,7 +94,8 @@ export function createPresses(
     const { talkgroupId, mustQueue } = press;
     try {
       // The first frame is the request, so that no speech is lost.
-      press.talk = radio.talk({ talkgroupId, floor: mustQueue ? 'queue' : 'first_frame' });
+      const floor = mustQueue ? 'queue' : 'first_frame';
+      press.talk = radio.talk({ talkgroupId, floor, ...(isEncrypting(talkgroupId) && { encrypt: true }) });
     } catch (error) {
       const { code } = error as RadioError; // `talk` throws nothing else
       return refuse(press, code as RefusalCode, RETRY_MS);

@@ -1,9 +1,14 @@
 // Runs the radio of the console in a worker: timers of a hidden tab are slow there as well, but sockets are not.
 import { systemClock } from '../../client/clock.js';
-import { createRadio, RadioError } from '../../client/radio.js';
+// By their files: the entry of the client imports the cryptography, which is loaded later.
+import { RadioError } from '../../client/connection/requests.js';
+import { openHolderDatabase } from '../../client/encryption/holder-database.js';
+import { createRest } from '../../client/encryption/rest.js';
+import { createRadio } from '../../client/radio/creating.js';
 import { createMicrophone } from '../sound/microphone.js';
 import { createVoices } from '../sound/voices.js';
 import { createDeskRadio } from './desk-radio.js';
+import { openDeskKeys } from './keys.js';
 import type { Command, Event } from './messages.js';
 
 /** The part of the worker's global object that is used here. The page's types declare it as a window. */
@@ -17,6 +22,12 @@ const desk = createDeskRadio({
   createRadio,
   createVoices,
   createMicrophone,
+  openKeys: ({ userId, changed, rest, token }) =>
+    openDeskKeys({
+      ...{ userId, changed, rest: createRest({ url: rest, token }) },
+      openDatabase: () => openHolderDatabase(),
+      loadKeyring: async () => (await import('./keyring.js')).keyringParts,
+    }),
   clock: systemClock,
   unixMs: Date.now,
   send: (event) => scope.postMessage(event),

@@ -1,5 +1,14 @@
 // Shows the state of the radio as the page gets it: the connection, and each talkgroup with its talkers.
-import type { Close, HeardEnd, Radio, Talker, Talkgroup, Welcome } from '../../client/radio.js';
+import type {
+  Close,
+  HeardEnd,
+  Radio,
+  RadioEvents,
+  Talker,
+  Talkgroup,
+  UnopenedReason,
+  Welcome,
+} from '../../client/radio.js';
 import type { ConnectionView, TalkerView, TalkgroupView } from './messages.js';
 
 export type Views = {
@@ -13,11 +22,16 @@ export type Views = {
   draining(): void;
   talkStarted(talker: Talker): void;
   talkEnded(end: HeardEnd, unixMs: number): void;
+  unopened(first: RadioEvents['unopened']): void;
 };
 
 /** Creates the views of a radio that is not connected yet. */
-export function createViews(radio: Pick<Radio, 'state' | 'session' | 'reach' | 'talkgroups'>): Views {
-  const last = new Map<string, { username: string; endedAtMs: number }>();
+export function createViews(
+  radio: Pick<Radio, 'state' | 'session' | 'reach' | 'talkgroups' | 'isRequired'>,
+): Views {
+  const last = new Map<string, NonNullable<TalkgroupView['last']>>();
+  /** By talkgroup and session: why frames of the running burst were not opened. */
+  const unopened = new Map<string, { burst: number; reason: UnopenedReason }>();
   /** By talkgroup and session: the name of the running talker, whom the end of a burst does not name. */
   const talking = new Map<string, string>();
   /** By talkgroup: what was shown last of the properties that come without an event of their own. */
@@ -66,32 +80,55 @@ export function createViews(radio: Pick<Radio, 'state' | 'session' | 'reach' | '
     talkStarted({ talkgroup_id, session, username }) {
       talking.set(`${talkgroup_id} ${session}`, username);
     },
-    talkEnded({ talkgroup_id, session }, unixMs) {
+    talkEnded({ talkgroup_id, session, isCutOff = false }, unixMs) {
       const key = `${talkgroup_id} ${session}`;
       const username = talking.get(key);
       talking.delete(key);
-      if (username !== undefined) last.set(talkgroup_id, { username, endedAtMs: unixMs });
+      unopened.delete(key);
+      if (username !== undefined) last.set(talkgroup_id, { username, endedAtMs: unixMs, isCutOff });
+    },
+    unopened({ talkgroupId, session, burst, reason }) {
+      // Of a burst that has not begun for this console, nothing is shown.
+      const key = `${talkgroupId} ${session}`;
+      if (talking.has(key)) unopened.set(key, { burst, reason });
     },
   };
 
-  function isNew(id: string, { name, floor_mode, max_talk_ms, online }: Talkgroup): boolean {
-    const now = JSON.stringify([name, floor_mode, max_talk_ms, online]);
+  function isNew(id: string, talkgroup: Talkgroup): boolean {
+    const { name, floor_mode, max_talk_ms, online, encryption, may_have_keys } = talkgroup;
+    const now = JSON.stringify([name, floor_mode, max_talk_ms, online, encryption, may_have_keys]);
     if (shown.get(id) === now) return false;
     shown.set(id, now);
     return true;
   }
 
   function viewOf(id: string, talkgroup: Talkgroup): TalkgroupView {
-    const { name, floor_mode, max_talk_ms, online, missed, lostBetweenNodes } = talkgroup;
+    const { name, floor_mode, max_talk_ms, online, missed, lostBetweenNodes, locks } = talkgroup;
+    // A relay of an earlier release says nothing: it relays what is encrypted, and requires nothing.
+    const { encryption = 'allowed', may_have_keys: mayHaveKeys = true } = talkgroup;
     return {
       ...{ id, name, floorMode: floor_mode, maxTalkMs: max_talk_ms, online, missed, lostBetweenNodes },
-      talkers: [...talkgroup.talkers.values()].map(talkerOf),
+      ...{ encryption, mayHaveKeys, isLockExpected: radio.isRequired(id) },
+      talkers: [...talkgroup.talkers.values()].map((talker) => ({
+        ...talkerOf(talker),
+        lock: locks.get(talker.session) ?? null,
+      })),
       last: last.get(id) ?? null,
     };
   }
 
-  function talkerOf({ session, burst, username, emergency, started_at }: Talker): TalkerView {
+  function talkerOf({
+    talkgroup_id,
+    session,
+    burst,
+    username,
+    emergency,
+    started_at,
+  }: Talker): Omit<TalkerView, 'lock'> {
     const startedAtMs = Date.parse(started_at) - clockOffsetMs;
-    return { session, burst, username, emergency, startedAtMs, isOwn: session === radio.session };
+    const not = unopened.get(`${talkgroup_id} ${session}`);
+    const reason = not?.burst === burst ? not.reason : null;
+    const isOwn = session === radio.session;
+    return { session, burst, username, emergency, startedAtMs, isOwn, unopened: reason };
   }
 }

@@ -54,6 +54,8 @@ const Beacon = Type.Object({
   watching: Type.Optional(Type.Boolean()),
   /** Tags of the keys whose tokens the sender accepts: during a rotation two. */
   keys: Type.Optional(Type.Array(U32, { maxItems: KEYS_MAX })),
+  /** true: it enforces the encryption of talkgroups. Not told by relays of earlier versions, which do not. */
+  encrypts: Type.Optional(Type.Boolean()),
 });
 
 /** Settings of a talkgroup, as the sender last learned them. */

@@ -19,6 +19,8 @@ import { createStreams, type Streams } from './streams.js';
 
 /** Time (ms) between two beacons that answer others. */
 const REPLY_MS = 20;
+/** Since its start (ms). The others answer its first beacon at once, and send four of their own by then. */
+const SETTLED_MS = 4 * BEACON_MS;
 
 export function createCluster<Talkgroup extends Shared>(
   options: ClusterOptions<Talkgroup>,
@@ -188,6 +190,7 @@ export function createCluster<Talkgroup extends Shared>(
   });
   const ends = [subscribe(relaySubject(relay), receiveForUs), subscribe(EVERY_RELAY, receiveForAll)];
   // After the sockets were read: what waited in them while this relay stood still was sent in time.
+  const startedAtMs = nowMs();
   const timer = setInterval(() => setImmediate(guarded, tick), BEACON_MS);
   bus.onChange((isUp) => {
     if (!isUp) return;
@@ -232,10 +235,12 @@ export function createCluster<Talkgroup extends Shared>(
       bus: bus.counts,
       isUp: bus.isUp,
       joinsNodes: bus.joinsNodes,
+      isSettled: nowMs() - startedAtMs >= SETTLED_MS,
       relays: 1,
       counts,
       peers: peers.up.length,
       otherKeys: peers.otherKeys,
+      unencrypting: peers.unencrypting,
       reach: judge.figures,
       ...streams.figures(),
     }),

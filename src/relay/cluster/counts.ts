@@ -54,6 +54,8 @@ export interface ClusterFigures {
   readonly isUp: boolean;
   /** The bus joins nodes, and not only the threads of one. */
   readonly joinsNodes: boolean;
+  /** It runs long enough to have heard of every other relay that can be reached. */
+  readonly isSettled: boolean;
   /** Always 1, so that the sum for several threads is their number. */
   readonly relays: number;
   readonly counts: ClusterCounts;
@@ -61,6 +63,8 @@ export interface ClusterFigures {
   readonly peers: number;
   /** Those of them that accept none of the keys of this relay. */
   readonly otherKeys: number;
+  /** Those of them that do not enforce the encryption of talkgroups, as those of earlier versions. */
+  readonly unencrypting: number;
   /** 1 for the reach that radios are sent, 0 for the others. */
   readonly reach: Readonly<Record<Reach, number>>;
   /** Talkgroups with receivers here. */

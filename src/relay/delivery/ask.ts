@@ -25,6 +25,8 @@ export class Ask {
   readonly ref: Ref | undefined;
   /** The answer did not come at once: something may wait. */
   isLate = false;
+  /** A FLOOR_REQUEST that floor control does not know yet: the relay reads its epoch first. No verdict answers it. */
+  isHeld = false;
   /** The frame that asked. */
   private first: WaitingFrame | null = null;
   private waiting: (WaitingFrame | WaitingText)[] = [];

@@ -18,6 +18,8 @@ export type DropReason =
   | 'over_budget'
   | 'too_many_talkgroups'
   | 'withdrawn'
+  /** Clear where it must be encrypted, or encrypted otherwise than announced. */
+  | 'encryption'
   /** It belongs to a burst that the server ended or denied. */
   | 'muted'
   /** The first frame of a burst that floor control denied. */
@@ -111,6 +113,7 @@ export const newCounts = (): Counts => ({
     over_budget: 0,
     too_many_talkgroups: 0,
     withdrawn: 0,
+    encryption: 0,
     muted: 0,
     denied: 0,
     unanswered: 0,
@@ -129,6 +132,10 @@ export const newCounts = (): Counts => ({
     unknown_emergency: 0,
     forbidden: 0,
     unavailable: 0,
+    encryption_required: 0,
+    encryption_off: 0,
+    stale_epoch: 0,
+    keys_forbidden: 0,
   },
   handshakes: { loading: 0, admitted: 0, refused: zeros(reasonsTo('handshake')) },
   notUpgraded: zeros(NO_UPGRADE),

@@ -68,6 +68,7 @@ export function createFloorControl(options: FloorControlOptions) {
   /** What the talk asks was withdrawn, so the authority does not answer it. The frames behind it are discarded. */
   function answerAlone({ ask, session, talkgroup }: Talk, nowMs: number): void {
     if (ask === null) return;
+    ask.isHeld = false;
     const { isFirstFrame } = ask;
     const answer = { session: session.number, code: 'retry_later', retryMs: RETRY_MS, isFirstFrame } as const;
     onVerdicts(talkgroup, [{ kind: 'denied', ...answer }], nowMs);
@@ -110,6 +111,7 @@ export function createFloorControl(options: FloorControlOptions) {
       talk.claim = 'asks';
       talk.burst = moved.burst;
       talk.codec = moved.codec ?? null;
+      talk.crypto = moved.crypto ?? null;
       talk.moved = moved;
       authority.tell(talk.talkgroup, [{ kind: 'frame', claim: claimOf(talk, moved.priority) }], nowMs);
       talk.moved = null;
@@ -164,6 +166,12 @@ export function createFloorControl(options: FloorControlOptions) {
 
     /** Its floor mode or talk limit changed. */
     change: (talkgroup: Talkgroup, nowMs: number) => authority.change(talkgroup, nowMs),
+
+    /** Encryption is required there from now on: bursts that are not end, but for those of open emergencies. */
+    endUnencrypted(talkgroup: Talkgroup, nowMs: number): void {
+      for (const talk of [...bursts.in(talkgroup)])
+        if (talk.crypto === null && !isInEmergency(talk.membership)) remove(talk, 'mode', nowMs);
+    },
 
     /** An emergency of the user there was raised or cleared. */
     followEmergency(talkgroup: Talkgroup, user: UserId, inEmergency: boolean, nowMs: number): void {

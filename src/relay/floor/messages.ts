@@ -24,6 +24,7 @@ export function talkBody(talk: Talk): Draft<Talker> {
     priority: talk.priority,
     emergency: talk.emergencyFlag !== 0,
     ...(talk.codec !== null && { codec: talk.codec }),
+    ...(talk.crypto !== null && { crypto: talk.crypto }),
     started_at: new Date(talk.startedAt).toISOString(),
   };
 }

@@ -1,5 +1,5 @@
 // Describes a running burst on its way to another relay.
-import type { Codec } from '../../protocol/bodies.js';
+import type { Codec, Crypto } from '../../protocol/bodies.js';
 
 /** Ages are ms. */
 export interface MovedBurst {
@@ -11,6 +11,7 @@ export interface MovedBurst {
   readonly sequence: number;
   readonly priority: number;
   readonly codec?: Codec;
+  readonly crypto?: Crypto;
   readonly started_at: string;
   readonly age_ms: number;
   /** Since its last frame. */

@@ -1,10 +1,10 @@
 // Lets what a talk has of the floor go on at another relay, because its session moves there.
-import type { Codec, RunningTalker } from '../../protocol/bodies.js';
+import type { Codec, Crypto, RunningTalker } from '../../protocol/bodies.js';
 import type { EndCode } from '../../protocol/codes.js';
 import { EMERGENCY } from '../../protocol/frame.js';
 import type { Turn } from '../../protocol/turn.js';
 import { flushHeld } from '../delivery/feed.js';
-import { isInEmergency, mayTalk } from '../members/members.js';
+import { isInEmergency, type Membership, mayTalk } from '../members/members.js';
 import type { FloorControl } from './control.js';
 import { runningBody, talkStarted } from './messages.js';
 import type { MovedBurst } from './moved-burst.js';
@@ -22,6 +22,7 @@ export const movedBurst = (talk: Talk, nowMs: number): MovedBurst => ({
   sequence: talk.sequence,
   priority: talk.priority,
   ...(talk.codec !== null && { codec: talk.codec }),
+  ...(talk.crypto !== null && { crypto: talk.crypto }),
   started_at: new Date(talk.startedAt).toISOString(),
   age_ms: nowMs - talk.startedAtMs,
   silent_ms: Math.max(0, nowMs - talk.lastFrameAtMs),
@@ -63,10 +64,19 @@ export function goOn(
   // It counts toward the limits once.
   if (remote !== undefined) bursts.deleteRemote(remote);
   const goesOn =
-    talkgroup.floorMode === 'open' && mayTalk(talk.membership) && floor.goOn(talk, moved, nowMs());
+    talkgroup.floorMode === 'open' &&
+    mayTalk(talk.membership) &&
+    mayGoOnAs(talk.membership, moved.crypto !== undefined) &&
+    floor.goOn(talk, moved, nowMs());
   if (!goesOn) return endMoved(talk, moved, remote);
   announce(services, talk, moved, remote);
 }
+
+/** The change to `required`, or the loss of a permission, may have been read here and not yet at the relay it comes from. */
+export const mayGoOnAs = (membership: Membership, isEncrypted: boolean): boolean =>
+  membership.talkgroup.encryption !== 'required' ||
+  isInEmergency(membership) ||
+  (isEncrypted && membership.mayHaveKeys);
 
 /** Nobody here is told of a burst that was heard as one of another relay, `remote`. */
 function announce(
@@ -87,17 +97,19 @@ export interface MovedTalk {
   readonly burst: number;
   readonly has_asked: boolean;
   readonly codec?: Codec;
+  readonly crypto?: Crypto;
 }
 
-export const movedTalk = ({ burst, hasAsked, codec }: Talk): MovedTalk => ({
+export const movedTalk = ({ burst, hasAsked, codec, crypto }: Talk): MovedTalk => ({
   ...{ burst, has_asked: hasAsked },
   ...(codec !== null && { codec }),
+  ...(crypto !== null && { crypto }),
 });
 
 /** The same in a new talk. `claim` is what it has of the floor now. */
 export function takeUp(
   talk: Talk,
-  { burst, has_asked, codec }: MovedTalk,
+  { burst, has_asked, codec, crypto }: MovedTalk,
   claim: 'waits' | 'has' | 'talks',
 ): void {
   // It is told of the grant when it returns.
@@ -105,6 +117,8 @@ export function takeUp(
   talk.burst = claim === 'waits' ? 0 : burst;
   talk.hasAsked = has_asked;
   talk.codec = codec ?? null;
+  talk.crypto = crypto ?? null;
+  if (claim === 'talks') talk.expect();
 }
 
 /** Whether the burst may go on here, where other bursts may have been played that are later. */

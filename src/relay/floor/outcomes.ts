@@ -74,7 +74,7 @@ export function createOutcomes(options: OutcomesOptions): OnVerdicts {
   /** What the verdict answers. null: it was not asked for, or is no answer to what is asked. */
   function answer(talk: Talk, kind: 'frame' | 'request'): Ask | null {
     const { ask } = talk;
-    if (ask === null || ask.isFirstFrame !== (kind === 'frame')) return null;
+    if (ask === null || ask.isHeld || ask.isFirstFrame !== (kind === 'frame')) return null;
     talk.ask = null;
     if (ask.isLate) late.push({ talk, ask });
     return ask;
@@ -98,6 +98,8 @@ export function createOutcomes(options: OutcomesOptions): OnVerdicts {
   function start(talk: Talk, nowMs: number): void {
     answer(talk, 'frame');
     talk.claim = 'talks';
+    talk.expect();
+    talk.cryptoBefore = null;
     if (talk.moved !== null) {
       resume(talk, talk.moved, nowMs);
       bursts.add(talk);
@@ -118,6 +120,7 @@ export function createOutcomes(options: OutcomesOptions): OnVerdicts {
     const { code, isFirstFrame } = denied;
     const ask = answer(talk, isFirstFrame ? 'frame' : 'request');
     if (isFirstFrame && ask === null) return; // what it asked was withdrawn
+    if (!isFirstFrame && talk.crypto !== null) talk.isMutedToRequest = true;
     silence(talk, nowMs);
     // A denial that no socket hears: the first frame after the return asks again.
     if (ask?.isLate && !talk.session.isLive) talk.isMuted = false;
@@ -156,7 +159,10 @@ export function createOutcomes(options: OutcomesOptions): OnVerdicts {
   function silence(talk: Talk, nowMs: number): void {
     if (talk.claim === 'asks') talk.claim = 'none';
     talk.hasAsked = talk.claim === 'waits'; // a first frame of a queued session is denied, and its place is kept
-    if (!talk.hasAsked) talk.codec = null;
+    if (!talk.hasAsked) {
+      talk.codec = null;
+      talk.crypto = null;
+    }
     talk.mute(nowMs);
   }
 
@@ -187,7 +193,9 @@ export function createOutcomes(options: OutcomesOptions): OnVerdicts {
     bursts.delete(talk);
     fanout.event(talk.feed, (event) => talkEnded(talk, event, code, nowMs - talk.startedAtMs));
     talk.feed.elsewhere?.ended(talk, code, nowMs - talk.startedAtMs);
+    const { crypto } = talk;
     forget(talk);
+    talk.cryptoBefore = code === 'silence' ? crypto : null;
     talk.feed.turns?.over(nowMs);
   }
 

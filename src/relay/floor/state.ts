@@ -68,7 +68,7 @@ export type FloorEvent =
   /** `leewayMs`: a session of another relay has so much more time (ms), because that relay ends what is its own. */
   | { readonly kind: 'tick'; readonly leewayMs?: (session: number) => number };
 
-export type Removal = 'left' | 'deleted' | 'disabled' | 'rate_limited';
+export type Removal = 'left' | 'deleted' | 'disabled' | 'rate_limited' | 'mode';
 
 /** An emergency of the user of these sessions was raised or cleared. */
 export interface EmergencyChange {

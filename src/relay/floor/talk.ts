@@ -1,5 +1,7 @@
 // One session's talk in one talkgroup: the grant or burst it has there, and what bounds the next.
-import type { Codec } from '../../protocol/bodies.js';
+import type { Codec, Crypto } from '../../protocol/bodies.js';
+import type { CryptoRefusal } from '../../protocol/codes.js';
+import { HEADER_BYTES, readFlagsAndEpoch } from '../../protocol/frame.js';
 import type { Ask } from '../delivery/ask.js';
 import type { Feed } from '../delivery/feed.js';
 import type { Peer } from '../delivery/peer.js';
@@ -7,6 +9,7 @@ import type { Source } from '../delivery/source.js';
 import { Bucket } from '../limits/bucket.js';
 import { Budget, budgetIn, budgetInAll, type Rates } from '../limits/budget.js';
 import { Window } from '../limits/window.js';
+import { expectedOf, misfitOf } from '../members/crypto.js';
 import { type Membership, mayTalk, type Talkgroup } from '../members/members.js';
 import type { MovedBurst } from './moved-burst.js';
 
@@ -55,6 +58,13 @@ export class Talk implements Source {
   hasAsked = false;
   /** How to decode the talker's payloads, as the client gave it. null: Opus, 48 kHz, mono, 20 ms. */
   codec: Codec | null = null;
+  /** How the burst is encrypted, or the next one will be, as the client announced it. null: it did not. */
+  crypto: Crypto | null = null;
+  /** Of the burst that T1 ended, for a talker that only paused. null: none. */
+  cryptoBefore: Crypto | null = null;
+  /** Of the running burst: what the first two bytes of its frames must be, see `expectedOf`. */
+  cryptoMask = 0;
+  cryptoBits = 0;
   priority = 1;
   /** EMERGENCY or 0, as every frame of the burst is stamped. */
   emergencyFlag = 0;
@@ -73,6 +83,8 @@ export class Talk implements Source {
   lastFrameAtMs = 0;
   /** The server ended or denied its burst: what is still in flight must not begin another. */
   isMuted = false;
+  /** An encrypted request was refused: its frames are sealed for nobody. Until the next request. */
+  isMutedToRequest = false;
   /** Until then nothing lifts the mute (monotonic ms): too many bursts, or floor control could not answer. */
   mutedUntilMs = 0;
   readonly starts = new Window(BURSTS_MAX, BURSTS_WINDOW_MS);
@@ -113,6 +125,20 @@ export class Talk implements Source {
     this.lastFrameAtMs = nowMs;
   }
 
+  /** The burst that begins keeps what the talkgroup demands now. */
+  expect(): void {
+    const { mask, bits } = expectedOf(this.talkgroup.encryption, this.crypto);
+    this.cryptoMask = mask;
+    this.cryptoBits = bits;
+  }
+
+  /** Why a frame is not as the running burst must be: null when it is, or has no speech. */
+  misfitIn(view: DataView): CryptoRefusal | null {
+    const bytes = readFlagsAndEpoch(view);
+    if ((bytes & this.cryptoMask) === this.cryptoBits || view.byteLength === HEADER_BYTES) return null;
+    return misfitOf(bytes, this.talkgroup.encryption);
+  }
+
   /** Number of its session. */
   get sender(): number {
     return this.session.number;
@@ -143,4 +169,5 @@ export function forget(talk: Talk): void {
   if (talk.ask?.isFirstFrame === false) return;
   talk.hasAsked = false;
   talk.codec = null;
+  talk.crypto = null;
 }

@@ -74,6 +74,8 @@ function placeOf(user: User, issuedAt: number, drop: (user: UserId) => void) {
     joined: nothing,
     left: nothing,
     missed: nothing,
+    hearing: nothing,
+    send: nothing,
     close(close: Close): void {
       refused ??= close;
       user.sessions.delete(place);

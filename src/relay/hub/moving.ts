@@ -10,6 +10,7 @@ import {
   goOn,
   goOnInTurn,
   mayGoOn,
+  mayGoOnAs,
   movedBurst,
   movedTalk,
   takeUp,
@@ -58,6 +59,7 @@ type MovedClaim = MovedSession['claims'][number];
 
 /** Later bursts were played here. */
 const COLLISION = { over: 'collision' } as const;
+const NOT_AS_IT_IS = { over: 'mode' } as const;
 
 export type Moving = ReturnType<typeof createMoving>;
 
@@ -115,8 +117,10 @@ export function createMoving(options: MovingOptions) {
     const talk = session.uplink.talks.of(membership, at);
     if ((claim.state === 'talks') !== (burst !== undefined)) return;
     const isPast = burst !== undefined && claim.turn !== null && !mayGoOn(talk, burst, claim.turn);
+    const isUnfit = burst !== undefined && !mayGoOnAs(membership, burst.crypto !== undefined);
     const { placed, place } = of;
-    const is = isPast ? COLLISION : floors.enter(talkgroup, { claim, placed, ...(place && { place }) }, at);
+    const enter = () => floors.enter(talkgroup, { claim, placed, ...(place && { place }) }, at);
+    const is = isUnfit ? NOT_AS_IT_IS : isPast ? COLLISION : enter();
     if (typeof is === 'string' && is !== 'asks') {
       takeUp(talk, of, is);
       if (is === 'talks' && burst !== undefined) goOnInTurn(remote, talk, burst);

@@ -13,7 +13,7 @@ import { Bursts } from '../floor/bursts.js';
 import { createFloorControl } from '../floor/control.js';
 import { createOutcomes } from '../floor/outcomes.js';
 import type { Talk } from '../floor/talk.js';
-import type { Talkgroup, User } from '../members/members.js';
+import type { Membership, Talkgroup, User } from '../members/members.js';
 import { createPositions, type Positions } from '../positions/positions.js';
 import { createPresence } from '../presence/presence.js';
 import { FairClock } from '../reception/fair-clock.js';
@@ -138,7 +138,19 @@ export function createRelay(options: RelayOptions): Relay {
     log,
   });
   const { fail } = sessions;
-  const snapshot = (talkgroup: Talkgroup) => snapshotOf(talkgroup, bursts, fanout.online(talkgroup.feed));
+  const snapshot = (membership: Membership) =>
+    snapshotOf(membership, { bursts, online: fanout.online(membership.talkgroup.feed), nowMs: nowMs() });
+  function readAgain({ id }: Talkgroup, msMax: number, session: Session, act: (nowMs: number) => void): void {
+    let isOver = false;
+    const goOn = () => {
+      if (isOver) return;
+      isOver = true;
+      clearTimeout(timer);
+      if (!session.isOver) sessions.attempt(session, () => act(nowMs()));
+    };
+    const timer = setTimeout(goOn, msMax);
+    void rights.readAgain(id).then(goOn);
+  }
   const services: SessionServices<Session> = {
     limits,
     ...{ fanout, counts, sampling, pings, bursts, floor, holding },
@@ -153,6 +165,7 @@ export function createRelay(options: RelayOptions): Relay {
       snapshot,
       talkgroups,
       storeFix: options.storeFix,
+      readAgain,
       ...{ positions, limits, counts, fail, log },
     }),
     unanswered,

@@ -68,7 +68,8 @@ export function createMembers(): Members {
       talkgroup = new Talkgroup(row, raisers);
       talkgroups.set(row.id, talkgroup);
     }
-    const membership = new Membership(user, talkgroup, row.site);
+    const membership = new Membership(user, talkgroup, row.site, row.may_have_keys);
+    membership.isReadRequired = row.encryption === 'required';
     user.memberships.set(talkgroup.number, membership);
     talkgroup.memberships.add(membership);
     return membership;

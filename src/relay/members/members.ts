@@ -2,11 +2,12 @@
 import type { Account, EmergencyRow, MembershipRow } from '../../directory/records.js';
 import type { DeviceId, TalkgroupId, UserId } from '../../ids.js';
 import type { Close } from '../../protocol/closes.js';
-import type { FloorMode } from '../../protocol/codes.js';
+import type { Encryption, FloorMode } from '../../protocol/codes.js';
 import type { LatestFix } from '../../protocol/fix.js';
 import { Feed } from '../delivery/feed.js';
 import type { Bucket } from '../limits/bucket.js';
 import type { Budget } from '../limits/budget.js';
+import { Epochs } from './epochs.js';
 import { Raisers } from './raisers.js';
 
 /** Open emergencies in a snapshot. `emergencies_total` is the number of all. */
@@ -28,6 +29,9 @@ export interface LiveSession {
   withdrawn(membership: Membership): void;
   /** A read confirmed the permission. */
   granted(membership: Membership): void;
+  /** Whether it gets the talkgroup's audio has changed, or may have. */
+  hearing(membership: Membership): void;
+  send(text: string): void;
   /** The user joined the talkgroup. */
   joined(membership: Membership): void;
   /** The membership is gone. */
@@ -43,7 +47,10 @@ export class Talkgroup {
   readonly number: number;
   readonly feed: Feed;
   name: string;
-  rotationCounter: number;
+  readonly epochs: Epochs;
+  encryption: Encryption;
+  /** In `required`: a talker with an open emergency may talk in the clear. */
+  emergencyMayBeClear: boolean;
   floorMode: FloorMode;
   maxTalkMs: number;
   /** Of these settings. It grows with every change, as long as the database loses none. */
@@ -61,17 +68,29 @@ export class Talkgroup {
   private readonly raisers: Raisers;
 
   /** `raisers` are those of all talkgroups in memory. */
-  constructor(row: Omit<MembershipRow, 'site'>, raisers = new Raisers()) {
+  constructor(
+    row: Omit<MembershipRow, 'site' | 'may_have_keys'>,
+    raisers = new Raisers(),
+    nowMs = performance.now(),
+  ) {
     this.raisers = raisers;
     this.id = row.id;
     this.number = row.number;
     this.feed = new Feed(row.number);
     this.name = row.name;
-    this.rotationCounter = row.rotation_counter;
+    this.epochs = new Epochs(row.rotation_counter);
+    this.epochs.set(row.rotation_counter, row.epochs, nowMs);
+    this.encryption = row.encryption;
+    this.emergencyMayBeClear = row.clear_emergency;
     this.floorMode = row.floor_mode;
     this.maxTalkMs = row.max_talk_ms;
     this.revision = row.revision;
     for (const emergency of row.emergencies ?? []) this.setEmergency(emergency);
+  }
+
+  /** The newest counter. */
+  get rotationCounter(): number {
+    return this.epochs.counter;
   }
 
   /** Open emergencies by id, in the order in which this relay learned of them. */
@@ -115,15 +134,25 @@ export class Membership {
   readonly user: User;
   readonly talkgroup: Talkgroup;
   readonly site: string;
+  /** As the last read of the user shows it. Counts in `required` alone. */
+  mayHaveKeys: boolean;
+  /** That read showed the talkgroup as `required`: `mayHaveKeys` is newer than the change that accepts all members. */
+  isReadRequired = false;
   /** false: withdrawn until the next read. Only a read sets it to true. */
   granted = true;
   /** What the user's sockets together may send here. null before the first talk. */
   budget: Budget | null = null;
 
-  constructor(user: User, talkgroup: Talkgroup, site: string) {
+  constructor(user: User, talkgroup: Talkgroup, site: string, mayHaveKeys = false) {
     this.user = user;
     this.talkgroup = talkgroup;
     this.site = site;
+    this.mayHaveKeys = mayHaveKeys;
+  }
+
+  /** Whether its sockets get the talkgroup's audio. Events they get in any case. */
+  get mayHear(): boolean {
+    return this.mayHaveKeys || this.talkgroup.encryption !== 'required';
   }
 }
 
@@ -162,3 +191,7 @@ export function isInEmergency({ user, talkgroup }: Membership): boolean {
   for (const emergency of talkgroup.emergencies.values()) if (emergency.user_id === user.id) return true;
   return false;
 }
+
+/** Whether the member may talk in the clear where encryption is required: with an open emergency, unless a setting forbids it. */
+export const mayBeClear = (membership: Membership) =>
+  membership.talkgroup.emergencyMayBeClear && isInEmergency(membership);

@@ -7,7 +7,8 @@
 // loop later (scenario lag-pings, one run of each on Node 24).
 import type { Feed } from '../delivery/feed.js';
 import type { FairClock } from './fair-clock.js';
-import { HEARD_MS, type Reception } from './reception.js';
+import { HEARD_MS } from './hearing.js';
+import type { Reception } from './reception.js';
 
 /** A session as it is pinged. */
 interface Pinged {

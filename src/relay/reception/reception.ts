@@ -7,6 +7,7 @@ import type { Peer, Voice } from '../delivery/peer.js';
 import type { Membership, Talkgroup } from '../members/members.js';
 import { Behind, lagText } from './behind.js';
 import { readDecimal } from './decimal.js';
+import { hearsAudio } from './hearing.js';
 import { Lag } from './lag.js';
 import type { Receiver, ReceptionServices, Unanswered } from './receiver.js';
 import { DEFAULT, isHeard, type Subscription } from './subscription.js';
@@ -15,9 +16,6 @@ import { DEFAULT, isHeard, type Subscription } from './subscription.js';
 const UNANSWERED_MS_MAX = 10_000;
 /** Lag (ms) at which audio resumes: well below where it stopped, or the state would flap. */
 const BACK_MS = 250;
-
-/** Audio within this time (ms): the receiver is pinged. */
-export const HEARD_MS = 1000;
 
 /** One for each session; it outlives the socket, the lag does not. */
 export class Reception implements Hearer, Unanswered {
@@ -84,7 +82,7 @@ export class Reception implements Hearer, Unanswered {
     if (subscription.presence) this.services.presence.watch(talkgroup);
     // It still gets the audio that is buffered for it.
     const { mode, hold } = this.subscriptionTo(talkgroup);
-    if (this.behind === null && membership.granted && isHeard(mode))
+    if (this.behind === null && membership.granted && membership.mayHear && isHeard(mode))
       heldBy(talkgroup.feed, hold)?.leave(this);
     if (membership.granted) this.unhear(membership);
     this.subscriptions ??= new Map();
@@ -112,12 +110,21 @@ export class Reception implements Hearer, Unanswered {
     }
     if (this.peer.subscribe(talkgroup.feed.eventTopic))
       this.services.presence.came(this.receiver, membership);
-    if (!isHeard(mode)) return;
-    if (this.behind === null) this.enterAudio(talkgroup);
-    else this.behind.miss(talkgroup, this.relayedIn(talkgroup));
+    if (isHeard(mode) && membership.mayHear) this.enterAudio(talkgroup);
   }
 
+  /** Whether it gets the talkgroup's audio may have changed. Events go on. */
+  followKeys(membership: Membership): void {
+    const { talkgroup, granted } = membership;
+    if (!granted || this.peer === null || !isHeard(this.subscriptionTo(talkgroup).mode)) return;
+    this.exitAudio(talkgroup);
+    this.behind?.forget(talkgroup);
+    if (membership.mayHear) this.enterAudio(talkgroup);
+  }
+
+  /** While it is behind, it misses what is relayed from now on. */
   private enterAudio(talkgroup: Talkgroup): void {
+    if (this.behind !== null) return this.behind.miss(talkgroup, this.relayedIn(talkgroup));
     const { hold } = this.subscriptionTo(talkgroup);
     if (hold !== null) return this.services.holding.open(talkgroup.feed, hold).enter(this);
     this.peer?.subscribe(talkgroup.feed.audioTopic);
@@ -159,7 +166,7 @@ export class Reception implements Hearer, Unanswered {
     if (this.peer === null) return;
     if (this.behind === null) {
       if (this.isAskedByFrames && this.lag.newestPingMs > leftToFramesMs) return;
-      if (!this.hearsAudio(nowMs)) return;
+      if (!hearsAudio(this, nowMs)) return;
     }
     this.isAskedByFrames = false;
     this.ping(text);
@@ -170,15 +177,6 @@ export class Reception implements Hearer, Unanswered {
     if (this.peer === null || this.lag.newestPingMs > latelyMs || this.receiver.talksAlone(number)) return;
     this.isAskedByFrames = true;
     this.ping(text);
-  }
-
-  private hearsAudio(nowMs: number): boolean {
-    for (const { talkgroup, granted } of this.receiver.user.memberships.values()) {
-      const isQuiet = nowMs - talkgroup.feed.heardAtMs > HEARD_MS;
-      if (!granted || isQuiet || this.receiver.talksAlone(talkgroup.number)) continue;
-      if (isHeard(this.subscriptionTo(talkgroup).mode)) return true;
-    }
-    return false;
   }
 
   /**
@@ -259,9 +257,9 @@ export class Reception implements Hearer, Unanswered {
   private fallBehind(passed: (feed: Feed, hold: Hold | null) => number, lostText: boolean): void {
     const { counts, nowMs, log } = this.services;
     const behind = new Behind((talkgroup) => this.relayedIn(talkgroup), counts, nowMs(), lostText);
-    for (const { talkgroup, granted } of this.receiver.user.memberships.values()) {
+    for (const { talkgroup, granted, mayHear } of this.receiver.user.memberships.values()) {
       const { mode, hold } = this.subscriptionTo(talkgroup);
-      if (!granted || !isHeard(mode)) continue;
+      if (!granted || !mayHear || !isHeard(mode)) continue;
       behind.miss(talkgroup, passed(talkgroup.feed, hold) - this.receiver.ownFrames(talkgroup));
     }
     this.behind = behind;
@@ -289,7 +287,8 @@ export class Reception implements Hearer, Unanswered {
     const { memberships } = this.receiver.user;
     for (const talkgroup of behind.talkgroups) {
       // A right withdrawn meanwhile is not given back here: `hear` comes with the read that confirms it.
-      if (memberships.get(talkgroup.number)?.granted) this.enterAudio(talkgroup);
+      const membership = memberships.get(talkgroup.number);
+      if (membership?.granted && membership.mayHear) this.enterAudio(talkgroup);
     }
     this.services.log.info({ session: this.receiver.number, sinceMs }, 'receiver caught up, audio resumed');
   }

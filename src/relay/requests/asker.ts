@@ -23,10 +23,20 @@ export interface RequestServices {
     after: number,
     limit: number,
   ) => MembersPage | Promise<MembersPage>;
-  /** The talkgroup as it is now. */
-  readonly snapshot: (talkgroup: Talkgroup) => Draft<Snapshot>;
+  /** The talkgroup as it is now, for this member. */
+  readonly snapshot: (membership: Membership) => Draft<Snapshot>;
   /** Talkgroups with a connected member. One that is not here may exist all the same. */
   readonly talkgroups: ReadonlyMap<TalkgroupId, Talkgroup>;
+  /**
+   * Reads the talkgroup, and calls `act` when it is read or `msMax` are over, unless the session is over. A throw ends
+   * this session alone.
+   */
+  readonly readAgain: (
+    talkgroup: Talkgroup,
+    msMax: number,
+    session: Session,
+    act: (nowMs: number) => void,
+  ) => void;
   /** false: no such device. Rejects when the fix could not be stored. */
   readonly storeFix: (fix: ReportedFix) => Promise<boolean>;
   readonly positions: Pick<Positions, 'watch' | 'unwatch'>;

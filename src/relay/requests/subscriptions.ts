@@ -59,5 +59,5 @@ export function sync(asker: Asker, { talkgroup_id, ref }: ClientMessageOf<'SYNC'
   const { talkgroup } = membership;
   if (!session.allowance(arrivedAtMs).takeSync(talkgroup, arrivedAtMs) || !paysFor(asker, 1))
     return refuse(asker, 'rate_limited', ref);
-  session.send(syncedText(services.snapshot(talkgroup), ref));
+  session.send(syncedText(services.snapshot(membership), ref));
 }

@@ -3,13 +3,13 @@ import type { EmergencyRow } from '../../directory/records.js';
 import type { Fanout } from '../delivery/fanout.js';
 import type { FloorControl } from '../floor/control.js';
 import type { LiveSession, Talkgroup, User } from '../members/members.js';
-import { keyRotated, talkgroupChanged } from './messages.js';
+import { keyHolders, keyRotated, talkgroupChanged } from './messages.js';
 import { refusalOf } from './refusal.js';
 import type { RightsChanges } from './settle.js';
 
 export interface ChangesOptions {
   readonly fanout: Pick<Fanout, 'event' | 'tell'>;
-  readonly floor: Pick<FloorControl, 'change' | 'close'>;
+  readonly floor: Pick<FloorControl, 'change' | 'close' | 'endUnencrypted'>;
   readonly followEmergencies: (talkgroup: Talkgroup, rows: readonly EmergencyRow[]) => void;
   readonly nowMs: () => number;
   /** Work on the session with this number threw: only this session ends. */
@@ -53,11 +53,14 @@ export function createChanges(options: ChangesOptions): RightsChanges {
         each(membership.user, (session) => session.left(membership, 'deleted'));
     },
     rotated: (talkgroup) =>
-      forAll(talkgroup, () => fanout.event(talkgroup.feed, (event) => keyRotated(talkgroup, event))),
+      forAll(talkgroup, () => fanout.event(talkgroup.feed, (event) => keyRotated(talkgroup, event, nowMs()))),
     changed: (talkgroup) => {
       forAll(talkgroup, () => fanout.tell(talkgroup.feed, talkgroupChanged(talkgroup)));
       forAll(talkgroup, () => floor.change(talkgroup, nowMs()));
     },
+    required: (talkgroup) => forAll(talkgroup, () => floor.endUnencrypted(talkgroup, nowMs())),
+    holders: (user, waiting) => each(user, (session) => session.send(keyHolders(waiting))),
+    hearing: (membership) => each(membership.user, (session) => session.hearing(membership)),
     emergencies: (talkgroup, rows) => forAll(talkgroup, () => followEmergencies(talkgroup, rows)),
     checked: (user, account) =>
       each(user, (session) => {

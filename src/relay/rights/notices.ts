@@ -22,8 +22,12 @@ const SEEN_MAX = 2_000;
 export function createNotices({ members, due, touch, begin, withdrawn }: NoticesOptions) {
   const { users, talkgroups } = members;
   const seen = new Map<string, Promise<void>>();
+  /** Users whose sockets are to be told of their key holders, behind the next read. */
+  const holders = new Set<UserId>();
   /** By user or talkgroup: the notifications that wait for the read that shows it. */
   const confirmations = new Map<UserId | TalkgroupId, (() => void)[]>();
+  /** By talkgroup: the sessions that wait for a read that has not begun. */
+  const asking = new Map<TalkgroupId, (() => void)[]>();
 
   function take(arrived: Notice): Promise<void> {
     switch (arrived.kind) {
@@ -38,6 +42,19 @@ export function createNotices({ members, due, touch, begin, withdrawn }: Notices
         touch(arrived.user);
         if (users.has(arrived.user)) due.user(arrived.user, 'changed');
         withdrawMembership(arrived.user, arrived.talkgroup);
+        return done;
+      case 'keys_changed':
+        touch(arrived.user);
+        if (!users.has(arrived.user)) return done;
+        due.user(arrived.user, 'changed');
+        // Only a read shows that the member may have them.
+        withdrawMembership(arrived.user, arrived.talkgroup);
+        return confirmed(arrived.user);
+      case 'holders_changed':
+        touch(arrived.user);
+        if (!users.has(arrived.user)) return done;
+        holders.add(arrived.user);
+        due.user(arrived.user, 'changed');
         return done;
       case 'talkgroup_deleted':
       case 'talkgroup_changed':
@@ -64,12 +81,7 @@ export function createNotices({ members, due, touch, begin, withdrawn }: Notices
     }
   }
 
-  const confirmed = (id: UserId | TalkgroupId) =>
-    new Promise<void>((resolve) => {
-      const queue = confirmations.get(id);
-      if (queue === undefined) confirmations.set(id, [resolve]);
-      else queue.push(resolve);
-    });
+  const confirmed = (id: UserId | TalkgroupId) => queued(confirmations, id);
 
   function withdrawMembership(id: UserId, talkgroup: TalkgroupId): void {
     for (const membership of users.get(id)?.memberships.values() ?? []) {
@@ -106,6 +118,36 @@ export function createNotices({ members, due, touch, begin, withdrawn }: Notices
       return acknowledged;
     },
 
+    /**
+     * Resolves when a read that began now, or later, has shown the talkgroup, and never when that read fails. The reads under
+     * way count for all others, because a client can ask this all the time.
+     */
+    readAgain(id: TalkgroupId): Promise<void> {
+      due.talkgroup(id);
+      const shown = queued(asking, id);
+      begin();
+      return shown;
+    },
+
+    /** A read of these talkgroups begins: takes what waits for it. */
+    takeAsking(ids: readonly TalkgroupId[]): Map<TalkgroupId, (() => void)[]> {
+      const taken = new Map<TalkgroupId, (() => void)[]>();
+      for (const id of ids) {
+        const waiting = asking.get(id);
+        if (waiting !== undefined) taken.set(id, waiting);
+        asking.delete(id);
+      }
+      return taken;
+    },
+
+    /** The read did not count, so the next one is waited for. */
+    askAgain(id: TalkgroupId, waiting: readonly (() => void)[]): void {
+      if (waiting.length > 0) asking.set(id, [...waiting, ...(asking.get(id) ?? [])]);
+    },
+
+    /** Once after each change. */
+    areHoldersNews: (id: UserId): boolean => holders.delete(id),
+
     /** A read showed the user or talkgroup. */
     confirm(id: UserId | TalkgroupId): void {
       for (const resolve of confirmations.get(id) ?? []) resolve();
@@ -115,3 +157,11 @@ export function createNotices({ members, due, touch, begin, withdrawn }: Notices
 }
 
 const done = Promise.resolve();
+
+function queued<Id>(queues: Map<Id, (() => void)[]>, id: Id): Promise<void> {
+  return new Promise((resolve) => {
+    const queue = queues.get(id);
+    if (queue === undefined) queues.set(id, [resolve]);
+    else queue.push(resolve);
+  });
+}

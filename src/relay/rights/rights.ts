@@ -43,7 +43,7 @@ export type Rights = ReturnType<typeof createRights>;
 export function createRights({ reads, changes, nowMs, batch, waitingMax, log, pause }: RightsOptions) {
   const members = createMembers();
   const { users, talkgroups, raisers } = members;
-  const settler = createSettler(members, changes);
+  const settler = createSettler(members, changes, nowMs);
 
   const loads = createLoads({ nowMs, waitingMax });
   /** Bounded: users and talkgroups in memory, and users with a waiting load. */
@@ -106,12 +106,13 @@ export function createRights({ reads, changes, nowMs, batch, waitingMax, log, pa
     { talkgroups: ids, users: people }: Batch,
     touched: ReadonlySet<string>,
   ): Promise<void> {
+    const asking = notices.takeAsking(ids);
     // One after the other: what the first read shows as deleted cannot come back in the second.
     const rows = ids.length === 0 ? [] : await reads.talkgroupsOf(ids);
     const accounts = people.length === 0 ? [] : await reads.accountsOf(people, (id) => talkgroups.has(id));
     if (closed) return;
     due.shown({ talkgroups: ids, users: people });
-    settleTalkgroups(ids, rows, touched);
+    settleTalkgroups(ids, rows, { touched, asking });
     settleUsers(people, accounts, touched);
   }
 
@@ -125,18 +126,21 @@ export function createRights({ reads, changes, nowMs, batch, waitingMax, log, pa
   function settleTalkgroups(
     ids: readonly TalkgroupId[],
     rows: readonly TalkgroupRow[],
-    touched: ReadonlySet<string>,
+    { touched, asking }: { touched: ReadonlySet<string>; asking: ReadonlyMap<TalkgroupId, (() => void)[]> },
   ): void {
     const found = new Map(rows.map((row) => [row.id, row]));
     for (const id of ids) {
       const talkgroup = talkgroups.get(id);
+      const waiting = asking.get(id) ?? [];
       if (talkgroup !== undefined && touched.has(id)) {
         due.talkgroup(id);
+        notices.askAgain(id, waiting);
         continue;
       }
       if (talkgroup !== undefined)
         attempt({ talkgroup: id }, () => settler.talkgroup(talkgroup, found.get(id) ?? null));
       notices.confirm(id);
+      for (const resolve of waiting) resolve();
     }
   }
 
@@ -169,6 +173,8 @@ export function createRights({ reads, changes, nowMs, batch, waitingMax, log, pa
   function settleUser(id: UserId, account: Account | null): void {
     const user = users.get(id);
     if (user !== undefined) ofUser(user, () => settler.user(user, account));
+    if (user !== undefined && account !== null && notices.areHoldersNews(id))
+      ofUser(user, () => changes.holders(user, account.holders_waiting));
     // This may have ended sessions, and removed the user's talkgroups from memory.
     if (account !== null && loads.waiting.has(id) && isStale(account)) {
       due.user(id, causeOf(id));
@@ -191,6 +197,8 @@ export function createRights({ reads, changes, nowMs, batch, waitingMax, log, pa
   return {
     load,
     notice: notices.take,
+    /** Reads the talkgroup, and resolves when the read is applied. */
+    readAgain: notices.readAgain,
     gap,
     drop: members.drop,
     expire: loads.expire,

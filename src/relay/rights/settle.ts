@@ -14,8 +14,14 @@ export interface RightsChanges {
   left(membership: Membership): void;
   deleted(talkgroup: Talkgroup): void;
   rotated(talkgroup: Talkgroup): void;
-  /** Its name, floor mode or talk limit is another one now. */
+  /** The key holders of the account changed: so many wait to be accepted. */
+  holders(user: User, waiting: number): void;
+  /** Whether the member gets the talkgroup's audio may have changed. */
+  hearing(membership: Membership): void;
+  /** Its name, floor mode, talk limit or encryption is another one now. */
   changed(talkgroup: Talkgroup): void;
+  /** After `changed`: encryption is required there from now on. */
+  required(talkgroup: Talkgroup): void;
   /** The open emergencies a read shows there. */
   emergencies(talkgroup: Talkgroup, rows: readonly EmergencyRow[]): void;
   /** Device disabled, tokens revoked or user gone; `account` is null when the user does not exist. */
@@ -33,7 +39,7 @@ export interface Settler {
   newcomer(account: Account): User;
 }
 
-export function createSettler(members: Members, changes: RightsChanges): Settler {
+export function createSettler(members: Members, changes: RightsChanges, nowMs: () => number): Settler {
   function talkgroup(held: Talkgroup, row: TalkgroupRow | null): void {
     if (row === null) {
       changes.deleted(held);
@@ -50,20 +56,53 @@ export function createSettler(members: Members, changes: RightsChanges): Settler
    * What another relay told counts until this read, because the read began after it: the notice of it repeats a read under
    * way. A row with a lower revision shows that the other relay was wrong, or that the database has lost a change.
    */
-  function change(held: Talkgroup, { name, floor_mode, max_talk_ms, revision }: TalkgroupRow): void {
+  function change(held: Talkgroup, row: TalkgroupRow): void {
+    const { name, floor_mode, max_talk_ms, revision, encryption, clear_emergency } = row;
     if (revision < held.revision) held.disproved = Math.max(held.disproved, held.revision);
     held.revision = revision;
-    if (held.name === name && held.floorMode === floor_mode && held.maxTalkMs === max_talk_ms) return;
+    const isSame =
+      held.name === name &&
+      held.floorMode === floor_mode &&
+      held.maxTalkMs === max_talk_ms &&
+      held.encryption === encryption &&
+      held.emergencyMayBeClear === clear_emergency;
+    if (isSame) return;
+    const before = held.encryption;
+    held.encryption = encryption;
+    held.emergencyMayBeClear = clear_emergency;
+    const accepted = before === encryption ? [] : changeHearing(held);
     held.name = name;
     held.floorMode = floor_mode;
     held.maxTalkMs = max_talk_ms;
     changes.changed(held);
+    if (encryption === 'required' && before !== 'required') changes.required(held);
+    for (const membership of accepted) changes.missed(membership.user, new Set([membership]));
+  }
+
+  /**
+   * The change to `required` accepts all present members, in the statement that makes it. A row that was read after it, as
+   * that of a member that joined since, says itself what the member may. Returns those that must be told.
+   * LIMIT: two changes, to another value and back to `required`, that one read shows as none leave the old permissions.
+   */
+  function changeHearing(held: Talkgroup): readonly Membership[] {
+    if (held.encryption !== 'required') {
+      for (const membership of held.memberships) {
+        membership.isReadRequired = false; // the next change to `required` is newer than the row
+        changes.hearing(membership);
+      }
+      return [];
+    }
+    const withoutKeys = [...held.memberships].filter(({ mayHaveKeys }) => !mayHaveKeys);
+    const accepted = withoutKeys.filter(({ isReadRequired }) => !isReadRequired);
+    for (const membership of accepted) membership.mayHaveKeys = true;
+    for (const membership of withoutKeys) if (!membership.mayHaveKeys) changes.hearing(membership);
+    return accepted;
   }
 
   /** The counter only grows, so a row read earlier than the one we hold changes nothing. */
-  function follow(held: Talkgroup, row: Pick<TalkgroupRow, 'rotation_counter'>): void {
+  function follow(held: Talkgroup, row: Pick<TalkgroupRow, 'rotation_counter' | 'epochs'>): void {
     if (row.rotation_counter <= held.rotationCounter) return;
-    held.rotationCounter = row.rotation_counter;
+    held.epochs.set(row.rotation_counter, row.epochs, nowMs());
     changes.rotated(held);
   }
 
@@ -98,7 +137,11 @@ export function createSettler(members: Members, changes: RightsChanges): Settler
   /** true: it was withdrawn, and whatever went by meanwhile was missed. */
   function renew(membership: Membership, row: MembershipRow): boolean {
     follow(membership.talkgroup, row);
-    if (membership.granted) return false;
+    const isSame = membership.mayHaveKeys === row.may_have_keys;
+    membership.mayHaveKeys = row.may_have_keys;
+    membership.isReadRequired = row.encryption === 'required';
+    if (!isSame) changes.hearing(membership);
+    if (membership.granted) return !isSame;
     membership.granted = true;
     changes.granted(membership);
     return true;

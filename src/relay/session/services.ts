@@ -9,7 +9,7 @@ import type { Sampling } from '../figures/sampling.js';
 import type { Bursts } from '../floor/bursts.js';
 import type { TalkLimits } from '../floor/capacity.js';
 import type { FloorControl } from '../floor/control.js';
-import type { LiveSession, Talkgroup } from '../members/members.js';
+import type { LiveSession, Membership } from '../members/members.js';
 import type { Pings } from '../reception/pings.js';
 import type { ReceptionServices } from '../reception/receiver.js';
 import type { Parking, Resumable } from './parking.js';
@@ -61,8 +61,8 @@ export interface SessionServices<Session extends LiveSession & Resumable>
   readonly holding: Pick<Holding, 'open' | 'keep' | 'discard'>;
   readonly bursts: Bursts;
   readonly parking: Parking<Session>;
-  /** The talkgroup as it is now. */
-  readonly snapshot: (talkgroup: Talkgroup) => Draft<Snapshot>;
+  /** The talkgroup as it is now, for this member. */
+  readonly snapshot: (membership: Membership) => Draft<Snapshot>;
   /** Which other nodes hear this one. undefined: the relay has no bus. */
   readonly reach: () => Reach | undefined;
   /** Answers its text messages. */

@@ -12,6 +12,7 @@ import type { Subscription } from '../reception/subscription.js';
 import { Allowance } from './allowance.js';
 import { type ErrorAbout, errorText, talkgroupJoined, talkgroupLeft, welcomeText } from './messages.js';
 import type { Resumable } from './parking.js';
+import { followKeys, withdraw } from './permissions.js';
 import type { SessionServices } from './services.js';
 import { Telling } from './telling.js';
 import { type Sender, Uplink } from './uplink.js';
@@ -147,20 +148,20 @@ export class Session implements Receiver, Sender, Resumable {
   }
 
   withdrawn(membership: Membership): void {
-    this.reception.unhear(membership);
-    const talk = this.talkAt(membership.talkgroup.number);
-    if (talk === undefined) return;
-    this.services.holding.discard(talk.feed, talk);
-    this.services.floor.withdraw(talk, this.services.nowMs());
+    withdraw(this, membership, this.services);
   }
 
   granted(membership: Membership): void {
     this.reception.hear(membership);
   }
 
+  hearing(membership: Membership): void {
+    followKeys(this, membership, this.services);
+  }
+
   joined(membership: Membership): void {
     this.reception.hear(membership);
-    this.send(talkgroupJoined(this.services.snapshot(membership.talkgroup)));
+    this.send(talkgroupJoined(this.services.snapshot(membership)));
   }
 
   /** Ends a burst there, and forgets the talk. */

@@ -1,8 +1,17 @@
 // Keeps the talks of one session, and checks what must hold before floor control is asked for a burst.
-import { END, HEADER_BYTES, readSequence, START } from '../../protocol/frame.js';
+import type { CryptoRefusal } from '../../protocol/codes.js';
+import {
+  ENCRYPTED,
+  END,
+  HEADER_BYTES,
+  readFlagsAndEpoch,
+  readSequence,
+  START,
+} from '../../protocol/frame.js';
 import type { FloorControl } from '../floor/control.js';
 import { hasPart, Talk, type TalkSession } from '../floor/talk.js';
-import { type Membership, mayTalk, type User } from '../members/members.js';
+import { expectedOf, fits, judgeBurst, misfitOf } from '../members/crypto.js';
+import { type Membership, mayBeClear, mayTalk, type User } from '../members/members.js';
 import type { Reception } from '../reception/reception.js';
 import type { SessionLimits } from './services.js';
 
@@ -17,7 +26,7 @@ const RETRY_WITHDRAWN_MS = 200;
 export type FrameObstacle = 'listen_only' | 'no_burst' | 'muted';
 
 /** Why a first frame got no burst. Floor control has told the talker of `denied`. `asks`: it has not answered yet. */
-export type BurstDenial = 'too_many_talkgroups' | 'rate_limited' | 'denied' | 'asks';
+export type BurstDenial = 'too_many_talkgroups' | 'rate_limited' | 'denied' | 'asks' | CryptoRefusal;
 
 /** Why FLOOR_REQUEST does not reach the floor. */
 export interface FloorRefusal {
@@ -93,7 +102,7 @@ export class Talks {
       return 'no_burst';
     }
     if (this.session.reception.subscriptionTo(talk.talkgroup).mode !== 'talk') return 'listen_only';
-    if (nowMs < talk.mutedUntilMs) return 'muted';
+    if (talk.isMutedToRequest || nowMs < talk.mutedUntilMs) return 'muted';
     const isSilent = nowMs - talk.lastFrameAtMs >= limits.talkSilenceMs;
     if (talk.isMuted && (flags & START) === 0 && !isSilent) {
       talk.lastFrameAtMs = nowMs;
@@ -103,11 +112,13 @@ export class Talks {
   }
 
   /** Begins a burst with this frame. null: it has begun, and `talk.claim` is `talks`. */
-  begin(talk: Talk, view: DataView, nowMs: number): BurstDenial | null {
+  begin(talk: Talk, view: DataView, flags: number, nowMs: number): BurstDenial | null {
     const { floor } = this.services;
     talk.isMuted = false;
     talk.lastFrameAtMs = nowMs;
     if (talk.claim === 'talks') floor.release(talk, 'released', nowMs);
+    const refusal = this.checkCrypto(talk, view, flags, nowMs);
+    if (refusal !== null) return refusal;
     if (talk.burst === 0) {
       if (this.countElsewhere(talk) >= TALKGROUPS_TALKING_MAX) return 'too_many_talkgroups';
       if (this.muteIfTooMany(talk, nowMs)) return 'rate_limited';
@@ -116,6 +127,37 @@ export class Talks {
     floor.begin(talk, nowMs);
     if (isTalking(talk)) return null;
     return talk.ask === null ? 'denied' : 'asks';
+  }
+
+  /** Why the burst that begins with this frame may not be encrypted, or clear, as it is. */
+  private checkCrypto(talk: Talk, view: DataView, flags: number, nowMs: number): CryptoRefusal | null {
+    const { talkgroup, crypto, cryptoBefore } = talk;
+    const isEncrypted = (flags & ENCRYPTED) !== 0;
+    talk.cryptoBefore = null;
+    // A talker that only paused goes on with its salt. A START begins with a new one, which must be announced.
+    if (crypto === null && isEncrypted && (flags & START) === 0) talk.crypto = cryptoBefore;
+    const { encryption } = talkgroup;
+    const isUnannounced = talk.crypto === null && isEncrypted && encryption === 'required';
+    const refusal = isUnannounced ? 'encryption_unannounced' : this.judge(talk, nowMs);
+    if (refusal !== null) {
+      talk.mute(nowMs);
+      if (talk.burst === 0) talk.crypto = null;
+      return refusal;
+    }
+    const bytes = readFlagsAndEpoch(view);
+    return fits(bytes, expectedOf(encryption, talk.crypto)) ? null : misfitOf(bytes, encryption);
+  }
+
+  /** Why no burst may begin with the `crypto` of the talk. */
+  judge({ membership, talkgroup, crypto }: Talk, nowMs: number) {
+    const { encryption, epochs } = talkgroup;
+    if (crypto === null && encryption !== 'required') return null; // the most frequent case
+    return judgeBurst({
+      ...{ encryption, crypto },
+      epoch: crypto === null ? 'accepted' : epochs.judge(crypto.epoch, nowMs),
+      mayHaveKeys: membership.mayHaveKeys,
+      mayBeClear: mayBeClear(membership),
+    });
   }
 
   /** Why FLOOR_REQUEST does not reach the floor. null: it does. */

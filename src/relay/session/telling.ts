@@ -23,8 +23,8 @@ export interface Told {
 export interface TellingServices {
   readonly fair: FairClock;
   readonly nowMs: () => number;
-  /** The talkgroup as it is now. */
-  readonly snapshot: (talkgroup: Talkgroup) => Draft<Snapshot>;
+  /** The talkgroup as it is now, for this member. */
+  readonly snapshot: (membership: Membership) => Draft<Snapshot>;
 }
 
 /**
@@ -148,9 +148,10 @@ export class Telling {
   }
 
   /** null: left, in doubt or unsubscribed. */
-  private show({ user, talkgroup, granted }: Membership): Draft<Snapshot> | null {
+  private show(membership: Membership): Draft<Snapshot> | null {
+    const { user, talkgroup, granted } = membership;
     const isHeard = granted && this.session.hears(talkgroup);
-    return isHeard && user.memberships.has(talkgroup.number) ? this.services.snapshot(talkgroup) : null;
+    return isHeard && user.memberships.has(talkgroup.number) ? this.services.snapshot(membership) : null;
   }
 
   /** First those where it talks or waits: a client that resumes goes on there. */

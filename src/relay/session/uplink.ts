@@ -1,6 +1,6 @@
 // Takes the frames that one radio sends, from the engine's buffer to delivery: the hot path.
 import { type Close, closes } from '../../protocol/closes.js';
-import type { FrameRefusal } from '../../protocol/codes.js';
+import type { CryptoRefusal, FrameRefusal } from '../../protocol/codes.js';
 import {
   checkFrame,
   ENCRYPTED,
@@ -68,14 +68,15 @@ export class Uplink {
     if (socket === null) return this.drop('no_session');
     services.counts.framesIn++;
     const view = new DataView(message); // the one new object per frame
-    if (checkFrame(view, services.limits.frameBytes) !== null) return this.refuse('bad_frame', 0, 0, nowMs);
+    if (checkFrame(view, services.limits.frameBytes) !== null)
+      return this.refuse('bad_frame', 0, 0, nowMs, 'bad_frame');
 
     const flags = readFlags(view);
     const number = readTalkgroup(view);
     let talk = this.lastTalk;
     if (talk === null || talk.number !== number) {
       talk = this.talks.in(number, nowMs);
-      if (talk === null) return this.refuse('not_member', number, flags, nowMs);
+      if (talk === null) return this.refuse('not_member', number, flags, nowMs, 'not_member');
       this.lastTalk = talk;
     }
     const sentAtMs = arrivedAtMs ?? nowMs;
@@ -89,6 +90,8 @@ export class Uplink {
       if (!isBegun) return talk.ask !== null && this.wait(talk, talk.ask, message, flags, nowMs, sentAtMs);
       started = START;
     }
+    const misfit = talk.misfitIn(view);
+    if (misfit !== null) return this.refuseMisfit(talk, misfit, flags, nowMs);
     const exceeded = talk.spend(message.byteLength - HEADER_BYTES, sentAtMs);
     if (exceeded !== null) return this.refuseExcess(talk, exceeded, flags, nowMs);
     this.relay(socket, talk, message, view, flags, started, nowMs);
@@ -176,6 +179,11 @@ export class Uplink {
       }
     }
     const started = talk.frames === 0 ? START : 0;
+    const misfit = talk.misfitIn(view);
+    if (misfit !== null) {
+      this.refuseMisfit(talk, misfit, flags, nowMs);
+      return;
+    }
     this.relay(
       this.session.socket ?? this.services.fanout.absent,
       talk,
@@ -200,13 +208,15 @@ export class Uplink {
   ): boolean {
     const { talks } = this;
     const obstacle = talks.checkFirstFrame(talk, view, flags, nowMs);
-    if (obstacle === 'listen_only') return this.refuse(obstacle, talk.number, flags, nowMs);
+    if (obstacle === 'listen_only') return this.refuse(obstacle, talk.number, flags, nowMs, obstacle);
     if (obstacle !== null) return this.drop(obstacle);
     const exceeded = sentAtMs === null ? null : talk.exceeded(view.byteLength - HEADER_BYTES, sentAtMs);
     if (exceeded !== null) return this.refuseExcess(talk, exceeded, flags, nowMs);
-    const denial = talks.begin(talk, view, nowMs);
+    const denial = talks.begin(talk, view, flags, nowMs);
     if (denial === 'too_many_talkgroups' || denial === 'rate_limited')
-      return this.refuse(denial, talk.number, flags, nowMs);
+      return this.refuse(denial, talk.number, flags, nowMs, denial);
+    if (denial !== null && denial !== 'asks' && denial !== 'denied')
+      return this.refuse(denial, talk.number, flags, nowMs, 'encryption');
     this.refusals?.forget(talk.number);
     if (denial === 'asks') return false;
     return denial === null || this.drop(denial);
@@ -246,8 +256,19 @@ export class Uplink {
     return this.refuseTooMany(talk, flags, nowMs, 'over_budget');
   }
 
+  /** It is not encrypted as its burst was announced. */
+  private refuseMisfit(talk: Talk, code: CryptoRefusal, flags: number, nowMs: number): false {
+    if ((flags & END) !== 0) this.services.floor.release(talk, 'released', nowMs);
+    return this.refuse(code, talk.number, flags, nowMs, 'encryption');
+  }
+
   /** Beyond a rate. An END ends its burst all the same, or the others would wait for T1 to talk. */
-  private refuseTooMany(talk: Talk, flags: number, nowMs: number, reason?: DropReason): false {
+  private refuseTooMany(
+    talk: Talk,
+    flags: number,
+    nowMs: number,
+    reason: DropReason = 'rate_limited',
+  ): false {
     if ((flags & END) !== 0) {
       if (talk.claim === 'talks') this.services.floor.release(talk, 'released', nowMs);
       else talk.ask?.endHere();
@@ -261,7 +282,7 @@ export class Uplink {
     number: number,
     flags: number,
     nowMs: number,
-    reason: DropReason = code,
+    reason: DropReason,
   ): false {
     const { session } = this;
     this.refusals ??= new Refusals(this.services.limits.framesPerSecond);

@@ -16,6 +16,7 @@ const nothing = { kind: 'changes', talkgroups: [], left: [], emergencies: [], ta
 const talkgroup = {
   id: ${JSON.stringify(TALKGROUP)}, name: 'Fire 1', floorMode: 'open', maxTalkMs: 0, online: 1,
   talkers: [], last: null, missed: 0, lostBetweenNodes: 0,
+  encryption: 'allowed', isLockExpected: false, mayHaveKeys: true,
 };
 let opened = 1;
 let fleet = [];
@@ -54,9 +55,12 @@ function happen(perSecond) {
     const changed = new Map();
     for (; due <= performance.now(); due += 1000 / perSecond) {
       const one = busy[Math.floor(event / 2) % busy.length];
-      const talker = { session: 7, burst: event, username: 'user ' + (event % 50), startedAtMs: Date.now(), emergency: false, isOwn: false };
+      const talker = {
+        session: 7, burst: event, username: 'user ' + (event % 50), startedAtMs: Date.now(), emergency: false, isOwn: false,
+        lock: 'clear', unopened: null,
+      };
       if (event++ % 2 === 0) one.talkers = [talker];
-      else { one.talkers = []; one.last = { username: talker.username, endedAtMs: Date.now() }; }
+      else { one.talkers = []; one.last = { username: talker.username, endedAtMs: Date.now(), isCutOff: false }; }
       changed.set(one.id, { ...one });
     }
     if (changed.size > 0) postMessage({ ...nothing, talkgroups: [...changed.values()] });

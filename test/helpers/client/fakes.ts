@@ -2,6 +2,7 @@
 
 import type { Clock } from '../../../src/client/clock.js';
 import type { RadioSocket } from '../../../src/client/connection/connection.js';
+import type { KeyStore } from '../../../src/client/encryption/key-store.js';
 import { createRadio } from '../../../src/client/radio.js';
 import { decodeFrame, encodeFrame, type Frame } from '../../../src/protocol/frame.js';
 import type {
@@ -48,6 +49,8 @@ export type FakeSocket = {
   /** What the radio sent, in order. */
   readonly texts: Record<string, unknown>[];
   readonly frames: Frame[];
+  /** Both, in the order in which they were sent. */
+  readonly sends: (Record<string, unknown> | Frame)[];
   /** The code that the radio closed with. null: without a code. undefined: not closed. */
   closedWith: number | null | undefined;
   /** Bytes that the socket has not sent, as the radio reads them. */
@@ -71,6 +74,7 @@ export function fakeNetwork(): { WebSocket: new (address: string) => RadioSocket
     closedWith: number | null | undefined = undefined;
     readonly texts: Record<string, unknown>[] = [];
     readonly frames: Frame[] = [];
+    readonly sends: (Record<string, unknown> | Frame)[] = [];
     readonly listeners: [type: string, listener: (event: SocketEvent) => void][] = [];
     constructor(readonly address: string) {
       sockets.push(this);
@@ -88,11 +92,14 @@ export function fakeNetwork(): { WebSocket: new (address: string) => RadioSocket
     }
     send(data: string | Uint8Array<ArrayBuffer>): void {
       if (typeof data === 'string') {
-        this.texts.push(JSON.parse(data));
+        const text = JSON.parse(data);
+        this.texts.push(text);
+        this.sends.push(text);
       } else {
         const frame = decodeFrame(data);
         if (typeof frame === 'string') throw new Error(`the radio sent a bad frame: ${frame}`);
         this.frames.push(frame);
+        this.sends.push(frame);
       }
     }
     close(code?: number): void {
@@ -134,7 +141,14 @@ export function fakeNetwork(): { WebSocket: new (address: string) => RadioSocket
 }
 
 /** A radio with such a clock and such sockets. `random` is constant. */
-export function fakeWorld({ random = () => 0, ...options }: { random?: () => number; url?: string } = {}) {
+export function fakeWorld({
+  random = () => 0,
+  ...options
+}: {
+  random?: () => number;
+  url?: string;
+  keys?: KeyStore;
+} = {}) {
   const clock = manualClock();
   const { WebSocket, sockets } = fakeNetwork();
   const radio = createRadio({ url: 'ws://relay', token: 'x/y', WebSocket, clock, random, ...options });
@@ -179,6 +193,11 @@ export const ALPHA: Snapshot = {
   number: 1,
   name: 'Alpha',
   rotation_counter: 0,
+  encryption: 'allowed',
+  clear_emergency: true,
+  talk_counter: 0,
+  use_in_ms: 0,
+  may_have_keys: false,
   floor_mode: 'open',
   max_talk_ms: 60_000,
   event: 0,
@@ -228,3 +247,12 @@ export const emergency = (over: Partial<Emergency> = {}): Emergency => ({
   ...{ state: 'raised', raised_at: '2026-01-01T00:00:00.000Z' },
   ...over,
 });
+
+/** KEY_ROTATED with a counter that is used from now on. */
+export const keyRotated = (talkgroup_id: string, event: number, rotation_counter: number) =>
+  ({
+    type: 'KEY_ROTATED',
+    ...{ talkgroup_id, event, rotation_counter },
+    talk_counter: rotation_counter,
+    use_in_ms: 0,
+  }) as const;

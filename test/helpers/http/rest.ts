@@ -21,6 +21,7 @@ import { openFixIntake } from '../../../src/gps/counts.js';
 import { createLists } from '../../../src/http/lists.js';
 import { createHttpServer, type HttpServer } from '../../../src/http/server.js';
 import type { DeviceId, TalkgroupId, UserId } from '../../../src/ids.js';
+import { createSealing } from '../../../src/keys/sealing.js';
 import { createKeyring } from '../../../src/keys/wrapping.js';
 import { traceOf } from '../../../src/log.js';
 import { restRoutes } from '../../../src/rest.js';
@@ -43,7 +44,7 @@ export interface Answer {
 export interface Caller {
   get(path: string): Promise<Answer>;
   post(path: string, body?: unknown): Promise<Answer>;
-  put(path: string): Promise<Answer>;
+  put(path: string, body?: unknown): Promise<Answer>;
   patch(path: string, body?: unknown): Promise<Answer>;
   delete(path: string): Promise<Answer>;
   send(method: string, path: string, init?: RequestInit): Promise<Answer>;
@@ -78,6 +79,8 @@ export interface Service {
   sql<Row extends object>(statement: (sql: Sql) => Promise<Row[]>): Promise<Row[]>;
   /** Holds an exclusive lock on the table until the returned function is called. */
   lock(table: string): Promise<() => Promise<void>>;
+  /** Holds what the statement changes in a transaction that the returned function commits. */
+  begin(statement: string): Promise<() => Promise<void>>;
   /** Resolves once the service's database is well. */
   up(): Promise<void>;
   /** Hears notices as another node does. */
@@ -96,6 +99,10 @@ export interface ServiceOptions {
   readonly consoleFolder?: string;
   /** The service's own connections; the callers' accounts are made behind its back. */
   readonly databaseUrl?: string;
+  /** Whether every relay of the service enforces encryption. */
+  readonly isEnforced?: () => Promise<boolean>;
+  /** Another program of the sealing thread. */
+  readonly sealingScript?: URL;
 }
 
 /** A service of its own for this test, with an admin and a radio; gone when the test ends. */
@@ -125,7 +132,8 @@ export async function service(t: Test, options: ServiceOptions = {}): Promise<Se
       });
     });
   const lock = (table: string) => lockTable(url, table);
-  return speakingService({ ...started, notices, listen, lock, logged: () => lines.join('') }, behind);
+  const begin = (statement: string) => beginWith(url, statement);
+  return speakingService({ ...started, notices, listen, lock, begin, logged: () => lines.join('') }, behind);
 }
 
 const NO_QUEUE: Pick<Passwords, 'isFull' | 'withPlace'> = {
@@ -137,6 +145,15 @@ async function lockTable(url: string, table: string): Promise<() => Promise<void
   const sql = postgres(url, { max: 1 });
   await sql.unsafe(`begin; lock table ${table}`).simple();
   return () => sql.end();
+}
+
+async function beginWith(url: string, statement: string): Promise<() => Promise<void>> {
+  const sql = postgres(url, { max: 1 });
+  await sql.unsafe(`begin; ${statement}`).simple();
+  return async () => {
+    await sql.unsafe('commit').simple();
+    await sql.end();
+  };
 }
 
 interface Started {
@@ -159,6 +176,8 @@ async function start({
     moreRoutes = [],
     consoleFolder,
     databaseUrl = url,
+    isEnforced = async () => true,
+    sealingScript,
   },
 }: {
   url: string;
@@ -170,6 +189,7 @@ async function start({
   const passwords = { ...own, ...(replaced && NO_QUEUE), ...replaced };
   const limits = createLimits(limitsIn(config));
   const database = openDatabase({ url: databaseUrl, connections: config.DATABASE_POOL, log });
+  const sealing = createSealing({ log, ...(sealingScript && { script: sealingScript }) });
   const listing = { database, tell, lists: createLists() };
   const server = createHttpServer({
     config,
@@ -184,7 +204,9 @@ async function start({
         config,
         passwords,
         limits,
-        wrap: createKeyring(config.SECRETS_KEY).wrap,
+        keyring: createKeyring(config.SECRETS_KEY),
+        sealing,
+        isEnforced,
         storeFix: openFixIntake(database, () => {}).storeFix,
         wsPort: () => config.WS_PORT,
         consoleFolder,
@@ -204,7 +226,10 @@ async function start({
     server,
     database,
     close() {
-      closed ??= server.close().then(() => database.close());
+      closed ??= server
+        .close()
+        .then(() => sealing.close())
+        .then(() => database.close());
       return closed;
     },
   };
@@ -218,7 +243,7 @@ export async function until(isSo: () => boolean): Promise<void> {
 }
 
 async function speakingService(
-  started: Started & Pick<Service, 'notices' | 'listen' | 'lock' | 'logged'>,
+  started: Started & Pick<Service, 'notices' | 'listen' | 'lock' | 'begin' | 'logged'>,
   behind: Database,
 ): Promise<Service> {
   const { baseUrl } = started;
@@ -302,7 +327,7 @@ function callerOf(baseUrl: string, token: string | null): Caller {
     send,
     get: (path) => send('GET', path),
     post: (path, body) => json('POST', path, body),
-    put: (path) => send('PUT', path),
+    put: (path, body) => json('PUT', path, body),
     patch: (path, body) => json('PATCH', path, body),
     delete: (path) => send('DELETE', path),
   };

@@ -72,7 +72,7 @@ export function createMadeUp(): MadeUp {
 
 const SESSIONS = new Set(['session', 'left', 'next']);
 /** Times and durations. */
-const MEASURED = /^(server_time|missed|(age|duration|since|retry)_ms|\w+_at)$/;
+const MEASURED = /^(server_time|missed|(age|duration|since|retry|use_in)_ms|\w+_at)$/;
 const MINUTE_MS = 60_000;
 
 /** A row of POSITIONS by the names of its values. */

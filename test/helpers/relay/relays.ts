@@ -41,6 +41,10 @@ export function directory(floorMode: FloorMode = 'open', role: Account['role'] =
     floor_mode: mode,
     max_talk_ms: maxTalkMs,
     revision,
+    encryption: 'allowed',
+    clear_emergency: true,
+    epochs: null,
+    may_have_keys: false,
     emergencies: [...emergencies.values()].flatMap(({ row, state }) =>
       state === 'cleared' || number !== 1 ? [] : [{ ...row, state }],
     ),
@@ -93,6 +97,7 @@ export function directory(floorMode: FloorMode = 'open', role: Account['role'] =
         valid_from: 0,
         device_id: null,
         device_active: true,
+        holders_waiting: 0,
         memberships: existing.map(row),
       })),
     talkgroupsOf: async (ids: readonly TalkgroupId[]): Promise<TalkgroupRow[]> =>

@@ -3,7 +3,7 @@ import type { Account, TalkgroupRow } from '../../../src/directory/records.js';
 import type { TalkgroupId, UserId } from '../../../src/ids.js';
 
 /** As a membership names it, which serves for the talkgroup itself as well. */
-export type MemberTalkgroupRow = TalkgroupRow & { readonly site: string };
+export type MemberTalkgroupRow = TalkgroupRow & { readonly site: string; readonly may_have_keys: boolean };
 
 export const talkgroupRow = (over: Partial<MemberTalkgroupRow> = {}): MemberTalkgroupRow => ({
   id: 'fire' as TalkgroupId,
@@ -14,6 +14,10 @@ export const talkgroupRow = (over: Partial<MemberTalkgroupRow> = {}): MemberTalk
   floor_mode: 'open',
   max_talk_ms: 0,
   revision: 0,
+  encryption: 'allowed',
+  clear_emergency: true,
+  epochs: null,
+  may_have_keys: false,
   emergencies: [],
   ...over,
 });
@@ -26,6 +30,7 @@ export const accountRow = (name: string, over: Partial<Account> = {}): Account =
   valid_from: 0,
   device_id: null,
   device_active: true,
+  holders_waiting: 0,
   memberships: [],
   ...over,
 });

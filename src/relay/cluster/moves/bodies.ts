@@ -1,6 +1,6 @@
 // Declares what relays tell each other of a session that moves, as schemas.
 import { type Static, Type } from 'typebox';
-import { Id, Int, Priority, Time, U32 } from '../../../protocol/bodies.js';
+import { Crypto, Id, Int, Priority, Time, U32 } from '../../../protocol/bodies.js';
 import { modes } from '../../../protocol/codes.js';
 import { ClaimBody, Format, PlacedBody } from '../floor-bodies.js';
 
@@ -53,6 +53,7 @@ const MovedSession = Type.Object({
       burst: U32,
       has_asked: Type.Boolean(),
       codec: Type.Optional(Format),
+      crypto: Type.Optional(Crypto),
     }),
     { maxItems: MOVED_BURSTS_MAX },
   ),
@@ -66,6 +67,7 @@ const MovedSession = Type.Object({
       sequence: Int,
       priority: Priority,
       codec: Type.Optional(Format),
+      crypto: Type.Optional(Crypto),
       started_at: Time,
       age_ms: Age,
       /** Since its last frame. */

@@ -35,6 +35,8 @@ interface Peer {
   node: number | null;
   /** It accepts tokens that this relay accepts, too, or one of both does not tell its keys. */
   sharesKey: boolean;
+  /** It enforces the encryption of talkgroups. */
+  encrypts: boolean;
 }
 
 /** The times of one moment: monotonic ms, and the same without the time that this relay stood still. */
@@ -108,6 +110,13 @@ export class Peers {
     return count;
   }
 
+  /** Those that can be reached and do not enforce the encryption of talkgroups. */
+  get unencrypting(): number {
+    let count = 0;
+    for (const { isUp, encrypts } of this.peers.values()) if (isUp && !encrypts) count++;
+    return count;
+  }
+
   /** This relay ends soon. */
   drain(): void {
     this.isEnding = true;
@@ -120,7 +129,7 @@ export class Peers {
    */
   heard(
     relay: number,
-    { heard, draining = false, watching = false, node, keys = [] }: Beacon,
+    { heard, draining = false, watching = false, node, keys = [], encrypts = false }: Beacon,
     { way, at }: Sent,
     { nowMs, fairMs }: Now,
   ): 'up' | 'down' | 'one_way' | 'known' | 'ignored' {
@@ -130,7 +139,7 @@ export class Peers {
       this.ignored.delete(relay);
       peer = {
         ...{ clock: new PeerClock(), way, at, isUp: false, isDraining: false, isWatching: false },
-        ...{ node: node ?? null, sharesKey: true },
+        ...{ node: node ?? null, sharesKey: true, encrypts },
         receivedAtMs: nowMs,
         heardAtMs: fairMs,
       };
@@ -138,6 +147,7 @@ export class Peers {
     }
     peer.isDraining = draining;
     peer.isWatching = watching;
+    peer.encrypts = encrypts;
     peer.sharesKey =
       keys.length === 0 || this.keys.length === 0 || keys.some((key) => this.keys.includes(key));
     peer.way = way;
@@ -229,6 +239,7 @@ export class Peers {
     ]);
     return {
       heard,
+      encrypts: true,
       ...(this.isEnding && { draining: true }),
       ...(this.isWatching && { watching: true }),
       ...(this.node !== null && { node: this.node }),

@@ -1,0 +1,96 @@
+// Follows the rotations of one talkgroup: which epoch a talker uses now, and which ones a listener still takes.
+import type { Clock } from '../clock.js';
+import type { EncryptionState } from './key-store.js';
+
+export type Epochs = {
+  /** The epoch to talk with now. */
+  readonly talkCounter: number;
+  /** Since when (ms) a talker uses it, as far as this radio knows. */
+  readonly usedSinceMs: number;
+  /** The newest epoch that was announced. */
+  readonly newest: number;
+  /** Takes over what a snapshot or KEY_ROTATED says. Counters never go back, whatever the relay says. */
+  follow(state: EncryptionState): void;
+  /** A frame of this epoch opened. */
+  heard(counter: number): void;
+  /** Whether bursts of this epoch may still be live. */
+  isAccepted(counter: number): boolean;
+  /** Epochs that were accepted and are not any more. Names each one once. */
+  expired(): number[];
+};
+
+/** A listener keeps an epoch for this time behind its last burst and behind the use of its successor. */
+const KEPT_MS = 60_000;
+/** The relay takes at most 8 announced epochs at once. Later ones than the newest known may be on their way. */
+const AHEAD_MAX = 8;
+const NONE = -1;
+
+/** `counter`: the least one to talk with, from an earlier run of the app. */
+export function createEpochs(clock: Clock, counter = NONE): Epochs {
+  let current = counter;
+  let newest = counter;
+  let usedSinceMs = Number.NEGATIVE_INFINITY;
+  /** Announced epochs that are not used yet, with the time (ms) from which on they are. */
+  let coming: { counter: number; atMs: number }[] = [];
+  /** By epoch: when it was last heard, or its successor began to be used (ms). */
+  const heardAtMs = new Map<number, number>();
+
+  return {
+    get talkCounter() {
+      advance();
+      return current;
+    },
+    get usedSinceMs() {
+      advance();
+      return usedSinceMs;
+    },
+    get newest() {
+      return newest;
+    },
+    follow({ rotation_counter, talk_counter = rotation_counter, use_in_ms = 0 }) {
+      if (rotation_counter === undefined || talk_counter === undefined) return;
+      advance();
+      if (talk_counter > current) use(talk_counter, clock.nowMs());
+      if (rotation_counter > newest) newest = rotation_counter;
+      if (rotation_counter > current) {
+        coming = coming.filter((one) => one.counter !== rotation_counter);
+        coming.push({ counter: rotation_counter, atMs: clock.nowMs() + use_in_ms });
+        advance();
+      }
+    },
+    heard(counter) {
+      heardAtMs.set(counter, clock.nowMs());
+    },
+    isAccepted(counter) {
+      advance();
+      if (counter >= current) return counter <= newest + AHEAD_MAX;
+      return clock.nowMs() - (heardAtMs.get(counter) ?? Number.NEGATIVE_INFINITY) <= KEPT_MS;
+    },
+    expired() {
+      advance();
+      const over = [...heardAtMs].filter(
+        ([counter, atMs]) => counter < current && clock.nowMs() - atMs > KEPT_MS,
+      );
+      for (const [counter] of over) heardAtMs.delete(counter);
+      return over.map(([counter]) => counter);
+    },
+  };
+
+  function advance(): void {
+    const due = coming.filter(({ atMs }) => atMs <= clock.nowMs()).sort((a, b) => a.counter - b.counter);
+    if (due.length === 0) return;
+    for (const { counter, atMs } of due) if (counter > current) use(counter, atMs);
+    coming = coming.filter(({ counter }) => counter > current);
+  }
+
+  function use(counter: number, atMs: number): void {
+    // Bursts that began with an earlier epoch go on with it. Of those before the radio came it knows the last one only.
+    const from = current === NONE ? counter - 1 : Math.max(current, counter - AHEAD_MAX);
+    for (let before = Math.max(0, from); before < counter; before += 1) {
+      heardAtMs.set(before, Math.max(heardAtMs.get(before) ?? Number.NEGATIVE_INFINITY, atMs));
+    }
+    current = counter;
+    usedSinceMs = atMs;
+    newest = Math.max(newest, counter);
+  }
+}

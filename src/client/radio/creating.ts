@@ -1,0 +1,219 @@
+// Creates the radio client of its parts: connection, talks, hearing, encryption, emergencies, positions.
+
+import type { Reach } from '../../protocol/codes.js';
+import type { ServerMessage, Welcome } from '../../protocol/types.js';
+import { systemClock } from '../clock.js';
+import { relayAddress } from '../connection/address.js';
+import type { Close } from '../connection/backoff.js';
+import { createConnection, type RadioSocket } from '../connection/connection.js';
+import { createRequests } from '../connection/requests.js';
+import { createEmergencies } from '../emergencies/emergencies.js';
+import { createRaising } from '../emergencies/raising.js';
+import { createEncryption } from '../encryption/encryption.js';
+import { createEmitter } from '../events.js';
+import { createHearing } from '../hearing/hearing.js';
+import { createSubscriptions } from '../hearing/subscriptions.js';
+import { createSyncing } from '../hearing/syncing.js';
+import { createTalks } from '../talking/talks.js';
+import type { Uplink } from '../talking/uplink.js';
+import { createWatching } from '../watching/watching.js';
+import type { Radio, RadioEvents, RadioOptions } from './described.js';
+
+/** Starts to connect and returns the radio. Throws if `url` is not an address, or if there is no WebSocket to use. */
+export function createRadio(options: RadioOptions): Radio {
+  const { clock = systemClock, random = Math.random, WebSocket = globalWebSocket() } = options;
+  const events = createEmitter<RadioEvents>();
+  const emergencies = createEmergencies(
+    (emergency) => events.emit('emergency', emergency),
+    (moved) => events.emit('emergency_position', moved),
+  );
+  const encryption = createEncryption(options.keys, clock, {
+    opened: (talkgroupId, opened) => hearing.opened(talkgroupId, opened),
+    released: (talkgroupId, session) => hearing.released(talkgroupId, session),
+    unopened: (talkgroupId, first) => events.emit('unopened', { talkgroupId, ...first }),
+    lock(talkgroupId, lock) {
+      hearing.lock(talkgroupId, lock);
+      const isUnexpected = lock.kind === 'clear' && encryption.isRequired(talkgroupId);
+      events.emit('lock', { talkgroupId, ...lock, isUnexpected });
+    },
+    hasEmergency: (talkgroupId) =>
+      [...emergencies.open.values()].some(
+        ({ talkgroup_id, user_id }) => talkgroup_id === talkgroupId && user_id === userId,
+      ),
+    keyArrived: (talkgroupId) => talks.keyArrived(talkgroupId),
+  });
+  const hearing = createHearing(
+    {
+      audio: (frame) => events.emit('audio', frame),
+      talkStarted: (talker) => events.emit('talk_started', talker),
+      talkEnded: (end) => events.emit('talk_ended', end),
+      lagged: (lag) => events.emit('lag', lag),
+      missed: (missed) => events.emit('missed', missed),
+      emergencies: emergencies.take,
+      emergency: emergencies.follow,
+      presence: (presence) => events.emit('presence', presence),
+      talkgroupsChanged: () => events.emit('talkgroups', hearing.talkgroups),
+      gap: (talkgroupId) => syncing.gap(talkgroupId),
+      renewed: (talkgroupId) => syncing.settled(talkgroupId),
+      left(talkgroupId) {
+        syncing.settled(talkgroupId);
+        emergencies.left(talkgroupId);
+      },
+    },
+    encryption,
+  );
+  let session: number | null = null;
+  let userId = '';
+  let reach: Reach = 'whole';
+
+  const address = relayAddress(options);
+  const connection = createConnection(
+    {
+      address: (resumeToken) =>
+        resumeToken ? `${address}&resume=${encodeURIComponent(resumeToken)}` : address,
+      ...{ WebSocket, clock, random },
+    },
+    { opened, message, waiting, stopped, frame: (bytes) => hearing.frame(bytes, clock.nowMs()) },
+  );
+  const isOpen = () => connection.state === 'open';
+  const requests = createRequests(connection.ask, clock);
+  const syncing = createSyncing(requests, clock, random);
+  const subscriptions = createSubscriptions(requests, clock, random, hearing.leave);
+  const raising = createRaising(requests, clock, isOpen);
+  const watching = createWatching(requests, clock, random, (positions) =>
+    events.emit('positions', positions),
+  );
+  const uplink: Uplink = {
+    get isOpen() {
+      return isOpen();
+    },
+    get openedAtMs() {
+      return connection.openedAtMs;
+    },
+    get bufferedBytes() {
+      return connection.bufferedBytes;
+    },
+    get session() {
+      return session;
+    },
+    numberOf: (talkgroupId) => hearing.talkgroups.get(talkgroupId)?.number ?? null,
+    isAwaited: hearing.isAwaited,
+    encryption,
+    send: connection.send,
+    ask: connection.ask,
+  };
+  const talks = createTalks(uplink, clock, random);
+
+  return {
+    on: events.on,
+    get state() {
+      return connection.state;
+    },
+    get session() {
+      return session;
+    },
+    get reach() {
+      return reach;
+    },
+    get gaps() {
+      return syncing.gaps;
+    },
+    talkgroups: hearing.talkgroups,
+    emergencies: emergencies.open,
+    devices: watching.devices,
+    watch: watching.watch,
+    unwatch: watching.unwatch,
+    talk: talks.begin,
+    isRequired: encryption.isRequired,
+    confirmClear: encryption.confirmClear,
+    subscribe: subscriptions.subscribe,
+    unsubscribe: subscriptions.unsubscribe,
+    async members(talkgroupId, page = {}) {
+      const { type, ref, ...members } = await requests.askFor('MEMBERS', {
+        ...{ type: 'MEMBERS', talkgroup_id: talkgroupId },
+        ...page,
+      });
+      return members;
+    },
+    emergency: {
+      raise: raising.raise,
+      async ack(emergency_id) {
+        await requests.askFor('OK', { type: 'EMERGENCY_ACK', emergency_id });
+      },
+      async clear(emergency_id) {
+        await requests.askFor('OK', { type: 'EMERGENCY_CLEAR', emergency_id });
+      },
+    },
+    async gps(fix) {
+      await requests.askFor('OK', { type: 'GPS_UPDATE', ...fix });
+    },
+    async ping() {
+      const sentAtMs = clock.nowMs();
+      const { server_time } = await requests.askFor('PONG', { type: 'PING', t: Date.now() });
+      return { rttMs: clock.nowMs() - sentAtMs, server_time };
+    },
+    request: requests.ask,
+    reconnect: connection.reconnect,
+    close: connection.close,
+  };
+
+  function opened(welcome: Welcome): void {
+    session = welcome.session;
+    userId = welcome.user_id;
+    encryption.connected(userId);
+    raising.connected();
+    hearing.connected(welcome);
+    subscriptions.connected(welcome);
+    talks.connected(welcome);
+    watching.connected();
+    events.emit('open', welcome);
+    reaches(welcome.reach ?? 'whole');
+  }
+
+  function reaches(now: Reach): void {
+    if (now === reach) return;
+    reach = now;
+    events.emit('reach', now);
+  }
+
+  function message(message: ServerMessage): void {
+    requests.answer(message);
+    if (message.type === 'TALKGROUP_LEFT') subscriptions.left(message.talkgroup_id);
+    hearing.message(message);
+    talks.message(message);
+    watching.message(message);
+    if (message.type === 'EMERGENCY_POSITION') emergencies.moved(message);
+    if (message.type === 'KEY_HOLDERS') options.keys?.retry?.();
+    if (message.type === 'REACH') reaches(message.reach);
+    events.emit('message', message);
+  }
+
+  function disconnected(): void {
+    session = null;
+    requests.disconnected();
+    syncing.disconnected();
+    subscriptions.disconnected();
+    watching.disconnected();
+    talks.connectionLost();
+  }
+
+  function waiting(next: Close & { delayMs: number }): void {
+    disconnected();
+    events.emit('waiting', next);
+  }
+
+  function stopped(close: Close): void {
+    disconnected();
+    raising.stop();
+    talks.stop();
+    hearing.stop();
+    encryption.close();
+    events.emit('stopped', close);
+  }
+}
+
+function globalWebSocket(): new (address: string) => RadioSocket {
+  const { WebSocket } = globalThis as { WebSocket?: new (address: string) => RadioSocket };
+  if (!WebSocket) throw new Error('there is no global WebSocket: pass one as the option WebSocket');
+  return WebSocket;
+}

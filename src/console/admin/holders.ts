@@ -1,0 +1,45 @@
+// Lists the key holders of one user, accepts and deletes them.
+import type { Rest } from '../app/rest.js';
+import { type Action, createAction } from './action.js';
+import { storedBy } from './failure.js';
+import { createList, type List, type Row } from './list.js';
+import { type Holder, type Page, queryOf } from './rows.js';
+import { texts } from './texts.js';
+
+export interface Holders {
+  readonly list: List<Holder>;
+  /** What the last change said, beside the holders. */
+  readonly action: Action;
+  accept(row: Row<Holder>): Promise<boolean>;
+  remove(row: Row<Holder>): Promise<boolean>;
+}
+
+export function createHolders(rest: Rest, userId: string): Holders {
+  const action = createAction();
+  const list = createList<Holder>({
+    async read({ after, limit }) {
+      const query = queryOf({ user_id: userId, limit, after });
+      const { holders: items, next } = await rest.get<Page<'holders', Holder>>(`/keys/holders${query}`);
+      return { items, next };
+    },
+    idOf: ({ holder_id }) => holder_id,
+    nameOf: ({ name }) => name,
+  });
+
+  return {
+    ...{ list, action },
+    accept: (row) =>
+      action.run(async () => {
+        // An administrator names no holder of their own, and sends no password.
+        const answer = await storedBy(rest.post(`/keys/holders/${row.id}/accept`, {}));
+        row.item.value = { ...row.item.peek(), accepted: true };
+        return answer === null ? texts.unconfirmed : texts.holderAccepted(row.item.peek().name);
+      }),
+    remove: (row) =>
+      action.run(async () => {
+        const answer = await storedBy(rest.remove(`/keys/holders/${row.id}`));
+        list.remove(row.id);
+        return answer === null ? texts.unconfirmed : texts.holderDeleted(row.item.peek().name);
+      }),
+  };
+}

@@ -1,0 +1,94 @@
+// Shows the fingerprint of this browser in the settings, and the other devices of the account that have keys.
+import type { Desk } from '../app/desk.js';
+import type { Keys, ListedHolder, Phase } from './state.js';
+import { keys as words } from './texts.js';
+import { Fingerprint } from './view.js';
+
+const PASSWORD = 'accept-password';
+
+export function KeysSettings({ desk: { keys, account } }: { desk: Desk }) {
+  const others = keys.others.value;
+  if (others === null) queueMicrotask(keys.reload);
+  const outcome = keys.outcome.value;
+  const isWaiting = keys.waiting.value > 0;
+  return (
+    <section class="field" aria-labelledby="settings-keys">
+      <h3 id="settings-keys">{words.label}</h3>
+      <p>{ownText(keys.phase.value)}</p>
+      {keys.fingerprint.value !== null && (
+        <Fingerprint text={keys.fingerprint.value} label={words.fingerprint} />
+      )}
+      <h4>{words.others}</h4>
+      <p role="status" class={outcome?.isError ? 'error' : 'quiet'}>
+        {outcome?.text}
+      </p>
+      {others?.length === 0 && <p class="quiet">{words.noOthers}</p>}
+      {isWaiting && <p class="quiet">{words.acceptHint}</p>}
+      {isWaiting && !keys.mayAccept.value && <p class="quiet">{words.acceptElsewhere}</p>}
+      {isWaiting && keys.mayAccept.value && account.role !== 'admin' && (
+        <label class="field">
+          {words.passwordToAccept}
+          <input id={PASSWORD} type="password" autocomplete="current-password" />
+        </label>
+      )}
+      <ul class="list">
+        {others?.map((holder) => (
+          <Other key={holder.holder_id} holder={holder} keys={keys} />
+        ))}
+      </ul>
+      <p class="quiet">{words.custodian}</p>
+    </section>
+  );
+}
+
+function Other({ holder, keys }: { holder: ListedHolder; keys: Keys }) {
+  const { holder_id: id, name, fingerprint, accepted } = holder;
+  return (
+    <li>
+      <div>
+        <bdi class="name">{name}</bdi>, <span class="quiet">{words.state(accepted)}</span>
+        <code class="fingerprint">{fingerprint}</code>
+      </div>
+      <span class="row">
+        {!accepted && keys.mayAccept.value && (
+          <button
+            type="button"
+            aria-label={words.accept(name)}
+            onClick={() => void keys.accept(id, passwordNow())}
+          >
+            {words.short.accept}
+          </button>
+        )}
+        <button
+          type="button"
+          class="danger"
+          aria-label={words.remove(name)}
+          onClick={() => void keys.remove(id)}
+        >
+          {words.short.remove}
+        </button>
+      </span>
+    </li>
+  );
+}
+
+/** Read when it is used, so that the page keeps it no longer than its field does. */
+function passwordNow(): string {
+  const field = document.getElementById(PASSWORD);
+  return field instanceof HTMLInputElement ? field.value : '';
+}
+
+function ownText(phase: Phase): string {
+  switch (phase) {
+    case 'accepted':
+      return words.has;
+    case 'waiting':
+      return words.waiting;
+    case 'needed':
+      return words.toSetUp;
+    case 'impossible':
+      return words.impossible;
+    default:
+      return words.none;
+  }
+}

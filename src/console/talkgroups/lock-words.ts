@@ -1,0 +1,51 @@
+// Says in words how speech in a talkgroup is protected.
+import type { Phase } from '../keys/state.js';
+import { keys } from '../keys/texts.js';
+import type { TalkerView, TalkgroupView } from '../worker/messages.js';
+
+const { lock: words } = keys;
+
+export type LockText = { text: string; tone: 'safe' | 'alarm'; isLocked: boolean; mustConfirm: boolean };
+
+type Lockable = Pick<TalkgroupView, 'encryption' | 'isLockExpected' | 'mayHaveKeys'>;
+
+/**
+ * Of a talkgroup. null: it has no lock, and its user expects none. `isEncrypting`: the user encrypts by choice. `phase`: of
+ * the keys of this browser. Without keys there is no closed lock, because the user hears and says nothing.
+ */
+export function talkgroupLock(
+  { encryption, isLockExpected, mayHaveKeys }: Lockable,
+  isEncrypting: boolean,
+  phase: Phase,
+): LockText | null {
+  const alarm = { tone: 'alarm', isLocked: false, mustConfirm: false } as const;
+  const hasKeys = phase === 'none' || phase === 'accepted'; // none: it needs none yet
+  const safe = { tone: 'safe', isLocked: true, mustConfirm: false } as const;
+  if (encryption === 'required') {
+    if (!mayHaveKeys) return { ...alarm, text: words.forbidden };
+    return hasKeys ? { ...safe, text: words.required } : { ...alarm, text: words.without[phase] };
+  }
+  if (isLockExpected) return { ...alarm, text: words.noLonger, mustConfirm: true };
+  if (!isEncrypting) return null;
+  if (encryption === 'off') return { ...alarm, text: words.chosenOff };
+  return hasKeys ? { ...safe, text: words.chosen } : { ...alarm, text: words.chosenWithout };
+}
+
+/** Of a talker. Empty: there is nothing to say. */
+export function talkerLock(
+  { lock, unopened }: Pick<TalkerView, 'lock' | 'unopened'>,
+  { isLockExpected }: Pick<TalkgroupView, 'isLockExpected'>,
+  isEncrypting: boolean,
+): { text: string; hint: string; tone: 'quiet' | 'alarm' } {
+  switch (lock) {
+    case 'encrypted':
+      return { text: words.encrypted, hint: '', tone: 'quiet' };
+    case 'cannot_open':
+      return { text: words.cannotOpen, hint: words.reasons[unopened ?? 'no_key'], tone: 'alarm' };
+    case 'clear':
+      if (isLockExpected) return { text: words.clear, hint: words.clearHint, tone: 'alarm' };
+      return { text: isEncrypting ? words.clearHint : '', hint: '', tone: 'quiet' };
+    case null:
+      return { text: '', hint: '', tone: 'quiet' };
+  }
+}

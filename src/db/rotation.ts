@@ -1,0 +1,77 @@
+// Writes the parts of a statement that rotate keys: the next epoch of talkgroups, and the notification of each.
+import type postgres from 'postgres';
+import { CHANNEL, type Notice } from './notice.js';
+import type { Sql } from './pool.js';
+
+type Fragment = postgres.PendingQuery<postgres.Row[]>;
+
+/** Between a rotation and the use of its epoch, where nothing is lost (ms). Devices fetch within two thirds of it. */
+export const USE_IN_MS = 10_000;
+/** At least (ms), and so much for each key holder: sealing takes 0.5 ms. Never 0: a talker must have the key first. */
+const USE_IN_MS_MIN = 2000;
+const MS_OF_HOLDER = 2;
+/** Epochs that a talkgroup keeps. */
+export const EPOCHS_KEPT = 64;
+
+/**
+ * The time of use of the next epoch of the talkgroup `t`, at least `useInMs` from now and never before that of the epoch
+ * before. As a value of an UPDATE it is computed again when another rotation came first.
+ */
+export const nextUseAt = (sql: Sql, useInMs: number) => sql`
+  greatest(t.newest_use_at, clock_timestamp() + interval '1 millisecond' * greatest(${useInMs}::integer,
+    ${USE_IN_MS_MIN}::integer + ${MS_OF_HOLDER}::integer * (
+      select count(*) from memberships m join key_holders h on h.user_id = m.user_id
+      where m.talkgroup_id = t.id and h.accepted_at is not null)))`;
+
+/** The talkgroups of a user in which a key that the user may have has to change. `users`: a statement with their ids. */
+export const talkgroupsWithKeysOf = (sql: Sql, users: Fragment) => sql`
+  select m.talkgroup_id from memberships m join talkgroups k on k.id = m.talkgroup_id
+  where m.user_id in (${users}) and m.may_have_keys and k.encryption = 'required'`;
+
+interface Rotating {
+  readonly which: Fragment;
+  readonly useInMs: number;
+  /** Of them only those in `required`, as the locked row says: `which` may not see a change that the lock waited for. */
+  readonly onlyRequired?: boolean;
+}
+
+/**
+ * CTEs that rotate the talkgroups whose ids the statement `which` finds. They end with `told`, for `rotationNotices`. Rows
+ * are locked in the order of their ids, so two statements do not deadlock.
+ */
+export const rotating = (sql: Sql, { which, useInMs, onlyRequired = false }: Rotating) => sql`
+  due as materialized (
+    select id, encryption from talkgroups where id in (${which}) order by id for no key update
+  ), rotated as (
+    update talkgroups t
+    set rotation_counter = t.rotation_counter + 1, newest_use_at = ${nextUseAt(sql, useInMs)}, rotate_due_at = null
+    from due where t.id = due.id and (due.encryption = 'required' or not ${onlyRequired}::boolean)
+    returning t.id, t.rotation_counter, t.newest_use_at, gen_random_uuid() as notice_id
+  ), ${announcing(sql)}`;
+
+/** The same behind a CTE `rotated` with id, rotation_counter, newest_use_at and notice_id of each rotated talkgroup. */
+export const announcing = (sql: Sql) => sql`
+  announced as (
+    insert into key_epochs (talkgroup_id, rotation_counter, announced_at, use_at)
+    select id, rotation_counter, clock_timestamp(), newest_use_at from rotated
+  ), forgotten as (
+    delete from key_epochs e using rotated r
+    where e.talkgroup_id = r.id and e.rotation_counter <= r.rotation_counter - ${EPOCHS_KEPT}::integer
+  ), told as materialized (
+    select n.notice, pg_notify(${CHANNEL}, n.notice::text)
+    from rotated r cross join lateral (
+      select json_build_object('id', r.notice_id, 'kind', 'key_rotated', 'talkgroup', r.id) as notice
+    ) n
+  )`;
+
+/**
+ * The value of the outermost SELECT that lists the notifications of `rotating`. Every such statement must have it: PostgreSQL
+ * does not run a CTE that nothing reads, and then no relay is notified.
+ */
+export const rotationNotices = (sql: Sql) =>
+  sql`(select coalesce(json_agg(notice), '[]') from told) as notices`;
+
+/** A row with them, for the confirmation by the relay. */
+export interface Rotated {
+  readonly notices: readonly Notice[];
+}

@@ -1,0 +1,183 @@
+// Serves key holders by REST: register, list, accept and delete.
+import { randomUUID } from 'node:crypto';
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { createBuckets } from '../buckets.js';
+import type { Database } from '../db/client.js';
+import type { Deadline } from '../db/deadline.js';
+import { noticeOf, type Tell } from '../db/notice.js';
+import { AppError } from '../errors.js';
+import { addressKey } from '../http/address.js';
+import { confirm, confirmAll } from '../http/confirm.js';
+import { firstOrNext, pageOf } from '../http/paging.js';
+import { readHolderId, readUserId } from '../http/paths.js';
+import { answers, Ok, ok } from '../http/schemas.js';
+import type { UserId } from '../ids.js';
+import { fingerprint } from '../protocol/encryption.js';
+import { nodePrimitives } from '../protocol/node-primitives.js';
+import {
+  Acceptance,
+  CreatedHolder,
+  HolderInPath,
+  HolderList,
+  HolderQuery,
+  NewHolder,
+  readPublicKey,
+} from './schemas.js';
+import * as store from './store.js';
+
+export interface HolderOptions {
+  readonly database: Database;
+  readonly tell: Tell;
+  /** Resolves with the deadline of the write that follows. Throws `invalid_credentials` (auth/own-password.ts). */
+  readonly proveOwner: (proof: {
+    readonly user: UserId;
+    readonly address: string;
+    readonly password: string;
+    readonly deadline: Deadline;
+  }) => Promise<Deadline>;
+}
+
+/**
+ * New key holders of a user: 10 a day.
+ * LIMIT: each node counts for itself, and anew after a start. A count in the database would lift that.
+ */
+const NEW_HOLDERS = { atOnce: 10, perMinute: 10 / (24 * 60) };
+
+/** The routes under /keys/holders. */
+export const holderRoutes =
+  ({ database, tell, proveOwner }: HolderOptions): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const tags = ['keys'];
+    const registrations = createBuckets(NEW_HOLDERS);
+
+    const passwordRefusals = [
+      'invalid_credentials',
+      'too_many_wrong_passwords',
+      'login_queue_full',
+      'outcome_unknown',
+      'relay_unconfirmed',
+    ] as const;
+
+    const register = {
+      config: {
+        access: 'user',
+        refusals: [...passwordRefusals, 'too_many_holders'],
+        badRequests: ['unstorable_text'],
+      },
+      schema: {
+        operationId: 'registerHolder',
+        summary: 'Register a key holder',
+        description:
+          'A key holder is an installation of an app. It has the private key, and sends the public key here. The first one of an account, and the first one after an administrator revoked the user, is accepted at once. A later one waits until it is accepted. An account has at most 8. The ninth replaces the one that waits longest, or the one not used for longest. Registering the same public key again returns the same key holder.',
+        tags,
+        body: NewHolder,
+        response: answers(CreatedHolder),
+      },
+    } as const;
+
+    app.post('/keys/holders', register, async ({ user: { sub: user }, ip, body, deadline }) => {
+      const { password, name } = body;
+      const publicKey = readPublicKey(body.public_key);
+      if (publicKey === null) throw new AppError('bad_request');
+      const write = await proveOwner({ user, address: addressKey(ip), password, deadline });
+      const waitMs = registrations.waitMs(user, performance.now());
+      if (waitMs > 0) throw new AppError('too_many_holders', undefined, Math.ceil(waitMs / 1000));
+      registrations.take(user, performance.now());
+      const notice = noticeOf({ kind: 'holders_changed', user });
+      const added = await store.addHolder(database, write, { user, publicKey, name, notice });
+      if (added === null) throw new AppError('invalid_credentials');
+      await confirm(tell, notice, write);
+      return {
+        holder_id: added.id,
+        fingerprint: fingerprint(nodePrimitives, { userId: user, publicKey }),
+        accepted: added.accepted,
+      };
+    });
+
+    const list = {
+      config: { access: 'user', refusals: ['admin_only', 'user_not_found'] },
+      schema: {
+        operationId: 'listHolders',
+        summary: 'List key holders',
+        description:
+          'Those of the caller. An administrator may list those of any user. The answer is always one page in the order of ids.',
+        tags,
+        querystring: HolderQuery,
+        response: answers(HolderList),
+      },
+    } as const;
+
+    app.get('/keys/holders', list, async ({ user: caller, query, deadline }) => {
+      const user = query.user_id === undefined ? caller.sub : readUserId(query.user_id);
+      if (user !== caller.sub && caller.role !== 'admin') throw new AppError('admin_only');
+      const page = firstOrNext(query);
+      const found = await store.holdersOf(database, deadline, { user, page });
+      if (found === null) throw new AppError('user_not_found');
+      const rows = found.map(({ id, public_key: publicKey, created_at, ...row }) => ({
+        ...row,
+        holder_id: id,
+        public_key: publicKey.toString('base64url'),
+        fingerprint: fingerprint(nodePrimitives, { userId: row.user_id, publicKey }),
+        created_at,
+      }));
+      return pageOf(page, 'holders', { rows, idOf: ({ holder_id }) => holder_id });
+    });
+
+    const accept = {
+      config: { access: 'user', refusals: ['holder_not_found', ...passwordRefusals] },
+      schema: {
+        operationId: 'acceptHolder',
+        summary: 'Accept a key holder',
+        description:
+          'From now on it gets the present key and later ones. The owner names an accepted key holder of the account and the password. An administrator sends an empty object. Compare the fingerprints first. Accepting again changes nothing.',
+        tags,
+        params: HolderInPath,
+        body: Acceptance,
+        response: answers(Ok),
+      },
+    } as const;
+
+    // LIMIT: `holder_id` proves nothing, because nothing signs with its private key. The password does.
+    app.post('/keys/holders/:id/accept', accept, async ({ user, ip, params, body, deadline }) => {
+      const id = readHolderId(params.id);
+      const noticeId = randomUUID();
+      if (user.role === 'admin') {
+        const notice = await store.acceptHolder(database, deadline, { id, noticeId, by: 'admin' });
+        if (notice === null) throw new AppError('holder_not_found');
+        await confirm(tell, notice, deadline);
+        return ok;
+      }
+      const { holder_id, password } = body;
+      if (password === undefined) throw new AppError('invalid_credentials');
+      const holder = readHolderId(holder_id ?? '');
+      const owner = user.sub;
+      const write = await proveOwner({ user: owner, address: addressKey(ip), password, deadline });
+      const by = { owner, holder };
+      const notice = await store.acceptHolder(database, write, { id, noticeId, by });
+      if (notice === null) throw new AppError('holder_not_found');
+      await confirm(tell, notice, write);
+      return ok;
+    });
+
+    const remove = {
+      config: { access: 'user', refusals: ['holder_not_found', 'outcome_unknown', 'relay_unconfirmed'] },
+      schema: {
+        operationId: 'deleteHolder',
+        summary: 'Delete a key holder',
+        description:
+          "For its owner and administrators. When it was accepted, the keys of the owner's talkgroups that require encryption rotate.",
+        tags,
+        params: HolderInPath,
+        response: answers(Ok),
+      },
+    } as const;
+
+    app.delete('/keys/holders/:id', remove, async ({ user, params, deadline }) => {
+      const id = readHolderId(params.id);
+      const owner = user.role === 'admin' ? null : user.sub;
+      const notices = await store.deleteHolder(database, deadline, { id, noticeId: randomUUID(), owner });
+      if (notices === null) throw new AppError('holder_not_found');
+      await confirmAll(tell, notices, deadline);
+      return ok;
+    });
+  };

@@ -1,0 +1,147 @@
+// Reads and writes key holders in PostgreSQL.
+import type { Database } from '../db/client.js';
+import type { Deadline } from '../db/deadline.js';
+import { type Notice, notify, notifyOwnHolders } from '../db/notice.js';
+import { type Page, pageBy } from '../db/pages.js';
+import { type Rotated, rotating, rotationNotices, talkgroupsWithKeysOf } from '../db/rotation.js';
+import type { HolderId, UserId } from '../ids.js';
+
+/** Key holders of an account. One more replaces another one. */
+const HOLDERS_MAX = 8;
+
+export interface HolderRow {
+  readonly id: HolderId;
+  readonly user_id: UserId;
+  readonly name: string;
+  readonly public_key: Buffer;
+  /** ISO 8601. */
+  readonly created_at: string;
+  readonly accepted: boolean;
+}
+
+interface NewHolder {
+  readonly user: UserId;
+  readonly publicKey: Buffer;
+  readonly name: string;
+  readonly notice: Notice;
+}
+
+/**
+ * The first one of an account, or since an administrator revoked it, is accepted at once. A key that is registered again
+ * keeps its row. The ninth holder replaces the one that waits longest. Where none waits it replaces the one not used for longest: otherwise new holders, which may
+ * be a thief's, would push out those that can accept. null: no such user.
+ */
+export async function addHolder(
+  database: Database,
+  deadline: Deadline,
+  { user, publicKey, name, notice }: NewHolder,
+): Promise<{ readonly id: HolderId; readonly accepted: boolean } | null> {
+  const [added] = await database.write<{ id: HolderId; accepted: boolean }>(
+    deadline,
+    // The lock reads the account as the registration before left it: only one can be the first.
+    (sql) => sql`
+      with owner as materialized (
+        select id, device_id, had_holder from users where id = ${user} for no key update
+      ), marked as (
+        update users set had_holder = true from owner where users.id = owner.id and not owner.had_holder
+      ), present as materialized (
+        select h.id, h.public_key, h.accepted_at, h.used_at from owner join lateral (
+          select id, public_key, accepted_at, used_at from key_holders where user_id = owner.id for update
+        ) h on true
+      ), replaced as (
+        delete from key_holders
+        where not exists (select from present where public_key = ${publicKey}) and id in (
+          select id from present order by accepted_at is not null, used_at
+          limit greatest(0, (select count(*) from present) - ${HOLDERS_MAX}::integer + 1)
+        )
+      )
+      insert into key_holders (user_id, device_id, public_key, name, accepted_at)
+      select owner.id, owner.device_id, ${publicKey}, ${name},
+             case when not owner.had_holder then clock_timestamp() end
+      from owner
+      on conflict (user_id, public_key) do update set used_at = now()
+      returning id, accepted_at is not null as accepted, ${notify(sql, notice)}`,
+  );
+  return added ?? null;
+}
+
+/** Rows of the page in the order of ids. null: no such user. */
+export async function holdersOf(
+  database: Database,
+  deadline: Deadline,
+  { user, page }: { user: UserId; page: Page },
+): Promise<HolderRow[] | null> {
+  // One row without a key holder stands for a user without any.
+  const rows = await database.read<HolderRow | { id: null }>(
+    deadline,
+    (sql) => sql`
+      select h.id, u.id as user_id, h.name, h.public_key, h.created_at, h.accepted_at is not null as accepted
+      from users u
+      left join lateral (
+        select id, name, public_key, created_at, accepted_at from key_holders
+        where user_id = u.id ${pageBy(sql, sql`id`, page)}
+      ) h on true
+      where u.id = ${user}
+      order by h.id`,
+  );
+  return rows.length === 0 ? null : rows.filter((row) => row.id !== null);
+}
+
+/** Who accepts: an administrator, or the owner, who names an accepted holder of the account. */
+export interface Accepting {
+  readonly id: HolderId;
+  readonly noticeId: string;
+  readonly by: 'admin' | { readonly owner: UserId; readonly holder: HolderId };
+}
+
+/** Also when it was accepted before. The notification. null: no such holder, or the owner named none that may accept. */
+export async function acceptHolder(
+  database: Database,
+  deadline: Deadline,
+  { id, noticeId, by }: Accepting,
+): Promise<Notice | null> {
+  const [accepted] = await database.write<{ user_id: UserId }>(
+    deadline,
+    (sql) => sql`
+      update key_holders h set accepted_at = coalesce(h.accepted_at, clock_timestamp())
+      where h.id = ${id} ${
+        by === 'admin'
+          ? sql``
+          : sql`and h.user_id = ${by.owner} and exists (
+              select from key_holders a
+              where a.id = ${by.holder} and a.user_id = h.user_id and a.accepted_at is not null)`
+      }
+      returning h.user_id, ${notifyOwnHolders(sql, noticeId)}`,
+  );
+  return accepted === undefined ? null : { id: noticeId, kind: 'holders_changed', user: accepted.user_id };
+}
+
+/** `owner` null: an administrator deletes that of any user. */
+export interface Deleting {
+  readonly id: HolderId;
+  readonly noticeId: string;
+  readonly owner: UserId | null;
+}
+
+/** Rotates the `required` talkgroups of its owner when it was accepted. The notifications. null: no such holder. */
+export async function deleteHolder(
+  database: Database,
+  deadline: Deadline,
+  { id, noticeId, owner }: Deleting,
+): Promise<readonly Notice[] | null> {
+  const [deleted] = await database.write<{ user_id: UserId } & Rotated>(
+    deadline,
+    (sql) => sql`
+      with lost as (
+        delete from key_holders where id = ${id} and (${owner}::uuid is null or user_id = ${owner}::uuid)
+        returning user_id, accepted_at
+      ), ${rotating(sql, {
+        which: talkgroupsWithKeysOf(sql, sql`select user_id from lost where accepted_at is not null`),
+        useInMs: 0,
+      })}
+      select user_id, ${rotationNotices(sql)}, ${notifyOwnHolders(sql, noticeId)}
+      from lost`,
+  );
+  if (deleted === undefined) return null;
+  return [{ id: noticeId, kind: 'holders_changed', user: deleted.user_id }, ...deleted.notices];
+}

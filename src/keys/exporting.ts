@@ -1,0 +1,58 @@
+// Exports sealed keys for a command: radios that cannot reach the REST API get them in a file.
+import type { Static } from 'typebox';
+import type { Database } from '../db/client.js';
+import { type Deadline, deadlineIn } from '../db/deadline.js';
+import type { HolderId, TalkgroupId } from '../ids.js';
+import { envelopesOf, sealJobOf } from './epochs.js';
+import type { Epochs } from './schemas.js';
+import { createSealing } from './sealing.js';
+import { epochsOfHolder } from './store.js';
+import type { Keyring } from './wrapping.js';
+
+export interface Export {
+  readonly talkgroup: TalkgroupId;
+  readonly holder: HolderId;
+  /** Number of epochs. There may be fewer. */
+  readonly epochs: number;
+}
+
+export interface ExportParts {
+  readonly database: Database;
+  readonly keyring: Pick<Keyring, 'unwrap'>;
+  readonly log: { error(fields: object, message: string): void };
+  /** Of a read, and of the sealing (ms). */
+  readonly ms: number;
+}
+
+/**
+ * The newest epochs that the key holder may have, as GET /keys/epochs answers them, in one page. It is for one key holder, and
+ * whoever has only this file opens nothing. null: the key holder gets none.
+ */
+export async function exportEpochs(
+  { database, keyring, log, ms }: ExportParts,
+  { talkgroup, holder, epochs: limit }: Export,
+): Promise<Static<typeof Epochs> | 'unknown_key' | 'damaged' | null> {
+  const asked = { talkgroup, holder, user: null, from: null, limit };
+  const found = await epochsOfHolder(database, deadlineIn(ms), asked);
+  if (found === null) return null;
+  const master = keyring.unwrap(talkgroup, found.stored);
+  if (typeof master === 'string') return master;
+  const counters = found.counters.slice(0, limit);
+  const { publicKey, rotation_counter } = found;
+  const sealed = await sealedOnce(log, deadlineIn(ms), { master, talkgroup, holder, publicKey, counters });
+  const epochs = envelopesOf(counters, sealed);
+  return { talkgroup_id: talkgroup, rotation_counter, epochs, next: found.counters[limit] ?? null };
+}
+
+async function sealedOnce(
+  log: ExportParts['log'],
+  deadline: Deadline,
+  epochs: Parameters<typeof sealJobOf>[0],
+) {
+  const sealing = createSealing({ log });
+  try {
+    return await sealing.seal(deadline, sealJobOf(epochs));
+  } finally {
+    await sealing.close();
+  }
+}

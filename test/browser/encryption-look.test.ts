@@ -1,0 +1,65 @@
+// The screens of the console about keys, by the rules of WCAG 2.2.
+import type { Page } from 'playwright-core';
+import t, { type Test } from 'tap';
+import { desk } from '../helpers/browser/desk.js';
+import { dialogOf, encryptedService, setUpKeys } from '../helpers/browser/keys.js';
+import { judge, looks } from '../helpers/browser/looks.js';
+import { startBrowser } from '../helpers/browser/sound-page.js';
+import { radioOf, talkTone } from '../helpers/sound/talking.js';
+
+const browser = await startBrowser(t);
+
+t.test('no screen about keys violates WCAG 2.2 A or AA, in light and dark, wide and narrow', async (t) => {
+  const { s, ann, bob, root, fire } = await encryptedService(t);
+  const works = await s.talkgroup('Works with a rather long name', ann, bob);
+  const options = { context: { reducedMotion: 'reduce' as const } };
+  const first = await desk(t, browser, s, ann, options);
+  await judgeInAll(t, first.page, 'keys-dialog');
+  await setUpKeys(first);
+  await dialogOf(first).waitFor({ state: 'detached' });
+  await first.button('Encrypt what I say in', works.name).click();
+
+  const second = await desk(t, browser, s, ann, options);
+  await dialogOf(second).getByLabel('Name of this browser').fill('Night desk');
+  await setUpKeys(second);
+  await dialogOf(second)
+    .getByText(/This browser waits for its keys/)
+    .waitFor();
+  await judgeInAll(t, second.page, 'keys-waiting');
+  await second.page.keyboard.press('Escape');
+
+  const radio = await radioOf(t, s, bob);
+  await radio.emergency.raise({ talkgroupId: fire.id });
+  await talkTone(t, radio, fire.id, 440);
+  await first.tile('Fire').getByText('CLEAR', { exact: true }).waitFor();
+  await judgeInAll(t, first.page, 'keys-tiles');
+  await first.page.getByRole('button', { name: 'Look at the devices' }).click();
+  await first.page.getByRole('button', { name: 'Accept Night desk' }).scrollIntoViewIfNeeded();
+  await judgeInAll(t, first.page, 'keys-settings');
+
+  const admin = await desk(t, browser, s, root, options);
+  await admin.page.getByRole('tab', { name: 'Admin' }).click();
+  const row = admin.page.getByRole('article').filter({ hasText: 'Fire' });
+  await row.getByRole('button', { name: 'Encryption' }).click();
+  await row.getByRole('combobox', { name: 'Encryption' }).waitFor();
+  await judgeInAll(t, admin.page, 'keys-admin');
+  await row.getByRole('button', { name: 'Manage members' }).click();
+  await row.getByRole('button', { name: 'Take keys from bob' }).waitFor();
+  await judgeInAll(t, admin.page, 'keys-members');
+  await admin.page.getByRole('button', { name: 'Users', exact: true }).click();
+  const person = admin.page.getByRole('article').filter({ hasText: 'ann' });
+  await person.getByRole('button', { name: 'Key holders' }).click();
+  await person.getByRole('button', { name: 'Accept Night desk' }).click();
+  await person.getByText(/is accepted, and gets its keys now/).waitFor();
+  await judgeInAll(t, admin.page, 'keys-holders');
+  await second.page.getByText('This browser waits to be accepted').waitFor({ state: 'detached' });
+});
+
+/** One page in every look, because three consoles for each look take minutes. */
+async function judgeInAll(t: Test, page: Page, what: string): Promise<void> {
+  for (const look of looks) {
+    await page.setViewportSize(look.viewport);
+    await page.emulateMedia({ colorScheme: look.colorScheme });
+    await judge(t, page, what, look);
+  }
+}

@@ -1,0 +1,302 @@
+// Encrypted bursts from a relay that lies: what the radio plays, what it counts, and what it shows.
+import t from 'tap';
+import { ENCRYPTED, END, START } from '../../src/protocol/frame.js';
+import {
+  alpha,
+  announced,
+  encryptedWorld,
+  fakeMemory,
+  relays,
+  runOf,
+  stamp,
+} from '../helpers/client/encryption.js';
+import { ALPHA, idOf, keyRotated, packet, talkEnd } from '../helpers/client/fakes.js';
+
+const TALKGROUP = ALPHA.talkgroup_id;
+
+t.test('a burst opens before the app gets it, END included', async (t) => {
+  const { socket, played, locks, ends, unopened } = encryptedWorld();
+  const run = runOf();
+  socket().says(announced(run.crypto));
+  relays(socket(), run, { sequence: 0, payload: packet(0) }, (bytes) => {
+    bytes[0] = (bytes[0] ?? 0) | START; // written by the relay
+  });
+  relays(socket(), run, { sequence: 300, payload: packet(1) });
+  relays(socket(), run, { sequence: 301, payload: new Uint8Array(), flags: END });
+  socket().says(talkEnd());
+  t.same(played, [
+    [START, 0, 0x08, 0],
+    [0, 300, 0x08, 1],
+    [END, 301],
+  ]);
+  t.same([locks, ends, unopened], [['encrypted'], [{ heard: 3 }], []]);
+});
+
+t.test('a burst under the name of another user does not open', async (t) => {
+  const { socket, played, unopened, locks } = encryptedWorld();
+  const run = runOf(9, idOf('u-third'));
+  socket().says(announced(run.crypto));
+  relays(socket(), run, { sequence: 0, payload: packet(0) });
+  relays(socket(), run, { sequence: 1, payload: packet(1) });
+  t.same([played, unopened], [[], ['changed']], 'told once');
+  t.same(locks, ['encrypted', 'cannot_open']);
+});
+
+t.test('a bit that the relay flips is noticed, START and EMERGENCY are the relay’s', async (t) => {
+  for (let bit = 0; bit < 8 * (16 + 19); bit += 1) {
+    const { socket, played } = encryptedWorld();
+    const run = runOf();
+    socket().says(announced(run.crypto));
+    relays(socket(), run, { sequence: 0, payload: packet(0) }, (bytes) => {
+      bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (0x80 >> (bit & 7));
+    });
+    // START and EMERGENCY; sender and burst make it a frame of another burst, which is not announced.
+    const isServers = bit === 4 || bit === 6;
+    t.equal(played.length, isServers ? 1 : 0, `bit ${bit}`);
+  }
+});
+
+t.test(
+  'a frame is played once: repeated, in an earlier order, and in a later burst with the same salt',
+  async (t) => {
+    const { socket, played, unopened, ends } = encryptedWorld();
+    const run = runOf();
+    socket().says(announced(run.crypto));
+    const frames = [0, 1, 2].map((sequence) =>
+      relays(socket(), run, { sequence, payload: packet(sequence) }),
+    );
+    for (const bytes of [frames[2], frames[0], frames[1]]) socket().delivers(bytes?.slice().buffer);
+    socket().says(talkEnd());
+    t.same([played.length, unopened], [3, ['repeated']]);
+    socket().says(announced(run.crypto, { burst: 2, event: 3 }));
+    for (const bytes of frames) {
+      stamp(bytes, 20, 2);
+      socket().delivers(bytes.slice().buffer);
+    }
+    t.equal(played.length, 3);
+    relays(socket(), run, { sequence: 3, payload: packet(3) }, (bytes) => stamp(bytes, 20, 2));
+    t.equal(played.length, 4, 'a salt that comes back goes on above what was heard');
+    socket().says(talkEnd({ burst: 2, event: 4 }));
+    t.same(ends[1], { heard: 4, unopened: 3, isCutOff: true });
+  },
+);
+
+t.test('a second radio with the memory of the first plays nothing again', async (t) => {
+  const memory = fakeMemory();
+  const first = encryptedWorld({ memory });
+  const run = runOf();
+  first.socket().says(announced(run.crypto));
+  const bytes = relays(first.socket(), run, { sequence: 0, payload: packet(0) });
+  first.socket().says(talkEnd());
+  const second = encryptedWorld({ memory });
+  second.socket().says(announced(run.crypto));
+  second.socket().delivers(bytes.slice().buffer);
+  t.same([first.played.length, second.played.length, second.unopened], [1, 0, ['repeated']]);
+});
+
+t.test('a clear frame in an encrypted burst is never played', async (t) => {
+  const { socket, played, unopened, locks } = encryptedWorld();
+  const run = runOf();
+  socket().says(announced(run.crypto));
+  relays(socket(), run, { sequence: 0, payload: packet(0) });
+  const clear = { talkgroup: ALPHA.number, sender: 20, burst: 1, payload: packet(9) };
+  socket().relays({ ...clear, sequence: 1 });
+  socket().relays({ ...clear, sequence: 2, epoch: 9, flags: END });
+  t.same([played.length, unopened], [1, ['clear']]);
+  t.same(locks, ['encrypted', 'cannot_open']);
+});
+
+t.test(
+  'clear frames of a burst that was not announced are shown as clear beside an encrypted one',
+  async (t) => {
+    const { socket, played, locks, radio } = encryptedWorld();
+    const run = runOf();
+    socket().says(announced(run.crypto));
+    relays(socket(), run, { sequence: 0, payload: packet(0) });
+    for (const sequence of [1, 2])
+      socket().relays({ talkgroup: ALPHA.number, sender: 20, burst: 2, payload: packet(9), sequence });
+    t.same(locks, ['encrypted', 'clear'], 'told once');
+    t.equal(radio.talkgroups.get(TALKGROUP)?.locks.get(20), 'clear');
+    t.equal(played.length, 3);
+  },
+);
+
+t.test('a clear frame that nothing announced is shown in `required`, and only there', async (t) => {
+  for (const [encryption, shown] of [
+    ['required', ['clear!']],
+    ['allowed', []],
+  ] as const) {
+    const { socket, locks, radio } = encryptedWorld({ snapshot: { encryption } });
+    for (const sequence of [1, 2])
+      socket().relays({ talkgroup: ALPHA.number, sender: 20, burst: 1, payload: packet(9), sequence });
+    t.same(locks, shown);
+    t.equal(radio.talkgroups.get(TALKGROUP)?.locks.size, 0, 'nobody talks');
+  }
+});
+
+t.test('a burst without its sealed END is shown as cut off, also with an END of the relay', async (t) => {
+  for (const hasEnd of [false, true]) {
+    const { socket, ends, unopened } = encryptedWorld();
+    const run = runOf();
+    socket().says(announced(run.crypto));
+    relays(socket(), run, { sequence: 0, payload: packet(0) });
+    const end = {
+      talkgroup: ALPHA.number,
+      sender: 20,
+      burst: 1,
+      sequence: 1,
+      flags: END,
+      payload: new Uint8Array(),
+    };
+    if (hasEnd) socket().relays(end);
+    socket().says(talkEnd());
+    t.match(ends[0], { isCutOff: true });
+    t.same(unopened, []);
+  }
+});
+
+t.test(
+  'a counter that does not fit the sequence, and an epoch byte that does not fit the burst, do not open',
+  async (t) => {
+    const { socket, played, unopened } = encryptedWorld({
+      counters: [9, 265],
+      snapshot: { rotation_counter: 265, talk_counter: 265 },
+    });
+    const run = runOf(265);
+    socket().says(announced({ ...run.crypto, epoch: 9 }));
+    relays(socket(), run, { sequence: 0, payload: packet(0) });
+    t.same([played, unopened], [[], ['old_epoch']], '9 and 265 have the same low byte');
+    const other = encryptedWorld();
+    const sealed = runOf();
+    other.socket().says(announced(sealed.crypto));
+    relays(other.socket(), sealed, { sequence: 70_000, payload: packet(0) }, (bytes) => {
+      new DataView(bytes.buffer).setUint16(2, 1);
+    });
+    t.same([other.played, other.unopened], [[], ['changed']]);
+  },
+);
+
+t.test(
+  'frames wait at most 500 ms for their key, in order, and the end of the burst with them',
+  async (t) => {
+    const { socket, clock, gives, wanted, played, ends } = encryptedWorld({ counters: [] });
+    const run = runOf();
+    socket().says(announced(run.crypto));
+    relays(socket(), run, { sequence: 0, payload: packet(0) });
+    relays(socket(), run, { sequence: 1, payload: packet(1), flags: END });
+    socket().says(talkEnd());
+    clock.pass(499);
+    t.same([played, ends], [[], []]);
+    t.ok(wanted.includes(9));
+    gives(9);
+    t.same(played, [
+      [0, 0, 0x08, 0],
+      [END, 1, 0x08, 1],
+    ]);
+    t.same(ends, [{ heard: 2 }]);
+  },
+);
+
+t.test('frames whose key does not come are missed, and what follows the key is played', async (t) => {
+  const { socket, clock, gives, played, ends, unopened, locks } = encryptedWorld({ counters: [] });
+  const run = runOf();
+  socket().says(announced(run.crypto));
+  relays(socket(), run, { sequence: 0, payload: packet(0) });
+  clock.pass(500);
+  t.same([unopened, locks], [['no_key'], ['encrypted', 'cannot_open']]);
+  relays(socket(), run, { sequence: 1, payload: packet(1) });
+  gives(9);
+  relays(socket(), run, { sequence: 2, payload: packet(2), flags: END });
+  socket().says(talkEnd());
+  t.same(played, [[END, 2, 0x08, 2]]);
+  t.same(ends, [{ heard: 3, unopened: 2 }]);
+  t.equal(locks.at(-1), 'encrypted');
+});
+
+t.test('a member without permission asks for no key when somebody talks', async (t) => {
+  const snapshot = { encryption: 'required', may_have_keys: false } as const;
+  const { socket, wanted } = encryptedWorld({ counters: [], snapshot });
+  socket().says(announced(runOf().crypto));
+  t.same(wanted, []);
+});
+
+t.test('a radio without keys plays no encrypted frame, and clear ones as before', async (t) => {
+  const { socket, radio, played, locks } = encryptedWorld();
+  radio.close();
+  t.same([played, locks], [[], []]);
+  const { fakeWorld } = await import('../helpers/client/fakes.js');
+  const plain = fakeWorld();
+  const audio: number[] = [];
+  const kinds: string[] = [];
+  plain.radio.on('audio', ({ sequence }) => audio.push(sequence));
+  plain.radio.on('lock', ({ kind }) => kinds.push(kind));
+  plain.socket().welcomes({ talkgroups: [alpha()] });
+  const run = runOf();
+  plain.socket().says(announced(run.crypto));
+  relays(plain.socket(), run, { sequence: 0, payload: packet(0) });
+  plain.socket().says(talkEnd());
+  plain.socket().says(announced(undefined, { burst: 2, event: 3 }));
+  const frame = { talkgroup: ALPHA.number, sender: 20, burst: 2, payload: packet(1) };
+  plain.socket().relays({ ...frame, sequence: 7 });
+  plain.socket().relays({ ...frame, sequence: 8, flags: ENCRYPTED });
+  t.same([audio, kinds], [[7], ['cannot_open', 'clear', 'cannot_open']]);
+  t.ok(socket());
+});
+
+t.test('an epoch is over 60 s after its successor is used and after its last burst', async (t) => {
+  const { socket, lives, gives, there, played, unopened } = encryptedWorld();
+  const [early, late, over] = [runOf(), runOf(), runOf()];
+  socket().says(keyRotated(TALKGROUP, 1, 10));
+  gives(10);
+  lives(59_000);
+  socket().says(announced(early.crypto, { event: 2 }));
+  relays(socket(), early, { sequence: 0, payload: packet(0) });
+  socket().says(talkEnd({ event: 3 }));
+  lives(59_000);
+  socket().says(announced(late.crypto, { event: 4, burst: 2 }));
+  relays(socket(), late, { sequence: 0, payload: packet(0) }, (bytes) => stamp(bytes, 20, 2));
+  socket().says(talkEnd({ event: 5, burst: 2 }));
+  t.equal(played.length, 2);
+  lives(60_001);
+  socket().says(announced(over.crypto, { event: 6, burst: 3 }));
+  relays(socket(), over, { sequence: 0, payload: packet(0) }, (bytes) => stamp(bytes, 20, 3));
+  socket().says(talkEnd({ event: 7, burst: 3 }));
+  t.same([played.length, unopened], [2, ['old_epoch']]);
+  t.same([...there], [10], 'the radio forgot the secret');
+});
+
+t.test('a relay that tells an older counter does not bring an old epoch back', async (t) => {
+  const { socket, radio, played } = encryptedWorld({ counters: [3, 9] });
+  socket().says({ type: 'SYNCED', ...alpha({ rotation_counter: 3, talk_counter: 3, event: 1 }) });
+  const run = runOf(3);
+  socket().says(announced(run.crypto, { event: 2 }));
+  relays(socket(), run, { sequence: 0, payload: packet(0) });
+  t.same(played, []);
+  radio.talk({ talkgroupId: TALKGROUP, encrypt: true }).send(packet(0));
+  t.match(socket().texts.at(-1), { crypto: { epoch: 9 } });
+});
+
+t.test(
+  'clear bursts are unexpected in `required`, and afterwards until the user confirms the change',
+  async (t) => {
+    const memory = fakeMemory();
+    const { socket, locks } = encryptedWorld({ memory, snapshot: { encryption: 'required' } });
+    socket().says(announced(undefined));
+    socket().says(talkEnd());
+    t.same(locks, ['clear!'], 'an emergency, or a relay that lies');
+    const again = encryptedWorld({ memory, snapshot: { encryption: 'allowed' } });
+    again.socket().says(announced(undefined));
+    again.socket().says(talkEnd());
+    again.radio.confirmClear(TALKGROUP);
+    again.socket().says(announced(undefined, { burst: 2, event: 3 }));
+    t.same(again.locks, ['clear!', 'clear']);
+  },
+);
+
+t.test('a suite that the radio does not know is shown as such', async (t) => {
+  const { socket, played, unopened, locks } = encryptedWorld();
+  const run = runOf();
+  socket().says(announced({ ...run.crypto, suite: 5 }));
+  relays(socket(), run, { sequence: 0, payload: packet(0) });
+  t.same([played, unopened, locks], [[], ['suite'], ['cannot_open']]);
+});

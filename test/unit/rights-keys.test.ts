@@ -1,0 +1,137 @@
+// What the relay holds of the permission to have keys, after reads in any order.
+import t from 'tap';
+import { noticeOf } from '../../src/db/notice.js';
+import type { Account, TalkgroupRow } from '../../src/directory/records.js';
+import type { TalkgroupId, UserId } from '../../src/ids.js';
+import type { LiveSession } from '../../src/relay/members/members.js';
+import { createRights } from '../../src/relay/rights/rights.js';
+import { accountRow, talkgroupRow } from '../helpers/relay/rows.js';
+
+const fire = 'fire' as TalkgroupId;
+const nothing = () => {};
+
+/** Rights over rows that the test changes. Reads answer after so many ms. */
+function newRights({ readMs = 0 } = {}) {
+  const answer = () => new Promise((resolve) => setTimeout(resolve, readMs));
+  const accounts = new Map<UserId, Account>();
+  /** Users whose sockets were told to follow. */
+  const heard: string[] = [];
+  let row: TalkgroupRow = talkgroupRow({ id: fire });
+  const rights = createRights({
+    reads: {
+      accountsOf: async (ids) => {
+        const rows = ids.flatMap((id) => accounts.get(id) ?? []);
+        await answer();
+        return rows;
+      },
+      talkgroupsOf: async (ids) => {
+        const rows = ids.map((id) => ({ ...row, id }));
+        await answer();
+        return rows;
+      },
+    },
+    changes: {
+      ...{ withdrawn: nothing, granted: nothing, missed: nothing, joined: nothing, left: nothing },
+      ...{ deleted: nothing, rotated: nothing, changed: nothing, required: nothing, emergencies: nothing },
+      ...{ holders: nothing, checked: nothing },
+      hearing: ({ user }) => void heard.push(user.id),
+      failed: (_user, error) => t.fail(String(error)),
+    },
+    nowMs: () => 0,
+    batch: 50,
+    waitingMax: 100,
+    log: { error: (_fields, message) => t.fail(message) },
+  });
+  const settled = () => new Promise((resolve) => setTimeout(resolve, 5 + 2 * readMs));
+  const accountOf = (id: UserId, mayHaveKeys: boolean) =>
+    accountRow(id, { memberships: [{ ...row, site: 'depot', may_have_keys: mayHaveKeys }] });
+  return {
+    rights,
+    settled,
+    heard,
+    /** The database: the talkgroup as it is now, and its members, each with or without the permission. */
+    becomes(over: Partial<TalkgroupRow>, members: Readonly<Record<string, boolean>>): void {
+      row = { ...row, ...over };
+      for (const [id, mayHaveKeys] of Object.entries(members))
+        accounts.set(id as UserId, accountOf(id as UserId, mayHaveKeys));
+    },
+    async connects(name: string): Promise<void> {
+      rights.load(name as UserId, (loaded) => {
+        if (loaded.kind === 'loaded') loaded.user.sessions.add({ user: loaded.user } as LiveSession);
+      });
+      await settled();
+    },
+    mayHear: (name: string) => rights.users.get(name as UserId)?.memberships.get(1)?.mayHear,
+  };
+}
+
+t.test('the change to required accepts members that were read before it', async (t) => {
+  const { rights, becomes, connects, mayHear, settled } = newRights();
+  becomes({}, { ann: false });
+  await connects('ann');
+  becomes({ encryption: 'required', revision: 1 }, { ann: true });
+  await rights.notice(noticeOf({ kind: 'talkgroup_changed', talkgroup: fire }));
+  await settled();
+  t.equal(mayHear('ann'), true);
+});
+
+t.test('a member that was read after the change to required keeps what its row says', async (t) => {
+  const { rights, becomes, connects, mayHear, heard, settled } = newRights();
+  becomes({}, { ann: false });
+  await connects('ann');
+  // Bob joins after the change. Its notification comes late, as from another node or after a gap.
+  becomes({ encryption: 'required', revision: 1 }, { ann: true, bob: false });
+  await connects('bob');
+  await rights.notice(noticeOf({ kind: 'talkgroup_changed', talkgroup: fire }));
+  await settled();
+  t.equal(mayHear('ann'), true);
+  t.equal(mayHear('bob'), false, 'nobody permitted it');
+  t.strictSame(heard, ['bob'], 'the sockets follow');
+
+  for (const [revision, encryption] of [
+    [2, 'allowed'],
+    [3, 'required'],
+  ] as const) {
+    becomes({ encryption, revision }, {});
+    await rights.notice(noticeOf({ kind: 'talkgroup_changed', talkgroup: fire }));
+    await settled();
+    t.equal(mayHear('bob'), true, `present at the change to ${encryption}`);
+  }
+});
+
+t.test('talkers that ask with a newer epoch all the time do not keep a change from being read', async (t) => {
+  const { rights, becomes, connects, settled } = newRights({ readMs: 8 });
+  becomes({}, { ann: false });
+  await connects('ann');
+  await settled();
+  let isOver = false;
+  let answered = 0;
+  const asking = (async () => {
+    while (!isOver) {
+      void rights.readAgain(fire).then(() => answered++);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+  })();
+  becomes({ name: 'other', revision: 1 }, { bob: false });
+  let acknowledged = 0;
+  void rights.notice(noticeOf({ kind: 'talkgroup_changed', talkgroup: fire })).then(() => acknowledged++);
+  void connects('bob');
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  t.equal(acknowledged, 1, 'the change is acknowledged');
+  t.ok(rights.users.has('bob' as UserId), 'a handshake is read');
+  t.ok(answered > 100, `${answered} requests are answered`);
+  isOver = true;
+  await asking;
+});
+
+t.test('a request with a newer epoch is answered by a read that began after it', async (t) => {
+  const { rights, becomes, connects, settled } = newRights({ readMs: 8 });
+  becomes({}, { ann: false });
+  await connects('ann');
+  await settled();
+  void rights.readAgain(fire);
+  await new Promise((resolve) => setTimeout(resolve, 2));
+  becomes({ rotation_counter: 1 }, {}); // behind the read under way
+  await rights.readAgain(fire);
+  t.equal(rights.talkgroups.get(fire)?.rotationCounter, 1);
+});
