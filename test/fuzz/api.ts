@@ -2,7 +2,7 @@
 import type { Schema } from './schema.js';
 
 /** What a path parameter names, by the collection in front of it. */
-export type Named = 'talkgroup' | 'device' | 'emergency' | 'user';
+export type Named = 'talkgroup' | 'device' | 'emergency' | 'user' | 'holder';
 
 export interface Parameter {
   readonly name: string;
@@ -96,15 +96,16 @@ const COLLECTIONS: Readonly<Record<string, Named>> = {
   talkgroups: 'talkgroup',
   devices: 'device',
   emergencies: 'emergency',
+  holders: 'holder',
   members: 'user',
   users: 'user',
 };
 
 /** `talkgroup_id` names a talkgroup. A page may begin behind any id. */
 export function namedAs(name: string): Named | 'count' {
-  if (name === 'limit' || name === 'q') return 'count';
+  if (name === 'limit' || name === 'q' || name === 'from') return 'count';
   if (name === 'after') return 'talkgroup';
-  const named = /^(talkgroup|device|emergency|user)_id$/.exec(name)?.[1];
+  const named = /^(talkgroup|device|emergency|user|holder)_id$/.exec(name)?.[1];
   if (named === undefined) throw new Error(`what ${name} names is not known here: add it`);
   return named as Named;
 }

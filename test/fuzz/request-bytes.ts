@@ -75,6 +75,7 @@ function filledIn(text: string, scene: RestScene): string {
       case 'talkgroup':
       case 'device':
       case 'emergency':
+      case 'holder':
         return scene.idOf(name, Number(index));
       case 'forged':
         return scene.forged[Number(index) % scene.forged.length] ?? '';

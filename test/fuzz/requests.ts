@@ -214,7 +214,7 @@ const oddId = (parameter: Parameter): fc.Arbitrary<string> =>
     {
       weight: 2,
       arbitrary: fc
-        .tuple(fc.constantFrom('talkgroup', 'device', 'emergency', 'user'), ids)
+        .tuple(fc.constantFrom('talkgroup', 'device', 'emergency', 'user', 'holder'), ids)
         .map(([other, index]) => `<${other} ${index}>`),
     },
     { weight: 2, arbitrary: fc.uuid({ version: [1, 4, 7] }) },

@@ -180,5 +180,6 @@ async function restore({ route, target }: Request, scene: RestScene): Promise<vo
 
 const USED_UP: Readonly<Record<string, Named>> = {
   'DELETE /talkgroups/{id}': 'talkgroup',
+  'DELETE /keys/holders/{id}': 'holder',
   'POST /emergencies/{id}/clear': 'emergency',
 };

@@ -1,5 +1,5 @@
 // Who and what there is to fuzz: accounts, ids that may be deleted, talkgroups where radios are abused, and where not.
-import { createHmac, randomUUID } from 'node:crypto';
+import { createECDH, createHmac, randomUUID } from 'node:crypto';
 import postgres from 'postgres';
 import type { Named } from './api.js';
 
@@ -28,7 +28,9 @@ export type RestScene = Pick<Scene, 'admin' | 'plain' | 'leaver' | 'forged' | 'i
  */
 export async function setScene({ url, secret, radios }: { url: string; secret: string; radios: number }) {
   const sql = postgres(url, { max: 2, onnotice: () => {} });
-  const ids: Record<Named, string[]> = { talkgroup: [], device: [], emergency: [], user: [] };
+  const ids: Record<Named, string[]> = {
+    ...{ talkgroup: [], device: [], emergency: [], user: [], holder: [] },
+  };
 
   async function talkgroup(floor_mode: string, ...members: readonly Person[]): Promise<Talkgroup> {
     const [row] = await sql<{ id: string; number: string }[]>`
@@ -65,6 +67,15 @@ export async function setScene({ url, secret, radios }: { url: string; secret: s
     emergency: async () => {
       const [{ id: talkgroup_id }, user_id, id] = [await talkgroup('open'), await make.user(), randomUUID()];
       await sql`insert into emergencies ${sql({ id, talkgroup_id, user_id, raised_at: new Date() })}`;
+      return id;
+    },
+    holder: async () => {
+      const [id, user_id, public_key] = [
+        randomUUID(),
+        await make.user(),
+        createECDH('prime256v1').generateKeys(),
+      ];
+      await sql`insert into key_holders ${sql({ id, user_id, public_key, name: 'fuzz' })}`;
       return id;
     },
   };

@@ -188,7 +188,7 @@ t.test('I5: each text of a 503 says whether the write is stored', async (t) => {
   });
   t.same(Object.fromEntries(outcomes), {
     ...{ database_unavailable: 'refused', login_queue_full: 'refused', not_ready: 'refused' },
-    ...{ outcome_unknown: 'unknown', relay_unconfirmed: 'stored' },
+    ...{ outcome_unknown: 'unknown', relay_unconfirmed: 'stored', sealing_unavailable: 'refused' },
   });
 });
 
