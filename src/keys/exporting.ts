@@ -3,9 +3,9 @@ import type { Static } from 'typebox';
 import type { Database } from '../db/client.js';
 import { type Deadline, deadlineIn } from '../db/deadline.js';
 import type { HolderId, TalkgroupId } from '../ids.js';
-import { envelopesOf, sealJobOf } from './epochs.js';
+import { sealedPage } from './epochs.js';
 import type { Epochs } from './schemas.js';
-import { createSealing } from './sealing.js';
+import { createSealing, type SealJob } from './sealing.js';
 import { epochsOfHolder } from './store.js';
 import type { Keyring } from './wrapping.js';
 
@@ -37,21 +37,14 @@ export async function exportEpochs(
   if (found === null) return null;
   const master = keyring.unwrap(talkgroup, found.stored);
   if (typeof master === 'string') return master;
-  const counters = found.counters.slice(0, limit);
-  const { publicKey, rotation_counter } = found;
-  const sealed = await sealedOnce(log, deadlineIn(ms), { master, talkgroup, holder, publicKey, counters });
-  const epochs = envelopesOf(counters, sealed);
-  return { talkgroup_id: talkgroup, rotation_counter, epochs, next: found.counters[limit] ?? null };
+  const seal = (job: SealJob) => sealedOnce(log, deadlineIn(ms), job);
+  return sealedPage({ talkgroup, holder, limit }, found, { master, seal });
 }
 
-async function sealedOnce(
-  log: ExportParts['log'],
-  deadline: Deadline,
-  epochs: Parameters<typeof sealJobOf>[0],
-) {
+async function sealedOnce(log: ExportParts['log'], deadline: Deadline, job: SealJob) {
   const sealing = createSealing({ log });
   try {
-    return await sealing.seal(deadline, sealJobOf(epochs));
+    return await sealing.seal(deadline, job);
   } finally {
     await sealing.close();
   }

@@ -8,7 +8,7 @@ import { confirmAll } from '../http/confirm.js';
 import { readDeviceId, readTalkgroupId } from '../http/paths.js';
 import { answers } from '../http/schemas.js';
 import { type HolderId, readId, type TalkgroupId } from '../ids.js';
-import { envelopesOf, sealJobOf } from './epochs.js';
+import { sealedPage } from './epochs.js';
 import {
   EPOCHS_MAX,
   EpochQuery,
@@ -18,7 +18,7 @@ import {
   RotationOrder,
   TalkgroupQuery,
 } from './schemas.js';
-import type { Sealing } from './sealing.js';
+import type { Sealing, SealJob } from './sealing.js';
 import * as store from './store.js';
 import type { Keyring } from './wrapping.js';
 
@@ -117,18 +117,17 @@ export const keyRoutes =
         log.error({ talkgroup, reason: master }, 'master secret not decrypted');
         throw new AppError('sealing_unavailable');
       }
-      const counters = found.counters.slice(0, limit);
-      sealing.charge(user, counters.length - 1);
-      const { publicKey, rotation_counter } = found;
-      const job = sealJobOf({ master, talkgroup, holder, publicKey, counters });
-      const sealed = await sealing.seal(deadline, job);
-      const epochs = envelopesOf(counters, sealed);
+      const seal = (job: SealJob) => {
+        sealing.charge(user, job.items.length - 1);
+        return sealing.seal(deadline, job);
+      };
+      const page = await sealedPage({ talkgroup, holder, limit }, found, { master, seal });
       if (found.isUseDue) {
         // Expected where the database cannot be written: the keys go out all the same.
         await store.noteUse(database, deadline, holder).catch((error) => {
           log.warn({ holder, err: error }, 'use of a key holder not noted');
         });
       }
-      return { talkgroup_id: talkgroup, rotation_counter, epochs, next: found.counters[limit] ?? null };
+      return page;
     });
   };

@@ -92,7 +92,7 @@ export function createKeyringWith(primitives: Primitives, options: KeyringOption
     const { talkgroupId, counter } = one;
     try {
       // After a rotation there is one new key. With the page of four, a thousand radios would ask for four thousand.
-      const limit = hasAny(talkgroupId) ? '&limit=1' : '';
+      const limit = hasLater({ talkgroupId, counter: -1 }) ? '&limit=1' : '';
       const query = `talkgroup_id=${talkgroupId}&holder_id=${holder.holderId}&from=${counter}${limit}`;
       const { epochs } = await rest('GET', `/keys/epochs?${query}`);
       const isThere = await keep(talkgroupId, counter, epochs);
@@ -131,11 +131,7 @@ export function createKeyringWith(primitives: Primitives, options: KeyringOption
     return openEnvelope(holder, { enc: encBytes, sealed: sealedBytes, talkgroupId, counter });
   }
 
-  function hasAny(talkgroupId: string): boolean {
-    return [...secrets.keys()].some((name) => name.startsWith(`${talkgroupId} `));
-  }
-
-  function hasLater({ talkgroupId, counter }: Wanted): boolean {
+  function hasLater({ talkgroupId, counter }: Pick<Wanted, 'talkgroupId' | 'counter'>): boolean {
     return [...secrets.keys()].some((name) => {
       const [id, epoch] = name.split(' ');
       return id === talkgroupId && Number(epoch) > counter;
