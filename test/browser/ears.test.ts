@@ -13,18 +13,20 @@ import { randomFrom } from '../helpers/random.js';
 import { service } from '../helpers/service/service.js';
 import { radioOf, record, talkTone } from '../helpers/sound/talking.js';
 import { levelAt, RATE, sine } from '../helpers/sound/tones.js';
+import { IS_PROOF } from '../helpers/within.js';
+
+const browser = await startBrowser(t, sine(1_000, RATE * 5, { peakDb: -10 }));
 
 /** A page of ann with the talkgroups Fire and Police, in which bob talks from Node. */
-async function annAndBob(t: Test, microphone?: Float32Array) {
+async function annAndBob(t: Test) {
   const s = await service(t);
   const [ann, bob] = [await s.person('ann'), await s.person('bob')];
   const [fire, police] = [await s.talkgroup('Fire', ann, bob), await s.talkgroup('Police', ann, bob)];
-  const browser = await startBrowser(t, microphone);
   const page = await soundPage(t, browser);
   for (const { id } of [fire, police]) await page.rig('add', id);
   await page.rig('connect', s.ws, ann.token);
   const radio = await radioOf(t, s, bob);
-  return { s, bob, fire: fire.id, police: police.id, browser, page, radio };
+  return { s, bob, fire: fire.id, police: police.id, page, radio };
 }
 
 /** A page of ann with the talkgroup Fire, behind a link that a test can disturb, in which bob talks from Node. */
@@ -34,7 +36,7 @@ async function annBehindProxy(t: Test, settings: Record<string, string> = {}) {
   const { id: fire } = await s.talkgroup('Fire', ann, bob);
   const proxy = await startChaosProxy({ host: '127.0.0.1', port: Number(new URL(s.ws).port) });
   t.teardown(() => proxy.stop());
-  const page = await soundPage(t, await startBrowser(t));
+  const page = await soundPage(t, browser);
   await page.rig('add', fire);
   await page.rig('connect', `ws://127.0.0.1:${proxy.port}`, ann.token);
   const tone = await talkTone(t, await radioOf(t, s, bob), fire, 440);
@@ -59,7 +61,7 @@ async function isHeard(t: Test, page: SoundPage, wanted: Readonly<Record<number,
 }
 
 t.test('a tone at the microphone is the same tone at another radio, and the release ends it', async (t) => {
-  const { page, radio, fire } = await annAndBob(t, sine(1_000, RATE * 5, { peakDb: -10 }));
+  const { page, radio, fire } = await annAndBob(t);
   const { heard, last } = await record(t, radio);
   await page.rig('microphone');
   await page.rig('press', fire);
@@ -89,11 +91,13 @@ t.test('two talkgroups are heard at once, each as loud as chosen and on its side
   await page.rig('setSide', fire, 'selected');
   await page.rig('setSide', police, 'unselected');
   await isHeard(t, page, { 440: [true, false], 880: [false, true] });
-  const [loud] = await page.levels(440);
-  await eventually(async () => {
+  // Both again with each attempt: a page that got no processor has a gap in its sound.
+  const loud = await eventually(async () => {
+    const [level] = await page.levels(440);
     const shown = await page.rig<number>('level', fire);
-    if (Math.abs(shown - (loud - 3)) > 2)
-      throw new Error(`the meter shows ${shown} dBFS of a peak of ${loud}`);
+    if (level < LOUD || Math.abs(shown - (level - 3)) > 2)
+      throw new Error(`the meter shows ${shown} dBFS of a peak of ${level}`);
+    return level;
   });
   await page.rig('setVolume', fire, 0.1);
   await eventually(async () => {
@@ -142,10 +146,13 @@ t.test('after LAG the page plays what is said now, and not what was said before'
   );
 });
 
-t.test('10 s of jitter up to 400 ms delay the speech, and nothing of it is lost', async (t) => {
+/** `make prove` disturbs the link for 10 s. */
+const DELAYS = IS_PROOF ? 100 : 10;
+
+t.test('jitter up to 400 ms delays the speech, and nothing of it is lost', async (t) => {
   const { proxy, page, tone } = await annBehindProxy(t);
   const random = randomFrom(1);
-  for (let i = 0; i < 100; i++) {
+  for (let i = 0; i < DELAYS; i++) {
     proxy.delay(400 * random.next());
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
@@ -157,7 +164,7 @@ t.test('10 s of jitter up to 400 ms delay the speech, and nothing of it is lost'
 });
 
 t.test('a microphone that goes away ends the talk', async (t) => {
-  const { page, radio, fire } = await annAndBob(t, sine(1_000, RATE * 5));
+  const { page, radio, fire } = await annAndBob(t);
   await page.rig('microphone');
   await page.rig('press', fire);
   const ended = new Promise<string>((resolve) => {
@@ -172,7 +179,6 @@ t.test('a microphone that goes away ends the talk', async (t) => {
 });
 
 t.test('without a microphone, or without permission, the reason is told', async (t) => {
-  const browser = await startBrowser(t);
   const { page, rig } = await soundPage(t, browser);
   const reasonOf = () =>
     page.evaluate(
@@ -244,7 +250,7 @@ t.test('a context that the system suspends is resumed', async (t) => {
 });
 
 t.test('two pages of one server are two consoles, and hear each other', async (t) => {
-  const { s, bob, fire, browser, page } = await annAndBob(t, sine(1_000, RATE * 5, { peakDb: -10 }));
+  const { s, bob, fire, page } = await annAndBob(t);
   const other = await soundPage(t, browser, serve(t));
   await other.rig('add', fire);
   await other.rig('connect', s.ws, bob.token);

@@ -3,9 +3,11 @@ import t from 'tap';
 import { startChromium } from '../helpers/browser/chromium.js';
 import { connection, desk } from '../helpers/browser/desk.js';
 import { service } from '../helpers/service/service.js';
+import { IS_PROOF } from '../helpers/within.js';
 
-/** `make prove` waits longer than the relay waits for an idle socket. */
-const HIDDEN_MS = process.env.PROVE_RUNS === undefined ? 5_000 : 180_000;
+/** A proof hides it for 180 s, which is longer than the relay waits for an idle socket. */
+const TALKS = IS_PROOF ? 90 : 3;
+const PAUSE_MS = IS_PROOF ? 2_000 : 0;
 
 /**
  * No page is hidden in a browser without a screen. So this does to a page what Chrome does to a hidden one: it says so,
@@ -30,8 +32,7 @@ const HIDING = `(() => {
   };
 })();`;
 
-t.test(`a console that is hidden for ${HIDDEN_MS / 1000} s stays connected and is up to date`, async (t) => {
-  t.setTimeout(HIDDEN_MS + 60_000);
+t.test('a console that is hidden stays connected and is up to date', async (t) => {
   const s = await service(t);
   const [ann, bob] = [await s.person('ann'), await s.person('bob')];
   const group = await s.talkgroup('Fire 1', ann, bob);
@@ -39,12 +40,11 @@ t.test(`a console that is hidden for ${HIDDEN_MS / 1000} s stays connected and i
   const { page, tile } = await desk(t, await startChromium(t), s, ann, { init: HIDING });
   await page.evaluate('hide(true)');
   t.equal(await page.evaluate('document.visibilityState'), 'hidden');
-  const beginMs = performance.now();
-  while (performance.now() - beginMs < HIDDEN_MS) {
+  for (let talk = 0; talk < TALKS; talk++) {
     radio.speaks(group.number, 'word', { start: true });
     radio.speaks(group.number, 'word', { end: true });
     await radio.hears('TALK_ENDED');
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   }
   await page.evaluate('hide(false)');
   await tile('Fire 1')

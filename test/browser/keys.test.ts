@@ -6,12 +6,14 @@ import { connected, desk, pressed } from '../helpers/browser/desk.js';
 import { comesTrue } from '../helpers/eventually.js';
 import { service } from '../helpers/service/service.js';
 
+const browser = await startChromium(t);
+
 async function setUp(t: Parameters<typeof service>[0], { role = 'user' as const } = {}) {
   const s = await service(t);
   const [ann, bob] = [await s.person('ann', { role }), await s.person('bob')];
   const group = await s.talkgroup('Fire 1', ann, bob);
   const listener = await bob.radio();
-  return { s, ann, bob, group, listener, ...(await desk(t, await startChromium(t), s, ann)) };
+  return { s, ann, bob, group, listener, ...(await desk(t, browser, s, ann)) };
 }
 
 t.test('the space bar talks while it is held, and its repeats begin no further burst', async (t) => {
@@ -66,7 +68,7 @@ t.test('a text field keeps the space bar, and the focused button does not', asyn
   const [ann, bob] = [await s.person('ann', { role: 'admin' }), await s.person('bob')];
   await s.talkgroup('Fire 1', ann, bob);
   const listener = await bob.radio();
-  const { page, button } = await desk(t, await startChromium(t), s, ann);
+  const { page, button } = await desk(t, browser, s, ann);
   await button('Mute', 'Fire 1').focus();
   await page.keyboard.down('Space');
   await listener.hears('TALK_STARTED');
@@ -141,7 +143,7 @@ t.test('Tab reaches every control of a tile, and the arrows move between the tab
   t.same(reached, [...wanted, 'Talk to all selected']);
   await page.getByRole('tab', { name: 'Talkgroups' }).focus();
   await page.keyboard.press('ArrowRight');
-  t.equal(await page.getByRole('tab', { name: 'Map' }).getAttribute('aria-selected'), 'true');
+  await page.getByRole('tab', { name: 'Map', selected: true }).waitFor();
   t.equal(await page.evaluate('location.hash'), '#map');
   await page.keyboard.press('ArrowLeft');
   await page.getByRole('group', { name: 'Fire 1', exact: true }).waitFor();
@@ -154,5 +156,7 @@ t.test('a dialog gives the focus back to the button that opened it', async (t) =
   await page.getByRole('dialog', { name: 'Members of Fire 1' }).waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'detached' });
-  t.equal(await page.evaluate(`document.activeElement.getAttribute('aria-label')`), 'Members of Fire 1');
+  await comesTrue('the button has the focus', async () => {
+    return (await page.evaluate(`document.activeElement.getAttribute('aria-label')`)) === 'Members of Fire 1';
+  });
 });

@@ -6,18 +6,21 @@ import { connected, connection, desk } from '../helpers/browser/desk.js';
 import { freePort } from '../helpers/browser/free-port.js';
 import { migratedDatabase } from '../helpers/database/cluster.js';
 import { comesTrue } from '../helpers/eventually.js';
+import { metric } from '../helpers/http/exposition.js';
 import { startChaosProxy } from '../helpers/network/chaos-proxy.js';
 import { linkedNodes } from '../helpers/service/linked-nodes.js';
 import { service, serviceProcess } from '../helpers/service/service.js';
 
+const browser = await startChromium(t);
+
 /** Chromium writes an error for each connection that fails. */
 const CUT = /WebSocket connection to|ERR_CONNECTION|Failed to load resource/;
 
-async function behindProxy(t: Parameters<typeof service>[0]) {
+async function behindProxy(t: Parameters<typeof service>[0], settings: Record<string, string> = {}) {
   const port = await freePort();
   const proxy = await startChaosProxy({ host: '127.0.0.1', port });
   t.teardown(() => proxy.stop());
-  const environment = { WS_PORT: String(port), PUBLIC_WS_URL: `ws://127.0.0.1:${proxy.port}` };
+  const environment = { ...settings, WS_PORT: String(port), PUBLIC_WS_URL: `ws://127.0.0.1:${proxy.port}` };
   return { proxy, s: await service(t, environment) };
 }
 
@@ -26,7 +29,7 @@ t.test('a link that is cut in mid-word resumes the session, and the held button 
   const [ann, bob] = [await s.person('ann'), await s.person('bob')];
   await s.talkgroupWith({ name: 'Fire 1', floor_mode: 'single' }, ann, bob);
   const listener = await bob.radio();
-  const { page, button } = await desk(t, await startChromium(t), s, ann, { expected: [CUT] });
+  const { page, button } = await desk(t, browser, s, ann, { expected: [CUT] });
   await button('Talk in', 'Fire 1').hover();
   await page.mouse.down();
   await listener.hears('TALK_STARTED');
@@ -45,7 +48,7 @@ t.test(
     const [ann, bob] = [await s.person('ann'), await s.person('bob')];
     await s.talkgroup('Fire 1', ann, bob);
     const listener = await bob.radio();
-    const { page, button } = await desk(t, await startChromium(t), s, ann, { expected: [CUT] });
+    const { page, button } = await desk(t, browser, s, ann, { expected: [CUT] });
     proxy.slam();
     proxy.reset();
     await connection(page).filter({ hasText: 'The connection was lost.' }).waitFor({ state: 'attached' });
@@ -68,7 +71,7 @@ t.test('a server that is killed and started again is found again by itself', asy
   const first = await serviceProcess(t, environment);
   const ann = await first.person('ann');
   await first.talkgroup('Fire 1', ann);
-  const { page } = await desk(t, await startChromium(t), first, ann, { expected: [CUT] });
+  const { page } = await desk(t, browser, first, ann, { expected: [CUT] });
   first.signal('SIGKILL');
   await first.exit();
   await connection(page).filter({ hasText: 'The connection was lost.' }).waitFor({ state: 'attached' });
@@ -89,7 +92,7 @@ t.test(
     const s = await service(t, {}, undefined, { isOneNode: true });
     const ann = await s.person('ann');
     await s.talkgroup('Fire 1', ann);
-    const { page } = await desk(t, await startChromium(t), s, ann, { expected: [CUT] });
+    const { page } = await desk(t, browser, s, ann, { expected: [CUT] });
     const sockets = Array.from({ length: 32 }, () => new WebSocket(`${s.ws}/ws?token=${ann.token}`));
     t.teardown(() => {
       for (const socket of sockets) socket.terminate();
@@ -106,7 +109,7 @@ t.test('a node that reaches no other one says so, and says when it does again', 
   const { a, links } = await linkedNodes(t);
   const ann = await a.person('ann');
   await a.talkgroup('Fire 1', ann);
-  const { page } = await desk(t, await startChromium(t), a, ann);
+  const { page } = await desk(t, browser, a, ann);
   const [link] = links;
   link.slam();
   link.reset();
@@ -118,16 +121,23 @@ t.test('a node that reaches no other one says so, and says when it does again', 
 });
 
 t.test('loss is told honestly on the tile', async (t) => {
-  const { proxy, s } = await behindProxy(t);
+  const { proxy, s } = await behindProxy(t, { BACKLOG_MS: '500', LAG_PING_MS: '100' });
   const [ann, bob] = [await s.person('ann'), await s.person('bob')];
   const group = await s.talkgroup('Fire 1', ann, bob);
   const radio = await bob.radio();
-  const { tile } = await desk(t, await startChromium(t), s, ann, { expected: [CUT] });
+  const { tile } = await desk(t, browser, s, ann, { expected: [CUT] });
   proxy.stall(true);
-  const speaking = setInterval(() => radio.speaks(group.number, 'x'.repeat(400)), 20);
+  let frames = 0;
+  const speaking = setInterval(() => {
+    radio.speaks(group.number, 'x'.repeat(400));
+    frames += 1;
+  }, 20);
   t.teardown(() => clearInterval(speaking));
   radio.speaks(group.number, 'first', { start: true });
-  await new Promise((resolve) => setTimeout(resolve, 4_000)); // BACKLOG_MS and more
+  const lagging = async () => (await metric(s.metrics, 'talkgroup_relay_receivers_lagging')) === 1;
+  await comesTrue('the relay pauses its audio', lagging);
+  const before = frames;
+  await comesTrue('speech is left out', () => frames > before + 10);
   proxy.stall(false);
   await tile('Fire 1')
     .getByText(/^You missed \d+ frames of Fire 1$/)

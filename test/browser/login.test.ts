@@ -5,6 +5,10 @@ import { connected, desk, logIn, openPage, withPassword } from '../helpers/brows
 import { eventually } from '../helpers/eventually.js';
 import { service } from '../helpers/service/service.js';
 
+/** A page under that name is one of another machine. */
+const ELSEWHERE = 'console.test';
+const browser = await startChromium(t, { resolve: ELSEWHERE });
+
 /** Chromium writes an error for each answer from 400 on. */
 const REJECTED = /status of 401/;
 /** And one for a header that counts over https only. */
@@ -15,7 +19,7 @@ t.test('a wrong password is told in words, and the right one opens the talkgroup
   const ann = await s.person('ann');
   await s.talkgroup('Fire 1', ann);
   await withPassword(s, ann);
-  const { page } = await openPage(t, await startChromium(t), s, { expected: [REJECTED] });
+  const { page } = await openPage(t, browser, s, { expected: [REJECTED] });
   await page.getByRole('textbox', { name: 'Username' }).fill('ann');
   await page.getByRole('textbox', { name: 'Password' }).fill('wrong');
   await page.getByRole('button', { name: 'Log in' }).click();
@@ -29,7 +33,7 @@ t.test('a reload continues the session of the tab, and a new tab asks for the pa
   const s = await service(t);
   const ann = await s.person('ann');
   await s.talkgroup('Fire 1', ann);
-  const { page, context } = await desk(t, await startChromium(t), s, ann);
+  const { page, context } = await desk(t, browser, s, ann);
   await page.reload();
   await connected(page);
   await page.getByRole('button', { name: 'Start the sound' }).waitFor();
@@ -47,7 +51,7 @@ t.test('logging out closes the radio and forgets the token', async (t) => {
   const s = await service(t);
   const [ann, bob] = [await s.person('ann'), await s.person('bob')];
   const group = await s.talkgroup('Fire 1', ann, bob);
-  const { page } = await desk(t, await startChromium(t), s, ann);
+  const { page } = await desk(t, browser, s, ann);
   const radio = await bob.radio();
   const online = async () => (await radio.asks({ type: 'SYNC', talkgroup_id: group.id })).online as number;
   t.equal(await online(), 2);
@@ -66,7 +70,7 @@ t.test('a token that is revoked elsewhere logs the console out and says so', asy
   const s = await service(t);
   const ann = await s.person('ann');
   await s.talkgroup('Fire 1', ann);
-  const { page } = await desk(t, await startChromium(t), s, ann);
+  const { page } = await desk(t, browser, s, ann);
   await s.revoke('ann');
   await page.getByText('Your login is no longer valid. Log in again.').waitFor();
 });
@@ -75,7 +79,6 @@ t.test('logging out everywhere ends the other consoles of the account', async (t
   const s = await service(t);
   const ann = await s.person('ann');
   await s.talkgroup('Fire 1', ann);
-  const browser = await startChromium(t);
   const one = await desk(t, browser, s, ann);
   const other = await desk(t, browser, s, ann);
   await one.page.getByRole('button', { name: 'Settings' }).click();
@@ -88,7 +91,7 @@ t.test('logging out everywhere says so when the radio is closed before the answe
   const s = await service(t);
   const ann = await s.person('ann');
   await s.talkgroup('Fire 1', ann);
-  const { page } = await desk(t, await startChromium(t), s, ann);
+  const { page } = await desk(t, browser, s, ann);
   await page.route('**/auth/revoke', async (route) => void (await route.fetch())); // the answer never comes
   await page.getByRole('button', { name: 'Settings' }).click();
   await page.getByRole('button', { name: 'Log out everywhere' }).click();
@@ -97,8 +100,7 @@ t.test('logging out everywhere says so when the radio is closed before the answe
 
 t.test('plain http from another machine is explained in words', async (t) => {
   const s = await service(t, { HOST: '0.0.0.0' });
-  const address = s.rest.replace('127.0.0.1', 'console.test');
-  const browser = await startChromium(t, { resolve: 'console.test' });
+  const address = s.rest.replace('127.0.0.1', ELSEWHERE);
   const { page } = await openPage(t, browser, s, { address, expected: [OVER_HTTP] });
   await page.getByText(/opened over plain http from another machine/).waitFor();
   const ann = await s.person('ann');

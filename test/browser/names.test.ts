@@ -5,6 +5,9 @@ import { desk } from '../helpers/browser/desk.js';
 import { comesTrue } from '../helpers/eventually.js';
 import { service } from '../helpers/service/service.js';
 
+const browser = await startChromium(t);
+const s = await service(t);
+
 const names = {
   markup: '<img src=x onerror=alert(1)><script>alert(2)</script>',
   quotes: `" onclick="alert(3)" '>`,
@@ -19,11 +22,10 @@ const names = {
 
 for (const [what, name] of Object.entries(names)) {
   t.test(`a name of ${what} is text on tile, alarm, talk bar and dialog`, async (t) => {
-    const s = await service(t);
-    const [ann, bob] = [await s.person('ann', { role: 'admin' }), await s.person(name)];
+    const [ann, bob] = [await s.person(`admin of ${what}`, { role: 'admin' }), await s.person(name)];
     const group = await s.talkgroup(name, ann, bob);
     const radio = await bob.radio();
-    const { page, tile, button } = await desk(t, await startChromium(t), s, ann, {
+    const { page, tile, button } = await desk(t, browser, s, ann, {
       context: { viewport: { width: 390, height: 844 } },
     });
     const elements = await page.evaluate<number>(`document.querySelectorAll('img, script').length`);

@@ -5,6 +5,8 @@ import { startChromium } from '../helpers/browser/chromium.js';
 import { type Desk, desk, pressed } from '../helpers/browser/desk.js';
 import { service } from '../helpers/service/service.js';
 
+const browser = await startChromium(t);
+
 const phone = { hasTouch: true, isMobile: true, viewport: { width: 390, height: 844 } };
 
 type Point = { x: number; y: number; id: number };
@@ -29,7 +31,7 @@ t.test('a finger that stays on the button talks, and lifting it ends the talk', 
   const [ann, bob] = [await s.person('ann'), await s.person('bob')];
   await s.talkgroup('Fire 1', ann, bob);
   const listener = await bob.radio();
-  const opened = await desk(t, await startChromium(t), s, ann, { context: phone });
+  const opened = await desk(t, browser, s, ann, { context: phone });
   const cdp = await opened.context.newCDPSession(opened.page);
   const finger = await pointAt(opened, 'Fire 1', 1);
   await touch(cdp, 'touchStart', [finger]);
@@ -52,7 +54,7 @@ t.test('two fingers talk in two talkgroups, each as long as it stays', async (t)
   const one = await s.talkgroup('Fire 1', ann, bob);
   const two = await s.talkgroup('Fire 2', ann, bob);
   const listener = await bob.radio();
-  const opened = await desk(t, await startChromium(t), s, ann, {
+  const opened = await desk(t, browser, s, ann, {
     context: { ...phone, viewport: { width: 820, height: 1180 } },
   });
   const cdp = await opened.context.newCDPSession(opened.page);

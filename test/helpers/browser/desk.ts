@@ -8,7 +8,7 @@ import type {
   Page,
 } from 'playwright-core';
 import type { Test } from 'tap';
-import { eventually } from '../eventually.js';
+import { eventually, HANGS_MS } from '../eventually.js';
 import { PASSWORD, PASSWORD_HASH } from '../http/rest.js';
 import type { Person, Service } from '../service/service.js';
 import { endingOf } from './chromium.js';
@@ -55,7 +55,7 @@ export async function openPage(
   await context.addInitScript({ content: TELL_VIOLATIONS });
   if (options.init !== undefined) await context.addInitScript({ content: options.init });
   const page = await context.newPage();
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(HANGS_MS);
   page.on('pageerror', (error) => found(String(error)));
   page.on('console', (message) => message.type() === 'error' && found(textOf(message)));
   t.teardown(async () => {
@@ -126,6 +126,12 @@ export async function allowMicrophone(page: Page): Promise<void> {
   // With the permission, which a fake dialog gives to every page, the console opens the microphone without a question.
   if ((await page.evaluate(permission)) !== 'granted') await button.click();
   await button.waitFor({ state: 'detached' });
+}
+
+/** The map has drawn something: its canvas is there, and no trouble is told. */
+export async function mapDrawn(page: Page): Promise<void> {
+  await page.locator('canvas.maplibregl-canvas').waitFor();
+  await page.getByText('Loading the map').waitFor({ state: 'detached' });
 }
 
 /** Waits until a toggle button shows this state. */

@@ -15,6 +15,8 @@ export const looks: readonly Look[] = (['light', 'dark'] as const).flatMap((colo
   [1280, 390].map((width) => ({ colorScheme, viewport: { width, height: width > 600 ? 800 : 844 } })),
 );
 
+export const titleOf = ({ colorScheme, viewport }: Look) => `${colorScheme} at ${viewport.width} px`;
+
 /** Of a page with that look. `what` names the screen. */
 export async function judge(t: Test, page: Page, what: string, look: Look): Promise<void> {
   const name = `${what}-${look.colorScheme}-${look.viewport.width}`;

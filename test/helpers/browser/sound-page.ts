@@ -10,9 +10,9 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import type { Browser, Page } from 'playwright-core';
 import type { Test } from 'tap';
-import { eventually } from '../eventually.js';
+import { eventually, HANGS_MS } from '../eventually.js';
 import { levelAt, wavOf } from '../sound/tones.js';
-import { startChromium } from './chromium.js';
+import { type ChromiumOptions, endingOf, startChromium } from './chromium.js';
 
 // From dist/test/helpers/browser.
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
@@ -22,13 +22,17 @@ const RIG = join(ROOT, 'test/helpers/browser/rig');
 export const TAP = readFileSync(join(RIG, 'tap.js'), 'utf8');
 
 /** A browser with a microphone that repeats these samples, or with Chromium's own beeps. */
-export async function startBrowser(t: Test, microphone?: Float32Array): Promise<Browser> {
-  if (microphone === undefined) return startChromium(t);
+export async function startBrowser(
+  t: Test,
+  microphone?: Float32Array,
+  options: ChromiumOptions = {},
+): Promise<Browser> {
+  if (microphone === undefined) return startChromium(t, options);
   const folder = await mkdtemp(join(tmpdir(), 'sound-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   const file = join(folder, 'microphone.wav');
   await writeFile(file, wavOf(microphone));
-  return startChromium(t, { microphone: file });
+  return startChromium(t, { ...options, microphone: file });
 }
 
 type Heard = { sinkId: string; rate: number; channels: [number[], number[]] };
@@ -40,7 +44,9 @@ export type SoundPage = Awaited<ReturnType<typeof soundPage>>;
 export async function soundPage(t: Test, browser: Browser, files: Promise<string> = serve(t)) {
   const address = await files;
   const context = await browser.newContext({ permissions: ['microphone'] });
+  t.teardown(() => endingOf(t, context.close()));
   const page = await context.newPage();
+  page.setDefaultTimeout(HANGS_MS);
   const errors: string[] = [];
   page.on('pageerror', ({ message }) => errors.push(message));
   await page.addInitScript({ content: TAP });
@@ -95,13 +101,21 @@ const ENTRIES = {
   worklets: join(ROOT, 'src/console/sound/worklets.ts'),
 };
 
-/** Serves the page on 127.0.0.1, which browsers trust with the microphone. */
-export async function serve(t: Test): Promise<string> {
+/** Made once for all pages of a test file. */
+let bundled: Promise<ReadonlyMap<string, Uint8Array>> | undefined;
+
+async function bundle() {
   const { outputFiles } = await build({
     ...{ entryPoints: ENTRIES, bundle: true, write: false, outdir: '/', format: 'esm', target: 'es2022' },
     external: ['node:*'],
   });
-  const files = new Map(outputFiles.map(({ path, contents }) => [path, contents]));
+  return new Map(outputFiles.map(({ path, contents }) => [path, contents]));
+}
+
+/** Serves the page on 127.0.0.1, which browsers trust with the microphone. */
+export async function serve(t: Test): Promise<string> {
+  bundled ??= bundle();
+  const files = await bundled;
   const server = createServer(({ url = '/' }, response) => {
     const file = files.get(url);
     response.setHeader('Content-Type', file ? 'text/javascript' : 'text/html');

@@ -1,0 +1,82 @@
+// Every screen of the console, with everything on it that there can be, judged by the rules of WCAG 2.2.
+import type { Browser } from 'playwright-core';
+import type { Test } from 'tap';
+import { type Service, service } from '../service/service.js';
+import { desk, openPage } from './desk.js';
+import { judge, type Look } from './looks.js';
+
+/** Of administration, with a row of each. */
+const parts = [
+  ['Users', 'bob'],
+  ['Devices', 'SN-1'],
+  ['Talkgroups', 'Works'],
+] as const;
+
+/** Two talkgroups with everything that a tile can show, and one that is quiet. */
+async function busyService(t: Test) {
+  const s = await service(t);
+  const [ann, bob] = [await s.person('ann', { role: 'admin' }), await s.person('bob', { serial: 'SN-1' })];
+  const busy = await s.talkgroupWith({ name: 'Fire 1', floor_mode: 'single' }, ann, bob);
+  const open = await s.talkgroup('Police North with a rather long name', ann, bob);
+  await s.talkgroupWith({ name: 'Works', floor_mode: 'broadcast' }, ann);
+  const radio = await bob.radio();
+  const speaking = setInterval(() => radio.speaks(busy.number, 'word'), 200);
+  t.teardown(() => clearInterval(speaking));
+  radio.speaks(busy.number, 'word', { start: true });
+  await radio.asks({ type: 'EMERGENCY_RAISE', talkgroup_id: open.id, lat: 52.52, lng: 13.405 });
+  return { s, ann };
+}
+
+/**
+ * Logs in, first with a wrong password, hears, talks, sees an emergency and the map, and opens every other screen. The
+ * browser asks about the microphone and has WebGL.
+ */
+export async function judgeEveryScreen(t: Test, browser: Browser, look: Look): Promise<void> {
+  const { s, ann } = await busyService(t);
+  const options = { context: { ...look, reducedMotion: 'reduce' as const } };
+  await login(t, s, browser, look, options);
+  const { page, context, button } = await desk(t, browser, s, ann, { ...options, withoutMicrophone: true });
+  await page.getByText('bob is talking').waitFor();
+  await judge(t, page, 'banner', look);
+  await context.grantPermissions(['microphone']);
+  await page.getByRole('button', { name: 'Allow the microphone' }).click();
+  await button('Select', 'Works').click();
+  await button('Mute', 'Fire 1').click();
+  await button('Talk in', 'Works').focus();
+  await page.keyboard.down('Enter');
+  await page.getByText('Works: Talk now').first().waitFor({ state: 'attached' });
+  await judge(t, page, 'talkgroups', look);
+  await page.keyboard.up('Enter');
+  await page.getByRole('button', { name: 'Settings' }).click();
+  await page.getByRole('dialog', { name: 'Settings' }).waitFor();
+  await judge(t, page, 'settings', look);
+  await page.keyboard.press('Escape');
+  await button('Members of', 'Fire 1').click();
+  await page.getByRole('button', { name: 'Take out bob' }).waitFor();
+  await judge(t, page, 'members', look);
+  await page.keyboard.press('Escape');
+  await page.getByRole('tab', { name: 'Map' }).click();
+  await page.getByRole('row').filter({ hasText: 'bob' }).waitFor();
+  await judge(t, page, 'map', look);
+  await page.getByRole('tab', { name: 'Admin' }).click();
+  for (const [part, row] of parts) {
+    await page.getByRole('button', { name: part, exact: true }).click();
+    await page.getByRole('article').filter({ hasText: row }).waitFor();
+    await judge(t, page, `admin-${part.toLowerCase()}`, look);
+  }
+}
+
+async function login(
+  t: Test,
+  s: Service,
+  browser: Browser,
+  look: Look,
+  options: Parameters<typeof openPage>[3],
+) {
+  const { page } = await openPage(t, browser, s, { ...options, expected: [/status of 401/] });
+  await page.getByRole('textbox', { name: 'Username' }).fill('nobody');
+  await page.getByRole('textbox', { name: 'Password' }).fill('wrong');
+  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.getByText('Wrong username or password.').waitFor();
+  await judge(t, page, 'login', look);
+}
