@@ -1,5 +1,4 @@
-// Runs the test files named by TEST_FILES, four processes at a time. Units that only compute share a process: to load tap
-// takes 0.8 s of CPU, which is longer than most of them.
+// Runs the test files named by TEST_FILES, several processes at a time, each with several files where they bear that.
 import { appendFileSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
@@ -27,23 +26,35 @@ function mixed(names: readonly string[]): string[] {
   return [...pairs, ...units.slice(services.length)];
 }
 
-/** What a unit waits for, or changes for its whole process. */
-const OWN_PROCESS =
-  /delay|eventually|performance\.now|setTimeout|t\.(jobs|testdir)|process\.(env|on|exit)|child_process/;
-/** Units in one process. */
-const SHARING_MAX = 8;
+/** What a test changes for its whole process, or learns of it. */
+const OWN_PROCESS = /t\.(jobs|testdir)|process\.(env|on|exit|memoryUsage|cpuUsage|chdir)|proc\/self|RSS/;
+/** What a unit waits for: it would hold up the others. */
+const WAITS = /delay|eventually|performance\.now|setTimeout|child_process/;
+/** Files in one process. To load tap and the service takes 2 s of CPU, which is longer than most files of a service. */
+const SHARING_MAX = { units: 8, services: 4 };
 const SEVERAL = fileURLToPath(new URL('several-files.js', import.meta.url));
 
 const textOf = (file: string) => readFileSync(file, 'utf8');
+const isUnit = (name: string) => name.includes('/unit/');
+const isAlone = (name: string) =>
+  name.includes('/browser/') || OWN_PROCESS.test(textOf(name)) || (isUnit(name) && WAITS.test(textOf(name)));
 
 /** The files of each process. */
 function processesFor(names: readonly string[]): string[][] {
-  const isSharing = (name: string) => name.includes('/unit/') && !OWN_PROCESS.test(textOf(name));
-  const sharing = names.filter(isSharing);
-  const processes = mixed(names.filter((name) => !isSharing(name))).map((name) => [name]);
-  for (let from = 0; from < sharing.length; from += SHARING_MAX)
-    processes.push(sharing.slice(from, from + SHARING_MAX));
-  return processes;
+  const sharing = names.filter((name) => !isAlone(name));
+  const units = sharing.filter(isUnit);
+  const services = sharing.filter((name) => !isUnit(name));
+  return [
+    ...dealt(services, SHARING_MAX.services),
+    ...mixed(names.filter(isAlone)).map((name) => [name]),
+    ...dealt(units, SHARING_MAX.units),
+  ];
+}
+
+/** In groups of at most `max`, neighbours in different ones: the longest files are in one folder. */
+function dealt(names: readonly string[], max: number): string[][] {
+  const groups = Math.ceil(names.length / max);
+  return Array.from({ length: groups }, (_, at) => names.filter((_, index) => index % groups === at));
 }
 
 /** Where the test is, as tap tells it, or all files of its process. */
@@ -57,10 +68,13 @@ for (const together of processesFor(files)) {
   // tap loads a module loader of its own into every process of a test, those that it starts included, to know which
   // sources it read: 0.5 to 1 s of CPU each time, for coverage that nobody asks for. It comes by NODE_OPTIONS.
   // tap in the file takes its limit (s) from there. The one that it would inherit is that of package.json.
-  const limit = `TAP_TIMEOUT=${FILE_MS_MAX / 1000}`;
-  const args = ['-u', 'NODE_OPTIONS', limit, process.execPath, '--enable-source-maps', SEVERAL, ...together];
+  const timeout = FILE_MS_MAX * together.length;
+  const limit = `TAP_TIMEOUT=${timeout / 1000}`;
+  const [first = '', ...more] = together;
+  const environment = ['-u', 'NODE_OPTIONS', limit, `MORE_FILES=${more.join(' ')}`];
+  const args = [...environment, process.execPath, '--enable-source-maps', SEVERAL, first];
   const name = together.join(' ');
-  void t.spawn('env', args, { name, buffered: true, timeout: FILE_MS_MAX }).then((results) => {
+  void t.spawn('env', args, { name, buffered: true, timeout }).then((results) => {
     for (const one of results?.failures ?? []) {
       const title = 'name' in one ? one.name : String(one.tapError);
       for (const file of filesOf(one, together)) tell(`${file} > ${title}`);

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { openDatabase } from '../../../src/db/client.js';
 import { deadlineIn } from '../../../src/db/deadline.js';
 import { listenForNotices } from '../../../src/db/notices.js';
+import { HANGS_MS } from '../eventually.js';
 
 const [url = ''] = process.argv.slice(2);
 const log = { warn() {}, info() {} };
@@ -16,7 +17,7 @@ const listening = new Promise<void>((resolve) => {
   });
 });
 await listening;
-await database.up(deadlineIn(5000));
+await database.up(deadlineIn(HANGS_MS));
 console.log('up');
 while (database.trouble() === null) {
   // Refused on a broken link, which is what is waited for.

@@ -1,10 +1,10 @@
 // A start of the embedded database that shares a folder with others and nothing else, as a container does.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { descendants, isAlive, type Process } from '../processes.js';
 
 /**
  * `container`: every process at once. `node`: only the launcher, whose guard then stops PostgreSQL. `guarded`: launcher
@@ -69,23 +69,22 @@ export async function startInstance(job: {
 
 /** `outer`: processes between us and the launcher. */
 function killer({ child, outer }: { child: ChildProcess; outer: number }): Instance['kill'] {
-  // Processes whose parent was killed are no descendants any more. By number, with the moment of its start.
-  const known = new Map<number, string>();
+  // Processes whose parent was killed are no descendants any more.
+  const known = new Map<number, Process>();
   return (kind) => {
-    for (const pid of descendants(child.pid ?? 0)) known.set(pid, stat(pid).startedAt);
-    const end = (pid: number, signal: NodeJS.Signals = 'SIGKILL') => {
-      const { startedAt } = stat(pid);
-      if (startedAt !== '' && startedAt === known.get(pid)) killIfThere(pid, signal);
+    for (const one of descendants(child.pid ?? 0)) known.set(one.pid, one);
+    const end = (one: Process | undefined, signal: NodeJS.Signals = 'SIGKILL') => {
+      if (one !== undefined && isAlive(one)) killIfThere(one.pid, signal);
     };
-    const [launcher = 0, ...below] = [...known.keys()].slice(outer);
+    const [launcher, ...below] = [...known.values()].slice(outer);
     if (kind === 'term') end(launcher, 'SIGTERM');
     if (kind === 'node') end(launcher);
     if (kind === 'guarded') {
       // From below: a guard that lives would stop PostgreSQL, a launcher that lives would start it again.
-      for (const pid of below.reverse()) if (stat(pid).name !== 'postgres') end(pid);
+      for (const one of below.reverse()) if (one.name !== 'postgres') end(one);
       end(launcher);
     }
-    if (kind === 'container') for (const pid of known.keys()) end(pid);
+    if (kind === 'container') for (const one of known.values()) end(one);
   };
 }
 
@@ -94,30 +93,5 @@ function killIfThere(pid: number, signal: NodeJS.Signals): void {
     process.kill(pid, signal);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error; // it has exited since it was looked at
-  }
-}
-
-/** The process itself first, then its children, then theirs. */
-function descendants(pid: number): number[] {
-  const found = [pid];
-  for (const parent of found) found.push(...childrenOf(parent));
-  return found;
-}
-
-function childrenOf(pid: number): number[] {
-  try {
-    return (readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').match(/\d+/g) ?? []).map(Number);
-  } catch {
-    return []; // Expected: it has ended.
-  }
-}
-
-/** Empty texts when it has ended. */
-function stat(pid: number): { name: string; startedAt: string } {
-  try {
-    const [, name = '', rest = ''] = /\((.*)\) (.*)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
-    return { name, startedAt: rest.split(' ')[19] ?? '' }; // proc(5): field 22, and the name is field 2
-  } catch {
-    return { name: '', startedAt: '' }; // Expected: no such file.
   }
 }
