@@ -4,6 +4,7 @@ import { eventually } from '../helpers/eventually.js';
 import { PLACES, type Place } from '../helpers/network/nats-cluster.js';
 import { unless } from '../helpers/programs.js';
 import { figure, gapOf, threeNodes } from '../helpers/service/three-nodes.js';
+import { within } from '../helpers/within.js';
 
 t.setTimeout(170_000);
 
@@ -31,7 +32,7 @@ t.test('nodes and servers that die or freeze', { skip: unless('nats-server') }, 
         await nats.kill(server);
         await three.isWell();
         figure(`server ${server} killed: longest gap ${three.longestGap(sinceMs)} ms`);
-        t.ok(three.longestGap(sinceMs) < 900, 'B9 with three times its bound');
+        within(t, three.longestGap(sinceMs), 900, 'B9 with three times its bound');
         await three.haveEnded();
         three.judge(t, `server ${server} killed`);
         for (const at of PLACES) t.equal(await metric(at, 'talkgroup_bus_up'), 1);
@@ -59,7 +60,7 @@ t.test('nodes and servers that die or freeze', { skip: unless('nats-server') }, 
       figure(`server ${server} frozen: left after ${Math.round(leftMs)} ms`);
       await three.isWell();
       figure(`server ${server} frozen: longest gap ${three.longestGap(frozenAtMs)} ms`);
-      t.ok(leftMs < 4500, 'left within three times 1.5 s');
+      within(t, leftMs, 4500, 'left within three times 1.5 s');
       nats.signal(server, 'SIGCONT');
       await nats.isWhole();
       await three.isWell();
@@ -79,11 +80,11 @@ t.test('nodes and servers that die or freeze', { skip: unless('nats-server') }, 
             const last = station(other).ear.bursts.findLast((one) => one.session === session)?.end;
             if (last?.code !== 'disconnected' || last.atMs < frozenAtMs) throw new Error('not ended');
             return last.atMs - frozenAtMs;
-          }, 15_000),
+          }),
         ),
       );
       figure(`node ${at} frozen: its bursts ended after ${ended.map(Math.round)} ms`);
-      t.ok(Math.max(...ended) < 4500);
+      within(t, Math.max(...ended), 4500, 'ended');
       for (const other of others(at)) t.equal(await metric(other, 'talkgroup_cluster_peers'), 1);
       node(at).signal('SIGCONT');
       const wellMs = await three.isWell();
@@ -104,14 +105,15 @@ t.test('nodes and servers that die or freeze', { skip: unless('nats-server') }, 
           const last = station(other).ear.bursts.findLast((one) => one.session === session)?.end;
           if (last === null || last === undefined) throw new Error('not ended');
           return last;
-        }, 15_000);
+        });
         const endedMs = Math.round(end.atMs - killedAtMs);
         figure(`node ${at} killed: its burst ended at node ${other} after ${endedMs} ms`);
         t.equal(end.code, 'disconnected');
-        t.ok(endedMs >= 0 && endedMs < 4500, `after ${endedMs} ms`);
+        t.ok(endedMs >= 0, `after ${endedMs} ms`);
+        within(t, endedMs, 4500, 'ended');
         await eventually(() => {
           if (station(other).ear.reaches.at(-1)?.reach !== 'partial') throw new Error('REACH did not come');
-        }, 15_000);
+        });
         const partialMs = (station(other).ear.reaches.at(-1)?.atMs ?? Number.NaN) - killedAtMs;
         // Negative: it was partial already, because a node that was killed before is missed for a minute.
         if (partialMs >= 0)
@@ -131,7 +133,7 @@ t.test('nodes and servers that die or freeze', { skip: unless('nats-server') }, 
       await eventually(() => {
         const last = station(at).ear.reaches.at(-1);
         if (last?.reach !== 'alone' || last.atMs < awayAtMs) throw new Error('REACH did not come');
-      }, 15_000);
+      });
       const aloneMs = (station(at).ear.reaches.at(-1)?.atMs ?? Number.NaN) - awayAtMs;
       figure(`NATS away: alone at node ${at} after ${Math.round(aloneMs)} ms`);
       t.equal(await metric(at, 'talkgroup_bus_up'), 0);

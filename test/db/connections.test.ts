@@ -6,7 +6,7 @@ import { checkConnections, connectionsOfNode } from '../../src/db/connections.js
 import { deadlineIn } from '../../src/db/deadline.js';
 import { openListeningClient } from '../../src/db/pool.js';
 import { freshDatabase, migratedDatabase } from '../helpers/database/cluster.js';
-import { eventually } from '../helpers/eventually.js';
+import { eventually, HANGS_MS } from '../helpers/eventually.js';
 import { serviceProcess } from '../helpers/service/service.js';
 
 t.test('the check counts the nodes that listen, and warns when there is no room for one more', async (t) => {
@@ -14,9 +14,9 @@ t.test('the check counts the nodes that listen, and warns when there is no room 
   const log: { level: string; fields: object }[] = [];
   const database = openDatabase({ url, connections: 1, log: { info() {}, warn() {} } });
   t.teardown(() => database.close());
-  await database.up(deadlineIn(5000));
+  await database.up(deadlineIn(HANGS_MS));
   const check = async (ofNode: number) => {
-    await checkConnections(database, deadlineIn(2000), {
+    await checkConnections(database, deadlineIn(HANGS_MS), {
       ofNode,
       log: {
         info: (fields) => log.push({ level: 'info', fields }),

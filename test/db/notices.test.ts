@@ -11,7 +11,8 @@ import { listenForNotices } from '../../src/db/notices.js';
 import type { TalkgroupId } from '../../src/ids.js';
 import { freshDatabase } from '../helpers/database/cluster.js';
 import { throughProxy } from '../helpers/database/proxied-database.js';
-import { eventually } from '../helpers/eventually.js';
+import { eventually, HANGS_MS } from '../helpers/eventually.js';
+import { within } from '../helpers/within.js';
 
 /** Shorter than the defaults, so that a hole costs a test less than half a second. */
 const BEAT_MS = 100;
@@ -101,7 +102,7 @@ t.test('a half-open listening connection is detected by its silence while the po
   proxy.heal(); // for new connections; the old one has lost bytes
   await eventually(() => assertTrue(gaps.length === 2));
   const ms = (gaps[1] ?? Number.NaN) - holeAt;
-  t.ok(ms < SILENCE_MS_MAX + RELISTEN_MS_MAX, `a gap after ${Math.round(ms)} ms`);
+  within(t, ms, SILENCE_MS_MAX + RELISTEN_MS_MAX, 'a gap');
   t.strictSame(lines, ['database notifications silent, reconnecting']);
 });
 
@@ -112,7 +113,7 @@ t.test('with the defaults a half-open connection is detected after 3 s of silenc
   proxy.heal();
   await eventually(() => assertTrue(gaps.length === 2));
   const ms = (gaps[1] ?? Number.NaN) - holeAt;
-  t.ok(ms < 3000 + RELISTEN_MS_MAX, `a gap after ${Math.round(ms)} ms`);
+  within(t, ms, 3000 + RELISTEN_MS_MAX, 'a gap');
 });
 
 t.test('commits that stall for 1.5 s replace no pool and cause no gap', async (t) => {
@@ -162,7 +163,7 @@ t.test(
     const healedAt = performance.now();
     await eventually(() => assertTrue(gaps.length >= 2));
     const ms = (gaps[1] ?? Number.NaN) - healedAt;
-    t.ok(ms < SILENCE_MS_MAX + RELISTEN_MS_MAX, `a gap after ${Math.round(ms)} ms`);
+    within(t, ms, SILENCE_MS_MAX + RELISTEN_MS_MAX, 'a gap');
   },
 );
 
@@ -174,7 +175,7 @@ t.test(
     await killListener(sql);
     await eventually(() => assertTrue(gaps.length === 2));
     const ms = (gaps[1] ?? Number.NaN) - killedAt;
-    t.ok(ms < 1500, `a gap after ${Math.round(ms)} ms`); // by its silence it would be 2 s to 3 s
+    within(t, ms, 1500, 'a gap'); // by its silence it would be 2 s to 3 s
     const notice = noticeOf({ kind: 'key_rotated', talkgroup: someTalkgroup() });
     await database.write(deadlineIn(REQUEST_MS), (sql) => sql`select ${notify(sql, notice)}`);
     await eventually(() => assertTrue(heard.length >= 1));
@@ -208,7 +209,7 @@ t.test('after kills, holes and resets every notification has arrived or a gap wa
         const missed = sent.notices.filter(({ id, startMs }) => !known.has(id) && lastGap < startMs);
         if (missed.length > 0)
           throw new Error(`${missed.length} of ${sent.notices.length} missed without a gap`);
-      }, 3000);
+      });
       await end();
     }),
     { numRuns: process.env.PROVE_RUNS === undefined ? 8 : 100 },
@@ -265,7 +266,7 @@ async function listening(t: Test, { direct, defaults }: { direct?: string; defau
 
 async function opened(url: string): Promise<Database> {
   const database = openDatabase({ url, connections: 2, log: { warn() {}, info() {} } });
-  await database.up(deadlineIn(5000));
+  await database.up(deadlineIn(HANGS_MS));
   return database;
 }
 

@@ -4,12 +4,13 @@ import { openDatabase } from '../../src/db/client.js';
 import { deadlineIn } from '../../src/db/deadline.js';
 import { databaseTag } from '../../src/db/tag.js';
 import { migratedDatabase } from '../helpers/database/cluster.js';
+import { HANGS_MS } from '../helpers/eventually.js';
 
 async function tagOf(t: Test, url: string): Promise<number> {
   const database = openDatabase({ url, connections: 1, log: { info() {}, warn() {} } });
   t.teardown(() => database.close());
-  await database.up(deadlineIn(5000));
-  return databaseTag(database, deadlineIn(2000));
+  await database.up(deadlineIn(HANGS_MS));
+  return databaseTag(database, deadlineIn(HANGS_MS));
 }
 
 t.test('all nodes of a database have one tag, and a copy of its rows has another', async (t) => {

@@ -1,8 +1,11 @@
 // Waiting for something that comes true by itself.
 import { setTimeout as delay } from 'node:timers/promises';
 
+/** What has not come by then never comes: longer than any busy machine makes it wait, and it ends a hang only. */
+export const HANGS_MS = 60_000;
+
 /** What `attempt` returns the first time it does not throw; its last error after `ms`. */
-export async function eventually<T>(attempt: () => T | Promise<T>, ms = 10_000): Promise<T> {
+export async function eventually<T>(attempt: () => T | Promise<T>, ms = HANGS_MS): Promise<T> {
   const endMs = performance.now() + ms;
   for (;;) {
     try {

@@ -1,5 +1,5 @@
 // Names the files of test/relay that hold with their radios dealt out over two relay threads of one node, and why the
-// others do not. Run by itself it prints the first ones, for make.
+// others do not. Run by itself it prints the first ones, for make, and with `others` the others.
 import { fileURLToPath } from 'node:url';
 
 /** Run a second time by `make test-cluster`, with RADIOS_OVER=threads. They need no nats-server. */
@@ -60,5 +60,7 @@ export const ON_ONE_THREAD: Readonly<Record<string, string>> = {
   threads: 'it has two threads already',
 };
 
-if (process.argv[1] === fileURLToPath(import.meta.url))
-  console.log(OVER_TWO_THREADS.map((name) => `dist/test/relay/${name}.test.js`).join(' '));
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const names = process.argv[2] === 'others' ? Object.keys(ON_ONE_THREAD) : OVER_TWO_THREADS;
+  console.log(names.map((name) => `dist/test/relay/${name}.test.js`).join(' '));
+}

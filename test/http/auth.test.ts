@@ -5,11 +5,12 @@ import t from 'tap';
 import { addAdmin, ensureAdmin } from '../../src/auth/store.js';
 import { deadlineIn } from '../../src/db/deadline.js';
 import { revokeUser } from '../../src/users/store.js';
+import { HANGS_MS } from '../helpers/eventually.js';
 import { type Answer, PASSWORD, PASSWORD_HASH, type Service, service } from '../helpers/http/rest.js';
 
 t.setTimeout(120_000);
 
-const soon = () => deadlineIn(2000);
+const soon = () => deadlineIn(HANGS_MS);
 
 function claimsIn(answer: Answer): Record<string, unknown> {
   const { jwt } = answer.body as { jwt: string };

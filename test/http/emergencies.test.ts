@@ -6,6 +6,7 @@ import { type Notice, noticeOf } from '../../src/db/notice.js';
 import { accountsOf, talkgroupsOf } from '../../src/directory/store.js';
 import { type Raise, raiseEmergency } from '../../src/emergencies/store.js';
 import type { TalkgroupId, UserId } from '../../src/ids.js';
+import { HANGS_MS } from '../helpers/eventually.js';
 import { type AccountCaller, type Service, service, until } from '../helpers/http/rest.js';
 
 t.setTimeout(120_000);
@@ -16,7 +17,7 @@ const notAllowed = { status: 403, body: { error: /raised/ } };
 
 /** What the relay does with EMERGENCY_RAISE; by default without a position. */
 function raise(s: Service, raiser: AccountCaller, talkgroup: TalkgroupId, more: Partial<Raise> = {}) {
-  return raiseEmergency(s.database, deadlineIn(2000), {
+  return raiseEmergency(s.database, deadlineIn(HANGS_MS), {
     id: randomUUID(),
     user: raiser.userId,
     talkgroup,
@@ -278,7 +279,7 @@ t.test('the relay reads any number of open emergencies, a bounded number at a ti
   let reads = 0;
   const deadline = () => {
     reads++;
-    return deadlineIn(2000);
+    return deadlineIn(HANGS_MS);
   };
   const rows = await talkgroupsOf(s.database, deadline, [three, two, one]);
   t.equal(reads, 1 + 3);
@@ -340,14 +341,14 @@ t.test('the relay reads each talkgroup with its open emergencies, and each user 
     },
   ];
 
-  const rows = await talkgroupsOf(s.database, () => deadlineIn(2000), [talkgroup, quiet]);
+  const rows = await talkgroupsOf(s.database, () => deadlineIn(HANGS_MS), [talkgroup, quiet]);
   const byId = new Map(rows.map((row) => [row.id, row]));
   t.strictSame(byId.get(talkgroup)?.emergencies, emergencies);
   t.strictSame(byId.get(quiet)?.emergencies, []);
-  t.equal((await talkgroupsOf(s.database, () => deadlineIn(2000), [])).length, 0);
+  t.equal((await talkgroupsOf(s.database, () => deadlineIn(HANGS_MS), [])).length, 0);
 
   await s.sql((sql) => sql`update users set role = 'admin' where id = ${s.radio.userId}`);
-  const [account] = await accountsOf(s.database, () => deadlineIn(2000), [s.radio.userId]);
+  const [account] = await accountsOf(s.database, () => deadlineIn(HANGS_MS), [s.radio.userId]);
   t.equal(account?.role, 'admin', 'as the database says, whatever the token does');
   for (const { site, may_have_keys, ...membership } of account?.memberships ?? []) {
     t.strictSame([site, may_have_keys], ['north', false]);
@@ -356,6 +357,6 @@ t.test('the relay reads each talkgroup with its open emergencies, and each user 
   t.equal(account?.memberships.length, 2);
 
   await s.radio.post(`/emergencies/${id}/clear`);
-  const [afterwards] = await talkgroupsOf(s.database, () => deadlineIn(2000), [talkgroup]);
+  const [afterwards] = await talkgroupsOf(s.database, () => deadlineIn(HANGS_MS), [talkgroup]);
   t.strictSame(afterwards?.emergencies, emergencies.slice(1));
 });

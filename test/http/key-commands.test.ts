@@ -17,6 +17,7 @@ import {
   SECRET_BYTES,
 } from '../../src/protocol/encryption.js';
 import { nodePrimitives } from '../../src/protocol/node-primitives.js';
+import { HANGS_MS } from '../helpers/eventually.js';
 import {
   type Json,
   type Person,
@@ -190,9 +191,9 @@ t.test(
 
     const database = openDatabase({ url: s.url, connections: 2, log: createLog('silent') });
     t.teardown(() => database.close());
-    await database.up(deadlineIn(10_000));
-    const renewal = () => renewSecretOf(database, deadlineIn(10_000), { talkgroup: id, keyring: ring });
-    const rotation = () => rotate(database, deadlineIn(10_000), { talkgroup: id, useInMs: 0 });
+    await database.up(deadlineIn(HANGS_MS));
+    const renewal = () => renewSecretOf(database, deadlineIn(HANGS_MS), { talkgroup: id, keyring: ring });
+    const rotation = () => rotate(database, deadlineIn(HANGS_MS), { talkgroup: id, useInMs: 0 });
     await Promise.all(Array.from({ length: 12 }, (_, n) => (n % 6 === 2 ? renewal() : rotation())));
     t.equal(await counterOf(s, id), 14, 'none is lost');
     const [row] =

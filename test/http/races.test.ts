@@ -6,6 +6,7 @@ import { deadlineIn } from '../../src/db/deadline.js';
 import { noticeOf } from '../../src/db/notice.js';
 import { raiseEmergency } from '../../src/emergencies/store.js';
 import type { TalkgroupId } from '../../src/ids.js';
+import { HANGS_MS } from '../helpers/eventually.js';
 import { type AccountCaller, PASSWORD_HASH, type Service, service } from '../helpers/http/rest.js';
 
 /** Of histories made up; `make prove` asks for ten times as many. */
@@ -38,7 +39,7 @@ async function raise(
   talkgroup: TalkgroupId,
   id: string = randomUUID(),
 ) {
-  const outcome = await raiseEmergency(s.database, deadlineIn(2000), {
+  const outcome = await raiseEmergency(s.database, deadlineIn(HANGS_MS), {
     id,
     user: userId,
     talkgroup,

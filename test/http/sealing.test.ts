@@ -5,7 +5,7 @@ import t, { type Test } from 'tap';
 import { createPasswords } from '../../src/auth/passwords.js';
 import { deadlineIn } from '../../src/db/deadline.js';
 import { createSealing, type SealJob } from '../../src/keys/sealing.js';
-import { eventually } from '../helpers/eventually.js';
+import { eventually, HANGS_MS } from '../helpers/eventually.js';
 import { type AccountCaller, PASSWORD, type Service, service, until } from '../helpers/http/rest.js';
 
 t.setTimeout(170_000);
@@ -213,7 +213,7 @@ t.test('the metrics of a user above the rate and of the queue move', async (t) =
     'seals to come are counted',
   );
   t.match(sealing.figures().refused, { user_rate: 2 });
-  await sealing.seal(deadlineIn(10_000), jobOf(4));
+  await sealing.seal(deadlineIn(HANGS_MS), jobOf(4));
   await eventually(() => {
     if (sealing.figures().queue !== 0) throw new Error('not empty');
   });

@@ -15,6 +15,7 @@ import { rewrapSecrets } from '../../src/keys/secrets.js';
 import { createKeyring, readKeys, type StoredSecret } from '../../src/keys/wrapping.js';
 import { createLog } from '../../src/log.js';
 import { createTalkgroup } from '../../src/talkgroups/store.js';
+import { HANGS_MS } from '../helpers/eventually.js';
 import { runCommand, SECRET, type Service, service, serviceProcess } from '../helpers/service/service.js';
 
 t.setTimeout(120_000);
@@ -98,7 +99,7 @@ t.test('a new secret is encrypted, beside unencrypted ones of nodes without keys
   const ring = ringOf(drawn());
   const node = await service(t);
   const database = await databaseOf(t, node);
-  const make = (name: string) => createTalkgroup(database, deadlineIn(10_000), { name, wrap: ring.wrap });
+  const make = (name: string) => createTalkgroup(database, deadlineIn(HANGS_MS), { name, wrap: ring.wrap });
   const made = [await make('fire'), await make('rail')].map(({ id }) => id as TalkgroupId);
   const stored = await storedSecrets(node);
   const secrets = made.map((id) => {
@@ -127,7 +128,7 @@ t.test(
     const database = await databaseOf(t, open);
     for (const name of ['a', 'b']) await open.talkgroup(name);
     for (const name of ['c', 'd', 'e'])
-      await createTalkgroup(database, deadlineIn(10_000), { name, wrap: ringOf(OLD).wrap });
+      await createTalkgroup(database, deadlineIn(HANGS_MS), { name, wrap: ringOf(OLD).wrap });
     const before = await unwrapped(open, OLD);
     const both = ringOf(`${NEW},${OLD}`);
 
@@ -230,7 +231,7 @@ t.test('a process with all of these keys prints none of them at any log level', 
 async function databaseOf(t: Test, { url }: Service): Promise<Database> {
   const database = openDatabase({ url, connections: 1, log: createLog('silent') });
   t.teardown(() => database.close());
-  await database.up(deadlineIn(10_000));
+  await database.up(deadlineIn(HANGS_MS));
   return database;
 }
 

@@ -280,12 +280,12 @@ t.test('a client that does not read its answer is disconnected, a slow one gets 
     await eventually(async () => assert.equal((await caller.get('/talkgroups')).status, 429));
   }
   // At a busy machine the kernel goes on taking bytes for several checks, so the end of an answer comes later.
-  await eventually(() => assert.equal(s.server.counts.answersStalled, 3), 40_000);
+  await eventually(() => assert.equal(s.server.counts.answersStalled, 3));
   for (const caller of unread) {
     // Its requests are no longer counted. That is so from the end of the socket on, a moment after it was counted.
     await eventually(async () => assert.equal((await caller.get('/talkgroups')).status, 200));
   }
-  await eventually(() => assert.ok(slowly.received() > answer.length), 20_000);
+  await eventually(() => assert.ok(slowly.received() > answer.length));
   t.ok(performance.now() - startedAt > 4000, 'slower than an unread answer ends');
   t.equal(s.server.counts.answersStalled, 3);
 });

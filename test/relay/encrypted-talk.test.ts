@@ -39,7 +39,7 @@ const inUse = (s: Service, { id }: { id: string }) =>
   eventually(async () => {
     const [row] = await s.sql`select newest_use_at <= now() as is_used from talkgroups where id = ${id}`;
     if (!row?.is_used) throw new Error('the newest epoch is not in use');
-  }, 15_000);
+  });
 
 const hexOf = (packets: readonly Uint8Array[]) =>
   packets.map((packet) => Buffer.from(packet).toString('hex'));

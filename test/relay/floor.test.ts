@@ -4,6 +4,7 @@ import { END, START } from '../../src/protocol/frame.js';
 import { comesTrue, eventually } from '../helpers/eventually.js';
 import { type Json, type Radio, service } from '../helpers/service/service.js';
 import { heardEverywhere, isDealt, toldEverywhere } from '../helpers/service/two-nodes.js';
+import { within } from '../helpers/within.js';
 
 t.setTimeout(120_000);
 
@@ -373,7 +374,8 @@ t.test('the floor', async (t) => {
           code: 'unused',
         });
         const tookMs = performance.now() - grantedAt;
-        t.ok(tookMs >= 2000 && (isDealt || tookMs < 3000), `${Math.round(tookMs)} ms`); // two nodes share a busy machine
+        t.ok(tookMs >= 2000, `${Math.round(tookMs)} ms`);
+        if (!isDealt) within(t, tookMs, 3000); // two nodes share the machine
         t.match(await release(radios[0], { id }), { type: 'ERROR', code: 'not_holder' });
         await settled(radios[2]);
         t.same(heardBy(radios[2]), ['PONG']);

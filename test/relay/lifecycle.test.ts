@@ -8,6 +8,7 @@ import { throughProxy } from '../helpers/database/proxied-database.js';
 import { eventually } from '../helpers/eventually.js';
 import { BINARY, handshake, wireFrame } from '../helpers/relay/wire.js';
 import { connect, service, serviceProcess } from '../helpers/service/service.js';
+import { within } from '../helpers/within.js';
 
 const CUTS = Number(process.env.CONNECTION_CUTS ?? 500);
 
@@ -140,7 +141,7 @@ t.test('a second signal ends at once what the first could not end yet', async (t
     await radio.closes();
     s.signal('SIGTERM');
     t.equal(await s.exit(), 'SIGKILL');
-    t.ok(performance.now() - startedAt < 1000, `${Math.round(performance.now() - startedAt)} ms`);
+    within(t, performance.now() - startedAt, 1000);
     await request;
   });
 });
@@ -185,7 +186,7 @@ t.test('a server that stood still does not take its own pause for silence', asyn
 
 t.test(
   'a node whose listening connection is half-open follows all the same',
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   async (t) => {
     const here = await service(t);
     const link = await throughProxy(t, here.url);
@@ -203,7 +204,7 @@ t.test(
     await ann.delete(`/talkgroups/${id}/leave`);
     t.match(await a.hears('TALKGROUP_LEFT'), { talkgroup_id: id, reason: 'left' });
     t.match(await b.hears('TALK_ENDED'), { code: /left|silence/ });
-    t.ok(performance.now() - startedAt < 5000, `${Math.round(performance.now() - startedAt)} ms`);
+    within(t, performance.now() - startedAt, 5000);
     const radio = await connect(t, `${deaf.ws}/ws?token=${ann.token}`);
     t.same(radio.welcome?.talkgroups, []);
   },

@@ -2,6 +2,7 @@
 import t from 'tap';
 import { type Json, type Radio, service } from '../helpers/service/service.js';
 import { isDealt } from '../helpers/service/two-nodes.js';
+import { within } from '../helpers/within.js';
 
 t.setTimeout(120_000);
 // These wait more than they work: side by side they take as long as the longest few.
@@ -94,7 +95,8 @@ t.test('it comes at most once a second, and what cancels out is no news', { buff
   t.same(await change(a), { joined: [], left: [d.session], online: 2 });
   const tookMs = performance.now() - heardAt;
   // One relay in either run: the second one, which has more threads, judges no times.
-  if (!isDealt) t.ok(tookMs > 900 && tookMs < 1500, `${Math.round(tookMs)} ms`);
+  if (!isDealt) t.ok(tookMs > 900, `${Math.round(tookMs)} ms`);
+  if (!isDealt) within(t, tookMs, 1500);
   passer.socket.terminate();
 });
 
@@ -239,7 +241,8 @@ t.test('MEMBERS is answered once in two seconds', { buffered: true }, async (t) 
     answer = await members(a, group);
   }
   const tookMs = performance.now() - askedAt;
-  t.ok(tookMs > 1900 && tookMs < 3000, `${Math.round(tookMs)} ms`);
+  t.ok(tookMs > 1900, `${Math.round(tookMs)} ms`);
+  within(t, tookMs, 3000);
 });
 
 t.test(

@@ -77,7 +77,7 @@ t.test('receivers that do not keep up', { timeout: 160_000 }, async (t) => {
           const { last, next } = around(lag, inFire);
           const heardMs = await clock.between(stopped, last);
           t.ok(heardMs <= HEARD_MS_MAX, `heard ${heardMs} ms of when it did not listen`);
-          const silentMs = inFire.saidAtMs(next) - inFire.saidAtMs(last);
+          const silentMs = await clock.between(last, next);
           t.ok(Math.abs(silentMs - (lag?.sinceMs ?? 0)) < 500, `since_ms ${lag?.sinceMs}, heard ${silentMs}`);
           return next - resumed;
         }),
@@ -343,7 +343,7 @@ t.test(
       most = Math.max(most, await residentBytes(s));
       const online = c.messages.findLast(({ type }) => type === 'PRESENCE')?.online;
       if (online !== 2) throw new Error(`not all of them are closed: ${online} are there`);
-    }, 60_000);
+    });
     // The engine's 64 KiB for each, with room for a garbage collection that is still to come.
     const growth = Math.round((most - before) / 2 ** 20);
     t.ok(growth < 64, `${growth} MiB more`);
@@ -351,7 +351,7 @@ t.test(
     await eventually(async () => {
       const more = (await s.descriptors()) - descriptors;
       if (more > 5) throw new Error(`${more} descriptors are still open`); // a pool may have grown meanwhile
-    }, 60_000);
+    });
   },
 );
 

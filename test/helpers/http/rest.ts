@@ -26,6 +26,7 @@ import { createKeyring } from '../../../src/keys/wrapping.js';
 import { traceOf } from '../../../src/log.js';
 import { restRoutes } from '../../../src/rest.js';
 import { migratedDatabase } from '../database/cluster.js';
+import { HANGS_MS } from '../eventually.js';
 import { assertDocumented } from './documented.js';
 
 export const SECRET = 'a key for tests only, longer than 32 bytes';
@@ -267,7 +268,7 @@ async function speakingService(
     username?: string;
   } = {}): Promise<AccountCaller> {
     const [row] = await behind.write<{ id: UserId; device_id: DeviceId | null }>(
-      deadlineIn(2000),
+      deadlineIn(HANGS_MS),
       (sql) => sql`
         with device as (
           insert into devices (name, site, serial) select ${serial ?? null}::text, 'north', ${serial ?? null}::text
@@ -297,7 +298,7 @@ async function speakingService(
       const { body } = await admin.post('/talkgroups', { name });
       return (body as { talkgroup: { id: TalkgroupId } }).talkgroup.id;
     },
-    sql: async (statement) => [...(await behind.write(deadlineIn(2000), statement))],
+    sql: async (statement) => [...(await behind.write(deadlineIn(HANGS_MS), statement))],
   };
 }
 

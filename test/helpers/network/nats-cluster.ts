@@ -148,7 +148,7 @@ export async function startNatsCluster(t: Owner): Promise<NatsCluster> {
     async start(server) {
       servers[server] = await launch(server);
     },
-    isWhole: () => eventually(isWhole, 20_000),
+    isWhole: () => eventually(isWhole),
   };
   await cluster.isWhole();
   return cluster;

@@ -49,7 +49,7 @@ export function speech(
 export const until = (what: string, isSo: () => boolean) =>
   eventually(() => {
     if (!isSo()) throw new Error(`never came: ${what}`);
-  }, 40_000);
+  });
 
 /**
  * The relay's own clock, told to a radio that keeps up by its pings: they stand between the frames. It does not run
@@ -92,4 +92,4 @@ export const undisturbed = <T>(talk: Speech, act: () => Promise<T>): Promise<T> 
     const pauseMs = talk.pauseMsSince(from);
     if (pauseMs > 500) throw new Error(`the test itself stood still for ${pauseMs} ms`);
     return result;
-  }, 60_000);
+  });

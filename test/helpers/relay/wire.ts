@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Test } from 'tap';
 import { END, encodeFrame, START } from '../../../src/protocol/frame.js';
-import { eventually } from '../eventually.js';
+import { eventually, HANGS_MS } from '../eventually.js';
 import { service } from '../service/service.js';
 import { messageIn } from './heard-message.js';
 import {
@@ -59,9 +59,9 @@ export async function open(t: Test, address: string, pieces: readonly Uint8Array
       return found;
     },
     write: (...pieces: readonly Uint8Array[]) => socket.write(Buffer.concat(pieces)),
-    /** Resolves when the relay has closed or dropped the connection; 5 s without either fails the test. */
+    /** Resolves when the relay has closed or dropped the connection; neither in `HANGS_MS` fails the test. */
     async ends(): Promise<Ending> {
-      if (!socket.closed) await once(socket, 'close', { signal: AbortSignal.timeout(5000) });
+      if (!socket.closed) await once(socket, 'close', { signal: AbortSignal.timeout(HANGS_MS) });
       const close = reader.received.find(({ opcode }) => opcode === CLOSE);
       if (close === undefined || close.payload.length < 2) return 'dropped';
       return { code: close.payload.readUInt16BE(), reason: close.payload.subarray(2).toString() };
@@ -76,7 +76,7 @@ async function writeEach(socket: Socket, pieces: readonly Uint8Array[]): Promise
   }
 }
 
-/** Resolves once it is so, at the latest when the connection is closed or after 5 s; whether it is so then. */
+/** Resolves once it is so, at the latest when the connection is closed or after `HANGS_MS`; whether it is so then. */
 function until(socket: Socket, isSo: () => boolean): Promise<boolean> {
   return new Promise((resolve) => {
     const settle = () => {
@@ -87,7 +87,7 @@ function until(socket: Socket, isSo: () => boolean): Promise<boolean> {
     const check = () => {
       if (isSo() || socket.closed) settle();
     };
-    const timer = setTimeout(settle, 5000);
+    const timer = setTimeout(settle, HANGS_MS);
     socket.on('data', check).on('close', settle);
     check();
   });

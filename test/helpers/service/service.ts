@@ -17,6 +17,7 @@ import { createLog } from '../../../src/log.js';
 import { decodeFrames } from '../../../src/protocol/bundle.js';
 import { END, encodeFrame, type Frame, START } from '../../../src/protocol/frame.js';
 import { migratedDatabase } from '../database/cluster.js';
+import { HANGS_MS } from '../eventually.js';
 import { callJson } from '../http/call-json.js';
 import { messageIn } from '../relay/heard-message.js';
 import { authorityOfTests } from '../relay/late-authority.js';
@@ -194,8 +195,9 @@ async function peopleOf(t: Test, { rest, ws, nodes = [], metricsOfThreads: metri
    */
   async function must(method: string, path: string, token: string | null, body?: unknown): Promise<Json> {
     let answer = await call(method, path, token, body);
-    for (let again = 0; again < 5 && method === 'PATCH' && isUnconfirmed(answer); again++)
-      answer = await call(method, path, token, body);
+    const isRepeatable = method === 'PATCH' || /\/(join|leave)$/.test(path);
+    const isToRepeat = () => isUnmade(answer) || (isRepeatable && isUnconfirmed(answer));
+    for (let again = 0; again < 10 && isToRepeat(); again++) answer = await call(method, path, token, body);
     if (answer.status !== 200)
       throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
     await followed({ method, path, token });
@@ -309,6 +311,10 @@ const toTheOne = async (_resumed: number | null, _isHere: boolean): Promise<Way>
 });
 
 /** Stored, but the relay had no time to say that live sockets follow it. */
+/** Nothing was changed. */
+const isUnmade = ({ status, body }: { status: number; body: Json }) =>
+  status === 503 && body.error === 'database unavailable';
+
 export const isUnconfirmed = ({ status, body }: { status: number; body: Json }) =>
   status === 503 && String(body.error).startsWith('the change is stored');
 
@@ -377,12 +383,12 @@ export async function connect(
   socket.on('error', () => {}); // a close follows
   t.teardown(() => socket.terminate());
 
-  /** Resolves with the first value that is there; a socket that closes first, or 5 s, fails the test. */
+  /** Resolves with the first value that is there; a socket that closes first, or `HANGS_MS`, fails the test. */
   function until<T>(what: string, find: () => T | undefined): Promise<T> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(
         () => end(() => reject(new Error(`never came: ${what}; came ${JSON.stringify(messages)}`))),
-        5000,
+        HANGS_MS,
       );
       const end = (act: () => void) => {
         clearTimeout(timer);
