@@ -1,7 +1,7 @@
 # The two commands are `make run` and `make test`; each installs and builds what it needs.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help node install build run test test-browser test-cluster prove chaos fuzz demo cluster bench bench-compare admin docs lint
+.PHONY: help node install build run test test-browser test-cluster test-threads test-nodes test-platform prove chaos fuzz demo cluster bench bench-compare admin docs lint
 
 # The Node of every command below: the machine's own, or a pinned one in .node where that cannot run the service.
 export OWN_PATH := $(PATH)
@@ -10,23 +10,29 @@ export PATH := $(CURDIR)/.node/bin:$(PATH)
 NODE := env node --enable-source-maps
 # Not by npx: it can put the folder of another Node first in PATH (npm/cli 8648, and version managers).
 BIN := node_modules/.bin
+# Everything that is compiled or bundled, and its folders, whose times tell that a file was removed. `test` and `bench`
+# alone are commands.
+SOURCES := src/. bench/. test/. $(shell find src bench test -mindepth 1 -path bench/results -prune -o -print 2>/dev/null)
 # Named by their sources, so that what an earlier build left in dist is not run.
-TESTS = $(patsubst %.ts,dist/%.js,$(sort $(shell find test -name '*.test.ts')))
+TESTS := $(patsubst %.ts,dist/%.js,$(sort $(filter %.test.ts,$(SOURCES))))
 # What needs nats-server.
 CLUSTER_TESTS = $(patsubst %,dist/test/cluster/%.test.js,encryption failures floors links local-cluster moves node-limits nodes operations)
 # What two threads do as relays of one node, and the faults of one of them, beside the tests of one node that run over two.
 THREAD_TESTS = $(patsubst %,dist/test/%.test.js,cluster/thread-floors cluster/thread-limits cluster/thread-moves cluster/threads faults/threads)
-# What needs a browser.
-BROWSER_TESTS = $(filter dist/test/browser/%,$(TESTS))
-TESTS_HERE = $(filter-out $(CLUSTER_TESTS) $(BROWSER_TESTS),$(TESTS))
-# One PostgreSQL server for all of them. The terse reporter names what failed and nothing else, so that the end of any
-# log tells it.
-RUN_FILES = $(NODE) dist/test/helpers/run.js $(BIN)/tap --reporter=terse dist/test/helpers/every-file.js
-RUN_TESTS = TEST_FILES='$(filter-out $(THREAD_TESTS),$(TESTS_HERE))' $(RUN_FILES)
-RUN_PROOFS = TEST_FILES='$(TESTS_HERE)' $(RUN_FILES)
-# Two at a time: a page with sound needs most of a core.
-RUN_BROWSER_TESTS = TEST_JOBS=2 TEST_FILES='$(BROWSER_TESTS)' $(RUN_FILES)
+# What needs a browser. The smoke set is part of `make test`.
+SMOKE_TESTS = dist/test/browser/smoke.test.js
+BROWSER_TESTS = $(filter-out $(SMOKE_TESTS),$(filter dist/test/browser/%,$(TESTS)))
+TESTS_HERE = $(filter-out $(CLUSTER_TESTS) dist/test/browser/%,$(TESTS))
+# What another Node, another system or another binary of the engine could break, beside the tests of the relay.
+PLATFORM_TESTS = $(filter $(patsubst %,dist/test/%,db/% docs/% faults/% runtime/% $(patsubst %,http/%.test.js,bad-input certificate-renewal cli health start tls wire)),$(TESTS_HERE))
 HAS_BROWSER = [ -n "$$CHROMIUM" ] || command -v chromium >/dev/null
+# One PostgreSQL server for all of them. The terse reporter names what failed and nothing else, so that the end of any
+# log tells it. TIMES=1 shows what each file cost.
+RUN_FILES = $(NODE) dist/test/helpers/run.js $(BIN)/tap --reporter=terse dist/test/helpers/every-file.js
+RUN_TESTS = if $(HAS_BROWSER); then smoke=$(SMOKE_TESTS); elif [ -n "$$NEEDS_PROGRAMS" ]; then echo 'chromium is missing' >&2; exit 1; \
+	else echo 'smoke tests of the console left out: no chromium'; fi; \
+	TEST_FILES="$$smoke $(filter-out $(THREAD_TESTS),$(TESTS_HERE))" $(RUN_FILES)
+RUN_PROOFS = TEST_FILES='$(TESTS_HERE)' $(RUN_FILES)
 RUN_CLUSTER_TESTS = TEST_FILES='$(CLUSTER_TESTS)' $(RUN_FILES)
 RUN_THREAD_TESTS = TEST_FILES='$(THREAD_TESTS)' $(RUN_FILES)
 
@@ -44,23 +50,31 @@ node_modules/.package-lock.json: package.json package-lock.json | node
 	npm ci --loglevel=error
 	@touch $@
 
-build: install
+build: dist/.built
+
+# The stamp has the time at which the build began, so that a file that changed meanwhile is built the next time.
+dist/.built: node_modules/.package-lock.json tsconfig.json $(SOURCES)
+	@mkdir -p dist && touch dist/.building
 	$(BIN)/tsc
 	$(BIN)/tsc -p src/console
 	$(NODE) dist/src/console/build.js
+	@mv dist/.building $@
 
 run: build ## install, build and start everything with settings from the environment
 	@exec $(NODE) dist/src/main.js
 
-test: lint build ## install, build, type-check, lint and run every test
-	$(RUN_TESTS)
-	@if $(HAS_BROWSER); then $(RUN_BROWSER_TESTS); elif [ -n "$$NEEDS_PROGRAMS" ]; then $(MAKE) test-browser; \
-	else echo 'browser tests left out: no chromium'; fi
+test: lint build ## install, build, type-check, lint, run the tests, with Chromium also a smoke set of the console
+	@$(RUN_TESTS)
 
-# CHROMIUM is the path of the program.
-test-browser: build ## run the tests of the console in Chromium
+# A part of `make test` again, without units and browser. The relay has two threads where its tests hold for two.
+test-platform: build ## run the tests that depend on Node, the system and the engine, and those of several threads
+	@TEST_FILES="$(filter-out $(THREAD_TESTS),$(PLATFORM_TESTS)) $$($(NODE) dist/test/helpers/radios-over-threads.js others)" $(RUN_FILES)
+	@$(MAKE) test-threads
+
+# CHROMIUM is the path of the program. Two files at a time: a page with sound needs most of a core.
+test-browser: build ## run all other tests of the console in Chromium
 	@$(HAS_BROWSER) || { echo 'make: chromium is missing. On Debian: apt-get install chromium' >&2; exit 1; }
-	$(RUN_BROWSER_TESTS)
+	@TEST_JOBS=2 TEST_FILES='$(BROWSER_TESTS)' $(RUN_FILES)
 
 # Tests of one node, with their radios dealt out over two. Read when they run, after the build.
 RUN_OVER_NODES = RADIOS_OVER=nodes TEST_FILES="$$($(NODE) dist/test/helpers/radios-over-nodes.js)" $(RUN_FILES)
@@ -70,13 +84,17 @@ RUN_OVER_THREADS = RADIOS_OVER=threads TEST_FILES="$$($(NODE) dist/test/helpers/
 
 # Not part of `make test`, which is to stay below five minutes: this takes as long again. That two threads serve one port
 # as one relay is part of it (test/relay/threads).
-# With NEEDS_PROGRAMS a missing nats-server fails the tests.
-test-cluster: build ## run the tests of several relay threads and, with nats-server, of several nodes
+test-cluster: test-threads test-nodes ## run the tests of several relay threads and, with nats-server, of several nodes
+
+test-threads: build
 	@if [ "$$(uname)" = Linux ]; then \
 	  $(RUN_THREAD_TESTS) && $(RUN_OVER_THREADS); \
 	else \
 	  echo 'Relay threads share a port on Linux only, so no test ran over two of them'; \
 	fi
+
+# With NEEDS_PROGRAMS a missing nats-server fails the tests.
+test-nodes: build
 	@if [ -n "$$NEEDS_PROGRAMS" ] || command -v nats-server >/dev/null || [ -x /usr/sbin/nats-server ]; then \
 	  $(RUN_CLUSTER_TESTS) && $(RUN_OVER_NODES); \
 	else \
@@ -109,7 +127,8 @@ prove: export KEY_FETCHES = 10000
 prove: export TEST_FILE_MS = 1200000
 prove: lint build ## run the tests with the full counts of races, cuts and kills (takes long)
 	$(RUN_PROOFS)
-	@if $(HAS_BROWSER); then $(RUN_BROWSER_TESTS); else echo 'browser tests left out: no chromium'; fi
+	@if $(HAS_BROWSER); then TEST_JOBS=2 TEST_FILES='$(SMOKE_TESTS) $(BROWSER_TESTS)' $(RUN_FILES); \
+	else echo 'browser tests left out: no chromium'; fi
 
 # Settings as for `make run`. The ports of each further node are 10 higher. NATS_SERVER is the path of the program.
 cluster: build ## start three nodes, three nats-servers and a database, to try out failures
