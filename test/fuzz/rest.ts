@@ -105,7 +105,8 @@ async function tryRequest(
   if (answer === null) throw new Error('the connection was closed without an answer');
   tally.count('status', String(answer.status));
   if (answer.status === 200) tally.count('answered 200', route);
-  const fault = faultOfAnswer(request, answer) ?? (tookMs > ANSWER_MS_MAX ? `it took ${tookMs} ms` : null);
+  const fault =
+    faultOfAnswer(request, answer, scene) ?? (tookMs > ANSWER_MS_MAX ? `it took ${tookMs} ms` : null);
   if (fault !== null) throw new Error(`${answer.status} ${answer.body.slice(0, 300)}: ${fault}`);
   if (answer.status === 200) await restore(request, scene);
 }
@@ -124,14 +125,14 @@ async function tryRaw(input: RawInput, { port, scene, tally }: Trial & { port: n
 }
 
 /** What the contract has against this answer to this request, or null. */
-function faultOfAnswer(request: Request, answer: Answer): string | null {
+function faultOfAnswer(request: Request, answer: Answer, scene: RestScene): string | null {
   const { route, method } = request;
   if (method === 'HEAD') return answer.status === 500 ? 'an internal error' : null;
   if (isRedirect(answer)) return route === null ? null : 'no redirect is documented';
   if (answer.status !== 200) return faultOfRefusal(answer);
   if (route === null) return mayBePage(request) ? null : 'nothing of the kind is documented';
   if (isForged(request) && route.needsToken) return 'nobody was to be admitted';
-  if (!keepsTo(route, bodyBytes(request))) return 'the body does not keep to the schema';
+  if (!keepsTo(route, bodyBytes(request, scene))) return 'the body does not keep to the schema';
   return faultOfBody(route.answer, answer, true);
 }
 
