@@ -4,7 +4,8 @@ import t from 'tap';
 import type { Subject } from '../../src/relay/cluster/bus.js';
 import { openNats } from '../../src/relay/cluster/carriers/nats.js';
 import { openPorts } from '../../src/relay/cluster/carriers/ports.js';
-import { type Carrier, SUBJECT, testBus, until } from '../helpers/network/bus-contract.js';
+import { comesTrue } from '../helpers/eventually.js';
+import { type Carrier, SUBJECT, testBus } from '../helpers/network/bus-contract.js';
 import { connected, overNats } from '../helpers/network/nats-bus.js';
 import { startNatsServer } from '../helpers/network/nats-server.js';
 import { unless } from '../helpers/programs.js';
@@ -69,7 +70,7 @@ t.test(
     }
     t.notOk(bus.publish(SUBJECT, NOTHING, bytes));
     proxy.stall(false);
-    await until('taken', () => bus.publish(SUBJECT, NOTHING, bytes));
+    await comesTrue('taken', () => bus.publish(SUBJECT, NOTHING, bytes));
   },
 );
 
@@ -85,19 +86,19 @@ t.test(
     });
     t.teardown(() => bus.close());
     const { bus: other } = await connected(t, server);
-    await until('connected', () => bus.isUp);
+    await comesTrue('connected', () => bus.isUp);
     let heard = 0;
     bus.subscribe(SUBJECT, () => {
       throw new Error(`message ${++heard}`);
     });
-    await until('heard', () => {
+    await comesTrue('heard', () => {
       other.publish(SUBJECT, NOTHING, NOTHING);
       return heard > 100;
     });
     t.match(errors[0], { message: 'bus message failed', subject: SUBJECT, err: { message: 'message 1' } });
     t.ok(errors.length <= 3, 'one a second');
     const told = errors.length;
-    await until('told again', () => {
+    await comesTrue('told again', () => {
       other.publish(SUBJECT, NOTHING, NOTHING);
       return errors.length > told;
     });

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import { EVERY_RELAY, MESSAGE_BYTES_MAX, type Subject } from '../../src/relay/cluster/bus.js';
 import { areCredentials, openNats } from '../../src/relay/cluster/carriers/nats.js';
 import { migratedDatabase } from '../helpers/database/cluster.js';
-import { eventually } from '../helpers/eventually.js';
+import { comesTrue } from '../helpers/eventually.js';
 import { launchNatsServer } from '../helpers/network/nats-server.js';
 import { freePort, unless } from '../helpers/programs.js';
 import { serviceProcess } from '../helpers/service/service.js';
@@ -37,11 +37,6 @@ async function server(t: Test, settings: string, port = 0): Promise<number> {
   return own;
 }
 
-const until = (what: string, isSo: () => boolean) =>
-  eventually(() => {
-    if (!isSo()) throw new Error(`never: ${what}`);
-  });
-
 t.test('a server that takes no message of the greatest length stops the start', { skip }, async (t) => {
   const { bus, errors } = open(t, [await server(t, 'max_payload: 64KB')], { user: '' });
   t.equal(await bus.rejected, `max_payload is 65536 bytes, and must be at least ${MESSAGE_BYTES_MAX}`);
@@ -65,9 +60,9 @@ t.test('a permission that is missing for some subjects is logged once', { skip }
   const users = `authorization { users: [ { user: "radio", password: "right", permissions: { ${permissions} } } ] }`;
   const { bus, errors } = open(t, [await server(t, users)]);
   t.equal(await bus.rejected, null);
-  await until('up', () => bus.isUp);
+  await comesTrue('up', () => bus.isUp);
   for (let each = 0; each < 50; each++) bus.publish('g.7' as Subject, new Uint8Array(28), new Uint8Array(0));
-  await until('told', () => errors.length > 0);
+  await comesTrue('told', () => errors.length > 0);
   for (let each = 0; each < 50; each++) {
     bus.publish('g.7' as Subject, new Uint8Array(28), new Uint8Array(0));
     await new Promise((resolve) => setImmediate(resolve));
@@ -98,7 +93,7 @@ t.test('a wrong password that is met later is logged once, and the bus stays dow
   t.equal(await bus.rejected, null);
   t.equal(warnings.length, 1);
   await server(t, USER, port);
-  await until('told', () => errors.length > 0);
+  await comesTrue('told', () => errors.length > 0);
   await delay(600);
   t.match(errors, [/Authorization Violation/i]);
   t.equal(errors.length, 1);

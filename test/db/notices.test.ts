@@ -12,7 +12,7 @@ import type { TalkgroupId } from '../../src/ids.js';
 import { freshDatabase } from '../helpers/database/cluster.js';
 import { throughProxy } from '../helpers/database/proxied-database.js';
 import { eventually, HANGS_MS } from '../helpers/eventually.js';
-import { within } from '../helpers/within.js';
+import { IS_PROOF, within } from '../helpers/within.js';
 
 /** Shorter than the defaults, so that a hole costs a test less than half a second. */
 const BEAT_MS = 100;
@@ -212,7 +212,7 @@ t.test('after kills, holes and resets every notification has arrived or a gap wa
       });
       await end();
     }),
-    { numRuns: process.env.PROVE_RUNS === undefined ? 8 : 100 },
+    { numRuns: IS_PROOF ? 100 : 8 },
   );
 });
 

@@ -10,6 +10,8 @@ t.jobs = Number(process.env.TEST_JOBS ?? 4); // on two cores two of four mostly 
 const files = (process.env.TEST_FILES ?? '').split(' ').filter((name) => name !== '');
 if (files.length === 0) throw new Error('TEST_FILES names no test file');
 
+const isUnit = (name: string) => name.includes('/unit/');
+
 /** `run` prints it at the end: the reporter shows nothing of our own output. */
 function tell(failed: string): void {
   if (process.env.FAILED_TESTS !== undefined) appendFileSync(process.env.FAILED_TESTS, `failed: ${failed}\n`);
@@ -20,8 +22,8 @@ function tell(failed: string): void {
  * the cores idle, or too few. The longest files are in test/relay, and begin first, so that none runs on alone.
  */
 function mixed(names: readonly string[]): string[] {
-  const units = names.filter((name) => name.includes('/unit/'));
-  const services = names.filter((name) => !name.includes('/unit/')).reverse();
+  const units = names.filter(isUnit);
+  const services = names.filter((name) => !isUnit(name)).reverse();
   const pairs = services.flatMap((name, at) => [name, ...units.slice(at, at + 1)]);
   return [...pairs, ...units.slice(services.length)];
 }
@@ -35,7 +37,6 @@ const SHARING_MAX = { units: 8, services: 4 };
 const SEVERAL = fileURLToPath(new URL('several-files.js', import.meta.url));
 
 const textOf = (file: string) => readFileSync(file, 'utf8');
-const isUnit = (name: string) => name.includes('/unit/');
 const isAlone = (name: string) =>
   name.includes('/browser/') || OWN_PROCESS.test(textOf(name)) || (isUnit(name) && WAITS.test(textOf(name)));
 

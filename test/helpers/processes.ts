@@ -1,5 +1,6 @@
 // The processes below another one, as Linux tells them in /proc.
 import { readFileSync } from 'node:fs';
+import { descendantsOf } from '../../bench/machine/descendants.js';
 
 export interface Process {
   readonly pid: number;
@@ -9,24 +10,13 @@ export interface Process {
 }
 
 /** The process itself first, then its children, then theirs. */
-export function descendants(pid: number): Process[] {
-  const found = [pid];
-  for (const parent of found) found.push(...childrenOf(parent));
-  return found.map(processOf).filter((one) => one.startedAt !== '');
-}
+export const descendants = (pid: number): Process[] =>
+  [pid, ...descendantsOf(pid)].map(processOf).filter((one) => one.startedAt !== '');
 
 /** False for one that has ended and was not waited for. */
 export function isAlive({ pid, startedAt }: Process): boolean {
   const now = processOf(pid);
   return now.startedAt === startedAt && now.state !== 'Z';
-}
-
-function childrenOf(pid: number): number[] {
-  try {
-    return (readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').match(/\d+/g) ?? []).map(Number);
-  } catch {
-    return []; // Expected: it has ended.
-  }
 }
 
 /** Empty texts when it has ended. */

@@ -1,7 +1,8 @@
 // Spin must find a counter-example for each fault planted in the model of floors.pml.
 import t from 'tap';
 import { unless } from '../helpers/programs.js';
-import { CUT_TWO, HEALTHY, LOSSY_TWO, proves, search } from './search.js';
+import { IS_PROOF } from '../helpers/within.js';
+import { CUT_TWO, HEALTHY, LOSSY_TWO, search } from './search.js';
 
 /** Faults that Spin must find, each in a configuration that is right without it. */
 const faults: readonly { readonly name: string; readonly settings: readonly string[] }[] = [
@@ -35,7 +36,7 @@ t.setTimeout(170_000);
 
 t.test(
   'Spin finds a counter-example for each planted fault',
-  { skip: proves ? unless('spin', 'gcc', 'timeout') : 'takes long: `make prove` runs it' },
+  { skip: IS_PROOF ? unless('spin', 'gcc', 'timeout') : 'takes long: `make prove` runs it' },
   async (t) => {
     for (const { name, settings } of faults) {
       const { errors, figures } = await search(t.testdir({}), settings);

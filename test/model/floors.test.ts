@@ -1,7 +1,8 @@
 // Spin searches the histories of the model in floors.pml. `make prove` runs all configurations, `make test` the smallest.
 import t from 'tap';
 import { unless } from '../helpers/programs.js';
-import { APART, CUT_TWO, HEALTHY, HEALTHY_TWO, LOSSY_TWO, proves, search } from './search.js';
+import { IS_PROOF } from '../helpers/within.js';
+import { APART, CUT_TWO, HEALTHY, HEALTHY_TWO, LOSSY_TWO, search } from './search.js';
 
 interface Configuration {
   readonly name: string;
@@ -28,8 +29,8 @@ const configurations: readonly Configuration[] = [
 t.setTimeout(170_000);
 
 t.test('no history of the model breaks a promise', { skip: unless('spin', 'gcc', 'timeout') }, async (t) => {
-  if (!proves) t.comment('the smallest configuration only: `make prove` runs all of them');
-  for (const { name, settings, bitstateS } of proves ? configurations : [smallest]) {
+  if (!IS_PROOF) t.comment('the smallest configuration only: `make prove` runs all of them');
+  for (const { name, settings, bitstateS } of IS_PROOF ? configurations : [smallest]) {
     const { errors, isComplete, figures, steps } = await search(t.testdir({}), settings, bitstateS);
     t.comment(`${name}: ${errors} errors, ${figures}`);
     t.equal(errors, 0, `${name}\n${steps}`);

@@ -13,9 +13,6 @@ const SEARCH_S_MAX = 60;
 /** Bits of the table in a search by bitstate: 2^29 bits are 64 MB. */
 const BITSTATE_W = 29;
 
-/** Everything is searched in `make prove` only. */
-export const proves = process.env.PROVE_RUNS !== undefined;
-
 export const HEALTHY_TWO = ['N=2', 'HEALTHY', 'TIMELY'];
 export const HEALTHY = ['N=3', 'HEALTHY', 'TIMELY', 'PRESSES=3', 'ENDS=3', 'RANKS=4'];
 export const CUT_TWO = ['N=2', 'CUTS=1', 'PRESSES=2', 'ENDS=1'];

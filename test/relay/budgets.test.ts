@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import t from 'tap';
 import { HEADER_BYTES } from '../../src/protocol/frame.js';
-import { eventually } from '../helpers/eventually.js';
+import { comesTrue, eventually } from '../helpers/eventually.js';
 import { scrape } from '../helpers/http/exposition.js';
-import { speech, until } from '../helpers/relay/speech.js';
+import { speech } from '../helpers/relay/speech.js';
 import { type Json, type Radio, service } from '../helpers/service/service.js';
 
 /** Of the account that floods; `make prove` takes 32, which is SOCKETS_PER_USER. */
@@ -42,7 +42,7 @@ t.test(
     // Two bursts run, and the newest one ends twice.
     const endsOf = () =>
       c.messages.filter(({ type, code }) => type === 'TALK_ENDED' && code === 'rate_limited');
-    await until('both bursts have ended', () => endsOf().length === 2);
+    await comesTrue('both bursts have ended', () => endsOf().length === 2);
     clearInterval(flood);
     await talk.goesOn(10);
     talk.stop();

@@ -4,8 +4,9 @@ import type { Socket } from 'node:net';
 import t, { type Test } from 'tap';
 import { decodeFrames } from '../../src/protocol/bundle.js';
 import { END, KIND_BUNDLE } from '../../src/protocol/frame.js';
+import { comesTrue } from '../helpers/eventually.js';
 import { exactLagsIn, hearsAgain, isFrame, lagCount } from '../helpers/relay/hearing.js';
-import { FRAMES_PER_SECOND, speech, until } from '../helpers/relay/speech.js';
+import { FRAMES_PER_SECOND, speech } from '../helpers/relay/speech.js';
 import { type Json, type Person, type Radio, service } from '../helpers/service/service.js';
 import { isDealt, toldEverywhere } from '../helpers/service/two-nodes.js';
 
@@ -78,14 +79,14 @@ t.test('who is held hears what a live one hears, in the order of each talker', a
       talker.speaks(group.number, String(said));
       // One after the other, so that a live one reads each by itself.
       const heard = () => textsOf(live, talker).length + missedIn(live.arrivals, talker);
-      await until('the live one hears', () => heard() > said);
+      await comesTrue('the live one hears', () => heard() > said);
     }
     said++;
   }
   for (const talker of talkers) talker.speaks(group.number, String(said), { end: true });
   said++;
   for (const radio of held) {
-    await until('all', () => radio.messages.filter(({ type }) => type === 'TALK_ENDED').length === 3);
+    await comesTrue('all', () => radio.messages.filter(({ type }) => type === 'TALK_ENDED').length === 3);
     for (const talker of talkers) {
       hearsAll(t, radio, talker, said);
       t.equal(startedAndEnded(radio, talker), `[${said}]`);

@@ -1,9 +1,9 @@
 // Watchers on poor links: the list and the positions wait for what was read, and speech does not wait for them.
 import t from 'tap';
-import { eventually } from '../helpers/eventually.js';
+import { comesTrue, eventually } from '../helpers/eventually.js';
 import { narrowLink } from '../helpers/network/narrow-link.js';
 import { lagCount } from '../helpers/relay/hearing.js';
-import { FRAMES_PER_SECOND, speech, until } from '../helpers/relay/speech.js';
+import { FRAMES_PER_SECOND, speech } from '../helpers/relay/speech.js';
 import { connect, type Json, type Radio, type Service, service } from '../helpers/service/service.js';
 
 t.setTimeout(120_000);
@@ -47,7 +47,7 @@ t.test('a watcher of many devices at 1 Mbit/s hears speech without a LAG', { buf
   const b = await connect(t, `ws://127.0.0.1:${link.port}/ws?token=${bob.token}`);
   b.says({ type: 'WATCH', talkgroup_ids: [fire.id], interval_ms: 1000, ref: 'w' });
   const parts = () => b.messages.filter(({ type }) => type === 'WATCHING');
-  await until('the last part', () => parts().some(({ part, parts }) => part === parts));
+  await comesTrue('the last part', () => parts().some(({ part, parts }) => part === parts));
   t.same(
     parts().map(({ part, parts, total, ref }) => [part, parts, total, ref]),
     parts().map((_, index) => [index + 1, parts().length, DEVICES, 'w']),
@@ -60,9 +60,9 @@ t.test('a watcher of many devices at 1 Mbit/s hears speech without a LAG', { buf
   t.equal(listed.size, DEVICES);
   for (const part of parts()) t.ok(Buffer.byteLength(JSON.stringify(part)) <= PART_BYTES_MAX);
   a.says({ type: 'GPS_UPDATE', lat: 5, lng: 6, alt: 7 });
-  await until('a position', () => rowsIn(b).some(([, lat]) => lat === 5));
+  await comesTrue('a position', () => rowsIn(b).some(([, lat]) => lat === 5));
   const heard = b.frames.length;
-  await until('live speech behind it', () => b.frames.length > heard + FRAMES_PER_SECOND);
+  await comesTrue('live speech behind it', () => b.frames.length > heard + FRAMES_PER_SECOND);
   t.equal(lagCount(b), 0);
 });
 
@@ -79,7 +79,7 @@ t.test('a watcher that lagged gets what moved meanwhile, and nothing else', { bu
   await talk.goesOn(FRAMES_PER_SECOND);
   await eventually(async () => {
     await a.asks({ type: 'GPS_UPDATE', lat: Math.random(), lng: 0, alt: 0 });
-    await until('a position', () => rowsIn(b).some(([n]) => n === numberOf(ann.device)));
+    await comesTrue('a position', () => rowsIn(b).some(([n]) => n === numberOf(ann.device)));
   });
   // All that moved before is older than what is sent again.
   await talk.goesOn(8 * FRAMES_PER_SECOND);
@@ -90,8 +90,8 @@ t.test('a watcher that lagged gets what moved meanwhile, and nothing else', { bu
     await a.asks({ type: 'GPS_UPDATE', device_id: bob.device, lat, lng: 0, alt: 0 });
   await talk.goesOn(3 * FRAMES_PER_SECOND);
   b.socket.resume();
-  await until('LAG', () => lagCount(b) > 0);
-  await until('what moved', () => rowsIn(b).some(([, lat]) => lat === 11));
+  await comesTrue('LAG', () => lagCount(b) > 0);
+  await comesTrue('what moved', () => rowsIn(b).some(([, lat]) => lat === 11));
   t.same([...new Set(rowsIn(b).map(([n]) => n))], [numberOf(bob.device)]);
   t.notOk(
     b.messages.some(({ type }) => type === 'WATCHING' || type === 'SUBSCRIBED'),

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { eventually } from '../helpers/eventually.js';
+import { comesTrue, eventually } from '../helpers/eventually.js';
 import { scrape } from '../helpers/http/exposition.js';
 import { type ChaosProxy, startChaosProxy } from '../helpers/network/chaos-proxy.js';
 import { narrowLink } from '../helpers/network/narrow-link.js';
@@ -17,7 +17,7 @@ import {
   newestOf,
   runsOf,
 } from '../helpers/relay/hearing.js';
-import { FRAMES_PER_SECOND, relayClock, speech, undisturbed, until } from '../helpers/relay/speech.js';
+import { FRAMES_PER_SECOND, relayClock, speech, undisturbed } from '../helpers/relay/speech.js';
 import {
   connect,
   type Heard,
@@ -142,7 +142,7 @@ t.test('receivers that do not keep up', { timeout: 160_000 }, async (t) => {
     const lags = await undisturbed(talk, async () => {
       const before = lagCount(far);
       const end = far.frames.length + 6 * FRAMES_PER_SECOND;
-      await until('6 s of speech', () => far.frames.length >= end);
+      await comesTrue('6 s of speech', () => far.frames.length >= end);
       return lagCount(far) - before;
     });
     t.equal(lags, 0);
@@ -164,7 +164,7 @@ t.test('receivers that do not keep up', { timeout: 160_000 }, async (t) => {
     await talk.goesOn(FRAMES_PER_SECOND);
     const [stopped, stoppedAtMs] = [talk.said(), performance.now()];
     b.socket.pause();
-    await until('its end', () => hasLeft(c, b));
+    await comesTrue('its end', () => hasLeft(c, b));
     t.ok(performance.now() - stoppedAtMs > 9900, 'not before');
     const closedMs = await clock.between(stopped, talk.said());
     t.ok(closedMs < CLOSED_MS_MAX, `closed after ${closedMs} ms`);
@@ -215,9 +215,9 @@ t.test('receivers that do not keep up', { timeout: 160_000 }, async (t) => {
       await leavesAudio(s, b);
 
       b.says({ type: 'SUBSCRIBE', talkgroup_ids: [rail.id], mode: 'listen', ref: 'while it lags' });
-      await until('it is in rail', () => hasJoined(c, b, rail.id));
+      await comesTrue('it is in rail', () => hasJoined(c, b, rail.id));
       await bob.post(`/talkgroups/${port.id}/join`);
-      await until('it is in port', () => hasJoined(c, b, port.id));
+      await comesTrue('it is in port', () => hasJoined(c, b, port.id));
       const [inRail, inPort] = [speech(t, a, rail), speech(t, a, port)];
       await inPort.goesOn(20);
       b.socket.resume();
@@ -241,7 +241,7 @@ t.test('receivers that do not keep up', { timeout: 160_000 }, async (t) => {
       a.socket.on('ping', () => talkers++);
       b.socket.on('ping', () => pings++);
       const talk = speech(t, a, talkgroup);
-      await until('4 s of speech', () => b.frames.length >= 4 * FRAMES_PER_SECOND);
+      await comesTrue('4 s of speech', () => b.frames.length >= 4 * FRAMES_PER_SECOND);
       t.equal(talkers, 0);
       talk.stop();
       const seconds = (performance.now() - talk.saidAtMs(0)) / 1000;
@@ -272,7 +272,7 @@ t.test('a server stall of 2 s makes no receiver lag', { timeout: 160_000 }, asyn
       // Long enough for who is blamed wrongly to be told so.
       await talk.goesOn(2 * FRAMES_PER_SECOND);
       const last = talk.said();
-      for (const radio of listeners) await until(`frame ${last}`, () => newestOf(radio) >= last);
+      for (const radio of listeners) await comesTrue(`frame ${last}`, () => newestOf(radio) >= last);
       return [before, listeners.map(lagCount)];
     });
     t.same(after, before, 'nobody is told LAG');
@@ -309,7 +309,7 @@ t.test(
 
     talk.stop();
     const said = talk.said();
-    for (const radio of listeners) await until('the last frame', () => newestOf(radio) === said - 1);
+    for (const radio of listeners) await comesTrue('the last frame', () => newestOf(radio) === said - 1);
     for (const radio of listeners) {
       const missed = exactLagsIn(t, radio.arrivals, talkgroup).map((lag) => lag.missed);
       const sum = missed.reduce((sum, one) => sum + one, 0);
@@ -375,7 +375,7 @@ t.test('a full send buffer pauses the audio before BACKLOG_MS does', { timeout: 
           a.speaks(talkgroup.number, String(said).padEnd(bytes), { start: said === 0 });
           said++;
         }
-        await until('all heard beside it', () => newestOf(c) === said - 1);
+        await comesTrue('all heard beside it', () => newestOf(c) === said - 1);
       };
 
       await says(1);
@@ -434,7 +434,7 @@ t.test('a full send buffer pauses the audio before BACKLOG_MS does', { timeout: 
     await c.asks({ type: 'SUBSCRIBE', talkgroup_ids: [talkgroup.id], presence: true });
     b.socket.pause();
     await fillsUp(a, c, talkgroup.number);
-    await until('its end', () => hasLeft(c, b));
+    await comesTrue('its end', () => hasLeft(c, b));
     b.socket.resume();
     await closesAsSlow(t, b);
   });
@@ -458,7 +458,7 @@ t.test(
       // 10 MB, of which kernel and engine hold less than half for each.
       for (let frames = 0; frames < 1200; frames += 20) {
         for (let frame = 0; frame < 20; frame++) a.speaks(talkgroup.number, 'x'.repeat(8000));
-        await until('all heard', () => b.frames.length > frames + 20);
+        await comesTrue('all heard', () => b.frames.length > frames + 20);
       }
       for (const radio of deaf) {
         radio.socket.resume();
@@ -517,7 +517,7 @@ t.test(
       // The relay reads to know whether he left, and cannot.
       await sql`lock table memberships in access exclusive mode`;
       await s.sql`select pg_notify('talkgroup_radio', ${JSON.stringify(doubt)})`;
-      await until('the withdrawal', () => hasLeft(c, b));
+      await comesTrue('the withdrawal', () => hasLeft(c, b));
       b.socket.resume();
       await hearsAgain(b, [inRail]);
       await inRail.goesOn(20);
@@ -525,7 +525,9 @@ t.test(
       t.same(new Set(live.map(({ talkgroup }) => talkgroup)), new Set([rail.number]));
     });
     const granted = inFire.said();
-    await until('fire again', () => b.frames.some((f) => f.talkgroup === fire.number && +f.text >= granted));
+    await comesTrue('fire again', () =>
+      b.frames.some((f) => f.talkgroup === fire.number && +f.text >= granted),
+    );
   },
 );
 
@@ -536,7 +538,7 @@ function talkativeService(t: Test, environment: Record<string, string> = {}) {
 
 /** Waits until the relay has taken the radio out of the audio, for the so manieth time. */
 const leavesAudio = (s: ServiceProcess, { session }: Radio, times = 1) =>
-  until(`session ${session} is slow`, () => {
+  comesTrue(`session ${session} is slow`, () => {
     const told = [...s.output().matchAll(/"session":(\d+),"msg":"receiver lagging, audio paused"/g)];
     return told.filter(([, number]) => Number(number) === session).length >= times;
   });
@@ -595,7 +597,7 @@ const hasLeft = (onlooker: Radio, { session }: Radio) =>
 async function fillsUp(talker: Radio, onlooker: Radio, talkgroup: number): Promise<void> {
   for (let frame = 0; frame < 600; frame++) {
     talker.speaks(talkgroup, String(frame).padEnd(16_384), { start: frame === 0, end: frame === 599 });
-    if (frame % 20 === 19) await until('all heard', () => newestOf(onlooker) === frame);
+    if (frame % 20 === 19) await comesTrue('all heard', () => newestOf(onlooker) === frame);
   }
 }
 

@@ -1,9 +1,10 @@
 // What one message tells of talkgroups: bounded whatever is stored, in parts that a narrow link keeps up with.
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
+import { comesTrue } from '../helpers/eventually.js';
 import { narrowLink } from '../helpers/network/narrow-link.js';
 import { lagCount } from '../helpers/relay/hearing.js';
-import { FRAMES_PER_SECOND, speech, until } from '../helpers/relay/speech.js';
+import { FRAMES_PER_SECOND, speech } from '../helpers/relay/speech.js';
 import { connect, type Json, type Radio, type Service, service } from '../helpers/service/service.js';
 
 /** `make prove` takes 1,000. */
@@ -48,7 +49,7 @@ t.test('a radio at 1 Mbit/s is told of all talkgroups while it hears speech, wit
       t.fail(`not the 8 newest: ${JSON.stringify(emergencies)}`);
 
   const heard = b.frames.length;
-  await until('live speech behind it', () => b.frames.length > heard + FRAMES_PER_SECOND);
+  await comesTrue('live speech behind it', () => b.frames.length > heard + FRAMES_PER_SECOND);
   t.equal(lagCount(b), 0);
   const texts = b.frames.map(({ text }) => Number(text));
   const first = texts[0] ?? 0;
@@ -145,7 +146,7 @@ async function partsOf(radio: Radio, from = -1): Promise<Json[]> {
       .filter(
         (one): one is Json => !('payload' in one) && (one.type === 'WELCOME' || one.type === 'SUBSCRIBED'),
       );
-  await until('the last part', () => parts().at(-1)?.more === false);
+  await comesTrue('the last part', () => parts().at(-1)?.more === false);
   return parts();
 }
 

@@ -15,6 +15,7 @@ import {
   sharing,
   talkgroupIdOf,
 } from '../helpers/relay/relays.js';
+import { IS_PROOF } from '../helpers/within.js';
 
 t.jobs = 3;
 t.setTimeout(300_000);
@@ -291,9 +292,9 @@ t.test('over any history of moves no radio hears two talkers, and no session or 
     }),
     { numRuns: RUNS, endOnFailure: true },
   );
-  // Chance decides how many.
-  t.ok(moves > 0, `${moves} moves`);
-  t.ok(movedBursts > 0, `${movedBursts} of them in a burst`);
+  t.ok(moves > RUNS, `${moves} moves`);
+  // Chance decides in the few histories outside a proof: it was five of twenty once, no more than a quarter.
+  t.ok(movedBursts > (IS_PROOF ? RUNS / 4 : 0), `${movedBursts} of them in a burst`);
 });
 
 /** As the test context of a helper, within a history. */

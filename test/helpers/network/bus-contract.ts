@@ -7,7 +7,7 @@ import {
   talkgroupSubject,
 } from '../../../src/relay/cluster/bus.js';
 import { TURN_BYTES_MAX } from '../../../src/relay/cluster/carriers/outbox.js';
-import { eventually } from '../eventually.js';
+import { comesTrue } from '../eventually.js';
 
 export interface Link {
   readonly bus: Bus;
@@ -32,11 +32,6 @@ function hear(bus: Bus, subject: Subject = SUBJECT): string[] {
   return heard;
 }
 
-export const until = (what: string, isSo: () => boolean) =>
-  eventually(() => {
-    if (!isSo()) throw new Error(`never: ${what}`);
-  });
-
 /** A subscription takes a moment to reach the others: asks until this pair of buses has one. */
 async function joined(from: Bus, to: Bus): Promise<void> {
   const subject = 'joined' as Subject;
@@ -44,7 +39,7 @@ async function joined(from: Bus, to: Bus): Promise<void> {
   const stop = to.subscribe(subject, () => {
     isHeard = true;
   });
-  await until('heard', () => {
+  await comesTrue('heard', () => {
     say(from, '?', subject);
     return isHeard;
   });
@@ -87,7 +82,7 @@ export function testBus(root: Test, { name, carrier, skip = false, isNetwork }: 
       }
       const of = (texts: readonly string[] | undefined, isOfB: boolean) =>
         texts?.filter((text) => text.startsWith('b') === isOfB);
-      await until('all of them', () => heard[2]?.length === 2000 && heard[1]?.length === 1000);
+      await comesTrue('all of them', () => heard[2]?.length === 2000 && heard[1]?.length === 1000);
       t.strictSame(heard[1], said);
       t.strictSame(of(heard[2], false), said);
       t.strictSame(
@@ -127,7 +122,7 @@ export function testBus(root: Test, { name, carrier, skip = false, isNetwork }: 
     new Uint8Array(body).fill(0);
     const sizes = [0, 1, 1000, 70_000, MESSAGE_BYTES_MAX];
     for (const size of sizes) a.bus.publish(SUBJECT, NOTHING, Buffer.alloc(size, size % 251));
-    await until('all of them', () => heard.length === 1 + sizes.length);
+    await comesTrue('all of them', () => heard.length === 1 + sizes.length);
     t.equal(heard[0]?.toString('latin1'), 'head\x01\x02\x03');
     for (const [index, size] of sizes.entries())
       t.ok(heard[index + 1]?.equals(Buffer.alloc(size, size % 251)), `${size} bytes`);
@@ -141,7 +136,7 @@ export function testBus(root: Test, { name, carrier, skip = false, isNetwork }: 
     const { flushes } = a.bus.counts;
     for (let each = 0; each < 500; each++) say(a.bus, `${each}`);
     t.equal(a.bus.counts.flushes, flushes);
-    await until('all of them', () => heard.length === 500);
+    await comesTrue('all of them', () => heard.length === 500);
     t.equal(a.bus.counts.flushes, flushes + 1);
   });
 
@@ -155,7 +150,7 @@ export function testBus(root: Test, { name, carrier, skip = false, isNetwork }: 
     while (a.bus.publish(SUBJECT, NOTHING, bytes)) taken++;
     t.ok(taken * bytes.length <= TURN_BYTES_MAX && taken > 10);
     t.equal(a.bus.counts.dropped.backlog, 1);
-    await until('what was taken', () => heard === taken);
+    await comesTrue('what was taken', () => heard === taken);
   });
 
   promise('ten thousand subjects of a relay are told apart', async (t, join) => {
@@ -164,7 +159,7 @@ export function testBus(root: Test, { name, carrier, skip = false, isNetwork }: 
     for (let each = 0; each < 10_000; each++) b.bus.subscribe(talkgroupSubject(each), () => heard.push(each));
     await joined(a.bus, b.bus);
     for (let each = 0; each < 10_000; each += 7) say(a.bus, '', talkgroupSubject(each));
-    await until('all of them', () => heard.length === Math.ceil(10_000 / 7));
+    await comesTrue('all of them', () => heard.length === Math.ceil(10_000 / 7));
     t.ok(heard.every((each, index) => each === index * 7));
   });
 
@@ -181,16 +176,16 @@ export function testBus(root: Test, { name, carrier, skip = false, isNetwork }: 
       const states: boolean[] = [];
       a.bus.onChange((isUp) => states.push(isUp));
       a.cut();
-      await until('down', () => !a.bus.isUp);
+      await comesTrue('down', () => !a.bus.isUp);
       t.notOk(say(a.bus, 'old'));
       await new Promise((resolve) => setTimeout(resolve, 50));
       t.notOk(say(a.bus, 'older'));
       t.equal(a.bus.counts.dropped.down, 2);
       await a.mend();
-      await until('up again', () => a.bus.isUp);
+      await comesTrue('up again', () => a.bus.isUp);
       t.strictSame(states, [false, true]);
       t.ok(say(a.bus, 'new'));
-      await until('heard', () => heard.length > 0);
+      await comesTrue('heard', () => heard.length > 0);
       await settled(a.bus, b.bus);
       t.strictSame(heard, ['new']);
     },
@@ -201,12 +196,12 @@ export function testBus(root: Test, { name, carrier, skip = false, isNetwork }: 
     const heard = hear(b.bus);
     await joined(a.bus, b.bus);
     b.cut();
-    await until('down', () => !b.bus.isUp);
+    await comesTrue('down', () => !b.bus.isUp);
     await b.mend();
-    await until('up again', () => b.bus.isUp);
+    await comesTrue('up again', () => b.bus.isUp);
     await joined(a.bus, b.bus);
     say(a.bus, 'again');
-    await until('heard', () => heard.includes('again'));
+    await comesTrue('heard', () => heard.includes('again'));
     t.strictSame(heard, ['again']);
   });
 
@@ -219,7 +214,7 @@ export function testBus(root: Test, { name, carrier, skip = false, isNetwork }: 
     await a.bus.close();
     t.notOk(a.bus.isUp);
     t.notOk(say(a.bus, 'too late'));
-    await until('heard', () => heard.length > 0);
+    await comesTrue('heard', () => heard.length > 0);
     say(b.bus, 'nobody there');
     await new Promise((resolve) => setTimeout(resolve, 50));
     t.strictSame([heard, own], [['last'], []]);

@@ -2,7 +2,8 @@
 import type { Test } from 'tap';
 import type { Bus } from '../../../src/relay/cluster/bus.js';
 import { openNats } from '../../../src/relay/cluster/carriers/nats.js';
-import { type Carrier, until } from './bus-contract.js';
+import { comesTrue } from '../eventually.js';
+import type { Carrier } from './bus-contract.js';
 import { type ChaosProxy, startChaosProxy } from './chaos-proxy.js';
 
 /** How a server is reached: without TLS and without a user, unless said. */
@@ -31,7 +32,7 @@ export async function connected(
     await bus.close();
     await proxy.stop();
   });
-  await until('connected', () => bus.isUp);
+  await comesTrue('connected', () => bus.isUp);
   return { bus, proxy };
 }
 

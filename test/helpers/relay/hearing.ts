@@ -1,7 +1,8 @@
 // What a radio heard of numbered speech, and whether it was told of all that it missed.
 import type { Test } from 'tap';
+import { comesTrue } from '../eventually.js';
 import type { Heard, Json, Radio } from '../service/service.js';
-import { type Speech, until } from './speech.js';
+import type { Speech } from './speech.js';
 
 /** A radio's `arrivals`, of one socket or, one behind the other, of several. */
 export type Arrivals = readonly (Json | Heard)[];
@@ -100,12 +101,12 @@ export const newestOf = ({ frames }: Radio) => Number(frames.at(-1)?.text);
 
 /** Waits until the radio is told LAG, once more than it was waited for, and hears each of the talks behind it. */
 export async function hearsAgain(radio: Radio, talks: readonly Speech[]): Promise<void> {
-  await until('LAG', () => radio.messages.some(isLag));
+  await comesTrue('LAG', () => radio.messages.some(isLag));
   await radio.hears('LAG');
   const lag = radio.arrivals.findLastIndex(isLag);
   for (const { talker, talkgroup } of talks) {
     const isHeard = (arrival: Json | Heard) =>
       isFrame(arrival) && arrival.sender === talker && arrival.talkgroup === talkgroup;
-    await until(`${talker} in ${talkgroup} behind LAG`, () => radio.arrivals.slice(lag).some(isHeard));
+    await comesTrue(`${talker} in ${talkgroup} behind LAG`, () => radio.arrivals.slice(lag).some(isHeard));
   }
 }

@@ -1,6 +1,6 @@
 // Numbered speech, for tests that count frames instead of time, and clocks by which it can be timed on a busy machine.
 import type { Test } from 'tap';
-import { eventually } from '../eventually.js';
+import { comesTrue, eventually } from '../eventually.js';
 import type { Radio } from '../service/service.js';
 
 export const FRAMES_PER_SECOND = 50;
@@ -39,17 +39,11 @@ export function speech(
     /** Resolves when so many more were said. */
     async goesOn(frames: number): Promise<void> {
       const end = saidAtMs.length + frames;
-      await until(`frame ${end}`, () => saidAtMs.length >= end);
+      await comesTrue(`frame ${end}`, () => saidAtMs.length >= end);
     },
     stop,
   };
 }
-
-/** Waits until it is so; longer than anything takes that a test waits for, else it fails. */
-export const until = (what: string, isSo: () => boolean) =>
-  eventually(() => {
-    if (!isSo()) throw new Error(`never came: ${what}`);
-  });
 
 /**
  * The relay's own clock, told to a radio that keeps up by its pings: they stand between the frames. It does not run
@@ -75,7 +69,7 @@ export function relayClock({ socket, frames }: Radio, { talker, talkgroup }: Spe
   return {
     /** Its time from one frame to another (ms); waits until it is known, for which the speech must go on. */
     async between(from: number, to: number): Promise<number> {
-      await until(`a ping behind frame ${to}`, () => !Number.isNaN(at(to)));
+      await comesTrue(`a ping behind frame ${to}`, () => !Number.isNaN(at(to)));
       return Math.round(at(to) - at(from));
     },
   };

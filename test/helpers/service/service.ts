@@ -310,11 +310,11 @@ const toTheOne = async (_resumed: number | null, _isHere: boolean): Promise<Way>
   arrived: async () => {},
 });
 
-/** Stored, but the relay had no time to say that live sockets follow it. */
 /** Nothing was changed. */
 const isUnmade = ({ status, body }: { status: number; body: Json }) =>
   status === 503 && body.error === 'database unavailable';
 
+/** Stored, but the relay had no time to say that live sockets follow it. */
 export const isUnconfirmed = ({ status, body }: { status: number; body: Json }) =>
   status === 503 && String(body.error).startsWith('the change is stored');
 
