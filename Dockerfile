@@ -6,6 +6,7 @@ RUN npm ci --loglevel=error
 COPY src ./src
 COPY sql ./sql
 RUN npx --no -- tsc
+RUN npm run bundle
 RUN node dist/src/console/build.js
 RUN npm prune --omit=dev --loglevel=error
 # The engine ships binaries for every platform and Node; one of them is ours.

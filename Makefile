@@ -56,6 +56,7 @@ build: dist/.built
 dist/.built: node_modules/.package-lock.json tsconfig.json $(SOURCES)
 	@mkdir -p dist && touch dist/.building
 	$(BIN)/tsc
+	npm run --silent bundle
 	$(BIN)/tsc -p src/console
 	$(NODE) dist/src/console/build.js
 	@mv dist/.building $@

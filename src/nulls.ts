@@ -1,5 +1,5 @@
 // Reads null for an optional field as absence: several JSON libraries write absent fields that way.
-import type { TSchema } from 'typebox';
+import type { TSchema } from './typebox.js';
 
 /** Removes the properties of a parsed body or message that are null and that the schema does not require. */
 export function nullsRemover(schema: TSchema): (value: unknown) => void {

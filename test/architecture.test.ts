@@ -56,6 +56,15 @@ const walls: Wall[] = [
       path.startsWith('src/http/') || /^src\/.+\/routes\.ts$/.test(path) || path === 'src/auth/guard.ts',
     broken: ['src/auth/tokens.ts', `import type { JWT } from '@fastify/jwt';`],
   }),
+  only('TypeBox is imported by typebox.ts alone, which is built as one file', {
+    importing: ({ from }) => /^typebox(\/|$)/.test(from),
+    allowed: (path) => path === 'src/typebox.ts',
+    broken: [
+      'src/gps/schemas.ts',
+      `import { Type } from 'typebox';`,
+      `import { Compile } from 'typebox/compile';`,
+    ],
+  }),
   only('postgres is imported as a value by db/pool.ts alone', {
     importing: ({ from, isType }) => from === 'postgres' && !isType,
     allowed: (path) => path === 'src/db/pool.ts',
@@ -72,7 +81,7 @@ const walls: Wall[] = [
     broken: ['src/relay/cluster/bus.ts', `export * from '@nats-io/transport-node';`],
   }),
   {
-    name: 'relay/cluster/ loads nothing of ours but itself and the protocol; of the rest it takes types',
+    name: 'relay/cluster/ loads nothing of ours but itself, the protocol and TypeBox; of the rest it takes types',
     broken: [
       'src/relay/cluster/cluster.ts',
       `import { createFanout } from '../delivery/fanout.js';`,
@@ -80,7 +89,10 @@ const walls: Wall[] = [
     ],
     breaches: (file) =>
       file.path.startsWith('src/relay/cluster/')
-        ? importing(file, ({ from, isType }) => !isType && /^src\/(?!relay\/cluster\/|protocol\/)/.test(from))
+        ? importing(
+            file,
+            ({ from, isType }) => !isType && /^src\/(?!relay\/cluster\/|protocol\/|typebox\.ts$)/.test(from),
+          )
         : [],
   },
   {
@@ -157,7 +169,7 @@ const walls: Wall[] = [
             const ours = ['src/db/', `${folderOf(file.path)}/`].some((folder) => one.from.startsWith(folder));
             const known = /^(node:(?!https?$)|src\/ids\.ts$|src\/errors\.ts$)/.test(one.from);
             if (one.from.endsWith('/routes.ts')) return true;
-            const isContract = one.from === 'typebox' || one.from.startsWith('src/protocol/');
+            const isContract = one.from === 'src/typebox.ts' || one.from.startsWith('src/protocol/');
             return !ours && !known && !(isContract && one.isType);
           })
         : [],
@@ -202,7 +214,7 @@ const walls: Wall[] = [
   },
   {
     name: 'what a browser loads of the protocol needs nothing else',
-    broken: ['src/protocol/closes.ts', `import { Type } from 'typebox';`, `import './bodies.js';`],
+    broken: ['src/protocol/closes.ts', `import { Type } from '../typebox.js';`, `import './bodies.js';`],
     breaches: (file) =>
       loadedByBrowsers.has(file.path) ? importing(file, ({ from }) => !loadedByBrowsers.has(from)) : [],
   },

@@ -1,9 +1,10 @@
 // Declares the bodies of registration, login and password change.
-import { type Static, Type } from 'typebox';
+
 import { isPassword, PASSWORD_BYTES_MAX } from '../credentials/passwords.js';
 import { isUsername } from '../credentials/usernames.js';
 import { EXAMPLE } from '../examples.js';
 import { Id, Text } from '../http/schemas.js';
+import { type Static, Type } from '../typebox.js';
 
 const Username = Type.Refine(
   Type.String({

@@ -1,5 +1,5 @@
 // Declares the settings of keys, accounts and login protection.
-import { Type } from 'typebox';
+import { Type } from '../typebox.js';
 import { MANY, settingsOf } from './setting.js';
 
 const keys = settingsOf('Keys and accounts');

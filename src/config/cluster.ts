@@ -1,5 +1,5 @@
 // Declares the settings of several nodes that are one service.
-import { Type } from 'typebox';
+import { Type } from '../typebox.js';
 import { settingsOf } from './setting.js';
 
 const cluster = settingsOf('Several nodes');

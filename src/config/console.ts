@@ -1,5 +1,5 @@
 // Declares the settings of the web console.
-import { Type } from 'typebox';
+import { Type } from '../typebox.js';
 import { settingsOf } from './setting.js';
 
 const web = settingsOf('Web console');

@@ -1,5 +1,5 @@
 // Collects all settings in one table, in the order of the reference.
-import { type Static, Type } from 'typebox';
+import { type Static, Type } from '../typebox.js';
 import { accountSettings, loginSettings } from './access.js';
 import { clusterSettings } from './cluster.js';
 import { consoleSettings } from './console.js';

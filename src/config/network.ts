@@ -1,6 +1,7 @@
 // Declares the settings of addresses, TLS and the database.
-import { Type } from 'typebox';
+
 import { REST_HOST, REST_PORT } from '../listening.js';
+import { Type } from '../typebox.js';
 import { settingsOf } from './setting.js';
 
 const network = settingsOf('Network and TLS');

@@ -1,5 +1,5 @@
 // Declares the settings of the relay (audio, talk bursts, sessions, shutdown) and of the log.
-import { Type } from 'typebox';
+import { Type } from '../typebox.js';
 import { MANY, settingsOf } from './setting.js';
 
 const audio = settingsOf('Audio and talking');

@@ -1,5 +1,5 @@
 // Declares the limits of the REST API.
-import { Type } from 'typebox';
+import { Type } from '../typebox.js';
 import { MANY, settingsOf } from './setting.js';
 
 const { whole } = settingsOf('REST limits');

@@ -1,6 +1,6 @@
 // Creates the schema of one setting: its values, and the fields from which the page, the errors and the .env file are
 // generated.
-import { Type } from 'typebox';
+import { Type } from '../typebox.js';
 
 /** The groups in the order of the reference. */
 export const groups = {

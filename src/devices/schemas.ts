@@ -1,8 +1,9 @@
 // Declares devices as administrators see them.
-import { type Static, Type } from 'typebox';
+
 import { EXAMPLE } from '../examples.js';
 import { InPages } from '../http/paging.js';
 import { Id, Text, Timestamp } from '../http/schemas.js';
+import { type Static, Type } from '../typebox.js';
 
 export const Device = Type.Object(
   {

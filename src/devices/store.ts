@@ -1,11 +1,12 @@
 // Reads and writes devices in PostgreSQL.
-import type { Static } from 'typebox';
+
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import { type Notice, notify } from '../db/notice.js';
 import { type Page, pageBy } from '../db/pages.js';
 import { type Rotated, rotating, rotationNotices, talkgroupsWithKeysOf } from '../db/rotation.js';
 import type { DeviceId, UserId } from '../ids.js';
+import type { Static } from '../typebox.js';
 import type { Device, DeviceChange } from './schemas.js';
 
 /** Rows of the page in the order of ids, or, without one, all, oldest first. */

@@ -1,8 +1,9 @@
 // Declares emergencies as clients see them, by REST and, with an event number, in the relay's EMERGENCY.
-import { Type } from 'typebox';
+
 import { EXAMPLE } from '../examples.js';
 import { InPages } from '../http/paging.js';
 import { Id, Timestamp } from '../http/schemas.js';
+import { Type } from '../typebox.js';
 
 /** `raised`, then `acknowledged` by an administrator, then `cleared`; only the first two are ever listed. */
 const EmergencyState = Type.Enum(['raised', 'acknowledged', 'cleared'], {

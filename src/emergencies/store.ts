@@ -1,11 +1,11 @@
 // Reads and writes emergencies in PostgreSQL. The relay raises them. REST and the relay acknowledge and clear them.
 import { randomUUID } from 'node:crypto';
-import type { Static } from 'typebox';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import { type Notice, notify, notifyOwnTalkgroup } from '../db/notice.js';
 import { type Page, pageBy } from '../db/pages.js';
 import type { TalkgroupId, UserId } from '../ids.js';
+import type { Static } from '../typebox.js';
 import type { Emergency } from './schemas.js';
 
 export interface Raise {

@@ -1,9 +1,10 @@
 // Declares positions: what a radio reports, by REST or in GPS_UPDATE, and what is stored of it.
-import { type Static, Type } from 'typebox';
+
 import { EXAMPLE } from '../examples.js';
 import { OnePage, PageQuery } from '../http/paging.js';
 import { shownId } from '../http/schemas.js';
 import { axes, FixTime, motion, Position } from '../protocol/bodies.js';
+import { type Static, Type } from '../typebox.js';
 
 export const GpsFix = Type.Object(
   { ...Position.properties, ...motion, at: Type.Optional(FixTime) },

@@ -1,10 +1,11 @@
 // Reads and writes the latest position of each device in PostgreSQL.
-import type { Static } from 'typebox';
+
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import { type Page, pageBy } from '../db/pages.js';
 import type { DeviceId, TalkgroupId } from '../ids.js';
 import type { ReportedFix } from '../protocol/fix.js';
+import type { Static } from '../typebox.js';
 import type { DevicePosition, StoredFix } from './schemas.js';
 
 /** Of each device that exists, its `updated_at` now (Unix ms). null: the report is older than what is stored. */

@@ -1,10 +1,10 @@
 // Declares key holders: installations of an app, each with a public key for which the service seals keys.
 import { ECDH } from 'node:crypto';
-import { Type } from 'typebox';
 import { EXAMPLE } from '../examples.js';
 import { OnePage, pageQuery } from '../http/paging.js';
 import { Id, idInPath, shownId, Text, Timestamp } from '../http/schemas.js';
 import { fromBase64url, PUBLIC_KEY_BYTES } from '../protocol/encryption.js';
+import { Type } from '../typebox.js';
 
 /** The point, or null: no base64url, not 65 bytes, compressed, or not on the curve P-256. */
 export function readPublicKey(text: string): Buffer | null {

@@ -1,6 +1,6 @@
 // Lists the texts of the 400 answers of an operation, with samples that its own schemas give.
 import type { FastifySchema } from 'fastify';
-import type { TObject } from 'typebox';
+import type { TObject } from '../typebox.js';
 import { type BadRequest, badRequestAdvice } from './advice.js';
 import { describeFirst, validatorCompiler } from './body.js';
 

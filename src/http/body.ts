@@ -1,9 +1,9 @@
 // Parses request bodies: JSON in strict UTF-8, or no body.
 import type { IncomingHttpHeaders } from 'node:http';
-import { TypeBoxValidatorCompiler } from '@fastify/type-provider-typebox';
 import type { FastifyInstance } from 'fastify';
 import { AppError, badRequestTexts } from '../errors.js';
 import { nullsRemover } from '../nulls.js';
+import { TypeBoxValidatorCompiler } from './validator.js';
 
 /** Replaces fastify's parsers. An empty body with a content type counts as no body: many stacks send that on DELETE. */
 export function addBodyParsers(app: FastifyInstance): void {

@@ -1,7 +1,8 @@
 // Declares and reads pages of a list: `limit` and `after` in the query, `next` in the answer.
-import { type Static, type TProperties, type TSchema, Type } from 'typebox';
+
 import type { Page } from '../db/pages.js';
 import { readId } from '../ids.js';
+import { type Static, type TProperties, type TSchema, Type } from '../typebox.js';
 import { Id, SHOWN_AS } from './schemas.js';
 
 /** Items of a page without `limit`. */

@@ -1,6 +1,7 @@
 // Declares the schemas that all features share.
-import { type TSchema, Type } from 'typebox';
+
 import { isPrintable } from '../text.js';
+import { type TSchema, Type } from '../typebox.js';
 
 /** Maximum length of names, sites and serials (code points). */
 export const TEXT_CHARACTERS_MAX = 128;

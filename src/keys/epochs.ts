@@ -1,10 +1,10 @@
 // Makes pages of sealed epochs for key holders: derives the secrets from the master secret of a talkgroup, and writes down the
 // sealed ones.
 import assert from 'node:assert/strict';
-import type { Static } from 'typebox';
 import type { HolderId, TalkgroupId } from '../ids.js';
 import { envelopeAad, epochSecret } from '../protocol/encryption.js';
 import { nodePrimitives } from '../protocol/node-primitives.js';
+import type { Static } from '../typebox.js';
 import type { Sealed } from './envelope.js';
 import type { Epochs } from './schemas.js';
 import type { SealJob } from './sealing.js';

@@ -1,8 +1,9 @@
 // Exports sealed keys for a command: radios that cannot reach the REST API get them in a file.
-import type { Static } from 'typebox';
+
 import type { Database } from '../db/client.js';
 import { type Deadline, deadlineIn } from '../db/deadline.js';
 import type { HolderId, TalkgroupId } from '../ids.js';
+import type { Static } from '../typebox.js';
 import { sealedPage } from './epochs.js';
 import type { Epochs } from './schemas.js';
 import { createSealing, type SealJob } from './sealing.js';

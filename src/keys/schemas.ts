@@ -1,9 +1,10 @@
 // Declares rotation, sealed keys of epochs, and who may have keys. No schema has the master secret.
-import { Type } from 'typebox';
+
 import { EXAMPLE } from '../examples.js';
 import { limitInQuery, OnePage } from '../http/paging.js';
 import { Id, idInPath, SHOWN_AS, shownId } from '../http/schemas.js';
 import { COUNTER_MAX } from '../protocol/encryption.js';
+import { Type } from '../typebox.js';
 
 /** Query of GET. */
 export const TalkgroupQuery = Type.Object({

@@ -1,6 +1,5 @@
 // Reads and writes rotation counters and master secrets in PostgreSQL. Only this file selects a stored secret.
 import assert from 'node:assert/strict';
-import type { Static } from 'typebox';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import type { Notice } from '../db/notice.js';
@@ -15,6 +14,7 @@ import {
   USE_IN_MS,
 } from '../db/rotation.js';
 import type { DeviceId, HolderId, TalkgroupId, UserId } from '../ids.js';
+import type { Static } from '../typebox.js';
 import type { Rotation } from './schemas.js';
 import type { StoredSecret } from './wrapping.js';
 

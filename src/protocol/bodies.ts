@@ -1,6 +1,6 @@
 // Declares what messages carry, as schemas (docs/protocol.md, section 3). A title is the name of the type there, a
 // description the meaning of the field.
-import { type Static, Type } from 'typebox';
+import { type Static, Type } from '../typebox.js';
 import { emergencyStates, encryptions, floorModes } from './codes.js';
 import { described } from './described.js';
 import { isTimeOfFix } from './fix.js';

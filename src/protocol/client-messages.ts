@@ -1,6 +1,6 @@
 // Declares the messages of clients as schemas. The relay checks every text with them, and docs/protocol.md, section 3, is
 // generated from them. A default is what the relay takes without the field. The check inserts none.
-import { type Static, type TObject, Type } from 'typebox';
+import { type Static, type TObject, Type } from '../typebox.js';
 import { Codec, Crypto, FixTime, Int, motion, Position, Priority, Ref, U32 } from './bodies.js';
 import { modes, watchIntervals } from './codes.js';
 import { described } from './described.js';

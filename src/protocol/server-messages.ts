@@ -1,6 +1,6 @@
 // Declares the messages of the relay as schemas. The relay is typed by them, tests check with them what they receive, and
 // docs/protocol.md, section 3, is generated from them.
-import { type Static, type TObject, Type } from 'typebox';
+import { type Static, type TObject, Type } from '../typebox.js';
 import {
   DevicePosition,
   Emergency,

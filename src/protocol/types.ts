@@ -1,6 +1,6 @@
 // Declares the types of messages, and of the objects in them, for the client. Its declaration files must not refer to
 // TypeBox: an app may check the declarations of its packages, and those of TypeBox take several times as long as all others.
-import type { Static, TSchema } from 'typebox';
+import type { Static, TSchema } from '../typebox.js';
 import type * as schemas from './bodies.js';
 import type { clientMessages } from './client-messages.js';
 import type { serverMessages } from './server-messages.js';

@@ -1,9 +1,10 @@
 // Declares talkgroups and memberships as clients see them. No schema has the master secret.
-import { type Static, Type } from 'typebox';
+
 import { EXAMPLE } from '../examples.js';
 import { InPages, OnePage } from '../http/paging.js';
 import { Id, idInPath, shownId, Text, Timestamp } from '../http/schemas.js';
 import { floorModes } from '../protocol/codes.js';
+import { type Static, Type } from '../typebox.js';
 
 const Name = Text('1 to 128 characters without control characters. Need not be unique.');
 

@@ -1,7 +1,6 @@
 // Reads and writes talkgroups and their members in PostgreSQL.
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Static } from 'typebox';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import { type Notice, notify } from '../db/notice.js';
@@ -9,6 +8,7 @@ import { type Page, pageBy } from '../db/pages.js';
 import { announcing, nextUseAt, type Rotated, rotating, rotationNotices, USE_IN_MS } from '../db/rotation.js';
 import type { TalkgroupId, UserId } from '../ids.js';
 import type { FloorMode } from '../protocol/codes.js';
+import type { Static } from '../typebox.js';
 import type { ManagedTalkgroup, Member, Talkgroup, TalkgroupSettings } from './schemas.js';
 
 /** Seed, Talkgroup. */

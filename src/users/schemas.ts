@@ -1,9 +1,10 @@
 // Declares users as administrators see them. No schema has a password or its hash.
-import { Type } from 'typebox';
+
 import { EXAMPLE } from '../examples.js';
 import { OnePage, pageQuery } from '../http/paging.js';
 import { Id, idInPath, Timestamp } from '../http/schemas.js';
 import { isPrintable } from '../text.js';
+import { Type } from '../typebox.js';
 
 /** Users of a page without `limit`. */
 export const USERS_PRESET = 50;

@@ -1,6 +1,5 @@
 // Reads the list of users in PostgreSQL, and revokes their tokens.
 import { randomUUID } from 'node:crypto';
-import type { Static } from 'typebox';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import { type Notice, notify, notifyOwnUser } from '../db/notice.js';
@@ -8,6 +7,7 @@ import { type Page, pageBy } from '../db/pages.js';
 import type { Sql } from '../db/pool.js';
 import { type Rotated, rotating, rotationNotices, talkgroupsWithKeysOf } from '../db/rotation.js';
 import type { UserId } from '../ids.js';
+import type { Static } from '../typebox.js';
 import type { User } from './schemas.js';
 
 /** Rows of the page in the order of ids. `start` is the start of the username, in NFC. null: any name. */

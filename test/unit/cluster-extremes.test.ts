@@ -1,10 +1,10 @@
 // Messages about floors that are readable and extreme: every field at a bound of its schema, in any combination.
 import t from 'tap';
-import type { TSchema } from 'typebox';
 import { bodyOf, readBody } from '../../src/relay/cluster/bodies.js';
 import { EVERY_RELAY, relaySubject } from '../../src/relay/cluster/bus.js';
 import { PartBody, VerdictsBody, WantBody } from '../../src/relay/cluster/floor-bodies.js';
 import { HeaderWriter, kinds, wholeMs } from '../../src/relay/cluster/header.js';
+import type { TSchema } from '../../src/typebox.js';
 import { createRandom, type Random } from '../helpers/cluster/world.js';
 import { eventually } from '../helpers/eventually.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';

@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { type TSchema, Type } from 'typebox';
-import { Compile } from 'typebox/compile';
 import { PartBody, VerdictsBody } from '../../src/relay/cluster/floor-bodies.js';
 import { keepKnownOf } from '../../src/relay/cluster/known-fields.js';
+import { Compile, type TSchema, Type } from '../../src/typebox.js';
 
 /** Has each kind of part that a body may have. */
 const Made = Type.Object({

@@ -1,13 +1,13 @@
 // The tables of fields in docs/protocol.md: their generator, that they list every message and object, and the defaults,
 // which are those that the relay takes. test/unit/docs.test.ts compares the page with what the generator writes.
 import t from 'tap';
-import { Type } from 'typebox';
 import { protocolPage, type Schema, tableOf } from '../../src/docs/protocol.js';
 import * as bodies from '../../src/protocol/bodies.js';
 import { clientMessages } from '../../src/protocol/client-messages.js';
 import { denials } from '../../src/protocol/codes.js';
 import { described } from '../../src/protocol/described.js';
 import { serverMessages } from '../../src/protocol/server-messages.js';
+import { Type } from '../../src/typebox.js';
 import { defaultsOf } from '../helpers/code/declarations.js';
 import { sourceFiles } from '../helpers/code/source-files.js';
 import { readPage } from '../helpers/pages/pages.js';

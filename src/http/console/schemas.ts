@@ -1,5 +1,5 @@
 // Declares the settings of the web console as its page reads them.
-import { Type } from 'typebox';
+import { Type } from '../../typebox.js';
 
 export const ConsoleConfig = Type.Object(
   {

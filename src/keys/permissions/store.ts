@@ -1,11 +1,12 @@
 // Reads and writes which members may have the keys of a talkgroup.
-import type { Static } from 'typebox';
+
 import type { Database } from '../../db/client.js';
 import type { Deadline } from '../../db/deadline.js';
 import { type Notice, notify } from '../../db/notice.js';
 import { type Page, pageBy } from '../../db/pages.js';
 import { type Rotated, rotating, rotationNotices } from '../../db/rotation.js';
 import type { TalkgroupId, UserId } from '../../ids.js';
+import type { Static } from '../../typebox.js';
 import type { MemberKeys } from '../schemas.js';
 
 interface Permission {

@@ -1,6 +1,5 @@
 // Declares what messages between relays carry, as schemas. A body that does not fit is counted, and ignored.
-import { type Static, type TSchema, Type } from 'typebox';
-import { Compile } from 'typebox/compile';
+
 import {
   Emergency,
   Id,
@@ -12,6 +11,7 @@ import {
   U32,
 } from '../../protocol/bodies.js';
 import { ends, floorModes } from '../../protocol/codes.js';
+import { Compile, type Static, type TSchema, Type } from '../../typebox.js';
 import {
   Format,
   PartBody,

@@ -1,8 +1,9 @@
 // Declares what relays tell each other of a floor that they share, as schemas: a part, the verdicts on it, a question.
-import { type Static, Type } from 'typebox';
+
 import { Codec, Id, Int, Priority, U32 } from '../../protocol/bodies.js';
 import { denials, ends, floorModes, revocations } from '../../protocol/codes.js';
 import { TURN_COUNT_MAX } from '../../protocol/turn.js';
+import { type Static, Type } from '../../typebox.js';
 
 /** Claims in one part: 150 KiB. A relay tells those beyond it when earlier ones were answered. */
 export const CLAIMS_MAX = 300;

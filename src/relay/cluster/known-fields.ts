@@ -2,8 +2,7 @@
 //
 // TypeBox has this as Clean. That sorts the alternatives of all unions of the schema again for each message, which costs
 // more than everything else that is done with one.
-import { type TSchema, Type } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { Compile, type TSchema, Type } from '../../typebox.js';
 
 /** Takes a value that fits the schema, and changes it in place. */
 export type KeepKnown = (value: unknown) => void;

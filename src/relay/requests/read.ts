@@ -1,8 +1,9 @@
 // Reads the text of a client as a message, or says why it is none.
-import { Compile } from 'typebox/compile';
+
 import { nullsRemover } from '../../nulls.js';
 import type { Ref } from '../../protocol/bodies.js';
 import { type ClientMessage, clientMessages } from '../../protocol/client-messages.js';
+import { Compile } from '../../typebox.js';
 
 const readers = Object.fromEntries(
   Object.entries(clientMessages).map(([type, schema]) => {

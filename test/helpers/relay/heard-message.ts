@@ -1,8 +1,8 @@
 // Compares what a test hears of the relay with the schemas of src/protocol. Strict: a field that a schema does not name
 // is a fault, too, because a client is told of no other.
-import type { TSchema } from 'typebox';
-import { Compile } from 'typebox/compile';
+
 import { serverMessages } from '../../../src/protocol/server-messages.js';
+import { Compile, type TSchema } from '../../../src/typebox.js';
 
 const schemas = new Map(Object.entries(serverMessages));
 /** Compiled when the first message of the type is heard: compiling all of them takes a tenth of a second. */

@@ -1,7 +1,8 @@
 // Declares what relays tell each other of a session that moves, as schemas.
-import { type Static, Type } from 'typebox';
+
 import { Crypto, Id, Int, Priority, Time, U32 } from '../../../protocol/bodies.js';
 import { modes } from '../../../protocol/codes.js';
+import { type Static, Type } from '../../../typebox.js';
 import { ClaimBody, Format, PlacedBody } from '../floor-bodies.js';
 
 /** A session by the hash of its token, base64url, and its user. The answer repeats `ask`. */
