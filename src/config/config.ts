@@ -2,7 +2,7 @@
 import type { KeyObject } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import envSchema from 'env-schema';
+import envSchema, { type EnvSchemaOpt } from 'env-schema';
 import { normalizeUsername } from '../credentials/usernames.js';
 import { descriptorsMax, excessOf, type Shares, shareDescriptors } from '../descriptors.js';
 import { ConfigError } from '../errors.js';
@@ -71,6 +71,15 @@ function givenIn(source: Source): Readonly<Record<string, string>> {
   );
 }
 
+/** Ajv with our keywords. It keeps the compiled schema, which takes longer than all else here. */
+let ajv: NonNullable<EnvSchemaOpt['ajv']> = {
+  customOptions(fresh) {
+    fresh.addVocabulary([...ownKeywords]); // in strict mode an unknown keyword is an error
+    ajv = fresh;
+    return fresh;
+  },
+};
+
 function readEnvironment(given: Readonly<Record<string, string>>): Env {
   const former = formerOf(Object.keys(given));
   if (former !== null) throw new ConfigError(former);
@@ -79,18 +88,7 @@ function readEnvironment(given: Readonly<Record<string, string>>): Env {
     if (type === 'integer' && !/^\d+$/.test(given[name] ?? '0')) refuse(name, given[name]);
   }
   try {
-    return envSchema<Env>({
-      schema: Environment,
-      data: given,
-      dotenv: false,
-      env: false,
-      ajv: {
-        customOptions(ajv) {
-          ajv.addVocabulary([...ownKeywords]); // in strict mode an unknown keyword is an error
-          return ajv;
-        },
-      },
-    });
+    return envSchema<Env>({ schema: Environment, data: given, dotenv: false, env: false, ajv });
   } catch (error) {
     // Ajv's first complaint; instancePath is '/VARIABLE'.
     const [first] = (error as { errors?: { instancePath: string }[] }).errors ?? [];
