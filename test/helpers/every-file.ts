@@ -6,7 +6,7 @@ import t from 'tap';
 const FILE_MS_MAX = Number(process.env.TEST_FILE_MS ?? 180_000);
 
 t.setTimeout(0); // each file has its own limit
-t.jobs = Number(process.env.TEST_JOBS ?? 4); // on two cores two of four mostly wait
+t.jobs = Number(process.env.TEST_JOBS ?? 5); // on two cores three of five mostly wait
 const files = (process.env.TEST_FILES ?? '').split(' ').filter((name) => name !== '');
 if (files.length === 0) throw new Error('TEST_FILES names no test file');
 
@@ -29,26 +29,31 @@ function mixed(names: readonly string[]): string[] {
 }
 
 /** What a test changes for its whole process, or learns of it. */
-const OWN_PROCESS = /t\.(jobs|testdir)|process\.(env|on|exit|memoryUsage|cpuUsage|chdir)|proc\/self|RSS/;
-/** What a unit waits for: it would hold up the others. */
+const OWN_PROCESS =
+  /t\.(jobs|testdir)|process\.(env\.\w+ =|on|exit|memoryUsage|cpuUsage|chdir)|proc\/self|RSS/;
+/** What a unit waits for: it would hold up those that compute. */
 const WAITS = /delay|eventually|performance\.now|setTimeout|child_process/;
-/** Files in one process. To load tap and the service takes 2 s of CPU, which is longer than most files of a service. */
-const SHARING_MAX = { units: 8, services: 4 };
+/** Files in one process. To load tap and the service takes 1.5 s of CPU, which is longer than many files of a service. */
+const SHARING_MAX = { waiting: 20, units: 8, services: 4 };
 const SEVERAL = fileURLToPath(new URL('several-files.js', import.meta.url));
 
 const textOf = (file: string) => readFileSync(file, 'utf8');
-const isAlone = (name: string) =>
-  name.includes('/browser/') || OWN_PROCESS.test(textOf(name)) || (isUnit(name) && WAITS.test(textOf(name)));
+const isAlone = (name: string) => name.includes('/browser/') || OWN_PROCESS.test(textOf(name));
+const waits = (name: string) => WAITS.test(textOf(name));
 
-/** The files of each process. */
+/** The files of each process. Those that wait longest begin first, and need little of a core. */
 function processesFor(names: readonly string[]): string[][] {
   const sharing = names.filter((name) => !isAlone(name));
   const units = sharing.filter(isUnit);
   const services = sharing.filter((name) => !isUnit(name));
   return [
+    ...dealt(units.filter(waits), SHARING_MAX.waiting),
     ...dealt(services, SHARING_MAX.services),
     ...mixed(names.filter(isAlone)).map((name) => [name]),
-    ...dealt(units, SHARING_MAX.units),
+    ...dealt(
+      units.filter((name) => !waits(name)),
+      SHARING_MAX.units,
+    ),
   ];
 }
 

@@ -52,6 +52,7 @@ async function startIn(folder: string): Promise<Throwaway> {
   const log = { info() {}, warn: console.error, error: console.error };
   try {
     const database = await startEmbedded({ dataDir, log, settings });
+    await hastenLogins(database.url);
     await createMigrated(database.url);
     return {
       url: database.url,
@@ -65,6 +66,14 @@ async function startIn(folder: string): Promise<Throwaway> {
     await rm(dataDir, { recursive: true, force: true });
     throw error;
   }
+}
+
+/** The password is random, so that 4,096 rounds of SCRAM protect nothing: 5 ms of CPU for each connection of a test. */
+async function hastenLogins(server: string): Promise<void> {
+  const { username, password } = new URL(server);
+  const sql = postgres(server, { max: 1 });
+  await sql.unsafe(`set scram_iterations = 1; alter role "${username}" password '${password}'`);
+  await sql.end();
 }
 
 async function createMigrated(server: string): Promise<void> {
