@@ -8,7 +8,7 @@ import { comesTrue } from '../helpers/eventually.js';
 import { exactLagsIn, hearsAgain, isFrame, lagCount } from '../helpers/relay/hearing.js';
 import { FRAMES_PER_SECOND, speech } from '../helpers/relay/speech.js';
 import { type Json, type Person, type Radio, service } from '../helpers/service/service.js';
-import { isDealt, toldEverywhere } from '../helpers/service/two-nodes.js';
+import { heardEverywhere, isDealt, toldEverywhere } from '../helpers/service/two-nodes.js';
 
 t.setTimeout(120_000);
 t.jobs = 7;
@@ -138,42 +138,56 @@ for (const [bundle_ms, most] of [
       const [a, b] = group.radios;
       await subscribe(b, group, { bundle_ms });
       const sizes = sizesOf(b);
-      for (const text of numbers(3 * most + 1)) a.speaks(group.number, text);
-      await b.hearsText(String(3 * most));
+      let said = 0;
+      // On a busy machine a round may take longer than the window, which then sends what there is.
+      for (let isQuick = false; !isQuick; ) {
+        sizes.splice(0);
+        const begunAtMs = performance.now();
+        for (let frame = 0; frame <= 3 * most; frame++) a.speaks(group.number, String(said++));
+        await b.hearsText(String(said - 1));
+        isQuick = performance.now() - begunAtMs < 2 * bundle_ms;
+      }
       t.same(sizes.splice(0), [most, most, most, 1], 'the last one waited for its window');
 
       for (const text of ['x', 'y']) a.speaks(group.number, text, { end: text === 'y' });
       await b.hears('TALK_ENDED');
       t.same(sizes.splice(0), [2]);
-      t.same(textsOf(b), [...numbers(3 * most + 1), 'x', 'y']);
-      t.match(b.arrivals.at(-1), { type: 'TALK_ENDED', frames: 3 * most + 3 });
+      t.same(textsOf(b), [...numbers(said), 'x', 'y']);
+      t.match(b.arrivals.at(-1), { type: 'TALK_ENDED', frames: said + 2 });
 
       for (let burst = 0; burst < 3; burst++) a.speaks(group.number, 'z', { start: true, end: true });
-      await b.hearsFrames(3 * most + 6);
+      await b.hearsFrames(said + 5);
       t.same(sizes, [1, 1, 1], 'never of two bursts');
     },
   );
 }
 
 t.test('what happens in a talkgroup is heard in its order, held or not', async (t) => {
+  /** Two relays know of two talkers in any order, unless the second one waits for the first. */
+  async function settled(radio: Radio): Promise<void> {
+    await radio.settled();
+    await heardEverywhere();
+  }
   const group = await s.crew(t, 8, { name: 'order' });
   const [a, b, , live, ...held] = group.radios;
   await Promise.all(held.map((radio, index) => subscribe(radio, group, HOLDS[index])));
   a.speaks(group.number, '1', { start: true });
+  await settled(a);
   await s.admin.patch(`/talkgroups/${group.id}`, { name: 'order, renamed' });
   await toldEverywhere(group.radios, ({ type }) => type === 'TALKGROUP_CHANGED');
   a.speaks(group.number, '2');
-  await a.settled();
+  await settled(a);
   await s.admin.post('/keys/rotate', { talkgroup_id: group.id });
   await a.hears('KEY_ROTATED');
   await toldEverywhere(group.radios, ({ type }) => type === 'KEY_ROTATED');
   a.speaks(group.number, '3');
-  await a.settled();
+  await settled(a);
   b.speaks(group.number, '4', { start: true });
-  await b.settled();
+  await settled(b);
   await b.asks({ type: 'EMERGENCY_RAISE', talkgroup_id: group.id });
+  await heardEverywhere();
   a.speaks(group.number, '5', { start: true, end: true });
-  await a.settled();
+  await settled(a);
   await live.settled();
   const inOrder = ({ arrivals }: Radio) =>
     arrivals.flatMap((one) => (isFrame(one) ? [one.text] : 'ref' in one ? [] : [one.type]));
