@@ -8,8 +8,8 @@ import { accountRow, talkgroupRow } from '../helpers/relay/rows.js';
 
 type Message = { readonly type: string; readonly code?: string; readonly [key: string]: unknown };
 
-const memberOf = (number: number) =>
-  talkgroupRow({ id: `talkgroup ${number}` as TalkgroupId, number, name: `${number}` });
+const idOf = (number: number) => `00000000-0000-4000-8000-00000000000${number}` as TalkgroupId;
+const memberOf = (number: number) => talkgroupRow({ id: idOf(number), number, name: `${number}` });
 const account = accountRow('ann', { memberships: [memberOf(1), memberOf(2)] });
 const reads = { accountsOf: async () => [account], talkgroupsOf: async () => [] };
 
@@ -134,6 +134,18 @@ t.test('a stream that was accepted in between is refused anew', async (t) => {
   t.ok(radio.speaks(1, START), 'a new stream, accepted');
   flood();
   t.same(radio.errors(), ['rate_limited'], 'and cut again: its talker must hear of it');
+});
+
+t.test('T1 of silence lifts a mute, and frames that keep coming do not', async (t) => {
+  const radio = await radioOn(t);
+  t.ok(radio.speaks(1, START));
+  radio.says(JSON.stringify({ type: 'FLOOR_RELEASE', talkgroup_id: idOf(1) }));
+  for (let frame = 0; frame < 10; frame++) {
+    radio.pass(1999);
+    t.notOk(radio.speaks(1), 'of one who does not listen');
+  }
+  radio.pass(2000);
+  t.ok(radio.speaks(1));
 });
 
 t.test('after eight bursts in 10 s one is muted for 2 s, START or not', async (t) => {
