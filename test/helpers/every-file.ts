@@ -1,89 +1,159 @@
-// Runs the test files named by TEST_FILES, several processes at a time, each with several files where they bear that.
-import { appendFileSync, readFileSync } from 'node:fs';
+// Runs the test files named by TEST_FILES, several at a time, and prints what failed and what was skipped, nothing else.
+// TIMES=1 shows what each file cost. The exit code is 1 when anything failed.
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import t from 'tap';
+import type { FileResult } from './several-files.js';
 
-const FILE_MS_MAX = Number(process.env.TEST_FILE_MS ?? 180_000);
+/** At a time. On two cores three of five mostly wait. */
+const JOBS = Number(process.env.TEST_JOBS ?? 5);
+/** Of these, so many begin with the units that wait for timers, and need little of a core. */
+const WAITING_JOBS = Math.floor(JOBS / 3);
+/** For a process that has run its last file. */
+const ENDING_MS_MAX = 30_000;
+const SEVERAL = fileURLToPath(new URL('several-files.js', import.meta.url));
 
-t.setTimeout(0); // each file has its own limit
-t.jobs = Number(process.env.TEST_JOBS ?? 5); // on two cores three of five mostly wait
+/** What a test changes for its whole process, or learns of it. */
+const OWN_PROCESS = /process\.(env\.\w+ =|on|exit|memoryUsage|cpuUsage|chdir)|proc\/self|RSS/;
+const WAITS = /delay|eventually|performance\.now|setTimeout|child_process/;
+
+interface TestFile {
+  readonly name: string;
+  readonly isUnit: boolean;
+  readonly waits: boolean;
+  readonly isAlone: boolean;
+  /** Of its code: the longest take longest, and begin first, so that none runs on alone. */
+  readonly length: number;
+}
+
+const failed: string[] = [];
+const skipped: string[] = [];
+const times: (FileResult & { readonly name: string })[] = [];
+
 const files = (process.env.TEST_FILES ?? '').split(' ').filter((name) => name !== '');
 if (files.length === 0) throw new Error('TEST_FILES names no test file');
 
-const isUnit = (name: string) => name.includes('/unit/');
-
-/** `run` prints it at the end: the reporter shows nothing of our own output. */
-function tell(failed: string): void {
-  if (process.env.FAILED_TESTS !== undefined) appendFileSync(process.env.FAILED_TESTS, `failed: ${failed}\n`);
+function fileOf(name: string): TestFile {
+  const text = readFileSync(name, 'utf8');
+  const isUnit = name.includes('/unit/');
+  const isAlone = name.includes('/browser/') || OWN_PROCESS.test(text);
+  return { name, isUnit, waits: isUnit && WAITS.test(text), isAlone, length: text.length };
 }
 
-/**
- * Services, which mostly wait, in turn with units, which mostly compute: files of one kind beside each other would leave
- * the cores idle, or too few. The longest files are in test/relay, and begin first, so that none runs on alone.
- */
-function mixed(names: readonly string[]): string[] {
-  const units = names.filter(isUnit);
-  const services = names.filter((name) => !isUnit(name)).reverse();
-  const pairs = services.flatMap((name, at) => [name, ...units.slice(at, at + 1)]);
-  return [...pairs, ...units.slice(services.length)];
-}
+const all = files.map(fileOf).sort((one, other) => other.length - one.length);
+const waiting = all.filter(({ waits }) => waits);
+const services = all.filter(({ isUnit }) => !isUnit);
+const units = all.filter(({ isUnit, waits }) => isUnit && !waits);
 
-/** What a test changes for its whole process, or learns of it. */
-const OWN_PROCESS =
-  /t\.(jobs|testdir)|process\.(env\.\w+ =|on|exit|memoryUsage|cpuUsage|chdir)|proc\/self|RSS/;
-/** What a unit waits for: it would hold up those that compute. */
-const WAITS = /delay|eventually|performance\.now|setTimeout|child_process/;
-/** Files in one process. To load tap and the service takes 1.5 s of CPU, which is longer than many files of a service. */
-const SHARING_MAX = { waiting: 20, units: 8, services: 4 };
-const SEVERAL = fileURLToPath(new URL('several-files.js', import.meta.url));
+/** What the next of these jobs takes. */
+const next = (job: number): TestFile | undefined =>
+  (job < WAITING_JOBS ? [waiting, units, services] : [services, units, waiting])
+    .find((files) => files.length > 0)
+    ?.shift();
 
-const textOf = (file: string) => readFileSync(file, 'utf8');
-const isAlone = (name: string) => name.includes('/browser/') || OWN_PROCESS.test(textOf(name));
-const waits = (name: string) => WAITS.test(textOf(name));
+let workers = 0;
 
-/** The files of each process. Those that wait longest begin first, and need little of a core. */
-function processesFor(names: readonly string[]): string[][] {
-  const sharing = names.filter((name) => !isAlone(name));
-  const units = sharing.filter(isUnit);
-  const services = sharing.filter((name) => !isUnit(name));
-  return [
-    ...dealt(units.filter(waits), SHARING_MAX.waiting),
-    ...dealt(services, SHARING_MAX.services),
-    ...mixed(names.filter(isAlone)).map((name) => [name]),
-    ...dealt(
-      units.filter((name) => !waits(name)),
-      SHARING_MAX.units,
-    ),
-  ];
-}
-
-/** In groups of at most `max`, neighbours in different ones: the longest files are in one folder. */
-function dealt(names: readonly string[], max: number): string[][] {
-  const groups = Math.ceil(names.length / max);
-  return Array.from({ length: groups }, (_, at) => names.filter((_, index) => index % groups === at));
-}
-
-/** Where the test is, as tap tells it, or all files of its process. */
-function filesOf(failure: object, together: readonly string[]): readonly string[] {
-  const { diag } = failure as { diag?: { at?: { generated?: { fileName?: string } } } };
-  const found = together.filter((file) => file === diag?.at?.generated?.fileName);
-  return found.length > 0 ? found : together;
-}
-
-for (const together of processesFor(files)) {
-  // tap loads a module loader of its own into every process of a test, those that it starts included, to know which
-  // sources it read: 0.5 to 1 s of CPU each time, for coverage that nobody asks for. It comes by NODE_OPTIONS.
-  // tap in the file takes its limit (s) from there. The one that it would inherit is that of package.json.
-  const timeout = FILE_MS_MAX * together.length;
-  const limit = `TAP_TIMEOUT=${timeout / 1000}`;
-  const [first = '', ...more] = together;
-  const environment = ['-u', 'NODE_OPTIONS', limit, `MORE_FILES=${more.join(' ')}`];
-  const args = [...environment, process.execPath, '--enable-source-maps', SEVERAL, first];
-  const name = together.join(' ');
-  void t.spawn('env', args, { name, buffered: true, timeout }).then((results) => {
-    for (const one of results?.failures ?? []) {
-      const title = 'name' in one ? one.name : String(one.tapError);
-      for (const file of filesOf(one, together)) tell(`${file} > ${title}`);
-    }
+/** A process for test files, one after the other. */
+class Worker {
+  // tap names the folders of tests by the arguments.
+  private readonly process = fork(SEVERAL, [String(++workers)], {
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
+  private readonly ended = once(this.process, 'close').then(([code]) => `exit code ${code}`);
+  private readonly ran: string[] = [];
+  private hasFailed = false;
+
+  constructor() {
+    this.report();
+  }
+
+  /** False: the process ended with it. */
+  async run(name: string): Promise<boolean> {
+    this.ran.push(name);
+    this.process.send(name);
+    const result = await Promise.race([this.result(), this.ended]);
+    if (typeof result === 'string') {
+      this.fail(`${name} > ${result}`);
+      return false;
+    }
+    times.push({ name, ...result });
+    for (const test of result.failed) this.fail(`${name} > ${test}`);
+    if (result.isOver) await this.end();
+    return !result.isOver;
+  }
+
+  /** What a test left open keeps the process from its end. */
+  async end(): Promise<void> {
+    this.process.send(''); // a channel that is closed from here keeps 'close' from coming
+    const code = await Promise.race([
+      this.ended,
+      delay(ENDING_MS_MAX, 'something is left open', { ref: false }),
+    ]);
+    this.process.kill('SIGKILL');
+    if (code !== 'exit code 0' && !this.hasFailed) this.fail(`${this.ran.join(' ')} > ${code}`);
+  }
+
+  private fail(what: string): void {
+    this.hasFailed = true;
+    failed.push(what);
+  }
+
+  private result(): Promise<FileResult> {
+    return new Promise((resolve) => {
+      const take = (message: object) => {
+        if (!('cpuS' in message)) return; // tap has messages of its own
+        this.process.off('message', take);
+        resolve(message as FileResult);
+      };
+      this.process.on('message', take);
+    });
+  }
+
+  /** Shows of the TAP what failed, with its details, and notes what was skipped. */
+  private report(): void {
+    let isShown = false;
+    createInterface({ input: this.process.stdout as Readable }).on('line', (line) => {
+      if (/^ *(not ok|Bail out!)/.test(line)) {
+        isShown = true;
+        console.log(`\n# ${this.ran.at(-1)}`);
+      } else if (/^ *(ok|#|\d+\.\.)/.test(line)) isShown = false;
+      if (isShown) console.log(line);
+      if (/^ *\.\.\.$/.test(line)) isShown = false;
+      if (/ # SKIP/.test(line)) skipped.push(`${this.ran.at(-1)} > ${line.trim()}`);
+    });
+  }
 }
+
+async function work(job: number): Promise<void> {
+  let shared: Worker | null = null;
+  for (let file = next(job); file !== undefined; file = next(job)) {
+    if (!file.isAlone) shared ??= new Worker();
+    const worker = shared === null || file.isAlone ? new Worker() : shared;
+    const goesOn = await worker.run(file.name);
+    if (file.isAlone && goesOn) await worker.end();
+    if (!file.isAlone && !goesOn) shared = null;
+  }
+  await shared?.end();
+}
+
+/** Lines of "CPU wall file", the dearest first, with their sums. */
+function table(): string {
+  const line = (cpuS: number, wallS: number, name: string) =>
+    `${cpuS.toFixed(2).padStart(8)} ${wallS.toFixed(2).padStart(8)}  ${name}`;
+  const sum = (of: 'cpuS' | 'wallS') => times.reduce((total, one) => total + one[of], 0);
+  const lines = times
+    .sort((one, other) => other.cpuS - one.cpuS)
+    .map(({ cpuS, wallS, name }) => line(cpuS, wallS, name.replaceAll(/dist\/test\/|\.test\.js/g, '')));
+  return ['   CPU s   wall s  file', ...lines, line(sum('cpuS'), sum('wallS'), 'in all')].join('\n');
+}
+
+await Promise.all(Array.from({ length: JOBS }, (_, job) => work(job)));
+for (const line of skipped) console.log(`skipped: ${line}`);
+for (const line of failed) console.log(`failed: ${line}`);
+if (process.env.TIMES) console.log(table());
+console.log(`${times.length} of ${files.length} files ran, ${failed.length} failures`);
+if (failed.length > 0) process.exitCode = 1;

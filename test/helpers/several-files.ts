@@ -1,22 +1,68 @@
-// Runs a test file and those in MORE_FILES in one process, one after the other: several-files.js <file>. The names are not
-// all arguments, for tap makes the names of folders from these.
-// With TEST_TIMES it adds a line to that file: seconds of CPU, seconds of wall clock, the test files.
-import { appendFileSync, readFileSync } from 'node:fs';
+// A process of `every-file`: runs each test file that it is sent, one after the other, in one process, for to load tap and
+// the service takes longer than most files, and what ran once is compiled. Answers each with what it cost and what failed.
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import t from 'tap';
 
-const { MORE_FILES = '', TEST_TIMES } = process.env;
-const files = [...process.argv.slice(2), ...MORE_FILES.split(' ').filter((name) => name !== '')];
-if (TEST_TIMES !== undefined) {
-  process.on('exit', () => {
-    const line = [cpuSeconds().toFixed(2), process.uptime().toFixed(2), ...files];
-    appendFileSync(TEST_TIMES, `${line.join(' ')}\n`);
-  });
+/** What was seen of a file. Seconds of this process and of those below it that ended. */
+export interface FileResult {
+  readonly cpuS: number;
+  readonly wallS: number;
+  readonly failed: readonly string[];
+  /** What failed ended tap's work in this process: it takes no further file. */
+  readonly isOver: boolean;
 }
-for (const file of files) await import(pathToFileURL(resolve(file)).href);
-// A file that sets a limit means itself. `every-file` has one for all of them.
-if (files.length > 1) t.setTimeout(0);
+
+type Teardown = () => unknown;
+
+const FILE_MS_MAX = Number(process.env.TEST_FILE_MS ?? 180_000);
+const FULL_JOBS = t.jobs;
+
+/** What files want to be done behind their last test. tap would do it at the end of the process. */
+const teardowns: Teardown[] = [];
+const teardown = (done: Teardown) => void teardowns.push(done);
+Object.assign(t, { teardown, after: teardown });
+
+let failed: string[] = [];
+t.on('subtestEnd', ({ name, results }) => {
+  if (results?.ok === false) failed.push(name);
+});
+
+async function run(file: string): Promise<FileResult> {
+  const startedAt = { cpuS: cpuSeconds(), wallS: process.uptime() };
+  const { count } = t;
+  const failures = t.counts.fail;
+  failed = [];
+  t.jobs = FULL_JOBS;
+  t.setTimeout(FILE_MS_MAX); // of the file; it may set another
+  try {
+    await import(pathToFileURL(resolve(file)).href);
+  } catch (error) {
+    t.threw(error);
+  }
+  await idle();
+  if (teardowns.length > 0) {
+    await t.test(`the end of ${file}`, async () => {
+      for (let done = teardowns.pop(); done !== undefined; done = teardowns.pop()) await done();
+    });
+  }
+  t.setTimeout(0);
+  await new Promise(setImmediate); // what tap counts it reads from its own output
+  if (t.count === count) failed.push('it has no test');
+  const isOver = t.results !== undefined;
+  if (failed.length === 0 && (isOver || t.counts.fail > failures))
+    failed.push('it failed outside of its tests');
+  return { cpuS: cpuSeconds() - startedAt.cpuS, wallS: process.uptime() - startedAt.wallS, failed, isOver };
+}
+
+/** tap is idle between two tests as well, for the turn in which it takes up the next. */
+async function idle(): Promise<void> {
+  do {
+    if (!t.idle) await new Promise<void>((resolve) => t.once('idle', () => resolve()));
+    await new Promise(setImmediate);
+  } while (!t.idle);
+}
 
 /** Of this process and, on Linux, of the processes below it that have ended and were waited for. */
 function cpuSeconds(): number {
@@ -30,3 +76,13 @@ function endedBelow(): number {
   const fields = readFileSync('/proc/self/stat', 'utf8').split(') ').at(-1)?.split(' ') ?? [];
   return (Number(fields[13]) + Number(fields[14])) / 100;
 }
+
+// Until there is no next file. tap does not count the channel. Behind it, what a test left open is all that keeps us.
+const stay = setInterval(() => {}, 2 ** 30);
+process.on('message', async (file) => {
+  if (typeof file !== 'string') return; // tap's
+  if (file === '') {
+    clearInterval(stay);
+    process.disconnect();
+  } else process.send?.((await run(file)) satisfies FileResult);
+});
