@@ -1,6 +1,7 @@
-// Parses request bodies: JSON in strict UTF-8, or no body.
+// Parses request bodies: JSON in strict UTF-8, or no body. Compiles the schemas of requests and of answers.
 import type { IncomingHttpHeaders } from 'node:http';
-import type { FastifyInstance } from 'fastify';
+import { type RouteDefinition, SerializerSelector } from '@fastify/fast-json-stringify-compiler';
+import type { FastifyInstance, FastifySerializerCompiler } from 'fastify';
 import { AppError, badRequestTexts } from '../errors.js';
 import { nullsRemover } from '../nulls.js';
 import { TypeBoxValidatorCompiler } from './validator.js';
@@ -34,6 +35,17 @@ export const validatorCompiler: typeof TypeBoxValidatorCompiler = (route) => {
     removeNulls(body);
     return validate(body);
   };
+};
+
+const compile = SerializerSelector()();
+const serializers = new WeakMap<object, ReturnType<typeof compile>>();
+
+/** As fastify's own, but each schema once: that of a refusal is part of every route. */
+export const serializerCompiler: FastifySerializerCompiler<unknown> = (route) => {
+  const schema = route.schema as object;
+  const serialize = serializers.get(schema) ?? compile(route as RouteDefinition);
+  serializers.set(schema, serialize);
+  return serialize;
 };
 
 /** One sentence, naming the field: `body/lat must be <= 90`. */

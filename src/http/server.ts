@@ -17,7 +17,7 @@ import {
 import { type Deadline, deadlineIn, REQUEST_MS } from '../db/deadline.js';
 import { portError } from '../errors.js';
 import { addressKey } from './address.js';
-import { addBodyParsers, describeFirst, validatorCompiler } from './body.js';
+import { addBodyParsers, describeFirst, serializerCompiler, validatorCompiler } from './body.js';
 import { countAnswer, type HttpCounts, newHttpCounts } from './counts.js';
 import { addDocs } from './docs.js';
 import { failureAnswerer } from './failures.js';
@@ -135,7 +135,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const connections = watchConnections(app, openedEvent(certificate));
   guard(app);
   addBodyParsers(app);
-  app.setValidatorCompiler(validatorCompiler);
+  app.setValidatorCompiler(validatorCompiler).setSerializerCompiler(serializerCompiler);
   app.setSchemaErrorFormatter(describeFirst);
 
   // Handler and answer.
