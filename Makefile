@@ -26,9 +26,9 @@ TESTS_HERE = $(filter-out $(CLUSTER_TESTS) dist/test/browser/%,$(TESTS))
 # What another Node, another system or another binary of the engine could break, beside the tests of the relay.
 PLATFORM_TESTS = $(filter $(patsubst %,dist/test/%,db/% docs/% faults/% runtime/% $(patsubst %,http/%.test.js,bad-input certificate-renewal cli health start tls wire)),$(TESTS_HERE))
 HAS_BROWSER = [ -n "$$CHROMIUM" ] || command -v chromium >/dev/null
-# One PostgreSQL server for all of them. The terse reporter names what failed and nothing else, so that the end of any
-# log tells it. TIMES=1 shows what each file cost.
-RUN_FILES = $(NODE) dist/test/helpers/run.js node --enable-source-maps dist/test/helpers/every-file.js
+# One PostgreSQL server for all of them. Printed is what failed and what was skipped, and nothing else, so that the end of
+# any log tells it. TIMES=1 shows what each file cost.
+RUN_FILES = $(NODE) dist/test/helpers/run.js $(NODE) dist/test/helpers/every-file.js
 RUN_TESTS = if $(HAS_BROWSER); then smoke=$(SMOKE_TESTS); elif [ -n "$$NEEDS_PROGRAMS" ]; then echo 'chromium is missing' >&2; exit 1; \
 	else echo 'smoke tests of the console left out: no chromium'; fi; \
 	TEST_FILES="$$smoke $(filter-out $(THREAD_TESTS),$(TESTS_HERE))" $(RUN_FILES)

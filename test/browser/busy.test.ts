@@ -45,7 +45,7 @@ t.test('200 talkgroups with 500 events a second are shown, and a press is taken 
   );
   const { tasks, watchedMs } = await longOnes();
   await end();
-  // On the error stream, because the terse reporter shows no comment.
+  // On the error stream, because the runner shows no comment.
   process.stderr.write(
     `tasks above ${TASK_MS_MAX} ms in ${(watchedMs / 1000).toFixed(1)} s: ${tasks.map((ms) => ms.toFixed(0)).join(', ') || 'none'}\n`,
   );

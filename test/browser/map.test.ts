@@ -169,7 +169,7 @@ t.test(
     const after = await busyMs(page, 1000 * IDLE_S);
     const perBatch = moving - (before + after) / IDLE_S / 2;
     const figures = [perBatch, moving, before / IDLE_S, after / IDLE_S].map((ms) => ms.toFixed(1));
-    // On the error stream, because the terse reporter shows no comment.
+    // On the error stream, because the runner shows no comment.
     process.stderr.write(
       `main thread: ${figures[0]} ms a batch. A second: ${figures[1]} ms with it, ${figures[2]} and ${figures[3]} ms without\n`,
     );

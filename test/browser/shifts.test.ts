@@ -79,7 +79,7 @@ t.test('the heap of a console does not grow over shifts', { timeout: 1_200_000 }
     await comesTrue('no alarm is open', async () => (await page.getByRole('alert').count()) === 0);
     sizes.push(await heap());
   }
-  // On the error stream, because the terse reporter shows no comment.
+  // On the error stream, because the runner shows no comment.
   process.stderr.write(
     `heap after each shift: ${sizes.map((size) => (size / 1e6).toFixed(2)).join(', ')} MB\n`,
   );

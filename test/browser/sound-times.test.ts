@@ -32,7 +32,7 @@ const inProof = (ms: number) => new Promise((resolve) => setTimeout(resolve, IS_
 
 const epochMs = () => performance.timeOrigin + performance.now();
 
-/** On the error stream, because the terse reporter shows no comment. */
+/** On the error stream, because the runner shows no comment. */
 const report = (line: string) => process.stderr.write(`${line}\n`);
 
 const onsetsOf = async ({ page }: SoundPage) => (await page.evaluate('taps.onsets')) as number[];
