@@ -21,6 +21,9 @@ const SEVERAL = fileURLToPath(new URL('several-files.js', import.meta.url));
 const OWN_PROCESS = /process\.(env\.\w+ =|on|exit|memoryUsage|cpuUsage|chdir)|proc\/self|RSS/;
 const WAITS = /delay|eventually|performance\.now|setTimeout|child_process/;
 
+/** Such a file shows at the end of its process that it had radios on both. */
+const isOverThreads = process.env.RADIOS_OVER === 'threads';
+
 interface TestFile {
   readonly name: string;
   readonly isUnit: boolean;
@@ -40,7 +43,7 @@ if (files.length === 0) throw new Error('TEST_FILES names no test file');
 function fileOf(name: string): TestFile {
   const text = readFileSync(name, 'utf8');
   const isUnit = name.includes('/unit/');
-  const isAlone = name.includes('/browser/') || OWN_PROCESS.test(text);
+  const isAlone = isOverThreads || name.includes('/browser/') || OWN_PROCESS.test(text);
   return { name, isUnit, waits: isUnit && WAITS.test(text), isAlone, length: text.length };
 }
 

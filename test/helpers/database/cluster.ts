@@ -17,7 +17,10 @@ let url: Promise<string> | undefined;
 
 async function startOwn(): Promise<string> {
   const cluster = await startThrowaway();
-  t.teardown(() => cluster.stop());
+  t.teardown(() => {
+    url = undefined;
+    return cluster.stop();
+  });
   return cluster.url;
 }
 

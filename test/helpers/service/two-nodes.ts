@@ -62,6 +62,9 @@ async function confirmAll(): Promise<void> {
 export async function joiningOf(environment: Record<string, string>): Promise<Record<string, string> | null> {
   if (!isOverNodes || environment.NATS_URL !== undefined) return null;
   server ??= startNatsServer(t); // one for the file
+  t.teardown(() => {
+    server = null;
+  });
   const { port } = await server;
   await findConnections(port);
   return {
