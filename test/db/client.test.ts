@@ -319,14 +319,16 @@ t.test('of two sessions in a deadlock, ours tries again and succeeds', async (t)
   const other = raw(t, url);
   // Whoever looks first is the one to be ended: ours.
   await other.unsafe(`set deadlock_timeout = '1h'; begin; update balances set n = n + 10 where id = 2`);
-  await sql`select pg_advisory_lock(1)`;
-  // Holds row 1 and waits at the advisory lock before it takes row 2.
+  await sql`select pg_advisory_lock(1), pg_advisory_lock(102)`;
+  // Holds row 1 and waits at the advisory lock before it takes row 2. Its second try waits before it takes any row.
   const ours = database.write(
     deadlineIn(4 * REQUEST_MS),
     (sql) => sql`
-      with tried as (select nextval('tries'))
+      with tried as materialized (
+        select pg_advisory_xact_lock_shared(100 + nextval('tries')) is not null as goes
+      )
       update balances set n = n + 1 from tried
-      where nextval is not null and (id = 1 or pg_advisory_xact_lock_shared(1) is not null)
+      where goes and (id = 1 or pg_advisory_xact_lock_shared(1) is not null)
       returning id`,
   );
   await untilBlocked(sql, 'talkgroup-radio');
@@ -336,6 +338,7 @@ t.test('of two sessions in a deadlock, ours tries again and succeeds', async (t)
 
   await others;
   await other`commit`;
+  await sql`select pg_advisory_unlock(102)`;
   t.same((await ours).length, 2);
   t.same(await sql`select id, n from balances order by id`, [
     { id: 1, n: 11 },

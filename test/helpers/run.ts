@@ -30,12 +30,17 @@ function run([command = '', ...args]: string[], env: NodeJS.ProcessEnv): Promise
     if (interruptedBy !== null) return resolve(128 + constants.signals[interruptedBy]);
     // A process group of its own, which ends with the command or with us, whichever is first. What a test started and
     // did not end is in it as well.
-    running = spawn(command, args, { env, stdio: ['ignore', 'inherit', 'inherit'], detached: true });
-    const release = leash(running.pid ?? 0);
+    const { stdin } = leash();
+    const named = ['-c', 'echo $$ >&3; exec 3>&-; exec "$@"', 'command', command, ...args];
+    running = spawn('/bin/sh', named, {
+      env,
+      stdio: ['ignore', 'inherit', 'inherit', stdin],
+      detached: true,
+    });
     running.once('error', reject); // no such command
     running.once('exit', (code, signal) => {
       signalGroup('SIGKILL');
-      release();
+      stdin.end('\n');
       resolve(code ?? 128 + constants.signals[signal ?? 'SIGKILL']);
     });
   });
@@ -49,10 +54,12 @@ function signalGroup(signal: NodeJS.Signals): void {
   }
 }
 
-/** Kills the process group when we end before `release`, be it by kill -9: the pipe is closed then. */
-function leash(group: number): () => void {
-  const kill = `read -r _ || { kill -KILL "-$1"; sleep 2; rm -rf "$2"; }`;
-  const args = ['-c', kill, 'leash', String(group), cluster.folder];
-  const child = spawn('/bin/sh', args, { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
-  return () => child.stdin.end('\n');
+/**
+ * Kills the process group that is named on its input, unless a second line follows: without one we have ended, be it by
+ * kill -9. The group names itself before it starts anything.
+ */
+function leash() {
+  const kill = 'read -r group; read -r _ || { kill -KILL "-$group"; sleep 2; rm -rf "$1"; }';
+  const args = ['-c', kill, 'leash', cluster.folder];
+  return spawn('/bin/sh', args, { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
 }
