@@ -66,7 +66,8 @@ class Worker {
   private readonly process = fork(SEVERAL, [String(++workers)], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
-  private readonly ended = once(this.process, 'close').then(([code]) => `exit code ${code}`);
+  /** Code or signal. */
+  private readonly ended = once(this.process, 'close').then(([code, signal]) => String(code ?? signal));
   private readonly ran: string[] = [];
   private hasFailed = false;
 
@@ -80,24 +81,21 @@ class Worker {
     this.process.send(name);
     const result = await Promise.race([this.result(), this.ended]);
     if (typeof result === 'string') {
-      this.fail(`${name} > ${result}`);
+      this.fail(`${name} > its process ended: ${result}`);
       return false;
     }
     times.push({ name, ...result });
     for (const test of result.failed) this.fail(`${name} > ${test}`);
-    if (result.isOver) await this.end();
+    if (result.isOver) await this.end(1000);
     return !result.isOver;
   }
 
   /** What a test left open keeps the process from its end. */
-  async end(): Promise<void> {
+  async end(msMax = ENDING_MS_MAX): Promise<void> {
     this.process.send(''); // a channel that is closed from here keeps 'close' from coming
-    const code = await Promise.race([
-      this.ended,
-      delay(ENDING_MS_MAX, 'something is left open', { ref: false }),
-    ]);
+    const ended = await Promise.race([this.ended, delay(msMax, 'never', { ref: false })]);
     this.process.kill('SIGKILL');
-    if (code !== 'exit code 0' && !this.hasFailed) this.fail(`${this.ran.join(' ')} > ${code}`);
+    if (ended !== '0' && !this.hasFailed) this.fail(`${this.ran.join(' ')} > their process ended: ${ended}`);
   }
 
   private fail(what: string): void {

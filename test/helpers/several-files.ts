@@ -10,7 +10,7 @@ export interface FileResult {
   readonly cpuS: number;
   readonly wallS: number;
   readonly failed: readonly string[];
-  /** What failed ended tap's work in this process: it takes no further file. */
+  /** Something failed: the process takes no further file. */
   readonly isOver: boolean;
 }
 
@@ -32,7 +32,6 @@ t.on('subtestEnd', ({ name, results }) => {
 async function run(file: string): Promise<FileResult> {
   const startedAt = { cpuS: cpuSeconds(), wallS: process.uptime() };
   const { count } = t;
-  const failures = t.counts.fail;
   failed = [];
   t.jobs = FULL_JOBS;
   t.setTimeout(FILE_MS_MAX); // of the file; it may set another
@@ -43,16 +42,14 @@ async function run(file: string): Promise<FileResult> {
   }
   await idle();
   if (teardowns.length > 0) {
-    await t.test(`the end of ${file}`, async () => {
+    await t.test('its end', async () => {
       for (let done = teardowns.pop(); done !== undefined; done = teardowns.pop()) await done();
     });
   }
   t.setTimeout(0);
-  await new Promise(setImmediate); // what tap counts it reads from its own output
   if (t.count === count) failed.push('it has no test');
-  const isOver = t.results !== undefined;
-  if (failed.length === 0 && (isOver || t.counts.fail > failures))
-    failed.push('it failed outside of its tests');
+  const isOver = !t.passing();
+  if (isOver && failed.length === 0) failed.push('it failed outside of its tests');
   return { cpuS: cpuSeconds() - startedAt.cpuS, wallS: process.uptime() - startedAt.wallS, failed, isOver };
 }
 

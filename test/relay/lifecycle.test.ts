@@ -167,7 +167,7 @@ t.test('killed with -9 and started again, it knows everything that was acknowled
 });
 
 t.test('a server that stood still does not take its own pause for silence', async (t) => {
-  const s = await serviceProcess(t, { TALK_SILENCE_MS: '500' });
+  const s = await serviceProcess(t, { TALK_SILENCE_MS: '1000' });
   const [ann, bob] = [await s.person('ann'), await s.person('bob')];
   const { number } = await s.talkgroup('fire', ann, bob);
   const [a, b] = [await ann.radio(), await bob.radio()];
@@ -175,7 +175,7 @@ t.test('a server that stood still does not take its own pause for silence', asyn
   await b.hearsFrame();
   s.signal('SIGSTOP');
   for (let frame = 0; frame < 5; frame++) {
-    await new Promise((resolve) => setTimeout(resolve, 200)); // the pace of a talker, twice T1 long
+    await new Promise((resolve) => setTimeout(resolve, 400)); // the pace of a talker, twice T1 long
     a.speaks(number, `${frame}`);
   }
   s.signal('SIGCONT');

@@ -62,8 +62,8 @@ export function startPulse(options: PulseOptions): Pulse {
     if (!isJudging) return;
     oftenAtMs = now;
     // Timers run before sockets are read: judged right away, a stalled server would take its own pause for silence.
-    // setImmediate runs after them.
-    setImmediate(guarded, judge);
+    // setImmediate runs after them. By the time of now, for the server may stall between the two as well.
+    setImmediate(guarded, () => judge(now));
   }, PULSE_MS);
 
   function guarded(act: (now: number) => void): void {
@@ -105,7 +105,7 @@ export function startPulse(options: PulseOptions): Pulse {
     // A burst of this very turn may be over already: `expire` lets its talkgroup go before the next mark.
     for (const talkgroup of floor.active()) marked.add(talkgroup);
     // Each by itself: whatever throws in one is no reason to leave out the others.
-    guarded(floor.expire);
+    guarded(() => floor.expire(now));
     guarded(judgeReceivers);
     guarded(often);
     if (now - seldomAtMs >= SELDOM_MS) {
