@@ -1,11 +1,43 @@
 // Who is called slow and who is not, played through with a radio, its way and a server that all may stand still.
 import fc from 'fast-check';
 import t from 'tap';
+import { createSampling } from '../../src/relay/figures/sampling.js';
+import { startPulse } from '../../src/relay/hub/pulse.js';
 import { FairClock } from '../../src/relay/reception/fair-clock.js';
 import { Lag } from '../../src/relay/reception/lag.js';
 
 const TICK_MS = 20;
 const limits = { backlogMs: 1000, backMs: 250 };
+
+t.test('what stalls behind the timer, before the sockets were read, is no silence of a talker', async (t) => {
+  let nowMs = 0;
+  const stall = () => {
+    nowMs += 5000;
+  };
+  const judgedAtMs = await new Promise((resolve) => {
+    const pulse = startPulse({
+      nowMs: () => nowMs,
+      fair: new FairClock(),
+      fanout: { hearers: () => 0 },
+      floor: {
+        active: () => [],
+        expire(atMs) {
+          pulse.stop();
+          resolve(atMs);
+        },
+      },
+      sampling: createSampling(() => nowMs),
+      pings: { walk: stall, stop() {} },
+      unanswered: new Set(),
+      fail: (_session, error) => t.error(error),
+      often() {},
+      seldom: [],
+      log: { error: ({ err }: { err?: Error }) => t.error(err) },
+    });
+    nowMs = 1000;
+  });
+  t.equal(judgedAtMs, 1000);
+});
 
 t.test(
   'a radio that stood still for 3 s is found slow, and caught up a few round trips after it reads',
