@@ -246,7 +246,8 @@ t.test('receivers that do not keep up', { timeout: 160_000 }, async (t) => {
       t.equal(talkers, 0);
       talk.stop();
       const everyMs = ((pings.at(-1) ?? Number.NaN) - (pings[0] ?? Number.NaN)) / (pings.length - 1);
-      t.ok(everyMs >= 900 && everyMs <= 1500, `${pings.length} pings, each ${everyMs} ms`);
+      // A first ping that comes late shortens the time of all. At twice the rate it is 500.
+      t.ok(everyMs >= 700 && everyMs <= 1500, `${pings.length} pings, each ${everyMs} ms`);
       await b.hears('TALK_ENDED'); // 2 s of silence, of which the first was pinged
       const before = pings.length;
       await delay(1500);
