@@ -217,17 +217,16 @@ t.test('lost messages are made up for by the next list', async (t) => {
   const [a, b] = all;
   const [ann, bob] = radios;
   a.database.isAway = true;
-  network.lose((_from, _to, _subject, bytes) => bytes[0] === kinds.emergencies);
+  // The lists, and the answers to questions about it.
+  const isOfEmergencies: Parameters<typeof network.lose>[0] = (_from, to, subject, bytes) =>
+    bytes[0] === kinds.emergencies || (to === 1 && subject === relaySubject(2));
+  network.lose(isOfEmergencies);
   const id = await raise(ann);
   await settled();
   t.strictSame(await open(bob), {});
   network.lose(() => false);
   t.match(await bob.hears('EMERGENCY'), { emergency_id: id });
-  // The list that says that it is stored, and the answers to questions about it.
-  network.lose(
-    (_from, to, subject, bytes) =>
-      bytes[0] === kinds.emergencies || (to === 1 && subject === relaySubject(2)),
-  );
+  network.lose(isOfEmergencies); // also the list that says that it is stored
   const askedBefore = b.figures()?.counts.asked ?? 0;
   a.database.isAway = false;
   await delay(1200);
