@@ -87,8 +87,9 @@ t.test('a talk that is denied for now is heard when the relay can decide again',
     t.match(await talk.ended, { kind: 'ended', code: 'released' });
     const waits = states.flatMap((state) => ('retry_ms' in state ? [state.retry_ms ?? 0] : []));
     t.equal(waits.length, 2);
+    // What is left of the wait when the state is told. unit/client-retry knows the moment.
     t.ok(
-      waits.every((ms) => ms >= RETRY_MS && ms <= RETRY_MS * 1.5),
+      waits.every((ms) => ms > 0 && ms <= RETRY_MS * 1.5),
       `${waits}`,
     );
     t.match(states.map(({ kind }) => kind).slice(-3), ['granted', 'talking', 'ended']);

@@ -89,7 +89,10 @@ t.test('each file that fails is named, however it fails, and the next one runs',
   });
   const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
   t.equal(code, 1);
-  const said = [...output.matchAll(/^failed: (\S+) > (.*)$/gm)].map(([, file, failure]) => [file, failure]);
+  const said = [...output.matchAll(/^failed: (\S+) > (.*)$/gm)].map(([, file, failure]) => [
+    file,
+    failure?.replace('its process ended: 1', 'it failed outside of its tests'), // as Node 24 ends it, and Node 20 does not
+  ]);
   const expected = Object.entries(FILES).flatMap(([name, [, failure]]) =>
     failure === null ? [] : [[nameOf(name), failure]],
   );
