@@ -37,7 +37,7 @@ function run([command = '', ...args]: string[], env: NodeJS.ProcessEnv): Promise
       stdio: ['ignore', 'inherit', 'inherit', stdin],
       detached: true,
     });
-    running.once('error', reject); // no such command
+    running.once('error', reject); // no shell, which answers 127 when there is no such command
     running.once('exit', (code, signal) => {
       signalGroup('SIGKILL');
       stdin.end('\n');
