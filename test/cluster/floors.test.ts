@@ -1,7 +1,7 @@
 // The floor of a talkgroup with members on two real nodes, with one database and a nats-server between them.
 import t from 'tap';
 import { createRadio, type Talk } from '../../src/client/node.js';
-import { eventually } from '../helpers/eventually.js';
+import { comesTrue, eventually } from '../helpers/eventually.js';
 import { metric } from '../helpers/http/exposition.js';
 import { unless } from '../helpers/programs.js';
 import { isOnline, linkedNodes } from '../helpers/service/linked-nodes.js';
@@ -83,13 +83,11 @@ t.test('a floor that two nodes share', { skip: unless('nats-server') }, async (t
     for (const radio of radios) await radio.hears('FLOOR_GRANTED');
     await links[1].listen();
     const reached = Promise.all([a, b].map(({ metrics }) => untilReached(metrics)));
-    const revoked = await Promise.any(
-      radios.map(async (radio) => {
-        // The burst of the other one ends later, by silence.
-        await radio.hears('FLOOR_REVOKED', ({ code }) => code === 'collision');
-        return radio;
-      }),
-    );
+    // The burst of the other one ends later, by silence.
+    const isRevoked = ({ messages }: Radio) =>
+      messages.some(({ type, code }) => type === 'FLOOR_REVOKED' && code === 'collision');
+    await comesTrue('one is cut off', () => radios.some(isRevoked));
+    const revoked = radios.find(isRevoked) as Radio;
     const revokedAtMs = performance.now();
     const ms = revokedAtMs - Math.max(...(await reached));
     within(t, ms, MERGE_MS_MAX, 'after both nodes reached each other');

@@ -1,5 +1,6 @@
 // A process of `every-file`: runs each test file that it is sent, one after the other, in one process, for to load tap and
 // the service takes longer than most files, and what ran once is compiled. Answers each with what it cost and what failed.
+import './no-domains.js';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';

@@ -33,6 +33,7 @@ const modes = fc.constantFrom('open', 'single', 'broadcast' as const);
 interface Said {
   readonly type: string;
   readonly ref?: number;
+  readonly talker?: { readonly session: number };
 }
 
 /** Six radios of three users in one talkgroup; the first two are of an administrator. */
@@ -41,8 +42,14 @@ function talkgroupIn(mode: 'open' | 'single' | 'broadcast') {
   const bursts = new Bursts();
   const failed: unknown[] = [];
   let nowMs = 1000;
+  const memberships = Array.from({ length: RADIOS / 2 }, (_, index) => {
+    const user = new User(accountRow(`user ${index}`, { role: index === 0 ? 'admin' : 'user' }));
+    const membership = new Membership(user, talkgroup, '');
+    talkgroup.memberships.add(membership);
+    return membership;
+  });
   const radios = Array.from({ length: RADIOS }, (_, index) => {
-    const user = new User(accountRow(`user ${index >> 1}`, { role: index < 2 ? 'admin' : 'user' }));
+    const membership = memberships[index >> 1] as Membership;
     const said: Said[] = [];
     let burst = 0;
     const session = {
@@ -53,8 +60,6 @@ function talkgroupIn(mode: 'open' | 'single' | 'broadcast') {
       nextBurst: () => ++burst,
       mayBeTold: () => true,
     };
-    const membership = new Membership(user, talkgroup, '');
-    talkgroup.memberships.add(membership);
     return { said, session, talk: new Talk(session, membership, RATES, nowMs) };
   });
   const counts = newCounts();
@@ -115,6 +120,11 @@ t.test(
             talkgroup.floorMode = talkgroup.floorMode === 'open' ? 'single' : 'open';
             control.change(talkgroup, now());
           }
+          const denied = said.find(({ type }) => type === 'FLOOR_DENIED');
+          const other = radios[index ^ 1];
+          const own = other?.talk.claim === 'talks' ? other.session.number : undefined;
+          if (talkgroup.floorMode === 'open' && denied !== undefined && denied.talker?.session !== own)
+            throw new Error('a denial in `open` names another burst than that of the user');
           const talking = radios.filter((one) => one.talk.claim === 'talks');
           if (talking.some((one) => !bursts.in(talkgroup).has(one.talk)))
             throw new Error('a burst is unknown');

@@ -415,12 +415,10 @@ t.test('two sides that cannot reach each other have a floor each, and one when t
   await near.hears('TALK_STARTED');
   await far.hears('TALK_STARTED');
   other.bus.mend();
-  const revoked = await Promise.any(
-    [near, far].map(async (radio) => {
-      t.match(await radio.hears('FLOOR_REVOKED'), { code: 'collision' });
-      return radio;
-    }),
-  );
+  const isRevoked = ({ messages }: Radio) => messages.some(({ type }) => type === 'FLOOR_REVOKED');
+  await until(() => isRevoked(near) || isRevoked(far), 'neither is cut off');
+  const revoked = isRevoked(near) ? near : far;
+  t.match(await revoked.hears('FLOOR_REVOKED'), { code: 'collision' });
   const kept = revoked === near ? far : near;
   await revoked.hears('TALK_STARTED');
   for (const each of speaking) clearInterval(each);
