@@ -116,10 +116,12 @@ function asShown(text: string): RegExp {
   return new RegExp(`^${patterns.join(' *\n')} *\n$`);
 }
 
-/** A file with some of the recording. */
-async function speechFile(name: string, packets: number): Promise<string> {
+let speechFiles = 0;
+
+/** A file of its own with some of the recording: of a shared one, a test would read what another one writes. */
+async function speechFile(packets: number): Promise<string> {
   const spoken = (await readOpus('bench/speech.ogg')).packets.slice(100, 100 + packets);
-  const file = join(folder, name);
+  const file = join(folder, `speech-${++speechFiles}.ogg`);
   await writeFile(file, await writeOpus({ packets: spoken, channels: 1, preSkip: 312 }));
   return file;
 }
@@ -145,7 +147,7 @@ for (const { talker, listener } of pairs) {
   t.test(`${nameOf(listener)} receives each packet of ${nameOf(talker)}`, beside(), async (t) => {
     const s = await shared;
     const { ann, bob, id } = await twoPeople(s);
-    const file = await speechFile(`${nameOf(talker)}.ogg`, 50);
+    const file = await speechFile(50);
     const hears = start(t, [...listener, 'listen', s.ws, bob.token, '1']);
     await hears.says(/^connected$/m);
     const talks = start(t, [...talker, 'talk', s.ws, ann.token, id, file]);
@@ -160,7 +162,7 @@ for (const { talker, listener } of pairs) {
     beside(),
     async (t) => {
       const s = await shared;
-      const file = await speechFile(`${nameOf(talker)}-cut.ogg`, 200);
+      const file = await speechFile(200);
       // The floor is kept for 1.5 s: on a busy machine a program may need more than that to come back.
       await eventually(() => conversation(t, s, file), 60_000);
     },
@@ -200,7 +202,7 @@ async function startLink(t: Test, s: Service) {
 t.test('record.mjs writes the packets of a burst to a file', beside(), async (t) => {
   const s = await shared;
   const { ann, bob, id } = await twoPeople(s);
-  const [file, out] = [await speechFile('spoken.ogg', 50), join(folder, 'recorded.ogg')];
+  const [file, out] = [await speechFile(50), join(folder, 'recorded.ogg')];
   const records = start(t, [process.execPath, 'docs/examples/record.mjs', s.ws, bob.token, out]);
   await records.says(/^connected$/m);
   const talks = start(t, [...library, 'talk', s.ws, ann.token, id, file]);
@@ -252,14 +254,7 @@ async function undecided(t: Test, denials: number) {
 for (const program of programs.slice(1))
   t.test(`${program.at(-1)} asks again when no node decides the floor`, beside(), async (t) => {
     const { url, frames } = await undecided(t, 2);
-    const talk = start(t, [
-      ...program,
-      'talk',
-      url,
-      'token',
-      'undecided',
-      await speechFile('undecided.ogg', 100),
-    ]);
+    const talk = start(t, [...program, 'talk', url, 'token', 'undecided', await speechFile(100)]);
     t.equal(await talk.exit(), 0, talk.output());
     t.match(talk.output(), /released/);
     const firsts = frames.filter(({ isFirst }) => isFirst);
