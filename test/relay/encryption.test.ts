@@ -381,7 +381,9 @@ t.test(
       where id = ${group.id}`;
       const change = { id: randomUUID(), kind: 'talkgroup_changed', talkgroup: group.id };
       await s.sql`select pg_notify('talkgroup_radio', ${JSON.stringify(change)})`;
-      await b.hears('TALKGROUP_CHANGED', ({ name }) => name === fields.name);
+      // Each by its own node, where there are two.
+      for (const radio of group.radios)
+        await radio.hears('TALKGROUP_CHANGED', ({ name }) => name === fields.name);
     };
     await a.asks({ type: 'EMERGENCY_RAISE', talkgroup_id: group.id });
     a.speaks(group.number, 'one', { start: true });
