@@ -6,7 +6,7 @@ import { type Histogram, newHistogram, observe } from '../histogram.js';
 export interface HttpCounts {
   /** Answers with an error, by code, including answers to requests without a route. */
   readonly refused: Record<RefusalCode, number>;
-  /** Connections above REST_CONNECTIONS or the share of an address, closed without an answer. */
+  /** Connections closed without an answer: above REST_CONNECTIONS, the share of an address or the requests sent ahead. */
   connectionsDropped: number;
   /** Connections closed because no byte of an answer could be sent for ANSWER_TIMEOUT_S. */
   answersStalled: number;

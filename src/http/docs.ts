@@ -2,9 +2,10 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { type FastifyInstance, fastify } from 'fastify';
+import { type FastifyInstance, fastify, type RouteHandlerMethod } from 'fastify';
 import { badRequestsOf } from './bad-requests.js';
 import { validatorCompiler } from './body.js';
+import { sendFromMemory } from './files.js';
 import { healthRoutes } from './health.js';
 import { complete, type Declared } from './openapi.js';
 import type { Document } from './openapi-document.js';
@@ -33,7 +34,10 @@ export function addDocs(app: FastifyInstance): void {
     docs.addHook('onRoute', (route) => {
       route.config = { ...route.config, access: 'public' };
       route.schema = { ...route.schema, hide: true };
+      const form = FORMS.get(route.url);
+      if (form !== undefined) route.handler = sendDocument(form);
     });
+    sendFromMemory(docs);
     docs.get('/openapi.json', async () => docs.swagger());
     await docs.register(swaggerUi, {
       routePrefix: '/docs',
@@ -41,6 +45,32 @@ export function addDocs(app: FastifyInstance): void {
       theme: { title: `${preamble.info.title}: REST API` },
     });
   });
+}
+
+interface Form {
+  readonly type: string;
+  readonly write: (app: FastifyInstance) => string;
+}
+
+const JSON_FORM: Form = {
+  type: 'application/json; charset=utf-8',
+  write: (app) => JSON.stringify(app.swagger()),
+};
+
+/** By address. The plugin would write the document anew for each request. */
+const FORMS: ReadonlyMap<string, Form> = new Map([
+  ['/openapi.json', JSON_FORM],
+  ['/docs/json', JSON_FORM],
+  ['/docs/yaml', { type: 'application/x-yaml', write: (app) => app.swagger({ yaml: true }) }],
+]);
+
+/** Writes the document at the first request, when all routes are known. */
+function sendDocument({ type, write }: Form): RouteHandlerMethod {
+  let document: Buffer | undefined;
+  return function (_request, reply) {
+    document ??= Buffer.from(write(this));
+    reply.type(type).send(document);
+  };
 }
 
 /** The document of a server with these routes. It calls none of their handlers. */

@@ -36,7 +36,6 @@ const meanings = new Map<unknown, RefusalCode>([
   [413, 'body_too_large'],
   [414, 'uri_too_long'],
   [415, 'unsupported_media_type'],
-  [416, 'bad_request'], // Range for a file under /docs/static
 ]);
 
 /** The body of every error. */

@@ -14,8 +14,7 @@ import { AppError, type RefusalCode } from '../errors.js';
 import type { HttpCounts } from './counts.js';
 import { bodyOf, httpErrorOf } from './failures.js';
 import type { ListenerSettings } from './settings.js';
-import { addressReader, limitConnections } from './under-way.js';
-import { endUnread } from './unread.js';
+import { addressReader, endUnread, inTurn, limitConnections } from './under-way.js';
 
 /** Time (ms) to read on after a rejected connection's answer. An immediate close would reset the answer. */
 const LINGER_MS_MAX = 1000;
@@ -63,17 +62,26 @@ export function createListener(options: ListenerOptions): Listener {
   const addressOf = addressReader(config.TRUST_PROXY);
 
   function serve(handle: RequestListener): Server {
-    const receive = (request: IncomingMessage, response: ServerResponse, fault = faultOf(request)) => {
-      if (refused.has(request.socket)) return;
-      newest.set(request.socket, response);
+    const countDrop = () => counts.connectionsDropped++;
+    const take = inTurn(countDrop);
+    const receive = (request: IncomingMessage, response: ServerResponse, fault?: RefusalCode) => {
+      const { socket } = request;
+      if (refused.has(socket)) return;
+      newest.set(socket, response);
       // After an Upgrade without a handler, Node's parser does not report headers that are too large.
       if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
-      if (fault === null) handle(request, response);
-      else refuseRequest(request, response, fault);
+      take({
+        socket,
+        response,
+        handle() {
+          const code = fault ?? faultOf(request);
+          if (code === null) handle(request, response);
+          else refuseRequest(request, response, code);
+        },
+      });
     };
     const server = createServerFor({ config, certificate });
     server.maxConnections = config.REST_CONNECTIONS;
-    const countDrop = () => counts.connectionsDropped++;
     server.on('drop', countDrop);
     limitConnections(server, { connections: config.REST_CONNECTIONS, addressOf, onDropped: countDrop });
     endUnread(server, {

@@ -25,6 +25,7 @@ import { healthRoutes } from './health.js';
 import { type CertifiedKey, createListener, type Overflow, openedEvent } from './listener.js';
 import { listRoutes, type RegisteredRoute, refuseUnknown } from './router.js';
 import type { HttpSettings } from './settings.js';
+import { limitAnswers, type Unread } from './under-way.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -32,6 +33,9 @@ declare module 'fastify' {
     deadline: Deadline;
     /** Time left (ms) when the service began to wait for the body. */
     leftMs: number;
+  }
+  interface FastifyInstance {
+    readonly unread: Unread;
   }
 }
 
@@ -124,8 +128,15 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   app.register(sensible);
   app.register(helmet, { contentSecurityPolicy: NOTHING_TO_LOAD, hsts: certificate !== null });
   if (config.CORS_ORIGINS !== null) allowOrigins(app, config.CORS_ORIGINS);
-  app.addHook('onSend', async (_request, reply) => {
+  const unread = limitAnswers();
+  app.decorate('unread', unread);
+  app.addHook('onSend', async (request, reply, payload) => {
     if (drainedAt !== null) reply.header('connection', 'close');
+    const isText = typeof payload === 'string';
+    if (!isText && !Buffer.isBuffer(payload)) return; // nothing, or a file, for which files.ts does this
+    const bytes = isText ? Buffer.byteLength(payload) : payload.length;
+    unread.admit(request, bytes);
+    unread.count(request, reply, bytes);
   });
 
   // Clock, path and method, caller, body: 404 and 405 for everybody, then 401, 403, 400.

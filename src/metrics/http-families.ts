@@ -23,7 +23,7 @@ export const httpFamilies: readonly Family[] = [
   ),
   counter(
     'talkgroup_http_connections_dropped_total',
-    'Connections closed without an answer, above REST_CONNECTIONS or the share of an address',
+    'Connections closed without an answer, above REST_CONNECTIONS, the share of an address, or 16 requests sent ahead',
     ({ http }) => http.connectionsDropped,
   ),
   counter(

@@ -18,6 +18,8 @@ const isLinux = process.platform === 'linux';
 const DESCRIPTORS = 400;
 const WAVE = 100;
 const CUTS = Number(process.env.CONNECTION_CUTS ?? 300);
+/** Of the REST connections that one address may have with so few descriptors. */
+const DEAF = 30;
 /** To the database, opened meanwhile or not. */
 const CONNECTIONS = 8;
 
@@ -34,6 +36,28 @@ t.test('a start with more sockets than open files is refused, and says both numb
 
 t.test('the process with few descriptors', { skip: isLinux ? false : 'reads /proc' }, async (t) => {
   const s = await serviceProcess(t, { DATABASE_POOL: '2', LOG_LEVEL: 'error' }, limit);
+
+  t.test('no file is open for a client that does not read it, nor for one that has gone', async (t) => {
+    const { hostname, port } = new URL(s.rest);
+    const request = 'GET /docs/static/swagger-ui-bundle.js HTTP/1.1\r\nhost: x\r\n\r\n';
+    const baseline = await s.descriptors();
+    const deaf = await Promise.all(
+      Array.from({ length: DEAF }, async () => {
+        const socket = connect(Number(port), hostname).on('error', () => {});
+        socket.write(request.repeat(16));
+        await once(socket, 'data');
+        return socket.pause();
+      }),
+    );
+    t.teardown(() => {
+      for (const socket of deaf) socket.destroy();
+    });
+    await eventually(async () => assert.ok((await s.descriptors()) <= baseline + DEAF + CONNECTIONS));
+    const ann = await s.person('beside files');
+    (await ann.radio()).socket.terminate();
+    for (const socket of deaf) socket.destroy();
+    await eventually(async () => assert.ok((await s.descriptors()) <= baseline + CONNECTIONS));
+  });
 
   t.test(`${CUTS} requests whose clients go before the answer leave nothing behind`, async (t) => {
     const ann = await s.person('cut');

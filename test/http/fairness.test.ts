@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import t from 'tap';
 import { READ_MS_MAX } from '../../src/db/deadline.js';
 import { eventually } from '../helpers/eventually.js';
+import { exchange } from '../helpers/http/raw.js';
 import { PASSWORD, service } from '../helpers/http/rest.js';
 
 t.setTimeout(60_000);
@@ -129,21 +130,58 @@ t.test('requests with a revoked token take nothing from what the owner may have 
   });
 });
 
-t.test('requests that were pipelined and abandoned are no longer counted', async (t) => {
-  const s = await service(t, { settings: { REQUESTS_PER_USER: '3' } });
+/** A request that Node reads together with others. */
+const ahead = (path: string, token?: string) =>
+  `GET ${path} HTTP/1.1\r\nhost: x\r\n${token === undefined ? '' : `authorization: Bearer ${token}\r\n`}\r\n`;
+
+t.test('of the requests of a connection one is in work, and each is answered in its turn', async (t) => {
+  const s = await service(t, { settings: { REQUESTS_PER_USER: '1' } });
   const unlock = await s.lock('memberships');
-  const request = `GET /talkgroups HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${s.radio.token}\r\n\r\n`;
-  const socket = connect(s.port, '127.0.0.1').on('error', () => {});
-  socket.write(request.repeat(5));
+  const sent = ['/talkgroups', '/nowhere', '/talkgroups', '/healthz', '/talkgroups'];
+  const answered = exchange(s.port, [sent.map((path) => ahead(path, s.radio.token)).join('')], sent.length);
   await eventually(() => {
-    if (s.server.counts.refused.too_many_requests < 2) throw new Error('not yet refused');
+    if (s.database.figures().gate.inside === 0) throw new Error('none is in work yet');
+  });
+  t.equal((await s.radio.get('/talkgroups')).status, 429, 'it counts for its user');
+  await unlock();
+  const { answers } = await answered;
+  t.strictSame(
+    answers.map(({ status }) => status),
+    [200, 404, 200, 200, 200],
+  );
+  t.equal(s.server.counts.refused.too_many_requests, 1, 'those ahead do not count before their turn');
+});
+
+t.test('requests that were sent ahead and abandoned are not carried out, nor counted', async (t) => {
+  const s = await service(t, { settings: { REQUESTS_PER_USER: '1' } });
+  const unlock = await s.lock('memberships');
+  const socket = connect(s.port, '127.0.0.1').on('error', () => {});
+  socket.write(ahead('/talkgroups', s.radio.token).repeat(5));
+  await eventually(() => {
+    if (s.database.figures().gate.inside === 0) throw new Error('none is in work yet');
   });
   socket.destroy();
   await unlock();
-  await eventually(async () => {
-    const together = await Promise.all([1, 2, 3].map(() => s.radio.get('/talkgroups')));
-    if (together.some(({ status }) => status !== 200)) throw new Error('still counted');
-  });
+  await eventually(async () => assert.equal((await s.radio.get('/talkgroups')).status, 200, 'still counted'));
+  const { answered = {} } = s.server.counts.routes.get('GET /talkgroups') ?? {};
+  t.ok(Number(answered['2xx']) <= 2, 'the one in work, and that of the other connection');
+});
+
+t.test('a connection that sends 64 kB of requests ahead is closed, and others are answered', async (t) => {
+  const s = await service(t);
+  for (const path of [
+    '/docs/json',
+    '/openapi.json',
+    '/docs/yaml',
+    '/console/',
+    '/docs/static/swagger-ui-bundle.js',
+  ]) {
+    const dropped = s.server.counts.connectionsDropped;
+    const { answers, closed } = await exchange(s.port, [ahead(path).repeat(1800)]);
+    t.ok(closed && answers.length <= 1, `${answers.length} answers of 1,800`);
+    t.equal(s.server.counts.connectionsDropped, dropped + 1, path);
+    t.equal((await s.nobody.get('/healthz')).status, 200);
+  }
 });
 
 t.test(

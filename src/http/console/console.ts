@@ -7,6 +7,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../errors.js';
 import { readVersion } from '../../version.js';
+import { sendFromMemory } from '../files.js';
 import { answers } from '../schemas.js';
 import type { ConsoleSettings } from '../settings.js';
 import { cachingOf, contentSecurityPolicy, PERMISSIONS, relayAddress } from './policy.js';
@@ -79,6 +80,7 @@ export const consoleRoutes =
         route.config = { ...route.config, access: 'public' };
         route.schema = { ...route.schema, hide: true };
       });
+      sendFromMemory(files);
       await files.register(fastifyStatic, {
         root: folder,
         prefix: '/console/',
@@ -91,7 +93,9 @@ export const consoleRoutes =
         suppressWarning: true, // a missing folder is logged above
         setHeaders: describeFile,
       });
-      files.get('/console/', async (_request, reply) => reply.sendFile(PAGE));
+      files.get('/console/', async (_request, reply) => {
+        await reply.sendFile(PAGE); // until it was sent, so that its file has its turn
+      });
       for (const url of ['/', '/console']) {
         files.get(url, async ({ raw }, reply) => {
           // The router takes the target `*` for `/`.
