@@ -65,6 +65,7 @@ export async function setDeviceActive(
           sql`select u.id from users u join changed c on c.id = u.device_id where c.is_lost`,
         ),
         useInMs: 0,
+        mayPutOff: true,
       })}
       select ${notify(sql, notice)}, ${rotationNotices(sql)} from changed`,
   );

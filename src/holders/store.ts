@@ -138,6 +138,7 @@ export async function deleteHolder(
       ), ${rotating(sql, {
         which: talkgroupsWithKeysOf(sql, sql`select user_id from lost where accepted_at is not null`),
         useInMs: 0,
+        mayPutOff: true,
       })}
       select user_id, ${rotationNotices(sql)}, ${notifyOwnHolders(sql, noticeId)}
       from lost`,

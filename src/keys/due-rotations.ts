@@ -20,20 +20,24 @@ export interface DueFigures {
 
 const EVERY_MS = 10_000;
 
-/** Looks until `close`. A look that fails is repeated with the next one. */
+/** Looks until `close`, each time until nothing is due. A look that fails is repeated with the next one. */
 export function createDueRotations({ database, tell, log, everyMs = EVERY_MS }: DueRotationsOptions) {
   let timer: NodeJS.Timeout | undefined;
   let isBusy = false;
+  let isClosed = false;
   const counts = { done: 0, failed: 0 };
 
   async function look(): Promise<void> {
     if (isBusy || database.trouble() !== null) return;
     isBusy = true;
     try {
-      const notices = await rotateDue(database, deadlineIn(REQUEST_MS));
-      counts.done += notices.length;
-      // The database notifies the relays as well, so an unconfirmed one loses nothing.
-      await Promise.allSettled(notices.map(tell));
+      for (let isDone = false; !isDone && !isClosed; ) {
+        const notices = await rotateDue(database, deadlineIn(REQUEST_MS));
+        counts.done += notices.length;
+        // The database notifies the relays as well, so an unconfirmed one loses nothing.
+        await Promise.allSettled(notices.map(tell));
+        isDone = notices.length === 0;
+      }
     } catch (error) {
       counts.failed++;
       log.warn({ err: error }, 'due key rotation failed');
@@ -50,6 +54,7 @@ export function createDueRotations({ database, tell, log, everyMs = EVERY_MS }: 
     /** Rotations carried out here, and looks that failed. */
     figures: (): DueFigures => ({ ...counts }),
     close(): void {
+      isClosed = true;
       clearInterval(timer);
     },
   };

@@ -5,8 +5,10 @@ import type { Deadline } from '../db/deadline.js';
 import type { Notice } from '../db/notice.js';
 import type { Sql } from '../db/pool.js';
 import {
+  AT_ONCE,
   announcing,
   EPOCHS_KEPT,
+  MEMBERS_AT_ONCE,
   nextUseAt,
   type Rotated,
   rotating,
@@ -66,14 +68,22 @@ export async function rotateForDevice(
   );
 }
 
-/** Rotates what is due, at most 50 talkgroups. Two nodes that look at once take different ones. The notifications. */
+/**
+ * Rotates what is due, at most 10 talkgroups, and no further one beyond MEMBERS_AT_ONCE members. Two nodes that look at once
+ * take different ones. The notifications. None: nothing was due.
+ */
 export async function rotateDue(database: Database, deadline: Deadline): Promise<readonly Notice[]> {
   const { notices } = await advance(database, deadline, (sql) =>
     rotating(sql, {
       which: sql`
-        select id from talkgroups where rotate_due_at <= now()
-        order by rotate_due_at limit 50 for no key update skip locked`,
-      useInMs: USE_IN_MS,
+        select id from (
+          select d.id, sum(m.count) over (order by d.rotate_due_at, d.id) - m.count as members_before
+          from (
+            select id, rotate_due_at from talkgroups where rotate_due_at <= now()
+            order by rotate_due_at limit 10 for no key update skip locked
+          ) d cross join lateral (select count(*) from memberships where talkgroup_id = d.id) m
+        ) due where members_before < ${MEMBERS_AT_ONCE}::integer`,
+      useInMs: sql`case when t.rotate_due_at = ${AT_ONCE(sql)} then 0 else ${USE_IN_MS}::integer end`,
     }),
   );
   return notices;

@@ -46,31 +46,63 @@ export async function revokeTokens(
   return revoked === undefined ? null : [notice, ...revoked.notices];
 }
 
-/** The same by name, for the command line. The first login after it gets a token issued at the new moment. */
-export async function revokeUser(database: Database, deadline: Deadline, username: string): Promise<boolean> {
+export interface TakingBack {
+  readonly username: string;
+  /** Also the tokens of logins that are under way, with the password or the role of before. A login waits some seconds then. */
+  readonly withLogins?: boolean;
+  /** An admin becomes a plain user. The only admin stays one. */
+  readonly isDemoted?: boolean;
+}
+
+/** Voids the tokens of that user, as the above, for the command line. False: no such user, or the only admin. */
+export async function takeBack(
+  database: Database,
+  deadline: Deadline,
+  { username, withLogins = false, isDemoted = false }: TakingBack,
+): Promise<boolean> {
   const notice = { id: randomUUID(), kind: 'user_revoked' } as const;
-  const revoked = await database.write(
+  const taken = await database.write(
     deadline,
+    // Two demotions lock the same rows in the same order: the second one sees what the first one left.
     (sql) => sql`
-      with ${revoking(sql, { whose: sql`username = ${username}`, isOwn: false })}
+      with admins as materialized (
+        select id from users where ${isDemoted}::boolean and role = 'admin' order by id for no key update
+      ), ${revoking(sql, {
+        whose: sql`username = ${username} and (not ${isDemoted}::boolean or (select count(*) from admins) > 1)`,
+        ...{ isOwn: false, withLogins, isDemoted },
+      })}
       select ${notifyOwnUser(sql, notice)}, ${rotationNotices(sql)} from revoked users`,
   );
-  return revoked.length > 0;
+  return taken.length > 0;
+}
+
+/** A login reads the account, and issues its token at most so long after (s): the wait for the hash is 2.5 s at most. */
+const LOGIN_S_MAX = 4;
+
+interface Revoking extends Pick<TakingBack, 'withLogins' | 'isDemoted'> {
+  readonly whose: ReturnType<Sql>;
+  readonly isOwn: boolean;
 }
 
 /**
  * CTEs: `revoked` has the id of the user. The first key holder after it needs no acceptance, unless the user revoked: who
  * has the password could otherwise log out everywhere, log in, and have keys that nobody accepted.
  */
-const revoking = (sql: Sql, { whose, isOwn }: { whose: ReturnType<Sql>; isOwn: boolean }) => sql`
+const revoking = (sql: Sql, { whose, isOwn, withLogins = false, isDemoted = false }: Revoking) => sql`
   revoked as (
-    update users set valid_from = ${nextMoment(sql)}, had_holder = had_holder and ${isOwn}::boolean where ${whose} returning id
+    update users
+    set valid_from = ${nextMoment(sql, withLogins ? LOGIN_S_MAX : 1)},
+        had_holder = had_holder and ${isOwn}::boolean,
+        role = case when ${isDemoted}::boolean then 'user' else role end
+    where ${whose} returning id
   ), lost as (
     delete from key_holders where user_id in (select id from revoked) returning user_id
   ), ${rotating(sql, {
     which: talkgroupsWithKeysOf(sql, isOwn ? sql`select user_id from lost` : sql`select id from revoked`),
     useInMs: 0,
+    mayPutOff: true,
   })}`;
 
 /** A token issued since the last revocation may carry that very second, so the moment always moves. */
-const nextMoment = (sql: Sql) => sql`greatest(valid_from + 1, floor(extract(epoch from now()))::bigint + 1)`;
+const nextMoment = (sql: Sql, aheadS: number) => sql`
+  greatest(valid_from + 1, floor(extract(epoch from now()))::bigint + ${aheadS}::integer)`;

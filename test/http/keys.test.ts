@@ -22,9 +22,12 @@ import {
   service,
   until,
 } from '../helpers/http/rest.js';
+import { IS_PROOF } from '../helpers/within.js';
 
 /** That race a removal; `make prove` asks for ten times as many. */
 const FETCHES = Number(process.env.KEY_FETCHES ?? 1000);
+/** Of a fleet whose rotations are put off: more than 20,000 members together. `make prove`: of a dispatcher of 1,000. */
+const FLEET_GROUPS = IS_PROOF ? 1000 : 21;
 
 t.setTimeout(170_000 + FETCHES * 50);
 
@@ -322,6 +325,58 @@ t.test('a member that leaves makes the keys rotate within the hour, on one of tw
   t.equal(await counterOf(s, id), 2);
   t.strictSame(told, ['key_rotated']);
 });
+
+t.test(
+  `of ${FLEET_GROUPS} talkgroups of 1,000 a revocation voids the tokens at once, and rotates in parts`,
+  async (t) => {
+    const s = await service(t, withKeys);
+    const dispatcher = s.radio;
+    await s.sql(
+      (sql) => sql`
+      with people as (
+        insert into users (username, password_hash) select 'member ' || n, '' from generate_series(1, 999) n
+        returning id
+      ), groups as (
+        insert into talkgroups (name, master_secret, encryption)
+        select 'fleet ' || n, master_secret, 'required' from generate_series(1, ${FLEET_GROUPS}::integer) n
+        cross join (select decode(repeat('00', 32), 'hex') as master_secret) secret
+        returning id
+      ), holders as (
+        insert into key_holders (user_id, public_key, name, accepted_at)
+        select id, decode('04' || rpad(replace(id::text, '-', '') || n, 128, '0'), 'hex'), 'phone', now()
+        from people cross join generate_series(10, 17) n
+      )
+      insert into memberships (user_id, talkgroup_id, site, may_have_keys)
+      select p.id, g.id, 'depot', true
+      from groups g cross join (select id from people union all select ${dispatcher.userId}::uuid) p`,
+    );
+    const groups = () =>
+      s.sql<{ rotation_counter: number; is_due: boolean; ms: number }>(
+        (sql) => sql`
+        select rotation_counter, rotate_due_at is not null as is_due,
+               extract(epoch from newest_use_at - clock_timestamp()) * 1000 as ms
+        from talkgroups where name like 'fleet %'`,
+      );
+    t.equal((await s.admin.post(`/users/${dispatcher.userId}/revoke`)).status, 200);
+    t.equal((await dispatcher.get('/me')).status, 401);
+    const marked = await groups();
+    t.ok(marked.every(({ rotation_counter, is_due }) => rotation_counter === 0 && is_due));
+
+    const told = new Set<string>();
+    const due = createDueRotations({
+      database: s.database,
+      tell: async ({ id }) => void told.add(id),
+      log: { warn: (_, message) => t.fail(message) },
+    });
+    await due.look();
+    t.equal(told.size, FLEET_GROUPS);
+    for (const { rotation_counter, is_due, ms } of await groups()) {
+      t.equal(rotation_counter, 1);
+      t.notOk(is_due);
+      t.ok(ms <= 2000 + 2 * 8 * 1000, `for 7,992 key holders ${ms} ms`);
+    }
+  },
+);
 
 t.test('revocation, a disabled device and a deleted key holder rotate, and delete key holders', async (t) => {
   const s = await service(t, withKeys);
