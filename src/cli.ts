@@ -10,20 +10,41 @@ const program = new Command('talkgroup-radio').description(
   'Administers the Talkgroup Radio Service, and runs a radio in the terminal.',
 );
 
-program
-  .command('admin')
-  .description('manage administrator accounts')
+const admin = program.command('admin').description('manage administrator accounts');
+
+admin
   .command('add')
   .argument('<username>', 'name of the account')
-  .option('--promote', 'make an existing plain user an admin, who keeps the password')
+  .option('--promote', 'make an existing plain user an admin, who keeps the password. It asks for none')
   .description('add an administrator, with a password from the prompt or from standard input')
-  .action(async (username: string, options: { promote?: boolean }) => {
-    await (await commands()).addAdminCommand(username, options);
+  .action(async (username: string, { promote = false }: { promote?: boolean }) => {
+    const { addAdminCommand, promoteCommand } = await commands();
+    await (promote ? promoteCommand : addAdminCommand)(username);
   });
 
-program
-  .command('user')
-  .description('manage user accounts')
+admin
+  .command('remove')
+  .argument('<username>', 'name of the account')
+  .description('make an administrator a plain user, and revoke all its tokens')
+  .action(async (username: string) => (await commands()).removeAdminCommand(username));
+
+const user = program.command('user').description('manage user accounts');
+
+user
+  .command('set-password')
+  .argument('<username>', 'name of the account')
+  .description(
+    'set the password of a user, from the prompt or from standard input, and revoke all tokens of the user',
+  )
+  .action(async (username: string) => (await commands()).setPasswordCommand(username));
+
+user
+  .command('lock')
+  .argument('<username>', 'name of the account')
+  .description('revoke all tokens of a user, and set a random password that it does not print')
+  .action(async (username: string) => (await commands()).lockCommand(username));
+
+user
   .command('add')
   .argument('<username>', 'name of the account')
   .description(

@@ -1,9 +1,10 @@
 // Runs the commands that need the settings or the database. cli.ts loads it when one of them runs.
+import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { createPasswords } from './auth/passwords.js';
-import { addAdmin, register } from './auth/store.js';
+import { accountNamed, addAdmin, promote, register, setPassword } from './auth/store.js';
 import { namesSet, readConfig, readSettings } from './config/config.js';
 import { effectiveSettings } from './config/effective.js';
 import { settingsAsEnvFile, settingsAsJsonSchema, settingsAsMarkdown } from './config/reference.js';
@@ -21,27 +22,77 @@ import { checkSecrets, renewSecretOf, rewrapSecrets } from './keys/secrets.js';
 import { createKeyring } from './keys/wrapping.js';
 import { createLog } from './log.js';
 import { askToReload } from './tls/reload.js';
-import { revokeUser } from './users/store.js';
+import { takeBack } from './users/store.js';
 
 /** Time limit of a command (ms). No request waits for it, so it can wait for a database that is starting. */
 const COMMAND_MS = 10_000;
 
 /** Adds an administrator. Asks for the password. */
-export async function addAdminCommand(
-  username: string,
-  { promote = false }: { promote?: boolean },
-): Promise<void> {
+export async function addAdminCommand(username: string): Promise<void> {
   const name = readUsername(username);
   const password = await readNewPassword();
   if (isSamplePassword(password, name)) fail('this password is too common: choose another one');
   const passwordHash = await createPasswords().hash(password);
   const outcome = await withDatabase(
-    (database) => addAdmin(database, deadlineIn(COMMAND_MS), { username: name, passwordHash, promote }),
-    { mayCreate: !promote },
+    (database) => addAdmin(database, deadlineIn(COMMAND_MS), { username: name, passwordHash }),
+    { mayCreate: true },
   );
   if (outcome === 'kept') fail(`${name} is already an admin: nothing was changed`);
   if (outcome === 'plain_user') fail(`${name} is a plain user: use --promote to make it an admin`);
   console.log(`${name}: ${outcome}${inDataDir()}`);
+}
+
+/** Makes an existing user an administrator. */
+export async function promoteCommand(text: string): Promise<void> {
+  const username = readUsername(text);
+  await withKnownUser(username, `promoted${inDataDir()}`, (database) =>
+    promote(database, deadlineIn(COMMAND_MS), username),
+  );
+}
+
+/** Makes an administrator a plain user, and voids all its tokens. */
+export async function removeAdminCommand(username: string): Promise<void> {
+  const name = readUsername(username);
+  if (name === readConfig().ADMIN_USERNAME)
+    fail(`${name} is ADMIN_USERNAME: set another one before, or the service will not start`);
+  const outcome = await withDatabase(
+    async (database) => {
+      const account = await accountNamed(database, deadlineIn(COMMAND_MS), name);
+      if (account?.role !== 'admin') return account === null ? 'unknown' : 'plain';
+      return takeBack(database, deadlineIn(COMMAND_MS), {
+        username: name,
+        isDemoted: true,
+        withLogins: true,
+      });
+    },
+    { mayCreate: false },
+  );
+  if (outcome === 'unknown') fail(`no such user: ${name}`);
+  if (outcome === 'plain') fail(`${name} is a plain user: nothing was changed`);
+  if (!outcome) fail(`${name} is the only admin: add another one before`);
+  console.log(`${name}: a plain user now, revoked`);
+}
+
+/** Sets the password of a user, and revokes all tokens. Asks for the password. */
+export const setPasswordCommand = async (username: string): Promise<void> =>
+  takeBackWith(username, await readNewPassword(), 'password set, revoked');
+
+/** Sets a password that nobody knows, and revokes all tokens. */
+export const lockCommand = (username: string): Promise<void> =>
+  takeBackWith(
+    username,
+    randomBytes(24).toString('base64url'),
+    "locked, until 'user set-password' sets a password",
+  );
+
+async function takeBackWith(text: string, password: string, done: string): Promise<void> {
+  const username = normalizeUsername(text);
+  const passwordHash = await createPasswords().hash(password);
+  await withKnownUser(username, done, async (database) => {
+    // First, so that a login behind the revocation has no other one.
+    const isKnown = await setPassword(database, deadlineIn(COMMAND_MS), { username, passwordHash });
+    return isKnown && takeBack(database, deadlineIn(COMMAND_MS), { username, withLogins: true });
+  });
 }
 
 /** Adds a user, also while REGISTRATION is closed. Asks for the password. */
@@ -57,13 +108,21 @@ export async function addUserCommand(username: string): Promise<void> {
 }
 
 /** Revokes all tokens issued so far to a user. */
-export async function revokeCommand(username: string): Promise<void> {
-  const name = normalizeUsername(username);
-  const known = await withDatabase((database) => revokeUser(database, deadlineIn(COMMAND_MS), name), {
-    mayCreate: false,
-  });
-  if (!known) fail(`no such user: ${name}`);
-  console.log(`${name}: revoked`);
+export async function revokeCommand(text: string): Promise<void> {
+  const username = normalizeUsername(text);
+  await withKnownUser(username, 'revoked', (database) =>
+    takeBack(database, deadlineIn(COMMAND_MS), { username }),
+  );
+}
+
+/** Prints what was done. `work` resolves with false for a user that is not known. */
+async function withKnownUser(
+  username: string,
+  done: string,
+  work: (database: Database) => Promise<boolean>,
+): Promise<void> {
+  if (!(await withDatabase(work, { mayCreate: false }))) fail(`no such user: ${username}`);
+  console.log(`${username}: ${done}`);
 }
 
 /** Migrates the database to the schema version of this release. */

@@ -7,7 +7,7 @@ import { createLimits, limitsIn } from './auth/limits.js';
 import { createPasswords, type Passwords } from './auth/passwords.js';
 import { authOverflow } from './auth/routes.js';
 import { keptSecret } from './auth/secret.js';
-import { ensureAdmin, hasAdmin } from './auth/store.js';
+import { addAdmin, hasAdmin } from './auth/store.js';
 import { createTokenVerifier, type TokenKeys } from './auth/tokens.js';
 import { type Config, checkHost, checkOpenFiles } from './config/config.js';
 import { type Database, openDatabase } from './db/client.js';
@@ -287,13 +287,13 @@ async function makeAdmin({ config, database, passwords, log }: AdminParts): Prom
     return null;
   }
   const passwordHash = await passwords.hash(password);
-  const outcome = await ensureAdmin(database, deadlineIn(REQUEST_MS), {
+  const outcome = await addAdmin(database, deadlineIn(REQUEST_MS), {
     username: config.ADMIN_USERNAME,
     passwordHash,
   });
   if (outcome === 'plain_user') {
     throw new ConfigError(
-      `ADMIN_USERNAME must not be the name of a plain user, got "${config.ADMIN_USERNAME}". Choose another name, or promote the user with 'admin add --promote'.`,
+      `ADMIN_USERNAME must not be the name of a plain user, got "${config.ADMIN_USERNAME}". Choose another name. If you know the user, promote it with 'admin add --promote'. If not, give it a password with 'user set-password' before.`,
     );
   }
   return outcome === 'created' && generated ? password : null;

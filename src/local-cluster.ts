@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createPasswords } from './auth/passwords.js';
 import { keptSecret } from './auth/secret.js';
-import { ensureAdmin } from './auth/store.js';
+import { addAdmin } from './auth/store.js';
 import { readSettings } from './config/config.js';
 import { openDatabase } from './db/client.js';
 import { deadlineIn } from './db/deadline.js';
@@ -154,7 +154,7 @@ async function firstAdmin(url: string): Promise<string | null> {
     await database.up(deadlineIn(DATABASE_MS));
     const password = randomBytes(12).toString('base64url');
     const passwordHash = await createPasswords().hash(password);
-    const outcome = await ensureAdmin(database, deadlineIn(DATABASE_MS), { username, passwordHash });
+    const outcome = await addAdmin(database, deadlineIn(DATABASE_MS), { username, passwordHash });
     return outcome === 'created' ? password : null;
   } finally {
     await database.close();

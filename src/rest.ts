@@ -22,7 +22,10 @@ import { talkgroupRoutes } from './talkgroups/routes.js';
 import { userRoutes } from './users/routes.js';
 
 export interface RestParts {
-  readonly config: Pick<Config, 'PASSWORD_MIN_LENGTH' | 'REGISTRATION' | 'TALKGROUP_DIRECTORY'> &
+  readonly config: Pick<
+    Config,
+    'PASSWORD_MIN_LENGTH' | 'REGISTRATION' | 'TALKGROUP_DIRECTORY' | 'ADMIN_USERNAME'
+  > &
     ConsoleSettings;
   readonly database: Database;
   readonly tell: Tell;
@@ -58,7 +61,10 @@ export function restRoutes(parts: RestParts) {
   } = parts;
   const { PASSWORD_MIN_LENGTH: passwordLengthMin, REGISTRATION: registration } = config;
   return [
-    authRoutes({ database, passwords, limits, passwordLengthMin, registration }),
+    authRoutes({
+      ...{ database, passwords, limits, passwordLengthMin, registration },
+      adminUsername: config.ADMIN_USERNAME,
+    }),
     userRoutes({ database, tell }),
     talkgroupRoutes({
       ...{ database, tell, lists, keyring, isEnforced },

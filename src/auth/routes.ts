@@ -25,6 +25,8 @@ export interface AuthOptions {
   readonly passwordLengthMin: number;
   /** `closed`: the command line alone adds users. */
   readonly registration: 'open' | 'closed';
+  /** The service makes this account itself, or the operator: whoever registered its name would keep the service from its start. */
+  readonly adminUsername: string;
 }
 
 /** A new device without a given site; also the site of members without a device (seed, Membership). */
@@ -53,6 +55,7 @@ export const authRoutes =
     limits,
     passwordLengthMin,
     registration,
+    adminUsername,
   }: AuthOptions): FastifyPluginAsyncTypebox =>
   async (app) => {
     const lookups = createGate({ places: LOOKUPS_MAX, callsMax: Number.POSITIVE_INFINITY }); // bounded by the places
@@ -101,6 +104,7 @@ export const authRoutes =
     async function create({ body, deadline }: Asked<Registration>): Promise<store.Registered> {
       const { password, deviceSerial: serial = null, site = SITE_UNKNOWN } = body;
       const username = normalizeUsername(body.username);
+      if (username === adminUsername) throw new AppError('username_taken');
       const obstacle = await lookUp(deadline, () =>
         store.obstacleToRegister(database, deadline, { username, serial }),
       );

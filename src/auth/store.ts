@@ -159,40 +159,49 @@ export async function hasAdmin(database: Database, deadline: Deadline, username:
   return rows.length > 0;
 }
 
-/** What became of an admin account: `kept` and `promoted` keep their password, `plain_user` is left as it was. */
-export type AdminOutcome = 'created' | 'kept' | 'promoted' | 'plain_user';
-
-/** Makes sure an admin of that name exists; safe when several nodes start at once. Never promotes. */
-export async function ensureAdmin(
+/** False: no such user. */
+export async function setPassword(
   database: Database,
   deadline: Deadline,
-  account: NewAccount,
-): Promise<Exclude<AdminOutcome, 'promoted'>> {
-  const outcome = await addAdmin(database, deadline, { ...account, promote: false });
-  return outcome === 'promoted' ? 'kept' : outcome;
+  { username, passwordHash }: NewAccount,
+): Promise<boolean> {
+  const changed = await database.write(
+    deadline,
+    (sql) => sql`update users set password_hash = ${passwordHash} where username = ${username} returning id`,
+  );
+  return changed.length > 0;
 }
 
-/**
- * The same; with `promote` an existing user becomes an admin (`promoted`, also when it already was one), and so do its
- * live sockets, on all nodes within 250 ms.
- */
+/** Makes sure an admin of that name exists, and changes none; safe when several nodes start at once. */
 export async function addAdmin(
   database: Database,
   deadline: Deadline,
-  { username, passwordHash, promote }: NewAccount & { promote: boolean },
-): Promise<AdminOutcome> {
+  { username, passwordHash }: NewAccount,
+): Promise<'created' | 'kept' | 'plain_user'> {
   const id = randomUUID();
-  const notice = { id: randomUUID(), kind: 'user_promoted' } as const;
   const [admin] = await database.write<{ created: boolean; role: Role }>(
     deadline,
+    // The update changes nothing; it makes `returning` answer for an account that already exists.
     (sql) => sql`
       insert into users (id, username, password_hash, role) values (${id}, ${username}, ${passwordHash}, 'admin')
-      on conflict (username) do update
-        set role = case when ${promote} then 'admin' else users.role end
-      returning id = ${id} as created, role,
-        case when ${promote} and id <> ${id} then ${notifyOwnUser(sql, notice)} end`,
+      on conflict (username) do update set role = users.role
+      returning id = ${id} as created, role`,
   );
   if (admin?.created) return 'created';
-  if (admin?.role !== 'admin') return 'plain_user';
-  return promote ? 'promoted' : 'kept';
+  return admin?.role === 'admin' ? 'kept' : 'plain_user';
+}
+
+/**
+ * Makes an existing user an admin, who keeps the password. So do its live sockets, on all nodes within 250 ms. False: no such
+ * user.
+ */
+export async function promote(database: Database, deadline: Deadline, username: string): Promise<boolean> {
+  const notice = { id: randomUUID(), kind: 'user_promoted' } as const;
+  const promoted = await database.write(
+    deadline,
+    (sql) => sql`
+      update users set role = 'admin' where username = ${username}
+      returning ${notifyOwnUser(sql, notice)}`,
+  );
+  return promoted.length > 0;
 }

@@ -49,7 +49,7 @@ export const accountSettings = {
     description: 'Name of the admin account that the service creates at start when it does not exist.',
     must: 'be 1 to 64 characters without control characters',
     notes:
-      'An existing admin keeps the password. When a plain user has this name, the service exits instead.',
+      'An existing admin keeps the password. It cannot be registered. When a plain user has this name, the service exits instead.',
   }),
   ADMIN_PASSWORD: Type.Optional(
     keys.text({

@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import { verify } from '@node-rs/bcrypt';
 import t from 'tap';
-import { addAdmin, ensureAdmin } from '../../src/auth/store.js';
+import { addAdmin, promote } from '../../src/auth/store.js';
 import { deadlineIn } from '../../src/db/deadline.js';
-import { revokeUser } from '../../src/users/store.js';
+import { takeBack } from '../../src/users/store.js';
 import { HANGS_MS } from '../helpers/eventually.js';
 import { type Answer, PASSWORD, PASSWORD_HASH, type Service, service } from '../helpers/http/rest.js';
 
@@ -275,8 +275,8 @@ t.test('a revoked user is out until the next login, which works in the same seco
     const answer = await s.nobody.post('/auth/login', { username, password: PASSWORD });
     return s.withToken((answer.body as { jwt: string }).jwt);
   };
-  t.equal(await revokeUser(s.database, soon(), 'unknown name'), false);
-  t.equal(await revokeUser(s.database, soon(), username), true);
+  t.equal(await takeBack(s.database, soon(), { username: 'unknown name' }), false);
+  t.equal(await takeBack(s.database, soon(), { username }), true);
   t.match(await s.radio.get('/talkgroups'), { status: 401 });
   t.equal((await s.admin.get('/talkgroups')).status, 200, 'others stay');
 
@@ -287,7 +287,7 @@ t.test('a revoked user is out until the next login, which works in the same seco
   await s.sql((sql) => sql`update users set valid_from = ${ahead} where username = ${username}`);
   const late = await login();
   t.equal((await late.get('/talkgroups')).status, 200);
-  await revokeUser(s.database, soon(), username);
+  await takeBack(s.database, soon(), { username });
   t.match(await late.get('/talkgroups'), { status: 401 });
   t.equal((await (await login()).get('/talkgroups')).status, 200);
 });
@@ -295,7 +295,7 @@ t.test('a revoked user is out until the next login, which works in the same seco
 t.test('the admin account is made once, by however many nodes start', async (t) => {
   const s = await service(t);
   const ensure = (username: string, passwordHash: string) =>
-    ensureAdmin(s.database, soon(), { username, passwordHash });
+    addAdmin(s.database, soon(), { username, passwordHash });
   const outcomes = await Promise.all(Array.from({ length: 10 }, () => ensure('chief', PASSWORD_HASH)));
   t.strictSame(outcomes.sort(), ['created', ...Array(9).fill('kept')]);
   t.equal(await ensure('chief', 'another hash'), 'kept');
@@ -306,11 +306,7 @@ t.test('the admin account is made once, by however many nodes start', async (t) 
 
 t.test('an existing user becomes an admin only when promoted, and keeps its password', async (t) => {
   const s = await service(t);
-  const add = (username: string, promote: boolean) =>
-    addAdmin(s.database, soon(), { username, passwordHash: 'another hash', promote });
-  t.equal(await add(s.radio.username, false), 'plain_user');
-  t.equal(await add(s.radio.username, true), 'promoted');
+  t.equal(await promote(s.database, soon(), s.radio.username), true);
   t.match(await userRow(s, s.radio.username), { role: 'admin', password_hash: PASSWORD_HASH });
-  t.equal(await add('new', true), 'created');
-  t.equal(await add('new', false), 'kept');
+  t.equal(await promote(s.database, soon(), 'new'), false);
 });

@@ -32,7 +32,7 @@ t.test('admin add creates an admin who can log in, and changes no other account'
 
   await s.call('POST', '/auth/register', null, { username: 'ann', password: 'of ann' });
   t.match(await run(s.url, ['admin', 'add', 'ann'], { input: 'other\n' }), { code: 1, output: /--promote/ });
-  t.match(await run(s.url, ['admin', 'add', 'ann', '--promote'], { input: 'other\n' }), {
+  t.match(await run(s.url, ['admin', 'add', 'ann', '--promote']), {
     code: 0,
     output: 'ann: promoted',
   });
@@ -88,6 +88,57 @@ t.test('revoke ends all earlier tokens and live sockets, and a new login works i
   t.match(await run(s.url, ['revoke', 'nobody']), { code: 1, output: /no such user/ });
 });
 
+t.test('an account whose password a stranger has is taken back', async (t) => {
+  const s = await service(t);
+  const zoe = await s.person('zoe', { role: 'admin' });
+  const radio = await zoe.radio();
+  const login = (username: string, password: string) =>
+    s.call('POST', '/auth/login', null, { username, password });
+  const set = async (password: string) =>
+    t.match(await run(s.url, ['user', 'set-password', 'zoe'], { input: `${password}\n` }), {
+      code: 0,
+      output: 'zoe: password set, revoked',
+    });
+
+  await set('of a thief');
+  t.equal((await radio.closes()).code, 1008);
+  const thief = (await login('zoe', 'of a thief')).body.jwt as string;
+  t.equal((await s.call('GET', '/devices', thief)).status, 200);
+  t.match(await run(s.url, ['user', 'lock', 'zoe']), { code: 0, output: 'zoe: locked' });
+  t.equal((await s.call('GET', '/devices', thief)).status, 401);
+  t.equal((await login('zoe', 'of a thief')).status, 401);
+
+  await set('of zoe alone');
+  const owner = (await login('zoe', 'of zoe alone')).body.jwt as string;
+  t.equal((await s.call('GET', '/devices', owner)).status, 200);
+  t.match(await run(s.url, ['admin', 'remove', 'zoe']), { code: 0, output: 'zoe: a plain user now' });
+  t.equal((await s.call('GET', '/devices', owner)).status, 401, 'the role is part of the token');
+  const plain = (await login('zoe', 'of zoe alone')).body.jwt as string;
+  t.equal((await s.call('GET', '/devices', plain)).status, 403);
+
+  for (const [username, why] of [
+    ['zoe', 'zoe is a plain user'],
+    ['nobody', 'no such user: nobody'],
+    ['admin', 'admin is ADMIN_USERNAME'],
+  ] as const)
+    t.match(await run(s.url, ['admin', 'remove', username]), { code: 1, output: why });
+  t.match(await run(s.url, ['user', 'lock', 'nobody']), { code: 1, output: 'no such user: nobody' });
+  t.match(await run(s.url, ['user', 'set-password', 'zoe'], { input: '' }), { code: 1 });
+});
+
+t.test(
+  'the name of the administrator cannot be registered, also where there is no such account',
+  async (t) => {
+    const s = await service(t, { ADMIN_USERNAME: 'chief' });
+    const body = { username: 'chief', password: 'of a stranger' };
+    t.strictSame(await s.call('POST', '/auth/register', null, body), {
+      status: 409,
+      body: { error: 'username taken' },
+    });
+    t.equal((await s.sql`select from users where username = 'chief' and role = 'user'`).length, 0);
+  },
+);
+
 t.test('commands about existing accounts and secrets do not create a database', async (t) => {
   const folder = await openFolder(t);
   for (const DATA_DIR of [join(folder, 'missing'), folder]) {
@@ -95,6 +146,9 @@ t.test('commands about existing accounts and secrets do not create a database', 
     for (const args of [
       ['revoke', 'ann'],
       ['admin', 'add', 'ann', '--promote'],
+      ['admin', 'remove', 'ann'],
+      ['user', 'lock', 'ann'],
+      ['user', 'set-password', 'ann'],
       ['secrets', 'rotate'],
       ['secrets', 'export', '--talkgroup', ID, '--holder', ID],
       ['secrets', 'renew', '--talkgroup', ID],

@@ -276,7 +276,7 @@ async function peopleOf(t: Test, { rest, ws, nodes = [], metricsOfThreads: metri
     revoke: (username: string) => runCommand(['revoke', username], { ...settings, DATABASE_URL: url }),
     /** What an operator types to make an existing user an admin. */
     promote: (username: string) =>
-      runCommand(['admin', 'add', username, '--promote'], { ...settings, DATABASE_URL: url }, 'unused\n'),
+      runCommand(['admin', 'add', username, '--promote'], { ...settings, DATABASE_URL: url }),
     /** For a test that opens its sockets itself: how to open the next one, or one for this session that is resumed. */
     wayTo: dealing?.wayTo ?? toTheOne,
     /** A radio of somebody who got his token elsewhere, at this node. It would go on with the session of this WELCOME. */
