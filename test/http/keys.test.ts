@@ -336,20 +336,24 @@ t.test(
       with people as (
         insert into users (username, password_hash) select 'member ' || n, '' from generate_series(1, 999) n
         returning id
-      ), groups as (
-        insert into talkgroups (name, master_secret, encryption)
-        select 'fleet ' || n, master_secret, 'required' from generate_series(1, ${FLEET_GROUPS}::integer) n
-        cross join (select decode(repeat('00', 32), 'hex') as master_secret) secret
-        returning id
-      ), holders as (
-        insert into key_holders (user_id, public_key, name, accepted_at)
-        select id, decode('04' || rpad(replace(id::text, '-', '') || n, 128, '0'), 'hex'), 'phone', now()
-        from people cross join generate_series(10, 17) n
       )
-      insert into memberships (user_id, talkgroup_id, site, may_have_keys)
-      select p.id, g.id, 'depot', true
-      from groups g cross join (select id from people union all select ${dispatcher.userId}::uuid) p`,
+      insert into key_holders (user_id, public_key, name, accepted_at)
+      select id, decode('04' || rpad(replace(id::text, '-', '') || n, 128, '0'), 'hex'), 'phone', now()
+      from people cross join generate_series(10, 17) n`,
     );
+    for (let from = 0; from < FLEET_GROUPS; from += 20)
+      await s.sql(
+        (sql) => sql`
+        with groups as (
+          insert into talkgroups (name, master_secret, encryption)
+          select 'fleet ' || n, decode(repeat('00', 32), 'hex'), 'required'
+          from generate_series(${from}::integer, ${Math.min(from + 20, FLEET_GROUPS) - 1}::integer) n
+          returning id
+        )
+        insert into memberships (user_id, talkgroup_id, site, may_have_keys)
+        select u.id, g.id, 'depot', true from groups g
+        join users u on u.username like 'member %' or u.id = ${dispatcher.userId}`,
+      );
     const groups = () =>
       s.sql<{ rotation_counter: number; is_due: boolean; ms: number }>(
         (sql) => sql`
