@@ -1,6 +1,8 @@
 // Encrypted bursts from a relay that lies: what the radio plays, what it counts, and what it shows.
 import t from 'tap';
+import { fromBase64url } from '../../src/protocol/encryption.js';
 import { ENCRYPTED, END, START } from '../../src/protocol/frame.js';
+import { nodePrimitives } from '../../src/protocol/node-primitives.js';
 import {
   alpha,
   announced,
@@ -80,6 +82,26 @@ t.test(
     t.same(ends[1], { heard: 4, unopened: 3, isCutOff: true });
   },
 );
+
+t.test('a member that uses the salt of another one silences nobody', async (t) => {
+  const { socket, played, unopened } = encryptedWorld();
+  const run = runOf();
+  socket().says(announced(run.crypto));
+  relays(socket(), run, { sequence: 0, payload: packet(0) });
+  const salt = fromBase64url(run.crypto.salt) ?? new Uint8Array();
+  const third = runOf(9, idOf('u-third'), { ...nodePrimitives, randomBytes: () => salt });
+  const bytes = third.seal({
+    flags: START,
+    talkgroup: ALPHA.number,
+    sequence: 0xffff_ffff,
+    payload: packet(9),
+  });
+  stamp(bytes, 21, 1);
+  socket().says(announced(third.crypto, { session: 21, user_id: idOf('u-third'), event: 2 }));
+  socket().delivers(bytes.slice().buffer);
+  relays(socket(), run, { sequence: 1, payload: packet(1) });
+  t.same([played.length, unopened], [3, []]);
+});
 
 t.test('a second radio with the memory of the first plays nothing again', async (t) => {
   const memory = fakeMemory();

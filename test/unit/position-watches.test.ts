@@ -1,10 +1,11 @@
 // Many sessions that watch at once: each has its turn, and speech does not wait for all of them.
-import t from 'tap';
+import t, { type Test } from 'tap';
 import type { DeviceId, UserId } from '../../src/ids.js';
+import type { WatchInterval } from '../../src/protocol/codes.js';
 import { Raisers } from '../../src/relay/members/raisers.js';
 import { createPositions, type Positions } from '../../src/relay/positions/positions.js';
 import type { WatchingSession } from '../../src/relay/positions/watch.js';
-import { eventually } from '../helpers/eventually.js';
+import { comesTrue, eventually } from '../helpers/eventually.js';
 
 const SESSIONS = 12;
 /** Time (ms) that a message takes, of the 1 ms that a tick has. */
@@ -13,7 +14,8 @@ const SEND_MS = 0.6;
 const STANDING = { lat: 1, lng: 1, alt: 0, speed: 0, course: null, accuracy: null, battery: null };
 const idOf = (index: number) => `00000000-0000-4000-8000-${String(index).padStart(12, '0')}` as DeviceId;
 
-t.test('when messages to sessions take longer than a tick has, each session has its turn', async (t) => {
+/** Sessions that watch one device each, with time that stands still but for messages, and `lookMs` for each look at one. */
+async function watching(t: Test, { lookMs, intervals }: { lookMs: number; intervals: WatchInterval[] }) {
   let nowMs = 0;
   const positions: Positions = createPositions({
     reads: {
@@ -30,7 +32,7 @@ t.test('when messages to sessions take longer than a tick has, each session has 
     ...{ wants() {}, nowMs: () => nowMs, log: { error: (_fields, message) => t.fail(message) } },
   });
   t.teardown(() => positions.close());
-  const told = Array.from({ length: SESSIONS }, () => ({ lists: 0, positions: 0 }));
+  const told = intervals.map(() => ({ lists: 0, positions: 0 }));
   /** Of each tick. */
   const begun: number[] = [];
   let lastMs = -1;
@@ -51,7 +53,12 @@ t.test('when messages to sessions take longer than a tick has, each session has 
           return 1;
         },
       } as never, // what a watch of devices uses of it
-      reception: { behind: null },
+      reception: {
+        get behind() {
+          nowMs += lookMs;
+          return null;
+        },
+      },
       telling: { whenRead: (act) => void setImmediate(act) },
       send() {
         const tick = Math.floor(performance.now() / 50);
@@ -62,24 +69,48 @@ t.test('when messages to sessions take longer than a tick has, each session has 
       },
     };
   };
-  const sessions = Array.from({ length: SESSIONS }, (_, index) => sessionOf(index));
+  const sessions = intervals.map((_, index) => sessionOf(index));
   const outcomes = await Promise.all(
     sessions.map((session, index) =>
-      positions.watch(session, { kind: 'devices', ids: [idOf(index)], intervalMs: 1000, ref: index }),
+      positions.watch(session, {
+        ...{ kind: 'devices', ids: [idOf(index)], ref: index },
+        intervalMs: intervals[index] ?? 1000,
+      }),
     ),
   );
   t.strictSame(
     outcomes,
     outcomes.map(() => 'watching'),
   );
-  t.ok(begun.length >= SESSIONS / 4, `begun in ${begun.length} ticks: ${begun}`);
   let at = 0;
+  return {
+    begun,
+    told,
+    /** After a second of the relay's time each device has moved. */
+    move(): void {
+      nowMs += 1000;
+      at++;
+      positions.located(sessions.map((_, index) => ({ ...STANDING, deviceId: idOf(index), atMs: at })));
+    },
+  };
+}
+
+t.test('when messages to sessions take longer than a tick has, each session has its turn', async (t) => {
+  const { begun, told, move } = await watching(t, { lookMs: 0, intervals: Array(SESSIONS).fill(1000) });
+  t.ok(begun.length >= SESSIONS / 4, `begun in ${begun.length} ticks: ${begun}`);
   await eventually(async () => {
-    // All are due again, and the first ones could take every tick.
-    nowMs += 1000;
-    at++;
-    positions.located(sessions.map((_, index) => ({ ...STANDING, deviceId: idOf(index), atMs: at })));
+    move(); // all are due again, and the first ones could take every tick
     const counts = told.map((one) => one.positions);
     if (!counts.every((count) => count >= 3)) throw new Error(`${counts}`);
   });
+});
+
+t.test('sessions for which nothing is due do not use up the ticks of the one behind them', async (t) => {
+  // A tick has time to look at four, and those with 10 s have nothing to send meanwhile.
+  const intervals = [...Array(SESSIONS - 1).fill(10_000), 1000];
+  const { told, move } = await watching(t, { lookMs: 0.3, intervals });
+  for (let second = 1; second <= 5; second++) {
+    move();
+    await comesTrue('the last one is told', () => (told.at(-1)?.positions ?? 0) >= second);
+  }
 });

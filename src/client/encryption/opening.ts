@@ -222,8 +222,10 @@ export function createOpener(
       header && (header.counter & 0xffff) === frame.sequence && frame.epoch === (crypto.epoch & 0xff);
     const payload = isFitting ? key.open(metadataFrom(frame), frame.payload) : null;
     if (!header || !payload) return refuse(burst, 'changed');
-    if (!window.isNew(crypto.salt, header.counter)) return refuse(burst, 'repeated');
-    window.opened(crypto.salt, header.counter);
+    // The key is of the talker, too. Under the salt alone a member could use up the counters of another one's run.
+    const run = `${crypto.salt} ${burst.userId}`;
+    if (!window.isNew(run, header.counter)) return refuse(burst, 'repeated');
+    window.opened(run, header.counter);
     epochs.heard(crypto.epoch);
     // The key came after frames were given up.
     if (burst.reasons.delete('no_key') && burst.reasons.size === 0) show(burst, 'encrypted');

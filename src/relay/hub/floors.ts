@@ -128,13 +128,13 @@ export function createFloors(options: FloorsOptions) {
     shares = {
       leave(...left) {
         const moved = shared.leave(...left);
-        look();
+        busy();
         return moved;
       },
       enter: shared.enter,
       entered(...came) {
         shared.entered(...came);
-        look();
+        busy();
       },
     };
 
@@ -158,13 +158,12 @@ export function createFloors(options: FloorsOptions) {
       timer = null;
     }
 
-    /** Something may have to be repeated, or is held back. */
+    /**
+     * Something may have to be repeated, or is held back. The first repetition ends the timer when there is nothing: a question
+     * here would walk all floors, and a relay that comes or goes asks it for each floor.
+     */
     function busy(): void {
       if (timer === null && !isClosed) timer = setInterval(repeat, REPEAT_MS);
-    }
-
-    function look(): void {
-      if (timer === null && shared.isBusy) busy();
     }
 
     /** After each call there may be something to repeat. */
@@ -173,11 +172,11 @@ export function createFloors(options: FloorsOptions) {
         ...all,
         tell(...told) {
           all.tell(...told);
-          look();
+          busy();
         },
         change(...changed) {
           all.change(...changed);
-          look();
+          busy();
         },
       };
     }
@@ -191,7 +190,7 @@ export function createFloors(options: FloorsOptions) {
       rankOf: (talkgroup, talker, claim) => rankOf(claimOf({ talker, claim }, talkgroup, services.bursts)),
       viewed(...viewed) {
         shared.viewed(...viewed);
-        look();
+        busy();
       },
       part(talkgroup, from, { number: _, claims, ...part }, at) {
         const told: Part = {
@@ -199,15 +198,15 @@ export function createFloors(options: FloorsOptions) {
           claims: claims.map((claim) => ({ ...claim, user: claim.user as UserId })),
         };
         shared.receivePart(talkgroup, from, told, at);
-        look();
+        busy();
       },
       verdicts(talkgroup, from, { number: _, ...verdicts }, at) {
         shared.receiveVerdicts(talkgroup, from, verdicts, at);
-        look();
+        busy();
       },
       wanted(talkgroup, from, { settings }, at) {
         shared.wanted(talkgroup, from, settings, at);
-        look();
+        busy();
       },
       ready: shared.ready,
       fenced: shared.fenced,

@@ -107,13 +107,17 @@ export function createPositions(options: PositionsOptions) {
   }
 
   function tickWatches(startMs: number): void {
+    let left = watches.size;
     for (const [session, watch] of watches) {
-      if (watch.isLost) end(watch);
-      else if (nowMs() - startMs < TURN_MS_MAX && watch.tick(startMs)) {
-        // From now on it comes behind the others, so that each has its turn.
-        watches.delete(session);
-        watches.set(session, watch);
+      if (left-- === 0 || nowMs() - startMs >= TURN_MS_MAX) break;
+      if (watch.isLost) {
+        end(watch);
+        continue;
       }
+      watch.tick(startMs);
+      // From now on it comes behind the others, also when it sent nothing: the next look begins where this one ended.
+      watches.delete(session);
+      watches.set(session, watch);
     }
   }
 

@@ -18,7 +18,8 @@ export interface SharedOptions {
 
 /** A talkgroup that sessions watch. */
 export interface SharedTalkgroup {
-  readonly talkgroup: Talkgroup;
+  /** As the relay knows it now: it makes another one when its last member left it and one comes back. */
+  talkgroup: Talkgroup;
   readonly list: List;
   readonly rounds: Map<WatchInterval, Round>;
 }
@@ -36,7 +37,10 @@ export function createShared({ lists, read, publisher, counts, nowMs }: SharedOp
     /** It is kept as long as its list is in use. */
     of(talkgroup: Talkgroup): SharedTalkgroup {
       const known = byId.get(talkgroup.id);
-      if (known !== undefined) return known;
+      if (known !== undefined) {
+        known.talkgroup = talkgroup;
+        return known;
+      }
       const list = lists.add(() => read(talkgroup.id, DEVICES_MAX), 0);
       const made: SharedTalkgroup = { talkgroup, list, rounds: new Map() };
       byId.set(talkgroup.id, made);

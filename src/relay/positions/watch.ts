@@ -157,22 +157,18 @@ export class Watch {
     if (!isTold) this.isStale = true;
   }
 
-  /** Called every 50 ms. true: it had work to do. */
-  tick(nowMs: number): boolean {
+  /** Called every 50 ms, or less often where there are many. */
+  tick(nowMs: number): void {
     if (this.session.reception.behind !== null) {
       if (this.isLive) this.fallBack(nowMs);
       this.liveAtMs = nowMs + ALONE_MS;
-      return false;
+      return;
     }
-    if (this.isBusy || this.session.user.withdrawn) return false;
+    if (this.isBusy || this.session.user.withdrawn) return;
     if (this.isStale) {
       this.leaveTopics();
       this.list();
-      return true;
-    }
-    if (this.isLive || nowMs < this.dueAtMs) return false;
-    this.sendChanges(nowMs);
-    return true;
+    } else if (!this.isLive && nowMs >= this.dueAtMs) this.sendChanges(nowMs);
   }
 
   /** Whatever was published since may be lost. */

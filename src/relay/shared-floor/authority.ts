@@ -20,8 +20,6 @@ export interface SharedAuthority extends Authority {
   viewed(talkgroup: Talkgroup, nowMs: number): void;
   /** The talkgroups for which `repeat` must be called every 20 ms or more often. */
   repeating(): Iterable<Talkgroup>;
-  /** There is one. */
-  readonly isBusy: boolean;
   /** Repeats what may have been lost. */
   repeat(talkgroup: Talkgroup, nowMs: number): void;
   receivePart(talkgroup: Talkgroup, from: number, part: Part, nowMs: number): void;
@@ -131,9 +129,6 @@ export function createSharedAuthority(services: SharedServices): SharedAuthority
     },
     viewed: (talkgroup, nowMs) => floorOf(talkgroup).look(nowMs),
     repeating,
-    get isBusy() {
-      return repeating().next().done !== true;
-    },
     repeat: (talkgroup, nowMs) => floors.get(talkgroup)?.repeat(nowMs),
     receivePart(talkgroup, from, part, nowMs) {
       adopt(talkgroup, part.settings);

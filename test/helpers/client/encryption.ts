@@ -98,8 +98,8 @@ export function encryptedWorld({
 }
 
 /** A run of another user in Alpha. */
-export const runOf = (counter = 9, userId = idOf('u-other')): Run =>
-  beginRun(nodePrimitives, { secret: secretOf(counter), talkgroupId: ALPHA.talkgroup_id, userId, counter });
+export const runOf = (counter = 9, userId = idOf('u-other'), primitives = nodePrimitives): Run =>
+  beginRun(primitives, { secret: secretOf(counter), talkgroupId: ALPHA.talkgroup_id, userId, counter });
 
 /** Seals a frame and delivers it as the relay relays it. */
 export function relays(
