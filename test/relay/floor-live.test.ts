@@ -9,6 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import t from 'tap';
 import { EMERGENCY, END, START } from '../../src/protocol/frame.js';
+import { eventually } from '../helpers/eventually.js';
 import {
   type FloorEvent,
   type FloorMode,
@@ -227,8 +228,15 @@ async function gather(s: Service, { mode, maxTalkMs }: Settings) {
   return { group, members, listener, players };
 }
 
+/** A machine that stood still admits nobody for a while: another history takes the place of this one. */
+async function admitted(connecting: Promise<Radio>): Promise<Radio> {
+  const radio = await connecting;
+  fc.pre(radio.welcome !== null || (await radio.closes()).reason !== 'overloaded');
+  return radio;
+}
+
 async function earOf(name: string, member: Member): Promise<Ear> {
-  return { name, member, radio: await member.person.radio(), socket: 'open', read: 1, due: [] };
+  return { name, member, radio: await admitted(member.person.radio()), socket: 'open', read: 1, due: [] };
 }
 
 async function playerOf(name: string, index: number, member: Member | undefined): Promise<Player> {
@@ -488,7 +496,11 @@ function createModel({ listener, players }: Cast, { mode, maxTalkMs }: Settings,
 async function createClock(s: Service, lane: number) {
   const keeper = await s.person(`clock ${lane}`);
   const { number } = await s.talkgroup(`clock ${lane}`, keeper);
-  const radio = await keeper.radio();
+  const radio = await eventually(async () => {
+    const admitted = await keeper.radio();
+    if (admitted.welcome === null) throw new Error('not admitted');
+    return admitted;
+  });
   return async () => {
     radio.speaks(number, 'tick', { start: true });
     await radio.hears('TALK_ENDED');
@@ -725,7 +737,7 @@ function createStage({ s, cast, model, clock, story }: StageOptions) {
   async function comeBack(player: Player, nowMs: number): Promise<void> {
     const { radio: old, socket, member } = player;
     const resumed = socket !== 'closed';
-    player.radio = resumed ? await member.person.resumes(old) : await member.person.radio();
+    player.radio = await admitted(resumed ? member.person.resumes(old) : member.person.radio());
     assert(player.radio.welcome, 'it is let in');
     if (socket === 'open') assert.deepEqual(await old.closes(), { code: 1000, reason: 'resumed' });
     if (!resumed) Object.assign(player, UNHEARD, { bursts: 0 });
