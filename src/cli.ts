@@ -127,11 +127,15 @@ program
 
 const radio = program.command('radio').description('run a radio in the terminal');
 
+/** As a variable it is not in the list of processes, which every account of the machine can read. */
+const tokenOption = () =>
+  new Option('--token <jwt>', 'access token from POST /auth/login').env('RADIO_TOKEN').makeOptionMandatory();
+
 radio
   .command('talk')
   .description('send an Ogg Opus file to a talkgroup at the speed of live speech')
   .requiredOption('--url <url>', 'address of the relay, such as ws://127.0.0.1:3001')
-  .requiredOption('--token <jwt>', 'access token from POST /auth/login')
+  .addOption(tokenOption())
   .requiredOption('--talkgroup <name or id>', 'talkgroup of which the user is a member')
   .requiredOption('--file <path>', 'Ogg Opus file to send')
   .option(
@@ -173,7 +177,7 @@ radio
   .command('listen')
   .description('write received audio to an Ogg Opus file until Ctrl-C or --bursts')
   .requiredOption('--url <url>', 'address of the relay, such as ws://127.0.0.1:3001')
-  .requiredOption('--token <jwt>', 'access token from POST /auth/login')
+  .addOption(tokenOption())
   .requiredOption('--out <path>', 'Ogg Opus file to write')
   .option('--talkgroup <name or id>', 'write this talkgroup only')
   .option('--bursts <n>', 'exit after this number of talk bursts', readCount)

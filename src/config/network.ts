@@ -57,7 +57,7 @@ export const networkSettings = {
       description: 'Web origins that may call REST and open sockets.',
       must: 'be a comma-separated list of origins such as https://radio.example',
       notes:
-        'A WebSocket handshake with an origin that is not listed gets 403. One without an `Origin` header is accepted, and so is the page of the web console.',
+        'A WebSocket handshake with an origin that is not listed gets 403. One without an `Origin` header is accepted, and so is the page of the web console. An app in a native shell has an origin such as capacitor://localhost.',
       unset: 'REST allows no page of another origin. The WebSocket accepts every origin.',
     }),
   ),

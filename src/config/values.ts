@@ -35,10 +35,16 @@ export function readRanges(text: string | undefined): readonly string[] {
 export function readOrigins(text: string): readonly string[] {
   const origins = splitList(text);
   for (const origin of origins) {
-    // URL.origin is what browsers send: scheme, host and port, nothing behind.
-    if (!URL.canParse(origin) || new URL(origin).origin !== origin) refuse('CORS_ORIGINS', origin);
+    if (!isOrigin(origin)) refuse('CORS_ORIGINS', origin);
   }
   return origins;
+}
+
+/** Scheme, host and port, nothing behind. An app in a native shell has a scheme of its own, such as capacitor://localhost. */
+function isOrigin(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { origin, protocol, host } = new URL(text);
+  return text === (origin === 'null' && host !== '' ? `${protocol}//${host}` : origin);
 }
 
 export function splitList(text: string | undefined): readonly string[] {

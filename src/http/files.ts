@@ -12,26 +12,28 @@ interface Kept {
 /** A file may be larger. It is counted before the next one is admitted. */
 const ONE_MORE_BYTES = 65_536;
 
+/** By request whose answer may open a file: lets the next one open its own. */
+const closings = new WeakMap<FastifyRequest, () => void>();
+
+/** To be called when it is known that the answer opens no file, or has closed it. */
+export const fileClosed = (request: FastifyRequest): void => closings.get(request)?.();
+
 /** Makes the routes that @fastify/static adds to this scope open one file at a time, and keep what was in it. */
 export function sendFromMemory(scope: FastifyInstance): void {
   const kept = new Map<string, Kept>();
-  const closings = new WeakMap<FastifyRequest, () => void>();
   /** Resolves when no file is open. */
-  let closed = Promise.resolve();
+  let noneOpen = Promise.resolve();
 
   scope.addHook('onRoute', (route) => {
     const { handler } = route;
     route.handler = async function (request, reply) {
-      const before = closed;
-      closed = new Promise((resolve) => closings.set(request, resolve));
+      const before = noneOpen;
+      noneOpen = new Promise((resolve) => closings.set(request, resolve));
+      reply.raw.once('close', () => fileClosed(request));
       await before;
-      try {
-        scope.unread.admit(request, ONE_MORE_BYTES);
-        request.raw.headers.range = undefined; // a part would be read for one client alone (RFC 9110, 14.2)
-        return (await handler.call(this, request, reply)) ?? reply;
-      } finally {
-        closings.get(request)?.(); // of an answer without a file
-      }
+      scope.unread.admit(request, ONE_MORE_BYTES);
+      request.raw.headers.range = undefined; // a part would be read for one client alone (RFC 9110, 14.2)
+      return (await handler.call(this, request, reply)) ?? reply;
     };
   });
 
@@ -42,7 +44,7 @@ export function sendFromMemory(scope: FastifyInstance): void {
       scope.unread.count(request, reply, bytes.length);
       return bytes;
     } finally {
-      closings.get(request)?.();
+      fileClosed(request);
     }
   });
 

@@ -1,4 +1,5 @@
 // Assembles the REST API: the steps of a request, in order, from its first byte to its answer.
+import { ReadStream } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Server as TlsServer } from 'node:tls';
@@ -21,6 +22,7 @@ import { addBodyParsers, describeFirst, serializerCompiler, validatorCompiler } 
 import { countAnswer, type HttpCounts, newHttpCounts } from './counts.js';
 import { addDocs } from './docs.js';
 import { failureAnswerer } from './failures.js';
+import { fileClosed } from './files.js';
 import { healthRoutes } from './health.js';
 import { type CertifiedKey, createListener, type Overflow, openedEvent } from './listener.js';
 import { listRoutes, type RegisteredRoute, refuseUnknown } from './router.js';
@@ -132,6 +134,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   app.decorate('unread', unread);
   app.addHook('onSend', async (request, reply, payload) => {
     if (drainedAt !== null) reply.header('connection', 'close');
+    if (!(payload instanceof ReadStream)) fileClosed(request); // also the 404 of a file that is not there
     const isText = typeof payload === 'string';
     if (!isText && !Buffer.isBuffer(payload)) return; // nothing, or a file, for which files.ts does this
     const bytes = isText ? Buffer.byteLength(payload) : payload.length;

@@ -91,9 +91,10 @@ export const clientMessages = {
   EMERGENCY_RAISE: Type.Object({
     type: Type.Literal('EMERGENCY_RAISE'),
     talkgroup_id: Id,
-    lat: Type.Optional(lat),
-    lng: Type.Optional(lng),
-    alt: Type.Optional(alt),
+    // Without the bounds of a position: a call for help must not fail for where it comes from.
+    lat: described(Type.Optional(Type.Number()), 'degrees, WGS 84'),
+    lng: described(Type.Optional(Type.Number()), 'degrees, WGS 84'),
+    alt: described(Type.Optional(Type.Number()), 'metres'),
     ref,
   }),
   EMERGENCY_ACK: Type.Object({ type: Type.Literal('EMERGENCY_ACK'), emergency_id: Id, ref }),

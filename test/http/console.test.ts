@@ -149,6 +149,7 @@ t.test('a condition that no file meets and a range are no faults of the service'
   const s = await consoleOf(t);
   t.equal((await get(s, '/console/', { range: 'bytes=5-9' })).status, 200, 'the whole file');
   t.equal((await get(s, '/console/', { 'if-match': '"x"' })).status, 400);
+  t.equal((await get(s, '/docs/static/none')).status, 404);
   t.equal((await get(s, '/docs/static/swagger-ui.css', { range: 'bytes=99999999-' })).status, 200);
   t.notMatch(s.logged(), '"level":50');
 });

@@ -97,10 +97,32 @@ t.test('a second raise returns the open one, from whatever socket, and is announ
   t.ok(next.type === 'OK' && next.emergency_id !== emergency_id, 'after it was cleared there is a new one');
 });
 
-t.test('of a position each part is optional, and one that is none is a bad message', async (t) => {
+t.test('a call for help does not fail for a place out of range: the place is left out', async (t) => {
+  const places = [
+    [{ lat: 999, lng: 999, alt: 30 }, { alt: 30 }],
+    [{ lat: 90.1, lng: 7 }, {}],
+    [{ lat: 50, lng: -180.1 }, {}],
+    [
+      { lat: 50, lng: 7, alt: -99_999 },
+      { lat: 50, lng: 7 },
+    ],
+  ] as const;
+  const group = await s.crew(t, places.length, { name: 'places' });
+  for (const [index, [sent, heard]] of places.entries()) {
+    const radio = group.radios[index] as Radio;
+    t.match(await raise(radio, group, sent), { type: 'OK' });
+    const { lat, lng, alt } = await radio.hears(
+      'EMERGENCY',
+      ({ username }) => username === `places-${index}`,
+    );
+    t.match({ lat, lng, alt }, { lat: undefined, lng: undefined, alt: undefined, ...heard });
+  }
+});
+
+t.test('of a position each part is optional, and one that is no number is a bad message', async (t) => {
   const group = await s.crew(t, 1, { name: 'position' });
   const [a] = group.radios;
-  for (const bad of [{ lat: 90.1 }, { lng: -180.1 }, { alt: '0' }, { alt: 1e6 }])
+  for (const bad of [{ lat: '90' }, { lng: true }, { alt: '0' }])
     t.match(await raise(a, group, bad), { type: 'ERROR', code: 'bad_message' });
   await raise(a, group, { lat: -90 });
   const told = await a.hears('EMERGENCY');

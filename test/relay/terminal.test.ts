@@ -172,14 +172,15 @@ async function setUpKeys(t: Test, encryption: 'allowed' | 'required') {
     return { keys, lines, hasKey: () => comesTrue('the key of now', has) };
   }
   /** `radio talk` of ann as a process, with her holder. What she types is her password. */
-  const command = (file: string, ...more: string[]) => [
-    ...['radio', 'talk', '--url', s.ws, '--token', set.ann.token, '--talkgroup', 'Alpha', '--file', file],
+  const untokened = (file: string, ...more: string[]) => [
+    ...['radio', 'talk', '--url', s.ws, '--talkgroup', 'Alpha', '--file', file],
     ...more,
   ];
+  const command = (file: string, ...more: string[]) => untokened(file, '--token', set.ann.token, ...more);
   const annTalks = (...more: string[]) =>
     runCommand(
-      command(set.file, '--rest', s.rest, '--holder', join(folder, 'ann.json'), ...more),
-      {},
+      untokened(set.file, '--rest', s.rest, '--holder', join(folder, 'ann.json'), ...more),
+      { RADIO_TOKEN: set.ann.token },
       `${PASSWORD}\n`,
     );
   return { ...set, keysOfBob, annTalks, command };

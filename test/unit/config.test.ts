@@ -88,6 +88,8 @@ const refused: [variable: string, environment: Record<string, string>][] = [
   ['ADMIN_USERNAME', { ADMIN_USERNAME: 'ann\t' }],
   ['CORS_ORIGINS', { CORS_ORIGINS: 'radio.example' }],
   ['CORS_ORIGINS', { CORS_ORIGINS: 'https://radio.example/' }],
+  ['CORS_ORIGINS', { CORS_ORIGINS: 'capacitor://localhost/app' }],
+  ['CORS_ORIGINS', { CORS_ORIGINS: 'capacitor:' }],
   ['CONSOLE', { CONSOLE: 'yes' }],
   ['PUBLIC_WS_URL', { PUBLIC_WS_URL: 'radio.example' }],
   ['PUBLIC_WS_URL', { PUBLIC_WS_URL: 'https://radio.example' }],
@@ -310,8 +312,8 @@ t.test('settings above the limit of open files are rejected with the numbers', a
 });
 
 t.test('lists are split and trimmed, and empty items are dropped', async (t) => {
-  const { CORS_ORIGINS } = readConfig({ CORS_ORIGINS: 'https://a.example, ,http://b.example:8080' });
-  t.same(CORS_ORIGINS, ['https://a.example', 'http://b.example:8080']);
+  const origins = ['https://a.example', 'http://b.example:8080', 'capacitor://localhost'];
+  t.same(readConfig({ CORS_ORIGINS: origins.join(', ,') }).CORS_ORIGINS, origins);
 });
 
 t.test('the origins of the map are those that are listed, otherwise that of the style', async (t) => {

@@ -1,6 +1,8 @@
 // Answers EMERGENCY_RAISE, EMERGENCY_ACK and EMERGENCY_CLEAR.
 import { readId } from '../../ids.js';
+import { Position } from '../../protocol/bodies.js';
 import type { ClientMessageOf } from '../../protocol/client-messages.js';
+import { Compile } from '../../typebox.js';
 import { mayTalk } from '../members/members.js';
 import { type Asker, confirm, membershipOf, okText, refuse, refuseStranger, withDatabase } from './asker.js';
 
@@ -13,14 +15,29 @@ export function raise(
   const membership = membershipOf(asker, talkgroup_id);
   if (membership === null) return refuseStranger(asker, talkgroup_id, ref);
   if (!mayTalk(membership)) return refuse(asker, 'unavailable', ref);
-  const where = {
-    ...(lat !== undefined && { lat }),
-    ...(lng !== undefined && { lng }),
-    ...(alt !== undefined && { alt }),
-  };
-  const raised = services.emergencies.raise(membership, where, arrivedAtMs);
+  const raised = services.emergencies.raise(membership, placeOf({ lat, lng, alt }), arrivedAtMs);
   if (raised.kind !== 'open') return refuse(asker, raised.kind, ref);
   if (ref !== undefined) session.send(okText(ref, { emergency_id: raised.id }));
+}
+
+const axes = {
+  lat: Compile(Position.properties.lat),
+  lng: Compile(Position.properties.lng),
+  alt: Compile(Position.properties.alt),
+};
+const fits = (axis: keyof Position, value: number | undefined) =>
+  value === undefined || axes[axis].Check(value);
+
+type Place = { [Axis in keyof Position]?: number | undefined };
+
+/** What is out of range is left out, of latitude and longitude both. */
+function placeOf({ lat, lng, alt }: Place): Partial<Position> {
+  const isPlace = fits('lat', lat) && fits('lng', lng);
+  return {
+    ...(isPlace && lat !== undefined && { lat }),
+    ...(isPlace && lng !== undefined && { lng }),
+    ...(alt !== undefined && fits('alt', alt) && { alt }),
+  };
 }
 
 /** Answered with OK. Only for administrators. */
