@@ -11,7 +11,7 @@ export const USE_IN_MS = 10_000;
 const USE_IN_MS_MIN = 2000;
 const MS_OF_HOLDER = 2;
 /** The longest that an administrator may order (ms). What the talkgroup has beyond it came from a clock that was wrong. */
-const USE_IN_MS_MAX = 600_000;
+export const USE_IN_MS_MAX = 600_000;
 /** Memberships of the talkgroups that one statement rotates: it counts their key holders. 20,000 with 8 each take 0.2 s. */
 export const MEMBERS_AT_ONCE = 20_000;
 /** Epochs that a talkgroup keeps. */

@@ -37,8 +37,8 @@ export function addDocs(app: FastifyInstance): void {
       const form = FORMS.get(route.url);
       if (form !== undefined) route.handler = sendDocument(form);
     });
+    docs.get('/openapi.json', sendDocument(JSON_FORM));
     sendFromMemory(docs);
-    docs.get('/openapi.json', async () => docs.swagger());
     await docs.register(swaggerUi, {
       routePrefix: '/docs',
       staticCSP: PAGE_POLICY,
@@ -57,9 +57,8 @@ const JSON_FORM: Form = {
   write: (app) => JSON.stringify(app.swagger()),
 };
 
-/** By address. The plugin would write the document anew for each request. */
+/** By addresses of the plugin, which would write the document anew for each request. */
 const FORMS: ReadonlyMap<string, Form> = new Map([
-  ['/openapi.json', JSON_FORM],
   ['/docs/json', JSON_FORM],
   ['/docs/yaml', { type: 'application/x-yaml', write: (app) => app.swagger({ yaml: true }) }],
 ]);

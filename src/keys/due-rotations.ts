@@ -1,7 +1,7 @@
 // Rotates the keys of talkgroups that members with keys have left, when their time has come. Every node does it.
 import type { Database } from '../db/client.js';
 import { deadlineIn, REQUEST_MS } from '../db/deadline.js';
-import type { Tell } from '../db/notice.js';
+import type { Notice, Tell } from '../db/notice.js';
 import { rotateDue } from './store.js';
 
 export interface DueRotationsOptions {
@@ -31,13 +31,13 @@ export function createDueRotations({ database, tell, log, everyMs = EVERY_MS }: 
     if (isBusy || database.trouble() !== null) return;
     isBusy = true;
     try {
-      for (let isDone = false; !isDone && !isClosed; ) {
-        const notices = await rotateDue(database, deadlineIn(REQUEST_MS));
+      let notices: readonly Notice[];
+      do {
+        notices = await rotateDue(database, deadlineIn(REQUEST_MS));
         counts.done += notices.length;
         // The database notifies the relays as well, so an unconfirmed one loses nothing.
         await Promise.allSettled(notices.map(tell));
-        isDone = notices.length === 0;
-      }
+      } while (notices.length > 0 && !isClosed);
     } catch (error) {
       counts.failed++;
       log.warn({ err: error }, 'due key rotation failed');

@@ -1,5 +1,6 @@
 // Declares rotation, sealed keys of epochs, and who may have keys. No schema has the master secret.
 
+import { USE_IN_MS_MAX } from '../db/rotation.js';
 import { EXAMPLE } from '../examples.js';
 import { limitInQuery, OnePage } from '../http/paging.js';
 import { Id, idInPath, SHOWN_AS, shownId } from '../http/schemas.js';
@@ -10,9 +11,6 @@ import { Type } from '../typebox.js';
 export const TalkgroupQuery = Type.Object({
   talkgroup_id: shownId('Id of the talkgroup.', EXAMPLE.talkgroup),
 });
-
-/** Longest time between a rotation and the use of its key (ms). */
-const USE_IN_MS_MAX = 600_000;
 
 /** Body of POST. */
 export const RotationOrder = Type.Refine(

@@ -497,9 +497,9 @@ async function createClock(s: Service, lane: number) {
   const keeper = await s.person(`clock ${lane}`);
   const { number } = await s.talkgroup(`clock ${lane}`, keeper);
   const radio = await eventually(async () => {
-    const admitted = await keeper.radio();
-    if (admitted.welcome === null) throw new Error('not admitted');
-    return admitted;
+    const connected = await keeper.radio();
+    if (connected.welcome === null) throw new Error('not admitted');
+    return connected;
   });
   return async () => {
     radio.speaks(number, 'tick', { start: true });

@@ -93,9 +93,7 @@ export const consoleRoutes =
         suppressWarning: true, // a missing folder is logged above
         setHeaders: describeFile,
       });
-      files.get('/console/', async (_request, reply) => {
-        await reply.sendFile(PAGE); // until it was sent, so that its file has its turn
-      });
+      files.get('/console/', async (_request, reply) => reply.sendFile(PAGE));
       for (const url of ['/', '/console']) {
         files.get(url, async ({ raw }, reply) => {
           // The router takes the target `*` for `/`.
