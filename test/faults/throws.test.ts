@@ -97,12 +97,12 @@ t.test('a throw in a callback ends its session, and all others go on', async (t)
     { burst: 1, code: 'silence' },
     'one burst all along, and its timer is no other talkgroup’s',
   );
-  t.match(s.output(), 'Error: a bug in timers\\n');
   stuckRadio.socket.close(1000);
   await stuckRadio.closes();
-  for (const method of methods) t.match(s.output(), `Error: a bug in ${method}\\n`, 'logged with its stack');
   s.signal('SIGTERM');
   t.equal(await s.exit(), 0);
+  t.match(s.output(), 'Error: a bug in timers\\n');
+  for (const method of methods) t.match(s.output(), `Error: a bug in ${method}\\n`, 'logged with its stack');
   const [, failed] = /"failed":(\d+)/.exec(s.output()) ?? [];
   t.equal(Number(failed), methods.length + 2, 'each is counted');
 });

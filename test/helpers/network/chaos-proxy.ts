@@ -1,6 +1,7 @@
 // A link that can be made slow, half-open or dead: a TCP proxy between any client and any server.
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type NetConnectOpts, type Socket } from 'node:net';
+import { connect, createServer, type NetConnectOpts, type Socket } from 'node:net';
+import { freePort } from '../programs.js';
 
 export interface ChaosProxy {
   /** On 127.0.0.1; stays the same over `refuse` and `listen`. */
@@ -62,8 +63,8 @@ export async function startChaosProxy(target: NetConnectOpts): Promise<ChaosProx
     void link.gone.then(() => links.delete(link));
   });
   const listen = (port: number) => once(server.listen(port, '127.0.0.1'), 'listening');
-  await listen(0);
-  const { port } = server.address() as AddressInfo;
+  const port = await freePort(); // one that stays free while the link refuses
+  await listen(port);
 
   return {
     port,
