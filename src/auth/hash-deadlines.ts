@@ -18,10 +18,16 @@ export const inTime = (request: Deadline) => () => {
   if (performance.now() > request.at - REQUEST_MS + TURN_MS_MAX) throw new AppError('login_queue_full');
 };
 
+/** Of what may fail without harm to the answer: until the answer is due. */
+export const untilAnswered = (request: Deadline): Deadline => ({
+  ...request,
+  at: request.at - REQUEST_MS + ANSWERED_MS_MAX,
+});
+
 /** A deadline of its own for the write behind the queue. Throws `login_queue_full` when the queue left no time. */
 export function afterHashing(request: Deadline): Deadline {
   const now = performance.now();
-  const at = Math.min(now + WRITE_MS_MAX, request.at - REQUEST_MS + ANSWERED_MS_MAX);
+  const at = Math.min(now + WRITE_MS_MAX, untilAnswered(request).at);
   if (at - now < WRITE_MS_MIN) throw new AppError('login_queue_full');
   return { ...request, at };
 }

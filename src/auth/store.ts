@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import { notifyOwnUser } from '../db/notice.js';
+import type { Sql } from '../db/pool.js';
 import type { UserId } from '../ids.js';
 import type { Role } from './tokens.js';
 
@@ -20,6 +21,19 @@ export interface Account extends Standing {
   readonly role: Role;
   readonly password_hash: string;
 }
+
+/** Of a token that is issued now: Unix seconds of the clock of the database. */
+interface Moment {
+  readonly now_s: number;
+  /** No token carries a later second, except `valid_from` of its user. */
+  readonly newest_iat: number;
+}
+
+const moment = (sql: Sql) => sql`
+  floor(extract(epoch from now()))::bigint as now_s, (select newest_iat from token_times) as newest_iat`;
+
+/** A login behind that time moves it so far ahead (s), so that few logins write. */
+const NEWEST_IAT_STEP_S = 10;
 
 export interface NewAccount {
   /** In NFC (usernames.ts). */
@@ -47,11 +61,12 @@ export async function accountNamed(
   database: Database,
   deadline: Deadline,
   username: string,
-): Promise<Account | null> {
-  const [account] = await database.read<Account>(
+): Promise<(Account & Moment) | null> {
+  const [account] = await database.read<Account & Moment>(
     deadline,
     (sql) => sql`
-      select u.id, u.username, u.role, u.password_hash, u.valid_from, coalesce(d.active, true) as device_active
+      select u.id, u.username, u.role, u.password_hash, u.valid_from, coalesce(d.active, true) as device_active,
+             ${moment(sql)}
       from users u left join devices d on d.id = u.device_id
       where u.username = ${username}`,
   );
@@ -86,7 +101,31 @@ export async function obstacleToRegister(
   return row?.disabled ? 'device_disabled' : null;
 }
 
-export type Registered = Pick<Account, 'id' | 'username' | 'role' | 'valid_from'>;
+export type Registered = Pick<Account, 'id' | 'username' | 'role' | 'valid_from'> & Moment;
+
+/**
+ * The `iat` of a token for who was read so. The clock of the database alone counts, and it may be set back: what a
+ * revocation must go beyond is stored before a token carries it. While nothing can be stored, a token is dated back.
+ */
+export async function issueTime(
+  database: Database,
+  deadline: Deadline,
+  { now_s, newest_iat, valid_from }: Pick<Registered, 'now_s' | 'newest_iat' | 'valid_from'>,
+): Promise<number> {
+  if (now_s <= newest_iat) return Math.max(now_s, valid_from);
+  try {
+    await database.write(
+      deadline,
+      (sql) => sql`
+        update token_times set newest_iat = ${now_s}::bigint + ${NEWEST_IAT_STEP_S}::bigint
+        where newest_iat < ${now_s}::bigint`,
+    );
+  } catch {
+    // Expected: a disk that is full, or a server that only reads. The database client logs it.
+    return Math.max(newest_iat, valid_from);
+  }
+  return Math.max(now_s, valid_from);
+}
 
 /** A new account with role `user`. */
 export async function register(
@@ -99,7 +138,7 @@ export async function register(
     (sql) => sql`
       insert into users (username, password_hash) values (${username}, ${passwordHash})
       on conflict (username) do nothing
-      returning id, username, role, valid_from`,
+      returning id, username, role, valid_from, ${moment(sql)}`,
   );
   return account ?? 'username_taken';
 }
@@ -125,7 +164,7 @@ export async function registerWithDevice(
         )
         insert into users (username, password_hash, device_id)
         select ${username}, ${passwordHash}, id from device where active
-        returning id, username, role, valid_from`,
+        returning id, username, role, valid_from, ${moment(sql)}`,
     );
     return account ?? 'device_disabled';
   } catch (error) {

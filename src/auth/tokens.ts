@@ -50,6 +50,3 @@ export function readClaims(payload: unknown): Claims | null {
   if (role !== 'admin' && role !== 'user') return null;
   return { sub: id, username, role, iat: iat as number };
 }
-
-/** Now, or the moment before which the user's tokens are refused, whichever is later (Unix seconds). */
-export const issuedAt = (nowMs: number, validFrom: number) => Math.max(Math.floor(nowMs / 1000), validFrom);

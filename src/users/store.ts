@@ -103,6 +103,10 @@ const revoking = (sql: Sql, { whose, isOwn, withLogins = false, isDemoted = fals
     mayPutOff: true,
   })}`;
 
-/** A token issued since the last revocation may carry that very second, so the moment always moves. */
+/**
+ * Beyond every token that was issued, also by a clock that was ahead. The clock is read when the row is locked, so that a
+ * revocation that waited is not earlier than the logins of that time.
+ */
 const nextMoment = (sql: Sql, aheadS: number) => sql`
-  greatest(valid_from + 1, floor(extract(epoch from now()))::bigint + ${aheadS}::integer)`;
+  greatest(valid_from + 1, (select newest_iat + 1 from token_times),
+           floor(extract(epoch from clock_timestamp()))::bigint + ${aheadS}::integer)`;
