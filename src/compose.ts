@@ -18,6 +18,7 @@ import { faultOf, reasonOf, suspicious } from './db/faults.js';
 import { migrate } from './db/migrate.js';
 import { AppError, ConfigError } from './errors.js';
 import { openFixIntake } from './gps/counts.js';
+import { createProofs } from './holders/proof.js';
 import { createLists } from './http/lists.js';
 import { createHttpServer } from './http/server.js';
 import { checkSecrets } from './keys/secrets.js';
@@ -115,13 +116,11 @@ export async function compose(
 
     let phase: 'starting' | 'serving' | 'draining' = 'starting';
     const waiting = () => phase === 'starting';
-    const ready = () => {
-      if (phase !== 'serving') return phase;
-      return because('database', database.trouble()) ?? because('relay', relay.trouble());
-    };
+    const trouble = () => because('database', database.trouble()) ?? because('relay', relay.trouble());
+    const ready = () => (phase === 'serving' ? trouble() : phase);
     const keys = openKeys({ keyring, database, tell: relay.tell, log });
     closers.push(() => keys.close());
-    const listing = { database, tell: relay.tell, lists: createLists() };
+    const stored = { database, tell: relay.tell, lists: createLists(), proofs: createProofs(tokenKeys) };
     const fixes = openFixIntake(database, relay.located);
     let wsPort = config.WS_PORT;
     const http = createHttpServer({
@@ -132,7 +131,7 @@ export async function compose(
       log,
       overflow: authOverflow(passwords),
       routes: restRoutes({
-        ...{ ...listing, ...keys, config, passwords, limits, storeFix: fixes.storeFix },
+        ...{ ...stored, ...keys, config, passwords, limits, storeFix: fixes.storeFix },
         isEnforced: async () => isEnforcedByAll(await relay.figures()),
         wsPort: () => wsPort,
       }),

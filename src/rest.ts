@@ -10,6 +10,7 @@ import { deviceRoutes } from './devices/routes.js';
 import { emergencyRoutes } from './emergencies/routes.js';
 import type { StoreFix } from './gps/intake.js';
 import { gpsRoutes } from './gps/routes.js';
+import type { Proofs } from './holders/proof.js';
 import { holderRoutes } from './holders/routes.js';
 import { consoleRoutes } from './http/console/console.js';
 import type { Lists } from './http/lists.js';
@@ -34,6 +35,7 @@ export interface RestParts {
   readonly limits: Limits;
   readonly keyring: Keyring;
   readonly sealing: Sealing;
+  readonly proofs: Proofs;
   /** Whether every relay of the service rejects clear audio where encryption is required. */
   readonly isEnforced: () => Promise<boolean>;
   readonly storeFix: StoreFix;
@@ -54,6 +56,7 @@ export function restRoutes(parts: RestParts) {
     limits,
     keyring,
     sealing,
+    proofs,
     isEnforced,
     storeFix,
     wsPort,
@@ -74,7 +77,10 @@ export function restRoutes(parts: RestParts) {
     gpsRoutes({ database, storeFix }),
     keyRoutes({ database, tell, sealing, keyring }),
     permissionRoutes({ database, tell }),
-    holderRoutes({ database, tell, proveOwner: createOwnPassword({ database, passwords, limits }) }),
+    holderRoutes({
+      ...{ database, tell, sealing, proofs },
+      proveOwner: createOwnPassword({ database, passwords, limits }),
+    }),
     emergencyRoutes({ database, tell, lists }),
     consoleRoutes({ config, wsPort, folder: consoleFolder }),
   ];

@@ -25,6 +25,7 @@ export { type ClientMessage, type Fix, RadioError } from './connection/requests.
 export type { EmergencyPosition } from './emergencies/emergencies.js';
 export type { EmergencyCall } from './emergencies/raising.js';
 export {
+  acceptHolder,
   createHolderKey,
   type Holder,
   type HolderKey,

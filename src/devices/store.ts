@@ -41,14 +41,14 @@ export async function deviceOf(
 
 /**
  * A device that is disabled loses the key holders registered with it, and the keys of the talkgroups of its users rotate.
- * The notifications. null: no such device.
+ * The notifications, none when the device was so before. null: no such device.
  */
 export async function setDeviceActive(
   database: Database,
   deadline: Deadline,
   { device, active, notice }: { device: DeviceId; active: boolean; notice: Notice },
 ): Promise<readonly Notice[] | null> {
-  const [changed] = await database.write<Rotated>(
+  const [changed] = await database.write<Rotated & { is_news: boolean }>(
     deadline,
     // Only a device that was enabled rotates: disabling it again loses nothing more.
     (sql) => sql`
@@ -56,7 +56,7 @@ export async function setDeviceActive(
         select id, active from devices where id = ${device} for no key update
       ), changed as (
         update devices set active = ${active} from before where devices.id = before.id
-        returning devices.id, before.active and not ${active}::boolean as is_lost
+        returning devices.id, before.active and not ${active}::boolean as is_lost, before.active <> ${active} as is_news
       ), lost as (
         delete from key_holders where device_id in (select id from changed where is_lost)
       ), ${rotating(sql, {
@@ -67,9 +67,11 @@ export async function setDeviceActive(
         useInMs: 0,
         mayPutOff: true,
       })}
-      select ${notify(sql, notice)}, ${rotationNotices(sql)} from changed`,
+      select is_news, case when is_news then ${notify(sql, notice)} end, ${rotationNotices(sql)} from changed`,
   );
-  return changed === undefined ? null : [notice, ...changed.notices];
+  if (changed === undefined) return null;
+  // Who is told reads the users of the device anew, which costs them audio.
+  return changed.is_news ? [notice, ...changed.notices] : [];
 }
 
 /** The device after the change. Without name and site it stays as it was. null: no such device. */

@@ -1,6 +1,6 @@
 // Counts the results of position reports.
 import type { Database } from '../db/client.js';
-import type { LatestFix } from '../protocol/fix.js';
+import { AHEAD_MS_MAX, type LatestFix } from '../protocol/fix.js';
 import { createFixIntake, type StoreFix } from './intake.js';
 import { storeFixes } from './store.js';
 
@@ -14,7 +14,12 @@ export interface FixCounts {
 
 /** The way of positions into this database, counted. `latest` is called with those that are the latest of their devices. */
 export const openFixIntake = (database: Database, latest: (fixes: readonly LatestFix[]) => void) =>
-  countFixes(createFixIntake((deadline, fixes) => storeFixes(database, deadline, fixes), { latest }));
+  countFixes(
+    createFixIntake(
+      (deadline, fixes) => storeFixes(database, deadline, { fixes, aheadMsMax: AHEAD_MS_MAX }),
+      { latest },
+    ),
+  );
 
 /** The same, counting. */
 function countFixes(storeFix: StoreFix): { storeFix: StoreFix; counts: FixCounts } {

@@ -3,6 +3,7 @@
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import { type Page, pageBy } from '../db/pages.js';
+import type { Sql } from '../db/pool.js';
 import type { DeviceId, TalkgroupId } from '../ids.js';
 import type { ReportedFix } from '../protocol/fix.js';
 import type { Static } from '../typebox.js';
@@ -13,13 +14,16 @@ export type StoredTimes = ReadonlyMap<DeviceId, number | null>;
 
 /**
  * Replaces the fixes before, each under a new id; of each device at most one may be given. Resolves after commit. A report
- * without a time is of now and replaces any other. One with a time replaces none that is newer.
+ * without a time is of now and replaces any other. One with a time replaces none that is newer, and is at most `aheadMsMax`
+ * ahead. What is stored beyond that came from a clock of the service that was ahead.
  */
 export async function storeFixes(
   database: Database,
   deadline: Deadline,
-  fixes: readonly ReportedFix[],
+  { fixes, aheadMsMax }: { fixes: readonly ReportedFix[]; aheadMsMax: number },
 ): Promise<StoredTimes> {
+  const isPossible = (sql: Sql) =>
+    sql`gps_fixes.updated_at <= now() + ${aheadMsMax}::integer * interval '1 millisecond'`;
   const arrayOf = (field: keyof ReportedFix) => `{${fixes.map((fix) => fix[field] ?? 'null').join(',')}}`;
   const rows = await database.write<{ device_id: DeviceId; at_ms: number | null }>(
     deadline,
@@ -41,9 +45,10 @@ export async function storeFixes(
           set id = excluded.id, lat = excluded.lat, lng = excluded.lng, alt = excluded.alt,
               speed = excluded.speed, course = excluded.course, accuracy = excluded.accuracy,
               battery = excluded.battery,
-              -- it never goes back, although the clock of the device may have been ahead
-              updated_at = greatest(excluded.updated_at, gps_fixes.updated_at)
-          where excluded.updated_at >= gps_fixes.updated_at or excluded.updated_at = now()
+              -- it does not go back, unless a clock was further ahead than a report may be
+              updated_at = case when ${isPossible(sql)} then greatest(excluded.updated_at, gps_fixes.updated_at)
+                                else excluded.updated_at end
+          where excluded.updated_at >= gps_fixes.updated_at or excluded.updated_at = now() or not (${isPossible(sql)})
         returning device_id, updated_at
       )
       select device_id, (extract(epoch from stored.updated_at) * 1000)::float8 as at_ms

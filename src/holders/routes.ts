@@ -12,10 +12,13 @@ import { firstOrNext, pageOf } from '../http/paging.js';
 import { readHolderId, readUserId } from '../http/paths.js';
 import { answers, Ok, ok } from '../http/schemas.js';
 import type { UserId } from '../ids.js';
-import { fingerprint } from '../protocol/encryption.js';
+import { ACCEPTANCE_INFO, acceptanceAad, fingerprint, toBase64url } from '../protocol/encryption.js';
 import { nodePrimitives } from '../protocol/node-primitives.js';
+import type { Proofs } from './proof.js';
 import {
   Acceptance,
+  Challenge,
+  ChallengeQuery,
   CreatedHolder,
   HolderInPath,
   HolderList,
@@ -25,9 +28,21 @@ import {
 } from './schemas.js';
 import * as store from './store.js';
 
+interface Seals {
+  readonly publicKey: Uint8Array;
+  readonly info: Uint8Array;
+  readonly items: readonly { readonly secret: Uint8Array; readonly aad: Uint8Array }[];
+}
+
 export interface HolderOptions {
   readonly database: Database;
   readonly tell: Tell;
+  /** The queue of seals for key holders, with its limits. */
+  readonly sealing: {
+    admit(user: string): void;
+    seal(deadline: Deadline, job: Seals): Promise<readonly { enc: Uint8Array; sealed: Uint8Array }[]>;
+  };
+  readonly proofs: Proofs;
   /** Resolves with the deadline of the write that follows. Throws `invalid_credentials` (auth/own-password.ts). */
   readonly proveOwner: (proof: {
     readonly user: UserId;
@@ -45,7 +60,7 @@ const NEW_HOLDERS = { atOnce: 10, perMinute: 10 / (24 * 60) };
 
 /** The routes under /keys/holders. */
 export const holderRoutes =
-  ({ database, tell, proveOwner }: HolderOptions): FastifyPluginAsyncTypebox =>
+  ({ database, tell, sealing, proofs, proveOwner }: HolderOptions): FastifyPluginAsyncTypebox =>
   async (app) => {
     const tags = ['keys'];
     const registrations = createBuckets(NEW_HOLDERS);
@@ -61,14 +76,14 @@ export const holderRoutes =
     const register = {
       config: {
         access: 'user',
-        refusals: [...passwordRefusals, 'too_many_holders'],
+        refusals: [...passwordRefusals, 'holders_full', 'too_many_holders'],
         badRequests: ['unstorable_text'],
       },
       schema: {
         operationId: 'registerHolder',
         summary: 'Register a key holder',
         description:
-          'A key holder is an installation of an app. It has the private key, and sends the public key here. The first one of an account, and the first one after an administrator revoked the user, is accepted at once. A later one waits until it is accepted. An account has at most 8. The ninth replaces the one that waits longest, or the one not used for longest. Registering the same public key again returns the same key holder.',
+          'A key holder is an installation of an app. It has the private key, and sends the public key here. The first one of an account, and the first one after an administrator revoked the user, is accepted at once. A later one waits until it is accepted. An account has at most 8. The ninth replaces the one that waits longest. When all 8 are accepted, one must be deleted first. Registering the same public key again returns the same key holder.',
         tags,
         body: NewHolder,
         response: answers(CreatedHolder),
@@ -86,6 +101,8 @@ export const holderRoutes =
       const notice = noticeOf({ kind: 'holders_changed', user });
       const added = await store.addHolder(database, write, { user, publicKey, name, notice });
       if (added === null) throw new AppError('invalid_credentials');
+      if (added === 'full') throw new AppError('holders_full');
+      if (added === 'device_disabled') throw new AppError(added);
       await confirm(tell, notice, write);
       return {
         holder_id: added.id,
@@ -123,13 +140,45 @@ export const holderRoutes =
       return pageOf(page, 'holders', { rows, idOf: ({ holder_id }) => holder_id });
     });
 
+    const challenge = {
+      config: {
+        access: 'user',
+        refusals: ['holder_not_found', 'too_many_keys', 'sealing_unavailable'],
+      },
+      schema: {
+        operationId: 'challengeHolder',
+        summary: 'Challenge an accepted key holder',
+        description:
+          'Seals a proof for an accepted key holder of the caller. It opens the proof with its private key, and sends it to accept the key holder in the path.',
+        tags,
+        params: HolderInPath,
+        querystring: ChallengeQuery,
+        response: answers(Challenge),
+      },
+    } as const;
+
+    app.get(
+      '/keys/holders/:id/challenge',
+      challenge,
+      async ({ user: { sub: owner }, params, query, deadline }) => {
+        const pair = { by: readHolderId(query.holder_id), holder: readHolderId(params.id) };
+        sealing.admit(owner);
+        const publicKey = await store.acceptingKey(database, deadline, { owner, ...pair });
+        if (publicKey === null) throw new AppError('holder_not_found');
+        const items = [{ secret: proofs.of(pair), aad: acceptanceAad(pair) }];
+        const [envelope] = await sealing.seal(deadline, { publicKey, info: ACCEPTANCE_INFO, items });
+        if (envelope === undefined) throw new AppError('sealing_unavailable');
+        return { enc: toBase64url(envelope.enc), sealed: toBase64url(envelope.sealed) };
+      },
+    );
+
     const accept = {
-      config: { access: 'user', refusals: ['holder_not_found', ...passwordRefusals] },
+      config: { access: 'user', refusals: ['holder_not_found', 'wrong_proof', ...passwordRefusals] },
       schema: {
         operationId: 'acceptHolder',
         summary: 'Accept a key holder',
         description:
-          'From now on it gets the present key and later ones. The owner names an accepted key holder of the account and the password. An administrator sends an empty object. Compare the fingerprints first. Accepting again changes nothing.',
+          'From now on it gets the present key and later ones. The owner names an accepted key holder of the account, the proof that it opened of the challenge, and the password. An administrator sends an empty object. Compare the fingerprints first. Accepting again changes nothing.',
         tags,
         params: HolderInPath,
         body: Acceptance,
@@ -137,7 +186,6 @@ export const holderRoutes =
       },
     } as const;
 
-    // LIMIT: `holder_id` proves nothing, because nothing signs with its private key. The password does.
     app.post('/keys/holders/:id/accept', accept, async ({ user, ip, params, body, deadline }) => {
       const id = readHolderId(params.id);
       const noticeId = randomUUID();
@@ -147,9 +195,11 @@ export const holderRoutes =
         await confirm(tell, notice, deadline);
         return ok;
       }
-      const { holder_id, password } = body;
+      const { holder_id, password, proof } = body;
       if (password === undefined) throw new AppError('invalid_credentials');
       const holder = readHolderId(holder_id ?? '');
+      // Before the password, which the caller of a wrong proof could otherwise guess here.
+      if (!proofs.isRight({ by: holder, holder: id }, proof ?? '')) throw new AppError('wrong_proof');
       const owner = user.sub;
       const write = await proveOwner({ user: owner, address: addressKey(ip), password, deadline });
       const by = { owner, holder };

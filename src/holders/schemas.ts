@@ -38,7 +38,9 @@ export const NewHolder = Type.Object(
       (text) => readPublicKey(text) !== null,
       () => 'must be an uncompressed point of P-256, 65 bytes in base64url without padding',
     ),
-    name: Text('1 to 128 characters without control characters, such as the model of the device.'),
+    name: Text(
+      '1 to 128 visible characters with single spaces between them, such as the model of the device.',
+    ),
   },
   {
     title: 'NewHolder',
@@ -57,8 +59,40 @@ export const Acceptance = Type.Object(
     password: Type.Optional(
       Type.String({ description: "The owner's password. Administrators leave it out." }),
     ),
+    proof: Type.Optional(
+      Type.String({
+        maxLength: 64,
+        description: 'The opened challenge: 32 bytes in base64url. Administrators leave it out.',
+      }),
+    ),
   },
-  { title: 'Acceptance', examples: [{ holder_id: EXAMPLE.holder, password: 'ann-secret' }] },
+  {
+    title: 'Acceptance',
+    examples: [
+      {
+        ...{ holder_id: EXAMPLE.holder, password: 'ann-secret' },
+        proof: 'q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJA',
+      },
+    ],
+  },
+);
+
+export const ChallengeQuery = Type.Object({
+  holder_id: shownId('An accepted key holder of the caller, which opens the challenge.', EXAMPLE.holder),
+});
+
+export const Challenge = Type.Object(
+  {
+    enc: Type.String({ description: 'Encapsulated key (HPKE), 65 bytes in base64url.' }),
+    sealed: Type.String({ description: 'The encrypted proof, 48 bytes in base64url.' }),
+  },
+  {
+    title: 'Challenge',
+    description: 'Only the private key of the accepted key holder opens it.',
+    examples: [
+      { enc: examplePoint, sealed: 'q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJCrze8SNFZ4kKvN7xI0VniQ' },
+    ],
+  },
 );
 
 const Fingerprint = Type.String({

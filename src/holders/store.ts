@@ -6,7 +6,7 @@ import { type Page, pageBy } from '../db/pages.js';
 import { type Rotated, rotating, rotationNotices, talkgroupsWithKeysOf } from '../db/rotation.js';
 import type { HolderId, UserId } from '../ids.js';
 
-/** Key holders of an account. One more replaces another one. */
+/** Key holders of an account. One more replaces one that waits. */
 const HOLDERS_MAX = 8;
 
 export interface HolderRow {
@@ -28,22 +28,29 @@ interface NewHolder {
 
 /**
  * The first one of an account, or since an administrator revoked it, is accepted at once. A key that is registered again
- * keeps its row. The ninth holder replaces the one that waits longest. Where none waits it replaces the one not used for longest: otherwise new holders, which may
- * be a thief's, would push out those that can accept. null: no such user.
+ * keeps its row. The ninth holder replaces the one that waits longest. `full`: none waits. A thief with the password would
+ * otherwise push out those that can accept, and a key in use would lose its holder without a rotation. Rejects with
+ * `device_disabled` for who was disabled meanwhile. null: no such user.
  */
 export async function addHolder(
   database: Database,
   deadline: Deadline,
   { user, publicKey, name, notice }: NewHolder,
-): Promise<{ readonly id: HolderId; readonly accepted: boolean } | null> {
-  const [added] = await database.write<{ id: HolderId; accepted: boolean }>(
+): Promise<{ readonly id: HolderId; readonly accepted: boolean } | 'full' | 'device_disabled' | null> {
+  const [added] = await database.write<{ id: HolderId | null; accepted: boolean; is_off: boolean }>(
     deadline,
-    // The lock reads the account as the registration before left it: only one can be the first.
+    // The locks read the account as the registration before left it, so that only one can be the first, and the device as
+    // it is. Who disables it waits for this statement, or this one for it.
     (sql) => sql`
       with owner as materialized (
         select id, device_id, had_holder from users where id = ${user} for no key update
+      ), device as materialized (
+        select id from devices where id = (select device_id from owner) and active for share
+      ), admitted as (
+        select id, device_id, had_holder, device_id is not null and not exists (select from device) as is_off
+        from owner
       ), marked as (
-        update users set had_holder = true from owner where users.id = owner.id and not owner.had_holder
+        update users set had_holder = true from admitted a where users.id = a.id and not a.had_holder and not a.is_off
       ), present as materialized (
         select h.id, h.public_key, h.accepted_at, h.used_at from owner join lateral (
           select id, public_key, accepted_at, used_at from key_holders where user_id = owner.id for update
@@ -51,18 +58,25 @@ export async function addHolder(
       ), replaced as (
         delete from key_holders
         where not exists (select from present where public_key = ${publicKey}) and id in (
-          select id from present order by accepted_at is not null, used_at
+          select id from present where accepted_at is null order by used_at
           limit greatest(0, (select count(*) from present) - ${HOLDERS_MAX}::integer + 1)
         )
+      ), added as (
+        insert into key_holders (user_id, device_id, public_key, name, accepted_at)
+        select a.id, a.device_id, ${publicKey}, ${name}, case when not a.had_holder then clock_timestamp() end
+        from admitted a
+        where not a.is_off and (
+          exists (select from present where public_key = ${publicKey})
+          or (select count(*) from present where accepted_at is not null) < ${HOLDERS_MAX}::integer
+        )
+        on conflict (user_id, public_key) do update set used_at = now()
+        returning id, accepted_at is not null as accepted, ${notify(sql, notice)}
       )
-      insert into key_holders (user_id, device_id, public_key, name, accepted_at)
-      select owner.id, owner.device_id, ${publicKey}, ${name},
-             case when not owner.had_holder then clock_timestamp() end
-      from owner
-      on conflict (user_id, public_key) do update set used_at = now()
-      returning id, accepted_at is not null as accepted, ${notify(sql, notice)}`,
+      select added.id, added.accepted, a.is_off from admitted a left join added on true`,
   );
-  return added ?? null;
+  if (added === undefined) return null;
+  if (added.is_off) return 'device_disabled';
+  return added.id === null ? 'full' : { id: added.id, accepted: added.accepted };
 }
 
 /** Rows of the page in the order of ids. null: no such user. */
@@ -85,6 +99,22 @@ export async function holdersOf(
       order by h.id`,
   );
   return rows.length === 0 ? null : rows.filter((row) => row.id !== null);
+}
+
+/** The public key of `by` when it may accept `holder`: both are the owner's, and it is accepted. null: it may not. */
+export async function acceptingKey(
+  database: Database,
+  deadline: Deadline,
+  { owner, by, holder }: { owner: UserId; by: HolderId; holder: HolderId },
+): Promise<Buffer | null> {
+  const [row] = await database.read<{ public_key: Buffer }>(
+    deadline,
+    (sql) => sql`
+      select a.public_key from key_holders a
+      where a.id = ${by} and a.user_id = ${owner} and a.accepted_at is not null
+        and exists (select from key_holders where id = ${holder} and user_id = ${owner})`,
+  );
+  return row?.public_key ?? null;
 }
 
 /** Who accepts: an administrator, or the owner, who names an accepted holder of the account. */

@@ -32,6 +32,14 @@ export const advice: Readonly<Record<RefusalCode, Advice>> = {
     means: 'An administrator disabled the device.',
     retry: 'Yes, at most once a minute.',
   },
+  wrong_proof: {
+    means: 'The key holder that accepts did not open the challenge.',
+    retry: 'With the proof of a new challenge. Otherwise no.',
+  },
+  holders_full: {
+    means: 'Each of the 8 key holders of the account is accepted.',
+    retry: 'After one was deleted.',
+  },
   admin_only: {
     means: 'The role in the token is not `admin`.',
     retry: 'No. After a promotion, log in again.',

@@ -2,7 +2,7 @@
 // sealed ones.
 import assert from 'node:assert/strict';
 import type { HolderId, TalkgroupId } from '../ids.js';
-import { envelopeAad, epochSecret } from '../protocol/encryption.js';
+import { ENVELOPE_INFO, envelopeAad, epochSecret } from '../protocol/encryption.js';
 import { nodePrimitives } from '../protocol/node-primitives.js';
 import type { Static } from '../typebox.js';
 import type { Sealed } from './envelope.js';
@@ -34,7 +34,7 @@ export async function sealedPage(
     secret: epochSecret(nodePrimitives, { master, talkgroupId: talkgroup, counter }),
     aad: envelopeAad({ talkgroupId: talkgroup, counter, holderId: holder }),
   }));
-  const sealed = await seal({ publicKey, items });
+  const sealed = await seal({ publicKey, info: ENVELOPE_INFO, items });
   const epochs = counters.map((rotation_counter, at) => {
     const envelope = sealed[at];
     assert(envelope !== undefined, 'one envelope for each counter');

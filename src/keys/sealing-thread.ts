@@ -1,4 +1,4 @@
-// Runs the sealing thread: encrypts epoch secrets for key holders (HPKE), one job at a time, with a lower priority.
+// Runs the sealing thread: encrypts secrets for key holders (HPKE), one job at a time, with a lower priority.
 import { parentPort } from 'node:worker_threads';
 import { standBack } from '../priority.js';
 import { sealLetter } from './envelope.js';
@@ -12,9 +12,11 @@ if (port === null) throw new Error('the sealing thread is started by sealing.ts'
 
 port.on('message', (job: SealJob) => port.postMessage(outcomeOf(job)));
 
-function outcomeOf({ publicKey, items }: SealJob): SealOutcome {
+function outcomeOf({ publicKey, info, items }: SealJob): SealOutcome {
   try {
-    return { sealed: items.map(({ secret, aad }) => sealLetter({ publicKey, plaintext: secret, aad })) };
+    return {
+      sealed: items.map(({ secret, aad }) => sealLetter({ publicKey, plaintext: secret, aad }, { info })),
+    };
   } catch {
     // Its text could name bytes of the input. The key was checked when it was registered, so this is a defect.
     return { failed: true };

@@ -10,10 +10,12 @@ import { AppError } from '../errors.js';
 import { createShares } from '../shares.js';
 import type { Sealed } from './envelope.js';
 
-/** Epoch secrets for one key holder. */
+/** Secrets for one key holder: of epochs, or of a challenge. */
 export interface SealJob {
   /** An uncompressed point of P-256 (65 bytes). */
   readonly publicKey: Uint8Array;
+  /** The HPKE `info`. */
+  readonly info: Uint8Array;
   /** At most 4. */
   readonly items: readonly { readonly secret: Uint8Array; readonly aad: Uint8Array }[];
 }

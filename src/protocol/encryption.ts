@@ -47,6 +47,14 @@ export function envelopeAad(envelope: {
   return joined(uuidBytes(talkgroupId), counterBytes(counter), uuidBytes(holderId));
 }
 
+/** The HPKE `info` of a challenge: what an accepted key holder opens to accept another one. */
+export const ACCEPTANCE_INFO: Uint8Array<ArrayBuffer> = ascii('talkgroup-radio 1 acceptance');
+
+/** The HPKE `aad` of a challenge (32 bytes): `by` accepts `holder`. */
+export function acceptanceAad(pair: { by: string; holder: string }): Uint8Array<ArrayBuffer> {
+  return joined(uuidBytes(pair.by), uuidBytes(pair.holder));
+}
+
 /** The HKDF inputs of an epoch's secret, without the master secret. */
 export function epochInputs(epoch: { talkgroupId: string; counter: number }) {
   return {

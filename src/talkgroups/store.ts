@@ -206,8 +206,11 @@ export async function leave(
   const [left] = await database.write<Rotated>(
     deadline,
     (sql) => sql`
-      with gone as (
-        delete from memberships where user_id = ${user} and talkgroup_id = ${talkgroup}
+      with place as materialized (
+        -- First, as every change of the talkgroup does: two orders of the same locks are a deadlock.
+        select id from talkgroups where id = ${talkgroup} for no key update
+      ), gone as (
+        delete from memberships where user_id = ${user} and talkgroup_id = (select id from place)
         returning talkgroup_id, may_have_keys
       ), ${
         isOwn
@@ -224,7 +227,7 @@ export async function leave(
             })
       }
       select ${notify(sql, notice)}, ${isOwn ? sql`'[]'::json as notices` : rotationNotices(sql)}
-      from talkgroups where id = ${talkgroup}`,
+      from place`,
   );
   return left === undefined ? null : [notice, ...left.notices];
 }

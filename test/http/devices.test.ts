@@ -47,9 +47,16 @@ t.test('a device is what its status was set to last, and setting it twice is no 
     const { body } = await s.admin.get('/devices');
     return (body as { devices: { active: boolean }[] }).devices[0]?.active;
   };
-  for (const active of [false, false, true, true]) {
+  const told = () => s.notices.filter(({ kind }) => kind === 'device_changed').length;
+  for (const [active, notices] of [
+    [false, 1],
+    [false, 1],
+    [true, 2],
+    [true, 2],
+  ] as const) {
     t.strictSame((await status(active)).body, { ok: true });
     t.equal(await isActive(), active);
+    t.equal(told(), notices, 'a change that changes nothing costs nobody audio');
   }
   // Nothing that merely looks false may take a radio off the air.
   for (const odd of [null, 0, '', 'false', [], {}, undefined]) {
@@ -161,7 +168,15 @@ t.test('a fix of an unknown device is refused and stored nowhere', async (t) => 
     body: { error: 'device not found' },
   });
   t.equal((await s.radio.get(`/devices/${unknown}/gps`)).status, 404);
-  t.strictSame([...(await storeFixes(s.database, deadlineIn(1000), [{ deviceId: unknown, ...fix }]))], []);
+  t.strictSame(
+    [
+      ...(await storeFixes(s.database, deadlineIn(1000), {
+        fixes: [{ deviceId: unknown, ...fix }],
+        aheadMsMax: 60_000,
+      })),
+    ],
+    [],
+  );
   t.strictSame(await s.sql((sql) => sql`select * from gps_fixes`), []);
 });
 

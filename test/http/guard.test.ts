@@ -39,6 +39,7 @@ const contract: Record<string, 'public' | 'user' | 'admin'> = {
   'GET /keys/epochs': 'user',
   'POST /keys/holders': 'user',
   'GET /keys/holders': 'user',
+  'GET /keys/holders/:id/challenge': 'user',
   'POST /keys/holders/:id/accept': 'user',
   'DELETE /keys/holders/:id': 'user',
   'GET /talkgroups/:id/keys': 'admin',

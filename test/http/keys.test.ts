@@ -4,6 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import * as hpke from 'hpke';
 import t, { type Test } from 'tap';
 import { createPasswords } from '../../src/auth/passwords.js';
+import { acceptHolder } from '../../src/client/encryption/holder.js';
+import { type Rest, RestError } from '../../src/client/encryption/rest.js';
 import { createDueRotations } from '../../src/keys/due-rotations.js';
 import {
   ENVELOPE_INFO,
@@ -13,7 +15,7 @@ import {
   fromBase64url,
 } from '../../src/protocol/encryption.js';
 import { nodePrimitives } from '../../src/protocol/node-primitives.js';
-import { comesTrue } from '../helpers/eventually.js';
+import { comesTrue, eventually } from '../helpers/eventually.js';
 import {
   type AccountCaller,
   PASSWORD,
@@ -59,6 +61,9 @@ async function holderOf(caller: AccountCaller, name = 'phone') {
     caller.get(`/keys/epochs?talkgroup_id=${talkgroup}&holder_id=${id}${more}`);
   return {
     ...{ status, body, id, accepted, publicKey, pair, fetches },
+    /** Accepts that holder, as the client library does. */
+    accepts: (holderId: string) =>
+      acceptHolder(restOf(caller), { pair, publicKey, holderId: id }, { holderId, password: PASSWORD }),
     /** Counters that it is given now. Null: 404. */
     async counters(talkgroup: string): Promise<number[] | null> {
       const answer = await fetches(talkgroup);
@@ -67,6 +72,15 @@ async function holderOf(caller: AccountCaller, name = 'phone') {
     },
   };
 }
+
+/** The REST client of the library over this caller. */
+const restOf =
+  (caller: AccountCaller): Rest =>
+  async (method, path, sent) => {
+    const { status, body } = await (method === 'GET' ? caller.get(path) : caller.post(path, sent));
+    if (status !== 200) throw new RestError(status, (body as { error: string }).error);
+    return body as Record<string, unknown>;
+  };
 
 const counterOf = async (s: Service, id: string) =>
   ((await s.admin.get(`/keys/rotation?talkgroup_id=${id}`)).body as { rotation_counter: number })
@@ -79,6 +93,16 @@ async function requiredWith(t: Test, s: Service, ...members: AccountCaller[]) {
   t.equal((await s.admin.patch(`/talkgroups/${id}`, { encryption: 'required' })).status, 200);
   return id;
 }
+
+/** Resolves when so many statements wait for a lock. */
+const waiting = (s: Service, count: number) =>
+  eventually(async () => {
+    const rows = await s.sql(
+      (sql) => sql`
+        select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    if (rows.length < count) throw new Error(`${rows.length} statements wait`);
+  });
 
 const seedOnly = ['created_at', 'id', 'name', 'rotation_counter'];
 
@@ -152,13 +176,26 @@ t.test('a stolen token registers no second key holder, and one that waits gets n
   t.equal(await second.counters(id), null);
   const accept = `/keys/holders/${second.id}/accept`;
   t.equal((await s.radio.post(accept, { holder_id: first.id })).status, 401, 'without the password');
-  t.equal(
-    (await s.radio.post(accept, { holder_id: second.id, password: PASSWORD })).status,
-    404,
-    'by itself',
-  );
+  const wrong = { status: 403, body: { error: 'the proof is not that of the accepted key holder' } };
+  for (const proof of [undefined, '', 'x', randomBytes(32).toString('base64url')])
+    t.match(
+      await s.radio.post(accept, { holder_id: first.id, password: PASSWORD, proof }),
+      wrong,
+      'by the password alone',
+    );
+  // The thief asks in the name of the accepted one, and opens with its own key.
+  const challenge = await s.radio.get(`/keys/holders/${second.id}/challenge?holder_id=${first.id}`);
+  t.equal(challenge.status, 200);
+  t.same(Object.keys(challenge.body as object).sort(), ['enc', 'sealed']);
+  const thief = { pair: second.pair, publicKey: second.publicKey, holderId: first.id };
+  await t.rejects(acceptHolder(restOf(s.radio), thief, { holderId: second.id, password: PASSWORD }), {
+    message: 'the challenge is not for this key holder',
+  });
+  await t.rejects(second.accepts(second.id), { message: 'key holder not found' }, 'by itself');
+  const third = await holderOf(s.radio, 'third');
+  await t.rejects(second.accepts(third.id), { message: 'key holder not found' }, 'it waits itself');
   await s.admin.post('/keys/rotate', { talkgroup_id: id });
-  t.equal((await s.radio.post(accept, { holder_id: first.id, password: PASSWORD })).status, 200);
+  await first.accepts(second.id);
   t.strictSame(await second.counters(id), [1], 'the epoch of the acceptance');
   t.strictSame(await first.counters(id), [1, 0]);
   t.match(s.notices.at(-1), { kind: 'holders_changed', user: s.radio.userId });
@@ -176,14 +213,69 @@ t.test('another user’s key holder is 404, and an administrator accepts and del
   await holderOf(s.radio);
   const second = await holderOf(s.radio);
   t.equal((await bob.delete(`/keys/holders/${second.id}`)).status, 404);
-  const acceptance = { holder_id: second.id, password: PASSWORD };
-  t.equal((await bob.post(`/keys/holders/${second.id}/accept`, acceptance)).status, 404);
+  const held = await holderOf(bob);
+  await t.rejects(held.accepts(second.id), { message: 'key holder not found' });
   t.equal((await bob.get(`/keys/holders?user_id=${s.radio.userId}`)).status, 403);
   t.equal((await s.admin.post(`/keys/holders/${second.id}/accept`, {})).status, 200);
   const { body } = await s.admin.get(`/keys/holders?user_id=${s.radio.userId}`);
   t.match((body as { holders: object[] }).holders, [{ accepted: true }, { accepted: true }]);
   t.equal((await s.admin.delete(`/keys/holders/${second.id}`)).status, 200);
   t.equal((await s.admin.delete(`/keys/holders/${second.id}`)).status, 404);
+});
+
+t.test('the ninth key holder never replaces an accepted one', async (t) => {
+  const s = await service(t);
+  const first = await holderOf(s.radio);
+  for (let n = 2; n <= 8; n++) await first.accepts((await holderOf(s.radio, String(n))).id);
+  const full = { status: 409, body: { error: 'the account has 8 accepted key holders: delete one first' } };
+  t.match(await holderOf(s.radio, 'ninth'), full);
+  t.equal((await s.radio.delete(`/keys/holders/${first.id}`)).status, 200);
+  t.match(await holderOf(s.radio, 'ninth'), { status: 200, accepted: false });
+});
+
+for (const [name, end] of [
+  ['revocation of the account', (s: Service) => s.admin.post(`/users/${s.radio.userId}/revoke`)],
+  [
+    'end of the device',
+    (s: Service) => s.admin.patch(`/devices/${s.radio.deviceId}/status`, { active: false }),
+  ],
+] as const)
+  t.test(`a key holder does not outlive the ${name} that it races`, async (t) => {
+    const s = await service(t);
+    const row = name.includes('device')
+      ? `select from devices where id = '${s.radio.deviceId}' for update`
+      : `select from users where id = '${s.radio.userId}' for update`;
+    const release = await s.begin(row);
+    const registered = holderOf(s.radio);
+    await waiting(s, 1);
+    const ended = end(s); // it has begun before the other one is stored
+    await waiting(s, 2);
+    await release();
+    const [holder, { status }] = await Promise.all([registered, ended]);
+    t.equal(status, 200);
+    t.equal(holder.status, 200);
+    t.same(await s.sql((sql) => sql`select id from key_holders where user_id = ${s.radio.userId}`), []);
+  });
+
+t.test('a member that leaves while encryption changes costs no deadlock', async (t) => {
+  const s = await service(t, withKeys);
+  const [bob, cid] = [await s.account(), await s.account()];
+  const id = await s.talkgroup();
+  for (const one of [s.radio, bob, cid]) await one.post(`/talkgroups/${id}/join`);
+  // The change has the talkgroup, and waits for a membership, while the others want theirs and the talkgroup.
+  const release = await s.begin(`select from memberships where user_id = '${cid.userId}' for update`);
+  const changed = s.admin.patch(`/talkgroups/${id}`, { encryption: 'required' });
+  await waiting(s, 1);
+  const left = s.radio.delete(`/talkgroups/${id}/leave`);
+  const permitted = s.admin.put(`/talkgroups/${id}/members/${bob.userId}/keys`, { allowed: false });
+  await waiting(s, 3);
+  await release();
+  for (const { status, body } of await Promise.all([changed, left, permitted]))
+    t.equal(status, 200, JSON.stringify(body));
+  const [row] = await s.sql<{ deadlocks: number }>(
+    (sql) => sql`select deadlocks::int from pg_stat_database where datname = current_database()`,
+  );
+  t.equal(row?.deadlocks, 0);
 });
 
 t.test('the ninth key holder replaces one that waits, and 10 a day are the limit', async (t) => {

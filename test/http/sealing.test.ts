@@ -5,6 +5,7 @@ import t, { type Test } from 'tap';
 import { createPasswords } from '../../src/auth/passwords.js';
 import { deadlineIn } from '../../src/db/deadline.js';
 import { createSealing, type SealJob } from '../../src/keys/sealing.js';
+import { ENVELOPE_INFO } from '../../src/protocol/encryption.js';
 import { eventually, HANGS_MS } from '../helpers/eventually.js';
 import { type AccountCaller, PASSWORD, type Service, service, until } from '../helpers/http/rest.js';
 
@@ -13,6 +14,7 @@ t.setTimeout(170_000);
 const point = () => createECDH('prime256v1').generateKeys();
 const jobOf = (seals: number): SealJob => ({
   publicKey: point(),
+  info: ENVELOPE_INFO,
   items: Array.from({ length: seals }, () => ({ secret: randomBytes(32), aad: randomBytes(36) })),
 });
 

@@ -368,7 +368,7 @@ t.test('the same notice reaches the other nodes through the database', async (t)
   await s.admin.delete(`/talkgroups/${id}/members/${s.radio.userId}`);
   await s.admin.post('/keys/rotate', { talkgroup_id: id });
   await s.admin.delete(`/talkgroups/${id}`);
-  await s.admin.patch(`/devices/${s.radio.deviceId}/status`, { active: true });
+  await s.admin.patch(`/devices/${s.radio.deviceId}/status`, { active: false });
   await until(() => heard.length >= s.notices.length);
   await listener.close();
   t.equal(heard.length, 7);

@@ -265,7 +265,7 @@ t.test('a radio without keys plays no encrypted frame, and clear ones as before'
   t.ok(socket());
 });
 
-t.test('an epoch is over 60 s after its successor is used and after its last burst', async (t) => {
+t.test('an epoch is over 60 s after its successor is used, however often it is heard by then', async (t) => {
   const { socket, lives, gives, there, played, unopened } = encryptedWorld();
   const [early, late, over] = [runOf(), runOf(), runOf()];
   socket().says(keyRotated(TALKGROUP, 1, 10));
@@ -274,12 +274,12 @@ t.test('an epoch is over 60 s after its successor is used and after its last bur
   socket().says(announced(early.crypto, { event: 2 }));
   relays(socket(), early, { sequence: 0, payload: packet(0) });
   socket().says(talkEnd({ event: 3 }));
-  lives(59_000);
+  lives(900);
   socket().says(announced(late.crypto, { event: 4, burst: 2 }));
   relays(socket(), late, { sequence: 0, payload: packet(0) }, (bytes) => stamp(bytes, 20, 2));
   socket().says(talkEnd({ event: 5, burst: 2 }));
   t.equal(played.length, 2);
-  lives(60_001);
+  lives(101);
   socket().says(announced(over.crypto, { event: 6, burst: 3 }));
   relays(socket(), over, { sequence: 0, payload: packet(0) }, (bytes) => stamp(bytes, 20, 3));
   socket().says(talkEnd({ event: 7, burst: 3 }));

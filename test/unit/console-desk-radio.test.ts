@@ -27,6 +27,7 @@ const noKeys = (): DeskKeys => ({
   },
   view: () => ({ state: 'none', holderId: null, fingerprint: null }),
   register: async () => ({ isAccepted: true }),
+  accept: async () => null,
   forget: async () => {},
 });
 

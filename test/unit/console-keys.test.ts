@@ -8,7 +8,7 @@ import { createChoices } from '../../src/console/settings/choices.js';
 import { talkerLock, talkgroupLock } from '../../src/console/talkgroups/lock-words.js';
 import type { KeyringParts } from '../../src/console/worker/keyring.js';
 import { openDeskKeys } from '../../src/console/worker/keys.js';
-import type { ConnectionView, KeysView, Registration } from '../../src/console/worker/messages.js';
+import type { ConnectionView, KeysView, Registration, Rejection } from '../../src/console/worker/messages.js';
 import { turn } from '../helpers/client/fakes.js';
 
 const GROUP = '7e0d5c1a-9b42-4f3e-8a76-1c9d0b2e4f58';
@@ -26,7 +26,7 @@ function pageKeys({
   registration?: Registration;
 } = {}) {
   const calls: string[] = [];
-  const listed: { holders: ListedHolder[] } = { holders: [] };
+  const listed: { holders: ListedHolder[]; rejection: Rejection | null } = { holders: [], rejection: null };
   const rest = {
     async get(path: string) {
       calls.push(`GET ${path}`);
@@ -41,6 +41,10 @@ function pageKeys({
   } as unknown as Rest; // the calls that keys make
   const keys = createKeys({
     ...{ rest, isAdmin, register: async () => registration },
+    async accept(wanted) {
+      calls.push(`accept ${JSON.stringify(wanted)}`);
+      return listed.rejection;
+    },
     forget: () => calls.push('forget'),
   });
   const says = (state: KeysView['state'], holderId: string | null = null) =>
@@ -103,8 +107,11 @@ t.test('KEY_HOLDERS and each new connection read the list, and a holder that wai
   await turn();
   t.equal(calls.length, 3);
   await keys.accept('phone', 'secret');
-  t.equal(calls.at(-2), 'POST /keys/holders/phone/accept {"holder_id":"own","password":"secret"}');
+  t.equal(calls.at(-2), 'accept {"holderId":"phone","password":"secret"}', 'by the key of this browser');
   t.match(keys.outcome.value, { isError: false });
+  listed.rejection = { error: 'the challenge is not for this key holder', status: 0 };
+  await keys.accept('phone', 'secret');
+  t.match(keys.outcome.value, { isError: true, text: /challenge/ });
   await keys.remove('phone');
   t.equal(calls.at(-2), 'DELETE /keys/holders/phone');
 });

@@ -146,10 +146,9 @@ export function createEncryption(
 
   function isWanted(talkgroupId: string, encrypt: boolean): boolean {
     const group = groups.get(talkgroupId);
-    const encryption = group?.state.encryption;
-    if (encrypt || encryption === 'required') return true;
-    // A relay that lies could say that it is required no longer, and hear what is said then.
-    return keys !== undefined && encryption === 'allowed' && group?.wasRequired === true;
+    if (encrypt || group?.state.encryption === 'required') return true;
+    // A relay that lies could say that it is allowed or off now, and hear what is said then.
+    return keys !== undefined && group?.wasRequired === true;
   }
 
   function choose(

@@ -19,7 +19,7 @@ export type Epochs = {
   expired(): number[];
 };
 
-/** A listener keeps an epoch for this time behind its last burst and behind the use of its successor. */
+/** A listener keeps an epoch for this time behind the use of its successor. A burst that it hears by then goes on. */
 const KEPT_MS = 60_000;
 /** The relay takes at most 8 announced epochs at once. Later ones than the newest known may be on their way. */
 const AHEAD_MAX = 8;
@@ -59,7 +59,8 @@ export function createEpochs(clock: Clock, counter = NONE): Epochs {
       }
     },
     heard(counter) {
-      heardAtMs.set(counter, clock.nowMs());
+      // Not of one that has a successor: a removed member could keep it for ever, burst by burst.
+      if (counter >= current) heardAtMs.set(counter, clock.nowMs());
     },
     isAccepted(counter) {
       advance();

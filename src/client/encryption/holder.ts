@@ -2,7 +2,15 @@
 
 import type { CryptoKey, KeyPair } from 'hpke';
 import { AEAD_AES_256_GCM, CipherSuite, KDF_HKDF_SHA256, KEM_DHKEM_P256_HKDF_SHA256 } from 'hpke';
-import { ENVELOPE_INFO, envelopeAad, SECRET_BYTES, toBase64url } from '../../protocol/encryption.js';
+import {
+  ACCEPTANCE_INFO,
+  acceptanceAad,
+  ENVELOPE_INFO,
+  envelopeAad,
+  fromBase64url,
+  SECRET_BYTES,
+  toBase64url,
+} from '../../protocol/encryption.js';
 import { type Rest, RestError } from './rest.js';
 
 /** The key pair of one installation. The private key opens envelopes, and is used for nothing else. */
@@ -51,15 +59,47 @@ export async function registerHolder(
   return { holderId: holder_id, fingerprint, accepted: accepted === true };
 }
 
+/**
+ * Accepts another holder of the account: opens the challenge with the private key of `holder`, and sends what it found with
+ * the password. Compare the fingerprints first. Rejects with RestError; status 0: the challenge is not for this key or not for
+ * `holderId`.
+ */
+export async function acceptHolder(
+  rest: Rest,
+  holder: Holder,
+  { holderId, password }: { holderId: string; password: string },
+): Promise<void> {
+  const path = `/keys/holders/${encodeURIComponent(holderId)}`;
+  const challenge = await rest('GET', `${path}/challenge?holder_id=${holder.holderId}`);
+  const [enc, sealed] = [challenge.enc, challenge.sealed].map((text) => fromBase64url(String(text)));
+  const aad = () => acceptanceAad({ by: holder.holderId, holder: holderId });
+  const proof = enc && sealed && (await opened(holder, { enc, sealed, info: ACCEPTANCE_INFO, aad }));
+  if (!proof) throw new RestError(0, 'the challenge is not for this key holder');
+  await rest('POST', `${path}/accept`, { holder_id: holder.holderId, password, proof: toBase64url(proof) });
+}
+
 /** The secret in the envelope. null: it was sealed for another holder, talkgroup or epoch, or changed. */
 export async function openEnvelope(
   holder: Holder,
   { enc, sealed, talkgroupId, counter }: Envelope & { talkgroupId: string; counter: number },
 ): Promise<Uint8Array | null> {
+  const aad = () => envelopeAad({ talkgroupId, counter, holderId: holder.holderId });
+  return opened(holder, { enc, sealed, info: ENVELOPE_INFO, aad });
+}
+
+/** 32 bytes, or null: sealed for another key or another purpose, or changed. */
+async function opened(
+  { pair }: Pick<Holder, 'pair'>,
+  {
+    enc,
+    sealed,
+    info,
+    aad,
+  }: Envelope & { info: Uint8Array<ArrayBuffer>; aad: () => Uint8Array<ArrayBuffer> },
+): Promise<Uint8Array | null> {
   try {
-    const aad = envelopeAad({ talkgroupId, counter, holderId: holder.holderId });
     // With the pair: Node 20 cannot compute the public key from a private one.
-    const secret = await envelopeSuite.Open(holder.pair, enc, sealed, { info: ENVELOPE_INFO, aad });
+    const secret = await envelopeSuite.Open(pair, enc, sealed, { info, aad: aad() });
     return secret.byteLength === SECRET_BYTES ? secret : null;
   } catch {
     return null; // RangeError: the service named no counter. hpke's OpenError, DecapError and DeserializeError

@@ -96,6 +96,7 @@ export function createDesk(account: Account, config: Config): Desk {
     rest: account.rest,
     isAdmin: account.role === 'admin',
     register: link.register,
+    accept: link.accept,
     forget: () => link.send({ kind: 'forget_holder' }),
   });
   link.onMessage(keys.message);

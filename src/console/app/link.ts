@@ -1,6 +1,6 @@
 // The page's side of the worker: sends commands, matches answers to requests, passes events on.
 import type { ClientMessage, ServerMessage } from '../../client/radio.js';
-import type { Changes, Command, Event, Registration } from '../worker/messages.js';
+import type { Changes, Command, Event, Registration, Rejection } from '../worker/messages.js';
 
 /** A request that failed. `code` is that of RadioError, such as `disconnected` or `rate_limited`. */
 export class LinkError extends Error {
@@ -21,11 +21,13 @@ export type Link = {
   raise(talkgroupId: string): Promise<void>;
   /** Makes this browser a key holder of the account. Never rejects. */
   register(wanted: { password: string; name: string }): Promise<Registration>;
+  /** Accepts another key holder of the account, with the key of this browser. null: it is accepted. Never rejects. */
+  accept(wanted: { holderId: string; password: string }): Promise<Rejection | null>;
   /** Calls `listener` at each message that the worker passes on. Returns a function that stops this. */
   onMessage(listener: (message: ServerMessage) => void): () => void;
 };
 
-type WithoutId = Exclude<Command, { kind: 'raise' | 'request' | 'register' }>;
+type WithoutId = Exclude<Command, { kind: 'raise' | 'request' | 'register' | 'accept' }>;
 type Transferable = Extract<Command, { kind: 'voice' }>['port'];
 
 /** A Worker, or a port in tests. */
@@ -39,6 +41,7 @@ type Waiting = { resolve(message: ServerMessage): void; reject(error: LinkError)
 export function createLink(port: Port, owner: LinkOwner): Link & { take(event: Event): void } {
   const waiting = new Map<number, Waiting>();
   const registering = new Map<number, (registration: Registration) => void>();
+  const accepting = new Map<number, (rejection: Rejection | null) => void>();
   const listeners = new Set<(message: ServerMessage) => void>();
   let lastId = 0;
   const ask = (command: (id: number) => Command) =>
@@ -60,6 +63,12 @@ export function createLink(port: Port, owner: LinkOwner): Link & { take(event: E
         registering.set(lastId, resolve);
         port.postMessage({ kind: 'register', id: lastId, ...wanted }, []);
       }),
+    accept: (wanted) =>
+      new Promise((resolve) => {
+        lastId += 1;
+        accepting.set(lastId, resolve);
+        port.postMessage({ kind: 'accept', id: lastId, ...wanted }, []);
+      }),
     onMessage(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -73,6 +82,10 @@ export function createLink(port: Port, owner: LinkOwner): Link & { take(event: E
         case 'registered':
           registering.get(event.id)?.(event.registration);
           registering.delete(event.id);
+          return;
+        case 'accepted':
+          accepting.get(event.id)?.(event.rejection);
+          accepting.delete(event.id);
           return;
         case 'message':
           // A copy, because a listener may unsubscribe itself.

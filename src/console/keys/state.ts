@@ -2,7 +2,7 @@
 import { batch, computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import type { ServerMessage } from '../../client/radio.js';
 import type { Rest } from '../app/rest.js';
-import type { Changes, KeysView, Registration } from '../worker/messages.js';
+import type { Changes, KeysView, Registration, Rejection } from '../worker/messages.js';
 import { keys as words } from './texts.js';
 
 /** As GET /keys/holders lists it. */
@@ -50,13 +50,15 @@ export type KeysOwner = {
   rest: Rest;
   isAdmin: boolean;
   register(wanted: { password: string; name: string }): Promise<Registration>;
+  /** With the private key of this browser, which only the worker has. */
+  accept(wanted: { holderId: string; password: string }): Promise<Rejection | null>;
   /** The service does not know the holder of this browser any more. */
   forget(): void;
 };
 
 const NONE: KeysView = { state: 'none', holderId: null, fingerprint: null };
 
-export function createKeys({ rest, isAdmin, register, forget }: KeysOwner): Keys {
+export function createKeys({ rest, isAdmin, register, accept, forget }: KeysOwner): Keys {
   const view: Signal<KeysView> = signal(NONE);
   const holders: Signal<readonly ListedHolder[] | null> = signal(null);
   /** Of this browser, as the list or the registration says. */
@@ -107,8 +109,11 @@ export function createKeys({ rest, isAdmin, register, forget }: KeysOwner): Keys
     reload: () => attempt(read),
     accept: (holderId, password) =>
       attempt(async () => {
-        const body = isAdmin ? {} : { holder_id: view.peek().holderId, password };
-        await rest.post(`/keys/holders/${encodeURIComponent(holderId)}/accept`, body);
+        if (isAdmin) await rest.post(`/keys/holders/${encodeURIComponent(holderId)}/accept`, {});
+        else {
+          const rejection = await accept({ holderId, password });
+          if (rejection !== null) throw rejection;
+        }
         await read();
         return words.acceptedNow;
       }),
@@ -157,17 +162,17 @@ export function createKeys({ rest, isAdmin, register, forget }: KeysOwner): Keys
       const text = await act();
       if (text !== null) outcome.value = { text, isError: false };
     } catch (error) {
-      outcome.value = { text: reasonOf(error as Rejection), isError: true };
+      outcome.value = { text: reasonOf(error as Failure), isError: true };
     } finally {
       isBusy.value = false;
     }
   }
 }
 
-/** RestError of the console, or a Registration that failed. */
-type Rejection = { status: number; retryAfterS?: number | null; message?: string; error?: string };
+/** RestError of the console, or what the worker reports. */
+type Failure = { status: number; retryAfterS?: number | null; message?: string; error?: string };
 
-function reasonOf({ status, retryAfterS, message, error }: Rejection): string {
+function reasonOf({ status, retryAfterS, message, error }: Failure): string {
   const text = error ?? message ?? '';
   if (status === 401) return words.wrongPassword;
   if (status === 429) return words.tooMany(retryAfterS ?? null);

@@ -185,6 +185,9 @@ function start(
       case 'register':
         register(command);
         break;
+      case 'accept':
+        accept(command);
+        break;
       case 'forget_holder':
         keys.forget().catch(failedAlready);
         break;
@@ -206,6 +209,14 @@ function start(
       (registration) => send({ kind: 'registered', id, registration }),
       // The code could not be loaded, or the browser stores nothing more.
       ({ message }: Error) => send({ kind: 'registered', id, registration: { error: message, status: 0 } }),
+    );
+  }
+
+  function accept({ id, holderId, password }: Extract<Command, { kind: 'accept' }>): void {
+    keys.accept({ holderId, password }).then(
+      (rejection) => send({ kind: 'accepted', id, rejection }),
+      // The code could not be loaded.
+      ({ message }: Error) => send({ kind: 'accepted', id, rejection: { error: message, status: 0 } }),
     );
   }
 

@@ -1,13 +1,15 @@
 // Keeps the keys of the radio: finds the key holder of this browser, or says that one is needed, and registers it.
 import type { Holder, HolderDatabase, KeyStore, Rest } from '../../client/radio.js';
 import type { KeyringParts } from './keyring.js';
-import type { KeysView, Registration } from './messages.js';
+import type { KeysView, Registration, Rejection } from './messages.js';
 
 export type DeskKeys = {
   readonly store: KeyStore;
   view(): KeysView;
   /** Registers this browser as a key holder. */
   register(wanted: { password: string; name: string }): Promise<Registration>;
+  /** Accepts another key holder of the account, with the key of this browser. null: it is accepted. */
+  accept(wanted: { holderId: string; password: string }): Promise<Rejection | null>;
   /** The service does not know the key holder any more. */
   forget(): Promise<void>;
 };
@@ -86,6 +88,17 @@ export async function openDeskKeys(options: DeskKeysOptions): Promise<DeskKeys> 
         return rejectionOf(error);
       }
     },
+    async accept(wanted) {
+      const holder = (await database?.registered(userId)) ?? null;
+      if (holder === null) return { error: 'this browser has no key', status: 0 };
+      const { acceptHolder } = await loadKeyring();
+      try {
+        await acceptHolder(rest, holder, wanted);
+        return null;
+      } catch (error) {
+        return rejectionOf(error);
+      }
+    },
     async forget() {
       keyring?.close();
       keyring = null;
@@ -135,7 +148,7 @@ async function openIn({ userId, openDatabase }: DeskKeysOptions) {
 const nameOf = (talkgroupId: string, counter: number) => `${talkgroupId} ${counter}`;
 
 /** RestError of the client has `retryAfterMs`. */
-function rejectionOf(error: unknown): Registration {
+function rejectionOf(error: unknown): Rejection {
   const {
     message,
     status = 0,

@@ -36,6 +36,8 @@ export type Command =
   | { kind: 'confirm_clear'; talkgroupId: string }
   /** Makes this browser a key holder of the account. Answered with `registered`. */
   | { kind: 'register'; id: number; password: string; name: string }
+  /** Accepts another key holder of the account. Answered with `accepted`. */
+  | { kind: 'accept'; id: number; holderId: string; password: string }
   /** The service does not know the key holder of this browser any more. */
   | { kind: 'forget_holder' }
   | { kind: 'reconnect' };
@@ -46,6 +48,7 @@ export type Event =
   | { kind: 'answer'; id: number; message: ServerMessage }
   | { kind: 'answer'; id: number; error: { code: RadioError['code']; message: string } }
   | { kind: 'registered'; id: number; registration: Registration }
+  | { kind: 'accepted'; id: number; rejection: Rejection | null }
   /** One of the messages in `PASSED`, as the relay sent it. */
   | { kind: 'message'; message: ServerMessage }
   /** A part of the worker could not be started, such as the codec. */
@@ -80,7 +83,10 @@ export type ConnectionView = {
 };
 
 /** `isAccepted` false: the holder waits. `status` 0: the service was not reached, or the browser keeps nothing. */
-export type Registration = { isAccepted: boolean } | { error: string; status: number; retryAfterS?: number };
+export type Registration = { isAccepted: boolean } | Rejection;
+
+/** Of a request to the REST API. Status 0: it was not sent, or not answered. */
+export type Rejection = { error: string; status: number; retryAfterS?: number };
 
 /**
  * The key holder of this browser. `none`: there is none, and no talkgroup needs it. `needed`: one does. `impossible`: the

@@ -28,9 +28,12 @@ export async function permitKeys(
   const [changed] = await database.write<Rotated>(
     deadline,
     (sql) => sql`
-      with before as materialized (
+      with place as materialized (
+        -- First, as every change of the talkgroup does.
+        select id from talkgroups where id = ${talkgroup} for no key update
+      ), before as materialized (
         select user_id, talkgroup_id, may_have_keys from memberships
-        where user_id = ${user} and talkgroup_id = ${talkgroup} for no key update
+        where user_id = ${user} and talkgroup_id = (select id from place) for no key update
       ), changed as (
         update memberships m
         set may_have_keys = ${isAllowed}, first_epoch = case when ${isAllowed} then t.rotation_counter else m.first_epoch end

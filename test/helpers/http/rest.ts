@@ -18,6 +18,7 @@ import type { Notice, Tell } from '../../../src/db/notice.js';
 import { listenForNotices, type NoticeListener } from '../../../src/db/notices.js';
 import type { Sql } from '../../../src/db/pool.js';
 import { openFixIntake } from '../../../src/gps/counts.js';
+import { createProofs } from '../../../src/holders/proof.js';
 import { createLists } from '../../../src/http/lists.js';
 import { createHttpServer, type HttpServer } from '../../../src/http/server.js';
 import type { DeviceId, TalkgroupId, UserId } from '../../../src/ids.js';
@@ -207,6 +208,7 @@ async function start({
         limits,
         keyring: createKeyring(config.SECRETS_KEY),
         sealing,
+        proofs: createProofs([SECRET]),
         isEnforced,
         storeFix: openFixIntake(database, () => {}).storeFix,
         wsPort: () => config.WS_PORT,
