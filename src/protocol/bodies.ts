@@ -40,19 +40,19 @@ export const Position = Type.Object({
   alt: Type.Number({ minimum: -12_000, maximum: 100_000, description: axes.alt }),
 });
 
-/** What a device may say beside where it is. */
+/** What a device may say beside where it is. Out of bounds it is no reason to lose the position (fix.ts). */
 export const motion = {
-  speed: Type.Optional(Type.Number({ minimum: 0, maximum: 500, description: 'Speed in m/s.' })),
+  speed: Type.Optional(Type.Number({ description: 'Speed in m/s, 0 to 500. Left out when it is not.' })),
   course: Type.Optional(
     Type.Number({
-      minimum: 0,
-      exclusiveMaximum: 360,
-      description: 'Course in degrees, clockwise from north.',
+      description: 'Course in degrees, clockwise from north, 0 to 360. Left out when it is not.',
     }),
   ),
-  accuracy: Type.Optional(Type.Number({ minimum: 0, maximum: 100_000, description: 'Accuracy in metres.' })),
+  accuracy: Type.Optional(
+    Type.Number({ description: 'Accuracy in metres, 0 to 100,000. Left out when it is not.' }),
+  ),
   battery: Type.Optional(
-    Type.Number({ minimum: 0, maximum: 100, description: 'Battery level in per cent.' }),
+    Type.Number({ description: 'Battery level in per cent, 0 to 100. Left out when it is not.' }),
   ),
 };
 
@@ -61,10 +61,10 @@ export const FixTime = Type.Refine(
   Type.String({
     title: 'time',
     description:
-      'When the device was there, in ISO 8601 with a zone. At most 60 s ahead and at most 7 days back. Default: now.',
+      'When the device was there, in ISO 8601 with a zone. At most 7 days back. More than 60 s ahead counts as now. Default: now.',
   }),
   (text) => isTimeOfFix(text),
-  () => 'must be a time in ISO 8601 with a zone, at most 60 s in the future and at most 7 days in the past',
+  () => 'must be a time in ISO 8601 with a zone, at most 7 days in the past',
 );
 
 /** Where a device was last, as messages tell it. */

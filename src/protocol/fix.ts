@@ -42,27 +42,54 @@ export const AHEAD_MS_MAX = 60_000;
 /** A device may send what it could not send for this time (ms). */
 export const BACK_MS_MAX = 7 * 24 * 3_600_000;
 
-const ISO_8601 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;
+// What libraries write: without seconds, with a comma, with a short zone, with small letters.
+const ISO_8601 = /^(\d{4}-\d\d-\d\d)t(\d\d:\d\d)(:\d\d)?([.,]\d{1,9})?(z|([+-]\d\d):?(\d\d)?)$/i;
 
-/** Whether it is a time in ISO 8601 with a zone, at most 60 s ahead and at most 7 days back. */
-export function isTimeOfFix(text: string, nowMs = Date.now()): boolean {
-  const atMs = ISO_8601.test(text) ? Date.parse(text) : Number.NaN;
-  return atMs <= nowMs + AHEAD_MS_MAX && atMs >= nowMs - BACK_MS_MAX; // false for NaN
+/** The moment (Unix ms) of a time in ISO 8601 with a zone. NaN: it is none. */
+function momentOf(text: string): number {
+  const [, day, minute, second = ':00', fraction = '', zone, hours, minutes = '00'] =
+    ISO_8601.exec(text) ?? [];
+  if (fraction !== '' && !text.includes(second, 16)) return Number.NaN; // a part of a minute
+  const offset = hours === undefined ? zone?.toUpperCase() : `${hours}:${minutes}`;
+  return Date.parse(`${day}T${minute}${second}${fraction.replace(',', '.')}${offset}`);
 }
 
-/** What a client reports, for the device with this id. */
+/** Whether it is a time in ISO 8601 with a zone, at most 7 days back. */
+export const isTimeOfFix = (text: string, nowMs = Date.now()): boolean =>
+  momentOf(text) >= nowMs - BACK_MS_MAX; // false for NaN
+
+/** Bounds of what a device may say beside where it is. Devices say -1 or 360 where they do not know: that is left out. */
+export const motionBounds = {
+  speed: [0, 500],
+  course: [0, 360],
+  accuracy: [0, 100_000],
+  battery: [0, 100],
+} as const satisfies Record<keyof Motion, readonly [min: number, max: number]>;
+
+/** What a client reports, for the device with this id. A time further ahead than a clock may be counts as now. */
 export function reportedFix(
   deviceId: DeviceId,
-  { lat, lng, alt, speed, course, accuracy, battery, at }: Motion & Reported,
+  { lat, lng, alt, at, ...said }: Motion & Reported,
+  nowMs = Date.now(),
 ): ReportedFix {
+  const atMs = at === undefined ? Number.NaN : momentOf(at);
   return {
     ...{ deviceId, lat, lng, alt },
-    ...(speed !== undefined && { speed }),
-    ...(course !== undefined && { course }),
-    ...(accuracy !== undefined && { accuracy }),
-    ...(battery !== undefined && { battery }),
-    ...(at !== undefined && { atMs: Date.parse(at) }),
+    ...motionOf(said),
+    ...(atMs <= nowMs + AHEAD_MS_MAX && { atMs }),
   };
+}
+
+/** The same without what is out of bounds. */
+function motionOf(said: Motion): Motion {
+  const known: { -readonly [Name in keyof Motion]: number } = {};
+  for (const name of Object.keys(motionBounds) as (keyof Motion)[]) {
+    const [min, max] = motionBounds[name];
+    const value = said[name];
+    if (value !== undefined && value >= min && value <= max) known[name] = value;
+  }
+  if (known.course === 360) known.course = 0;
+  return known;
 }
 
 interface Reported {

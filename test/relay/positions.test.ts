@@ -227,7 +227,7 @@ t.test('an older `at` replaces no newer position, and one without `at` replaces 
   t.match(await latest(), { lat: 3, updated_at: ahead }, 'the time does not go back');
   t.strictSame(Object.keys(await latest()).sort(), ['alt', 'device_id', 'id', 'lat', 'lng', 'updated_at']);
   await delay(1000); // GPS_UPDATE has a rate
-  for (const bad of [at(61_000), at(-7 * 24 * HOUR_MS - 1000), 'now', '2026-01-01', 1])
+  for (const bad of [at(-7 * 24 * HOUR_MS - 1000), 'now', '2026-01-01', 1])
     t.match(await reports(a, { lat: 4, lng: 0, at: bad }), { code: 'bad_message' }, `${bad}`);
 });
 

@@ -1,7 +1,7 @@
 // Keeps the devices that sessions of this relay watch, each once, and the latest position of each.
 import type { DeviceRow } from '../../directory/records.js';
 import type { DeviceId } from '../../ids.js';
-import type { LatestFix } from '../../protocol/fix.js';
+import { AHEAD_MS_MAX, type LatestFix } from '../../protocol/fix.js';
 
 /** Is told which of its devices have a new position. */
 export interface Follower {
@@ -87,6 +87,11 @@ export function createDevices() {
   };
 }
 
-/** A position may come twice, from the main thread and over the bus. One without a time may replace one that is ahead. */
-export const isNews = (fix: LatestFix, known: LatestFix): boolean =>
-  fix.atMs > known.atMs || (fix.atMs === known.atMs && (fix.lat !== known.lat || fix.lng !== known.lng));
+/**
+ * A position may come twice, from the main thread and over the bus. One without a time may replace one that is ahead, and
+ * any replaces one that is further ahead than a report may be.
+ */
+export const isNews = (fix: LatestFix, known: LatestFix, unixMs = Date.now()): boolean =>
+  fix.atMs > known.atMs ||
+  known.atMs > unixMs + AHEAD_MS_MAX ||
+  (fix.atMs === known.atMs && (fix.lat !== known.lat || fix.lng !== known.lng));
