@@ -39,6 +39,19 @@ export const audioSettings = {
       'The relay drops the frame, and the client gets ERROR `rate_limited`. After 2 s the relay ends the newest talk burst of the user.',
     notes: 'The limit for all talkgroups together is eight times as high.',
   }),
+  USER_DELIVERIES_PER_SECOND: audio.whole({
+    level: 'tuning',
+    unit: 'frames per second',
+    minimum: 1000,
+    maximum: 1_000_000_000,
+    default: 200_000,
+    description:
+      'Frames that the relay sends to receivers for the sockets of one user, beyond one stream of FRAMES_PER_SECOND.',
+    beyond:
+      'The relay drops the frame, and the client gets ERROR `rate_limited`. After 2 s the relay ends the newest talk burst of the user.',
+    notes:
+      'One user in eight talkgroups of 1,000 receivers could otherwise use a whole core. A talk burst of its own is never limited, however many hear it.',
+  }),
   TALKS_PER_USER: audio.whole({
     level: 'tuning',
     unit: 'talk bursts',

@@ -146,6 +146,7 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
       frameBytes: config.FRAME_BYTES,
       framesPerSecond: config.FRAMES_PER_SECOND,
       userBytesPerSecond: config.USER_BYTES_PER_SECOND,
+      userDeliveriesPerSecond: config.USER_DELIVERIES_PER_SECOND,
       talksPerUser: config.TALKS_PER_USER,
       talkersMax: config.TALKERS_MAX,
       textBytes: config.TEXT_BYTES,

@@ -1,5 +1,6 @@
 // Three nodes and three nats-servers while links and routes are slow, cut or reset, and the database of one node is away.
 // The clock of one node is an hour ahead all the while.
+import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import { throughProxy } from '../helpers/database/proxied-database.js';
 import { eventually } from '../helpers/eventually.js';
@@ -9,6 +10,7 @@ import { unless } from '../helpers/programs.js';
 import { figure, threeNodes } from '../helpers/service/three-nodes.js';
 
 const HOUR_MS = 3_600_000;
+const SECRETS_KEY = randomBytes(32).toString('base64');
 
 /** Loaded by the node before anything else. */
 const AHEAD = `data:text/javascript,${encodeURIComponent(`
@@ -29,7 +31,7 @@ t.test('links, routes, the database and the clock', { skip: unless('nats-server'
       proxies.push(proxy);
       return url;
     },
-    environmentOf: (at) => (at === 1 ? { NODE_OPTIONS: `--import=${AHEAD}` } : {}),
+    environmentOf: (at) => ({ SECRETS_KEY, ...(at === 1 && { NODE_OPTIONS: `--import=${AHEAD}` }) }),
   });
   const { nats, node, station, metric } = three;
   await nats.pin();
@@ -156,6 +158,11 @@ t.test('links, routes, the database and the clock', { skip: unless('nats-server'
 
   t.test('without its database a node talks on, and takes nobody in', async (t) => {
     const person = await node(0).person('late');
+    const [hal, ida] = [await node(0).person('hal'), await node(0).person('ida')];
+    const group = await node(0).talkgroup('secret', hal, ida);
+    const [listener, talker] = [await node(0).radioOf(hal), await node(2).radioOf(ida)];
+    talker.speaks(group.number, 'before', { start: true, end: true });
+    await listener.hearsText('before');
     for (const proxy of proxies) {
       proxy.refuse();
       proxy.reset();
@@ -168,6 +175,13 @@ t.test('links, routes, the database and the clock', { skip: unless('nats-server'
     figure(`database of one node away: everybody is heard after ${Math.round(wellMs)} ms`);
     const elsewhere = await node(0).radioOf(person);
     t.ok(elsewhere.welcome);
+    // What the database could not tell it the other nodes do.
+    await node(0).admin.patch(`/talkgroups/${group.id}`, { encryption: 'required' });
+    await talker.hears('TALKGROUP_CHANGED', ({ encryption }) => encryption === 'required');
+    talker.speaks(group.number, 'in the clear', { start: true });
+    t.match(await talker.hears('ERROR'), { code: 'encryption_required' });
+    await listener.settled();
+    t.notOk(listener.frames.some(({ text }) => text === 'in the clear'));
     for (const proxy of proxies) await proxy.listen();
     const backAtMs = performance.now();
     await eventually(async () => {

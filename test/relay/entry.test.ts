@@ -318,6 +318,20 @@ t.test(
   },
 );
 
+t.test('a user that connects all the time is told to wait, and others connect', async (t) => {
+  const { person, ws } = await service(t, {}, undefined, { isOneNode: true });
+  const [uma, val] = [await person('uma'), await person('val')];
+  const closes: object[] = [];
+  for (let round = 0; round < 70; round++) {
+    const radio = await connect(t, `${ws}/ws?token=${uma.token}`);
+    if (radio.welcome === null) closes.push(await radio.closes());
+    else radio.socket.close(1000);
+  }
+  t.ok(closes.length >= 1 && closes.length <= 6, `${closes.length} of 70`);
+  t.same(closes[0], { code: 1013, reason: 'rate_limited' });
+  t.ok((await val.radio()).welcome);
+});
+
 t.test('one socket more than a user may have closes the one that was silent for longest', async (t) => {
   const ida = await s.person('ida');
   const group = await s.talkgroup('sockets', ida);

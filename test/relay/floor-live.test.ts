@@ -36,6 +36,8 @@ const LANES = isDealt ? 4 : 50; // a connection waits until both nodes know all 
 const SHRINK_MS = 40_000;
 t.setTimeout(120_000 + RUNS * 1000);
 
+/** Frames without START begin no burst for this time behind an END. */
+const BEHIND_END_MS = 300;
 /** T1, apart from every other limit. */
 const SILENCE_MS = 1800;
 const UNUSED_MS = 2000;
@@ -195,6 +197,9 @@ interface Player extends Ear {
   isUrgent: boolean;
   hasAsked: boolean;
   isMuted: boolean;
+  /** Somewhere between these the relay had its last END (monotonic ms). */
+  endedFromMs: number;
+  endedByMs: number;
   /** Somewhere between these the relay had its last frame, muted it or began T1 anew at its return (monotonic ms). */
   quietFromMs: number;
   quietByMs: number;
@@ -246,7 +251,10 @@ async function playerOf(name: string, index: number, member: Member | undefined)
 }
 
 /** Of a session that has not talked in the talkgroup. */
-const UNHEARD = { isMuted: false, quietFromMs: 0, quietByMs: 0, hasReturnedSilent: false, grants: 0 };
+const UNHEARD = {
+  ...{ isMuted: false, quietFromMs: 0, quietByMs: 0, hasReturnedSilent: false, grants: 0 },
+  ...{ endedFromMs: Number.NEGATIVE_INFINITY, endedByMs: Number.NEGATIVE_INFINITY },
+};
 
 /** What the model knows of messages and frames; all else differs from run to run. */
 const KNOWN = (
@@ -673,7 +681,9 @@ function createStage({ s, cast, model, clock, story }: StageOptions) {
     const flags = (isFirst ? START : 0) | (end ? END : 0) | (player.isUrgent ? EMERGENCY : 0);
     const frame = { type: 'frame', session: radio.session, burst: player.burst, flags, text };
     for (const ear of ears) if (ear !== player && ear.member.isMember) tell(ear, frame);
-    if (end) giveUp(player, nowMs);
+    if (!end) return;
+    giveUp(player, nowMs);
+    Object.assign(player, { endedFromMs: nowMs, endedByMs: performance.now() });
   }
 
   /** false: with this frame no burst begins, so nobody hears it. */
@@ -685,6 +695,10 @@ function createStage({ s, cast, model, clock, story }: StageOptions) {
     const isTalking = inFloor(player).state === 'talking';
     if (isOver && !isTalking) {
       if (player.burst !== 0) giveUp(player, nowMs);
+      return false;
+    }
+    if (!start && inFloor(player).state === 'idle' && nowMs - player.endedByMs < BEHIND_END_MS) {
+      if (performance.now() - player.endedFromMs >= BEHIND_END_MS) inconclusive();
       return false;
     }
     if (player.isMuted && !start && !isLifted(player, nowMs)) {

@@ -1,4 +1,5 @@
 // Frames: what is relayed unchanged, what the server writes, what is dropped, and who hears of it.
+import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import t from 'tap';
 import { EMERGENCY, ENCRYPTED, END, encodeFrame, HEADER_BYTES, START } from '../../src/protocol/frame.js';
@@ -44,6 +45,23 @@ t.test('frames', { timeout: 120_000 }, async (t) => {
       (await b.hearsFrames(3)).map(({ flags }) => flags),
       [START, 0, 0],
     );
+  });
+
+  t.test('frames behind an END begin no burst, and the next START does', async (t) => {
+    const { number, a, b } = await pair('ghost');
+    a.speaks(number, 'last', { start: true, end: true });
+    for (const text of ['ghost 1', 'ghost 2', 'ghost 3']) a.speaks(number, text);
+    a.speaks(number, 'next', { start: true });
+    t.same(
+      (await b.hearsFrames(2)).map(({ text }) => text),
+      ['last', 'next'],
+    );
+    t.equal(b.messages.filter(({ type }) => type === 'TALK_STARTED').length, 2);
+    a.speaks(number, 'end', { end: true });
+    await b.hearsText('end');
+    await delay(350);
+    a.speaks(number, 'later');
+    t.equal((await b.hearsText('later')).flags & START, START, 'later a frame without START begins one');
   });
 
   t.test('the longest payload is relayed whole', async (t) => {
@@ -196,6 +214,7 @@ function relayedOf(
     const begins = !isOpen || (flags & START) !== 0;
     if (begins) {
       if (isEmpty && !isOpen) continue; // the rest of a burst that is over
+      if (!isOpen && burst > 0 && !(flags & START)) continue; // behind an END
       isOpen = false;
       isMuted ||= burst === 8; // the ninth within 10 s
       if (isMuted) continue;

@@ -10,7 +10,7 @@ t.jobs = isDealt ? 1 : 4;
 
 /** T1 */
 const SILENCE_MS = 1000;
-const s = await service(t, { TALK_SILENCE_MS: `${SILENCE_MS}` });
+const s = await service(t, { TALK_SILENCE_MS: `${SILENCE_MS}`, SOCKETS_PER_USER: '1000' });
 /** For talkers that say one frame and keep the floor, however long the others take. */
 const patient = await service(t, { TALK_SILENCE_MS: '60000' });
 

@@ -6,7 +6,7 @@ import { areOnline, crewOverThreads, radioOn, threadOf } from '../helpers/servic
 import { type Radio, type Service, service } from '../helpers/service/service.js';
 
 const shared = (t: Test, environment: Record<string, string> = {}) =>
-  service(t, { RELAY_THREADS: '2', RESUME_MS: '0', ...environment });
+  service(t, { RELAY_THREADS: '2', RESUME_MS: '0', SOCKETS_PER_USER: '200', ...environment });
 
 const crewOf = (s: Service, name: string) => crewOverThreads(s, { name });
 

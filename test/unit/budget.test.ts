@@ -2,6 +2,7 @@
 import t, { type Test } from 'tap';
 import type { TalkgroupId } from '../../src/ids.js';
 import { END, encodeFrame, START } from '../../src/protocol/frame.js';
+import type { Rates } from '../../src/relay/limits/budget.js';
 import { claimsOf, quietPeer, relayAlone, seated } from '../helpers/relay/relay-alone.js';
 import { accountRow, talkgroupRow } from '../helpers/relay/rows.js';
 
@@ -14,7 +15,7 @@ const memberships = Array.from({ length: TALKGROUPS }, (_, index) =>
 );
 
 /** A relay without an engine in which everybody is in all talkgroups; time passes only by `pass`. */
-function relayOf(t: Test) {
+function relayOf(t: Test, limits: Partial<Rates> = {}) {
   let nowMs = 100_000;
   let number = 0;
   const published: Message[] = [];
@@ -29,6 +30,7 @@ function relayOf(t: Test) {
       numSubscribers: () => 1,
     },
     nowMs: () => nowMs,
+    limits,
   });
   t.teardown(() => relay.close());
 
@@ -113,6 +115,19 @@ t.test('in all talkgroups together a user may send eight times as much', async (
   pass(1000);
   t.equal(two.sends(110, { talkgroup: 9 }), 110);
   t.equal(counts.dropped.over_budget, 2);
+});
+
+t.test('beyond one stream of its own a user is charged for each receiver of each frame', async (t) => {
+  const { socket, pass, counts } = relayOf(t, { userDeliveriesPerSecond: 1000 });
+  const [one, two, other] = [await socket('ann'), await socket('ann'), await socket('bob')];
+  for (let listener = 0; listener < 17; listener++) await socket(`listener ${listener}`);
+  t.equal(one.sends(110), 110, 'its own stream, however many hear it');
+  const inAll = 50;
+  t.equal(two.sends(110, { talkgroup: 2 }), inAll, '20 sockets hear each: 1,000 deliveries');
+  t.equal(counts.dropped.over_budget, 110 - inAll);
+  t.equal(other.sends(110, { talkgroup: 2 }), 110, 'another user has its own');
+  pass(1000);
+  t.equal(one.sends(110) + two.sends(110, { talkgroup: 2 }), 110 + inAll, 'a second later as much again');
 });
 
 t.test('a frame that is not relayed takes nothing from the other sockets', async (t) => {

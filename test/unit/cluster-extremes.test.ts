@@ -1,5 +1,6 @@
 // Messages about floors that are readable and extreme: every field at a bound of its schema, in any combination.
 import t from 'tap';
+import { TURN_COUNT_MAX } from '../../src/protocol/turn.js';
 import { bodyOf, readBody } from '../../src/relay/cluster/bodies.js';
 import { EVERY_RELAY, relaySubject } from '../../src/relay/cluster/bus.js';
 import { PartBody, VerdictsBody, WantBody } from '../../src/relay/cluster/floor-bodies.js';
@@ -17,6 +18,8 @@ import {
   talkgroupIdOf,
   userIdOf,
 } from '../helpers/relay/relays.js';
+
+const MESSAGES = 2000;
 
 /** What a schema says as JSON Schema. */
 interface Said {
@@ -47,7 +50,9 @@ function extremeOf(said: Said, random: Random): unknown {
       return Array.from({ length: random.below(4) }, () => extremeOf(said.items ?? {}, random));
     case 'integer':
     case 'number': {
-      const { minimum: least = Number.MIN_SAFE_INTEGER, maximum: most = Number.MAX_SAFE_INTEGER } = said;
+      const { minimum: least = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER } = said;
+      // Behind the last count of a turn the relays themselves have none that they can tell (protocol/turn.ts).
+      const most = maximum === TURN_COUNT_MAX ? maximum - MESSAGES : maximum;
       return random.pick([least, most, Math.max(least, 0), Math.min(most, Math.max(least, 1))]);
     }
     case 'boolean':
@@ -59,7 +64,6 @@ function extremeOf(said: Said, random: Random): unknown {
   }
 }
 
-const MESSAGES = 2000;
 const schemas: readonly (readonly ['part' | 'verdicts' | 'want', TSchema])[] = [
   ['part', PartBody],
   ['verdicts', VerdictsBody],

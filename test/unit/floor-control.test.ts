@@ -11,7 +11,7 @@ import { Membership, Talkgroup, User } from '../../src/relay/members/members.js'
 import { accountRow, talkgroupRow } from '../helpers/relay/rows.js';
 
 const LIMITS = { talkersMax: 3, talksPerUser: 2 };
-const RATES = { framesPerSecond: 110, userBytesPerSecond: 65_536 };
+const RATES = { framesPerSecond: 110, userBytesPerSecond: 65_536, userDeliveriesPerSecond: 200_000 };
 const TALK_SILENCE_MS = 2000;
 const RADIOS = 6;
 

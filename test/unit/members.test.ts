@@ -2,13 +2,14 @@
 import t from 'tap';
 import type { UserId } from '../../src/ids.js';
 import { Bucket } from '../../src/relay/limits/bucket.js';
-import { Budget } from '../../src/relay/limits/budget.js';
+import { UserBudget } from '../../src/relay/limits/budget.js';
 import { createMembers } from '../../src/relay/members/books.js';
 import { accountRow, talkgroupRow } from '../helpers/relay/rows.js';
 
 const fire = talkgroupRow();
 const accountOf = (name: string) => accountRow(name, { memberships: [fire] });
-const budget = () => new Budget({ framesPerSecond: 220, bytesPerSecond: 65_536 }, 0);
+const budget = () =>
+  new UserBudget({ framesPerSecond: 110, userBytesPerSecond: 65_536, userDeliveriesPerSecond: 200_000 }, 0);
 
 t.test('a user who comes back finds the budgets as they were left', async (t) => {
   const members = createMembers();

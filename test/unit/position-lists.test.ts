@@ -1,10 +1,12 @@
 // Lists of watched devices: in which order they are read, how many at once, and for how many devices they count.
 import t, { type Test } from 'tap';
 import type { DeviceRow } from '../../src/directory/records.js';
-import type { DeviceId } from '../../src/ids.js';
+import type { DeviceId, UserId } from '../../src/ids.js';
 import { createDevices } from '../../src/relay/positions/devices.js';
 import type { DevicesRead } from '../../src/relay/positions/list.js';
 import { createLists } from '../../src/relay/positions/lists.js';
+
+const [ANN, BOB] = ['ann' as UserId, 'bob' as UserId];
 
 const rowsOf = (count: number): DeviceRow[] =>
   Array.from({ length: count }, (_, index) => ({
@@ -55,17 +57,27 @@ function setUp(t: Test) {
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
+t.test('users take turns: who asks for much makes nobody else wait', async (t) => {
+  const { lists, asked, add, answers } = setUp(t);
+  for (let number = 1; number <= 8; number++) void lists.ready(add(`ann ${number}`), ANN);
+  void lists.ready(add('bob 1'), BOB);
+  void lists.ready(add('bob 2'), BOB);
+  asked.splice(0);
+  for (const name of ['ann 1', 'ann 2', 'ann 3', 'ann 4']) await answers(name);
+  t.strictSame(asked, ['ann 5', 'bob 1', 'ann 6', 'bob 2']);
+});
+
 t.test('a list for which a session waits is read before those that are read again', async (t) => {
   const { lists, asked, add, answers, pass } = setUp(t);
   const known = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => ({ name, list: add(name) }));
-  for (const { list } of known) void lists.ready(list);
+  for (const { list } of known) void lists.ready(list, ANN);
   t.strictSame(asked, ['a', 'b', 'c', 'd'], 'four at once');
   for (const { name } of known) await answers(name);
   t.strictSame(asked.splice(0), ['a', 'b', 'c', 'd', 'e', 'f'], 'the next one when one has ended');
   await pass(1100);
   t.strictSame(asked.splice(0), ['a', 'b', 'c', 'd'], 'again after a second');
   const late = add('late');
-  const isRead = lists.ready(late);
+  const isRead = lists.ready(late, ANN);
   await answers('a');
   t.strictSame(asked.splice(0), ['late']);
   await answers('late');
@@ -75,9 +87,9 @@ t.test('a list for which a session waits is read before those that are read agai
 
 t.test('after 3,000 rows the next read waits a tenth of a second', async (t) => {
   const { lists, asked, add, answers, pass } = setUp(t);
-  void lists.ready(add('large'));
+  void lists.ready(add('large'), ANN);
   await answers('large', 3000);
-  void lists.ready(add('next'));
+  void lists.ready(add('next'), ANN);
   await pass(50);
   t.strictSame(asked, ['large']);
   await pass(50);
@@ -87,7 +99,9 @@ t.test('after 3,000 rows the next read waits a tenth of a second', async (t) => 
 t.test('while reads fail, no more begin at once than the timer lets', async (t) => {
   const { lists, asked, add, fails, pass } = setUp(t);
   const names = Array.from({ length: 9 }, (_, index) => `${index}`);
-  const outcomes = names.map((name) => lists.ready(add(name)).then(String, (error: Error) => error.message));
+  const outcomes = names.map((name) =>
+    lists.ready(add(name), ANN).then(String, (error: Error) => error.message),
+  );
   for (const name of names.slice(0, 4)) await fails(name);
   t.equal(asked.length, 4);
   t.strictSame(await Promise.all(outcomes.slice(0, 4)), ['away', 'away', 'away', 'away']);
@@ -101,7 +115,7 @@ t.test(
     const { lists, add, answers } = setUp(t);
     const list = add('one', 200);
     t.equal(lists.size, 200);
-    void lists.ready(list);
+    void lists.ready(list, ANN);
     await answers('one', 3);
     t.equal(lists.size, 3);
     t.ok(lists.leave(list));

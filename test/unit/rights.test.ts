@@ -310,11 +310,15 @@ function withBugs(changes: Partial<RightsChanges>) {
   const logged: string[] = [];
   const read: UserId[] = [];
   const nothing = () => {};
+  /** What happens while accounts are read. */
+  const during = { read: nothing };
   const rights = createRights({
     reads: {
       accountsOf: async (users) => {
         read.push(...users);
-        return database.accountsOf(users);
+        const accounts = database.accountsOf(users);
+        during.read();
+        return accounts;
       },
       talkgroupsOf: async (ids) => database.talkgroupsOf(ids),
     },
@@ -352,7 +356,7 @@ function withBugs(changes: Partial<RightsChanges>) {
         resolve(loaded.kind);
       }),
     );
-  return { database, rights, failed, logged, read, connect };
+  return { database, rights, failed, logged, read, during, connect };
 }
 
 const [ann, bob] = userIds as [UserId, UserId, UserId];
@@ -370,6 +374,27 @@ t.test('reloads after a gap are read between handshakes, not after the last of t
   for (let turn = 0; turn < 1000 && coming > 0; turn++) await settled();
   const before = relay.read.indexOf(ann);
   t.ok(before >= 0 && before < 30, `${before} of ${relay.read.length} were read before her`);
+});
+
+t.test('a user is admitted while the keys of its talkgroups rotate in each read', async (t) => {
+  const relay = withBugs({});
+  for (const talkgroup of talkgroupIds) relay.database.change({ kind: 'joined', user: ann, talkgroup });
+  let rotations = 0;
+  relay.during.read = () => {
+    if (rotations >= 50) return;
+    rotations++;
+    for (const talkgroup of talkgroupIds) {
+      const change = { kind: 'key_rotated', talkgroup } as const;
+      relay.database.change(change);
+      void relay.rights.notice(noticeOf(change));
+    }
+  };
+  t.equal(await relay.connect(ann), 'loaded');
+  t.ok(rotations < 5, `after ${rotations} of 50 rotations`);
+  relay.during.read = () => {};
+  for (let turn = 0; turn < 100; turn++) await settled();
+  for (const held of relay.rights.talkgroups.values())
+    t.equal(held.rotationCounter, rotations, 'what was read too early is read again');
 });
 
 t.test('a promotion is read, and suspends no permission meanwhile', async (t) => {

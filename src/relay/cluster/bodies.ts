@@ -10,7 +10,7 @@ import {
   RunningTalker,
   U32,
 } from '../../protocol/bodies.js';
-import { ends, floorModes } from '../../protocol/codes.js';
+import { encryptions, ends, floorModes } from '../../protocol/codes.js';
 import { Compile, type Static, type TSchema, Type } from '../../typebox.js';
 import {
   Format,
@@ -65,6 +65,9 @@ const Settings = Type.Object({
   revision: Revision,
   floor_mode: Type.Enum(floorModes),
   max_talk_ms: TalkMs,
+  /** Not told by relays of earlier versions. */
+  encryption: Type.Optional(Type.Enum(encryptions)),
+  clear_emergency: Type.Optional(Type.Boolean()),
 });
 
 export type Ended = Static<typeof Ended>;

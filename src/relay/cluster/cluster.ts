@@ -19,6 +19,8 @@ import { createStreams, type Streams } from './streams.js';
 
 /** Time (ms) between two beacons that answer others. */
 const REPLY_MS = 20;
+/** What waited while this relay stood still was sent in time. After a longer time (ms) it is old all the same. */
+const STOOD_MS_MAX = 500;
 /** Since its start (ms). The others answer its first beacon at once, and send four of their own by then. */
 const SETTLED_MS = 4 * BEACON_MS;
 
@@ -93,14 +95,14 @@ export function createCluster<Talkgroup extends Shared>(
       else guarded(receive, bytes);
     });
 
-  /** How long the message under way was on its way, without the time that this relay itself stood still lately. */
+  /** How long the message under way was on its way, without the time, up to STOOD_MS_MAX, that this relay itself stood still lately. */
   function delayMs(at: number): number {
     const ms = peers.delayMs(header.relay, header.at, at);
     if (isSampling) {
       isSampling = false;
       stage.delayed(ms);
     }
-    return Math.max(0, ms - stalls.latelyMs(at - fairMs()));
+    return Math.max(0, ms - Math.min(STOOD_MS_MAX, stalls.latelyMs(at - fairMs())));
   }
 
   function receiveAboutTalkgroup(stream: Stream<Talkgroup>, bytes: Uint8Array): void {

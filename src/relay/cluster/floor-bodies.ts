@@ -1,7 +1,7 @@
 // Declares what relays tell each other of a floor that they share, as schemas: a part, the verdicts on it, a question.
 
 import { Codec, Id, Int, Priority, U32 } from '../../protocol/bodies.js';
-import { denials, ends, floorModes, revocations } from '../../protocol/codes.js';
+import { denials, encryptions, ends, floorModes, revocations } from '../../protocol/codes.js';
 import { TURN_COUNT_MAX } from '../../protocol/turn.js';
 import { type Static, Type } from '../../typebox.js';
 
@@ -35,7 +35,14 @@ export const Revision = Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 });
 /** A talk limit (ms), 0: none. The most that a talkgroup may have. */
 export const TalkMs = Type.Integer({ minimum: 0, maximum: 3_600_000 });
 
-const FloorSettings = Type.Object({ revision: Revision, mode: Type.Enum(floorModes), maxTalkMs: TalkMs });
+const FloorSettings = Type.Object({
+  revision: Revision,
+  mode: Type.Enum(floorModes),
+  maxTalkMs: TalkMs,
+  /** Not told by relays of earlier versions. */
+  encryption: Type.Optional(Type.Enum(encryptions)),
+  mayBeClear: Type.Optional(Type.Boolean()),
+});
 
 /** ms. Clocks are read several times in one step, so an age may be a little below 0. */
 const Age = Type.Union([Type.Number({ minimum: -10_000, maximum: Number.MAX_SAFE_INTEGER }), Type.Null()]);

@@ -1,7 +1,14 @@
 // Plays bursts of other relays to the receivers here. Their own relays grant and end them.
 import type { RunningTalker } from '../../protocol/bodies.js';
 import type { EndCode } from '../../protocol/codes.js';
-import { EMERGENCY, readFlags, readSequence, unwrapSequence } from '../../protocol/frame.js';
+import {
+  EMERGENCY,
+  ENCRYPTED,
+  HEADER_BYTES,
+  readFlags,
+  readSequence,
+  unwrapSequence,
+} from '../../protocol/frame.js';
 import type { Fanout } from '../delivery/fanout.js';
 import type { Feed } from '../delivery/feed.js';
 import type { Source } from '../delivery/source.js';
@@ -65,6 +72,9 @@ export class RemoteBurst implements Source, RemoteTalk {
     const view = new DataView(message);
     talker.frames = index;
     talker.sequence = unwrapSequence(talker.sequence, readSequence(view));
+    // The talker's relay has not read yet what this one has.
+    if (this.talkgroup.encryption === 'required' && !mayBePlayed(view, this.talkgroup))
+      return this.missed(1, nowMs);
     const isEmergency = (readFlags(view) & EMERGENCY) !== 0;
     if (isEmergency !== talker.emergency) this.followEmergency(isEmergency);
     feed.relayed++;
@@ -124,6 +134,13 @@ export class RemoteBurst implements Source, RemoteTalk {
     this.isOver = true;
     this.services.bursts.deleteRemote(this);
   }
+}
+
+/** In a talkgroup that requires encryption: what is encrypted, has no speech, or is a call for help in the clear. */
+function mayBePlayed(view: DataView, { emergencyMayBeClear }: Talkgroup): boolean {
+  const flags = readFlags(view);
+  if ((flags & ENCRYPTED) !== 0 || view.byteLength === HEADER_BYTES) return true;
+  return emergencyMayBeClear && (flags & EMERGENCY) !== 0;
 }
 
 /** The burst begins here now, whenever it began there. */

@@ -7,7 +7,7 @@ import type { Feed } from '../delivery/feed.js';
 import type { Peer } from '../delivery/peer.js';
 import type { Source } from '../delivery/source.js';
 import { Bucket } from '../limits/bucket.js';
-import { Budget, budgetIn, budgetInAll, type Rates } from '../limits/budget.js';
+import { Budget, budgetIn, type Rates, UserBudget } from '../limits/budget.js';
 import { Window } from '../limits/window.js';
 import { expectedOf, misfitOf } from '../members/crypto.js';
 import { type Membership, mayTalk, type Talkgroup } from '../members/members.js';
@@ -47,7 +47,7 @@ export class Talk implements Source {
   readonly bucket: Bucket;
   /** Of the user here, and in all talkgroups; shared by all sockets. */
   readonly budget: Budget;
-  readonly budgetInAll: Budget;
+  readonly budgetInAll: UserBudget;
   /** Number of the grant or the running burst in this session, 0 when it has neither. */
   burst = 0;
   /** `talks`: its frames are relayed without another question. */
@@ -81,6 +81,8 @@ export class Talk implements Source {
   /** Unwrapped sequence of the last frame. */
   sequence = 0;
   lastFrameAtMs = 0;
+  /** When its END came (monotonic ms). */
+  endedAtMs = Number.NEGATIVE_INFINITY;
   /** The server ended or denied its burst: what is still in flight must not begin another. */
   isMuted = false;
   /** An encrypted request was refused: its frames are sealed for nobody. Until the next request. */
@@ -99,7 +101,7 @@ export class Talk implements Source {
     this.feed = this.talkgroup.feed;
     this.bucket = new Bucket(framesPerSecond, 2 * framesPerSecond, nowMs);
     membership.budget ??= new Budget(budgetIn(limits), nowMs);
-    user.budget ??= new Budget(budgetInAll(limits), nowMs);
+    user.budget ??= new UserBudget(limits, nowMs);
     this.budget = membership.budget;
     this.budgetInAll = user.budget;
   }
@@ -107,16 +109,20 @@ export class Talk implements Source {
   /** Spends a frame with so many bytes; else the budget of its user that it exceeds, and nothing is spent. */
   spend(bytes: number, nowMs: number): Budget | null {
     if (!this.budget.take(bytes, nowMs)) return this.budget;
-    if (this.budgetInAll.take(bytes, nowMs)) return null;
+    const { feed } = this;
+    if (this.budgetInAll.takeFor(feed.live.size + feed.onlineElsewhere, bytes, nowMs)) return null;
     this.budget.giveBack(bytes);
     return this.budgetInAll;
   }
 
   /** The budget that a frame with so many bytes would exceed. */
   exceeded(bytes: number, nowMs: number): Budget | null {
-    const exceeded = this.spend(bytes, nowMs);
-    if (exceeded === null) for (const budget of [this.budget, this.budgetInAll]) budget.giveBack(bytes);
-    return exceeded;
+    const { budget, budgetInAll } = this;
+    if (!budget.take(bytes, nowMs)) return budget;
+    budget.giveBack(bytes);
+    if (budgetInAll.isSpent(nowMs) || !budgetInAll.take(bytes, nowMs)) return budgetInAll;
+    budgetInAll.giveBack(bytes);
+    return null;
   }
 
   /** What is still in flight is dropped: until a START, a request, or T1 of silence from now on. */

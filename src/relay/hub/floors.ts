@@ -98,7 +98,9 @@ export function createFloors(options: FloorsOptions) {
         known.set(turns, made);
         return made;
       },
-      settings: ({ revision, floorMode: mode, maxTalkMs }) => ({ revision, mode, maxTalkMs }),
+      settings: ({ revision, floorMode: mode, maxTalkMs, encryption, emergencyMayBeClear: mayBeClear }) => ({
+        ...{ revision, mode, maxTalkMs, encryption, mayBeClear },
+      }),
       adopt: settled,
       sendPart: ({ number }, to, part) =>
         cluster().tellFloor(to, 'part', { number, ...part, claims: part.claims.slice(0, CLAIMS_MAX) }),

@@ -71,8 +71,10 @@ export function createMoving(options: MovingOptions) {
   /** Everything in one step: behind it the session is not here any more, and its old socket is closed. */
   function leave(session: Session, to: number): MovedSession {
     const at = nowMs();
+    const { behind, ...state } = stateOf(session, at);
     const moved: MovedSession = {
-      ...stateOf(session, at),
+      ...state,
+      behind: behind && { ...behind, missed: mostMissed(behind.missed) },
       claims: [],
       left_ms: parking.leftMs(session, at) ?? limits.resumeMs,
       raises: [...emergencies.raisedBy(session.user.id)],
@@ -220,5 +222,11 @@ export function createMoving(options: MovingOptions) {
 }
 
 const hashOf = (key: string) => Buffer.from(key, 'base64url').toString('latin1');
+
+/** As many talkgroups as the message may have. Of those beyond it, which missed least, the frames until it hears again are not told. */
+function mostMissed<Missed extends { readonly frames: number }>(missed: readonly Missed[]): Missed[] {
+  if (missed.length <= MOVED_TALKGROUPS_MAX) return [...missed];
+  return missed.toSorted((one, other) => other.frames - one.frames).slice(0, MOVED_TALKGROUPS_MAX);
+}
 
 const isTooBig = ({ reception }: Session) => (reception.subscriptions?.size ?? 0) > MOVED_TALKGROUPS_MAX;

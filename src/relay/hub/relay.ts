@@ -100,6 +100,7 @@ export function createRelay(options: RelayOptions): Relay {
     movable: () => moving.movable,
     emergencies: () => emergencies,
     noticed: (notice) => void noticed(notice),
+    adopt: (talkgroup, settings) => rights.adopt(talkgroup, settings),
     located: (fixes) => positions.located(fixes),
   });
   const changes = createChanges({
@@ -188,7 +189,7 @@ export function createRelay(options: RelayOptions): Relay {
       .arrive,
     takeNumber: options.takeNumber,
     seek: moving.seek,
-    ...{ newSession, sessions, parking, counts, log },
+    ...{ newSession, sessions, parking, nowMs, counts, log },
     socketsPerUser: limits.socketsPerUser,
   });
   const pulse = startPulse({

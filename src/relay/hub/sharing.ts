@@ -37,6 +37,8 @@ export interface SharingOptions extends RemoteServices {
   readonly movesOf: (session: number) => number | undefined;
   /** The sessions that may move to another relay. */
   readonly movable: () => MovableSessions;
+  /** Another relay has these settings, which are newer than ours. */
+  readonly adopt: (talkgroup: Talkgroup, settings: Settings) => void;
   /** A change notification came from another relay. */
   readonly noticed: (notice: Notice) => void;
   /** Another relay has stored these positions. */
@@ -79,7 +81,6 @@ export function createSharing(options: SharingOptions) {
   const { bursts, fanout, floors, presence, fair, nowMs, log } = options;
   const delay = newHistogram(LOOP_DELAYS_MS);
   let cluster: Cluster<Talkgroup> | null = null;
-  let changes: Pick<RightsChanges, 'changed'> | null = null;
   /** Talkgroups whose members other relays are asked for. */
   const asking = new Set<Asking>();
   const elsewhere: PresenceElsewhere = {
@@ -91,13 +92,10 @@ export function createSharing(options: SharingOptions) {
    * Another relay has read newer settings: they count at once, whether our database can be reached or not, until a read
    * shows others. What a read did not show before is not believed again. Two relays could repeat it to each other for ever.
    */
-  function settled(talkgroup: Talkgroup, { revision, floor_mode, max_talk_ms }: Settings): void {
+  function settled(talkgroup: Talkgroup, settings: Settings): void {
+    const { revision } = settings;
     if (revision <= talkgroup.revision || revision <= talkgroup.disproved) return;
-    const { floorMode, maxTalkMs } = talkgroup;
-    talkgroup.revision = revision;
-    talkgroup.floorMode = floor_mode;
-    talkgroup.maxTalkMs = max_talk_ms;
-    if (floorMode !== floor_mode || maxTalkMs !== max_talk_ms) changes?.changed(talkgroup);
+    options.adopt(talkgroup, settings);
     // The name, too, may be another one.
     options.noticed(noticeOf({ kind: 'talkgroup_changed', talkgroup: talkgroup.id }));
   }
@@ -126,8 +124,9 @@ export function createSharing(options: SharingOptions) {
             presence.recounted(talkgroup);
             for (const one of asking) if (one.talkgroup === talkgroup) one.isRecounted = true;
           },
-          settings: ({ revision, floorMode, maxTalkMs }) => ({
-            ...{ revision, floor_mode: floorMode, max_talk_ms: maxTalkMs },
+          settings: ({ revision, floorMode, maxTalkMs, encryption, emergencyMayBeClear }) => ({
+            ...{ revision, floor_mode: floorMode, max_talk_ms: maxTalkMs, encryption },
+            clear_emergency: emergencyMayBeClear,
           }),
           settled,
           isWatched: presence.isWatched,
@@ -145,8 +144,12 @@ export function createSharing(options: SharingOptions) {
             relay,
             cluster: () => joined,
             movesOf: options.movesOf,
-            settled: (talkgroup, { revision, mode, maxTalkMs }) =>
-              settled(talkgroup, { revision, floor_mode: mode, max_talk_ms: maxTalkMs }),
+            settled: (talkgroup, { revision, mode, maxTalkMs, encryption, mayBeClear }) =>
+              settled(talkgroup, {
+                ...{ revision, floor_mode: mode, max_talk_ms: maxTalkMs },
+                ...(encryption !== undefined && { encryption }),
+                ...(mayBeClear !== undefined && { clear_emergency: mayBeClear }),
+              }),
           }),
           noticed(text) {
             const notice = readNotice(text);
@@ -255,7 +258,7 @@ export function createSharing(options: SharingOptions) {
 
     /** The same for changes of talkgroups. */
     following(effects: RightsChanges): RightsChanges {
-      const all: RightsChanges = {
+      return {
         ...effects,
         changed(talkgroup) {
           cluster?.streamOf(talkgroup)?.tellSettings();
@@ -267,8 +270,6 @@ export function createSharing(options: SharingOptions) {
           effects.deleted(talkgroup);
         },
       };
-      changes = all;
-      return all;
     },
 
     /** null: the relay is alone. */

@@ -24,6 +24,10 @@ export class Bucket {
     return true;
   }
 
+  isEmpty(nowMs: number): boolean {
+    return Math.max(this.spentUntilMs, nowMs - this.fullMs) + this.tokenMs > nowMs + ROUNDING_MS;
+  }
+
   /** Spends the tokens when at least one is left. The rest becomes a debt that later tokens pay. */
   takeOwing(nowMs: number, tokens: number): boolean {
     if (!this.take(nowMs)) return false;

@@ -13,6 +13,8 @@ export interface Rates {
   readonly framesPerSecond: number;
   /** Of all sockets of a user in one talkgroup. */
   readonly userBytesPerSecond: number;
+  /** What the frames of all sockets of a user may cost: one for each receiver of each frame. */
+  readonly userDeliveriesPerSecond: number;
 }
 
 /** The budget of one user in one talkgroup. */
@@ -23,12 +25,6 @@ export const budgetIn = ({ framesPerSecond, userBytesPerSecond }: Rates): Rate =
 
 /** Talkgroups that one session may talk in at once. */
 const TALKGROUPS = 8;
-
-/** The budget of one user in all talkgroups. */
-export function budgetInAll(limits: Rates): Rate {
-  const { framesPerSecond, bytesPerSecond } = budgetIn(limits);
-  return { framesPerSecond: TALKGROUPS * framesPerSecond, bytesPerSecond: TALKGROUPS * bytesPerSecond };
-}
 
 /** After frames were refused for this time (ms), a burst ends. */
 const EXCEEDED_MS_MAX = 2000;
@@ -68,5 +64,36 @@ export class Budget {
     if (nowMs - this.exceededSinceMs < EXCEEDED_MS_MAX) return false;
     this.exceededSinceMs = nowMs;
     return true;
+  }
+}
+
+/** The budget of one user in all talkgroups, by what comes in and by what goes out. */
+export class UserBudget extends Budget {
+  /** One stream, which costs nothing however many hear it. */
+  private readonly ownStream: Bucket;
+  private readonly deliveries: Bucket;
+
+  constructor(rates: Rates, nowMs: number) {
+    const { framesPerSecond, bytesPerSecond } = budgetIn(rates);
+    const inAll = {
+      framesPerSecond: TALKGROUPS * framesPerSecond,
+      bytesPerSecond: TALKGROUPS * bytesPerSecond,
+    };
+    super(inAll, nowMs);
+    this.ownStream = new Bucket(rates.framesPerSecond, rates.framesPerSecond, nowMs);
+    this.deliveries = new Bucket(rates.userDeliveriesPerSecond, rates.userDeliveriesPerSecond, nowMs);
+  }
+
+  /** Spends a frame that so many receivers get. A frame may owe what later ones pay, or it would never be sent. */
+  takeFor(receivers: number, bytes: number, nowMs: number): boolean {
+    if (!this.take(bytes, nowMs)) return false;
+    if (this.ownStream.take(nowMs) || this.deliveries.takeOwing(nowMs, receivers)) return true;
+    this.giveBack(bytes);
+    return false;
+  }
+
+  /** Whether a frame would be refused for its receivers. Spends nothing. */
+  isSpent(nowMs: number): boolean {
+    return this.ownStream.isEmpty(nowMs) && this.deliveries.isEmpty(nowMs);
   }
 }

@@ -6,7 +6,7 @@ import type { Encryption, FloorMode } from '../../protocol/codes.js';
 import type { LatestFix } from '../../protocol/fix.js';
 import { Feed } from '../delivery/feed.js';
 import type { Bucket } from '../limits/bucket.js';
-import type { Budget } from '../limits/budget.js';
+import type { Budget, UserBudget } from '../limits/budget.js';
 import { Epochs } from './epochs.js';
 import { Raisers } from './raisers.js';
 
@@ -57,6 +57,8 @@ export class Talkgroup {
   revision: number;
   /** The highest revision that was held here and that a later read did not show. It is not adopted from other relays. */
   disproved = -1;
+  /** When a client last had it read (monotonic ms). */
+  readAgainAtMs = Number.NEGATIVE_INFINITY;
   /** Its deletion was announced and not yet read: the relay sends and accepts nothing. */
   withdrawn = false;
   /** Memberships of connected users, granted or withdrawn. */
@@ -169,7 +171,7 @@ export class User {
   /** The device may be disabled or the tokens revoked: the relay sends and accepts nothing until a read. */
   withdrawn = false;
   /** What the user's sockets together may send in all talkgroups. null before the first talk. */
-  budget: Budget | null = null;
+  budget: UserBudget | null = null;
   /** Limits the snapshots that its sockets ask for. null before the first. */
   snapshots: Bucket | null = null;
 

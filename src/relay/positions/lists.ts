@@ -1,5 +1,6 @@
 // Reads the lists of watched devices, and reads them again: when a change notification names their talkgroup, and now and
 // then, because a position that another relay told of may be lost.
+import type { UserId } from '../../ids.js';
 import type { Devices } from './devices.js';
 import { type DevicesRead, List, type ListChange } from './list.js';
 
@@ -45,8 +46,8 @@ export type Lists = ReturnType<typeof createLists>;
 
 export function createLists({ devices, nowMs, changed, log }: ListsOptions) {
   const entries = new Map<List, Entry>();
-  /** To be read: those for which sessions wait, and the others. Each is there once. */
-  const first = new Set<Entry>();
+  /** To be read: those for which sessions wait, by user, and the others. Users take turns. */
+  const first = new Map<UserId, Set<Entry>>();
   const again = new Set<Entry>();
   let reading = 0;
   /** When the rows that were read have had their share of time. */
@@ -92,18 +93,38 @@ export function createLists({ devices, nowMs, changed, log }: ListsOptions) {
     if (!isFirst && change.came.length + change.gone.length > 0) changed(list, change);
   }
 
+  /** The next one of the user whose turn it is. */
+  function takeFirst(): Entry | undefined {
+    for (const [user, entries] of first) {
+      const [entry] = entries;
+      first.delete(user);
+      if (entry === undefined) continue;
+      entries.delete(entry);
+      first.set(user, entries); // behind the others
+      return entry;
+    }
+    return undefined;
+  }
+
+  function takeAgain(): Entry | undefined {
+    const [entry] = again;
+    if (entry !== undefined) again.delete(entry);
+    return entry;
+  }
+
   function begin(): void {
-    for (const queue of [first, again])
-      for (const entry of queue) {
-        if (reading >= READS_MAX || nowMs() + AHEAD_MS < freeAtMs) return;
-        queue.delete(entry);
-        if (entry.isReading) continue;
-        read(entry).then(
-          // While the database is away the next ones wait for the timer.
-          (isRead) => isRead && begin(),
-          (error) => log.error({ err: error }, 'watched devices not followed'), // a bug
-        );
-      }
+    while (reading < READS_MAX && nowMs() + AHEAD_MS >= freeAtMs) {
+      const awaited = takeFirst();
+      const entry = awaited ?? takeAgain();
+      if (entry === undefined) return;
+      // Nobody waits for it any more, or it is read for another user.
+      if (entry.isReading || (awaited !== undefined && entry.waiting.length === 0)) continue;
+      read(entry).then(
+        // While the database is away the next ones wait for the timer.
+        (isRead) => isRead && begin(),
+        (error) => log.error({ err: error }, 'watched devices not followed'), // a bug
+      );
+    }
   }
 
   function tick(): void {
@@ -140,19 +161,20 @@ export function createLists({ devices, nowMs, changed, log }: ListsOptions) {
       const entry = entries.get(list);
       if (entry === undefined || --entry.uses > 0) return false;
       entries.delete(list);
-      first.delete(entry);
+      for (const awaited of first.values()) awaited.delete(entry);
       again.delete(entry);
       count(entry, 0);
       list.end();
       return true;
     },
 
-    /** Resolves when the list was read. Rejects when that failed. */
-    ready(list: List): Promise<void> {
+    /** Resolves when the list was read, which waits for the turn of the user. Rejects when that failed. */
+    ready(list: List, user: UserId): Promise<void> {
       const entry = entries.get(list);
       if (entry === undefined || list.isRead) return Promise.resolve();
       const isRead = new Promise<void>((resolve, reject) => entry.waiting.push({ resolve, reject }));
-      first.add(entry);
+      const awaited = first.get(user) ?? new Set();
+      first.set(user, awaited.add(entry));
       begin();
       return isRead;
     },

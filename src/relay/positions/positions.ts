@@ -49,6 +49,8 @@ const TICK_MS = 50;
 const TURN_MS_MAX = 1;
 /** Devices in the lists of all watches, 300 bytes each. A WATCH beyond it is refused until others end. */
 const WATCHED_MAX = 100_000;
+/** Of them those that one user names on all its sockets: a tenth of the sockets that a user may have, with a full WATCH each. */
+const NAMED_MAX = 2000;
 
 export type Positions = ReturnType<typeof createPositions>;
 
@@ -165,6 +167,13 @@ export function createPositions(options: PositionsOptions) {
     if (before !== undefined) end(before);
   }
 
+  /** Devices that the other sessions of its user watch by their ids. */
+  function namedBesides(session: WatchingSession): number {
+    let named = 0;
+    for (const watch of watchesOf(session.user)) if (watch.session !== session) named += watch.own?.size ?? 0;
+    return named;
+  }
+
   function* watchesOf({ sessions }: User): Iterable<Watch> {
     for (const session of sessions) {
       const watch = watches.get(session);
@@ -191,11 +200,12 @@ export function createPositions(options: PositionsOptions) {
       look();
       let isKept = false;
       try {
-        await inTime(Promise.all(used.map(lists.ready)));
+        await inTime(Promise.all(used.map((list) => lists.ready(list, session.user.id))));
         return await turn(() => {
           const isMember = memberships.every((one) => isStill(one) && mayTalk(one));
           if (isClosed || session.socket !== peer || asking.get(session) !== asked || !isMember)
             return 'replaced';
+          if (own !== null && namedBesides(session) + own.size > NAMED_MAX) return 'full';
           isKept = true;
           begin(session, peer, own ?? talkgroups, asked);
           return 'watching';

@@ -2,7 +2,7 @@
 import type { Notice } from '../../db/notice.js';
 import type { TalkgroupId, UserId } from '../../ids.js';
 import type { Members } from '../members/books.js';
-import type { Membership, User } from '../members/members.js';
+import type { Membership, Talkgroup, User } from '../members/members.js';
 import type { Due } from './due.js';
 
 export interface NoticesOptions {
@@ -10,22 +10,29 @@ export interface NoticesOptions {
   readonly due: Due;
   /** The reads under way may not show the change of this user, device or talkgroup. */
   readonly touch: (key: string) => void;
+  /** The same of an epoch or emergency of this talkgroup. */
+  readonly leaveBehind: (talkgroup: TalkgroupId) => void;
   /** Begins to read what is due. */
   readonly begin: () => void;
   /** The membership was withdrawn. */
   readonly withdrawn: (membership: Membership) => void;
+  readonly nowMs: () => number;
 }
 
+/** Between two reads of a talkgroup that clients want (ms): each reads all its open emergencies. A client waits 200. */
+const READ_AGAIN_MS = 150;
 /** Ids of notifications remembered, 200 bytes each: the second copy comes within a second of the first. */
 const SEEN_MAX = 2_000;
 
-export function createNotices({ members, due, touch, begin, withdrawn }: NoticesOptions) {
+export function createNotices({ members, due, touch, leaveBehind, begin, withdrawn, nowMs }: NoticesOptions) {
   const { users, talkgroups } = members;
   const seen = new Map<string, Promise<void>>();
   /** Users whose sockets are to be told of their key holders, behind the next read. */
   const holders = new Set<UserId>();
   /** By user or talkgroup: the notifications that wait for the read that shows it. */
   const confirmations = new Map<UserId | TalkgroupId, (() => void)[]>();
+  /** Talkgroups that a client wants read, and that were read for one just now. */
+  const planned = new Set<TalkgroupId>();
   /** By talkgroup: the sessions that wait for a read that has not begun. */
   const asking = new Map<TalkgroupId, (() => void)[]>();
 
@@ -60,7 +67,9 @@ export function createNotices({ members, due, touch, begin, withdrawn }: Notices
       case 'talkgroup_changed':
       case 'key_rotated':
       case 'emergency_changed': {
-        touch(arrived.talkgroup);
+        const takesNothing = arrived.kind === 'key_rotated' || arrived.kind === 'emergency_changed';
+        if (takesNothing) leaveBehind(arrived.talkgroup);
+        else touch(arrived.talkgroup);
         const talkgroup = talkgroups.get(arrived.talkgroup);
         if (talkgroup === undefined) return done;
         if (arrived.kind === 'talkgroup_deleted') talkgroup.withdrawn = true;
@@ -82,6 +91,24 @@ export function createNotices({ members, due, touch, begin, withdrawn }: Notices
   }
 
   const confirmed = (id: UserId | TalkgroupId) => queued(confirmations, id);
+
+  function readNow(id: TalkgroupId): void {
+    const talkgroup = talkgroups.get(id);
+    if (talkgroup !== undefined) talkgroup.readAgainAtMs = nowMs();
+    due.talkgroup(id);
+    begin();
+  }
+
+  /** Once, for all that ask until then. */
+  function later(ms: number, { id }: Talkgroup): void {
+    if (planned.has(id)) return;
+    const timer = setTimeout(() => {
+      planned.delete(id);
+      readNow(id);
+    }, ms);
+    timer.unref();
+    planned.add(id);
+  }
 
   function withdrawMembership(id: UserId, talkgroup: TalkgroupId): void {
     for (const membership of users.get(id)?.memberships.values() ?? []) {
@@ -123,9 +150,11 @@ export function createNotices({ members, due, touch, begin, withdrawn }: Notices
      * way count for all others, because a client can ask this all the time.
      */
     readAgain(id: TalkgroupId): Promise<void> {
-      due.talkgroup(id);
       const shown = queued(asking, id);
-      begin();
+      const talkgroup = talkgroups.get(id);
+      const waitMs = (talkgroup?.readAgainAtMs ?? 0) + READ_AGAIN_MS - nowMs();
+      if (talkgroup !== undefined && waitMs > 0) later(waitMs, talkgroup);
+      else readNow(id);
       return shown;
     },
 

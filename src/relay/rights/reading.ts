@@ -1,13 +1,21 @@
 // Reads what is due, one batch at a time in each lane, and passes each read the keys that changed during it.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../../errors.js';
-import type { UserId } from '../../ids.js';
+import type { TalkgroupId, UserId } from '../../ids.js';
 import type { Batch, Due, Lane } from './due.js';
+
+/** What the notifications named that arrived during a read. */
+export interface Touched {
+  /** Users, devices and talkgroups: the read must not grant what it shows of them. */
+  readonly unsure: ReadonlySet<string>;
+  /** Talkgroups with another epoch or emergency: what the read shows is valid, and a read of the talkgroup follows. */
+  readonly behind: ReadonlySet<TalkgroupId>;
+}
 
 export interface ReadingOptions {
   readonly due: Due;
-  /** Reads the database and applies the answer, except to the keys in `touched`. Rejects when there was no answer. */
-  readonly read: (batch: Batch, touched: ReadonlySet<string>) => Promise<void>;
+  /** Reads the database and applies the answer, but for what was touched. Rejects when there was no answer. */
+  readonly read: (batch: Batch, touched: Touched) => Promise<void>;
   /** false: the user need not be read any more. */
   readonly isWanted: (id: UserId) => boolean;
   /** Before the next read (ms), for others to share it. */
@@ -22,7 +30,7 @@ const RETRY_MS_MAX = 1000;
 export function createReading({ due, read, isWanted, gatherMs, log, pause = sleep }: ReadingOptions) {
   const busy = new Set<Lane>();
   /** For each read under way the keys of the notifications that arrived since it began. */
-  const underWay = new Set<Set<string>>();
+  const underWay = new Set<{ readonly unsure: Set<string>; readonly behind: Set<TalkgroupId> }>();
   let stopped = false;
 
   /** One read at a time, so that thousands of handshakes become a few batches and not thousands of queries. */
@@ -48,7 +56,7 @@ export function createReading({ due, read, isWanted, gatherMs, log, pause = slee
   async function readNext(lane: Lane): Promise<boolean> {
     const { talkgroups, users } = lane.take();
     const batch = { talkgroups, users: users.filter(isWanted) };
-    const touched = new Set<string>();
+    const touched = { unsure: new Set<string>(), behind: new Set<TalkgroupId>() };
     underWay.add(touched);
     try {
       await read(batch, touched);
@@ -71,7 +79,11 @@ export function createReading({ due, read, isWanted, gatherMs, log, pause = slee
     },
     /** A notification names this user, device or talkgroup: the reads under way may not show its change. */
     touch(key: string): void {
-      for (const touched of underWay) touched.add(key);
+      for (const { unsure } of underWay) unsure.add(key);
+    },
+    /** The same of what takes no right away: a user of many talkgroups is read while their keys rotate all the time. */
+    leaveBehind(talkgroup: TalkgroupId): void {
+      for (const { behind } of underWay) behind.add(talkgroup);
     },
     stop(): void {
       stopped = true;

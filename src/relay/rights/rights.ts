@@ -2,17 +2,17 @@
 //
 // A change notification withdraws at once what the change could take away, silently. Only a read grants, and only a read
 // confirms what cannot be undone. When a notification for the same user, device or talkgroup arrives during a read, the
-// read grants nothing and is repeated. So no order of arrival leaves a revoked permission in force, nor does a lost
+// read grants nothing and is repeated. An epoch or an emergency takes nothing away: the talkgroup alone is read again. So no order of arrival leaves a revoked permission in force, nor does a lost
 // notification once its gap was noticed.
 import type { Account, TalkgroupRow } from '../../directory/records.js';
 import type { TalkgroupId, UserId } from '../../ids.js';
 import { createMembers } from '../members/books.js';
-import type { User } from '../members/members.js';
+import type { Talkgroup, User } from '../members/members.js';
 import { type Batch, type Cause, createDue } from './due.js';
 import { createLoads, type Loaded } from './loads.js';
 import { createNotices } from './notices.js';
-import { createReading } from './reading.js';
-import { createSettler, type RightsChanges } from './settle.js';
+import { createReading, type Touched } from './reading.js';
+import { createSettler, type RightsChanges, type ToldSettings } from './settle.js';
 
 /** The reads of this module. Each may be repeated, and each may fail. */
 export interface RightsReads {
@@ -60,7 +60,9 @@ export function createRights({ reads, changes, nowMs, batch, waitingMax, log, pa
     members,
     due,
     touch: reading.touch,
+    leaveBehind: reading.leaveBehind,
     begin: reading.begin,
+    nowMs,
     withdrawn: (membership) => ofUser(membership.user, () => changes.withdrawn(membership)),
   });
   let closed = false;
@@ -102,10 +104,7 @@ export function createRights({ reads, changes, nowMs, batch, waitingMax, log, pa
     reading.begin();
   }
 
-  async function read(
-    { talkgroups: ids, users: people }: Batch,
-    touched: ReadonlySet<string>,
-  ): Promise<void> {
+  async function read({ talkgroups: ids, users: people }: Batch, touched: Touched): Promise<void> {
     const asking = notices.takeAsking(ids);
     // One after the other: what the first read shows as deleted cannot come back in the second.
     const rows = ids.length === 0 ? [] : await reads.talkgroupsOf(ids);
@@ -126,13 +125,13 @@ export function createRights({ reads, changes, nowMs, batch, waitingMax, log, pa
   function settleTalkgroups(
     ids: readonly TalkgroupId[],
     rows: readonly TalkgroupRow[],
-    { touched, asking }: { touched: ReadonlySet<string>; asking: ReadonlyMap<TalkgroupId, (() => void)[]> },
+    { touched, asking }: { touched: Touched; asking: ReadonlyMap<TalkgroupId, (() => void)[]> },
   ): void {
     const found = new Map(rows.map((row) => [row.id, row]));
     for (const id of ids) {
       const talkgroup = talkgroups.get(id);
       const waiting = asking.get(id) ?? [];
-      if (talkgroup !== undefined && touched.has(id)) {
+      if (talkgroup !== undefined && (touched.unsure.has(id) || touched.behind.has(id))) {
         due.talkgroup(id);
         notices.askAgain(id, waiting);
         continue;
@@ -147,14 +146,15 @@ export function createRights({ reads, changes, nowMs, batch, waitingMax, log, pa
   function settleUsers(
     ids: readonly UserId[],
     accounts: readonly Account[],
-    touched: ReadonlySet<string>,
+    { unsure, behind }: Touched,
   ): void {
     const found = new Map(accounts.map((account) => [account.id, account]));
     for (const id of ids) {
       const account = found.get(id) ?? null;
-      if (isTouched(id, account, touched)) due.user(id, causeOf(id));
+      if (isTouched(id, account, unsure)) due.user(id, causeOf(id));
       else settleUser(id, account);
     }
+    for (const id of behind) if (talkgroups.has(id)) due.talkgroup(id);
   }
 
   const causeOf = (id: UserId): Cause => (users.has(id) ? 'changed' : 'arriving');
@@ -197,6 +197,10 @@ export function createRights({ reads, changes, nowMs, batch, waitingMax, log, pa
   return {
     load,
     notice: notices.take,
+    /** Another relay has read these settings. What it did not tell stays as it is. */
+    adopt(talkgroup: Talkgroup, settings: ToldSettings): void {
+      attempt({ talkgroup: talkgroup.id }, () => settler.adopt(talkgroup, settings));
+    },
     /** Reads the talkgroup, and resolves when the read is applied. */
     readAgain: notices.readAgain,
     gap,

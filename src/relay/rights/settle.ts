@@ -30,7 +30,13 @@ export interface RightsChanges {
   failed(user: User, error: unknown): void;
 }
 
+/** Settings of a talkgroup as another relay tells them. */
+export type ToldSettings = Pick<TalkgroupRow, 'revision' | 'floor_mode' | 'max_talk_ms'> &
+  Partial<Pick<TalkgroupRow, 'encryption' | 'clear_emergency'>>;
+
 export interface Settler {
+  /** What another relay tells, as if it was read. */
+  adopt(talkgroup: Talkgroup, settings: ToldSettings): void;
   /** null: the talkgroup is gone. */
   talkgroup(talkgroup: Talkgroup, row: TalkgroupRow | null): void;
   /** null: the user is gone. */
@@ -56,7 +62,10 @@ export function createSettler(members: Members, changes: RightsChanges, nowMs: (
    * What another relay told counts until this read, because the read began after it: the notice of it repeats a read under
    * way. A row with a lower revision shows that the other relay was wrong, or that the database has lost a change.
    */
-  function change(held: Talkgroup, row: TalkgroupRow): void {
+  function change(
+    held: Talkgroup,
+    row: Omit<TalkgroupRow, 'id' | 'number' | 'rotation_counter' | 'epochs' | 'emergencies'>,
+  ): void {
     const { name, floor_mode, max_talk_ms, revision, encryption, clear_emergency } = row;
     if (revision < held.revision) held.disproved = Math.max(held.disproved, held.revision);
     held.revision = revision;
@@ -165,5 +174,10 @@ export function createSettler(members: Members, changes: RightsChanges, nowMs: (
     if (held !== undefined) follow(held, row);
   }
 
-  return { talkgroup, user, newcomer };
+  function adopt(held: Talkgroup, settings: ToldSettings): void {
+    const { name, encryption, emergencyMayBeClear: clear_emergency } = held;
+    change(held, { name, encryption, clear_emergency, ...settings });
+  }
+
+  return { adopt, talkgroup, user, newcomer };
 }

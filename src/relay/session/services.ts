@@ -21,6 +21,8 @@ export interface SessionLimits extends TalkLimits {
   readonly framesPerSecond: number;
   /** Bytes of payload of all sockets of a user in one talkgroup. */
   readonly userBytesPerSecond: number;
+  /** Frames sent to receivers for all sockets of a user, beyond one stream of `framesPerSecond`. */
+  readonly userDeliveriesPerSecond: number;
   readonly textBytes: number;
   /** JSON messages that a client may send. */
   readonly controlPerSecond: number;

@@ -17,8 +17,15 @@ import type { SessionLimits } from './services.js';
 
 /** Of one session at once, for a console that talks in several: each frame is sent once per talkgroup. */
 const TALKGROUPS_TALKING_MAX = 8;
+/**
+ * Talks of one session, 0.9 KiB each: a member of 2,000 talkgroups could otherwise keep 2,000 on each of its sockets. The
+ * oldest idle one is forgotten, with its mute and its rate. The budgets of the user stay.
+ */
+const TALKS_MAX = 64;
 /** After too many bursts (ms). */
 const MUTED_MS = 2000;
+/** Frames without START behind an END are a remainder, as gateways send it (up to 200 ms were seen): no burst (ms). */
+const BEHIND_END_MS = 300;
 /** A withdrawn permission is read again within this time (ms). */
 const RETRY_WITHDRAWN_MS = 200;
 
@@ -53,9 +60,13 @@ export class Talks {
   /** By talkgroup number. */
   private readonly talks = new Map<number, Talk>();
 
-  constructor(session: Speaker, services: TalksServices) {
+  private readonly forget: (talk: Talk) => void;
+
+  /** Calls `forget` with a talk that is to be deleted. */
+  constructor(session: Speaker, services: TalksServices, forget: (talk: Talk) => void) {
     this.session = session;
     this.services = services;
+    this.forget = forget;
   }
 
   /** The talk in the talkgroup with this number, made when there is none. null: not a member. */
@@ -71,10 +82,19 @@ export class Talks {
     const { number } = membership.talkgroup;
     let talk = this.talks.get(number);
     if (talk === undefined) {
+      if (this.talks.size >= TALKS_MAX) this.forgetIdle();
       talk = new Talk(this.session, membership, this.services.limits, nowMs);
       this.talks.set(number, talk);
     }
     return talk;
+  }
+
+  /** Makes room for another talk. Those with a part of the floor are few, and stay. */
+  private forgetIdle(): void {
+    for (const talk of this.talks.values()) {
+      if (hasPart(talk) || talk.ask !== null) continue;
+      return this.forget(talk);
+    }
   }
 
   /** The same, undefined while it neither talked nor asked to. */
@@ -103,6 +123,8 @@ export class Talks {
     }
     if (this.session.reception.subscriptionTo(talk.talkgroup).mode !== 'talk') return 'listen_only';
     if (talk.isMutedToRequest || nowMs < talk.mutedUntilMs) return 'muted';
+    const isBehindEnd = talk.claim === 'none' && nowMs - talk.endedAtMs < BEHIND_END_MS;
+    if (isBehindEnd && (flags & START) === 0) return 'muted';
     const isSilent = nowMs - talk.lastFrameAtMs >= limits.talkSilenceMs;
     if (talk.isMuted && (flags & START) === 0 && !isSilent) {
       talk.lastFrameAtMs = nowMs;

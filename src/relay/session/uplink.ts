@@ -53,7 +53,7 @@ export class Uplink {
     this.session = session;
     this.reception = session.reception;
     this.services = services;
-    this.talks = new Talks(session, services);
+    this.talks = new Talks(session, services, (talk) => this.forget(talk));
   }
 
   /**
@@ -129,7 +129,9 @@ export class Uplink {
     }
     if (feed.held !== null) services.holding.keep(feed, talk, message, nowMs);
     if (feed.elsewhere !== null) feed.elsewhere.frame(talk, message, nowMs);
-    if ((flags & END) !== 0) services.floor.release(talk, 'released', nowMs);
+    if ((flags & END) === 0) return;
+    services.floor.release(talk, 'released', nowMs);
+    talk.endedAtMs = nowMs;
   }
 
   /** Keeps a copy of the frame behind what the talk asks. It counts in the budgets now. */
@@ -184,15 +186,8 @@ export class Uplink {
       this.refuseMisfit(talk, misfit, flags, nowMs);
       return;
     }
-    this.relay(
-      this.session.socket ?? this.services.fanout.absent,
-      talk,
-      message,
-      view,
-      flags,
-      started,
-      nowMs,
-    );
+    const from = this.session.socket ?? this.services.fanout.absent;
+    this.relay(from, talk, message, view, flags, started, nowMs);
   }
 
   /**

@@ -1,5 +1,5 @@
 // Describes what relays tell each other of a floor that they share. All of it is state, so the next message mends a lost one.
-import type { EndCode, FloorMode, RevokeCode } from '../../protocol/codes.js';
+import type { Encryption, EndCode, FloorMode, RevokeCode } from '../../protocol/codes.js';
 import type { Turn } from '../../protocol/turn.js';
 import { type Claim, priorityOf } from '../floor/claim.js';
 import type { Waiting } from '../floor/queue.js';
@@ -12,6 +12,9 @@ export interface Settings {
   readonly mode: FloorMode;
   /** T2 (ms), 0: none. */
   readonly maxTalkMs: number;
+  /** A newer revision brings them with it. undefined: a relay of an earlier version tells it. */
+  readonly encryption?: Encryption;
+  readonly mayBeClear?: boolean;
 }
 
 /** A relay's word for the claim of one of its sessions. Times are ages (ms) in a message, and else monotonic ms. */

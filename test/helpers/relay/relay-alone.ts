@@ -28,6 +28,7 @@ export const relayAlone = (
       frameBytes: 1024,
       framesPerSecond: 110,
       userBytesPerSecond: 65_536,
+      userDeliveriesPerSecond: 200_000,
       talksPerUser: 2,
       talkersMax: 32,
       textBytes: 8192,

@@ -98,7 +98,9 @@ const readText = ({ payload }: Received) => JSON.parse(payload.toString()) as Re
 /** A service whose talker, ann, is a connection of raw bytes, with a listener in ann's talkgroup. */
 export async function serviceOnTheWire(t: Test) {
   // One user sends large payloads over many connections, one after the other, which is not what is meant here.
-  const s = await service(t, { USER_BYTES_PER_SECOND: '1000000', FRAMES_PER_SECOND: '1000' });
+  const s = await service(t, {
+    ...{ USER_BYTES_PER_SECOND: '1000000', FRAMES_PER_SECOND: '1000', SOCKETS_PER_USER: '1000' },
+  });
   const [ann, bob] = [await s.person('ann'), await s.person('bob')];
   const { number } = await s.talkgroup('fire', ann, bob);
   const listener = await bob.radio();
