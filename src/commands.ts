@@ -10,7 +10,7 @@ import { effectiveSettings } from './config/effective.js';
 import { settingsAsEnvFile, settingsAsJsonSchema, settingsAsMarkdown } from './config/reference.js';
 import { isPassword } from './credentials/passwords.js';
 import { isSamplePassword } from './credentials/samples.js';
-import { isUsername, normalizeUsername } from './credentials/usernames.js';
+import { isNewUsername, normalizeUsername } from './credentials/usernames.js';
 import { type Database, openDatabase } from './db/client.js';
 import { deadlineIn } from './db/deadline.js';
 import { borrowEmbedded, hasEmbedded } from './db/embedded.js';
@@ -21,6 +21,7 @@ import { exportEpochs } from './keys/exporting.js';
 import { checkSecrets, renewSecretOf, rewrapSecrets } from './keys/secrets.js';
 import { createKeyring } from './keys/wrapping.js';
 import { createLog } from './log.js';
+import { CLEAR_TEXT_RULE } from './text.js';
 import { askToReload } from './tls/reload.js';
 import { takeBack } from './users/store.js';
 
@@ -264,7 +265,7 @@ function withDatabase<T>(work: (database: Database) => Promise<T>, creation: Cre
 }
 
 function readUsername(text: string): string {
-  if (!isUsername(text)) fail('the username must have 1 to 64 characters without control characters');
+  if (!isNewUsername(text)) fail(`the username must have 1 to 64 characters and ${CLEAR_TEXT_RULE}`);
   return normalizeUsername(text);
 }
 

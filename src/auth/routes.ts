@@ -10,12 +10,11 @@ import { AppError } from '../errors.js';
 import { addressKey } from '../http/address.js';
 import type { Overflow } from '../http/listener.js';
 import { answers, Ok, ok } from '../http/schemas.js';
-import { afterHashing, inTime } from './hash-deadlines.js';
+import { afterHashing, inTime, untilAnswered } from './hash-deadlines.js';
 import { type Attempt, type Limits, NOBODY } from './limits.js';
 import type { Guess, Passwords } from './passwords.js';
 import { LoggedIn, Login, PasswordChange, Registered, Registration } from './schemas.js';
 import * as store from './store.js';
-import { issuedAt } from './tokens.js';
 
 export interface AuthOptions {
   readonly database: Database;
@@ -98,12 +97,13 @@ export const authRoutes =
       limits.register(attempt.address);
       const account = await passwords.withPlace(attempt.address, () => create(request));
       limits.remember(attempt);
-      return { jwt: issue(account), userId: account.id };
+      return { jwt: await issue(account, request), userId: account.id };
     });
 
     async function create({ body, deadline }: Asked<Registration>): Promise<store.Registered> {
-      const { password, deviceSerial: serial = null, site = SITE_UNKNOWN } = body;
+      const { password, site = SITE_UNKNOWN } = body;
       const username = normalizeUsername(body.username);
+      const serial = body.deviceSerial?.normalize('NFC') ?? null;
       if (username === adminUsername) throw new AppError('username_taken');
       const obstacle = await lookUp(deadline, () =>
         store.obstacleToRegister(database, deadline, { username, serial }),
@@ -157,7 +157,7 @@ export const authRoutes =
       });
       if (account === null) throw new AppError('invalid_credentials');
       if (!account.device_active) throw new AppError('device_disabled');
-      return { jwt: issue(account) };
+      return { jwt: await issue(account, request) };
     });
 
     const change = {
@@ -219,8 +219,14 @@ export const authRoutes =
       return passwords.verify(password, isPassword(password) ? stored : null, { ...guess, admit });
     }
 
-    const issue = ({ id, username, role, valid_from }: store.Registered) =>
-      app.jwt.sign({ sub: id, username, role, iat: issuedAt(Date.now(), valid_from) });
+    async function issue(
+      account: store.Registered,
+      { deadline }: Pick<FastifyRequest, 'deadline'>,
+    ): Promise<string> {
+      const { id, username, role } = account;
+      const iat = await store.issueTime(database, untilAnswered(deadline), account);
+      return app.jwt.sign({ sub: id, username, role, iat });
+    }
   };
 
 /** A request whose body is of that kind. */

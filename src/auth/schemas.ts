@@ -1,18 +1,19 @@
 // Declares the bodies of registration, login and password change.
 
 import { isPassword, PASSWORD_BYTES_MAX } from '../credentials/passwords.js';
-import { isUsername } from '../credentials/usernames.js';
+import { isNewUsername } from '../credentials/usernames.js';
 import { EXAMPLE } from '../examples.js';
 import { Id, Text } from '../http/schemas.js';
+import { CLEAR_TEXT_RULE } from '../text.js';
 import { type Static, Type } from '../typebox.js';
 
 const Username = Type.Refine(
   Type.String({
     minLength: 1,
-    description: '1 to 64 characters without control characters. Case-sensitive.',
+    description: '1 to 64 visible characters with single spaces between them. Case-sensitive.',
   }),
-  isUsername,
-  () => 'must be 1 to 64 characters without control characters',
+  isNewUsername,
+  () => `must be 1 to 64 characters and ${CLEAR_TEXT_RULE}`,
 );
 
 const NewPassword = Type.Refine(

@@ -1,5 +1,5 @@
 // States what a username is: one definition for registration, login and the command line.
-import { isPrintable } from '../text.js';
+import { isClear, isPrintable } from '../text.js';
 
 /** Code points, counted in the form that is stored. */
 const CHARACTERS_MAX = 64;
@@ -12,3 +12,6 @@ export function isUsername(text: string): boolean {
   const characters = [...normalizeUsername(text)].length;
   return characters >= 1 && characters <= CHARACTERS_MAX && isPrintable(text);
 }
+
+/** The same for a new account. Accounts of before may have names that look like others. */
+export const isNewUsername = (text: string) => isUsername(text) && isClear(text);

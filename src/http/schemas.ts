@@ -1,6 +1,6 @@
 // Declares the schemas that all features share.
 
-import { isPrintable } from '../text.js';
+import { CLEAR_TEXT_RULE, isClear } from '../text.js';
 import { type TSchema, Type } from '../typebox.js';
 
 /** Maximum length of names, sites and serials (code points). */
@@ -46,6 +46,6 @@ export const SHOWN_AS = 'x-shown-as';
 export const Text = (description: string) =>
   Type.Refine(
     Type.String({ minLength: 1, maxLength: TEXT_CHARACTERS_MAX, description }),
-    isPrintable,
-    () => 'must not contain control characters or unpaired surrogates',
+    isClear,
+    () => CLEAR_TEXT_RULE,
   );

@@ -6,7 +6,7 @@ import { Id, idInPath, shownId, Text, Timestamp } from '../http/schemas.js';
 import { floorModes } from '../protocol/codes.js';
 import { type Static, Type } from '../typebox.js';
 
-const Name = Text('1 to 128 characters without control characters. Need not be unique.');
+const Name = Text('1 to 128 visible characters with single spaces between them. Need not be unique.');
 
 const FloorMode = Type.Enum(floorModes, {
   description:

@@ -35,6 +35,59 @@ const deviceRows = (s: Service) =>
       sql`select id, name, site, serial, active from devices where serial <> 'radio-1' order by serial`,
   );
 
+t.test(
+  'a name that looks like another one is refused, and so are sites, serials and talkgroups',
+  async (t) => {
+    const s = await service(t);
+    const unseen = [
+      ...[
+        '\u200b',
+        '\u200d',
+        '\u202e',
+        '\u2066',
+        '\u00ad',
+        '\ufeff',
+        '\u{e0061}',
+        '\ufe0f',
+        '\u2028',
+        '\u2029',
+      ],
+      ...['\u3164', '\u2800', '\u00a0', '\u2003'],
+    ];
+    const imitators = [...unseen.map((one) => `an${one}na`), ' anna', 'anna ', 'an  na', ' ', '\u3000'];
+    for (const text of imitators) {
+      const name = [...text].map((one) => one.codePointAt(0)?.toString(16)).join(' ');
+      const register = (more: object) =>
+        s.nobody.post('/auth/register', { username: 'anna', password: PASSWORD, ...more });
+      t.equal((await register({ username: text })).status, 400, name);
+      t.equal((await register({ deviceSerial: text })).status, 400, `serial ${name}`);
+      t.equal((await register({ deviceSerial: 'SN-1', site: text })).status, 400, `site ${name}`);
+      t.equal((await s.admin.post('/talkgroups', { name: text })).status, 400, `talkgroup ${name}`);
+    }
+    // One that is there from before.
+    await s.sql((sql) => sql`update users set username = ${'an\u200bna'} where id = ${s.radio.userId}`);
+    t.equal((await s.nobody.post('/auth/login', { username: 'an\u200bna', password: PASSWORD })).status, 200);
+  },
+);
+
+t.test('a serial is one in each spelling of its characters', async (t) => {
+  const s = await service(t);
+  for (const [username, deviceSerial] of [
+    ['one', 'Zo\u00eb-1'],
+    ['two', 'Zoe\u0308-1'],
+  ] as const)
+    t.equal(
+      (await s.nobody.post('/auth/register', { username, password: PASSWORD, deviceSerial })).status,
+      200,
+    );
+  const { body } = await s.admin.get('/devices');
+  const serials = (body as { devices: { serial: string }[] }).devices.map(({ serial }) => serial);
+  t.same(
+    serials.filter((serial) => serial.endsWith('-1') && serial.startsWith('Zo')),
+    ['Zo\u00eb-1'],
+  );
+});
+
 t.test('registration answers with a token and a user id and stores a bcrypt hash of cost 10', async (t) => {
   const s = await service(t);
   const before = Math.floor(Date.now() / 1000);
