@@ -12,6 +12,8 @@ t.setTimeout(120_000);
 t.jobs = 4; // they mostly wait
 
 const isLinux = process.platform === 'linux';
+const TLS_ONLY = 'add_header Strict-Transport-Security "max-age=31536000" always;';
+
 /** Only Linux has addresses beyond 127.0.0.1 for the clients. */
 const unlessProxy = (name: string) => (isLinux ? unless(name) : 'needs 127.0.0.2, which only Linux has');
 
@@ -28,7 +30,10 @@ for (const [name, start] of [
       const [ann, bob] = [await s.person('ann'), await s.person('bob')];
       const { number } = await s.talkgroup('Fire 1', ann, bob);
 
-      t.match(await proxy.ask('GET', '/healthz'), { status: 200, body: { ok: true } });
+      t.match(await proxy.ask('GET', '/healthz'), {
+        ...{ status: 200, body: { ok: true } },
+        headers: { 'strict-transport-security': 'max-age=31536000' },
+      });
       const authorization = { headers: { authorization: `Bearer ${ann.token}` } };
       const mine = await proxy.ask('GET', '/talkgroups', authorization);
       t.match(mine.body, { talkgroups: [{ talkgroup: { name: 'Fire 1' } }] });
@@ -130,7 +135,7 @@ t.test('nginx keeps radios when it reloads', { buffered: true, skip: unlessProxy
   const proxy = await startNginx(t, s);
   const { token } = await s.person('ann');
   const radio = await connect(t, `${proxy.ws}/ws?token=${token}`, { ca: proxy.ca });
-  await proxy.reload(['server_tokens off;', 'server_tokens off; add_header X-Reloaded yes;']);
+  await proxy.reload([TLS_ONLY, `${TLS_ONLY} add_header X-Reloaded yes;`]);
   await eventually(async () => {
     const { headers } = await proxy.ask('GET', '/healthz');
     if (headers['x-reloaded'] !== 'yes') throw new Error('not reloaded');
