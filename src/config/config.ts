@@ -33,6 +33,10 @@ export interface Config
   readonly SECRETS_KEY: readonly KeyObject[];
 }
 
+// postgres.js takes these where an address says nothing, as PGPORT for the socket of the embedded database. They are no settings
+// of the service.
+for (const name of Object.keys(process.env)) if (name.startsWith('PG')) delete process.env[name];
+
 type Source = Readonly<Record<string, string | undefined>>;
 
 /** Reads and checks the settings. Empty variables count as unset. Throws ConfigError naming the variable. */

@@ -67,8 +67,10 @@ export const DeviceStatus = Type.Object(
 export type DeviceChange = Static<typeof DeviceChange>;
 export const DeviceChange = Type.Partial(
   Type.Object({
-    name: Text('1 to 128 characters without control characters. Need not be unique.'),
-    site: Text('1 to 128 characters without control characters. Memberships keep the site of their join.'),
+    name: Text('1 to 128 visible characters with single spaces between them. Need not be unique.'),
+    site: Text(
+      '1 to 128 visible characters with single spaces between them. Memberships keep the site of their join.',
+    ),
   }),
   { title: 'DeviceChange', examples: [{ name: 'Engine 4', site: 'Depot' }] },
 );
