@@ -157,6 +157,7 @@ t.test('links, routes, the database and the clock', { skip: unless('nats-server'
   });
 
   t.test('without its database a node talks on, and takes nobody in', async (t) => {
+    await untilWhole(); // else encryption cannot be required
     const person = await node(0).person('late');
     const [hal, ida] = [await node(0).person('hal'), await node(0).person('ida')];
     const group = await node(0).talkgroup('secret', hal, ida);

@@ -91,6 +91,7 @@ export class SharedFloor {
     const { state, sender, nowMs } = this;
     // A home takes a part without a number for an old one.
     if (sender.v === 0) sender.v = this.services.nextV();
+    sender.renew();
     state.services.link.sendPart(state.talkgroup, to, state.partOf(claims, sender.v, isFenced, nowMs));
   }
 
@@ -135,8 +136,8 @@ export class SharedFloor {
     const before = this.homeSeen;
     if (before === home) return;
     this.homeSeen = home;
-    this.sender.forget();
-    if (!state.isIdle || before !== null) this.sender.changed(nowMs);
+    if (!state.isIdle || before !== null) this.sender.restart(nowMs);
+    else this.sender.forget();
   }
 
   /** Keeps what the sessions of this relay have. */
@@ -265,6 +266,7 @@ export class SharedFloor {
     this.look(nowMs);
     if (this.state.isOpen) return;
     if (this.state.home !== null || from !== this.homeSeen) return this.services.link.differed?.();
+    this.sender.renew();
     // Parts may follow each other faster than their answers come: what did not change since is answered all the same.
     const answers = verdicts.filter(({ session }) => this.sender.isAnsweredBy(session, v, nowMs));
     if (followVerdicts(this.state, answers, v === this.sender.v, nowMs)) this.changed(nowMs);

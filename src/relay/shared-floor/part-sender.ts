@@ -7,6 +7,12 @@ const ASKING_MS = [60, 150, 300];
 const ALIVE_MS = 300;
 /** A verdict counts for this time (ms) after the last part: later ones waited while this relay stood still. */
 const ANSWERED_MS = 1000;
+/**
+ * So many changes within this time (ms) are told at once, and those beyond it together when it is over. A part has all claims,
+ * and its answer all verdicts: when many press at once, n parts would have n² claims, and push out the audio of others.
+ */
+const AT_ONCE = 8;
+const AT_ONCE_MS = 20;
 /** A part that became empty is repeated once, after this time (ms). */
 const EMPTY_MS = 60;
 
@@ -27,18 +33,51 @@ export class PartSender {
   private changedAtMs = 0;
   private sentAtMs = 0;
   private repeatAtMs = Number.POSITIVE_INFINITY;
+  private windowAtMs = Number.NEGATIVE_INFINITY;
+  /** Changes since then. */
+  private toldAtOnce = 0;
+  /** The claims changed since `v`. */
+  private isBehind = false;
+  /** No part with `v` was sent. */
+  private isUntold = false;
 
   constructor(options: PartSenderOptions) {
     this.options = options;
   }
 
-  /** The claims changed, or another relay is the home. */
+  /** The claims changed. */
   changed(nowMs: number): void {
-    this.v = this.options.nextV();
     this.changedAtMs = nowMs;
+    this.isBehind = true;
+    if (nowMs - this.windowAtMs >= AT_ONCE_MS) {
+      this.windowAtMs = nowMs;
+      this.toldAtOnce = 0;
+    }
+    if (++this.toldAtOnce <= AT_ONCE) return this.tell(nowMs);
+    this.repeatAtMs = Math.min(this.repeatAtMs, this.windowAtMs + AT_ONCE_MS);
+  }
+
+  /** Another relay is the home: it decided about none of the parts so far. */
+  restart(nowMs: number): void {
+    this.forget();
+    this.changedAtMs = nowMs;
+    this.isBehind = true;
+    this.tell(nowMs);
+  }
+
+  private tell(nowMs: number): void {
+    this.renew();
     const claims = this.send(nowMs);
-    this.note(claims);
     if (claims.length === 0) this.repeatAtMs = nowMs + EMPTY_MS;
+  }
+
+  /** From now on `v` stands for the claims as they are. What the home says of an earlier part answers those that are the same. */
+  renew(): void {
+    if (!this.isBehind) return;
+    this.isBehind = false;
+    this.isUntold = true;
+    this.v = this.options.nextV();
+    this.note(this.options.claims());
   }
 
   private note(claims: readonly PartClaim[]): void {
@@ -51,7 +90,7 @@ export class PartSender {
     }
   }
 
-  /** Another relay is the home: it decided about none of the parts so far. */
+  /** What the home decided so far does not count. */
   forget(): void {
     this.since.clear();
   }
@@ -67,9 +106,9 @@ export class PartSender {
   /** Repeats the part when it is due. What the home answers to an old one may not be true any more: it is told as a new one. */
   repeat(nowMs: number): void {
     if (nowMs < this.repeatAtMs) return;
+    if (this.isBehind || this.isUntold) return this.tell(nowMs);
     if (!this.isOld(nowMs)) return void this.send(nowMs);
-    this.forget();
-    this.changed(nowMs);
+    this.restart(nowMs);
   }
 
   private isOld(nowMs: number): boolean {
@@ -87,6 +126,7 @@ export class PartSender {
 
   private send(nowMs: number): readonly PartClaim[] {
     const claims = this.options.claims();
+    this.isUntold = false;
     this.sentAtMs = nowMs;
     this.repeatAtMs = claims.length === 0 ? Number.POSITIVE_INFINITY : nowMs + ALIVE_MS;
     if (claims.some(({ state }) => state === 'asks')) {

@@ -1,0 +1,62 @@
+// When a relay tells its home what its sessions have of a floor, and how much it tells when many press at once.
+import t from 'tap';
+import { PartSender } from '../../src/relay/shared-floor/part-sender.js';
+import type { PartClaim } from '../../src/relay/shared-floor/parts.js';
+
+/** What the sender looks at. */
+const claimOf = (session: number) =>
+  ({ session, ask: session, state: 'asks', inEmergency: false, lostMs: null }) as unknown as PartClaim;
+
+function setUp() {
+  const claims: PartClaim[] = [];
+  /** Of each part: its number, and how many claims it has. */
+  const parts: { v: number; claims: number }[] = [];
+  let v = 0;
+  const sender: PartSender = new PartSender({
+    nextV: () => ++v,
+    claims: () => [...claims],
+    send: (sent) => parts.push({ v: sender.v, claims: sent.length }),
+  });
+  return {
+    sender,
+    parts,
+    press(session: number, nowMs: number): void {
+      claims.push(claimOf(session));
+      sender.changed(nowMs);
+    },
+  };
+}
+
+t.test('a press is told at once, and so are some that follow it', async (t) => {
+  const { parts, press } = setUp();
+  for (let session = 1; session <= 8; session++) press(session, 1000);
+  t.same(
+    parts.map(({ claims }) => claims),
+    [1, 2, 3, 4, 5, 6, 7, 8],
+  );
+});
+
+t.test('320 presses in one turn cost some parts and not 320, and each is answered', async (t) => {
+  const { sender, parts, press } = setUp();
+  for (let session = 1; session <= 320; session++) press(session, 1000 + session / 100);
+  t.equal(parts.length, 8);
+  sender.repeat(1010);
+  t.equal(parts.length, 8, 'the others wait');
+  // The home answers the last part: that answers those in it, and no other one.
+  const answered = parts.at(-1)?.v ?? 0;
+  sender.renew();
+  t.ok(sender.isAnsweredBy(8, answered, 1015));
+  t.notOk(sender.isAnsweredBy(9, answered, 1015));
+  sender.repeat(1021);
+  t.same(parts.at(-1), { v: sender.v, claims: 320 }, '20 ms later, together');
+  t.equal(parts.length, 9);
+  t.ok(sender.isAnsweredBy(320, sender.v, 1030));
+  t.ok(sender.isWaiting, 'and repeated until it is answered');
+});
+
+t.test('a new home is told at once, however much was told before', async (t) => {
+  const { sender, parts, press } = setUp();
+  for (let session = 1; session <= 20; session++) press(session, 1000);
+  sender.restart(1001);
+  t.equal(parts.at(-1)?.claims, 20);
+});
