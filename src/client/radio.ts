@@ -17,6 +17,7 @@ export type {
   Talker,
   Welcome,
 } from '../protocol/types.js';
+export { isOpus } from './audio/opus.js';
 export { type Spoken, speak } from './audio/speak.js';
 export type { Clock } from './clock.js';
 export type { Close } from './connection/backoff.js';

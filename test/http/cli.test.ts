@@ -164,7 +164,15 @@ t.test('commands about existing accounts and secrets do not create a database', 
 
 t.test('admin add and user add name the data directory, and whether its database is new', async (t) => {
   const DATA_DIR = join(await openFolder(t), 'data');
-  const add = async (...args: string[]) => (await runCommand(args, { DATA_DIR }, 'a password\n')).output;
+  // Variables of libpq name no database of this service.
+  const environment = {
+    DATA_DIR,
+    PGPORT: '5433',
+    PGHOST: 'nowhere.invalid',
+    PGDATABASE: 'other',
+    PGUSER: 'other',
+  };
+  const add = async (...args: string[]) => (await runCommand(args, environment, 'a password\n')).output;
   t.equal(
     await add('admin', 'add', 'chief'),
     `new database in DATA_DIR ${DATA_DIR}\nchief: created in DATA_DIR ${DATA_DIR}\n`,

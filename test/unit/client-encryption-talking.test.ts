@@ -72,6 +72,21 @@ t.test('without the option a talk is clear in `allowed`, and encrypted in `requi
   }
 });
 
+t.test('a relay that says `off` after `required` hears nothing until the user confirms it', async (t) => {
+  const { radio, socket } = encryptedWorld({ snapshot: { encryption: 'required' } });
+  socket().says({
+    ...{ type: 'TALKGROUP_CHANGED', talkgroup_id: TALKGROUP, name: 'Alpha', floor_mode: 'open' },
+    ...{ max_talk_ms: 60_000, encryption: 'off', clear_emergency: true },
+  });
+  const talk = radio.talk({ talkgroupId: TALKGROUP });
+  talk.send(packet(0));
+  t.same(await talk.ended, { kind: 'denied', code: 'encryption_off' });
+  t.same(socket().frames, []);
+  radio.confirmClear(TALKGROUP);
+  radio.talk({ talkgroupId: TALKGROUP }).send(packet(1));
+  t.same(sentBy(socket()), [[START, 0, 0x08, 1]]);
+});
+
 t.test('what was required stays encrypted until its user confirms the change', async (t) => {
   const { radio, socket } = encryptedWorld({ snapshot: { encryption: 'required' } });
   socket().says({

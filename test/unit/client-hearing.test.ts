@@ -28,6 +28,20 @@ function setUp() {
   return { ...world, heard, relays, ended };
 }
 
+t.test('ids in capitals, as Swift writes them, name the same talkgroup', async (t) => {
+  const { radio, socket } = setUp();
+  socket().welcomes();
+  const capitals = ALPHA.talkgroup_id.toUpperCase();
+  t.not(capitals, ALPHA.talkgroup_id);
+  const talk = radio.talk({ talkgroupId: capitals });
+  talk.send(payload);
+  t.equal(socket().frames.length, 1, 'it talks there');
+  t.equal(radio.isRequired(capitals), false);
+  const left = radio.unsubscribe([capitals]);
+  t.match(socket().texts.at(-1), { talkgroup_ids: [ALPHA.talkgroup_id] });
+  left.catch(() => {});
+});
+
 t.test('joins, leaves, changes and rotations show at once', async (t) => {
   const { radio, socket } = setUp();
   let changes = 0;

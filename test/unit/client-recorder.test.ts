@@ -42,6 +42,7 @@ function setUp({ write = async () => {} }: { write?: (packet: Uint8Array) => Pro
     });
   return {
     radio,
+    socket,
     recorder,
     packets,
     starts,
@@ -75,6 +76,38 @@ t.test('what was not heard leaves a gap of its own length, not a shorter burst',
   t.same(packets, [packet(0), Uint8Array.of(0x08), Uint8Array.of(0x08), packet(3), packet(4)]);
   t.ok(packets.every((packet) => opusMs(packet) === 20));
   t.same(recorder.recorded, { bursts: 0, packets: 5, concealed: 2, leftOut: 0 });
+});
+
+t.test('a source that begins again within its burst is written on', async (t) => {
+  const { recorder, packets, starts, says } = setUp();
+  starts(20);
+  for (let n = 0; n < 150; n++) says(20, n, packet(1));
+  for (let n = 0; n < 150; n++) says(20, n, packet(2));
+  await recorder.close();
+  t.equal(
+    packets.filter((one) => one[1] === packet(2)[1]).length,
+    149,
+    'all but the first, which may be a late one',
+  );
+  t.equal(recorder.recorded.concealed, 0);
+});
+
+t.test('what is not Opus is left out and counted', async (t) => {
+  const { radio, recorder, packets, socket, says } = setUp();
+  socket.says({
+    ...talkStart({ event: 1, session: 20 }),
+    codec: { name: 'ambe2', sample_rate: 8000, frame_ms: 20 },
+  });
+  for (let n = 0; n < 5; n++) says(20, n, packet(n));
+  socket.says({
+    ...talkStart({ event: 2, session: 21 }),
+    codec: { name: 'OPUS', sample_rate: 48_000, frame_ms: 20 },
+  });
+  says(21, 0, packet(9));
+  await recorder.close();
+  t.same(packets, [packet(9)]);
+  t.equal(recorder.recorded.leftOut, 5);
+  t.ok(radio);
 });
 
 t.test('a gap that no burst can have is not filled for hours', async (t) => {

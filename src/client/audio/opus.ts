@@ -1,4 +1,9 @@
 // Reads the duration of an Opus packet from its first two bytes (RFC 6716 section 3.1), without decoding it.
+import type { Codec } from '../../protocol/types.js';
+
+/** Whether the payloads of a burst with this `codec` are Opus. Without one they are. */
+export const isOpus = (codec: Codec | undefined): boolean =>
+  codec === undefined || codec.name.toLowerCase() === 'opus';
 
 // Duration of one frame (ms) by the upper five bits of the first byte, RFC 6716 table 2.
 const FRAME_MS = [

@@ -121,22 +121,26 @@ export function createRadio(options: RadioOptions): Radio {
     talkgroups: hearing.talkgroups,
     emergencies: emergencies.open,
     devices: watching.devices,
-    watch: watching.watch,
+    watch: (asked) =>
+      watching.watch(
+        asked.talkgroupIds === undefined ? asked : { ...asked, talkgroupIds: asked.talkgroupIds.map(known) },
+      ),
     unwatch: watching.unwatch,
-    talk: talks.begin,
-    isRequired: encryption.isRequired,
-    confirmClear: encryption.confirmClear,
-    subscribe: subscriptions.subscribe,
-    unsubscribe: subscriptions.unsubscribe,
+    talk: (asked) => talks.begin({ ...asked, talkgroupId: known(asked.talkgroupId) }),
+    isRequired: (talkgroupId) => encryption.isRequired(known(talkgroupId)),
+    confirmClear: (talkgroupId) => encryption.confirmClear(known(talkgroupId)),
+    subscribe: ({ talkgroupIds, ...asked }) =>
+      subscriptions.subscribe({ ...asked, talkgroupIds: talkgroupIds.map(known) }),
+    unsubscribe: (talkgroupIds) => subscriptions.unsubscribe(talkgroupIds.map(known)),
     async members(talkgroupId, page = {}) {
       const { type, ref, ...members } = await requests.askFor('MEMBERS', {
-        ...{ type: 'MEMBERS', talkgroup_id: talkgroupId },
+        ...{ type: 'MEMBERS', talkgroup_id: known(talkgroupId) },
         ...page,
       });
       return members;
     },
     emergency: {
-      raise: raising.raise,
+      raise: (call) => raising.raise({ ...call, talkgroupId: known(call.talkgroupId) }),
       async ack(emergency_id) {
         await requests.askFor('OK', { type: 'EMERGENCY_ACK', emergency_id });
       },
@@ -211,6 +215,9 @@ export function createRadio(options: RadioOptions): Radio {
     events.emit('stopped', close);
   }
 }
+
+/** As the server writes ids. Apps may have them in capitals, as Swift does. */
+const known = (talkgroupId: string): string => talkgroupId.toLowerCase();
 
 function globalWebSocket(): new (address: string) => RadioSocket {
   const { WebSocket } = globalThis as { WebSocket?: new (address: string) => RadioSocket };

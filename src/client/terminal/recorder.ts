@@ -1,6 +1,6 @@
 // Writes the audio that a radio receives to one Ogg Opus file, one burst after the other, each in order of its sequence.
 import type { OpusWriter } from '../audio/ogg.js';
-import { concealment, opusMs } from '../audio/opus.js';
+import { concealment, isOpus, opusMs } from '../audio/opus.js';
 import type { HeardEnd, HeardFrame } from '../hearing/channel.js';
 import type { Radio } from '../radio.js';
 
@@ -53,8 +53,9 @@ export function createRecorder({
 
   const stopListening = [
     radio.on('talk_started', (talker) => {
-      const { talkgroup_id: talkgroupId, session, burst } = talker;
-      if (wants(talkgroupId) && session !== radio.session) burstOf({ talkgroupId, session, burst });
+      const { talkgroup_id: talkgroupId, session, burst, codec } = talker;
+      if (wants(talkgroupId) && session !== radio.session && isOpus(codec))
+        burstOf({ talkgroupId, session, burst });
     }),
     radio.on('audio', (frame) => {
       if (!wants(frame.talkgroupId)) return;
@@ -88,9 +89,10 @@ export function createRecorder({
     },
   };
 
-  /** A burst that a snapshot had no room for has no `talk_ended`. Bursts behind it would never be written. */
+  /** Not in another codec. A burst that a snapshot had no room for has no `talk_ended`. Bursts behind it would never be written. */
   function isAnnounced({ talkgroupId, session, burst }: HeardFrame): boolean {
-    return radio.talkgroups.get(talkgroupId)?.talkers.get(session)?.burst === burst;
+    const talker = radio.talkgroups.get(talkgroupId)?.talkers.get(session);
+    return talker?.burst === burst && isOpus(talker.codec);
   }
 
   function burstOf({ talkgroupId, session, burst }: Pick<Burst, 'talkgroupId' | 'session' | 'burst'>): Burst {

@@ -1,7 +1,9 @@
 // Runs a radio in a terminal: sends a file into a talkgroup, or writes received audio to a file. For Node only.
+
 import { PAYLOAD_BYTES_MAX } from '../../protocol/frame.js';
 import { SEAL_BYTES_MAX } from '../../protocol/sframe.js';
 import { createOpusWriter, readOpus } from '../audio/ogg.js';
+import { isOpus } from '../audio/opus.js';
 import { speak } from '../audio/speak.js';
 import { isWhole } from '../connection/parse.js';
 import {
@@ -122,8 +124,9 @@ function reportHeard(
   report: (line: string) => void,
 ): void {
   const nameOf = (talkgroupId: string) => radio.talkgroups.get(talkgroupId)?.name ?? talkgroupId;
-  radio.on('talk_started', ({ talkgroup_id, username }) => {
-    if (wants(talkgroup_id)) report(`${username} talks in ${nameOf(talkgroup_id)}`);
+  radio.on('talk_started', ({ talkgroup_id, username, codec }) => {
+    const inWhat = isOpus(codec) ? '' : `, left out: ${codec?.name} is not Opus`;
+    if (wants(talkgroup_id)) report(`${username} talks in ${nameOf(talkgroup_id)}${inWhat}`);
   });
   radio.on('talk_ended', ({ talkgroup_id, code, duration_ms = 0 }) => {
     if (wants(talkgroup_id)) report(`heard ${seconds(duration_ms)} in ${nameOf(talkgroup_id)}: ${code}`);
@@ -239,6 +242,6 @@ function findTalkgroup(radio: Radio, nameOrId: string): Talkgroup {
 }
 
 const isNamed = (talkgroup: Talkgroup | undefined, nameOrId: string): boolean =>
-  talkgroup?.talkgroup_id === nameOrId || talkgroup?.name === nameOrId;
+  talkgroup?.talkgroup_id === nameOrId.toLowerCase() || talkgroup?.name === nameOrId;
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;

@@ -81,6 +81,7 @@ export const keys = {
       repeated: 'Speech from before was played again. Tell the operator.',
       clear: 'Clear speech was mixed in. Tell the operator.',
       unannounced: 'The talker did not say how the speech is encrypted.',
-    } satisfies Record<UnopenedReason, string>,
+      codec: 'The speech is not Opus, and this console plays nothing else.',
+    } satisfies Record<UnopenedReason | 'codec', string>,
   },
 } as const;

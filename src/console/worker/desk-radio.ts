@@ -1,4 +1,5 @@
 // Drives the radio, the decoder and the encoder by the commands of the page, and reports what changes.
+import { isOpus } from '../../client/audio/opus.js';
 import type { Clock } from '../../client/clock.js';
 import type { HeardFrame, Radio, RadioError, RadioOptions } from '../../client/radio.js';
 import type { Microphone, Voices } from '../sound/sound-types.js';
@@ -149,7 +150,8 @@ function start(
 
   function hear(frame: HeardFrame): void {
     // What is encrypted comes opened, or does not come.
-    if (frame.payload.length > 0) voices?.hear(frame, frame.receivedAtMs);
+    const talker = radio.talkgroups.get(frame.talkgroupId)?.talkers.get(frame.session);
+    if (frame.payload.length > 0 && isOpus(talker?.codec)) voices?.hear(frame, frame.receivedAtMs);
   }
 
   function take(command: Later): void {

@@ -109,8 +109,8 @@ export type TalkerView = {
   isOwn: boolean;
   /** How the burst is protected. null: nothing is known yet. */
   lock: LockKind | null;
-  /** Why frames of the burst could not be opened. null: all could. */
-  unopened: UnopenedReason | null;
+  /** Why frames of the burst could not be opened. `codec`: they are not Opus. null: all could. */
+  unopened: UnopenedReason | 'codec' | null;
 };
 
 export type TalkgroupView = {

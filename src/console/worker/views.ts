@@ -1,4 +1,5 @@
 // Shows the state of the radio as the page gets it: the connection, and each talkgroup with its talkers.
+import { isOpus } from '../../client/audio/opus.js';
 import type {
   Close,
   HeardEnd,
@@ -111,7 +112,7 @@ export function createViews(
       ...{ encryption, mayHaveKeys, isLockExpected: radio.isRequired(id) },
       talkers: [...talkgroup.talkers.values()].map((talker) => ({
         ...talkerOf(talker),
-        lock: locks.get(talker.session) ?? null,
+        lock: isOpus(talker.codec) ? (locks.get(talker.session) ?? null) : 'cannot_open',
       })),
       last: last.get(id) ?? null,
     };
@@ -124,11 +125,13 @@ export function createViews(
     username,
     emergency,
     started_at,
+    codec,
   }: Talker): Omit<TalkerView, 'lock'> {
     const startedAtMs = Date.parse(started_at) - clockOffsetMs;
     const not = unopened.get(`${talkgroup_id} ${session}`);
     const reason = not?.burst === burst ? not.reason : null;
+    const why = isOpus(codec) ? reason : 'codec';
     const isOwn = session === radio.session;
-    return { session, burst, username, emergency, startedAtMs, isOwn, unopened: reason };
+    return { session, burst, username, emergency, startedAtMs, isOwn, unopened: why };
   }
 }

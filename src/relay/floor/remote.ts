@@ -73,8 +73,7 @@ export class RemoteBurst implements Source, RemoteTalk {
     talker.frames = index;
     talker.sequence = unwrapSequence(talker.sequence, readSequence(view));
     // The talker's relay has not read yet what this one has.
-    if (this.talkgroup.encryption === 'required' && !mayBePlayed(view, this.talkgroup))
-      return this.missed(1, nowMs);
+    if (this.talkgroup.encryption === 'required' && !mayBePlayed(view)) return this.missed(1, nowMs);
     const isEmergency = (readFlags(view) & EMERGENCY) !== 0;
     if (isEmergency !== talker.emergency) this.followEmergency(isEmergency);
     feed.relayed++;
@@ -136,12 +135,12 @@ export class RemoteBurst implements Source, RemoteTalk {
   }
 }
 
-/** In a talkgroup that requires encryption: what is encrypted, has no speech, or is a call for help in the clear. */
-function mayBePlayed(view: DataView, { emergencyMayBeClear }: Talkgroup): boolean {
-  const flags = readFlags(view);
-  if ((flags & ENCRYPTED) !== 0 || view.byteLength === HEADER_BYTES) return true;
-  return emergencyMayBeClear && (flags & EMERGENCY) !== 0;
-}
+/**
+ * In a talkgroup that requires encryption: what is encrypted, has no speech, or is a call for help in the clear. One that runs
+ * goes on when that is forbidden, and its relay lets no other begin.
+ */
+const mayBePlayed = (view: DataView): boolean =>
+  (readFlags(view) & (ENCRYPTED | EMERGENCY)) !== 0 || view.byteLength === HEADER_BYTES;
 
 /** The burst begins here now, whenever it began there. */
 export function beginRemote(
