@@ -89,8 +89,14 @@ secrets
 secrets
   .command('renew')
   .requiredOption('--talkgroup <id>', 'talkgroup that gets a new master secret')
+  .option(
+    '--restored',
+    'the database is a restored backup: raise the counter beyond those that devices remember',
+  )
   .description('replace the master secret of a talkgroup that may have leaked, and rotate its keys')
-  .action(async (options: { talkgroup: string }) => (await commands()).renewSecretCommand(options));
+  .action(async (options: { talkgroup: string; restored?: boolean }) =>
+    (await commands()).renewSecretCommand(options),
+  );
 
 program
   .command('config')

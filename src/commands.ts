@@ -180,14 +180,20 @@ const cannotDecrypt = (talkgroup: TalkgroupId, why: 'unknown_key' | 'damaged') =
     ? `cannot decrypt the secret of talkgroup ${talkgroup}: set SECRETS_KEY as for the service`
     : `cannot decrypt the secret of talkgroup ${talkgroup}: it was changed in the database`;
 
+interface RenewOptions {
+  readonly talkgroup: string;
+  readonly restored?: boolean;
+}
+
 /** Replaces the master secret of a talkgroup and rotates its keys. */
-export async function renewSecretCommand(options: { readonly talkgroup: string }): Promise<void> {
+export async function renewSecretCommand(options: RenewOptions): Promise<void> {
+  const { restored: isRestored = false } = options;
   const talkgroup = readIdOf<TalkgroupId>('--talkgroup', options.talkgroup);
   const keyring = createKeyring(readConfig().SECRETS_KEY);
   const renewed = await withDatabase(
     async (database) => {
       await checkSecrets(database, deadlineIn(COMMAND_MS), keyring); // else nodes could not decrypt the new one
-      return renewSecretOf(database, deadlineIn(COMMAND_MS), { talkgroup, keyring });
+      return renewSecretOf(database, deadlineIn(COMMAND_MS), { talkgroup, keyring, isRestored });
     },
     { mayCreate: false },
   );

@@ -49,10 +49,14 @@ export interface Rewrapped {
 export function renewSecretOf(
   database: Database,
   deadline: Deadline,
-  { talkgroup, keyring }: { talkgroup: TalkgroupId; keyring: Keyring },
+  {
+    talkgroup,
+    keyring,
+    isRestored = false,
+  }: { talkgroup: TalkgroupId; keyring: Keyring; isRestored?: boolean },
 ) {
   return renewSecret(database, deadline, {
-    talkgroup,
+    ...{ talkgroup, isRestored },
     secret: keyring.wrap(talkgroup, randomBytes(SECRET_BYTES)),
   });
 }

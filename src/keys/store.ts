@@ -220,7 +220,12 @@ export async function secretsNotWrappedBy(
 export interface NewSecret {
   readonly talkgroup: TalkgroupId;
   readonly secret: StoredSecret;
+  /** The database is a restored one: the counter goes beyond all that may have been used since the backup. */
+  readonly isRestored: boolean;
 }
+
+/** Rotations between a backup and its restore: one in 30 s for a year. Devices never go back to a lower counter. */
+const RESTORED_STEP = 1_000_000;
 
 /**
  * Replaces the master secret and rotates: the next epoch is the first one that follows from the new one. Talkers use it after
@@ -229,8 +234,9 @@ export interface NewSecret {
 export async function renewSecret(
   database: Database,
   deadline: Deadline,
-  { talkgroup, secret: { bytes, wrappedBy } }: NewSecret,
+  { talkgroup, secret: { bytes, wrappedBy }, isRestored }: NewSecret,
 ): Promise<Static<typeof Rotation> | 'no_secrets_key' | null> {
+  const step = isRestored ? RESTORED_STEP : 1;
   const [found] = await database.write<Static<typeof Rotation> & { rotation_counter: number | null }>(
     deadline,
     (sql) => sql`
@@ -239,7 +245,8 @@ export async function renewSecret(
         from talkgroups where id = ${talkgroup} for no key update
       ), rotated as (
         update talkgroups t
-        set rotation_counter = t.rotation_counter + 1, master_since = t.rotation_counter + 1,
+        set rotation_counter = t.rotation_counter + ${step}::integer,
+            master_since = t.rotation_counter + ${step}::integer,
             master_secret = ${bytes}, wrapped_by = ${wrappedBy},
             newest_use_at = ${nextUseAt(sql, USE_IN_MS)}, rotate_due_at = null
         from due where t.id = due.id and is_kept_safe

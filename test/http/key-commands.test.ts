@@ -208,6 +208,14 @@ t.test(
       last.epochs.map(({ rotation_counter }) => secretOf(newest, id, rotation_counter)),
     );
     t.ok(last.epochs.every(({ rotation_counter }) => rotation_counter >= since));
+
+    const restored = await run(s, ['secrets', 'renew', '--talkgroup', id, '--restored']);
+    t.match(restored, { code: 0, output: `${id}: renewed, rotation counter 1000014\n` });
+    t.match(await radio.hears('KEY_ROTATED', ({ rotation_counter }) => rotation_counter === 1_000_014), {
+      rotation_counter: 1_000_014,
+    });
+    const anew = (await ann.get(`/keys/epochs?talkgroup_id=${id}&holder_id=${holder.id}`)) as Json & Epochs;
+    t.strictSame(await opened(anew, holder), [secretOf(await masterOf(s, id), id, 1_000_014)]);
   },
 );
 
