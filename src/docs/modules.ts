@@ -89,7 +89,7 @@ const serviceModules: Modules = {
 const clientModules: Modules = {
   'src/client/audio': {
     purpose: 'Opus packets, Ogg files, and sending a file in real time',
-    imports: ['src/client/clock', 'src/client/talking'],
+    imports: ['src/client/clock', 'src/client/talking', 'src/protocol'],
   },
   'src/client/clock': {
     purpose: 'monotonic time and timers',
@@ -177,6 +177,7 @@ const consoleModules: Modules = {
   'src/console/worker': {
     purpose: 'the radio of the console, in a worker',
     imports: [
+      'src/client/audio',
       'src/client/clock',
       'src/client/connection',
       'src/client/encryption',

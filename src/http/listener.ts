@@ -9,12 +9,21 @@ import {
   STATUS_CODES,
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { AppError, type RefusalCode } from '../errors.js';
 import type { HttpCounts } from './counts.js';
 import { bodyOf, httpErrorOf } from './failures.js';
 import type { ListenerSettings } from './settings.js';
-import { addressReader, endUnread, inTurn, limitConnections } from './under-way.js';
+import {
+  addressReader,
+  endUnread,
+  inSlices,
+  inTurn,
+  limitConnections,
+  paced,
+  readInPieces,
+} from './under-way.js';
 
 /** Time (ms) to read on after a rejected connection's answer. An immediate close would reset the answer. */
 const LINGER_MS_MAX = 1000;
@@ -30,6 +39,9 @@ export interface CertifiedKey {
   readonly cert: Buffer;
   readonly key: Buffer;
 }
+
+/** They are answered whatever else waits. */
+const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 
 /** By whether the server speaks TLS, its event for a connection that can carry requests. */
 export const openedEvent = (certificate: CertifiedKey | null) =>
@@ -59,11 +71,14 @@ export function createListener(options: ListenerOptions): Listener {
   const newest = new WeakMap<Duplex, ServerResponse>();
   /** Connections that had their last answer; what still arrives on them is discarded. */
   const refused = new WeakSet<Duplex>();
+  /** Connections of CONNECT, which Node's parser leaves. */
+  const tunnels = new WeakSet<Duplex>();
   const addressOf = addressReader(config.TRUST_PROXY);
 
   function serve(handle: RequestListener): Server {
     const countDrop = () => counts.connectionsDropped++;
     const take = inTurn(countDrop);
+    const slice = inSlices();
     const receive = (request: IncomingMessage, response: ServerResponse, fault?: RefusalCode) => {
       const { socket } = request;
       if (refused.has(socket)) return;
@@ -74,11 +89,16 @@ export function createListener(options: ListenerOptions): Listener {
         socket,
         response,
         handle() {
-          const code = fault ?? faultOf(request);
-          if (code === null) handle(request, response);
-          else refuseRequest(request, response, code);
+          if (PROBES.has(request.url ?? '')) begin();
+          else slice(begin);
         },
       });
+      function begin(): void {
+        if (socket.destroyed) return;
+        const code = fault ?? faultOf(request);
+        if (code === null) handle(request, response);
+        else refuseRequest(request, response, code);
+      }
     };
     const server = createServerFor({ config, certificate });
     server.maxConnections = config.REST_CONNECTIONS;
@@ -93,7 +113,11 @@ export function createListener(options: ListenerOptions): Listener {
     server.on('request', (request, response) => receive(request, response));
     // Node answers these two without a body, or not at all.
     server.on('checkExpectation', (request, response) => receive(request, response, 'expectation_failed'));
-    server.on('connect', (_request, socket) => refuseInTurn(socket, 'method_not_allowed'));
+    server.on('connect', (_request, socket) => {
+      tunnels.add(socket);
+      refuseInTurn(socket, 'method_not_allowed');
+    });
+    readInPieces(server, openedEvent(certificate), (socket) => tunnels.has(socket));
     return server;
   }
 
@@ -115,7 +139,7 @@ export function createListener(options: ListenerOptions): Listener {
   }
 
   function answerClientError(error: Error & { code?: string }, socket: Duplex): void {
-    if (error.code === 'ECONNRESET') socket.destroy();
+    if (error.code === 'ECONNRESET' || socket.destroyed) socket.destroy();
     else if (!refused.has(socket)) refuseInTurn(socket, clientFaults[error.code ?? ''] ?? 'bad_request');
   }
 
@@ -169,7 +193,14 @@ function createServerFor({ config, certificate }: Pick<ListenerOptions, 'config'
   } satisfies ServerOptions;
   if (certificate === null) return createServer(limits);
   const { cert, key } = certificate;
-  return createTlsServer({ ...limits, cert, key, handshakeTimeout: limits.headersTimeout });
+  const server = createTlsServer({ ...limits, cert, key, handshakeTimeout: limits.headersTimeout });
+  // Node's own listener begins the handshake. A crowd of them would keep the thread for its whole length.
+  const pace = paced();
+  for (const begin of server.listeners('connection') as ((socket: Socket) => void)[]) {
+    server.off('connection', begin);
+    server.on('connection', (socket: Socket) => pace(() => socket.destroyed || begin.call(server, socket)));
+  }
+  return server;
 }
 
 /** Ready-made answers: in a storm the same one is given a thousand times. */

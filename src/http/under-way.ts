@@ -1,5 +1,5 @@
-// Limits what is under way: requests of a connection and of a user, connections of an address, bytes and time of answers
-// that clients do not read.
+// Limits what is under way: requests of a connection, of a user and in one turn of the loop, handshakes, connections of an
+// address, bytes and time of answers that clients do not read.
 import type { ServerResponse } from 'node:http';
 import { BlockList, isIPv6, type Server, type Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -49,6 +49,87 @@ export function inTurn(onDropped: () => void): (turn: Turn) => void {
       onDropped();
       socket.destroy();
     }
+  };
+}
+
+/** Requests begin for so long (ms) in one turn. The rest waits for the next turn, in order. */
+const SLICE_MS = 10;
+
+/**
+ * Calls what it is given at once, and behind SLICE_MS of a turn in the next one. Handlers go on in microtasks, so each waits
+ * for those of the one before it. What waits is bounded by its caller: one request of each connection.
+ */
+export function inSlices(nowMs = () => performance.now()): (begin: () => void) => void {
+  const waiting: (() => void)[] = [];
+  let turnAtMs: number | null = null;
+
+  function nextTurn(): void {
+    turnAtMs = null;
+    if (waiting.length === 0) return;
+    startTurn();
+    beginNext();
+  }
+
+  function startTurn(): number {
+    setImmediate(nextTurn);
+    turnAtMs = nowMs();
+    return turnAtMs;
+  }
+
+  function beginNext(): void {
+    const begin = waiting.shift();
+    if (begin === undefined) return;
+    begin();
+    if (turnAtMs !== null && nowMs() - turnAtMs < SLICE_MS) queueMicrotask(beginNext);
+  }
+
+  return (begin) => {
+    const sinceMs = turnAtMs ?? startTurn();
+    if (waiting.length > 0 || nowMs() - sinceMs >= SLICE_MS) waiting.push(begin);
+    else begin();
+  };
+}
+
+/** Node hands its parser up to 64 KiB at once: 1,800 requests, which take 50 ms, also behind a destroyed socket. */
+const READ_BYTES = 2048;
+
+/**
+ * The parser of each connection gets what came in pieces, so that nothing is read behind the request that ends the connection.
+ * `isOver`: Node's parser has left the connection, and another one may have it.
+ */
+export function readInPieces(server: Server, event: string, isOver: (socket: Socket) => boolean): void {
+  server.on(event, (socket: Socket) => {
+    const [parse] = socket.listeners('data');
+    if (parse === undefined) return;
+    socket.off('data', parse as (bytes: Buffer) => void);
+    socket.on('data', (bytes: Buffer) => {
+      for (let at = 0; at < bytes.length && !socket.destroyed && !isOver(socket); at += READ_BYTES)
+        parse.call(socket, bytes.subarray(at, at + READ_BYTES));
+    });
+  });
+}
+
+/** TLS handshakes that begin in one turn. Each takes 1.5 ms of this thread. */
+const HANDSHAKES_AT_ONCE = 4;
+
+/** The same by number. What waits is bounded by the connections of the server. */
+export function paced(): (begin: () => void) => void {
+  const waiting: (() => void)[] = [];
+  let begun = 0;
+
+  function nextTurn(): void {
+    begun = 0;
+    for (const begin of waiting.splice(0, HANDSHAKES_AT_ONCE)) start(begin);
+  }
+
+  function start(begin: () => void): void {
+    if (begun++ === 0) setImmediate(nextTurn);
+    begin();
+  }
+
+  return (begin) => {
+    if (waiting.length > 0 || begun >= HANDSHAKES_AT_ONCE) waiting.push(begin);
+    else start(begin);
   };
 }
 

@@ -23,7 +23,9 @@ const names = {
 for (const [what, name] of Object.entries(names)) {
   t.test(`a name of ${what} is text on tile, alarm, talk bar and dialog`, async (t) => {
     const [ann, bob] = [await s.person(`admin of ${what}`, { role: 'admin' }), await s.person(name)];
-    const group = await s.talkgroup(name, ann, bob);
+    const group = await s.talkgroup('plain', ann, bob);
+    // Older names may have what a new one must not.
+    await s.sql`update talkgroups set name = ${name} where id = ${group.id}`;
     const radio = await bob.radio();
     const { page, tile, button } = await desk(t, browser, s, ann, {
       context: { viewport: { width: 390, height: 844 } },

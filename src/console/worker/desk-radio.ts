@@ -1,4 +1,5 @@
 // Drives the radio, the decoder and the encoder by the commands of the page, and reports what changes.
+
 import { isOpus } from '../../client/audio/opus.js';
 import type { Clock } from '../../client/clock.js';
 import type { HeardFrame, Radio, RadioError, RadioOptions } from '../../client/radio.js';

@@ -1,4 +1,5 @@
 // Shows the state of the radio as the page gets it: the connection, and each talkgroup with its talkers.
+
 import { isOpus } from '../../client/audio/opus.js';
 import type {
   Close,

@@ -89,9 +89,8 @@ export class SharedFloor {
     isFenced = false,
   ): void {
     const { state, sender, nowMs } = this;
-    // A home takes a part without a number for an old one.
-    if (sender.v === 0) sender.v = this.services.nextV();
     sender.renew();
+    if (sender.v === 0) sender.v = this.services.nextV(); // a home takes a part without a number for an old one
     state.services.link.sendPart(state.talkgroup, to, state.partOf(claims, sender.v, isFenced, nowMs));
   }
 
