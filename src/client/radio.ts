@@ -25,6 +25,7 @@ export type { ConnectionState, RadioSocket } from './connection/connection.js';
 export { type ClientMessage, type Fix, RadioError } from './connection/requests.js';
 export type { EmergencyPosition } from './emergencies/emergencies.js';
 export type { EmergencyCall } from './emergencies/raising.js';
+export { fingerprintOf } from './encryption/fingerprint.js';
 export {
   acceptHolder,
   createHolderKey,

@@ -164,7 +164,13 @@ const clientModules: Modules = {
 const consoleModules: Modules = {
   'src/console': {
     purpose: 'the web console: login, talkgroups, talking, keys, alarms, members, administration, map',
-    imports: ['src/client/clock', 'src/client/radio', 'src/console/sound', 'src/console/worker'],
+    imports: [
+      'src/client/clock',
+      'src/client/encryption',
+      'src/client/radio',
+      'src/console/sound',
+      'src/console/worker',
+    ],
   },
   'src/console/build': {
     purpose: 'bundles the console into dist/console',

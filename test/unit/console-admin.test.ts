@@ -368,7 +368,15 @@ t.test('members of a talkgroup that requires encryption may have keys, or not', 
 });
 
 t.test('an administrator accepts and deletes the key holders of a user', async (t) => {
-  const phone = { holder_id: 'h1', name: 'Phone', fingerprint: '01234', created_at: '', accepted: false };
+  const phone = {
+    holder_id: 'h1',
+    user_id: '',
+    public_key: '?',
+    name: 'Phone',
+    fingerprint: '01234',
+    created_at: '',
+    accepted: false,
+  };
   const rest = restOf((method) => (method === 'GET' ? { holders: [phone], next: null } : { ok: true }));
   const holders = createHolders(rest, 'u1');
   await opened(holders.list);

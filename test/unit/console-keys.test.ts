@@ -1,4 +1,5 @@
 // The keys of the console without a page: the holder of this browser, those of the account, and what a lock says.
+import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import type { HolderDatabase } from '../../src/client/radio.js';
 import type { Rest } from '../../src/console/app/rest.js';
@@ -9,12 +10,22 @@ import { talkerLock, talkgroupLock } from '../../src/console/talkgroups/lock-wor
 import type { KeyringParts } from '../../src/console/worker/keyring.js';
 import { openDeskKeys } from '../../src/console/worker/keys.js';
 import type { ConnectionView, KeysView, Registration, Rejection } from '../../src/console/worker/messages.js';
+import { fingerprint } from '../../src/protocol/encryption.js';
+import { nodePrimitives } from '../../src/protocol/node-primitives.js';
 import { turn } from '../helpers/client/fakes.js';
+import { comesTrue } from '../helpers/eventually.js';
 
 const GROUP = '7e0d5c1a-9b42-4f3e-8a76-1c9d0b2e4f58';
 
 const holder = (holder_id: string, over: Partial<ListedHolder> = {}): ListedHolder => ({
-  ...{ holder_id, name: holder_id, fingerprint: '00000', created_at: '2026-11-01T00:00:00Z' },
+  ...{
+    holder_id,
+    user_id: GROUP,
+    public_key: '?',
+    name: holder_id,
+    fingerprint: '00000',
+    created_at: '2026-11-01T00:00:00Z',
+  },
   ...{ accepted: true, ...over },
 });
 
@@ -85,6 +96,18 @@ t.test('a browser that is not accepted waits, and is told when it is', async (t)
   keys.message({ type: 'KEY_HOLDERS', waiting: 0 });
   await turn();
   t.equal(keys.phase.value, 'accepted');
+});
+
+t.test('the digits of a holder are those of its key, whatever the service says', async (t) => {
+  const { keys, listed, says } = pageKeys();
+  const publicKey = randomBytes(65);
+  listed.holders = [
+    holder('own'),
+    holder('phone', { public_key: publicKey.toString('base64url'), fingerprint: '11111 11111' }),
+  ];
+  says('registered', 'own');
+  await comesTrue('they are listed', () => keys.others.value !== null);
+  t.equal(keys.others.value?.[0]?.fingerprint, fingerprint(nodePrimitives, { userId: GROUP, publicKey }));
 });
 
 t.test('KEY_HOLDERS and each new connection read the list, and a holder that waits is counted', async (t) => {

@@ -2,6 +2,7 @@
 import {
   createKeyring,
   createRest,
+  fingerprintOf,
   type KeyStore,
   keepHolderId,
   openHolderFile,
@@ -12,6 +13,12 @@ import {
 /** The service says only that there is none for this key holder. */
 const NOT_FOR_HOLDER =
   'another device of the account, or an administrator, must accept this key holder, or permit its user to have keys';
+
+/** Of the user that a token is for. */
+function subjectOf(token: string): string {
+  const [, claims = ''] = token.split('.');
+  return (JSON.parse(Buffer.from(claims, 'base64url').toString()) as { sub: string }).sub;
+}
 
 export type HeldKeys = {
   readonly store: KeyStore;
@@ -43,7 +50,11 @@ export async function openKeys({
   if (holderId === null) {
     const { publicKey } = stored;
     const made = await registerHolder(rest, { publicKey, password: await password(), name: 'terminal' });
-    report(`new key holder, fingerprint ${made.fingerprint}`);
+    const digits = await fingerprintOf({
+      userId: subjectOf(token),
+      publicKey: Buffer.from(publicKey).toString('base64url'),
+    });
+    report(`new key holder, fingerprint ${digits ?? made.fingerprint}`);
     if (!made.accepted)
       report('it gets keys after an administrator or another device has accepted the fingerprint');
     await keepHolderId(path, stored, made.holderId);

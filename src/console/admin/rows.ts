@@ -44,6 +44,8 @@ export interface MemberKeys {
 
 export interface Holder {
   readonly holder_id: string;
+  readonly user_id: string;
+  readonly public_key: string;
   readonly name: string;
   readonly fingerprint: string;
   readonly created_at: string;

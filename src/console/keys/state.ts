@@ -1,5 +1,6 @@
 // Keeps what the page knows of keys: the key holder of this browser, and the other ones of the account.
 import { batch, computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import { fingerprintOf } from '../../client/encryption/fingerprint.js';
 import type { ServerMessage } from '../../client/radio.js';
 import type { Rest } from '../app/rest.js';
 import type { Changes, KeysView, Registration, Rejection } from '../worker/messages.js';
@@ -8,6 +9,8 @@ import { keys as words } from './texts.js';
 /** As GET /keys/holders lists it. */
 export type ListedHolder = {
   holder_id: string;
+  user_id: string;
+  public_key: string;
   name: string;
   fingerprint: string;
   created_at: string;
@@ -138,7 +141,8 @@ export function createKeys({ rest, isAdmin, register, accept, forget }: KeysOwne
 
   async function read(): Promise<null> {
     const { holderId } = view.peek();
-    const { holders: found } = await rest.get<{ holders: ListedHolder[] }>('/keys/holders');
+    const { holders: listed } = await rest.get<{ holders: ListedHolder[] }>('/keys/holders');
+    const found = await Promise.all(listed.map(compared));
     batch(() => {
       holders.value = found;
       const own = found.find(({ holder_id }) => holder_id === holderId);
@@ -167,6 +171,12 @@ export function createKeys({ rest, isAdmin, register, accept, forget }: KeysOwne
       isBusy.value = false;
     }
   }
+}
+
+/** With the digits of its key, whatever the service says. */
+async function compared(holder: ListedHolder): Promise<ListedHolder> {
+  const own = await fingerprintOf({ userId: holder.user_id, publicKey: holder.public_key });
+  return { ...holder, fingerprint: own ?? holder.fingerprint };
 }
 
 /** RestError of the console, or what the worker reports. */
