@@ -4,6 +4,7 @@ import type { Server } from 'node:net';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { ConfigError } from '../errors.js';
 import { hasCode } from '../files.js';
 import { usableBinaries } from './embedded/binaries.js';
 import { type Claim, claim, lockServer, type Taken } from './embedded/claim.js';
@@ -63,7 +64,7 @@ export const hasEmbedded = (dataDir: string): Promise<boolean> => isInitialised(
 /** Connection string of the server some living process runs on the data folder, or null. */
 export async function runningEmbedded(dataDir: string): Promise<string | null> {
   try {
-    const url = await readFile(urlPath(dataDir), 'utf8');
+    const url = await usable(dataDir, () => readFile(urlPath(dataDir), 'utf8'));
     return (await launcherLives(folderOf(url))) ? url : null;
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return null;
@@ -94,14 +95,27 @@ export async function borrowEmbedded(options: EmbeddedOptions): Promise<Embedded
 const BORROW_MS_MAX = 10_000;
 
 async function tryStart(options: EmbeddedOptions): Promise<EmbeddedPostgres | Taken> {
-  const place = await settle(options.dataDir);
-  const claimed = await claim(place);
+  const { dataDir } = options;
+  const place = await usable(dataDir, () => settle(dataDir));
+  const claimed = await usable(dataDir, () => claim(place));
   if ('takenBy' in claimed) return claimed;
   try {
     return await start({ ...options, place, sockets: await socketFolder(place), claimed });
   } catch (error) {
     await claimed.release();
     throw error;
+  }
+}
+
+/** Throws ConfigError when this account may not use the folder, as after a start by root or on a disk that is read only. */
+async function usable<T>(dataDir: string, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    if (!hasCode(error, 'EROFS', 'EACCES', 'EPERM')) throw error;
+    throw new ConfigError(
+      `DATA_DIR ${dataDir} cannot be used by this account (${(error as Error).message}). Let the account of the service own it and all that is in it.`,
+    );
   }
 }
 

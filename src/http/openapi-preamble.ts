@@ -8,6 +8,7 @@ const DESCRIPTION = `Accounts, talkgroups, devices, positions and emergencies. A
 - An unknown field is ignored. \`null\` for an optional field counts as absent. Types are not converted.
 - Ids are UUIDs. A malformed id in a path or a body names nothing and gets 404.
 - Times are ISO 8601 in UTC.
+- An empty \`after\` is 400 and not the first page: a client that lost its place would otherwise begin again unnoticed.
 - The service answers each request within 5 s, if the client reads the answer.`;
 
 /** The document without operations. */

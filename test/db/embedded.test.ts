@@ -1,7 +1,7 @@
 // Starts, kills and restarts the embedded database with real processes and unusual directories.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import {
   chmod,
   chown,
@@ -299,14 +299,35 @@ t.test('the start fails when the linked files are missing, and creates no empty 
   );
 });
 
-t.test('the start fails when a symbolic link is in place of the socket directory', async (t) => {
-  const dataDir = await usedFolder();
-  const database = await start(t, dataDir);
-  await database.stop();
-  const sockets = socketFolderOf(database.url);
-  await symlink(await folder(t), sockets);
-  t.teardown(() => rm(sockets));
-  t.match((await rejection(startEmbedded({ dataDir, log: silent }))).message, sockets);
+t.test(
+  'what another account puts in place of the socket directory stops no start, and is not used',
+  async (t) => {
+    const dataDir = await usedFolder();
+    const database = await start(t, dataDir);
+    await database.stop();
+    const sockets = socketFolderOf(database.url);
+    const trap = await folder(t);
+    await symlink(trap, sockets);
+    t.teardown(() => rm(sockets));
+    const again = await start(t, dataDir);
+    t.match(socketFolderOf(again.url), new RegExp(`^${sockets}-\\w{6}$`));
+    t.same(await query(again.url, (sql) => sql`select 1 as one`), [{ one: 1 }]);
+    t.equal(await runningEmbedded(dataDir), again.url, 'commands find it');
+    await again.stop();
+    t.same(await readdir(trap), []);
+    t.notOk(existsSync(socketFolderOf(again.url)));
+  },
+);
+
+t.test('a folder that this account may not use is named with the reason', async (t) => {
+  const dataDir = join(await folder(t), 'data');
+  // As after a start by another account: not to be read, for root not to be a file.
+  await mkdir(join(dataDir, 'launcher.lock'), { recursive: true });
+  if (!root) await chmod(dataDir, 0o500);
+  const error = await rejection(startEmbedded({ dataDir, log: silent }));
+  if (root) t.match(error.message, 'launcher.lock');
+  else t.match(error, { name: 'ConfigError', message: `DATA_DIR ${dataDir} cannot be used by this account` });
+  await chmod(dataDir, 0o700);
 });
 
 t.test('the error for an unknown PostgreSQL setting has the text of PostgreSQL', async (t) => {

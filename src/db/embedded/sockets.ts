@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { constants } from 'node:fs';
-import { type FileHandle, mkdir, open, rm, rmdir } from 'node:fs/promises';
+import { type FileHandle, lstat, mkdir, mkdtemp, open, rm, rmdir } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -40,13 +40,27 @@ export function folderOf(url: string): string {
   return dirname(decodeURIComponent(new URL(url).hostname));
 }
 
-/** Path of the place's socket folder: the same for every process, short enough whatever the length of DATA_DIR. */
+/**
+ * Path of the place's socket folder, short enough whatever the length of DATA_DIR: the same at each start, unless another
+ * account of the machine has put something there. Then it is a new one that nobody could foresee. postgres.url names it.
+ */
 export async function socketFolder({ dataDir, account }: Place): Promise<string> {
   const hash = createHash('sha256').update(`${account.uid}:${dataDir}`).digest('hex').slice(0, 16);
   const name = `talkgroup-radio-${hash}`;
-  const short = Buffer.byteLength(join(tmpdir(), name, COMMA, '.s.PGSQL.5432')) <= PATH_BYTES_MAX;
+  const short = Buffer.byteLength(join(tmpdir(), `${name}-XXXXXX`, COMMA, '.s.PGSQL.5432')) <= PATH_BYTES_MAX;
   // Root's own temporary folder may be closed to the account.
-  return join(short && (await canEnter(account, tmpdir())) ? tmpdir() : '/tmp', name);
+  const path = join(short && (await canEnter(account, tmpdir())) ? tmpdir() : '/tmp', name);
+  return (await isForeign(path, account)) ? mkdtemp(`${path}-`) : path;
+}
+
+async function isForeign(path: string, account: Account): Promise<boolean> {
+  try {
+    const found = await lstat(path);
+    return !found.isDirectory() || ![account.uid, ourAccount().uid].includes(found.uid);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return false;
+    throw error;
+  }
 }
 
 // What macOS allows for a socket; Linux allows 107.
