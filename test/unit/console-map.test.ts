@@ -1,4 +1,5 @@
 // The map of the console without a browser: what it watches, knows and draws.
+import { readFileSync } from 'node:fs';
 import { signal } from '@preact/signals';
 import t from 'tap';
 import { marksOf } from '../../src/console/map/emergencies.js';
@@ -12,6 +13,7 @@ import { createTableRows, TABLE_ROWS } from '../../src/console/map/table-rows.js
 import { extend, interrupt, linesOf, newTrail, TRAIL_POINTS } from '../../src/console/map/trail.js';
 import { createWatch, WATCHED_TALKGROUPS, type WatchMessage } from '../../src/console/map/watch.js';
 import type { EmergencyPosition, MapMessage, OpenEmergency, Watched } from '../../src/console/map/wire.js';
+import { spanOf } from '../../src/console/map/world.js';
 
 const AT = '2026-01-01T08:30:00.000Z';
 const AT_MS = Date.parse(AT);
@@ -350,4 +352,34 @@ t.test('a foreign origin is named without its path, and the own one is not', asy
   for (const address of ['https://radio.example/x', '/x', 'inline', 'data:', 'blob', 'data:image/png,x']) {
     t.equal(foreignOrigin(address, own), null, address);
   }
+});
+
+t.test('places on both sides of the date line are near each other', async (t) => {
+  t.same(spanOf([179.98, -179.98]), { west: 179.98, east: 180.02 });
+  t.same(spanOf([-10, 20, 5]), { west: -10, east: 20 });
+  t.same(spanOf([170, -170, 100]), { west: 100, east: 190 });
+  t.same(spanOf([7]), { west: 7, east: 7 });
+  t.equal(spanOf([]), null);
+  const trail = newTrail();
+  for (const lng of [179.9, 179.99, -179.99, -179.9]) extend(trail, lng, 0);
+  const [line = []] = linesOf(trail);
+  t.ok(
+    line.every(([lng], at) => at === 0 || Math.abs(lng - (line[at - 1]?.[0] ?? lng)) < 1),
+    'a trail goes straight on',
+  );
+});
+
+t.test('the Caspian Sea is a hole in its land, and no outline is a world away', async (t) => {
+  const land = readLand(JSON.parse(readFileSync('src/console/map/land.json', 'utf8')));
+  const spans = land.geometry.coordinates.map((rings) =>
+    rings.map(
+      (ring) => [Math.min(...ring.map(([lng]) => lng)), Math.max(...ring.map(([lng]) => lng))] as const,
+    ),
+  );
+  const eurasia = spans.find((rings) => rings.some(([west, east], at) => at > 0 && west > 46 && east < 55));
+  t.ok(
+    eurasia !== undefined && (eurasia[0]?.[0] ?? 360) < 46 && (eurasia[0]?.[1] ?? 0) > 55,
+    'around the hole',
+  );
+  for (const [[west, east] = [0, 0]] of spans) t.ok(west >= -190 && east <= 200, `${west} to ${east}`);
 });

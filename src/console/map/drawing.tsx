@@ -27,6 +27,7 @@ import {
 } from './style.js';
 import { texts } from './texts.js';
 import { linesOf } from './trail.js';
+import { spanOf } from './world.js';
 
 export interface Scene {
   readonly devices: ReadonlyMap<string, Device>;
@@ -187,12 +188,16 @@ export function openDrawing(container: HTMLElement, styleUrl: string | null, own
     const placed = [...(scene?.devices.values() ?? [])].filter(({ lat }) => !Number.isNaN(lat));
     const lngs = [...placed, ...(scene?.marks ?? [])].map(({ lng }) => lng);
     const lats = [...placed, ...(scene?.marks ?? [])].map(({ lat }) => lat);
-    if (lngs.length === 0) return false;
-    const corner = (of: (...values: number[]) => number): [number, number] => [
-      lngs.reduce((a, b) => of(a, b)),
-      lats.reduce((a, b) => of(a, b)),
-    ];
-    map.fitBounds([corner(Math.min), corner(Math.max)], { padding: 40, maxZoom: CLOSE_ZOOM, animate: false });
+    const span = spanOf(lngs);
+    if (span === null) return false;
+    const [south, north] = [lats.reduce((a, b) => Math.min(a, b)), lats.reduce((a, b) => Math.max(a, b))];
+    map.fitBounds(
+      [
+        [span.west, south],
+        [span.east, north],
+      ],
+      { padding: 40, maxZoom: CLOSE_ZOOM, animate: false },
+    );
     return true;
   }
 

@@ -1,4 +1,5 @@
 // Reads the outline of the land that is built into the console.
+import { aligned } from './world.js';
 
 /** Natural Earth, public domain. Written by docs/land.ts. */
 export interface Land {
@@ -16,7 +17,7 @@ export interface LandFeature {
 }
 
 export function readLand({ scale, polygons }: Land): LandFeature {
-  const coordinates = polygons.map((rings) => rings.map((ring) => decodeRing(ring, scale)));
+  const coordinates = polygons.map((rings) => aligned(rings.map((ring) => decodeRing(ring, scale))));
   return { type: 'Feature', properties: {}, geometry: { type: 'MultiPolygon', coordinates } };
 }
 

@@ -1,4 +1,5 @@
 // Where a device was since the tab was opened: a list of points with a bound.
+import { nearest } from './world.js';
 
 /** 5,000 devices with full trails take 10 MB: two numbers of 8 bytes a point. */
 export const TRAIL_POINTS = 120;
@@ -43,7 +44,7 @@ export function linesOf({ points }: Trail): [number, number][][] {
     if (Number.isNaN(lng)) {
       lines.push(line);
       line = [];
-    } else line.push([lng, lat]);
+    } else line.push([nearest(lng, line.at(-1)?.[0] ?? lng), lat]);
   }
   lines.push(line);
   return lines.filter(({ length }) => length > 1);
