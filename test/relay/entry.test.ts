@@ -319,7 +319,7 @@ t.test(
 );
 
 t.test('a user that connects all the time is told to wait, and others connect', async (t) => {
-  const { person, ws } = await service(t, {}, undefined, { isOneNode: true });
+  const { person, sign, sql, ws } = await service(t, {}, undefined, { isOneNode: true });
   const [uma, val] = [await person('uma'), await person('val')];
   const closes: object[] = [];
   for (let round = 0; round < 70; round++) {
@@ -330,6 +330,13 @@ t.test('a user that connects all the time is told to wait, and others connect', 
   t.ok(closes.length >= 1 && closes.length <= 6, `${closes.length} of 70`);
   t.same(closes[0], { code: 1013, reason: 'rate_limited' });
   t.ok((await val.radio()).welcome);
+  // A token from before a revocation does not keep its owner out.
+  const issuedS = Math.floor(Date.now() / 1000);
+  const claims = { sub: val.id, username: val.name, role: 'user' } as const;
+  const [old, present] = [sign({ ...claims, iat: issuedS - 100 }), sign({ ...claims, iat: issuedS })];
+  await sql`update users set valid_from = ${issuedS - 50} where id = ${val.id}`;
+  for (let round = 0; round < 70; round++) await connect(t, `${ws}/ws?token=${old}`);
+  t.ok((await connect(t, `${ws}/ws?token=${present}`)).welcome);
 });
 
 t.test('one socket more than a user may have closes the one that was silent for longest', async (t) => {

@@ -84,6 +84,11 @@ export function createAdmission(options: AdmissionOptions) {
   } = options;
   const atOnce = Math.max(HANDSHAKES_AT_ONCE, 2 * socketsPerUser);
   const handshakes = createBuckets({ atOnce, perMinute: HANDSHAKES_PER_MINUTE });
+  function mayTry(who: string): boolean {
+    const isFree = handshakes.waitMs(who, nowMs()) === 0;
+    if (isFree) handshakes.take(who, nowMs());
+    return isFree;
+  }
 
   /** An exception is answered, too: else the client would wait until it takes the server for dead. */
   function seatOrClose(loaded: Loaded, issuedAt: number, resume: string | null): Admission<Session> {
@@ -130,14 +135,15 @@ export function createAdmission(options: AdmissionOptions) {
       if (claims === null) return done({ close: closes.invalid_token });
       if (closing()) return done({ close: closes.restart });
       if (!started()) return done({ close: closes.overloaded });
-      if (handshakes.waitMs(claims.sub, nowMs()) > 0) return done({ close: closes.rate_limited });
-      handshakes.take(claims.sub, nowMs());
+      // A revoked token must not use up what its owner may have: until it is read it counts for itself.
+      if (!mayTry(`${claims.sub} ${claims.iat}`)) return done({ close: closes.rate_limited });
       const issuedAt = claims.iat;
       const seeking = seek(resume, claims.sub);
       load(claims.sub, (loaded) => {
         const settle = (refused: Close | null) =>
           done(refused === null ? seatOrClose(loaded, issuedAt, resume) : { close: refused });
         if (!mayCome(loaded, issuedAt)) return settle(null);
+        if (!mayTry(claims.sub)) return settle(closes.rate_limited);
         arrive({ user: loaded.user, issuedAt, seeking }, settle);
       });
     },

@@ -2,8 +2,8 @@
 //
 // A change notification withdraws at once what the change could take away, silently. Only a read grants, and only a read
 // confirms what cannot be undone. When a notification for the same user, device or talkgroup arrives during a read, the
-// read grants nothing and is repeated. An epoch or an emergency takes nothing away: the talkgroup alone is read again. So no order of arrival leaves a revoked permission in force, nor does a lost
-// notification once its gap was noticed.
+// read grants nothing and is repeated. An epoch or an emergency takes nothing away: the talkgroup alone is read again. So no
+// order of arrival leaves a revoked permission in force, nor does a lost notification once its gap was noticed.
 import type { Account, TalkgroupRow } from '../../directory/records.js';
 import type { TalkgroupId, UserId } from '../../ids.js';
 import { createMembers } from '../members/books.js';
