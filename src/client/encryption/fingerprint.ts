@@ -14,3 +14,11 @@ export async function fingerprintOf(holder: { userId: string; publicKey: string 
   const hash = await subtle.digest('SHA-512', fingerprintInput({ userId: holder.userId, publicKey }));
   return fingerprintDigits(new Uint8Array(hash));
 }
+
+/** A key holder as the service lists it, with the digits of its key in place of those that the service says. */
+export async function withOwnFingerprint<
+  H extends { user_id: string; public_key: string; fingerprint: string },
+>(holder: H): Promise<H> {
+  const own = await fingerprintOf({ userId: holder.user_id, publicKey: holder.public_key });
+  return { ...holder, fingerprint: own ?? holder.fingerprint };
+}

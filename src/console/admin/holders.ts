@@ -1,5 +1,5 @@
 // Lists the key holders of one user, accepts and deletes them.
-import { fingerprintOf } from '../../client/encryption/fingerprint.js';
+import { withOwnFingerprint } from '../../client/encryption/fingerprint.js';
 import type { Rest } from '../app/rest.js';
 import { type Action, createAction } from './action.js';
 import { storedBy } from './failure.js';
@@ -21,12 +21,7 @@ export function createHolders(rest: Rest, userId: string): Holders {
     async read({ after, limit }) {
       const query = queryOf({ user_id: userId, limit, after });
       const { holders: listed, next } = await rest.get<Page<'holders', Holder>>(`/keys/holders${query}`);
-      // The digits of the key, whatever the service says.
-      const items = listed.map(async (holder) => {
-        const own = await fingerprintOf({ userId: holder.user_id, publicKey: holder.public_key });
-        return { ...holder, fingerprint: own ?? holder.fingerprint };
-      });
-      return { items: await Promise.all(items), next };
+      return { items: await Promise.all(listed.map(withOwnFingerprint)), next };
     },
     idOf: ({ holder_id }) => holder_id,
     nameOf: ({ name }) => name,

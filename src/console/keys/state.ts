@@ -1,6 +1,6 @@
 // Keeps what the page knows of keys: the key holder of this browser, and the other ones of the account.
 import { batch, computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
-import { fingerprintOf } from '../../client/encryption/fingerprint.js';
+import { withOwnFingerprint } from '../../client/encryption/fingerprint.js';
 import type { ServerMessage } from '../../client/radio.js';
 import type { Rest } from '../app/rest.js';
 import type { Changes, KeysView, Registration, Rejection } from '../worker/messages.js';
@@ -142,7 +142,7 @@ export function createKeys({ rest, isAdmin, register, accept, forget }: KeysOwne
   async function read(): Promise<null> {
     const { holderId } = view.peek();
     const { holders: listed } = await rest.get<{ holders: ListedHolder[] }>('/keys/holders');
-    const found = await Promise.all(listed.map(compared));
+    const found = await Promise.all(listed.map(withOwnFingerprint));
     batch(() => {
       holders.value = found;
       const own = found.find(({ holder_id }) => holder_id === holderId);
@@ -171,12 +171,6 @@ export function createKeys({ rest, isAdmin, register, accept, forget }: KeysOwne
       isBusy.value = false;
     }
   }
-}
-
-/** With the digits of its key, whatever the service says. */
-async function compared(holder: ListedHolder): Promise<ListedHolder> {
-  const own = await fingerprintOf({ userId: holder.user_id, publicKey: holder.public_key });
-  return { ...holder, fingerprint: own ?? holder.fingerprint };
 }
 
 /** RestError of the console, or what the worker reports. */
