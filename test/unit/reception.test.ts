@@ -2,6 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
 import type { TalkgroupId } from '../../src/ids.js';
+import type { MissedAudio } from '../../src/protocol/bodies.js';
 import type { Close } from '../../src/protocol/closes.js';
 import { createFanout } from '../../src/relay/delivery/fanout.js';
 import { createHolding } from '../../src/relay/delivery/holding.js';
@@ -28,12 +29,17 @@ function receiver() {
   const fair = new FairClock(TICK_MS);
   fair.tick(nowMs);
   const said: string[] = [];
+  const lost: MissedAudio[] = [];
   const unanswered = new Set<Unanswered>();
   const session: Receiver = {
     ...{ number: 7, user, isLive: true, issuedAt: 0, heardAtMs: 0, hears: () => true },
     ...{ ownFrames: () => 0, talksAlone: () => false, telling: { answered() {} } },
     ...{ withdrawn() {}, granted() {}, joined() {}, left() {}, hearing() {} },
-    send: (text) => said.push(JSON.parse(text).type),
+    send: (text) => {
+      const { type, talkgroups = [] } = JSON.parse(text);
+      said.push(type);
+      if (type === 'LAG') lost.push(...talkgroups);
+    },
     missed: () => said.push('SUBSCRIBED'),
     later: (act) => void setImmediate(act),
     close: ({ reason }: Close) => said.push(reason),
@@ -58,6 +64,8 @@ function receiver() {
     fanout,
     counts,
     said,
+    /** The content of LAG. */
+    lost,
     now: () => String(fair.at(nowMs)),
     /** As the relay's timer does: a ping a second, and judged while it owes an answer. */
     pass(ms: number) {
@@ -222,4 +230,43 @@ t.test('what went by a slow receiver is counted once, whether or not it comes ba
   talkgroup.feed.relayed += 5;
   reception.forget(membership);
   t.equal(counts.missed, 47, 'what it missed where it is no member any more');
+});
+
+t.test('LAG names what was missed in a talkgroup that it left meanwhile, once', async (t) => {
+  const { reception, said, counts, lost, now, pass } = receiver();
+  const catchesUp = () => {
+    pass(TICK_MS);
+    reception.ping(now());
+    reception.pong(new Uint8Array(Buffer.from(now())).buffer, Number(now()));
+    t.equal(said.splice(0)[0], 'LAG');
+    return lost.splice(0);
+  };
+  const { feed, id: talkgroup_id } = talkgroup;
+  reception.attach(socket(true).peer);
+  const fallsBehind = async () => {
+    feed.relayedAtMark = feed.relayed;
+    reception.overrun(false);
+    await nextTurn();
+    feed.relayed += 5;
+  };
+  await fallsBehind();
+  reception.forget(membership);
+  feed.relayed += 100;
+  t.same(catchesUp(), [{ talkgroup_id, missed: 5 }], 'not what was said after it had left');
+
+  reception.hear(membership);
+  await fallsBehind();
+  for (const more of [7, 9]) {
+    reception.forget(membership);
+    feed.relayed += 100;
+    reception.hear(membership);
+    feed.relayed += more;
+  }
+  t.same(catchesUp(), [{ talkgroup_id, missed: 5 + 7 + 9 }], 'it came and went twice');
+  t.equal(counts.missed, 5 + 5 + 7 + 9);
+
+  await fallsBehind();
+  reception.subscribe(membership, { mode: 'none', presence: false, hold: null });
+  feed.relayed += 100;
+  t.same(catchesUp(), [{ talkgroup_id, missed: 5 }], 'it unsubscribed');
 });

@@ -3,6 +3,9 @@ import type { MissedAudio } from '../../protocol/bodies.js';
 import { textOf } from '../../protocol/server-messages.js';
 import type { Talkgroup } from '../members/members.js';
 
+/** Talkgroups whose frames are kept after it left them: in LAG less than 32 KiB. Of those beyond it the oldest is not told. */
+const LEFT_MAX = 400;
+
 /** The frames of others relayed ever in the talkgroup. */
 type Relayed = (talkgroup: Talkgroup) => number;
 
@@ -15,6 +18,8 @@ export class Behind {
   private readonly given = new Map<Talkgroup, number>();
   /** By talkgroup: the missed frames that are in the metrics. */
   private readonly counted = new Map<Talkgroup, number>();
+  /** By number of a talkgroup whose audio is not meant for it at present: what it missed before. */
+  private readonly before = new Map<number, MissedAudio>();
   private readonly relayed: Relayed;
   private readonly counts: { missed: number };
 
@@ -32,18 +37,25 @@ export class Behind {
 
   /** From now on it misses the talkgroup's audio, of which it was given so much. */
   miss(talkgroup: Talkgroup, given: number): void {
-    if (!this.given.has(talkgroup)) this.given.set(talkgroup, given);
-  }
-
-  /** As before at another relay: it misses the talkgroup's audio, of which it missed so many frames there. */
-  goOn(talkgroup: Talkgroup, missed: number): void {
-    this.given.set(talkgroup, this.relayed(talkgroup) - missed);
+    if (this.given.has(talkgroup)) return;
+    const missed = this.before.get(talkgroup.number)?.missed ?? 0;
+    this.before.delete(talkgroup.number);
+    this.given.set(talkgroup, given - missed);
     this.counted.set(talkgroup, missed);
   }
 
-  /** The frames missed by talkgroup, none left out. */
-  *missed(): Iterable<readonly [Talkgroup, number]> {
-    for (const [talkgroup, given] of this.given) yield [talkgroup, this.relayed(talkgroup) - given];
+  /** It missed so many of the talkgroup's frames before, some of them at another relay, and misses none at present. */
+  missedBefore({ number, id }: Talkgroup, missed: number): void {
+    if (missed === 0) return;
+    this.before.set(number, { talkgroup_id: id, missed });
+    const [oldest = number] = this.before.keys();
+    if (this.before.size > LEFT_MAX) this.before.delete(oldest);
+  }
+
+  /** The frames missed by number of the talkgroup. Of those whose audio it misses at present none is left out. */
+  *missed(): Iterable<readonly [number, number]> {
+    for (const [talkgroup, given] of this.given) yield [talkgroup.number, this.relayed(talkgroup) - given];
+    for (const [number, { missed }] of this.before) yield [number, missed];
   }
 
   /** The content of LAG. Each frame counts once in the metrics, also when the socket died in between. */
@@ -56,12 +68,13 @@ export class Behind {
       this.counts.missed += frames - (this.counted.get(talkgroup) ?? 0);
       this.counted.set(talkgroup, frames);
     }
-    return missed;
+    return [...missed, ...this.before.values()];
   }
 
-  /** LAG does not name the talkgroup: the session left it, or wants no audio of it. */
-  forget(talkgroup: Talkgroup): void {
+  /** From now on the talkgroup's audio is not meant for it: the session left it, or wants no audio of it. */
+  stop(talkgroup: Talkgroup): void {
     this.countMissed();
+    this.missedBefore(talkgroup, this.counted.get(talkgroup) ?? 0);
     this.given.delete(talkgroup);
     this.counted.delete(talkgroup);
   }

@@ -7,7 +7,7 @@ import type { Peer, Voice } from '../delivery/peer.js';
 import type { Membership, Talkgroup } from '../members/members.js';
 import { Behind, lagText } from './behind.js';
 import { readDecimal } from './decimal.js';
-import { hearsAudio } from './hearing.js';
+import { hearsAudio, isMeantToHear } from './hearing.js';
 import { Lag } from './lag.js';
 import type { Receiver, ReceptionServices, Unanswered } from './receiver.js';
 import { DEFAULT, isHeard, type Subscription } from './subscription.js';
@@ -87,7 +87,6 @@ export class Reception implements Hearer, Unanswered {
     if (membership.granted) this.unhear(membership);
     this.subscriptions ??= new Map();
     this.subscriptions.set(talkgroup.number, subscription);
-    if (!isHeard(subscription.mode)) this.behind?.forget(talkgroup);
     if (membership.granted) this.hear(membership);
   }
 
@@ -96,7 +95,6 @@ export class Reception implements Hearer, Unanswered {
     const { talkgroup } = membership;
     this.unhear(membership);
     this.subscriptions?.delete(talkgroup.number);
-    this.behind?.forget(talkgroup);
   }
 
   /** Subscribes to what it chose to hear of the talkgroup; its audio has to wait while it is behind. */
@@ -118,7 +116,7 @@ export class Reception implements Hearer, Unanswered {
     const { talkgroup, granted } = membership;
     if (!granted || this.peer === null || !isHeard(this.subscriptionTo(talkgroup).mode)) return;
     this.exitAudio(talkgroup);
-    this.behind?.forget(talkgroup);
+    this.behind?.stop(talkgroup);
     if (membership.mayHear) this.enterAudio(talkgroup);
   }
 
@@ -146,6 +144,7 @@ export class Reception implements Hearer, Unanswered {
   /** Nothing of the talkgroup goes to its socket any more. */
   unhear(membership: Membership): void {
     const { talkgroup } = membership;
+    this.behind?.stop(talkgroup);
     if (this.peer === null || this.subscriptionTo(talkgroup).mode === 'none') return;
     this.exitAudio(talkgroup);
     this.peer.unsubscribe(talkgroup.feed.presenceTopic);
@@ -257,9 +256,10 @@ export class Reception implements Hearer, Unanswered {
   private fallBehind(passed: (feed: Feed, hold: Hold | null) => number, lostText: boolean): void {
     const { counts, nowMs, log } = this.services;
     const behind = new Behind((talkgroup) => this.relayedIn(talkgroup), counts, nowMs(), lostText);
-    for (const { talkgroup, granted, mayHear } of this.receiver.user.memberships.values()) {
-      const { mode, hold } = this.subscriptionTo(talkgroup);
-      if (!granted || !mayHear || !isHeard(mode)) continue;
+    for (const membership of this.receiver.user.memberships.values()) {
+      if (!isMeantToHear(this, membership)) continue;
+      const { talkgroup } = membership;
+      const { hold } = this.subscriptionTo(talkgroup);
       behind.miss(talkgroup, passed(talkgroup.feed, hold) - this.receiver.ownFrames(talkgroup));
     }
     this.behind = behind;

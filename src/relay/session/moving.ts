@@ -4,6 +4,7 @@ import { movedBurst, movesAlong } from '../floor/moved.js';
 import type { MovedBurst } from '../floor/moved-burst.js';
 import type { Talk } from '../floor/talk.js';
 import { Behind } from '../reception/behind.js';
+import { isMeantToHear } from '../reception/hearing.js';
 import type { Subscription } from '../reception/subscription.js';
 import type { Session } from './session.js';
 
@@ -52,7 +53,7 @@ export function stateOf(session: Session, nowMs: number): MovedState {
     talks: talksOf(session).map((talk) => movedBurst(talk, nowMs)),
     behind: behind && {
       since_ms: nowMs - behind.sinceMs,
-      missed: [...behind.missed()].map(([{ number }, frames]) => ({ number, frames: Math.max(0, frames) })),
+      missed: [...behind.missed()].map(([number, frames]) => ({ number, frames: Math.max(0, frames) })),
     },
   };
 }
@@ -79,6 +80,9 @@ export function restore(
   reception.behind = new Behind(relayed, counts, nowMs - behind.since_ms, true);
   for (const { number, frames } of behind.missed) {
     const membership = user.memberships.get(number);
-    if (membership !== undefined) reception.behind.goOn(membership.talkgroup, frames);
+    if (membership === undefined) continue;
+    const { talkgroup } = membership;
+    reception.behind.missedBefore(talkgroup, frames);
+    if (isMeantToHear(reception, membership)) reception.behind.miss(talkgroup, relayed(talkgroup));
   }
 }
