@@ -115,14 +115,16 @@ class Worker {
     });
   }
 
-  /** Shows of the TAP what failed, with its details, and notes what was skipped. */
+  /** Shows of the TAP what failed, with its details and the seed before it, and notes what was skipped. */
   private report(): void {
     let isShown = false;
+    let seed = '';
     createInterface({ input: this.process.stdout as Readable }).on('line', (line) => {
       if (/^ *(not ok|Bail out!)/.test(line)) {
         isShown = true;
-        console.log(`\n# ${this.ran.at(-1)}`);
+        console.log(`\n# ${this.ran.at(-1)}${seed}`);
       } else if (/^ *(ok|#|\d+\.\.)/.test(line)) isShown = false;
+      if (/^ *# (Subtest|\w+_SEED=)/.test(line)) seed = / \w+_SEED=.*/.exec(line)?.[0] ?? '';
       if (isShown) console.log(line);
       if (/^ *\.\.\.$/.test(line)) isShown = false;
       if (/ # SKIP/.test(line)) skipped.push(`${this.ran.at(-1)} > ${line.trim()}`);

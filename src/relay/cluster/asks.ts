@@ -6,6 +6,13 @@ const AGAIN_MS = 75;
 /** A relay that has not answered after so many times that is left out: after 300 ms. */
 const TIMES_MAX = 4;
 
+/** What came in time. */
+export interface MembersAnswers {
+  readonly told: readonly MembersTold[];
+  /** All of them answered. */
+  readonly isWhole: boolean;
+}
+
 interface Waiting {
   readonly relays: Set<number>;
   readonly told: MembersTold[];
@@ -23,21 +30,22 @@ export class MemberAsks {
   }
 
   /** Resolves when all of them have answered, or in time without the others. */
-  ask(relays: readonly number[], about: Omit<MembersAsked, 'ask'>): Promise<readonly MembersTold[]> {
+  ask(relays: readonly number[], about: Omit<MembersAsked, 'ask'>): Promise<MembersAnswers> {
     this.last = (this.last + 1) % 2 ** 32;
     const ask = this.last;
     const told: MembersTold[] = [];
+    const unanswered = new Set(relays);
     return new Promise((resolve) => {
       const done = () => {
         clearInterval(timer);
         this.waiting.delete(ask);
-        resolve(told);
+        resolve({ told, isWhole: unanswered.size === 0 });
       };
-      const waiting = { relays: new Set(relays), told, done };
+      const waiting = { relays: unanswered, told, done };
       this.waiting.set(ask, waiting);
       const body = bodyOf({ ask, ...about });
       const send = () => {
-        for (const relay of waiting.relays) this.send(relay, body);
+        for (const relay of unanswered) this.send(relay, body);
       };
       let times = 0;
       const timer = setInterval(() => {

@@ -1,7 +1,7 @@
 // Describes what the cluster uses of its relay, and what the relay uses of the cluster.
 import type { Reach } from '../../protocol/codes.js';
 import type { LatestFix } from '../../protocol/fix.js';
-import type { MembersTold } from './bodies.js';
+import type { MembersAnswers } from './asks.js';
 import type { Bus } from './bus.js';
 import type { ClusterFigures } from './counts.js';
 import type { FloorBodies } from './floor-bodies.js';
@@ -46,11 +46,7 @@ export interface Cluster<Talkgroup extends Shared> {
   /** Hands a change notification to the other relays. */
   notice(text: string): void;
   /** Members at the other relays, a page of each that answers in time. null: there are no such relays. */
-  membersElsewhere(
-    talkgroup: Talkgroup,
-    after: number,
-    limit: number,
-  ): Promise<readonly MembersTold[]> | null;
+  membersElsewhere(talkgroup: Talkgroup, after: number, limit: number): Promise<MembersAnswers> | null;
   /** Fetches sessions from other relays. */
   readonly moves: Pick<Moves, 'find' | 'take'>;
   /** Whether a relay of another node can be reached that goes on. */

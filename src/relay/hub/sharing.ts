@@ -240,11 +240,12 @@ export function createSharing(options: SharingOptions) {
       asking.add(meanwhile);
       return asked.then((answers) => {
         asking.delete(meanwhile);
-        if (meanwhile.isRecounted) presence.recounted(talkgroup); // the page may lack what was lost
+        // The page may lack what was lost: PRESENCE names nobody next, and the client asks again.
+        if (meanwhile.isRecounted || !answers.isWhole) presence.recounted(talkgroup);
         // As it is now: what was announced meanwhile must be in it.
         const own = presence.page(talkgroup, after, limit);
         const { told } = meanwhile;
-        const others = answers.map(({ members, more }) => ({
+        const others = answers.told.map(({ members, more }) => ({
           members: members.filter(({ session }) => !told.has(session)),
           next: more ? 0 : null,
         }));
