@@ -321,14 +321,16 @@ t.test(
 t.test('a user that connects all the time is told to wait, and others connect', async (t) => {
   const { person, sign, sql, ws } = await service(t, {}, undefined, { isOneNode: true });
   const [uma, val] = [await person('uma'), await person('val')];
-  const closes: object[] = [];
-  for (let round = 0; round < 70; round++) {
+  let tries = 0;
+  let refusal: object | null = null;
+  while (refusal === null) {
+    tries++;
     const radio = await connect(t, `${ws}/ws?token=${uma.token}`);
-    if (radio.welcome === null) closes.push(await radio.closes());
+    if (radio.welcome === null) refusal = await radio.closes();
     else radio.socket.close(1000);
   }
-  t.ok(closes.length >= 1 && closes.length <= 6, `${closes.length} of 70`);
-  t.same(closes[0], { code: 1013, reason: 'rate_limited' });
+  t.ok(tries > 64, `after ${tries}`);
+  t.same(refusal, { code: 1013, reason: 'rate_limited' });
   t.ok((await val.radio()).welcome);
   // A token from before a revocation does not keep its owner out.
   const issuedS = Math.floor(Date.now() / 1000);

@@ -29,17 +29,20 @@ import {
   service,
   serviceProcess,
 } from '../helpers/service/service.js';
+import { IS_PROOF } from '../helpers/within.js';
 
 /** `make prove` takes 500. A tenth of them stops. */
 const LISTENERS = Number(process.env.SLOW_LISTENERS ?? 100);
 const DEAF = 0.3 * LISTENERS;
+/** The relay's own clock runs while its thread waits for a core, so a busy machine makes each bound longer. */
+const LONGER = IS_PROOF ? 1 : 2;
 /** What is heard of what is said after a radio stopped: 1 s to the next ping, 1 s for its answer, 0.1 s to judge. */
-const HEARD_MS_MAX = 2500;
+const HEARD_MS_MAX = 2500 * LONGER;
 const HEARD_FRAMES_MAX = (HEARD_MS_MAX / 1000) * FRAMES_PER_SECOND;
 /** 1 s to the next ping, 10 s for its answer, and presence is announced once a second. */
-const CLOSED_MS_MAX = 13_500;
+const CLOSED_MS_MAX = 13_500 * LONGER;
 /** Live within 200 ms of reading again. */
-const BACK_FRAMES_MAX = 10;
+const BACK_FRAMES_MAX = 10 * LONGER;
 
 t.jobs = 4;
 
@@ -79,7 +82,10 @@ t.test('receivers that do not keep up', { timeout: 160_000 }, async (t) => {
           const heardMs = await clock.between(stopped, last);
           t.ok(heardMs <= HEARD_MS_MAX, `heard ${heardMs} ms of when it did not listen`);
           const silentMs = await clock.between(last, next);
-          t.ok(Math.abs(silentMs - (lag?.sinceMs ?? 0)) < 500, `since_ms ${lag?.sinceMs}, heard ${silentMs}`);
+          t.ok(
+            Math.abs(silentMs - (lag?.sinceMs ?? 0)) < 500 * LONGER,
+            `since_ms ${lag?.sinceMs}, heard ${silentMs}`,
+          );
           return next - resumed;
         }),
       );
