@@ -3,7 +3,7 @@ import t from 'tap';
 import { noticeOf } from '../../src/db/notice.js';
 import type { Account, TalkgroupRow } from '../../src/directory/records.js';
 import type { TalkgroupId, UserId } from '../../src/ids.js';
-import type { LiveSession } from '../../src/relay/members/members.js';
+import type { LiveSession, Talkgroup } from '../../src/relay/members/members.js';
 import { createRights } from '../../src/relay/rights/rights.js';
 import { accountRow, talkgroupRow } from '../helpers/relay/rows.js';
 
@@ -56,8 +56,11 @@ function newRights({ readMs = 0 } = {}) {
         accounts.set(id as UserId, accountOf(id as UserId, mayHaveKeys));
     },
     async connects(name: string): Promise<void> {
-      rights.load(name as UserId, (loaded) => {
-        if (loaded.kind === 'loaded') loaded.user.sessions.add({ user: loaded.user } as LiveSession);
+      await new Promise<void>((resolve) => {
+        rights.load(name as UserId, (loaded) => {
+          if (loaded.kind === 'loaded') loaded.user.sessions.add({ user: loaded.user } as LiveSession);
+          resolve();
+        });
       });
       await settled();
     },
@@ -97,6 +100,26 @@ t.test('a member that was read after the change to required keeps what its row s
     await settled();
     t.equal(mayHear('bob'), true, `present at the change to ${encryption}`);
   }
+});
+
+t.test('a read from before the change to required leaves its members accepted', async (t) => {
+  const { rights, becomes, connects, mayHear, settled } = newRights({ readMs: 8 });
+  becomes({}, { ann: false, bob: false });
+  await connects('ann');
+  await settled();
+  const annIsRead = rights.notice(noticeOf({ kind: 'user_promoted', user: 'ann' as UserId }));
+  const bobConnects = connects('bob');
+  // Another relay has read the change that both reads have missed.
+  const held = rights.talkgroups.get(fire) as Talkgroup;
+  const settings = {
+    floor_mode: held.floorMode,
+    max_talk_ms: held.maxTalkMs,
+    encryption: 'required',
+  } as const;
+  rights.adopt(held, { ...settings, revision: held.revision + 1 });
+  await Promise.all([annIsRead, bobConnects]);
+  t.equal(mayHear('ann'), true);
+  t.equal(mayHear('bob'), true);
 });
 
 t.test('talkers that ask with a newer epoch all the time do not keep a change from being read', async (t) => {

@@ -2,13 +2,14 @@
 // cannot be read costs the others.
 import t from 'tap';
 import { noticeOf } from '../../src/db/notice.js';
-import type { Account } from '../../src/directory/records.js';
+import type { Account, TalkgroupRow } from '../../src/directory/records.js';
 import { AppError } from '../../src/errors.js';
 import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
 import type { LiveSession } from '../../src/relay/members/members.js';
 import type { Loaded } from '../../src/relay/rights/loads.js';
 import { createRights } from '../../src/relay/rights/rights.js';
 import { manualClock } from '../helpers/client/fakes.js';
+import { talkgroupRow } from '../helpers/relay/rows.js';
 
 const BATCH = 50;
 const READ_MS = 8;
@@ -27,8 +28,12 @@ interface Read {
 /** Rights over a database that answers after 8 ms, or fails when `fails` says so; time passes by `pass` and `until`. */
 function newRights({
   fails = () => null,
+  talkgroupsOf = () => [],
+  readMs = READ_MS,
 }: {
   fails?: (users: readonly UserId[]) => { afterMs: number } | null;
+  talkgroupsOf?: (user: UserId) => readonly TalkgroupRow[];
+  readMs?: number;
 } = {}) {
   const clock = manualClock();
   const reads: Read[] = [];
@@ -40,12 +45,13 @@ function newRights({
         new Promise((resolve, reject) => {
           const failure = fails(users);
           reads.push({ users, atMs: clock.nowMs(), failed: failure !== null });
-          clock.after(failure?.afterMs ?? READ_MS, () => {
-            if (failure === null) resolve(users.map(accountOf));
+          const accounts = users.map((id) => accountOf(id, talkgroupsOf(id)));
+          clock.after(failure?.afterMs ?? readMs, () => {
+            if (failure === null) resolve(accounts);
             else reject(new AppError('database_unavailable'));
           });
         }),
-      talkgroupsOf: async () => [],
+      talkgroupsOf: async (ids) => ids.map((id) => talkgroupRow({ id })),
     },
     changes: {
       ...{ withdrawn: nothing, granted: nothing, missed: nothing, joined: nothing, left: nothing },
@@ -110,8 +116,9 @@ function newRights({
   };
 }
 
-const accountOf = (id: UserId): Account => ({
-  ...{ id, username: id, role: 'user', valid_from: 0, memberships: [] },
+const accountOf = (id: UserId, talkgroups: readonly TalkgroupRow[] = []): Account => ({
+  ...{ id, username: id, role: 'user', valid_from: 0 },
+  memberships: talkgroups.map((row) => ({ ...row, site: 'depot', may_have_keys: false })),
   ...{ device_id: `phone of ${id}` as DeviceId, device_active: true, holders_waiting: 0 },
 });
 
@@ -155,6 +162,32 @@ t.test('changes that never end keep neither handshakes nor what a gap missed fro
   t.ok((await until(() => quiet.every(isRead), 1_000)) < Number.POSITIVE_INFINITY, 'what a gap missed');
   t.ok((await until(() => strangers.every((id) => loaded.has(id)), 1_500)) < Number.POSITIVE_INFINITY);
   t.same(new Set(strangers.map((id) => loaded.get(id))), new Set(['loaded']));
+  isOver = true;
+  await changes;
+});
+
+t.test('a dispatcher in 1,000 talkgroups is admitted while they change one after another', async (t) => {
+  const rows = Array.from({ length: 1_000 }, (_, number) =>
+    talkgroupRow({ id: `talkgroup ${number}` as TalkgroupId, number }),
+  );
+  const readMs = 100;
+  const { rights, connect, joins, until, pass, loaded } = newRights({ talkgroupsOf: () => rows, readMs });
+  let isOver = false;
+  const changes = (async () => {
+    for (let at = 0; !isOver; at = (at + 1) % rows.length) {
+      const talkgroup = rows[at]?.id as TalkgroupId;
+      void rights.notice(noticeOf({ kind: 'talkgroup_changed', talkgroup }));
+      await pass(3);
+    }
+  })();
+  const [dispatcher] = ids('dispatcher', 1) as [UserId];
+  connect([dispatcher]);
+  const tookMs = await until(() => loaded.has(dispatcher), 5_000);
+  t.equal(loaded.get(dispatcher), 'loaded');
+  t.ok(tookMs <= 3 * readMs, `${tookMs} ms`);
+  const call = joins(dispatcher);
+  const joinedMs = await until(() => call.isAcknowledged, 5_000);
+  t.ok(joinedMs <= 3 * readMs, `${joinedMs} ms`);
   isOver = true;
   await changes;
 });

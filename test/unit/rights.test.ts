@@ -46,6 +46,11 @@ function newDatabase() {
           if (row) talkgroups.set(row.id, { ...row, rotation_counter: row.rotation_counter + 1 });
           return;
         }
+        case 'talkgroup_changed': {
+          const row = talkgroups.get(change.talkgroup);
+          if (row) talkgroups.set(row.id, { ...row, revision: row.revision + 1 });
+          return;
+        }
         case 'device_changed':
           active = !active;
           return;
@@ -182,7 +187,7 @@ const change: fc.Arbitrary<Change> = fc.oneof(
     weight: 4,
     arbitrary: fc.record({ kind: fc.constantFrom('joined' as const, 'left' as const), user, talkgroup }),
   },
-  fc.record({ kind: fc.constantFrom('key_rotated' as const), talkgroup }),
+  fc.record({ kind: fc.constantFrom('key_rotated' as const, 'talkgroup_changed' as const), talkgroup }),
   fc.record({ kind: fc.constant('device_changed' as const), device: fc.constant(device) }),
   fc.record({ kind: fc.constantFrom('user_revoked' as const, 'user_promoted' as const), user }),
   // A talkgroup never comes back, so it is deleted rarely or the rest would test nothing.
@@ -209,9 +214,10 @@ t.test(
         const later = <T>(work: () => T) => scheduler.schedule(Promise.resolve()).then(work);
         const relay = newRelay(database, later, () => outage > 0 && outage-- > 0);
         const undelivered: Notice[] = [];
+        const unacknowledged = new Set<Notice>();
 
         const deliver = (notice: Notice) => {
-          void relay.rights.notice(notice);
+          void relay.rights.notice(notice).then(() => unacknowledged.delete(notice));
           const index = undelivered.indexOf(notice);
           if (index >= 0) undelivered.splice(index, 1);
         };
@@ -226,6 +232,7 @@ t.test(
             database.change(next.change);
             const notice = noticeOf(next.change);
             undelivered.push(notice);
+            unacknowledged.add(notice);
             for (let copy = 0; copy < next.copies; copy++) void later(() => deliver(notice));
           }
         };
@@ -237,7 +244,10 @@ t.test(
             check();
           }
         };
-        await drain(() => assertNothingForbidden(relay.rights, database, undelivered));
+        await drain(() => {
+          assertNothingForbidden(relay.rights, database, undelivered);
+          assertChangesInForce(relay.rights, database, unacknowledged);
+        });
         relay.rights.gap();
         undelivered.length = 0;
         await drain(() => {});
@@ -272,6 +282,20 @@ function assertNothingForbidden(
   }
 }
 
+/** Nobody talks by settings whose change is acknowledged. */
+function assertChangesInForce(
+  { talkgroups }: Rights,
+  database: ReturnType<typeof newDatabase>,
+  unacknowledged: ReadonlySet<Notice>,
+): void {
+  for (const { id, revision, memberships } of talkgroups.values()) {
+    const [row] = database.talkgroupsOf([id]);
+    if (row === undefined || row.revision === revision || ![...memberships].some(mayTalk)) continue;
+    if (![...unacknowledged].some((one) => one.kind === 'talkgroup_changed' && one.talkgroup === id))
+      throw new Error(`${id} has revision ${revision}, and ${row.revision} is acknowledged`);
+  }
+}
+
 const endsMembership = (notice: Notice, user: UserId, talkgroup: TalkgroupId) =>
   (notice.kind === 'left' && notice.user === user && notice.talkgroup === talkgroup) ||
   (notice.kind === 'talkgroup_deleted' && notice.talkgroup === talkgroup);
@@ -298,6 +322,7 @@ function assertAsTheDatabaseSays(rights: Rights, database: ReturnType<typeof new
     const [row] = database.talkgroupsOf([held.id]);
     if (row?.rotation_counter !== held.rotationCounter)
       throw new Error(`${held.id}: rotation ${held.rotationCounter}`);
+    if (row?.revision !== held.revision) throw new Error(`${held.id}: revision ${held.revision}`);
     if (held.memberships.size === 0) throw new Error(`${held.id} is held without a member`);
     if (held.emergencies.size !== 1) throw new Error(`${held.id}: its emergencies are not known`);
   }
@@ -395,6 +420,59 @@ t.test('a user is admitted while the keys of its talkgroups rotate in each read'
   for (let turn = 0; turn < 100; turn++) await settled();
   for (const held of relay.rights.talkgroups.values())
     t.equal(held.rotationCounter, rotations, 'what was read too early is read again');
+});
+
+for (const kind of ['talkgroup_changed', 'talkgroup_deleted'] as const) {
+  t.test(
+    `a user is admitted while ${kind} names a talkgroup in each read, and nobody talks by the old row`,
+    async (t) => {
+      const missed: TalkgroupId[] = [];
+      const relay = withBugs({
+        missed: (_user, memberships) => {
+          for (const { talkgroup } of memberships) missed.push(talkgroup.id);
+        },
+      });
+      for (const talkgroup of talkgroupIds) relay.database.change({ kind: 'joined', user: ann, talkgroup });
+      const change = { kind, talkgroup: fire };
+      let reads = 0;
+      relay.during.read = () => {
+        if (reads++ === 1) relay.database.change(change);
+        if (reads < 50) void relay.rights.notice(noticeOf(change));
+      };
+      const mayTalkIn = () =>
+        [...(relay.rights.users.get(ann)?.memberships.values() ?? [])]
+          .filter(mayTalk)
+          .map(({ talkgroup }) => talkgroup.id);
+      let admittedTo: TalkgroupId[] = [];
+      relay.rights.load(ann, (loaded) => {
+        if (loaded.kind !== 'loaded') return;
+        loaded.user.sessions.add({ user: loaded.user } as LiveSession);
+        admittedTo = mayTalkIn();
+      });
+      for (let turn = 0; turn < 100; turn++) await settled();
+      t.equal(reads, 2, 'one read is repeated');
+      t.same(admittedTo, ['rail'], 'before the first talkgroup is read');
+      const isDeleted = kind === 'talkgroup_deleted';
+      t.same(mayTalkIn(), isDeleted ? ['rail'] : talkgroupIds);
+      t.same(missed, isDeleted ? [] : [fire], 'what was suspended is told of');
+      t.equal(relay.rights.talkgroups.get(fire)?.revision, isDeleted ? undefined : 1);
+    },
+  );
+}
+
+t.test('a join is acknowledged only when the new member may talk, while its talkgroup changes', async (t) => {
+  const relay = withBugs({});
+  await relay.connect(ann);
+  const joined = { kind: 'joined', user: ann, talkgroup: fire } as const;
+  relay.database.change(joined);
+  const before = relay.read.length;
+  relay.during.read = () => {
+    const change = { kind: 'talkgroup_changed', talkgroup: fire } as const;
+    if (relay.read.length - before <= 4) void relay.rights.notice(noticeOf(change));
+  };
+  await relay.rights.notice(noticeOf(joined));
+  t.same([...(relay.rights.users.get(ann)?.memberships.values() ?? [])].map(mayTalk), [true]);
+  t.equal(relay.read.length - before, 5);
 });
 
 t.test('a promotion is read, and suspends no permission meanwhile', async (t) => {

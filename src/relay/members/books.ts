@@ -11,8 +11,11 @@ export interface Members {
   /** The open emergencies of these. */
   readonly raisers: Raisers;
   usersWith(device: DeviceId): Iterable<User>;
-  /** Holds the user from now on. In the same step the caller opens a session of the user, or drops the user. */
-  hold(account: Account): User;
+  /**
+   * Holds the user from now on. In the same step the caller opens a session of the user, or drops the user. Nobody talks in
+   * a talkgroup that comes into memory by a row known to be `old`, until the talkgroup is read.
+   */
+  hold(account: Account, old?: ReadonlySet<TalkgroupId>): User;
   /** Adds a membership as the database shows it. */
   admit(user: User, row: MembershipRow): Membership;
   /** Removes the membership, and the talkgroup with its last membership. */
@@ -23,6 +26,13 @@ export interface Members {
 
 /** Users whose spent budgets are remembered. Beyond it, the user that left first is forgotten. */
 const SPENT_MAX = 10_000;
+
+const NONE: ReadonlySet<TalkgroupId> = new Set();
+
+/** A row from before the change to `required` does not show that the change accepted the member, with all others. */
+export const mayHaveKeysBy = (row: MembershipRow, { encryption, revision }: Talkgroup) =>
+  row.may_have_keys ||
+  (encryption === 'required' && row.encryption !== 'required' && row.revision < revision);
 
 /** The spent budgets of a user without a session: a new connection gives no new budgets. */
 interface Spent extends Pick<User, 'budget' | 'snapshots'> {
@@ -36,7 +46,7 @@ export function createMembers(): Members {
   const byDevice = new Map<DeviceId, Set<User>>();
   const raisers = new Raisers();
 
-  function hold(account: Account): User {
+  function hold(account: Account, old: ReadonlySet<TalkgroupId> = NONE): User {
     const user = new User(account);
     users.set(user.id, user);
     if (user.deviceId !== null) {
@@ -48,7 +58,7 @@ export function createMembers(): Members {
     spent.delete(user.id);
     user.budget = before?.budget ?? null;
     user.snapshots = before?.snapshots ?? null;
-    for (const row of account.memberships) admit(user, row).budget = before?.budgets.get(row.id) ?? null;
+    for (const row of account.memberships) admit(user, row, old).budget = before?.budgets.get(row.id) ?? null;
     return user;
   }
 
@@ -62,13 +72,14 @@ export function createMembers(): Members {
     if (spent.size > SPENT_MAX && first !== undefined) spent.delete(first);
   }
 
-  function admit(user: User, row: MembershipRow): Membership {
+  function admit(user: User, row: MembershipRow, old = NONE): Membership {
     let talkgroup = talkgroups.get(row.id);
     if (talkgroup === undefined) {
       talkgroup = new Talkgroup(row, raisers);
+      talkgroup.withdrawn = old.has(row.id);
       talkgroups.set(row.id, talkgroup);
     }
-    const membership = new Membership(user, talkgroup, row.site, row.may_have_keys);
+    const membership = new Membership(user, talkgroup, row.site, mayHaveKeysBy(row, talkgroup));
     membership.isReadRequired = row.encryption === 'required';
     user.memberships.set(talkgroup.number, membership);
     talkgroup.memberships.add(membership);

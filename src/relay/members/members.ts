@@ -59,7 +59,10 @@ export class Talkgroup {
   disproved = -1;
   /** When a client last had it read (monotonic ms). */
   readAgainAtMs = Number.NEGATIVE_INFINITY;
-  /** Its deletion was announced and not yet read: the relay sends and accepts nothing. */
+  /**
+   * Its deletion was announced and not yet read, or it came into memory as it was before a change: nobody talks there until
+   * it is read.
+   */
   withdrawn = false;
   /** Memberships of connected users, granted or withdrawn. */
   readonly memberships = new Set<Membership>();

@@ -1,6 +1,6 @@
 // Applies change notifications: withdraws at once what the change could take away, and says when it is acknowledged.
 import type { Notice } from '../../db/notice.js';
-import type { TalkgroupId, UserId } from '../../ids.js';
+import type { DeviceId, TalkgroupId, UserId } from '../../ids.js';
 import type { Members } from '../members/books.js';
 import type { Membership, Talkgroup, User } from '../members/members.js';
 import type { Due } from './due.js';
@@ -8,10 +8,10 @@ import type { Due } from './due.js';
 export interface NoticesOptions {
   readonly members: Members;
   readonly due: Due;
-  /** The reads under way may not show the change of this user, device or talkgroup. */
-  readonly touch: (key: string) => void;
-  /** The same of an epoch or emergency of this talkgroup. */
-  readonly leaveBehind: (talkgroup: TalkgroupId) => void;
+  /** The reads under way may not show the change of this user or device. */
+  readonly touch: (key: UserId | DeviceId) => void;
+  /** The same of this talkgroup. `isChanged`: its settings, or it is deleted. */
+  readonly leaveBehind: (talkgroup: TalkgroupId, kind: { isChanged: boolean }) => void;
   /** Begins to read what is due. */
   readonly begin: () => void;
   /** The membership was withdrawn. */
@@ -67,9 +67,8 @@ export function createNotices({ members, due, touch, leaveBehind, begin, withdra
       case 'talkgroup_changed':
       case 'key_rotated':
       case 'emergency_changed': {
-        const takesNothing = arrived.kind === 'key_rotated' || arrived.kind === 'emergency_changed';
-        if (takesNothing) leaveBehind(arrived.talkgroup);
-        else touch(arrived.talkgroup);
+        const isChanged = arrived.kind === 'talkgroup_changed' || arrived.kind === 'talkgroup_deleted';
+        leaveBehind(arrived.talkgroup, { isChanged });
         const talkgroup = talkgroups.get(arrived.talkgroup);
         if (talkgroup === undefined) return done;
         if (arrived.kind === 'talkgroup_deleted') talkgroup.withdrawn = true;

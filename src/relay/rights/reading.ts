@@ -1,15 +1,17 @@
 // Reads what is due, one batch at a time in each lane, and passes each read the keys that changed during it.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../../errors.js';
-import type { TalkgroupId, UserId } from '../../ids.js';
+import type { DeviceId, TalkgroupId, UserId } from '../../ids.js';
 import type { Batch, Due, Lane } from './due.js';
 
 /** What the notifications named that arrived during a read. */
 export interface Touched {
-  /** Users, devices and talkgroups: the read must not grant what it shows of them. */
-  readonly unsure: ReadonlySet<string>;
-  /** Talkgroups with another epoch or emergency: what the read shows is valid, and a read of the talkgroup follows. */
+  /** Users and devices: the read must not grant what it shows of them. */
+  readonly unsure: ReadonlySet<UserId | DeviceId>;
+  /** Talkgroups: a membership that the read shows is valid, and a read of the talkgroup follows. */
   readonly behind: ReadonlySet<TalkgroupId>;
+  /** Those of them with other settings, or deleted: nobody talks there by what the read shows. */
+  readonly changed: ReadonlySet<TalkgroupId>;
 }
 
 export interface ReadingOptions {
@@ -30,7 +32,7 @@ const RETRY_MS_MAX = 1000;
 export function createReading({ due, read, isWanted, gatherMs, log, pause = sleep }: ReadingOptions) {
   const busy = new Set<Lane>();
   /** For each read under way the keys of the notifications that arrived since it began. */
-  const underWay = new Set<{ readonly unsure: Set<string>; readonly behind: Set<TalkgroupId> }>();
+  const underWay = new Set<ReturnType<typeof nothingTouched>>();
   let stopped = false;
 
   /** One read at a time, so that thousands of handshakes become a few batches and not thousands of queries. */
@@ -56,7 +58,7 @@ export function createReading({ due, read, isWanted, gatherMs, log, pause = slee
   async function readNext(lane: Lane): Promise<boolean> {
     const { talkgroups, users } = lane.take();
     const batch = { talkgroups, users: users.filter(isWanted) };
-    const touched = { unsure: new Set<string>(), behind: new Set<TalkgroupId>() };
+    const touched = nothingTouched();
     underWay.add(touched);
     try {
       await read(batch, touched);
@@ -77,16 +79,25 @@ export function createReading({ due, read, isWanted, gatherMs, log, pause = slee
       void readLane(due.ordinary);
       void readLane(due.suspect);
     },
-    /** A notification names this user, device or talkgroup: the reads under way may not show its change. */
-    touch(key: string): void {
+    /** A notification names this user or device: the reads under way may not show its change. */
+    touch(key: UserId | DeviceId): void {
       for (const { unsure } of underWay) unsure.add(key);
     },
-    /** The same of what takes no right away: a user of many talkgroups is read while their keys rotate all the time. */
-    leaveBehind(talkgroup: TalkgroupId): void {
-      for (const { behind } of underWay) behind.add(talkgroup);
+    /** The same of a talkgroup. A user of many talkgroups is read while they change all the time. */
+    leaveBehind(talkgroup: TalkgroupId, { isChanged }: { isChanged: boolean }): void {
+      for (const { behind, changed } of underWay) {
+        behind.add(talkgroup);
+        if (isChanged) changed.add(talkgroup);
+      }
     },
     stop(): void {
       stopped = true;
     },
   };
 }
+
+const nothingTouched = () => ({
+  unsure: new Set<UserId | DeviceId>(),
+  behind: new Set<TalkgroupId>(),
+  changed: new Set<TalkgroupId>(),
+});

@@ -1,11 +1,12 @@
 // Keeps the permissions as last read from the database: reads, withdrawals, and the order between them.
 //
 // A change notification withdraws at once what the change could take away, silently. Only a read grants, and only a read
-// confirms what cannot be undone. When a notification for the same user, device or talkgroup arrives during a read, the
-// read grants nothing and is repeated. An epoch or an emergency takes nothing away: the talkgroup alone is read again. So no
-// order of arrival leaves a revoked permission in force, nor does a lost notification once its gap was noticed.
+// confirms what cannot be undone. When a notification for the same user or device arrives during a read, the read grants
+// nothing and is repeated. When it names a talkgroup, the membership counts and the talkgroup is read again. Nobody talks in
+// a talkgroup that comes into memory as it was before such a change, until then. So no order of arrival leaves a revoked
+// permission in force, nor does a lost notification once its gap was noticed.
 import type { Account, TalkgroupRow } from '../../directory/records.js';
-import type { TalkgroupId, UserId } from '../../ids.js';
+import type { DeviceId, TalkgroupId, UserId } from '../../ids.js';
 import { createMembers } from '../members/books.js';
 import type { Talkgroup, User } from '../members/members.js';
 import { type Batch, type Cause, createDue } from './due.js';
@@ -65,6 +66,8 @@ export function createRights({ reads, changes, nowMs, batch, waitingMax, log, pa
     nowMs,
     withdrawn: (membership) => ofUser(membership.user, () => changes.withdrawn(membership)),
   });
+  /** Users whose last read was thrown away for a talkgroup that changed. There is one such repetition. */
+  const repeated = new Set<UserId>();
   let closed = false;
 
   /** Reads the user and calls `done` exactly once, in the same step in which the read is applied. */
@@ -99,7 +102,7 @@ export function createRights({ reads, changes, nowMs, batch, waitingMax, log, pa
     for (const id of loads.waiting.keys()) reading.touch(id);
     for (const id of talkgroups.keys()) {
       due.talkgroup(id);
-      reading.touch(id);
+      reading.leaveBehind(id, { isChanged: true });
     }
     reading.begin();
   }
@@ -119,6 +122,7 @@ export function createRights({ reads, changes, nowMs, batch, waitingMax, log, pa
   function isWanted(id: UserId): boolean {
     if (users.has(id) || loads.waiting.has(id)) return true;
     notices.confirm(id);
+    repeated.delete(id);
     return false;
   }
 
@@ -131,7 +135,7 @@ export function createRights({ reads, changes, nowMs, batch, waitingMax, log, pa
     for (const id of ids) {
       const talkgroup = talkgroups.get(id);
       const waiting = asking.get(id) ?? [];
-      if (talkgroup !== undefined && (touched.unsure.has(id) || touched.behind.has(id))) {
+      if (talkgroup !== undefined && touched.behind.has(id)) {
         due.talkgroup(id);
         notices.askAgain(id, waiting);
         continue;
@@ -146,31 +150,44 @@ export function createRights({ reads, changes, nowMs, batch, waitingMax, log, pa
   function settleUsers(
     ids: readonly UserId[],
     accounts: readonly Account[],
-    { unsure, behind }: Touched,
+    { unsure, behind, changed }: Touched,
   ): void {
     const found = new Map(accounts.map((account) => [account.id, account]));
     for (const id of ids) {
       const account = found.get(id) ?? null;
-      if (isTouched(id, account, unsure)) due.user(id, causeOf(id));
-      else settleUser(id, account);
+      if (isTouched(id, account, unsure) || mustRepeat(id, account, changed)) due.user(id, causeOf(id));
+      else settleUser(id, account, changed);
     }
     for (const id of behind) if (talkgroups.has(id)) due.talkgroup(id);
   }
 
   const causeOf = (id: UserId): Cause => (users.has(id) ? 'changed' : 'arriving');
 
-  function isTouched(id: UserId, account: Account | null, touched: ReadonlySet<string>): boolean {
+  function isTouched(id: UserId, account: Account | null, touched: ReadonlySet<UserId | DeviceId>): boolean {
     if (touched.has(id)) return true;
     if (account === null) return false;
     if (account.device_id !== null && touched.has(account.device_id)) return true;
-    return isStale(account) || account.memberships.some((membership) => touched.has(membership.id));
+    return isStale(account);
+  }
+
+  /**
+   * The read would take a talkgroup into memory as it was before a change. A dispatcher in 1,000 talkgroups that change one
+   * after another must be admitted all the same, so this handshake gets the second such read. A new member may talk as soon
+   * as the call is answered, so its talkgroup is never suspended.
+   */
+  function mustRepeat(id: UserId, account: Account | null, changed: ReadonlySet<TalkgroupId>): boolean {
+    const isOld = account?.memberships.some((row) => changed.has(row.id) && !talkgroups.has(row.id));
+    if (!isOld || (repeated.has(id) && !users.has(id))) return false;
+    repeated.add(id);
+    return true;
   }
 
   /** A talkgroup was in memory when the read began, and its last member left since: its emergencies are unknown now. */
   const isStale = ({ memberships }: Account) =>
     memberships.some(({ id, emergencies }) => emergencies === null && !talkgroups.has(id));
 
-  function settleUser(id: UserId, account: Account | null): void {
+  function settleUser(id: UserId, account: Account | null, old: ReadonlySet<TalkgroupId>): void {
+    repeated.delete(id);
     const user = users.get(id);
     if (user !== undefined) ofUser(user, () => settler.user(user, account));
     if (user !== undefined && account !== null && notices.areHoldersNews(id))
@@ -185,7 +202,7 @@ export function createRights({ reads, changes, nowMs, batch, waitingMax, log, pa
         done(
           account === null
             ? { kind: 'unknown' }
-            : { kind: 'loaded', account, user: users.get(id) ?? settler.newcomer(account) },
+            : { kind: 'loaded', account, user: users.get(id) ?? settler.newcomer(account, old) },
         ),
       );
     }

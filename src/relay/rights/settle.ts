@@ -1,6 +1,7 @@
 // Applies what a read shows to what is in memory: the step that grants, and that confirms what cannot be undone.
 import type { Account, EmergencyRow, MembershipRow, TalkgroupRow } from '../../directory/records.js';
-import type { Members } from '../members/books.js';
+import type { TalkgroupId } from '../../ids.js';
+import { type Members, mayHaveKeysBy } from '../members/books.js';
 import type { Membership, Talkgroup, User } from '../members/members.js';
 
 /** What a change of rights does to live sockets. Called synchronously, in the step that decided it. */
@@ -41,8 +42,8 @@ export interface Settler {
   talkgroup(talkgroup: Talkgroup, row: TalkgroupRow | null): void;
   /** null: the user is gone. */
   user(user: User, account: Account | null): void;
-  /** A user with no session yet; see Members.hold. */
-  newcomer(account: Account): User;
+  /** A user with no session yet. For `old` see Members.hold. */
+  newcomer(account: Account, old: ReadonlySet<TalkgroupId>): User;
 }
 
 export function createSettler(members: Members, changes: RightsChanges, nowMs: () => number): Settler {
@@ -52,10 +53,13 @@ export function createSettler(members: Members, changes: RightsChanges, nowMs: (
       for (const membership of held.memberships) members.release(membership);
       return;
     }
+    const wasWithdrawn = held.withdrawn;
     held.withdrawn = false;
     change(held, row);
     follow(held, row);
     changes.emergencies(held, row.emergencies);
+    if (!wasWithdrawn) return;
+    for (const membership of held.memberships) changes.missed(membership.user, new Set([membership]));
   }
 
   /**
@@ -146,8 +150,9 @@ export function createSettler(members: Members, changes: RightsChanges, nowMs: (
   /** true: it was withdrawn, and whatever went by meanwhile was missed. */
   function renew(membership: Membership, row: MembershipRow): boolean {
     follow(membership.talkgroup, row);
-    const isSame = membership.mayHaveKeys === row.may_have_keys;
-    membership.mayHaveKeys = row.may_have_keys;
+    const mayHaveKeys = mayHaveKeysBy(row, membership.talkgroup);
+    const isSame = membership.mayHaveKeys === mayHaveKeys;
+    membership.mayHaveKeys = mayHaveKeys;
     membership.isReadRequired = row.encryption === 'required';
     if (!isSame) changes.hearing(membership);
     if (membership.granted) return !isSame;
@@ -156,8 +161,8 @@ export function createSettler(members: Members, changes: RightsChanges, nowMs: (
     return true;
   }
 
-  function newcomer(account: Account): User {
-    const held = members.hold(account);
+  function newcomer(account: Account, old: ReadonlySet<TalkgroupId>): User {
+    const held = members.hold(account, old);
     for (const row of account.memberships) catchUp(row);
     return held;
   }
