@@ -123,6 +123,47 @@ t.test(
   },
 );
 
+t.test(
+  'presses of one user that the home denies all the time are answered without it for a moment',
+  async (t) => {
+    const r = relay(2);
+    let ask = 0;
+    const ofUser = { user: 'ann' as UserId };
+    /** The user presses on another of its sockets. */
+    const presses = (session: number, over: Partial<Claim> = {}) =>
+      r.tell({ kind: 'frame', claim: { ...claim(session), ...ofUser, ...over } });
+    const denies = (session: number) => r.verdicts({ session, ask: ++ask, is: 'denied', code: 'busy' });
+    for (let session = 1; session <= 4; session++) {
+      presses(session);
+      denies(session);
+    }
+    t.strictSame(r.told(), ['1 denied busy', '2 denied busy', '3 denied busy', '4 denied busy']);
+    const { length } = r.parts;
+    for (let press = 0; press < 20; press++) presses(5);
+    t.strictSame(r.told(), Array(20).fill('5 denied busy'));
+    t.equal(r.parts.length, length, 'the home is not asked');
+
+    r.stand(25); // parts are sent at once again
+    r.tell({ kind: 'request', claim: { ...claim(5), ...ofUser }, queue: false });
+    t.equal(r.parts.length, length + 1, 'a request is');
+    r.verdicts({ session: 5, ask: ++ask, is: 'denied', code: 'busy' });
+    presses(6, { inEmergency: true });
+    r.verdicts(grantOf(6, ++ask, 1));
+    r.tell({ kind: 'release', session: 6, code: 'released' });
+    t.strictSame(r.told().slice(0, 3), ['5 denied busy', '6 granted', '6 started'], 'and an emergency');
+    presses(7, { user: 'bob' as UserId });
+    t.match(r.parts.at(-1)?.claims, [{ session: 7, state: 'asks' }], 'and for another user');
+    r.tell({ kind: 'release', session: 7, code: 'released' });
+    ask++;
+
+    r.stand(75);
+    r.told();
+    presses(5);
+    r.verdicts(grantOf(5, ++ask, 2));
+    t.strictSame(r.told(), ['5 granted', '5 started'], 'and for the same user 100 ms later');
+  },
+);
+
 t.test('a verdict counts from the home alone, and not for a part from before its claim', async (t) => {
   const r = relay(2);
   r.tell({ kind: 'frame', claim: claim(7) });

@@ -84,9 +84,10 @@ function ask(
     return followStep(state, event, nowMs);
   }
   const place = waitingOf(state.floor, session);
-  if (isFirstFrame && place !== undefined) {
-    state.services.counts.denied.busy++;
-    state.tell([{ kind: 'denied', session, code: 'busy', isFirstFrame }], nowMs);
+  const code = isFirstFrame ? knownDenial(state, claim, nowMs) : null;
+  if (code !== null) {
+    state.services.counts.denied[code]++;
+    state.tell([{ kind: 'denied', session, code, isFirstFrame }], nowMs);
     return false;
   }
   if (!isFirstFrame) state.services.counts.requests++;
@@ -94,6 +95,12 @@ function ask(
   const askedAtMs = place?.sinceMs ?? nowMs;
   state.asks.set(session, { ask: nextAsk(), claim, isFirstFrame, queue, askedAtMs, sinceMs: nowMs });
   return true;
+}
+
+/** Why the first frame gets no floor, when the home need not be asked. */
+function knownDenial(state: SharedState, { session, user, inEmergency }: Claim, nowMs: number) {
+  if (waitingOf(state.floor, session) !== undefined) return 'busy';
+  return inEmergency ? null : state.deniedPresses.answerTo(user, nowMs);
 }
 
 /** The session gives up while its question is under way. */

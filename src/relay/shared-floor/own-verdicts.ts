@@ -52,6 +52,7 @@ function refused(state: SharedState, verdict: Of<'denied' | 'revoked'>, nowMs: n
     state.floor = without(before, session);
     state.forget(session);
     state.services.counts.denied[code]++;
+    if (isFirstFrame) state.deniedPresses.add(one.claim.user, code, nowMs);
     const denied: Verdict = { kind: 'denied', session, code, isFirstFrame };
     state.tell(had ? [denied, { kind: 'gone', session }] : [denied], nowMs);
     return true;

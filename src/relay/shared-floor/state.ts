@@ -20,6 +20,7 @@ import {
   waitingOf,
 } from '../floor/state.js';
 import type { Talkgroup } from '../members/members.js';
+import { DeniedPresses } from './denied-presses.js';
 import { HeldGrants } from './held-grants.js';
 import type { HomeSide } from './home-side.js';
 import type { FloorLink, Placed } from './link.js';
@@ -59,6 +60,7 @@ export class SharedState implements Known {
   /** Sessions that moved to another relay with their claims, which stay here until that relay tells them: moves before it. */
   readonly left = new Map<number, number>();
   readonly held = new HeldGrants();
+  readonly deniedPresses = new DeniedPresses();
 
   constructor(services: SharedServices, talkgroup: Talkgroup) {
     this.services = services;
