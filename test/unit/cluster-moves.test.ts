@@ -140,6 +140,31 @@ t.test('a session without a socket moves, and what it missed is counted on', asy
   t.match(moved(b), { taken: 1 });
 });
 
+t.test(
+  'a session that missed audio in 3,100 talkgroups moves, with those where it missed most',
+  async (t) => {
+    const { a, b } = await relays(t, 2, directory('open', 'user', 3100));
+    const ann = await a.radio();
+    ann.stalls();
+    const talker = await a.radio();
+    ann.session.reception.overrun(false);
+    await settled();
+    for (let frame = 0; frame < 5; frame++)
+      talker.speaks(`${frame}`, { talkgroup: 3050, start: frame === 0, end: frame === 4 });
+    talker.speaks('once', { talkgroup: 3090, start: true, end: true });
+    await settled();
+    ann.breaks();
+    const back = await b.radio(ann.user, { resume: ann.token });
+    t.equal(back.session.number, ann.session.number);
+    const { talkgroups } = await back.hears('LAG');
+    t.strictSame(talkgroups, [
+      { talkgroup_id: talkgroupIdOf(3050), missed: 5 },
+      { talkgroup_id: talkgroupIdOf(3090), missed: 1 },
+    ]);
+    t.match(moved(b), { taken: 1 });
+  },
+);
+
 t.test('a refused connection leaves the session and its socket as they were', async (t) => {
   const reads = directory();
   const { a, b } = await relays(t, 2, reads);

@@ -8,13 +8,16 @@ import { accountRow, talkgroupRow } from '../helpers/relay/rows.js';
 
 type Message = { readonly type: string; readonly code?: string; readonly [key: string]: unknown };
 
-const idOf = (number: number) => `00000000-0000-4000-8000-00000000000${number}` as TalkgroupId;
+const idOf = (number: number) => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}` as TalkgroupId;
 const memberOf = (number: number) => talkgroupRow({ id: idOf(number), number, name: `${number}` });
-const account = accountRow('ann', { memberships: [memberOf(1), memberOf(2)] });
-const reads = { accountsOf: async () => [account], talkgroupsOf: async () => [] };
+/** Of one user, a member of so many talkgroups with the numbers from 1 on. */
+const readsOf = (talkgroups: number) => {
+  const memberships = Array.from({ length: talkgroups }, (_, at) => memberOf(at + 1));
+  return { accountsOf: async () => [accountRow('ann', { memberships })], talkgroupsOf: async () => [] };
+};
 
-/** A relay without an engine, and one radio in the talkgroups 1 and 2; time passes only by `pass`. */
-async function radioOn(t: Test) {
+/** A relay without an engine, and one radio in the talkgroups from 1 on; time passes only by `pass`. */
+async function radioOn(t: Test, talkgroups = 2) {
   let nowMs = 100_000;
   const messages: Message[] = [];
   let relayed = 0;
@@ -32,7 +35,7 @@ async function radioOn(t: Test) {
     },
   });
   const relay = relayAlone(t, {
-    reads,
+    reads: readsOf(talkgroups),
     takeNumber: () => 7,
     publisher: { publish: () => true, numSubscribers: () => 1 },
     nowMs: () => nowMs,
@@ -60,6 +63,8 @@ async function radioOn(t: Test) {
       return messages.splice(0).flatMap(({ type, code }) => (type === 'ERROR' ? [code] : []));
     },
     closed: () => closed,
+    /** The talkgroups with something to remember of what it talks. */
+    talks: () => [...session.talks()].map(({ number }) => number),
   };
 }
 
@@ -91,7 +96,7 @@ t.test('a handshake that meets a bug on its way to a session is closed, not left
   const logged: string[] = [];
   const log = { fail: (...[message]: unknown[]) => logged.push(String(message)) > 0 };
   const relay = relayAlone(log, {
-    reads,
+    reads: readsOf(2),
     takeNumber() {
       throw new Error('on purpose');
     },
@@ -134,6 +139,17 @@ t.test('a stream that was accepted in between is refused anew', async (t) => {
   t.ok(radio.speaks(1, START), 'a new stream, accepted');
   flood();
   t.same(radio.errors(), ['rate_limited'], 'and cut again: its talker must hear of it');
+});
+
+t.test('a session keeps 64 talks: idle ones are forgotten, those with a burst are not', async (t) => {
+  const radio = await radioOn(t, 100);
+  for (let talkgroup = 1; talkgroup <= 100; talkgroup++)
+    t.equal(radio.speaks(talkgroup, START), talkgroup <= 8, `a START in talkgroup ${talkgroup}`);
+  const talks = radio.talks();
+  t.equal(talks.length, 64);
+  t.strictSame(talks.slice(0, 9), [1, 2, 3, 4, 5, 6, 7, 8, 45], 'the oldest idle ones are gone');
+  t.ok(radio.speaks(1), 'the first burst goes on');
+  t.equal(radio.closed(), null);
 });
 
 t.test('T1 of silence lifts a mute, and frames that keep coming do not', async (t) => {
