@@ -1,6 +1,7 @@
 // Runs the service: settings, composition, the two addresses, signals, exit code. Its import starts it; see main.ts.
 import closeWithGrace from 'close-with-grace';
 import { compose, type Service } from './compose.js';
+import { warnOfClearText } from './config/clear-text.js';
 import { readConfig } from './config/config.js';
 import { ConfigError } from './errors.js';
 import { isConsoleBuilt } from './http/console/console.js';
@@ -17,6 +18,7 @@ const log = createLog(config.LOG_LEVEL);
  * 50 ms, median 36, and with one or two steps 17 to 29 ms, median 21 (scenario `encryption`).
  */
 const REST_STEPS_BACK = 2;
+warnOfClearText(config, log);
 let service: Service | null = null;
 let failed = false;
 /** Aborted by the signal to close; what composes the service then waits for no other process. */

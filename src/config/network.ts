@@ -14,7 +14,8 @@ export const networkSettings = {
     default: REST_HOST,
     description: 'Address that REST and WebSocket listen on.',
     must: 'be an address of this machine',
-    notes: 'The image sets `0.0.0.0`.',
+    notes:
+      'The image sets `0.0.0.0`. The start warns when other machines reach the address, and neither `TLS_CERT_FILE` nor `TRUST_PROXY` is set.',
   }),
   PORT: network.port({ default: REST_PORT, description: 'TCP port of REST.' }),
   WS_PORT: network.port({ default: 3001, description: 'TCP port of the WebSocket relay.' }),
@@ -83,7 +84,8 @@ export const databaseSettings = {
       secret: true,
       description: 'URL of a PostgreSQL 15 or newer.',
       must: 'be a postgres:// URL of a database',
-      notes: 'The connection must be direct, not through a transaction pooler.',
+      notes:
+        'The connection must be direct, not through a transaction pooler. The start warns when the database is on another machine and the URL has no `sslmode`.',
       unset: 'The service starts the embedded PostgreSQL in `DATA_DIR`.',
     }),
   ),

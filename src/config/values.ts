@@ -69,6 +69,13 @@ export function readDatabaseUrl(text: string): URL | null {
 /** What follows the first host. An address of PostgreSQL may name several, `one:5432,two:5432`, and a URL may not. */
 const MORE_HOSTS = /(?<=^\w+:\/\/([^@/?]*@)?[^@,/?]*),[^@/?]*(?=[/?]|$)/;
 
+/** The hosts of the address of a database, without their ports. */
+export function databaseHosts(text: string): string[] {
+  const [more = ''] = MORE_HOSTS.exec(text) ?? [];
+  const others = more.split(',').slice(1);
+  return [readDatabaseUrl(text)?.hostname ?? '', ...others.map((host) => host.replace(/:\d*$/, ''))];
+}
+
 /**
  * Null when the text is not a list of NATS servers. Without TLS only servers on this machine are taken: the audio and
  * the password would cross the network in the clear.
@@ -81,7 +88,7 @@ export function readNatsUrls(text: string): readonly URL[] | null {
   const isServer = ({ protocol, hostname, pathname, search, hash }: URL) =>
     protocol === first.protocol && hostname !== '' && /^\/?$/.test(pathname) && search + hash === '';
   const isSafe = ({ hostname }: URL) =>
-    first.protocol === 'tls:' || (first.protocol === 'nats:' && LOOPBACK.test(hostname));
+    first.protocol === 'tls:' || (first.protocol === 'nats:' && isLoopback(hostname));
   return urls.every((url) => isServer(url) && isSafe(url) && isDecodable(url) && isOfFirst(url, first))
     ? urls
     : null;
@@ -93,7 +100,9 @@ const isOfFirst = ({ username, password }: URL, first: URL): boolean =>
     ? password === ''
     : username === first.username && (password === '' || password === first.password);
 
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+/** Whether a host of a URL, or an address, stays on this machine. */
+export const isLoopback = (host: string): boolean =>
+  /^(localhost|127(\.\d{1,3}){3}|\[::1\]|::1)$/i.test(host);
 
 function isDecodable({ username, password }: URL): boolean {
   try {

@@ -145,6 +145,28 @@ t.test('startup fails and names DATABASE_URL when it is not valid, without print
   t.notMatch(output, 'TOPSECRET');
 });
 
+t.test('the start warns of addresses and databases that other machines reach without TLS', async (t) => {
+  const open = { HOST: '0.0.0.0', DATABASE_URL: 'postgres://ann:TOPSECRET@db.invalid/x' };
+  for (const [more, warned] of [
+    [{}, ['HOST', 'DATABASE_URL']],
+    [{ TRUST_PROXY: '127.0.0.1', DATABASE_URL: `${open.DATABASE_URL}?sslmode=require` }, []],
+  ] as const) {
+    const child = spawn(process.execPath, [MAIN], {
+      env: { ...settings, ...open, LOG_LEVEL: 'warn', ...more },
+    });
+    t.teardown(() => child.kill('SIGKILL'));
+    let log = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      log += text;
+      if (log.includes('waiting for the database')) child.kill('SIGTERM');
+    });
+    t.same(await once(child, 'close'), [0, null]);
+    const texts = [...log.matchAll(/"setting":"(\w+)","msg":"[^"]*without TLS: /g)].map(([, name]) => name);
+    t.strictSame(texts, warned);
+    t.notMatch(log, 'TOPSECRET');
+  }
+});
+
 t.test('a service with an unread standard output starts, serves and exits', async (t) => {
   const env = { ...settings, DATABASE_URL: await freshDatabase(t), LOG_LEVEL: 'info' };
   const child = spawn(process.execPath, [MAIN], { env });

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { inspect } from 'node:util';
 import t from 'tap';
+import { warnOfClearText } from '../../src/config/clear-text.js';
 import { checkOpenFiles, readConfig } from '../../src/config/config.js';
 import { settings } from '../../src/config/environment.js';
 import { settingsAsEnvFile, settingsAsJsonSchema } from '../../src/config/reference.js';
@@ -252,6 +253,34 @@ t.test('the service accepts no key or password that a document shows', async (t)
   for (const [, password = ''] of text.matchAll(/"password\\?":\\?"([^"\\$]+)/g)) {
     t.throws(() => readConfig({ ADMIN_PASSWORD: password }), /^ADMIN_PASSWORD/, password);
   }
+});
+
+t.test('of settings that send clear text over a network the start warns', async (t) => {
+  const database = (DATABASE_URL: string) => ({ DATABASE_URL, JWT_SECRET: KEY });
+  const warned = (given: Readonly<Record<string, string>>) => {
+    const names: unknown[] = [];
+    const warn = ({ setting }: { setting?: string }) => void names.push(setting);
+    warnOfClearText(readConfig(given), { warn });
+    return names;
+  };
+  for (const HOST of ['0.0.0.0', '::', '192.0.2.1', 'radio.example'])
+    t.strictSame(warned({ HOST }), ['HOST'], HOST);
+  for (const HOST of ['127.0.0.1', '127.1.2.3', '::1', 'localhost']) t.strictSame(warned({ HOST }), [], HOST);
+  t.strictSame(warned({ HOST: '0.0.0.0', TRUST_PROXY: '127.0.0.1' }), [], 'the proxy terminates TLS');
+  const url = 'postgres://ann:secret@';
+  for (const address of [
+    'db/x',
+    'db.example:5432/x',
+    '[2001:db8::1]/x',
+    'db/x?sslmode=prefer',
+    '127.0.0.1,db/x',
+  ])
+    t.strictSame(warned(database(url + address)), ['DATABASE_URL'], address);
+  for (const address of [
+    ...['localhost/x', '127.0.0.1:5432/x', '[::1]/x', '%2Fvar%2Frun/x', '127.0.0.1:1,localhost:2,[::1]:3/x'],
+    ...['disable', 'require', 'verify-full'].map((mode) => `db,other/x?sslmode=${mode}`),
+  ])
+    t.strictSame(warned(database(url + address)), [], address);
 });
 
 t.test('DATABASE_URL accepts every form of address that reaches a database', async (t) => {
