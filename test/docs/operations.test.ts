@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { parse } from 'yaml';
+import { warnOfClearText } from '../../src/config/clear-text.js';
 import { readConfig } from '../../src/config/config.js';
 import { settings } from '../../src/config/environment.js';
 import { clusterFamilies } from '../../src/metrics/cluster-families.js';
@@ -270,6 +271,10 @@ interface ComposeService {
   readonly environment: Readonly<Record<string, string>>;
   readonly volumes?: readonly string[];
   readonly stop_grace_period?: string;
+  readonly security_opt?: readonly string[];
+  readonly cap_drop?: readonly string[];
+  readonly read_only?: boolean;
+  readonly tmpfs?: readonly string[];
 }
 
 t.test('compose.yaml fits the image, the settings and the files beside it', async (t) => {
@@ -302,10 +307,11 @@ t.test('compose.yaml fits the image, the settings and the files beside it', asyn
   }
   const filledIn = Object.entries(radio.environment).map(([name, value]) => [name, filled(value)]);
   const config = readConfig(Object.fromEntries(filledIn));
+  warnOfClearText({ ...config, HOST: '0.0.0.0' }, { warn: () => t.fail('it warns of the network inside') });
   t.equal(config.SECRETS_KEY.length, 1);
   t.equal(
     config.DATABASE_URL,
-    `postgres://talkgroup:${filled(db.environment.POSTGRES_PASSWORD ?? '')}@db:5432/talkgroup`,
+    `postgres://talkgroup:${filled(db.environment.POSTGRES_PASSWORD ?? '')}@db:5432/talkgroup?sslmode=disable`,
   );
 });
 
@@ -323,6 +329,10 @@ t.test(
       [...numbered('radio'), ...numbered('nats'), 'db', 'proxy'].sort(),
     );
     t.strictSame(services.db, single.services.db);
+    for (const part of ['security_opt', 'cap_drop', 'read_only', 'tmpfs'] as const) {
+      t.ok(single.services.radio?.[part]);
+      t.strictSame(services['radio-1']?.[part], single.services.radio?.[part]);
+    }
     const { environment, ...proxy } = services.proxy ?? { environment: {} };
     const { environment: _, ...singleProxy } = single.services.proxy ?? { environment: {} };
     t.strictSame({ ...proxy, depends_on: ['radio'] }, singleProxy);
