@@ -6,10 +6,11 @@ import t, { type Test } from 'tap';
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 
-function start(t: Test, fake: string) {
+function start(t: Test, fake: string, ...words: string[]) {
   const preload = join(t.testdir({ 'fake.cjs': fake }), 'fake.cjs');
-  const args = ['--require', preload, '--enable-source-maps', MAIN];
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', env: {} });
+  const args = ['--require', preload, '--enable-source-maps', MAIN, ...words];
+  const env = { PORT: 'none' }; // here ends a start that should have ended before
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', env });
   return { status, stdout, stderr };
 }
 
@@ -39,4 +40,10 @@ t.test('under a Node older than the engines field the start ends with one senten
     { status, stderr },
     { status: 1, stderr: 'cannot start: Node 18.20.8 is too old, use Node 24 or 22\n' },
   );
+});
+
+t.test('a command given to the service ends it with one sentence instead of starting it', async (t) => {
+  const { status, stdout, stderr } = start(t, '', 'health');
+  t.strictSame({ status, stdout }, { status: 1, stdout: '' });
+  t.match(stderr, /^cannot start: unknown argument "health", [^\n]*dist\/src\/cli\.js"\n$/);
 });
