@@ -133,6 +133,6 @@ export const loginSettings = {
     description: 'Logins, registrations and password changes that are hashed or wait for it.',
     beyond: 'The service answers 503 with `Retry-After`.',
     notes:
-      'The service also answers 503 when the wait would exceed 2.5 s. One address may hold as many places as are free, so at most half.',
+      'The service also answers 503 when the wait would exceed 2.5 s. One address may hold as many places as are free, which is half of them. It may hold 20 as long as 5 are free.',
   }),
 };

@@ -196,13 +196,34 @@ t.test('an address holds as many places of the queue as it leaves free for other
     passwords.withPlace('one', async () => {}),
     refused,
   );
-  t.equal(fill('two'), 10);
-  t.equal(fill('three'), 5);
+  t.equal(fill('two'), 15, 'fewer than 20, and 5 stay free');
+  t.equal(fill('three'), 3);
   t.notOk(passwords.isFull('four'), 'and there is room yet');
   end();
   await Promise.all(inside);
   t.equal(fill('one'), 21, 'what was given back is free again');
   await Promise.all(inside);
+});
+
+t.test('twenty attempts from one address find a place where a hash takes twice its usual time', async (t) => {
+  const slow = slowBcrypt();
+  const passwords = createPasswords(slow.options);
+  for (let job = 0; job < 60; job++) {
+    const done = passwords.hash('to measure');
+    await slow.endNext(99);
+    await done;
+  }
+  const attempts = Array.from({ length: 21 }, () =>
+    passwords
+      .withPlace('one', () => passwords.hash('x'))
+      .then(
+        () => true,
+        () => false,
+      ),
+  );
+  t.notOk(passwords.isFull('two'), 'and another address one as well');
+  for (let job = 0; job < 20; job++) await slow.endNext(99);
+  t.strictSame(await Promise.all(attempts), [...Array(20).fill(true), false]);
 });
 
 t.test(
