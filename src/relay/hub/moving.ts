@@ -224,7 +224,7 @@ export function createMoving(options: MovingOptions) {
 const hashOf = (key: string) => Buffer.from(key, 'base64url').toString('latin1');
 
 /** As many talkgroups as the message may have. Of those beyond it, which missed least, the frames until it hears again are not told. */
-function mostMissed<Missed extends { readonly frames: number }>(missed: readonly Missed[]): Missed[] {
+export function mostMissed<Missed extends { readonly frames: number }>(missed: readonly Missed[]): Missed[] {
   if (missed.length <= MOVED_TALKGROUPS_MAX) return [...missed];
   return missed.toSorted((one, other) => other.frames - one.frames).slice(0, MOVED_TALKGROUPS_MAX);
 }

@@ -25,12 +25,12 @@ export const userIdOf = (relay: number, index: number) => uuid(2, 1000 * relay +
 export const talkgroupIdOf = (number: number) => uuid(1, number) as TalkgroupId;
 
 /** The talkgroups as the database shows them: all relays read the same. */
-export function directory(floorMode: FloorMode = 'open', role: Account['role'] = 'user', talkgroups = 2) {
+export function directory(floorMode: FloorMode = 'open', role: Account['role'] = 'user') {
   let mode = floorMode;
   let maxTalkMs = 0;
   let revision = 0;
   /** Numbers of the talkgroups. */
-  let existing = Array.from({ length: talkgroups }, (_, at) => at + 1);
+  let existing = [1, 2];
   /** In talkgroup 1, the cleared ones, too. */
   const emergencies = new Map<string, { row: EmergencyRow; state: EmergencyState }>();
   const row = (number: number): MembershipRow & TalkgroupRow => ({
