@@ -35,7 +35,7 @@ export {
   registerHolder,
 } from './encryption/holder.js';
 export { type HolderDatabase, openHolderDatabase } from './encryption/holder-database.js';
-export type { KeyStore, Memory } from './encryption/key-store.js';
+export type { KeyStore, Memory, MissingEpoch } from './encryption/key-store.js';
 export type { Keyring, KeyringOptions } from './encryption/keyring.js';
 export type { LockKind, UnopenedReason } from './encryption/opening.js';
 export { createRest, type Rest, RestError } from './encryption/rest.js';

@@ -3,6 +3,7 @@ import t from 'tap';
 import { fromBase64url } from '../../src/protocol/encryption.js';
 import { ENCRYPTED, END, START } from '../../src/protocol/frame.js';
 import { nodePrimitives } from '../../src/protocol/node-primitives.js';
+import type { Crypto } from '../../src/protocol/types.js';
 import {
   alpha,
   announced,
@@ -321,4 +322,97 @@ t.test('a suite that the radio does not know is shown as such', async (t) => {
   socket().says(announced({ ...run.crypto, suite: 5 }));
   relays(socket(), run, { sequence: 0, payload: packet(0) });
   t.same([played, unopened, locks], [[], ['suite'], ['cannot_open']]);
+});
+
+/** A burst of another radio with the epoch, as a radio with this memory hears and answers it. */
+function hearsAndTalks(world: ReturnType<typeof encryptedWorld>, counter: number) {
+  const run = runOf(counter);
+  world.socket().says(announced(run.crypto));
+  relays(world.socket(), run, { sequence: 0, payload: packet(0) });
+  world.socket().says(talkEnd());
+  const talk = world.radio.talk({ talkgroupId: TALKGROUP, encrypt: true });
+  talk.send(packet(1));
+  const request = world.socket().texts.find(({ type }) => type === 'FLOOR_REQUEST');
+  return { heard: world.played.length, epoch: (request?.crypto as Crypto | undefined)?.epoch, talk };
+}
+
+t.test('a counter that the relay alone says is taken back when the service has no such epoch', async (t) => {
+  for (const encryption of ['required', 'allowed'] as const) {
+    const memory = fakeMemory();
+    const first = encryptedWorld({ memory, snapshot: { encryption } });
+    hearsAndTalks(first, 9);
+    first.socket().says(keyRotated(TALKGROUP, 3, 500));
+    t.ok(first.wanted.includes(500));
+    const opened = runOf();
+    first.socket().says(announced(opened.crypto, { event: 4, burst: 2 }));
+    first.socket().says(talkEnd({ event: 5, burst: 2 }));
+    first.radio.confirmClear(TALKGROUP);
+    const again = encryptedWorld({ memory, counters: [], snapshot: { encryption } });
+    const deaf = hearsAndTalks(again, 9);
+    t.same([deaf.heard, deaf.epoch], [0, undefined], 'it does not believe the lower one from the relay');
+    t.ok(again.wanted.includes(500));
+    again.lacks(500, 9);
+    t.match(again.socket().texts.at(-1), { crypto: { epoch: 9 } }, 'the talk that waits begins');
+    const run = runOf();
+    again.socket().says(announced(run.crypto, { event: 3, burst: 1 }));
+    relays(again.socket(), run, { sequence: 0, payload: packet(0) });
+    t.equal(again.played.length, 1);
+  }
+});
+
+t.test('a counter without proof, as an earlier release remembers it, is taken back as well', async (t) => {
+  const memory = fakeMemory();
+  memory.write(TALKGROUP, JSON.stringify({ required: true, counter: 500, salts: [] }));
+  const world = encryptedWorld({ memory, snapshot: { encryption: 'required' } });
+  t.same(world.wanted, [500]);
+  world.lacks(500, 9);
+  t.match(hearsAndTalks(world, 9), { heard: 1, epoch: 9 });
+});
+
+t.test('no lower counter is taken, also from the service, when a key proves the higher one', async (t) => {
+  for (const counters of [[9], []]) {
+    const memory = fakeMemory();
+    const first = encryptedWorld({ memory });
+    hearsAndTalks(first, 9);
+    const snapshot = { encryption: 'required', rotation_counter: 8, talk_counter: 8 } as const;
+    const lower = encryptedWorld({ memory, counters: [8, ...counters], snapshot });
+    if (counters.length > 0) {
+      t.match(hearsAndTalks(lower, 8), { heard: 0, epoch: 9 }, 'a relay says less');
+      continue;
+    }
+    // A backup was restored.
+    lower.lacks(9, 8);
+    const { heard, epoch, talk } = hearsAndTalks(lower, 8);
+    t.same([heard, epoch, lower.unopened], [0, undefined, ['keys_behind']]);
+    t.same(await talk.ended, { kind: 'denied', code: 'keys_behind' });
+    // secrets renew --restored
+    lower.socket().says(keyRotated(TALKGROUP, 3, 1_000_008));
+    lower.gives(1_000_008);
+    const renewed = lower.radio.talk({ talkgroupId: TALKGROUP });
+    renewed.send(packet(2));
+    t.match(lower.socket().texts.at(-1), { crypto: { epoch: 1_000_008 } });
+  }
+});
+
+t.test('a burst of the epoch before opens also when the counter was raised by a million', async (t) => {
+  const { socket, gives, played } = encryptedWorld();
+  socket().says(keyRotated(TALKGROUP, 1, 1_000_009));
+  gives(1_000_009);
+  const run = runOf(9);
+  socket().says(announced(run.crypto, { event: 2 }));
+  relays(socket(), run, { sequence: 0, payload: packet(0) });
+  t.equal(played.length, 1);
+});
+
+t.test('a counter far ahead costs a talk no search, and one beyond a u32 is ignored', async (t) => {
+  const world = encryptedWorld({ counters: [] });
+  world.socket().says({ ...keyRotated(TALKGROUP, 1, 1_000_009), talk_counter: 9, use_in_ms: 10_000 });
+  world.asked.length = 0;
+  world.radio.talk({ talkgroupId: TALKGROUP, encrypt: true }).send(packet(0));
+  t.ok(world.asked.length < 50, `${world.asked.length} looked for`);
+  world.gives(1_000_009);
+  t.match(world.socket().texts.at(-1), { crypto: { epoch: 1_000_009 } }, 'the announced one is used');
+  world.wanted.length = 0;
+  world.socket().says(keyRotated(TALKGROUP, 2, 2 ** 32));
+  t.same(world.wanted, []);
 });

@@ -158,6 +158,8 @@ function world(silenceMs: number) {
 
   function announce(member: Member, crypto: Crypto | undefined): void {
     if (crypto === undefined) return void faults.push('a request without crypto in `required`');
+    // A member that a late message has not reached may still use the epoch before.
+    if (crypto.epoch < talkCounter - 1) faults.push(`epoch ${crypto.epoch} in use of ${talkCounter}`);
     if (member.burst && member.burst.crypto.salt !== crypto.salt) finish(member, 'released');
     member.announced = crypto;
   }
@@ -198,7 +200,11 @@ function world(silenceMs: number) {
   const isIn = (user: string) => members.some((member) => member.user === user && member.isMember);
 
   function give(member: Member): void {
-    for (const wanted of member.store.wanted.splice(0)) if (member.isMember) member.store.gives(wanted);
+    for (const wanted of member.store.wanted.splice(0)) {
+      if (!member.isMember) continue;
+      if (wanted > counter) member.store.lacks(wanted, counter);
+      else member.store.gives(wanted);
+    }
   }
 
   function pass(ms: number): void {
@@ -226,6 +232,14 @@ function world(silenceMs: number) {
       ...{ type: 'KEY_ROTATED', talkgroup_id: TALKGROUP, event, rotation_counter: counter },
       ...{ talk_counter: talkCounter, use_in_ms },
     });
+    for (const member of members) give(member);
+  }
+
+  /** The relay announces an epoch that the service does not have, too high or used long ago. */
+  function lie(announced: number): void {
+    event += 1;
+    const epoch = { rotation_counter: announced, talk_counter: announced, use_in_ms: 0 };
+    tell({ type: 'KEY_ROTATED', talkgroup_id: TALKGROUP, event, ...epoch });
     for (const member of members) give(member);
   }
 
@@ -259,6 +273,8 @@ function world(silenceMs: number) {
     },
     wait: () => pass(USE_IN_MS + 5_000),
     rotate: () => rotate(),
+    lieHigh: () => lie(counter + 500),
+    lieLow: () => lie(Math.max(0, talkCounter - 2)),
     remove(member: Member) {
       if (!member.isMember || member.user === 'u-0') return;
       finish(member, 'disconnected');
@@ -329,6 +345,8 @@ const names = [
   'late',
   'wait',
   'rotate',
+  'lieHigh',
+  'lieLow',
   'remove',
   'join',
   'resume',

@@ -158,6 +158,17 @@ t.test('an epoch from before the membership is no failure for who has a later on
   t.match(failures, [{ message: 'no key of epoch 8' }]);
 });
 
+t.test('a counter beyond the newest one of the service is told and not asked for again', async (t) => {
+  const { keyring, clock, asked, failures } = await setUp();
+  const missing: unknown[] = [];
+  keyring.onChange((_, epoch) => epoch && missing.push([epoch, keyring.secretFor(TALKGROUP, 9) !== null]));
+  keyring.want(TALKGROUP, 500);
+  await comesTrue('it was told', () => missing.length > 0);
+  t.same(missing, [[{ wanted: 500, newest: 9 }, true]], 'behind the keys that came with it');
+  clock.pass(60_000);
+  t.same([asked.length, failures], [1, []]);
+});
+
 t.test('an envelope opens for its holder, talkgroup and epoch alone', async (t) => {
   const holder = await newHolder();
   const envelope = { ...(await sealedFor(holder, 9)), talkgroupId: TALKGROUP, counter: 9 };

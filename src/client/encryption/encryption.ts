@@ -1,18 +1,21 @@
 // Keeps what a radio knows about the encryption of each talkgroup, begins the runs of its talks, and opens what it hears.
 import type { Crypto } from '../../protocol/types.js';
 import type { Clock } from '../clock.js';
-import { createEpochs, type Epochs } from './epochs.js';
+import { AHEAD_MAX, createEpochs, type Epochs, isCounter } from './epochs.js';
 import type { EncryptionState, KeyStore } from './key-store.js';
 import { createOpener, type Opened, type OpenerOwner } from './opening.js';
 import { createReplayWindow, type ReplayWindow } from './replay.js';
 import { beginRun, type Run } from './sealing.js';
 
-/** How a talk may begin now. `wait`: the key is asked for. `no_key`: there is none to wait for. */
+/**
+ * How a talk may begin now. `wait`: the key is asked for. `no_key`: there is none to wait for. `keys_behind`: the service has
+ * only epochs from before one that this radio has used, as after the restore of a backup.
+ */
 export type Beginning =
   | { kind: 'clear' }
   | { kind: 'encrypted'; run: Run }
   | { kind: 'wait' }
-  | { kind: 'refused'; code: 'no_key' | 'keys_forbidden' | 'encryption_off' };
+  | { kind: 'refused'; code: 'no_key' | 'keys_behind' | 'keys_forbidden' | 'encryption_off' };
 
 export type TalkEncryption = {
   /**
@@ -75,8 +78,10 @@ export function createEncryption(
 ): Encryption {
   const groups = new Map<string, Group>();
   let ownId = '';
-  const stopListening = keys?.onChange((talkgroupId) => {
-    groups.get(talkgroupId)?.opener.keyArrived();
+  const stopListening = keys?.onChange((talkgroupId, missing) => {
+    const group = groups.get(talkgroupId);
+    if (missing) group?.epochs.missing(missing);
+    group?.opener.keyArrived();
     owner.keyArrived(talkgroupId);
   });
 
@@ -119,7 +124,12 @@ export function createEncryption(
       };
     },
     started({ talkgroupId, ...burst }) {
-      groupOf(talkgroupId).opener.started(burst);
+      const { epochs, opener, state } = groupOf(talkgroupId);
+      const { talkCounter } = epochs;
+      // Where nothing else asks, a burst of an earlier epoch shows that the relay may have said too high a counter.
+      if (burst.crypto && burst.crypto.epoch < talkCounter && mayHaveKeys(state))
+        keys?.want(talkgroupId, talkCounter);
+      opener.started(burst);
     },
     frame(talkgroupId, opened) {
       groupOf(talkgroupId).opener.frame(opened);
@@ -166,6 +176,7 @@ export function createEncryption(
     if (isEmergency) return { kind: 'clear' };
     if (!mayHaveKeys(state)) return { kind: 'refused', code: 'keys_forbidden' };
     if (!keys) return { kind: 'refused', code: 'no_key' };
+    if (epochs.isServiceBehind) return { kind: 'refused', code: 'keys_behind' };
     for (const one of new Set([epochs.newest, counter])) if (one >= 0) keys.want(talkgroupId, one);
     return { kind: 'wait' };
   }
@@ -180,7 +191,8 @@ export function createEncryption(
     { usedSinceMs, newest }: Epochs,
   ): { secret: Uint8Array; counter: number } | null {
     const isBeforeTaken = clock.nowMs() - usedSinceMs <= STALE_GRACE_MS;
-    const later = Array.from({ length: newest - counter }, (_, i) => counter + 1 + i);
+    const latest = Math.max(counter + 1, newest - AHEAD_MAX + 1);
+    const later = Array.from({ length: newest - latest + 1 }, (_, i) => latest + i);
     for (const one of [counter, ...(isBeforeTaken ? [counter - 1] : []), ...later]) {
       const secret = keys?.secretFor(talkgroupId, one);
       if (secret) return { secret, counter: one };
@@ -192,7 +204,8 @@ export function createEncryption(
     const known = groups.get(talkgroupId);
     if (known) return known;
     const remembered = recall(talkgroupId);
-    const epochs = createEpochs(clock, remembered.counter);
+    const hasKey = (counter: number) => keys?.secretFor(talkgroupId, counter) != null;
+    const epochs = createEpochs(clock, remembered, hasKey);
     const window = createReplayWindow(remembered.salts);
     const state: EncryptionState = {};
     const opener = createOpener(
@@ -209,13 +222,14 @@ export function createEncryption(
   }
 
   function remember(talkgroupId: string, { epochs, window, wasRequired }: Group): void {
-    const kept: Remembered = { required: wasRequired, counter: epochs.talkCounter, salts: window.entries() };
+    const { talkCounter: counter, proven } = epochs;
+    const kept: Remembered = { required: wasRequired, counter, proven, salts: window.entries() };
     keys?.memory?.write(talkgroupId, JSON.stringify(kept));
   }
 
   function recall(talkgroupId: string): Remembered {
     const text = keys?.memory?.read(talkgroupId);
-    return text ? readRemembered(text) : { required: false, counter: -1, salts: [] };
+    return text ? readRemembered(text) : NOTHING;
   }
 }
 
@@ -229,17 +243,21 @@ const settingsOf = ({ encryption, may_have_keys, clear_emergency }: EncryptionSt
   ...(clear_emergency !== undefined && { clear_emergency }),
 });
 
-type Remembered = { required: boolean; counter: number; salts: [string, number][] };
+/** `proven`: without it, as an earlier release wrote it, the service may disprove the counter. */
+type Remembered = { required: boolean; counter: number; proven: number; salts: [string, number][] };
+
+const NOTHING: Remembered = { required: false, counter: -1, proven: -1, salts: [] };
 
 function readRemembered(text: string): Remembered {
   try {
-    const { required, counter, salts } = JSON.parse(text) as Remembered;
+    const { required, counter, proven, salts } = JSON.parse(text) as Remembered;
     return {
       required: required === true,
-      counter: Number.isInteger(counter) ? counter : -1,
+      counter: isCounter(counter) ? counter : -1,
+      proven: isCounter(proven) ? proven : -1,
       salts: Array.isArray(salts) ? salts : [],
     };
   } catch {
-    return { required: false, counter: -1, salts: [] }; // SyntaxError: a file that was cut off
+    return NOTHING; // SyntaxError: a file that was cut off
   }
 }

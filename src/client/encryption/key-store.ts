@@ -15,9 +15,15 @@ export type KeyStore = {
   retry?(): void;
   /** The epoch is over. Its secret is not needed any more. */
   forget(talkgroupId: string, counter: number): void;
-  /** Calls `run` after a secret of a talkgroup arrived. Returns a function that stops that. */
-  onChange(run: (talkgroupId: string) => void): () => void;
+  /**
+   * Calls `run` after a secret of a talkgroup arrived, and after the service said that a wanted epoch does not exist. Returns a
+   * function that stops that.
+   */
+  onChange(run: (talkgroupId: string, missing?: MissingEpoch) => void): () => void;
 };
+
+/** The service was asked for an epoch that is newer than its `newest` one. */
+export type MissingEpoch = { wanted: number; newest: number };
 
 /** Keeps one text for each talkgroup, on a disk if there is one. The texts contain salts and no secrets. */
 export type Memory = {

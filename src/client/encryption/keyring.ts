@@ -2,7 +2,7 @@
 import { fromBase64url, type Primitives } from '../../protocol/encryption.js';
 import { type Clock, systemClock } from '../clock.js';
 import { type Holder, openEnvelope } from './holder.js';
-import type { KeyStore, Memory } from './key-store.js';
+import type { KeyStore, Memory, MissingEpoch } from './key-store.js';
 import { type Rest, RestError } from './rest.js';
 
 /** A key store with its own requests. */
@@ -38,7 +38,7 @@ export function createKeyringWith(primitives: Primitives, options: KeyringOption
   const { rest, holder, memory, onFailure = () => {}, clock = systemClock, random = Math.random } = options;
   const secrets = new Map<string, Uint8Array>();
   const wanted = new Map<string, Wanted>();
-  const listeners = new Set<(talkgroupId: string) => void>();
+  const listeners = new Set<(talkgroupId: string, missing?: MissingEpoch) => void>();
   let isAsking = false;
   let isClosed = false;
   let cancelTimer = () => {};
@@ -94,10 +94,15 @@ export function createKeyringWith(primitives: Primitives, options: KeyringOption
       // After a rotation there is one new key. With the page of four, a thousand radios would ask for four thousand.
       const limit = hasLater({ talkgroupId, counter: -1 }) ? '&limit=1' : '';
       const query = `talkgroup_id=${talkgroupId}&holder_id=${holder.holderId}&from=${counter}${limit}`;
-      const { epochs } = await rest('GET', `/keys/epochs?${query}`);
+      const { epochs, rotation_counter: newest } = await rest('GET', `/keys/epochs?${query}`);
       const isThere = await keep(talkgroupId, counter, epochs);
-      if (isThere) wanted.delete(nameOf(talkgroupId, counter));
-      else later(one, new RestError(404, `no key of epoch ${counter}`));
+      const isMissing = typeof newest === 'number' && newest < counter;
+      if (isThere || isMissing) wanted.delete(nameOf(talkgroupId, counter));
+      // The service reads its counter behind the announcement of the wanted one. So only a wrong announcement is newer.
+      if (isMissing && !isClosed)
+        for (const run of [...listeners]) run(talkgroupId, { wanted: counter, newest });
+      if (isThere || isMissing) return;
+      later(one, new RestError(404, `no key of epoch ${counter}`));
     } catch (error) {
       if (!(error instanceof RestError)) throw error;
       later(one, error);

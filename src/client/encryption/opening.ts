@@ -22,13 +22,15 @@ import { saltBytes } from './sealing.js';
 export type LockKind = 'encrypted' | 'clear' | 'cannot_open';
 
 /**
- * Why a frame was not played. `no_key`: its key did not come within 500 ms. `old_epoch`: its epoch is over. `suite`: an
+ * Why a frame was not played. `no_key`: its key did not come within 500 ms. `old_epoch`: its epoch is over. `keys_behind`: all
+ * epochs of the service are from before one that this radio has used, as after the restore of a backup. `suite`: an
  * encryption that this radio does not know. `changed`: not as its talker sealed it. `repeated`: heard before. `clear`: not
  * encrypted in an encrypted burst. `unannounced`: encrypted in a burst that announced nothing.
  */
 export type UnopenedReason =
   | 'no_key'
   | 'old_epoch'
+  | 'keys_behind'
   | 'suite'
   | 'changed'
   | 'repeated'
@@ -173,7 +175,8 @@ export function createOpener(
   function faultOf(crypto: Crypto): UnopenedReason | null {
     if (!keys) return 'no_key';
     if (crypto.suite !== SUITE || saltBytes(crypto) === null) return 'suite';
-    return epochs.isAccepted(crypto.epoch) ? null : 'old_epoch';
+    if (epochs.isAccepted(crypto.epoch)) return null;
+    return epochs.isServiceBehind ? 'keys_behind' : 'old_epoch';
   }
 
   function take(burst: Burst, crypto: Crypto, opened: Opened): void {

@@ -42,7 +42,12 @@ type Counts = Partial<Pick<TalkEnded, 'frames' | 'duration_ms'>>;
  */
 export type TalkOutcome =
   | ({ kind: 'ended'; code: EndCode | 'lost' | 'unsent' } & Counts)
-  | { kind: 'denied'; code: DenyCode | ErrorCode | 'no_key'; talker?: Talker; retry_ms?: number }
+  | {
+      kind: 'denied';
+      code: DenyCode | ErrorCode | 'no_key' | 'keys_behind';
+      talker?: Talker;
+      retry_ms?: number;
+    }
   | ({ kind: 'revoked'; code: RevokeCode } & Counts);
 
 /**

@@ -143,6 +143,9 @@ function reportHeard(
     if (isUnexpected) report(`CLEAR: ${talker.username} is not encrypted in ${nameOf(talkgroupId)}`);
     if (kind === 'cannot_open') report(`cannot open what ${talker.username} says in ${nameOf(talkgroupId)}`);
   });
+  radio.on('unopened', ({ talkgroupId, reason }) => {
+    if (wants(talkgroupId) && reason === 'keys_behind') report(`nothing heard: ${mustBeRenewed}`);
+  });
   radio.on('emergency', ({ talkgroup_id, username, state, lat, lng }) => {
     const where = lat === undefined || lng === undefined ? '' : ` at ${lat}, ${lng}`;
     if (wants(talkgroup_id)) report(`EMERGENCY of ${username} in ${nameOf(talkgroup_id)}: ${state}${where}`);
@@ -155,6 +158,7 @@ function describe(outcome: TalkOutcome, { packets, hasKeys }: { packets: number;
   if (outcome.code === 'no_key' && hasKeys) return `not sent: the service gave no key. ${mustBeAccepted}`;
   if (outcome.code === 'no_key' || outcome.code === 'encryption_required')
     return 'not sent: speech must be encrypted here. Add --holder and --rest';
+  if (outcome.code === 'keys_behind') return `not sent: ${mustBeRenewed}`;
   if (outcome.code === 'keys_forbidden')
     return 'not sent: you may not have the keys of this talkgroup. Ask an administrator to permit it';
   if (outcome.code === 'encryption_off') return 'not sent: encryption is off here. Leave out --encrypt';
@@ -162,6 +166,8 @@ function describe(outcome: TalkOutcome, { packets, hasKeys }: { packets: number;
   return `floor denied: ${outcome.code}${outcome.talker ? `, ${outcome.talker.username} talks` : ''}`;
 }
 
+const mustBeRenewed =
+  'the service has only keys from before those that this radio has used. The operator must renew the master secret with --restored';
 const mustBeAccepted = 'Another device of the account, or an administrator, must accept this key holder';
 
 /** Why the listener hears nothing, or not all, in a talkgroup. */

@@ -131,6 +131,7 @@ export const texts = {
       not_connected: 'Not connected.',
       no_microphone: 'No microphone.',
       no_key: 'This browser has no key for the talkgroup. See Keys in Settings.',
+      keys_behind: 'The keys here are older than those you have used. Ask the operator to renew them.',
       keys_forbidden: 'You may not have keys here. Ask an administrator to allow them.',
       encryption_off: 'Encryption is off here. Switch off Encrypt.',
       encryption_required: 'Speech must be encrypted here.',

@@ -76,6 +76,7 @@ export const keys = {
     reasons: {
       no_key: 'The key has not come. See Keys in Settings.',
       old_epoch: 'The talker uses an old key. Ask the talker to connect again.',
+      keys_behind: 'The keys here are older than those you have used. Ask the operator to renew them.',
       suite: 'This console does not know the encryption. Load the page again.',
       changed: 'Speech was changed on the way. Tell the operator.',
       repeated: 'Speech from before was played again. Tell the operator.',

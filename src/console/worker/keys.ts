@@ -1,5 +1,5 @@
 // Keeps the keys of the radio: finds the key holder of this browser, or says that one is needed, and registers it.
-import type { Holder, HolderDatabase, KeyStore, Rest } from '../../client/radio.js';
+import type { Holder, HolderDatabase, KeyStore, MissingEpoch, Rest } from '../../client/radio.js';
 import type { KeyringParts } from './keyring.js';
 import type { KeysView, Registration, Rejection } from './messages.js';
 
@@ -33,7 +33,7 @@ const OPEN_MS_MAX = 3_000;
 /** Resolves when what the browser remembers is read, because the radio reads it with the first snapshot. */
 export async function openDeskKeys(options: DeskKeysOptions): Promise<DeskKeys> {
   const { userId, rest, loadKeyring, changed } = options;
-  const listeners = new Set<(talkgroupId: string) => void>();
+  const listeners = new Set<(talkgroupId: string, missing?: MissingEpoch) => void>();
   /** What was wanted, by talkgroup and counter, for the next keyring. The radio forgets epochs that are over. */
   const wanted = new Map<string, { talkgroupId: string; counter: number }>();
   let keyring: Keyring | null = null;
@@ -111,8 +111,9 @@ export async function openDeskKeys(options: DeskKeysOptions): Promise<DeskKeys> 
     const { createKeyring, fingerprintOf } = await loadKeyring();
     keyring?.close();
     keyring = createKeyring({ rest, holder, ...(memory !== null && { memory }) });
-    keyring.onChange((talkgroupId) => {
-      for (const run of [...listeners]) run(talkgroupId);
+    keyring.onChange((talkgroupId, missing) => {
+      if (missing) wanted.delete(nameOf(talkgroupId, missing.wanted));
+      for (const run of [...listeners]) run(talkgroupId, missing);
     });
     for (const { talkgroupId, counter } of wanted.values()) keyring.want(talkgroupId, counter);
     const { holderId } = holder;

@@ -135,7 +135,7 @@ export type TalkgroupView = {
   mayHaveKeys: boolean;
 };
 
-export type RefusalCode = DenyCode | ErrorCode | 'not_connected' | 'no_microphone' | 'no_key';
+export type RefusalCode = DenyCode | ErrorCode | 'not_connected' | 'no_microphone' | 'no_key' | 'keys_behind';
 export type OverCode = RevokeCode | EndCode | 'lost' | 'unsent';
 
 /**

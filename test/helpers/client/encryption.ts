@@ -1,6 +1,6 @@
 // Epochs, key stores and talkers of encrypted speech for tests, without REST and without time.
 import { browserPrimitives } from '../../../src/client/encryption/browser-primitives.js';
-import type { KeyStore, Memory } from '../../../src/client/encryption/key-store.js';
+import type { KeyStore, Memory, MissingEpoch } from '../../../src/client/encryption/key-store.js';
 import { beginRun, type Run } from '../../../src/client/encryption/sealing.js';
 import { epochSecret, type Primitives } from '../../../src/protocol/encryption.js';
 import { nodePrimitives } from '../../../src/protocol/node-primitives.js';
@@ -22,11 +22,15 @@ export const secretOf = (counter: number, talkgroupId = ALPHA.talkgroup_id) =>
 export function fakeKeys(counters: readonly number[] = [], { memory }: { memory?: Memory } = {}) {
   const there = new Set(counters);
   const wanted: number[] = [];
-  const listeners = new Set<(talkgroupId: string) => void>();
+  const asked: number[] = [];
+  const listeners = new Set<(talkgroupId: string, missing?: MissingEpoch) => void>();
   const keys: KeyStore = {
     primitives: nodePrimitives,
     ...(memory && { memory }),
-    secretFor: (talkgroupId, counter) => (there.has(counter) ? secretOf(counter, talkgroupId) : null),
+    secretFor(talkgroupId, counter) {
+      asked.push(counter);
+      return there.has(counter) ? secretOf(counter, talkgroupId) : null;
+    },
     want(_, counter) {
       if (!there.has(counter)) wanted.push(counter);
     },
@@ -40,9 +44,16 @@ export function fakeKeys(counters: readonly number[] = [], { memory }: { memory?
     keys,
     wanted,
     there,
+    /** Every secret that the radio looked for. */
+    asked,
     gives(counter: number) {
       there.add(counter);
       for (const run of listeners) run(ALPHA.talkgroup_id);
+    },
+    /** The service gives its newest epoch, and says that the wanted one does not exist. */
+    lacks(wanted: number, newest: number) {
+      this.gives(newest);
+      for (const run of listeners) run(ALPHA.talkgroup_id, { wanted, newest });
     },
   };
 }
