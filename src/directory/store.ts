@@ -68,13 +68,16 @@ export async function talkgroupsOf(
   return rows.map((row) => ({ ...row, emergencies: open.get(row.id) ?? [] }));
 }
 
-/** Of `talkgroups t`, see TalkgroupRow. Only within the seconds around a rotation there are any. */
+/**
+ * Of `talkgroups t`, see TalkgroupRow. Only within the seconds around a rotation there are any. One that was announced in the
+ * future counts as in use: the clock was ahead and is set back, and nobody knows how long ago that was.
+ */
 const epochsOf = (sql: Sql) => sql`
   case when t.newest_use_at > now() - interval '5 s' then (
     select json_agg(json_build_array(e.rotation_counter,
                     (extract(epoch from e.use_at - now()) * 1000)::float8) order by e.rotation_counter desc)
       from (select rotation_counter, use_at from key_epochs
-             where talkgroup_id = t.id and use_at > now() - interval '5 s'
+             where talkgroup_id = t.id and use_at > now() - interval '5 s' and announced_at < now() + interval '5 s'
              order by rotation_counter desc limit 8) e) end`;
 
 /** Rows in one read: about 5 ms on the relay thread. */

@@ -70,7 +70,8 @@ export async function rotateForDevice(
 
 /**
  * Rotates what is due, at most 10 talkgroups, and no further one beyond MEMBERS_AT_ONCE members. Two nodes that look at once
- * take different ones. The notifications. None: nothing was due.
+ * take different ones. No rotation is put off for more than an hour: what is due later was set by a clock that was ahead. The
+ * notifications. None: nothing was due.
  */
 export async function rotateDue(database: Database, deadline: Deadline): Promise<readonly Notice[]> {
   const { notices } = await advance(database, deadline, (sql) =>
@@ -79,7 +80,8 @@ export async function rotateDue(database: Database, deadline: Deadline): Promise
         select id from (
           select d.id, sum(m.count) over (order by d.rotate_due_at, d.id) - m.count as members_before
           from (
-            select id, rotate_due_at from talkgroups where rotate_due_at <= now()
+            select id, rotate_due_at from talkgroups
+            where rotate_due_at <= now() or rotate_due_at > now() + interval '61 minutes'
             order by rotate_due_at limit 10 for no key update skip locked
           ) d cross join lateral (select count(*) from memberships where talkgroup_id = d.id) m
         ) due where members_before < ${MEMBERS_AT_ONCE}::integer`,

@@ -1,5 +1,13 @@
 // Clocks that were wrong and are set right: what is revoked stays revoked, whoever's clock was ahead.
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import t from 'tap';
+import type { UserId } from '../../src/ids.js';
+import { startExternal } from '../helpers/database/external-database.js';
+import { eventually } from '../helpers/eventually.js';
+import { run, unless } from '../helpers/programs.js';
 import { connect, service, serviceProcess } from '../helpers/service/service.js';
 
 const AHEAD_S = 7200;
@@ -8,6 +16,27 @@ const clockAhead = (seconds: number): string => {
   const code = `const now = Date.now; Date.now = () => now() + ${seconds * 1000};`;
   return `--import=data:text/javascript,${encodeURIComponent(code)}`;
 };
+
+/** The clock of programs with this environment, `aheadS` ahead. It is set while they run, as an operator or NTP does it. */
+async function settableClock(t: Parameters<typeof startExternal>[0], aheadS: number) {
+  const folder = await mkdtemp(join(tmpdir(), 'talkgroup-radio-clock-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  await chmod(folder, 0o755);
+  const file = join(folder, 'ahead');
+  const set = async (seconds: number) => {
+    await writeFile(`${file}.new`, `${seconds < 0 ? '' : '+'}${seconds}\n`);
+    await rename(`${file}.new`, file);
+  };
+  await set(aheadS);
+  const { output } = await run('faketime', ['-f', '+0', 'printenv', 'LD_PRELOAD']);
+  const environment = {
+    LD_PRELOAD: output.trim(),
+    FAKETIME_TIMESTAMP_FILE: file,
+    FAKETIME_NO_CACHE: '1',
+    FAKETIME_DONT_FAKE_MONOTONIC: '1', // no clock that is set moves this one
+  };
+  return { environment, set };
+}
 
 type Json = Record<string, unknown>;
 type People = Pick<Awaited<ReturnType<typeof service>>, 'call' | 'admin'>;
@@ -20,7 +49,7 @@ async function registered({ call }: People, username: string) {
     const answer = await call('POST', '/auth/login', null, { username, password });
     return (answer.body as { jwt: string }).jwt;
   };
-  return { id, token, logIn };
+  return { id: id as UserId, token, logIn };
 }
 
 const issued = (token: string): number =>
@@ -47,7 +76,7 @@ t.test('tokens of a time that the clock of the database was ahead of end with th
   t.ok(Math.abs(issued(ann.token) - nowS) <= 2, 'issued now');
   // What is left of two hours ahead: the stored time, and a token with it.
   await s.sql`update token_times set newest_iat = ${nowS + AHEAD_S}`;
-  const early = s.sign({ sub: ann.id as never, username: 'ann', role: 'user', iat: nowS + AHEAD_S });
+  const early = s.sign({ sub: ann.id, username: 'ann', role: 'user', iat: nowS + AHEAD_S });
   t.ok(issued(await ann.logIn()) <= nowS + 10, 'a token of now is dated now');
   const radio = await connect(t, `${s.ws}/ws?token=${early}`);
   await s.admin.post(`/users/${ann.id}/revoke`);
@@ -77,3 +106,48 @@ t.test('while the newest time of issue cannot be stored, a login is dated back a
   t.equal(status, 200);
   t.equal(issued(String((body as Json).jwt)), before?.newest);
 });
+
+t.test(
+  'rights, rotations and positions are of now when the clock of the database is set back by two hours',
+  { skip: unless('faketime', 'initdb', 'postgres', 'psql') },
+  async (t) => {
+    const clock = await settableClock(t, AHEAD_S);
+    const { PGHOST, PGPORT } = await startExternal(t, clock.environment);
+    const s = await serviceProcess(t, {
+      DATABASE_URL: `postgres://postgres@${PGHOST}:${PGPORT}/postgres`,
+      SECRETS_KEY: randomBytes(32).toString('base64'),
+    });
+    const aheadMs = async () => {
+      const [row] = await s.sql<{ ms: number }[]>`select extract(epoch from clock_timestamp()) * 1000 as ms`;
+      return Number(row?.ms) - Date.now();
+    };
+    t.ok((await aheadMs()) > 1000 * (AHEAD_S - 60), 'the clock of the database is ahead');
+    const ann = await registered(s, 'ann');
+    const early = await ann.logIn();
+    const { device } = await s.person('cab', { serial: 'cab' });
+    const post = (time = {}) => s.admin.post(`/devices/${device}/gps`, { lat: 1, lng: 2, alt: 3, ...time });
+    t.same(await post(), { ok: true });
+    const { id } = await s.talkgroupWith({ name: 'rotated' }, ann);
+    await s.admin.patch(`/talkgroups/${id}`, { encryption: 'required' });
+    const rotate = () => s.admin.post('/keys/rotate', { talkgroup_id: id, use_in_ms: 2000 });
+    await rotate();
+    const radio = await connect(t, `${s.ws}/ws?token=${early}`);
+    t.match(radio.welcome?.talkgroups, [{ rotation_counter: 2, talk_counter: 0 }]);
+
+    await clock.set(0);
+    await eventually(async () => {
+      if ((await aheadMs()) > 1000) throw new Error('the clock of the database is still ahead');
+    });
+    await rotate();
+    const told = await radio.hears('KEY_ROTATED');
+    t.match(told, { rotation_counter: 3, talk_counter: 2 }, 'the epochs of that time are in use');
+    t.ok(Number(told.use_in_ms) <= 600_000, `the next one in ${told.use_in_ms} ms`);
+    const at = new Date().toISOString();
+    t.same(await post({ at }), { ok: true });
+    t.match(await s.admin.get(`/devices/${device}/gps`), { gps: { updated_at: at } });
+    await s.admin.post(`/users/${ann.id}/revoke`);
+    t.same(await radio.closes(), { code: 1008, reason: 'invalid token' });
+    for (const token of [ann.token, early]) t.equal((await s.call('GET', '/me', token)).status, 401);
+    t.equal((await s.call('GET', '/me', await ann.logIn())).status, 200);
+  },
+);

@@ -18,8 +18,11 @@ hostssl all all 127.0.0.1/32 scram-sha-256
 /** Its certificate, which is its own authority. */
 export const DATABASE_CA = resolve('test/helpers/network/tls-cert.pem');
 
-/** Resolves with the environment in which psql is its superuser; the server is gone when the test ends. */
-export async function startExternal(t: Test) {
+/**
+ * Resolves with the environment in which psql is its superuser; the server is gone when the test ends. `environment`: of the
+ * server.
+ */
+export async function startExternal(t: Test, environment: Readonly<Record<string, string>> = {}) {
   const account = await databaseAccount();
   const folder = await mkdtemp(join(tmpdir(), 'talkgroup-radio-external-'));
   const own = async (path: string, mode: number) => {
@@ -53,6 +56,7 @@ export async function startExternal(t: Test) {
   const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const server = spawn(programPath('postgres') ?? 'postgres', ['-D', cluster, ...options], {
     ...account,
+    env: { ...process.env, ...environment },
     cwd: '/',
     stdio: 'ignore',
   });
