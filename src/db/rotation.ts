@@ -34,6 +34,15 @@ export const talkgroupsWithKeysOf = (sql: Sql, users: Fragment) => sql`
   select m.talkgroup_id from memberships m join talkgroups k on k.id = m.talkgroup_id
   where m.user_id in (${users}) and m.may_have_keys and k.encryption = 'required'`;
 
+/**
+ * The time at which a key holder of the user is accepted: now, and not before any epoch of its talkgroups. The clock may have
+ * been ahead when that was announced, or was another one, of the database server before. Epochs from before are not for it.
+ */
+export const acceptedNow = (sql: Sql, user: Fragment) => sql`
+  greatest(clock_timestamp(), (
+    select max(e.announced_at) from memberships m join key_epochs e on e.talkgroup_id = m.talkgroup_id
+    where m.user_id = ${user}))`;
+
 /** The `rotate_due_at` of a rotation that was put off: before all others, and with no time for devices beyond the least. */
 export const AT_ONCE = (sql: Sql) => sql`'-infinity'::timestamptz`;
 

@@ -3,7 +3,13 @@ import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import { type Notice, notify, notifyOwnHolders } from '../db/notice.js';
 import { type Page, pageBy } from '../db/pages.js';
-import { type Rotated, rotating, rotationNotices, talkgroupsWithKeysOf } from '../db/rotation.js';
+import {
+  acceptedNow,
+  type Rotated,
+  rotating,
+  rotationNotices,
+  talkgroupsWithKeysOf,
+} from '../db/rotation.js';
 import type { HolderId, UserId } from '../ids.js';
 
 /** Key holders of an account. One more replaces one that waits. */
@@ -63,7 +69,7 @@ export async function addHolder(
         )
       ), added as (
         insert into key_holders (user_id, device_id, public_key, name, accepted_at)
-        select a.id, a.device_id, ${publicKey}, ${name}, case when not a.had_holder then clock_timestamp() end
+        select a.id, a.device_id, ${publicKey}, ${name}, case when not a.had_holder then ${acceptedNow(sql, sql`a.id`)} end
         from admitted a
         where not a.is_off and (
           exists (select from present where public_key = ${publicKey})
@@ -133,7 +139,7 @@ export async function acceptHolder(
   const [accepted] = await database.write<{ user_id: UserId }>(
     deadline,
     (sql) => sql`
-      update key_holders h set accepted_at = coalesce(h.accepted_at, clock_timestamp())
+      update key_holders h set accepted_at = coalesce(h.accepted_at, ${acceptedNow(sql, sql`h.user_id`)})
       where h.id = ${id} ${
         by === 'admin'
           ? sql``

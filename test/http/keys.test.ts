@@ -198,6 +198,13 @@ t.test('a stolen token registers no second key holder, and one that waits gets n
   await first.accepts(second.id);
   t.strictSame(await second.counters(id), [1], 'the epoch of the acceptance');
   t.strictSame(await first.counters(id), [1, 0]);
+  // The clock of the database was two hours ahead when the keys rotated, and is set back.
+  await s.sql(
+    (sql) =>
+      sql`update key_epochs set announced_at = announced_at + interval '2 hours' returning talkgroup_id`,
+  );
+  await first.accepts(third.id);
+  t.strictSame(await third.counters(id), [1], 'nothing from before its acceptance');
   t.match(s.notices.at(-1), { kind: 'holders_changed', user: s.radio.userId });
 });
 
