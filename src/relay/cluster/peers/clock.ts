@@ -32,6 +32,9 @@ interface Sample {
   readonly offsetMs: number;
 }
 
+/** A difference of two that `msBetween` gave, or their sum, once more within ± 2^31 ms. Half a round trip is no whole number. */
+const around = (ms: number): number => ms - 2 ** 32 * Math.round(ms / 2 ** 32);
+
 /** Time (ms) from what we said at `ownAt` to its answer, which came at `nowMs`, without the `heldMs` that it waited there. */
 export const roundTripOf = (ownAt: number, heldMs: number, nowMs: number): number =>
   msBetween(ownAt, wholeMs(nowMs)) - heldMs;
@@ -57,7 +60,7 @@ export class PeerClock {
     const { best } = this;
     // A difference that the two round trips explain is none.
     const slackMs = MOVED_MS + (roundTripMs + (best?.roundTripMs ?? 0)) / 2;
-    if (best !== null && Math.abs(sample.offsetMs - best.offsetMs) > slackMs) this.reset();
+    if (best !== null && Math.abs(around(sample.offsetMs - best.offsetMs)) > slackMs) this.reset();
     this.samples.push(sample);
     this.samples = this.samples.filter(({ atMs }) => nowMs - atMs <= WINDOW_MS);
     this.best = this.samples.reduce((least, one) => (one.roundTripMs < least.roundTripMs ? one : least));
@@ -66,7 +69,7 @@ export class PeerClock {
   /** How long (ms) a message was on its way that they sent at `theirAt`, 0 while that is not known. */
   delayMs(theirAt: number, nowMs: number): number {
     const { best } = this;
-    return best === null ? 0 : Math.max(0, msBetween(theirAt, wholeMs(nowMs)) + best.offsetMs);
+    return best === null ? 0 : Math.max(0, around(msBetween(theirAt, wholeMs(nowMs)) + best.offsetMs));
   }
 
   /** Forgets what was measured. */
