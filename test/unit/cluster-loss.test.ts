@@ -54,6 +54,48 @@ t.test('a lost TALK_STARTED is asked for, and a lost TALK_ENDED found out', asyn
   t.match(await bob.hears('TALK_ENDED'), { code: 'released', frames: 4 });
 });
 
+t.test('a relay is heard as before when the number of its messages begins again at 0', async (t) => {
+  // In each of these numbers of its messages, the one after the last of 32 bits comes at another moment.
+  const heard = async (left: number) => {
+    const network = createMemoryNetwork();
+    const lastSeq = 2 ** 32 - 1 - left;
+    const [a, b] = [relayOn(t, network, { number: 1, lastSeq }), relayOn(t, network, { number: 2 })];
+    await reached(a, b);
+    const [ann, bob] = [await a.radio(), await b.radio()];
+    await sharing(2, a, b);
+    for (let frame = 1; frame <= 9; frame++) ann.speaks(`${frame}`, { start: frame === 1, end: frame === 9 });
+    await bob.hears('TALK_STARTED');
+    await bob.hears('TALK_ENDED');
+    network.lose((_from, _to, _subject, bytes) => kindOf(bytes) === kinds.started);
+    ann.speaks('10', { start: true });
+    ann.speaks('11');
+    await bob.hears('TALK_STARTED');
+    ann.speaks('12');
+    await settled();
+    t.strictSame(bob.heard('frame').length, 10, `${left} left: the lost start is noticed`);
+    network.lose(() => false);
+    for (let frame = 0; frame < 9; frame++) ann.speaks('13');
+    await a.radio();
+    await eventually(() => {
+      if (b.figures()?.elsewhere !== 4)
+        throw new Error(`${left} left: not counted: ${b.figures()?.elsewhere}`);
+    });
+    b.bus.cut();
+    ann.speaks('not heard', { end: true });
+    b.bus.mend();
+    t.match(
+      await bob.hears('TALK_ENDED'),
+      { code: 'released', frames: 13 },
+      `${left} left: what it asks is answered`,
+    );
+    t.match(
+      [a, b].map((relay) => relay.figures()?.counts.unreadable),
+      [0, 0],
+    );
+  };
+  await Promise.all(Array.from({ length: 24 }, (_, at) => heard(at + 1)));
+});
+
 t.test('a frame that was on its way for too long is not played, and told as missed', async (t) => {
   const network = createMemoryNetwork();
   const [a, b] = [relayOn(t, network, { number: 1 }), relayOn(t, network, { number: 2 })];

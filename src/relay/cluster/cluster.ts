@@ -27,7 +27,7 @@ const SETTLED_MS = 4 * BEACON_MS;
 export function createCluster<Talkgroup extends Shared>(
   options: ClusterOptions<Talkgroup>,
 ): Cluster<Talkgroup> {
-  const { relay, database, bus, node, keys, stage, nowMs, fairMs, log } = options;
+  const { relay, database, bus, node, keys, lastSeq, stage, nowMs, fairMs, log } = options;
   const counts = newClusterCounts();
   const writer = new HeaderWriter(relay, database);
   writer.setWay(bus.counts.ups);
@@ -49,7 +49,7 @@ export function createCluster<Talkgroup extends Shared>(
   });
   const { ask } = questions;
   const streams: Streams<Talkgroup> = createStreams<Talkgroup>({
-    ...{ relay, bus, writer, stage, counts, nowMs, ask },
+    ...{ relay, bus, writer, lastSeq, stage, counts, nowMs, ask },
     isUp: () => bus.isUp,
     isDraining: (other) => peers.isDraining(other),
     up: () => peers.up,

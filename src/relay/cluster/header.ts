@@ -4,7 +4,7 @@
 //  1 u8   version, flags    16 u32  count of the burst's turn, at most 2^30, 0: none, as in `open`
 //  2 u16  way, see below    20 u32  index of a frame in its burst, from 1; of `ended` the number of frames
 //  4 u32  the sender's id   24 u32  home of the turn
-//  8 u32  seq, number of the message among the sender's about the talkgroup, from 1; else 0
+//  8 u32  seq, number of the message among the sender's about the talkgroup, from 1, modulo 2^32; else 0
 //                           28 u32  tag of the sender's database: ids of relays are unique in one database only
 //
 // The way is the number of the sender's connection to the bus, modulo 2^16. Messages of an earlier one may come later.
@@ -121,3 +121,9 @@ export const waysBetween = (earlier: number, later: number): number => ((later -
 
 /** `later` - `earlier` (ms) of two clocks of headers, which begin again at 0 after 49 days. */
 export const msBetween = (earlier: number, later: number): number => (later - earlier) | 0;
+
+/** A number of messages as headers and bodies have it: at 1,600 messages a second it begins again at 0 after 31 days. */
+export const wireSeq = (seq: number): number => seq % 2 ** 32;
+
+/** The number of messages closest to `known` that a header or body has as `told`. */
+export const seqNear = (known: number, told: number): number => known + ((told - known) | 0);

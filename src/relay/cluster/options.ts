@@ -20,6 +20,8 @@ export interface ClusterOptions<Talkgroup extends Shared> {
   readonly node: number | null;
   /** Tags (u32) of the keys whose tokens this relay accepts. None: it does not tell them. */
   readonly keys: readonly number[];
+  /** The numbers of its messages about talkgroups follow this one. */
+  readonly lastSeq: number;
   readonly stage: Stage<Talkgroup>;
   /** Monotonic ms. */
   readonly nowMs: () => number;

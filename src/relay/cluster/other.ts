@@ -3,7 +3,7 @@ import type { EndCode } from '../../protocol/codes.js';
 import { checkFrame, PAYLOAD_BYTES_MAX, readBurst, readSender, readTalkgroup } from '../../protocol/frame.js';
 import { type Count, type Here, type Hold, type Past, readBody, type Started } from './bodies.js';
 import type { ClusterCounts } from './counts.js';
-import { HEADER_BYTES, type Header, kinds } from './header.js';
+import { HEADER_BYTES, type Header, kinds, seqNear } from './header.js';
 import { copyOf, HeardBursts, LATE_MS_MAX } from './heard-bursts.js';
 import { Listed } from './listed.js';
 import { UNLISTED_MS } from './listing.js';
@@ -34,7 +34,10 @@ export class Other<Talkgroup extends Shared> {
   watches = false;
   private changes = 0;
   private readonly services: OtherServices<Talkgroup>;
-  /** Of its last message. null: nothing has come of it. */
+  /**
+   * Of its last message. null: nothing has come of it. Messages carry it modulo 2^32, so what comes is compared only as
+   * `near` has it.
+   */
   private seq: number | null = null;
   /** Messages of it are missing. An answer that knows of this number, or a later one, makes up for them. 0: none is. */
   private missingSeq = 0;
@@ -56,18 +59,23 @@ export class Other<Talkgroup extends Shared> {
 
   /** A message of it about the talkgroup. `delayMs` is how long it was on its way. */
   receive(header: Header, bytes: Uint8Array, delayMs: number, nowMs: number): void {
-    const { kind, seq } = header;
+    const { kind } = header;
+    const seq = this.near(header.seq);
     // What an answer told before is newer.
     const isNews = this.hears(seq, seq - 1, nowMs);
     const body = bytes.subarray(HEADER_BYTES);
     if (kind === kinds.frame) return this.frame(header, body, delayMs, nowMs);
     const isRead =
-      (kind === kinds.started && this.started(header, body, nowMs)) ||
+      (kind === kinds.started && this.started(seq, body, nowMs)) ||
       (kind === kinds.ended && this.ended(header, body, nowMs)) ||
       (kind === kinds.count && this.counted(body, isNews)) ||
       (kind === kinds.roster && this.rostered(body, isNews)) ||
       (kind === kinds.emergencies && this.emergencies.receive(body, seq, nowMs));
     if (!isRead) this.services.counts.unreadable++;
+  }
+
+  private near(seq: number): number {
+    return this.seq === null ? seq : seqNear(this.seq, seq);
   }
 
   /** Its last message has the number `seq`, and those up to `wholeSeq` should have come. false: that is known. */
@@ -132,7 +140,7 @@ export class Other<Talkgroup extends Shared> {
     this.ask(nowMs);
   }
 
-  private started({ seq }: Header, body: Uint8Array, nowMs: number): boolean {
+  private started(seq: number, body: Uint8Array, nowMs: number): boolean {
     const started = readBody('started', body);
     if (started === null || started.talkgroup_id !== this.services.talkgroup.id) return false;
     this.begin(started, seq, nowMs);
@@ -210,19 +218,21 @@ export class Other<Talkgroup extends Shared> {
 
   /** It asks what is here. What it said before, and did not arrive, is asked for. */
   asks(entry: Hold['talkgroups'][number], nowMs: number): void {
-    const isOld = this.seq !== null && entry.seq < this.seq;
+    const isOld = this.seq !== null && this.near(entry.seq) < this.seq;
     this.listed(entry.seq, nowMs);
     if (!isOld) this.counts(entry);
   }
 
   /** It says what the number of its last message is. One that begins now was asked for all that it has when it came. */
-  listed(seq: number, nowMs: number): void {
+  listed(told: number, nowMs: number): void {
+    const seq = this.near(told);
     this.hears(seq, this.seq === null ? 0 : seq, nowMs);
   }
 
   /** Its answer: these bursts run there. */
   tells(entry: Here['talkgroups'][number], nowMs: number): void {
-    const { seq, bursts, isWhole, moved = [], unsaved, ended = [] } = entry;
+    const { bursts, isWhole, moved = [], unsaved, ended = [] } = entry;
+    const seq = this.near(entry.seq);
     // First: the bursts are those of its floor mode.
     if (seq >= (this.seq ?? 0)) this.counts(entry);
     if (seq >= this.missingSeq) this.missingSeq = 0;

@@ -2,7 +2,7 @@
 import type { RunningTalker } from '../../protocol/bodies.js';
 import type { Draft } from '../../protocol/server-messages.js';
 import { bodyOf, type Here, type Hold, NO_BODY, type Rostered, type UnsavedEmergency } from './bodies.js';
-import { type Header, kinds } from './header.js';
+import { type Header, kinds, wireSeq } from './header.js';
 import { heardElsewhere, keptOf } from './heard-bursts.js';
 import { Unsaved } from './listed.js';
 import { Other } from './other.js';
@@ -121,7 +121,7 @@ export class Stream<Talkgroup extends Shared> {
     const online = feed.isWatchedElsewhere ? this.onlineTold : stage.online(this.talkgroup);
     const settings = stage.settings(this.talkgroup);
     const watches = stage.isWatched(this.talkgroup);
-    return { number, seq: this.lastSeq, online, changes: this.changes, watches, settings };
+    return { number, seq: wireSeq(this.lastSeq), online, changes: this.changes, watches, settings };
   }
 
   /** The same with the bursts that run here, and the emergencies that are not stored here. */

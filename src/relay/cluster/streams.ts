@@ -8,6 +8,8 @@ import { Stream, type StreamServices } from './stream.js';
 const ARRIVAL_MS_MAX = 1000;
 
 export interface StreamsOptions<Talkgroup extends Shared> extends StreamServices<Talkgroup> {
+  /** The numbers of the messages follow this one. */
+  readonly lastSeq: number;
   /** Whether the bus is up. */
   readonly isUp: () => boolean;
   /** The relays that can be reached. */
@@ -36,7 +38,7 @@ export function createStreams<Talkgroup extends Shared>(options: StreamsOptions<
   const answers = new Answers(ask);
   const listing = new Listing();
   /** The greatest number of a message about a talkgroup that was left: none is used twice. */
-  let lastSeq = 0;
+  let { lastSeq } = options;
 
   function join(talkgroup: Talkgroup): Joined<Talkgroup> {
     const stream = new Stream(options, talkgroup, lastSeq);

@@ -56,6 +56,8 @@ export interface Joining {
   readonly node: number | null;
   /** Tags (u32) of the keys whose tokens it accepts. */
   readonly keys: readonly number[];
+  /** The numbers of its messages about talkgroups follow this one. Left out: 0. */
+  readonly lastSeq?: number;
 }
 
 /** Plain numbers. */
@@ -104,10 +106,10 @@ export function createSharing(options: SharingOptions) {
 
   return {
     /** From now on talkgroups are shared with the other relays. Before the first session. */
-    join({ relay, database, bus, node, keys }: Joining): void {
+    join({ relay, database, bus, node, keys, lastSeq = 0 }: Joining): void {
       id = relay;
       const joined: Cluster<Talkgroup> = createCluster<Talkgroup>({
-        ...{ relay, database, bus, node, keys, nowMs, log },
+        ...{ relay, database, bus, node, keys, lastSeq, nowMs, log },
         fairMs: () => fair.at(nowMs()),
         stage: {
           online: ({ feed }) => fanout.onlineHere(feed),

@@ -118,6 +118,7 @@ export function relayOn(
     limits = {},
     database = DATABASE,
     keys = [],
+    lastSeq = 0,
     failed = (message) => t.fail(message),
     logged,
   }: {
@@ -128,6 +129,8 @@ export function relayOn(
     database?: number;
     /** Tags of the keys that it accepts. */
     keys?: readonly number[];
+    /** The numbers of its messages about talkgroups follow this one. */
+    lastSeq?: number;
     /** An error was logged. */
     failed?: (message: string) => void;
     /** Another line was logged. */
@@ -159,7 +162,7 @@ export function relayOn(
     },
   );
   const bus = network.join();
-  relay.join({ relay: number, database, bus, node: null, keys });
+  relay.join({ relay: number, database, bus, node: null, keys, lastSeq });
   const close = async () => {
     await relay.close();
     await relay.left();
