@@ -17,6 +17,8 @@ function newRights({ readMs = 0 } = {}) {
   /** Users whose sockets were told to follow. */
   const heard: string[] = [];
   const reads = { talkgroups: 0 };
+  /** Users whose sockets were told of their key holders. */
+  const ofHolders: string[] = [];
   let row: TalkgroupRow = talkgroupRow({ id: fire });
   const rights = createRights({
     reads: {
@@ -35,7 +37,8 @@ function newRights({ readMs = 0 } = {}) {
     changes: {
       ...{ withdrawn: nothing, granted: nothing, missed: nothing, joined: nothing, left: nothing },
       ...{ deleted: nothing, rotated: nothing, changed: nothing, required: nothing, emergencies: nothing },
-      ...{ holders: nothing, checked: nothing },
+      checked: nothing,
+      holders: ({ id }) => void ofHolders.push(id),
       hearing: ({ user }) => void heard.push(user.id),
       failed: (_user, error) => t.fail(String(error)),
     },
@@ -52,6 +55,7 @@ function newRights({ readMs = 0 } = {}) {
     settled,
     heard,
     reads,
+    ofHolders,
     /** The database: the talkgroup as it is now, and its members, each with or without the permission. */
     becomes(over: Partial<TalkgroupRow>, members: Readonly<Record<string, boolean>>): void {
       row = { ...row, ...over };
@@ -66,6 +70,10 @@ function newRights({ readMs = 0 } = {}) {
         });
       });
       await settled();
+    },
+    disconnects(name: string): void {
+      rights.users.get(name as UserId)?.sessions.clear();
+      rights.drop(name as UserId);
     },
     mayHear: (name: string) => rights.users.get(name as UserId)?.memberships.get(1)?.mayHear,
   };
@@ -123,6 +131,22 @@ t.test('a read from before the change to required leaves its members accepted', 
   await Promise.all([annIsRead, bobConnects]);
   t.equal(mayHear('ann'), true);
   t.equal(mayHear('bob'), true);
+});
+
+t.test('key holders that changed before a user left are no news for their next session', async (t) => {
+  const { rights, becomes, connects, disconnects, ofHolders, settled } = newRights();
+  const ann = 'ann' as UserId;
+  becomes({}, { ann: true });
+  await connects(ann);
+  await rights.notice(noticeOf({ kind: 'holders_changed', user: ann }));
+  await settled();
+  t.strictSame(ofHolders, [ann]);
+  await rights.notice(noticeOf({ kind: 'holders_changed', user: ann }));
+  disconnects(ann);
+  await settled();
+  await connects(ann);
+  await rights.notice(noticeOf({ kind: 'joined', user: ann, talkgroup: fire }));
+  t.strictSame(ofHolders, [ann], 'read when the session began');
 });
 
 t.test('talkers that ask with a newer epoch all the time do not keep a change from being read', async (t) => {

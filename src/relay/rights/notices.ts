@@ -27,8 +27,8 @@ const SEEN_MAX = 2_000;
 export function createNotices({ members, due, touch, leaveBehind, begin, withdrawn, nowMs }: NoticesOptions) {
   const { users, talkgroups } = members;
   const seen = new Map<string, Promise<void>>();
-  /** Users whose sockets are to be told of their key holders, behind the next read. */
-  const holders = new Set<UserId>();
+  /** Users whose sockets are to be told of their key holders, behind the next read. One that leaves before it is forgotten. */
+  const holders = new WeakSet<User>();
   /** By user or talkgroup: the notifications that wait for the read that shows it. */
   const confirmations = new Map<UserId | TalkgroupId, (() => void)[]>();
   /** Talkgroups that a client wants read, and that were read for one just now. */
@@ -57,12 +57,14 @@ export function createNotices({ members, due, touch, leaveBehind, begin, withdra
         // Only a read shows that the member may have them.
         withdrawMembership(arrived.user, arrived.talkgroup);
         return confirmed(arrived.user);
-      case 'holders_changed':
+      case 'holders_changed': {
         touch(arrived.user);
-        if (!users.has(arrived.user)) return done;
-        holders.add(arrived.user);
+        const user = users.get(arrived.user);
+        if (user === undefined) return done;
+        holders.add(user);
         due.user(arrived.user, 'changed');
         return done;
+      }
       case 'talkgroup_deleted':
       case 'talkgroup_changed':
       case 'key_rotated':
@@ -174,7 +176,7 @@ export function createNotices({ members, due, touch, leaveBehind, begin, withdra
     },
 
     /** Once after each change. */
-    areHoldersNews: (id: UserId): boolean => holders.delete(id),
+    areHoldersNews: (user: User): boolean => holders.delete(user),
 
     /** A read showed the user or talkgroup. */
     confirm(id: UserId | TalkgroupId): void {

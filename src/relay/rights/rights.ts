@@ -190,7 +190,7 @@ export function createRights({ reads, changes, nowMs, batch, waitingMax, log, pa
     repeated.delete(id);
     const user = users.get(id);
     if (user !== undefined) ofUser(user, () => settler.user(user, account));
-    if (user !== undefined && account !== null && notices.areHoldersNews(id))
+    if (user !== undefined && account !== null && notices.areHoldersNews(user))
       ofUser(user, () => changes.holders(user, account.holders_waiting));
     // This may have ended sessions, and removed the user's talkgroups from memory.
     if (account !== null && loads.waiting.has(id) && isStale(account)) {
