@@ -40,16 +40,17 @@ export function createCluster<Talkgroup extends Shared>(
     isUp: (other) => peers.isUp(other),
     say: (other, kind, body) => say(relaySubject(other), kind, body),
   });
+  const later = (act: () => void) => void setImmediate(guarded, act);
   const questions = createQuestions<Talkgroup>({
     ...{ moves, nowMs, page: stage.page, floor: stage.floor },
     streamOf: (number) => streams.at(number),
     say: (other, kind, body) => say(relaySubject(other), kind, body),
-    later: (act) => void setImmediate(guarded, act),
+    later,
     answered: (other, number) => streams.answered(other, number),
   });
   const { ask } = questions;
   const streams: Streams<Talkgroup> = createStreams<Talkgroup>({
-    ...{ relay, bus, writer, lastSeq, stage, counts, nowMs, ask },
+    ...{ relay, bus, writer, lastSeq, stage, counts, nowMs, ask, later },
     isUp: () => bus.isUp,
     isDraining: (other) => peers.isDraining(other),
     up: () => peers.up,
@@ -151,6 +152,7 @@ export function createCluster<Talkgroup extends Shared>(
     if (news === 'down') lose(from, true);
     if (news === 'up') {
       relayLog.reached(from, true, nowMs());
+      streams.add(from);
       questions.askAll(from, streams.numbers());
     }
     // It hears us sooner, and so do those that came at the same time.

@@ -1,5 +1,6 @@
 // One talkgroup with receivers here: what its talkers say to the other relays, and the other relays that hear it, too.
 import type { RunningTalker } from '../../protocol/bodies.js';
+import type { EndCode } from '../../protocol/codes.js';
 import type { Draft } from '../../protocol/server-messages.js';
 import { bodyOf, type Here, type Hold, NO_BODY, type Rostered, type UnsavedEmergency } from './bodies.js';
 import { type Header, kinds, wireSeq } from './header.js';
@@ -218,17 +219,19 @@ export class Stream<Talkgroup extends Shared> {
     else other.listed(seq, nowMs);
   }
 
-  /** The relay has no receivers of the talkgroup any more, or cannot be reached. */
-  drop(relay: number): void {
-    const other = this.others.get(relay);
-    other?.endAll('disconnected');
-    // A burst may have moved there with its session before it said that it has receivers.
-    this.turns.gone(relay, 'disconnected', this.services.nowMs());
-    if (other === undefined) return;
-    this.others.delete(relay);
-    other.emergencies.lost();
+  /** The relays have no receivers of the talkgroup any more, or cannot be reached. */
+  drop(...relays: readonly number[]): void {
+    for (const relay of relays) this.end(relay, 'disconnected');
+    for (const relay of relays) this.others.get(relay)?.emergencies.lost();
+    if (relays.filter((relay) => this.others.delete(relay)).length === 0) return;
     this.sum();
     this.connect();
+  }
+
+  private end(relay: number, code: EndCode): void {
+    this.others.get(relay)?.endAll(code);
+    // A burst may have moved there with its session before it said that it has receivers.
+    this.turns.gone(relay, code, this.services.nowMs());
   }
 
   /** Tells what is due. Asks about bursts that have been silent for too long, and what was not heard. */
@@ -242,10 +245,7 @@ export class Stream<Talkgroup extends Shared> {
 
   /** It is deleted: no burst of it is played any more. */
   deleted(): void {
-    for (const [relay, other] of this.others) {
-      other.endAll('deleted');
-      this.turns.gone(relay, 'deleted', this.services.nowMs());
-    }
+    for (const relay of this.others.keys()) this.end(relay, 'deleted');
   }
 
   /** Its settings have changed. The others are told before they hear what follows from it. */

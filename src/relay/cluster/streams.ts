@@ -1,6 +1,7 @@
 // Keeps a stream for each talkgroup with receivers here: joins with the first one, leaves after the last.
 import { Answers } from './answers.js';
 import { Listing } from './listing.js';
+import { Losses } from './losses.js';
 import type { Shared } from './stage.js';
 import { Stream, type StreamServices } from './stream.js';
 
@@ -16,6 +17,8 @@ export interface StreamsOptions<Talkgroup extends Shared> extends StreamServices
   readonly up: () => readonly number[];
   /** Hears what the others say about the talkgroup. The answer ends it. */
   readonly listen: (stream: Stream<Talkgroup>) => () => void;
+  /** Calls `act` in the next turn of the loop. */
+  readonly later: (act: () => void) => void;
   /** Says to every relay which talkgroups have receivers here. */
   readonly list: (listing: Uint8Array) => void;
 }
@@ -37,8 +40,13 @@ export function createStreams<Talkgroup extends Shared>(options: StreamsOptions<
   const changing = new Set<Stream<Talkgroup>>();
   const answers = new Answers(ask);
   const listing = new Listing();
+  const losses = new Losses(streams, options.later);
   /** The greatest number of a message about a talkgroup that was left: none is used twice. */
   let { lastSeq } = options;
+
+  function* streams(): Iterator<Stream<Talkgroup>> {
+    for (const { stream } of joined.values()) yield stream;
+  }
 
   function join(talkgroup: Talkgroup): Joined<Talkgroup> {
     const stream = new Stream(options, talkgroup, lastSeq);
@@ -113,8 +121,11 @@ export function createStreams<Talkgroup extends Shared>(options: StreamsOptions<
     /** The relay is down, or has ended. */
     drop(relay: number): void {
       answers.forget(relay);
-      for (const { stream } of joined.values()) stream.drop(relay);
+      losses.add(relay);
     },
+
+    /** The relay is up. */
+    add: (relay: number) => losses.finish(relay),
 
     /** The relay has receivers of the talkgroup, and its last message about it had this number. */
     listed(relay: number, number: number, seq: number, at: number): void {
