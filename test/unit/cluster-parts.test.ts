@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { TURN_COUNT_MAX } from '../../src/protocol/turn.js';
-import { AGAIN_MS, Asking, PART_MAX } from '../../src/relay/cluster/asking.js';
+import { AGAIN_MS, Asking, OPEN_MIN, PART_MAX } from '../../src/relay/cluster/asking.js';
 import { bodyOf, bodyOfPiece, piecesOf, readBody } from '../../src/relay/cluster/bodies.js';
 import { EVERY_RELAY } from '../../src/relay/cluster/bus.js';
 import { createOutbox } from '../../src/relay/cluster/carriers/outbox.js';
@@ -16,6 +16,7 @@ import {
   waysBetween,
   wholeMs,
 } from '../../src/relay/cluster/header.js';
+import { Losses } from '../../src/relay/cluster/losses.js';
 import { PeerClock } from '../../src/relay/cluster/peers/clock.js';
 import { BEACON_MS, DOWN_MS, PEERS_MAX, Peers } from '../../src/relay/cluster/peers/peers.js';
 import { ReachJudge } from '../../src/relay/cluster/peers/reach.js';
@@ -494,20 +495,23 @@ t.test(
   'questions leave in parts, those that somebody waits for first, until they are answered',
   async (t) => {
     const asking = new Asking();
-    for (let number = 0; number < 2 * PART_MAX; number++) asking.addLater(1, number);
-    for (let number = 0; number < 10; number++) asking.addLater(2, number);
+    const numbers = (count: number) => Array.from({ length: count }, (_, number) => number);
+    asking.addLater(1, numbers(2 * PART_MAX));
+    asking.addLater(2, numbers(10));
     asking.add(2, 77);
-    const counts = (nowMs: number) => asking.take(nowMs).map(([relay, { length }]) => [relay, length]);
-    const first = new Map(asking.take(0));
-    t.strictSame(first.get(2), [77]);
-    t.equal(first.get(1)?.length, PART_MAX - 1);
-    t.strictSame(counts(10), [
-      [2, 10],
-      [1, PART_MAX - 10],
-    ]);
-    t.strictSame(counts(20), [[1, 11]]);
+    const take = (nowMs: number) => new Map(asking.take(nowMs));
+    const first = take(0);
+    t.strictSame(first.get(2), [77, ...numbers(10)]);
+    t.equal(first.get(1)?.length, OPEN_MIN);
+    t.equal(take(10).size, 0, 'those must be answered first');
+    for (let asked = OPEN_MIN; asked < 2 * PART_MAX; ) {
+      for (const number of numbers(asked)) if (number !== 5) asking.answered(1, number);
+      const { length = 0 } = take(20).get(1) ?? [];
+      t.ok(length > 0 && length <= Math.min(PART_MAX, 2 * asked), `${length} behind ${asked}`);
+      asked += length;
+    }
     t.notOk(asking.isWaiting);
-    for (let number = 0; number < 2 * PART_MAX; number++) if (number !== 5) asking.answered(1, number);
+    for (const number of numbers(2 * PART_MAX)) if (number !== 5) asking.answered(1, number);
     asking.forget(2);
     asking.repeat(AGAIN_MS - 1);
     t.notOk(asking.isWaiting);
@@ -516,5 +520,74 @@ t.test(
     asking.repeat(2 * AGAIN_MS);
     asking.answered(1, 5);
     t.notOk(asking.isWaiting, 'answered while it waits to be repeated');
+    asking.addLater(1, numbers(PART_MAX));
+    take(3 * AGAIN_MS);
+    asking.addLater(1, numbers(PART_MAX));
+    t.equal(
+      take(3 * AGAIN_MS).get(1)?.length,
+      OPEN_MIN,
+      'the bus was away: what was asked before does not count',
+    );
   },
 );
+
+t.test('a relay that comes back is asked by all others in parts that it has time for', async (t) => {
+  const others = Array.from({ length: 49 }, () => new Asking());
+  for (const other of others)
+    other.addLater(
+      1,
+      Array.from({ length: 5000 }, (_, number) => number),
+    );
+  const waiting: { other: Asking; numbers: readonly number[] }[] = [];
+  let longest = 0;
+  let turns = 0;
+  while (waiting.length > 0 || others.some(({ isWaiting }) => isWaiting)) {
+    let taken = 0;
+    for (const other of others)
+      for (const [, numbers] of other.take(0)) {
+        waiting.push({ other, numbers });
+        taken += numbers.length;
+      }
+    longest = Math.max(longest, taken);
+    turns++;
+    // It answers one of them in each turn.
+    const answered = waiting.shift();
+    for (const number of answered?.numbers ?? []) answered?.other.answered(1, number);
+  }
+  t.ok(longest <= 2000, `${longest} questions at once`); // 25 ms
+  t.ok(turns < 49 * 20, `${turns} turns`);
+});
+
+t.test('relays that are down at the same time are dropped some talkgroups in a turn', async (t) => {
+  const turns: (() => void)[] = [];
+  const dropped: number[][] = Array.from({ length: 1000 }, () => []);
+  let inTurn = 0;
+  const all = dropped.map((of, number) => ({
+    drop(...relays: readonly number[]): void {
+      inTurn++;
+      of.push(...relays);
+      if (number === 3 && relays.includes(1)) throw new Error('a fault of one');
+    },
+  }));
+  const losses = new Losses(
+    () => all.values(),
+    (act) => turns.push(act),
+  );
+  losses.add(1);
+  losses.add(2);
+  t.equal(inTurn, 0);
+  let longest = 0;
+  for (let turn = 0; turns.length > 0; turn++) {
+    inTurn = 0;
+    try {
+      turns.shift()?.();
+    } catch {} // it is logged, and the others are dropped all the same
+    longest = Math.max(longest, inTurn);
+    if (turn === 2) losses.add(3);
+    if (turn === 3) losses.finish(2);
+  }
+  t.ok(longest <= 125, `${longest} in a turn`);
+  t.ok(dropped.every((of) => [1, 2, 3].every((relay) => of.includes(relay))));
+  losses.finish(2);
+  t.equal(turns.length, 0, 'one that is dropped everywhere is not dropped again');
+});

@@ -2,6 +2,12 @@
 
 /** Questions in one part: 60 KiB. With a part every 10 ms, 45,000 in a second. */
 export const PART_MAX = 500;
+/**
+ * Questions that one relay has not answered, at first, but for those that somebody waits for. Each answer admits one more, up
+ * to PART_MAX. When a relay comes back, all others ask it at the same time: 49 with 500 questions each stopped its audio for
+ * 0.1 s again and again.
+ */
+export const OPEN_MIN = 32;
 /** A question without an answer is asked again after this time (ms). */
 export const AGAIN_MS = 2000;
 
@@ -11,6 +17,8 @@ interface Asked {
   readonly later: Set<number>;
   /** Talkgroups asked about, and when (monotonic ms), from old to new. */
   readonly open: Map<number, number>;
+  /** Of `later`, none is asked beyond this number of open ones. */
+  openMax: number;
 }
 
 /** Bounded by the talkgroups of this relay, for each relay that can be reached. */
@@ -20,7 +28,7 @@ export class Asking {
   private of(relay: number): Asked {
     const known = this.relays.get(relay);
     if (known !== undefined) return known;
-    const asked: Asked = { soon: new Set(), later: new Set(), open: new Map() };
+    const asked: Asked = { soon: new Set(), later: new Set(), open: new Map(), openMax: OPEN_MIN };
     this.relays.set(relay, asked);
     return asked;
   }
@@ -29,8 +37,14 @@ export class Asking {
     this.of(relay).soon.add(number);
   }
 
-  addLater(relay: number, number: number): void {
-    this.of(relay).later.add(number);
+  /** What it was asked before about one of them does not count: question or answer may be lost. */
+  addLater(relay: number, numbers: Iterable<number>): void {
+    const asked = this.of(relay);
+    asked.openMax = OPEN_MIN;
+    for (const number of numbers) {
+      asked.open.delete(number);
+      asked.later.add(number);
+    }
   }
 
   /** Whether there is something to take. */
@@ -46,7 +60,7 @@ export class Asking {
     for (const which of ['soon', 'later'] as const)
       for (const [relay, asked] of this.relays) {
         for (const number of asked[which]) {
-          if (room === 0) break;
+          if (room === 0 || (which === 'later' && asked.open.size >= asked.openMax)) break;
           room--;
           asked.soon.delete(number);
           asked.later.delete(number);
@@ -70,17 +84,19 @@ export class Asking {
   /** The relay has answered, or the question is void. One that waits behind the answer is asked. */
   answered(relay: number, number: number): void {
     const asked = this.relays.get(relay);
-    asked?.open.delete(number);
-    asked?.later.delete(number);
+    if (asked === undefined) return;
+    if (asked.open.delete(number)) asked.openMax = Math.min(PART_MAX, asked.openMax + 1);
+    asked.later.delete(number);
   }
 
   /** What was not answered is to be asked again. */
   repeat(nowMs: number): void {
-    for (const { open, later } of this.relays.values())
-      for (const [number, atMs] of open) {
+    for (const asked of this.relays.values())
+      for (const [number, atMs] of asked.open) {
         if (nowMs - atMs < AGAIN_MS) break;
-        open.delete(number);
-        later.add(number);
+        asked.open.delete(number);
+        asked.later.add(number);
+        asked.openMax = OPEN_MIN;
       }
   }
 

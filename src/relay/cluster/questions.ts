@@ -161,7 +161,7 @@ export function createQuestions<Talkgroup extends Shared>(options: QuestionsOpti
 
     /** Asks the relay what it has of these talkgroups, one part after the other. */
     askAll(relay: number, numbers: Iterable<number>): void {
-      for (const number of numbers) asking.addLater(relay, number);
+      asking.addLater(relay, numbers);
       arm(0);
     },
 
