@@ -1,11 +1,24 @@
 // What is lost between relays on one bus is told, found out or asked for again.
 import { setTimeout as delay } from 'node:timers/promises';
-import t from 'tap';
-import { kinds } from '../../src/relay/cluster/header.js';
+import t, { type Test } from 'tap';
+import { encodeFrame } from '../../src/protocol/frame.js';
+import { bodyOf } from '../../src/relay/cluster/bodies.js';
+import { EVERY_RELAY, newBusCounts, type Subject, talkgroupSubject } from '../../src/relay/cluster/bus.js';
+import { createCluster } from '../../src/relay/cluster/cluster.js';
+import { HeaderWriter, type Kind, kinds } from '../../src/relay/cluster/header.js';
+import type { Shared, Stage } from '../../src/relay/cluster/stage.js';
 import { eventually } from '../helpers/eventually.js';
 import { randomOf } from '../helpers/random.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
-import { reached, relayOn, settled, sharing, talkgroupIdOf } from '../helpers/relay/relays.js';
+import {
+  DATABASE,
+  reached,
+  relayOn,
+  settled,
+  sharing,
+  talkgroupIdOf,
+  userIdOf,
+} from '../helpers/relay/relays.js';
 
 const kindOf = (bytes: Uint8Array) => bytes[0];
 
@@ -94,6 +107,85 @@ t.test('a relay is heard as before when the number of its messages begins again 
     );
   };
   await Promise.all(Array.from({ length: 24 }, (_, at) => heard(at + 1)));
+});
+
+const talker = {
+  ...{ talkgroup_id: talkgroupIdOf(1), session: 2000, burst: 1, user_id: userIdOf(2, 0), username: 'bob' },
+  ...{ priority: 1, emergency: false, started_at: '1970-01-01T00:00:00.000Z', frames: 0, sequence: 0 },
+};
+const frame = encodeFrame({ sequence: 0, talkgroup: 1, payload: Buffer.from('x'), sender: 2000, burst: 1 });
+
+/** Relay 1 with its clock in the hands of the test, which hears relay 2 in talkgroup 1: within one turn of the loop. */
+function heardWithClock(t: Test) {
+  let [nowMs, fairMs] = [1000, 1000];
+  const receivers = new Map<Subject, (bytes: Uint8Array) => void>();
+  const played: number[] = [];
+  let lost = 0;
+  const nothing = () => {};
+  const stage = {
+    ...{ online: () => 1, running: () => [], isHere: () => false, isWatched: () => false },
+    ...{ counted: nothing, reached: nothing, delayed: nothing, floor: { forget: nothing } },
+    begin: () => ({
+      frame: (_message: ArrayBuffer, index: number) => void played.push(index),
+      missed(frames: number) {
+        lost += frames;
+      },
+      ...{ end: nothing, drop: nothing },
+    }),
+  } as unknown as Stage<Shared>; // what a burst in `open` needs
+  const cluster = createCluster({
+    ...{ relay: 1, database: DATABASE, node: null, keys: [], lastSeq: 0 },
+    bus: {
+      ...{ publish: () => true, isUp: true, joinsNodes: true, counts: newBusCounts() },
+      subscribe: (subject, receive) => {
+        receivers.set(subject, receive);
+        return nothing;
+      },
+      ...{ onChange: nothing, doubt: nothing, close: async () => {} },
+    },
+    stage,
+    nowMs: () => nowMs,
+    fairMs: () => fairMs,
+    log: { info: nothing, error: (_fields, message) => t.fail(message) },
+  });
+  const feed = { elsewhere: null, turns: null, onlineElsewhere: 0, isWatchedElsewhere: false };
+  cluster.came({ id: talkgroupIdOf(1), number: 1, floorMode: 'open', feed });
+  const writer = new HeaderWriter(2, DATABASE);
+  let seq = 0;
+  const say = (subject: Subject, head: Uint8Array, body: Uint8Array) =>
+    receivers.get(subject)?.(Buffer.concat([head, body]));
+  // Its clock is ours, and the way takes no time.
+  say(EVERY_RELAY, writer.write(kinds.beacon, 0, nowMs, 0), bodyOf({ heard: [[1, nowMs, 0]] }));
+  t.teardown(() => cluster.close());
+  return {
+    played,
+    missed: () => lost,
+    stands(ms: number): void {
+      nowMs += ms;
+      fairMs += 1;
+    },
+    says(kind: Kind, { atMs, index = 0 }: { atMs: number; index?: number }, body: Uint8Array): void {
+      say(talkgroupSubject(1), writer.write(kind, ++seq, atMs, index), body);
+    },
+  };
+}
+
+t.test('a relay that stood still plays what is at most 1 s old, and tells the rest as missed', async (t) => {
+  for (const [stoodMs, oldest] of [
+    [300, 1000],
+    [5000, 5000],
+  ] as const) {
+    const { says, stands, played, missed } = heardWithClock(t);
+    says(kinds.started, { atMs: 1000 }, bodyOf(talker));
+    stands(stoodMs);
+    // A frame each 20 ms, which waited in the socket.
+    const frames = stoodMs / 20;
+    for (let index = 1; index <= frames; index++) says(kinds.frame, { atMs: 980 + 20 * index, index }, frame);
+    const [first = 0] = played;
+    t.equal(980 + 20 * first, oldest, `${stoodMs} ms`);
+    t.equal(played.length, (1000 + stoodMs - oldest) / 20);
+    t.equal(missed(), frames - played.length);
+  }
 });
 
 t.test('a frame that was on its way for too long is not played, and told as missed', async (t) => {
