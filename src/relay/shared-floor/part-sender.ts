@@ -8,10 +8,11 @@ const ALIVE_MS = 300;
 /** A verdict counts for this time (ms) after the last part: later ones waited while this relay stood still. */
 const ANSWERED_MS = 1000;
 /**
- * So many changes within this time (ms) are told at once, and those beyond it together when it is over. A part has all claims,
- * and its answer all verdicts: when many press at once, n parts would have n² claims, and push out the audio of others.
+ * Parts with so many claims within this time (ms) are told at once, and what changes beyond it together when it is over. A part
+ * has all claims, and its answer all verdicts: when many press at once, n parts would have n² claims, and push out the audio of
+ * others. 14 sessions that press in one turn are told at once. Where many have claims, one part is.
  */
-const AT_ONCE = 8;
+const CLAIMS_AT_ONCE = 128;
 const AT_ONCE_MS = 20;
 /** A part that became empty is repeated once, after this time (ms). */
 const EMPTY_MS = 60;
@@ -34,7 +35,7 @@ export class PartSender {
   private sentAtMs = 0;
   private repeatAtMs = Number.POSITIVE_INFINITY;
   private windowAtMs = Number.NEGATIVE_INFINITY;
-  /** Changes since then. */
+  /** Claims and parts told since then. */
   private toldAtOnce = 0;
   /** The claims changed since `v`. */
   private isBehind = false;
@@ -49,11 +50,8 @@ export class PartSender {
   changed(nowMs: number): void {
     this.changedAtMs = nowMs;
     this.isBehind = true;
-    if (nowMs - this.windowAtMs >= AT_ONCE_MS) {
-      this.windowAtMs = nowMs;
-      this.toldAtOnce = 0;
-    }
-    if (++this.toldAtOnce <= AT_ONCE) return this.tell(nowMs);
+    const isOver = nowMs - this.windowAtMs >= AT_ONCE_MS;
+    if (isOver || this.toldAtOnce + this.since.size < CLAIMS_AT_ONCE) return this.tell(nowMs);
     this.repeatAtMs = Math.min(this.repeatAtMs, this.windowAtMs + AT_ONCE_MS);
   }
 
@@ -66,8 +64,13 @@ export class PartSender {
   }
 
   private tell(nowMs: number): void {
+    if (nowMs - this.windowAtMs >= AT_ONCE_MS) {
+      this.windowAtMs = nowMs;
+      this.toldAtOnce = 0;
+    }
     this.renew();
     const claims = this.send(nowMs);
+    this.toldAtOnce += claims.length + 1;
     if (claims.length === 0) this.repeatAtMs = nowMs + EMPTY_MS;
   }
 
