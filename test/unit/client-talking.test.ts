@@ -343,6 +343,23 @@ t.test('a short talk and the one behind it are sent in their order when the part
   ]);
 });
 
+t.test('a talk sends nothing before what an earlier one could not send', async (t) => {
+  const { talk, sent, socket } = setUp();
+  socket().bufferedAmount = 5_000;
+  const first = talk();
+  first.send(packet(0));
+  const second = talk();
+  second.send(packet(1));
+  socket().bufferedAmount = 0;
+  second.send(packet(2));
+  t.same(sent(), [
+    [START, 0, 0x08, 0],
+    [END, 1],
+    [START, 0, 0x08, 1],
+    [0, 1, 0x08, 2],
+  ]);
+});
+
 t.test('speaking keeps to the schedule of its start, also after a stall', async (t) => {
   const { clock, talk, sent, socket } = setUp();
   const startedAtMs = clock.nowMs();

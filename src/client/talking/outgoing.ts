@@ -7,6 +7,8 @@ import type { Uplink } from './uplink.js';
 
 /** What the queue needs of its talk. */
 export type OutgoingOwner = {
+  /** Sends what earlier talks in the talkgroup still hold. Their frames come first. */
+  sendEarlier(): void;
   /** Whether frames may be sent now. If not, the queue drops them, because they would be too old later. */
   mayLeave(): boolean;
   /** Whether frames may be sent soon and not now. The queue keeps those of the last 500 ms. */
@@ -110,6 +112,7 @@ export function createOutgoing(
   }
 
   function drain(): void {
+    owner.sendEarlier();
     // Not before the socket takes the frame: a run that is drawn early could begin with an epoch that is over.
     while (uplink.bufferedBytes <= BUFFERED_BYTES_MAX && owner.isReady()) {
       const next = held.shift();

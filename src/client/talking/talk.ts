@@ -102,6 +102,8 @@ export type TalkHandle = Talk & {
   snapshot(snapshot: Snapshot): void;
   /** A part of the snapshots arrived. The talkgroup may be in it, or be in none of the parts. */
   partCame(): void;
+  /** Sends the frames that waited, as far as they may be sent now. */
+  flush(): void;
   /** A key of the talkgroup arrived. */
   keyArrived(): void;
   connectionLost(): void;

@@ -26,7 +26,7 @@ const NOTHING = new Uint8Array();
 
 /** Creates a talk. If it requests the floor first, it does so now. `ref` identifies its requests. */
 export function createTalk(
-  options: TalkOptions & { ref: Ref },
+  options: TalkOptions & { ref: Ref; sendEarlier(): void },
   retry: Retry,
   uplink: Uplink,
   clock: Clock,
@@ -50,10 +50,8 @@ export function createTalk(
   });
   const { asksFirst } = asking;
   const outgoing = createOutgoing(talkgroupId, uplink, clock, {
-    mustWait: asking.isWaiting,
-    isReady: encrypting.isReady,
-    encode: encrypting.encode,
-    restarted: encrypting.endRun,
+    ...{ sendEarlier: options.sendEarlier, mustWait: asking.isWaiting, isReady: encrypting.isReady },
+    ...{ encode: encrypting.encode, restarted: encrypting.endRun },
     mayLeave: () => uplink.isOpen && (!asksFirst || state.kind === 'granted' || state.kind === 'talking'),
     begins,
     closed,
@@ -91,6 +89,7 @@ export function createTalk(
     message,
     snapshot,
     partCame,
+    flush: outgoing.flush,
     keyArrived: encrypting.keyArrived,
     connectionLost,
     connected,

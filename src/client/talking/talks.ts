@@ -42,7 +42,14 @@ export function createTalks(uplink: Uplink, clock: Clock, random: () => number):
       const here = talks.filter((earlier) => earlier.talkgroupId === talkgroupId);
       const leftMs = Math.max(0, ...here.map((earlier) => earlier.leftMs));
       const retry = createRetry(clock, random, leftMs);
-      const talk = createTalk({ ...options, ref: `talk-${asked}` }, retry, uplink, clock);
+      const sendEarlier = () => {
+        for (const one of talksIn(talkgroupId)) {
+          if (one === talk) return;
+          one.flush();
+        }
+      };
+      const own = { ref: `talk-${asked}`, sendEarlier };
+      const talk: TalkHandle = createTalk({ ...options, ...own }, retry, uplink, clock);
       talks.push(talk);
       return talk;
     },
