@@ -27,7 +27,7 @@ export function warnOfClearText(
 
 function isRemoteInClear(text: string): boolean {
   const options = readDatabaseUrl(text)?.searchParams;
-  const mode = options?.get('sslmode') ?? options?.get('ssl') ?? options?.get('sslrootcert') ?? 'prefer';
+  const mode = options?.get('sslmode') || options?.get('ssl') || 'prefer'; // an empty one is none
   // `prefer` goes on without TLS when the server has none.
   return mode === 'prefer' && databaseHosts(text).some((host) => !isLoopback(host) && !isSocket(host));
 }

@@ -85,7 +85,7 @@ export const databaseSettings = {
       description: 'URL of a PostgreSQL 15 or newer.',
       must: 'be a postgres:// URL of a database',
       notes:
-        'The connection must be direct, not through a transaction pooler. The start warns when the database is on another machine and the URL has no `sslmode`.',
+        'The connection must be direct, not through a transaction pooler. The start warns when the database is on another machine and the URL has neither `sslmode` nor `ssl`.',
       unset: 'The service starts the embedded PostgreSQL in `DATA_DIR`.',
     }),
   ),

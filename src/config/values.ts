@@ -1,6 +1,6 @@
 // Reads the values that are not a plain text or number: keys, lists, rates.
 import type { KeyObject } from 'node:crypto';
-import { isIP } from 'node:net';
+import { BlockList, isIP, isIPv6 } from 'node:net';
 import { readKeys } from '../keys/wrapping.js';
 import { refuse } from './refusal.js';
 
@@ -101,8 +101,15 @@ const isOfFirst = ({ username, password }: URL, first: URL): boolean =>
     : username === first.username && (password === '' || password === first.password);
 
 /** Whether a host of a URL, or an address, stays on this machine. */
-export const isLoopback = (host: string): boolean =>
-  /^(localhost|127(\.\d{1,3}){3}|\[::1\]|::1)$/i.test(host);
+export function isLoopback(host: string): boolean {
+  const address = host.replace(/^\[(.*)\]$/, '$1');
+  if (isIP(address) === 0) return address.toLowerCase() === 'localhost';
+  return LOOPBACK.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+}
+
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet('127.0.0.0', 8); // and as ::ffff:127.0.0.1
+LOOPBACK.addAddress('::1', 'ipv6');
 
 function isDecodable({ username, password }: URL): boolean {
   try {

@@ -265,7 +265,8 @@ t.test('of settings that send clear text over a network the start warns', async 
   };
   for (const HOST of ['0.0.0.0', '::', '192.0.2.1', 'radio.example'])
     t.strictSame(warned({ HOST }), ['HOST'], HOST);
-  for (const HOST of ['127.0.0.1', '127.1.2.3', '::1', 'localhost']) t.strictSame(warned({ HOST }), [], HOST);
+  for (const HOST of ['127.0.0.1', '127.1.2.3', '::1', '0:0:0:0:0:0:0:1', '::ffff:127.0.0.1', 'localhost'])
+    t.strictSame(warned({ HOST }), [], HOST);
   t.strictSame(warned({ HOST: '0.0.0.0', TRUST_PROXY: '127.0.0.1' }), [], 'the proxy terminates TLS');
   const url = 'postgres://ann:secret@';
   for (const address of [
@@ -273,6 +274,9 @@ t.test('of settings that send clear text over a network the start warns', async 
     'db.example:5432/x',
     '[2001:db8::1]/x',
     'db/x?sslmode=prefer',
+    'db/x?sslmode=',
+    'db/x?ssl=',
+    'db/x?sslrootcert=/etc/ca.pem',
     '127.0.0.1,db/x',
   ])
     t.strictSame(warned(database(url + address)), ['DATABASE_URL'], address);

@@ -10,6 +10,7 @@ import { DROPPED } from '../../src/relay/delivery/peer.js';
 import { newCounts } from '../../src/relay/figures/counts.js';
 import { Membership, Talkgroup, User } from '../../src/relay/members/members.js';
 import { createPresence } from '../../src/relay/presence/presence.js';
+import { Behind } from '../../src/relay/reception/behind.js';
 import { FairClock } from '../../src/relay/reception/fair-clock.js';
 import type { Receiver, Unanswered } from '../../src/relay/reception/receiver.js';
 import { Reception } from '../../src/relay/reception/reception.js';
@@ -269,4 +270,21 @@ t.test('LAG names what was missed in a talkgroup that it left meanwhile, once', 
   reception.subscribe(membership, { mode: 'none', presence: false, hold: null });
   feed.relayed += 100;
   t.same(catchesUp(), [{ talkgroup_id, missed: 5 }], 'it unsubscribed');
+});
+
+t.test('all talkgroups of a receiver without audio stop at the cost of each alone', async (t) => {
+  let asked = 0;
+  const counts = { missed: 0 };
+  const behind = new Behind(({ number }) => ++asked && number, counts, 0, false);
+  const all = Array.from(
+    { length: 2000 },
+    (_, at) => new Talkgroup(talkgroupRow({ id: `${at}` as TalkgroupId, number: at + 1 })),
+  );
+  for (const one of all) behind.miss(one, 0);
+  for (const one of all) behind.stop(one);
+  t.equal(asked, all.length);
+  t.equal(counts.missed, (2000 * 2001) / 2);
+  const told = behind.countMissed();
+  t.equal(told.length, 400, 'and LAG fits in the buffer');
+  t.match(told.at(-1), { talkgroup_id: '1999', missed: 2000 });
 });

@@ -60,21 +60,29 @@ export class Behind {
 
   /** The content of LAG. Each frame counts once in the metrics, also when the socket died in between. */
   countMissed(): MissedAudio[] {
-    const missed: MissedAudio[] = [];
-    for (const [talkgroup, given] of this.given) {
-      const frames = this.relayed(talkgroup) - given; // also what is buffered: it will enter after that
-      if (frames <= 0) continue;
-      missed.push({ talkgroup_id: talkgroup.id, missed: frames });
-      this.counts.missed += frames - (this.counted.get(talkgroup) ?? 0);
-      this.counted.set(talkgroup, frames);
+    const all: MissedAudio[] = [];
+    for (const talkgroup of this.given.keys()) {
+      const missed = this.count(talkgroup);
+      if (missed > 0) all.push({ talkgroup_id: talkgroup.id, missed });
     }
-    return [...missed, ...this.before.values()];
+    return [...all, ...this.before.values()];
   }
 
-  /** From now on the talkgroup's audio is not meant for it: the session left it, or wants no audio of it. */
+  /** Also what is buffered: it will enter after that. */
+  private count(talkgroup: Talkgroup): number {
+    const frames = this.relayed(talkgroup) - (this.given.get(talkgroup) ?? Number.POSITIVE_INFINITY);
+    if (frames <= 0) return 0;
+    this.counts.missed += frames - (this.counted.get(talkgroup) ?? 0);
+    this.counted.set(talkgroup, frames);
+    return frames;
+  }
+
+  /**
+   * From now on the talkgroup's audio is not meant for it: the session left it, or wants no audio of it. Of this talkgroup
+   * alone: all thousands of a session may stop in one step.
+   */
   stop(talkgroup: Talkgroup): void {
-    this.countMissed();
-    this.missedBefore(talkgroup, this.counted.get(talkgroup) ?? 0);
+    this.missedBefore(talkgroup, this.count(talkgroup));
     this.given.delete(talkgroup);
     this.counted.delete(talkgroup);
   }
