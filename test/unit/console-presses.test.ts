@@ -2,6 +2,7 @@
 import t from 'tap';
 import type { TalkView } from '../../src/console/worker/messages.js';
 import { createPresses } from '../../src/console/worker/presses.js';
+import type { DenyCode } from '../../src/protocol/codes.js';
 import { END, START } from '../../src/protocol/frame.js';
 import {
   ALPHA,
@@ -52,7 +53,7 @@ function setUp({ connected = true, hasMicrophone = true } = {}) {
   if (hasMicrophone) presses.microphone(microphone);
   if (connected) world.socket().welcomes({ talkgroups: [ALPHA, BRAVO], talkgroups_total: 2 });
   const { socket } = world;
-  const denies = (code: 'busy' | 'forbidden' | 'queue_full', over = {}) =>
+  const denies = (code: DenyCode, over = {}) =>
     socket().says({ type: 'FLOOR_DENIED', talkgroup_id: id, code, ...over });
   /** The answer to the last FLOOR_REQUEST. */
   const refOfLast = () => String(socket().texts.at(-1)?.ref);
@@ -84,12 +85,12 @@ t.test('a grant tells the talk limit that the countdown shows', async (t) => {
   t.same(now(), { phase: 'talking', sinceMs: 5_000, limitMs: 30_000 });
 });
 
-t.test('a taken floor is named, and the held button waits in the queue by itself', async (t) => {
+t.test('a press on a taken floor waits in the queue by itself', async (t) => {
   const { presses, microphone, socket, denies, views, refOfLast, now } = setUp();
   presses.press(id);
   microphone.records(0);
   denies('busy', { talker: talker() });
-  t.same(now(), { phase: 'refused', code: 'busy', talker: 'other' });
+  t.same(now(), { phase: 'asking' }, 'the answer comes from the queue');
   t.match(socket().texts.at(-1), { type: 'FLOOR_REQUEST', queue: true });
   const ref = refOfLast();
   socket().says({ type: 'FLOOR_QUEUED', talkgroup_id: id, ref, position: 2, size: 3 });
@@ -107,8 +108,8 @@ t.test('a denied button asks again after 2 s while it is held, and not after its
   const { presses, microphone, clock, socket, denies, now } = setUp();
   presses.press(id);
   microphone.records(0);
-  denies('forbidden');
-  t.same(now(), { phase: 'refused', code: 'forbidden', talker: null });
+  denies('retry_later');
+  t.same(now(), { phase: 'refused', code: 'retry_later', talker: null, isFinal: false });
   clock.pass(1_999);
   microphone.records(1);
   t.equal(sentBy(socket()).length, 1);
@@ -116,11 +117,32 @@ t.test('a denied button asks again after 2 s while it is held, and not after its
   microphone.records(2);
   t.same(sentBy(socket()).at(-1), [START, 0, 0x08, 2]);
   t.match(now(), { phase: 'refused' }, 'the reason stays on show until the next answer');
-  denies('forbidden');
+  denies('retry_later');
   presses.release(id);
   clock.pass(10_000);
   t.equal(sentBy(socket()).filter(([flags]) => flags === START).length, 2);
 });
+
+for (const code of ['forbidden', 'listen_only', 'not_member'] as const) {
+  t.test(`a press that is denied with ${code} sends one request, however long it is held`, async (t) => {
+    const { presses, microphone, clock, socket, denies, now } = setUp();
+    presses.press(id);
+    microphone.records(0);
+    denies(code);
+    t.same(now(), { phase: 'refused', code, talker: null, isFinal: true });
+    t.notOk(microphone.isOn);
+    clock.pass(10_000);
+    presses.microphone(microphone);
+    microphone.records(1);
+    t.equal(sentBy(socket()).length, 1);
+    t.notOk(socket().texts.some(({ type }) => type === 'FLOOR_REQUEST'));
+    socket().closes(1006);
+    t.match(now(), { code }, 'the reason stays when the connection is lost');
+    presses.release(id);
+    presses.press(id);
+    t.match(now(), { phase: 'refused', code: 'not_connected' });
+  });
+}
 
 t.test('a full queue is asked again after 2 s', async (t) => {
   const { presses, microphone, clock, socket, denies, refOfLast, now } = setUp();
@@ -168,7 +190,7 @@ t.test('a floor that a higher priority took is asked for again while the button 
 t.test('a press without a microphone begins as soon as there is one', async (t) => {
   const { presses, microphone, socket, now } = setUp({ hasMicrophone: false });
   presses.press(id);
-  t.same(now(), { phase: 'refused', code: 'no_microphone', talker: null });
+  t.same(now(), { phase: 'refused', code: 'no_microphone', talker: null, isFinal: false });
   presses.microphone(microphone);
   microphone.records(0);
   t.equal(sentBy(socket()).length, 1);
@@ -181,7 +203,7 @@ t.test('a press without a microphone begins as soon as there is one', async (t) 
 t.test('a press without a connection begins as soon as there is one', async (t) => {
   const { presses, microphone, socket, now } = setUp({ connected: false });
   presses.press(id);
-  t.same(now(), { phase: 'refused', code: 'not_connected', talker: null });
+  t.same(now(), { phase: 'refused', code: 'not_connected', talker: null, isFinal: false });
   socket().welcomes();
   microphone.records(0);
   t.same(sentBy(socket()), [[START, 0, 0x08, 0]]);
@@ -219,12 +241,11 @@ t.test('one recording goes to all talkgroups that are held', async (t) => {
   t.notOk(microphone.isOn);
 });
 
-t.test('a talkgroup that the user is not in says so, and is tried again', async (t) => {
+t.test('a talkgroup that the user is not in says so, and is not tried again', async (t) => {
   const { presses, clock, now, views } = setUp();
   presses.press(idOf('tg-charlie'));
-  t.same(now(), { phase: 'refused', code: 'not_member', talker: null });
-  clock.pass(2_000);
-  t.equal(views.filter(({ state }) => state?.phase === 'refused').length, 2);
-  presses.release(idOf('tg-charlie'));
+  t.same(now(), { phase: 'refused', code: 'not_member', talker: null, isFinal: true });
+  clock.pass(10_000);
+  t.equal(views.length, 1);
   t.equal(clock.pending <= 1, true, 'only the timer of the connection is left');
 });

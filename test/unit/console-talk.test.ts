@@ -62,7 +62,7 @@ t.test('a press without a talkgroup says so and sounds, until it is released', a
 
 t.test('a tone comes with the first permission, denial and end, and not with each attempt', async (t) => {
   const { talking, tones } = setUp();
-  const refused = { phase: 'refused', code: 'forbidden', talker: null } as const;
+  const refused = { phase: 'refused', code: 'retry_later', talker: null, isFinal: false } as const;
   talking.press('talk key', ['a']);
   talking.take([{ talkgroupId: 'a', state: refused }]);
   talking.take([{ talkgroupId: 'a', state: { ...refused } }]);
@@ -149,7 +149,7 @@ t.test('each state is said in words, with the seconds that are left', async (t) 
   t.equal(talkText(limited, 99_000).text, 'Talk now, 0 s left');
   t.equal(talkText({ ...limited, limitMs: 0 }, 0).text, 'Talk now');
   t.equal(talkText({ phase: 'queued', position: 2, size: 3 }, 0).text, 'Place 2 of 3 in the queue');
-  const busy = { phase: 'refused', code: 'busy', talker: 'bob' } as const;
+  const busy = { phase: 'refused', code: 'busy', talker: 'bob', isFinal: false } as const;
   t.equal(talkText(busy, 0).text, 'bob has the floor. Trying again while you hold.');
   t.equal(talkText({ ...busy, talker: null }, 0).text, 'The floor is taken. Trying again while you hold.');
   const over = { phase: 'over', code: 'too_long', isFinal: true } as const;

@@ -125,6 +125,7 @@ export const texts = {
     left: (s: number) => `${s} s left`,
     queued: (position: number, size: number) => `Place ${position} of ${size} in the queue`,
     again: 'Trying again while you hold.',
+    notAgain: 'Not tried again while you hold.',
     nothingSelected: 'Select a talkgroup first.',
     in: (name: string, text: string) => `${name}: ${text}`,
     refused: {

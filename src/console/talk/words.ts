@@ -16,7 +16,7 @@ export function talkText(state: TalkState, nowMs: number): TalkText {
     case 'talking':
       return { text: talkingText(state, nowMs), tone: 'talking' };
     case 'refused':
-      return { text: `${refusalText(state)} ${words.again}`, tone: 'waiting' };
+      return { text: `${refusalText(state)} ${state.isFinal ? words.notAgain : words.again}`, tone: 'waiting' };
     case 'over':
       return { text: state.isFinal ? overText(state) : `${overText(state)} ${words.again}`, tone: 'ended' };
   }

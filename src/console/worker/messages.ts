@@ -139,14 +139,14 @@ export type RefusalCode = DenyCode | ErrorCode | 'not_connected' | 'no_microphon
 export type OverCode = RevokeCode | EndCode | 'lost' | 'unsent';
 
 /**
- * What became of a held talk button. `asking`: the first packets are on their way. `refused`: it tries again by itself
- * while the button is held. `over`: the server has ended the talk, and `isFinal` says that the button must be released.
+ * What became of a held talk button. `asking`: the first packets are on their way. `over`: the server has ended the talk.
+ * `isFinal`: the button must be released. Otherwise the worker tries again while it is held.
  */
 export type TalkState =
   | { phase: 'asking' }
   | { phase: 'queued'; position: number; size: number }
   | { phase: 'talking'; sinceMs: number; limitMs: number }
-  | { phase: 'refused'; code: RefusalCode; talker: string | null }
+  | { phase: 'refused'; code: RefusalCode; talker: string | null; isFinal: boolean }
   | { phase: 'over'; code: OverCode; isFinal: boolean };
 
 /** `state` null: the button is released. */

@@ -37,12 +37,15 @@ type Press = {
   cancelRetry: () => void;
 };
 
-// The server drops frames for 2 s after too many bursts, and a broadcast talkgroup does not change by itself.
+// The server drops frames for 2 s after too many bursts.
 const RETRY_MS = 2_000;
 // Another talk may end at any time.
 const BUSY_RETRY_MS = 1_000;
-/** Ends after which another talk needs another press. */
-const FINAL: ReadonlySet<OverCode> = new Set(['too_long', 'left', 'deleted', 'disabled']);
+/** Refusals and ends that do not change by themselves, so another talk needs another press. */
+const FINAL: ReadonlySet<RefusalCode | OverCode> = new Set([
+  ...(['forbidden', 'listen_only', 'not_member', 'keys_forbidden', 'no_key', 'encryption_required'] as const),
+  ...(['encryption_off', 'too_many_talkgroups', 'too_long', 'left', 'deleted', 'disabled'] as const),
+]);
 
 export function createPresses(
   radio: Pick<Radio, 'state' | 'talk'>,
@@ -114,6 +117,8 @@ export function createPresses(
   function follow(press: Press, state: RadioTalkState): void {
     switch (state.kind) {
       case 'idle':
+        // The burst has ended in silence, and the next packet begins another one.
+        if (press.state.phase === 'talking') enter(press, { phase: 'asking' });
         break;
       case 'requested':
         if (press.state.phase === 'talking' || isCut(press)) enter(press, { phase: 'asking' });
@@ -140,8 +145,6 @@ export function createPresses(
     const { code, talker } = outcome;
     if (code === 'busy' && !press.mustQueue) {
       press.mustQueue = true;
-      if (press.state.phase === 'asking')
-        enter(press, { phase: 'refused', code, talker: talker?.username ?? null });
       return begin(press, true);
     }
     refuse(press, code, code === 'busy' ? BUSY_RETRY_MS : RETRY_MS, talker?.username);
@@ -156,8 +159,9 @@ export function createPresses(
 
   /** `retryMs` null: a change of the connection or of the microphone begins the next attempt. */
   function refuse(press: Press, code: RefusalCode, retryMs: number | null, talker?: string): void {
-    enter(press, { phase: 'refused', code, talker: talker ?? null });
-    if (retryMs !== null) retry(press, retryMs);
+    enter(press, { phase: 'refused', code, talker: talker ?? null, isFinal: FINAL.has(code) });
+    if (isFinal(press)) record();
+    else if (retryMs !== null) retry(press, retryMs);
   }
 
   function retry(press: Press, ms: number): void {
@@ -192,4 +196,4 @@ export function createPresses(
 }
 
 const isCut = ({ state }: Press) => state.phase === 'refused' && state.code === 'not_connected';
-const isFinal = ({ state }: Press) => state.phase === 'over' && state.isFinal;
+const isFinal = ({ state }: Press) => 'isFinal' in state && state.isFinal;
