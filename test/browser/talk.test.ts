@@ -60,6 +60,7 @@ t.test('the bar talks to all selected talkgroups at once, and to no other', asyn
   await bar.hover();
   await page.mouse.down();
   await page.getByText('Select a talkgroup first.').first().waitFor({ state: 'attached' });
+  await page.getByText('Denied: none selected').waitFor();
   await page.mouse.up();
   for (const name of ['Fire 1', 'Fire 2']) {
     await button('Select', name).click();
@@ -231,7 +232,7 @@ t.test(
     await s.talkgroup('Fire 1', ann, bob);
     const listener = await bob.radio();
     const asking = await startChromium(t, { isAsking: true });
-    const { page, context, button } = await desk(t, asking, s, ann, { withoutMicrophone: true });
+    const { page, context, button, tile } = await desk(t, asking, s, ann, { withoutMicrophone: true });
     await page.getByRole('button', { name: 'Allow the microphone' }).click();
     await page.getByText(/does not let this page use the microphone/).waitFor();
     await button('Talk in', 'Fire 1').hover();
@@ -240,6 +241,7 @@ t.test(
       .getByText('Fire 1: No microphone. Trying again while you hold.')
       .first()
       .waitFor({ state: 'attached' });
+    await tile('Fire 1').getByText('Denied: no microphone').waitFor();
     await context.grantPermissions(['microphone']);
     await page.keyboard.press('Tab');
     await page.getByRole('button', { name: 'Try again' }).focus();

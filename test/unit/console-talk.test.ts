@@ -4,20 +4,25 @@ import { keyName, mayTalk, readKey } from '../../src/console/talk/keys.js';
 import { createMicrophoneControl } from '../../src/console/talk/microphone.js';
 import { createTalking } from '../../src/console/talk/state.js';
 import { targetsOf } from '../../src/console/talk/targets.js';
-import { talkText } from '../../src/console/talk/words.js';
-import { turn } from '../helpers/client/fakes.js';
+import { sentenceOf } from '../../src/console/talk/words.js';
+import type { TalkState } from '../../src/console/worker/messages.js';
+import { manualClock, turn } from '../helpers/client/fakes.js';
 
 function setUp() {
   const sent: string[] = [];
   const tones: string[] = [];
   const calls: string[] = [];
-  const talking = createTalking({
-    send: ({ kind, talkgroupId }) => sent.push(`${kind} ${talkgroupId}`),
-    tone: (name) => tones.push(name),
-    pressed: () => calls.push('pressed'),
-    released: () => calls.push('released'),
-  });
-  return { talking, sent, tones, calls };
+  const clock = manualClock();
+  const talking = createTalking(
+    {
+      send: ({ kind, talkgroupId }) => sent.push(`${kind} ${talkgroupId}`),
+      tone: (name) => tones.push(name),
+      pressed: () => calls.push('pressed'),
+      released: () => calls.push('released'),
+    },
+    clock,
+  );
+  return { talking, sent, tones, calls, clock };
 }
 
 t.test('each talkgroup is told once, however many buttons hold it', async (t) => {
@@ -67,10 +72,59 @@ t.test('a tone comes with the first permission, denial and end, and not with eac
   talking.take([{ talkgroupId: 'a', state: refused }]);
   talking.take([{ talkgroupId: 'a', state: { ...refused } }]);
   t.same(tones, ['denied']);
+  talking.take([{ talkgroupId: 'a', state: { phase: 'queued', position: 2, size: 2 } }]);
   talking.take([{ talkgroupId: 'a', state: { phase: 'queued', position: 1, size: 1 } }]);
   talking.take([{ talkgroupId: 'a', state: { phase: 'talking', sinceMs: 0, limitMs: 0 } }]);
   talking.take([{ talkgroupId: 'a', state: { phase: 'over', code: 'too_long', isFinal: true } }]);
-  t.same(tones, ['denied', 'permit', 'ended']);
+  t.same(tones, ['denied', 'queued', 'permit', 'ended']);
+  talking.release('talk key');
+  talking.press('talk key', ['a']);
+  talking.take([{ talkgroupId: 'a', state: { ...refused, code: 'forbidden', isFinal: true } }]);
+  t.equal(tones.at(-1), 'denied_finally');
+});
+
+t.test('a tone comes when 10 s of the talk limit are left, unless the talk has ended', async (t) => {
+  const { talking, tones, clock } = setUp();
+  const talk = { phase: 'talking', sinceMs: 0, limitMs: 30_000 } as const;
+  talking.press('talk key', ['a']);
+  talking.take([{ talkgroupId: 'a', state: { ...talk } }]);
+  clock.pass(19_999);
+  t.same(tones, ['permit']);
+  clock.pass(1);
+  t.same(tones, ['permit', 'ending']);
+  talking.release('talk key');
+  talking.press('talk key', ['a']);
+  talking.take([{ talkgroupId: 'a', state: { ...talk } }]);
+  talking.release('talk key');
+  talking.press('talk key', ['a']);
+  talking.take([{ talkgroupId: 'a', state: { ...talk, limitMs: 5_000 } }]);
+  clock.pass(60_000);
+  t.same(tones.slice(2), ['permit', 'permit'], 'a limit below 10 s has no such tone');
+});
+
+t.test('a denied talk stays on show for 2 s after the release, and a new press ends that', async (t) => {
+  const { talking, clock } = setUp();
+  const refused = { phase: 'refused', code: 'forbidden', talker: null, isFinal: true } as const;
+  const denied = () => {
+    talking.press('pointer 1', ['a']);
+    talking.take([{ talkgroupId: 'a', state: { ...refused } }]);
+    talking.release('pointer 1');
+  };
+  denied();
+  t.same([...talking.shown.value], [['a', { state: refused, isHeld: false }]]);
+  t.equal(talking.isHeld.value, false);
+  clock.pass(1_999);
+  t.equal(talking.shown.value.size, 1);
+  clock.pass(1);
+  t.equal(talking.shown.value.size, 0);
+  denied();
+  clock.pass(1_000);
+  talking.press('pointer 1', ['b']);
+  t.same([...talking.shown.value], [['b', { state: { phase: 'asking' }, isHeld: true }]]);
+  talking.release('pointer 1');
+  denied();
+  clock.pass(1_500);
+  t.equal(talking.shown.value.size, 1, 'the time of an earlier release does not count');
 });
 
 t.test('a report that comes after the release is not shown', async (t) => {
@@ -143,17 +197,21 @@ t.test(
 );
 
 t.test('each state is said in words, with the seconds that are left', async (t) => {
+  const text = (state: TalkState, nowMs = 0) => sentenceOf({ state, isHeld: true }, nowMs);
   const limited = { phase: 'talking', sinceMs: 1_000, limitMs: 60_000 } as const;
-  t.equal(talkText(limited, 1_500).text, 'Talk now, 60 s left');
-  t.equal(talkText(limited, 60_001).text, 'Talk now, 1 s left');
-  t.equal(talkText(limited, 99_000).text, 'Talk now, 0 s left');
-  t.equal(talkText({ ...limited, limitMs: 0 }, 0).text, 'Talk now');
-  t.equal(talkText({ phase: 'queued', position: 2, size: 3 }, 0).text, 'Place 2 of 3 in the queue');
+  t.equal(text(limited, 1_500), 'Talk now, 60 s left');
+  t.equal(text(limited, 60_001), 'Talk now, 1 s left');
+  t.equal(text(limited, 99_000), 'Talk now, 0 s left');
+  t.equal(text({ ...limited, limitMs: 0 }), 'Talk now');
+  t.equal(text({ phase: 'queued', position: 2, size: 3 }), 'Place 2 of 3 in the queue');
   const busy = { phase: 'refused', code: 'busy', talker: 'bob', isFinal: false } as const;
-  t.equal(talkText(busy, 0).text, 'bob has the floor. Trying again while you hold.');
-  t.equal(talkText({ ...busy, talker: null }, 0).text, 'The floor is taken. Trying again while you hold.');
+  t.equal(text(busy), 'bob has the floor. Trying again while you hold.');
+  t.equal(sentenceOf({ state: busy, isHeld: false }, 0), 'bob has the floor.');
+  t.equal(text({ ...busy, talker: null }), 'The floor is taken. Trying again while you hold.');
+  const forbidden = { ...busy, code: 'forbidden', talker: null, isFinal: true } as const;
+  t.equal(text(forbidden), 'Only administrators may talk here. Not tried again while you hold.');
   const over = { phase: 'over', code: 'too_long', isFinal: true } as const;
-  t.equal(talkText(over, 0).text, 'The talk limit is reached. Release, then press again.');
+  t.equal(text(over), 'The talk limit is reached. Release, then press again.');
 });
 
 function microphoneOf(open: () => Promise<MessagePort>) {

@@ -84,14 +84,17 @@ export function createDesk(account: Account, config: Config): Desk {
     give: (port) => link.send({ kind: 'microphone', port }, port === null ? [] : [port]),
     lost: () => talking.interrupt('microphone'),
   });
-  const talking = createTalking({
-    send: link.send,
-    tone: sound.tone,
-    pressed: microphone.open,
-    released() {
-      if (settings.settings.peek().isMicrophoneOnDemand) microphone.close();
+  const talking = createTalking(
+    {
+      send: link.send,
+      tone: sound.tone,
+      pressed: microphone.open,
+      released() {
+        if (settings.settings.peek().isMicrophoneOnDemand) microphone.close();
+      },
     },
-  });
+    systemClock,
+  );
   const keys = createKeys({
     rest: account.rest,
     isAdmin: account.role === 'admin',

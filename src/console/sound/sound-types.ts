@@ -16,7 +16,7 @@ export interface Sound {
   /** Selected talkgroups play on the left or the first output, the others on the right or the second. `null`: both ears. */
   setSide(talkgroupId: string, side: 'selected' | 'unselected' | null): void;
   /** Local tones, heard whatever is muted. */
-  tone(name: 'permit' | 'denied' | 'ended' | 'alarm'): void;
+  tone(name: 'permit' | 'queued' | 'denied' | 'denied_finally' | 'ending' | 'ended' | 'alarm'): void;
   /**
    * Asks for the microphone once. The port goes to the worker (transfer it). It carries 960-sample frames while the
    * worker listens. Rejects with MicrophoneError.

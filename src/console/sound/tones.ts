@@ -12,7 +12,10 @@ const EDGE_MS = 5;
 const TONES: Readonly<Record<ToneName, readonly Note[]>> = {
   // The three short notes that trunked radios play when the floor is granted.
   permit: [0, 60, 120].map((fromMs) => ({ hz: 910, fromMs, ms: 35 })),
+  queued: [{ hz: 440, fromMs: 0, ms: 120 }],
   denied: [{ hz: 310, fromMs: 0, ms: 400 }],
+  denied_finally: [0, 500].map((fromMs) => ({ hz: 310, fromMs, ms: 400 })),
+  ending: [{ hz: 910, fromMs: 0, ms: 70 }],
   ended: [{ hz: 620, fromMs: 0, ms: 70 }],
   alarm: [0, 1, 2, 3, 4, 5].map((i) => ({ hz: i % 2 === 0 ? 800 : 1_050, fromMs: i * 180, ms: 170 })),
 };

@@ -3,9 +3,9 @@ import type { ComponentChildren } from 'preact';
 import { hold } from './holding.js';
 
 type HoldButtonProps = {
-  /** Accessible name. It begins with the visible text. */
+  /** Accessible name. It begins with the visible text, if there is one. */
   name: string;
-  children: ComponentChildren;
+  children?: ComponentChildren;
   class?: string;
   isPressed?: boolean;
   describedBy?: string;

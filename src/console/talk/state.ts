@@ -1,14 +1,20 @@
 // Keeps which talk buttons are held and what became of them. Ends all talks when the user cannot hold a button any more.
 import { batch, computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import type { Clock } from '../../client/clock.js';
 import type { Sound } from '../sound/sound-types.js';
 import type { Command, TalkState, TalkView } from '../worker/messages.js';
 
 /** Why all talks ended, when it was not by releasing. */
 export type Interruption = 'blur' | 'hidden' | 'microphone';
 
+/** A held talk, or what became of one that was released in the last 2 s. */
+export type Shown = { readonly state: TalkState; readonly isHeld: boolean };
+
 export type Talking = {
   /** By talkgroup: the state of its talk, while a button for it is held. */
   readonly states: ReadonlySignal<ReadonlyMap<string, TalkState>>;
+  /** By talkgroup: the held talks, and until the next press those that were released in the last 2 s. */
+  readonly shown: ReadonlySignal<ReadonlyMap<string, Shown>>;
   /** The last interruption, until the next press. */
   readonly interruption: ReadonlySignal<Interruption | null>;
   /** A press for which no talkgroup is selected. */
@@ -33,16 +39,26 @@ export type TalkingOwner = {
   released(): void;
 };
 
-export function createTalking(owner: TalkingOwner): Talking {
+// A user who lets go at once still sees why nobody heard them.
+const RELEASED_MS = 2_000;
+/** A tone comes when this time of the talk limit is left. */
+export const ENDING_MS = 10_000;
+
+export function createTalking(owner: TalkingOwner, clock: Clock): Talking {
   /** By source the talkgroups that it holds. */
   const held = new Map<string, readonly string[]>();
   const states: Signal<ReadonlyMap<string, TalkState>> = signal(new Map());
+  const released: Signal<ReadonlyMap<string, TalkState>> = signal(new Map());
+  const shown = computed(
+    () => new Map([...entriesOf(released.value, false), ...entriesOf(states.value, true)]),
+  );
   const interruption: Signal<Interruption | null> = signal(null);
   const hasNoTarget = signal(false);
   const isHeld = computed(() => states.value.size > 0);
 
   return {
     states,
+    shown,
     interruption,
     hasNoTarget,
     isHeld,
@@ -51,6 +67,7 @@ export function createTalking(owner: TalkingOwner): Talking {
         interruption.value = null;
         hasNoTarget.value = talkgroupIds.length === 0;
         change(() => held.set(source, talkgroupIds));
+        if (released.peek().size > 0) released.value = new Map();
       });
       if (talkgroupIds.length === 0) owner.tone('denied');
       else owner.pressed();
@@ -81,6 +98,7 @@ export function createTalking(owner: TalkingOwner): Talking {
     const next = new Map(states.peek());
     for (const talkgroupId of before) {
       if (now.has(talkgroupId)) continue;
+      keepReleased(talkgroupId, next.get(talkgroupId));
       next.delete(talkgroupId);
       owner.send({ kind: 'release', talkgroupId });
     }
@@ -91,6 +109,17 @@ export function createTalking(owner: TalkingOwner): Talking {
     }
     states.value = next;
     if (before.size > 0 && now.size === 0) owner.released();
+  }
+
+  function keepReleased(talkgroupId: string, state: TalkState | undefined): void {
+    if (state === undefined) return;
+    released.value = new Map(released.peek()).set(talkgroupId, state);
+    clock.after(RELEASED_MS, () => {
+      const next = new Map(released.peek());
+      if (next.get(talkgroupId) !== state) return; // a later press
+      next.delete(talkgroupId);
+      released.value = next;
+    });
   }
 
   function wanted(): Set<string> {
@@ -107,16 +136,37 @@ export function createTalking(owner: TalkingOwner): Talking {
       next.set(talkgroupId, state);
       const tone = toneOf(before, state);
       if (tone !== null) owner.tone(tone);
+      if (tone === 'permit') warn(talkgroupId, state);
     }
     states.value = next;
   }
+
+  function warn(talkgroupId: string, state: TalkState): void {
+    if (state.phase !== 'talking' || state.limitMs <= ENDING_MS) return;
+    clock.after(state.limitMs - ENDING_MS, () => {
+      if (states.peek().get(talkgroupId) === state) owner.tone('ending');
+    });
+  }
 }
 
+const entriesOf = (states: ReadonlyMap<string, TalkState>, isHeld: boolean) =>
+  [...states].map(([id, state]): [string, Shown] => [id, { state, isHeld }]);
+
 /** Once for each change that the user must know without looking. A repeated attempt has no tone of its own. */
-function toneOf(before: TalkState, now: TalkState): 'permit' | 'denied' | 'ended' | null {
+function toneOf(before: TalkState, now: TalkState): Parameters<Sound['tone']>[0] | null {
+  if (now.phase === 'refused' && now.isFinal) return 'denied_finally';
   if (before.phase === now.phase) return null;
-  if (now.phase === 'talking') return 'permit';
-  if (now.phase === 'over') return 'ended';
-  if (before.phase === 'talking') return now.phase === 'refused' ? 'ended' : null;
-  return before.phase === 'asking' ? 'denied' : null;
+  switch (now.phase) {
+    case 'talking':
+      return 'permit';
+    case 'queued':
+      return 'queued';
+    case 'over':
+      return 'ended';
+    case 'refused':
+      if (before.phase === 'talking') return 'ended';
+      return before.phase === 'over' ? null : 'denied';
+    case 'asking':
+      return null;
+  }
 }

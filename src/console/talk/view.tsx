@@ -1,13 +1,13 @@
-// Shows the talk bar: the button for all selected talkgroups, and what became of each held talk.
+// Shows the talk bar: the key for all selected talkgroups, and what became of each talk. Its height never changes.
 import type { Desk } from '../app/desk.js';
 import { Phrase } from '../app/phrase.js';
 import { texts } from '../app/texts.js';
-import { nowMs } from '../app/ticking.js';
-import type { TalkState } from '../worker/messages.js';
-import { HoldButton } from './hold-button.js';
+import { TalkKey, tickOf } from './key.js';
 import { keyName } from './keys.js';
+import { hasFailed, isLive } from './look.js';
+import type { Shown } from './state.js';
 import { targetsOf } from './targets.js';
-import { type TalkText, talkText } from './words.js';
+import { sentenceOf, sentenceWithoutTime } from './words.js';
 
 const { talk: words } = texts;
 
@@ -16,30 +16,27 @@ export function TalkBar({ desk }: { desk: Desk }) {
   const selected = talkgroups.selected.value.map(({ id }) => id);
   const all = talkgroups.tiles.value.map(({ id }) => id);
   const targets = targetsOf({ selected, focused: null, all });
-  const isPressed = targets.length > 0 && targets.every((id) => talking.states.value.has(id));
   const [only = ''] = selected.length === 0 ? targets : [];
   return (
     <section class="talk-bar" aria-label={words.label}>
-      <div class="row">
-        <HoldButton
-          name={words.toSelected}
-          isPressed={isPressed}
-          describedBy="talk-hint"
-          onHold={(source) => talking.press(source, targets)}
-          onLetGo={talking.release}
-        >
-          {words.toSelected}
-        </HoldButton>
-        <p id="talk-hint" class="quiet name">
-          {only === '' ? (
-            `${words.selected(selected.length)}.`
-          ) : (
-            <Phrase say={(name = '') => words.only(name)} names={[nameOf(talkgroups, only)]} />
-          )}{' '}
-          {words.hold}
-          <span class="key-hint">{words.orKey(keyName(settings.settings.value.talkKey))}</span>.
-        </p>
-      </div>
+      <TalkKey
+        talking={talking}
+        id="talk-state"
+        name={words.toSelected}
+        text={words.toSelected}
+        targets={targets}
+        shown={[...talking.shown.value.values()]}
+        describedBy="talk-hint"
+      />
+      <p id="talk-hint" class="quiet name line">
+        {only === '' ? (
+          `${words.selected(selected.length)}.`
+        ) : (
+          <Phrase say={(name = '') => words.only(name)} names={[nameOf(talkgroups, only)]} />
+        )}{' '}
+        {words.hold}
+        <span class="key-hint">{words.orKey(keyName(settings.settings.value.talkKey))}</span>.
+      </p>
       <States desk={desk} />
       <Said desk={desk} />
     </section>
@@ -48,45 +45,54 @@ export function TalkBar({ desk }: { desk: Desk }) {
 
 /** With the countdown of the talk limit. */
 function States({ desk: { talking, talkgroups } }: { desk: Desk }) {
-  const { value: states } = talking.states;
-  const isCounting = [...states.values()].some(({ phase }) => phase === 'talking');
-  const atMs = isCounting ? nowMs.value : 0;
+  const live = [...talking.shown.value].filter(([, one]) => isLive(one));
+  // A denial is in sight without scrolling.
+  const shown = [...live.filter(([, one]) => hasFailed(one)), ...live.filter(([, one]) => !hasFailed(one))];
+  const atMs = tickOf(shown.map(([, one]) => one));
   const trouble = troubleOf(talking);
   return (
     <ul aria-hidden="true">
-      {trouble !== null && <li class="error">{trouble}</li>}
-      {[...states].map(([id, state]) => {
-        const { text, tone } = talkText(state, atMs);
-        return (
-          <li key={id} class={`name ${looks[tone]}`}>
-            <Phrase say={(name = '') => words.in(name, text)} names={[nameOf(talkgroups, id)]} />
-          </li>
-        );
-      })}
+      {trouble !== null && <li class="denied">{trouble}</li>}
+      {shown.map(([id, one]) => (
+        <li key={id} class={`name ${classes[one.state.phase]}`}>
+          <Phrase
+            say={(name = '') => words.in(name, sentenceOf(one, atMs))}
+            names={[nameOf(talkgroups, id)]}
+          />
+        </li>
+      ))}
     </ul>
   );
 }
 
-const looks: Readonly<Record<TalkText['tone'], string>> = {
+const classes: Readonly<Record<Shown['state']['phase'], string>> = {
+  asking: 'quiet',
+  queued: 'quiet',
   talking: 'talk-now',
-  waiting: 'quiet',
-  ended: 'error',
+  refused: 'denied',
+  over: 'denied',
 };
 
-/** The same for screen readers, without the seconds. */
+/** For screen readers, without the seconds. A denial or a cut interrupts them, the own talk and the queue do not. */
 function Said({ desk: { talking, talkgroups } }: { desk: Desk }) {
-  const said = [...talking.states.value].map(([id, state]) =>
-    words.in(nameOf(talkgroups, id), talkText(withoutLimit(state), 0).text),
-  );
+  const trouble = troubleOf(talking);
+  const said = (isSaid: (one: Shown) => boolean) =>
+    [...talking.shown.value]
+      .filter(([, one]) => isSaid(one))
+      .map(([id, one]) => words.in(nameOf(talkgroups, id), sentenceWithoutTime(one)));
+  const calm = said(({ state: { phase }, isHeld }) => phase === 'talking' || (isHeld && phase === 'queued'));
+  const failed = said((one) => one.isHeld && hasFailed(one));
   return (
-    <p role="status" class="visually-hidden">
-      {[troubleOf(talking) ?? '', ...said].join(' ')}
-    </p>
+    <>
+      <p role="status" class="visually-hidden">
+        {trouble === null && calm.join(' ')}
+      </p>
+      <p aria-live="assertive" class="visually-hidden">
+        {[trouble ?? '', ...failed].join(' ')}
+      </p>
+    </>
   );
 }
-
-const withoutLimit = (state: TalkState): TalkState =>
-  state.phase === 'talking' ? { ...state, limitMs: 0 } : state;
 
 function troubleOf({ interruption, hasNoTarget }: Desk['talking']): string | null {
   if (interruption.value !== null) return words.ended[interruption.value];

@@ -1,41 +1,68 @@
-// Says in words what became of a held talk button.
+// Says in words what became of a held talk key: a sentence for the talk bar, and a short reason for the key.
 import { texts } from '../app/texts.js';
 import type { TalkState } from '../worker/messages.js';
+import type { Shown } from './state.js';
 
 const { talk: words } = texts;
 
-export type TalkText = { text: string; tone: 'talking' | 'waiting' | 'ended' };
+/** `refused` and `over`. */
+export type FailedTalk = Extract<TalkState, { phase: 'refused' | 'over' }>;
+
+const REASON_MAX = 16;
 
 /** `nowMs`: Unix time, for the countdown of the talk limit. */
-export function talkText(state: TalkState, nowMs: number): TalkText {
+export function sentenceOf({ state, isHeld }: Shown, nowMs: number): string {
   switch (state.phase) {
     case 'asking':
-      return { text: words.asking, tone: 'waiting' };
+      return words.asking;
     case 'queued':
-      return { text: words.queued(state.position, state.size), tone: 'waiting' };
+      return words.queued(state.position, state.size);
     case 'talking':
-      return { text: talkingText(state, nowMs), tone: 'talking' };
+      return isHeld ? talkingText(state, nowMs) : words.stopped;
     case 'refused':
-      return { text: `${refusalText(state)} ${state.isFinal ? words.notAgain : words.again}`, tone: 'waiting' };
     case 'over':
-      return { text: state.isFinal ? overText(state) : `${overText(state)} ${words.again}`, tone: 'ended' };
+      return isHeld ? `${failureText(state)}${nextText(state)}` : failureText(state);
   }
 }
 
+/** The same without the seconds, for screen readers. */
+export const sentenceWithoutTime = ({ state, isHeld }: Shown): string =>
+  sentenceOf({ state: state.phase === 'talking' ? { ...state, limitMs: 0 } : state, isHeld }, 0);
+
+/** At most 16 characters. */
+export function reasonOf(state: FailedTalk): string {
+  if (state.phase === 'over') return of(words.short.over, state.code) ?? words.short.over.lost;
+  const { code, talker } = state;
+  if (talker !== null) return words.key.talks(shortened(talker));
+  return of(words.short.refused, code) ?? words.short.refused.unavailable;
+}
+
+/** Whole seconds of the talk limit that are left. It is above 0. */
+export function leftS({ sinceMs, limitMs }: Extract<TalkState, { phase: 'talking' }>, nowMs: number): number {
+  return Math.ceil(Math.max(0, limitMs - Math.max(0, nowMs - sinceMs)) / 1000);
+}
+
 /** The countdown is shown from the start, because a user plans a call by it. */
-function talkingText({ sinceMs, limitMs }: Extract<TalkState, { phase: 'talking' }>, nowMs: number): string {
-  if (limitMs === 0) return words.talking;
-  const left = Math.max(0, Math.ceil((sinceMs + limitMs - nowMs) / 1000));
-  return `${words.talking}, ${words.left(left)}`;
+function talkingText(state: Extract<TalkState, { phase: 'talking' }>, nowMs: number): string {
+  if (state.limitMs === 0) return words.talking;
+  return `${words.talking}, ${words.left(leftS(state, nowMs))}`;
 }
 
-function refusalText({ code, talker }: Extract<TalkState, { phase: 'refused' }>): string {
-  if (talker !== null) return words.takenBy(talker);
-  const refused: Readonly<Record<string, string>> = words.refused;
-  return refused[code] ?? words.refused.unavailable;
+function failureText(state: FailedTalk): string {
+  if (state.phase === 'over') return of(words.over, state.code) ?? words.over.lost;
+  if (state.talker !== null) return words.takenBy(state.talker);
+  return of(words.refused, state.code) ?? words.refused.unavailable;
 }
 
-function overText({ code }: Extract<TalkState, { phase: 'over' }>): string {
-  const over: Readonly<Record<string, string>> = words.over;
-  return over[code] ?? words.over.lost;
+function nextText({ phase, isFinal }: FailedTalk): string {
+  if (!isFinal) return ` ${words.again}`;
+  return phase === 'refused' ? ` ${words.notAgain}` : '';
+}
+
+const of = (all: Readonly<Record<string, string>>, code: string): string | undefined => all[code];
+
+function shortened(username: string): string {
+  const letters = [...username];
+  const room = REASON_MAX - words.key.talks('').length;
+  return letters.length <= room ? username : `${letters.slice(0, room - 1).join('')}…`;
 }

@@ -4,8 +4,7 @@ import { EmergencyButton } from '../alarms/emergency-button.js';
 import type { Desk } from '../app/desk.js';
 import { Phrase } from '../app/phrase.js';
 import { texts } from '../app/texts.js';
-import { HoldButton } from '../talk/hold-button.js';
-import { talkText } from '../talk/words.js';
+import { TalkKey } from '../talk/key.js';
 import { EncryptButton, TalkgroupLock } from './lock.js';
 import type { Tile } from './state.js';
 import { Last, Talkers } from './talkers.js';
@@ -61,18 +60,18 @@ function Loss({ tile }: { tile: Tile }) {
 function Controls({ tile, desk }: Props) {
   const { talking, talkgroups, membersOf } = desk;
   const { name } = tile.view.value;
-  const state = talking.states.value.get(tile.id);
+  const shown = talking.shown.value.get(tile.id);
   return (
     <>
       <div class="controls">
-        <HoldButton
+        <TalkKey
+          talking={talking}
+          id={`talk-state-${tile.id}`}
           name={words.talk(name)}
-          isPressed={state !== undefined}
-          onHold={(source) => talking.press(source, [tile.id])}
-          onLetGo={talking.release}
-        >
-          {short.talk}
-        </HoldButton>
+          text={short.talk}
+          targets={[tile.id]}
+          shown={shown === undefined ? [] : [shown]}
+        />
         <Toggle
           name={words.mute(name)}
           text={short.mute}
@@ -86,7 +85,6 @@ function Controls({ tile, desk }: Props) {
           change={(isOn) => talkgroups.select(tile, isOn)}
         />
       </div>
-      {state !== undefined && <p class="quiet">{talkText(state, Date.now()).text}</p>}
       <label class="volume">
         <span aria-hidden="true">{short.volume}</span>
         <input

@@ -1,5 +1,6 @@
 // Puts a worker of the test in the place of the console's radio, so that a test says what the relay says.
 import type { Page } from 'playwright-core';
+import type { TalkView } from '../../../src/console/worker/messages.js';
 import { eventually } from '../eventually.js';
 
 const CHANNEL = 'radio of the test';
@@ -68,7 +69,7 @@ function happen(perSecond) {
 }
 channel.onmessage = ({ data }) => {
   if (data.groups) {
-    busy = Array.from({ length: data.groups }, (_, n) => ({ ...talkgroup, id: 'talkgroup ' + n, name: 'Group ' + n }));
+    busy = Array.from({ length: data.groups }, (_, n) => ({ ...talkgroup, id: 'talkgroup-' + n, name: 'Group ' + n }));
     postMessage({ ...nothing, talkgroups: busy });
   }
   if (data.events !== undefined) {
@@ -147,6 +148,8 @@ export function fakeRadioOf(page: Page) {
           ],
         },
       }),
+    /** What became of the held talks. */
+    talks: (talks: readonly TalkView[]) => say({ changes: { talks } }),
     /** Further talkgroups: `Group 0` and so on. */
     groups: (count: number) => say({ groups: count }),
     /** Beginnings and ends of talk bursts in those talkgroups, until the returned function is called. */

@@ -1,0 +1,75 @@
+// The talk key, of a tile and of the talk bar: held to talk, and shows what became of its talks.
+import type { Desk } from '../app/desk.js';
+import { icons } from '../app/icons.js';
+import { nowMs } from '../app/ticking.js';
+import { HoldButton } from './hold-button.js';
+import { type Look, lookOf, noTarget } from './look.js';
+import type { Shown } from './state.js';
+import { sentenceWithoutTime } from './words.js';
+
+type TalkKeyProps = {
+  talking: Desk['talking'];
+  /** On the page once. */
+  id: string;
+  /** Accessible name. It stays in every state, and the state is the description. */
+  name: string;
+  /** While it is ready. */
+  text: string;
+  /** What it talks to. */
+  targets: readonly string[];
+  /** The talks that it shows. */
+  shown: readonly Shown[];
+  /** Ids of further descriptions. */
+  describedBy?: string;
+};
+
+export function TalkKey({ talking, id, name, text, targets, shown, describedBy = '' }: TalkKeyProps) {
+  const hasTarget = targets.length > 0;
+  const look = !hasTarget && talking.hasNoTarget.value ? noTarget : lookOf(shown, tickOf(shown));
+  return (
+    <div class={`talk-key ${look.name}`}>
+      <HoldButton
+        name={name}
+        isPressed={hasTarget && targets.every((target) => talking.states.value.has(target))}
+        describedBy={`${describedBy} ${id}`.trim()}
+        onHold={(source) => talking.press(source, targets)}
+        onLetGo={talking.release}
+      />
+      <Face look={look} text={text} />
+      <span id={id} class="visually-hidden">
+        {shown
+          .filter(({ isHeld }) => isHeld)
+          .map(sentenceWithoutTime)
+          .join(' ')}
+      </span>
+    </div>
+  );
+}
+
+/** The one clock of all countdowns. It ticks only while a talk is counted. */
+export const tickOf = (shown: readonly Shown[]): number =>
+  shown.some(({ state, isHeld }) => isHeld && state.phase === 'talking') ? nowMs.value : 0;
+
+/** Over the button, not in it: a state is no label of the button, and is not in its name. */
+function Face({ look: { icon, word, reason, left }, text }: { look: Look; text: string }) {
+  return (
+    <span class="face" aria-hidden="true">
+      <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
+        <path d={icons[icon]} />
+      </svg>
+      <span class="word">
+        {word ?? text}
+        {reason !== null && (
+          <>
+            : <bdi>{reason}</bdi>
+          </>
+        )}
+      </span>
+      {left !== null && (
+        <svg class="left" aria-hidden="true">
+          <rect width={`${left * 100}%`} height="100%" />
+        </svg>
+      )}
+    </span>
+  );
+}
