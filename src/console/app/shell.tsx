@@ -1,16 +1,18 @@
 // Shows the console of an account: header, banners, alarms, tabs, talk bar and dialogs.
 import { AlarmList } from '../alarms/view.js';
 import { KeysBanner, KeysDialog } from '../keys/view.js';
-import { MembersDialog } from '../members/view.js';
-import { SettingsDialog } from '../settings/view.js';
 import { TalkBar } from '../talk/view.js';
 import { Banners } from './banners.js';
 import { desk } from './desk.js';
 import { Header } from './header.js';
+import { Lazy } from './lazy.js';
 import { openDesk, opening } from './opening.js';
 import { keepSteady } from './steady.js';
 import { TabBar, TabPanel } from './tab-bar.js';
 import { texts } from './texts.js';
+
+const loadSettings = () => import('../settings/view.js');
+const loadMembers = () => import('../members/view.js');
 
 void openDesk(); // shows its own failures
 
@@ -30,8 +32,10 @@ export default function Shell() {
         <TabPanel account={now.account} />
       </main>
       <TalkBar desk={now} />
-      <SettingsDialog desk={now} />
-      <MembersDialog desk={now} />
+      <div class="late">
+        {now.isSettingsOpen.value && <Lazy key="settings" load={loadSettings} />}
+        {now.membersOf.value !== null && <Lazy key="members" load={loadMembers} />}
+      </div>
       <KeysDialog desk={now} />
     </>
   );

@@ -13,9 +13,10 @@ type Opened = { id: string; online: Online; admin: MemberAdmin | null; close(): 
 /** What the open dialog shows. It ends with the dialog. */
 let opened: Opened | null = null;
 
-export function MembersDialog({ desk }: { desk: Desk }) {
-  const id = desk.membersOf.value;
-  if (id === null) return null;
+export default function MembersDialog() {
+  const desk = currentDesk.value;
+  const id = desk?.membersOf.value ?? null;
+  if (desk === null || id === null) return null;
   const { online, admin } = openedFor(desk, id);
   const name = desk.talkgroups.tile(id)?.view.value.name ?? '';
   return (

@@ -1,6 +1,6 @@
 // Shows the settings of this browser in a dialog.
 import { type Signal, signal } from '@preact/signals';
-import type { Desk } from '../app/desk.js';
+import { desk as currentDesk, type Desk } from '../app/desk.js';
 import { Dialog } from '../app/dialog.js';
 import { logOutEverywhere } from '../app/session.js';
 import { texts } from '../app/texts.js';
@@ -15,15 +15,15 @@ const failure: Signal<string | null> = signal(null);
 /** `waiting`: the next key becomes the talk key. */
 const asking: Signal<'no' | 'waiting' | 'unusable'> = signal('no');
 
-export function SettingsDialog({ desk }: { desk: Desk }) {
-  const { isSettingsOpen } = desk;
-  if (!isSettingsOpen.value) return null;
+export default function SettingsDialog() {
+  const desk = currentDesk.value;
+  if (desk === null || !desk.isSettingsOpen.value) return null;
   return (
     <Dialog
       name={words.title}
       onClose={() => {
         asking.value = 'no';
-        isSettingsOpen.value = false;
+        desk.isSettingsOpen.value = false;
       }}
     >
       <TalkKey desk={desk} />
