@@ -88,6 +88,7 @@ t.test('members are found by the start of a name, added and removed', async (t) 
   await row.getByText('1 member', { exact: false }).first().waitFor();
   t.strictSame(await membersOf(service, id), [ann.id]);
   await row.getByRole('button', { name: 'Remove ann of fire' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).click();
   await row.getByText('is removed').waitFor();
   t.strictSame(await membersOf(service, id), []);
   t.strictSame(await violationsOn(page), []);
@@ -122,6 +123,14 @@ t.test('users are found by the start of a name, and their tokens are revoked', a
   await row.getByRole('button', { name: 'Show device' }).click();
   await row.getByText('SN-7').waitFor();
   await row.getByRole('button', { name: 'Revoke tokens' }).click();
+  const question = page.getByRole('dialog', { name: 'Revoke the tokens of' });
+  await question.waitFor();
+  t.strictSame(await violationsOn(page), []);
+  await page.keyboard.press('Escape');
+  await question.waitFor({ state: 'detached' });
+  t.match(await ann.call('GET', '/me'), { status: 200 }, 'a closed question does nothing');
+  await row.getByRole('button', { name: 'Revoke tokens' }).click();
+  await question.getByRole('button', { name: 'Revoke tokens' }).click();
   await row.getByText('The tokens are revoked').waitFor();
   t.match(await ann.call('GET', '/me'), { status: 401 });
   t.strictSame(await violationsOn(page), []);

@@ -53,10 +53,23 @@ t.test('an administrator adds a member, takes one out and revokes tokens', async
   await dialog.getByRole('button', { name: 'Add bob', exact: true }).click();
   await radio.hears('TALKGROUP_JOINED', ({ talkgroup_id }) => talkgroup_id === group.id);
   await dialog.getByRole('button', { name: 'Take out bob', exact: true }).click();
+  const takeOut = page.getByRole('dialog', { name: 'Take \u2068bob\u2069 out of \u2068Fire 1\u2069?' });
+  await takeOut.getByRole('button', { name: 'Cancel' }).click();
+  await takeOut.waitFor({ state: 'detached' });
+  await dialog.getByRole('button', { name: 'Take out bob', exact: true }).click();
+  await takeOut.getByRole('button', { name: 'Take out' }).click();
   await radio.hears('TALKGROUP_LEFT', ({ talkgroup_id }) => talkgroup_id === group.id);
   await dialog.getByRole('button', { name: 'Take out bob', exact: true }).waitFor({ state: 'detached' });
   await dialog.getByRole('button', { name: 'Add bob', exact: true }).click();
   await dialog.getByRole('button', { name: 'Revoke tokens of bob', exact: true }).click();
+  const revoke = page.getByRole('dialog', { name: 'Revoke the tokens of \u2068bob\u2069?' });
+  await revoke.getByText('The user is logged out on every device at once').waitFor();
+  await page.keyboard.press('Enter');
+  await revoke.waitFor({ state: 'detached' });
+  await radio.settled();
+  t.equal(radio.socket.readyState, 1, 'Enter does not confirm');
+  await dialog.getByRole('button', { name: 'Revoke tokens of bob', exact: true }).click();
+  await revoke.getByRole('button', { name: 'Revoke tokens' }).click();
   t.match(await radio.closes(), { code: 1008, reason: 'invalid token' });
 });
 

@@ -11,7 +11,7 @@ export interface Row<Item> {
   readonly action: Action;
 }
 
-export type Panel = 'rename' | 'settings' | 'encryption' | 'members' | 'delete' | 'revoke' | 'holders';
+export type Panel = 'rename' | 'settings' | 'encryption' | 'members' | 'delete' | 'holders';
 
 export interface List<Item> {
   readonly rows: ReadonlySignal<readonly Row<Item>[]>;

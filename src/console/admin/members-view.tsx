@@ -1,4 +1,5 @@
 // Shows the members of one talkgroup, with a search for users to add.
+import { ask } from '../app/question.js';
 import type { Row } from './list.js';
 import type { Members } from './members.js';
 import { ActionButton, focusAtOnce, focusSoon, ListView, Said } from './parts.js';
@@ -45,10 +46,9 @@ export function MembersView({
               <ActionButton
                 action={action}
                 label={texts.removeMember(user.username)}
-                onPress={() => {
-                  void members.remove(row).then((isRemoved) => {
-                    if (isRemoved) focusSoon(field);
-                  });
+                onPress={async () => {
+                  if (!(await ask(texts.reallyRemove(user.username, name)))) return;
+                  if (await members.remove(row)) focusSoon(field);
                 }}
               />
             </div>

@@ -1,8 +1,6 @@
 // The texts of the administration tab.
+import { isolated } from '../app/isolated.js';
 import type { Device, Encryption, FloorMode, MemberKeys, Talkgroup } from './rows.js';
-
-/** A name in a sentence: its direction marks do not turn the rest around. */
-const isolated = (name: string) => `\u2068${name}\u2069`;
 
 const devices = (count: number) => (count === 1 ? '1 device' : `${count} devices`);
 
@@ -59,8 +57,13 @@ export const texts = {
     `The user ${isolated(name)} exists now. Add it to talkgroups with Manage members.`,
   revoke: 'Revoke tokens',
   revoked: 'The tokens are revoked. The user must log in again.',
-  revokeOwn: 'This is your own account. You must log in again.',
-  revokeNow: 'Revoke my tokens',
+  reallyRevoke: (name: string, isOwn: boolean) => ({
+    title: `Revoke the tokens of ${isolated(name)}?`,
+    consequence: isOwn
+      ? 'This is your own account. You are logged out here and on every other device, and must log in again.'
+      : 'The user is logged out on every device at once, and must log in again.',
+    confirm: isOwn ? 'Revoke my tokens' : 'Revoke tokens',
+  }),
 
   createTalkgroup: 'Create talkgroup',
   newName: 'Name of the new talkgroup',
@@ -118,6 +121,11 @@ export const texts = {
   manageMembers: 'Manage members',
   membersOf: (name: string) => `Members of ${name}`,
   removeMember: (name: string) => `Remove ${name}`,
+  reallyRemove: (name: string, talkgroup: string) => ({
+    title: `Remove ${isolated(name)} from ${isolated(talkgroup)}?`,
+    consequence: 'The user hears nothing more of the talkgroup, and talks there no more.',
+    confirm: 'Remove',
+  }),
   removed: (name: string) => `${isolated(name)} is removed.`,
   findUser: 'Add a user: start of the name',
   addMember: (name: string) => `Add ${name}`,

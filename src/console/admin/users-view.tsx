@@ -1,8 +1,9 @@
 // Shows accounts: creation, search, device, and the button that revokes their tokens.
+import { ask } from '../app/question.js';
 import { account } from '../app/session.js';
 import { HoldersView } from './holders-view.js';
 import type { Row } from './list.js';
-import { ActionButton, focusAtOnce, focusSoon, ListView, Said } from './parts.js';
+import { ActionButton, focusSoon, ListView, Said } from './parts.js';
 import type { User } from './rows.js';
 import { texts } from './texts.js';
 import { UserCreation } from './user-creation.js';
@@ -35,13 +36,7 @@ export function UsersView({ users }: { users: Users }) {
 function UserRow({ row, users }: { row: Row<User>; users: Users }) {
   const { username, role, device_id, created_at } = row.item.value;
   const name = `user-${row.id}`;
-  const button = `${name}-revoke`;
-  const isAsked = row.panel.value === 'revoke';
   const isOwn = account.value?.userId === row.id;
-  const close = () => {
-    row.panel.value = null;
-    focusSoon(button);
-  };
   const holders = `${name}-holders`;
   const areHoldersShown = row.panel.value === 'holders';
   const closeHolders = () => {
@@ -71,35 +66,15 @@ function UserRow({ row, users }: { row: Row<User>; users: Users }) {
           }}
         />
         <ActionButton
-          id={button}
           action={row.action}
           label={texts.revoke}
           describedBy={name}
           kind="danger"
-          {...(isOwn && { isOpen: isAsked })}
-          onPress={() => {
-            if (isOwn) row.panel.value = isAsked ? null : 'revoke';
-            else void users.revoke(row);
+          onPress={async () => {
+            if (await ask(texts.reallyRevoke(username, isOwn))) await users.revoke(row);
           }}
         />
       </div>
-      {isAsked && (
-        // biome-ignore lint/a11y/useSemanticElements: a fieldset is for fields
-        <div class="admin-panel" role="group" aria-label={texts.revoke}>
-          <p>{texts.revokeOwn}</p>
-          <div class="row">
-            <button type="button" ref={focusAtOnce} onClick={close}>
-              {texts.keep}
-            </button>
-            <ActionButton
-              action={row.action}
-              label={texts.revokeNow}
-              kind="danger"
-              onPress={() => void users.revoke(row)}
-            />
-          </div>
-        </div>
-      )}
       {areHoldersShown && (
         <HoldersView holders={users.holdersOf(row)} name={username} onClose={closeHolders} />
       )}

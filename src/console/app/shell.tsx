@@ -7,6 +7,7 @@ import { desk } from './desk.js';
 import { Header } from './header.js';
 import { Lazy } from './lazy.js';
 import { openDesk, opening } from './opening.js';
+import { QuestionDialog } from './question.js';
 import { keepSteady } from './steady.js';
 import { TabBar, TabPanel } from './tab-bar.js';
 import { texts } from './texts.js';
@@ -37,6 +38,7 @@ export default function Shell() {
         {now.membersOf.value !== null && <Lazy key="members" load={loadMembers} />}
       </div>
       <KeysDialog desk={now} />
+      <QuestionDialog />
     </>
   );
 }

@@ -8,6 +8,7 @@ export const texts = {
   notLoaded: 'This view could not be loaded. Check the connection, then try again.',
   tryAgain: 'Try again',
   close: 'Close',
+  cancel: 'Cancel',
 
   login: {
     heading: 'Log in',

@@ -1,11 +1,12 @@
 // Shows all members of a talkgroup to an administrator, and adds and takes out members.
+import { ask } from '../app/question.js';
 import { texts } from '../app/texts.js';
 import type { FoundUser, ListedMember, MemberAdmin } from './admin-state.js';
 import { members as words } from './texts.js';
 
 const { short } = words;
 
-export function AllMembers({ admin }: { admin: MemberAdmin }) {
+export function AllMembers({ admin, talkgroup }: { admin: MemberAdmin; talkgroup: string }) {
   const { members, hasMore, outcome } = admin;
   return (
     <section class="field">
@@ -15,7 +16,7 @@ export function AllMembers({ admin }: { admin: MemberAdmin }) {
       </p>
       <ul class="list">
         {members.value?.map((member) => (
-          <Member key={member.user_id} member={member} admin={admin} />
+          <Member key={member.user_id} member={member} admin={admin} talkgroup={talkgroup} />
         ))}
       </ul>
       {members.value === null && outcome.value === null && <p class="quiet">{texts.loading}</p>}
@@ -29,20 +30,36 @@ export function AllMembers({ admin }: { admin: MemberAdmin }) {
   );
 }
 
-function Member({ member: { user_id, user }, admin }: { member: ListedMember; admin: MemberAdmin }) {
+function Member({
+  member: { user_id, user },
+  admin,
+  talkgroup,
+}: {
+  member: ListedMember;
+  admin: MemberAdmin;
+  talkgroup: string;
+}) {
   const { username } = user;
   return (
     <li>
       <bdi class="name">{username}</bdi>
       <span class="row">
-        <button type="button" aria-label={words.takeOut(username)} onClick={() => admin.takeOut(user_id)}>
+        <button
+          type="button"
+          aria-label={words.takeOut(username)}
+          onClick={async () => {
+            if (await ask(words.reallyTakeOut(username, talkgroup))) await admin.takeOut(user_id);
+          }}
+        >
           {short.takeOut}
         </button>
         <button
           type="button"
           class="danger"
           aria-label={words.revoke(username)}
-          onClick={() => admin.revoke(user_id)}
+          onClick={async () => {
+            if (await ask(words.reallyRevoke(username))) await admin.revoke(user_id);
+          }}
         >
           {short.revoke}
         </button>

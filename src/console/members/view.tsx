@@ -22,7 +22,7 @@ export default function MembersDialog() {
   return (
     <Dialog key={id} name={words.title(name)} onClose={close}>
       <OnlineMembers online={online} />
-      {admin !== null && <AllMembers admin={admin} />}
+      {admin !== null && <AllMembers admin={admin} talkgroup={name} />}
     </Dialog>
   );
 }
