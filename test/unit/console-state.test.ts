@@ -17,7 +17,8 @@ import { idOf, manualClock, turn } from '../helpers/client/fakes.js';
 
 const view = (id: string, over: Partial<TalkgroupView> = {}): TalkgroupView => ({
   ...{ id, name: id, floorMode: 'open', maxTalkMs: 0, online: 1, talkers: [], last: null, missed: 0 },
-  ...{ lostBetweenNodes: 0, encryption: 'allowed', isLockExpected: false, mayHaveKeys: true, ...over },
+  ...{ lostBetweenNodes: 0, encryption: 'allowed', isLockExpected: false, mayHaveKeys: true },
+  ...{ emergenciesTotal: 0, ...over },
 });
 
 function fakeShelf(stored: Record<string, string> = {}) {

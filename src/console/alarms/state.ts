@@ -1,65 +1,113 @@
-// Keeps the open emergencies of the page, and the button that is held to raise one.
-import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
+// Keeps the alarms of the page in their places, and says when their buttons rest.
+import { batch, computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import type { Clock } from '../../client/clock.js';
 import type { Emergency } from '../../client/radio.js';
 import type { Sound } from '../sound/sound-types.js';
 import type { Changes } from '../worker/messages.js';
+import { createOlder } from './older.js';
+import { type AlarmRow, follow, leave, STAYS_MS, sweep } from './order.js';
+import { createAlarmSound } from './silence.js';
 
 export type Alarms = {
-  /** Not acknowledged ones first, then the newest. */
+  /** In their places. Ended ones stay for a time. */
+  readonly rows: ReadonlySignal<readonly AlarmRow[]>;
+  /** The oldest first. */
   readonly open: ReadonlySignal<readonly Emergency[]>;
-  take(changes: Pick<Changes, 'emergencies' | 'left'>): void;
+  /** Ids of emergencies with a right button that takes no press now, because its meaning has changed. */
+  readonly resting: ReadonlySignal<ReadonlySet<string>>;
+  readonly isSilent: ReadonlySignal<boolean>;
+  /** No alarm sounds for 60 s, or until a new one. It acknowledges nothing. */
+  silence(): void;
+  /** Number of alarms that were raised after this time (Unix ms of the server), ended ones included. */
+  raisedAfter(serverMs: number): number;
+  /** While the pointer or the focus is in the list, no row is removed. */
+  keep(isKept: boolean): void;
+  take(changes: Pick<Changes, 'emergencies' | 'left'> & Partial<Changes>): void;
 };
 
-/** Until an administrator acknowledges it, an alarm sounds again after this time. */
-const REPEAT_MS = 5_000;
+/** The right button of a row takes no press for this time after its meaning changed. */
+export const REST_MS = 500;
+/** The time that floods of alarms are counted in. */
+export const FLOOD_MS = 600_000;
 
-/** `isRepeated`: whether the tone comes again until the alarm is acknowledged, for users who can acknowledge. */
+/** `isRepeated`: whether the user can acknowledge. `readAll` reads GET /emergencies, and rejects with RestError. */
 export function createAlarms({
   tone,
   clock,
   isRepeated,
+  readAll,
 }: {
   tone: Sound['tone'];
   clock: Clock;
   isRepeated(): boolean;
+  readAll(): Promise<readonly Emergency[]>;
 }): Alarms {
-  const byId: Signal<ReadonlyMap<string, Emergency>> = signal(new Map());
-  const open = computed(() => [...byId.value.values()].sort(compare));
-  const isSounding = computed(() => open.value.some(({ state }) => state === 'raised'));
-  let cancelRepeat = () => {};
+  const rows: Signal<readonly AlarmRow[]> = signal([]);
+  const resting: Signal<ReadonlySet<string>> = signal(new Set());
+  const open = computed(() => rows.value.filter(({ end }) => end === null).map(({ emergency }) => emergency));
+  const isDue = () => open.peek().some(({ state }) => state === 'raised');
+  const sound = createAlarmSound({ tone, clock, isRepeated, isDue });
+  const older = createOlder({ readAll, clock, open, show });
+  /** When the alarms of the last minutes were raised (Unix ms of the server), by emergency. */
+  const raises = new Map<string, number>();
+  /** What ends the rest of a button too early, by emergency. */
+  const ends = new Map<string, () => void>();
+  let isKept = false;
 
   return {
-    open,
-    take({ emergencies, left }) {
-      if (emergencies.length === 0 && left.length === 0) return;
-      const before = byId.peek();
-      const next = new Map(before);
-      for (const emergency of emergencies) {
-        if (emergency.state === 'cleared') next.delete(emergency.emergency_id);
-        else next.set(emergency.emergency_id, emergency);
-      }
-      for (const { emergency_id, talkgroup_id } of next.values())
-        if (left.includes(talkgroup_id)) next.delete(emergency_id);
-      byId.value = next;
-      const isNew = emergencies.some(
-        ({ emergency_id, state }) => state === 'raised' && !before.has(emergency_id),
-      );
-      if (isNew) sound();
+    ...{ rows, open, resting },
+    isSilent: sound.isSilent,
+    silence: sound.silence,
+    raisedAfter(serverMs) {
+      for (const [id, atMs] of raises) if (atMs <= serverMs) raises.delete(id);
+      return raises.size;
+    },
+    keep(now) {
+      isKept = now;
+      if (!isKept) remove();
+    },
+    take(changes) {
+      batch(() => {
+        if (changes.left.length > 0) {
+          rows.value = leave(rows.peek(), changes.left, clock.nowMs());
+          clock.after(STAYS_MS, remove);
+        }
+        older.take(changes);
+      });
     },
   };
 
-  function sound(): void {
-    tone('alarm');
-    cancelRepeat();
-    if (!isRepeated()) return;
-    cancelRepeat = clock.after(REPEAT_MS, () => {
-      if (isSounding.peek()) sound();
-    });
+  function show(emergencies: readonly Emergency[]): void {
+    if (emergencies.length === 0) return;
+    const before = new Map(open.peek().map(({ emergency_id, state }) => [emergency_id, state]));
+    rows.value = follow(rows.peek(), emergencies, clock.nowMs());
+    for (const { emergency_id: id, state, raised_at } of emergencies) {
+      if (state === 'cleared') clock.after(STAYS_MS, remove);
+      else raises.set(id, Date.parse(raised_at));
+      if (before.has(id) && before.get(id) !== state) rest(id);
+    }
+    if (emergencies.some(({ emergency_id, state }) => state === 'raised' && !before.has(emergency_id)))
+      sound.raised();
   }
-}
 
-function compare(one: Emergency, other: Emergency): number {
-  if (one.state !== other.state) return one.state === 'raised' ? -1 : 1;
-  return other.raised_at.localeCompare(one.raised_at);
+  function remove(): void {
+    if (isKept) return;
+    const left = sweep(rows.peek(), clock.nowMs());
+    if (left.length === rows.peek().length) return;
+    rows.value = left;
+    // Each row below is in another place now.
+    for (const { emergency } of left) rest(emergency.emergency_id);
+  }
+
+  function rest(id: string): void {
+    ends.get(id)?.();
+    resting.value = new Set(resting.peek()).add(id);
+    ends.set(
+      id,
+      clock.after(REST_MS, () => {
+        ends.delete(id);
+        resting.value = new Set(ends.keys());
+      }),
+    );
+  }
 }

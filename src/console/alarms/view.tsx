@@ -1,72 +1,141 @@
-// Shows the open emergencies above every tab. Each is said by screen readers when it comes, without its age.
-import { type Signal, signal } from '@preact/signals';
-import type { Emergency } from '../../client/radio.js';
-import { ageText } from '../app/ages.js';
+// Shows the alarms above every tab, in a region of fixed height. Each is said by screen readers when it comes, without its
+// age.
+import { type Signal, useSignal } from '@preact/signals';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Desk } from '../app/desk.js';
-import { Phrase } from '../app/phrase.js';
 import { texts } from '../app/texts.js';
 import { nowMs } from '../app/ticking.js';
+import { AlarmRowView } from './row.js';
+import { FLOOD_MS } from './state.js';
 
 const { alarms: words } = texts;
 
-/** Why the last acknowledgement or clearing was not possible. */
-const failure: Signal<string | null> = signal(null);
+/** A press so soon after the list has scrolled was meant for another row. */
+const SCROLLS_MS = 150;
+/** So many alarms in FLOOD_MS are a flood (ISA-18.2). */
+const FLOOD = 10;
+
+type Below = { count: number; fresh: number };
+const NONE: Below = { count: 0, fresh: 0 };
 
 export function AlarmList({ desk }: { desk: Desk }) {
-  const open = desk.alarms.open.value;
+  const { alarms } = desk;
+  const rows = alarms.rows.value;
+  const list = useRef<HTMLUListElement>(null);
+  const inside = useRef({ pointer: false, focus: false });
+  const scrolledAtMs = useRef(Number.NEGATIVE_INFINITY);
+  const below = useSignal(NONE);
+  const keep = (what: Partial<typeof inside.current>) => {
+    Object.assign(inside.current, what);
+    alarms.keep(inside.current.pointer || inside.current.focus);
+  };
+  const measure = () => {
+    if (list.current !== null) count(list.current, below);
+  };
+  useLayoutEffect(measure, [rows]);
+  useLayoutEffect(() => {
+    const watching = new ResizeObserver(measure);
+    if (list.current !== null) watching.observe(list.current);
+    return () => watching.disconnect();
+  }, []);
   return (
-    <section class="alarms" aria-label={words.label}>
-      <ul>
-        {open.map((emergency) => (
-          <Alarm key={emergency.emergency_id} emergency={emergency} desk={desk} />
+    <section
+      class={`alarms ${isNewIn(desk) ? 'new' : ''}`}
+      aria-label={words.label}
+      data-region="alarms"
+      onPointerEnter={() => keep({ pointer: true })}
+      onPointerLeave={() => keep({ pointer: false })}
+      onFocusIn={() => keep({ focus: true })}
+      onFocusOut={({ currentTarget, relatedTarget }) =>
+        keep({ focus: relatedTarget instanceof Node && currentTarget.contains(relatedTarget) })
+      }
+    >
+      <Head desk={desk} />
+      <ul
+        ref={list}
+        onScroll={() => {
+          scrolledAtMs.current = performance.now();
+          measure();
+        }}
+      >
+        {rows.map((row) => (
+          <AlarmRowView
+            key={row.emergency.emergency_id}
+            row={row}
+            desk={desk}
+            isScrolling={() => performance.now() - scrolledAtMs.current < SCROLLS_MS}
+          />
         ))}
       </ul>
-      {failure.value !== null && (
-        <p role="alert" class="error">
-          {failure.value}
-        </p>
-      )}
+      {rows.length === 0 && <p class="none quiet">{words.none}</p>}
+      <div class="foot">
+        <Foot below={below} list={list} />
+      </div>
     </section>
   );
 }
 
-function Alarm({ emergency, desk }: { emergency: Emergency; desk: Desk }) {
-  const { emergency_id, talkgroup_id, username, user_id, state, raised_at } = emergency;
-  const { account, talkgroups, connection, link } = desk;
-  const talkgroup = talkgroups.tile(talkgroup_id)?.view.value.name ?? talkgroup_id;
-  const ageMs = nowMs.value + connection.value.clockOffsetMs - Date.parse(raised_at);
-  const isAdmin = account.role === 'admin';
-  const ask = (type: 'EMERGENCY_ACK' | 'EMERGENCY_CLEAR') => {
-    failure.value = null;
-    link.request({ type, emergency_id }).catch((error: Error) => {
-      failure.value = words.failed(error.message);
-    });
-  };
+const isNewIn = ({ alarms }: Desk) => alarms.open.value.some(({ state }) => state === 'raised');
+
+function Head({ desk }: { desk: Desk }) {
+  const { alarms, account } = desk;
+  const open = alarms.open.value;
+  const fresh = open.filter(({ state }) => state === 'raised').length;
+  const serverMs = alarms.rows.value.length === 0 ? 0 : nowMs.value + desk.connection.value.clockOffsetMs;
+  const raised = serverMs === 0 ? 0 : alarms.raisedAfter(serverMs - FLOOD_MS);
+  const isSilent = alarms.isSilent.value && fresh > 0;
   return (
-    <li class="alarm-row">
-      <p role="alert" class="name">
-        <Phrase say={(name = '', place = '') => words.text(name, place)} names={[username, talkgroup]} />
-        {state === 'acknowledged' && ` (${words.acknowledged})`}
+    <div class="head">
+      <h2>{words.label}</h2>
+      <p class="count">
+        {open.length > 0 && (fresh > 0 ? words.openAndNew(open.length, fresh) : words.open(open.length))}
+        {raised >= FLOOD && <strong>{words.inTenMinutes(raised)}</strong>}
       </p>
-      <span>{words.raised(ageText(ageMs))}</span>
-      <span>{placeOf(emergency)}</span>
-      {isAdmin && state === 'raised' && (
-        <button type="button" class="primary" onClick={() => ask('EMERGENCY_ACK')}>
-          {words.acknowledge}
+      {account.role === 'admin' && (
+        <button
+          type="button"
+          aria-label={words.silence}
+          aria-pressed={isSilent}
+          aria-disabled={fresh === 0}
+          onClick={() => {
+            if (fresh > 0) alarms.silence();
+          }}
+        >
+          {isSilent ? words.silent : words.silence}
         </button>
       )}
-      {(isAdmin || user_id === account.userId) && (
-        <button type="button" onClick={() => ask('EMERGENCY_CLEAR')}>
-          {words.clear}
-        </button>
-      )}
-    </li>
+    </div>
   );
 }
 
-/** Where the raiser is now, else where the emergency was raised. To five digits, which is about a metre. */
-function placeOf(emergency: Emergency): string {
-  const { lat, lng } = emergency.position ?? emergency;
-  if (lat === undefined || lng === undefined) return words.noPlace;
-  return words.place(lat.toFixed(5), lng.toFixed(5));
+/** Says how many alarms are out of sight, and scrolls to the first of them. */
+function Foot({ below, list }: { below: Signal<Below>; list: { current: HTMLUListElement | null } }) {
+  const { count, fresh } = below.value;
+  if (count === 0) return null;
+  return (
+    <button
+      type="button"
+      onClick={() => {
+        const [first] = list.current === null ? [] : hiddenIn(list.current);
+        if (first !== undefined && list.current !== null) list.current.scrollTop = first.offsetTop;
+      }}
+    >
+      {fresh > 0 ? words.belowAndNew(count, fresh) : words.below(count)}
+    </button>
+  );
+}
+
+function count(list: HTMLUListElement, below: Signal<Below>): void {
+  const hidden = hiddenIn(list);
+  const next = { count: hidden.length, fresh: hidden.filter((row) => row.querySelector('.fresh')).length };
+  const { count, fresh } = below.peek();
+  if (count !== next.count || fresh !== next.fresh) below.value = next;
+}
+
+/** Rows of which more than half is below the visible part. */
+function hiddenIn(list: HTMLUListElement): HTMLElement[] {
+  const end = list.scrollTop + list.clientHeight;
+  return [...list.children]
+    .filter((row) => row instanceof HTMLElement)
+    .filter((row) => row.offsetTop + row.offsetHeight / 2 > end);
 }

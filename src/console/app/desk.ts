@@ -1,7 +1,9 @@
 // Builds the parts of the console for the account that is logged in, and connects them with the worker.
-import { batch, effect, type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import { batch, computed, effect, type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import { systemClock } from '../../client/clock.js';
-import { createRaising, type Raising } from '../alarms/raising.js';
+import type { Emergency } from '../../client/radio.js';
+import { createEmergencyTarget, type EmergencyTarget } from '../alarms/emergency-target.js';
+import { CLEAR_HOLD_MS, createHeld, type Held, RAISE_HOLD_MS } from '../alarms/held.js';
 import { type Alarms, createAlarms } from '../alarms/state.js';
 import { builtFile } from '../built.js';
 import { createKeys, type Keys } from '../keys/state.js';
@@ -11,6 +13,7 @@ import { createSound } from '../sound/sound.js';
 import type { Sound } from '../sound/sound-types.js';
 import { createMicrophoneControl, type MicrophoneControl } from '../talk/microphone.js';
 import { createTalking, type Talking } from '../talk/state.js';
+import { targetsOf } from '../talk/targets.js';
 import { createTalkgroups, type Talkgroups } from '../talkgroups/state.js';
 import type { Changes, ConnectionView } from '../worker/messages.js';
 import type { Config } from './config.js';
@@ -28,7 +31,15 @@ export type Desk = {
   readonly talkgroups: Talkgroups;
   readonly talking: Talking;
   readonly alarms: Alarms;
-  readonly raising: Raising;
+  /** By talkgroup: the button that raises an emergency. */
+  readonly raising: Held;
+  readonly emergencyTarget: EmergencyTarget;
+  /** By emergency: the buttons that acknowledge and clear it. */
+  readonly answering: Held;
+  /** The emergency that the map goes to as soon as it knows where that is. */
+  readonly onMap: Signal<string | null>;
+  /** The talkgroup of the tile with the focus. */
+  readonly focused: Signal<string | null>;
   readonly keys: Keys;
   readonly settings: SettingsState;
   readonly sound: Sound;
@@ -79,7 +90,19 @@ export function createDesk(account: Account, config: Config): Desk {
     tone: sound.tone,
     clock: systemClock,
     isRepeated: () => account.role === 'admin',
+    readAll: async () => (await account.rest.get<{ emergencies: Emergency[] }>('/emergencies')).emergencies,
   });
+  const focused: Signal<string | null> = signal(null);
+  const emergencyTarget = createEmergencyTarget(
+    computed(() => {
+      const [first = null] = targetsOf({
+        selected: talkgroups.selected.value.map(({ id }) => id),
+        focused: focused.value,
+        all: talkgroups.tiles.value.map(({ id }) => id),
+      });
+      return first;
+    }),
+  );
   const microphone = createMicrophoneControl(sound, {
     give: (port) => link.send({ kind: 'microphone', port }, port === null ? [] : [port]),
     lost: () => talking.interrupt('microphone'),
@@ -124,7 +147,10 @@ export function createDesk(account: Account, config: Config): Desk {
       soundState,
       microphone,
     },
-    raising: createRaising(link.raise, systemClock),
+    ...{ focused, emergencyTarget },
+    raising: createHeld(RAISE_HOLD_MS, systemClock),
+    answering: createHeld(CLEAR_HOLD_MS, systemClock),
+    onMap: signal(null),
     startSound,
     membersOf: signal(null),
     isSettingsOpen: signal(false),

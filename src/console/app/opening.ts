@@ -4,6 +4,7 @@ import { listenToPresses } from '../talk/listen.js';
 import { loadConfig } from './config.js';
 import { createDesk, type Desk, desk } from './desk.js';
 import { account } from './session.js';
+import { showInTitle } from './title.js';
 
 /** Why the desk could not be opened. null: it is open, or it is being opened. */
 export const opening: Signal<string | null> = signal(null);
@@ -16,6 +17,7 @@ export async function openDesk(): Promise<void> {
     const opened = createDesk(account.value, config);
     desk.value = opened;
     listenToPresses(opened);
+    showInTitle(opened);
     startSound(opened);
     await openMicrophone(opened);
   } catch (error) {

@@ -1,4 +1,5 @@
 // Shows the console of an account: header, banners, alarms, tabs, talk bar and dialogs.
+import { EmergencyPlace } from '../alarms/emergency-button.js';
 import { AlarmList } from '../alarms/view.js';
 import { KeysBanner, KeysDialog } from '../keys/view.js';
 import { TalkBar } from '../talk/view.js';
@@ -32,7 +33,10 @@ export default function Shell() {
         <TabBar account={now.account} />
         <TabPanel account={now.account} />
       </main>
-      <TalkBar desk={now} />
+      <div class="dock">
+        <TalkBar desk={now} />
+        <EmergencyPlace desk={now} />
+      </div>
       <div class="late">
         {now.isSettingsOpen.value && <Lazy key="settings" load={loadSettings} />}
         {now.membersOf.value !== null && <Lazy key="members" load={loadMembers} />}

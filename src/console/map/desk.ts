@@ -1,7 +1,7 @@
 // Connects the map with the desk: the worker's messages, the talkgroups and the alarms of the page.
 import { computed } from '@preact/signals';
 import { systemClock } from '../../client/clock.js';
-import type { ClientMessage } from '../../client/radio.js';
+import type { ClientMessage, Emergency } from '../../client/radio.js';
 import type { Desk } from '../app/desk.js';
 import { createMapState, type MapState } from './state.js';
 import type { MapMessage } from './wire.js';
@@ -23,11 +23,17 @@ export function mapOf(desk: Desk): MapState {
     talkgroups: computed(() =>
       desk.talkgroups.tiles.value.map(({ id, view }) => ({ id, name: view.value.name })),
     ),
-    emergencies: desk.alarms.open,
+    emergencies: computed(() => desk.alarms.open.value.toSorted(byUrgency)),
     after: systemClock.after,
   });
   ofDesk.set(desk, map);
   return map;
+}
+
+/** Those not acknowledged first, then the newest. The map follows the first. */
+function byUrgency(one: Emergency, other: Emergency): number {
+  if (one.state !== other.state) return one.state === 'raised' ? -1 : 1;
+  return other.raised_at.localeCompare(one.raised_at);
 }
 
 /** The tab is closed: its trails end with it. */

@@ -1,4 +1,5 @@
 // The map tab: the map, the table of positions, and what they show.
+import { effect } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { desk as currentDesk, type Desk } from '../app/desk.js';
 import { createStage, MapCanvas, type Stage } from './canvas.js';
@@ -24,9 +25,22 @@ function OpenMap({ desk }: { desk: Desk }) {
     return () => {
       document.removeEventListener('visibilitychange', follow);
       close();
+      desk.onMap.value = null;
       forgetMap(desk);
     };
   }, [desk, map]);
+  useEffect(
+    () =>
+      effect(() => {
+        const mark = map.marks.value.find(({ id }) => id === desk.onMap.value);
+        const drawing = stage.drawing.value;
+        if (mark === undefined || drawing === null) return;
+        desk.onMap.value = null;
+        map.isFollowing.value = false;
+        drawing.goTo(mark.lng, mark.lat);
+      }),
+    [desk, map, stage],
+  );
   return (
     <div class="map">
       <section class="map-side" aria-label={texts.map}>

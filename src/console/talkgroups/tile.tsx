@@ -1,6 +1,5 @@
 // Shows one talkgroup: who talks, its state and its controls. Nothing is said by colour alone.
 
-import { EmergencyButton } from '../alarms/emergency-button.js';
 import type { Desk } from '../app/desk.js';
 import { Phrase } from '../app/phrase.js';
 import { texts } from '../app/texts.js';
@@ -107,7 +106,6 @@ function Controls({ tile, desk }: Props) {
           {words.short.members}
         </button>
         <EncryptButton tile={tile} desk={desk} />
-        <EmergencyButton id={tile.id} name={name} desk={desk} />
       </div>
     </>
   );

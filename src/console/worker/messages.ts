@@ -133,6 +133,8 @@ export type TalkgroupView = {
   isLockExpected: boolean;
   /** In a talkgroup that requires encryption: whether the user gets keys and speech. */
   mayHaveKeys: boolean;
+  /** Number of open emergencies in the last snapshot, which may have no room for all. */
+  emergenciesTotal: number;
 };
 
 export type RefusalCode = DenyCode | ErrorCode | 'not_connected' | 'no_microphone' | 'no_key' | 'keys_behind';

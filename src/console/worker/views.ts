@@ -97,8 +97,10 @@ export function createViews(
   };
 
   function isNew(id: string, talkgroup: Talkgroup): boolean {
-    const { name, floor_mode, max_talk_ms, online, encryption, may_have_keys } = talkgroup;
-    const now = JSON.stringify([name, floor_mode, max_talk_ms, online, encryption, may_have_keys]);
+    const { name, floor_mode, max_talk_ms, online, encryption, may_have_keys, emergencies_total } = talkgroup;
+    const now = JSON.stringify([
+      ...[name, floor_mode, max_talk_ms, online, encryption, may_have_keys, emergencies_total],
+    ]);
     if (shown.get(id) === now) return false;
     shown.set(id, now);
     return true;
@@ -111,6 +113,7 @@ export function createViews(
     return {
       ...{ id, name, floorMode: floor_mode, maxTalkMs: max_talk_ms, online, missed, lostBetweenNodes },
       ...{ encryption, mayHaveKeys, isLockExpected: radio.isRequired(id) },
+      emergenciesTotal: talkgroup.emergencies_total,
       talkers: [...talkgroup.talkers.values()].map((talker) => ({
         ...talkerOf(talker),
         lock: isOpus(talker.codec) ? (locks.get(talker.session) ?? null) : 'cannot_open',

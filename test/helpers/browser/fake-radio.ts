@@ -17,9 +17,10 @@ const nothing = { kind: 'changes', talkgroups: [], left: [], emergencies: [], ta
 const talkgroup = {
   id: ${JSON.stringify(TALKGROUP)}, name: 'Fire 1', floorMode: 'open', maxTalkMs: 0, online: 1,
   talkers: [], last: null, missed: 0, lostBetweenNodes: 0,
-  encryption: 'allowed', isLockExpected: false, mayHaveKeys: true,
+  encryption: 'allowed', isLockExpected: false, mayHaveKeys: true, emergenciesTotal: 0,
 };
 let opened = 1;
+let refusal = null;
 let fleet = [];
 let timer;
 const message = (message) => postMessage({ kind: 'message', message });
@@ -76,6 +77,7 @@ channel.onmessage = ({ data }) => {
     clearInterval(eventsTimer);
     if (data.events > 0) happen(data.events);
   }
+  if (data.refusal !== undefined) refusal = data.refusal;
   if (data.tell) message(data.tell);
   if (data.changes) postMessage({ ...nothing, ...data.changes });
   if (data.reconnect) postMessage({ ...nothing, connection: connection(++opened) });
@@ -94,8 +96,9 @@ channel.onmessage = ({ data }) => {
 };
 onmessage = ({ data }) => {
   if (data.kind === 'start') postMessage({ ...nothing, connection: connection(opened), talkgroups: [talkgroup] });
-  if (data.kind !== 'request') return;
+  if (data.kind !== 'request') return channel.postMessage({ commanded: data.kind });
   channel.postMessage({ asked: data.message });
+  if (refusal !== null) return postMessage({ kind: 'answer', id: data.id, error: { code: 'rate_limited', message: refusal } });
   postMessage({ kind: 'answer', id: data.id, message: { type: 'OK', ref: data.id } });
 };
 `;
@@ -110,8 +113,9 @@ export async function putFakeRadio(page: Page): Promise<void> {
   await page.addInitScript((name) => {
     const channel = new BroadcastChannel(name);
     const asked: unknown[] = [];
-    channel.onmessage = ({ data }) => asked.push(data.asked);
-    Object.assign(globalThis, { radioOfTest: { channel, asked } });
+    const commanded: string[] = [];
+    channel.onmessage = ({ data }) => (data.asked ? asked.push(data.asked) : commanded.push(data.commanded));
+    Object.assign(globalThis, { radioOfTest: { channel, asked, commanded } });
   }, CHANNEL);
 }
 
@@ -136,6 +140,19 @@ export function fakeRadioOf(page: Page) {
         if (found === undefined) throw new Error(`no ${type} was sent: ${JSON.stringify(asked)}`);
         return found;
       }),
+    /** Number of messages of this type that the page has sent so far. */
+    async countOf(type: string) {
+      const asked = (await page.evaluate('radioOfTest.asked')) as { type: string }[];
+      return asked.filter((message) => message.type === type).length;
+    },
+    /** Resolves when the page has sent a command of this kind that is no request. */
+    commanded: (kind: string) =>
+      eventually(async () => {
+        const commanded = (await page.evaluate('radioOfTest.commanded')) as string[];
+        if (!commanded.includes(kind)) throw new Error(`no ${kind} was sent: ${commanded.join(', ')}`);
+      }),
+    /** Requests are rejected with this text from now on. null: they are accepted. */
+    refuses: (refusal: string | null) => say({ refusal }),
     reconnected: () => say({ reconnect: true }),
     emergency: (fields: object) =>
       say({

@@ -1,0 +1,149 @@
+// Shows one alarm: who, where, since when, and its buttons. The row has the same height in each state.
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import type { Emergency } from '../../client/radio.js';
+import { ageText } from '../app/ages.js';
+import type { Desk } from '../app/desk.js';
+import { Phrase } from '../app/phrase.js';
+import { show } from '../app/places.js';
+import type { Account } from '../app/session.js';
+import { texts } from '../app/texts.js';
+import { nowMs } from '../app/ticking.js';
+import { HoldButton } from '../talk/hold-button.js';
+import { AnswerButton } from './answer-button.js';
+import type { AlarmRow } from './order.js';
+
+const { alarms: words } = texts;
+
+type RowProps = { row: AlarmRow; desk: Desk; isScrolling(): boolean };
+
+export function AlarmRowView({ row, desk, isScrolling }: RowProps) {
+  const { emergency, end } = row;
+  const { talkgroup_id: id, username, state, raised_at } = emergency;
+  const talkgroup = desk.talkgroups.tile(id)?.view.value.name ?? id;
+  const ageMs = nowMs.value + desk.connection.value.clockOffsetMs - Date.parse(raised_at);
+  const group = useRef<HTMLDivElement>(null);
+  // Its buttons go when it ends. The focus stays in the row, not at the beginning of the page.
+  const hadFocus = group.current?.contains(document.activeElement) ?? false;
+  useLayoutEffect(() => {
+    if (hadFocus && !group.current?.contains(document.activeElement)) group.current?.focus();
+  });
+  const isNew = end === null && state === 'raised';
+  return (
+    <li>
+      {/* biome-ignore lint/a11y/useSemanticElements: not a form, and a fieldset has a border and a size of its own */}
+      <div
+        role="group"
+        aria-label={words.text(username, talkgroup)}
+        class={`alarm-row ${end !== null ? 'ended' : state}`}
+        ref={group}
+        tabIndex={-1}
+      >
+        <p {...(end === null && { role: 'alert' })} class="visually-hidden">
+          <Phrase say={(name = '', place = '') => words.text(name, place)} names={[username, talkgroup]} />
+        </p>
+        <div class="line">
+          <Icon />
+          <bdi class="name line who">{username}</bdi>
+          {isNew ? <strong class="fresh">{words.fresh}</strong> : <span>{stateText(row)}</span>}
+          <span class="age">{words.raised(ageText(ageMs))}</span>
+        </div>
+        <Facts row={row} talkgroup={talkgroup} desk={desk} />
+        <div class="line">
+          {end === null ? (
+            <Buttons emergency={emergency} talkgroup={talkgroup} desk={desk} isScrolling={isScrolling} />
+          ) : (
+            <span>{words.stays}</span>
+          )}
+        </div>
+      </div>
+    </li>
+  );
+}
+
+function stateText({ emergency, end }: AlarmRow): string {
+  if (end !== null) return words.ended[end.why];
+  return emergency.state === 'acknowledged' ? words.acknowledged : '';
+}
+
+/** Why the last request for this alarm failed, else the talkgroup and where the user is. */
+function Facts({ row: { emergency }, talkgroup, desk }: { row: AlarmRow; talkgroup: string; desk: Desk }) {
+  const state = desk.answering.states.value.get(emergency.emergency_id);
+  if (state?.phase === 'failed') {
+    return (
+      <p role="alert" class="line error name">
+        {words.failed(state.text)}
+      </p>
+    );
+  }
+  const atMs = emergency.position === undefined ? null : Date.parse(emergency.position.updated_at);
+  const serverMs = nowMs.value + desk.connection.value.clockOffsetMs;
+  return (
+    <div class="line">
+      <bdi class="name line">
+        <b>{talkgroup}</b>
+      </bdi>
+      <span>{placeOf(emergency)}</span>
+      {atMs !== null && <span class="age">{words.old(ageText(serverMs - atMs))}</span>}
+    </div>
+  );
+}
+
+/** Where the raiser is now, else where the emergency was raised. To five digits, which is about a metre. */
+function placeOf(emergency: Emergency): string {
+  const { lat, lng } = emergency.position ?? emergency;
+  if (lat === undefined || lng === undefined) return words.noPlace;
+  return words.place(lat.toFixed(5), lng.toFixed(5));
+}
+
+function Buttons({
+  emergency,
+  talkgroup,
+  desk,
+  isScrolling,
+}: Pick<RowProps, 'desk' | 'isScrolling'> & { emergency: Emergency; talkgroup: string }) {
+  const { emergency_id: id, talkgroup_id } = emergency;
+  const { talking, onMap } = desk;
+  const meaning = meaningFor(emergency, desk.account);
+  return (
+    <>
+      <button
+        type="button"
+        onClick={() => {
+          onMap.value = id;
+          show('map');
+        }}
+      >
+        {words.map}
+      </button>
+      <HoldButton
+        name={texts.talkgroups.talk(talkgroup)}
+        isPressed={talking.states.value.has(talkgroup_id)}
+        onHold={(source) => talking.press(source, [talkgroup_id])}
+        onLetGo={talking.release}
+      >
+        {texts.talkgroups.short.talk}
+      </HoldButton>
+      {meaning !== null && (
+        <AnswerButton emergencyId={id} meaning={meaning} desk={desk} isScrolling={isScrolling} />
+      )}
+    </>
+  );
+}
+
+/** null: the user may do neither. */
+function meaningFor(
+  { state, user_id }: Emergency,
+  { role, userId }: Account,
+): 'acknowledge' | 'clear' | null {
+  if (role === 'admin' && state === 'raised') return 'acknowledge';
+  return role === 'admin' || user_id === userId ? 'clear' : null;
+}
+
+/** A triangle with an exclamation mark. It flashes while the alarm is not acknowledged. */
+function Icon() {
+  return (
+    <svg class="alarm-icon" viewBox="0 0 24 24" aria-hidden="true">
+      <path d="M12 3 2 21h20zM12 10v5M12 17.5v.5" />
+    </svg>
+  );
+}
