@@ -309,7 +309,7 @@ t.test('the connection is said in words', async (t) => {
   t.equal(text({ resumed: true }), 'Connected again, the session continues');
   t.equal(text({ resumed: false }), 'Connected again, with a new session');
   t.match(text({ isDraining: true }), /shutting down/);
-  t.match(text({ reach: 'partial' }), /One server of the service is missing/);
+  t.match(text({ reach: 'partial' }), /One server is missing/);
   t.match(text({ reach: 'alone' }), /reaches no other one/);
   const close = { code: 1013, reason: 'replaced' };
   const waiting = { state: 'waiting', close, retryAtMs: 5_000 } as const;

@@ -1,5 +1,5 @@
 // Shows the members of one talkgroup, with a search for users to add.
-import { ask } from '../app/question.js';
+import { ask } from '../dialogs/state.js';
 import type { Row } from './list.js';
 import type { Members } from './members.js';
 import { ActionButton, focusAtOnce, focusSoon, ListView, Said } from './parts.js';

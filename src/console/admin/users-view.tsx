@@ -1,6 +1,7 @@
 // Shows accounts: creation, search, device, and the button that revokes their tokens.
-import { ask } from '../app/question.js';
+
 import { account } from '../app/session.js';
+import { ask } from '../dialogs/state.js';
 import { HoldersView } from './holders-view.js';
 import type { Row } from './list.js';
 import { ActionButton, focusSoon, ListView, Said } from './parts.js';

@@ -1,10 +1,10 @@
 // Opens the desk of the account that is logged in, and starts its sound as soon as the browser allows it.
 import { type Signal, signal } from '@preact/signals';
+import { showInTitle } from '../alarms/title.js';
 import { listenToPresses } from '../talk/listen.js';
 import { loadConfig } from './config.js';
 import { createDesk, type Desk, desk } from './desk.js';
 import { account } from './session.js';
-import { showInTitle } from './title.js';
 
 /** Why the desk could not be opened. null: it is open, or it is being opened. */
 export const opening: Signal<string | null> = signal(null);

@@ -5,7 +5,7 @@ export const texts = {
   title: 'Talkgroup Radio',
   tabs: { label: 'Views', talkgroups: 'Talkgroups', map: 'Map', admin: 'Admin' },
   loading: 'Loading',
-  notLoaded: 'This view could not be loaded. Check the connection, then try again.',
+  notLoaded: 'This view could not be loaded.',
   tryAgain: 'Try again',
   close: 'Close',
   cancel: 'Cancel',
@@ -22,13 +22,13 @@ export const texts = {
     noAnswer: 'The service does not answer. Check the network, then try again.',
     failed: (error: string) => `The login failed: ${error}.`,
     insecure:
-      'This page was opened over plain http from another machine. Browsers play and record sound of a page only over ' +
-      'https, or on localhost. You can watch talkgroups here, but not listen or talk. Ask the operator for the https address.',
+      'This page was opened over plain http from another machine, so it has no sound. You can watch, but not listen ' +
+      'or talk. Ask the operator for the https address.',
     out: {
       by_user: 'You are logged out.',
       everywhere: 'You are logged out here and on every other device.',
       'invalid token': 'Your login is no longer valid. Log in again.',
-      'unknown user': 'This account does not exist any more.',
+      'unknown user': 'This account no longer exists.',
     },
   },
 
@@ -47,11 +47,11 @@ export const texts = {
     open: 'Connected',
     resumed: 'Connected again, the session continues',
     renewed: 'Connected again, with a new session',
-    draining: 'The server is shutting down. The console reconnects by itself.',
+    draining: 'The server is shutting down. The console reconnects.',
     waiting: (why: string, s: number) => `${why} Connecting again in ${s} s.`,
     retrying: (why: string) => `${why} Connecting again.`,
     reconnect: 'Reconnect now',
-    stopped: 'The connection has ended. Load the page again to connect.',
+    stopped: 'The connection has ended. Load the page again.',
     why: {
       network: 'The connection was lost.',
       restart: 'The server restarts.',
@@ -62,24 +62,23 @@ export const texts = {
       'device disabled': 'The device of this account is disabled.',
       'internal error': 'The server had an internal error.',
     },
-    partial: 'One server of the service is missing. Members connected there do not hear you.',
+    partial: 'One server is missing. Members connected there do not hear you.',
     alone: 'This server reaches no other one. Only members connected to it hear you.',
   },
 
   sound: {
     label: 'Sound and microphone',
     start: 'Start the sound',
-    isOff: 'The browser plays sound only after a click.',
+    isOff: 'Sound needs a click.',
     starting: 'Starting the sound',
     failed: (reason: string) => `There is no sound: ${reason}.`,
     ask: 'To talk, allow this page to use the microphone. It is only heard while you talk.',
     allow: 'Allow the microphone',
     microphone: {
-      refused:
-        'The browser does not let this page use the microphone. Allow it in the browser’s settings for this page.',
-      missing: 'No microphone was found. Connect one.',
+      refused: 'The browser rejects the microphone. Allow it in its settings for this page.',
+      missing: 'No microphone. Connect one.',
       insecure: 'A microphone needs https, or localhost.',
-      failed: 'The microphone could not be opened. Another program may use it.',
+      failed: 'The microphone cannot be opened. Another program may use it.',
       lost: 'The microphone was disconnected.',
     },
   },
@@ -87,7 +86,7 @@ export const texts = {
   talkgroups: {
     label: 'Talkgroups',
     none: 'You are in no talkgroup. An administrator can add you to one.',
-    noneForAdmin: 'You are in no talkgroup. Create one in the tab Admin, and add yourself to its members.',
+    noneForAdmin: 'You are in no talkgroup. Create one in Admin, and add yourself.',
     talk: (name: string) => `Talk in ${name}`,
     mute: (name: string) => `Mute ${name}`,
     select: (name: string) => `Select ${name}`,
@@ -193,7 +192,7 @@ export const texts = {
       not_member: 'You are not a member.',
       retry_later: 'The server cannot decide yet.',
       rate_limited: 'Too many presses in a short time.',
-      too_many_talkgroups: 'You can talk in 8 talkgroups at once.',
+      too_many_talkgroups: 'You can talk in 8 at once.',
       unavailable: 'The server cannot do this now.',
     },
     takenBy: (username: string) => `${username} has the floor.`,

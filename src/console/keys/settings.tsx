@@ -1,5 +1,6 @@
 // Shows the fingerprint of this browser in the settings, and the other devices of the account that have keys.
 import type { Desk } from '../app/desk.js';
+import { deviceTexts as texts } from './device-texts.js';
 import type { Keys, ListedHolder, Phase } from './state.js';
 import { keys as words } from './texts.js';
 import { Fingerprint } from './view.js';
@@ -16,18 +17,18 @@ export function KeysSettings({ desk: { keys, account } }: { desk: Desk }) {
       <h3 id="settings-keys">{words.label}</h3>
       <p>{ownText(keys.phase.value)}</p>
       {keys.fingerprint.value !== null && (
-        <Fingerprint text={keys.fingerprint.value} label={words.fingerprint} />
+        <Fingerprint text={keys.fingerprint.value} label={texts.fingerprint} />
       )}
-      <h4>{words.others}</h4>
+      <h4>{texts.others}</h4>
       <p role="status" class={outcome?.isError ? 'error' : 'quiet'}>
         {outcome?.text}
       </p>
-      {others?.length === 0 && <p class="quiet">{words.noOthers}</p>}
-      {isWaiting && <p class="quiet">{words.acceptHint}</p>}
-      {isWaiting && !keys.mayAccept.value && <p class="quiet">{words.acceptElsewhere}</p>}
+      {others?.length === 0 && <p class="quiet">{texts.noOthers}</p>}
+      {isWaiting && <p class="quiet">{texts.acceptHint}</p>}
+      {isWaiting && !keys.mayAccept.value && <p class="quiet">{texts.acceptElsewhere}</p>}
       {isWaiting && keys.mayAccept.value && account.role !== 'admin' && (
         <label class="field">
-          {words.passwordToAccept}
+          {texts.passwordToAccept}
           <input id={PASSWORD} type="password" autocomplete="current-password" />
         </label>
       )}
@@ -36,7 +37,7 @@ export function KeysSettings({ desk: { keys, account } }: { desk: Desk }) {
           <Other key={holder.holder_id} holder={holder} keys={keys} />
         ))}
       </ul>
-      <p class="quiet">{words.custodian}</p>
+      <p class="quiet">{texts.custodian}</p>
     </section>
   );
 }
@@ -46,26 +47,26 @@ function Other({ holder, keys }: { holder: ListedHolder; keys: Keys }) {
   return (
     <li>
       <div>
-        <bdi class="name">{name}</bdi>, <span class="quiet">{words.state(accepted)}</span>
+        <bdi class="name">{name}</bdi>, <span class="quiet">{texts.state(accepted)}</span>
         <code class="fingerprint">{fingerprint}</code>
       </div>
       <span class="row">
         {!accepted && keys.mayAccept.value && (
           <button
             type="button"
-            aria-label={words.accept(name)}
+            aria-label={texts.accept(name)}
             onClick={() => void keys.accept(id, passwordNow())}
           >
-            {words.short.accept}
+            {texts.short.accept}
           </button>
         )}
         <button
           type="button"
           class="danger"
-          aria-label={words.remove(name)}
+          aria-label={texts.remove(name)}
           onClick={() => void keys.remove(id)}
         >
-          {words.short.remove}
+          {texts.short.remove}
         </button>
       </span>
     </li>
@@ -81,14 +82,14 @@ function passwordNow(): string {
 function ownText(phase: Phase): string {
   switch (phase) {
     case 'accepted':
-      return words.has;
+      return texts.has;
     case 'waiting':
-      return words.waiting;
+      return texts.waiting;
     case 'needed':
-      return words.toSetUp;
+      return texts.toSetUp;
     case 'impossible':
       return words.impossible;
     default:
-      return words.none;
+      return texts.none;
   }
 }

@@ -1,14 +1,14 @@
-// Asks for the password when this browser needs keys, and says that a device waits to be accepted.
-import type { Desk } from '../app/desk.js';
-import { Dialog } from '../app/dialog.js';
+// Asks for the password when this browser needs keys, and shows its fingerprint while it waits to be accepted.
+import { desk as currentDesk, type Desk } from '../app/desk.js';
+import { Dialog } from '../dialogs/dialog.js';
+import { deviceTexts as texts } from './device-texts.js';
 import { browserName } from './state.js';
 import { keys as words } from './texts.js';
 
-/** It does not open over another dialog, and not while a talk button is held. */
-export function KeysDialog({ desk }: { desk: Desk }) {
-  const { keys, talking, isSettingsOpen, membersOf } = desk;
-  const isBlocked = talking.isHeld.value || isSettingsOpen.value || membersOf.value !== null;
-  if (!keys.isAsking.value || isBlocked) return null;
+export default function KeysDialog() {
+  const desk = currentDesk.value;
+  if (desk === null) return null;
+  const { keys } = desk;
   return (
     <Dialog name={words.setUp} onClose={keys.dismiss}>
       {keys.phase.value === 'waiting' ? <Waiting desk={desk} /> : <Registration desk={desk} />}
@@ -28,14 +28,14 @@ function Registration({ desk: { keys, account } }: { desk: Desk }) {
         void keys.register({ password, name });
       }}
     >
-      <p>{words.whyPassword}</p>
+      <p>{texts.whyPassword}</p>
       <input type="hidden" name="username" autocomplete="username" value={account.username} />
       <label class="field">
-        {words.password}
+        {texts.password}
         <input name="password" type="password" required autocomplete="current-password" />
       </label>
       <label class="field">
-        {words.name}
+        {texts.name}
         <input
           name="name"
           required
@@ -46,14 +46,14 @@ function Registration({ desk: { keys, account } }: { desk: Desk }) {
       </label>
       <div class="row">
         <button type="submit" class="primary" aria-disabled={keys.isBusy.value}>
-          {words.register}
+          {texts.register}
         </button>
       </div>
       <p role="status" class="error">
         {outcome?.text}
       </p>
-      <p class="quiet">{words.custodian}</p>
-      <p class="quiet">{words.notNow}</p>
+      <p class="quiet">{texts.custodian}</p>
+      <p class="quiet">{texts.notNow}</p>
     </form>
   );
 }
@@ -61,9 +61,9 @@ function Registration({ desk: { keys, account } }: { desk: Desk }) {
 function Waiting({ desk: { keys } }: { desk: Desk }) {
   return (
     <div class="dialog">
-      <p role="status">{words.waiting}</p>
-      <Fingerprint text={keys.fingerprint.value} label={words.fingerprint} />
-      <p class="quiet">{words.compare}</p>
+      <p role="status">{texts.waiting}</p>
+      <Fingerprint text={keys.fingerprint.value} label={texts.fingerprint} />
+      <p class="quiet">{texts.compare}</p>
     </div>
   );
 }
@@ -75,43 +75,5 @@ export function Fingerprint({ text, label }: { text: string | null; label: strin
       <figcaption class="quiet">{label}</figcaption>
       <code>{text}</code>
     </figure>
-  );
-}
-
-export function KeysBanner({ desk }: { desk: Desk }) {
-  const { keys, talkgroups, isSettingsOpen } = desk;
-  const areNeeded = talkgroups.tiles.value.some(
-    ({ view, isEncrypting }) => view.value.encryption === 'required' || isEncrypting.value,
-  );
-  const settings = () => {
-    isSettingsOpen.value = true;
-  };
-  const waiting = keys.mayAccept.value ? keys.waiting.value : 0;
-  return (
-    <section class="banners" aria-label={words.label}>
-      {keys.phase.value === 'needed' && !keys.isAsking.value && (
-        <Banner text={words.needed} button={words.setUp} onPress={keys.ask} />
-      )}
-      {keys.phase.value === 'impossible' && areNeeded && (
-        <div class="banner">
-          <p role="status">{words.impossible}</p>
-        </div>
-      )}
-      {keys.phase.value === 'waiting' && (
-        <Banner text={words.waitingShort} button={words.show} onPress={keys.ask} />
-      )}
-      {waiting > 0 && <Banner text={words.othersWait(waiting)} button={words.look} onPress={settings} />}
-    </section>
-  );
-}
-
-function Banner({ text, button, onPress }: { text: string; button: string; onPress(): void }) {
-  return (
-    <div class="banner">
-      <p role="status">{text}</p>
-      <button type="button" class="primary" onClick={onPress}>
-        {button}
-      </button>
-    </div>
   );
 }

@@ -1,6 +1,7 @@
 // Shows all members of a talkgroup to an administrator, and adds and takes out members.
-import { ask } from '../app/question.js';
+
 import { texts } from '../app/texts.js';
+import { ask } from '../dialogs/state.js';
 import type { FoundUser, ListedMember, MemberAdmin } from './admin-state.js';
 import { members as words } from './texts.js';
 

@@ -1,8 +1,8 @@
 // Shows the members of a talkgroup in a dialog: those online, and for administrators all of them.
 import { systemClock } from '../../client/clock.js';
 import { desk as currentDesk, type Desk } from '../app/desk.js';
-import { Dialog } from '../app/dialog.js';
 import { texts } from '../app/texts.js';
+import { Dialog } from '../dialogs/dialog.js';
 import { createMemberAdmin, type MemberAdmin } from './admin-state.js';
 import { AllMembers } from './admin-view.js';
 import { createOnline, type Online } from './state.js';

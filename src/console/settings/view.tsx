@@ -1,9 +1,9 @@
 // Shows the settings of this browser in a dialog.
 import { type Signal, signal } from '@preact/signals';
 import { desk as currentDesk, type Desk } from '../app/desk.js';
-import { Dialog } from '../app/dialog.js';
 import { logOutEverywhere } from '../app/session.js';
 import { texts } from '../app/texts.js';
+import { Dialog } from '../dialogs/dialog.js';
 import { KeysSettings } from '../keys/settings.js';
 import { keyName, mayTalk } from '../talk/keys.js';
 import { Listening } from './listening.js';

@@ -1,8 +1,8 @@
 // The talk key, of a tile and of the talk bar: held to talk, and shows what became of its talks.
 import type { Desk } from '../app/desk.js';
-import { icons } from '../app/icons.js';
 import { nowMs } from '../app/ticking.js';
 import { HoldButton } from './hold-button.js';
+import { icons } from './icons.js';
 import { type Look, lookOf, noTarget } from './look.js';
 import type { Shown } from './state.js';
 import { sentenceWithoutTime } from './words.js';

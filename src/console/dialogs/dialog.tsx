@@ -1,6 +1,6 @@
 // A dialog over the page. Escape and its button close it, and the focus goes back to where it was.
 import type { ComponentChildren } from 'preact';
-import { texts } from './texts.js';
+import { texts } from '../app/texts.js';
 
 type DialogProps = { name: string; onClose(): void; children: ComponentChildren };
 

@@ -1,7 +1,7 @@
 // Says in the title of the page and in its icon that an alarm is not acknowledged, for users in another tab.
 import { effect } from '@preact/signals';
 import type { Emergency } from '../../client/radio.js';
-import { texts } from './texts.js';
+import { texts } from '../app/texts.js';
 
 const END = '%3C/svg%3E';
 const DOT = "%3Ccircle cx='12' cy='4' r='4' fill='%23c2131f'/%3E";
