@@ -234,7 +234,7 @@ t.test(
     const asking = await startChromium(t, { isAsking: true });
     const { page, context, button, tile } = await desk(t, asking, s, ann, { withoutMicrophone: true });
     await page.getByRole('button', { name: 'Allow the microphone' }).click();
-    await page.getByText(/does not let this page use the microphone/).waitFor();
+    await page.getByText(/rejects the microphone/).waitFor();
     await button('Talk in', 'Fire 1').hover();
     await page.mouse.down();
     await page
