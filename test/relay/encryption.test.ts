@@ -219,9 +219,13 @@ t.test('encrypted speech', async (t) => {
     const [a, b] = group.radios;
     for (const counter of [255, 256, 265]) {
       await rotate(group.id, counter, 60_000, false);
-      const answered = request(a, group.id, { crypto: cryptoOf(counter, SALTS[1]) });
-      a.speaks(group.number, `at ${counter}`, sealed(counter));
-      t.match(await answered, { type: 'FLOOR_GRANTED' });
+      let answer: Json = {};
+      do {
+        const answered = request(a, group.id, { crypto: cryptoOf(counter, SALTS[1]) });
+        a.speaks(group.number, `at ${counter}`, sealed(counter));
+        answer = await answered;
+      } while (answer.code === 'stale_epoch'); // the database has 200 ms, and a busy machine needs longer
+      t.match(answer, { type: 'FLOOR_GRANTED' });
       await b.hearsText(`at ${counter}`);
       t.match(await b.hears('TALK_STARTED', ({ crypto }) => (crypto as Json).epoch === counter), {});
     }
