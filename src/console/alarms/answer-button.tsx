@@ -2,6 +2,7 @@
 // keeps the focus and its place when its meaning changes.
 import type { Desk } from '../app/desk.js';
 import { texts } from '../app/texts.js';
+import { holdEvents } from '../talk/hold-button.js';
 import { hold } from '../talk/holding.js';
 
 const { alarms: words } = texts;
@@ -26,7 +27,7 @@ export function AnswerButton({ emergencyId, meaning, desk, isScrolling }: Answer
     if (isOpen) await link.request({ type, emergency_id: emergencyId });
   };
   const begin = (source: string) => {
-    if (!isClear || !mayPress()) return;
+    if (!mayPress()) return;
     hold(source, () => answering.release(emergencyId));
     answering.press(emergencyId, ask('EMERGENCY_CLEAR'));
   };
@@ -42,16 +43,7 @@ export function AnswerButton({ emergencyId, meaning, desk, isScrolling }: Answer
         onClick={() => {
           if (!isClear && mayPress()) answering.act(emergencyId, ask('EMERGENCY_ACK'));
         }}
-        onPointerDown={(event) => {
-          if (event.button !== 0 || !isClear) return;
-          event.currentTarget.setPointerCapture(event.pointerId);
-          begin(`pointer ${event.pointerId}`);
-        }}
-        onKeyDown={(event) => {
-          if (event.key !== 'Enter' || !isClear) return;
-          event.preventDefault();
-          if (!event.repeat) begin('Enter');
-        }}
+        {...(isClear && holdEvents(begin))}
         onContextMenu={(event) => event.preventDefault()}
       >
         {isClear ? clearText(phase) : words.acknowledge}

@@ -1,5 +1,5 @@
 // A button that works while it is held: by mouse, finger or pen, and by Enter.
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, TargetedPointerEvent } from 'preact';
 import { hold } from './holding.js';
 
 type HoldButtonProps = {
@@ -13,7 +13,23 @@ type HoldButtonProps = {
   onLetGo(source: string): void;
 };
 
-// Every release is heard at the window (listen.ts), because the button may be removed while it is held.
+/**
+ * What makes a button one that is held. `begin` is called with the source of the press: `pointer ID` or `Enter`. Every release
+ * is heard at the window (listen.ts), because the button may be removed while it is held.
+ */
+export const holdEvents = (begin: (source: string) => void) => ({
+  onPointerDown(event: TargetedPointerEvent<HTMLButtonElement>) {
+    if (event.button !== 0) return;
+    event.currentTarget.setPointerCapture(event.pointerId);
+    begin(`pointer ${event.pointerId}`);
+  },
+  onKeyDown(event: KeyboardEvent) {
+    if (event.key !== 'Enter') return;
+    event.preventDefault();
+    if (!event.repeat) begin('Enter');
+  },
+});
+
 export function HoldButton(props: HoldButtonProps) {
   const begin = (source: string) => {
     hold(source, () => props.onLetGo(source));
@@ -26,16 +42,7 @@ export function HoldButton(props: HoldButtonProps) {
       aria-label={props.name}
       aria-pressed={props.isPressed}
       aria-describedby={props.describedBy}
-      onPointerDown={(event) => {
-        if (event.button !== 0) return;
-        event.currentTarget.setPointerCapture(event.pointerId);
-        begin(`pointer ${event.pointerId}`);
-      }}
-      onKeyDown={(event) => {
-        if (event.key !== 'Enter') return;
-        event.preventDefault();
-        if (!event.repeat) begin('Enter');
-      }}
+      {...holdEvents(begin)}
       onContextMenu={(event) => event.preventDefault()}
     >
       {props.children}
