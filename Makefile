@@ -1,7 +1,7 @@
 # The two commands are `make run` and `make test`; each installs and builds what it needs.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help node install build run test test-browser test-cluster test-threads test-nodes test-platform prove chaos fuzz demo cluster bench bench-compare admin docs lint
+.PHONY: help node install build run test test-browser test-cluster test-threads test-nodes test-platform prove chaos fuzz demo cluster bench bench-compare admin docs icons lint
 
 # The Node of every command below: the machine's own, or a pinned one in .node where that cannot run the service.
 export OWN_PATH := $(PATH)
@@ -162,6 +162,9 @@ fuzz: build ## send generated bad input to REST and the relay: make fuzz N=10000
 docs: build ## write the generated pages and parts of pages under docs/
 	@$(NODE) dist/bench/report/performance.js
 	@$(NODE) dist/src/docs/write.js
+
+icons: build ## write the icons of the console, from the package that src/console/draw-icons.ts names
+	@$(NODE) dist/src/console/draw-icons.js
 
 lint: install ## run the formatter and the linter in check mode
 	$(BIN)/biome check --error-on-warnings

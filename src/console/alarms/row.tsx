@@ -8,6 +8,7 @@ import { show } from '../app/places.js';
 import type { Account } from '../app/session.js';
 import { texts } from '../app/texts.js';
 import { nowMs } from '../app/ticking.js';
+import { Icon } from '../icons/icon.js';
 import { HoldButton } from '../talk/hold-button.js';
 import { AnswerButton } from './answer-button.js';
 import type { AlarmRow } from './order.js';
@@ -42,7 +43,7 @@ export function AlarmRowView({ row, desk, isScrolling }: RowProps) {
           <Phrase say={(name = '', place = '') => words.text(name, place)} names={[username, talkgroup]} />
         </p>
         <div class="line">
-          <Icon />
+          <Icon name="triangle-alert" />
           <bdi class="name line who">{username}</bdi>
           {isNew ? <strong class="fresh">{words.fresh}</strong> : <span>{stateText(row)}</span>}
           <span class="age">{words.raised(ageText(ageMs))}</span>
@@ -137,13 +138,4 @@ function meaningFor(
 ): 'acknowledge' | 'clear' | null {
   if (role === 'admin' && state === 'raised') return 'acknowledge';
   return role === 'admin' || user_id === userId ? 'clear' : null;
-}
-
-/** A triangle with an exclamation mark. It flashes while the alarm is not acknowledged. */
-function Icon() {
-  return (
-    <svg class="alarm-icon" viewBox="0 0 24 24" aria-hidden="true">
-      <path d="M12 3 2 21h20zM12 10v5M12 17.5v.5" />
-    </svg>
-  );
 }

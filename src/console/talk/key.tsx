@@ -1,8 +1,8 @@
 // The talk key, of a tile and of the talk bar: held to talk, and shows what became of its talks.
 import type { Desk } from '../app/desk.js';
 import { nowMs } from '../app/ticking.js';
+import { Icon } from '../icons/icon.js';
 import { HoldButton } from './hold-button.js';
-import { icons } from './icons.js';
 import { type Look, lookOf, noTarget } from './look.js';
 import type { Shown } from './state.js';
 import { sentenceWithoutTime } from './words.js';
@@ -54,9 +54,7 @@ export const tickOf = (shown: readonly Shown[]): number =>
 function Face({ look: { icon, word, reason, left }, text }: { look: Look; text: string }) {
   return (
     <span class="face" aria-hidden="true">
-      <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
-        <path d={icons[icon]} />
-      </svg>
+      <Icon name={icon} />
       <span class="word">
         {word ?? text}
         {reason !== null && (

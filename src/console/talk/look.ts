@@ -1,7 +1,7 @@
 // Decides how a talk key looks. Colour, filling, icon and word differ in each look.
 import { clockText } from '../app/ages.js';
 import { texts } from '../app/texts.js';
-import type { IconName } from './icons.js';
+import type { IconName } from '../icons/icons.js';
 import { ENDING_MS, type Shown } from './state.js';
 import { leftS, reasonOf } from './words.js';
 

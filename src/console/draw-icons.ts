@@ -1,0 +1,108 @@
+// Writes icons/icons.ts: the icons of the console as path data, taken from the npm package of Lucide.
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const PACKAGE = 'lucide-static@1.62.0';
+const TARGET = 'src/console/icons/icons.ts';
+
+/** In alphabetical order. */
+const NAMES = [
+  ...[
+    'arrow-down-narrow-wide',
+    'audio-lines',
+    'check',
+    'chevron-down',
+    'clock',
+    'ellipsis',
+    'ellipsis-vertical',
+  ],
+  ...[
+    'headphones',
+    'history',
+    'hourglass',
+    'layers',
+    'layout-grid',
+    'list',
+    'lock',
+    'lock-open',
+    'log-out',
+    'map',
+  ],
+  ...['map-pin', 'maximize', 'mic', 'mic-off', 'minus', 'plus', 'radio', 'radio-tower', 'reply', 'search'],
+  ...['settings', 'star', 'triangle-alert', 'user', 'users', 'volume-2', 'volume-x', 'wifi', 'wifi-off', 'x'],
+];
+
+/** The element and its attributes, as the package lists them. */
+type Shape = readonly [string, Readonly<Record<string, string>>];
+
+const HEAD = `// Holds the icons of the console as the path data of SVG elements, in a square of 24. Written by \`make icons\`.
+
+/**
+ * From Lucide (${PACKAGE.replace('@', ' ')}). ISC License, Copyright (c) 2026 Lucide Icons and Contributors. Permission to use,
+ * copy, modify, and/or distribute this software for any purpose with or without fee is hereby granted, provided that the
+ * above copyright notice and this permission notice appear in all copies. Some shapes are from Feather, MIT License,
+ * Copyright (c) 2013-present Cole Bemis. Other shapes are written as paths here, and numbers have two decimals.
+ */
+`;
+
+function pathOf([tag, at]: Shape): string {
+  const n = (name: string) => Number(at[name] ?? 0);
+  switch (tag) {
+    case 'path':
+      return at.d ?? '';
+    case 'line':
+      return `M${n('x1')} ${n('y1')}L${n('x2')} ${n('y2')}`;
+    case 'polyline':
+    case 'polygon':
+      return `M${(at.points ?? '').trim()}${tag === 'polygon' ? 'z' : ''}`;
+    case 'circle': {
+      const r = n('r');
+      return `M${n('cx') - r} ${n('cy')}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`;
+    }
+    case 'rect': {
+      const [w, h, r] = [n('width'), n('height'), n('rx')];
+      const corner = (x: number, y: number) => `a${r} ${r} 0 0 1 ${x} ${y}`;
+      return (
+        `M${n('x') + r} ${n('y')}h${w - 2 * r}${corner(r, r)}v${h - 2 * r}${corner(-r, r)}` +
+        `h${2 * r - w}${corner(-r, -r)}v${2 * r - h}${corner(r, -r)}z`
+      );
+    }
+    default:
+      throw new Error(`${tag} is no shape that can be written as a path`);
+  }
+}
+
+// With a space, because the point of a number may be all that parts it from the one before.
+const rounded = (path: string) =>
+  path.replace(/-?\d*\.\d{3,}/g, (number) => ` ${Math.round(Number(number) * 100) / 100}`);
+
+/** A drawing of the package has one element a line, and no nesting. */
+function shapesOf(svg: string): Shape[] {
+  return [...svg.matchAll(/^ {2}<(\w+) (.*) \/>$/gm)].map(([, tag = '', attributes = '']) => [
+    tag,
+    Object.fromEntries(
+      [...attributes.matchAll(/([\w-]+)="([^"]*)"/g)].map(([, name, value]) => [name, value]),
+    ),
+  ]);
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'icons-'));
+try {
+  const [file = ''] = execFileSync('npm', ['pack', '--silent', PACKAGE], {
+    cwd: folder,
+    encoding: 'utf8',
+  }).split('\n');
+  execFileSync('tar', ['xzf', file, 'package/icons'], { cwd: folder });
+  const lines = NAMES.map((name) => {
+    const shapes = shapesOf(readFileSync(join(folder, `package/icons/${name}.svg`), 'utf8'));
+    return `  '${name}': '${rounded(shapes.map(pathOf).join(''))}',\n`;
+  });
+  writeFileSync(
+    TARGET,
+    `${HEAD}export const icons = {\n${lines.join('')}} as const;\n\nexport type IconName = keyof typeof icons;\n`,
+  );
+} finally {
+  rmSync(folder, { recursive: true });
+}
