@@ -164,7 +164,7 @@ docs: build ## write the generated pages and parts of pages under docs/
 	@$(NODE) dist/src/docs/write.js
 
 icons: build ## write the icons of the console, from the package that src/console/draw-icons.ts names
-	@$(NODE) dist/src/console/draw-icons.js
+	@$(NODE) dist/src/console/draw-icons.js && $(BIN)/biome format --write src/console/icons
 
 lint: install ## run the formatter and the linter in check mode
 	$(BIN)/biome check --error-on-warnings

@@ -378,16 +378,16 @@ function isForBrowsers(path: string): boolean {
   return loadedByBrowsers.has(path) || (path.startsWith('src/client/') && !onlyNode.has(path));
 }
 
-/** The file that bundles the console runs in Node. */
-const BUNDLER = 'src/console/build.ts';
+/** The files that build the console run in Node. */
+const builders = new Set(['src/console/build.ts', 'src/console/draw-icons.ts']);
 const consolePackages = new Set(['preact', '@preact/signals', 'libopus-wasm', 'maplibre-gl']);
 
 function isOfConsole(path: string): boolean {
-  return path.startsWith('src/console/') && path !== BUNDLER;
+  return path.startsWith('src/console/') && !builders.has(path);
 }
 
 function isForeignToConsole({ from, isType }: Import): boolean {
-  if (from.startsWith('src/console/')) return from === BUNDLER;
+  if (from.startsWith('src/console/')) return builders.has(from);
   if (from.startsWith('src/client/')) return onlyNode.has(from);
   if (from.startsWith('src/protocol/')) return !isType && !loadedByBrowsers.has(from);
   return !consolePackages.has(from);

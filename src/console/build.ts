@@ -17,7 +17,7 @@ const RECORD = join(ROOT, 'dist/console.json');
 
 const PAGE = 'app/main.tsx';
 /** What a login loads: the shell with the first tab, the worker with the codec, the worklets. */
-const LOGIN = ['app/shell.tsx', 'talkgroups/view.tsx'];
+const LOGIN = ['shell/shell.tsx', 'talkgroups/view.tsx'];
 const LOGIN_PARTS = ['worker/radio-worker.ts', 'sound/worklets.ts'];
 /** Bundled by themselves. Those after the first one are loaded by the code that needs them. */
 const STYLESHEETS = ['console.css', 'map/maplibre.css'];

@@ -1,4 +1,4 @@
-// Writes icons/icons.ts: the icons of the console as path data, taken from the npm package of Lucide.
+// Writes the table of icons/icons.ts: the icons of the console as path data, taken from the npm package of Lucide.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -37,21 +37,11 @@ const NAMES = [
 /** The element and its attributes, as the package lists them. */
 type Shape = readonly [string, Readonly<Record<string, string>>];
 
-const HEAD = `// Holds the icons of the console as the path data of SVG elements, in a square of 24. Written by \`make icons\`.
-
-/**
- * From Lucide (${PACKAGE.replace('@', ' ')}). ISC License, Copyright (c) 2026 Lucide Icons and Contributors. Permission to use,
- * copy, modify, and/or distribute this software for any purpose with or without fee is hereby granted, provided that the
- * above copyright notice and this permission notice appear in all copies. Some shapes are from Feather, MIT License,
- * Copyright (c) 2013-present Cole Bemis. Other shapes are written as paths here, and numbers have two decimals.
- */
-`;
-
 function pathOf([tag, at]: Shape): string {
   const n = (name: string) => Number(at[name] ?? 0);
   switch (tag) {
     case 'path':
-      return at.d ?? '';
+      return absolute(at.d ?? '');
     case 'line':
       return `M${n('x1')} ${n('y1')}L${n('x2')} ${n('y2')}`;
     case 'polyline':
@@ -74,6 +64,10 @@ function pathOf([tag, at]: Shape): string {
   }
 }
 
+/** A path that begins with `m` would go on from the end of the one before it. */
+const absolute = (path: string) =>
+  path.replace(/^m(-?[\d.]+) ?(-?[\d.]+) ?(?=[-\d.])/, 'M$1 $2l').replace(/^m/, 'M');
+
 // With a space, because the point of a number may be all that parts it from the one before.
 const rounded = (path: string) =>
   path.replace(/-?\d*\.\d{3,}/g, (number) => ` ${Math.round(Number(number) * 100) / 100}`);
@@ -90,19 +84,21 @@ function shapesOf(svg: string): Shape[] {
 
 const folder = mkdtempSync(join(tmpdir(), 'icons-'));
 try {
-  const [file = ''] = execFileSync('npm', ['pack', '--silent', PACKAGE], {
+  const [archive = ''] = execFileSync('npm', ['pack', '--silent', PACKAGE], {
     cwd: folder,
     encoding: 'utf8',
   }).split('\n');
-  execFileSync('tar', ['xzf', file, 'package/icons'], { cwd: folder });
+  execFileSync('tar', ['xzf', archive, 'package/icons'], { cwd: folder });
   const lines = NAMES.map((name) => {
     const shapes = shapesOf(readFileSync(join(folder, `package/icons/${name}.svg`), 'utf8'));
     return `  '${name}': '${rounded(shapes.map(pathOf).join(''))}',\n`;
   });
-  writeFileSync(
-    TARGET,
-    `${HEAD}export const icons = {\n${lines.join('')}} as const;\n\nexport type IconName = keyof typeof icons;\n`,
-  );
+  const file = readFileSync(TARGET, 'utf8');
+  const [start, end] = [
+    file.indexOf('{\n', file.indexOf('export const')) + 2,
+    file.lastIndexOf('} as const'),
+  ];
+  writeFileSync(TARGET, file.slice(0, start) + lines.join('') + file.slice(end));
 } finally {
   rmSync(folder, { recursive: true });
 }

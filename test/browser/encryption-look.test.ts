@@ -20,8 +20,7 @@ t.test('no screen about keys violates WCAG 2.2 A or AA, in light and dark, wide 
   await first.button('Encrypt what I say in', works.name).click();
 
   const second = await desk(t, browser, s, ann, options);
-  await dialogOf(second).getByLabel('Name of this browser').fill('Night desk');
-  await setUpKeys(second);
+  await setUpKeys(second, 'Night desk');
   await dialogOf(second)
     .getByText(/This browser waits for its keys/)
     .waitFor();

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { END } from '../../src/protocol/frame.js';
 import { startChromium } from '../helpers/browser/chromium.js';
-import { connected, desk, pressed } from '../helpers/browser/desk.js';
+import { connected, desk, openSettings, pressed } from '../helpers/browser/desk.js';
 import { comesTrue } from '../helpers/eventually.js';
 import { service } from '../helpers/service/service.js';
 
@@ -92,7 +92,7 @@ t.test('a text field keeps the space bar, and the focused button does not', asyn
 
 t.test('another key can be the talk key, also from a text field when it writes nothing', async (t) => {
   const { page, listener } = await setUp(t);
-  await page.getByRole('button', { name: 'Settings' }).press('Enter');
+  await openSettings(page);
   await page.getByRole('button', { name: 'Change the talk key' }).press('Enter');
   await page.getByText('Press the new talk key.').waitFor();
   await page.keyboard.press('F9');
@@ -129,13 +129,14 @@ t.test(
     const { page } = await setUp(t);
     await page.getByRole('tab', { name: 'Talkgroups' }).focus();
     const wanted = [
+      'ann, Account',
       'Talk in Fire 1',
       'Mute Fire 1',
       'Select Fire 1',
       'Volume of Fire 1',
       'Members of Fire 1',
       'Encrypt what I say in Fire 1',
-      'Talk to all selected',
+      'Hold to talk to all selected',
       'Emergency in Fire 1',
     ];
     const reached: (string | null)[] = [];

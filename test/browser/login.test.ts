@@ -1,7 +1,7 @@
 // The login of the console: what a user reads when it fails, what a reload keeps, and what logging out ends.
 import t from 'tap';
 import { startChromium } from '../helpers/browser/chromium.js';
-import { connected, desk, logIn, openPage, withPassword } from '../helpers/browser/desk.js';
+import { connected, desk, logIn, openPage, openSettings, withPassword } from '../helpers/browser/desk.js';
 import { eventually } from '../helpers/eventually.js';
 import { service } from '../helpers/service/service.js';
 
@@ -55,7 +55,8 @@ t.test('logging out closes the radio and forgets the token', async (t) => {
   const radio = await bob.radio();
   const online = async () => (await radio.asks({ type: 'SYNC', talkgroup_id: group.id })).online as number;
   t.equal(await online(), 2);
-  await page.getByRole('button', { name: 'Log out', exact: true }).click();
+  await page.getByRole('button', { name: /, Account$/ }).click();
+  await page.getByRole('menuitem', { name: 'Log out', exact: true }).click();
   await page.getByText('You are logged out.', { exact: true }).waitFor();
   t.equal(await page.evaluate(`sessionStorage.getItem('talkgroup.token')`), null);
   await page.reload();
@@ -81,7 +82,7 @@ t.test('logging out everywhere ends the other consoles of the account', async (t
   await s.talkgroup('Fire 1', ann);
   const one = await desk(t, browser, s, ann);
   const other = await desk(t, browser, s, ann);
-  await one.page.getByRole('button', { name: 'Settings' }).click();
+  await openSettings(one.page);
   await one.page.getByRole('button', { name: 'Log out everywhere' }).click();
   await one.page.getByText('You are logged out here and on every other device.').waitFor();
   await other.page.getByText('Your login is no longer valid. Log in again.').waitFor();
@@ -93,7 +94,7 @@ t.test('logging out everywhere says so when the radio is closed before the answe
   await s.talkgroup('Fire 1', ann);
   const { page } = await desk(t, browser, s, ann);
   await page.route('**/auth/revoke', async (route) => void (await route.fetch())); // the answer never comes
-  await page.getByRole('button', { name: 'Settings' }).click();
+  await openSettings(page);
   await page.getByRole('button', { name: 'Log out everywhere' }).click();
   await page.getByText('You are logged out here and on every other device.').waitFor();
 });

@@ -38,9 +38,15 @@ for (const [what, name] of Object.entries(names)) {
       (await tileText()).includes(`${name} is talking`),
     );
     await radio.asks({ type: 'EMERGENCY_RAISE', talkgroup_id: group.id });
+    // On a phone a bar above the view speaks for the column of alarms, and opens it.
+    const bar = page.getByRole('alert').filter({ hasText: '1 alarm, 1 new' });
+    await bar.waitFor();
+    t.equal(await bar.textContent(), `1 alarm, 1 new: ${name}`);
+    await page.getByRole('button', { name: /^Show/ }).click();
     const alert = page.getByRole('region', { name: 'Alarms' }).getByRole('alert');
     await alert.waitFor();
     t.equal(await alert.textContent(), `Emergency of ${name} in ${name}`);
+    await page.getByRole('button', { name: /^Hide/ }).click();
     await button('Talk in', name).focus();
     await page.keyboard.down('Enter');
     const talkBar = page.getByRole('region', { name: 'Talk', exact: true });

@@ -23,9 +23,12 @@ type Seen = {
 /** Keeps what a page shows, which is gone before a busy test has looked. */
 const WATCHING = `globalThis.seen = { keys: {}, places: {}, unequal: [] };
   const keep = (list, value) => list.at(-1) !== value && list.push(value);
-  globalThis.watchKeys = () => new MutationObserver(look).observe(document, {
-    subtree: true, childList: true, characterData: true, attributes: true,
-  });
+  globalThis.watchKeys = () => {
+    look();
+    new MutationObserver(look).observe(document, {
+      subtree: true, childList: true, characterData: true, attributes: true,
+    });
+  };
   function look() {
     const bar = document.querySelector('.talk-bar .talk-key');
     for (const key of document.querySelectorAll('.talk-key')) {
@@ -159,7 +162,7 @@ for (const look of looks) {
     await page.mouse.move(1, 1);
     const keys = page.locator('.talk-key .hold');
     const boxes = async () => Promise.all((await keys.all()).map((key) => key.boundingBox()));
-    const bar = page.getByRole('button', { name: 'Talk to all selected' });
+    const bar = page.getByRole('button', { name: 'Hold to talk to all selected' });
     await bar.focus();
     const before = await boxes();
     await page.keyboard.down('Enter');

@@ -56,7 +56,7 @@ t.test('the bar talks to all selected talkgroups at once, and to no other', asyn
   const groups = await Promise.all(names.map((name) => s.talkgroup(name, ...people)));
   const listener = await bob.radio();
   const { page, button } = await desk(t, browser, s, ann);
-  const bar = page.getByRole('button', { name: 'Talk to all selected' });
+  const bar = page.getByRole('button', { name: 'Hold to talk to all selected' });
   await bar.hover();
   await page.mouse.down();
   await page.getByText('Select a talkgroup first.').first().waitFor({ state: 'attached' });

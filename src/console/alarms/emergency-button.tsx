@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks';
 import type { Desk } from '../app/desk.js';
 import { Phrase } from '../app/phrase.js';
 import { texts } from '../app/texts.js';
+import { Icon } from '../icons/icon.js';
 import { HoldButton } from '../talk/hold-button.js';
 import type { HeldState } from './held.js';
 
@@ -53,12 +54,14 @@ function EmergencyButton({ id, name, desk: { raising, link } }: { id: string; na
         onHold={() => raising.press(id, () => link.raise(id))}
         onLetGo={() => raising.release(id)}
       >
+        <Icon name="triangle-alert" />
         <span class="name emergency-text">
           {text === '' ? <Phrase say={(shown = '') => talkgroups.emergency(shown)} names={[name]} /> : text}
         </span>
         {state?.phase === 'holding' && <span class="filling" aria-hidden="true" />}
       </HoldButton>
-      <span id="emergency-hint" class="visually-hidden">
+      {/* Over the button, not in it: it is no part of its name. */}
+      <span id="emergency-hint" class={text === '' ? 'emergency-hint' : 'visually-hidden'}>
         {words.hold}
       </span>
       <span role="status" class="visually-hidden">

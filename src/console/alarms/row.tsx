@@ -1,7 +1,7 @@
 // Shows one alarm: who, where, since when, and its buttons. The row has the same height in each state.
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Emergency } from '../../client/radio.js';
-import { ageText } from '../app/ages.js';
+import { ageText, clockText } from '../app/ages.js';
 import type { Desk } from '../app/desk.js';
 import { Phrase } from '../app/phrase.js';
 import { show } from '../app/places.js';
@@ -14,6 +14,9 @@ import { AnswerButton } from './answer-button.js';
 import type { AlarmRow } from './order.js';
 
 const { alarms: words } = texts;
+
+/** An age below it is shown as `6:14`. */
+const HOUR_MS = 3_600_000;
 
 type RowProps = { row: AlarmRow; desk: Desk; isScrolling(): boolean };
 
@@ -46,7 +49,7 @@ export function AlarmRowView({ row, desk, isScrolling }: RowProps) {
           <Icon name="triangle-alert" />
           <bdi class="name line who">{username}</bdi>
           {isNew ? <strong class="fresh">{words.fresh}</strong> : <span>{stateText(row)}</span>}
-          <span class="age">{words.raised(ageText(ageMs))}</span>
+          <span class="age">{ageMs < HOUR_MS ? clockText(ageMs) : ageText(ageMs)}</span>
         </div>
         <Facts row={row} talkgroup={talkgroup} desk={desk} />
         <div class="line">

@@ -1,10 +1,10 @@
-// Shows the alarms above every tab, in a region of fixed height. Each is said by screen readers when it comes, without its
-// age.
+// Shows the alarms beside every tab, in a region of fixed size. Each is said by screen readers when it comes, without its age.
 import { type Signal, useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Desk } from '../app/desk.js';
 import { texts } from '../app/texts.js';
 import { nowMs } from '../app/ticking.js';
+import { Icon } from '../icons/icon.js';
 import { AlarmRowView } from './row.js';
 import { FLOOD_MS } from './state.js';
 
@@ -86,7 +86,10 @@ function Head({ desk }: { desk: Desk }) {
   const isSilent = alarms.isSilent.value && fresh > 0;
   return (
     <div class="head">
-      <h2>{words.label}</h2>
+      <h2>
+        <Icon name="triangle-alert" />
+        {words.label}
+      </h2>
       <p class="count">
         {open.length > 0 && (fresh > 0 ? words.openAndNew(open.length, fresh) : words.open(open.length))}
         {raised >= FLOOD && <strong>{words.inTenMinutes(raised)}</strong>}
@@ -101,7 +104,7 @@ function Head({ desk }: { desk: Desk }) {
             if (fresh > 0) alarms.silence();
           }}
         >
-          {isSilent ? words.silent : words.silence}
+          {words.silenceShort}
         </button>
       )}
     </div>

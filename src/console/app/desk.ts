@@ -26,6 +26,8 @@ export type Desk = {
   readonly account: Account;
   readonly config: Config;
   readonly connection: ReadonlySignal<ConnectionView>;
+  /** Since when there is no connection (Unix time, ms). null: it was never there. */
+  readonly lostAtMs: ReadonlySignal<number | null>;
   /** To the worker: requests to the relay, and the messages that it passes on. */
   readonly link: Link;
   readonly talkgroups: Talkgroups;
@@ -66,6 +68,7 @@ export function createDesk(account: Account, config: Config): Desk {
   const sound = createSound({ workletsUrl: builtFile('sound/worklets.ts') });
   const soundState: Signal<SoundState> = signal('off');
   const connection = signal(CONNECTING);
+  const lostAtMs: Signal<number | null> = signal(null);
   const worker = new Worker(builtFile('worker/radio-worker.ts'), { type: 'module' });
   const link = createLink(worker, {
     changed,
@@ -137,6 +140,7 @@ export function createDesk(account: Account, config: Config): Desk {
       account,
       config,
       connection,
+      lostAtMs,
       link,
       talkgroups,
       talking,
@@ -158,7 +162,7 @@ export function createDesk(account: Account, config: Config): Desk {
 
   function changed(changes: Changes): void {
     batch(() => {
-      if (changes.connection !== undefined) connection.value = changes.connection;
+      if (changes.connection !== undefined) takeConnection(changes.connection);
       keys.take(changes);
       talkgroups.take(changes);
       alarms.take(changes);
@@ -167,6 +171,11 @@ export function createDesk(account: Account, config: Config): Desk {
     const { state, close } = connection.peek();
     const reason = close?.reason;
     if (state === 'stopped' && (reason === 'invalid token' || reason === 'unknown user')) logOut(reason);
+  }
+
+  function takeConnection(next: ConnectionView): void {
+    if (connection.peek().state === 'open' && next.state !== 'open') lostAtMs.value = Date.now();
+    connection.value = next;
   }
 
   function startSound(): void {

@@ -4,7 +4,7 @@ import { Login } from '../login/view.js';
 import { Lazy } from './lazy.js';
 import { account, restoreSession } from './session.js';
 
-const loadShell = () => import('./shell.js');
+const loadShell = () => import('../shell/shell.js');
 
 function App() {
   return account.value === null ? <Login /> : <Lazy load={loadShell} />;

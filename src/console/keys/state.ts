@@ -67,7 +67,6 @@ export function createKeys({ rest, isAdmin, register, accept, forget }: KeysOwne
   /** Of this browser, as the list or the registration says. */
   const isAccepted = signal(true);
   const isAsked = signal(false);
-  const isDismissed = signal(false);
   const outcome: Signal<{ text: string; isError: boolean } | null> = signal(null);
   const isBusy = signal(false);
   let opened = 0;
@@ -89,14 +88,13 @@ export function createKeys({ rest, isAdmin, register, accept, forget }: KeysOwne
     fingerprint: computed(() => view.value.fingerprint),
     waiting: computed(() => others.value?.filter(({ accepted }) => !accepted).length ?? 0),
     mayAccept: computed(() => isAdmin || phase.value === 'accepted'),
-    isAsking: computed(() => isAsked.value || (phase.value === 'needed' && !isDismissed.value)),
+    isAsking: isAsked,
     ask() {
       outcome.value = null;
       isAsked.value = true;
     },
     dismiss() {
       isAsked.value = false;
-      isDismissed.value = true;
     },
     register: (wanted) =>
       attempt(async () => {

@@ -6,7 +6,10 @@ export const keys = {
   browser: 'Browser',
 
   setUp: 'Set up keys',
-  needed: 'Speech is encrypted in one of your talkgroups. This browser has no keys for it yet.',
+  needed: (count: number) =>
+    count === 1
+      ? 'A talkgroup needs keys in this browser.'
+      : `${count} talkgroups need keys in this browser.`,
   impossible:
     'This browser cannot keep a key, as in a private window. Use another one to hear encrypted speech.',
 

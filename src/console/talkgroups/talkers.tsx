@@ -3,6 +3,7 @@ import { ageText, clockText } from '../app/ages.js';
 import { Phrase } from '../app/phrase.js';
 import { texts } from '../app/texts.js';
 import { nowMs } from '../app/ticking.js';
+import { Icon } from '../icons/icon.js';
 import { keys as keyTexts } from '../keys/texts.js';
 import type { TalkerView } from '../worker/messages.js';
 import { TalkerLock } from './lock.js';
@@ -31,7 +32,7 @@ function Talker({ talker, tile }: { talker: TalkerView; tile: Tile }) {
   const { username, startedAtMs, emergency, isOwn } = talker;
   return (
     <div class="talker">
-      <span class="talker-dot" aria-hidden="true" />
+      <Icon name={isOwn ? 'radio' : 'audio-lines'} />
       <span class="name">{isOwn ? words.youTalk : <Phrase say={words.talking} names={[username]} />}</span>
       {emergency && <span>({words.inEmergency})</span>}
       <span class="quiet">{clockText(nowMs.value - startedAtMs)}</span>

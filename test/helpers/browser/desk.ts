@@ -128,6 +128,12 @@ export async function allowMicrophone(page: Page): Promise<void> {
   await button.waitFor({ state: 'detached' });
 }
 
+/** Opens the settings by the menu of the account. */
+export async function openSettings(page: Page): Promise<void> {
+  await page.getByRole('button', { name: /, Account$/ }).press('Enter');
+  await page.getByRole('menuitem', { name: 'Settings' }).press('Enter');
+}
+
 /** The map has drawn something: its canvas is there, and no trouble is told. */
 export async function mapDrawn(page: Page): Promise<void> {
   await page.locator('canvas.maplibregl-canvas').waitFor();

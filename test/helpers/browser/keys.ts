@@ -13,9 +13,11 @@ export const SECRETS_KEY = randomBytes(32).toString('base64');
 
 export const dialogOf = ({ page }: Pick<Desk, 'page'>) => page.getByRole('dialog', { name: 'Set up keys' });
 
-/** Answers the dialog that opens when a key is needed first. */
-export async function setUpKeys(console: Desk): Promise<void> {
+/** Opens the dialog by the line in the dock, and answers it. */
+export async function setUpKeys(console: Desk, nameOfBrowser?: string): Promise<void> {
   const dialog = dialogOf(console);
+  await console.page.getByRole('button', { name: 'Set up keys' }).click();
+  if (nameOfBrowser !== undefined) await dialog.getByLabel('Name of this browser').fill(nameOfBrowser);
   await dialog.getByLabel('Password').fill(PASSWORD);
   await dialog.getByRole('button', { name: 'Set up' }).click();
 }

@@ -2,7 +2,7 @@
 import type { Browser } from 'playwright-core';
 import type { Test } from 'tap';
 import { type Service, service } from '../service/service.js';
-import { desk, openPage } from './desk.js';
+import { desk, openPage, openSettings } from './desk.js';
 import { judge, type Look } from './looks.js';
 
 /** Of administration, with a row of each. */
@@ -37,7 +37,7 @@ export async function judgeEveryScreen(t: Test, browser: Browser, look: Look): P
   await login(t, s, browser, look, options);
   const { page, context, button } = await desk(t, browser, s, ann, { ...options, withoutMicrophone: true });
   await page.getByText('bob is talking').waitFor();
-  await judge(t, page, 'banner', look);
+  await judge(t, page, 'notice', look);
   await context.grantPermissions(['microphone']);
   await page.getByRole('button', { name: 'Allow the microphone' }).click();
   await button('Select', 'Works').click();
@@ -47,7 +47,7 @@ export async function judgeEveryScreen(t: Test, browser: Browser, look: Look): P
   await page.getByText('Works: Talk now').first().waitFor({ state: 'attached' });
   await judge(t, page, 'talkgroups', look);
   await page.keyboard.up('Enter');
-  await page.getByRole('button', { name: 'Settings' }).click();
+  await openSettings(page);
   await page.getByRole('dialog', { name: 'Settings' }).waitFor();
   await judge(t, page, 'settings', look);
   await page.keyboard.press('Escape');

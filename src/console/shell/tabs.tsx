@@ -1,11 +1,13 @@
 // Lists the tabs of the console. The code of a tab is loaded when it is opened.
 import type { ComponentType } from 'preact';
-import type { Account } from './session.js';
-import { texts } from './texts.js';
+import type { Account } from '../app/session.js';
+import { texts } from '../app/texts.js';
+import type { IconName } from '../icons/icons.js';
 
 export type Tab = {
   /** Accessible name. */
   name: string;
+  icon: IconName;
   /** In the address of the page, without `#`. The first tab is shown for all other addresses. */
   hash: string;
   isShown(account: Account): boolean;
@@ -16,13 +18,21 @@ export type Tab = {
 export const tabs: readonly [Tab, ...Tab[]] = [
   {
     name: texts.tabs.talkgroups,
+    icon: 'layout-grid',
     hash: 'talkgroups',
     isShown: () => true,
     load: () => import('../talkgroups/view.js'),
   },
-  { name: texts.tabs.map, hash: 'map', isShown: () => true, load: () => import('../map/view.js') },
+  {
+    name: texts.tabs.map,
+    icon: 'map',
+    hash: 'map',
+    isShown: () => true,
+    load: () => import('../map/view.js'),
+  },
   {
     name: texts.tabs.admin,
+    icon: 'settings',
     hash: 'admin',
     isShown: ({ role }) => role === 'admin',
     load: () => import('../admin/view.js'),

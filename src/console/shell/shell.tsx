@@ -1,17 +1,14 @@
-// Shows the console of an account: header, banners, alarms, tabs, talk bar and dialogs.
-import { EmergencyPlace } from '../alarms/emergency-button.js';
-import { AlarmList } from '../alarms/view.js';
+// Shows the console of an account: header, strip, view, side column, dock and dialogs.
+import { desk } from '../app/desk.js';
+import { Lazy } from '../app/lazy.js';
+import { openDesk, opening } from '../app/opening.js';
+import { texts } from '../app/texts.js';
 import { asked } from '../dialogs/state.js';
-import { KeysBanner } from '../keys/banner.js';
-import { TalkBar } from '../talk/view.js';
-import { Banners } from './banners.js';
-import { desk } from './desk.js';
+import { Dock } from './dock.js';
 import { Header } from './header.js';
-import { Lazy } from './lazy.js';
-import { openDesk, opening } from './opening.js';
-import { keepSteady } from './steady.js';
-import { TabBar, TabPanel } from './tab-bar.js';
-import { texts } from './texts.js';
+import { Side } from './side.js';
+import { Strip } from './strip.js';
+import { TabPanel } from './tab-bar.js';
 
 const loadSettings = () => import('../settings/view.js');
 const loadMembers = () => import('../members/view.js');
@@ -25,31 +22,22 @@ export default function Shell() {
   if (now === null) return <Opening />;
   const hasDialog = now.isSettingsOpen.value || now.membersOf.value !== null;
   return (
-    <>
+    <div class="shell">
       <Header desk={now} />
-      <div class="notices" ref={keepSteady}>
-        <Banners desk={now} />
-        <KeysBanner desk={now} />
-      </div>
-      <AlarmList desk={now} />
-      <main class="view">
-        <TabBar account={now.account} />
+      <Strip desk={now} />
+      <main class="view" data-region="view">
         <TabPanel account={now.account} />
       </main>
-      <div class="dock">
-        <TalkBar desk={now} />
-        <EmergencyPlace desk={now} />
-      </div>
+      <Side desk={now} />
+      <Dock desk={now} />
       <div class="late">
         {now.isSettingsOpen.value && <Lazy key="settings" load={loadSettings} />}
         {now.membersOf.value !== null && <Lazy key="members" load={loadMembers} />}
-        {/* Not over another dialog, and not while a talk button is held. */}
-        {now.keys.isAsking.value && !now.talking.isHeld.value && !hasDialog && (
-          <Lazy key="keys" load={loadKeys} />
-        )}
+        {/* Not over another dialog. */}
+        {now.keys.isAsking.value && !hasDialog && <Lazy key="keys" load={loadKeys} />}
         {asked.value !== null && <Lazy key="question" load={loadQuestion} />}
       </div>
-    </>
+    </div>
   );
 }
 

@@ -1,9 +1,10 @@
 // Shows the tabs and the panel of the selected one. Arrow keys move between tabs.
-import { Lazy } from './lazy.js';
-import { hash, show } from './places.js';
-import type { Account } from './session.js';
+import { Lazy } from '../app/lazy.js';
+import { hash, show } from '../app/places.js';
+import type { Account } from '../app/session.js';
+import { texts } from '../app/texts.js';
+import { Icon } from '../icons/icon.js';
 import { type Tab, tabs } from './tabs.js';
-import { texts } from './texts.js';
 
 type Props = { account: Account };
 
@@ -38,6 +39,7 @@ export function TabBar({ account }: Props) {
           tabIndex={tab === selected ? 0 : -1}
           onClick={() => show(tab.hash)}
         >
+          <Icon name={tab.icon} />
           {tab.name}
         </button>
       ))}

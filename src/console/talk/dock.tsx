@@ -1,7 +1,9 @@
-// Shows the talk bar: the key for all selected talkgroups, and what became of each talk. Its height never changes.
+// The dock: the key for all selected talkgroups, to whom it talks, and what became of each talk. Its height never changes.
+import type { ComponentChildren } from 'preact';
 import type { Desk } from '../app/desk.js';
 import { Phrase } from '../app/phrase.js';
 import { texts } from '../app/texts.js';
+import { Icon } from '../icons/icon.js';
 import { TalkKey, tickOf } from './key.js';
 import { keyName } from './keys.js';
 import { hasFailed, isLive } from './look.js';
@@ -11,47 +13,71 @@ import { sentenceOf, sentenceWithoutTime } from './words.js';
 
 const { talk: words } = texts;
 
-export function TalkBar({ desk }: { desk: Desk }) {
-  const { talking, talkgroups, settings } = desk;
+type TalkBarProps = {
+  desk: Desk;
+  /** What the console needs from the user, in the place of the sentences. */
+  children: ComponentChildren;
+  /** Also during a talk, which fails until the user has acted. */
+  isUrgent: boolean;
+};
+
+export function TalkBar({ desk, children, isUrgent }: TalkBarProps) {
+  const { talking, talkgroups } = desk;
   const selected = talkgroups.selected.value.map(({ id }) => id);
   const all = talkgroups.tiles.value.map(({ id }) => id);
   const targets = targetsOf({ selected, focused: null, all });
-  const [only = ''] = selected.length === 0 ? targets : [];
   return (
     <section class="talk-bar" aria-label={words.label}>
       <TalkKey
         talking={talking}
         id="talk-state"
         name={words.toSelected}
-        text={words.toSelected}
+        text={words.holdToTalk}
         targets={targets}
         shown={[...talking.shown.value.values()]}
         describedBy="talk-hint"
       />
-      <p id="talk-hint" class="quiet name line">
-        {only === '' ? (
-          `${words.selected(selected.length)}.`
-        ) : (
-          <Phrase say={(name = '') => words.only(name)} names={[nameOf(talkgroups, only)]} />
-        )}{' '}
-        {words.hold}
-        <span class="key-hint">{words.orKey(keyName(settings.settings.value.talkKey))}</span>.
-      </p>
-      <States desk={desk} />
+      <Targets desk={desk} targets={targets} count={selected.length} />
+      {isUrgent ? <div class="states">{children}</div> : <States desk={desk}>{children}</States>}
       <Said desk={desk} />
     </section>
   );
 }
 
+/** The talkgroups of the presses that are held, else those that the key would talk to. */
+function Targets({ desk, targets, count }: { desk: Desk; targets: readonly string[]; count: number }) {
+  const { talking, talkgroups, settings } = desk;
+  const held = [...talking.shown.value].filter(([, { isHeld }]) => isHeld).map(([id]) => id);
+  const named = held.length > 0 ? held : targets;
+  return (
+    <p id="talk-hint" class="targets quiet">
+      <span>{held.length > 0 ? words.youHold : named.length > 0 ? words.talkTo : words.noneSelected}</span>
+      {named.map((id) => (
+        <span key={id} class="chip">
+          {count > 0 && held.length === 0 && <Icon name="check" />}
+          <bdi class="name line">{nameOf(talkgroups, id)}</bdi>
+        </span>
+      ))}
+      {held.length === 0 && (
+        <>
+          {count > 1 && <span>{words.selected(count)}</span>}
+          <span class="key-hint">{words.orKey(keyName(settings.settings.value.talkKey))}</span>
+        </>
+      )}
+    </p>
+  );
+}
+
 /** With the countdown of the talk limit. */
-function States({ desk: { talking, talkgroups } }: { desk: Desk }) {
+function States({ desk: { talking, talkgroups }, children }: { desk: Desk; children: ComponentChildren }) {
   const live = [...talking.shown.value].filter(([, one]) => isLive(one));
   // A denial is in sight without scrolling.
   const shown = [...live.filter(([, one]) => hasFailed(one)), ...live.filter(([, one]) => !hasFailed(one))];
   const atMs = tickOf(shown.map(([, one]) => one));
   const trouble = troubleOf(talking);
+  if (trouble === null && shown.length === 0) return <div class="states">{children}</div>;
   return (
-    <ul aria-hidden="true">
+    <ul class="states" aria-hidden="true">
       {trouble !== null && <li class="denied">{trouble}</li>}
       {shown.map(([id, one]) => (
         <li key={id} class={`name ${classes[one.state.phase]}`}>

@@ -1,0 +1,33 @@
+// The dock below every tab: talk, what the console needs from the user, the outputs, and the emergency button.
+import { EmergencyPlace } from '../alarms/emergency-button.js';
+import type { Desk } from '../app/desk.js';
+import { TalkBar } from '../talk/dock.js';
+import { type Notice, noticeOf } from './notice.js';
+import { OutputsLine } from './outputs.js';
+
+export function Dock({ desk }: { desk: Desk }) {
+  const notice = noticeOf(desk, isSecureContext);
+  return (
+    <footer class="dock" data-region="dock">
+      <TalkBar desk={desk} isUrgent={notice?.isError === true}>
+        {notice !== null && <NoticeLine notice={notice} />}
+      </TalkBar>
+      <OutputsLine desk={desk} />
+      <EmergencyPlace desk={desk} />
+    </footer>
+  );
+}
+
+function NoticeLine({ notice: { text, isError, button } }: { notice: Notice }) {
+  // By the text: the click that ends one notice must not press the button of the next one.
+  return (
+    <div key={text} class="notice">
+      <p role={isError ? 'alert' : 'status'}>{text}</p>
+      {button !== null && (
+        <button type="button" class="primary" onClick={button.press}>
+          {button.text}
+        </button>
+      )}
+    </div>
+  );
+}

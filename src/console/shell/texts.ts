@@ -1,0 +1,25 @@
+// Holds the texts of the regions around the view.
+export const shell = {
+  onAirNow: 'On air now',
+  talkers: (count: number) => (count === 1 ? '1 talker' : `${count} talkers`),
+  hearNothing: (clock: string) => `You hear no talkgroup since ${clock}.`,
+  neverConnected: 'You hear no talkgroup yet.',
+  notConnected: 'Not connected',
+  clock: 'Time',
+  side: 'Alarms and last calls',
+  bar: {
+    none: 'No open alarms',
+    alarms: (count: number) => (count === 1 ? '1 alarm' : `${count} alarms`),
+    fresh: (count: number) => `${count} new`,
+    show: 'Show',
+    hide: 'Hide',
+  },
+  outputs: {
+    all: 'All: both ears',
+    selected: (where: string) => `Selected: ${where}`,
+    others: (where: string) => `Others: ${where}`,
+    left: 'left',
+    right: 'right',
+    byDefault: 'default output',
+  },
+} as const;
