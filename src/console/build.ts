@@ -7,6 +7,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { type BuildOptions, build, type Metafile } from 'esbuild';
+import { codecFile } from './codec-file.js';
 
 // From dist/src/console.
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
@@ -45,8 +46,8 @@ const options: BuildOptions = {
   jsx: 'automatic',
   jsxImportSource: 'preact',
   legalComments: 'none',
-  // The codec has its WebAssembly in a string. With escapes it would be 15 % longer.
   charset: 'utf8',
+  plugins: [codecFile(ROOT)],
   // libopus-wasm loads it in Node alone.
   external: ['node:module'],
   entryNames: '[name]-[hash]',
@@ -120,7 +121,8 @@ function staticImports({ outputs }: Metafile, entry: string): string[] {
   const names = new Set([entry]);
   for (const name of names) {
     for (const { path, kind } of byName.get(name)?.imports ?? []) {
-      if (kind === 'import-statement') names.add(basename(path)); // a Set goes on to what is added
+      // Of kind `file-loader`: the file is loaded by its address, as the codec is.
+      if (kind === 'import-statement' || kind === 'file-loader') names.add(basename(path)); // a Set goes on to what is added
     }
   }
   return [...names];

@@ -3,6 +3,7 @@ import t from 'tap';
 import { readOpus } from '../../src/client/audio/ogg.js';
 import { opusMs } from '../../src/client/audio/opus.js';
 import { createDecoder, createEncoder, FRAME_SAMPLES, type Samples } from '../../src/console/sound/codec.js';
+import { codecBytes } from '../../src/console/sound/codec-bytes.js';
 import { createFaster } from '../../src/console/sound/faster.js';
 import { createResampler } from '../../src/console/sound/resample.js';
 import { joined, largestStep, levelAt, RATE, sine } from '../helpers/sound/tones.js';
@@ -89,4 +90,28 @@ t.test('another rate keeps the tone, its level and its length, in pieces of any 
       );
   }
   t.equal(RATE, 48_000);
+});
+
+t.test('the file of the codec is asked for again when the network fails, five times at most', async (t) => {
+  const asking = (...answers: (Response | Error)[]) => {
+    const seen = { asked: 0, waitedMs: 0 };
+    const bytes = codecBytes(
+      'codec.wasm',
+      async () => {
+        const answer = answers[seen.asked++] ?? new Error('no network');
+        if (answer instanceof Error) throw answer;
+        return answer;
+      },
+      async (ms) => {
+        seen.waitedMs += ms;
+      },
+    );
+    return { bytes, seen };
+  };
+  const late = asking(new Error('no network'), new Response('', { status: 503 }), new Response('wasm'));
+  t.equal((await late.bytes).byteLength, 4);
+  t.same(late.seen, { asked: 3, waitedMs: 2_000 });
+  const never = asking();
+  await t.rejects(never.bytes, { message: 'no network' });
+  t.same(never.seen, { asked: 5, waitedMs: 4_000 });
 });
