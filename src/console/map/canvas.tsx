@@ -2,7 +2,7 @@
 import { effect, type Signal, signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { nowMs } from '../app/ticking.js';
-import { builtFile } from '../built.js';
+import { loadStylesheet } from '../stylesheets.js';
 import type { Drawing } from './drawing.js';
 import { foreignOrigin } from './origins.js';
 import type { MapState } from './state.js';
@@ -62,7 +62,7 @@ function show(
   ends.push(() => document.removeEventListener('securitypolicyviolation', onViolation));
 
   async function begin(element: HTMLElement): Promise<void> {
-    const [{ openDrawing }] = await Promise.all([import('./drawing.js'), loadStyles()]);
+    const [{ openDrawing }] = await Promise.all([import('./drawing.js'), loadStylesheet('map/maplibre.css')]);
     if (isClosed) return;
     const drawing = openDrawing(element, styleUrl, {
       unreachable: block,
@@ -126,21 +126,4 @@ function choose(map: MapState, key: number): void {
     map.start.value = username;
     map.page.value = 0;
   }
-}
-
-/** MapLibre's stylesheet, once. The console's own one stays small without it. */
-function loadStyles(): Promise<void> {
-  const href = builtFile('map/maplibre.css');
-  if (document.head.querySelector(`link[href="${href}"]`) !== null) return Promise.resolve();
-  const link = document.createElement('link');
-  link.rel = 'stylesheet';
-  link.href = href;
-  return new Promise((resolve, reject) => {
-    link.addEventListener('load', () => resolve());
-    link.addEventListener('error', () => {
-      link.remove();
-      reject(new Error('the stylesheet of the map was not loaded'));
-    });
-    document.head.append(link);
-  });
 }

@@ -3,6 +3,7 @@ import type { ComponentType } from 'preact';
 import type { Account } from '../app/session.js';
 import { texts } from '../app/texts.js';
 import type { IconName } from '../icons/icons.js';
+import { loadStylesheet } from '../stylesheets.js';
 
 export type Tab = {
   /** Accessible name. */
@@ -35,6 +36,12 @@ export const tabs: readonly [Tab, ...Tab[]] = [
     icon: 'settings',
     hash: 'admin',
     isShown: ({ role }) => role === 'admin',
-    load: () => import('../admin/view.js'),
+    load: () => withStylesheet('admin/admin.css', import('../admin/view.js')),
   },
 ];
+
+/** The code of a view with its stylesheet, which is loaded at the same time. Rejects without one of them. */
+async function withStylesheet<View>(source: string, view: Promise<View>): Promise<View> {
+  const [loaded] = await Promise.all([view, loadStylesheet(source)]);
+  return loaded;
+}
