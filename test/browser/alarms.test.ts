@@ -23,9 +23,9 @@ t.test(
     const alarms = page.getByRole('region', { name: 'Alarms' });
     const alert = alarms.getByRole('alert').filter({ hasText: 'Emergency of bob in Fire 1' });
     await alert.waitFor();
-    await alarms.getByText('at 52.52000, 13.40500').waitFor();
+    await alarms.getByTitle('at 52.52000, 13.40500').getByText('near Berlin').waitFor();
     await radio.asks({ type: 'GPS_UPDATE', lat: 52.53, lng: 13.41, alt: 34 });
-    await alarms.getByText('at 52.53000, 13.41000').waitFor();
+    await alarms.getByTitle('at 52.53000, 13.41000').waitFor();
     await alarms.getByText(/^0:\d\d$/).waitFor();
     await alarms.getByRole('button', { name: 'Acknowledge' }).click();
     await radio.hears('EMERGENCY', ({ state }) => state === 'acknowledged');

@@ -9,6 +9,7 @@ import type { Account } from '../app/session.js';
 import { texts } from '../app/texts.js';
 import { nowMs } from '../app/ticking.js';
 import { Icon } from '../icons/icon.js';
+import { nearestWhenLoaded } from '../map/places/lazy.js';
 import { HoldButton } from '../talk/hold-button.js';
 import { AnswerButton } from './answer-button.js';
 import type { AlarmRow } from './order.js';
@@ -86,17 +87,18 @@ function Facts({ row: { emergency }, talkgroup, desk }: { row: AlarmRow; talkgro
       <bdi class="name line">
         <b>{talkgroup}</b>
       </bdi>
-      <span>{placeOf(emergency)}</span>
+      <Place emergency={emergency} />
       {atMs !== null && <span class="age">{words.old(ageText(serverMs - atMs))}</span>}
     </div>
   );
 }
 
-/** Where the raiser is now, else where the emergency was raised. To five digits, which is about a metre. */
-function placeOf(emergency: Emergency): string {
+/** Where the raiser is now, else where the emergency was raised. In digits to five places, which is about a metre. */
+function Place({ emergency }: { emergency: Emergency }) {
   const { lat, lng } = emergency.position ?? emergency;
-  if (lat === undefined || lng === undefined) return words.noPlace;
-  return words.place(lat.toFixed(5), lng.toFixed(5));
+  if (lat === undefined || lng === undefined) return <span>{words.noPlace}</span>;
+  const digits = words.place(lat.toFixed(5), lng.toFixed(5));
+  return <span title={digits}>{nearestWhenLoaded(lat, lng) ?? digits}</span>;
 }
 
 function Buttons({
