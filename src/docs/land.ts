@@ -1,9 +1,9 @@
-// Writes src/console/map/land.json, the outline of the land that the map shows without a network. Run it once, by hand:
+// Writes src/console/map/base/land.json, the outline of the land that the map shows without a network. Run it once, by hand:
 //   npm pack world-atlas@2.0.2 && tar -xf world-atlas-2.0.2.tgz
-//   node dist/src/docs/land.js package/land-50m.json > src/console/map/land.json
+//   node dist/src/docs/land.js package/land-50m.json > src/console/map/base/land.json
 // The package is under the ISC licence. Its data are those of Natural Earth, which are in the public domain.
 import { readFileSync } from 'node:fs';
-import { encodeRing, type Land } from '../console/map/land.js';
+import { encodeRing, type Land } from '../console/map/base/land.js';
 
 type Point = readonly [number, number];
 type Ring = readonly Point[];

@@ -1,33 +1,18 @@
 // The map in a real browser, drawn by software where there is no graphics card: with a radio that the test plays, and at
 // the end with the real relay.
-import { constants, inflateSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { violationsOn } from '../helpers/browser/axe.js';
 import { startChromium } from '../helpers/browser/chromium.js';
 import { desk, mapDrawn } from '../helpers/browser/desk.js';
-import { fakeRadioOf, putFakeRadio } from '../helpers/browser/fake-radio.js';
+import { at, colourOf, device, EMERGENCY_RED, MIDDLE, startMaps, watching } from '../helpers/browser/map.js';
 import { comesTrue, eventually } from '../helpers/eventually.js';
 import { service as startService } from '../helpers/service/service.js';
 import { IS_PROOF } from '../helpers/within.js';
 
 const browser = await startChromium(t, { hasWebGl: true });
-/** Of all pages whose radio the test plays. */
-const shared = await startService(t);
-let pages = 0;
-
-/** Unix time (ms). */
-const at = () => Date.now();
-
-const device = (n: number, fields: object = {}) => ({
-  ...{ n, device_id: `device ${n}`, name: `SN-${n}`, user_id: `user ${n}`, username: `ann ${n}` },
-  ...{ lat: 52.5 + n / 1000, lng: 13.4, alt: 30, updated_at: new Date(at()).toISOString() },
-  ...fields,
-});
-
-const watching = (devices: object[]) => ({
-  ...{ type: 'WATCHING', devices, total: devices.length, part: 1, parts: 1 },
-});
+const maps = await startMaps(t, browser);
+const openMap = maps.open;
 
 t.test('the table and the map show a device, and its next position', async (t) => {
   const { page, radio } = await openMap(t);
@@ -58,20 +43,20 @@ t.test('UNWATCH is sent when another tab is shown, and WATCH again when the map 
   await radio.asked('WATCH', 3);
 });
 
-t.test('an emergency is followed, and stands first in the table', async (t) => {
+t.test('an emergency is followed, and keeps its place in the table', async (t) => {
   const { page, radio } = await openMap(t);
   await radio.asked('WATCH');
   await radio.tell(watching([device(1), device(2)]));
   await radio.emergency({ emergency_id: 'e1', user_id: 'user 2', username: 'ann 2' });
   const rows = page.getByRole('table', { name: 'Positions' }).getByRole('row');
-  await rows.nth(1).getByText('Emergency').waitFor();
-  t.match(await rows.nth(1).textContent(), /ann 2/);
+  await rows.nth(2).getByText('Emergency').waitFor();
+  t.match(await rows.nth(2).textContent(), /ann 2/);
   await radio.tell({
     ...{ type: 'EMERGENCY_POSITION', emergency_id: 'e1', talkgroup_id: radio.talkgroupId },
     ...{ user_id: 'user 2', device_id: 'device 2', lat: 48.1, lng: 11.5, alt: 500 },
     updated_at: new Date(at() + 1000).toISOString(),
   });
-  await rows.nth(1).getByText('48.10000').waitFor();
+  await rows.nth(2).getByText('48.10000').waitFor();
   await mapDrawn(page);
 });
 
@@ -84,7 +69,7 @@ t.test('an emergency is in the middle of the map, also when devices far away com
   await radio.tell(watching([device(1, { updated_at: longAgo }), device(2, { lat: -33.9, lng: 151.2 })]));
   await page.getByRole('table', { name: 'Positions' }).getByText('-33.90000').waitFor();
   await eventually(async () => {
-    const colour = await colourOf(page, 0.5);
+    const colour = await colourOf(page, MIDDLE);
     if (colour !== EMERGENCY_RED) throw new Error(`the middle of the map is ${colour}`);
   });
 });
@@ -94,7 +79,14 @@ t.test('without WebGL the tab says so and the table works', async (t) => {
   await page.getByText('This browser cannot draw the map because WebGL is missing.').waitFor();
   await radio.asked('WATCH');
   await radio.tell(watching([device(1)]));
-  await page.getByRole('table', { name: 'Positions' }).getByText('52.50100').waitFor();
+  const digits = page.getByRole('table', { name: 'Positions' }).getByText('52.50100');
+  await digits.waitFor();
+  t.ok(((await digits.boundingBox())?.width ?? 0) > 40, 'with columns of latitude and longitude');
+  const drawer = await page.getByRole('region', { name: 'Positions' }).boundingBox();
+  const panel = await page.getByRole('tabpanel').boundingBox();
+  t.equal(drawer?.width, panel?.width, 'over the whole width');
+  await page.getByRole('button', { name: 'Show ann 1 on the map' }).click();
+  await page.getByRole('region', { name: 'Card of ann 1' }).waitFor();
   t.strictSame(await violationsOn(page), []);
 });
 
@@ -212,39 +204,6 @@ t.test('a user in no talkgroup reads why the map is empty', async (t) => {
   await page.getByText('You are in no talkgroup.').waitFor();
 });
 
-interface MapOptions {
-  /** Another map than the built-in one. */
-  styleUrl?: string;
-  isWebGlOff?: boolean;
-  expected?: readonly RegExp[];
-  settings?: Record<string, string>;
-  before?: (page: Page) => Promise<void>;
-}
-
-/** The map tab of a radio that the test plays. */
-async function openMap(t: Test, options: MapOptions = {}) {
-  const { styleUrl, isWebGlOff = false, expected = [], settings } = options;
-  const service = settings === undefined ? shared : await startService(t, settings);
-  const ann = await service.person(`dispatcher ${pages++}`);
-  const before = async (page: Page) => {
-    await options.before?.(page);
-    await putFakeRadio(page);
-    if (styleUrl !== undefined) {
-      await page.route('**/console/config.json', async (route) => {
-        const response = await route.fetch();
-        await route.fulfill({ response, json: { ...(await response.json()), map_style_url: styleUrl } });
-      });
-    }
-    if (isWebGlOff) {
-      await page.addInitScript('HTMLCanvasElement.prototype.getContext = () => null');
-    }
-  };
-  const { page } = await desk(t, browser, service, ann, { expected, withoutMicrophone: true, before });
-  await page.getByRole('tab', { name: 'Map' }).click();
-  await page.getByRole('table', { name: 'Positions' }).waitFor();
-  return { page, radio: fakeRadioOf(page) };
-}
-
 const TILES = 'https://tiles.example';
 
 /** Answers for the server of the operator's map: a style, and tiles of which some are missing. */
@@ -266,24 +225,6 @@ async function operatorsMap(page: Page): Promise<void> {
       ? route.fulfill({ headers, json: style })
       : route.fulfill({ headers, status: 404 }),
   );
-}
-
-const EMERGENCY_RED = 'd3121f';
-
-/**
- * Red, green and blue of a pixel of the map as six hexadecimal digits: at half of its height and this share of its width.
- * Default: near the left edge, away from the marker in its middle.
- */
-async function colourOf(page: Page, share = 0.06): Promise<string> {
-  const box = await page.locator('canvas.maplibregl-canvas').boundingBox();
-  if (box === null) return 'hidden';
-  const png = await page.screenshot({
-    clip: { x: box.x + box.width * share, y: box.y + box.height / 2, width: 1, height: 1 },
-  });
-  const data = png.indexOf('IDAT');
-  // The first of several chunks. Of one pixel every filter of PNG leaves the colour as it is, behind the filter's number.
-  const chunk = png.subarray(data + 4, data + 4 + png.readUInt32BE(data - 4));
-  return inflateSync(chunk, { finishFlush: constants.Z_SYNC_FLUSH }).subarray(1, 4).toString('hex');
 }
 
 /** CPU time (ms) of the main thread of the page during `ms`. */

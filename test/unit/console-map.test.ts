@@ -2,17 +2,22 @@
 import { readFileSync } from 'node:fs';
 import { signal } from '@preact/signals';
 import t from 'tap';
-import { marksOf } from '../../src/console/map/emergencies.js';
-import { createFleet, type Fleet } from '../../src/console/map/fleet.js';
-import { freshnesses, freshnessOf } from '../../src/console/map/freshness.js';
-import { decodeRing, encodeRing, readLand } from '../../src/console/map/land.js';
+import { decodeRing, encodeRing, readLand } from '../../src/console/map/base/land.js';
+import { createTableRows, type SortedBy, TABLE_ROWS } from '../../src/console/map/drawer/table-rows.js';
+import { marksOf } from '../../src/console/map/fleet/emergencies.js';
+import { createFleet, type Fleet } from '../../src/console/map/fleet/fleet.js';
+import { freshnesses, freshnessOf } from '../../src/console/map/fleet/freshness.js';
+import { extend, interrupt, linesOf, newTrail, TRAIL_POINTS } from '../../src/console/map/fleet/trail.js';
+import { createWatch, WATCHED_TALKGROUPS, type WatchMessage } from '../../src/console/map/fleet/watch.js';
+import type {
+  EmergencyPosition,
+  MapMessage,
+  OpenEmergency,
+  Watched,
+} from '../../src/console/map/fleet/wire.js';
 import { createMarkers } from '../../src/console/map/markers.js';
 import { foreignOrigin } from '../../src/console/map/origins.js';
 import { type Connection, createMapState, type WatchedTalkgroup } from '../../src/console/map/state.js';
-import { createTableRows, TABLE_ROWS } from '../../src/console/map/table-rows.js';
-import { extend, interrupt, linesOf, newTrail, TRAIL_POINTS } from '../../src/console/map/trail.js';
-import { createWatch, WATCHED_TALKGROUPS, type WatchMessage } from '../../src/console/map/watch.js';
-import type { EmergencyPosition, MapMessage, OpenEmergency, Watched } from '../../src/console/map/wire.js';
 import { spanOf } from '../../src/console/map/world.js';
 
 const AT = '2026-01-01T08:30:00.000Z';
@@ -176,21 +181,23 @@ t.test('an older position never replaces a newer one', async (t) => {
 
 t.test('a trail has a bound, counts what it drops, and is not joined over a pause', async (t) => {
   const trail = newTrail();
-  for (let at = 0; at < TRAIL_POINTS + 3; at++) extend(trail, at, 50);
-  extend(trail, TRAIL_POINTS + 2 + 1e-5, 50);
-  t.equal(trail.points.length, 2 * TRAIL_POINTS, 'a step of a metre is left out');
+  for (let at = 0; at < TRAIL_POINTS + 3; at++) extend(trail, at, 50, at);
+  extend(trail, TRAIL_POINTS + 2 + 1e-5, 50, TRAIL_POINTS + 3);
+  t.equal(trail.points.length, 3 * TRAIL_POINTS, 'a step of a metre is left out');
   t.equal(trail.dropped, 3);
   t.equal(linesOf(trail).length, 1);
   interrupt(trail);
   interrupt(trail);
-  extend(trail, 0, 0);
-  extend(trail, 1, 1);
+  extend(trail, 0, 0, 1000);
+  extend(trail, 1, 1, 1001);
   const lines = linesOf(trail);
   t.equal(lines.length, 2);
   t.strictSame(lines[1], [
     [0, 0],
     [1, 1],
   ]);
+  t.strictSame(linesOf(trail, 1000), [lines[1]], 'from a time on');
+  t.strictSame(linesOf(trail, 1001), [], 'one point is no line');
 });
 
 t.test('ages have four classes', async (t) => {
@@ -231,7 +238,7 @@ t.test('a device without a position is in the table and not on the map', async (
   fleet.watching(snapshot([{ n: 1, device_id: 'device 1', name: 'SN-1' }, watched(2)]));
   const { add } = createMarkers().diff(fleet.devices, { nowMs: AT_MS, stepDegrees: 1, bounds: world });
   t.equal(add.length, 1);
-  const page = createTableRows(fleet).page({ start: '', page: 0, emergencyUsers: new Set() });
+  const page = createTableRows(fleet).page(wanted());
   t.equal(page.devices.length, 2);
   t.ok(
     page.devices.some(({ username }) => username === 'SN-1'),
@@ -239,30 +246,79 @@ t.test('a device without a position is in the table and not on the map', async (
   );
 });
 
-t.test('the table has pages, finds by the start of a name, and shows emergencies first', async (t) => {
+const wanted = (fields: Partial<Parameters<ReturnType<typeof createTableRows>['page']>[0]> = {}) => ({
+  ...{ find: '', page: 0, sortedBy: 'name' as SortedBy, isHeld: false, nowMs: AT_MS },
+  ...fields,
+});
+
+t.test('the table has pages, and finds anywhere in the name of a user or a device', async (t) => {
   const fleet = createFleet();
   const names = Array.from({ length: TABLE_ROWS + 5 }, (_, n) => `bob ${100 + n}`);
   fleet.watching(snapshot([...names, 'Zoë'].map((username, n) => watched(n, { username }))));
   const rows = createTableRows(fleet);
-  const none: ReadonlySet<string> = new Set();
-  const first = rows.page({ start: '', page: 0, emergencyUsers: none });
+  const first = rows.page(wanted());
   t.match(first, { found: TABLE_ROWS + 6, page: 0, pages: 2 });
   t.equal(first.devices[0]?.username, 'bob 100');
-  const last = rows.page({ start: '', page: 9, emergencyUsers: none });
+  const last = rows.page(wanted({ page: 9 }));
   t.match(last, { page: 1 });
   t.equal(last.devices.length, 6);
-  t.equal(rows.page({ start: 'zO', page: 0, emergencyUsers: none }).found, 1);
-  const urgent = rows.page({ start: '', page: 0, emergencyUsers: new Set([`user ${TABLE_ROWS + 5}`]) });
-  t.equal(urgent.devices[0]?.username, 'Zoë');
+  t.equal(rows.page(wanted({ find: 'OË ' })).found, 1);
+  t.equal(
+    rows.page(wanted({ find: `n-${TABLE_ROWS + 5}` })).devices[0]?.username,
+    'Zoë',
+    'SN-30 is its device',
+  );
+  t.equal(rows.page(wanted({ find: 'nobody' })).found, 0);
+});
+
+t.test('the table is sorted by name with numbers in it, by age and by speed', async (t) => {
+  const fleet = createFleet();
+  const at = (s: number) => new Date(AT_MS + 1000 * s).toISOString();
+  fleet.watching(
+    snapshot([
+      watched(1, { username: 'ann 10', speed: 3, updated_at: at(5) }),
+      watched(2, { username: 'ann 9', updated_at: at(9) }),
+      { n: 3, device_id: 'device 3', name: 'SN-3' },
+      watched(4, { username: 'ann 1', speed: 20, updated_at: at(1) }),
+    ]),
+  );
+  const rows = createTableRows(fleet);
+  const namesBy = (sortedBy: SortedBy, fields = {}) =>
+    rows.page(wanted({ sortedBy, ...fields })).devices.map(({ username }) => username);
+  t.strictSame(namesBy('name'), ['ann 1', 'ann 9', 'ann 10', 'SN-3']);
+  t.strictSame(namesBy('age'), ['ann 9', 'ann 10', 'ann 1', 'SN-3'], 'the newest first');
+  t.strictSame(namesBy('speed'), ['ann 1', 'ann 10', 'ann 9', 'SN-3'], 'the fastest first');
+});
+
+t.test('rows move at most every 5 s, and not while the pointer or the focus is on them', async (t) => {
+  const fleet = fleetOf(3);
+  const rows = createTableRows(fleet);
+  const namesAt = (afterMs: number, isHeld = false) =>
+    rows
+      .page(wanted({ sortedBy: 'speed', nowMs: AT_MS + afterMs, isHeld }))
+      .devices.map(({ username }) => username);
+  t.strictSame(namesAt(0), ['ann 0', 'ann 1', 'ann 2']);
+  fleet.positions({ type: 'POSITIONS', server_time: AT_MS + 1000, fixes: [[2, 50, 10, 0, 9, 0]] }, true);
+  t.strictSame(namesAt(4999), ['ann 0', 'ann 1', 'ann 2']);
+  t.strictSame(namesAt(5000, true), ['ann 0', 'ann 1', 'ann 2'], 'held');
+  fleet.watching(snapshot([watched(7, { username: 'a new one', speed: 50 })], { talkgroup_id: 't' }));
+  t.strictSame(namesAt(6000, true), ['ann 0', 'ann 1', 'ann 2', 'a new one'], 'a new one comes last');
+  fleet.positions({ type: 'POSITIONS', server_time: AT_MS, fixes: [], gone: [0] }, true);
+  t.strictSame(namesAt(7000, true), ['ann 1', 'ann 2', 'a new one']);
+  t.strictSame(namesAt(8000), ['a new one', 'ann 2', 'ann 1'], 'released');
 });
 
 t.test('an emergency is where it was followed to last', async (t) => {
   const fleet = fleetOf(1);
   const emergency: OpenEmergency = {
     ...{ emergency_id: 'e1', talkgroup_id: 't', user_id: 'user 0', username: 'ann 0' },
-    ...{ lat: 10, lng: 10, raised_at: '2026-01-01T08:00:00.000Z' },
+    ...{ state: 'acknowledged', lat: 10, lng: 10, raised_at: '2026-01-01T08:00:00.000Z' },
   };
-  t.match(marksOf([emergency], new Map(), fleet), [{ lat: 52.5, atMs: AT_MS }], 'the device reported later');
+  t.match(
+    marksOf([emergency], new Map(), fleet),
+    [{ lat: 52.5, atMs: AT_MS, isAcknowledged: true }],
+    'the device reported later',
+  );
   const places = new Map([['e1', { lat: 60, lng: 20, atMs: AT_MS + 1 }]]);
   t.match(marksOf([emergency], places, fleet), [{ id: 'e1', lat: 60, lng: 20 }]);
   const position = { lat: 1, lng: 2, updated_at: '2026-01-01T08:00:01.000Z' };
@@ -279,7 +335,7 @@ t.test('the state watches at most 32 talkgroups, those that the user chose befor
   let listener: ((message: MapMessage) => void) | null = null;
   const emergencies = signal<readonly OpenEmergency[]>([]);
   const map = createMapState({
-    ...{ port, after, talkgroups, connection, emergencies },
+    ...{ port, after, talkgroups, connection, emergencies, ...alone() },
     onMessage(take) {
       listener = take;
       return () => {
@@ -319,19 +375,36 @@ t.test('the state watches at most 32 talkgroups, those that the user chose befor
   t.equal(listener, null);
 });
 
-t.test('trails are drawn of all devices of a small fleet, of a large one only where chosen', async (t) => {
+/** Of a map of which nobody talks, and that keeps nothing. */
+const alone = () => ({
+  talking: signal<ReadonlySet<string>>(new Set()),
+  readMembers: async () => [],
+  shelf: { getItem: () => null, setItem() {} },
+});
+
+t.test('trails are drawn of emergencies, and of devices that the user has chosen', async (t) => {
   const parts = scene();
+  const emergencies = signal<OpenEmergency[]>([]);
   const map = createMapState({
     ...{ port: parts.port, after: parts.after, talkgroups: signal([]), onMessage: () => () => {} },
-    connection: signal({ opened: null, clockOffsetMs: 0 }),
-    emergencies: signal<OpenEmergency[]>([]),
+    ...{ connection: signal({ opened: null, clockOffsetMs: 0 }), emergencies, ...alone() },
   });
-  map.fleet.watching(snapshot(Array.from({ length: 50 }, (_, n) => watched(n))));
-  t.equal(map.trails().length, 50);
-  map.fleet.watching(snapshot(Array.from({ length: 51 }, (_, n) => watched(n))));
-  t.equal(map.trails().length, 0);
-  map.trailed.value = new Set(['device 50']);
-  t.equal(map.trails().length, 1);
+  map.fleet.watching(snapshot([watched(1), watched(2), watched(3)]));
+  t.strictSame(map.trails(), []);
+  map.choices.trailed.value = new Set(['device 1']);
+  emergencies.value = [
+    {
+      ...{ emergency_id: 'e', talkgroup_id: 't', user_id: 'user 2', username: 'ann 2', state: 'raised' },
+      raised_at: AT,
+    },
+  ];
+  t.strictSame(
+    map.trails().map(({ device, isAlarm }) => [device.id, isAlarm]),
+    [
+      ['device 1', false],
+      ['device 2', true],
+    ],
+  );
 });
 
 t.test('the outline of the land survives its encoding', async (t) => {
@@ -361,7 +434,7 @@ t.test('places on both sides of the date line are near each other', async (t) =>
   t.same(spanOf([7]), { west: 7, east: 7 });
   t.equal(spanOf([]), null);
   const trail = newTrail();
-  for (const lng of [179.9, 179.99, -179.99, -179.9]) extend(trail, lng, 0);
+  for (const lng of [179.9, 179.99, -179.99, -179.9]) extend(trail, lng, 0, AT_MS);
   const [line = []] = linesOf(trail);
   t.ok(
     line.every(([lng], at) => at === 0 || Math.abs(lng - (line[at - 1]?.[0] ?? lng)) < 1),
@@ -370,7 +443,7 @@ t.test('places on both sides of the date line are near each other', async (t) =>
 });
 
 t.test('the Caspian Sea is a hole in its land, and no outline is a world away', async (t) => {
-  const land = readLand(JSON.parse(readFileSync('src/console/map/land.json', 'utf8')));
+  const land = readLand(JSON.parse(readFileSync('src/console/map/base/land.json', 'utf8')));
   const spans = land.geometry.coordinates.map((rings) =>
     rings.map(
       (ring) => [Math.min(...ring.map(([lng]) => lng)), Math.max(...ring.map(([lng]) => lng))] as const,

@@ -3,6 +3,7 @@ import { effect, type Signal, signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { nowMs } from '../app/ticking.js';
 import { loadStylesheet } from '../stylesheets.js';
+import { stopFollowing } from './choices.js';
 import type { Drawing } from './drawing.js';
 import { foreignOrigin } from './origins.js';
 import type { MapState } from './state.js';
@@ -14,6 +15,10 @@ export interface Stage {
   readonly trouble: Signal<string | null>;
   readonly blocked: Signal<ReadonlySet<string>>;
   readonly isOwnMapFailed: Signal<boolean>;
+  /** The map cannot be drawn at all. */
+  readonly isMissing: Signal<boolean>;
+  /** Counts moves and changes of the size. */
+  readonly moves: Signal<number>;
 }
 
 export function createStage(): Stage {
@@ -22,6 +27,8 @@ export function createStage(): Stage {
     trouble: signal(texts.loading),
     blocked: signal(new Set<string>()),
     isOwnMapFailed: signal(false),
+    isMissing: signal(false),
+    moves: signal(0),
   };
 }
 
@@ -72,18 +79,24 @@ function show(
       contextLost(isLost) {
         stage.trouble.value = isLost ? texts.contextLost : null;
       },
-      moved() {
-        map.isFollowing.value = false;
+      moved: () => stopFollowing(map.choices),
+      changed() {
+        stage.moves.value += 1;
       },
       chosen: (key) => choose(map, key),
+      emergencyChosen(emergency) {
+        map.choices.card.value = { emergency };
+      },
     });
     stage.trouble.value = null;
+    stage.isMissing.value = false;
     stage.drawing.value = drawing;
     ends.push(() => drawing.close(), keepDrawn(map, drawing), keepFollowed(map, drawing));
   }
 
   begin(container).catch((error: Error) => {
     if (isClosed) return;
+    stage.isMissing.value = true;
     // The name of MapLibre's error for a browser without WebGL.
     stage.trouble.value = error.name === 'GPUInitializationError' ? texts.noWebGl : texts.notLoaded;
   });
@@ -98,32 +111,39 @@ function show(
 function keepDrawn(map: MapState, drawing: Drawing): () => void {
   return effect(() => {
     map.edition.value;
-    map.trailed.value;
+    map.choices.trailed.value;
     drawing.draw({
       devices: map.fleet.devices,
-      trails: map.trails(),
       marks: map.marks.value,
+      talkers: map.talkers.value,
+      trails: map.trails(),
       nowMs: nowMs.value + map.connection.value.clockOffsetMs,
     });
   });
 }
 
+/** The device that the user follows, else the most urgent emergency. The zoom changes for a new emergency alone. */
 function keepFollowed(map: MapState, drawing: Drawing): () => void {
   let last = '';
+  let lastId = '';
   return effect(() => {
-    const [mark] = map.marks.value;
-    if (mark === undefined || !map.isFollowing.value) return;
-    const place = `${mark.id} ${mark.lng} ${mark.lat}`;
-    if (place !== last) drawing.goTo(mark.lng, mark.lat);
+    map.edition.value;
+    const { followed, isFollowingEmergencies } = map.choices;
+    const device = map.fleet.devices.get(followed.value ?? '');
+    const [mark] = isFollowingEmergencies.value ? map.marks.value : [];
+    const { id, lng, lat } = device ?? mark ?? { id: '', lng: Number.NaN, lat: Number.NaN };
+    const place = `${id} ${lng} ${lat}`;
+    if (place === last) return;
     last = place;
+    if (Number.isNaN(lat)) return;
+    if (device === undefined && id !== lastId) drawing.goTo(lng, lat);
+    else drawing.panTo(lng, lat);
+    lastId = id;
   });
 }
 
-/** The table shows the device that was pressed on the map. */
+/** Opens the card of the device that was pressed on the map. */
 function choose(map: MapState, key: number): void {
-  for (const { key: other, username } of map.fleet.devices.values()) {
-    if (other !== key) continue;
-    map.start.value = username;
-    map.page.value = 0;
-  }
+  for (const { key: other, id } of map.fleet.devices.values())
+    if (other === key) map.choices.card.value = { device: id };
 }

@@ -3,8 +3,9 @@ import { computed } from '@preact/signals';
 import { systemClock } from '../../client/clock.js';
 import type { ClientMessage, Emergency } from '../../client/radio.js';
 import type { Desk } from '../app/desk.js';
+import type { Rest } from '../app/rest.js';
+import type { MapMessage } from './fleet/wire.js';
 import { createMapState, type MapState } from './state.js';
-import type { MapMessage } from './wire.js';
 
 const ofDesk = new WeakMap<Desk, MapState>();
 
@@ -24,10 +25,27 @@ export function mapOf(desk: Desk): MapState {
       desk.talkgroups.tiles.value.map(({ id, view }) => ({ id, name: view.value.name })),
     ),
     emergencies: computed(() => desk.alarms.open.value.toSorted(byUrgency)),
+    talking: computed(
+      () =>
+        new Set(
+          desk.talkgroups.tiles.value.flatMap(({ view }) =>
+            view.value.talkers.map(({ username }) => username),
+          ),
+        ),
+    ),
+    readMembers: (id) => readMembers(desk.account.rest, id),
+    shelf: localStorage,
     after: systemClock.after,
   });
   ofDesk.set(desk, map);
   return map;
+}
+
+/** At most 1,000, as one page has. LIMIT: of a larger talkgroup not all users are known. Reading all pages would lift it. */
+async function readMembers(rest: Rest, talkgroupId: string): Promise<string[]> {
+  const path = `/talkgroups/${encodeURIComponent(talkgroupId)}/members?limit=1000`;
+  const { members } = await rest.get<{ members: readonly { user_id: string }[] }>(path);
+  return members.map(({ user_id }) => user_id);
 }
 
 /** Those not acknowledged first, then the newest. The map follows the first. */

@@ -1,12 +1,12 @@
 // What changes on the map between two drawings: the smallest difference, because each entry costs main thread time.
-import type { Device } from './fleet.js';
-import { freshnessOf } from './freshness.js';
+import type { Device } from './fleet/fleet.js';
+import { freshnessOf } from './fleet/freshness.js';
 
 export interface MarkerFeature {
   readonly type: 'Feature';
   readonly id: number;
   readonly geometry: { readonly type: 'Point'; readonly coordinates: [number, number] };
-  readonly properties: { readonly age: number; readonly name: string };
+  readonly properties: { readonly age: number; readonly name: string; readonly course: number };
 }
 
 /** As MapLibre's `updateData` takes it. */
@@ -42,6 +42,7 @@ interface Drawn {
   lat: number;
   age: number;
   name: string;
+  course: number;
 }
 
 export function createMarkers(): Markers {
@@ -59,7 +60,8 @@ export function createMarkers(): Markers {
         const known = drawn.get(device.id);
         if (known === undefined) {
           const age = freshnessOf(seen.nowMs - device.fixedAtMs);
-          drawn.set(device.id, { device, lng: device.lng, lat: device.lat, age, name: device.username });
+          const { lng, lat, username: name } = device;
+          drawn.set(device.id, { device, lng, lat, age, name, course: courseOf(device) });
           diff.add.push(featureOf(device, age));
         } else change(known, seen, diff.update);
       }
@@ -74,8 +76,19 @@ function featureOf(device: Device, age: number): MarkerFeature {
     type: 'Feature',
     id: device.key,
     geometry: pointAt(device.lng, device.lat),
-    properties: { age, name: shortName(device.username) },
+    properties: { age, name: shortName(device.username), course: courseOf(device) },
   };
+}
+
+/** m/s: 2 km/h. The course of a slower device is mostly an error of the receiver. */
+const SPEED_MIN = 2 / 3.6;
+/** Degrees. A triangle that turns by less is not seen to turn. */
+const COURSE_STEP = 15;
+
+/** In steps of 15 degrees. -1: the device rests, or does not say where it goes. */
+function courseOf({ speed, course }: Device): number {
+  if (course === null || (speed ?? 0) <= SPEED_MIN) return -1;
+  return (Math.round(course / COURSE_STEP) * COURSE_STEP) % 360;
 }
 
 function change(known: Drawn, { nowMs, stepDegrees, bounds }: Seen, updates: MarkerDiff['update']): void {
@@ -83,11 +96,13 @@ function change(known: Drawn, { nowMs, stepDegrees, bounds }: Seen, updates: Mar
   const { lng, lat } = device;
   // A pixel is fewer degrees of latitude away from the equator.
   const stepLat = stepDegrees * Math.max(0.05, Math.cos((lat * Math.PI) / 180));
+  const isSeen = isInside(lng, lat, bounds) || isInside(known.lng, known.lat, bounds);
   const isMoved =
-    (Math.abs(lng - known.lng) >= stepDegrees || Math.abs(lat - known.lat) >= stepLat) &&
-    (isInside(lng, lat, bounds) || isInside(known.lng, known.lat, bounds));
+    (Math.abs(lng - known.lng) >= stepDegrees || Math.abs(lat - known.lat) >= stepLat) && isSeen;
   const age = freshnessOf(nowMs - device.fixedAtMs);
-  const isChanged = age !== known.age || device.username !== known.name;
+  const course = courseOf(device);
+  const isChanged =
+    age !== known.age || device.username !== known.name || (isSeen && course !== known.course);
   if (!isMoved && !isChanged) return;
   updates.push({
     id: device.key,
@@ -96,11 +111,13 @@ function change(known: Drawn, { nowMs, stepDegrees, bounds }: Seen, updates: Mar
       addOrUpdateProperties: [
         { key: 'age', value: age },
         { key: 'name', value: shortName(device.username) },
+        { key: 'course', value: course },
       ],
     }),
   });
   known.age = age;
   known.name = device.username;
+  if (isChanged) known.course = course;
   if (isMoved) {
     known.lng = lng;
     known.lat = lat;

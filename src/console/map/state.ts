@@ -1,11 +1,16 @@
 // The state of the map tab: what is watched, what is known of each device, and what the user has chosen to see.
-import { batch, computed, effect, type ReadonlySignal, type Signal, signal } from '@preact/signals';
-import { type EmergencyMark, marksOf, type Place } from './emergencies.js';
-import { createFleet, type Device, type Fleet } from './fleet.js';
-import { createTableRows, type TableRows } from './table-rows.js';
-import { TRAIL_POINTS } from './trail.js';
-import { createWatch, WATCHED_TALKGROUPS, type Watch, type WatchPort } from './watch.js';
-import type { MapMessage, OpenEmergency } from './wire.js';
+import { batch, computed, effect, type ReadonlySignal, signal } from '@preact/signals';
+import type { Shelf } from '../settings/state.js';
+import { createChoices, type MapChoices } from './choices.js';
+import { createTableRows, type TableRows } from './drawer/table-rows.js';
+import type { DrawnTrail } from './features.js';
+import { type EmergencyMark, marksOf, type Place } from './fleet/emergencies.js';
+import { createFleet, type Fleet } from './fleet/fleet.js';
+import { createMemberships, type Memberships } from './fleet/memberships.js';
+import { type TalkerMark, talkersOn } from './fleet/talkers.js';
+import { TRAIL_POINTS } from './fleet/trail.js';
+import { createWatch, WATCHED_TALKGROUPS, type Watch, type WatchPort } from './fleet/watch.js';
+import type { MapMessage, OpenEmergency } from './fleet/wire.js';
 
 export interface WatchedTalkgroup {
   readonly id: string;
@@ -27,12 +32,15 @@ export interface MapParts {
   /** Of the user, sorted by name. */
   readonly talkgroups: ReadonlySignal<readonly WatchedTalkgroup[]>;
   readonly emergencies: ReadonlySignal<readonly OpenEmergency[]>;
+  /** Usernames of those who talk now. */
+  readonly talking: ReadonlySignal<ReadonlySet<string>>;
+  /** Resolves with the user ids. Rejects when the service does not answer. */
+  readMembers(talkgroupId: string): Promise<readonly string[]>;
+  readonly shelf: Shelf;
   /** Runs later. Returns a function that cancels it. */
   after(ms: number, run: () => void): () => void;
 }
 
-/** Up to this number of devices all have a trail on the map. Each point of one costs main thread time. */
-export const TRAILS_FOR_ALL = 50;
 export const POINTS_OF_A_TRAIL = TRAIL_POINTS;
 
 /** One drawing for all messages of a batch, which come within a few ms of each other. */
@@ -44,6 +52,8 @@ export interface MapState {
   readonly fleet: Fleet;
   readonly watch: Watch;
   readonly rows: TableRows;
+  readonly memberships: Memberships;
+  readonly choices: MapChoices;
   /** Changes after each batch. Views that read it are rendered anew. */
   readonly edition: ReadonlySignal<number>;
   readonly connection: ReadonlySignal<Connection>;
@@ -51,15 +61,12 @@ export interface MapState {
   /** Ids of the watched talkgroups. */
   readonly chosen: ReadonlySignal<ReadonlySet<string>>;
   choose(id: string, isWatched: boolean): void;
-  readonly start: Signal<string>;
-  readonly page: Signal<number>;
-  /** Device ids that the user wants a trail of. */
-  readonly trailed: Signal<ReadonlySet<string>>;
-  /** Devices with a trail on the map now. */
-  trails(): Device[];
+  /** Trails on the map now: of emergencies, and where the user wants one. */
+  trails(): DrawnTrail[];
   /** Open emergencies with a place. Reads `edition`. */
   readonly marks: ReadonlySignal<readonly EmergencyMark[]>;
-  readonly isFollowing: Signal<boolean>;
+  /** Users who talk, with a place. Reads `edition`. */
+  readonly talkers: ReadonlySignal<readonly TalkerMark[]>;
   /** Begins to watch. Returns what ends it. */
   open(): () => void;
   /** The page is hidden. `show` goes on. */
@@ -73,7 +80,8 @@ export function createMapState(parts: MapParts): MapState {
   const places = new Map<string, Place>();
   const wanted = signal<ReadonlySet<string>>(new Set());
   const unwanted = signal<ReadonlySet<string>>(new Set());
-  const trailed = signal<ReadonlySet<string>>(new Set());
+  const choices = createChoices(parts.shelf);
+  const { trailed } = choices;
   const watch = createWatch(parts.port, parts.after);
   let isShown = false;
   let cancelSettling: (() => void) | null = null;
@@ -93,9 +101,17 @@ export function createMapState(parts: MapParts): MapState {
     return marksOf(parts.emergencies.value, places, fleet);
   });
 
+  const talkers = computed(() => {
+    edition.value;
+    return talkersOn(parts.talking.value, fleet.devices.values(), marks.value);
+  });
+  const memberships = createMemberships(chosen, parts.readMembers);
+
   function take(message: MapMessage): void {
-    if (message.type === 'WATCHING') fleet.watching(message);
-    else if (message.type === 'POSITIONS') {
+    if (message.type === 'WATCHING') {
+      fleet.watching(message);
+      memberships.watching(message);
+    } else if (message.type === 'POSITIONS') {
       const isOnlyList = chosen.peek().size < 2;
       fleet.positions(message, isOnlyList);
       const { gone = [], talkgroup_id } = message;
@@ -135,13 +151,10 @@ export function createMapState(parts: MapParts): MapState {
   }
 
   return {
-    ...{ fleet, watch, edition, chosen, trailed, marks },
+    ...{ fleet, watch, edition, chosen, choices, memberships, marks, talkers },
     connection: parts.connection,
     talkgroups: parts.talkgroups,
     rows: createTableRows(fleet),
-    start: signal(''),
-    page: signal(0),
-    isFollowing: signal(true),
     choose(id, isWatched) {
       batch(() => {
         wanted.value = changed(wanted.peek(), id, isWatched);
@@ -150,13 +163,13 @@ export function createMapState(parts: MapParts): MapState {
     },
     trails() {
       const inEmergency = new Set(marks.peek().map(({ userId }) => userId));
-      const isSmall = fleet.devices.size <= TRAILS_FOR_ALL;
-      const chosenTrails: Device[] = [];
+      if (inEmergency.size + trailed.peek().size === 0) return [];
+      const trails: DrawnTrail[] = [];
       for (const device of fleet.devices.values()) {
-        const { id, userId } = device;
-        if (isSmall || trailed.peek().has(id) || inEmergency.has(userId)) chosenTrails.push(device);
+        const isAlarm = inEmergency.has(device.userId);
+        if (isAlarm || trailed.peek().has(device.id)) trails.push({ device, isAlarm });
       }
-      return chosenTrails;
+      return trails;
     },
     open() {
       isShown = true;
@@ -173,6 +186,7 @@ export function createMapState(parts: MapParts): MapState {
       const endChosen = effect(() => {
         chosenText.value;
         renew();
+        memberships.read();
       });
       return () => {
         isShown = false;

@@ -1,5 +1,5 @@
 // The texts of the map tab.
-import { type Freshness, freshnesses } from './freshness.js';
+import type { Freshness } from './fleet/freshness.js';
 
 const numbers = new Intl.NumberFormat();
 const devices = (count: number) => (count === 1 ? '1 device' : `${numbers.format(count)} devices`);
@@ -27,6 +27,10 @@ export const texts = {
   zoomOut: 'Zoom out',
   showAll: 'Show all',
   followEmergencies: 'Follow emergencies',
+  following: { on: 'on', off: 'off' },
+  openDrawer: 'Positions',
+  closeDrawer: 'Close the positions',
+  talking: (username: string) => `${username} is talking`,
 
   talkgroups: 'Talkgroups on the map',
   tooMany: (count: number) => `The map can show ${count} talkgroups at once.`,
@@ -36,39 +40,65 @@ export const texts = {
   disconnected: 'Not connected. The positions are those of before.',
   rejected: (code: string, isPassing: boolean) =>
     rejections[code] ?? `The server cannot send positions (${code}).${isPassing ? ' Trying again.' : ''}`,
-  shown: (count: number, unsent: number) =>
-    unsent === 0
-      ? devices(count)
-      : `${devices(count)}. ${numbers.format(unsent)} more are not shown because there are too many.`,
+  devices,
+  unsent: (count: number) =>
+    `${numbers.format(count)} more devices are not shown because there are too many.`,
 
-  search: 'Search by the start of the name',
+  find: 'Find a user',
   user: 'User',
   latitude: 'Latitude',
   longitude: 'Longitude',
+  speed: 'km/h',
   age: 'Age',
-  device: (name: string) => `device \u2068${name}\u2069`,
-  ageWords: (age: string, freshness: Freshness) => `${age}, ${freshness}`,
+  ageWords: (freshness: Freshness) => `, ${freshness}`,
+  tooltip: (device: string, place: string) => `${device}: ${place}`,
   unknown: 'no position yet',
   emergency: 'Emergency',
+  isTalking: 'talking',
   show: (name: string) => `Show ${name} on the map`,
-  trail: (name: string) => `Trail of ${name}`,
-  trailShort: 'Trail',
   empty: 'No device has this name.',
   page: (page: number, pages: number) => `Page ${page} of ${pages}`,
   previous: 'Previous page',
   next: 'Next page',
 
   legend: 'Age of a position',
-  freshness: {
-    live: 'live: up to 1 minute',
-    recent: 'recent: up to 5 minutes',
-    old: 'old: up to 20 minutes',
-    'very old': 'very old: above 20 minutes',
-  } satisfies Record<Freshness, string>,
-  freshnesses,
-  trailsAll: (limit: number) =>
-    `Trails show where devices were since this tab was opened. Up to ${limit} devices all have one.`,
-  trailsChosen: 'Trails show where devices were since this tab was opened. Choose devices in the table.',
+  freshness: { live: '1 min', recent: '5 min', old: '20 min', 'very old': 'older' } satisfies Record<
+    Freshness,
+    string
+  >,
+  trails: 'A trail shows where a device was since this tab was opened. Press Trail in its card.',
   dropped: (count: number, limit: number) =>
     `A trail keeps ${limit} points. ${count === 1 ? '1 older point was' : `${numbers.format(count)} older points were`} dropped.`,
+  clusters: (count: number) => `From ${count} devices on, those close to each other are one circle.`,
+
+  card: {
+    label: (username: string) => `Card of ${username}`,
+    close: (username: string) => `Close the card of ${username}`,
+    emergency: { raised: 'Emergency, not acknowledged', acknowledged: 'Emergency, acknowledged' },
+    device: (name: string) => `device ${name}`,
+    speed: 'Speed',
+    course: 'Course',
+    battery: 'Battery',
+    age: 'Age',
+    none: '–',
+    kmh: (speed: string) => `${speed} km/h`,
+    degrees: (degrees: number, direction: string) => `${degrees}° ${direction}`,
+    percent: (percent: number) => `${percent} %`,
+    percentAt: (percent: number, age: string) => `${percent} %, ${age}`,
+    aged: (age: string, freshness: Freshness) => `${age}, ${freshness}`,
+    accurate: (metres: number) => `${metres} m accurate`,
+    noPosition: 'No position yet',
+    copy: 'copy',
+    copied: 'copied',
+    copyName: 'copy the position',
+    talk: (name: string) => `Talk in ${name}`,
+    holdToTalk: (name: string) => `Hold to talk in ${name}`,
+    talkgroup: 'Talkgroup to talk in',
+    follow: 'Follow',
+    followName: (username: string) => `Follow ${username}`,
+    trail: 'Trail',
+    trailName: (username: string) => `Trail of ${username}`,
+  },
+
+  metres: (metres: number) => (metres < 1000 ? `${metres} m` : `${numbers.format(metres / 1000)} km`),
 };

@@ -29,7 +29,7 @@ export const tabs: readonly [Tab, ...Tab[]] = [
     icon: 'map',
     hash: 'map',
     isShown: () => true,
-    load: () => import('../map/view.js'),
+    load: () => withStylesheet('map/map.css', import('../map/view.js')),
   },
   {
     name: texts.tabs.admin,

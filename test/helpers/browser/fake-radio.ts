@@ -80,6 +80,13 @@ channel.onmessage = ({ data }) => {
   if (data.refusal !== undefined) refusal = data.refusal;
   if (data.tell) message(data.tell);
   if (data.changes) postMessage({ ...nothing, ...data.changes });
+  if (data.talker !== undefined) {
+    const one = data.talker === null ? [] : [{
+      session: 7, burst: 1, username: data.talker, startedAtMs: Date.now(), emergency: false, isOwn: false,
+      lock: 'clear', unopened: null,
+    }];
+    postMessage({ ...nothing, talkgroups: [{ ...talkgroup, talkers: one }] });
+  }
   if (data.reconnect) postMessage({ ...nothing, connection: connection(++opened) });
   if (data.fleet) {
     const { devices, spread, step } = data.fleet;
@@ -165,6 +172,8 @@ export function fakeRadioOf(page: Page) {
           ],
         },
       }),
+    /** Who talks in the talkgroup. null: there is no talker. */
+    talker: (username: string | null) => say({ talker: username }),
     /** What became of the held talks. */
     talks: (talks: readonly TalkView[]) => say({ changes: { talks } }),
     /** Further talkgroups: `Group 0` and so on. */

@@ -56,8 +56,15 @@ export async function judgeEveryScreen(t: Test, browser: Browser, look: Look): P
   await judge(t, page, 'members', look);
   await page.keyboard.press('Escape');
   await page.getByRole('tab', { name: 'Map' }).click();
+  if (look.viewport.width < 1280) {
+    await judge(t, page, 'map-closed', look);
+    await page.getByRole('button', { name: 'Positions', exact: true }).click();
+  }
   await page.getByRole('row').filter({ hasText: 'bob' }).waitFor();
   await judge(t, page, 'map', look);
+  await page.getByRole('button', { name: 'Show bob on the map' }).press('Enter');
+  await page.getByRole('region', { name: 'Card of bob' }).waitFor();
+  await judge(t, page, 'map-card', look);
   await page.getByRole('tab', { name: 'Admin' }).click();
   for (const [part, row] of parts) {
     await page.getByRole('button', { name: part, exact: true }).click();

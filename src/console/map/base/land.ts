@@ -1,5 +1,5 @@
 // Reads the outline of the land that is built into the console.
-import { aligned } from './world.js';
+import { aligned } from '../world.js';
 
 /** Natural Earth, public domain. Written by docs/land.ts. */
 export interface Land {

@@ -13,6 +13,8 @@ export interface EmergencyMark extends Place {
   readonly id: string;
   readonly userId: string;
   readonly username: string;
+  readonly talkgroupId: string;
+  readonly isAcknowledged: boolean;
 }
 
 /** Those with a place. `places`: the last EMERGENCY_POSITION of each. The latest place wins. */
@@ -24,12 +26,13 @@ export function marksOf(
   if (emergencies.length === 0) return [];
   const byUser = latestByUser(fleet.devices.values());
   return emergencies.flatMap((emergency) => {
-    const { emergency_id: id, user_id: userId, username } = emergency;
+    const { emergency_id: id, user_id: userId, username, talkgroup_id: talkgroupId, state } = emergency;
     const known = [places.get(id), raisedAt(emergency), lastAt(emergency), byUser.get(userId)].filter(
       (one) => one !== undefined,
     );
     const [latest] = known.sort((a, b) => b.atMs - a.atMs);
-    return latest === undefined ? [] : [{ id, userId, username, ...latest }];
+    const isAcknowledged = state !== 'raised';
+    return latest === undefined ? [] : [{ id, userId, username, talkgroupId, isAcknowledged, ...latest }];
   });
 }
 

@@ -13,6 +13,8 @@ export interface Watched {
   readonly updated_at?: string;
   readonly speed?: number;
   readonly course?: number;
+  readonly accuracy?: number;
+  readonly battery?: number;
 }
 
 /** The devices that are watched from now on, in parts. */
@@ -50,6 +52,10 @@ export interface EmergencyPosition {
   readonly lat: number;
   readonly lng: number;
   readonly updated_at: string;
+  readonly speed?: number;
+  readonly course?: number;
+  readonly accuracy?: number;
+  readonly battery?: number;
 }
 
 export type MapMessage = Watching | Positions | EmergencyPosition;
@@ -60,6 +66,7 @@ export interface OpenEmergency {
   readonly talkgroup_id: string;
   readonly user_id: string;
   readonly username: string;
+  readonly state: 'raised' | 'acknowledged' | 'cleared';
   readonly lat?: number;
   readonly lng?: number;
   readonly raised_at: string;

@@ -20,6 +20,12 @@ export interface Device {
   speed: number | null;
   /** Degrees from north, null: unknown. */
   course: number | null;
+  /** m, null: unknown. */
+  accuracy: number | null;
+  /** Per cent, null: unknown. POSITIONS does not have it. */
+  battery: number | null;
+  /** When the battery was so (Unix ms of the server). */
+  batteryAtMs: number;
   readonly trail: Trail;
 }
 
@@ -64,7 +70,7 @@ export function createFleet(): Fleet {
     device.lat = lat;
     device.fixedAtMs = atMs;
     const before = device.trail.dropped;
-    extend(device.trail, lng, lat);
+    extend(device.trail, lng, lat, atMs);
     droppedPoints += device.trail.dropped - before;
     return true;
   }
@@ -84,9 +90,12 @@ export function createFleet(): Fleet {
     byNumber.set(one.n, device);
     seen?.add(device.id);
     if (one.lat === undefined || one.lng === undefined || one.updated_at === undefined) return;
-    if (!place(device, one.lng, one.lat, Date.parse(one.updated_at))) return;
+    const atMs = Date.parse(one.updated_at);
+    takeBattery(device, one.battery, atMs);
+    if (!place(device, one.lng, one.lat, atMs)) return;
     device.speed = one.speed ?? null;
     device.course = one.course ?? null;
+    device.accuracy = one.accuracy ?? null;
   }
 
   function move([n, lat, lng, ageMs, speed, course]: FixRow, serverTimeMs: number): void {
@@ -95,6 +104,7 @@ export function createFleet(): Fleet {
     if (!place(device, lng, lat, serverTimeMs - ageMs)) return;
     device.speed = speed;
     device.course = course;
+    device.accuracy = null;
   }
 
   return {
@@ -130,9 +140,14 @@ export function createFleet(): Fleet {
         if (device !== undefined) remove(device);
       }
     },
-    emergency({ device_id, lat, lng, updated_at }) {
+    emergency({ device_id, lat, lng, updated_at, speed = null, course = null, accuracy = null, battery }) {
       const device = devices.get(device_id);
-      return device !== undefined && place(device, lng, lat, Date.parse(updated_at));
+      if (device === undefined) return false;
+      const atMs = Date.parse(updated_at);
+      takeBattery(device, battery, atMs);
+      if (!place(device, lng, lat, atMs)) return false;
+      Object.assign(device, { speed, course, accuracy });
+      return true;
     },
     interrupt() {
       for (const { trail } of devices.values()) interrupt(trail);
@@ -143,5 +158,12 @@ export function createFleet(): Fleet {
 function newDevice(key: number, id: string): Device {
   const unknown = { lat: Number.NaN, lng: Number.NaN, fixedAtMs: Number.NEGATIVE_INFINITY };
   const named = { name: '', userId: '', username: '' };
-  return { key, id, ...named, ...unknown, speed: null, course: null, trail: newTrail() };
+  const unreported = { speed: null, course: null, accuracy: null, battery: null, batteryAtMs: 0 };
+  return { key, id, ...named, ...unknown, ...unreported, trail: newTrail() };
+}
+
+function takeBattery(device: Device, battery: number | undefined, atMs: number): void {
+  if (battery === undefined || atMs < device.batteryAtMs) return;
+  device.battery = battery;
+  device.batteryAtMs = atMs;
 }

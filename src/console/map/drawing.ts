@@ -8,41 +8,52 @@ import {
   setWorkerUrl,
 } from 'maplibre-gl';
 import { builtFile } from '../built.js';
-import type { EmergencyMark } from './emergencies.js';
-import type { Device } from './fleet.js';
-import { freshnessOf } from './freshness.js';
-import { type Land, readLand } from './land.js';
-import landFile from './land.json';
+import { type Land, readLand } from './base/land.js';
+import landFile from './base/land.json';
+import { keepBase } from './base/shown.js';
+import { builtInStyle } from './base/style.js';
+import { boundsOf, type Camera, cameraOf, fitTo, isInSight } from './camera.js';
+import { type DrawnTrail, emergencyFeature, talkerFeature, trailFeatures } from './features.js';
+import type { EmergencyMark } from './fleet/emergencies.js';
+import type { Device } from './fleet/fleet.js';
+import type { TalkerMark } from './fleet/talkers.js';
+import { addImages } from './images.js';
 import { createMarkers, type MarkerDiff } from './markers.js';
 import {
-  ageColours,
-  builtInStyle,
+  CLUSTERS_FROM,
+  CLUSTERS_TO,
   deviceLayers,
   deviceSource,
-  emergencyColour,
   layers,
   lineSource,
   noFeatures,
   sources,
 } from './style.js';
 import { texts } from './texts.js';
-import { linesOf } from './trail.js';
-import { spanOf } from './world.js';
 
 export interface Scene {
   readonly devices: ReadonlyMap<string, Device>;
-  readonly trails: readonly Device[];
+  readonly trails: readonly DrawnTrail[];
   readonly marks: readonly EmergencyMark[];
+  readonly talkers: readonly TalkerMark[];
   /** Unix time (ms) of the server. */
   readonly nowMs: number;
 }
 
 export interface Drawing {
   draw(scene: Scene): void;
+  /** Close enough to tell streets. */
   goTo(lng: number, lat: number): void;
+  /** Without a change of the zoom. */
+  panTo(lng: number, lat: number): void;
+  /** Nothing moves when the place is in sight. */
+  bringInSight(lng: number, lat: number): void;
   zoomBy(steps: number): void;
   /** Shows all devices of the last scene. */
   showAll(): void;
+  /** What covers the left of the map (px), so that the middle is that of the rest. */
+  cover(leftPx: number): void;
+  readonly camera: Camera;
   close(): void;
 }
 
@@ -55,8 +66,12 @@ export interface DrawingOwner {
   contextLost(isLost: boolean): void;
   /** The user moved the map. */
   moved(): void;
-  /** The user pressed a marker. */
+  /** The map shows another place, or has another size. */
+  changed(): void;
+  /** The user pressed the marker of a device. */
   chosen(key: number): void;
+  /** The user pressed an emergency. */
+  emergencyChosen(id: string): void;
 }
 
 /** As MapLibre takes them. */
@@ -66,10 +81,8 @@ const CLOSE_ZOOM = 13;
 /** Above this number of devices the markers are drawn at most this often (ms). Emergencies are always drawn at once. */
 const MANY = 1000;
 const MANY_MS = 1900;
-/** Up to this zoom most markers are in clusters, where a step of two pixels changes nothing that is seen. */
-const CLUSTERS_TO = 13;
 
-/** Throws when the browser has no WebGL. */
+/** `styleUrl`: a map of the operator. Throws when the browser has no WebGL. */
 export function openDrawing(container: HTMLElement, styleUrl: string | null, owner: DrawingOwner): Drawing {
   setWorkerUrl(builtFile('map/maplibre-worker.ts'));
   const dark = matchMedia('(prefers-color-scheme: dark)');
@@ -84,27 +97,39 @@ export function openDrawing(container: HTMLElement, styleUrl: string | null, own
     locale: { 'Map.Title': texts.canvas },
     fadeDuration: 0,
     refreshExpiredTiles: false,
+    // North is up, as the coordinates at the edges say.
+    dragRotate: false,
+    touchPitch: false,
+    maxPitch: 0,
   });
+  map.touchZoomRotate.disableRotation();
+  map.keyboard.disableRotation();
   const markers = createMarkers();
   let scene: Scene | null = null;
   let isReady = false;
   let isUpdating = false;
   let isFitted = false;
+  let isClustered = false;
   let drawnAtMs = Number.NEGATIVE_INFINITY;
   let isOwnMapShown = styleUrl !== null;
   /** What small sources show, by their names. */
   const sent = new Map<string, string>();
+  const base = keepBase(map);
 
   map.on('style.load', () => {
+    addImages(map);
     map.addSource(sources.trails, lineSource);
-    map.addSource(sources.devices, deviceSource);
+    isClustered = isLarge();
+    map.addSource(sources.devices, { ...deviceSource, cluster: isClustered });
     map.addSource(sources.emergencies, lineSource);
+    map.addSource(sources.talkers, lineSource);
     for (const layer of deviceLayers(dark.matches)) map.addLayer(layer as AddLayerObject); // as for the style
     markers.forget();
     sent.clear();
     isReady = true;
     isUpdating = false;
     drawnAtMs = Number.NEGATIVE_INFINITY;
+    base.draw();
     draw();
   });
   map.on('error', ({ error }) => {
@@ -118,11 +143,20 @@ export function openDrawing(container: HTMLElement, styleUrl: string | null, own
   });
   map.on('webglcontextlost', () => owner.contextLost(true));
   map.on('webglcontextrestored', () => owner.contextLost(false));
-  map.on('dragstart', () => owner.moved());
+  // By a pointer, the wheel or the keyboard. The console's own moves have no event.
+  map.on('movestart', ({ originalEvent }) => {
+    if (originalEvent !== undefined) owner.moved();
+  });
+  map.on('move', owner.changed);
+  map.on('resize', owner.changed);
   map.on('moveend', draw);
   map.on('click', layers.markers, ({ features }) => {
     const key = features?.[0]?.id;
     if (typeof key === 'number') owner.chosen(key);
+  });
+  map.on('click', layers.emergencies, ({ features }) => {
+    const id: unknown = features?.[0]?.properties.emergency;
+    if (typeof id === 'string') owner.emergencyChosen(id);
   });
   map.on('click', layers.clusters, ({ features }) => void openCluster(features?.[0]));
   const changeLook = () => {
@@ -143,24 +177,28 @@ export function openDrawing(container: HTMLElement, styleUrl: string | null, own
 
   // The source exists from `style.load` on, and nothing draws before.
   const sourceOf = (name: string) => map.getSource(name) as GeoJSONSource;
+  const isLarge = () => (scene?.devices.size ?? 0) >= CLUSTERS_FROM;
 
   function draw(): void {
     // While the worker is busy the next drawing waits, and then draws the last state of all.
     if (scene === null || !isReady || isUpdating) return;
-    const { devices, trails, marks, nowMs } = scene;
+    const { devices, trails, marks, talkers, nowMs } = scene;
     const zoom = map.getZoom();
-    const stepDegrees = ((zoom < CLUSTERS_TO ? 2 : 1) * 360) / (512 * 2 ** zoom);
+    // In clusters a step of two pixels changes nothing that is seen.
+    const isCoarse = isClustered && zoom < CLUSTERS_TO;
+    const stepDegrees = ((isCoarse ? 2 : 1) * 360) / (512 * 2 ** zoom);
     const isDue = devices.size <= MANY || performance.now() - drawnAtMs >= MANY_MS;
     if (isDue) {
       drawnAtMs = performance.now();
       const diff = markers.diff(devices, { nowMs, stepDegrees, bounds: boundsOf(map) });
-      if (isSome(diff)) void update(diff);
+      if (isSome(diff) || isClustered !== isLarge()) void update(diff);
     }
     show(
       sources.trails,
-      trails.map((one) => lineOf(one, nowMs)),
+      trails.flatMap((one) => trailFeatures(one, nowMs)),
     );
-    show(sources.emergencies, marks.map(pointOf));
+    show(sources.emergencies, marks.map(emergencyFeature));
+    show(sources.talkers, talkers.map(talkerFeature));
     if (!isFitted && devices.size > 0) isFitted = showAll();
   }
 
@@ -168,6 +206,10 @@ export function openDrawing(container: HTMLElement, styleUrl: string | null, own
     isUpdating = true;
     try {
       await sourceOf(sources.devices).updateData(diff);
+      if (isClustered !== isLarge()) {
+        isClustered = isLarge();
+        await sourceOf(sources.devices).setClusterOptions({ ...deviceSource, cluster: isClustered });
+      }
     } catch {
       // The source is in doubt. The next drawing begins anew.
       markers.forget();
@@ -186,19 +228,7 @@ export function openDrawing(container: HTMLElement, styleUrl: string | null, own
 
   function showAll(): boolean {
     const placed = [...(scene?.devices.values() ?? [])].filter(({ lat }) => !Number.isNaN(lat));
-    const lngs = [...placed, ...(scene?.marks ?? [])].map(({ lng }) => lng);
-    const lats = [...placed, ...(scene?.marks ?? [])].map(({ lat }) => lat);
-    const span = spanOf(lngs);
-    if (span === null) return false;
-    const [south, north] = [lats.reduce((a, b) => Math.min(a, b)), lats.reduce((a, b) => Math.max(a, b))];
-    map.fitBounds(
-      [
-        [span.west, south],
-        [span.east, north],
-      ],
-      { padding: 40, maxZoom: CLOSE_ZOOM, animate: false },
-    );
-    return true;
+    return fitTo(map, [...placed, ...(scene?.marks ?? [])], CLOSE_ZOOM);
   }
 
   return {
@@ -210,49 +240,31 @@ export function openDrawing(container: HTMLElement, styleUrl: string | null, own
       isFitted = true; // the first drawing of the devices must not leave this place
       map.jumpTo({ center: [lng, lat], zoom: Math.max(map.getZoom(), CLOSE_ZOOM) });
     },
+    panTo(lng, lat) {
+      isFitted = true;
+      map.jumpTo({ center: [lng, lat] });
+    },
+    bringInSight(lng, lat) {
+      isFitted = true;
+      if (!isInSight(map, lng, lat)) map.jumpTo({ center: [lng, lat] });
+    },
     zoomBy(steps) {
       map.zoomTo(map.getZoom() + steps);
     },
     showAll,
+    cover(left) {
+      map.setPadding({ left, top: 0, right: 0, bottom: 0 });
+    },
+    get camera() {
+      return cameraOf(map);
+    },
     close() {
       dark.removeEventListener('change', changeLook);
       isReady = false;
+      base.close();
       map.remove();
     },
   };
 }
 
 const isSome = ({ add, update, remove }: MarkerDiff) => add.length + update.length + remove.length > 0;
-
-/** A margin of half the screen, so that markers at the edge do not jump. */
-function boundsOf(map: MapLibreMap): [number, number, number, number] {
-  const bounds = map.getBounds();
-  const [west, south, east, north] = [
-    bounds.getWest(),
-    bounds.getSouth(),
-    bounds.getEast(),
-    bounds.getNorth(),
-  ];
-  const [wide, high] = [(east - west) / 2, (north - south) / 2];
-  // Copies of the world are drawn beyond 180 degrees.
-  if (west - wide < -180 || east + wide > 180) return [-180, south - high, 180, north + high];
-  return [west - wide, south - high, east + wide, north + high];
-}
-
-function lineOf({ key, trail, fixedAtMs }: Device, nowMs: number) {
-  const colour = ageColours[freshnessOf(nowMs - fixedAtMs)] ?? emergencyColour;
-  return {
-    type: 'Feature' as const,
-    id: key,
-    properties: { colour },
-    geometry: { type: 'MultiLineString' as const, coordinates: linesOf(trail) },
-  };
-}
-
-function pointOf({ lng, lat, username }: EmergencyMark) {
-  return {
-    type: 'Feature' as const,
-    properties: { name: username },
-    geometry: { type: 'Point' as const, coordinates: [lng, lat] },
-  };
-}
