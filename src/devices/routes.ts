@@ -6,10 +6,18 @@ import { AppError } from '../errors.js';
 import { EXAMPLE } from '../examples.js';
 import { confirmAll } from '../http/confirm.js';
 import type { Lists } from '../http/lists.js';
-import { PageQuery } from '../http/paging.js';
+import { isWhole, listingOf, readListing } from '../http/paging.js';
 import { readDeviceId } from '../http/paths.js';
 import { answers, idInPath, Ok, ok } from '../http/schemas.js';
-import { DeviceChange, DeviceList, DeviceStatus, Me, OneDevice } from './schemas.js';
+import {
+  DEVICE_COLUMNS,
+  DeviceChange,
+  DeviceList,
+  DeviceQuery,
+  DeviceStatus,
+  Me,
+  OneDevice,
+} from './schemas.js';
 import * as store from './store.js';
 
 export interface DeviceOptions {
@@ -25,25 +33,24 @@ export const deviceRoutes =
     const tags = ['devices'];
 
     const list = {
-      config: { access: 'admin' },
+      config: { access: 'admin', badRequests: ['unstorable_text'] },
       schema: {
         operationId: 'listDevices',
         summary: 'List all devices',
         description:
-          'With `limit` or `after` the answer is one page in the order of ids. Otherwise it is the whole list.',
+          'With `limit`, `after`, `sort` or `find` the answer is one page, without `sort` in the order of ids. Otherwise it is the whole list.',
         tags,
-        querystring: PageQuery,
+        querystring: DeviceQuery,
         response: answers(DeviceList),
       },
     } as const;
 
-    app.get('/devices', list, async ({ query, deadline }, reply) =>
-      lists.answer(reply, query, {
-        name: 'devices',
-        read: (page) => store.allDevices(database, deadline, page),
-        idOf: ({ id }) => id,
-      }),
-    );
+    app.get('/devices', list, async ({ query, deadline }, reply) => {
+      if (isWhole(query)) return lists.whole(reply, 'devices', () => store.allDevices(database, deadline));
+      const page = readListing(DEVICE_COLUMNS, query);
+      const rows = await store.devicesListed(database, deadline, page);
+      return listingOf({ sort: query.sort, page }, 'devices', rows);
+    });
 
     const readMe = {
       config: { access: 'user' },

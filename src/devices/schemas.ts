@@ -1,7 +1,7 @@
 // Declares devices as administrators see them.
 
 import { EXAMPLE } from '../examples.js';
-import { InPages } from '../http/paging.js';
+import { InListings, listingQuery } from '../http/paging.js';
 import { Id, Text, Timestamp } from '../http/schemas.js';
 import { type Static, Type } from '../typebox.js';
 
@@ -26,7 +26,22 @@ const exampleDevice = {
   created_at: EXAMPLE.at,
 };
 
-export const DeviceList = InPages(
+/** The columns that the list is sorted by. */
+export const DEVICE_COLUMNS = {
+  name: 'text',
+  serial: 'text',
+  site: 'text',
+  active: 'number',
+  created_at: 'number',
+} as const;
+
+export const DeviceQuery = listingQuery({
+  columns: DEVICE_COLUMNS,
+  found: 'the name, the serial or the site',
+  maximum: 1000,
+});
+
+export const DeviceList = InListings(
   { devices: Type.Array(Device) },
   {
     title: 'DeviceList',

@@ -3,23 +3,45 @@
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import { type Notice, notify } from '../db/notice.js';
-import { type Page, pageBy } from '../db/pages.js';
+import { holds, type Keys, type Listing, listingBy, sortKeyOf } from '../db/pages.js';
+import type { Sql } from '../db/pool.js';
 import { type Rotated, rotating, rotationNotices, talkgroupsWithKeysOf } from '../db/rotation.js';
 import type { DeviceId, UserId } from '../ids.js';
 import type { Static } from '../typebox.js';
-import type { Device, DeviceChange } from './schemas.js';
+import type { DEVICE_COLUMNS, Device, DeviceChange } from './schemas.js';
 
-/** Rows of the page in the order of ids, or, without one, all, oldest first. */
-export function allDevices(
-  database: Database,
-  deadline: Deadline,
-  page: Page | null,
-): Promise<Static<typeof Device>[]> {
+/** All devices, oldest first. */
+export function allDevices(database: Database, deadline: Deadline): Promise<Static<typeof Device>[]> {
   return database.read(
     deadline,
     (sql) => sql`
-      select id, name, site, serial, active, created_at from devices
-      where true ${page === null ? sql`order by created_at, id` : pageBy(sql, sql`id`, page)}`,
+      select id, name, site, serial, active, created_at from devices order by created_at, id`,
+  );
+}
+
+type Column = keyof typeof DEVICE_COLUMNS;
+
+const keysOf = (sql: Sql): Keys<Column> => ({
+  name: sql`lower(name collate "C")`,
+  serial: sql`lower(serial collate "C")`,
+  site: sql`lower(site collate "C")`,
+  active: sql`active::int`,
+  created_at: sql`(extract(epoch from created_at) * 1000000)::bigint`,
+});
+
+/** Rows of the page in its order. */
+export function devicesListed(
+  database: Database,
+  deadline: Deadline,
+  page: Listing<Column>,
+): Promise<(Static<typeof Device> & { sort_key?: string })[]> {
+  const found = (sql: Sql, find: string) => sql`
+    and (${holds(sql, sql`name`, find)} or ${holds(sql, sql`serial`, find)} or ${holds(sql, sql`site`, find)})`;
+  return database.read(
+    deadline,
+    (sql) => sql`
+      select id, name, site, serial, active, created_at ${sortKeyOf(sql, keysOf(sql), page)} from devices
+      where true ${page.find === null ? sql`` : found(sql, page.find)} ${listingBy(sql, keysOf(sql), page)}`,
   );
 }
 

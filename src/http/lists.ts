@@ -48,16 +48,26 @@ export function createLists() {
     ): Promise<Answer<Name, Item>> {
       const page = readPage(query);
       if (page !== null) return pageOf(page, name, { rows: await read(page), idOf });
-      const { deadline } = reply.request;
-      await enter(deadline);
-      try {
-        const isGone = reply.raw.destroyed; // while it waited
-        return await inPieces(reply, name, isGone ? [] : await read(null));
-      } finally {
-        leave(deadline);
-      }
+      return whole(reply, name, () => read(null));
     },
+    whole,
   };
+
+  /** Returns the answer with all items. */
+  async function whole<const Name extends string, Item>(
+    reply: FastifyReply,
+    name: Name,
+    read: () => Promise<readonly Item[]>,
+  ): Promise<Answer<Name, Item>> {
+    const { deadline } = reply.request;
+    await enter(deadline);
+    try {
+      const isGone = reply.raw.destroyed; // while it waited
+      return await inPieces(reply, name, isGone ? [] : await read());
+    } finally {
+      leave(deadline);
+    }
+  }
 }
 
 /** A short list as it is, a long one as the bytes that the route's own schema makes of it, built piece by piece. */

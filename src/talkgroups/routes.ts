@@ -7,10 +7,12 @@ import type { Page } from '../db/pages.js';
 import { AppError } from '../errors.js';
 import { confirmAll } from '../http/confirm.js';
 import type { Lists } from '../http/lists.js';
-import { firstOrNext, PageQuery, pageOf, SmallPageQuery } from '../http/paging.js';
+import { firstOrNext, listingOf, PageQuery, pageOf, readListing, SmallPageQuery } from '../http/paging.js';
 import { readTalkgroupId, readUserId } from '../http/paths.js';
 import { answers, Ok, ok } from '../http/schemas.js';
 import {
+  MANAGED_COLUMNS,
+  ManagedQuery,
   ManagedTalkgroupList,
   MemberInPath,
   MemberList,
@@ -85,21 +87,21 @@ export const talkgroupRoutes =
     });
 
     const manage = {
-      config: { access: 'admin' },
+      config: { access: 'admin', badRequests: ['unstorable_text'] },
       schema: {
         operationId: 'listManagedTalkgroups',
         summary: 'List all talkgroups with their settings',
-        description: 'The answer is always one page in the order of ids.',
+        description: 'The answer is always one page, without `sort` in the order of ids.',
         tags,
-        querystring: SmallPageQuery,
+        querystring: ManagedQuery,
         response: answers(ManagedTalkgroupList),
       },
     } as const;
 
     app.get('/admin/talkgroups', manage, async ({ query, deadline }) => {
-      const page = firstOrNext(query);
+      const page = readListing(MANAGED_COLUMNS, query);
       const rows = await store.managedTalkgroups(database, deadline, page);
-      return pageOf(page, 'talkgroups', { rows, idOf: ({ id }) => id });
+      return listingOf({ sort: query.sort, page }, 'talkgroups', rows);
     });
 
     const create = {

@@ -1,7 +1,7 @@
 // Declares talkgroups and memberships as clients see them. No schema has the master secret.
 
 import { EXAMPLE } from '../examples.js';
-import { InPages, OnePage } from '../http/paging.js';
+import { InPages, listingQuery, OneListing, OnePage } from '../http/paging.js';
 import { Id, idInPath, shownId, Text, Timestamp } from '../http/schemas.js';
 import { floorModes } from '../protocol/codes.js';
 import { type Static, Type } from '../typebox.js';
@@ -107,7 +107,20 @@ export const ManagedTalkgroup = Type.Object(
   { title: 'ManagedTalkgroup' },
 );
 
-export const ManagedTalkgroupList = OnePage(
+/** The columns that the list of administrators is sorted by. */
+export const MANAGED_COLUMNS = {
+  number: 'number',
+  name: 'text',
+  floor_mode: 'text',
+  max_talk_ms: 'number',
+  encryption: 'text',
+  members: 'number',
+  created_at: 'number',
+} as const;
+
+export const ManagedQuery = listingQuery({ columns: MANAGED_COLUMNS, found: 'the name', maximum: 200 });
+
+export const ManagedTalkgroupList = OneListing(
   { talkgroups: Type.Array(ManagedTalkgroup) },
   {
     title: 'ManagedTalkgroupList',

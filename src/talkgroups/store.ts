@@ -4,12 +4,13 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import { type Notice, notify } from '../db/notice.js';
-import { type Page, pageBy } from '../db/pages.js';
+import { holds, type Keys, type Listing, listingBy, type Page, pageBy, sortKeyOf } from '../db/pages.js';
+import type { Sql } from '../db/pool.js';
 import { announcing, nextUseAt, type Rotated, rotating, rotationNotices, USE_IN_MS } from '../db/rotation.js';
 import type { TalkgroupId, UserId } from '../ids.js';
 import type { FloorMode } from '../protocol/codes.js';
 import type { Static } from '../typebox.js';
-import type { ManagedTalkgroup, Member, Talkgroup, TalkgroupSettings } from './schemas.js';
+import type { MANAGED_COLUMNS, ManagedTalkgroup, Member, Talkgroup, TalkgroupSettings } from './schemas.js';
 
 /** Seed, Talkgroup. */
 const MASTER_SECRET_BYTES = 32;
@@ -44,19 +45,35 @@ export function allTalkgroups(
   );
 }
 
-/** The same with settings and number of members. */
+type Column = keyof typeof MANAGED_COLUMNS;
+
+const memberCount = (sql: Sql) =>
+  sql`(select count(*)::int from memberships where talkgroup_id = talkgroups.id)`;
+
+const keysOf = (sql: Sql): Keys<Column> => ({
+  number: sql`number`,
+  name: sql`lower(name collate "C")`,
+  floor_mode: sql`floor_mode collate "C"`,
+  max_talk_ms: sql`max_talk_ms`,
+  encryption: sql`encryption collate "C"`,
+  members: memberCount(sql),
+  created_at: sql`(extract(epoch from created_at) * 1000000)::bigint`,
+});
+
+/** The same with settings and number of members, in the order of the page. */
 export function managedTalkgroups(
   database: Database,
   deadline: Deadline,
-  page: Page,
-): Promise<Static<typeof ManagedTalkgroup>[]> {
+  page: Listing<Column>,
+): Promise<(Static<typeof ManagedTalkgroup> & { sort_key?: string })[]> {
   return database.read(
     deadline,
     (sql) => sql`
       select id, number, name, rotation_counter, floor_mode, max_talk_ms, encryption, clear_emergency, created_at,
-             (select count(*)::int from memberships where talkgroup_id = talkgroups.id) as members
+             ${memberCount(sql)} as members ${sortKeyOf(sql, keysOf(sql), page)}
       from talkgroups
-      where true ${pageBy(sql, sql`id`, page)}`,
+      where true ${page.find === null ? sql`` : sql`and ${holds(sql, sql`name`, page.find)}`}
+      ${listingBy(sql, keysOf(sql), page)}`,
   );
 }
 

@@ -6,11 +6,11 @@ import type { Deadline } from '../db/deadline.js';
 import { noticeOf, type Tell } from '../db/notice.js';
 import { AppError } from '../errors.js';
 import { confirmAll } from '../http/confirm.js';
-import { firstOrNext, pageOf } from '../http/paging.js';
+import { listingOf, readListing } from '../http/paging.js';
 import { readUserId } from '../http/paths.js';
 import { answers, Ok, ok } from '../http/schemas.js';
 import type { UserId } from '../ids.js';
-import { USERS_PRESET, UserInPath, UserList, UserQuery } from './schemas.js';
+import { USER_COLUMNS, USERS_PRESET, UserInPath, UserList, UserQuery } from './schemas.js';
 import * as store from './store.js';
 
 export interface UserOptions {
@@ -28,7 +28,7 @@ export const userRoutes =
         operationId: 'listUsers',
         summary: 'List the users',
         description:
-          'The answer is always one page in the order of ids. With `q` it has only users with that start of the username.',
+          'The answer is always one page, without `sort` in the order of ids. With `q` it has only users with that start of the username, with `find` only users that have that text.',
         tags: ['users'],
         querystring: UserQuery,
         response: answers(UserList),
@@ -36,10 +36,10 @@ export const userRoutes =
     } as const;
 
     app.get('/users', list, async ({ query, deadline }) => {
-      const page = firstOrNext(query, USERS_PRESET);
+      const page = readListing(USER_COLUMNS, query, USERS_PRESET);
       const start = query.q === undefined ? null : normalizeUsername(query.q);
       const rows = await store.usersNamed(database, deadline, { start, page });
-      return pageOf(page, 'users', { rows, idOf: ({ id }) => id });
+      return listingOf({ sort: query.sort, page }, 'users', rows);
     });
 
     const revoke = {

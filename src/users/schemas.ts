@@ -1,7 +1,7 @@
 // Declares users as administrators see them. No schema has a password or its hash.
 
 import { EXAMPLE } from '../examples.js';
-import { OnePage, pageQuery } from '../http/paging.js';
+import { listingQuery, OneListing } from '../http/paging.js';
 import { Id, idInPath, Timestamp } from '../http/schemas.js';
 import { isPrintable } from '../text.js';
 import { Type } from '../typebox.js';
@@ -12,8 +12,15 @@ export const USERS_PRESET = 50;
 /** No username has more characters. */
 const START_CHARACTERS_MAX = 64;
 
+/** The columns that the list is sorted by. */
+export const USER_COLUMNS = { username: 'text', role: 'text', created_at: 'number' } as const;
+
 export const UserQuery = Type.Object({
-  ...pageQuery({ maximum: 200, preset: USERS_PRESET }).properties,
+  ...listingQuery({
+    columns: USER_COLUMNS,
+    found: 'the username, or in the name, the serial or the site of the linked device',
+    ...{ maximum: 200, preset: USERS_PRESET },
+  }).properties,
   q: Type.Optional(
     Type.Refine(
       Type.String({
@@ -47,7 +54,7 @@ const example = {
   created_at: EXAMPLE.at,
 };
 
-export const UserList = OnePage(
+export const UserList = OneListing(
   { users: Type.Array(User) },
   {
     title: 'UserList',

@@ -3,29 +3,46 @@ import { randomUUID } from 'node:crypto';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import { type Notice, notify, notifyOwnUser } from '../db/notice.js';
-import { type Page, pageBy } from '../db/pages.js';
+import { holds, type Keys, type Listing, listingBy, sortKeyOf } from '../db/pages.js';
 import type { Sql } from '../db/pool.js';
 import { type Rotated, rotating, rotationNotices, talkgroupsWithKeysOf } from '../db/rotation.js';
 import type { UserId } from '../ids.js';
 import type { Static } from '../typebox.js';
-import type { User } from './schemas.js';
+import type { USER_COLUMNS, User } from './schemas.js';
 
-/** Rows of the page in the order of ids. `start` is the start of the username, in NFC. null: any name. */
+type Column = keyof typeof USER_COLUMNS;
+
+/** As the index users_start_of_name has the name. */
+const keysOf = (sql: Sql): Keys<Column> => ({
+  username: sql`lower(username collate "C")`,
+  role: sql`role collate "C"`,
+  created_at: sql`(extract(epoch from created_at) * 1000000)::bigint`,
+});
+
+/** Rows of the page in its order. `start` is the start of the username, in NFC. null: any name. */
 export function usersNamed(
   database: Database,
   deadline: Deadline,
-  { start, page }: { start: string | null; page: Page },
-): Promise<Static<typeof User>[]> {
+  { start, page }: { start: string | null; page: Listing<Column> },
+): Promise<(Static<typeof User> & { sort_key?: string })[]> {
   return database.read(
     deadline,
     // Written as the index users_start_of_name has it. `^@` takes no character for a wildcard.
     (sql) => sql`
-      select id, username, role, device_id, created_at from users
+      select id, username, role, device_id, created_at ${sortKeyOf(sql, keysOf(sql), page)} from users
       where true
       ${start === null ? sql`` : sql`and lower(username collate "C") ^@ lower(${start} collate "C")`}
-      ${pageBy(sql, sql`id`, page)}`,
+      ${page.find === null ? sql`` : foundIn(sql, page.find)}
+      ${listingBy(sql, keysOf(sql), page)}`,
   );
 }
+
+/** PostgreSQL reads the devices once, and not for each user. */
+const foundIn = (sql: Sql, find: string) => sql`
+  and (${holds(sql, sql`username`, find)} or device_id in (
+    select d.id from devices d
+    where ${holds(sql, sql`d.name`, find)} or ${holds(sql, sql`d.serial`, find)} or ${holds(sql, sql`d.site`, find)}
+  ))`;
 
 /**
  * Rejects every token issued to that user so far, on all nodes within 250 ms, deletes the user's key holders and rotates
