@@ -21,7 +21,9 @@ const PAGE = 'app/main.tsx';
 const LOGIN = ['shell/shell.tsx', 'talkgroups/view.tsx'];
 const LOGIN_PARTS = ['worker/radio-worker.ts', 'sound/worklets.ts'];
 /** Bundled by themselves. Those after the first one are loaded by the code that needs them. */
-const STYLESHEETS = ['console.css', 'admin/admin.css', 'map/map.css', 'map/maplibre.css'];
+const STYLESHEETS = [
+  ...['console.css', 'admin/admin.css', 'map/map.css', 'map/maplibre.css', 'settings/pages.css'],
+];
 /** Files of this name run in scopes of their own, so each is bundled by itself. */
 const OWN_SCOPE = /(?:worker|worklets?)\.ts$/;
 

@@ -33,7 +33,7 @@ t.test('a second browser waits, is accepted by the first one, and then hears', a
 
   await first.page.getByText('A new device of your account waits to be accepted.').waitFor();
   await first.page.getByRole('button', { name: 'Look at the devices' }).click();
-  const settings = first.page.getByRole('dialog', { name: 'Settings' });
+  const settings = first.page.getByRole('region', { name: 'Encryption' });
   const row = settings.getByRole('listitem').filter({ hasText: 'Night desk' });
   t.equal((await row.locator('code').innerText()).replace(/\s/g, ''), digits.replace(/\s/g, ''));
   await settings.getByLabel('Your password, to accept a device').fill('wrong');

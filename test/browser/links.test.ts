@@ -34,7 +34,7 @@ t.test('a link that is cut in mid-word resumes the session, and the held button 
   await page.mouse.down();
   await listener.hears('TALK_STARTED');
   proxy.reset();
-  await connection(page).filter({ hasText: 'the session continues' }).waitFor({ state: 'attached' });
+  await connection(page).filter({ hasText: 'Connected again' }).waitFor({ state: 'attached' });
   const before = listener.frames.length;
   await comesTrue('speech goes on', () => listener.frames.length > before + 10);
   await page.mouse.up();
@@ -77,7 +77,7 @@ t.test('a server that is killed and started again is found again by itself', asy
   await connection(page).filter({ hasText: 'The connection was lost.' }).waitFor({ state: 'attached' });
   const second = await serviceProcess(t, environment);
   await connection(page)
-    .filter({ hasText: 'with a new session' })
+    .filter({ hasText: 'Connected again' })
     .waitFor({ state: 'attached', timeout: 40_000 });
   await page.getByRole('group', { name: 'Fire 1', exact: true }).getByText('1 online').waitFor();
   second.signal('SIGTERM');

@@ -126,7 +126,7 @@ t.test('a talker is marked in green and named, on the map and in the table', asy
   const { page, radio } = await maps.open(t);
   await radio.tell(watching([device(1)]));
   await mapDrawn(page);
-  await radio.talker('ann 1');
+  await radio.talkers(['ann 1']);
   const row = page.getByRole('table', { name: 'Positions' }).getByRole('row').nth(1);
   await row.getByText('talking').waitFor();
   // In the box of the name, below its letters.
@@ -134,7 +134,7 @@ t.test('a talker is marked in green and named, on the map and in the table', asy
     'the name is on the map',
     async () => (await colourOf(page, { share: 0.5, down: -23 })) === TALK_GREEN,
   );
-  await radio.talker(null);
+  await radio.talkers([]);
   await row.getByText('talking').waitFor({ state: 'detached' });
   await comesTrue(
     'the name is removed',

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { END, START } from '../../src/protocol/frame.js';
 import { startChromium } from '../helpers/browser/chromium.js';
-import { desk, pressed } from '../helpers/browser/desk.js';
+import { desk, leaveFirstRun, pressed } from '../helpers/browser/desk.js';
 import { comesTrue, eventually } from '../helpers/eventually.js';
 import { type Radio, service } from '../helpers/service/service.js';
 
@@ -233,6 +233,7 @@ t.test(
     const listener = await bob.radio();
     const asking = await startChromium(t, { isAsking: true });
     const { page, context, button, tile } = await desk(t, asking, s, ann, { withoutMicrophone: true });
+    await leaveFirstRun(page);
     await page.getByRole('button', { name: 'Allow the microphone' }).click();
     await page.getByText(/rejects the microphone/).waitFor();
     await button('Talk in', 'Fire 1').hover();

@@ -274,19 +274,47 @@ t.test('a failed login says what the user can do, and a second click meanwhile d
       new RestError(401, 'device disabled', null),
       'The device of this account is disabled. An administrator can enable it.',
     ],
-    [new RestError(0, 'no answer', null), 'The service does not answer. Check the network, then try again.'],
   ] as const;
   for (const [failure, text] of failures) {
     let tries = 0;
     const login = createLogin(() => {
       tries += 1;
       return Promise.reject(failure);
-    });
+    }, manualClock());
     const first = login.submit('ann', 'x');
     await login.submit('ann', 'x');
     await first;
     t.same([tries, login.failure.value, login.isUnderWay.value], [1, text, false]);
   }
+});
+
+t.test('a login without a network is repeated after 5 s, until the user changes it', async (t) => {
+  const clock = manualClock();
+  const answers: (Error | null)[] = [0, 0, null].map((status) =>
+    status === null ? null : new RestError(status, 'no answer', null),
+  );
+  let tries = 0;
+  const logIn = async () => {
+    const answer = answers[tries];
+    tries += 1;
+    if (answer) throw answer;
+  };
+  const login = createLogin(logIn, clock);
+  await login.submit('ann', 'x');
+  t.equal(login.failure.value, 'No network. Trying again in 5 s.');
+  clock.pass(1_000);
+  t.equal(login.failure.value, 'No network. Trying again in 4 s.');
+  for (let s = 0; s < 4; s += 1) clock.pass(1_000);
+  t.same([tries, login.isUnderWay.value, login.failure.value], [2, true, 'No network. Trying again.']);
+  await turn();
+  t.equal(login.failure.value, 'No network. Trying again in 5 s.');
+  login.cancel();
+  t.equal(login.failure.value, null);
+  clock.pass(60_000);
+  await turn();
+  t.equal(tries, 2, 'nothing is sent of what the user has changed');
+  await login.submit('ann', 'y');
+  t.same([tries, login.failure.value], [3, null]);
 });
 
 t.test('claims are read from a token with any name, and from nothing else', async (t) => {
@@ -306,8 +334,10 @@ const open: ConnectionView = {
 t.test('the connection is said in words', async (t) => {
   const text = (over: Partial<ConnectionView>, nowMs = 0) => connectionText({ ...open, ...over }, nowMs).text;
   t.equal(text({}), 'Connected');
-  t.equal(text({ resumed: true }), 'Connected again, the session continues');
-  t.equal(text({ resumed: false }), 'Connected again, with a new session');
+  t.equal(text({ resumed: true }), 'Connected');
+  t.equal(connectionText(open, 0, true).text, 'Connected again');
+  const starting = { state: 'waiting', close: { code: 1013, reason: 'overloaded' }, retryAtMs: 0 } as const;
+  t.equal(text(starting), 'The radio service starts. Connecting again.');
   t.match(text({ isDraining: true }), /shutting down/);
   t.match(text({ reach: 'partial' }), /One server is missing/);
   t.match(text({ reach: 'alone' }), /reaches no other one/);

@@ -71,6 +71,21 @@ t.test('several talks show the worst of them, and green only when all are on air
   t.same(look(refused, refused), ['denied', 'Denied', 'admins only']);
 });
 
+t.test(
+  'without a connection a key that is not held says so, and on air a silent microphone is named',
+  async (t) => {
+    const look = (isConnected: boolean, isSilent: boolean, ...states: TalkState[]) => {
+      const { name, icon, word } = lookOf(held(...states), 13_500, { isConnected, isSilent });
+      return [name, icon, word];
+    };
+    t.same(look(false, false), ['off', 'wifi-off', 'Not connected']);
+    t.same(look(false, false, { ...refused, code: 'not_connected', isFinal: false })[0], 'denied');
+    t.same(look(true, true, talking), ['on-air', 'radio', 'ON AIR, silent']);
+    t.same(look(true, true, asking), ['asking', 'ellipsis', 'Asking'], 'green alone can be silent');
+    t.same(look(true, true), ['ready', 'mic', null]);
+  },
+);
+
 t.test('after the release only a denial and a cut stay on show, and not beside a held talk', async (t) => {
   const after = (state: TalkState, ...now: TalkState[]) =>
     lookOf([{ state, isHeld: false }, ...held(...now)], 2_000).name;

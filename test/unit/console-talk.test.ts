@@ -220,8 +220,11 @@ function microphoneOf(open: () => Promise<MessagePort>) {
     openMicrophone: open,
     closeMicrophone: () => log.push('close'),
     onMicrophoneLost: null as (() => void) | null,
+    onMicrophoneLevel: null as ((peak: number) => void) | null,
+    isMicrophoneReplaced: false,
   };
   const control = createMicrophoneControl(sound, {
+    deviceId: () => 'headset',
     give: (port) => log.push(port === null ? 'none' : 'given'),
     lost: () => log.push('lost'),
   });

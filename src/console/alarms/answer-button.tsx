@@ -13,23 +13,23 @@ type AnswerButtonProps = {
   desk: Desk;
   /** The list scrolls: no press is meant for the row that is under the pointer. */
   isScrolling(): boolean;
+  /** Asks the user in place of being held. null: it is held. */
+  onAsk: (() => void) | null;
 };
 
-export function AnswerButton({ emergencyId, meaning, desk, isScrolling }: AnswerButtonProps) {
-  const { answering, alarms, link } = desk;
+export function AnswerButton({ emergencyId, meaning, desk, isScrolling, onAsk }: AnswerButtonProps) {
+  const { answering, alarms } = desk;
   const isResting = alarms.resting.value.has(emergencyId);
   const phase = answering.states.value.get(emergencyId)?.phase;
   const isClear = meaning === 'clear';
-  const mayPress = () => !alarms.resting.peek().has(emergencyId) && !isScrolling();
-  const ask = (type: 'EMERGENCY_ACK' | 'EMERGENCY_CLEAR') => async () => {
-    // It may have been cleared elsewhere during the hold.
-    const isOpen = alarms.open.peek().some(({ emergency_id }) => emergency_id === emergencyId);
-    if (isOpen) await link.request({ type, emergency_id: emergencyId });
-  };
+  const isHeld = isClear && onAsk === null;
+  const name = isHeld ? words.clear : isClear ? words.askToClear : words.acknowledge;
+  const isConnected = desk.connection.value.state === 'open';
+  const mayPress = () => isConnected && !alarms.resting.peek().has(emergencyId) && !isScrolling();
   const begin = (source: string) => {
     if (!mayPress()) return;
     hold(source, () => answering.release(emergencyId));
-    answering.press(emergencyId, ask('EMERGENCY_CLEAR'));
+    answering.press(emergencyId, requestOf(desk, emergencyId, 'EMERGENCY_CLEAR'));
   };
   const hint = `clear-${emergencyId}`;
   return (
@@ -37,19 +37,21 @@ export function AnswerButton({ emergencyId, meaning, desk, isScrolling }: Answer
       <button
         type="button"
         class={isClear ? 'answer hold' : 'answer primary'}
-        aria-label={isClear ? words.clear : words.acknowledge}
-        aria-disabled={isResting}
-        aria-describedby={isClear ? hint : undefined}
+        aria-label={name}
+        aria-disabled={isResting || !isConnected}
+        aria-describedby={isHeld ? hint : undefined}
         onClick={() => {
-          if (!isClear && mayPress()) answering.act(emergencyId, ask('EMERGENCY_ACK'));
+          if (isHeld || !mayPress()) return;
+          if (isClear) onAsk?.();
+          else answering.act(emergencyId, requestOf(desk, emergencyId, 'EMERGENCY_ACK'));
         }}
-        {...(isClear && holdEvents(begin))}
+        {...(isHeld && holdEvents(begin))}
         onContextMenu={(event) => event.preventDefault()}
       >
-        {isClear ? clearText(phase) : words.acknowledge}
+        {isHeld ? clearText(phase) : name}
         {phase === 'holding' && <span class="filling" aria-hidden="true" />}
       </button>
-      {isClear && (
+      {isHeld && (
         <span id={hint} class="visually-hidden">
           {words.clearHint}
         </span>
@@ -57,6 +59,14 @@ export function AnswerButton({ emergencyId, meaning, desk, isScrolling }: Answer
     </>
   );
 }
+
+/** Asks the relay. It may have been cleared elsewhere during the hold. */
+export const requestOf =
+  ({ alarms, link }: Desk, emergencyId: string, type: 'EMERGENCY_ACK' | 'EMERGENCY_CLEAR') =>
+  async () => {
+    const isOpen = alarms.open.peek().some(({ emergency_id }) => emergency_id === emergencyId);
+    if (isOpen) await link.request({ type, emergency_id: emergencyId });
+  };
 
 function clearText(phase: string | undefined): string {
   if (phase === 'sent') return words.clearing;

@@ -1,10 +1,12 @@
 // The button that raises an emergency when it is held for 1.5 s. It is always at the same place of the page.
-import { useEffect } from 'preact/hooks';
+import { useSignal } from '@preact/signals';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { Desk } from '../app/desk.js';
 import { Phrase } from '../app/phrase.js';
 import { texts } from '../app/texts.js';
 import { Icon } from '../icons/icon.js';
 import { HoldButton } from '../talk/hold-button.js';
+import { Confirmation } from './confirmation.js';
 import type { HeldState } from './held.js';
 
 const { alarms: words, talkgroups } = texts;
@@ -42,17 +44,47 @@ export function EmergencyPlace({ desk }: { desk: Desk }) {
   );
 }
 
-function EmergencyButton({ id, name, desk: { raising, link } }: { id: string; name: string; desk: Desk }) {
+function EmergencyButton({ id, name, desk }: { id: string; name: string; desk: Desk }) {
+  const { raising, link, settings, connection } = desk;
   const state = raising.states.value.get(id);
-  const text = state === undefined ? '' : textOf(state);
+  const text = state === undefined ? '' : textOf(state, connection.value.state === 'open');
+  const isAsking = useSignal(false);
+  const { isConfirming } = settings.settings.value;
+  const wasAsking = useRef(false);
+  // The focus comes back to the button that asked.
+  useLayoutEffect(() => {
+    if (wasAsking.current && !isAsking.value)
+      document.querySelector<HTMLElement>('.emergency-place button')?.focus();
+    wasAsking.current = isAsking.value;
+  });
+  const raise = () => link.raise(id);
+  if (isAsking.value && isConfirming) {
+    return (
+      <div class="danger emergency asked">
+        <Confirmation
+          question={words.raiseQuestion(name)}
+          confirm={words.raiseNow}
+          onAnswer={(isConfirmed) => {
+            isAsking.value = false;
+            if (isConfirmed) raising.act(id, raise);
+          }}
+        />
+      </div>
+    );
+  }
   return (
     <>
       <HoldButton
         class="danger emergency"
         name={talkgroups.emergency(name)}
         describedBy="emergency-hint"
-        onHold={() => raising.press(id, () => link.raise(id))}
-        onLetGo={() => raising.release(id)}
+        onHold={() => {
+          if (!isConfirming) raising.press(id, raise);
+        }}
+        onLetGo={() => {
+          if (isConfirming) isAsking.value = true;
+          else raising.release(id);
+        }}
       >
         <Icon name="triangle-alert" />
         <span class="name emergency-text">
@@ -62,7 +94,7 @@ function EmergencyButton({ id, name, desk: { raising, link } }: { id: string; na
       </HoldButton>
       {/* Over the button, not in it: it is no part of its name. */}
       <span id="emergency-hint" class={text === '' ? 'emergency-hint' : 'visually-hidden'}>
-        {words.hold}
+        {isConfirming ? words.confirmHint : words.hold}
       </span>
       <span role="status" class="visually-hidden">
         {text}
@@ -71,7 +103,9 @@ function EmergencyButton({ id, name, desk: { raising, link } }: { id: string; na
   );
 }
 
-function textOf(state: HeldState): string {
+/** The radio repeats the request until the relay has announced the emergency. */
+function textOf(state: HeldState, isConnected: boolean): string {
   if (state.phase === 'failed') return words.failed(state.text);
+  if (state.phase === 'sent' && !isConnected) return words.waiting;
   return { holding: words.holding, short: words.short, sent: words.raising }[state.phase];
 }

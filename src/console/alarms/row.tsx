@@ -1,4 +1,5 @@
 // Shows one alarm: who, where, since when, and its buttons. The row has the same height in each state.
+import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Emergency } from '../../client/radio.js';
 import { ageText, clockText } from '../app/ages.js';
@@ -11,7 +12,8 @@ import { nowMs } from '../app/ticking.js';
 import { Icon } from '../icons/icon.js';
 import { nearestWhenLoaded } from '../map/places/lazy.js';
 import { HoldButton } from '../talk/hold-button.js';
-import { AnswerButton } from './answer-button.js';
+import { AnswerButton, requestOf } from './answer-button.js';
+import { Confirmation } from './confirmation.js';
 import type { AlarmRow } from './order.js';
 
 const { alarms: words } = texts;
@@ -110,6 +112,25 @@ function Buttons({
   const { emergency_id: id, talkgroup_id } = emergency;
   const { talking, onMap } = desk;
   const meaning = meaningFor(emergency, desk.account);
+  const isAsking = useSignal(false);
+  const { isConfirming } = desk.settings.settings.value;
+  if (isAsking.value && isConfirming && meaning === 'clear') {
+    return (
+      <Confirmation
+        question={words.clearQuestion(emergency.username)}
+        confirm={words.clearNow}
+        onAnswer={(isConfirmed) => {
+          isAsking.value = false;
+          if (isConfirmed) desk.answering.act(id, requestOf(desk, id, 'EMERGENCY_CLEAR'));
+        }}
+      />
+    );
+  }
+  const onAsk = isConfirming
+    ? () => {
+        isAsking.value = true;
+      }
+    : null;
   return (
     <>
       <button
@@ -129,9 +150,7 @@ function Buttons({
       >
         {texts.talkgroups.short.talk}
       </HoldButton>
-      {meaning !== null && (
-        <AnswerButton emergencyId={id} meaning={meaning} desk={desk} isScrolling={isScrolling} />
-      )}
+      {meaning !== null && <AnswerButton emergencyId={id} {...{ meaning, desk, isScrolling, onAsk }} />}
     </>
   );
 }

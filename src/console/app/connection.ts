@@ -7,7 +7,8 @@ const { connection: words } = texts;
 /** `isTrouble`: a banner shows it, and screen readers say it. */
 export type ConnectionText = { text: string; isTrouble: boolean };
 
-export function connectionText(view: ConnectionView, nowMs: number): ConnectionText {
+/** `isAgain`: it is back since a few seconds. */
+export function connectionText(view: ConnectionView, nowMs: number, isAgain = false): ConnectionText {
   switch (view.state) {
     case 'connecting':
       if (view.close === null) return { text: words.connecting, isTrouble: false };
@@ -20,13 +21,8 @@ export function connectionText(view: ConnectionView, nowMs: number): ConnectionT
       if (view.isDraining) return { text: words.draining, isTrouble: true };
       if (view.reach === 'partial') return { text: words.partial, isTrouble: true };
       if (view.reach === 'alone') return { text: words.alone, isTrouble: true };
-      return { text: openText(view), isTrouble: false };
+      return { text: isAgain ? words.again : words.open, isTrouble: false };
   }
-}
-
-function openText({ resumed }: ConnectionView): string {
-  if (resumed === null) return words.open;
-  return resumed ? words.resumed : words.renewed;
 }
 
 function waitingText(view: ConnectionView, nowMs: number): string {

@@ -6,16 +6,20 @@ import { createEmergencyTarget, type EmergencyTarget } from '../alarms/emergency
 import { CLEAR_HOLD_MS, createHeld, type Held, RAISE_HOLD_MS } from '../alarms/held.js';
 import { type Alarms, createAlarms } from '../alarms/state.js';
 import { builtFile } from '../built.js';
+import { createFirstRun, type FirstRun } from '../first-run/state.js';
 import { createKeys, type Keys } from '../keys/state.js';
 import { createChoices } from '../settings/choices.js';
+import { followTheme } from '../settings/page-look.js';
 import { createSettings, type SettingsState } from '../settings/state.js';
 import { createSound } from '../sound/sound.js';
 import type { Sound } from '../sound/sound-types.js';
 import { createMicrophoneControl, type MicrophoneControl } from '../talk/microphone.js';
+import { followSilence } from '../talk/silence.js';
 import { createTalking, type Talking } from '../talk/state.js';
 import { targetsOf } from '../talk/targets.js';
 import { createTalkgroups, type Talkgroups } from '../talkgroups/state.js';
 import type { Changes, ConnectionView } from '../worker/messages.js';
+import { createAway } from './away.js';
 import type { Config } from './config.js';
 import { createLink, type Link } from './link.js';
 import { type Account, logOut } from './session.js';
@@ -28,6 +32,8 @@ export type Desk = {
   readonly connection: ReadonlySignal<ConnectionView>;
   /** Since when there is no connection (Unix time, ms). null: it was never there. */
   readonly lostAtMs: ReadonlySignal<number | null>;
+  /** The connection is back since less than AGAIN_MS. */
+  readonly isAgain: ReadonlySignal<boolean>;
   /** To the worker: requests to the relay, and the messages that it passes on. */
   readonly link: Link;
   readonly talkgroups: Talkgroups;
@@ -44,6 +50,7 @@ export type Desk = {
   readonly focused: Signal<string | null>;
   readonly keys: Keys;
   readonly settings: SettingsState;
+  readonly firstRun: FirstRun;
   readonly sound: Sound;
   readonly soundState: ReadonlySignal<SoundState>;
   /** In a user gesture. */
@@ -51,8 +58,10 @@ export type Desk = {
   readonly microphone: MicrophoneControl;
   /** The talkgroup whose members are shown. */
   readonly membersOf: Signal<string | null>;
-  readonly isSettingsOpen: Signal<boolean>;
 };
+
+/** `Connected again` is shown for this time, then `Connected`. */
+const AGAIN_MS = 10_000;
 
 /** null until the configuration is loaded. */
 export const desk: Signal<Desk | null> = signal(null);
@@ -69,6 +78,9 @@ export function createDesk(account: Account, config: Config): Desk {
   const soundState: Signal<SoundState> = signal('off');
   const connection = signal(CONNECTING);
   const lostAtMs: Signal<number | null> = signal(null);
+  const isAgain = signal(false);
+  const isSilent = signal(false);
+  followTheme(settings.settings);
   const worker = new Worker(builtFile('worker/radio-worker.ts'), { type: 'module' });
   const link = createLink(worker, {
     changed,
@@ -89,6 +101,8 @@ export function createDesk(account: Account, config: Config): Desk {
       link.send({ kind: 'no_voice', talkgroupId });
     },
   });
+  const away = createAway(() => talkgroups.tiles.peek());
+  let endAgain = () => {};
   const alarms = createAlarms({
     tone: sound.tone,
     clock: systemClock,
@@ -106,7 +120,9 @@ export function createDesk(account: Account, config: Config): Desk {
       return first;
     }),
   );
+  const isConnected = computed(() => connection.value.state === 'open');
   const microphone = createMicrophoneControl(sound, {
+    deviceId: () => settings.settings.peek().microphoneId,
     give: (port) => link.send({ kind: 'microphone', port }, port === null ? [] : [port]),
     lost: () => talking.interrupt('microphone'),
   });
@@ -120,7 +136,9 @@ export function createDesk(account: Account, config: Config): Desk {
       },
     },
     systemClock,
+    { isConnected, isSilent },
   );
+  followSilence({ level: microphone.level, states: talking.states, isSilent }, systemClock);
   const keys = createKeys({
     rest: account.rest,
     isAdmin: account.role === 'admin',
@@ -141,6 +159,7 @@ export function createDesk(account: Account, config: Config): Desk {
       config,
       connection,
       lostAtMs,
+      isAgain,
       link,
       talkgroups,
       talking,
@@ -152,12 +171,16 @@ export function createDesk(account: Account, config: Config): Desk {
       microphone,
     },
     ...{ focused, emergencyTarget },
+    firstRun: createFirstRun({
+      isConnected,
+      hasTalkgroup: computed(() => talkgroups.tiles.value.length > 0),
+      isSetUp: computed(() => settings.settings.value.isSetUp),
+    }),
     raising: createHeld(RAISE_HOLD_MS, systemClock),
     answering: createHeld(CLEAR_HOLD_MS, systemClock),
     onMap: signal(null),
     startSound,
     membersOf: signal(null),
-    isSettingsOpen: signal(false),
   };
 
   function changed(changes: Changes): void {
@@ -165,6 +188,7 @@ export function createDesk(account: Account, config: Config): Desk {
       if (changes.connection !== undefined) takeConnection(changes.connection);
       keys.take(changes);
       talkgroups.take(changes);
+      if (connection.peek().state !== 'open') away.changed(changes.talkgroups.map(({ id }) => id));
       alarms.take(changes);
       talking.take(changes.talks);
     });
@@ -174,7 +198,19 @@ export function createDesk(account: Account, config: Config): Desk {
   }
 
   function takeConnection(next: ConnectionView): void {
-    if (connection.peek().state === 'open' && next.state !== 'open') lostAtMs.value = Date.now();
+    const [was, is] = [connection.peek().state === 'open', next.state === 'open'];
+    if (was && !is) {
+      lostAtMs.value = Date.now();
+      away.lost();
+    }
+    if (!was && is) away.back();
+    if (next.close !== null && is && next.opened !== connection.peek().opened) {
+      isAgain.value = true;
+      endAgain();
+      endAgain = systemClock.after(AGAIN_MS, () => {
+        isAgain.value = false;
+      });
+    }
     connection.value = next;
   }
 

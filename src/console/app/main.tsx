@@ -1,6 +1,8 @@
 // Begins the console: shows the login form, or continues the session from before a reload.
 import { render } from 'preact';
 import { Login } from '../login/view.js';
+import { followTheme } from '../settings/page-look.js';
+import { createSettings } from '../settings/state.js';
 import { Lazy } from './lazy.js';
 import { account, restoreSession } from './session.js';
 
@@ -10,6 +12,7 @@ function App() {
   return account.value === null ? <Login /> : <Lazy load={loadShell} />;
 }
 
+followTheme(createSettings(localStorage).settings);
 restoreSession();
 const root = document.getElementById('console');
 if (root !== null) render(<App />, root);

@@ -33,9 +33,12 @@ function startSound(opened: Desk): void {
 }
 
 /** Without a question to the user if the browser knows the answer from an earlier visit. */
-async function openMicrophone({ microphone, settings }: Desk): Promise<void> {
-  if (settings.settings.peek().isMicrophoneOnDemand) return;
+async function openMicrophone({ microphone, settings, firstRun }: Desk): Promise<void> {
+  // Without https there is no microphone, and a user who opens it by a press has opened it before.
+  if (settings.settings.peek().isMicrophoneOnDemand || !isSecureContext) return firstRun.allowed(true);
   // TypeError: Firefox before 131 does not know the permission of the microphone.
   const answer = await navigator.permissions?.query({ name: 'microphone' }).catch(() => null);
-  if (answer?.state === 'granted') microphone.open();
+  const isGranted = answer?.state === 'granted';
+  firstRun.allowed(isGranted);
+  if (isGranted) microphone.open();
 }

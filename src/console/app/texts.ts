@@ -19,7 +19,9 @@ export const texts = {
     wrong: 'Wrong username or password.',
     disabled: 'The device of this account is disabled. An administrator can enable it.',
     tooMany: (s: number | null) => `Too many attempts. Try again ${s === null ? 'later' : `in ${s} s`}.`,
-    noAnswer: 'The service does not answer. Check the network, then try again.',
+    offline: (s: number) => `No network. Trying again in ${s} s.`,
+    offlineNow: 'No network. Trying again.',
+    showPassword: 'Show password',
     failed: (error: string) => `The login failed: ${error}.`,
     insecure:
       'This page was opened over plain http from another machine, so it has no sound. You can watch, but not listen ' +
@@ -45,18 +47,19 @@ export const texts = {
     label: 'Connection',
     connecting: 'Connecting',
     open: 'Connected',
-    resumed: 'Connected again, the session continues',
-    renewed: 'Connected again, with a new session',
+    again: 'Connected again',
     draining: 'The server is shutting down. The console reconnects.',
     waiting: (why: string, s: number) => `${why} Connecting again in ${s} s.`,
     retrying: (why: string) => `${why} Connecting again.`,
     reconnect: 'Reconnect now',
     stopped: 'The connection has ended. Load the page again.',
+    /** In a talk key, and beside the sentence. */
+    off: 'Not connected',
     why: {
       network: 'The connection was lost.',
       restart: 'The server restarts.',
       replaced: 'Another connection of this account took the place of this one.',
-      overloaded: 'The server is overloaded.',
+      overloaded: 'The radio service starts.',
       'slow consumer': 'This computer or its network was too slow.',
       rate_limited: 'This account sent too much.',
       'device disabled': 'The device of this account is disabled.',
@@ -74,6 +77,7 @@ export const texts = {
     failed: (reason: string) => `There is no sound: ${reason}.`,
     ask: 'To talk, allow this page to use the microphone. It is only heard while you talk.',
     allow: 'Allow the microphone',
+    replaced: 'The chosen microphone is missing. The default one is used.',
     microphone: {
       refused: 'The browser rejects the microphone. Allow it in its settings for this page.',
       missing: 'No microphone. Connect one.',
@@ -129,6 +133,9 @@ export const texts = {
     again: 'Trying again while you hold.',
     notAgain: 'Not tried again while you hold.',
     nothingSelected: 'Select a talkgroup first.',
+    nothingSent: 'Nothing is sent.',
+    whenBack: 'A key that you hold talks when the connection is back.',
+    silent: 'The microphone is silent. The others hear nothing.',
     in: (name: string, text: string) => `${name}: ${text}`,
     /** In the talk key. */
     key: {
@@ -136,6 +143,7 @@ export const texts = {
       place: (position: number, size: number) => `Place ${position} of ${size}`,
       onAir: (clock: string) => `ON AIR ${clock}`,
       ending: (s: number) => `ON AIR ${s} s left`,
+      silent: 'ON AIR, silent',
       onAirIn: (some: number, all: number) => `On air in ${some} of ${all}`,
       denied: 'Denied',
       deniedIn: (some: number, all: number) => `Denied in ${some} of ${all}`,
@@ -181,7 +189,7 @@ export const texts = {
     refused: {
       not_connected: 'Not connected.',
       no_microphone: 'No microphone.',
-      no_key: 'This browser has no key for the talkgroup. See Keys in Settings.',
+      no_key: 'This browser has no key for the talkgroup. See Encryption in Settings.',
       keys_behind: 'The keys here are older than those you have used. Ask the operator to renew them.',
       keys_forbidden: 'You may not have keys here. Ask an administrator to allow them.',
       encryption_off: 'Encryption is off here. Switch off Encrypt.',
@@ -249,6 +257,14 @@ export const texts = {
     short: 'Hold for 1.5 s',
     holding: 'Keep holding',
     raising: 'Raising the emergency',
+    waiting: 'Emergency waits for the connection',
+    /** With `confirm instead of hold`. */
+    askToClear: 'Clear …',
+    clearNow: 'Clear',
+    clearQuestion: (name: string) => `Clear the alarm of ${name}?`,
+    raiseNow: 'Raise',
+    raiseQuestion: (name: string) => `Emergency in ${name}?`,
+    confirmHint: 'asks first',
     failed: (error: string) => `Not possible: ${error}.`,
   },
 

@@ -13,8 +13,7 @@ export function KeysSettings({ desk: { keys, account } }: { desk: Desk }) {
   const outcome = keys.outcome.value;
   const isWaiting = keys.waiting.value > 0;
   return (
-    <section class="field" aria-labelledby="settings-keys">
-      <h3 id="settings-keys">{words.label}</h3>
+    <div class="field">
       <p>{ownText(keys.phase.value)}</p>
       {keys.fingerprint.value !== null && (
         <Fingerprint text={keys.fingerprint.value} label={texts.fingerprint} />
@@ -38,7 +37,7 @@ export function KeysSettings({ desk: { keys, account } }: { desk: Desk }) {
         ))}
       </ul>
       <p class="quiet">{texts.custodian}</p>
-    </section>
+    </div>
   );
 }
 

@@ -50,7 +50,7 @@ export const keys = {
     cannotOpen: 'cannot open',
     cutOff: (text: string) => `${text}, cut off`,
     reasons: {
-      no_key: 'The key has not come. See Keys in Settings.',
+      no_key: 'The key has not come. See Encryption in Settings.',
       old_epoch: 'The talker uses an old key. Ask the talker to connect again.',
       keys_behind: 'The keys here are older than those you have used. Ask the operator to renew them.',
       suite: 'This console does not know the encryption. Load the page again.',

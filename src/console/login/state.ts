@@ -1,43 +1,78 @@
-// Follows one login, and says in words why it failed.
+// Follows one login, says in words why it failed, and repeats it while there is no network.
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import type { Clock } from '../../client/clock.js';
 import { RestError } from '../app/rest.js';
 import { texts } from '../app/texts.js';
+
+const { login: words } = texts;
+
+/** Without a network the login is tried again after this time. */
+export const RETRY_S = 5;
 
 export type Login = {
   readonly isUnderWay: ReadonlySignal<boolean>;
   /** Why the last attempt failed. */
   readonly failure: ReadonlySignal<string | null>;
   submit(username: string, password: string): Promise<void>;
+  /** The user changes what was entered: it is not tried again. */
+  cancel(): void;
 };
 
 /** `logIn` rejects with RestError. */
-export function createLogin(logIn: (username: string, password: string) => Promise<void>): Login {
+export function createLogin(
+  logIn: (username: string, password: string) => Promise<void>,
+  clock: Clock,
+): Login {
   const isUnderWay = signal(false);
   const failure: Signal<string | null> = signal(null);
+  let stop = () => {};
+  let isCounting = false;
   return {
     isUnderWay,
     failure,
     async submit(username, password) {
       if (isUnderWay.peek()) return;
-      isUnderWay.value = true;
+      stop();
       failure.value = null;
-      try {
-        await logIn(username, password);
-      } catch (error) {
-        failure.value = failureText(error);
-      } finally {
-        isUnderWay.value = false;
-      }
+      await attempt(username, password);
+    },
+    cancel() {
+      if (!isCounting) return;
+      stop();
+      isCounting = false;
+      failure.value = null;
     },
   };
+
+  async function attempt(username: string, password: string): Promise<void> {
+    isUnderWay.value = true;
+    isCounting = false;
+    try {
+      await logIn(username, password);
+    } catch (error) {
+      if (error instanceof RestError && error.status === 0)
+        countDown(RETRY_S, () => attempt(username, password));
+      else failure.value = failureText(error);
+    } finally {
+      isUnderWay.value = false;
+    }
+  }
+
+  function countDown(s: number, next: () => void): void {
+    if (s === 0) {
+      failure.value = words.offlineNow;
+      return next();
+    }
+    isCounting = true;
+    failure.value = words.offline(s);
+    stop = clock.after(1_000, () => countDown(s - 1, next));
+  }
 }
 
 function failureText(error: unknown): string {
-  const { login } = texts;
   if (!(error instanceof RestError)) throw error;
-  if (error.status === 0) return login.noAnswer;
-  if (error.message === 'device disabled') return login.disabled;
-  if (error.status === 401) return login.wrong;
-  if (error.retryAfterS !== null) return login.tooMany(error.retryAfterS);
-  return login.failed(error.message);
+  if (error.message === 'device disabled') return words.disabled;
+  if (error.status === 401) return words.wrong;
+  if (error.retryAfterS !== null) return words.tooMany(error.retryAfterS);
+  return words.failed(error.message);
 }

@@ -1,28 +1,76 @@
-// Shows the login form.
+// Shows the login form in a card of fixed size.
+import { signal, useSignal } from '@preact/signals';
 import type { TargetedSubmitEvent } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { systemClock } from '../../client/clock.js';
+import { loadConfig } from '../app/config.js';
 import { loggedOut, logIn } from '../app/session.js';
 import { texts } from '../app/texts.js';
+import { Icon } from '../icons/icon.js';
 import { createLogin } from './state.js';
 
 const { login: words } = texts;
-const login = createLogin(logIn);
+const login = createLogin(logIn, systemClock);
+const TEXT = { type: 'text' } as const;
+const HIDDEN = { type: 'password' } as const;
+/** Of the service. Empty until it is known. */
+const version = signal('');
 
 export function Login() {
   const out = loggedOut.value;
+  const isShown = useSignal(false);
+  const username = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    username.current?.focus();
+    loadConfig().then(
+      (config) => {
+        version.value = config.version;
+      },
+      () => {}, // RestError: the login says that there is no network
+    );
+  }, []);
   return (
-    <main class="login card">
-      <h1>{texts.title}</h1>
-      {!isSecureContext && <p class="banner">{words.insecure}</p>}
-      {out !== null && <p class="quiet">{words.out[out]}</p>}
-      <form onSubmit={submit} class="dialog" aria-labelledby="login">
+    <main class="login">
+      <form onSubmit={submit} onInput={login.cancel} class="card" aria-labelledby="login">
+        <h1>
+          <span class="mark">
+            <Icon name="radio-tower" />
+          </span>
+          {texts.title}
+          <span class="quiet">{version.value}</span>
+        </h1>
         <h2 id="login">{words.heading}</h2>
         <label class="field">
           {words.username}
-          <input name="username" autocomplete="username" autocapitalize="none" spellcheck={false} required />
+          <input
+            ref={username}
+            name="username"
+            autocomplete="username"
+            autocapitalize="none"
+            spellcheck={false}
+            required
+          />
         </label>
         <label class="field">
           {words.password}
-          <input name="password" type="password" autocomplete="current-password" required />
+          <input
+            name="password"
+            {...(isShown.value ? TEXT : HIDDEN)}
+            autocomplete="current-password"
+            autocapitalize="none"
+            spellcheck={false}
+            required
+          />
+        </label>
+        <label class="row">
+          <input
+            type="checkbox"
+            checked={isShown.value}
+            onChange={(event) => {
+              isShown.value = event.currentTarget.checked;
+            }}
+          />
+          {words.showPassword}
         </label>
         <p role="alert" class="error">
           {login.failure.value}
@@ -31,6 +79,8 @@ export function Login() {
           {words.submit}
         </button>
       </form>
+      {!isSecureContext && <p>{words.insecure}</p>}
+      {out !== null && <p role="status">{words.out[out]}</p>}
     </main>
   );
 }

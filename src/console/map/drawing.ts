@@ -8,6 +8,7 @@ import {
   setWorkerUrl,
 } from 'maplibre-gl';
 import { builtFile } from '../built.js';
+import { pageLook } from '../settings/page-look.js';
 import { type Land, readLand } from './base/land.js';
 import landFile from './base/land.json';
 import { keepBase } from './base/shown.js';
@@ -85,9 +86,9 @@ const MANY_MS = 1900;
 /** `styleUrl`: a map of the operator. Throws when the browser has no WebGL. */
 export function openDrawing(container: HTMLElement, styleUrl: string | null, owner: DrawingOwner): Drawing {
   setWorkerUrl(builtFile('map/maplibre-worker.ts'));
-  const dark = matchMedia('(prefers-color-scheme: dark)');
+  const { isDark } = pageLook();
   // The types of the specification are narrower than what TypeScript infers of the literals.
-  const ownStyle = () => builtInStyle(readLand(landFile as Land), dark.matches) as StyleSpecification;
+  const ownStyle = () => builtInStyle(readLand(landFile as Land), isDark.peek()) as StyleSpecification;
   const map = new MapLibreMap({
     container,
     style: styleUrl ?? ownStyle(),
@@ -123,7 +124,7 @@ export function openDrawing(container: HTMLElement, styleUrl: string | null, own
     map.addSource(sources.devices, { ...deviceSource, cluster: isClustered });
     map.addSource(sources.emergencies, lineSource);
     map.addSource(sources.talkers, lineSource);
-    for (const layer of deviceLayers(dark.matches)) map.addLayer(layer as AddLayerObject); // as for the style
+    for (const layer of deviceLayers(isDark.peek())) map.addLayer(layer as AddLayerObject); // as for the style
     markers.forget();
     sent.clear();
     isReady = true;
@@ -164,7 +165,11 @@ export function openDrawing(container: HTMLElement, styleUrl: string | null, own
     isReady = false;
     map.setStyle(ownStyle());
   };
-  dark.addEventListener('change', changeLook);
+  let look = isDark.peek();
+  const stopLook = isDark.subscribe((now) => {
+    if (now !== look) changeLook();
+    look = now;
+  });
 
   async function openCluster(feature: MapGeoJSONFeature | undefined): Promise<void> {
     if (feature?.geometry.type !== 'Point') return;
@@ -259,7 +264,7 @@ export function openDrawing(container: HTMLElement, styleUrl: string | null, own
       return cameraOf(map);
     },
     close() {
-      dark.removeEventListener('change', changeLook);
+      stopLook();
       isReady = false;
       base.close();
       map.remove();

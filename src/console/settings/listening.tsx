@@ -1,4 +1,4 @@
-// Shows where talkgroups are heard: both ears, left and right, or two outputs.
+// Chooses where talkgroups are heard: both ears, left and right, or two outputs.
 import { type Signal, signal } from '@preact/signals';
 import type { Desk } from '../app/desk.js';
 import type { Settings } from './state.js';
@@ -21,7 +21,7 @@ export function Listening({ desk }: { desk: Desk }) {
     sound.setOutput(which, id).catch(() => askForOutputs(desk)); // NotFoundError: the device was unplugged
   };
   return (
-    <section class="field">
+    <div class="field">
       <label class="field">
         {words.listening}
         <select
@@ -49,7 +49,7 @@ export function Listening({ desk }: { desk: Desk }) {
           />
         </>
       )}
-    </section>
+    </div>
   );
 }
 

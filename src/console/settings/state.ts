@@ -13,7 +13,19 @@ export type Settings = {
   unselectedOutput: string;
   /** The microphone is opened by a press and closed after it. */
   isMicrophoneOnDemand: boolean;
+  /** Id of an audio input. Empty: the default one. */
+  microphoneId: string;
+  /** A question is answered in place of a button that is held, for an emergency and its end. */
+  isConfirming: boolean;
+  theme: Theme;
+  /** The time of day is `14:05:32`, else `2:05:32 PM`. */
+  is24Hour: boolean;
+  /** The user has finished or left the first steps. */
+  isSetUp: boolean;
 };
+
+/** Of the colours. `system`: what the browser says. */
+export type Theme = 'system' | 'light' | 'dark';
 
 export const JITTER_MS = { min: 60, max: 300, step: 20 } as const;
 
@@ -24,6 +36,7 @@ export const defaults: Settings = {
   selectedOutput: '',
   unselectedOutput: '',
   isMicrophoneOnDemand: false,
+  ...{ microphoneId: '', isConfirming: false, theme: 'system', is24Hour: true, isSetUp: false },
 };
 
 /** localStorage, or what a test has in its place. */
@@ -50,7 +63,7 @@ export function createSettings(shelf: Shelf): SettingsState {
 
 function readSettings(stored: unknown): Settings {
   const given = typeof stored === 'object' && stored !== null ? (stored as Partial<Settings>) : {};
-  const { talkKey, jitterMs, listening, isMicrophoneOnDemand } = given;
+  const { talkKey, jitterMs, listening, theme, isMicrophoneOnDemand } = given;
   const isJitter = typeof jitterMs === 'number' && jitterMs >= JITTER_MS.min && jitterMs <= JITTER_MS.max;
   return {
     talkKey: textIn(talkKey, defaults.talkKey),
@@ -59,6 +72,11 @@ function readSettings(stored: unknown): Settings {
     selectedOutput: textIn(given.selectedOutput, ''),
     unselectedOutput: textIn(given.unselectedOutput, ''),
     isMicrophoneOnDemand: isMicrophoneOnDemand === true,
+    microphoneId: textIn(given.microphoneId, ''),
+    isConfirming: given.isConfirming === true,
+    theme: theme === 'light' || theme === 'dark' ? theme : 'system',
+    is24Hour: given.is24Hour !== false,
+    isSetUp: given.isSetUp === true,
   };
 }
 

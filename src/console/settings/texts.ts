@@ -1,11 +1,32 @@
-// Holds the texts of the dialog with the settings.
+// Holds the texts of the page with the settings.
 export const settings = {
   title: 'Settings',
+  hint: 'Changes apply at once, in this browser.',
+  sections: {
+    sound: 'Sound',
+    keys: 'Keys',
+    look: 'Look',
+    encryption: 'Encryption',
+    account: 'Account',
+  },
+  microphone: 'Microphone',
+  defaultMicrophone: 'Default microphone',
+  numbered: (n: number) => `Microphone ${n}`,
+  missing: 'A device that is missing',
+  replaced: 'The chosen microphone is missing. The default one is used.',
+  level: 'Level of the microphone',
+  levelHint: 'Speech left of the line is not heard.',
+  closed: 'The microphone is closed. The bars move while it is open.',
+  hearYourself: 'Hear yourself',
+  hearHint: 'Use headphones, or it echoes.',
   talkKey: 'Talk key',
   change: 'Change the talk key',
   press: 'Press the new talk key. Escape keeps the present one.',
   unusable: 'This key operates the page. Choose another one.',
-  hint: 'With the space bar as talk key, press buttons with Enter. A foot pedal is a keyboard with one key.',
+  talkKeyHint:
+    'With the space bar as talk key, press buttons with Enter. A foot pedal is a keyboard with one key.',
+  confirming: 'Confirm instead of hold',
+  confirmingHint: 'Emergency and Clear then ask a question, in place of being held.',
   jitter: 'Buffer before speech is played',
   ms: (ms: number) => `${ms} ms`,
   jitterHint:
@@ -19,6 +40,17 @@ export const settings = {
   defaultOutput: 'Default output',
   onDemand: 'Open the microphone only while a talk button is held',
   onDemandHint: 'Opening it takes some tenths of a second, which cost the first syllable.',
+  theme: 'Colours',
+  themes: { system: 'As the system', light: 'Light', dark: 'Dark' },
+  clock: '24-hour clock',
+  oldPassword: 'Present password',
+  newPassword: 'New password',
+  changePassword: 'Change the password',
+  passwordHint: 'Logins that exist stay valid. Log out everywhere ends them.',
+  passwordChanged: 'The password is changed.',
+  wrongPassword: 'The present password is wrong.',
+  tooMany: (s: number | null) => `Too many attempts. Try again ${s === null ? 'later' : `in ${s} s`}.`,
+  notChanged: (error: string) => `Not changed: ${error}.`,
   everywhereHint:
     'Revokes all tokens of your account, also those of your phones. It takes their keys, and an administrator must accept the next one.',
 } as const;

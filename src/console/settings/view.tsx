@@ -1,42 +1,58 @@
-// Shows the settings of this browser in a dialog.
+// Shows the settings of this browser and of the account as a page. Each change applies at once.
 import { type Signal, signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { desk as currentDesk, type Desk } from '../app/desk.js';
-import { logOutEverywhere } from '../app/session.js';
-import { texts } from '../app/texts.js';
-import { Dialog } from '../dialogs/dialog.js';
 import { KeysSettings } from '../keys/settings.js';
 import { keyName, mayTalk } from '../talk/keys.js';
-import { Listening } from './listening.js';
-import { JITTER_MS } from './state.js';
+import { AccountSettings } from './account-view.js';
+import { SoundSettings } from './sound-view.js';
+import type { Theme } from './state.js';
 import { settings as words } from './texts.js';
 
-const { account } = texts;
-const failure: Signal<string | null> = signal(null);
+type Props = { desk: Desk };
+
+const themes = ['system', 'light', 'dark'] as const;
 /** `waiting`: the next key becomes the talk key. */
 const asking: Signal<'no' | 'waiting' | 'unusable'> = signal('no');
 
-export default function SettingsDialog() {
+export default function SettingsPage() {
   const desk = currentDesk.value;
-  if (desk === null || !desk.isSettingsOpen.value) return null;
+  if (desk === null) return null;
   return (
-    <Dialog
-      name={words.title}
-      onClose={() => {
-        asking.value = 'no';
-        desk.isSettingsOpen.value = false;
-      }}
-    >
-      <TalkKey desk={desk} />
-      <Listening desk={desk} />
-      <Jitter desk={desk} />
-      <OnDemand desk={desk} />
-      <KeysSettings desk={desk} />
-      <Account />
-    </Dialog>
+    <div class="settings">
+      <h2>{words.title}</h2>
+      <p class="quiet said">{words.hint}</p>
+      <Section name="sound">
+        <SoundSettings desk={desk} />
+      </Section>
+      <Section name="keys">
+        <TalkKey desk={desk} />
+        <Confirming desk={desk} />
+      </Section>
+      <Section name="look">
+        <LookSettings desk={desk} />
+      </Section>
+      <Section name="encryption">
+        <KeysSettings desk={desk} />
+      </Section>
+      <Section name="account">
+        <AccountSettings desk={desk} />
+      </Section>
+    </div>
   );
 }
 
-function TalkKey({ desk: { settings } }: { desk: Desk }) {
+function Section({ name, children }: { name: keyof typeof words.sections; children: ComponentChildren }) {
+  const id = `settings-${name}`;
+  return (
+    <section aria-labelledby={id}>
+      <h3 id={id}>{words.sections[name]}</h3>
+      <div>{children}</div>
+    </section>
+  );
+}
+
+function TalkKey({ desk: { settings } }: Props) {
   const { talkKey } = settings.settings.value;
   const take = (event: KeyboardEvent) => {
     if (asking.value === 'no' || event.code === 'Tab') return;
@@ -51,10 +67,10 @@ function TalkKey({ desk: { settings } }: { desk: Desk }) {
     }
   };
   return (
-    <section class="field">
-      <h3>
+    <div class="field">
+      <h4>
         {words.talkKey}: {keyName(talkKey)}
-      </h3>
+      </h4>
       <button
         type="button"
         onClick={(event) => {
@@ -68,66 +84,50 @@ function TalkKey({ desk: { settings } }: { desk: Desk }) {
       >
         {words.change}
       </button>
-      <p role="status">{{ no: '', waiting: words.press, unusable: words.unusable }[asking.value]}</p>
-      <p class="quiet">{words.hint}</p>
-    </section>
-  );
-}
-
-function Jitter({ desk: { settings } }: { desk: Desk }) {
-  const { jitterMs } = settings.settings.value;
-  return (
-    <section class="field">
-      <label class="field">
-        <span>
-          {words.jitter}: {words.ms(jitterMs)}
-        </span>
-        <input
-          type="range"
-          {...JITTER_MS}
-          value={jitterMs}
-          aria-valuetext={words.ms(jitterMs)}
-          onInput={(event) => settings.change({ jitterMs: event.currentTarget.valueAsNumber })}
-        />
-      </label>
-      <p class="quiet">{words.jitterHint}</p>
-    </section>
-  );
-}
-
-function OnDemand({ desk: { settings, microphone } }: { desk: Desk }) {
-  const { isMicrophoneOnDemand } = settings.settings.value;
-  const toggle = () => {
-    settings.change({ isMicrophoneOnDemand: !isMicrophoneOnDemand });
-    if (isMicrophoneOnDemand) microphone.open();
-    else microphone.close();
-  };
-  return (
-    <section class="field">
-      <button type="button" aria-pressed={isMicrophoneOnDemand} onClick={toggle}>
-        {words.onDemand}
-      </button>
-      <p class="quiet">{words.onDemandHint}</p>
-    </section>
-  );
-}
-
-function Account() {
-  const leave = () => {
-    failure.value = null;
-    logOutEverywhere().catch((error: Error) => {
-      failure.value = account.everywhereFailed(error.message);
-    });
-  };
-  return (
-    <section class="field">
-      <button type="button" class="danger" onClick={leave}>
-        {account.logOutEverywhere}
-      </button>
-      <p class="quiet">{words.everywhereHint}</p>
-      <p role="alert" class="error">
-        {failure.value}
+      <p role="status" class="said">
+        {{ no: '', waiting: words.press, unusable: words.unusable }[asking.value]}
       </p>
-    </section>
+      <p class="quiet">{words.talkKeyHint}</p>
+    </div>
+  );
+}
+
+function Confirming({ desk: { settings } }: Props) {
+  const { isConfirming } = settings.settings.value;
+  return (
+    <div class="field">
+      <button
+        type="button"
+        aria-pressed={isConfirming}
+        onClick={() => settings.change({ isConfirming: !isConfirming })}
+      >
+        {words.confirming}
+      </button>
+      <p class="quiet">{words.confirmingHint}</p>
+    </div>
+  );
+}
+
+function LookSettings({ desk: { settings } }: Props) {
+  const { theme, is24Hour } = settings.settings.value;
+  return (
+    <>
+      <label class="field">
+        {words.theme}
+        <select
+          value={theme}
+          onChange={(event) => settings.change({ theme: event.currentTarget.value as Theme })}
+        >
+          {themes.map((one) => (
+            <option key={one} value={one}>
+              {words.themes[one]}
+            </option>
+          ))}
+        </select>
+      </label>
+      <button type="button" aria-pressed={is24Hour} onClick={() => settings.change({ is24Hour: !is24Hour })}>
+        {words.clock}
+      </button>
+    </>
   );
 }

@@ -1,13 +1,14 @@
 // Shows the mark, the tabs, the connection, the time of day, and the menu of the account.
 import { connectionText } from '../app/connection.js';
-import type { Desk } from '../app/desk.js';
+import { desk as current, type Desk } from '../app/desk.js';
+import { show } from '../app/places.js';
 import { logOut } from '../app/session.js';
 import { texts } from '../app/texts.js';
 import { nowMs } from '../app/ticking.js';
 import { Icon } from '../icons/icon.js';
 import { Menu } from '../menu/menu.js';
+import { Meter } from '../sound/meter.js';
 import { TabBar } from './tab-bar.js';
-import { shell as words } from './texts.js';
 
 export function Header({ desk }: { desk: Desk }) {
   return (
@@ -21,6 +22,7 @@ export function Header({ desk }: { desk: Desk }) {
       <TabBar account={desk.account} />
       <div class="header-end">
         <Connection desk={desk} />
+        <Microphone desk={desk} />
         <Clock />
         <AccountMenu desk={desk} />
       </div>
@@ -31,17 +33,28 @@ export function Header({ desk }: { desk: Desk }) {
 /** The strip says why there is no connection, and when the console tries again. */
 function Connection({ desk }: { desk: Desk }) {
   const view = desk.connection.value;
-  const { text, isTrouble } = connectionText(view, Number.POSITIVE_INFINITY);
+  const { text, isTrouble } = connectionText(view, Number.POSITIVE_INFINITY, desk.isAgain.value);
   const isOpen = view.state === 'open';
   return (
     <div class="connection" title={text}>
       <p class={isTrouble ? 'trouble' : 'fine'} aria-hidden="true">
         <Icon name={isOpen ? 'wifi' : 'wifi-off'} />
-        <span class="line name">{isOpen || view.close === null ? text : words.notConnected}</span>
+        <span class="line name">{isOpen || view.close === null ? text : texts.connection.off}</span>
       </p>
       <p role="status" aria-label={texts.connection.label} class="visually-hidden">
         {text}
       </p>
+    </div>
+  );
+}
+
+/** How loud the microphone is, while it is open. */
+function Microphone({ desk: { microphone } }: { desk: Desk }) {
+  const isOpen = microphone.state.value === 'open';
+  return (
+    <div class={`microphone ${isOpen ? '' : 'quiet'}`} aria-hidden="true">
+      <Icon name={isOpen ? 'mic' : 'mic-off'} />
+      <Meter level={microphone.level} bars={8} />
     </div>
   );
 }
@@ -55,8 +68,11 @@ function Clock() {
   );
 }
 
-/** As `14:05:32`, local. */
-export const timeText = (time: Date): string => time.toLocaleTimeString('en-GB');
+/** As `14:05:32` or `2:05:32 PM`, local. */
+export function timeText(time: Date): string {
+  const is24Hour = current.value?.settings.settings.value.is24Hour ?? true;
+  return time.toLocaleTimeString(is24Hour ? 'en-GB' : 'en-US');
+}
 
 function AccountMenu({ desk }: { desk: Desk }) {
   const { account: names } = texts;
@@ -66,12 +82,7 @@ function AccountMenu({ desk }: { desk: Desk }) {
       class="account"
       name={`${username}, ${names.label}`}
       items={[
-        {
-          text: names.settings,
-          onPress() {
-            desk.isSettingsOpen.value = true;
-          },
-        },
+        { text: names.settings, onPress: () => show('settings') },
         { text: names.logOut, onPress: () => logOut('by_user') },
       ]}
     >

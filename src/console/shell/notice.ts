@@ -1,5 +1,6 @@
 // Decides what the dock asks of the user before sound, microphone and keys work: one thing at a time, in this order.
 import type { Desk } from '../app/desk.js';
+import { show } from '../app/places.js';
 import { texts } from '../app/texts.js';
 import { keys as keyTexts } from '../keys/texts.js';
 import type { MicrophoneState } from '../talk/microphone.js';
@@ -29,6 +30,8 @@ function soundNotice({ soundState, startSound }: Desk): Notice | null {
 
 function microphoneNotice({ microphone, settings }: Desk): Notice | null {
   const state = microphone.state.value;
+  if (state === 'open' && microphone.isReplaced.value)
+    return { text: words.replaced, isError: false, button: toSettings(texts.account.settings) };
   const isOnDemand = settings.settings.value.isMicrophoneOnDemand;
   if (state === 'open' || state === 'asking' || (state === 'closed' && isOnDemand)) return null;
   const isClosed = state === 'closed';
@@ -43,7 +46,9 @@ function microphoneText(state: Exclude<MicrophoneState, 'open' | 'asking'>): str
   return state === 'closed' ? words.ask : words.microphone[state];
 }
 
-function keysNotice({ keys, talkgroups, isSettingsOpen }: Desk): Notice | null {
+const toSettings = (text: string) => ({ text, press: () => show('settings') });
+
+function keysNotice({ keys, talkgroups }: Desk): Notice | null {
   const locked = talkgroups.tiles.value.filter(
     ({ view, isEncrypting }) => view.value.encryption === 'required' || isEncrypting.value,
   ).length;
@@ -58,14 +63,5 @@ function keysNotice({ keys, talkgroups, isSettingsOpen }: Desk): Notice | null {
   if (keys.phase.value === 'waiting') return asking(keyTexts.waitingShort, keyTexts.show);
   const waiting = keys.mayAccept.value ? keys.waiting.value : 0;
   if (waiting === 0) return null;
-  return {
-    text: keyTexts.othersWait(waiting),
-    isError: false,
-    button: {
-      text: keyTexts.look,
-      press() {
-        isSettingsOpen.value = true;
-      },
-    },
-  };
+  return { text: keyTexts.othersWait(waiting), isError: false, button: toSettings(keyTexts.look) };
 }

@@ -10,7 +10,6 @@ import { Side } from './side.js';
 import { Strip } from './strip.js';
 import { TabPanel } from './tab-bar.js';
 
-const loadSettings = () => import('../settings/view.js');
 const loadMembers = () => import('../members/view.js');
 const loadQuestion = () => import('../dialogs/view.js');
 const loadKeys = () => import('../keys/view.js');
@@ -20,21 +19,19 @@ void openDesk(); // shows its own failures
 export default function Shell() {
   const now = desk.value;
   if (now === null) return <Opening />;
-  const hasDialog = now.isSettingsOpen.value || now.membersOf.value !== null;
   return (
-    <div class="shell">
+    <div class={now.connection.value.state === 'open' ? 'shell' : 'shell offline'}>
       <Header desk={now} />
       <Strip desk={now} />
       <main class="view" data-region="view">
-        <TabPanel account={now.account} />
+        <TabPanel desk={now} />
       </main>
       <Side desk={now} />
       <Dock desk={now} />
       <div class="late">
-        {now.isSettingsOpen.value && <Lazy key="settings" load={loadSettings} />}
         {now.membersOf.value !== null && <Lazy key="members" load={loadMembers} />}
         {/* Not over another dialog. */}
-        {now.keys.isAsking.value && !hasDialog && <Lazy key="keys" load={loadKeys} />}
+        {now.keys.isAsking.value && now.membersOf.value === null && <Lazy key="keys" load={loadKeys} />}
         {asked.value !== null && <Lazy key="question" load={loadQuestion} />}
       </div>
     </div>

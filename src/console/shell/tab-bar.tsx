@@ -1,10 +1,12 @@
 // Shows the tabs and the panel of the selected one. Arrow keys move between tabs.
+
+import type { Desk } from '../app/desk.js';
 import { Lazy } from '../app/lazy.js';
 import { hash, show } from '../app/places.js';
 import type { Account } from '../app/session.js';
 import { texts } from '../app/texts.js';
 import { Icon } from '../icons/icon.js';
-import { type Tab, tabs } from './tabs.js';
+import { loadFirstRun, settingsPage, type Tab, tabs } from './tabs.js';
 
 type Props = { account: Account };
 
@@ -34,7 +36,7 @@ export function TabBar({ account }: Props) {
           type="button"
           role="tab"
           id={idOf(tab)}
-          aria-selected={tab === selected}
+          aria-selected={tab === selected && hash.value !== settingsPage.hash}
           aria-controls="panel"
           tabIndex={tab === selected ? 0 : -1}
           onClick={() => show(tab.hash)}
@@ -47,11 +49,23 @@ export function TabBar({ account }: Props) {
   );
 }
 
-export function TabPanel({ account }: Props) {
-  const selected = selectedTab(account);
+export function TabPanel({ desk }: { desk: Desk }) {
+  if (hash.value === settingsPage.hash) {
+    return (
+      <section id="panel" class="panel" aria-label={settingsPage.name}>
+        <Lazy key={settingsPage.hash} load={settingsPage.load} />
+      </section>
+    );
+  }
+  const selected = selectedTab(desk.account);
+  const isFirst = selected === tabs[0] && desk.firstRun.isShown.value;
   return (
     <div role="tabpanel" id="panel" class="panel" aria-labelledby={idOf(selected)}>
-      <Lazy key={selected.hash} load={selected.load} />
+      {isFirst ? (
+        <Lazy key="first-run" load={loadFirstRun} />
+      ) : (
+        <Lazy key={selected.hash} load={selected.load} />
+      )}
     </div>
   );
 }

@@ -15,6 +15,16 @@ export type Tab = {
   load(): Promise<{ default: ComponentType }>;
 };
 
+/** Opened by the menu of the account, and shown in the place of a tab. */
+export const settingsPage = {
+  name: texts.account.settings,
+  hash: 'settings',
+  load: async () => (await import('../settings/pages.js')).pageOf('settings'),
+} as const;
+
+/** In the place of the first tab until its steps are done. */
+export const loadFirstRun = async () => (await import('../settings/pages.js')).pageOf('first-run');
+
 /** In the order of the tab bar. */
 export const tabs: readonly [Tab, ...Tab[]] = [
   {

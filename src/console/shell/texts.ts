@@ -4,7 +4,6 @@ export const shell = {
   talkers: (count: number) => (count === 1 ? '1 talker' : `${count} talkers`),
   hearNothing: (clock: string) => `You hear no talkgroup since ${clock}.`,
   neverConnected: 'You hear no talkgroup yet.',
-  notConnected: 'Not connected',
   clock: 'Time',
   side: 'Alarms and last calls',
   bar: {

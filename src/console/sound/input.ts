@@ -4,6 +4,10 @@ import { NoMicrophone, noMicrophone } from './microphone-error.js';
 export type Input = {
   /** Goes to the worker. */
   readonly port: MessagePort;
+  /** The wanted device is missing, and this is the default one. */
+  readonly isReplaced: boolean;
+  /** The user hears the microphone on the output of the page. */
+  hear(isOn: boolean): void;
   close(): void;
 };
 
@@ -15,15 +19,23 @@ const CONSTRAINTS: MediaTrackConstraints = {
   autoGainControl: true,
 };
 
-/** Rejects with MicrophoneError. `onLost`: the device was unplugged, or the system ended the track. */
+export type InputOwner = {
+  /** The device was unplugged, or the system ended the track. */
+  lost(): void;
+  /** The peak of each 100 ms, from 0 to 1. */
+  level(peak: number): void;
+};
+
+/** `deviceId` empty: the default one. Rejects with MicrophoneError. */
 export async function openInput(
   context: AudioContext,
   workletsUrl: string | URL,
-  onLost: () => void,
+  deviceId: string,
+  owner: InputOwner,
 ): Promise<Input> {
   // Pages of http have no mediaDevices at all.
   if (!isSecureContext || !navigator.mediaDevices) throw new NoMicrophone('insecure');
-  const stream = await navigator.mediaDevices.getUserMedia({ audio: CONSTRAINTS }).catch((error: unknown) => {
+  const { stream, isReplaced } = await streamOf(deviceId).catch((error: unknown) => {
     throw noMicrophone(error);
   });
   try {
@@ -34,12 +46,21 @@ export async function openInput(
       channelCountMode: 'explicit',
     });
     const { port1, port2 } = new MessageChannel();
+    let isHeard = false;
     node.port.postMessage({ port: port2 }, [port2]);
+    node.port.onmessage = ({ data }: MessageEvent<number>) => owner.level(data);
     // The output is silent. A node that leads nowhere may not be run.
     source.connect(node).connect(source.context.destination);
-    for (const track of stream.getTracks()) track.addEventListener('ended', onLost, { once: true });
+    for (const track of stream.getTracks()) track.addEventListener('ended', owner.lost, { once: true });
     return {
       port: port1,
+      isReplaced,
+      hear(isOn) {
+        // Without an argument it would also disconnect the worklet.
+        if (isOn) source.connect(source.context.destination);
+        else if (isHeard) source.disconnect(source.context.destination);
+        isHeard = isOn;
+      },
       close() {
         // A track that is stopped has no `ended` event.
         for (const track of stream.getTracks()) track.stop();
@@ -51,6 +72,20 @@ export async function openInput(
   } catch (error) {
     for (const track of stream.getTracks()) track.stop();
     throw new NoMicrophone('failed', { cause: error });
+  }
+}
+
+/** The default device in place of one that is missing. */
+async function streamOf(deviceId: string): Promise<{ stream: MediaStream; isReplaced: boolean }> {
+  const open = (audio: MediaTrackConstraints) => navigator.mediaDevices.getUserMedia({ audio });
+  if (deviceId === '') return { stream: await open(CONSTRAINTS), isReplaced: false };
+  try {
+    const stream = await open({ ...CONSTRAINTS, deviceId: { exact: deviceId } });
+    return { stream, isReplaced: false };
+  } catch (error) {
+    const isMissing = error instanceof Error && /^(Overconstrained|NotFound)Error$/.test(error.name);
+    if (!isMissing) throw error;
+    return { stream: await open(CONSTRAINTS), isReplaced: true };
   }
 }
 

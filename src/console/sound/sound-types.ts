@@ -19,10 +19,17 @@ export interface Sound {
   tone(name: 'permit' | 'queued' | 'denied' | 'denied_finally' | 'ending' | 'ended' | 'alarm'): void;
   /**
    * Asks for the microphone once. The port goes to the worker (transfer it). It carries 960-sample frames while the
-   * worker listens. Rejects with MicrophoneError.
+   * worker listens. `deviceId` empty: the default one. It is also taken in place of a device that is missing. Rejects with
+   * MicrophoneError.
    */
-  openMicrophone(): Promise<MessagePort>;
+  openMicrophone(deviceId?: string): Promise<MessagePort>;
   closeMicrophone(): void;
+  /** The wanted microphone is missing, and the default one is open. */
+  readonly isMicrophoneReplaced: boolean;
+  /** The peak of each 100 ms of the open microphone, from 0 to 1. */
+  onMicrophoneLevel: ((peak: number) => void) | null;
+  /** The user hears the open microphone, until it is closed. */
+  hearMicrophone(isOn: boolean): void;
   /** The device was unplugged, or the system ended the track. */
   onMicrophoneLost: (() => void) | null;
   /** Outputs, where setSinkId exists. */

@@ -36,6 +36,10 @@ export function createSound({ workletsUrl }: SoundOptions): Sound {
 
   const sound: Sound = {
     onMicrophoneLost: null,
+    onMicrophoneLevel: null,
+    get isMicrophoneReplaced() {
+      return input?.isReplaced ?? false;
+    },
     async start() {
       await startOnce();
     },
@@ -56,10 +60,13 @@ export function createSound({ workletsUrl }: SoundOptions): Sound {
       playTone(running.context, name);
       if (second && name === 'alarm') playTone(second.context, name);
     },
-    async openMicrophone() {
+    async openMicrophone(deviceId = '') {
       const { context } = await startOnce();
       sound.closeMicrophone();
-      const opened = await openInput(context, workletsUrl, lost);
+      const level = (peak: number) => sound.onMicrophoneLevel?.(peak);
+      const opened = await openInput(context, workletsUrl, deviceId, { lost, level });
+      // Of two that were asked for at once, the later one stays.
+      sound.closeMicrophone();
       input = opened;
       return opened.port;
     },
@@ -67,6 +74,7 @@ export function createSound({ workletsUrl }: SoundOptions): Sound {
       input?.close();
       input = null;
     },
+    hearMicrophone: (isOn) => input?.hear(isOn),
     outputs: listOutputs,
     async setOutput(which, id) {
       chosen[which] = id;

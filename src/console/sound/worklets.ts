@@ -1,5 +1,6 @@
 // The processors of the audio thread: the player of all talkgroups, and the capture of the microphone.
 import { createFramer, type Framer } from './framer.js';
+import { createPeaks } from './level.js';
 import { createMixer, type ToMixer } from './mixer.js';
 import { listen, type Port, type ToCapture } from './ports.js';
 
@@ -36,6 +37,7 @@ class Player extends AudioWorkletProcessor {
 }
 
 class Capture extends AudioWorkletProcessor {
+  readonly #peaks = createPeaks(sampleRate);
   #framer: Framer | null = null;
 
   constructor() {
@@ -50,7 +52,10 @@ class Capture extends AudioWorkletProcessor {
   process([input]: readonly (readonly Float32Array[])[]): boolean {
     // Without a connected input there are no channels.
     const samples = input?.[0];
-    if (samples) this.#framer?.push(samples);
+    if (!samples) return true;
+    this.#framer?.push(samples);
+    const peak = this.#peaks(samples);
+    if (peak !== null) this.port.postMessage(peak, NOTHING);
     return true;
   }
 }

@@ -75,10 +75,19 @@ function States({ desk: { talking, talkgroups }, children }: { desk: Desk; child
   const shown = [...live.filter(([, one]) => hasFailed(one)), ...live.filter(([, one]) => !hasFailed(one))];
   const atMs = tickOf(shown.map(([, one]) => one));
   const trouble = troubleOf(talking);
-  if (trouble === null && shown.length === 0) return <div class="states">{children}</div>;
+  const { isConnected, isSilent } = talking.around;
+  if (trouble === null && shown.length === 0) {
+    if (isConnected.value) return <div class="states">{children}</div>;
+    return (
+      <p class="states">
+        <strong class="denied">{words.nothingSent}</strong> {words.whenBack}
+      </p>
+    );
+  }
   return (
     <ul class="states" aria-hidden="true">
       {trouble !== null && <li class="denied">{trouble}</li>}
+      {isSilent.value && <li class="denied">{words.silent}</li>}
       {shown.map(([id, one]) => (
         <li key={id} class={`name ${classes[one.state.phase]}`}>
           <Phrase
@@ -112,6 +121,7 @@ function Said({ desk: { talking, talkgroups } }: { desk: Desk }) {
     <>
       <p role="status" class="visually-hidden">
         {trouble === null && calm.join(' ')}
+        {talking.around.isSilent.value && ` ${words.silent}`}
       </p>
       <p aria-live="assertive" class="visually-hidden">
         {[trouble ?? '', ...failed].join(' ')}

@@ -1,11 +1,14 @@
 // The talk key, of a tile and of the talk bar: held to talk, and shows what became of its talks.
 import type { Desk } from '../app/desk.js';
+import { texts } from '../app/texts.js';
 import { nowMs } from '../app/ticking.js';
 import { Icon } from '../icons/icon.js';
 import { HoldButton } from './hold-button.js';
 import { type Look, lookOf, noTarget } from './look.js';
 import type { Shown } from './state.js';
 import { sentenceWithoutTime } from './words.js';
+
+const { talk: dock } = texts;
 
 type TalkKeyProps = {
   talking: Desk['talking'];
@@ -25,9 +28,11 @@ type TalkKeyProps = {
 
 export function TalkKey({ talking, id, name, text, targets, shown, describedBy = '' }: TalkKeyProps) {
   const hasTarget = targets.length > 0;
-  const look = !hasTarget && talking.hasNoTarget.value ? noTarget : lookOf(shown, tickOf(shown));
+  const { isConnected, isSilent } = talking.around;
+  const around = { isConnected: isConnected.value, isSilent: isSilent.value };
+  const look = !hasTarget && talking.hasNoTarget.value ? noTarget : lookOf(shown, tickOf(shown), around);
   return (
-    <div class={`talk-key ${look.name}`}>
+    <div class={`talk-key ${look.name} ${look.isSilent ? 'silent' : ''}`}>
       <HoldButton
         name={name}
         isPressed={hasTarget && targets.every((target) => talking.states.value.has(target))}
@@ -37,6 +42,8 @@ export function TalkKey({ talking, id, name, text, targets, shown, describedBy =
       />
       <Face look={look} text={text} />
       <span id={id} class="visually-hidden">
+        {look.name === 'off' && look.word}
+        {look.isSilent && dock.silent}
         {shown
           .filter(({ isHeld }) => isHeld)
           .map(sentenceWithoutTime)

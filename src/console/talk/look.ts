@@ -11,7 +11,7 @@ const {
 
 export type Look = {
   /** `on-air` only while the server announces the own burst. */
-  name: 'ready' | 'asking' | 'on-air' | 'denied';
+  name: 'ready' | 'off' | 'asking' | 'on-air' | 'denied';
   icon: IconName;
   /** null: the key says what it is for. */
   word: string | null;
@@ -19,9 +19,13 @@ export type Look = {
   reason: string | null;
   /** The part of the talk limit that is left, from 1 to 0. null: there is no limit, or no talk. */
   left: number | null;
+  /** On air, and the microphone gives nothing. */
+  isSilent: boolean;
 };
 
-const READY: Look = { name: 'ready', icon: 'mic', word: null, reason: null, left: null };
+const READY: Look = { name: 'ready', icon: 'mic', word: null, reason: null, left: null, isSilent: false };
+/** Without a connection, while nothing is pressed. */
+const OFF: Look = { ...READY, name: 'off', icon: 'wifi-off', word: texts.connection.off };
 const RANKS = ['denied', 'asking', 'on-air'] as const;
 
 /** Of a press without a talkgroup. */
@@ -39,8 +43,22 @@ export const hasFailed = ({ state }: Shown): boolean => state.phase === 'refused
 /** Whether the talk is on show: what has failed stays for a moment after the release. */
 export const isLive = (one: Shown): boolean => one.isHeld || hasFailed(one);
 
+/** What lookOf takes of `Around`. */
+export type Surroundings = { isConnected: boolean; isSilent: boolean };
+
 /** Of one or more talks: the worst of them. Those that are held go before those that were released. `nowMs`: Unix time. */
-export function lookOf(shown: readonly Shown[], nowMs: number): Look {
+export function lookOf(
+  shown: readonly Shown[],
+  nowMs: number,
+  { isConnected, isSilent }: Surroundings = { isConnected: true, isSilent: false },
+): Look {
+  const look = lookOfAll(shown, nowMs);
+  if (look.name === 'ready' && !isConnected) return OFF;
+  if (look.name === 'on-air' && isSilent) return { ...look, word: words.silent, isSilent };
+  return look;
+}
+
+function lookOfAll(shown: readonly Shown[], nowMs: number): Look {
   const held = shown.filter(({ isHeld }) => isHeld);
   const looks = (held.length > 0 ? held : shown).filter(isLive).map(({ state }) => lookOfState(state, nowMs));
   const worst = RANKS.flatMap((rank) => looks.filter(({ name }) => name === rank));

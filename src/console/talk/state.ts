@@ -21,6 +21,7 @@ export type Talking = {
   readonly hasNoTarget: ReadonlySignal<boolean>;
   /** Whether a talkgroup is held. */
   readonly isHeld: ReadonlySignal<boolean>;
+  readonly around: Around;
   /** `source` names the finger, the button or the key. A second press of the same source replaces the first. */
   press(source: string, talkgroupIds: readonly string[]): void;
   release(source: string): void;
@@ -28,6 +29,13 @@ export type Talking = {
   interrupt(interruption: Interruption): void;
   /** What the worker reports. */
   take(talks: readonly TalkView[]): void;
+};
+
+/** What a talk needs, and the user cannot hear. */
+export type Around = {
+  readonly isConnected: ReadonlySignal<boolean>;
+  /** On air, and the microphone gives nothing. */
+  readonly isSilent: ReadonlySignal<boolean>;
 };
 
 export type TalkingOwner = {
@@ -44,7 +52,11 @@ const RELEASED_MS = 2_000;
 /** A tone comes when this time of the talk limit is left. */
 export const ENDING_MS = 10_000;
 
-export function createTalking(owner: TalkingOwner, clock: Clock): Talking {
+export function createTalking(
+  owner: TalkingOwner,
+  clock: Clock,
+  around: Around = { isConnected: signal(true), isSilent: signal(false) },
+): Talking {
   /** By source the talkgroups that it holds. */
   const held = new Map<string, readonly string[]>();
   const states: Signal<ReadonlyMap<string, TalkState>> = signal(new Map());
@@ -62,6 +74,7 @@ export function createTalking(owner: TalkingOwner, clock: Clock): Talking {
     interruption,
     hasNoTarget,
     isHeld,
+    around,
     press(source, talkgroupIds) {
       batch(() => {
         interruption.value = null;

@@ -134,6 +134,11 @@ export async function openSettings(page: Page): Promise<void> {
   await page.getByRole('menuitem', { name: 'Settings' }).press('Enter');
 }
 
+/** Leaves the first steps, which a browser without an open microphone shows. */
+export async function leaveFirstRun(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Skip, I know the way' }).click();
+}
+
 /** The map has drawn something: its canvas is there, and no trouble is told. */
 export async function mapDrawn(page: Page): Promise<void> {
   await page.locator('canvas.maplibregl-canvas').waitFor();

@@ -80,12 +80,16 @@ channel.onmessage = ({ data }) => {
   if (data.refusal !== undefined) refusal = data.refusal;
   if (data.tell) message(data.tell);
   if (data.changes) postMessage({ ...nothing, ...data.changes });
-  if (data.talker !== undefined) {
-    const one = data.talker === null ? [] : [{
-      session: 7, burst: 1, username: data.talker, startedAtMs: Date.now(), emergency: false, isOwn: false,
-      lock: 'clear', unopened: null,
-    }];
-    postMessage({ ...nothing, talkgroups: [{ ...talkgroup, talkers: one }] });
+  if (data.talkers) {
+    const talkers = data.talkers.map((username, session) => ({
+      session, burst: 1, username, startedAtMs: Date.now(), emergency: false, isOwn: false, lock: 'clear', unopened: null,
+    }));
+    postMessage({ ...nothing, talkgroups: [{ ...talkgroup, talkers }] });
+  }
+  if (data.lost) {
+    const close = { code: 1006, reason: '' };
+    const waiting = { ...connection(opened), state: 'waiting', close, retryAtMs: Date.now() + 60_000 };
+    postMessage({ ...nothing, connection: waiting });
   }
   if (data.reconnect) postMessage({ ...nothing, connection: connection(++opened) });
   if (data.fleet) {
@@ -160,7 +164,11 @@ export function fakeRadioOf(page: Page) {
       }),
     /** Requests are rejected with this text from now on. null: they are accepted. */
     refuses: (refusal: string | null) => say({ refusal }),
+    /** The connection is lost until `reconnected`. */
+    lost: () => say({ lost: true }),
     reconnected: () => say({ reconnect: true }),
+    /** They talk in Fire 1. */
+    talkers: (usernames: readonly string[]) => say({ talkers: usernames }),
     emergency: (fields: object) =>
       say({
         changes: {
@@ -172,8 +180,6 @@ export function fakeRadioOf(page: Page) {
           ],
         },
       }),
-    /** Who talks in the talkgroup. null: there is no talker. */
-    talker: (username: string | null) => say({ talker: username }),
     /** What became of the held talks. */
     talks: (talks: readonly TalkView[]) => say({ changes: { talks } }),
     /** Further talkgroups: `Group 0` and so on. */

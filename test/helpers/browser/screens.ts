@@ -2,7 +2,7 @@
 import type { Browser } from 'playwright-core';
 import type { Test } from 'tap';
 import { type Service, service } from '../service/service.js';
-import { desk, openPage, openSettings } from './desk.js';
+import { desk, leaveFirstRun, openPage, openSettings } from './desk.js';
 import { judge, type Look } from './looks.js';
 
 /** Of administration, with a row of each. */
@@ -36,6 +36,9 @@ export async function judgeEveryScreen(t: Test, browser: Browser, look: Look): P
   const options = { context: { ...look, reducedMotion: 'reduce' as const } };
   await login(t, s, browser, look, options);
   const { page, context, button } = await desk(t, browser, s, ann, { ...options, withoutMicrophone: true });
+  await page.getByRole('button', { name: 'Open the microphone' }).waitFor();
+  await judge(t, page, 'first-run', look);
+  await leaveFirstRun(page);
   await page.getByText('bob is talking').waitFor();
   await judge(t, page, 'notice', look);
   await context.grantPermissions(['microphone']);
@@ -48,9 +51,9 @@ export async function judgeEveryScreen(t: Test, browser: Browser, look: Look): P
   await judge(t, page, 'talkgroups', look);
   await page.keyboard.up('Enter');
   await openSettings(page);
-  await page.getByRole('dialog', { name: 'Settings' }).waitFor();
+  await page.getByRole('button', { name: 'Log out everywhere' }).waitFor();
   await judge(t, page, 'settings', look);
-  await page.keyboard.press('Escape');
+  await page.getByRole('tab', { name: 'Talkgroups' }).click();
   await button('Members of', 'Fire 1').click();
   await page.getByRole('button', { name: 'Take out bob' }).waitFor();
   await judge(t, page, 'members', look);

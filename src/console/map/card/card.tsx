@@ -222,7 +222,13 @@ function Actions({ subject, map, stage, desk }: PartProps & { stage: Stage }) {
         </>
       )}
       {mark !== null && !mark.isAcknowledged && desk.account.role === 'admin' && (
-        <AnswerButton emergencyId={mark.id} meaning="acknowledge" desk={desk} isScrolling={() => false} />
+        <AnswerButton
+          emergencyId={mark.id}
+          meaning="acknowledge"
+          desk={desk}
+          isScrolling={() => false}
+          onAsk={null}
+        />
       )}
     </div>
   );

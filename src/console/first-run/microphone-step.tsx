@@ -1,0 +1,65 @@
+// The step in which the user hears and sees that the microphone works.
+import { useSignal, useSignalEffect } from '@preact/signals';
+import type { Desk } from '../app/desk.js';
+import { Icon } from '../icons/icon.js';
+import { HearYourself, LevelMeter, MicrophoneChoice, microphoneTrouble } from '../settings/microphone.js';
+import { dbfsOf, SILENT_DBFS } from '../sound/level.js';
+import { firstRun } from './texts.js';
+
+const { microphone: words } = firstRun;
+
+export function MicrophoneStep({ desk }: { desk: Desk }) {
+  const { microphone, settings, firstRun: steps } = desk;
+  const isHeard = useSignal(false);
+  useSignalEffect(() => {
+    if (dbfsOf(microphone.level.value) >= SILENT_DBFS) isHeard.value = true;
+  });
+  const isDone = settings.settings.value.isSetUp || steps.wasAllowed.value === true;
+  if (isDone) return <p class="quiet">{words.is}</p>;
+  const state = microphone.state.value;
+  const trouble = microphoneTrouble(state);
+  return (
+    <>
+      <p class="quiet">{words.hint}</p>
+      <div class="first-run-fields">
+        <MicrophoneChoice desk={desk} />
+        <LevelMeter desk={desk} />
+      </div>
+      <div class="first-run-fields">
+        {state === 'open' ? (
+          <HearYourself desk={desk} />
+        ) : (
+          <button
+            type="button"
+            class="primary"
+            onClick={() => {
+              steps.begin();
+              microphone.open();
+            }}
+          >
+            {words.open}
+          </button>
+        )}
+        <p role="status" class={trouble === null ? 'heard' : 'error'}>
+          {trouble}
+          {isHeard.value && state === 'open' && (
+            <>
+              <Icon name="check" /> {words.heard}
+            </>
+          )}
+        </p>
+        <button
+          type="button"
+          class={state === 'open' ? 'primary next' : 'next'}
+          disabled={state !== 'open'}
+          onClick={() => {
+            steps.begin();
+            settings.change({ isSetUp: true });
+          }}
+        >
+          {words.next}
+        </button>
+      </div>
+    </>
+  );
+}
