@@ -3,11 +3,14 @@ import t from 'tap';
 import { startChromium } from '../helpers/browser/chromium.js';
 import { connection, desk, openPage, withPassword } from '../helpers/browser/desk.js';
 import { fakeRadioOf, putFakeRadio } from '../helpers/browser/fake-radio.js';
+import { judge, type Look } from '../helpers/browser/looks.js';
 import { eventually } from '../helpers/eventually.js';
 import { PASSWORD } from '../helpers/http/rest.js';
 import { service } from '../helpers/service/service.js';
 
 const browser = await startChromium(t);
+
+const LIGHT: Look = { colorScheme: 'light', viewport: { width: 1280, height: 800 } };
 
 /** What has a place that must not change. */
 const PLACES = ['[data-region]', '.talk-key', '.alarm-row', '.answer', '.emergency'].join();
@@ -15,7 +18,7 @@ const PLACES = ['[data-region]', '.talk-key', '.alarm-row', '.answer', '.emergen
 t.test('without a connection keys and talkers say so at their places, and an emergency waits', async (t) => {
   const s = await service(t);
   const ann = await s.person('ann', { role: 'admin' });
-  const { page, tile } = await desk(t, browser, s, ann, { withoutMicrophone: true, before: putFakeRadio });
+  const { page, tile } = await desk(t, browser, s, ann, { context: LIGHT, before: putFakeRadio });
   const radio = fakeRadioOf(page);
   await tile('Fire 1').waitFor();
   await radio.talkers(['bob']);
@@ -34,6 +37,7 @@ t.test('without a connection keys and talkers say so at their places, and an eme
   t.equal(await places(), before, 'nothing moves');
   t.equal(await tile('Fire 1').getByText('bob is talking').count(), 0);
   await page.getByText('A key that you hold talks when the connection is back.').waitFor();
+  await judge(t, page, 'connection-lost', LIGHT);
   const answer = page.getByRole('button', { name: 'Acknowledge' });
   t.equal(await answer.getAttribute('aria-disabled'), 'true');
   await answer.click({ force: true });
