@@ -27,6 +27,7 @@ const refusals = {
   body_too_large: [413, 'request body too large'],
   uri_too_long: [414, 'request target too long'],
   unsupported_media_type: [415, 'request body must be uncompressed application/json in UTF-8'],
+  range_outside: [416, 'the map file does not have these bytes'],
   expectation_failed: [417, 'expectation not supported'],
   too_many_wrong_passwords: [429, 'too many wrong passwords'],
   too_many_registrations: [429, 'too many registrations'],
@@ -44,6 +45,7 @@ const refusals = {
   login_queue_full: [503, 'too many logins at once'],
   sealing_unavailable: [503, 'keys cannot be sealed now'],
   not_ready: [503, 'not ready'],
+  map_unavailable: [503, 'the map file is missing or has changed: the service must be started again'],
 } as const satisfies Record<string, readonly [status: number, sentence: string]>;
 
 export type RefusalCode = keyof typeof refusals;

@@ -34,6 +34,17 @@ export const consoleSettings = {
       unset: 'The map shows the outline of the land, and browsers send no request to other servers.',
     }),
   ),
+  MAP_FILE: Type.Optional(
+    web.text({
+      level: 'basic',
+      unit: 'path',
+      description: 'File with the base map of the console, in the format PMTiles.',
+      must: 'be a readable file in the format PMTiles, version 3',
+      notes:
+        'The service sends it in parts as `/console/map.pmtiles`, to everyone. When the file changes or is removed, the answer is 503 until the service is started again. `MAP_STYLE_URL` must not be set.',
+      unset: 'The map is that of `MAP_STYLE_URL`, or the outline of the land.',
+    }),
+  ),
   MAP_ORIGINS: Type.Optional(
     web.text({
       level: 'tuning',

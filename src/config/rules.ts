@@ -7,6 +7,7 @@ import { isSigningKey } from '../credentials/signing-keys.js';
 import { isUsername } from '../credentials/usernames.js';
 import { ConfigError } from '../errors.js';
 import type { Env } from './environment.js';
+import { isMapFile } from './map-file.js';
 import { refuse } from './refusal.js';
 import { readDatabaseUrl, readNatsUrls } from './values.js';
 import { isMapStyle, isRelayAddress } from './web-addresses.js';
@@ -57,9 +58,13 @@ function checkNats({ NATS_URL, NATS_CREDENTIALS_FILE, DATABASE_URL }: Env): void
   }
 }
 
-function checkConsole({ PUBLIC_WS_URL, MAP_STYLE_URL }: Env): void {
+function checkConsole({ PUBLIC_WS_URL, MAP_STYLE_URL, MAP_FILE }: Env): void {
   if (PUBLIC_WS_URL !== undefined && !isRelayAddress(PUBLIC_WS_URL)) refuse('PUBLIC_WS_URL', PUBLIC_WS_URL);
   if (MAP_STYLE_URL !== undefined && !isMapStyle(MAP_STYLE_URL)) refuse('MAP_STYLE_URL', MAP_STYLE_URL);
+  if (MAP_FILE === undefined) return;
+  if (MAP_STYLE_URL !== undefined)
+    throw new ConfigError('MAP_STYLE_URL must not be set when MAP_FILE is set: the console shows one map');
+  if (!isMapFile(MAP_FILE)) refuse('MAP_FILE', MAP_FILE);
 }
 
 /** Here, because the relay's engine only says that it could not start. */

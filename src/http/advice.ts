@@ -172,6 +172,14 @@ export const advice: Readonly<Record<RefusalCode, Advice>> = {
     means: 'The thread that seals keys failed, or cannot decrypt a secret.',
     retry: LATER,
   },
+  range_outside: {
+    means: 'The map file of the console ends before these bytes.',
+    retry: FIX,
+  },
+  map_unavailable: {
+    means: 'The map file of the console was removed or replaced.',
+    retry: 'After the operator has started the service again.',
+  },
   not_ready: {
     means: 'The service cannot serve. The text is the reason.',
     retry: LATER,

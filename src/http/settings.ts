@@ -20,6 +20,8 @@ export interface ConsoleSettings {
   /** Unset: no base map of other servers. */
   readonly MAP_STYLE_URL?: string;
   readonly MAP_ORIGINS: readonly string[];
+  /** Unset: there is no map file. */
+  readonly MAP_FILE?: string;
 }
 
 /** All but those of the console. */

@@ -156,10 +156,15 @@ t.test('a condition that no file meets and a range are no faults of the service'
 
 t.test('the settings are the address of the relay, the style of the map and the version', async (t) => {
   const s = await consoleOf(t);
-  const config = { ws_url: 'ws://127.0.0.1:3001', map_style_url: null, version: /^\d+\.\d+\.\d+/ };
+  const config = {
+    ws_url: 'ws://127.0.0.1:3001',
+    map_style_url: null,
+    map_file: false,
+    version: /^\d+\.\d+\.\d+/,
+  };
   const { status, body, headers } = await get(s, '/console/config.json');
   t.equal(status, 200);
-  t.strictSame(Object.keys(body as object), ['ws_url', 'map_style_url', 'version']);
+  t.strictSame(Object.keys(body as object), ['ws_url', 'map_style_url', 'map_file', 'version']);
   t.match(body, config);
   t.equal(headers.get('cache-control'), 'no-store');
 

@@ -10,6 +10,7 @@ import { readVersion } from '../../version.js';
 import { sendFromMemory } from '../files.js';
 import { answers } from '../schemas.js';
 import type { ConsoleSettings } from '../settings.js';
+import { mapFileRoutes } from './map-file.js';
 import { cachingOf, contentSecurityPolicy, PERMISSIONS, relayAddress } from './policy.js';
 import { ConsoleConfig } from './schemas.js';
 
@@ -32,7 +33,7 @@ const PAGE = 'index.html';
 /** Endings of files that are sent in place of the file that they hold, and not by their own name. */
 const PACKED = /\.(br|gz)$/;
 
-/** GET /console/ and the files below it, GET /console/config.json, and redirects from / and /console. */
+/** GET /console/ and the files below it, GET /console/config.json, GET /console/map.pmtiles, and redirects from / and /console. */
 export const consoleRoutes =
   ({ config, wsPort, folder = BUILT }: ConsoleOptions): FastifyPluginAsyncTypebox =>
   async (app) => {
@@ -54,8 +55,11 @@ export const consoleRoutes =
     app.get('/console/config.json', readConfig, async (request) => {
       const ws_url = relayOf(request);
       if (ws_url === null) throw new AppError('bad_request');
-      return { ws_url, map_style_url: config.MAP_STYLE_URL ?? null, version: readVersion() };
+      const { MAP_STYLE_URL: map_style_url = null, MAP_FILE } = config;
+      return { ws_url, map_style_url, map_file: MAP_FILE !== undefined, version: readVersion() };
     });
+
+    if (config.MAP_FILE !== undefined) app.register(mapFileRoutes(config.MAP_FILE));
 
     const relayOf = ({ headers, protocol }: FastifyRequest) =>
       relayAddress({

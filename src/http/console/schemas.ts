@@ -7,11 +7,12 @@ export const ConsoleConfig = Type.Object(
     map_style_url: Type.Union([Type.String(), Type.Null()], {
       description: 'Style of the base map. null: the console draws its own outline of the land.',
     }),
+    map_file: Type.Boolean({ description: 'Whether `/console/map.pmtiles` is the base map.' }),
     version: Type.String({ description: 'Version of the service.' }),
   },
   {
     title: 'ConsoleConfig',
     description: 'The settings of the console.',
-    examples: [{ ws_url: 'wss://radio.example.net', map_style_url: null, version: '0.1.0' }],
+    examples: [{ ws_url: 'wss://radio.example.net', map_style_url: null, map_file: false, version: '0.1.0' }],
   },
 );
