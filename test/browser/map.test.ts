@@ -1,5 +1,7 @@
 // The map in a real browser, drawn by software where there is no graphics card: with a radio that the test plays, and at
 // the end with the real relay.
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import t from 'tap';
 import { violationsOn } from '../helpers/browser/axe.js';
@@ -7,6 +9,7 @@ import { startChromium } from '../helpers/browser/chromium.js';
 import { desk, mapDrawn } from '../helpers/browser/desk.js';
 import { at, colourOf, device, EMERGENCY_RED, MIDDLE, startMaps, watching } from '../helpers/browser/map.js';
 import { comesTrue, eventually } from '../helpers/eventually.js';
+import { waterWorld } from '../helpers/map-file.js';
 import { service as startService } from '../helpers/service/service.js';
 import { IS_PROOF } from '../helpers/within.js';
 
@@ -119,6 +122,31 @@ t.test(
     t.equal(await page.getByText('© the operator').count(), 1, 'its look is the business of the operator');
   },
 );
+
+t.test(
+  'the map file of the operator is drawn, light and dark, and without it the built-in map',
+  async (t) => {
+    const folder = t.testdir();
+    const file = join(folder, 'region.pmtiles');
+    await writeFile(file, waterWorld());
+    const { page, radio } = await openMap(t, { settings: { MAP_FILE: file }, expected: [/status of 503/] });
+    await radio.tell(watching([device(1)]));
+    await page.getByRole('link', { name: '© OpenStreetMap' }).waitFor();
+    await comesTrue('water', async () => (await colourOf(page)) === WATER.light);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await comesTrue('dark water', async () => (await colourOf(page)) === WATER.dark);
+    t.strictSame(await violationsOn(page), []);
+    await page.emulateMedia({ colorScheme: 'light' });
+    await page.route('**/map.pmtiles', (route) => route.fulfill({ status: 503, json: { error: 'changed' } }));
+    await page.getByRole('tab', { name: 'Talkgroups' }).click();
+    await page.getByRole('tab', { name: 'Map' }).click();
+    await page.getByText('The built-in outline of the land is shown.').waitFor();
+    await comesTrue('the built-in map', async () => LIGHT.includes(await colourOf(page)));
+  },
+);
+
+/** Of @protomaps/basemaps. */
+const WATER = { light: '80deea', dark: '31353f' };
 
 t.test('the built-in map follows a change between light and dark', async (t) => {
   const { page, radio } = await openMap(t);

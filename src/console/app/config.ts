@@ -6,6 +6,8 @@ export type Config = {
   ws_url: string;
   /** null: the map that is built in. */
   map_style_url: string | null;
+  /** The map is a file of the service. */
+  map_file: boolean;
   version: string;
 };
 

@@ -1,10 +1,11 @@
 // The map itself: loads what draws it, hands it each new scene, and says in words what it lacks.
 import { effect, type Signal, signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import type { Config } from '../app/config.js';
 import { nowMs } from '../app/ticking.js';
 import { loadStylesheet } from '../stylesheets.js';
 import { stopFollowing } from './choices.js';
-import type { Drawing } from './drawing.js';
+import type { Drawing, OwnMap } from './drawing.js';
 import { foreignOrigin } from './origins.js';
 import type { MapState } from './state.js';
 import { texts } from './texts.js';
@@ -35,26 +36,13 @@ export function createStage(): Stage {
 /** Origins named on the tab. A broken style may ask for hundreds. */
 const BLOCKED_MAX = 5;
 
-export function MapCanvas({
-  map,
-  stage,
-  styleUrl,
-}: {
-  map: MapState;
-  stage: Stage;
-  styleUrl: string | null;
-}) {
+export function MapCanvas({ map, stage, config }: { map: MapState; stage: Stage; config: Config }) {
   const container = useRef<HTMLDivElement>(null);
-  useEffect(() => show(container.current, map, stage, styleUrl), [map, stage, styleUrl]);
+  useEffect(() => show(container.current, map, stage, config), [map, stage, config]);
   return <div class="map-canvas" ref={container} />;
 }
 
-function show(
-  container: HTMLElement | null,
-  map: MapState,
-  stage: Stage,
-  styleUrl: string | null,
-): () => void {
+function show(container: HTMLElement | null, map: MapState, stage: Stage, config: Config): () => void {
   if (container === null) return () => undefined;
   let isClosed = false;
   const ends: (() => void)[] = [];
@@ -70,8 +58,9 @@ function show(
 
   async function begin(element: HTMLElement): Promise<void> {
     const [{ openDrawing }] = await Promise.all([import('./drawing.js'), loadStylesheet('map/maplibre.css')]);
+    const ownMap = await ownMapOf(config, stage);
     if (isClosed) return;
-    const drawing = openDrawing(element, styleUrl, {
+    const drawing = openDrawing(element, ownMap, {
       unreachable: block,
       ownMapFailed() {
         stage.isOwnMapFailed.value = true;
@@ -105,6 +94,20 @@ function show(
     stage.drawing.value = null;
     for (const end of ends.reverse()) end();
   };
+}
+
+/** null: the built-in map. */
+async function ownMapOf({ map_style_url: url, map_file }: Config, stage: Stage): Promise<OwnMap | null> {
+  if (url !== null) return { style: () => url };
+  if (!map_file) return null;
+  try {
+    const { openFileMap } = await import('./base/file-map.js');
+    return await openFileMap();
+  } catch {
+    // TypeError: the network. Error: the service has no such file any more, or it is no map.
+    stage.isOwnMapFailed.value = true;
+    return null;
+  }
 }
 
 /** Draws after each batch, and once a second, because positions grow old. */

@@ -58,6 +58,11 @@ export interface Drawing {
   close(): void;
 }
 
+/** A map of the operator: the address of its style, or a style for each look. */
+export interface OwnMap {
+  style(isDark: boolean): string | StyleSpecification;
+}
+
 export interface DrawingOwner {
   /** A request to this address got no answer. */
   unreachable(address: string): void;
@@ -83,18 +88,18 @@ const CLOSE_ZOOM = 13;
 const MANY = 1000;
 const MANY_MS = 1900;
 
-/** `styleUrl`: a map of the operator. Throws when the browser has no WebGL. */
-export function openDrawing(container: HTMLElement, styleUrl: string | null, owner: DrawingOwner): Drawing {
+/** Throws when the browser has no WebGL. */
+export function openDrawing(container: HTMLElement, ownMap: OwnMap | null, owner: DrawingOwner): Drawing {
   setWorkerUrl(builtFile('map/maplibre-worker.ts'));
   const { isDark } = pageLook();
   // The types of the specification are narrower than what TypeScript infers of the literals.
-  const ownStyle = () => builtInStyle(readLand(landFile as Land), isDark.peek()) as StyleSpecification;
+  const builtIn = () => builtInStyle(readLand(landFile as Land), isDark.peek()) as StyleSpecification;
   const map = new MapLibreMap({
     container,
-    style: styleUrl ?? ownStyle(),
+    style: ownMap?.style(isDark.peek()) ?? builtIn(),
     center: [10, 30],
     zoom: 1,
-    attributionControl: styleUrl === null ? false : { compact: true },
+    attributionControl: ownMap === null ? false : { compact: true },
     locale: { 'Map.Title': texts.canvas },
     fadeDuration: 0,
     refreshExpiredTiles: false,
@@ -112,7 +117,7 @@ export function openDrawing(container: HTMLElement, styleUrl: string | null, own
   let isFitted = false;
   let isClustered = false;
   let drawnAtMs = Number.NEGATIVE_INFINITY;
-  let isOwnMapShown = styleUrl !== null;
+  let isOwnMapShown = ownMap !== null;
   /** What small sources show, by their names. */
   const sent = new Map<string, string>();
   const base = keepBase(map);
@@ -140,7 +145,7 @@ export function openDrawing(container: HTMLElement, styleUrl: string | null, own
     if (isReady || !isOwnMapShown) return;
     isOwnMapShown = false;
     owner.ownMapFailed();
-    map.setStyle(ownStyle());
+    map.setStyle(builtIn());
   });
   map.on('webglcontextlost', () => owner.contextLost(true));
   map.on('webglcontextrestored', () => owner.contextLost(false));
@@ -161,9 +166,11 @@ export function openDrawing(container: HTMLElement, styleUrl: string | null, own
   });
   map.on('click', layers.clusters, ({ features }) => void openCluster(features?.[0]));
   const changeLook = () => {
-    if (isOwnMapShown) return;
+    const style = isOwnMapShown ? ownMap?.style(isDark.peek()) : builtIn();
+    // A style at an address has one look, which is the business of the operator.
+    if (style === undefined || typeof style === 'string') return;
     isReady = false;
-    map.setStyle(ownStyle());
+    map.setStyle(style);
   };
   let look = isDark.peek();
   const stopLook = isDark.subscribe((now) => {

@@ -32,7 +32,8 @@ function OpenMap({ desk }: { desk: Desk }) {
   stage.moves.value;
   const left = coveredPx(isOpen, drawing?.camera.width ?? 0);
   useEffect(() => drawing?.cover(left), [drawing, left]);
-  const isBuiltIn = desk.config.map_style_url === null || stage.isOwnMapFailed.value;
+  const { map_style_url, map_file } = desk.config;
+  const isBuiltIn = (map_style_url === null && !map_file) || stage.isOwnMapFailed.value;
   const setOpen = (isNowOpen: boolean) => {
     isDrawerOpen.value = isNowOpen;
   };
@@ -53,7 +54,7 @@ function OpenMap({ desk }: { desk: Desk }) {
         />
       )}
       <section class="map-area" aria-label={texts.map}>
-        <MapCanvas map={map} stage={stage} styleUrl={desk.config.map_style_url} />
+        <MapCanvas map={map} stage={stage} config={desk.config} />
         {drawing !== null && isBuiltIn && <Coordinates drawing={drawing} left={left} />}
         {drawing !== null && <Scale drawing={drawing} />}
         <div class="map-top">
