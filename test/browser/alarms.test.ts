@@ -182,7 +182,7 @@ t.test('nothing moves under the pointer while alarms come, are acknowledged and 
   await rowOf(page, 'dan').getByText('cleared', { exact: true }).waitFor();
   t.strictSame(await look(), before, 'one is cleared');
   t.strictSame(await page.evaluate(RECTANGLES), empty, 'and no region of the page has changed its place');
-  await page.getByRole('button', { name: '2 more below, 2 new' }).waitFor();
+  await page.getByRole('button', { name: '5 more below, 5 new' }).waitFor();
   await page.getByText('8 open, 7 new').waitFor();
   t.equal(await page.title(), '(7 new) Alarm: cid · Talkgroup Radio');
   await radio.refuses('rate limited');

@@ -11,6 +11,8 @@ const regions = {
   header: { x: 0, y: 0, width: 1280, height: 44 },
   strip: { x: 0, y: 44, width: 1280, height: 52 },
   view: { x: 0, y: 96, width: 980, height: 640 },
+  alarms: { x: 981, y: 96, width: 299, height: 380 },
+  'last-ten': { x: 981, y: 476, width: 299, height: 260 },
   dock: { x: 0, y: 736, width: 1280, height: 64 },
 };
 

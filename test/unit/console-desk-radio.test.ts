@@ -105,6 +105,47 @@ t.test(
   },
 );
 
+t.test('bursts that ended are named with their talker, at most the last 10 in a batch', async (t) => {
+  const { clock, socket, changes } = await setUp();
+  socket().welcomes({ server_time: 1_003_000 });
+  clock.pass(100);
+  const started_at = new Date(1_001_000).toISOString();
+  socket().says(talkStart({ event: 1, started_at }));
+  socket().says(talkEnd({ event: 2, duration_ms: 1_500 }));
+  clock.pass(16);
+  const [first] = changes().at(-1)?.recent ?? [];
+  t.strictSame(first, {
+    ...{ talkgroupId: ALPHA.talkgroup_id, talkgroup: 'Alpha', username: 'other', isOwn: false },
+    ...{ endedAtMs: 1_000_000, durationMs: 1_500 },
+  });
+  for (let event = 3; event <= 60; event += 2) {
+    socket().says(talkStart({ event, burst: event, username: `user ${event}` }));
+    socket().says(talkEnd({ event: event + 1, burst: event }));
+  }
+  clock.pass(16);
+  t.strictSame(
+    changes()
+      .at(-1)
+      ?.recent.map(({ username }) => username),
+    [41, 43, 45, 47, 49, 51, 53, 55, 57, 59].map((n) => `user ${n}`),
+  );
+  socket().says(talkStart({ event: 61, burst: 61 }));
+  clock.pass(16);
+  t.strictSame(changes().at(-1)?.recent, [], 'each is named once');
+});
+
+t.test('an emergency of a talker changes the running burst', async (t) => {
+  const { clock, socket, changes } = await setUp();
+  socket().welcomes();
+  socket().says(talkStart({ event: 1 }));
+  const { user_id } = talkStart();
+  clock.pass(16);
+  t.match(changes().at(-1)?.talkgroups[0]?.talkers, [{ emergency: false }]);
+  socket().says({ type: 'EMERGENCY', event: 2, ...emergency({ user_id }) });
+  clock.pass(16);
+  t.match(changes().at(-1)?.talkgroups[0]?.talkers, [{ emergency: true }]);
+});
+
 t.test('a talker is shown since the time of the server, by the clock of this computer', async (t) => {
   const { clock, socket, changes } = await setUp();
   socket().welcomes({ server_time: 1_003_000 });

@@ -59,10 +59,10 @@ t.test('an interruption ends every talk, says why, and later releases change not
 t.test('a press without a talkgroup says so and sounds, until it is released', async (t) => {
   const { talking, sent, tones } = setUp();
   talking.press('talk key', []);
-  t.equal(talking.hasNoTarget.value, true);
+  t.equal(talking.noTarget.value, 'selection');
   t.same([sent, tones], [[], ['denied']]);
   talking.release('talk key');
-  t.equal(talking.hasNoTarget.value, false);
+  t.equal(talking.noTarget.value, null);
 });
 
 t.test('a tone comes with the first permission, denial and end, and not with each attempt', async (t) => {
@@ -136,14 +136,27 @@ t.test('a report that comes after the release is not shown', async (t) => {
   t.same(tones, []);
 });
 
-const press = { code: 'Space', repeat: false, ctrlKey: false, altKey: false, metaKey: false };
+const press = {
+  ...{ code: 'Space', repeat: false, shiftKey: false },
+  ...{ ctrlKey: false, altKey: false, metaKey: false },
+};
 
 t.test('the talk key talks, its repeats do nothing, and other keys are not ours', async (t) => {
-  t.equal(readKey(press, 'Space', null), 'ours');
+  t.equal(readKey(press, 'Space', null), 'talk');
   t.equal(readKey({ ...press, repeat: true }, 'Space', null), 'repeat');
   t.equal(readKey({ ...press, code: 'KeyA' }, 'Space', null), 'other');
   t.equal(readKey({ ...press, ctrlKey: true }, 'Space', null), 'other');
-  t.equal(readKey({ ...press, code: 'ControlRight', ctrlKey: true }, 'ControlRight', null), 'ours');
+  t.equal(readKey({ ...press, code: 'ControlRight', ctrlKey: true }, 'ControlRight', null), 'talk');
+});
+
+t.test('the talk key with Shift answers, unless Shift is the talk key', async (t) => {
+  const shifted = { ...press, shiftKey: true };
+  t.equal(readKey(shifted, 'Space', null), 'answer');
+  t.equal(readKey({ ...shifted, code: 'F9' }, 'F9', null), 'answer');
+  t.equal(readKey({ ...shifted, repeat: true }, 'Space', null), 'repeat');
+  t.equal(readKey({ ...shifted, ctrlKey: true }, 'Space', null), 'other');
+  t.equal(readKey(shifted, 'Space', { tagName: 'INPUT' }), 'other', 'a text field keeps it');
+  t.equal(readKey({ ...shifted, code: 'ShiftRight' }, 'ShiftRight', null), 'talk');
 });
 
 t.test('text fields keep the keys that write, and buttons do not keep the space bar', async (t) => {
@@ -160,16 +173,16 @@ t.test('text fields keep the keys that write, and buttons do not keep the space 
     t.equal(readKey(press, 'Space', focused), 'other', JSON.stringify(focused));
   }
   for (const focused of [{ tagName: 'BUTTON' }, { tagName: 'INPUT', type: 'range' }, { tagName: 'BODY' }]) {
-    t.equal(readKey(press, 'Space', focused), 'ours', JSON.stringify(focused));
+    t.equal(readKey(press, 'Space', focused), 'talk', JSON.stringify(focused));
   }
   const field = { tagName: 'INPUT', type: 'text' };
   t.equal(
     readKey({ ...press, code: 'F9' }, 'F9', field),
-    'ours',
+    'talk',
     'a key that writes nothing talks from a field too',
   );
   t.equal(readKey({ ...press, code: 'KeyT' }, 'KeyT', field), 'other');
-  t.equal(readKey({ ...press, code: 'KeyT' }, 'KeyT', { tagName: 'INPUT', type: 'checkbox' }), 'ours');
+  t.equal(readKey({ ...press, code: 'KeyT' }, 'KeyT', { tagName: 'INPUT', type: 'checkbox' }), 'talk');
 });
 
 t.test('keys that operate the page cannot be the talk key, and each key has a name', async (t) => {

@@ -8,6 +8,8 @@ import { type Alarms, createAlarms } from '../alarms/state.js';
 import { builtFile } from '../built.js';
 import { createFirstRun, type FirstRun } from '../first-run/state.js';
 import { createKeys, type Keys } from '../keys/state.js';
+import { createRecent, type Recent } from '../onair/recent.js';
+import { createOnAir, type OnAir } from '../onair/state.js';
 import { createChoices } from '../settings/choices.js';
 import { followTheme } from '../settings/page-look.js';
 import { createSettings, type SettingsState } from '../settings/state.js';
@@ -37,6 +39,10 @@ export type Desk = {
   /** To the worker: requests to the relay, and the messages that it passes on. */
   readonly link: Link;
   readonly talkgroups: Talkgroups;
+  /** Who is on air. */
+  readonly onAir: OnAir;
+  /** The last ten talks. */
+  readonly recent: Recent;
   readonly talking: Talking;
   readonly alarms: Alarms;
   /** By talkgroup: the button that raises an emergency. */
@@ -109,6 +115,8 @@ export function createDesk(account: Account, config: Config): Desk {
     isRepeated: () => account.role === 'admin',
     readAll: async () => (await account.rest.get<{ emergencies: Emergency[] }>('/emergencies')).emergencies,
   });
+  const onAir = createOnAir(systemClock, Date.now);
+  const recent = createRecent();
   const focused: Signal<string | null> = signal(null);
   const emergencyTarget = createEmergencyTarget(
     computed(() => {
@@ -162,6 +170,8 @@ export function createDesk(account: Account, config: Config): Desk {
       isAgain,
       link,
       talkgroups,
+      onAir,
+      recent,
       talking,
       alarms,
       keys,
@@ -189,6 +199,8 @@ export function createDesk(account: Account, config: Config): Desk {
       keys.take(changes);
       talkgroups.take(changes);
       if (connection.peek().state !== 'open') away.changed(changes.talkgroups.map(({ id }) => id));
+      onAir.take(changes);
+      recent.take(changes.recent);
       alarms.take(changes);
       talking.take(changes.talks);
     });

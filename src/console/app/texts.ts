@@ -132,10 +132,10 @@ export const texts = {
     queued: (position: number, size: number) => `Place ${position} of ${size} in the queue`,
     again: 'Trying again while you hold.',
     notAgain: 'Not tried again while you hold.',
-    nothingSelected: 'Select a talkgroup first.',
     nothingSent: 'Nothing is sent.',
     whenBack: 'A key that you hold talks when the connection is back.',
     silent: 'The microphone is silent. The others hear nothing.',
+    noTarget: { selection: 'Select a talkgroup first.', talker: 'No other user has talked yet.' },
     in: (name: string, text: string) => `${name}: ${text}`,
     /** In the talk key. */
     key: {

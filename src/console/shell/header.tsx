@@ -1,10 +1,12 @@
 // Shows the mark, the tabs, the connection, the time of day, and the menu of the account.
+
 import { connectionText } from '../app/connection.js';
-import { desk as current, type Desk } from '../app/desk.js';
+import type { Desk } from '../app/desk.js';
 import { show } from '../app/places.js';
 import { logOut } from '../app/session.js';
 import { texts } from '../app/texts.js';
 import { nowMs } from '../app/ticking.js';
+import { timeText } from '../app/time-of-day.js';
 import { Icon } from '../icons/icon.js';
 import { Menu } from '../menu/menu.js';
 import { Meter } from '../sound/meter.js';
@@ -66,12 +68,6 @@ function Clock() {
       {timeText(now)}
     </time>
   );
-}
-
-/** As `14:05:32` or `2:05:32 PM`, local. */
-export function timeText(time: Date): string {
-  const is24Hour = current.value?.settings.settings.value.is24Hour ?? true;
-  return time.toLocaleTimeString(is24Hour ? 'en-GB' : 'en-US');
 }
 
 function AccountMenu({ desk }: { desk: Desk }) {

@@ -6,6 +6,7 @@ import type { Desk } from '../app/desk.js';
 import { Phrase } from '../app/phrase.js';
 import { nowMs } from '../app/ticking.js';
 import { Icon } from '../icons/icon.js';
+import { LastTen } from '../onair/last-ten.js';
 import { shell } from './texts.js';
 
 const { bar: words } = shell;
@@ -30,6 +31,7 @@ export function Side({ desk }: { desk: Desk }) {
         }}
       >
         <AlarmList desk={desk} />
+        <LastTen desk={desk} />
       </aside>
     </>
   );

@@ -1,10 +1,13 @@
 // The strip above every tab: who is on air, and in its place that there is no connection.
+
 import { connectionText } from '../app/connection.js';
 import type { Desk } from '../app/desk.js';
 import { texts } from '../app/texts.js';
 import { nowMs } from '../app/ticking.js';
+import { timeText } from '../app/time-of-day.js';
 import { Icon } from '../icons/icon.js';
-import { timeText } from './header.js';
+import { OnAirNow } from '../onair/strip.js';
+import { onAir } from '../onair/texts.js';
 import { shell as words } from './texts.js';
 
 export function Strip({ desk }: { desk: Desk }) {
@@ -12,8 +15,8 @@ export function Strip({ desk }: { desk: Desk }) {
   // At the start the view says that it is loading.
   const isLost = state !== 'open' && !(state === 'connecting' && close === null);
   return (
-    <section class={`strip ${isLost ? 'lost' : ''}`} aria-label={words.onAirNow} data-region="strip">
-      {isLost ? <Lost desk={desk} /> : <Label desk={desk} />}
+    <section class={`strip ${isLost ? 'lost' : ''}`} aria-label={onAir.label} data-region="strip">
+      {isLost ? <Lost desk={desk} /> : <OnAirNow desk={desk} />}
     </section>
   );
 }
@@ -40,15 +43,5 @@ function Lost({ desk }: { desk: Desk }) {
         </button>
       )}
     </>
-  );
-}
-
-function Label({ desk: { talkgroups } }: { desk: Desk }) {
-  const count = talkgroups.tiles.value.reduce((sum, { view }) => sum + view.value.talkers.length, 0);
-  return (
-    <div class="strip-label">
-      <h2>{words.onAirNow}</h2>
-      <p class="quiet">{words.talkers(count)}</p>
-    </div>
   );
 }

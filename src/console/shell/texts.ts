@@ -1,7 +1,5 @@
 // Holds the texts of the regions around the view.
 export const shell = {
-  onAirNow: 'On air now',
-  talkers: (count: number) => (count === 1 ? '1 talker' : `${count} talkers`),
   hearNothing: (clock: string) => `You hear no talkgroup since ${clock}.`,
   neverConnected: 'You hear no talkgroup yet.',
   clock: 'Time',

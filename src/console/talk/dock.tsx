@@ -130,9 +130,9 @@ function Said({ desk: { talking, talkgroups } }: { desk: Desk }) {
   );
 }
 
-function troubleOf({ interruption, hasNoTarget }: Desk['talking']): string | null {
+function troubleOf({ interruption, noTarget }: Desk['talking']): string | null {
   if (interruption.value !== null) return words.ended[interruption.value];
-  return hasNoTarget.value ? words.nothingSelected : null;
+  return noTarget.value === null ? null : words.noTarget[noTarget.value];
 }
 
 const nameOf = (talkgroups: Desk['talkgroups'], id: string) =>

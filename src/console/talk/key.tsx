@@ -30,7 +30,8 @@ export function TalkKey({ talking, id, name, text, targets, shown, describedBy =
   const hasTarget = targets.length > 0;
   const { isConnected, isSilent } = talking.around;
   const around = { isConnected: isConnected.value, isSilent: isSilent.value };
-  const look = !hasTarget && talking.hasNoTarget.value ? noTarget : lookOf(shown, tickOf(shown), around);
+  const look =
+    !hasTarget && talking.noTarget.value === 'selection' ? noTarget : lookOf(shown, tickOf(shown), around);
   return (
     <div class={`talk-key ${look.name} ${look.isSilent ? 'silent' : ''}`}>
       <HoldButton

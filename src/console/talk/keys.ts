@@ -7,6 +7,7 @@ export type KeyPress = {
   ctrlKey: boolean;
   altKey: boolean;
   metaKey: boolean;
+  shiftKey: boolean;
 };
 
 /** The parts of the focused element that say whether it needs the key itself. */
@@ -24,17 +25,21 @@ const NO_TEXT = new Set(['button', 'submit', 'reset', 'range', 'image', ...OWN_S
 // Keys that neither write in a text field nor move in it.
 const BESIDE_TEXT = /^(F\d+|Control|Shift|Pause|ScrollLock|Media)/;
 
-/** `ours`: the talk key. `repeat`: the talk key, still held. `other`: the page or the browser handles it. */
+/**
+ * `talk`: the talk key. `answer`: the talk key with Shift. `repeat`: the talk key, still held. `other`: the page or the browser
+ * handles it.
+ */
 export function readKey(
   press: KeyPress,
   talkKey: string,
   focused: FocusedElement | null,
-): 'ours' | 'repeat' | 'other' {
+): 'talk' | 'answer' | 'repeat' | 'other' {
   if (press.code !== talkKey) return 'other';
   const isModifier = /^(Control|Alt|Meta)/.test(talkKey);
   if (!isModifier && (press.ctrlKey || press.altKey || press.metaKey)) return 'other';
   if (focused !== null && keepsKey(focused, talkKey)) return 'other';
-  return press.repeat ? 'repeat' : 'ours';
+  if (press.repeat) return 'repeat';
+  return press.shiftKey && !talkKey.startsWith('Shift') ? 'answer' : 'talk';
 }
 
 function keepsKey(

@@ -1,5 +1,6 @@
 // Hears the talk key, and everything that ends a talk: releases, a lost focus, a hidden tab.
 import type { Desk } from '../app/desk.js';
+import { latestTalker } from './answer.js';
 import { letGo, letGoOfAll } from './holding.js';
 import { readKey } from './keys.js';
 import { targetsOf } from './targets.js';
@@ -7,7 +8,7 @@ import { targetsOf } from './targets.js';
 const KEY = 'talk key';
 
 /** Listens until the page is left. */
-export function listenToPresses({ talking, talkgroups, settings }: Desk): void {
+export function listenToPresses({ talking, talkgroups, onAir, settings }: Desk): void {
   addEventListener('keydown', keyDown);
   addEventListener('keyup', keyUp);
   addEventListener('pointerup', ({ pointerId }) => letGo(`pointer ${pointerId}`));
@@ -23,7 +24,8 @@ export function listenToPresses({ talking, talkgroups, settings }: Desk): void {
     if (press === 'other' || event.defaultPrevented) return;
     // The space bar must neither scroll the page nor press the focused button.
     event.preventDefault();
-    if (press === 'ours') talking.press(KEY, targets());
+    if (press === 'talk') talking.press(KEY, targets());
+    if (press === 'answer') talking.press(KEY, latestTalker(onAir.heardAtMs, isMuted), 'talker');
   }
 
   function keyUp(event: KeyboardEvent): void {
@@ -32,6 +34,10 @@ export function listenToPresses({ talking, talkgroups, settings }: Desk): void {
     // In Firefox the release is what presses a button.
     if (readKey(event, event.code, focusedElement()) !== 'other') event.preventDefault();
     talking.release(KEY);
+  }
+
+  function isMuted(talkgroupId: string): boolean {
+    return talkgroups.tile(talkgroupId)?.isMuted.peek() ?? true;
   }
 
   function targets(): readonly string[] {

@@ -7,6 +7,9 @@ import type { Command, TalkState, TalkView } from '../worker/messages.js';
 /** Why all talks ended, when it was not by releasing. */
 export type Interruption = 'blur' | 'hidden' | 'microphone';
 
+/** `selection`: no talkgroup is selected. `talker`: there is no user to answer. */
+export type NoTarget = 'selection' | 'talker';
+
 /** A held talk, or what became of one that was released in the last 2 s. */
 export type Shown = { readonly state: TalkState; readonly isHeld: boolean };
 
@@ -17,13 +20,13 @@ export type Talking = {
   readonly shown: ReadonlySignal<ReadonlyMap<string, Shown>>;
   /** The last interruption, until the next press. */
   readonly interruption: ReadonlySignal<Interruption | null>;
-  /** A press for which no talkgroup is selected. */
-  readonly hasNoTarget: ReadonlySignal<boolean>;
+  /** Why a held press talks in no talkgroup. null: there is no such press. */
+  readonly noTarget: ReadonlySignal<NoTarget | null>;
   /** Whether a talkgroup is held. */
   readonly isHeld: ReadonlySignal<boolean>;
   readonly around: Around;
   /** `source` names the finger, the button or the key. A second press of the same source replaces the first. */
-  press(source: string, talkgroupIds: readonly string[]): void;
+  press(source: string, talkgroupIds: readonly string[], ifNone?: NoTarget): void;
   release(source: string): void;
   /** Ends all talks. Each source must be released and pressed again. */
   interrupt(interruption: Interruption): void;
@@ -65,20 +68,20 @@ export function createTalking(
     () => new Map([...entriesOf(released.value, false), ...entriesOf(states.value, true)]),
   );
   const interruption: Signal<Interruption | null> = signal(null);
-  const hasNoTarget = signal(false);
+  const noTarget: Signal<NoTarget | null> = signal(null);
   const isHeld = computed(() => states.value.size > 0);
 
   return {
     states,
     shown,
     interruption,
-    hasNoTarget,
+    noTarget,
     isHeld,
     around,
-    press(source, talkgroupIds) {
+    press(source, talkgroupIds, ifNone = 'selection') {
       batch(() => {
         interruption.value = null;
-        hasNoTarget.value = talkgroupIds.length === 0;
+        noTarget.value = talkgroupIds.length === 0 ? ifNone : null;
         change(() => held.set(source, talkgroupIds));
         if (released.peek().size > 0) released.value = new Map();
       });
@@ -88,7 +91,7 @@ export function createTalking(
     release(source) {
       if (!held.has(source)) return;
       batch(() => {
-        hasNoTarget.value = false;
+        noTarget.value = null;
         change(() => held.delete(source));
       });
     },

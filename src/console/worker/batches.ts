@@ -1,7 +1,7 @@
 // Collects what changes at the radio, and hands it to the page at most once in 16 ms.
 import type { Clock } from '../../client/clock.js';
 import type { Emergency } from '../../client/radio.js';
-import type { Changes, ConnectionView, KeysView, TalkgroupView, TalkView } from './messages.js';
+import type { Changes, ConnectionView, KeysView, RecentBurst, TalkgroupView, TalkView } from './messages.js';
 
 export type Batches = {
   connection(): void;
@@ -9,6 +9,8 @@ export type Batches = {
   talkgroup(id: string): void;
   emergency(emergency: Emergency): void;
   talk(view: TalkView): void;
+  /** A burst has ended. */
+  recent(burst: RecentBurst): void;
 };
 
 /** What a batch is made of when it leaves. */
@@ -23,13 +25,17 @@ export type BatchSource = {
 // One frame of a screen with 60 Hz. The page renders no faster.
 const APART_MS = 16;
 
-/** Creates an empty collection. It is bounded by the talkgroups, the open emergencies and the held buttons. */
+/** The page lists so many bursts. */
+const RECENT_MAX = 10;
+
+/** Creates an empty collection. It is bounded by the talkgroups, the open emergencies, the held buttons and RECENT_MAX. */
 export function createBatches(source: BatchSource, clock: Clock): Batches {
   let isConnectionDue = false;
   let areKeysDue = false;
   const talkgroups = new Set<string>();
   const emergencies = new Map<string, Emergency>();
   const talks = new Map<string, TalkView>();
+  let recent: RecentBurst[] = [];
   let isTimerSet = false;
   let sentAtMs = Number.NEGATIVE_INFINITY;
 
@@ -54,6 +60,10 @@ export function createBatches(source: BatchSource, clock: Clock): Batches {
       talks.set(view.talkgroupId, view);
       sendSoon();
     },
+    recent(burst) {
+      recent = [...recent.slice(1 - RECENT_MAX), burst];
+      sendSoon();
+    },
   };
 
   /** Later changes of the same turn are sent along. */
@@ -74,9 +84,11 @@ export function createBatches(source: BatchSource, clock: Clock): Batches {
       left: views.filter((view) => typeof view === 'string'),
       emergencies: [...emergencies.values()],
       talks: [...talks.values()],
+      recent,
     });
     isConnectionDue = false;
     areKeysDue = false;
+    recent = [];
     for (const sent of [talkgroups, emergencies, talks]) sent.clear();
   }
 }

@@ -115,7 +115,8 @@ function start(
   });
   radio.on('talk_ended', (end) => {
     voices?.ended(end.talkgroup_id, end.session, end.burst);
-    views.talkEnded(end, unixMs());
+    const burst = views.talkEnded(end, unixMs());
+    if (burst !== null) batches.recent(burst);
     batches.talkgroup(end.talkgroup_id);
   });
   radio.on('audio', hear);
@@ -129,7 +130,11 @@ function start(
     batches.talkgroup(talkgroupId);
   });
   radio.on('missed', ({ talkgroupId }) => batches.talkgroup(talkgroupId));
-  radio.on('emergency', batches.emergency);
+  radio.on('emergency', (emergency) => {
+    batches.emergency(emergency);
+    // It changes the running bursts of the user, and the relay does not announce that by itself.
+    batches.talkgroup(emergency.talkgroup_id);
+  });
   radio.on('emergency_position', ({ emergency }) => batches.emergency(emergency));
   radio.on('presence', ({ talkgroup_id }) => batches.talkgroup(talkgroup_id));
   radio.on('message', (message) => {

@@ -63,6 +63,8 @@ export type Changes = {
   left: string[];
   emergencies: Emergency[];
   talks: TalkView[];
+  /** Bursts that have ended, the last one at the end. Of more than 10, the last 10. */
+  recent: RecentBurst[];
 };
 
 export type ConnectionView = {
@@ -135,6 +137,19 @@ export type TalkgroupView = {
   mayHaveKeys: boolean;
   /** Number of open emergencies in the last snapshot, which may have no room for all. */
   emergenciesTotal: number;
+};
+
+/** A talk burst that has ended. */
+export type RecentBurst = {
+  talkgroupId: string;
+  /** The name of the talkgroup. */
+  talkgroup: string;
+  username: string;
+  /** This console talked. */
+  isOwn: boolean;
+  /** Unix time (ms) of this computer. */
+  endedAtMs: number;
+  durationMs: number;
 };
 
 export type RefusalCode = DenyCode | ErrorCode | 'not_connected' | 'no_microphone' | 'no_key' | 'keys_behind';

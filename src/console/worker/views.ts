@@ -11,7 +11,7 @@ import type {
   UnopenedReason,
   Welcome,
 } from '../../client/radio.js';
-import type { ConnectionView, TalkerView, TalkgroupView } from './messages.js';
+import type { ConnectionView, RecentBurst, TalkerView, TalkgroupView } from './messages.js';
 
 export type Views = {
   connection(): ConnectionView;
@@ -23,7 +23,8 @@ export type Views = {
   closed(close: Close, retryAtMs: number | null): void;
   draining(): void;
   talkStarted(talker: Talker): void;
-  talkEnded(end: HeardEnd, unixMs: number): void;
+  /** null: the burst has not begun for this console. */
+  talkEnded(end: HeardEnd, unixMs: number): RecentBurst | null;
   unopened(first: RadioEvents['unopened']): void;
 };
 
@@ -34,8 +35,8 @@ export function createViews(
   const last = new Map<string, NonNullable<TalkgroupView['last']>>();
   /** By talkgroup and session: why frames of the running burst were not opened. */
   const unopened = new Map<string, { burst: number; reason: UnopenedReason }>();
-  /** By talkgroup and session: the name of the running talker, whom the end of a burst does not name. */
-  const talking = new Map<string, string>();
+  /** By talkgroup and session: the running talker, whom the end of a burst does not name. */
+  const talking = new Map<string, Talker & { isOwn: boolean }>();
   /** By talkgroup: what was shown last of the properties that come without an event of their own. */
   const shown = new Map<string, string>();
   let close: Close | null = null;
@@ -79,15 +80,23 @@ export function createViews(
     draining() {
       isDraining = true;
     },
-    talkStarted({ talkgroup_id, session, username }) {
-      talking.set(`${talkgroup_id} ${session}`, username);
+    talkStarted(talker) {
+      const isOwn = talker.session === radio.session;
+      talking.set(`${talker.talkgroup_id} ${talker.session}`, { ...talker, isOwn });
     },
-    talkEnded({ talkgroup_id, session, isCutOff = false }, unixMs) {
-      const key = `${talkgroup_id} ${session}`;
-      const username = talking.get(key);
+    talkEnded({ talkgroup_id: id, session, duration_ms, isCutOff = false }, unixMs) {
+      const key = `${id} ${session}`;
+      const talker = talking.get(key);
       talking.delete(key);
       unopened.delete(key);
-      if (username !== undefined) last.set(talkgroup_id, { username, endedAtMs: unixMs, isCutOff });
+      if (talker === undefined) return null;
+      const { username, isOwn, started_at } = talker;
+      last.set(id, { username, endedAtMs: unixMs, isCutOff });
+      return {
+        ...{ talkgroupId: id, talkgroup: radio.talkgroups.get(id)?.name ?? '', username, isOwn },
+        endedAtMs: unixMs,
+        durationMs: duration_ms ?? Math.max(0, unixMs + clockOffsetMs - Date.parse(started_at)),
+      };
     },
     unopened({ talkgroupId, session, burst, reason }) {
       // Of a burst that has not begun for this console, nothing is shown.

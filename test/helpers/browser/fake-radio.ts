@@ -1,6 +1,6 @@
 // Puts a worker of the test in the place of the console's radio, so that a test says what the relay says.
 import type { Page } from 'playwright-core';
-import type { TalkView } from '../../../src/console/worker/messages.js';
+import type { Changes, TalkView } from '../../../src/console/worker/messages.js';
 import { eventually } from '../eventually.js';
 
 const CHANNEL = 'radio of the test';
@@ -13,7 +13,7 @@ const connection = (opened) => ({
   state: 'open', close: opened === 1 ? null : { code: 1006, reason: '' }, retryAtMs: null,
   resumed: opened === 1 ? null : false, isDraining: false, reach: 'whole', clockOffsetMs: 0, opened,
 });
-const nothing = { kind: 'changes', talkgroups: [], left: [], emergencies: [], talks: [] };
+const nothing = { kind: 'changes', talkgroups: [], left: [], emergencies: [], talks: [], recent: [] };
 const talkgroup = {
   id: ${JSON.stringify(TALKGROUP)}, name: 'Fire 1', floorMode: 'open', maxTalkMs: 0, online: 1,
   talkers: [], last: null, missed: 0, lostBetweenNodes: 0,
@@ -169,6 +169,8 @@ export function fakeRadioOf(page: Page) {
     reconnected: () => say({ reconnect: true }),
     /** They talk in Fire 1. */
     talkers: (usernames: readonly string[]) => say({ talkers: usernames }),
+    /** What the real worker would report. */
+    changes: (changes: Partial<Changes>) => say({ changes }),
     emergency: (fields: object) =>
       say({
         changes: {
